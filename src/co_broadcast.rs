@@ -1,0 +1,250 @@
+//! Arrays broadcast with each other: two under any elementwise rule, three or more under NumPy's.
+
+use crate::error::BroadcastError;
+use crate::ext::{IntoBroadcastExt, PairOfViews};
+use crate::mode::{ElementwiseRule, Rule};
+use crate::plan::BroadcastPlan;
+use crate::rules::numpy::{common, operand_mismatch, padded, to_target};
+use ndarray::{ArrayView, DimMax, Dimension};
+
+/// Two arrays as views of their common shape, under any [`ElementwiseRule`].
+///
+/// Takes views or references to arrays; the element types may differ. The rank of the views is the larger of the two.
+///
+/// | rule | asks for | common shape |
+/// |---|---|---|
+/// | `None` | identical shapes, rank included | that shape |
+/// | `Numpy` | right-aligned, sizes equal or either is 1 | the sizes that are not 1 |
+/// | `Pdpd` | `b` laid on `a` from the axis on, [as a target shape](crate::BroadcastExt::broadcast_pdpd) | `a`'s, always |
+/// | `Xla` | equal ranks, or broadcast dimensions for the smaller; sizes equal or either is 1 | the sizes that are not 1 |
+///
+/// # Errors
+///
+/// `None`: [`ShapesDiffer`](BroadcastError::ShapesDiffer). `Numpy`: [`OperandMismatch`](BroadcastError::OperandMismatch).
+/// `Pdpd`: as [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd). `Xla`:
+/// [`DimensionsRequired`](BroadcastError::DimensionsRequired) where ranks differ and nothing says how,
+/// [`DimensionsUnexpected`](BroadcastError::DimensionsUnexpected) where there is nothing to say,
+/// [`AxesLength`](BroadcastError::AxesLength), [`AxisOutOfRange`](BroadcastError::AxisOutOfRange),
+/// [`AxesUnsorted`](BroadcastError::AxesUnsorted), [`AxisRepeated`](BroadcastError::AxisRepeated),
+/// [`OperandMismatch`](BroadcastError::OperandMismatch). All: [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+///
+/// # Example
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+///
+/// let a = array![1, 2, 3, 4];
+/// let b = array![[10, 20]];
+/// let dimensions = ElementwiseRule::Xla { broadcast_dimensions: vec![0] };
+/// let (a, b) = broadcast_pair(&a, &b, &dimensions)?;
+/// assert_eq!(&a + &b, array![[11, 21], [12, 22], [13, 23], [14, 24]]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// Source: OpenVINO's and PaddlePaddle's elementwise operations, NumPy's general broadcasting rules, XLA's broadcasting
+/// semantics.
+#[inline]
+pub fn broadcast_pair<'a, 'b, T, U>(
+    a: T,
+    b: U,
+    rule: &ElementwiseRule,
+) -> PairOfViews<'a, 'b, T::Elem, U::Elem, T::Dim, U::Dim>
+where
+    T: IntoBroadcastExt<'a>,
+    U: IntoBroadcastExt<'b>,
+    T::Dim: DimMax<U::Dim>,
+{
+    let (a, b) = (a.into_view(), b.into_view());
+    let (plan_a, plan_b) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule)?;
+    Ok((plan_a.apply(a)?, plan_b.apply(b)?))
+}
+
+type Max<D, E> = <D as DimMax<E>>::Output;
+
+/// Three arrays as views of their common shape, under NumPy's rule.
+///
+/// Takes views or references to arrays; element types and ranks may differ.
+///
+/// # Errors
+///
+/// [`OperandMismatch`](BroadcastError::OperandMismatch), which names the two that disagree;
+/// [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+///
+/// # Example
+///
+/// ```
+/// use ndarray::{arr0, array};
+/// use ndarray_broadcast::prelude::*;
+///
+/// let (condition, x, y) = (array![[true], [false]], array![1., 2., 3.], arr0(0.));
+/// let (condition, x, y) = broadcast_triple(&condition, &x, &y)?;
+/// assert_eq!((condition.shape(), x.shape(), y.shape()), (&[2, 3][..], &[2, 3][..], &[2, 3][..]));
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// Source: NumPy's general broadcasting rules.
+#[allow(clippy::type_complexity)]
+pub fn broadcast_triple<'a, 'b, 'c, T, U, V, O>(
+    a: T,
+    b: U,
+    c: V,
+) -> Result<
+    (
+        ArrayView<'a, T::Elem, O>,
+        ArrayView<'b, U::Elem, O>,
+        ArrayView<'c, V::Elem, O>,
+    ),
+    BroadcastError,
+>
+where
+    T: IntoBroadcastExt<'a>,
+    U: IntoBroadcastExt<'b>,
+    V: IntoBroadcastExt<'c>,
+    T::Dim: DimMax<U::Dim>,
+    Max<T::Dim, U::Dim>: DimMax<V::Dim, Output = O>,
+    O: Dimension,
+{
+    let (a, b, c) = (a.into_view(), b.into_view(), c.into_view());
+    let shape: O = common_shape(&[a.shape(), b.shape(), c.shape()])?;
+    Ok((
+        replicated(a, &shape)?,
+        replicated(b, &shape)?,
+        replicated(c, &shape)?,
+    ))
+}
+
+/// Any number of arrays as views of their common shape, under NumPy's rule.
+///
+/// All have one element type and one dimension type: for arrays of different ranks that is `IxDyn`.
+///
+/// # Errors
+///
+/// [`OperandMismatch`](BroadcastError::OperandMismatch), which names the two that disagree;
+/// [`ShapeOverflow`](BroadcastError::ShapeOverflow); [`AllocationFailed`](BroadcastError::AllocationFailed).
+///
+/// # Example
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+///
+/// let (a, b) = (array![[1], [2]].into_dyn(), array![3, 4].into_dyn());
+/// let views = broadcast_arrays(&[a.view(), b.view()])?;
+/// assert_eq!(views[0], array![[1, 1], [2, 2]].into_dyn());
+/// assert_eq!(views[1], array![[3, 4], [3, 4]].into_dyn());
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// Source: NumPy `broadcast_arrays`.
+pub fn broadcast_arrays<'a, A, D: Dimension>(
+    arrays: &[ArrayView<'a, A, D>],
+) -> Result<Vec<ArrayView<'a, A, D>>, BroadcastError> {
+    let mut views = reserved(arrays.len())?;
+    if arrays.is_empty() {
+        return Ok(views);
+    }
+    let mut shapes = reserved(arrays.len())?;
+    shapes.extend(arrays.iter().map(|array| array.shape()));
+    let shape: D = common_shape(&shapes)?;
+    for array in arrays {
+        views.push(replicated(array.clone(), &shape)?);
+    }
+    Ok(views)
+}
+
+/// The common shape of any number of shapes, under NumPy's rule; of none it is `[]`.
+///
+/// # Errors
+///
+/// [`OperandMismatch`](BroadcastError::OperandMismatch), which names the two that disagree;
+/// [`ShapeOverflow`](BroadcastError::ShapeOverflow); [`AllocationFailed`](BroadcastError::AllocationFailed).
+///
+/// # Example
+///
+/// ```
+/// use ndarray_broadcast::broadcast_shapes;
+///
+/// assert_eq!(broadcast_shapes(&[&[4, 1][..], &[5], &[1, 1, 5]])?, [1, 4, 5]);
+/// assert_eq!(broadcast_shapes(&[[1, 0], [0, 1]])?, [0, 0]);
+/// assert_eq!(
+///     broadcast_shapes(&[[4], [1], [5]]).unwrap_err().to_string(),
+///     "\
+/// cannot broadcast [4] with [5] (numpy)
+///   input 0   4
+///   input 2   5
+///             ^ 4 and 5 differ and neither is 1",
+/// );
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+///
+/// Source: NumPy `broadcast_shapes`.
+pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>, BroadcastError> {
+    let rank = shapes
+        .iter()
+        .map(|shape| shape.as_ref().len())
+        .max()
+        .unwrap_or(0);
+    let mut common = reserved(rank)?;
+    common.resize(rank, 1);
+    merge(&mut common, shapes)?;
+    match crate::plan::elements(&common) {
+        Some(_) => Ok(common),
+        None => Err(crate::error::shape_overflow(&common)),
+    }
+}
+
+/// The common shape as a dimension, whose rank is the largest of the shapes'.
+fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, BroadcastError> {
+    let mut common = D::zeros(shapes.iter().map(|shape| shape.len()).max().unwrap_or(0));
+    common.slice_mut().fill(1);
+    merge(common.slice_mut(), shapes)?;
+    Ok(common)
+}
+
+/// Merges every shape into `shape`, which starts as 1s of the largest rank.
+fn merge<S: AsRef<[usize]>>(shape: &mut [usize], shapes: &[S]) -> Result<(), BroadcastError> {
+    let rank = shape.len();
+    for (operand, other) in shapes.iter().enumerate() {
+        let other = other.as_ref();
+        for axis in 0..rank {
+            match common(shape[axis], padded(other, rank, axis)) {
+                Some(size) => shape[axis] = size,
+                None => return Err(disagreement(shapes, operand, rank, axis)),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names the first shape that `operand` disagrees with on this axis of the common shape.
+#[cold]
+fn disagreement<S: AsRef<[usize]>>(
+    shapes: &[S],
+    operand: usize,
+    rank: usize,
+    axis: usize,
+) -> BroadcastError {
+    let size = |shape: &S| padded(shape.as_ref(), rank, axis);
+    let wanted = size(&shapes[operand]);
+    let first = shapes
+        .iter()
+        .position(|shape| common(size(shape), wanted).is_none())
+        .unwrap_or(0);
+    let (a, b) = (shapes[first].as_ref(), shapes[operand].as_ref());
+    operand_mismatch([first, operand], a, b, axis - (rank - a.len().max(b.len())))
+}
+
+fn replicated<'a, A, D: Dimension, O: Dimension>(
+    array: ArrayView<'a, A, D>,
+    shape: &O,
+) -> Result<ArrayView<'a, A, O>, BroadcastError> {
+    to_target::<D, O>(Rule::Elementwise, array.raw_dim(), shape.slice())?.apply(array)
+}
+
+fn reserved<T>(capacity: usize) -> Result<Vec<T>, BroadcastError> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(capacity)
+        .map_err(|_| crate::error::allocation_failed(capacity.saturating_mul(size_of::<T>())))?;
+    Ok(vec)
+}

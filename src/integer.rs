@@ -1,0 +1,123 @@
+//! Sizes and axes as graph files spell them: integers of any type, which may be negative.
+
+use crate::KEEP;
+use crate::error::{BroadcastError, IntegerRole, allocation_failed};
+
+/// The integer types that sizes and axes come in: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`.
+///
+/// This trait is sealed: it lists what a graph file can hold.
+pub trait ShapeInteger: Copy + sealed::Widen {}
+
+mod sealed {
+    pub trait Widen {
+        /// The value, exactly.
+        fn widen(self) -> i128;
+    }
+}
+
+macro_rules! shape_integer {
+    ($($t:ty)*) => {$(
+        impl sealed::Widen for $t {
+            #[inline]
+            fn widen(self) -> i128 {
+                self as i128
+            }
+        }
+        impl ShapeInteger for $t {}
+    )*};
+}
+
+shape_integer!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+
+/// A target shape out of the integers of a graph file.
+///
+/// # Errors
+///
+/// [`InvalidInteger`](BroadcastError::InvalidInteger) for a size that is negative or does not fit `usize`.
+///
+/// # Example
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+/// use ndarray_broadcast::shape_from_integers;
+///
+/// let shape = shape_from_integers(&[2_i64, 3])?;
+/// assert_eq!(array![1, 2, 3].broadcast_numpy(shape)?.shape(), [2, 3]);
+/// assert_eq!(shape_from_integers(&[2_i64, -1]).unwrap_err().to_string(), "entry 1 is -1: a size must not be negative");
+/// # Ok::<(), BroadcastError>(())
+/// ```
+pub fn shape_from_integers<T: ShapeInteger>(sizes: &[T]) -> Result<Vec<usize>, BroadcastError> {
+    convert(sizes, IntegerRole::Size, |_| None)
+}
+
+/// A size for [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) out of integers as torch takes them: -1 becomes
+/// [`KEEP`].
+///
+/// # Errors
+///
+/// [`InvalidInteger`](BroadcastError::InvalidInteger) for a size below -1 or one that does not fit `usize`.
+///
+/// # Example
+///
+/// ```
+/// use ndarray_broadcast::{KEEP, expand_shape_from_integers};
+///
+/// assert_eq!(expand_shape_from_integers(&[4, -1])?, [4, KEEP]);
+/// assert!(expand_shape_from_integers(&[4, -2]).is_err());
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+pub fn expand_shape_from_integers<T: ShapeInteger>(
+    sizes: &[T],
+) -> Result<Vec<usize>, BroadcastError> {
+    convert(sizes, IntegerRole::Size, |value| {
+        (value == -1).then_some(KEEP)
+    })
+}
+
+/// Axes out of the integers of a graph file.
+///
+/// # Errors
+///
+/// [`InvalidInteger`](BroadcastError::InvalidInteger) for an axis that is negative or does not fit `usize`.
+///
+/// # Example
+///
+/// ```
+/// use ndarray_broadcast::axes_from_integers;
+///
+/// assert_eq!(axes_from_integers(&[1_u8, 2])?, [1, 2]);
+/// assert_eq!(axes_from_integers(&[-1]).unwrap_err().to_string(), "entry 0 is -1: an axis must not be negative");
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+pub fn axes_from_integers<T: ShapeInteger>(axes: &[T]) -> Result<Vec<usize>, BroadcastError> {
+    convert(axes, IntegerRole::Axis, |_| None)
+}
+
+fn convert<T: ShapeInteger>(
+    values: &[T],
+    role: IntegerRole,
+    special: impl Fn(i128) -> Option<usize>,
+) -> Result<Vec<usize>, BroadcastError> {
+    let mut converted = Vec::new();
+    converted
+        .try_reserve_exact(values.len())
+        .map_err(|_| allocation_failed(values.len().saturating_mul(size_of::<usize>())))?;
+    for (position, value) in values
+        .iter()
+        .map(|value| sealed::Widen::widen(*value))
+        .enumerate()
+    {
+        match special(value).or_else(|| usize::try_from(value).ok()) {
+            Some(value) => converted.push(value),
+            None => {
+                return Err(BroadcastError::InvalidInteger {
+                    role,
+                    position,
+                    value,
+                });
+            }
+        }
+    }
+    Ok(converted)
+}

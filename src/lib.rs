@@ -1,0 +1,33 @@
+//! Every broadcast rule for [`ndarray`], as a zero-copy view.
+
+mod co_broadcast;
+mod error;
+mod ext;
+mod integer;
+mod mode;
+mod picture;
+mod plan;
+mod rules;
+mod view;
+
+pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes, broadcast_triple};
+pub use error::{ArrayRole, BroadcastError, IntegerRole};
+pub use ext::{BroadcastExt, Broadcasted, IntoBroadcastExt, PairOfViews};
+pub use integer::{
+    ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,
+};
+pub use mode::{BroadcastMode, ElementwiseRule, Rule};
+pub use plan::{AxisSource, BroadcastPlan, PlanPair, PlanTo};
+
+/// In a size given to [`broadcast_expand`](BroadcastExt::broadcast_expand): keep the size that this axis has, as -1 does
+/// in torch. (It is what -1 becomes as a `usize`.)
+pub const KEEP: usize = usize::MAX;
+
+/// `use ndarray_broadcast::prelude::*;`: the traits and what their methods take and give.
+pub mod prelude {
+    pub use crate::{
+        BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseRule,
+        IntoBroadcastExt, KEEP, broadcast_arrays, broadcast_pair, broadcast_shapes,
+        broadcast_triple,
+    };
+}
