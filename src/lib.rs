@@ -1,4 +1,5 @@
 //! Every broadcast rule for [`ndarray`], as a zero-copy view.
+#![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
 
 mod co_broadcast;
 mod error;

@@ -1,0 +1,364 @@
+//! A slow oracle: each rule as its specification words it, each output element by its own index. It shares nothing with
+//! the crate but the names of rules and errors.
+#![allow(dead_code)]
+
+use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice};
+use ndarray_broadcast::{BroadcastError, BroadcastMode, ElementwiseRule, KEEP};
+
+/// What a rule says: the output shape and, for each input axis, the output axis it feeds (none: it has size 1).
+/// Or the name of the error.
+pub type Answer = Result<Fed, &'static str>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fed {
+    pub output: Vec<usize>,
+    pub feeds: Vec<Option<usize>>,
+}
+
+impl Fed {
+    /// The input index that feeds an output index.
+    pub fn source(&self, input: &[usize], index: &[usize]) -> Vec<usize> {
+        let position = |(&size, axis): (&usize, &Option<usize>)| match (size, axis) {
+            (1, _) | (_, None) => 0,
+            (_, Some(axis)) => index[*axis],
+        };
+        input.iter().zip(&self.feeds).map(position).collect()
+    }
+
+    /// The broadcast array, element by element.
+    pub fn array<A: Clone>(&self, input: &ArrayViewD<'_, A>) -> ArrayD<A> {
+        ArrayD::from_shape_fn(IxDyn(&self.output), |index| {
+            input[IxDyn(&self.source(input.shape(), index.slice()))].clone()
+        })
+    }
+}
+
+fn right_aligned(rank: usize, total: usize) -> Vec<Option<usize>> {
+    (0..rank).map(|axis| Some(axis + total - rank)).collect()
+}
+
+/// Every view needs the sizes that are not 0 to multiply to `isize::MAX` at most.
+fn representable(fed: Fed) -> Answer {
+    let product = fed
+        .output
+        .iter()
+        .filter(|&&size| size > 0)
+        .try_fold(1_u128, |product, &size| {
+            product
+                .checked_mul(size as u128)
+                .filter(|&product| product <= isize::MAX as u128)
+        });
+    product.map(|_| fed).ok_or("ShapeOverflow")
+}
+
+/// Sizes that feed an axis are equal to it or 1.
+fn one_way(input: &[usize], output: &[usize], feeds: Vec<Option<usize>>) -> Answer {
+    let fits = |(&size, axis): (&usize, &Option<usize>)| {
+        axis.is_none_or(|axis| size == 1 || size == output[axis])
+    };
+    if !input.iter().zip(&feeds).all(fits) {
+        return Err("SizeMismatch");
+    }
+    representable(Fed {
+        output: output.to_vec(),
+        feeds,
+    })
+}
+
+fn numpy(input: &[usize], target: &[usize]) -> Answer {
+    if input.len() > target.len() {
+        return Err("RankTooLarge");
+    }
+    one_way(input, target, right_aligned(input.len(), target.len()))
+}
+
+/// NumPy's rule for shapes with each other: pad with 1s in front, then every axis has at most one size that is not 1.
+pub fn common_shape(shapes: &[&[usize]]) -> Option<Vec<usize>> {
+    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    let padded: Vec<Vec<usize>> = shapes
+        .iter()
+        .map(|s| [vec![1; rank - s.len()], s.to_vec()].concat())
+        .collect();
+    (0..rank)
+        .map(|axis| {
+            let mut others: Vec<usize> = padded
+                .iter()
+                .map(|shape| shape[axis])
+                .filter(|&size| size != 1)
+                .collect();
+            others.sort_unstable();
+            others.dedup();
+            match others[..] {
+                [] => Some(1),
+                [size] => Some(size),
+                _ => None,
+            }
+        })
+        .collect()
+}
+
+fn bidirectional(input: &[usize], target: &[usize]) -> Answer {
+    let output = common_shape(&[input, target]).ok_or("SizeMismatch")?;
+    one_way(input, &output, right_aligned(input.len(), output.len()))
+}
+
+/// The first of the conditions on a list of axes that does not hold.
+fn axes_fault(
+    rank: usize,
+    target_rank: usize,
+    axes: &[usize],
+    increasing: bool,
+) -> Option<&'static str> {
+    if axes.len() != rank {
+        return Some("AxesLength");
+    }
+    if axes.iter().any(|&axis| axis >= target_rank) {
+        return Some("AxisOutOfRange");
+    }
+    for at in 1..axes.len() {
+        if axes[..at].contains(&axes[at]) {
+            return Some("AxisRepeated");
+        }
+        if increasing && axes[at - 1] > axes[at] {
+            return Some("AxesUnsorted");
+        }
+    }
+    None
+}
+
+fn mapped(input: &[usize], target: &[usize], axes: &[usize], increasing: bool) -> Answer {
+    match axes_fault(input.len(), target.len(), axes, increasing) {
+        Some(fault) => Err(fault),
+        None => one_way(input, target, axes.iter().copied().map(Some).collect()),
+    }
+}
+
+fn broadcast_axes(input: &[usize], target: &[usize], axes: &[usize]) -> Answer {
+    if axes.iter().any(|&axis| axis >= target.len()) {
+        return Err("AxisOutOfRange");
+    }
+    let kept: Vec<usize> = (0..target.len())
+        .filter(|axis| !axes.contains(axis))
+        .collect();
+    if kept.len() != input.len() {
+        return Err("BroadcastAxesRank");
+    }
+    if kept
+        .iter()
+        .map(|&axis| target[axis])
+        .ne(input.iter().copied())
+    {
+        return Err("SizeMismatch");
+    }
+    representable(Fed {
+        output: target.to_vec(),
+        feeds: kept.into_iter().map(Some).collect(),
+    })
+}
+
+fn expand(input: &[usize], size: &[usize]) -> Answer {
+    if input.len() > size.len() {
+        return Err("RankTooLarge");
+    }
+    let offset = size.len() - input.len();
+    if size[..offset].contains(&KEEP) {
+        return Err("KeepOnNewAxis");
+    }
+    let target: Vec<usize> = size
+        .iter()
+        .enumerate()
+        .map(|(axis, &size)| {
+            if size == KEEP {
+                input[axis - offset]
+            } else {
+                size
+            }
+        })
+        .collect();
+    numpy(input, &target)
+}
+
+/// The rule in its seven numbered conditions.
+fn pdpd(b: &[usize], a: &[usize], axis: isize) -> Answer {
+    if axis < -1 {
+        return Err("PdpdAxis");
+    }
+    if b.len() > a.len() {
+        return Err("RankTooLarge");
+    }
+    let axis = if axis == -1 {
+        a.len() - b.len()
+    } else {
+        axis as usize
+    };
+    let mut trimmed = b.to_vec();
+    while trimmed.last() == Some(&1) {
+        trimmed.pop();
+    }
+    if axis as u128 + trimmed.len() as u128 > a.len() as u128 {
+        return Err("PdpdOverhang");
+    }
+    let feeds = (0..b.len())
+        .map(|i| (i < trimmed.len()).then_some(axis + i))
+        .collect();
+    one_way(b, a, feeds)
+}
+
+/// What a mode says of an input and a target.
+pub fn mode(input: &[usize], target: &[usize], mode: &BroadcastMode) -> Answer {
+    match mode {
+        BroadcastMode::Numpy => numpy(input, target),
+        BroadcastMode::Bidirectional => bidirectional(input, target),
+        BroadcastMode::Explicit { axes_mapping } => mapped(input, target, axes_mapping, true),
+        BroadcastMode::BroadcastAxes {
+            broadcast_axes: axes,
+        } => broadcast_axes(input, target, axes),
+        BroadcastMode::InDim {
+            broadcast_dimensions,
+        } => mapped(input, target, broadcast_dimensions, true),
+        BroadcastMode::InDimPermuting {
+            broadcast_dimensions,
+        } => mapped(input, target, broadcast_dimensions, false),
+        BroadcastMode::Expand => expand(input, target),
+        BroadcastMode::Pdpd { axis } => pdpd(input, target, *axis),
+        other => panic!("the oracle does not know {other}"),
+    }
+}
+
+/// What prepending says.
+pub fn prepend(input: &[usize], sizes: &[usize]) -> Answer {
+    let output = [sizes, input].concat();
+    representable(Fed {
+        feeds: right_aligned(input.len(), output.len()),
+        output,
+    })
+}
+
+fn both(
+    a: &[usize],
+    b: &[usize],
+    output: &[usize],
+    feeds: [Vec<Option<usize>>; 2],
+) -> Result<[Fed; 2], &'static str> {
+    let [feeds_a, feeds_b] = feeds;
+    Ok([one_way(a, output, feeds_a)?, one_way(b, output, feeds_b)?])
+}
+
+/// What an elementwise rule says of two shapes.
+pub fn pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) -> Result<[Fed; 2], &'static str> {
+    match rule {
+        ElementwiseRule::None if a != b => Err("ShapesDiffer"),
+        ElementwiseRule::None | ElementwiseRule::Numpy => {
+            let output = common_shape(&[a, b]).ok_or("OperandMismatch")?;
+            let rank = output.len();
+            both(
+                a,
+                b,
+                &output,
+                [right_aligned(a.len(), rank), right_aligned(b.len(), rank)],
+            )
+        }
+        ElementwiseRule::Pdpd { axis } => {
+            let b = pdpd(b, a, *axis)?;
+            Ok([one_way(a, a, right_aligned(a.len(), a.len()))?, b])
+        }
+        ElementwiseRule::Xla {
+            broadcast_dimensions,
+        } => xla(a, b, broadcast_dimensions),
+        other => panic!("the oracle does not know {other}"),
+    }
+}
+
+/// In-dim broadcast of the smaller operand first: it becomes an array of the larger rank with 1s on unmapped axes; then
+/// degenerate dimensions.
+fn xla(a: &[usize], b: &[usize], dimensions: &[usize]) -> Result<[Fed; 2], &'static str> {
+    let rank = a.len().max(b.len());
+    let identity: Vec<usize> = (0..rank).collect();
+    let dimensions = if a.len() == b.len() {
+        if !dimensions.is_empty() && dimensions != identity {
+            return Err("DimensionsUnexpected");
+        }
+        &identity[..]
+    } else {
+        let small = a.len().min(b.len());
+        match (small, dimensions.len()) {
+            (0, 1..) => return Err("DimensionsUnexpected"),
+            (1.., 0) => return Err("DimensionsRequired"),
+            _ => {}
+        }
+        if let Some(fault) = axes_fault(small, rank, dimensions, true) {
+            return Err(fault);
+        }
+        dimensions
+    };
+    let feeds = |shape: &[usize]| {
+        if shape.len() == rank {
+            &identity[..]
+        } else {
+            dimensions
+        }
+    };
+    let in_dim = |shape: &[usize]| {
+        let mut wide = vec![1; rank];
+        feeds(shape)
+            .iter()
+            .zip(shape)
+            .for_each(|(&axis, &size)| wide[axis] = size);
+        wide
+    };
+    let output = common_shape(&[&in_dim(a), &in_dim(b)]).ok_or("OperandMismatch")?;
+    let some = |shape: &[usize]| feeds(shape).iter().copied().map(Some).collect();
+    both(a, b, &output, [some(a), some(b)])
+}
+
+/// The variant of an error, by name.
+pub fn variant(error: &BroadcastError) -> String {
+    let debug = format!("{error:?}");
+    debug
+        .split([' ', '{', '('])
+        .next()
+        .unwrap_or_default()
+        .to_string()
+}
+
+/// 0, 1, 2, ... in the given shape.
+pub fn iota(shape: &[usize]) -> ArrayD<i32> {
+    let len = shape.iter().product::<usize>() as i32;
+    ArrayD::from_shape_vec(IxDyn(shape), (0..len).collect())
+        .expect("as many elements as the shape says")
+}
+
+/// An array and the slicing that makes a given shape of it in some memory layout.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// Memory order of the axes, outermost first.
+    pub order: Vec<usize>,
+    /// For each axis the step it is sliced with; negative: reversed.
+    pub steps: Vec<isize>,
+}
+
+impl Layout {
+    /// An array whose [`Layout::view`] has `shape`, filled with 0, 1, 2, ... in memory order.
+    pub fn backing(&self, shape: &[usize]) -> ArrayD<i32> {
+        let outer: Vec<usize> = self
+            .order
+            .iter()
+            .map(|&axis| shape[axis] * self.steps[axis].unsigned_abs())
+            .collect();
+        iota(&outer)
+    }
+
+    /// The backing array as a view of `shape`.
+    pub fn view<'a>(&self, backing: &'a ArrayD<i32>) -> ArrayViewD<'a, i32> {
+        let mut inverse = vec![0; self.order.len()];
+        self.order
+            .iter()
+            .enumerate()
+            .for_each(|(position, &axis)| inverse[axis] = position);
+        let mut view = backing.view().permuted_axes(IxDyn(&inverse));
+        for (axis, &step) in self.steps.iter().enumerate() {
+            view.slice_axis_inplace(Axis(axis), Slice::new(0, None, step));
+        }
+        view
+    }
+}

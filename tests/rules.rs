@@ -1,0 +1,347 @@
+//! Every rule, on every small shape and every attribute value, agrees with the oracle: the same answer or the same error,
+//! the same elements, and never a panic.
+
+mod common;
+
+use common::{Answer, Fed, iota, variant};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
+use ndarray_broadcast::prelude::*;
+
+/// Every shape of ranks 0 to `rank` and sizes 0 to `size`.
+fn shapes(rank: usize, size: usize) -> Vec<Vec<usize>> {
+    lists(rank, &(0..=size).collect::<Vec<_>>())
+}
+
+/// Every list of up to `length` of the given values.
+fn lists(length: usize, values: &[usize]) -> Vec<Vec<usize>> {
+    let mut lists = vec![vec![]];
+    let mut last = lists.clone();
+    for _ in 0..length {
+        last = last
+            .iter()
+            .flat_map(|list| values.iter().map(|&value| [&list[..], &[value]].concat()))
+            .collect();
+        lists.extend_from_slice(&last);
+    }
+    lists
+}
+
+/// Asserts that a view is what the oracle says it is.
+fn assert_view(
+    view: &ArrayViewD<'_, i32>,
+    fed: &Fed,
+    input: &ArrayD<i32>,
+    what: &dyn std::fmt::Debug,
+) {
+    assert_eq!(view.shape(), fed.output, "{what:?}");
+    for (index, value) in view.indexed_iter() {
+        let source = fed.source(input.shape(), ndarray::Dimension::slice(&index));
+        assert_eq!(*value, input[IxDyn(&source)], "{what:?} at {index:?}");
+    }
+}
+
+fn assert_answer(
+    answer: &Result<ArrayViewD<'_, i32>, BroadcastError>,
+    oracle: &Answer,
+    input: &ArrayD<i32>,
+    what: &dyn std::fmt::Debug,
+) {
+    match (answer, oracle) {
+        (Ok(view), Ok(fed)) => assert_view(view, fed, input, what),
+        (Err(error), Err(name)) => assert_eq!(variant(error), *name, "{what:?}"),
+        _ => panic!("{what:?}: {answer:?}, expected {oracle:?}"),
+    }
+}
+
+/// One array to each target, by each of the modes. Returns how many calls that were.
+fn assert_modes(
+    inputs: &[Vec<usize>],
+    targets: &[Vec<usize>],
+    modes: impl Fn(&[usize], &[usize]) -> Vec<BroadcastMode>,
+) -> usize {
+    let mut calls = 0;
+    for shape in inputs {
+        let input = iota(shape);
+        for target in targets {
+            for mode in modes(shape, target) {
+                let answer = input.broadcast_to_mode(IxDyn(target), &mode);
+                assert_answer(
+                    &answer,
+                    &common::mode(shape, target, &mode),
+                    &input,
+                    &(shape, target, &mode),
+                );
+                calls += 1;
+            }
+        }
+    }
+    calls
+}
+
+/// Two arrays with each other, by each of the rules. Returns how many calls that were.
+fn assert_pairs(
+    firsts: &[Vec<usize>],
+    seconds: &[Vec<usize>],
+    rules: impl Fn(&[usize], &[usize]) -> Vec<ElementwiseRule>,
+) -> usize {
+    let mut calls = 0;
+    for first in firsts {
+        let a = iota(first);
+        for second in seconds {
+            let b = iota(second);
+            for rule in rules(first, second) {
+                let what = (first, second, &rule);
+                match (
+                    a.broadcast_with(&b, &rule),
+                    common::pair(first, second, &rule),
+                ) {
+                    (Ok((view_a, view_b)), Ok([fed_a, fed_b])) => {
+                        assert_view(&view_a, &fed_a, &a, &what);
+                        assert_view(&view_b, &fed_b, &b, &what);
+                    }
+                    (Err(error), Err(name)) => assert_eq!(variant(&error), name, "{what:?}"),
+                    (answer, oracle) => panic!("{what:?}: {answer:?}, expected {oracle:?}"),
+                }
+                calls += 1;
+            }
+        }
+    }
+    calls
+}
+
+#[test]
+fn numpy_and_bidirectional_agree_with_the_oracle_on_every_small_shape() {
+    let shapes = shapes(4, 3);
+    assert_eq!(
+        assert_modes(&shapes, &shapes, |_, _| vec![
+            BroadcastMode::Numpy,
+            BroadcastMode::Bidirectional
+        ]),
+        232_562
+    );
+}
+
+#[test]
+fn pdpd_agrees_with_the_oracle_for_every_axis() {
+    let axes = || -3..=5;
+    assert_eq!(
+        assert_modes(&shapes(3, 3), &shapes(3, 3), |_, _| axes()
+            .map(|axis| BroadcastMode::Pdpd { axis })
+            .collect()),
+        65_025
+    );
+    let shapes = shapes(4, 2);
+    assert_eq!(
+        assert_modes(&shapes, &shapes, |_, _| axes()
+            .map(|axis| BroadcastMode::Pdpd { axis })
+            .collect()),
+        131_769
+    );
+}
+
+#[test]
+fn mappings_agree_with_the_oracle_whatever_they_hold() {
+    let every_mapping = |input: &[usize], target: &[usize]| {
+        lists(input.len() + 1, &(0..=target.len()).collect::<Vec<_>>())
+            .into_iter()
+            .flat_map(|axes| {
+                [
+                    BroadcastMode::Explicit {
+                        axes_mapping: axes.clone(),
+                    },
+                    BroadcastMode::InDim {
+                        broadcast_dimensions: axes.clone(),
+                    },
+                    BroadcastMode::InDimPermuting {
+                        broadcast_dimensions: axes,
+                    },
+                ]
+            })
+            .collect()
+    };
+    assert_eq!(
+        assert_modes(&shapes(2, 3), &shapes(3, 3), every_mapping),
+        315_102
+    );
+    assert_eq!(
+        assert_modes(
+            &shapes(3, 2),
+            &[vec![2, 1, 2, 0], vec![2, 2, 1, 2], vec![0, 2, 1, 1]],
+            every_mapping
+        ),
+        203_310
+    );
+}
+
+#[test]
+fn sorted_mappings_agree_with_the_oracle_on_every_small_shape() {
+    let increasing = |input: &[usize], target: &[usize]| {
+        (0..1_usize << target.len())
+            .filter(|bits| bits.count_ones() as usize == input.len())
+            .map(|bits| {
+                (0..target.len())
+                    .filter(|axis| bits >> axis & 1 == 1)
+                    .collect()
+            })
+            .map(|axes_mapping| BroadcastMode::Explicit { axes_mapping })
+            .collect()
+    };
+    assert_eq!(
+        assert_modes(&shapes(3, 3), &shapes(4, 3), increasing),
+        102_885
+    );
+    assert_eq!(
+        assert_modes(&shapes(4, 2), &shapes(4, 2), increasing),
+        22_621
+    );
+}
+
+#[test]
+fn broadcast_axes_agree_with_the_oracle_for_every_set_of_axes() {
+    let every_set = |_: &[usize], target: &[usize]| {
+        // One axis too many, so that every set has its twin that is out of range.
+        (0..1_usize << (target.len() + 1))
+            .map(|bits| {
+                (0..=target.len())
+                    .filter(|axis| bits >> axis & 1 == 1)
+                    .collect()
+            })
+            .map(|broadcast_axes| BroadcastMode::BroadcastAxes { broadcast_axes })
+            .collect()
+    };
+    assert_eq!(
+        assert_modes(&shapes(3, 3), &shapes(3, 3), every_set),
+        99_450
+    );
+    assert_eq!(
+        assert_modes(&shapes(4, 2), &shapes(4, 2), every_set),
+        376_310
+    );
+    // A set: neither order nor repetition matters.
+    let lists = |_: &[usize], _: &[usize]| {
+        lists(3, &[0, 1, 2])
+            .into_iter()
+            .map(|broadcast_axes| BroadcastMode::BroadcastAxes { broadcast_axes })
+            .collect()
+    };
+    assert_eq!(assert_modes(&shapes(2, 2), &shapes(3, 2), lists), 20_800);
+}
+
+#[test]
+fn expand_agrees_with_the_oracle_with_and_without_kept_axes() {
+    assert_eq!(
+        assert_modes(&shapes(3, 3), &lists(4, &[0, 1, 2, 3, KEEP]), |_, _| vec![
+            BroadcastMode::Expand
+        ]),
+        66_385
+    );
+}
+
+#[test]
+fn prepend_agrees_with_the_oracle() {
+    for shape in shapes(3, 3) {
+        let input = iota(&shape);
+        for sizes in shapes(3, 2) {
+            let answer = input.broadcast_prepend(IxDyn(&sizes));
+            assert_answer(
+                &answer,
+                &common::prepend(&shape, &sizes),
+                &input,
+                &(&shape, &sizes),
+            );
+        }
+    }
+}
+
+#[test]
+fn pairs_agree_with_the_oracle_under_none_numpy_and_pdpd() {
+    let small = shapes(3, 3);
+    let calls = assert_pairs(&small, &small, |_, _| {
+        let pdpd = (-2..=4).map(|axis| ElementwiseRule::Pdpd { axis });
+        [ElementwiseRule::None, ElementwiseRule::Numpy]
+            .into_iter()
+            .chain(pdpd)
+            .collect()
+    });
+    assert_eq!(calls, 65_025);
+    let large = shapes(4, 2);
+    assert_eq!(
+        assert_pairs(&large, &large, |_, _| vec![
+            ElementwiseRule::None,
+            ElementwiseRule::Numpy
+        ]),
+        29_282
+    );
+}
+
+#[test]
+fn pairs_agree_with_the_oracle_under_xla_for_every_list_of_dimensions() {
+    let every_list = |a: &[usize], b: &[usize]| {
+        let rank = a.len().max(b.len());
+        lists(a.len().min(b.len()) + 1, &(0..=rank).collect::<Vec<_>>())
+            .into_iter()
+            .map(|broadcast_dimensions| ElementwiseRule::Xla {
+                broadcast_dimensions,
+            })
+            .collect()
+    };
+    assert_eq!(
+        assert_pairs(&shapes(2, 3), &shapes(2, 3), every_list),
+        12_170
+    );
+    assert_eq!(
+        assert_pairs(&shapes(2, 2), &shapes(3, 2), every_list),
+        26_588
+    );
+    assert_eq!(
+        assert_pairs(&shapes(3, 2), &shapes(2, 2), every_list),
+        26_588
+    );
+    let identity = |a: &[usize], _: &[usize]| {
+        vec![
+            ElementwiseRule::Xla {
+                broadcast_dimensions: vec![],
+            },
+            ElementwiseRule::Xla {
+                broadcast_dimensions: (0..a.len()).collect(),
+            },
+        ]
+    };
+    assert_eq!(assert_pairs(&shapes(4, 2), &shapes(4, 2), identity), 29_282);
+}
+
+#[test]
+fn common_shapes_agree_with_the_oracle_for_three() {
+    let shapes = shapes(2, 3);
+    for a in &shapes {
+        for b in &shapes {
+            for c in &shapes {
+                let oracle = common::common_shape(&[a, b, c]);
+                let answer = broadcast_shapes(&[a, b, c]);
+                assert_eq!(answer.as_ref().ok(), oracle.as_ref(), "{a:?} {b:?} {c:?}");
+                let arrays = [iota(a), iota(b), iota(c)];
+                let views: Vec<_> = arrays.iter().map(|array| array.view()).collect();
+                let all = broadcast_arrays(&views);
+                let triple = broadcast_triple(&arrays[0], &arrays[1], &arrays[2]);
+                match oracle {
+                    None => {
+                        let error = answer.unwrap_err();
+                        assert_eq!(variant(&error), "OperandMismatch");
+                        assert_eq!(all.unwrap_err(), error);
+                        assert_eq!(triple.unwrap_err(), error);
+                    }
+                    Some(shape) => {
+                        let all = all.unwrap();
+                        let (x, y, z) = triple.unwrap();
+                        for (array, (view, same)) in arrays.iter().zip(all.iter().zip([x, y, z])) {
+                            let fed =
+                                common::mode(array.shape(), &shape, &BroadcastMode::Numpy).unwrap();
+                            assert_view(view, &fed, array, &(a, b, c));
+                            assert_eq!(view, same);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
