@@ -1,6 +1,8 @@
 //! Shapes drawn under each other, axis by axis: what errors and plans print. Nothing here allocates.
 
+use crate::KEEP;
 use std::fmt;
+use std::ops::Range;
 
 /// Shapes longer than this are drawn around the axis of interest only.
 const WINDOW: usize = 32;
@@ -29,9 +31,19 @@ pub(crate) fn list(shape: &[usize]) -> impl fmt::Display {
 /// One size; torch's "keep this axis" in torch's spelling.
 struct Size(usize);
 
+impl Size {
+    fn width(&self) -> usize {
+        if self.0 == KEEP {
+            2
+        } else {
+            self.0.checked_ilog10().unwrap_or(0) as usize + 1
+        }
+    }
+}
+
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == crate::KEEP {
+        if self.0 == KEEP {
             f.write_str("-1")
         } else {
             write!(f, "{}", self.0)
@@ -119,22 +131,11 @@ impl<'a> Picture<'a> {
     }
 
     fn column_width(&self, column: usize) -> usize {
-        let digits = |size: usize| {
-            if size == crate::KEEP {
-                2
-            } else {
-                size.checked_ilog10().unwrap_or(0) as usize + 1
-            }
-        };
-        self.rows
-            .iter()
-            .filter_map(|row| row.at(column))
-            .map(digits)
-            .max()
-            .unwrap_or(1)
+        let sizes = self.rows.iter().filter_map(|row| row.at(column));
+        sizes.map(|size| Size(size).width()).max().unwrap_or(1)
     }
 
-    fn window(&self, column: usize) -> std::ops::Range<usize> {
+    fn window(&self, column: usize) -> Range<usize> {
         if self.rank <= WINDOW {
             return 0..self.rank;
         }
@@ -146,69 +147,105 @@ impl<'a> Picture<'a> {
     pub(crate) fn rows(&self, f: &mut fmt::Formatter<'_>, column: usize) -> fmt::Result {
         let window = self.window(column);
         for row in &self.rows {
-            write!(f, "\n  {:<width$} ", row.label, width = self.label_width())?;
-            f.write_str(if window.start > 0 { "…" } else { "" })?;
-            // What stands to the right of a row's last axis would be trailing blanks.
-            let end = window
-                .clone()
-                .rev()
-                .find(|&c| row.at(c).is_some())
-                .map_or(window.start, |c| c + 1);
-            for column in window.start..end {
-                let width = self.column_width(column);
-                match row.at(column) {
-                    Some(size) if size == crate::KEEP => write!(f, "  {:>width$}", "-1")?,
-                    Some(size) => write!(f, "  {size:>width$}")?,
-                    None => write!(f, "  {:>width$}", "")?,
-                }
+            let mut line = self.line(f, row.label, &window)?;
+            for column in window.clone() {
+                let size = row.at(column).map(Size);
+                let width = size.as_ref().map_or(0, Size::width);
+                line.cell(self.column_width(column), width, size)?;
             }
-            f.write_str(if window.end < self.rank && end == window.end {
-                "  …"
-            } else {
-                ""
-            })?;
+            if window.end < self.rank {
+                line.cell(1, 1, Some("…"))?;
+            }
         }
         Ok(())
     }
 
     /// Starts the line under the rows: a mark under `column` and a space, for the remark that follows.
     pub(crate) fn caret(&self, f: &mut fmt::Formatter<'_>, column: usize) -> fmt::Result {
-        self.mark_line(f, self.window(column), column, |c| {
-            if c == column { "^" } else { "" }
-        })?;
+        self.mark_line(f, column, |c| if c == column { "^" } else { "" })?;
         f.write_str(" ")
     }
 
-    /// A line with a mark under each column.
+    /// A line with a mark of one character, or none, under each column.
     pub(crate) fn marks(
         &self,
         f: &mut fmt::Formatter<'_>,
         mark: impl Fn(usize) -> &'static str,
     ) -> fmt::Result {
-        let window = self.window(0);
-        match window.clone().last() {
-            Some(last) => self.mark_line(f, window, last, mark),
-            None => Ok(()),
-        }
+        self.mark_line(f, 0, mark)
     }
 
     fn mark_line(
         &self,
         f: &mut fmt::Formatter<'_>,
-        window: std::ops::Range<usize>,
-        last: usize,
+        around: usize,
         mark: impl Fn(usize) -> &'static str,
     ) -> fmt::Result {
-        write!(f, "\n  {:<width$} ", "", width = self.label_width())?;
-        f.write_str(if window.start > 0 { " " } else { "" })?;
-        for column in window.start..=last {
-            write!(
-                f,
-                "  {:>width$}",
-                mark(column),
-                width = self.column_width(column)
+        let window = self.window(around);
+        let mut line = self.line(f, "", &window)?;
+        for column in window {
+            let mark = mark(column);
+            line.cell(
+                self.column_width(column),
+                mark.len(),
+                (!mark.is_empty()).then_some(mark),
             )?;
         }
         Ok(())
+    }
+
+    /// Starts a line with its label, and with a sign that columns before the window are left out.
+    fn line<'f, 'b>(
+        &self,
+        f: &'f mut fmt::Formatter<'b>,
+        label: &str,
+        window: &Range<usize>,
+    ) -> Result<Line<'f, 'b>, fmt::Error> {
+        write!(f, "\n")?;
+        let mut line = Line { f, blanks: 0 };
+        let indent = 2 + label.len();
+        line.cell(
+            label.len(),
+            label.len(),
+            (!label.is_empty()).then_some(label),
+        )?;
+        line.blanks += 2 + self.label_width() + 1 - indent;
+        match (window.start, label) {
+            (0, _) => {}
+            (_, "") => line.blanks += 1,
+            _ => line.text("…")?,
+        }
+        Ok(line)
+    }
+}
+
+/// A line that ends where its last text ends: blanks are written only once something follows them.
+struct Line<'f, 'b> {
+    f: &'f mut fmt::Formatter<'b>,
+    blanks: usize,
+}
+
+impl Line<'_, '_> {
+    fn text(&mut self, text: impl fmt::Display) -> fmt::Result {
+        write!(
+            self.f,
+            "{:blanks$}{text}",
+            "",
+            blanks = std::mem::take(&mut self.blanks)
+        )
+    }
+
+    /// Two blanks, then a right-aligned text of `width` characters in a column, or an empty column.
+    fn cell(
+        &mut self,
+        column: usize,
+        width: usize,
+        text: Option<impl fmt::Display>,
+    ) -> fmt::Result {
+        self.blanks += 2 + column.saturating_sub(width);
+        match text {
+            Some(text) => self.text(text),
+            None => Ok(()),
+        }
     }
 }

@@ -1,0 +1,389 @@
+//! Properties over generated shapes, attributes and memory layouts, fitting and hostile.
+
+mod common;
+
+use common::{Layout, variant};
+use ndarray::{ArrayD, Dimension, IxDyn};
+use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{AxisSource, Rule};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Sizes as they come: small, with many 0s and 1s.
+fn size() -> impl Strategy<Value = usize> {
+    prop_oneof![2 => Just(1), 1 => Just(0), 5 => 2_usize..=5]
+}
+
+/// Any `usize`, with the ends of its range and of `isize`'s as likely as the small ones.
+fn hostile() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        4 => 0_usize..4,
+        1 => Just(usize::MAX),
+        1 => Just(usize::MAX - 1),
+        1 => Just(isize::MAX as usize),
+        1 => Just(isize::MAX as usize + 1),
+        1 => Just(1 << 32),
+        1 => any::<usize>(),
+    ]
+}
+
+/// A shape that fits the mapping to the target, each size kept or 1.
+fn fitting(target: &[usize], mapping: &[usize]) -> impl Strategy<Value = Vec<usize>> + use<> {
+    let sizes: Vec<usize> = mapping.iter().map(|&axis| target[axis]).collect();
+    vec(proptest::bool::weighted(0.7), sizes.len()).prop_map(move |keep| {
+        sizes
+            .iter()
+            .zip(keep)
+            .map(|(&size, keep)| if keep { size } else { 1 })
+            .collect()
+    })
+}
+
+/// A target, a sorted mapping into it, an input that fits it.
+fn mapped() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, Vec<usize>)> {
+    (vec(size(), 0..=6), any::<u8>()).prop_flat_map(|(target, bits)| {
+        let mapping: Vec<usize> = (0..target.len())
+            .filter(|axis| bits >> axis & 1 == 1)
+            .collect();
+        let input = fitting(&target, &mapping);
+        (Just(target), Just(mapping), input)
+    })
+}
+
+/// A call that fits its rule, more often than not.
+fn fitting_call() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, BroadcastMode)> {
+    prop_oneof![
+        mapped().prop_map(|(target, axes_mapping, input)| (
+            input,
+            target,
+            BroadcastMode::Explicit { axes_mapping }
+        )),
+        mapped().prop_map(|(target, broadcast_dimensions, input)| {
+            (
+                input,
+                target,
+                BroadcastMode::InDim {
+                    broadcast_dimensions,
+                },
+            )
+        }),
+        (mapped(), any::<u64>()).prop_map(|((target, mut dimensions, mut input), seed)| {
+            // The same shuffle for both.
+            for i in (1..dimensions.len()).rev() {
+                let j = (seed >> i) as usize % (i + 1);
+                dimensions.swap(i, j);
+                input.swap(i, j);
+            }
+            (
+                input,
+                target,
+                BroadcastMode::InDimPermuting {
+                    broadcast_dimensions: dimensions,
+                },
+            )
+        }),
+        mapped().prop_map(|(target, kept, _)| {
+            let input = kept.iter().map(|&axis| target[axis]).collect();
+            let broadcast_axes = (0..target.len())
+                .rev()
+                .filter(|axis| !kept.contains(axis))
+                .collect();
+            (
+                input,
+                target,
+                BroadcastMode::BroadcastAxes { broadcast_axes },
+            )
+        }),
+        (vec(size(), 0..=6), 0_usize..=6, 0_usize..4).prop_flat_map(|(target, rank, mode)| {
+            let rank = rank.min(target.len());
+            let mapping: Vec<usize> = (target.len() - rank..target.len()).collect();
+            let mode = match mode {
+                0 => BroadcastMode::Numpy,
+                1 => BroadcastMode::Bidirectional,
+                2 => BroadcastMode::Expand,
+                _ => BroadcastMode::Pdpd { axis: -1 },
+            };
+            (fitting(&target, &mapping), Just(target), Just(mode))
+        }),
+        (vec(size(), 0..=6), 0_usize..=6, 0_usize..=6, 0_usize..3).prop_flat_map(
+            |(target, axis, rank, ones)| {
+                let axis = axis.min(target.len());
+                let rank = rank.min(target.len() - axis);
+                let mapping: Vec<usize> = (axis..axis + rank).collect();
+                let input = fitting(&target, &mapping).prop_map(move |mut input| {
+                    input.extend(std::iter::repeat_n(1, ones));
+                    input
+                });
+                (
+                    input,
+                    Just(target),
+                    Just(BroadcastMode::Pdpd {
+                        axis: axis as isize,
+                    }),
+                )
+            }
+        ),
+    ]
+}
+
+fn layout(rank: usize) -> impl Strategy<Value = Layout> {
+    let step = prop_oneof![3 => Just(1_isize), 1 => Just(-1), 1 => Just(2), 1 => Just(-2)];
+    (
+        Just((0..rank).collect::<Vec<usize>>()).prop_shuffle(),
+        vec(step, rank),
+    )
+        .prop_map(|(order, steps)| Layout { order, steps })
+}
+
+fn any_mode() -> impl Strategy<Value = BroadcastMode> {
+    let axes = || vec(hostile(), 0..5);
+    prop_oneof![
+        Just(BroadcastMode::Numpy),
+        Just(BroadcastMode::Bidirectional),
+        Just(BroadcastMode::Expand),
+        any::<isize>().prop_map(|axis| BroadcastMode::Pdpd { axis }),
+        (-2_isize..6).prop_map(|axis| BroadcastMode::Pdpd { axis }),
+        axes().prop_map(|axes_mapping| BroadcastMode::Explicit { axes_mapping }),
+        axes().prop_map(|broadcast_axes| BroadcastMode::BroadcastAxes { broadcast_axes }),
+        axes().prop_map(|broadcast_dimensions| BroadcastMode::InDim {
+            broadcast_dimensions
+        }),
+        axes().prop_map(|broadcast_dimensions| BroadcastMode::InDimPermuting {
+            broadcast_dimensions
+        }),
+    ]
+}
+
+fn any_rule() -> impl Strategy<Value = ElementwiseRule> {
+    prop_oneof![
+        Just(ElementwiseRule::None),
+        Just(ElementwiseRule::Numpy),
+        any::<isize>().prop_map(|axis| ElementwiseRule::Pdpd { axis }),
+        (-2_isize..6).prop_map(|axis| ElementwiseRule::Pdpd { axis }),
+        vec(hostile(), 0..5).prop_map(|broadcast_dimensions| ElementwiseRule::Xla {
+            broadcast_dimensions
+        }),
+    ]
+}
+
+/// Every line of a picture ends where its last mark stands, and the heading names both shapes.
+fn assert_drawn(text: &str) {
+    for line in text.lines() {
+        assert_eq!(
+            line,
+            line.trim_end(),
+            "blanks at the end of a line of\n{text}"
+        );
+        assert!(line.chars().count() < 400, "an endless line in\n{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn a_view_of_any_layout_holds_what_the_oracle_says(
+        ((input, target, mode), layout) in fitting_call()
+            .prop_flat_map(|call| { let rank = call.0.len(); (Just(call), layout(rank)) }),
+    ) {
+        let backing = layout.backing(&input);
+        let array = layout.view(&backing);
+        prop_assert_eq!(array.shape(), &input[..]);
+        match (array.broadcast_to_mode(IxDyn(&target), &mode), common::mode(&input, &target, &mode)) {
+            (Ok(view), Ok(fed)) => {
+                prop_assert_eq!(&view, &fed.array(&array));
+                // By value the same, and an element is never copied.
+                prop_assert_eq!(&array.clone().into_broadcast_to_mode(IxDyn(&target), &mode).unwrap(), &view);
+                let first = backing.as_ptr() as usize;
+                let bytes = first..first + size_of::<i32>() * backing.len();
+                prop_assert!(view.iter().all(|element| bytes.contains(&(element as *const i32 as usize))));
+            }
+            (Err(error), Err(name)) => prop_assert_eq!(variant(&error), name),
+            (answer, oracle) => prop_assert!(false, "{answer:?}, expected {oracle:?}"),
+        }
+    }
+
+    #[test]
+    fn a_plan_says_what_it_does((input, target, mode) in fitting_call()) {
+        let Ok(plan) = BroadcastPlan::with_mode(IxDyn(&input), IxDyn(&target), &mode) else { return Ok(()) };
+        prop_assert_eq!(plan.rule(), mode.rule());
+        prop_assert_eq!(plan.input_shape(), &input[..]);
+        for (axis, (source, from)) in plan.axes().zip(plan.mapping()).enumerate() {
+            let size = plan.output_shape()[axis];
+            match source {
+                AxisSource::Added => prop_assert_eq!(from, None),
+                AxisSource::Kept(kept) => prop_assert_eq!((from, input[kept]), (Some(kept), size)),
+                AxisSource::Stretched(one) => {
+                    prop_assert_eq!((from, input[one]), (Some(one), 1));
+                    prop_assert_ne!(size, 1);
+                }
+            }
+            prop_assert_eq!(plan.added_axes().any(|a| a == axis), source == AxisSource::Added);
+            prop_assert_eq!(plan.stretched_axes().any(|a| a == axis), matches!(source, AxisSource::Stretched(_)));
+            prop_assert_eq!(plan.replicated_axes().any(|a| a == axis), !matches!(source, AxisSource::Kept(_)));
+        }
+        let identity = input == plan.output_shape() && plan.mapping().eq((0..input.len()).map(Some));
+        prop_assert_eq!(plan.is_identity(), identity);
+        prop_assert_eq!(plan.clone().into_dyn(), plan.clone());
+        assert_drawn(&plan.to_string());
+    }
+
+    #[test]
+    fn nothing_panics_whatever_the_target_and_the_attributes_are(
+        input in vec(0_usize..4, 0..5), target in vec(hostile(), 0..6), mode in any_mode(),
+    ) {
+        let array = common::iota(&input);
+        match (array.broadcast_to_mode(IxDyn(&target), &mode), common::mode(&input, &target, &mode)) {
+            (Ok(view), Ok(fed)) => prop_assert_eq!(view.shape(), &fed.output[..]),
+            (Err(error), Err(name)) => {
+                prop_assert_eq!(variant(&error), name);
+                assert_drawn(&error.to_string());
+            }
+            (answer, oracle) => prop_assert!(false, "{answer:?}, expected {oracle:?}"),
+        }
+    }
+
+    #[test]
+    fn nothing_panics_whatever_two_shapes_and_their_rule_are(
+        a in vec(hostile(), 0..5), b in vec(hostile(), 0..5), rule in any_rule(),
+    ) {
+        match (BroadcastPlan::pair(IxDyn(&a), IxDyn(&b), &rule), common::pair(&a, &b, &rule)) {
+            (Ok((plan_a, plan_b)), Ok([fed_a, fed_b])) => {
+                prop_assert_eq!(plan_a.output_shape(), &fed_a.output[..]);
+                prop_assert_eq!(plan_b.output_shape(), &fed_b.output[..]);
+            }
+            (Err(error), Err(name)) => {
+                prop_assert_eq!(variant(&error), name);
+                assert_drawn(&error.to_string());
+            }
+            (answer, oracle) => prop_assert!(false, "{answer:?}, expected {oracle:?}"),
+        }
+    }
+
+    #[test]
+    fn shapes_of_any_number_have_the_common_shape_that_the_oracle_finds(
+        shapes in vec(vec(hostile(), 0..4), 0..5),
+    ) {
+        let slices: Vec<&[usize]> = shapes.iter().map(|shape| &shape[..]).collect();
+        let fits = |shape: &Vec<usize>| {
+            let product = shape.iter().filter(|&&size| size > 0).try_fold(1_usize, |p, &size| p.checked_mul(size));
+            product.is_some_and(|product| isize::try_from(product).is_ok())
+        };
+        match (broadcast_shapes(&slices), common::common_shape(&slices)) {
+            (Ok(shape), Some(oracle)) => prop_assert_eq!(shape, oracle),
+            (Err(error), Some(oracle)) => {
+                prop_assert_eq!(variant(&error), "ShapeOverflow");
+                prop_assert!(!fits(&oracle));
+            }
+            (Err(error), None) => prop_assert_eq!(variant(&error), "OperandMismatch"),
+            (answer, oracle) => prop_assert!(false, "{answer:?}, expected {oracle:?}"),
+        }
+    }
+
+    #[test]
+    fn modes_and_rules_read_back_what_they_write(mode in any_mode(), rule in any_rule()) {
+        prop_assert_eq!(mode.to_string().parse::<BroadcastMode>(), Ok(mode.clone()));
+        prop_assert_eq!(mode.to_string().to_uppercase().parse::<BroadcastMode>(), Ok(mode));
+        prop_assert_eq!(rule.to_string().parse::<ElementwiseRule>(), Ok(rule));
+    }
+
+    #[test]
+    fn no_text_makes_the_names_panic(text in "\\PC{0,30}", list in "[a-z_]{0,9}\\([-0-9, ]{0,12}\\)?") {
+        for text in [&text, &list] {
+            let _ = text.parse::<BroadcastMode>().map_err(|error| error.to_string());
+            let _ = text.parse::<ElementwiseRule>().map_err(|error| error.to_string());
+        }
+    }
+}
+
+#[test]
+fn ranks_far_past_what_anybody_needs_work_and_draw_short_pictures() {
+    for rank in [7, 8, 31, 32, 33, 100, 1000] {
+        let mut target = vec![1; rank];
+        *target.last_mut().unwrap() = 3;
+        let array = common::iota(&[3]);
+        let view = array.broadcast_numpy(IxDyn(&target)).unwrap();
+        assert_eq!(view.shape(), target);
+        assert!(view.iter().eq([&0, &1, &2]));
+        assert_drawn(
+            &BroadcastPlan::numpy(IxDyn(&[3]), IxDyn(&target))
+                .unwrap()
+                .to_string(),
+        );
+
+        let mapping = [rank - 1];
+        assert_eq!(
+            array.broadcast_explicit(IxDyn(&target), &mapping).unwrap(),
+            view
+        );
+        for at in [0, rank / 2, rank - 1] {
+            let mut input = target.clone();
+            input[at] = 7;
+            target[at] = 5;
+            let error = common::iota(&[])
+                .broadcast_numpy(IxDyn(&target))
+                .map(|_| ());
+            assert_eq!(error, Ok(()));
+            let error = BroadcastPlan::numpy(IxDyn(&input), IxDyn(&target)).unwrap_err();
+            assert_drawn(&error.to_string());
+            assert!(
+                error.to_string().contains("7 is neither 5 nor 1"),
+                "{error}"
+            );
+            target[at] = if at == rank - 1 { 3 } else { 1 };
+        }
+    }
+}
+
+#[test]
+fn views_of_more_elements_than_memory_are_fine_up_to_isize_max() {
+    let one = common::iota(&[]);
+    let exact = isize::MAX as usize;
+    assert_eq!(one.broadcast_numpy(exact).unwrap().len(), exact);
+    assert_eq!(
+        variant(&one.broadcast_numpy(exact + 1).unwrap_err()),
+        "ShapeOverflow"
+    );
+    assert_eq!(
+        one.broadcast_numpy((1 << 31, 1 << 31)).unwrap().len(),
+        1 << 62
+    );
+    assert_eq!(
+        variant(&one.broadcast_numpy((1 << 32, 1 << 31)).unwrap_err()),
+        "ShapeOverflow"
+    );
+    // An empty axis does not make room for the others: offsets are computed axis by axis.
+    assert_eq!(
+        variant(&one.broadcast_numpy((1 << 32, 0, 1 << 31)).unwrap_err()),
+        "ShapeOverflow"
+    );
+    assert_eq!(one.broadcast_numpy((1 << 31, 0, 1 << 31)).unwrap().len(), 0);
+}
+
+#[test]
+fn elements_of_any_type_broadcast() {
+    /// Neither `Clone` nor `Debug` nor `Default`, with a destructor.
+    struct Opaque(#[allow(dead_code)] String);
+    let array = ndarray::arr1(&[(), ()]);
+    assert_eq!(array.broadcast_numpy((3, 2)).unwrap().len(), 6);
+    let array = ArrayD::from_shape_fn(IxDyn(&[2]), |index| Opaque(format!("{index:?}")));
+    let view = array.broadcast_explicit((2, 3), &[0]).unwrap();
+    assert!(std::ptr::eq(&view[[1, 0]], &array[1]));
+    assert!(std::ptr::eq(&view[[1, 2]], &array[1]));
+    let unsized_elements: ndarray::Array1<Box<dyn Fn() -> i32>> =
+        ndarray::Array1::from_vec(vec![Box::new(|| 7)]);
+    assert_eq!(
+        unsized_elements.broadcast_numpy((2, 2)).unwrap()[[1, 1]](),
+        7
+    );
+}
+
+#[test]
+fn a_plan_is_refused_by_an_array_of_another_shape() {
+    let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap();
+    let array = ndarray::Array2::<u8>::zeros((1, 3));
+    assert_eq!(variant(&plan.view(&array).unwrap_err()), "WrongShape");
+    assert_eq!(plan.rule(), Rule::Numpy);
+    assert_eq!(plan.input_dim().slice(), [3, 1]);
+    assert_eq!(plan.output_dim().slice(), [2, 3, 4]);
+}
