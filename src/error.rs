@@ -19,7 +19,7 @@
 //! ```
 
 use crate::mode::Rule;
-use crate::picture::{Picture, Place, list};
+use crate::picture::{Picture, Place, Size, list};
 use std::collections::TryReserveError;
 use std::fmt;
 
@@ -494,14 +494,15 @@ fn size_mismatch(
         .and_then(|axis| target.get(axis))
         .copied()
         .unwrap_or(1);
+    let (shown, is_one) = (Size(wanted), wanted == 1);
     match rule {
-        Rule::Bidirectional => write!(f, "{found} and {wanted} differ and neither is 1"),
+        Rule::Bidirectional => write!(f, "{found} and {shown} differ and neither is 1"),
         Rule::BroadcastAxes => write!(
             f,
-            "{found} is not {wanted} (only the broadcast axes replicate)"
+            "{found} is not {shown} (only the broadcast axes replicate)"
         ),
-        _ if wanted == 1 => write!(f, "{found} is not 1"),
-        _ => write!(f, "{found} is neither {wanted} nor 1"),
+        _ if is_one => write!(f, "{found} is not 1"),
+        _ => write!(f, "{found} is neither {shown} nor 1"),
     }
 }
 
@@ -651,8 +652,10 @@ fn axis_out_of_range(
 ) -> fmt::Result {
     axes_heading(f, rule, input, target, axes, Some(position))?;
     let axis = axes.get(position).copied().unwrap_or(0);
+    let axis = Size(axis);
     match target.len() {
         0 => write!(f, "the target is a scalar and has no axis {axis}"),
+        1 => write!(f, "the target has no axis {axis}: its only axis is 0"),
         rank => write!(
             f,
             "the target has no axis {axis}: its axes are 0 to {}",

@@ -28,8 +28,8 @@ pub(crate) fn list(shape: &[usize]) -> impl fmt::Display {
     List(shape)
 }
 
-/// One size; torch's "keep this axis" in torch's spelling.
-struct Size(usize);
+/// One size or axis. `usize::MAX` is [`KEEP`], or else a -1 that was cast: either way -1 is what its author wrote.
+pub(crate) struct Size(pub(crate) usize);
 
 impl Size {
     fn width(&self) -> usize {

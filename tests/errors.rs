@@ -1,0 +1,257 @@
+//! The exact text of every error. Each is read by a person who has only it to go by: what was asked for, where it does not
+//! fit, what would.
+
+use ndarray::{Array2, ArrayD, IxDyn};
+use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{axes_from_integers, shape_from_integers};
+
+fn zeros(shape: &[usize]) -> ArrayD<u8> {
+    ArrayD::zeros(IxDyn(shape))
+}
+
+fn xla(dimensions: &[usize]) -> ElementwiseRule {
+    ElementwiseRule::Xla {
+        broadcast_dimensions: dimensions.to_vec(),
+    }
+}
+
+/// 1s, and one other size.
+fn long(rank: usize, axis: usize, size: usize) -> Vec<usize> {
+    (0..rank)
+        .map(|a| if a == axis { size } else { 1 })
+        .collect()
+}
+
+macro_rules! texts {
+    ($($name:ident: $call:expr => $text:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!($call.unwrap_err().to_string(), $text);
+        }
+    )*};
+}
+
+texts! {
+    the_first_axis_at_fault_is_marked: zeros(&[3, 1, 5]).broadcast_numpy((4, 4, 5)) => "\
+cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
+  input    3  1  5
+  target   4  4  5
+           ^ 3 is neither 4 nor 1";
+    columns_are_as_wide_as_their_sizes: zeros(&[3, 1, 500]).broadcast_numpy((2, 3, 4, 1)) => "\
+cannot broadcast [3, 1, 500] to [2, 3, 4, 1] (numpy)
+  input       3  1  500
+  target   2  3  4    1
+                      ^ 500 is not 1";
+    numpy_never_drops_an_axis: zeros(&[3, 1, 5]).broadcast_numpy((4, 5)) => "\
+cannot broadcast [3, 1, 5] to [4, 5] (numpy)
+  input    3  1  5
+  target      4  5
+  input has 3 axes, target only 2: this rule never drops an axis, not even one of size 1";
+    a_zero_matches_only_zero_and_one: zeros(&[0]).broadcast_numpy(2) => "\
+cannot broadcast [0] to [2] (numpy)
+  input    0
+  target   2
+           ^ 0 is neither 2 nor 1";
+    more_elements_than_isize_max: zeros(&[]).broadcast_numpy((1_usize << 40, 1_usize << 40)) => "the shape [1099511627776, 1099511627776] has more than isize::MAX elements: no array can have it, not even a view";
+    bidirectional_sizes_differ: zeros(&[3, 4]).broadcast_bidirectional((2, 1, 5)) => "\
+cannot broadcast [3, 4] to [2, 1, 5] (bidirectional)
+  input       3  4
+  target   2  1  5
+                 ^ 4 and 5 differ and neither is 1";
+    bidirectional_with_a_shorter_target: zeros(&[2, 3, 4]).broadcast_bidirectional(5) => "\
+cannot broadcast [2, 3, 4] to [5] (bidirectional)
+  input    2  3  4
+  target         5
+                 ^ 4 and 5 differ and neither is 1";
+    explicit_size: zeros(&[3, 5]).broadcast_explicit((3, 2, 6), &[0, 2]) => "\
+cannot broadcast [3, 5] to [3, 2, 6] (explicit)
+  input    3     5
+  target   3  2  6
+                 ^ 5 is neither 6 nor 1";
+    explicit_mapping_too_short: zeros(&[3, 5]).broadcast_explicit((2, 3, 6), &[1]) => "\
+cannot broadcast [3, 5] to [2, 3, 6] (explicit)
+  input          3  5
+  axes mapping   1
+  1 entry for 2 axes: say for each input axis which target axis it feeds";
+    explicit_mapping_too_long: zeros(&[3]).broadcast_explicit((2, 3, 6), &[0, 1]) => "\
+cannot broadcast [3] to [2, 3, 6] (explicit)
+  input          3
+  axes mapping   0  1
+  2 entries for 1 axis: say for each input axis which target axis it feeds";
+    explicit_axis_out_of_range: zeros(&[3, 5]).broadcast_explicit((2, 3, 6), &[1, 3]) => "\
+cannot broadcast [3, 5] to [2, 3, 6] (explicit)
+  input          3  5
+  axes mapping   1  3
+                    ^ the target has no axis 3: its axes are 0 to 2";
+    a_size_of_usize_max: zeros(&[2]).broadcast_numpy(usize::MAX) => "\
+cannot broadcast [2] to [-1] (numpy)
+  input     2
+  target   -1
+            ^ 2 is neither -1 nor 1";
+    explicit_axis_of_usize_max: zeros(&[3]).broadcast_explicit(3, &[usize::MAX]) => "\
+cannot broadcast [3] to [3] (explicit)
+  input           3
+  axes mapping   -1
+                  ^ the target has no axis -1: its only axis is 0";
+    explicit_axis_of_a_scalar: zeros(&[5]).broadcast_explicit((), &[0]) => "\
+cannot broadcast [5] to [] (explicit)
+  input          5
+  axes mapping   0
+                 ^ the target is a scalar and has no axis 0";
+    explicit_mapping_unsorted: zeros(&[3, 5]).broadcast_explicit((2, 3, 6), &[2, 1]) => "\
+cannot broadcast [3, 5] to [2, 3, 6] (explicit)
+  input          3  5
+  axes mapping   2  1
+                    ^ 1 after 2: axes must increase, a broadcast does not transpose";
+    explicit_mapping_repeated: zeros(&[3, 5]).broadcast_explicit((2, 3, 6), &[1, 1]) => "\
+cannot broadcast [3, 5] to [2, 3, 6] (explicit)
+  input          3  5
+  axes mapping   1  1
+                    ^ axis 1 is there already: each target axis feeds from one input axis";
+    in_dim_unsorted_names_the_way_out: zeros(&[3, 5]).broadcast_in_dim((2, 3, 6), &[2, 1]) => "\
+cannot broadcast [3, 5] to [2, 3, 6] (in_dim)
+  input                  3  5
+  broadcast dimensions   2  1
+                            ^ 1 after 2: axes must increase, a broadcast does not transpose; broadcast_in_dim_permuting does";
+    in_dim_permuting_repeated: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 2]) => "\
+cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
+  input                  3  5
+  broadcast dimensions   2  2
+                            ^ axis 2 is there already: each target axis feeds from one input axis";
+    in_dim_permuting_size: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 1]) => "\
+cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
+  input       5  3
+  target   2  3  6
+                 ^ 3 is neither 6 nor 1";
+    broadcast_axes_out_of_range: zeros(&[3, 4]).broadcast_axes((2, 3, 4), &[3]) => "\
+cannot broadcast [3, 4] to [2, 3, 4] (broadcast_axes)
+  target           2  3  4
+  broadcast axes   3
+                   ^ the target has no axis 3: its axes are 0 to 2";
+    broadcast_axes_rank: zeros(&[3, 4]).broadcast_axes((2, 3, 4), &[0, 1]) => "\
+cannot broadcast [3, 4] to [2, 3, 4] (broadcast_axes)
+  input       3  4
+  target   2  3  4
+  broadcast axes [0, 1] leave 1 of the target's 3, the input has 2";
+    broadcast_axes_size_is_exact: zeros(&[3, 1]).broadcast_axes((2, 3, 4), &[0]) => "\
+cannot broadcast [3, 1] to [2, 3, 4] (broadcast_axes)
+  input       3  1
+  target   2  3  4
+                 ^ 1 is not 4 (only the broadcast axes replicate)";
+    pdpd_axis_below_minus_one: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), -2) => "\
+cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
+  axis -2: it is -1 (right-align B) or the axis of A that B's first axis is laid on";
+    pdpd_overhang: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 3) => "\
+cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
+  B            3  4
+  A   2  3  4  5
+  laid on axis 3, B has 2 axes to fill but A has 1 left from there";
+    pdpd_axis_past_the_rank: zeros(&[3, 4, 1]).broadcast_pdpd((2, 3, 4, 5), 9) => "\
+cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
+  B                              3  4
+  A   2  3  4  5
+  laid on axis 9, B without its trailing 1s has 2 axes to fill but A has only 4 axes";
+    pdpd_axis_far_past_the_rank: zeros(&[3]).broadcast_pdpd((2, 3), isize::MAX) => "\
+cannot broadcast B [3] to A [2, 3] (pdpd)
+  laid on axis 9223372036854775807, B has 1 axis to fill but A has only 2 axes";
+    pdpd_size: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 2) => "\
+cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
+  B         3  4
+  A   2  3  4  5
+            ^ 3 is neither 4 nor 1";
+    pdpd_b_has_more_axes: zeros(&[3, 4, 1]).broadcast_pdpd((3, 4), 0) => "\
+cannot broadcast B [3, 4, 1] to A [3, 4] (pdpd)
+  B   3  4  1
+  A      3  4
+  B has 3 axes, A only 2: this rule never drops an axis, not even one of size 1";
+    pdpd_a_never_grows: zeros(&[1, 4]).broadcast_with(&zeros(&[3, 4]), &ElementwiseRule::Pdpd { axis: -1 }) => "\
+cannot broadcast B [3, 4] to A [1, 4] (pdpd)
+  B   3  4
+  A   1  4
+      ^ 3 is not 1";
+    expand_keeps_no_new_axis: zeros(&[2]).broadcast_expand((KEEP, 2)) => "\
+cannot broadcast [2] to [-1, 2] (expand)
+  input       2
+  size    -1  2
+           ^ -1 keeps an input's size, but this axis is new: give it a size";
+    expand_size: zeros(&[2, 3]).broadcast_expand((KEEP, 2)) => "\
+cannot broadcast [2, 3] to [2, 2] (expand)
+  input    2  3
+  target   2  2
+              ^ 3 is neither 2 nor 1";
+    xla_ranks_differ_without_dimensions: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[3]), &xla(&[])) => "\
+cannot broadcast [2, 3, 4] with [3] (xla)
+  a   2  3  4
+  b   3
+  ranks 3 and 1 differ and XLA never guesses: pass broadcast_dimensions, 1 of the axes 0 to 2 in increasing order (NumPy's alignment is [2])";
+    xla_dimensions_for_a_scalar: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[]), &xla(&[0])) => "\
+cannot broadcast [2, 3, 4] with [] (xla)
+  broadcast dimensions [0]: a scalar needs no broadcast_dimensions: pass []";
+    xla_dimensions_for_equal_ranks: zeros(&[2, 3]).broadcast_with(&zeros(&[2, 3]), &xla(&[1, 0])) => "\
+cannot broadcast [2, 3] with [2, 3] (xla)
+  broadcast dimensions [1, 0]: equal ranks need no broadcast_dimensions: pass [] or the identity";
+    xla_size_on_a_mapped_axis: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), &xla(&[0, 1])) => "\
+cannot broadcast [2, 4] with [2, 3, 4] (xla)
+  a   2  4
+  b   2  3  4
+         ^ 4 and 3 differ and neither is 1";
+    xla_dimensions_too_short: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), &xla(&[1])) => "\
+cannot broadcast [2, 4] to [2, 3, 4] (xla)
+  input                  2  4
+  broadcast dimensions   1
+  1 entry for 2 axes: say for each input axis which target axis it feeds";
+    xla_dimensions_unsorted: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &xla(&[2, 0])) => "\
+cannot broadcast [2, 4] to [2, 3, 4] (xla)
+  input                  2  4
+  broadcast dimensions   2  0
+                            ^ 0 after 2: axes must increase, a broadcast does not transpose";
+    xla_dimensions_out_of_range: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &xla(&[0, 3])) => "\
+cannot broadcast [2, 4] to [2, 3, 4] (xla)
+  input                  2  4
+  broadcast dimensions   0  3
+                            ^ the target has no axis 3: its axes are 0 to 2";
+    numpy_of_two: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &ElementwiseRule::Numpy) => "\
+cannot broadcast [2, 3, 4] with [2, 4] (numpy)
+  a   2  3  4
+  b      2  4
+         ^ 3 and 2 differ and neither is 1";
+    numpy_of_many_names_the_two: broadcast_shapes(&[&[7, 4][..], &[1], &[2, 7, 1], &[5, 1, 1]]) => "\
+cannot broadcast [2, 7, 1] with [5, 1, 1] (numpy)
+  input 2   2  7  1
+  input 3   5  1  1
+            ^ 2 and 5 differ and neither is 1";
+    none_sizes_differ: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3]), &ElementwiseRule::None) => "\
+cannot broadcast [2, 4] with [2, 3] (none)
+  a   2  4
+  b   2  3
+         ^ 4 is not 3; this rule wants identical shapes";
+    none_ranks_differ: zeros(&[1]).broadcast_with(&zeros(&[]), &ElementwiseRule::None) => "\
+cannot broadcast [1] with [] (none)
+  a   1
+  b
+  ranks 1 and 0 differ; this rule wants identical shapes";
+    a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative";
+    a_negative_axis: axes_from_integers(&[0_i32, -3]) => "entry 1 is -3: an axis must not be negative";
+    an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "unknown broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand or pdpd(..)";
+    a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "unknown broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any: explicit(1, 2)";
+    a_mode_with_a_negative_axis: "explicit(-1)".parse::<BroadcastMode>() => "unknown broadcast mode \"explicit(-1)\": expected axes as non-negative integers: explicit(1, 2)";
+    a_mode_that_takes_no_axes: "numpy(1)".parse::<BroadcastMode>() => "unknown broadcast mode \"numpy(1)\": expected no axes: this mode takes none";
+    none_is_not_a_mode_of_one_array: "none".parse::<BroadcastMode>() => "unknown broadcast mode \"none\": expected a mode of one array: \"none\" is OpenVINO's other spelling of explicit (its operator reads it), and an ElementwiseRule";
+    an_unknown_rule: "same".parse::<ElementwiseRule>() => "unknown elementwise rule \"same\": expected none, numpy, pdpd(..) or xla(..)";
+    a_rule_with_two_axes: "pdpd(1, 2)".parse::<ElementwiseRule>() => "unknown elementwise rule \"pdpd(1, 2)\": expected one axis: pdpd(1)";
+    a_plan_on_another_shape: BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap().view(&Array2::<u8>::zeros((1, 3))) => "\
+input has shape [1, 3], expected [3, 1]
+  found      1  3
+  expected   3  1
+             ^ 1 is not 3";
+    a_plan_on_another_rank: BroadcastPlan::numpy(IxDyn(&[3, 1]), (2, 3, 4)).unwrap().view(&zeros(&[3])) => "\
+input has shape [3], expected [3, 1]
+  found      3
+  expected   3  1
+  ranks 1 and 2 differ";
+    a_long_shape_is_drawn_around_its_fault: BroadcastPlan::numpy(IxDyn(&long(40, 30, 12)), IxDyn(&long(40, 30, 3))) => "\
+cannot broadcast [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 12, 1, ... 40 axes] to [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 1, ... 40 axes] (numpy)
+  input  …  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  12  1  1  1  1  1  1  1  1  1
+  target …  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1   3  1  1  1  1  1  1  1  1  1
+                                                                               ^ 12 is neither 3 nor 1";
+}
