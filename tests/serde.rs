@@ -1,0 +1,132 @@
+//! Modes, rules and plans come back from serde as they went in, and a plan that is not sound does not come in at all.
+#![cfg(feature = "serde")]
+
+use ndarray::{Ix1, Ix2, IxDyn};
+use ndarray_broadcast::prelude::*;
+
+#[test]
+fn modes_and_rules_come_back() {
+    let modes = [
+        (BroadcastMode::Numpy, r#""numpy""#),
+        (BroadcastMode::Bidirectional, r#""bidirectional""#),
+        (
+            BroadcastMode::Explicit {
+                axes_mapping: vec![1, 2],
+            },
+            r#"{"explicit":{"axes_mapping":[1,2]}}"#,
+        ),
+        (
+            BroadcastMode::BroadcastAxes {
+                broadcast_axes: vec![0],
+            },
+            r#"{"broadcast_axes":{"broadcast_axes":[0]}}"#,
+        ),
+        (
+            BroadcastMode::InDim {
+                broadcast_dimensions: vec![],
+            },
+            r#"{"in_dim":{"broadcast_dimensions":[]}}"#,
+        ),
+        (
+            BroadcastMode::InDimPermuting {
+                broadcast_dimensions: vec![1, 0],
+            },
+            r#"{"in_dim_permuting":{"broadcast_dimensions":[1,0]}}"#,
+        ),
+        (BroadcastMode::Expand, r#""expand""#),
+        (BroadcastMode::Pdpd { axis: -1 }, r#"{"pdpd":{"axis":-1}}"#),
+    ];
+    for (mode, text) in modes {
+        assert_eq!(serde_json::to_string(&mode).unwrap(), text);
+        assert_eq!(serde_json::from_str::<BroadcastMode>(text).unwrap(), mode);
+    }
+    let rules = [
+        (ElementwiseRule::None, r#""none""#),
+        (ElementwiseRule::Numpy, r#""numpy""#),
+        (ElementwiseRule::Pdpd { axis: 1 }, r#"{"pdpd":{"axis":1}}"#),
+        (
+            ElementwiseRule::Xla {
+                broadcast_dimensions: vec![0],
+            },
+            r#"{"xla":{"broadcast_dimensions":[0]}}"#,
+        ),
+    ];
+    for (rule, text) in rules {
+        assert_eq!(serde_json::to_string(&rule).unwrap(), text);
+        assert_eq!(serde_json::from_str::<ElementwiseRule>(text).unwrap(), rule);
+    }
+}
+
+#[test]
+fn plans_come_back_with_static_and_dynamic_ranks() {
+    let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(
+        text,
+        r#"{"rule":"numpy","input":[3],"output":[2,3],"mapping":[null,0]}"#
+    );
+    assert_eq!(
+        serde_json::from_str::<BroadcastPlan<Ix1, Ix2>>(&text).unwrap(),
+        plan
+    );
+    assert_eq!(
+        serde_json::from_str::<BroadcastPlan>(&text).unwrap(),
+        plan.into_dyn()
+    );
+    // The axis that PDPD lets overhang feeds nothing.
+    let plan = BroadcastPlan::pdpd(IxDyn(&[4, 1]), IxDyn(&[3, 4]), 1).unwrap();
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<BroadcastPlan>(&text).unwrap(), plan);
+}
+
+#[test]
+fn plans_that_are_not_sound_are_refused() {
+    let refusals = [
+        (
+            r#"{"rule":"numpy","input":[3],"output":[2,4],"mapping":[null,0]}"#,
+            "another size",
+        ),
+        (
+            r#"{"rule":"numpy","input":[3],"output":[2,3],"mapping":[null,null]}"#,
+            "feeds no output axis",
+        ),
+        (
+            r#"{"rule":"numpy","input":[3],"output":[3,3],"mapping":[0,0]}"#,
+            "names an input axis twice",
+        ),
+        (
+            r#"{"rule":"numpy","input":[3],"output":[2,3],"mapping":[1,0]}"#,
+            "the input does not have",
+        ),
+        (
+            r#"{"rule":"numpy","input":[3],"output":[2,3],"mapping":[0]}"#,
+            "one entry for each output axis",
+        ),
+        (
+            r#"{"rule":"numpy","input":[0],"output":[9],"mapping":[0]}"#,
+            "another size",
+        ),
+        (
+            r#"{"rule":"numpy","input":[1],"output":[4294967296,4294967296],"mapping":[null,0]}"#,
+            "isize::MAX",
+        ),
+        (
+            r#"{"rule":"numpy","input":[1,1],"output":[1],"mapping":[0]}"#,
+            "rank 2, expected 1",
+        ),
+        (
+            r#"{"rule":"nympy","input":[3],"output":[2,3],"mapping":[null,0]}"#,
+            "unknown variant",
+        ),
+        (
+            r#"{"rule":"numpy","input":[3],"output":[3],"mapping":[0],"extra":1}"#,
+            "unknown field",
+        ),
+    ];
+    for (text, why) in refusals {
+        let error = serde_json::from_str::<BroadcastPlan<Ix1, IxDyn>>(text)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}

@@ -1,0 +1,210 @@
+//! The rank of a result is known to the compiler when the ranks of the inputs are, and says the same as the dynamic one.
+
+use ndarray::{
+    Array, ArrayD, ArrayRef, ArrayView, ArrayViewD, Axis, CowArray, Dim, DimMax, Dimension, Ix0,
+    Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, arr0, arr1, arr2,
+};
+use ndarray_broadcast::prelude::*;
+
+// Apart, so that the bounds of the test below do not lead inference astray.
+fn dynamic_view<'a>(
+    array: &'a ArrayViewD<'_, i32>,
+    target: IxDyn,
+    mode: &BroadcastMode,
+) -> Result<ArrayViewD<'a, i32>, BroadcastError> {
+    array.broadcast_to_mode(target, mode)
+}
+
+fn dynamic_pair<'a>(
+    a: &'a ArrayViewD<'_, i32>,
+    b: &'a ArrayViewD<'_, u8>,
+    rule: &ElementwiseRule,
+) -> Result<(ArrayViewD<'a, i32>, ArrayViewD<'a, u8>), BroadcastError> {
+    a.broadcast_with(b, rule)
+}
+
+/// Input of rank D and target of rank E, both static, both dynamic and mixed: the same view, of rank max(D, E).
+fn assert_static_equals_dynamic<D, E>()
+where
+    D: Dimension + DimMax<E> + DimMax<IxDyn, Output = IxDyn>,
+    E: Dimension,
+    IxDyn: DimMax<E, Output = IxDyn> + DimMax<IxDyn, Output = IxDyn>,
+{
+    let (rank, target_rank) = (D::NDIM.unwrap(), E::NDIM.unwrap());
+    let size = |axis: usize| 2 + axis % 2;
+    // Sizes fit from the right; every second input axis is 1.
+    let mut input = D::zeros(rank);
+    for axis in 0..rank {
+        input[rank - 1 - axis] = if axis % 2 == 0 { 1 } else { size(axis) };
+    }
+    let mut target = E::zeros(target_rank);
+    for axis in 0..target_rank {
+        target[target_rank - 1 - axis] = size(axis);
+    }
+    let mut count = 0;
+    let array = Array::<i32, D>::from_shape_simple_fn(input.clone(), || {
+        count += 1;
+        count
+    });
+    let dynamic = array.view().into_dyn();
+    let dynamic_target = IxDyn(target.slice());
+    let mapping: Vec<usize> = (target_rank.saturating_sub(rank)..target_rank).collect();
+    let modes = [
+        BroadcastMode::Numpy,
+        BroadcastMode::Bidirectional,
+        BroadcastMode::Explicit {
+            axes_mapping: mapping.clone(),
+        },
+        BroadcastMode::BroadcastAxes {
+            broadcast_axes: vec![0],
+        },
+        BroadcastMode::InDim {
+            broadcast_dimensions: mapping.clone(),
+        },
+        BroadcastMode::InDimPermuting {
+            broadcast_dimensions: mapping.iter().rev().copied().collect(),
+        },
+        BroadcastMode::Expand,
+        BroadcastMode::Pdpd { axis: -1 },
+    ];
+    for mode in &modes {
+        let expected = dynamic_view(&dynamic, dynamic_target.clone(), mode);
+        let view: Result<ArrayView<'_, i32, <D as DimMax<E>>::Output>, _> =
+            array.broadcast_to_mode(target.clone(), mode);
+        assert_eq!(
+            view.map(|view| view.into_dyn()),
+            expected,
+            "{input:?} {target:?} {mode}"
+        );
+        assert_eq!(
+            array.broadcast_to_mode(dynamic_target.clone(), mode),
+            expected
+        );
+        assert_eq!(dynamic.broadcast_to_mode(target.clone(), mode), expected);
+    }
+    let other = Array::<u8, E>::zeros(target.clone());
+    let dynamic_other = other.view().into_dyn();
+    let rules = [
+        ElementwiseRule::None,
+        ElementwiseRule::Numpy,
+        ElementwiseRule::Pdpd { axis: -1 },
+        ElementwiseRule::Xla {
+            broadcast_dimensions: mapping,
+        },
+    ];
+    for rule in &rules {
+        let expected = dynamic_pair(&dynamic, &dynamic_other, rule);
+        let pair = array
+            .broadcast_with(&other, rule)
+            .map(|(a, b)| (a.into_dyn(), b.into_dyn()));
+        assert_eq!(pair, expected, "{input:?} {target:?} {rule}");
+    }
+}
+
+macro_rules! every_pair_of_ranks {
+    ($($d:ident)*) => { $(every_pair_of_ranks!(@ $d: Ix0 Ix1 Ix2 Ix3 Ix4 Ix5 Ix6);)* };
+    (@ $d:ident: $($e:ident)*) => { $(assert_static_equals_dynamic::<$d, $e>();)* };
+}
+
+#[test]
+fn every_pair_of_static_ranks_says_what_the_dynamic_one_says() {
+    every_pair_of_ranks!(Ix0 Ix1 Ix2 Ix3 Ix4 Ix5 Ix6);
+}
+
+#[test]
+fn prepended_ranks_add_up() {
+    let a = arr2(&[[1, 2]]);
+    let view: ArrayView<'_, i32, Ix5> = a.broadcast_prepend((3, 1, 2)).unwrap();
+    assert_eq!(view.shape(), [3, 1, 2, 1, 2]);
+    let b = Array::<u8, _>::zeros((1, 1, 1, 1));
+    // Past rank 6 ndarray's static ranks end.
+    let c: ArrayView<'_, u8, IxDyn> = b.broadcast_prepend((2, 2, 2)).unwrap();
+    assert_eq!(c.shape(), [2, 2, 2, 1, 1, 1, 1]);
+}
+
+#[test]
+fn every_kind_of_array_broadcasts() {
+    let owned = arr1(&[1, 2]);
+    let expected = arr2(&[[1, 2], [1, 2]]);
+    assert_eq!(owned.broadcast_numpy((2, 2)).unwrap(), expected);
+    assert_eq!(owned.view().broadcast_numpy((2, 2)).unwrap(), expected);
+    assert_eq!(owned.to_shared().broadcast_numpy((2, 2)).unwrap(), expected);
+    assert_eq!(
+        CowArray::from(owned.view())
+            .broadcast_numpy((2, 2))
+            .unwrap(),
+        expected
+    );
+    assert_eq!(
+        owned.clone().view_mut().broadcast_numpy((2, 2)).unwrap(),
+        expected
+    );
+    let reference: &ArrayRef<i32, Ix1> = &owned;
+    assert_eq!(reference.broadcast_numpy((2, 2)).unwrap(), expected);
+    // As a bound, and through a trait object's worth of indirection.
+    fn rows<T: BroadcastExt<Elem = i32, Dim = Ix1> + ?Sized>(array: &T) -> ArrayView<'_, i32, Ix2> {
+        array.broadcast_numpy((2, 2)).unwrap()
+    }
+    assert_eq!(rows(&owned), expected);
+    assert_eq!(rows(reference), expected);
+}
+
+#[test]
+fn every_kind_of_shape_is_taken() {
+    let scalar = arr0(7);
+    assert_eq!(scalar.broadcast_numpy(()).unwrap().shape(), [0; 0]);
+    assert_eq!(scalar.broadcast_numpy(2).unwrap().shape(), [2]);
+    assert_eq!(scalar.broadcast_numpy([2, 3]).unwrap().shape(), [2, 3]);
+    assert_eq!(scalar.broadcast_numpy(Dim([2, 3])).unwrap().shape(), [2, 3]);
+    assert_eq!(scalar.broadcast_numpy(&[2, 3][..]).unwrap().shape(), [2, 3]);
+    assert_eq!(scalar.broadcast_numpy(vec![2, 3]).unwrap().shape(), [2, 3]);
+    assert_eq!(
+        scalar.broadcast_numpy(IxDyn(&[2, 3])).unwrap().shape(),
+        [2, 3]
+    );
+}
+
+/// A view taken by value gives its own lifetime back, through every method.
+#[test]
+fn views_by_value_outlive_the_function_that_broadcasts_them() {
+    fn column<'a>(a: ArrayView<'a, i32, Ix1>, mode: &BroadcastMode) -> ArrayView<'a, i32, Ix3> {
+        let view = a.insert_axis(Axis(1));
+        view.into_broadcast_to_mode((4, 2, 3), mode).unwrap()
+    }
+    let array = arr1(&[1, 2]);
+    let mapping = || vec![1, 2];
+    for mode in [
+        BroadcastMode::Numpy,
+        BroadcastMode::Bidirectional,
+        BroadcastMode::Explicit {
+            axes_mapping: mapping(),
+        },
+        BroadcastMode::InDim {
+            broadcast_dimensions: mapping(),
+        },
+        BroadcastMode::InDimPermuting {
+            broadcast_dimensions: mapping(),
+        },
+        BroadcastMode::Expand,
+        BroadcastMode::Pdpd { axis: 1 },
+    ] {
+        assert_eq!(column(array.view(), &mode).strides(), [0, 1, 0], "{mode}");
+    }
+    let by_reference = (&array).into_broadcast_prepend(3).unwrap();
+    assert_eq!(by_reference.strides(), [0, 1]);
+    let pair = |a, b| broadcast_pair(a, b, &ElementwiseRule::Numpy).unwrap();
+    let (a, b): (ArrayView<'_, i32, Ix1>, ArrayView<'_, i32, Ix1>) =
+        pair(array.view(), array.view());
+    assert_eq!(a, b);
+}
+
+/// Views of a broadcast are as `Send`, `Sync` and `Unpin` as ndarray's are, and so are plans, modes and errors.
+#[test]
+fn what_is_made_can_be_sent_and_shared() {
+    fn assert_sent_and_shared<T: Send + Sync + Unpin>(_: &T) {}
+    let array = ArrayD::<i32>::zeros(IxDyn(&[1]));
+    assert_sent_and_shared(&array.broadcast_numpy(3));
+    assert_sent_and_shared(&BroadcastPlan::numpy(1, 3));
+    assert_sent_and_shared(&BroadcastMode::default());
+    assert_sent_and_shared(&ElementwiseRule::default());
+}
