@@ -6,6 +6,7 @@ use crate::mode::{ElementwiseRule, Rule};
 use crate::plan::BroadcastPlan;
 use crate::rules::numpy::{common, operand_mismatch, padded, to_target};
 use ndarray::{ArrayView, DimMax, Dimension};
+use std::borrow::Borrow;
 
 /// Two arrays as views of their common shape, under any [`ElementwiseRule`].
 ///
@@ -37,7 +38,7 @@ use ndarray::{ArrayView, DimMax, Dimension};
 /// let a = array![1, 2, 3, 4];
 /// let b = array![[10, 20]];
 /// let dimensions = ElementwiseRule::Xla { broadcast_dimensions: vec![0] };
-/// let (a, b) = broadcast_pair(&a, &b, &dimensions)?;
+/// let (a, b) = broadcast_pair(&a, &b, dimensions)?;
 /// assert_eq!(&a + &b, array![[11, 21], [12, 22], [13, 23], [14, 24]]);
 /// # Ok::<(), BroadcastError>(())
 /// ```
@@ -48,7 +49,7 @@ use ndarray::{ArrayView, DimMax, Dimension};
 pub fn broadcast_pair<'a, 'b, T, U>(
     a: T,
     b: U,
-    rule: &ElementwiseRule,
+    rule: impl Borrow<ElementwiseRule>,
 ) -> PairOfViews<'a, 'b, T::Elem, U::Elem, T::Dim, U::Dim>
 where
     T: IntoBroadcastExt<'a>,

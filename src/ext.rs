@@ -5,6 +5,7 @@ use crate::error::BroadcastError;
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::plan::BroadcastPlan;
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimAdd, DimMax, Dimension, IntoDimension};
+use std::borrow::Borrow;
 
 /// A view of the dimension that an input of dimension `D` broadcast to the shape `E` has.
 pub type Broadcasted<'a, A, D, E> =
@@ -40,7 +41,7 @@ pub type PairOfViews<'a, 'b, A, B, D, E> = Result<
 /// | [`broadcast_to_mode`](Self::broadcast_to_mode) | as the mode says | | |
 /// | [`broadcast_with`](Self::broadcast_with) | two arrays, as the rule says | | common shape |
 ///
-/// In all of them "1 replicates" means to any size, 0 included, and a size of 0 matches only 0 or 1. The views borrow from
+/// Modes and rules are taken by value or by reference. In all of them "1 replicates" means to any size, 0 included, and a size of 0 matches only 0 or 1. The views borrow from
 /// `self`; to keep the lifetime of a view that is at hand by value there is [`IntoBroadcastExt`].
 pub trait BroadcastExt {
     /// Type of the elements.
@@ -76,7 +77,7 @@ pub trait BroadcastExt {
     fn broadcast_to_mode<E>(
         &self,
         shape: E,
-        mode: &BroadcastMode,
+        mode: impl Borrow<BroadcastMode>,
     ) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
     where
         E: IntoDimension,
@@ -437,7 +438,7 @@ pub trait BroadcastExt {
     /// use ndarray_broadcast::prelude::*;
     ///
     /// let (column, row) = (array![[1], [2]], array![0.5, 0.25]);
-    /// let (a, b) = column.broadcast_with(&row, &ElementwiseRule::Numpy)?;
+    /// let (a, b) = column.broadcast_with(&row, ElementwiseRule::Numpy)?;
     /// assert_eq!(a, array![[1, 1], [2, 2]]);
     /// assert_eq!(b, array![[0.5, 0.25], [0.5, 0.25]]);
     /// # Ok::<(), BroadcastError>(())
@@ -446,7 +447,7 @@ pub trait BroadcastExt {
     fn broadcast_with<'a, 'b, T>(
         &'a self,
         other: &'b T,
-        rule: &ElementwiseRule,
+        rule: impl Borrow<ElementwiseRule>,
     ) -> PairOfViews<'a, 'b, Self::Elem, T::Elem, Self::Dim, T::Dim>
     where
         T: BroadcastExt + ?Sized,
@@ -513,7 +514,7 @@ pub trait IntoBroadcastExt<'a>: Sized {
     fn into_broadcast_to_mode<E>(
         self,
         shape: E,
-        mode: &BroadcastMode,
+        mode: impl Borrow<BroadcastMode>,
     ) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
     where
         E: IntoDimension,

@@ -5,6 +5,7 @@ use crate::mode::{BroadcastMode, ElementwiseRule, Rule};
 use crate::picture::{Picture, Place, list};
 use crate::{rules, view};
 use ndarray::{ArrayRef, ArrayView, DimAdd, DimMax, Dimension, IntoDimension, IxDyn};
+use std::borrow::Borrow;
 use std::fmt;
 
 /// Marks an output axis that no input axis feeds.
@@ -248,14 +249,14 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     pub fn with_mode<D, E>(
         input: D,
         target: E,
-        mode: &BroadcastMode,
+        mode: impl Borrow<BroadcastMode>,
     ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where
         D: IntoDimension<Dim = I>,
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        match mode {
+        match mode.borrow() {
             BroadcastMode::Numpy => Self::numpy(input, target),
             BroadcastMode::Bidirectional => Self::bidirectional(input, target),
             BroadcastMode::Explicit { axes_mapping } => Self::explicit(input, target, axes_mapping),
@@ -283,7 +284,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
     ///
     /// let xla = ElementwiseRule::Xla { broadcast_dimensions: vec![0] };
-    /// let (a, b) = BroadcastPlan::pair(4, (1, 2), &xla)?;
+    /// let (a, b) = BroadcastPlan::pair(4, (1, 2), xla)?;
     /// assert_eq!(a.output_shape(), [4, 2]);
     /// assert_eq!(b.output_shape(), [4, 2]);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
@@ -292,7 +293,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     pub fn pair<D, E>(
         a: D,
         b: E,
-        rule: &ElementwiseRule,
+        rule: impl Borrow<ElementwiseRule>,
     ) -> Result<PlanPair<I, E::Dim>, BroadcastError>
     where
         D: IntoDimension<Dim = I>,
@@ -300,7 +301,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         I: DimMax<E::Dim>,
     {
         let (a, b) = (a.into_dimension(), b.into_dimension());
-        match rule {
+        match rule.borrow() {
             ElementwiseRule::None => rules::none::pair(a, b),
             ElementwiseRule::Numpy => rules::numpy::pair(a, b),
             ElementwiseRule::Pdpd { axis } => rules::pdpd::pair(a, b, *axis),
