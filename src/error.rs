@@ -269,6 +269,23 @@ pub enum BroadcastError {
         found: Box<[usize]>,
     },
 
+    /// OpenVINO's operator: `target_shape` or `axes_mapping` is a tensor of another rank than 1.
+    #[error(
+        "OpenVINO Broadcast takes {} as a 1-D tensor, but its shape is {}",
+        match role {
+            IntegerRole::Size => "target_shape",
+            IntegerRole::Axis => "axes_mapping",
+        },
+        list(shape)
+    )]
+    #[non_exhaustive]
+    NotOneDimensional {
+        /// What the tensor's integers stand for: sizes in `target_shape`, axes in `axes_mapping`.
+        role: IntegerRole,
+        /// Shape of the tensor.
+        shape: Box<[usize]>,
+    },
+
     /// A mode or rule has a name that none is known by.
     #[error("unknown {kind} {name:?}: expected {expected}")]
     #[non_exhaustive]

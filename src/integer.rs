@@ -48,7 +48,7 @@ shape_integer!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 /// # Ok::<(), BroadcastError>(())
 /// ```
 pub fn shape_from_integers<T: ShapeInteger>(sizes: &[T]) -> Result<Vec<usize>, BroadcastError> {
-    convert(sizes, IntegerRole::Size, |_| None)
+    convert(sizes.iter().copied(), IntegerRole::Size, |_| None)
 }
 
 /// A size for [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) out of integers as torch takes them: -1 becomes
@@ -70,7 +70,7 @@ pub fn shape_from_integers<T: ShapeInteger>(sizes: &[T]) -> Result<Vec<usize>, B
 pub fn expand_shape_from_integers<T: ShapeInteger>(
     sizes: &[T],
 ) -> Result<Vec<usize>, BroadcastError> {
-    convert(sizes, IntegerRole::Size, |value| {
+    convert(sizes.iter().copied(), IntegerRole::Size, |value| {
         (value == -1).then_some(KEEP)
     })
 }
@@ -91,11 +91,11 @@ pub fn expand_shape_from_integers<T: ShapeInteger>(
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
 pub fn axes_from_integers<T: ShapeInteger>(axes: &[T]) -> Result<Vec<usize>, BroadcastError> {
-    convert(axes, IntegerRole::Axis, |_| None)
+    convert(axes.iter().copied(), IntegerRole::Axis, |_| None)
 }
 
-fn convert<T: ShapeInteger>(
-    values: &[T],
+pub(crate) fn convert<T: ShapeInteger>(
+    values: impl ExactSizeIterator<Item = T>,
     role: IntegerRole,
     special: impl Fn(i128) -> Option<usize>,
 ) -> Result<Vec<usize>, BroadcastError> {
@@ -103,11 +103,7 @@ fn convert<T: ShapeInteger>(
     converted
         .try_reserve_exact(values.len())
         .map_err(|_| allocation_failed(values.len().saturating_mul(size_of::<usize>())))?;
-    for (position, value) in values
-        .iter()
-        .map(|value| sealed::Widen::widen(*value))
-        .enumerate()
-    {
+    for (position, value) in values.map(sealed::Widen::widen).enumerate() {
         match special(value).or_else(|| usize::try_from(value).ok()) {
             Some(value) => converted.push(value),
             None => {

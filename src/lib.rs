@@ -6,6 +6,7 @@ mod error;
 mod ext;
 mod integer;
 mod mode;
+pub mod openvino;
 mod picture;
 mod plan;
 mod rules;

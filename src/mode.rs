@@ -335,7 +335,7 @@ fn named_axis(f: &mut fmt::Formatter<'_>, rule: Rule, axis: isize) -> fmt::Resul
 }
 
 /// `explicit(1, 2)` as `explicit` and `1, 2`; a bare name has an empty list.
-fn split(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn split(text: &str) -> Option<(&str, &str)> {
     match text.trim().split_once('(') {
         None => Some((text.trim(), "")),
         Some((name, rest)) => Some((name.trim(), rest.strip_suffix(')')?.trim())),
@@ -350,7 +350,7 @@ pub(crate) fn lower<'a>(name: &str, buffer: &'a mut [u8; 24]) -> Option<&'a str>
     std::str::from_utf8(buffer).ok()
 }
 
-fn integers<T: FromStr>(list: &str) -> Option<Vec<T>> {
+pub(crate) fn integers<T: FromStr>(list: &str) -> Option<Vec<T>> {
     if list.is_empty() {
         return Some(Vec::new());
     }

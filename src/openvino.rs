@@ -1,0 +1,460 @@
+//! OpenVINO's operator: [`Broadcast`], version 1 and 3, just as its specification and its graph files spell it.
+//!
+//! The operator has the attribute `mode` and two or three inputs: `data`, `target_shape` and, in mode `explicit` only,
+//! `axes_mapping`. The last two are 1-D tensors of any integer type.
+//!
+//! | mode | Broadcast-1 | Broadcast-3 | rule |
+//! |---|---|---|---|
+//! | `numpy` (default) | yes | yes | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) |
+//! | `explicit`, also spelled `none` | yes | yes | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) |
+//! | `bidirectional` | no | yes | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) |
+//! | `pdpd` | yes | yes | [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd); in OpenVINO's code, not in its specification |
+//!
+//! Where the axes are known to the program and not read from a file, the methods of
+//! [`BroadcastExt`](crate::BroadcastExt) are shorter, and know the rank of the result.
+//!
+//! # Example
+//!
+//! The examples of the specification:
+//!
+//! ```
+//! use ndarray_broadcast::openvino::{Broadcast, Mode};
+//!
+//! let numpy = Broadcast::v3();
+//! assert_eq!(numpy.infer_shape((16, 1, 1), &[1_i64, 16, 50, 50], None)?, [1, 16, 50, 50]);
+//!
+//! let explicit = Broadcast::v3().with_mode(Mode::Explicit)?;
+//! assert_eq!(explicit.infer_shape(16, &[1_i64, 16, 50, 50], Some(&[1_i64]))?, [1, 16, 50, 50]);
+//! assert_eq!(explicit.infer_shape((50, 50), &[1_i64, 50, 50, 16], Some(&[1_i64, 2]))?, [1, 50, 50, 16]);
+//!
+//! let bidirectional = Broadcast::v3().with_mode("bidirectional".parse()?)?;
+//! assert_eq!(bidirectional.infer_shape((16, 1, 1), &[1_i64, 1, 50, 50], None)?, [1, 16, 50, 50]);
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! Source: OpenVINO operation sets, Broadcast-1 and Broadcast-3; where the two leave something open, OpenVINO's
+//! implementation, apart from what it does by accident (negative sizes, an axis mapped twice, inputs it ignores), which
+//! is refused here.
+
+use crate::error::{BroadcastError, IntegerRole, boxed, either};
+use crate::ext::IntoBroadcastExt;
+use crate::integer::{ShapeInteger, convert};
+use crate::mode::{Rule, integers, lower, split, unknown_name};
+use crate::plan::BroadcastPlan;
+use ndarray::{ArrayBase, ArrayRef, ArrayViewD, Data, Dimension, IntoDimension, IxDyn};
+use std::fmt;
+use std::str::FromStr;
+
+/// The attribute `mode`.
+///
+/// The text form is the one of graph files, case-insensitive: `numpy`, `explicit` or `none` (two spellings of one mode),
+/// `bidirectional`, `pdpd`, `pdpd(1)`.
+///
+/// ```
+/// use ndarray_broadcast::openvino::Mode;
+///
+/// assert_eq!(Mode::default(), Mode::Numpy);
+/// assert_eq!("EXPLICIT".parse(), Ok(Mode::Explicit));
+/// assert_eq!("none".parse(), Ok(Mode::Explicit));
+/// assert_eq!(Mode::Pdpd { axis: 1 }.to_string(), "pdpd(1)");
+/// assert_eq!(
+///     "foo".parse::<Mode>().unwrap_err().to_string(),
+///     "unknown OpenVINO broadcast mode \"foo\": expected numpy, explicit (or none), bidirectional or pdpd(..)",
+/// );
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+#[non_exhaustive]
+pub enum Mode {
+    /// Right-aligned; 1s of the data replicate. Takes no `axes_mapping`.
+    #[default]
+    Numpy,
+    /// `axes_mapping` says for each axis of the data which axis of the target it feeds.
+    Explicit,
+    /// Right-aligned; 1s of the data and of the target replicate. Takes no `axes_mapping`. Broadcast-3 only.
+    Bidirectional,
+    /// PaddlePaddle's rule. Takes no `axes_mapping`. OpenVINO's code knows it, its specification does not.
+    Pdpd {
+        /// The target axis that the data's first axis is laid on; -1 right-aligns. Graph files leave it out for 0, and so
+        /// a bare `pdpd` is axis 0, unlike in the other text forms of this crate.
+        axis: isize,
+    },
+}
+
+impl Mode {
+    /// The bare name.
+    ///
+    /// ```
+    /// use ndarray_broadcast::{Rule, openvino::Mode};
+    ///
+    /// assert_eq!(Mode::Pdpd { axis: 1 }.rule(), Rule::Pdpd);
+    /// ```
+    #[must_use]
+    pub const fn rule(self) -> Rule {
+        match self {
+            Mode::Numpy => Rule::Numpy,
+            Mode::Explicit => Rule::Explicit,
+            Mode::Bidirectional => Rule::Bidirectional,
+            Mode::Pdpd { .. } => Rule::Pdpd,
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mode::Pdpd { axis } if *axis != 0 => write!(f, "{}({axis})", self.rule()),
+            _ => write!(f, "{}", self.rule()),
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = BroadcastError;
+
+    fn from_str(text: &str) -> Result<Self, BroadcastError> {
+        let unknown = |expected| unknown_name("OpenVINO broadcast mode", text, expected);
+        let known = "numpy, explicit (or none), bidirectional or pdpd(..)";
+        let (name, list) = split(text).ok_or_else(|| unknown(known))?;
+        let mode = match lower(name, &mut [0; 24]) {
+            Some("numpy") => Mode::Numpy,
+            Some("explicit" | "none") => Mode::Explicit,
+            Some("bidirectional") => Mode::Bidirectional,
+            Some("pdpd") => {
+                return match integers(list).as_deref() {
+                    Some([]) => Ok(Mode::Pdpd { axis: 0 }),
+                    Some([axis]) => Ok(Mode::Pdpd { axis: *axis }),
+                    _ => Err(unknown("one axis: pdpd(1)")),
+                };
+            }
+            _ => return Err(unknown(known)),
+        };
+        match list {
+            "" => Ok(mode),
+            _ => Err(unknown(
+                "no axes: axes_mapping is an input, and this is the attribute",
+            )),
+        }
+    }
+}
+
+/// An input that holds sizes or axes: a 1-D tensor of any integer type.
+///
+/// For `[T; N]`, `Vec<T>`, `&[T]`, and every ndarray array or view, where `T` is any
+/// [`ShapeInteger`]: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`. An array may have any dimension type, as graph files
+/// do not say the rank in their types; a rank other than 1 is then an error of the call. The trait is sealed, and fits
+/// `dyn`: tensors of different integer types can be kept side by side as `Box<dyn IntegerTensor>`.
+pub trait IntegerTensor: sealed::Integers {}
+
+impl<T: sealed::Integers + ?Sized> IntegerTensor for T {}
+
+mod sealed {
+    use super::{BroadcastError, IntegerRole};
+
+    pub trait Integers {
+        /// The integers as sizes or axes.
+        fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError>;
+    }
+}
+
+impl<T: ShapeInteger> sealed::Integers for [T] {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
+        convert(self.iter().copied(), role, |_| None)
+    }
+}
+
+impl<T: ShapeInteger, const N: usize> sealed::Integers for [T; N] {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
+        self.as_slice().integers(role)
+    }
+}
+
+impl<T: ShapeInteger> sealed::Integers for Vec<T> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
+        self.as_slice().integers(role)
+    }
+}
+
+impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
+        if self.ndim() != 1 {
+            return Err(not_one_dimensional(role, self.shape()));
+        }
+        convert(self.iter().copied(), role, |_| None)
+    }
+}
+
+impl<T: ShapeInteger, S: Data<Elem = T>, D: Dimension> sealed::Integers for ArrayBase<S, D> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
+        let array: &ArrayRef<T, D> = self;
+        array.integers(role)
+    }
+}
+
+impl<T: sealed::Integers + ?Sized> sealed::Integers for &T {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
+        (**self).integers(role)
+    }
+}
+
+impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
+        (**self).integers(role)
+    }
+}
+
+#[cold]
+fn not_one_dimensional(role: IntegerRole, shape: &[usize]) -> BroadcastError {
+    either((|| {
+        Ok(BroadcastError::NotOneDimensional {
+            role,
+            shape: boxed(shape)?,
+        })
+    })())
+}
+
+/// The operator Broadcast, with its attribute; the inputs come with each call.
+///
+/// # Inputs
+///
+/// - `data`: an array of any element type and rank; for [`infer_shape`](Self::infer_shape) and [`plan`](Self::plan) its
+///   shape alone.
+/// - `target_shape`: the sizes of the output (in mode `bidirectional` they are broadcast, too).
+/// - `axes_mapping`: in mode `explicit` one axis of the target for each axis of the data, strictly increasing. `None` in
+///   every other mode.
+///
+/// The last two are any [`IntegerTensor`], by reference, each of its own integer type.
+///
+/// # Errors
+///
+/// The same for all three methods:
+///
+/// - [`AxesMappingMissing`](BroadcastError::AxesMappingMissing): mode `explicit` without `axes_mapping`.
+/// - [`AxesMappingUnexpected`](BroadcastError::AxesMappingUnexpected): any other mode with one.
+/// - [`NotOneDimensional`](BroadcastError::NotOneDimensional): `target_shape` or `axes_mapping` of another rank than 1.
+/// - [`InvalidInteger`](BroadcastError::InvalidInteger): a negative entry in either.
+/// - those of the mode's rule.
+///
+/// Data of rank 0 may be given a mapping of one entry if the target axis it names has size 1, as OpenVINO treats such data
+/// as of shape `[1]`. (Only here: [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) wants an empty mapping.)
+///
+/// # Example
+///
+/// ```
+/// use ndarray::{arr0, array};
+/// use ndarray_broadcast::openvino::{Broadcast, Mode};
+///
+/// let explicit = Broadcast::v1().with_mode(Mode::Explicit)?;
+/// let bias = array![10, 20, 30];
+/// let output = explicit.evaluate(&bias, &array![2_i64, 3, 4], Some(&array![1_u8]))?;
+/// assert_eq!(output.shape(), [2, 3, 4]);
+/// assert_eq!(output.strides(), [0, 1, 0]);
+///
+/// assert_eq!(
+///     explicit.evaluate(&bias, &[2_i64, 3, 4], None).unwrap_err().to_string(),
+///     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: one target axis for each input axis",
+/// );
+/// assert_eq!(
+///     explicit.evaluate(&bias, &arr0(3_i64), Some(&[0_i64])).unwrap_err().to_string(),
+///     "OpenVINO Broadcast takes target_shape as a 1-D tensor, but its shape is []",
+/// );
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+///
+/// Source: OpenVINO Broadcast-1 and Broadcast-3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Broadcast {
+    version: u8,
+    mode: Mode,
+}
+
+impl Broadcast {
+    /// Broadcast-1, of `opset1` and `opset2`, in mode `numpy`.
+    ///
+    /// ```
+    /// use ndarray_broadcast::openvino::Broadcast;
+    ///
+    /// assert_eq!(Broadcast::v1().infer_shape((3, 1), &[2_i32, 3, 4], None)?, [2, 3, 4]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub const fn v1() -> Self {
+        Broadcast {
+            version: 1,
+            mode: Mode::Numpy,
+        }
+    }
+
+    /// Broadcast-3, of `opset3` and later, in mode `numpy`.
+    ///
+    /// ```
+    /// use ndarray_broadcast::openvino::{Broadcast, Mode};
+    ///
+    /// assert_eq!(Broadcast::v3().mode(), Mode::Numpy);
+    /// ```
+    #[must_use]
+    pub const fn v3() -> Self {
+        Broadcast {
+            version: 3,
+            mode: Mode::Numpy,
+        }
+    }
+
+    /// The operator with this mode.
+    ///
+    /// # Errors
+    ///
+    /// [`ModeNotInVersion`](BroadcastError::ModeNotInVersion) for `bidirectional` in Broadcast-1.
+    ///
+    /// ```
+    /// use ndarray_broadcast::openvino::{Broadcast, Mode};
+    ///
+    /// assert!(Broadcast::v3().with_mode(Mode::Bidirectional).is_ok());
+    /// assert_eq!(
+    ///     Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err().to_string(),
+    ///     "OpenVINO Broadcast-1 has no mode \"bidirectional\": Broadcast-3 has it",
+    /// );
+    /// ```
+    pub fn with_mode(self, mode: Mode) -> Result<Self, BroadcastError> {
+        match (self.version, mode) {
+            (1, Mode::Bidirectional) => Err(BroadcastError::ModeNotInVersion {
+                version: self.version,
+                mode: mode.rule(),
+                hint: "Broadcast-3 has it",
+            }),
+            _ => Ok(Broadcast { mode, ..self }),
+        }
+    }
+
+    /// The attribute `mode`.
+    ///
+    /// ```
+    /// use ndarray_broadcast::openvino::{Broadcast, Mode};
+    ///
+    /// assert_eq!(Broadcast::v1().with_mode(Mode::Explicit)?.mode(), Mode::Explicit);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The version: 1 or 3.
+    ///
+    /// ```
+    /// use ndarray_broadcast::openvino::Broadcast;
+    ///
+    /// assert_eq!(Broadcast::v3().version(), 3);
+    /// ```
+    #[must_use]
+    pub const fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// What the operator does to data of this shape, without any data.
+    ///
+    /// # Errors
+    ///
+    /// Those [of the operator](Self#errors).
+    ///
+    /// ```
+    /// use ndarray_broadcast::openvino::{Broadcast, Mode};
+    ///
+    /// let explicit = Broadcast::v3().with_mode(Mode::Explicit)?;
+    /// let plan = explicit.plan((50, 50), &[1_i64, 50, 50, 16], Some(&[1_i64, 2]))?;
+    /// assert!(plan.replicated_axes().eq([0, 3]));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn plan(
+        &self,
+        data_shape: impl IntoDimension,
+        target_shape: &dyn IntegerTensor,
+        axes_mapping: Option<&dyn IntegerTensor>,
+    ) -> Result<BroadcastPlan, BroadcastError> {
+        let data_shape = data_shape.into_dimension();
+        let data_shape = IxDyn(data_shape.slice());
+        match (self.mode, axes_mapping) {
+            (Mode::Explicit, None) => return Err(BroadcastError::AxesMappingMissing {}),
+            (mode, Some(_)) if mode != Mode::Explicit => {
+                return Err(BroadcastError::AxesMappingUnexpected { mode: mode.rule() });
+            }
+            _ => {}
+        }
+        let target = target_shape.integers(IntegerRole::Size)?;
+        let target = IxDyn(&target);
+        match self.mode {
+            Mode::Numpy => BroadcastPlan::numpy(data_shape, target),
+            Mode::Bidirectional => BroadcastPlan::bidirectional(data_shape, target),
+            Mode::Pdpd { axis } => BroadcastPlan::pdpd(data_shape, target, axis),
+            Mode::Explicit => {
+                let mapping = match axes_mapping {
+                    Some(tensor) => tensor.integers(IntegerRole::Axis)?,
+                    None => return Err(BroadcastError::AxesMappingMissing {}),
+                };
+                let mapping = match mapping[..] {
+                    // As if the data had shape [1]: its one axis feeds one of size 1, which is to add it.
+                    [axis] if data_shape.ndim() == 0 && target.slice().get(axis) == Some(&1) => &[],
+                    _ => &mapping[..],
+                };
+                BroadcastPlan::explicit(data_shape, target, mapping)
+            }
+        }
+    }
+
+    /// The shape of the output, for data of this shape.
+    ///
+    /// # Errors
+    ///
+    /// Those [of the operator](Self#errors).
+    ///
+    /// ```
+    /// use ndarray_broadcast::openvino::{Broadcast, Mode};
+    ///
+    /// // The target is broadcast, too: its 1s, and the axes it does not have.
+    /// let bidirectional = Broadcast::v3().with_mode(Mode::Bidirectional)?;
+    /// assert_eq!(bidirectional.infer_shape((5, 2, 3, 1), &[1_i64, 3, 6], None)?, [5, 2, 3, 6]);
+    /// assert!(Broadcast::v3().infer_shape((5, 2, 3, 1), &[1_i64, 3, 6], None).is_err());
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn infer_shape(
+        &self,
+        data_shape: impl IntoDimension,
+        target_shape: &dyn IntegerTensor,
+        axes_mapping: Option<&dyn IntegerTensor>,
+    ) -> Result<Vec<usize>, BroadcastError> {
+        let plan = self.plan(data_shape, target_shape, axes_mapping)?;
+        Ok(boxed(plan.output_shape())?.into_vec())
+    }
+
+    /// The output, as a view of the data: nothing is copied.
+    ///
+    /// Takes a reference to an array, or a view by value, whose lifetime it gives back.
+    ///
+    /// # Errors
+    ///
+    /// Those [of the operator](Self#errors).
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::openvino::Broadcast;
+    ///
+    /// let data = array![["a"], ["b"]];
+    /// let output = Broadcast::v3().evaluate(&data, &[2_u64, 3], None)?;
+    /// assert_eq!(output, array![["a", "a", "a"], ["b", "b", "b"]].into_dyn());
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn evaluate<'a, T: IntoBroadcastExt<'a>>(
+        &self,
+        data: T,
+        target_shape: &dyn IntegerTensor,
+        axes_mapping: Option<&dyn IntegerTensor>,
+    ) -> Result<ArrayViewD<'a, T::Elem>, BroadcastError> {
+        let data = data.into_view().into_dyn();
+        self.plan(data.raw_dim(), target_shape, axes_mapping)?
+            .apply(data)
+    }
+}
