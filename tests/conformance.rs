@@ -1,0 +1,281 @@
+//! Every case of `tests/data/conformance`: what OpenVINO, nGraph, XLA, JAX, onnxruntime, PaddlePaddle, torch and NumPy
+//! answered, or the folder that the environment variable `BROADCAST_CASES` names, instead. Shape and data where the peer
+//! answers, an error where it refuses.
+//!
+//! A file, rule, argument, operation, element type or key that is not known here is a failure. Skipped is only what its
+//! file flags as `dynamic`, `not_applicable` or `superseded`. The test's own arguments are those of `cargo test`: a filter
+//! chooses files.
+
+#[path = "conformance/answer.rs"]
+mod answer;
+#[path = "conformance/case.rs"]
+mod case;
+#[path = "conformance/element.rs"]
+mod element;
+#[path = "conformance/fields.rs"]
+mod fields;
+#[path = "conformance/gradients.rs"]
+mod gradients;
+#[path = "conformance/many.rs"]
+mod many;
+#[path = "conformance/pair.rs"]
+mod pair;
+#[path = "conformance/ranks.rs"]
+mod ranks;
+#[path = "conformance/single.rs"]
+mod single;
+
+use case::Verdict;
+use fields::Fields;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The folder that is run unless `BROADCAST_CASES` names another.
+const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/conformance");
+
+/// Folders nested deeper than this are taken for a cycle of links.
+const DEPTH: usize = 16;
+
+#[derive(Default)]
+struct Count {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Count {
+    fn add(&mut self, other: &Count) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+impl std::fmt::Display for Count {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Count {
+            passed,
+            failed,
+            skipped,
+        } = self;
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
+    }
+}
+
+/// What `cargo test` hands to a test that brings its own main function.
+#[derive(Default)]
+struct Arguments {
+    filters: Vec<String>,
+    skip: Vec<String>,
+    exact: bool,
+    list: bool,
+    only_ignored: bool,
+}
+
+impl Arguments {
+    fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut parsed = Arguments::default();
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let (name, mut inline) = match argument.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+                _ => (&argument[..], None),
+            };
+            let mut value = || {
+                (inline.take().or_else(|| arguments.next())).ok_or(format!("{name} needs a value"))
+            };
+            match name {
+                "--exact" => parsed.exact = true,
+                "--list" => parsed.list = true,
+                "--ignored" => parsed.only_ignored = true,
+                "--skip" => parsed.skip.push(value()?),
+                "--test-threads" | "--color" | "--format" | "--logfile" | "--shuffle-seed"
+                | "-Z" => {
+                    value()?;
+                }
+                "-q"
+                | "--quiet"
+                | "--nocapture"
+                | "--no-capture"
+                | "--show-output"
+                | "--include-ignored"
+                | "--test"
+                | "--bench"
+                | "--report-time"
+                | "--shuffle"
+                | "--force-run-in-process"
+                | "--exclude-should-panic"
+                | "--ensure-time" => {}
+                _ if name.starts_with('-') => return Err(format!("unknown argument {argument}")),
+                _ => parsed.filters.push(argument),
+            }
+        }
+        Ok(parsed)
+    }
+
+    fn choose(&self, name: &str) -> bool {
+        let fits = |filter: &String| match self.exact {
+            true => name == filter,
+            false => name.contains(&filter[..]),
+        };
+        let chosen = self.filters.is_empty() || self.filters.iter().any(fits);
+        chosen && !self.skip.iter().any(fits) && !self.only_ignored
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            eprintln!("{problem}");
+            return ExitCode::from(2);
+        }
+    };
+    let root = std::env::var_os("BROADCAST_CASES").map_or(PathBuf::from(CASES), PathBuf::from);
+    let mut problems = Vec::new();
+    let mut files = Vec::new();
+    collect(&root, &root, 0, &mut files, &mut problems);
+    if files.is_empty() && problems.is_empty() {
+        problems.push(format!("{}: no cases in this folder", root.display()));
+    }
+    files.sort();
+    files.retain(|(name, _)| arguments.choose(name));
+
+    if arguments.list {
+        for (name, _) in &files {
+            println!("{name}: test");
+        }
+        for problem in &problems {
+            eprintln!("{problem}");
+        }
+        return match &problems[..] {
+            [] => ExitCode::SUCCESS,
+            _ => ExitCode::FAILURE,
+        };
+    }
+
+    let mut total = Count::default();
+    // A panic is the failure of its case; the message is printed with it.
+    std::panic::set_hook(Box::new(|_| {}));
+    for (name, path) in &files {
+        let (count, failures) = run_file(path);
+        println!("{name}: {count}");
+        for failure in failures {
+            println!("FAILED {name}: {failure}");
+        }
+        total.add(&count);
+    }
+    for problem in &problems {
+        println!("FAILED {problem}");
+        total.failed += 1;
+    }
+    println!("{total}");
+    match total.failed {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// All files below a folder, named by their path from the root. The only one that is not a file of cases is the
+/// `README.md` that says what is in them.
+fn collect(
+    root: &Path,
+    folder: &Path,
+    depth: usize,
+    files: &mut Vec<(String, PathBuf)>,
+    problems: &mut Vec<String>,
+) {
+    let mut problem = |error: &dyn std::fmt::Display| {
+        problems.push(format!("{}: {error}", folder.display()));
+    };
+    if depth > DEPTH {
+        return problem(&"folders are nested too deep");
+    }
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return problem(&error),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        match entry {
+            Ok(entry) => paths.push(entry.path()),
+            Err(error) => problem(&error),
+        }
+    }
+    for path in paths {
+        if path.is_dir() {
+            collect(root, &path, depth + 1, files, problems);
+        } else if path.file_name().is_none_or(|name| name != "README.md") {
+            let name = path.strip_prefix(root).unwrap_or(&path);
+            files.push((name.to_string_lossy().replace('\\', "/"), path));
+        }
+    }
+}
+
+fn run_file(path: &Path) -> (Count, Vec<String>) {
+    let mut count = Count::default();
+    let mut failures = Vec::new();
+    let cases = match read(path) {
+        Ok(cases) => cases,
+        Err(problem) => {
+            count.failed = 1;
+            return (count, vec![problem]);
+        }
+    };
+    let mut ids = HashSet::new();
+    for (position, value) in cases.into_iter().enumerate() {
+        let id = match value.get("id") {
+            Some(Value::String(id)) => id.clone(),
+            _ => format!("case {position}"),
+        };
+        let verdict = match ids.insert(id.clone()) {
+            true => catch_unwind(AssertUnwindSafe(|| case::run(value)))
+                .unwrap_or_else(|panic| Verdict::Failed(format!("panicked: {}", said(&*panic)))),
+            false => Verdict::Failed("a case of this id was there before".into()),
+        };
+        match verdict {
+            Verdict::Passed => count.passed += 1,
+            Verdict::Skipped => count.skipped += 1,
+            Verdict::Failed(why) => {
+                count.failed += 1;
+                failures.push(format!("{id}: {why}"));
+            }
+        }
+    }
+    (count, failures)
+}
+
+/// The cases of a file, which must be of the format and hold at least one.
+fn read(path: &Path) -> Result<Vec<Value>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let value = serde_json::from_str(&text).map_err(|error| format!("not JSON: {error}"))?;
+    let mut fields = Fields::new("the file", value)?;
+    fields.ignore(&["rule", "file", "set", "peer"]);
+    let count = fields.take("count");
+    let cases = match fields.need("cases")? {
+        Value::Array(cases) => cases,
+        _ => return Err("the file's cases are not a list".into()),
+    };
+    fields.finish()?;
+    if cases.is_empty() {
+        return Err("no cases in this file".into());
+    }
+    match count {
+        Some(count) if count.as_u64() != Some(cases.len() as u64) => Err(format!(
+            "the file says it has {count} cases and has {}",
+            cases.len()
+        )),
+        _ => Ok(cases),
+    }
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> &str {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (_, Some(text)) => text,
+        _ => "no message",
+    }
+}

@@ -1,0 +1,137 @@
+//! One case, from its JSON to a verdict.
+
+use crate::answer::Expected;
+use crate::element::{Element, element_count, elements};
+use crate::fields::{Fields, Integers};
+use crate::{gradients, many, pair, single};
+use serde_json::Value;
+
+pub enum Verdict {
+    Passed,
+    Failed(String),
+    Skipped,
+}
+
+pub fn run(case: Value) -> Verdict {
+    match judge(case) {
+        Ok(true) => Verdict::Passed,
+        Ok(false) => Verdict::Skipped,
+        Err(why) => Verdict::Failed(why),
+    }
+}
+
+/// Whether the case was run and passed (`true`) or is flagged as one to skip.
+fn judge(case: Value) -> Result<bool, String> {
+    let mut case = Fields::new("the case", case)?;
+    for flag in ["dynamic", "not_applicable", "superseded"] {
+        match case.take(flag) {
+            None | Some(Value::Null | Value::Bool(false)) => {}
+            Some(Value::Bool(true) | Value::String(_)) => return Ok(false),
+            Some(other) => return Err(format!("{flag} is {other}")),
+        }
+    }
+    let id = case.text("id")?;
+    if id.is_empty() {
+        return Err("the id is empty".into());
+    }
+    // Where the case comes from, and what is to be said about it.
+    case.ignore(&[
+        "tag",
+        "note",
+        "disputed",
+        "peer",
+        "peer_used",
+        "source",
+        "where",
+        "test",
+        "literal",
+    ]);
+    let rule = case.text("rule")?;
+    if rule == "gradients" {
+        return gradients::run(case).map(|()| true);
+    }
+    let dtype = match case.take("dtype") {
+        None => "i64".into(),
+        Some(Value::String(dtype)) => dtype,
+        Some(other) => return Err(format!("dtype is {other}")),
+    };
+    match &dtype[..] {
+        "i8" => typed::<i8>(&rule, case),
+        "i32" => typed::<i32>(&rule, case),
+        "i64" => typed::<i64>(&rule, case),
+        "u8" => typed::<u8>(&rule, case),
+        "f32" => typed::<f32>(&rule, case),
+        "f64" => typed::<f64>(&rule, case),
+        other => Err(format!("unknown dtype {other:?}")),
+    }
+    .map(|()| true)
+}
+
+fn typed<T: Element>(rule: &str, mut case: Fields) -> Result<(), String> {
+    let expected = Expected::<T>::parse(case.object("expect")?)?;
+    let mut args = case.object("args")?;
+
+    // The only rule whose arrays are not the case's input.
+    let function = match rule {
+        "numpy_broadcast" => Some(args.text("fn")?),
+        _ => None,
+    };
+    match function.as_deref() {
+        None | Some("broadcast_to") => {}
+        Some(function @ ("broadcast_arrays" | "broadcast_shapes")) => {
+            let call = many::Call::parse(&mut args)?;
+            args.finish()?;
+            case.finish()?;
+            let answer = match function {
+                "broadcast_arrays" => call.arrays()?,
+                _ => call.shape(),
+            };
+            return expected.check(&answer);
+        }
+        Some(other) => return Err(format!("unknown fn {other:?}")),
+    }
+
+    let shape = match case.integers("input_shape")?.shape() {
+        Ok(shape) => shape,
+        // No array has a negative size: there is nothing to refuse it but the conversion.
+        Err(error) => return expected.check(&Err(error)),
+    };
+    let data = match case.take("input") {
+        None => None,
+        Some(value) => Some(elements::<T>("input", &value, element_count(&shape)?)?),
+    };
+    let replicated = match case.take("broadcast_axes") {
+        None => None,
+        Some(value) => Some(Integers::parse("broadcast_axes", &value)?),
+    };
+    case.finish()?;
+
+    if let Some(call) = pair::Call::parse(rule, &mut args)? {
+        args.finish()?;
+        if replicated.is_some() {
+            return Err("broadcast_axes of a case of two arrays".into());
+        }
+        return expected.check(&call.answer(&shape, data)?);
+    }
+    let Some(call) = single::Call::parse(rule, &mut args, &shape)? else {
+        return Err(format!("unknown rule {rule:?}"));
+    };
+    let reverse = match args.take("then") {
+        None => None,
+        Some(Value::String(text)) => Some(
+            (text.strip_prefix("Reverse axis "))
+                .and_then(|axis| axis.parse().ok())
+                .ok_or_else(|| format!("unknown then {text:?}"))?,
+        ),
+        Some(other) => return Err(format!("then is {other}")),
+    };
+    args.finish()?;
+    if let Some(axes) = replicated {
+        let axes = axes.axes().map_err(|error| error.to_string())?;
+        let plan = call.plan(&shape).map_err(|error| error.to_string())?;
+        if !plan.replicated_axes().eq(axes.iter().copied()) {
+            return Err(format!("expected broadcast axes {axes:?}, got {plan:?}"));
+        }
+    }
+    expected.check(&call.answer(&shape, data, reverse)?)
+}

@@ -1,0 +1,173 @@
+//! Two arrays with each other, and an operation on them.
+
+use crate::answer::Answer;
+use crate::element::{Element, Operation, element_count, elements};
+use crate::fields::{Fields, Integers};
+use crate::ranks::{flat, positions, with_rank};
+use crate::single::axis;
+use ndarray::{ArrayD, DimMax, Dimension, IxDyn, arr0};
+use ndarray_broadcast::prelude::*;
+use serde_json::Value;
+
+/// A call, before its integers are known to be sizes and axes.
+pub struct Call {
+    pub rhs_shape: Integers,
+    rule: RuleArgs,
+    operation: Option<Operation>,
+    rhs: Option<Value>,
+}
+
+enum RuleArgs {
+    None,
+    Numpy,
+    Pdpd(isize),
+    Xla(Integers),
+}
+
+impl Call {
+    /// Reads the arguments of a rule; `None` if it is no rule of two arrays.
+    pub fn parse(rule: &str, args: &mut Fields) -> Result<Option<Self>, String> {
+        let rule = match rule {
+            "elementwise_none" => RuleArgs::None,
+            "elementwise_numpy" => RuleArgs::Numpy,
+            "elementwise_pdpd" => match args.take("axis") {
+                None => RuleArgs::Pdpd(-1),
+                Some(value) => RuleArgs::Pdpd(axis(&value)?),
+            },
+            "xla_binary" => RuleArgs::Xla(args.integers("broadcast_dimensions")?),
+            _ => return Ok(None),
+        };
+        Ok(Some(Call {
+            rhs_shape: args.integers("rhs_shape")?,
+            rule,
+            operation: match args.take("op") {
+                None => None,
+                Some(Value::String(name)) => Some(Operation::parse(&name)?),
+                Some(other) => return Err(format!("op is {other}")),
+            },
+            rhs: args.take("rhs"),
+        }))
+    }
+
+    fn rule(&self) -> Result<ElementwiseRule, BroadcastError> {
+        Ok(match &self.rule {
+            RuleArgs::None => ElementwiseRule::None,
+            RuleArgs::Numpy => ElementwiseRule::Numpy,
+            RuleArgs::Pdpd(axis) => ElementwiseRule::Pdpd { axis: *axis },
+            RuleArgs::Xla(dimensions) => ElementwiseRule::Xla {
+                broadcast_dimensions: dimensions.axes()?,
+            },
+        })
+    }
+
+    /// The plans of both arrays.
+    pub fn plans(&self, shape: &[usize]) -> Result<[BroadcastPlan; 2], BroadcastError> {
+        let (a, b) = BroadcastPlan::pair(shape, self.rhs_shape.shape()?, &self.rule()?)?;
+        Ok([a, b])
+    }
+
+    /// The answer for this left operand, made in every way that the crate offers; an `Err` if the ways differ.
+    pub fn answer<T: Element>(
+        &self,
+        shape: &[usize],
+        data: Option<Vec<T>>,
+    ) -> Result<Result<Answer<T>, BroadcastError>, String> {
+        let plans = self.plans(shape);
+        let (rhs_shape, rule) = match (self.rhs_shape.shape(), self.rule()) {
+            (Ok(rhs_shape), Ok(rule)) => (rhs_shape, rule),
+            (Err(error), _) | (_, Err(error)) => return Ok(Err(error)),
+        };
+        let rhs = match &self.rhs {
+            None => None,
+            Some(value) => Some(elements::<T>("rhs", value, element_count(&rhs_shape)?)?),
+        };
+        let (Some(data), Some(rhs), Some(operation)) = (data, rhs, self.operation) else {
+            return self.shape_alone(shape, &rhs_shape, &rule, plans);
+        };
+        let array = |shape: &[usize], data| {
+            ArrayD::from_shape_vec(IxDyn(shape), data).map_err(|error| error.to_string())
+        };
+        let (a, b) = (array(shape, data)?, array(&rhs_shape, rhs)?);
+
+        let views = a.broadcast_with(&b, &rule);
+        if views != broadcast_pair(&a, &b, &rule) {
+            return Err("broadcast_with and broadcast_pair differ".into());
+        }
+        match (&plans, &views) {
+            (Ok([plan_a, plan_b]), Ok((view_a, view_b)))
+                if plan_a.output_shape() == view_a.shape()
+                    && plan_b.output_shape() == view_b.shape() => {}
+            (Err(a), Err(b)) if a == b => {}
+            _ => return Err(format!("the plans are {plans:?}, the views {views:?}")),
+        }
+        let answer = views.map(|(view_a, view_b)| {
+            let apply = |(&a, &b)| T::apply(operation, a, b);
+            Answer {
+                shape: view_a.shape().to_vec(),
+                outputs: Some(vec![view_a.iter().zip(&view_b).map(apply).collect()]),
+            }
+        });
+
+        let statically = with_rank!(shape, |m| with_rank!(&rhs_shape[..], |n| static_pair(
+            m, n, &rule
+        )))
+        .flatten();
+        let same = match (&statically, &answer) {
+            (None, _) => true,
+            (Some(Err(a)), Err(b)) => a == b,
+            (Some(Ok((shape, from_a, from_b))), Ok(answer)) => {
+                let (a, b): (Vec<T>, Vec<T>) = (a.into_iter().collect(), b.into_iter().collect());
+                let output: Vec<T> = (from_a.iter().zip(from_b))
+                    .map(|(&i, &j)| T::apply(operation, a[i], b[j]))
+                    .collect();
+                *shape == answer.shape && answer.outputs.as_ref() == Some(&vec![output])
+            }
+            _ => false,
+        };
+        match same {
+            true => Ok(answer),
+            false => Err(format!(
+                "static ranks give {statically:?}, dynamic ones differ"
+            )),
+        }
+    }
+
+    /// A case without data: its views are of one element each.
+    fn shape_alone<T: Element>(
+        &self,
+        shape: &[usize],
+        rhs_shape: &[usize],
+        rule: &ElementwiseRule,
+        plans: Result<[BroadcastPlan; 2], BroadcastError>,
+    ) -> Result<Result<Answer<T>, BroadcastError>, String> {
+        let (a, b) = (arr0(T::default()), arr0(T::default()));
+        if let (Some(a), Some(b)) = (a.broadcast(IxDyn(shape)), b.broadcast(IxDyn(rhs_shape))) {
+            let shapes =
+                (a.broadcast_with(&b, rule)).map(|(a, b)| [a.shape().to_vec(), b.shape().to_vec()]);
+            let planned = (plans.clone()).map(|plans| plans.map(|p| p.output_shape().to_vec()));
+            if shapes != planned {
+                return Err(format!("the plans give {planned:?}, the views {shapes:?}"));
+            }
+        }
+        Ok(plans.map(|[plan, _]| Answer {
+            shape: plan.output_shape().to_vec(),
+            outputs: None,
+        }))
+    }
+}
+
+/// Shape, and which element of either array comes where.
+type Sources = (Vec<usize>, Vec<usize>, Vec<usize>);
+
+/// Both arrays with ranks known to the compiler.
+pub fn static_pair<I, J>(a: I, b: J, rule: &ElementwiseRule) -> Result<Sources, BroadcastError>
+where
+    I: Dimension + DimMax<J>,
+    J: Dimension,
+{
+    let (a, b) = (positions(a), positions(b));
+    let (a, b) = a.broadcast_with(&b, rule)?;
+    assert_eq!(a.shape(), b.shape());
+    let (shape, a) = flat(&a);
+    Ok((shape, a, flat(&b).1))
+}

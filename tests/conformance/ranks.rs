@@ -1,0 +1,40 @@
+//! From ranks known to the program to ranks known to the compiler.
+
+/// Runs an expression with a shape as a dimension of static rank, and gives `Some` of it; `None` above rank 6.
+///
+/// ```text
+/// with_rank!(shape, |dimension| expression)
+/// ```
+macro_rules! with_rank {
+    ($shape:expr, |$dim:ident| $body:expr) => {{
+        use ndarray::{Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6};
+        $crate::ranks::with_rank!(@arms $shape, $dim, $body;
+            Ix0: []; Ix1: [a]; Ix2: [a, b]; Ix3: [a, b, c]; Ix4: [a, b, c, d]; Ix5: [a, b, c, d, e];
+            Ix6: [a, b, c, d, e, f])
+    }};
+    (@arms $shape:expr, $dim:ident, $body:expr; $($ix:ident: [$($size:ident),*]);*) => {
+        match *$shape {
+            $([$($size),*] => {
+                let $dim = $ix($($size),*);
+                Some($body)
+            })*
+            _ => None,
+        }
+    };
+}
+
+pub(crate) use with_rank;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+/// An array that holds at each index its position in row-major order: what is broadcast of it says which element of any
+/// other array of that shape comes where.
+pub fn positions<D: Dimension>(shape: D) -> Array<usize, D> {
+    let len = shape.size();
+    Array::from_shape_vec(shape, (0..len).collect()).expect("one position for each element")
+}
+
+/// Shape and elements, in row-major order.
+pub fn flat<A: Copy, D: Dimension>(view: &ArrayView<'_, A, D>) -> (Vec<usize>, Vec<A>) {
+    (view.shape().to_vec(), view.iter().copied().collect())
+}
