@@ -1,0 +1,67 @@
+//! A model against what OpenVINO computed with it.
+
+use crate::model::Model;
+use crate::npy;
+use crate::tensor::ElementType;
+use std::path::Path;
+
+/// What was found to be equal.
+#[derive(Debug)]
+pub struct Report {
+    /// The layers that compute, in the order in which they ran.
+    pub layers: Vec<String>,
+    pub input_shapes: Vec<Vec<usize>>,
+    pub output_shape: Vec<usize>,
+    pub element_type: ElementType,
+}
+
+/// Runs `NAME.xml` with `NAME.bin` on `NAME.in0.npy`, `NAME.in1.npy`, ... and compares with `NAME.out.npy`.
+///
+/// An `Err` is one line for the user: what is wrong with the files, or where the outputs differ.
+pub fn compare(xml: &Path) -> Result<Report, String> {
+    compare_files(xml).map_err(|problem| problem.replace(['\n', '\r'], " "))
+}
+
+fn compare_files(xml: &Path) -> Result<Report, String> {
+    let in_model = |problem: String| format!("{}: {problem}", xml.display());
+    let model = Model::read(xml)?;
+    model.check_kinds().map_err(in_model)?;
+    let inputs = (0..model.of_kind("Parameter").count())
+        .map(|position| npy::read(&xml.with_extension(format!("in{position}.npy"))))
+        .collect::<Result<Vec<_>, _>>()?;
+    let input_shapes = inputs.iter().map(|input| input.shape().to_vec()).collect();
+    let output = model.run(inputs).map_err(in_model)?;
+    let expected = npy::read(&xml.with_extension("out.npy"))?;
+
+    let (shape, expected_shape) = (output.shape(), expected.shape());
+    let (found, wanted) = (output.element_type(), expected.element_type());
+    if shape != expected_shape || found != wanted {
+        return Err(in_model(format!(
+            "the output is {found} {shape:?}, OpenVINO's is {wanted} {expected_shape:?}"
+        )));
+    }
+    if let Some(position) = output.first_difference(&expected) {
+        return Err(in_model(format!(
+            "the output differs from OpenVINO's at element {position}"
+        )));
+    }
+    let computes = |kind: &str| !["Parameter", "Const", "Result"].contains(&kind);
+    Ok(Report {
+        layers: (model.order.iter())
+            .map(|&layer| &model.layers[layer])
+            .filter(|layer| computes(&layer.kind))
+            .map(|layer| {
+                match layer
+                    .attribute("mode")
+                    .or(layer.attribute("auto_broadcast"))
+                {
+                    Some(mode) => format!("{} {mode}", layer.kind),
+                    None => layer.kind.clone(),
+                }
+            })
+            .collect(),
+        input_shapes,
+        output_shape: shape.to_vec(),
+        element_type: found,
+    })
+}

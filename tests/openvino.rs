@@ -1,0 +1,344 @@
+//! OpenVINO's operator: its attribute, its inputs of any integer type, and every way to misuse it.
+
+use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewD, Axis, IxDyn, Slice, arr0, array, s};
+use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
+use ndarray_broadcast::{AxisSource, BroadcastError, IntegerRole, Rule};
+
+const VERSIONS: [Broadcast; 2] = [Broadcast::v1(), Broadcast::v3()];
+
+fn explicit() -> Broadcast {
+    Broadcast::v3().with_mode(Mode::Explicit).unwrap()
+}
+
+fn bidirectional() -> Broadcast {
+    Broadcast::v3().with_mode(Mode::Bidirectional).unwrap()
+}
+
+#[test]
+fn the_mode_is_an_attribute_with_a_default() {
+    for operator in VERSIONS {
+        assert_eq!(operator.mode(), Mode::Numpy);
+        for (text, mode) in [
+            ("numpy", Mode::Numpy),
+            ("NumPy", Mode::Numpy),
+            ("explicit", Mode::Explicit),
+            ("EXPLICIT", Mode::Explicit),
+            ("none", Mode::Explicit),
+            ("NONE", Mode::Explicit),
+            ("pdpd", Mode::Pdpd { axis: 0 }),
+            ("pdpd(-1)", Mode::Pdpd { axis: -1 }),
+        ] {
+            let parsed: Mode = text.parse().unwrap();
+            assert_eq!(parsed, mode, "{text}");
+            let operator = operator.with_mode(parsed).unwrap();
+            assert_eq!(operator.mode(), mode);
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+        }
+    }
+    assert_eq!("bidirectional".parse(), Ok(Mode::Bidirectional));
+    assert!(Broadcast::v3().with_mode(Mode::Bidirectional).is_ok());
+}
+
+#[test]
+fn broadcast_1_has_no_bidirectional() {
+    let error = Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err();
+    assert!(matches!(
+        error,
+        BroadcastError::ModeNotInVersion {
+            version: 1,
+            mode: Rule::Bidirectional,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn an_unknown_mode_is_named() {
+    for text in [
+        "foo",
+        "",
+        "explicit(1)",
+        "numpy()1",
+        "pdpd(1, 2)",
+        "pdpd(x)",
+        "pdpd(",
+        "bidirectional-with-a-very-long-tail",
+    ] {
+        let error = text.parse::<Mode>().unwrap_err();
+        assert!(
+            matches!(error, BroadcastError::UnknownName { ref name, .. } if **name == *text),
+            "{text}"
+        );
+    }
+}
+
+/// The shapes and modes that the specifications of Broadcast-1 and Broadcast-3 print.
+#[test]
+fn the_examples_of_the_specifications() {
+    for operator in VERSIONS {
+        let explicit = operator.with_mode(Mode::Explicit).unwrap();
+        let shape = operator.infer_shape((16, 1, 1), &[1_i64, 16, 50, 50], None);
+        assert_eq!(shape.unwrap(), [1, 16, 50, 50]);
+        let shape = explicit.infer_shape(16, &[1_i64, 16, 50, 50], Some(&[1_i64]));
+        assert_eq!(shape.unwrap(), [1, 16, 50, 50]);
+        let shape = explicit.infer_shape((50, 50), &[1_i64, 50, 50, 16], Some(&[1_i64, 2]));
+        assert_eq!(shape.unwrap(), [1, 50, 50, 16]);
+    }
+    let shape = bidirectional().infer_shape((16, 1, 1), &[1_i64, 1, 50, 50], None);
+    assert_eq!(shape.unwrap(), [1, 16, 50, 50]);
+}
+
+#[test]
+fn both_inputs_are_of_any_integer_type_each_of_its_own() {
+    let data = array![7, 8, 9];
+    macro_rules! both {
+        ($($target:ty)*) => {$(both!(@ $target; i8 i16 i32 i64 isize u8 u16 u32 u64 usize);)*};
+        (@ $target:ty; $($axes:ty)*) => {$(
+            let target: [$target; 3] = [2, 3, 4];
+            let axes: [$axes; 1] = [1];
+            let output = explicit().evaluate(&data, &target, Some(&axes)).unwrap();
+            assert_eq!(output.shape(), [2, 3, 4]);
+            assert!(output.axis_iter(Axis(1)).zip(&data).all(|(row, &x)| row.iter().all(|&y| y == x)));
+        )*};
+    }
+    both!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+}
+
+#[test]
+fn an_input_is_any_array_or_list() {
+    let list = vec![2_i64, 3];
+    let slice: &[i64] = &list;
+    let array = Array1::from(list.clone());
+    let dynamic = array.clone().into_dyn();
+    let strided = array![2_i64, 0, 3, 0];
+    let reversed = array![3_i64, 2];
+    let boxed: Box<dyn IntegerTensor> = Box::new(array.clone());
+    let tensors: [&dyn IntegerTensor; 9] = [
+        &[2_i64, 3],
+        &list,
+        &slice,
+        &array,
+        &dynamic,
+        &dynamic.view(),
+        &strided.slice(s![..;2]),
+        &reversed.slice(s![..;-1]),
+        &boxed,
+    ];
+    for tensor in tensors {
+        assert_eq!(
+            Broadcast::v3().infer_shape(3, tensor, None).unwrap(),
+            [2, 3]
+        );
+        let shape = explicit()
+            .infer_shape((1, 1), &[5, 6, 7, 8], Some(tensor))
+            .unwrap();
+        assert_eq!(shape, [5, 6, 7, 8]);
+    }
+}
+
+#[test]
+fn an_input_of_another_rank_is_refused() {
+    let data = array![1, 2, 3];
+    for shape in [&[][..], &[1, 2], &[2, 1], &[0, 3], &[1, 1, 1]] {
+        let tensor = ArrayD::<i32>::ones(IxDyn(shape));
+        let error = Broadcast::v1().evaluate(&data, &tensor, None).unwrap_err();
+        assert!(matches!(
+            error,
+            BroadcastError::NotOneDimensional { role: IntegerRole::Size, shape: ref found, .. } if **found == *shape
+        ));
+        let error = explicit()
+            .evaluate(&data, &[2, 3], Some(&tensor))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "OpenVINO Broadcast takes axes_mapping as a 1-D tensor, but its shape is {shape:?}"
+            )
+        );
+    }
+}
+
+#[test]
+fn negative_entries_are_refused() {
+    for value in [-1_i64, -2, i64::MIN] {
+        let refused = |result: Result<Vec<usize>, _>, wanted: IntegerRole| {
+            assert!(matches!(
+                result.unwrap_err(),
+                BroadcastError::InvalidInteger { role, position: 1, value: found, .. }
+                    if role == wanted && found == i128::from(value)
+            ));
+        };
+        refused(
+            Broadcast::v1().infer_shape(1, &[2, value], None),
+            IntegerRole::Size,
+        );
+        refused(
+            bidirectional().infer_shape(1, &[2, value], None),
+            IntegerRole::Size,
+        );
+        refused(
+            explicit().infer_shape((1, 1), &[2, 2], Some(&[0, value])),
+            IntegerRole::Axis,
+        );
+    }
+}
+
+#[test]
+fn the_third_input_is_there_in_mode_explicit_only() {
+    let axes: &dyn IntegerTensor = &[0_i64];
+    for operator in VERSIONS {
+        let operator_explicit = operator.with_mode(Mode::Explicit).unwrap();
+        assert_eq!(
+            operator_explicit.infer_shape(3, &[3, 2], None),
+            Err(operator_explicit
+                .evaluate(&array![1, 2, 3], &[3, 2], None)
+                .unwrap_err())
+        );
+        assert!(matches!(
+            operator_explicit.infer_shape(3, &[3, 2], None),
+            Err(BroadcastError::AxesMappingMissing { .. })
+        ));
+        for mode in [Mode::Numpy, Mode::Bidirectional, Mode::Pdpd { axis: 0 }] {
+            let Ok(operator) = operator.with_mode(mode) else {
+                continue;
+            };
+            assert!(matches!(
+                operator.infer_shape(3, &[3, 2], Some(axes)),
+                Err(BroadcastError::AxesMappingUnexpected { mode: found, .. }) if found == mode.rule()
+            ));
+        }
+    }
+    // Not even an empty one.
+    let empty: [i64; 0] = [];
+    assert!(Broadcast::v3().infer_shape((), &[2], Some(&empty)).is_err());
+}
+
+#[test]
+fn explicit_refuses_every_mapping_that_is_none() {
+    let mapping = |axes: &[i64]| {
+        explicit()
+            .infer_shape((3, 1), &[2, 3, 4], Some(&axes))
+            .unwrap_err()
+    };
+    assert!(matches!(mapping(&[1]), BroadcastError::AxesLength { .. }));
+    assert!(matches!(
+        mapping(&[0, 1, 2]),
+        BroadcastError::AxesLength { .. }
+    ));
+    assert!(matches!(
+        mapping(&[1, 3]),
+        BroadcastError::AxisOutOfRange { position: 1, .. }
+    ));
+    assert!(matches!(
+        mapping(&[2, 1]),
+        BroadcastError::AxesUnsorted { position: 1, .. }
+    ));
+    assert!(matches!(
+        mapping(&[1, 1]),
+        BroadcastError::AxisRepeated { position: 1, .. }
+    ));
+    assert!(matches!(
+        mapping(&[0, 1]),
+        BroadcastError::SizeMismatch { input_axis: 0, .. }
+    ));
+    assert!(matches!(
+        mapping(&[1, i64::MAX]),
+        BroadcastError::AxisOutOfRange { position: 1, .. }
+    ));
+}
+
+#[test]
+fn a_scalar_may_be_mapped_onto_an_axis_of_size_1() {
+    let scalar = arr0(5);
+    for (target, axes, fits) in [
+        (&[1, 2][..], &[0_i64][..], true),
+        (&[2, 1], &[1], true),
+        (&[2, 1, 2], &[1], true),
+        (&[2, 1], &[0], false),
+        (&[0], &[0], false),
+        (&[], &[0], false),
+        (&[1], &[1], false),
+        (&[1, 1], &[0, 1], false),
+        (&[2, 3], &[], true),
+    ] {
+        let target: &[i64] = target;
+        let output = explicit().evaluate(&scalar, &target, Some(&axes));
+        assert_eq!(output.is_ok(), fits, "{target:?} {axes:?}");
+        if let Ok(output) = output {
+            assert!(output.iter().all(|&x| x == 5));
+            assert!(
+                output
+                    .shape()
+                    .iter()
+                    .map(|&size| size as i64)
+                    .eq(target.iter().copied())
+            );
+        }
+    }
+}
+
+#[test]
+fn pdpd_is_what_the_implementation_does() {
+    for operator in VERSIONS {
+        let pdpd = |axis| operator.with_mode(Mode::Pdpd { axis }).unwrap();
+        let plan = pdpd(1).plan((3, 1), &[2_i64, 3, 6], None).unwrap();
+        assert!(plan.axes().eq([
+            AxisSource::Added,
+            AxisSource::Kept(0),
+            AxisSource::Stretched(1)
+        ]));
+        assert_eq!(
+            pdpd(-1).infer_shape(6, &[2_i64, 3, 6], None).unwrap(),
+            [2, 3, 6]
+        );
+        assert!(pdpd(0).infer_shape(6, &[2_i64, 3, 6], None).is_err());
+    }
+}
+
+#[test]
+fn evaluation_copies_nothing() {
+    let data = ArrayD::from_shape_fn(IxDyn(&[2, 3]), |index| (index[0], index[1]));
+    for layout in [
+        data.view(),
+        data.t(),
+        data.slice_axis(Axis(1), Slice::new(0, None, -1)),
+    ] {
+        let rank = layout.ndim();
+        let size = |axis: usize| layout.shape()[axis] as u64;
+        let target = [4, size(0), size(1)];
+        let output = Broadcast::v3().evaluate(&layout, &target, None).unwrap();
+        assert_eq!(output.ndim(), rank + 1);
+        assert!(std::ptr::eq(&output[[0, 0, 0]], &layout[[0, 0]]));
+        assert_eq!(output.strides()[0], 0);
+        assert_eq!(&output.strides()[1..], layout.strides());
+    }
+}
+
+#[test]
+fn a_view_taken_by_value_gives_its_lifetime_back() {
+    fn rows(data: ArrayView1<'_, String>) -> ArrayViewD<'_, String> {
+        let column = data.insert_axis(Axis(1));
+        Broadcast::v3().evaluate(column, &[2_u8, 3], None).unwrap()
+    }
+    let data = array!["a".to_owned(), "b".to_owned()];
+    assert_eq!(rows(data.view())[[1, 2]], "b");
+}
+
+/// Shapes alone: no data is needed, and so none need fit in memory.
+#[test]
+fn shape_inference_needs_no_data() {
+    let size = 1_usize << 40;
+    let shape = Broadcast::v1()
+        .infer_shape((size, 1), &[size as u64, 1 << 20], None)
+        .unwrap();
+    assert_eq!(shape, [size, 1 << 20]);
+    let error = Broadcast::v1()
+        .infer_shape((size, 1), &[size as u64, 1 << 40], None)
+        .unwrap_err();
+    assert!(matches!(error, BroadcastError::ShapeOverflow { .. }));
+    assert_eq!(
+        Broadcast::v1().infer_shape(1, &[1_u64; 100], None).unwrap(),
+        [1; 100]
+    );
+    assert!(Broadcast::v1().infer_shape(1, &[u64::MAX], None).is_err());
+}

@@ -1,0 +1,522 @@
+//! The example `openvino_ir` on real models of OpenVINO, and on the same models broken in one place each: one line says
+//! what is wrong, and nothing panics.
+
+#[path = "../examples/openvino_ir/cli.rs"]
+mod cli;
+#[path = "../examples/openvino_ir/compare.rs"]
+mod compare;
+#[path = "../examples/openvino_ir/model.rs"]
+mod model;
+#[path = "../examples/openvino_ir/npy.rs"]
+mod npy;
+#[path = "../examples/openvino_ir/run.rs"]
+mod run;
+#[path = "../examples/openvino_ir/tensor.rs"]
+mod tensor;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ir");
+
+/// Exit code, standard output, standard error.
+fn run_cli(arguments: &[&Path]) -> (u8, String, String) {
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let code = cli::run(&arguments, &mut out, &mut err);
+    let text = |bytes| String::from_utf8(bytes).expect("the example writes UTF-8");
+    (code, text(out), text(err))
+}
+
+/// A copy of a model's files that can be changed.
+struct Copy {
+    folder: PathBuf,
+    model: &'static str,
+}
+
+impl Copy {
+    fn new(test: &str, model: &'static str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("openvino_ir-{test}"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        for entry in fs::read_dir(MODELS).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.split('.').next() == Some(model) {
+                fs::write(
+                    folder.join(&name),
+                    fs::read(Path::new(MODELS).join(&name)).unwrap(),
+                )
+                .unwrap();
+            }
+        }
+        Copy { folder, model }
+    }
+
+    fn path(&self, extension: &str) -> PathBuf {
+        self.folder.join(format!("{}.{extension}", self.model))
+    }
+
+    /// Replaces text of the model that stands in it exactly once.
+    fn edit(&self, from: &str, to: &str) {
+        let text = fs::read_to_string(self.path("xml")).unwrap();
+        assert_eq!(text.matches(from).count(), 1, "{from:?} in {}", self.model);
+        fs::write(self.path("xml"), text.replace(from, to)).unwrap();
+    }
+
+    fn change(&self, extension: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
+        let path = self.path(extension);
+        fs::write(&path, change(fs::read(&path).unwrap())).unwrap();
+    }
+
+    /// Exit code, and the lines on standard error without the folder.
+    fn run(&self) -> (u8, String) {
+        let (code, _, err) = run_cli(&[&self.path("xml")]);
+        (
+            code,
+            err.replace(&format!("{}/", self.folder.display()), ""),
+        )
+    }
+}
+
+#[test]
+fn every_real_model_gives_the_output_of_openvino() {
+    let (code, out, err) = run_cli(&[]);
+    assert_eq!((code, &err[..]), (cli::EQUAL, ""));
+    assert!(
+        out.ends_with("\n16 of 16 models give OpenVINO's output\n"),
+        "{out}"
+    );
+    let models = cli::models_in(Path::new(MODELS)).unwrap();
+    assert_eq!(models.len(), 16);
+    for model in models {
+        compare::compare(&model).unwrap();
+    }
+}
+
+#[test]
+fn wrong_arguments_are_told_apart_from_wrong_models() {
+    assert_eq!(run_cli(&[Path::new("--help")]).0, 0);
+    let (code, out, err) = run_cli(&[Path::new("--frobnicate")]);
+    assert_eq!((code, &out[..]), (cli::MISUSED, ""));
+    assert_eq!(err.lines().count(), 1);
+}
+
+#[test]
+fn a_difference_is_found() {
+    let copy = Copy::new("difference", "v1_numpy");
+    copy.change("out.npy", |mut bytes| {
+        *bytes.last_mut().unwrap() ^= 1;
+        bytes
+    });
+    let line = "v1_numpy.xml: the output differs from OpenVINO's at element 23\n";
+    assert_eq!(copy.run(), (cli::DIFFERENT, line.into()));
+}
+
+/// What real models may also be, written another way than OpenVINO writes them.
+#[test]
+fn other_spellings_are_read() {
+    for (name, model, from, to) in [
+        ("none", "v3_explicit", "mode=\"explicit\"", "mode=\"NONE\""),
+        ("default", "v3_numpy", "<data mode=\"numpy\" />", ""),
+        (
+            "opset",
+            "v3_numpy",
+            "type=\"Broadcast\" version=\"opset3\"",
+            "type=\"Broadcast\" version=\"opset13\"",
+        ),
+        (
+            "two",
+            "v1_numpy",
+            "type=\"Broadcast\" version=\"opset1\"",
+            "type=\"Broadcast\" version=\"opset2\"",
+        ),
+        (
+            "pdpd",
+            "v1_numpy",
+            "mode=\"numpy\"",
+            "mode=\"pdpd\" mode.auto_broadcast_axis=\"1\"",
+        ),
+        (
+            "eltwise",
+            "add_numpy",
+            "<data auto_broadcast=\"numpy\" />",
+            "",
+        ),
+    ] {
+        let copy = Copy::new(&format!("spelling-{name}"), model);
+        copy.edit(from, to);
+        assert_eq!(copy.run(), (cli::EQUAL, String::new()), "{name}");
+    }
+    // A size that the model leaves open is whatever comes.
+    let copy = Copy::new("spelling-open", "v3_numpy");
+    let text = fs::read_to_string(copy.path("xml")).unwrap();
+    let text = text.replace("<dim>50</dim>", "<dim>-1</dim>");
+    fs::write(copy.path("xml"), text).unwrap();
+    assert_eq!(copy.run(), (cli::EQUAL, String::new()));
+}
+
+macro_rules! broken {
+    ($($name:ident: $model:literal, $($from:literal => $to:literal),+ => $line:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            let copy = Copy::new(stringify!($name), $model);
+            $(copy.edit($from, $to);)+
+            assert_eq!(copy.run(), (cli::DIFFERENT, concat!($line, "\n").into()));
+        }
+    )*};
+}
+
+broken! {
+    an_unknown_layer: "mul_none", "type=\"Multiply\"" => "type=\"Relu\"" =>
+        "mul_none.xml: layer 2 \"eltwise\" (Relu): this kind of layer is unknown here; known are Parameter, Const, Result, Broadcast, Add, Subtract, Multiply, Divide, Maximum, Minimum";
+    no_xml: "mul_none", "<layers>" => "<layers" =>
+        "mul_none.xml: this is not well-formed XML: invalid name token at 4:3";
+    another_root: "mul_none", "<net " => "<network ", "</net>" => "</network>" =>
+        "mul_none.xml: this is no model: its root is not <net>";
+    no_edges: "mul_none", "<edges>" => "<no>", "</edges>" => "</no>" =>
+        "mul_none.xml: the model has no <edges>";
+    a_layer_without_id: "mul_none", "<layer id=\"2\" " => "<layer " =>
+        "mul_none.xml: a <layer> has no \"id\"";
+    an_id_that_is_no_number: "mul_none", "<layer id=\"2\" " => "<layer id=\"two\" " =>
+        "mul_none.xml: a <layer> has \"id\" \"two\", which is no id";
+    two_layers_of_one_id: "mul_none", "<layer id=\"1\" " => "<layer id=\"0\" " =>
+        "mul_none.xml: two layers have the id 0";
+    two_ports_of_one_id: "v1_explicit", "<port id=\"3\" precision=\"FP32\"" => "<port id=\"2\" precision=\"FP32\"" =>
+        "v1_explicit.xml: layer 3 \"broadcast\" (Broadcast): two ports have the id 2";
+    a_cycle: "chain", "<edge from-layer=\"3\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" => "<edge from-layer=\"9\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" =>
+        "chain.xml: the graph has a cycle, and layer 7 \"Add_79782\" (Add) waits for it";
+    a_layer_that_feeds_itself: "chain", "<edge from-layer=\"3\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" => "<edge from-layer=\"7\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" =>
+        "chain.xml: the graph has a cycle, and layer 7 \"Add_79782\" (Add) waits for it";
+    an_edge_from_nowhere: "mul_none", "from-layer=\"0\"" => "from-layer=\"77\"" =>
+        "mul_none.xml: an edge from layer 77, port 0: there is no such layer";
+    an_edge_from_a_port_that_is_not_there: "mul_none", "from-layer=\"0\" from-port=\"0\"" => "from-layer=\"0\" from-port=\"5\"" =>
+        "mul_none.xml: an edge from layer 0, port 5: there is no such output";
+    an_edge_to_nowhere: "mul_none", "to-layer=\"3\" to-port=\"0\"" => "to-layer=\"3\" to-port=\"9\"" =>
+        "mul_none.xml: an edge to layer 3, port 9: there is no such input";
+    an_edge_that_is_missing: "mul_none", "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"2\" to-port=\"0\" />" => "" =>
+        "mul_none.xml: layer 2 \"eltwise\" (Multiply): no edge leads to its port 0";
+    two_edges_to_one_port: "mul_none", "to-layer=\"2\" to-port=\"1\"" => "to-layer=\"2\" to-port=\"0\"" =>
+        "mul_none.xml: layer 2 \"eltwise\" (Multiply): two edges lead to its port 0";
+    a_constant_outside_the_file: "v3_numpy", "offset=\"0\"" => "offset=\"8\"" =>
+        "v3_numpy.xml: layer 1 \"target_shape\" (Const): 32 bytes from 8 on reach past the end of the .bin file, which has 32";
+    a_constant_whose_end_overflows: "v3_numpy", "offset=\"0\"" => "offset=\"18446744073709551615\"" =>
+        "v3_numpy.xml: layer 1 \"target_shape\" (Const): 32 bytes from 18446744073709551615 on reach past the end of the .bin file, which has 32";
+    a_constant_of_another_size: "v3_numpy", "size=\"32\"" => "size=\"31\"" =>
+        "v3_numpy.xml: layer 1 \"target_shape\" (Const): shape [4] of i64 needs 32 bytes, and size is 31";
+    a_constant_whose_shape_overflows: "v3_numpy", "element_type=\"i64\" shape=\"4\"" => "element_type=\"i64\" shape=\"4294967296,4294967296\"" =>
+        "v3_numpy.xml: layer 1 \"target_shape\" (Const): a tensor of shape [4294967296, 4294967296] passes this example's limit of 1073741824 bytes";
+    a_constant_of_an_unknown_type: "v3_numpy", "element_type=\"i64\"" => "element_type=\"u4\"" =>
+        "v3_numpy.xml: layer 1 \"target_shape\" (Const): element type \"u4\" is unknown here";
+    a_constant_without_offset: "v3_numpy", "offset=\"0\" " => "" =>
+        "v3_numpy.xml: layer 1 \"target_shape\" (Const) has no attribute \"offset\"";
+    a_dynamic_parameter: "mul_none", "name=\"a\" type=\"Parameter\" version=\"opset1\">\n\t\t\t<data shape=\"2,3\"" => "name=\"a\" type=\"Parameter\" version=\"opset1\">\n\t\t\t<data shape=\"?,3\"" =>
+        "mul_none.xml: layer 0 \"a\" (Parameter): shape is \"?,3\", not a list of sizes known beforehand";
+    a_parameter_of_another_shape: "v3_numpy", "shape=\"16,1,1\"" => "shape=\"16,1\"" =>
+        "v3_numpy.xml: layer 0 \"data\" (Parameter): the model wants f32 [16, 1], and the input is f32 [16, 1, 1]";
+    a_parameter_of_another_type: "v3_numpy", "element_type=\"f32\"" => "element_type=\"f16\"" =>
+        "v3_numpy.xml: layer 0 \"data\" (Parameter): the model wants f16 [16, 1, 1], and the input is f32 [16, 1, 1]";
+    a_target_shape_that_is_no_integer: "v3_numpy", "element_type=\"i64\" shape=\"4\"" => "element_type=\"f64\" shape=\"4\"" =>
+        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): target_shape is a tensor of f64, not of integers";
+    a_target_shape_of_rank_two: "v3_numpy", "element_type=\"i64\" shape=\"4\"" => "element_type=\"i64\" shape=\"2,2\"", "<port id=\"0\" precision=\"I64\">\n\t\t\t\t\t<dim>4</dim>" => "<port id=\"0\" precision=\"I64\">\n\t\t\t\t\t<dim>2</dim>\n\t\t\t\t\t<dim>2</dim>" =>
+        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): OpenVINO Broadcast takes target_shape as a 1-D tensor, but its shape is [2, 2]";
+    an_unknown_mode: "v3_numpy", "mode=\"numpy\"" => "mode=\"foo\"" =>
+        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): unknown OpenVINO broadcast mode \"foo\": expected numpy, explicit (or none), bidirectional or pdpd(..)";
+    a_mode_of_the_other_version: "v3_bidirectional", "type=\"Broadcast\" version=\"opset3\"" => "type=\"Broadcast\" version=\"opset1\"" =>
+        "v3_bidirectional.xml: layer 2 \"broadcast\" (Broadcast): OpenVINO Broadcast-1 has no mode \"bidirectional\": Broadcast-3 has it";
+    an_unknown_operation_set: "v3_numpy", "type=\"Broadcast\" version=\"opset3\"" => "type=\"Broadcast\" version=\"extension\"" =>
+        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): operation set \"extension\" is unknown here";
+    a_mapping_that_is_missing: "v3_numpy", "mode=\"numpy\"" => "mode=\"explicit\"" =>
+        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: one target axis for each input axis";
+    a_mapping_too_much: "v3_explicit", "mode=\"explicit\"" => "mode=\"numpy\"" =>
+        "v3_explicit.xml: layer 3 \"broadcast\" (Broadcast): OpenVINO Broadcast in mode \"numpy\" takes no third input, but axes_mapping was given: drop it, or use mode \"explicit\"";
+    a_port_of_another_shape: "v3_numpy_scalar", "<dim>2</dim>\n\t\t\t\t\t<dim>3</dim>\n\t\t\t\t</port>\n\t\t\t</output>" => "<dim>2</dim>\n\t\t\t\t\t<dim>4</dim>\n\t\t\t\t</port>\n\t\t\t</output>" =>
+        "v3_numpy_scalar.xml: layer 2 \"broadcast\" (Broadcast): its output has shape [2, 3], and the model says [2, 4]";
+    a_port_with_no_size: "v3_numpy_scalar", "<dim>2</dim>\n\t\t\t\t\t<dim>3</dim>\n\t\t\t\t</port>\n\t\t\t</output>" => "<dim>2</dim>\n\t\t\t\t\t<dim>x</dim>\n\t\t\t\t</port>\n\t\t\t</output>" =>
+        "v3_numpy_scalar.xml: a port has the size \"x\", which is none";
+    shapes_that_do_not_fit: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"3\"" =>
+        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd): laid on axis 3, B has 2 axes to fill but A has 1 left from there";
+    shapes_that_the_rule_does_not_replicate: "add_numpy", "auto_broadcast=\"numpy\"" => "auto_broadcast=\"none\"" =>
+        "add_numpy.xml: layer 2 \"eltwise\" (Add): cannot broadcast [2, 1, 5] with [4, 1] (none): ranks 3 and 2 differ; this rule wants identical shapes";
+    an_axis_left_out_is_0: "add_pdpd_axis1", " auto_broadcast.auto_broadcast_axis=\"1\"" => "" =>
+        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd): 3 is neither 2 nor 1";
+    an_axis_that_is_no_integer: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"one\"" =>
+        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): axis is \"one\", not an integer";
+    an_unknown_auto_broadcast: "add_numpy", "auto_broadcast=\"numpy\"" => "auto_broadcast=\"xla(0)\"" =>
+        "add_numpy.xml: layer 2 \"eltwise\" (Add): auto_broadcast is \"xla(0)\"; known are none, numpy and pdpd";
+    a_layer_with_too_few_inputs: "mul_none", "<port id=\"1\" precision=\"FP32\">\n\t\t\t\t\t<dim>2</dim>\n\t\t\t\t\t<dim>3</dim>\n\t\t\t\t</port>\n" => "", "<edge from-layer=\"1\" from-port=\"0\" to-layer=\"2\" to-port=\"1\" />" => "" =>
+        "mul_none.xml: layer 2 \"eltwise\" (Multiply): the number of its inputs is 1";
+    no_result: "mul_none", "type=\"Result\"" => "type=\"Const\"" =>
+        "mul_none.xml: the model has 0 results, not one";
+    a_line_break_in_a_name: "mul_none", "type=\"Multiply\"" => "type=\"Mul&#10;tiply\"" =>
+        "mul_none.xml: layer 2 \"eltwise\" (Mul tiply): this kind of layer is unknown here; known are Parameter, Const, Result, Broadcast, Add, Subtract, Multiply, Divide, Maximum, Minimum";
+}
+
+#[test]
+fn weights_that_are_cut_off() {
+    let copy = Copy::new("cut", "v1_explicit");
+    copy.change("bin", |bytes| bytes[..36].to_vec());
+    let line = "v1_explicit.xml: layer 2 \"axes_mapping\" (Const): 8 bytes from 32 on reach past the end of the .bin file, which has 36\n";
+    assert_eq!(copy.run(), (cli::DIFFERENT, line.into()));
+}
+
+#[test]
+fn files_that_are_not_there() {
+    for extension in ["xml", "bin", "in0.npy", "out.npy"] {
+        let copy = Copy::new(&format!("missing-{extension}"), "mul_none");
+        fs::remove_file(copy.path(extension)).unwrap();
+        let (code, line) = copy.run();
+        assert_eq!(code, cli::DIFFERENT);
+        assert!(
+            line.starts_with(&format!("mul_none.{extension}: ")),
+            "{line}"
+        );
+        assert_eq!(line.lines().count(), 1, "{line}");
+    }
+}
+
+/// A target shape whose output no memory holds is refused before any of it is taken.
+#[test]
+fn a_target_shape_that_is_huge() {
+    for (name, sizes, problem) in [
+        (
+            "overflow",
+            [1_i64 << 40, 1 << 40],
+            "the shape [1099511627776, 1099511627776] has more than isize::MAX elements: no array can have it, not even a view",
+        ),
+        (
+            "memory",
+            [1 << 20, 1 << 20],
+            "a tensor of shape [1048576, 1048576] passes this example's limit of 1073741824 bytes",
+        ),
+        (
+            "negative",
+            [2, -3],
+            "entry 1 is -3: a size must not be negative",
+        ),
+    ] {
+        let copy = Copy::new(&format!("huge-{name}"), "v3_numpy_scalar");
+        copy.change("bin", |_| {
+            sizes.iter().flat_map(|size| size.to_le_bytes()).collect()
+        });
+        let line = format!("v3_numpy_scalar.xml: layer 2 \"broadcast\" (Broadcast): {problem}\n");
+        assert_eq!(copy.run(), (cli::DIFFERENT, line));
+    }
+}
+
+/// XML that is made to exhaust its reader.
+#[test]
+fn hostile_xml() {
+    let deep = "<net>".to_owned() + &"<a>".repeat(1 << 20) + &"</a>".repeat(1 << 20) + "</net>";
+    let entities =
+        "<!DOCTYPE net [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;\">]><net>&b;</net>";
+    for (name, text, problem) in [
+        ("deep", &deep[..], "the model has no <layers>"),
+        (
+            "entities",
+            entities,
+            "this is not well-formed XML: XML with DTD detected",
+        ),
+        (
+            "empty",
+            "",
+            "this is not well-formed XML: the document does not have a root node",
+        ),
+        (
+            "bytes",
+            "\0\0",
+            "this is not well-formed XML: unknown token at 1:1",
+        ),
+    ] {
+        let copy = Copy::new(&format!("xml-{name}"), "mul_none");
+        copy.change("xml", |_| text.into());
+        assert_eq!(
+            copy.run(),
+            (cli::DIFFERENT, format!("mul_none.xml: {problem}\n")),
+            "{name}"
+        );
+    }
+    let copy = Copy::new("xml-utf8", "mul_none");
+    copy.change("xml", |_| b"<net>\xff</net>".to_vec());
+    assert_eq!(
+        copy.run(),
+        (cli::DIFFERENT, "mul_none.xml: this is not UTF-8\n".into())
+    );
+}
+
+#[test]
+fn inputs_that_are_no_npy_files() {
+    let header = |text: &str| {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((text.len() as u16).to_le_bytes());
+        bytes.extend(text.as_bytes());
+        bytes
+    };
+    let dict = |descr: &str, shape: &str| {
+        header(&format!(
+            "{{'descr': {descr}, 'fortran_order': False, 'shape': ({shape}), }}\n"
+        ))
+    };
+    for (name, bytes, problem) in [
+        (
+            "empty",
+            vec![],
+            "this is no .npy file, or it ends in its header",
+        ),
+        (
+            "text",
+            b"1,2,3".to_vec(),
+            "this is no .npy file, or it ends in its header",
+        ),
+        (
+            "cut",
+            header("{'descr': ")[..16].to_vec(),
+            "this is no .npy file, or it ends in its header",
+        ),
+        (
+            "version",
+            b"\x93NUMPY\x09\x00\x00\x00".to_vec(),
+            "version 9.0 of .npy is unknown",
+        ),
+        (
+            "long",
+            b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(),
+            "this is no .npy file, or it ends in its header",
+        ),
+        (
+            "dict",
+            header("{'descr'"),
+            "the header is not a dict of descr, fortran_order and shape",
+        ),
+        (
+            "nested",
+            header(&"(".repeat(60_000)),
+            "the header is not a dict of descr, fortran_order and shape",
+        ),
+        (
+            "no-shape",
+            header("{'descr': '<f4', 'fortran_order': False}"),
+            "the header is not a dict of descr, fortran_order and shape",
+        ),
+        (
+            "negative",
+            dict("'<f4'", "-2, 3"),
+            "the header is not a dict of descr, fortran_order and shape",
+        ),
+        (
+            "type",
+            dict("'|O'", "2, 3"),
+            "element type \"|O\" is unknown here",
+        ),
+        (
+            "short",
+            dict("'<f4'", "2, 3"),
+            "shape [2, 3] of f32 needs 24 bytes of data, and there are 0",
+        ),
+        (
+            "overflow",
+            dict("'<f4'", "4294967296, 4294967296"),
+            "a tensor of shape [4294967296, 4294967296] passes this example's limit of 1073741824 bytes",
+        ),
+    ] {
+        let copy = Copy::new(&format!("npy-{name}"), "mul_none");
+        copy.change("in1.npy", |_| bytes);
+        assert_eq!(
+            copy.run(),
+            (cli::DIFFERENT, format!("mul_none.in1.npy: {problem}\n")),
+            "{name}"
+        );
+    }
+}
+
+/// Both orders of axes, and every element type that a file may hold.
+#[test]
+fn npy_files_of_every_type_are_read() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("openvino_ir-types.npy");
+    for (descr, size) in [
+        ("<f2", 2),
+        ("<f4", 4),
+        ("<f8", 8),
+        ("|b1", 1),
+        ("|i1", 1),
+        ("<i2", 2),
+        ("<i4", 4),
+        ("<i8", 8),
+        ("|u1", 1),
+        ("<u2", 2),
+        ("<u4", 4),
+        ("<u8", 8),
+    ] {
+        for (fortran, second) in [("False", [0, 1]), ("True", [1, 0])] {
+            let header =
+                format!("{{'fortran_order': {fortran}, 'shape': (2, 2,), 'descr': '{descr}'}}");
+            let mut bytes = b"\x93NUMPY\x03\x00".to_vec();
+            bytes.extend((header.len() as u32).to_le_bytes());
+            bytes.extend(header.as_bytes());
+            // 0, 1, 0, 0 in the order of the file; 1.0 of a float is some other value than 0.
+            for element in 0..4 {
+                bytes.extend((0..size).map(|byte| u8::from(element == 1 && byte == 0)));
+            }
+            fs::write(&path, bytes).unwrap();
+            let tensor = npy::read(&path).unwrap();
+            assert_eq!(tensor.shape(), [2, 2]);
+            let zeros = tensor
+                .element_type()
+                .tensor(&[2, 2], false, &vec![0; 4 * size])
+                .unwrap();
+            let at = tensor.first_difference(&zeros);
+            assert_eq!(at, Some(second[0] * 2 + second[1]), "{descr} {fortran}");
+        }
+    }
+}
+
+/// Writes a `.npy` file of shape [2, 3].
+fn npy_file(descr: &str, data: Vec<u8>) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2, 3), }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.into_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// Every elementwise layer on every kind of number: integers wrap, floats follow IEEE 754.
+#[test]
+fn elementwise_layers_of_other_types() {
+    macro_rules! check {
+        ($name:literal, $descr:literal, $number:expr; $($kind:literal: $a:expr, $b:expr => $out:expr;)*) => {$({
+            let bytes = |values: [f64; 6]| {
+                let bytes = values.map($number).into_iter().flat_map(|value| value.to_le_bytes());
+                npy_file($descr, bytes.collect())
+            };
+            let copy = Copy::new(&format!("{}-{}", $name, $kind), "mul_none");
+            let text = fs::read_to_string(copy.path("xml")).unwrap();
+            let text = text.replace("element_type=\"f32\"", concat!("element_type=\"", $name, "\""));
+            let text = text.replace("type=\"Multiply\"", concat!("type=\"", $kind, "\""));
+            fs::write(copy.path("xml"), text).unwrap();
+            copy.change("in0.npy", |_| bytes($a));
+            copy.change("in1.npy", |_| bytes($b));
+            copy.change("out.npy", |_| bytes($out));
+            assert_eq!(copy.run(), (cli::EQUAL, String::new()), concat!($name, " ", $kind));
+        })*};
+    }
+    check! { "u8", "|u1", |x: f64| x as u8;
+        "Add": [250., 1., 0., 255., 3., 4.], [10., 2., 0., 1., 5., 5.] => [4., 3., 0., 0., 8., 9.];
+        "Subtract": [3., 5., 0., 0., 9., 9.], [5., 3., 1., 0., 9., 8.] => [254., 2., 255., 0., 0., 1.];
+        "Multiply": [20., 16., 2., 0., 1., 3.], [13., 16., 3., 9., 1., 3.] => [4., 0., 6., 0., 1., 9.];
+    }
+    check! { "i64", "<i8", |x: f64| x as i64;
+        "Maximum": [-1., 2., 3., -4., 0., 9.], [1., -2., 3., -5., 0., 8.] => [1., 2., 3., -4., 0., 9.];
+        "Minimum": [-1., 2., 3., -4., 0., 9.], [1., -2., 3., -5., 0., 8.] => [-1., -2., 3., -5., 0., 8.];
+    }
+    check! { "f64", "<f8", |x: f64| x;
+        "Divide": [1., -1., 0., 1., 3., f64::MAX], [0., 0., 0., 4., 2., 1.] =>
+            [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.25, 1.5, f64::MAX];
+        "Maximum": [1., -1., 0., 1., 3., 5.], [0., 0., 0., 4., 2., 1.] => [1., 0., 0., 4., 3., 5.];
+    }
+    check! { "f16", "<f2", half::f16::from_f64;
+        "Add": [2048., 1., 65504., 0.5, -1., 0.], [1., 0.0001, 65504., 0.25, 1., 3.] =>
+            [2048., 1., f64::INFINITY, 0.75, 0., 3.];
+        "Minimum": [1., -1., 0., 1., 3., 5.], [0., 0., 0., 4., 2., 1.] => [0., -1., 0., 1., 2., 1.];
+    }
+}
