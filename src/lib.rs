@@ -5,6 +5,7 @@ mod co_broadcast;
 mod error;
 mod ext;
 mod integer;
+mod materialize;
 mod mode;
 pub mod openvino;
 mod picture;

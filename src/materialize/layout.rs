@@ -1,0 +1,423 @@
+//! Shape and strides made into as few loops as they need: axes dropped, turned round, ordered and merged.
+
+use crate::error::{BroadcastError, allocation_failed};
+use std::ops::Range;
+
+/// Axes kept without a heap allocation. Merging leaves more than this only for layouts made to resist it.
+const INLINE_AXES: usize = 8;
+
+/// One loop: how often it turns, and how far it moves each of the `N` operands, in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LoopAxis<const N: usize> {
+    pub(crate) size: usize,
+    pub(crate) strides: [isize; N],
+}
+
+impl<const N: usize> LoopAxis<N> {
+    const UNIT: Self = LoopAxis {
+        size: 1,
+        strides: [0; N],
+    };
+
+    /// The larger this is, the further out the axis belongs: by the stride of operand 0, then of operand 1 and so on.
+    #[inline]
+    fn is_outside(&self, other: &Self) -> bool {
+        for (stride, other) in self.strides.iter().zip(&other.strides) {
+            let (stride, other) = (stride.unsigned_abs(), other.unsigned_abs());
+            if stride != other {
+                return stride > other;
+            }
+        }
+        false
+    }
+
+    /// Whether one loop can do what `self` with `inner` inside it does: for every operand `self` goes on where `inner` ends.
+    #[inline]
+    fn continues(&self, inner: &Self) -> bool {
+        let Ok(size) = isize::try_from(inner.size) else {
+            return false;
+        };
+        (self.strides.iter().zip(&inner.strides))
+            .all(|(outer, inner)| inner.checked_mul(size) == Some(*outer))
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Axes<const N: usize> {
+    Inline([LoopAxis<N>; INLINE_AXES], usize),
+    Heap(Vec<LoopAxis<N>>),
+}
+
+/// Nested loops over the same index space in `N` operands, outermost first.
+///
+/// Made from one shape and a list of element strides for each operand:
+/// - axes of size 1 are gone; an index space with an axis of size 0 has `len() == 0` and no axes;
+/// - no stride of operand 0 is negative (where it is 0, the first operand decides that moves): such an axis is walked from its
+///   other end, and `start()` says where each operand's first element lies, relative to index 0 of every axis;
+/// - axes are ordered by the stride of operand 0, the largest outermost; equal ones by that of operand 1 and so on, and
+///   otherwise as they came;
+/// - neighbours that are one loop for all operands at once are merged, replicated ones (stride 0 and 0) too.
+///
+/// So there is an innermost axis unless `len()` is 0 or 1. A "position" is a number in `0..len()`, counted with the innermost
+/// axis fastest.
+#[derive(Debug, Clone)]
+pub(crate) struct LoopNest<const N: usize> {
+    axes: Axes<N>,
+    start: [isize; N],
+    len: usize,
+}
+
+impl<const N: usize> LoopNest<N> {
+    /// The loops over `shape`, in which operand `k` moves by `strides[k]`.
+    ///
+    /// The product of the sizes must not pass `isize::MAX` (as of any ndarray), and each list of strides is as long as `shape`.
+    ///
+    /// # Errors
+    ///
+    /// `AllocationFailed`, only where more than eight axes are left.
+    #[inline]
+    pub(crate) fn new(shape: &[usize], strides: [&[isize]; N]) -> Result<Self, BroadcastError> {
+        debug_assert!(strides.iter().all(|strides| strides.len() == shape.len()));
+        let mut nest = LoopNest {
+            axes: Axes::Inline([LoopAxis::UNIT; INLINE_AXES], 0),
+            start: [0; N],
+            len: 1,
+        };
+        if shape.contains(&0) {
+            nest.len = 0;
+            return Ok(nest);
+        }
+        for (column, &size) in shape.iter().enumerate() {
+            if size == 1 {
+                continue;
+            }
+            let mut axis = LoopAxis {
+                size,
+                strides: strides.map(|strides| strides[column]),
+            };
+            let moving = axis.strides.iter().find(|&&stride| stride != 0);
+            if moving.is_some_and(|&stride| stride < 0) {
+                for (start, stride) in nest.start.iter_mut().zip(&mut axis.strides) {
+                    // Both are in bounds of a valid array; what wraps belongs to elements of size 0.
+                    *start = start.wrapping_add(stride.wrapping_mul(size as isize - 1));
+                    *stride = stride.wrapping_neg();
+                }
+            }
+            nest.len *= size;
+            nest.push(axis)?;
+        }
+        nest.order_and_merge();
+        Ok(nest)
+    }
+
+    #[inline]
+    fn push(&mut self, axis: LoopAxis<N>) -> Result<(), BroadcastError> {
+        match &mut self.axes {
+            Axes::Inline(axes, len) if *len < INLINE_AXES => {
+                axes[*len] = axis;
+                *len += 1;
+                Ok(())
+            }
+            _ => self.push_on_heap(axis),
+        }
+    }
+
+    #[cold]
+    fn push_on_heap(&mut self, axis: LoopAxis<N>) -> Result<(), BroadcastError> {
+        if let Axes::Inline(axes, len) = &self.axes {
+            let mut heap = Vec::new();
+            reserve(&mut heap, 4 * INLINE_AXES)?;
+            heap.extend_from_slice(&axes[..*len]);
+            self.axes = Axes::Heap(heap);
+        }
+        if let Axes::Heap(heap) = &mut self.axes {
+            if heap.len() == heap.capacity() {
+                reserve(heap, heap.len())?;
+            }
+            heap.push(axis);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn order_and_merge(&mut self) {
+        let axes = self.axes_mut();
+        for sorted in 1..axes.len() {
+            let mut at = sorted;
+            while at > 0 && axes[at].is_outside(&axes[at - 1]) {
+                axes.swap(at, at - 1);
+                at -= 1;
+            }
+        }
+        let mut kept = 0;
+        for next in 1..axes.len() {
+            if axes[kept].continues(&axes[next]) {
+                axes[next].size *= axes[kept].size;
+            } else {
+                kept += 1;
+            }
+            axes[kept] = axes[next];
+        }
+        let len = axes.len().min(kept + 1);
+        self.truncate(len);
+    }
+
+    fn truncate(&mut self, to: usize) {
+        match &mut self.axes {
+            Axes::Inline(_, len) => *len = to,
+            Axes::Heap(heap) => heap.truncate(to),
+        }
+    }
+
+    #[inline]
+    fn axes_mut(&mut self) -> &mut [LoopAxis<N>] {
+        match &mut self.axes {
+            Axes::Inline(axes, len) => &mut axes[..*len],
+            Axes::Heap(heap) => heap,
+        }
+    }
+
+    /// The loops, outermost first.
+    #[inline]
+    pub(crate) fn axes(&self) -> &[LoopAxis<N>] {
+        match &self.axes {
+            Axes::Inline(axes, len) => &axes[..*len],
+            Axes::Heap(heap) => heap,
+        }
+    }
+
+    /// Where position 0 lies in each operand, as an offset from index 0 of every axis.
+    #[inline]
+    pub(crate) fn start(&self) -> [isize; N] {
+        self.start
+    }
+
+    /// How many positions there are: the product of all sizes.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Moves axis `from` to place `to`, the axes between closing up. Positions are counted anew; the set of elements is the same.
+    pub(crate) fn move_axis(&mut self, from: usize, to: usize) {
+        let axes = self.axes_mut();
+        if from < to {
+            axes[from..=to].rotate_left(1);
+        } else {
+            axes[to..=from].rotate_right(1);
+        }
+    }
+
+    /// The innermost axis, which an index space of one element is given too: it then has size 1.
+    #[inline]
+    pub(crate) fn inner(&self) -> LoopAxis<N> {
+        self.axes().last().copied().unwrap_or(LoopAxis::UNIT)
+    }
+
+    /// Walks the positions `range` row by row: `f(offsets, len)` for each stretch of `len` positions along the innermost axis
+    /// (whole rows, but for the first and the last), `offsets` being where each operand's first element of it lies, `start()`
+    /// included.
+    #[inline]
+    pub(crate) fn for_each_row(&self, range: Range<usize>, mut f: impl FnMut([isize; N], usize)) {
+        if range.is_empty() {
+            return;
+        }
+        let inner = self.inner();
+        let outer = self.axes().split_last().map_or(&[][..], |(_, outer)| outer);
+        let mut odometer = Odometer::new(outer, self.start, range.start / inner.size);
+        let mut skip = range.start % inner.size;
+        let mut left = range.len();
+        loop {
+            let len = left.min(inner.size - skip);
+            let mut offsets = odometer.offsets();
+            for (offset, stride) in offsets.iter_mut().zip(&inner.strides) {
+                *offset += stride * skip as isize;
+            }
+            f(offsets, len);
+            left -= len;
+            if left == 0 {
+                return;
+            }
+            skip = 0;
+            odometer.advance();
+        }
+    }
+}
+
+fn reserve<T>(vec: &mut Vec<T>, additional: usize) -> Result<(), BroadcastError> {
+    vec.try_reserve_exact(additional)
+        .map_err(|_| allocation_failed((vec.len() + additional).saturating_mul(size_of::<T>())))
+}
+
+/// Each operand's offset while the given axes are stepped through, the last one fastest, from any position on.
+#[derive(Debug, Clone)]
+pub(crate) struct Odometer<'a, const N: usize> {
+    axes: &'a [LoopAxis<N>],
+    start: [isize; N],
+    offsets: [isize; N],
+    position: usize,
+    /// Indices on the innermost axes, innermost first; those further out are found by division when these are through.
+    indices: [usize; INLINE_AXES],
+}
+
+impl<'a, const N: usize> Odometer<'a, N> {
+    /// Stands at `position`; `start` is where position 0 lies.
+    #[inline]
+    pub(crate) fn new(axes: &'a [LoopAxis<N>], start: [isize; N], position: usize) -> Self {
+        let mut odometer = Odometer {
+            axes,
+            start,
+            offsets: start,
+            position,
+            indices: [0; INLINE_AXES],
+        };
+        if position != 0 {
+            odometer.seek();
+        }
+        odometer
+    }
+
+    /// Where each operand stands.
+    #[inline]
+    pub(crate) fn offsets(&self) -> [isize; N] {
+        self.offsets
+    }
+
+    /// Goes to the next position. After the last one it stands at an unspecified place, and must not be used.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        self.position = self.position.wrapping_add(1);
+        for (axis, index) in self.axes.iter().rev().zip(&mut self.indices) {
+            *index += 1;
+            for (offset, stride) in self.offsets.iter_mut().zip(&axis.strides) {
+                *offset = offset.wrapping_add(*stride);
+            }
+            if *index < axis.size {
+                return;
+            }
+            *index = 0;
+            for (offset, stride) in self.offsets.iter_mut().zip(&axis.strides) {
+                *offset = offset.wrapping_sub(stride.wrapping_mul(axis.size as isize));
+            }
+        }
+        if self.axes.len() > INLINE_AXES {
+            self.seek();
+        }
+    }
+
+    fn seek(&mut self) {
+        self.offsets = self.start;
+        let mut rest = self.position;
+        for (place, axis) in self.axes.iter().rev().enumerate() {
+            let index = rest % axis.size;
+            rest /= axis.size;
+            if let Some(kept) = self.indices.get_mut(place) {
+                *kept = index;
+            }
+            for (offset, stride) in self.offsets.iter_mut().zip(&axis.strides) {
+                *offset = offset.wrapping_add(stride.wrapping_mul(index as isize));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes<const N: usize>(shape: &[usize], strides: [&[isize]; N]) -> Vec<(usize, [isize; N])> {
+        let nest = LoopNest::new(shape, strides).unwrap();
+        nest.axes().iter().map(|a| (a.size, a.strides)).collect()
+    }
+
+    #[test]
+    fn axes_are_dropped_ordered_merged_and_turned_round() {
+        // A bias on [N, C, H, W]: H and W merge, the axis of size 1 is gone.
+        assert_eq!(
+            axes(&[1, 3, 4, 5], [&[60, 20, 5, 1], &[0, 1, 0, 0]]),
+            [(3, [20, 1]), (20, [1, 0])]
+        );
+        assert_eq!(axes(&[2, 3, 4], [&[12, 4, 1], &[12, 4, 1]]), [(24, [1, 1])]);
+        // Fortran order on both sides is one loop too.
+        assert_eq!(axes(&[2, 3], [&[1, 2], &[1, 2]]), [(6, [1, 1])]);
+        assert_eq!(
+            axes(&[2, 3], [&[1, 2], &[3, 1]]),
+            [(3, [2, 1]), (2, [1, 3])]
+        );
+        // Both reversed: turned round, then merged.
+        assert_eq!(axes(&[2, 3], [&[-3, -1], &[-3, -1]]), [(6, [1, 1])]);
+        assert_eq!(axes(&[5], [&[0], &[-2]]), [(5, [0, 2])]);
+        assert_eq!(axes(&[7, 9], [&[0, 0]]), [(63, [0])]);
+        assert_eq!(axes(&[], [&[]]), []);
+        assert_eq!(axes(&[1, 1], [&[5, 3], &[0, 2]]), []);
+        assert_eq!(LoopNest::new(&[3, 0], [&[0, 1]]).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn every_position_is_found_from_anywhere() {
+        let cases: &[(&[usize], [&[isize]; 2])] = &[
+            (&[], [&[], &[]]),
+            (&[4], [&[-2], &[3]]),
+            (&[2, 3, 4], [&[12, -4, 1], &[1, 0, 2]]),
+            (
+                &[2; 11],
+                [
+                    &[1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576],
+                    &[0; 11],
+                ],
+            ),
+        ];
+        for (shape, strides) in cases {
+            let nest = LoopNest::new(shape, *strides).unwrap();
+            // The oracle: every index, one by one, as an unordered set of offset pairs.
+            let mut expected = vec![];
+            for linear in 0..shape.iter().product::<usize>() {
+                let (mut rest, mut offsets) = (linear, [0; 2]);
+                for axis in (0..shape.len()).rev() {
+                    let index = (rest % shape[axis]) as isize;
+                    rest /= shape[axis];
+                    offsets[0] += index * strides[0][axis];
+                    offsets[1] += index * strides[1][axis];
+                }
+                expected.push(offsets);
+            }
+            expected.sort_unstable();
+            let all = |range: Range<usize>| {
+                let mut found = vec![];
+                nest.for_each_row(range, |offsets, len| {
+                    for i in 0..len as isize {
+                        let inner = nest.inner().strides;
+                        found.push([offsets[0] + i * inner[0], offsets[1] + i * inner[1]]);
+                    }
+                });
+                found
+            };
+            let whole = all(0..nest.len());
+            for cut in (0..=nest.len()).step_by(1 + nest.len() / 50) {
+                assert_eq!([all(0..cut), all(cut..nest.len())].concat(), whole);
+            }
+            let mut whole = whole;
+            whole.sort_unstable();
+            assert_eq!(whole, expected, "{shape:?} {strides:?}");
+        }
+    }
+
+    #[test]
+    fn a_thousand_axes_fit() {
+        let shape: Vec<usize> = (0..1000).map(|i| if i % 50 == 0 { 2 } else { 1 }).collect();
+        let mut strides = vec![0_isize; 1000];
+        for (i, stride) in strides.iter_mut().step_by(50).enumerate() {
+            *stride = 3_isize.pow(i as u32);
+        }
+        let nest = LoopNest::new(&shape, [&strides]).unwrap();
+        assert_eq!((nest.axes().len(), nest.len()), (20, 1 << 20));
+        let mut last = -1;
+        let mut count = 0;
+        nest.for_each_row(0..nest.len(), |[offset], len| {
+            assert!(offset > last);
+            last = offset;
+            count += len;
+        });
+        assert_eq!(count, 1 << 20);
+    }
+}

@@ -1,0 +1,451 @@
+//! The one place where work is split over threads.
+//!
+//! Work comes as numbered parts that may run in any order and on any thread. The calling thread works too and needs no one else:
+//! a thread that is asleep, or busy with something else, is not waited for. So a call is never slower than one thread alone by more
+//! than the cost of asking, some microseconds.
+//!
+//! With the feature `rayon`, helpers are threads of the current rayon pool: of the pool whose thread is calling, or else the global
+//! one. Waking one of them takes 50 us and more, as long as a copy of some MiB. So a helper that has worked stays for [`LINGER`],
+//! looking for the next call of the same thread; it gives way to any job of its pool and to any runnable thread of the machine, and
+//! after that the pool sleeps as it does otherwise. How many threads worked, and which, never shows in a result.
+
+use std::ops::Range;
+
+/// A length of elements cut into parts at multiples of a number of bytes in memory.
+///
+/// Parts that begin at cache lines or pages are written by one thread each, whole.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts {
+    len: usize,
+    element_size: usize,
+    part_bytes: usize,
+    /// Bytes between the boundary before the first element and that element.
+    lead: usize,
+}
+
+impl Parts {
+    /// Cuts `len` elements of `element_size` bytes, the first one at `address`, at all addresses that are multiples of
+    /// `part_bytes`: each part takes the elements that begin there and before the next.
+    #[inline]
+    pub(crate) fn new(len: usize, element_size: usize, address: usize, part_bytes: usize) -> Self {
+        Parts {
+            len,
+            element_size: element_size.max(1),
+            part_bytes,
+            lead: address % part_bytes,
+        }
+    }
+
+    /// How many parts there are.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        if self.len == 0 {
+            0
+        } else {
+            (self.lead + self.len.saturating_mul(self.element_size)).div_ceil(self.part_bytes)
+        }
+    }
+
+    /// The elements of part `part`.
+    #[inline]
+    pub(crate) fn range(&self, part: usize) -> Range<usize> {
+        self.begin(part)..self.begin(part + 1)
+    }
+
+    #[inline]
+    fn begin(&self, part: usize) -> usize {
+        let bytes = (part.saturating_mul(self.part_bytes)).saturating_sub(self.lead);
+        bytes.div_ceil(self.element_size).min(self.len)
+    }
+}
+
+/// Work that moves fewer bytes than this stays on the calling thread.
+pub(crate) const PARALLEL_FROM: usize = 512 << 10;
+
+/// Calls `f` once for every part in `0..parts`, in no particular order; on several threads if `bytes`, what all parts together read
+/// and write, is worth it.
+///
+/// Returns when all have run. If one of them panics, no further part is begun, and the panic goes on in the caller once all
+/// threads have let go of `f`.
+#[inline]
+pub(crate) fn for_each_part<F: Fn(usize) + Sync>(parts: usize, bytes: usize, f: F) {
+    #[cfg(feature = "rayon")]
+    if parts > 1 && bytes >= PARALLEL_FROM {
+        let threads = rayon::current_num_threads().min(parts);
+        if threads > 1 {
+            return team::run(threads, parts, &f);
+        }
+    }
+    #[cfg(not(feature = "rayon"))]
+    let _ = bytes;
+    for part in 0..parts {
+        f(part);
+    }
+}
+
+/// How many threads may work on one call from here.
+pub(crate) fn max_threads() -> usize {
+    #[cfg(feature = "rayon")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "rayon"))]
+    return 1;
+}
+
+#[cfg(feature = "rayon")]
+mod team {
+    use std::any::Any;
+    use std::cell::{Cell, RefCell};
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::ptr;
+    use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex, PoisonError};
+    use std::thread::{self, ThreadId};
+    use std::time::{Duration, Instant};
+
+    /// How long a helper stays after its last work.
+    const LINGER: Duration = Duration::from_micros(200);
+
+    /// How many times a waiting thread looks again before it gives way to others; some microseconds.
+    const SPINS: usize = 64;
+
+    /// Into how many stretches the parts are divided at most; more threads than this share them.
+    const MAX_STRETCHES: usize = 32;
+
+    /// On a line of its own, as one thread mostly counts on it alone.
+    #[repr(align(128))]
+    struct Stretch {
+        next: AtomicUsize,
+        end: usize,
+    }
+
+    /// One call of [`run`]: lives on the caller's stack, and helpers hold its address only while counted in `Team::inside`.
+    struct Job<'a> {
+        work: &'a (dyn Fn(usize) + Sync),
+        stretches: [Stretch; MAX_STRETCHES],
+        used: usize,
+        threads: usize,
+        joined: AtomicUsize,
+        stopped: AtomicBool,
+        panic: Mutex<Option<Box<dyn Any + Send>>>,
+    }
+
+    impl<'a> Job<'a> {
+        fn new(threads: usize, parts: usize, work: &'a (dyn Fn(usize) + Sync)) -> Self {
+            let used = threads.min(MAX_STRETCHES);
+            let share = parts.div_ceil(used);
+            Job {
+                work,
+                stretches: std::array::from_fn(|i| Stretch {
+                    next: AtomicUsize::new(parts.min(i * share)),
+                    end: parts.min((i + 1) * share),
+                }),
+                used,
+                threads,
+                joined: AtomicUsize::new(0),
+                stopped: AtomicBool::new(false),
+                panic: Mutex::new(None),
+            }
+        }
+
+        /// Takes parts until none is left: those of an own stretch first, which lie side by side, then what others left over.
+        fn take_part(&self) {
+            let me = self.joined.fetch_add(1, Ordering::Relaxed);
+            if me >= self.threads {
+                return;
+            }
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                for turn in 0..self.used {
+                    let stretch = &self.stretches[(me + turn) % self.used];
+                    while stretch.next.load(Ordering::Relaxed) < stretch.end {
+                        let part = stretch.next.fetch_add(1, Ordering::Relaxed);
+                        if part >= stretch.end {
+                            break;
+                        }
+                        if self.stopped.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        (self.work)(part);
+                    }
+                }
+            }));
+            if let Err(payload) = caught {
+                self.stopped.store(true, Ordering::Relaxed);
+                let mut slot = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+                // Only the first is passed on. Another one is not even dropped, as that may panic too.
+                if slot.is_none() {
+                    *slot = Some(payload);
+                } else {
+                    std::mem::forget(payload);
+                }
+            }
+        }
+    }
+
+    /// A thread that calls, and the helpers that wait for its next call.
+    ///
+    /// It belongs to one calling thread. A thread of a pool is of that pool for life and any other thread uses the global pool, so
+    /// helpers never work for another pool than their own.
+    struct Team {
+        owner: ThreadId,
+        /// The job at hand, or null.
+        job: AtomicPtr<Job<'static>>,
+        /// Number of the job at hand or of the last one, so that a helper joins each once.
+        number: AtomicUsize,
+        /// Helpers that hold the job's address or are about to load it.
+        inside: AtomicUsize,
+        /// Helpers that have been asked for and have not left.
+        helpers: AtomicUsize,
+    }
+
+    thread_local! {
+        /// Taken out while in use: a call from within a part finds none and makes another.
+        static TEAM: RefCell<Option<Arc<Team>>> = const { RefCell::new(None) };
+        /// Whether this thread lingers already, further down its stack.
+        static LINGERS: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Calls `work` for every part on up to `threads` threads.
+    pub(super) fn run(threads: usize, parts: usize, work: &(dyn Fn(usize) + Sync)) {
+        let kept = TEAM
+            .try_with(|team| team.borrow_mut().take())
+            .ok()
+            .flatten();
+        let team = kept.unwrap_or_else(|| {
+            Arc::new(Team {
+                owner: thread::current().id(),
+                job: AtomicPtr::new(ptr::null_mut()),
+                number: AtomicUsize::new(0),
+                inside: AtomicUsize::new(0),
+                helpers: AtomicUsize::new(0),
+            })
+        });
+        let mut job = Job::new(threads, parts, work);
+        {
+            let _closed_at_end = Open::new(&team, &job);
+            while team.helpers.load(Ordering::SeqCst) < threads - 1 {
+                team.helpers.fetch_add(1, Ordering::SeqCst);
+                let helper = Helper(team.clone());
+                rayon::spawn(move || helper.help());
+            }
+            job.take_part();
+        }
+        let _ = TEAM.try_with(|kept| *kept.borrow_mut() = Some(team));
+        let panic = job.panic.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(payload) = panic.take() {
+            resume_unwind(payload);
+        }
+    }
+
+    /// While it lives helpers may join the job; when it is dropped, by a panic too, none is left in it.
+    struct Open<'a>(&'a Team);
+
+    impl<'a> Open<'a> {
+        fn new(team: &'a Team, job: &'a Job<'_>) -> Self {
+            team.number.fetch_add(1, Ordering::Relaxed);
+            let address = ptr::from_ref(job).cast_mut().cast::<Job<'static>>();
+            team.job.store(address, Ordering::SeqCst);
+            Open(team)
+        }
+    }
+
+    impl Drop for Open<'_> {
+        fn drop(&mut self) {
+            self.0.job.store(ptr::null_mut(), Ordering::SeqCst);
+            let mut spins = 0;
+            while self.0.inside.load(Ordering::SeqCst) != 0 {
+                spins += 1;
+                if spins <= 16 * SPINS {
+                    std::hint::spin_loop();
+                } else if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                    // A job of the pool is done meanwhile, as in `rayon::join`: a helper may be waiting for it.
+                    thread::yield_now();
+                }
+            }
+        }
+    }
+
+    /// A place among the helpers, given up when dropped.
+    struct Helper(Arc<Team>);
+
+    impl Drop for Helper {
+        fn drop(&mut self) {
+            self.0.helpers.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    impl Helper {
+        /// Works for the team until nothing has come from it for a while.
+        fn help(self) {
+            let team = &*self.0;
+            // A pool's thread that takes back what it asked for has no one to help.
+            if thread::current().id() == team.owner {
+                return;
+            }
+            let mut last = None;
+            team.join(&mut last);
+            if LINGERS.replace(true) {
+                return;
+            }
+            let mut since = Instant::now();
+            loop {
+                for _ in 0..SPINS {
+                    if team.join(&mut last) {
+                        since = Instant::now();
+                    }
+                    std::hint::spin_loop();
+                }
+                // Whoever else has work for this thread goes first.
+                if rayon::yield_now() == Some(rayon::Yield::Executed) || since.elapsed() > LINGER {
+                    break;
+                }
+                thread::yield_now();
+            }
+            LINGERS.set(false);
+        }
+    }
+
+    impl Team {
+        /// Takes part in the job at hand, if there is one that is not the `last` one. Says whether there was.
+        fn join(&self, last: &mut Option<usize>) -> bool {
+            if self.job.load(Ordering::Relaxed).is_null()
+                || *last == Some(self.number.load(Ordering::Relaxed))
+            {
+                return false;
+            }
+            // Either the owner, who takes the address away and then reads `inside`, sees this count and waits, or its null is
+            // seen here: the four accesses have one order.
+            self.inside.fetch_add(1, Ordering::SeqCst);
+            let job = self.job.load(Ordering::SeqCst);
+            let number = self.number.load(Ordering::Relaxed);
+            let found = !job.is_null() && *last != Some(number);
+            if found {
+                *last = Some(number);
+                // SAFETY: `job` was not null after this thread was counted inside, so the owner is still in `run` and keeps
+                // the job, and the closure it borrows, until this thread is counted out again.
+                let job = unsafe { &*job };
+                job.take_part();
+            }
+            self.inside.fetch_sub(1, Ordering::SeqCst);
+            found
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn parts_cover_the_whole_once_and_begin_at_boundaries() {
+        for (len, element_size, address, part_bytes) in [
+            (0, 4, 64, 64),
+            (1, 4, 60, 64),
+            (1000, 4, 4, 64),
+            (1000, 12, 20, 64),
+            (1000, 3, 1, 128),
+            (17, 100, 50, 64),
+            (1000, 0, 1, 64),
+        ] {
+            let parts = Parts::new(len, element_size, address, part_bytes);
+            let mut next = 0;
+            for part in 0..parts.count() {
+                let range = parts.range(part);
+                assert_eq!(range.start, next);
+                next = range.end;
+                let first = address + range.start * element_size;
+                if part > 0 && element_size > 0 && !range.is_empty() {
+                    assert!(first % part_bytes < element_size);
+                }
+            }
+            assert_eq!(next, len);
+        }
+    }
+
+    fn runs_every_part_once() {
+        for parts in [0, 1, 2, 3, 63, 64, 65, 1000] {
+            for bytes in [0, PARALLEL_FROM] {
+                let runs: Vec<AtomicUsize> = (0..parts).map(|_| AtomicUsize::new(0)).collect();
+                for_each_part(parts, bytes, |part| {
+                    runs[part].fetch_add(1, Ordering::Relaxed);
+                });
+                assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn runs_every_part_once_from_any_thread() {
+        runs_every_part_once();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(runs_every_part_once);
+            }
+        });
+        #[cfg(feature = "rayon")]
+        for threads in [1, 2, 5, 40] {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(runs_every_part_once);
+            pool.install(|| rayon::join(runs_every_part_once, runs_every_part_once));
+            pool.broadcast(|_| runs_every_part_once());
+        }
+    }
+
+    #[test]
+    fn calls_nest() {
+        let count = AtomicUsize::new(0);
+        for_each_part(10, PARALLEL_FROM, |_| {
+            for_each_part(10, PARALLEL_FROM, |_| {
+                #[cfg(feature = "rayon")]
+                rayon::join(
+                    || count.fetch_add(1, Ordering::Relaxed),
+                    || count.fetch_add(1, Ordering::Relaxed),
+                );
+                #[cfg(not(feature = "rayon"))]
+                count.fetch_add(2, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(count.into_inner(), 200);
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_nothing_stays_behind() {
+        for round in 0..50 {
+            let inside = AtomicUsize::new(0);
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                for_each_part(100, PARALLEL_FROM, |part| {
+                    inside.fetch_add(1, Ordering::SeqCst);
+                    struct Out<'a>(&'a AtomicUsize);
+                    impl Drop for Out<'_> {
+                        fn drop(&mut self) {
+                            self.0.fetch_sub(1, Ordering::SeqCst);
+                        }
+                    }
+                    let _out = Out(&inside);
+                    std::hint::black_box(part);
+                    if part == 2 * round {
+                        std::panic::resume_unwind(Box::new(part));
+                    }
+                });
+            }));
+            assert_eq!(caught.unwrap_err().downcast_ref(), Some(&(2 * round)));
+            assert_eq!(inside.load(Ordering::SeqCst), 0);
+            runs_every_part_once();
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn a_pool_that_is_dropped_right_after_a_call_ends() {
+        for _ in 0..20 {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(3)
+                .build()
+                .unwrap();
+            pool.install(runs_every_part_once);
+        }
+    }
+}
