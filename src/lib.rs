@@ -19,6 +19,7 @@ pub use ext::{BroadcastExt, Broadcasted, IntoBroadcastExt, PairOfViews};
 pub use integer::{
     ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,
 };
+pub use materialize::MaterializeExt;
 pub use mode::{BroadcastMode, ElementwiseRule, Rule};
 pub use plan::{AxisSource, BroadcastPlan, PlanPair, PlanTo};
 
@@ -30,7 +31,7 @@ pub const KEEP: usize = usize::MAX;
 pub mod prelude {
     pub use crate::{
         BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseRule,
-        IntoBroadcastExt, KEEP, broadcast_arrays, broadcast_pair, broadcast_shapes,
+        IntoBroadcastExt, KEEP, MaterializeExt, broadcast_arrays, broadcast_pair, broadcast_shapes,
         broadcast_triple,
     };
 }
