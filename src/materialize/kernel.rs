@@ -3,6 +3,8 @@
 //! All of it works on positions of a nest (see [`LoopNest`](super::layout::LoopNest)), so that work can be cut anywhere. Pointers are
 //! moved with `wrapping_*`, which is never undefined; only reads and writes are unsafe.
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::expand;
 use super::layout::{LoopAxis, Odometer};
 use super::memory::{CACHE_LINE, stream};
 use std::mem::MaybeUninit;
@@ -16,6 +18,9 @@ pub(crate) const BLOCK: usize = 16 << 10;
 /// Rows at least this long are streamed straight from the source: what remains at their ends, less than a line each, is then
 /// below 4 % of them.
 pub(crate) const LONG_ROW: usize = 4 << 10;
+
+/// Planes of fewer bytes than this are not worth making a table of shuffles for, which takes some 100 ns.
+const LONG_EXPANSION: usize = 2 << 10;
 
 /// One loop over out (operand 0) and source (operand 1).
 pub(crate) type Axis = LoopAxis<2>;
@@ -223,6 +228,19 @@ unsafe fn copy_short_rows<A: Copy, const W: usize>(
 #[inline]
 unsafe fn splat_rows<A: Copy>(to: *mut A, from: *const A, rows: Axis, len: usize) {
     let (mut to, mut from, mut rows) = (to, from, rows);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if rows.strides == [len as isize, 1]
+        && rows.size * len * size_of::<A>() >= LONG_EXPANSION
+        && expand::can_expand(size_of::<A>(), len)
+    {
+        let all = 0..rows.size * len;
+        // SAFETY: the same rows, side by side in out and in the source, as the strides say.
+        let done = unsafe { expand::expand(to, from, rows.size, len, all, false) };
+        let whole = done.end / len;
+        rows.size -= whole;
+        to = to.wrapping_add(whole * len);
+        from = from.wrapping_add(whole);
+    }
     if rows.strides[0] == len as isize && rows.size > 1 {
         let splat = match size_of::<A>() {
             1 => splat_short_rows_by::<A, 16>,
@@ -415,6 +433,7 @@ pub(crate) unsafe fn transpose<A: Copy>(to: *mut A, from: *const A, rows: Axis, 
                     unsafe { column.cast::<[A; K]>().read() }
                 });
                 #[allow(clippy::needless_range_loop)] // A column of the square.
+                #[allow(clippy::needless_range_loop)] // A column of the square.
                 for j in 0..K {
                     let to = to.wrapping_offset(j as isize * rows.strides[0]);
                     let row: [A; K] = std::array::from_fn(|i| square[i][j]);
@@ -464,6 +483,44 @@ impl Block {
 /// Whether elements of this type can be built in a block: they fit often, and its alignment is theirs.
 pub(crate) const fn fits_block<A>() -> bool {
     size_of::<A>() > 0 && size_of::<A>() <= BLOCK / 16 && align_of::<A>() <= CACHE_LINE
+}
+
+/// As [`fill`], for `[N] -> [N, n]` with a small `n`: streamed without a block as far as that goes.
+///
+/// # Safety
+///
+/// As [`stream_built`]; the nest is one for which [`can_expand`] holds.
+pub(crate) unsafe fn stream_expanded<A: Copy>(
+    axes: &[Axis],
+    to: *mut A,
+    from: *const A,
+    range: Range<usize>,
+) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if let [rows, inner] = axes {
+        let (rows, n) = (rows.size, inner.size);
+        // SAFETY: `can_expand`, and the range is a part of the nest, whose rows lie side by side in out and in the source.
+        let done = unsafe { expand::expand(to, from, rows, n, range.clone(), true) };
+        // SAFETY: a part of the range.
+        unsafe { fill(axes, to, from, range.start..done.start) };
+        // SAFETY: as above.
+        return unsafe { fill(axes, to, from, done.end..range.end) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { stream_built(axes, to, from, range) }
+}
+
+/// Whether the nest is an `[N] -> [N, n]` that [`stream_expanded`] is for.
+pub(crate) fn can_expand<A>(axes: &[Axis]) -> bool {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if let [rows, inner] = axes {
+        return rows.strides == [inner.size as isize, 1]
+            && inner.strides == [1, 0]
+            && rows.size * inner.size * size_of::<A>() >= LONG_EXPANSION
+            && expand::can_expand(size_of::<A>(), inner.size);
+    }
+    let _ = axes;
+    false
 }
 
 /// As [`fill`], through a block in the cache from which whole lines are streamed.

@@ -3,6 +3,7 @@
 //! [`MaterializeExt`] is the trait; `layout` makes the two operands' axes few, `kernel` moves elements on one thread, `parallel` cuts
 //! the work, `memory` allocates and streams. This file decides which of their ways a copy takes.
 
+mod expand;
 mod kernel;
 pub(crate) mod layout;
 pub(crate) mod memory;
@@ -272,6 +273,8 @@ enum Way {
     Plain,
     /// In a block, from which they are streamed. From this axis on, out is dense.
     StreamBuilt(usize),
+    /// From this axis on, `[N] -> [N, n]`, streamed from registers.
+    StreamExpanded(usize),
     /// Long rows, streamed from the source.
     StreamRows,
     /// This axis replicates what is inside it, and out is dense from it on.
@@ -300,6 +303,11 @@ impl Way {
             let row = place + 2 == axes.len() && inner.strides[1] == 1 && inside >= LONG_ROW;
             if axis.strides[1] == 0 && !row && dense.1 * size >= LONG_REPEAT {
                 return Way::Repeat(place);
+            }
+        }
+        if let Some(place) = axes.len().checked_sub(2) {
+            if streamed && kernel::can_expand::<A>(&axes[place..]) {
+                return Way::StreamExpanded(place);
             }
         }
         let shortest = (axes.iter().enumerate())
@@ -388,6 +396,11 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
                 let (to, from) = operands.at(offsets);
                 // SAFETY: as above; the axes from `place` on are dense, and elements fit, as `streamed` says.
                 unsafe { kernel::stream_built(&axes[place..], to, from, range) };
+            }),
+            Way::StreamExpanded(place) => each_run(axes, place, range, |offsets, range| {
+                let (to, from) = operands.at(offsets);
+                // SAFETY: as above; the last two axes can be expanded, or this way is not chosen.
+                unsafe { kernel::stream_expanded(&axes[place..], to, from, range) };
             }),
             Way::Repeat(place) => each_run(axes, place, range, |offsets, range| {
                 let (to, from) = operands.at(offsets);
