@@ -15,6 +15,9 @@ use std::ptr;
 /// first-level cache around, so that source lines fit beside it. 8 to 32 KiB measured the same within 3 %.
 pub(crate) const BLOCK: usize = 16 << 10;
 
+/// The longest period of which the block holds two.
+pub(crate) const SHORT_PERIOD: usize = BLOCK / 2;
+
 /// Rows at least this long are streamed straight from the source: what remains at their ends, less than a line each, is then
 /// below 4 % of them.
 pub(crate) const LONG_ROW: usize = 4 << 10;
@@ -24,6 +27,12 @@ const LONG_EXPANSION: usize = 2 << 10;
 
 /// One loop over out (operand 0) and source (operand 1).
 pub(crate) type Axis = LoopAxis<2>;
+
+/// How many positions the axes have.
+#[inline]
+pub(crate) fn elements(axes: &[Axis]) -> usize {
+    axes.iter().map(|axis| axis.size).product()
+}
 
 /// A sequence of axes all of whose out elements lie side by side, in the order of the positions.
 pub(crate) fn dense_len(axes: &[Axis]) -> Option<usize> {
@@ -598,7 +607,8 @@ pub(crate) unsafe fn stream_rows<A: Copy>(
 ///
 /// # Safety
 ///
-/// As [`fill`]; `axes` is dense in out, not empty, and its first source stride is 0. With `streamed`, [`fits_block`].
+/// As [`fill`]; `axes` is dense in out, not empty, and its first source stride is 0; what is inside it has at most [`SHORT_PERIOD`]
+/// bytes. With `streamed`, [`fits_block`].
 pub(crate) unsafe fn repeat<A: Copy>(
     axes: &[Axis],
     to: *mut A,
@@ -607,11 +617,8 @@ pub(crate) unsafe fn repeat<A: Copy>(
     streamed: bool,
 ) {
     let size = size_of::<A>();
-    let period = axes[1..].iter().map(|axis| axis.size).product::<usize>();
-    if period * size > BLOCK / 2 {
-        // SAFETY: the caller's promise.
-        return unsafe { repeat_pieces(axes, to, from, range, streamed) };
-    }
+    let period = elements(&axes[1..]);
+    debug_assert!(period * size <= SHORT_PERIOD);
     let total = range.len();
     // What follows any position is periodic too, so it does not matter that the range begins in the middle of a period.
     let first = range.start..range.start + period.min(total);
@@ -651,8 +658,8 @@ pub(crate) unsafe fn repeat<A: Copy>(
 ///
 /// # Safety
 ///
-/// As [`repeat`].
-unsafe fn repeat_pieces<A: Copy>(
+/// As [`repeat`], whatever the period.
+pub(crate) unsafe fn repeat_pieces<A: Copy>(
     axes: &[Axis],
     to: *mut A,
     from: *const A,
@@ -660,7 +667,7 @@ unsafe fn repeat_pieces<A: Copy>(
     streamed: bool,
 ) {
     let inside = &axes[1..];
-    let period = inside.iter().map(|axis| axis.size).product::<usize>();
+    let period = elements(inside);
     let (first, end) = (range.start.div_ceil(period), range.end / period);
     let once = |range: Range<usize>| {
         if streamed {

@@ -24,6 +24,10 @@ const STREAM_FROM: usize = 24 << 20;
 /// A replicated axis is written by repetition if it covers at least this many bytes in a row.
 const LONG_REPEAT: usize = LONG_ROW;
 
+/// A repeated piece of the source that has to be made, by a gather or a transposition, is made once for several of its places if it
+/// is at most this long: four of them are then a part of the work.
+const LONGEST_PERIOD: usize = HUGE_PAGE / 2;
+
 /// Parts of a copy are between these sizes.
 const PART_BYTES: Range<usize> = 64 << 10..HUGE_PAGE;
 
@@ -279,6 +283,8 @@ enum Way {
     StreamRows,
     /// This axis replicates what is inside it, and out is dense from it on.
     Repeat(usize),
+    /// The same with a period that is longer than a block.
+    RepeatPieces(usize),
     /// The last two axes are a transposed matrix.
     Transpose,
 }
@@ -302,7 +308,11 @@ impl Way {
             // A long row is repeated from the source just as well as from a copy of it.
             let row = place + 2 == axes.len() && inner.strides[1] == 1 && inside >= LONG_ROW;
             if axis.strides[1] == 0 && !row && dense.1 * size >= LONG_REPEAT {
-                return Way::Repeat(place);
+                if inside <= kernel::SHORT_PERIOD {
+                    return Way::Repeat(place);
+                } else if inside <= LONGEST_PERIOD {
+                    return Way::RepeatPieces(place);
+                }
             }
         }
         if let Some(place) = axes.len().checked_sub(2) {
@@ -374,12 +384,16 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
         return unsafe { copy_transposed(nest.axes(), operands, settings, streamed) };
     }
     let (axes, len) = (nest.axes(), nest.len());
-    // Only a dense out has its positions in the order of its addresses.
-    let lead = match kernel::dense_len(axes) {
-        Some(_) => to as usize,
-        None => 0,
+    let parts = if let Way::RepeatPieces(place) = way {
+        // Whole periods, so that none is made twice, and several, because each part makes its own.
+        let period = kernel::elements(&axes[place + 1..]) * size_of::<A>();
+        let periods = (2 * settings.part_bytes / period).max(4);
+        Parts::new(len, size_of::<A>(), 0, periods * period)
+    } else {
+        // Only a dense out has its positions in the order of its addresses.
+        let address = kernel::dense_len(axes).map_or(0, |_| to as usize);
+        Parts::new(len, size_of::<A>(), address, settings.part_bytes)
     };
-    let parts = Parts::new(len, size_of::<A>(), lead, settings.part_bytes);
     for_each_part(parts.count(), len * size_of::<A>(), |part| {
         let operands = &operands;
         let range = parts.range(part);
@@ -404,8 +418,13 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
             }),
             Way::Repeat(place) => each_run(axes, place, range, |offsets, range| {
                 let (to, from) = operands.at(offsets);
-                // SAFETY: as above, and axis `place` does not move the source.
+                // SAFETY: as above, and axis `place` does not move the source; its period is short.
                 unsafe { kernel::repeat(&axes[place..], to, from, range, streamed) };
+            }),
+            Way::RepeatPieces(place) => each_run(axes, place, range, |offsets, range| {
+                let (to, from) = operands.at(offsets);
+                // SAFETY: as above.
+                unsafe { kernel::repeat_pieces(&axes[place..], to, from, range, streamed) };
             }),
         }
         if streamed {
@@ -423,7 +442,7 @@ fn each_run(
     mut f: impl FnMut([isize; 2], Range<usize>),
 ) {
     let (outer, inside) = axes.split_at(place);
-    let len = inside.iter().map(|axis| axis.size).product::<usize>();
+    let len = kernel::elements(inside);
     let mut odometer = Odometer::new(outer, [0, 0], range.start / len);
     let mut start = range.start % len;
     let mut left = range.len();
@@ -456,7 +475,7 @@ unsafe fn copy_transposed<A: Copy + Send + Sync>(
     let width = (settings.part_bytes / (band * size)).clamp(1, inner.size);
     let height = (settings.part_bytes / (band * width * size)).max(1) * band;
     let (pieces, bands) = (inner.size.div_ceil(width), rows.size.div_ceil(height));
-    let matrices = outer.iter().map(|axis| axis.size).product::<usize>();
+    let matrices = kernel::elements(outer);
     let bytes = matrices * rows.size * inner.size * size;
     for_each_part(matrices * bands * pieces, bytes, |part| {
         let operands = &operands;
