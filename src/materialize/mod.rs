@@ -18,6 +18,9 @@ use parallel::{PARALLEL_FROM, Parts, for_each_part, max_threads};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+/// Up to this many elements are copied by ndarray's iterators, which take 1 to 1.7 ns for each. Finding loops takes 65 to 95 ns first.
+const TINY: usize = 32;
+
 /// From this many bytes on, existing memory is written past the cache.
 const STREAM_FROM: usize = 24 << 20;
 
@@ -166,9 +169,18 @@ impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
     {
         let len = output_len::<A>(self.shape())?;
         let dim = self.raw_dim();
+        let mut vec = uninit_vec::<A>(len)?;
+        if len <= TINY {
+            for (to, from) in vec.iter_mut().zip(self) {
+                to.write(*from);
+            }
+            // SAFETY: both have `len` elements, so all of the vector's have been written, in the order of standard layout.
+            let vec = unsafe { assume_init_vec(vec) };
+            // SAFETY: the vector has as many elements as the shape.
+            return Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) });
+        }
         // Only to know the strides: this is how ndarray lays out a fresh array.
         let strides = dim.default_strides();
-        let mut vec = uninit_vec::<A>(len)?;
         let nest = LoopNest::new(self.shape(), [signed(strides.slice()), self.strides()])?;
         // SAFETY: the vector has as many elements as the shape, and the strides of standard layout reach each of them once;
         // the source is a valid array; fresh memory overlaps nothing.
@@ -186,6 +198,12 @@ impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
     {
         if self.shape() != out.shape() {
             return Err(wrong_shape_error(ArrayRole::Out, self.shape(), out.shape()));
+        }
+        if out.len() <= TINY {
+            for (to, from) in out.iter_mut().zip(self) {
+                *to = *from;
+            }
+            return Ok(());
         }
         let nest = LoopNest::new(self.shape(), [out.strides(), self.strides()])?;
         // SAFETY: both are valid arrays of the shape that the nest walks. `out` is borrowed mutably and the source is borrowed,

@@ -60,7 +60,7 @@ impl Parts {
 }
 
 /// Work that moves fewer bytes than this stays on the calling thread.
-pub(crate) const PARALLEL_FROM: usize = 512 << 10;
+pub(crate) const PARALLEL_FROM: usize = 128 << 10;
 
 /// Calls `f` once for every part in `0..parts`, in no particular order; on several threads if `bytes`, what all parts together read
 /// and write, is worth it.
