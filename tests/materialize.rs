@@ -1,0 +1,411 @@
+//! An owned copy equals its source, index by index: whatever the layouts, the element type, the size and the threads.
+
+use ndarray::{
+    ArcArray, Array, Array1, Array2, Array3, ArrayD, ArrayRef, ArrayView, ArrayViewD, ArrayViewMut,
+    Axis, CowArray, Dimension, IxDyn, ShapeBuilder, Slice, arr0, array, s,
+};
+use ndarray_broadcast::prelude::*;
+use std::fmt::Debug;
+use std::mem::MaybeUninit;
+
+/// An element type, and its values by number.
+trait Element: Copy + Send + Sync + PartialEq + Debug {
+    fn numbered(i: usize) -> Self;
+}
+
+macro_rules! elements {
+    ($($type:ty: |$i:ident| $value:expr;)*) => {$(
+        impl Element for $type {
+            fn numbered($i: usize) -> Self { $value }
+        }
+    )*};
+}
+
+elements! {
+    u8: |i| (i * 37 % 251) as u8;
+    u16: |i| (i * 1663 % 65521) as u16;
+    f32: |i| i as f32;
+    f64: |i| i as f64;
+    u128: |i| i as u128 * 0x1_0001_0001_0001_0001;
+    [f32; 3]: |i| [i as f32, i as f32 + 0.25, i as f32 + 0.5];
+    (u8, u16): |i| (i as u8, (i * 77 % 65521) as u16);
+    (): |_i| ();
+}
+
+/// Numbers that look random and are the same every time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % end
+    }
+}
+
+#[track_caller]
+fn assert_copied<A: Element, D: Dimension>(
+    copy: &ArrayRef<A, D>,
+    source: &ArrayRef<A, D>,
+    what: &str,
+) {
+    assert_eq!(copy.shape(), source.shape());
+    let (copy, source) = (copy.view().into_dyn(), source.view().into_dyn());
+    for (index, element) in copy.indexed_iter() {
+        let expected = source[&index];
+        assert!(
+            *element == expected,
+            "{what}: {element:?} is not {expected:?} at {index:?}, {:?} from {:?}, shape {:?}",
+            copy.strides(),
+            source.strides(),
+            copy.shape()
+        );
+    }
+}
+
+/// An array in which a view of shape `shape` can be had by `seen`, with more elements around it.
+struct Layout {
+    /// For each axis, outermost first in memory, which axis of the shape it is.
+    order: Vec<usize>,
+    /// For each axis of the shape: elements before, after, and the step, negative for reversed.
+    cut: Vec<(usize, usize, isize)>,
+}
+
+impl Layout {
+    fn generate(numbers: &mut Numbers, rank: usize) -> Self {
+        let mut order: Vec<usize> = (0..rank).collect();
+        if numbers.below(2) == 0 {
+            for i in (1..rank).rev() {
+                order.swap(i, numbers.below(i + 1));
+            }
+        }
+        let plain = numbers.below(2) == 0;
+        let cut = (0..rank).map(|_| match numbers.below(5) {
+            _ if plain => (0, 0, 1),
+            0 => (numbers.below(3), numbers.below(3), 1),
+            1 => (0, 0, -1),
+            2 => (0, 1, 2),
+            3 => (1, 0, -3),
+            _ => (0, 0, 1),
+        });
+        let cut = cut.collect();
+        Layout { order, cut }
+    }
+
+    /// The shape of the whole array.
+    fn whole(&self, shape: &[usize]) -> Vec<usize> {
+        let size = |axis: usize| {
+            let (before, after, step) = self.cut[axis];
+            before + (shape[axis].max(1) - 1) * step.unsigned_abs() + 1 + after
+        };
+        self.order.iter().map(|&axis| size(axis)).collect()
+    }
+
+    /// Which axis of the whole array each axis of the shape is.
+    fn axes(&self) -> Vec<usize> {
+        let mut axes = vec![0; self.order.len()];
+        for (place, &axis) in self.order.iter().enumerate() {
+            axes[axis] = place;
+        }
+        axes
+    }
+
+    fn slice(&self, axis: usize, size: usize) -> Slice {
+        let (before, _, step) = self.cut[axis];
+        let end = match size {
+            0 => before,
+            _ => before + (size - 1) * step.unsigned_abs() + 1,
+        };
+        Slice::new(before as isize, Some(end as isize), step)
+    }
+}
+
+fn generated<A: Element>(seed: u64, rounds: usize) {
+    let mut numbers = Numbers(seed);
+    for _ in 0..rounds {
+        let rank = numbers.below(6);
+        let mut shape: Vec<usize> = (0..rank)
+            .map(|_| match numbers.below(12) {
+                0 => 0,
+                1 | 2 => 1,
+                3 => 20 + numbers.below(200),
+                _ => 1 + numbers.below(9),
+            })
+            .collect();
+        if shape.iter().product::<usize>() > 60_000 {
+            shape.truncate(2);
+        }
+        let rank = shape.len();
+        // The source: some axes replicated, the others of an array of its own layout.
+        let layout = Layout::generate(&mut numbers, rank);
+        let kept: Vec<bool> = (0..rank).map(|_| numbers.below(3) > 0).collect();
+        let small: Vec<usize> = (0..rank)
+            .map(|i| if kept[i] { shape[i] } else { 1 })
+            .collect();
+        let whole = layout.whole(&small);
+        let len = whole.iter().product::<usize>();
+        let whole = Array::from_shape_vec(whole, (0..len).map(A::numbered).collect()).unwrap();
+        let mut source = whole.view().permuted_axes(layout.axes());
+        for (axis, &size) in small.iter().enumerate() {
+            source.slice_axis_inplace(Axis(axis), layout.slice(axis, size));
+        }
+        let source = source.into_broadcast_numpy(shape.as_slice()).unwrap();
+
+        let fresh = source.materialize().unwrap();
+        assert!(fresh.is_standard_layout());
+        assert_copied(&fresh, &source, "fresh");
+
+        // The out: its own layout too, and what is around it must stay.
+        let layout = Layout::generate(&mut numbers, rank);
+        let sentinel = A::numbered(123_456);
+        let mut out_whole = ArrayD::from_elem(layout.whole(&shape), sentinel);
+        let untouched =
+            |out_whole: &ArrayD<A>| out_whole.iter().filter(|x| **x == sentinel).count();
+        {
+            let mut out = out_whole.view_mut().permuted_axes(layout.axes());
+            for (axis, &size) in shape.iter().enumerate() {
+                out.slice_axis_inplace(Axis(axis), layout.slice(axis, size));
+            }
+            source.materialize_into(&mut out).unwrap();
+            assert_copied(&out, &source, "into");
+            out.fill(sentinel);
+        }
+        assert_eq!(untouched(&out_whole), out_whole.len());
+
+        // And the same memory, as if it were not initialised.
+        // SAFETY: a view of the same elements; only initialised ones are written.
+        let uninit = unsafe {
+            out_whole
+                .raw_view_mut()
+                .cast::<MaybeUninit<A>>()
+                .deref_into_view_mut()
+        };
+        let mut out = uninit.permuted_axes(layout.axes());
+        for (axis, &size) in shape.iter().enumerate() {
+            out.slice_axis_inplace(Axis(axis), layout.slice(axis, size));
+        }
+        let filled = source.materialize_into_uninit(&mut out).unwrap();
+        assert_copied(&filled, &source, "uninit");
+    }
+}
+
+#[test]
+fn generated_layouts_of_every_element_type() {
+    generated::<u8>(1, 300);
+    generated::<u16>(2, 300);
+    generated::<f32>(3, 300);
+    generated::<f64>(4, 300);
+    generated::<u128>(5, 300);
+    generated::<[f32; 3]>(6, 300);
+    generated::<(u8, u16)>(7, 300);
+    generated::<()>(8, 100);
+}
+
+/// `[len] -> [n, len]`, `[n] -> [n, len]` and `[n, len]` with a gap, `len` from 0 to 130, `bytes` in all.
+fn rows<A: Element>(bytes: usize, lens: impl Iterator<Item = usize>) {
+    for len in lens {
+        let n = bytes / (len.max(1) * size_of::<A>()) + 1;
+        let row = Array1::from_shape_fn(len, A::numbered);
+        let replicated = row.broadcast_numpy((n, len)).unwrap();
+        assert_copied(&replicated.materialize().unwrap(), &replicated, "rows");
+        let column = Array1::from_shape_fn(n, A::numbered);
+        let repeated = column.broadcast_explicit((n, len), &[0]).unwrap();
+        assert_copied(&repeated.materialize().unwrap(), &repeated, "columns");
+        let wide = Array2::from_shape_fn((n, len + 1), |(i, j)| A::numbered(i * 131 + j));
+        let cut = wide.slice(s![.., 1..]);
+        assert_copied(&cut.materialize().unwrap(), &cut, "cut");
+    }
+}
+
+#[test]
+fn rows_of_every_length() {
+    rows::<u8>(3 << 10, 0..=130);
+    rows::<f32>(10 << 10, 0..=130);
+    rows::<f64>(10 << 10, 0..=130);
+    rows::<[f32; 3]>(10 << 10, 0..=130);
+    // Beyond where threads begin.
+    rows::<u8>(520 << 10, [1, 3, 64, 130].into_iter());
+    rows::<f32>(520 << 10, [1, 3, 16, 17, 100].into_iter());
+}
+
+#[test]
+fn sizes_around_every_threshold() {
+    for kib in [1, 2, 4, 8, 16, 32, 64, 512] {
+        for len in [(kib << 8) - 1, kib << 8, (kib << 8) + 1] {
+            let scalar = arr0(7.5_f32);
+            let view = scalar.broadcast_numpy(len).unwrap();
+            assert_copied(&view.materialize().unwrap(), &view, "scalar");
+            let row = Array1::from_shape_fn(len, f32::numbered);
+            let view = row.broadcast_numpy((3, len)).unwrap();
+            assert_copied(&view.materialize().unwrap(), &view, "row");
+            let view = row.slice(s![..;-1]);
+            assert_copied(&view.materialize().unwrap(), &view, "reversed");
+            let view = row.broadcast_explicit((len, 2), &[0]).unwrap();
+            assert_copied(&view.materialize().unwrap(), &view, "pairs");
+        }
+    }
+}
+
+/// Sizes from which existing memory is streamed into and fresh memory has huge pages, with outs that begin anywhere in a line.
+#[test]
+fn big_outputs() {
+    fn check<A: Element, D: Dimension>(source: &ArrayRef<A, D>) {
+        let fresh = source.materialize().unwrap();
+        let mut buffer = vec![A::numbered(5); source.len() + 2];
+        let shape = source.raw_dim();
+        let mut out = ArrayViewMut::from_shape(shape, &mut buffer[1..=source.len()]).unwrap();
+        source.materialize_into(&mut out).unwrap();
+        for (expected, (fresh, into)) in source.iter().zip(fresh.iter().zip(&out)) {
+            assert!(fresh == expected && into == expected);
+        }
+        assert_eq!(buffer[0], A::numbered(5));
+        assert_eq!(buffer[buffer.len() - 1], A::numbered(5));
+    }
+    let n = 33 << 20;
+    let bytes = Array1::from_shape_fn(n / 3, u8::numbered);
+    check(&bytes.broadcast_explicit((n / 3, 3), &[0]).unwrap());
+    let row = Array1::from_shape_fn(7, <[f32; 3]>::numbered);
+    check(&row.broadcast_numpy((n / 84, 7)).unwrap());
+    let matrix = Array2::from_shape_fn((500, 300), |(i, j)| (i * 300 + j) as u16);
+    check(&matrix.t().broadcast_numpy((70, 300, 500)).unwrap());
+    let square = Array2::from_shape_fn((1500, 2100), |(i, j)| (i * 2100 + j) as f64);
+    check(&square.t());
+}
+
+#[test]
+fn the_threads_do_not_show() {
+    let a = Array3::from_shape_fn((40, 1, 700), |(i, _, j)| (i * 700 + j) as f32);
+    let work = || {
+        let view = a.broadcast_numpy((40, 30, 700)).unwrap();
+        let owned = view.materialize().unwrap();
+        assert!(owned == view);
+        let mut out = Array3::zeros((700, 30, 40));
+        view.materialize_into(&mut out.view_mut().reversed_axes())
+            .unwrap();
+        assert!(out.t() == view);
+    };
+    work();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..5).for_each(|_| work()));
+        }
+    });
+    #[cfg(feature = "rayon")]
+    for threads in [1, 2, 3, 16] {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        pool.install(work);
+        pool.install(|| rayon::join(work, || rayon::join(work, work)));
+        pool.broadcast(|_| work());
+    }
+}
+
+#[test]
+fn every_kind_of_array_and_out() {
+    let source = array![[1, 2], [3, 4]];
+    let expected = array![[[1, 2], [3, 4]], [[1, 2], [3, 4]]];
+    let view = source.broadcast_numpy((2, 2, 2)).unwrap();
+    let mut out = Array3::zeros((2, 2, 2));
+    view.materialize_into(&mut out).unwrap();
+    assert_eq!(out, expected);
+    let mut out = Array3::zeros((2, 2, 2).f());
+    view.materialize_into(&mut out.view_mut()).unwrap();
+    assert_eq!(out, expected);
+    let mut out = Array3::zeros((4, 2, 2));
+    view.materialize_into(&mut out.slice_mut(s![..;-2, .., ..]))
+        .unwrap();
+    assert_eq!(out.slice(s![1..;2, .., ..]), expected);
+    assert_eq!(out.slice(s![..;2, .., ..]), Array3::zeros((2, 2, 2)));
+    let mut out = ArcArray::<i32, _>::zeros((2, 2, 2));
+    let shared = out.clone();
+    view.materialize_into(&mut out).unwrap();
+    assert_eq!(out, expected);
+    assert_eq!(shared, Array3::<i32>::zeros((2, 2, 2)));
+    let mut out = CowArray::from(shared.view());
+    view.materialize_into(&mut out).unwrap();
+    assert_eq!(out, expected);
+    assert_eq!(shared, Array3::<i32>::zeros((2, 2, 2)));
+    // And sources.
+    assert_eq!(source.to_shared().materialize().unwrap(), source);
+    assert_eq!(CowArray::from(source.view()).materialize().unwrap(), source);
+    assert_eq!((*source).materialize().unwrap(), source);
+    assert_eq!(
+        source.clone().into_dyn().materialize().unwrap(),
+        source.into_dyn()
+    );
+}
+
+#[test]
+fn small_and_empty() {
+    assert_eq!(arr0(3).materialize().unwrap(), arr0(3));
+    let mut out = arr0(0);
+    arr0(3).materialize_into(&mut out).unwrap();
+    assert_eq!(out, arr0(3));
+    for shape in [&[0][..], &[3, 0, 4], &[0, usize::MAX >> 1]] {
+        let empty = ArrayD::<f32>::zeros(shape);
+        assert_eq!(empty.materialize().unwrap().shape(), shape);
+        empty.materialize_into(&mut ArrayD::zeros(shape)).unwrap();
+    }
+    let units = ArrayView::<(), _>::from_shape((1,), &[()]).unwrap();
+    let many = units.broadcast_numpy((isize::MAX as usize,)).unwrap();
+    assert_eq!(many.materialize().unwrap().len(), isize::MAX as usize);
+    let mut shape = vec![1; 1000];
+    for axis in (0..1000).step_by(100) {
+        shape[axis] = 2;
+    }
+    let scalar = arr0(9).into_dyn();
+    let deep = scalar.broadcast_numpy(shape.as_slice()).unwrap();
+    assert_eq!(deep.materialize().unwrap(), ArrayD::from_elem(shape, 9));
+}
+
+#[test]
+fn a_wrong_shape_leaves_out_as_it_was() {
+    let source = ArrayD::from_elem(IxDyn(&[2, 3]), 1);
+    for shape in [&[3, 2][..], &[2, 1], &[6], &[], &[2, 3, 1], &[2, 4]] {
+        let mut out = ArrayD::from_elem(shape, 7);
+        let error = source.materialize_into(&mut out).unwrap_err();
+        assert!(
+            matches!(&error, BroadcastError::WrongShape { expected, found, .. }
+            if **expected == [2, 3] && **found == *shape)
+        );
+        assert_eq!(out, ArrayD::from_elem(shape, 7));
+        let mut out = ArrayD::from_elem(shape, MaybeUninit::new(7));
+        assert_eq!(source.materialize_into_uninit(&mut out).unwrap_err(), error);
+        // SAFETY: it was made of initialised elements.
+        assert_eq!(unsafe { out.assume_init() }, ArrayD::from_elem(shape, 7));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_an_error() {
+    let one = array![1.0_f64];
+    let half = isize::MAX as usize / 2;
+    let error = one
+        .broadcast_numpy(half)
+        .unwrap()
+        .materialize()
+        .unwrap_err();
+    assert!(
+        matches!(&error, BroadcastError::OutputTooLarge { shape, element_size: 8, .. } if **shape == [half])
+    );
+    let error = one
+        .broadcast_numpy(1 << 58)
+        .unwrap()
+        .materialize()
+        .unwrap_err();
+    assert!(matches!(error, BroadcastError::AllocationFailed { bytes, .. } if bytes == 1 << 61));
+}
+
+#[test]
+fn a_view_lends_what_it_is_made_of() {
+    let view: ArrayViewD<'_, u8> = ArrayView::from(&[1, 2, 3]).into_dyn();
+    let mut memory = vec![MaybeUninit::uninit(); 6];
+    let mut out = ArrayViewMut::from_shape(IxDyn(&[2, 3]), &mut memory).unwrap();
+    let source = view.broadcast_numpy(IxDyn(&[2, 3])).unwrap();
+    let mut filled = source.materialize_into_uninit(&mut out).unwrap();
+    filled[[1, 2]] = 9;
+    assert_eq!(filled, array![[1, 2, 3], [1, 2, 9]].into_dyn());
+}
