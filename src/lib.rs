@@ -4,6 +4,7 @@
 mod co_broadcast;
 mod error;
 mod ext;
+mod gradient;
 mod integer;
 mod materialize;
 mod mode;
@@ -16,6 +17,7 @@ mod view;
 pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes, broadcast_triple};
 pub use error::{ArrayRole, BroadcastError, IntegerRole};
 pub use ext::{BroadcastExt, Broadcasted, IntoBroadcastExt, PairOfViews};
+pub use gradient::GradientExt;
 pub use integer::{
     ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,
 };
@@ -31,7 +33,7 @@ pub const KEEP: usize = usize::MAX;
 pub mod prelude {
     pub use crate::{
         BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseRule,
-        IntoBroadcastExt, KEEP, MaterializeExt, broadcast_arrays, broadcast_pair, broadcast_shapes,
+        GradientExt, IntoBroadcastExt, KEEP, MaterializeExt, broadcast_arrays, broadcast_pair, broadcast_shapes,
         broadcast_triple,
     };
 }

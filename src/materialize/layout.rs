@@ -78,36 +78,77 @@ impl<const N: usize> LoopNest<N> {
     #[inline]
     pub(crate) fn new(shape: &[usize], strides: [&[isize]; N]) -> Result<Self, BroadcastError> {
         debug_assert!(strides.iter().all(|strides| strides.len() == shape.len()));
-        let mut nest = LoopNest {
-            axes: Axes::Inline([LoopAxis::UNIT; INLINE_AXES], 0),
-            start: [0; N],
-            len: 1,
-        };
-        if shape.contains(&0) {
-            nest.len = 0;
-            return Ok(nest);
-        }
-        for (column, &size) in shape.iter().enumerate() {
-            if size == 1 {
-                continue;
-            }
-            let mut axis = LoopAxis {
-                size,
-                strides: strides.map(|strides| strides[column]),
-            };
+        Self::from_axes(shape.iter().enumerate().map(|(column, &size)| LoopAxis {
+            size,
+            strides: strides.map(|strides| strides[column]),
+        }))
+    }
+
+    /// The loops over the given axes, as [`new`](Self::new) makes them.
+    ///
+    /// # Errors
+    ///
+    /// `AllocationFailed`, only where more than eight axes are left.
+    #[inline]
+    pub(crate) fn from_axes(
+        axes: impl Iterator<Item = LoopAxis<N>>,
+    ) -> Result<Self, BroadcastError> {
+        let mut nest = Self::empty();
+        for mut axis in axes {
             let moving = axis.strides.iter().find(|&&stride| stride != 0);
-            if moving.is_some_and(|&stride| stride < 0) {
+            if axis.size > 1 && moving.is_some_and(|&stride| stride < 0) {
                 for (start, stride) in nest.start.iter_mut().zip(&mut axis.strides) {
                     // Both are in bounds of a valid array; what wraps belongs to elements of size 0.
-                    *start = start.wrapping_add(stride.wrapping_mul(size as isize - 1));
+                    *start = start.wrapping_add(stride.wrapping_mul(axis.size as isize - 1));
                     *stride = stride.wrapping_neg();
                 }
             }
-            nest.len *= size;
-            nest.push(axis)?;
+            nest.add(axis)?;
         }
-        nest.order_and_merge();
+        nest.order();
+        nest.merge();
         Ok(nest)
+    }
+
+    /// The loops over the given axes, neither turned round nor ordered anew: positions count the index space in the order of its
+    /// axes, whatever the memory is like. Only neighbours that are one loop are merged.
+    ///
+    /// # Errors
+    ///
+    /// `AllocationFailed`, only where more than eight axes are left.
+    #[inline]
+    pub(crate) fn in_order(
+        axes: impl Iterator<Item = LoopAxis<N>>,
+    ) -> Result<Self, BroadcastError> {
+        let mut nest = Self::empty();
+        for axis in axes {
+            nest.add(axis)?;
+        }
+        nest.merge();
+        Ok(nest)
+    }
+
+    /// No axes, thus one position.
+    #[inline]
+    fn empty() -> Self {
+        LoopNest {
+            axes: Axes::Inline([LoopAxis::UNIT; INLINE_AXES], 0),
+            start: [0; N],
+            len: 1,
+        }
+    }
+
+    /// Puts an axis inside the others. One of size 1 vanishes, and one of size 0 takes all others with it.
+    #[inline]
+    fn add(&mut self, axis: LoopAxis<N>) -> Result<(), BroadcastError> {
+        if axis.size == 0 {
+            *self = Self::empty();
+            self.len = 0;
+        } else if axis.size > 1 && self.len > 0 {
+            self.len *= axis.size;
+            self.push(axis)?;
+        }
+        Ok(())
     }
 
     #[inline]
@@ -140,7 +181,7 @@ impl<const N: usize> LoopNest<N> {
     }
 
     #[inline]
-    fn order_and_merge(&mut self) {
+    fn order(&mut self) {
         let axes = self.axes_mut();
         for sorted in 1..axes.len() {
             let mut at = sorted;
@@ -149,6 +190,11 @@ impl<const N: usize> LoopNest<N> {
                 at -= 1;
             }
         }
+    }
+
+    #[inline]
+    fn merge(&mut self) {
+        let axes = self.axes_mut();
         let mut kept = 0;
         for next in 1..axes.len() {
             if axes[kept].continues(&axes[next]) {

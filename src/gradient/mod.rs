@@ -1,0 +1,317 @@
+//! The gradient of a broadcast: the cotangent, summed over what the plan replicated.
+//!
+//! In which order terms are added is said at [`GradientExt`].
+
+mod reduce;
+mod tree;
+
+use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
+use crate::materialize::layout::{LoopAxis, LoopNest};
+use crate::materialize::memory::{output_len, uninit_vec};
+use crate::mode::Rule;
+use crate::plan::{AxisSource, BroadcastPlan};
+use crate::rules::numpy::to_target;
+use ndarray::{Array, ArrayBase, ArrayRef, Data, Dimension, IntoDimension};
+use num_traits::Zero;
+use reduce::Then;
+use std::mem::MaybeUninit;
+
+/// # The gradient
+///
+/// What goes forward through a plan as `y = plan.view(&x)` comes back as `dx = plan.gradient(&dy)`: the transpose of the same linear
+/// map, so that `<plan.view(x), dy> == <x, dx>`. Axes that the plan added are summed and gone, axes that it stretched are summed and of
+/// size 1 again, and axes that it permuted are back in their place. For a [`pair`](BroadcastPlan::pair) each operand's plan gives
+/// its gradient.
+///
+/// The element type needs zero and addition: floats, integers, complex numbers. Sums of floats are accurate and reproducible: they are
+/// pairwise, and [the same bit for bit](GradientExt#the-order-of-summation) on any number of threads, with or without the feature
+/// `rayon`, and for any memory layout of the cotangent. Work is split over threads by the bytes of the cotangent. Beside the result
+/// only a scratch is allocated, of less than a MiB for each thread.
+///
+/// # Panics
+///
+/// Only if the elements' own `+` does: integers, on overflow, where overflow checks are on (as in debug builds). Where they are off,
+/// it wraps. `out` may be written in part then.
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// The gradient with respect to the input, of the input's shape and rank, from the one with respect to the output.
+    ///
+    /// ```text
+    /// input            3  1
+    /// output        2  3  4
+    ///               +     *
+    /// ---------------------
+    /// cotangent     2  3  4
+    /// gradient         3  1
+    /// ```
+    ///
+    /// The result has standard layout. An empty sum is zero.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](BroadcastError::WrongShape) if the cotangent has not the plan's output shape;
+    /// [`OutputTooLarge`](BroadcastError::OutputTooLarge), [`AllocationFailed`](BroadcastError::AllocationFailed).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::explicit(2, (2, 3), &[0])?;
+    /// let cotangent = array![[1., 2., 3.], [4., 5., 6.]];
+    /// assert_eq!(plan.gradient(&cotangent)?, array![6., 15.]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: the transpose rule of XLA's `broadcast_in_dim` in JAX; nGraph `Broadcast`'s adjoint, a `Sum` over the broadcast axes.
+    pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<Array<A, I>, BroadcastError>
+    where
+        A: Copy + Zero + Send + Sync,
+    {
+        self.check(cotangent)?;
+        let values = uninit_vec::<A>(output_len::<A>(self.input_shape())?)?;
+        let mut out = match Array::from_shape_vec(self.input_dim(), values) {
+            Ok(out) => out,
+            // The vector was made for this shape.
+            Err(_) => return Err(crate::error::shape_overflow(self.input_shape())),
+        };
+        let (kept, summed) = self.loops(cotangent, out.strides())?;
+        if summed.len() == 0 {
+            out.fill(MaybeUninit::new(A::zero()));
+        } else if kept.len() > 0 {
+            let target = out.as_mut_ptr().cast::<A>();
+            // SAFETY: as `loops` says. `out` is fresh and of the input's shape, which `check` vouches for the cotangent's to fit.
+            unsafe { reduce::reduce(cotangent.as_ptr(), target, &kept, &summed, Then::Set) }?;
+        }
+        // SAFETY: every element was filled with zero, or is the sum at a position of `kept`; or there is none.
+        Ok(unsafe { out.assume_init() })
+    }
+
+    /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it replaces.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](BroadcastError::WrongShape) if the cotangent has not the plan's output shape or `out` not its input shape;
+    /// [`AllocationFailed`](BroadcastError::AllocationFailed). Nothing has been written then.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::{array, s};
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy(3, (2, 3))?;
+    /// let mut out = array![0, 0, 0, 0, 0, 0];
+    /// plan.gradient_into(&array![[1, 2, 3], [4, 5, 6]], &mut out.slice_mut(s![..;2]))?;
+    /// assert_eq!(out, array![5, 0, 7, 0, 9, 0]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn gradient_into<A>(
+        &self,
+        cotangent: &ArrayRef<A, O>,
+        out: &mut ArrayRef<A, I>,
+    ) -> Result<(), BroadcastError>
+    where
+        A: Copy + Zero + Send + Sync,
+    {
+        self.write_into(cotangent, out, Then::Set)
+    }
+
+    /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds: `out += gradient`.
+    ///
+    /// Each element of `out` is added to once, when its sum is complete.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`gradient_into`](Self::gradient_into).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
+    ///
+    /// let (_, bias) = BroadcastPlan::pair((2, 3), 3, &ElementwiseRule::Numpy)?;
+    /// let mut gradient = array![10., 20., 30.];
+    /// bias.gradient_accumulate(&array![[1., 2., 3.], [4., 5., 6.]], &mut gradient)?;
+    /// assert_eq!(gradient, array![15., 27., 39.]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn gradient_accumulate<A>(
+        &self,
+        cotangent: &ArrayRef<A, O>,
+        out: &mut ArrayRef<A, I>,
+    ) -> Result<(), BroadcastError>
+    where
+        A: Copy + Zero + Send + Sync,
+    {
+        self.write_into(cotangent, out, Then::Add)
+    }
+
+    fn check<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<(), BroadcastError> {
+        if cotangent.shape() == self.output_shape() {
+            return Ok(());
+        }
+        Err(wrong_shape_error(
+            ArrayRole::Cotangent,
+            self.output_shape(),
+            cotangent.shape(),
+        ))
+    }
+
+    fn write_into<A>(
+        &self,
+        cotangent: &ArrayRef<A, O>,
+        out: &mut ArrayRef<A, I>,
+        then: Then,
+    ) -> Result<(), BroadcastError>
+    where
+        A: Copy + Zero + Send + Sync,
+    {
+        self.check(cotangent)?;
+        if out.shape() != self.input_shape() {
+            return Err(wrong_shape_error(
+                ArrayRole::Out,
+                self.input_shape(),
+                out.shape(),
+            ));
+        }
+        let (kept, summed) = self.loops(cotangent, out.strides())?;
+        if summed.len() == 0 {
+            if then == Then::Set {
+                out.fill(A::zero());
+            }
+        } else if kept.len() > 0 {
+            let target = out.as_mut_ptr();
+            // SAFETY: as `loops` says, both shapes having been checked. `out` is borrowed mutably and holds elements.
+            unsafe { reduce::reduce(cotangent.as_ptr(), target, &kept, &summed, then) }?;
+        }
+        Ok(())
+    }
+
+    /// The axes that are kept, as loops over the cotangent and an array of the input's shape with these strides; and the axes that are
+    /// summed, in the order of the output's axes.
+    ///
+    /// The cotangent having the plan's output shape, kept and summed positions together are exactly its elements. The kept axes are
+    /// those of the other array but for some of size 1, as a plan feeds each axis to one output axis: positions are its elements.
+    fn loops<A>(
+        &self,
+        cotangent: &ArrayRef<A, O>,
+        gradient_strides: &[isize],
+    ) -> Result<(LoopNest<2>, LoopNest<1>), BroadcastError> {
+        let (shape, strides) = (self.output_shape(), cotangent.strides());
+        let kept = self.axes().enumerate().filter_map(|(axis, source)| {
+            let AxisSource::Kept(input_axis) = source else {
+                return None;
+            };
+            Some(LoopAxis {
+                size: shape[axis],
+                strides: [strides[axis], gradient_strides[input_axis]],
+            })
+        });
+        let summed = self.replicated_axes().map(|axis| LoopAxis {
+            size: shape[axis],
+            strides: [strides[axis]],
+        });
+        Ok((LoopNest::from_axes(kept)?, LoopNest::in_order(summed)?))
+    }
+}
+
+/// Sums of an array over the axes that a broadcast to its shape would replicate.
+///
+/// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`.
+///
+/// # The order of summation
+///
+/// Floating-point addition is not associative, so a sum is only defined with its order. Here it is a fixed tree over the terms of one
+/// element of the gradient. It depends on their number alone: not on the number of threads, on the feature `rayon`, on the machine's
+/// vectors, or on where the terms lie in memory. Arrays that are equal have gradients that are equal bit for bit.
+///
+/// The terms `t[0], t[1], ..., t[n - 1]` are taken in the order of their indices in the cotangent, the last summed axis fastest.
+///
+/// 1. They are cut into blocks of 1024; the last block may be shorter.
+/// 2. In a block, term `i` belongs to lane `i % 16`. As long as 128 terms are left, each lane adds its next 8 terms as a balanced tree,
+///    `((a + b) + (c + d)) + ((e + f) + (g + h))`; these sums, and then the terms that are left, are added up in the lane one by one,
+///    the first of them being where the lane begins.
+/// 3. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`. Lanes without a term are left out.
+/// 4. Blocks are added with their neighbours in twos, the results in twos again, and so on; one that is left over waits. Thus of `k`
+///    blocks the largest power of two that is less than `k` are summed on the left, and the others on the right.
+///
+/// The sum of one term is that term, -0.0 included, and the sum of none is zero. No term passes through more than
+/// `log2(n) + 13` additions, so the error is at most about that many half units in the last place of the sum of the absolute values.
+/// (Bits of a NaN that say nothing but where it came from are not part of the promise.)
+///
+/// Integers are summed with their own `+`: where overflow checks are on, as they are in debug builds, a sum that overflows panics, and
+/// so may one whose total would fit, if a part of it does not; where they are off it wraps, and the total is right modulo 2^bits.
+pub trait GradientExt {
+    /// Type of the elements.
+    type Elem;
+    /// Dimension type.
+    type Dim: Dimension;
+
+    /// Sums to `shape`: the gradient of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) from `shape` to the shape of `self`.
+    ///
+    /// ```text
+    /// self      2  3  4
+    /// shape        3  1
+    ///           -------
+    /// result       3  1
+    /// ```
+    ///
+    /// `shape` is right-aligned with the array's. Leading axes that it does not have are summed and gone; axes that it has as 1 are
+    /// summed and kept. The result has standard layout and the rank of `shape`. Panics only as
+    /// [`gradient`](BroadcastPlan::gradient) does.
+    ///
+    /// # Errors
+    ///
+    /// [`RankTooLarge`](BroadcastError::RankTooLarge), [`SizeMismatch`](BroadcastError::SizeMismatch) if `shape` does not broadcast to
+    /// the shape of `self`; [`OutputTooLarge`](BroadcastError::OutputTooLarge),
+    /// [`AllocationFailed`](BroadcastError::AllocationFailed).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let cotangent = array![[1, 2, 3], [4, 5, 6]];
+    /// assert_eq!(cotangent.sum_to_shape(3)?, array![5, 7, 9]);
+    /// assert_eq!(cotangent.sum_to_shape((2, 1))?, array![[6], [15]]);
+    /// assert_eq!(cotangent.sum_to_shape(())?.into_scalar(), 21);
+    /// assert!(cotangent.sum_to_shape(2).is_err());
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: torch `Tensor.sum_to_size`; the rule is NumPy's `broadcast_to`.
+    fn sum_to_shape<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
+    where
+        E: IntoDimension,
+        Self::Elem: Copy + Zero + Send + Sync;
+}
+
+impl<A, S: Data<Elem = A>, D: Dimension> GradientExt for ArrayBase<S, D> {
+    type Elem = A;
+    type Dim = D;
+
+    #[inline]
+    fn sum_to_shape<E>(&self, shape: E) -> Result<Array<A, E::Dim>, BroadcastError>
+    where
+        E: IntoDimension,
+        A: Copy + Zero + Send + Sync,
+    {
+        (**self).sum_to_shape(shape)
+    }
+}
+
+impl<A, D: Dimension> GradientExt for ArrayRef<A, D> {
+    type Elem = A;
+    type Dim = D;
+
+    fn sum_to_shape<E>(&self, shape: E) -> Result<Array<A, E::Dim>, BroadcastError>
+    where
+        E: IntoDimension,
+        A: Copy + Zero + Send + Sync,
+    {
+        to_target::<E::Dim, D>(Rule::Numpy, shape.into_dimension(), self.shape())?.gradient(self)
+    }
+}

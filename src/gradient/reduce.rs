@@ -1,0 +1,558 @@
+//! How the terms are reached and who sums them. Nothing here decides which terms are added to which: that is `tree`'s.
+
+use super::tree::{self, BLOCK, LANES, Rows, Term};
+use crate::error::{BroadcastError, allocation_failed};
+use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
+use crate::materialize::parallel::{PARALLEL_FROM, for_each_part, max_threads};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of a row of columns summed at once: its accumulators, 16 such rows, take 32 KiB.
+const ROW_BYTES: usize = 2 << 10;
+
+/// Rows are cut no narrower than this to get more tasks, four cache lines.
+const NARROW_ROW_BYTES: usize = 256;
+
+/// Columns that fewer than this many lie side by side are copied together before they are summed.
+const FEW_COLUMNS: usize = 8;
+
+/// Bytes that a block takes at most (if it is not one column) when it is copied together, half of a first-level cache.
+const TABLE_BYTES: usize = 16 << 10;
+
+/// Most columns in a unit of work, where it is not their bytes that limit it.
+const MANY_COLUMNS: usize = 1024;
+
+/// Bytes of the cotangent that are worth a task of their own.
+const TASK_BYTES: usize = 128 << 10;
+
+/// With fewer units of work than this, the sums themselves are cut into parts.
+const FEW_UNITS: usize = 32;
+
+/// Into how many parts of sums, all units together, they are cut then. It bounds the memory for partial sums.
+const MANY_PARTS: usize = 64;
+
+/// What is done with a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// Put into `out`, which need not be initialised.
+    Set,
+    /// Added to what is in `out`.
+    Add,
+}
+
+/// How a block's terms are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Path {
+    /// Columns side by side, in rows anywhere.
+    Rows,
+    /// Columns side by side, in rows one after the other.
+    Table,
+    /// Terms of a column one after the other, column by column; across the ends of runs they are copied together.
+    Runs,
+    /// Less than nine terms for each column, all columns one after the other.
+    Few,
+    /// Copied together into a table.
+    Gather,
+}
+
+/// Sums over `summed`, in its order, for every position of `kept`: operand 0 is the cotangent, operand 1 is `out`.
+///
+/// `kept` and `summed` have at least one position each.
+///
+/// # Errors
+///
+/// `AllocationFailed`; nothing has been written then.
+///
+/// # Safety
+///
+/// At every position of `kept` together with every position of `summed`, `cotangent` is readable; at every position of `kept`,
+/// `out` is writable, initialised if it is added to, and no two positions meet. No one writes to the one or uses the other meanwhile.
+pub(super) unsafe fn reduce<A: Term>(
+    cotangent: *const A,
+    out: *mut A,
+    kept: &LoopNest<2>,
+    summed: &LoopNest<1>,
+    then: Then,
+) -> Result<(), BroadcastError> {
+    let columns = kept.inner();
+    let outer = kept.axes().split_last().map_or(&[][..], |(_, outer)| outer);
+    let terms = summed.len();
+    let blocks = terms.div_ceil(BLOCK);
+    let size = size_of::<A>().max(1);
+    let bytes = (kept.len().saturating_mul(terms)).saturating_mul(size);
+    let positions = kept.len() / columns.size;
+
+    let path = choose(columns, summed);
+    let wanted = match path {
+        Path::Rows => {
+            let mut width = ROW_BYTES / size;
+            while width * size > NARROW_ROW_BYTES
+                && positions * blocks * columns.size.div_ceil(width) < MANY_PARTS / 4
+            {
+                width /= 2;
+            }
+            width
+        }
+        Path::Table => columns.size,
+        Path::Runs | Path::Few => (TASK_BYTES / size / terms).min(MANY_COLUMNS),
+        Path::Gather => TABLE_BYTES / size / terms.min(BLOCK),
+    };
+    let width = wanted.clamp(1, columns.size);
+    let chunks = columns.size.div_ceil(width);
+    let units = positions * chunks;
+
+    let mut part_blocks = blocks;
+    if units < FEW_UNITS && bytes >= PARALLEL_FROM {
+        let least = (TASK_BYTES / 2 / size / BLOCK / width).max(1);
+        part_blocks = blocks.div_ceil(MANY_PARTS.div_ceil(units)).max(least);
+    }
+    // A part is a subtree only if it is a power of two of blocks; the last part may be less.
+    part_blocks = part_blocks.next_power_of_two();
+    let parts = blocks.div_ceil(part_blocks);
+
+    let table = match path {
+        Path::Gather => terms.min(BLOCK) * width,
+        Path::Runs if summed.axes().len() > 1 => terms.min(BLOCK),
+        _ => 0,
+    };
+    let lanes = match path {
+        Path::Rows | Path::Table | Path::Gather => terms.min(LANES) * width,
+        Path::Runs | Path::Few => 0,
+    };
+    let stack = match path {
+        Path::Rows | Path::Table | Path::Gather if blocks > 1 => {
+            (part_blocks.min(blocks).ilog2() as usize + 1) * width
+        }
+        _ => 0,
+    };
+    let offsets = match path {
+        Path::Rows => terms.min(BLOCK),
+        _ => 0,
+    };
+    let unit_bytes = (width * size).saturating_mul(terms.min(part_blocks * BLOCK));
+    let task_units = (TASK_BYTES / unit_bytes.max(1)).max(1);
+    let tasks = (units * parts).div_ceil(task_units);
+    let workers = if bytes >= PARALLEL_FROM { max_threads().min(tasks) } else { 1 };
+
+    let mut scratch = reserved(workers)?;
+    for _ in 0..workers {
+        scratch.push(Scratch {
+            values: filled(width + lanes + stack + table, A::zero())?,
+            lanes,
+            stack,
+            offsets: filled(offsets, 0)?,
+        });
+    }
+    let mut partial = if parts > 1 { filled(parts * kept.len(), A::zero())? } else { Vec::new() };
+
+    let reduction = Reduction {
+        cotangent,
+        out,
+        partial: partial.as_mut_ptr(),
+        outer,
+        start: kept.start(),
+        columns,
+        sums: kept.len(),
+        summed,
+        width,
+        chunks,
+        part_blocks,
+        parts,
+        path,
+        then,
+    };
+    let scratch = Mutex::new(scratch);
+    for_each_part(tasks, bytes, |task| {
+        let first = task * task_units;
+        let range = first..(first + task_units).min(units * parts);
+        // As many as threads may work, so there is one for each.
+        let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = loop {
+            match lock().pop() {
+                Some(own) => break own,
+                None => std::thread::yield_now(),
+            }
+        };
+        // SAFETY: the caller vouches for all positions; units are their numbers, and each is in one task.
+        unsafe { reduction.run(range, &mut own) };
+        lock().push(own);
+    });
+    if parts > 1 {
+        tree::fold_parts(&mut partial, kept.len(), parts);
+        for unit in 0..units {
+            let (position, chunk) = (unit / chunks, unit % chunks);
+            let offsets = Odometer::new(outer, kept.start(), position).offsets();
+            let first = chunk * width;
+            let len = width.min(columns.size - first);
+            let sums = &partial[position * columns.size + first..][..len];
+            // SAFETY: these are the sums of the columns `first..` at `position`.
+            unsafe { reduction.write(sums, offsets[1], first) };
+        }
+    }
+    Ok(())
+}
+
+/// The fastest way to the terms that goes with the layout.
+fn choose(columns: LoopAxis<2>, summed: &LoopNest<1>) -> Path {
+    let terms = summed.len();
+    let inner = summed.inner();
+    let single = summed.axes().len() <= 1;
+    let column_stride = columns.strides[0];
+    if single && inner.strides == [1] && (2..=8).contains(&terms) && column_stride == terms as isize {
+        return Path::Few;
+    }
+    if inner.strides == [1] && inner.size >= LANES {
+        return Path::Runs;
+    }
+    if column_stride == 1 && columns.size > 1 {
+        let follows = columns.size as isize == inner.strides[0];
+        if single && follows && columns.size * terms.min(LANES) <= MANY_COLUMNS {
+            return Path::Table;
+        }
+        if columns.size >= FEW_COLUMNS {
+            return Path::Rows;
+        }
+    }
+    Path::Gather
+}
+
+fn reserved<T>(len: usize) -> Result<Vec<T>, BroadcastError> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(len)
+        .map_err(|_| allocation_failed(len.saturating_mul(size_of::<T>())))?;
+    Ok(vec)
+}
+
+fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, BroadcastError> {
+    let mut vec = reserved(len)?;
+    vec.resize(len, value);
+    Ok(vec)
+}
+
+/// What a thread needs beside the arrays: `width` sums, then lanes, stack and table.
+#[derive(Debug)]
+struct Scratch<A> {
+    values: Vec<A>,
+    lanes: usize,
+    stack: usize,
+    /// Where the rows of a block begin.
+    offsets: Vec<isize>,
+}
+
+/// All that the threads share. A unit of work is a part of the sums of a chunk of at most `width` neighbouring columns at one
+/// position of the outer axes; units are counted in this order, parts fastest.
+#[derive(Debug)]
+struct Reduction<'a, A> {
+    cotangent: *const A,
+    out: *mut A,
+    /// `sums` partial sums for each part, if there is more than one.
+    partial: *mut A,
+    outer: &'a [LoopAxis<2>],
+    start: [isize; 2],
+    columns: LoopAxis<2>,
+    sums: usize,
+    summed: &'a LoopNest<1>,
+    width: usize,
+    chunks: usize,
+    part_blocks: usize,
+    parts: usize,
+    path: Path,
+    then: Then,
+}
+
+// SAFETY: it is shared by the threads of one call of `reduce`, whose caller vouches for what the pointers reach; they read from
+// `cotangent`, and write to places of `out` and `partial` that no two units have in common. `A` may be sent and shared.
+unsafe impl<A: Send + Sync> Sync for Reduction<'_, A> {}
+
+/// Rows by the offsets of their first elements.
+struct RowsAt<'a, A> {
+    base: *const A,
+    offsets: &'a [isize],
+    width: usize,
+}
+
+impl<A> Rows<A> for RowsAt<'_, A> {
+    #[inline(always)]
+    fn row(&self, i: usize) -> &[A] {
+        let first = self.base.wrapping_offset(self.offsets[i]);
+        // SAFETY: made by `Reduction::blocks` only, for a block of a unit: each offset is that of a term of the first of `width`
+        // neighbouring columns of stride 1, all of them readable.
+        unsafe { std::slice::from_raw_parts(first, self.width) }
+    }
+}
+
+impl<A: Term> Reduction<'_, A> {
+    /// Does the units, with the widest vectors that the machine has.
+    ///
+    /// # Safety
+    ///
+    /// The units exist, no other thread does any of them, and what `reduce` asks for holds.
+    #[inline]
+    unsafe fn run(&self, units: Range<usize>, scratch: &mut Scratch<A>) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has AVX2; the rest is passed on.
+            return unsafe { self.run_avx2(units, scratch) };
+        }
+        // SAFETY: passed on.
+        unsafe { self.run_anywhere(units, scratch) };
+    }
+
+    /// The same additions in the same order, in vectors of twice the width.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run), and the machine has AVX2.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[target_feature(enable = "avx2")]
+    unsafe fn run_avx2(&self, units: Range<usize>, scratch: &mut Scratch<A>) {
+        // SAFETY: passed on.
+        unsafe { self.run_anywhere(units, scratch) };
+    }
+
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
+    #[inline(always)]
+    unsafe fn run_anywhere(&self, units: Range<usize>, scratch: &mut Scratch<A>) {
+        let terms = self.summed.len();
+        let blocks = terms.div_ceil(BLOCK);
+        let (mut part, unit) = (units.start % self.parts, units.start / self.parts);
+        let (mut chunk, mut position) = (unit % self.chunks, unit / self.chunks);
+        let mut odometer = Odometer::new(self.outer, self.start, position);
+        let (sum, scratch_rest) = scratch.values.split_at_mut(self.width);
+        for unit in units.clone() {
+            let first = chunk * self.width;
+            let width = self.width.min(self.columns.size - first);
+            let offsets = odometer.offsets();
+            let base = self
+                .cotangent
+                .wrapping_offset(offsets[0])
+                .wrapping_offset(self.columns.strides[0].wrapping_mul(first as isize));
+            let begin = part * self.part_blocks;
+            let range = begin..(begin + self.part_blocks).min(blocks);
+            let sum = &mut sum[..width];
+            match self.path {
+                Path::Runs => {
+                    for (column, sum) in sum.iter_mut().enumerate() {
+                        let offset = self.columns.strides[0].wrapping_mul(column as isize);
+                        let base = base.wrapping_offset(offset);
+                        // SAFETY: `base` is at a column of the unit, and the path is `Runs`.
+                        *sum = unsafe { self.run_of_blocks(base, range.clone(), scratch_rest) };
+                    }
+                }
+                Path::Few => {
+                    // SAFETY: the path is `Few`: `terms` terms of each of `width` columns lie one after the other.
+                    let terms = unsafe { std::slice::from_raw_parts(base, width * terms) };
+                    match self.summed.len() {
+                        2 => tree::columns_of::<A, 2>(terms, sum),
+                        3 => tree::columns_of::<A, 3>(terms, sum),
+                        4 => tree::columns_of::<A, 4>(terms, sum),
+                        5 => tree::columns_of::<A, 5>(terms, sum),
+                        6 => tree::columns_of::<A, 6>(terms, sum),
+                        7 => tree::columns_of::<A, 7>(terms, sum),
+                        _ => tree::columns_of::<A, 8>(terms, sum),
+                    }
+                }
+                Path::Rows | Path::Table | Path::Gather => {
+                    let (lanes, rest) = scratch_rest.split_at_mut(scratch.lanes);
+                    let (stack, table) = rest.split_at_mut(scratch.stack);
+                    let count = range.len();
+                    for (index, block) in range.enumerate() {
+                        let terms = block * BLOCK..terms.min((block + 1) * BLOCK);
+                        // SAFETY: `base` is at the first of `width` columns of the unit.
+                        unsafe {
+                            self.block(base, terms, lanes, table, &mut scratch.offsets, sum)
+                        };
+                        if count > 1 {
+                            tree::push_block(stack, width, index, sum);
+                        }
+                    }
+                    if count > 1 {
+                        tree::fold_blocks(stack, width, count, sum);
+                    }
+                }
+            }
+            if self.parts == 1 {
+                // SAFETY: these are the sums of the unit's columns, which no other unit has.
+                unsafe { self.write(sum, offsets[1], first) };
+            } else {
+                let at = part * self.sums + position * self.columns.size + first;
+                // SAFETY: `partial` has `sums` places for each part, in which each column of each position has its own.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(sum.as_ptr(), self.partial.wrapping_add(at), width)
+                };
+            }
+            part += 1;
+            if part == self.parts {
+                (part, chunk) = (0, chunk + 1);
+            }
+            if chunk == self.chunks {
+                (chunk, position) = (0, position + 1);
+                if unit + 1 < units.end {
+                    odometer.advance();
+                }
+            }
+        }
+    }
+
+    /// The sum of a column's blocks.
+    ///
+    /// # Safety
+    ///
+    /// As `reduce` for the column at `base`; the path is `Runs`.
+    #[inline(always)]
+    unsafe fn run_of_blocks(&self, base: *const A, blocks: Range<usize>, table: &mut [A]) -> A {
+        let terms = self.summed.len();
+        let count = blocks.len();
+        if count == 1 {
+            let range = blocks.start * BLOCK..terms.min(blocks.end * BLOCK);
+            // SAFETY: passed on.
+            return tree::block_of_run(unsafe { self.run_of(base, range, table) });
+        }
+        let mut stack = [A::zero(); usize::BITS as usize];
+        let mut sum = [A::zero()];
+        for (index, block) in blocks.enumerate() {
+            let range = block * BLOCK..terms.min((block + 1) * BLOCK);
+            // SAFETY: passed on.
+            sum = [tree::block_of_run(unsafe { self.run_of(base, range, table) })];
+            tree::push_block(&mut stack, 1, index, &mut sum);
+        }
+        tree::fold_blocks(&stack, 1, count, &mut sum);
+        sum[0]
+    }
+
+    /// A column's terms one after the other: where they are, if they lie so, or copied.
+    ///
+    /// # Safety
+    ///
+    /// As [`run_of_blocks`](Self::run_of_blocks).
+    #[inline(always)]
+    unsafe fn run_of<'a>(
+        &self,
+        base: *const A,
+        range: Range<usize>,
+        table: &'a mut [A],
+    ) -> &'a [A] {
+        let inner = self.summed.inner().size;
+        let (row, skip) = (range.start / inner, range.start % inner);
+        if skip + range.len() <= inner {
+            let outer = &self.summed.axes()[..self.summed.axes().len() - 1];
+            let [offset] = Odometer::new(outer, self.summed.start(), row).offsets();
+            let first = base.wrapping_offset(offset).wrapping_add(skip);
+            // SAFETY: the innermost axis of `summed` has stride 1 on this path, and the range does not pass its end.
+            return unsafe { std::slice::from_raw_parts(first, range.len()) };
+        }
+        let table = &mut table[..range.len()];
+        let mut at = 0;
+        self.summed.for_each_row(range, |[offset], len| {
+            let first = base.wrapping_offset(offset);
+            // SAFETY: a stretch of the innermost axis, which has stride 1 on this path.
+            let terms = unsafe { std::slice::from_raw_parts(first, len) };
+            table[at..at + len].copy_from_slice(terms);
+            at += len;
+        });
+        table
+    }
+
+    /// The sums of a block of `sum.len()` columns.
+    ///
+    /// # Safety
+    ///
+    /// As `reduce` for that many columns from `base` on; the path is `Rows`, `Table` or `Gather`.
+    #[inline(always)]
+    unsafe fn block(
+        &self,
+        base: *const A,
+        range: Range<usize>,
+        lanes: &mut [A],
+        table: &mut [A],
+        offsets: &mut [isize],
+        sum: &mut [A],
+    ) {
+        let (width, count) = (sum.len(), range.len());
+        match self.path {
+            Path::Table => {
+                let first = base.wrapping_add(range.start * width);
+                // SAFETY: on this path the rows of all terms lie one after the other.
+                let table = unsafe { std::slice::from_raw_parts(first, count * width) };
+                tree::block_of_table(table, width, lanes, sum);
+            }
+            Path::Rows => {
+                let offsets = &mut offsets[..count];
+                let stride = self.summed.inner().strides[0];
+                let mut free = offsets.iter_mut();
+                self.summed.for_each_row(range, |[offset], len| {
+                    for (i, place) in free.by_ref().take(len).enumerate() {
+                        *place = offset.wrapping_add(stride.wrapping_mul(i as isize));
+                    }
+                });
+                let rows = RowsAt { base, offsets, width };
+                tree::block_of_rows(&rows, count, width, lanes, sum);
+            }
+            _ => {
+                let table = &mut table[..count * width];
+                let stride = self.summed.inner().strides[0];
+                let across = self.columns.strides[0];
+                let mut rest = &mut *table;
+                self.summed.for_each_row(range, |[offset], len| {
+                    let (rows, after) = std::mem::take(&mut rest).split_at_mut(len * width);
+                    rest = after;
+                    let first = base.wrapping_offset(offset);
+                    let term = |i: usize, column: usize| {
+                        let along = stride.wrapping_mul(i as isize);
+                        let aside = across.wrapping_mul(column as isize);
+                        // SAFETY: a term of this stretch, of one of the columns.
+                        unsafe { first.wrapping_offset(along).wrapping_offset(aside).read() }
+                    };
+                    // In the order of memory, as far as the two strides tell.
+                    if across.unsigned_abs() <= stride.unsigned_abs() {
+                        for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+                            for (column, place) in row.iter_mut().enumerate() {
+                                *place = term(i, column);
+                            }
+                        }
+                    } else {
+                        for column in 0..width {
+                            for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+                                row[column] = term(i, column);
+                            }
+                        }
+                    }
+                });
+                tree::block_of_table(table, width, lanes, sum);
+            }
+        }
+    }
+
+    /// Puts or adds sums to `out`: those of the columns from `first` on, where the position's offset is `offset`.
+    ///
+    /// # Safety
+    ///
+    /// As `reduce` for these columns; no other thread has them.
+    #[inline(always)]
+    unsafe fn write(&self, sums: &[A], offset: isize, first: usize) {
+        let stride = self.columns.strides[1];
+        let out = self
+            .out
+            .wrapping_offset(offset)
+            .wrapping_offset(stride.wrapping_mul(first as isize));
+        if stride == 1 && self.then == Then::Set {
+            // SAFETY: `sums.len()` neighbouring places of `out`, for which the caller vouches; `sums` is not of `out`.
+            unsafe { std::ptr::copy_nonoverlapping(sums.as_ptr(), out, sums.len()) };
+            return;
+        }
+        for (column, &sum) in sums.iter().enumerate() {
+            let place = out.wrapping_offset(stride.wrapping_mul(column as isize));
+            let value = if self.then == Then::Add {
+                // SAFETY: a place of `out`, initialised as it is added to.
+                let before = unsafe { place.read() };
+                before + sum
+            } else {
+                sum
+            };
+            // SAFETY: a place of `out`.
+            unsafe { place.write(value) };
+        }
+    }
+}

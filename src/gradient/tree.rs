@@ -1,0 +1,238 @@
+//! The tree of additions: blocks of terms, and blocks with each other. The module above says which tree it is.
+//!
+//! Every kernel here sums `width` columns at once, term by term: row `i` holds the `i`-th term of each column. They differ in
+//! how they reach the terms, never in which terms they add to which. All are inlined into the caller, which is compiled for several
+//! instruction sets.
+
+/// Accumulators of a block: 64 bytes of `f32`, thus four vectors of any x86-64 and one of AVX-512.
+pub(super) const LANES: usize = 16;
+
+/// How many terms of a lane are added in a balanced tree before they go to the accumulator: rows for eight streams of memory, and
+/// one load and store of the accumulator for eight loads.
+const FAN_IN: usize = 8;
+
+/// Terms in a group: every lane once.
+const GROUP: usize = LANES * FAN_IN;
+
+/// Terms in a block. 4 KiB of `f32`: long enough to hide what is done once a block, short enough for an accumulator to take in no more
+/// than eight groups.
+pub(super) const BLOCK: usize = 8 * GROUP;
+
+/// What a sum needs of its terms.
+pub(super) trait Term: Copy + num_traits::Zero + Send + Sync {}
+
+impl<A: Copy + num_traits::Zero + Send + Sync> Term for A {}
+
+/// Where the rows of a block are, each of the same width.
+pub(super) trait Rows<A> {
+    /// The `i`-th term of each column.
+    fn row(&self, i: usize) -> &[A];
+}
+
+/// The balanced sum of the terms of one lane in one group.
+macro_rules! fan_in {
+    ($term:expr) => {
+        (($term(0) + $term(1)) + ($term(2) + $term(3)))
+            + (($term(4) + $term(5)) + ($term(6) + $term(7)))
+    };
+}
+
+/// `to[i] = to[i] + from[i]`.
+#[inline(always)]
+fn add<A: Term>(to: &mut [A], from: &[A]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = *to + from;
+    }
+}
+
+/// Sums eight rows, and puts (`FIRST`) or adds that to `to`.
+#[inline(always)]
+fn group<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; FAN_IN]) {
+    let len = to.len();
+    let rows = rows.map(|row| &row[..len]);
+    for (i, to) in to.iter_mut().enumerate() {
+        let sum = fan_in!(|k: usize| rows[k][i]);
+        *to = if FIRST { sum } else { *to + sum };
+    }
+}
+
+/// Sums the first `live` lanes of `width` columns by halves; the sum is in lane 0 then.
+#[inline(always)]
+fn fold_lanes<A: Term>(lanes: &mut [A], width: usize, mut live: usize) {
+    let mut half = LANES / 2;
+    while half > 0 {
+        if live > half {
+            let (low, high) = lanes.split_at_mut(half * width);
+            add(low, &high[..(live - half) * width]);
+            live = half;
+        }
+        half /= 2;
+    }
+}
+
+/// The sums of a block of `count` rows of `width` columns, anywhere in memory. `lanes` has room for 16 rows.
+#[inline(always)]
+pub(super) fn block_of_rows<A: Term>(
+    rows: &impl Rows<A>,
+    count: usize,
+    width: usize,
+    lanes: &mut [A],
+    sum: &mut [A],
+) {
+    let sum = &mut sum[..width];
+    if count == 1 {
+        sum.copy_from_slice(rows.row(0));
+        return;
+    }
+    let live = count.min(LANES);
+    let lanes = &mut lanes[..live * width];
+    let groups = count / GROUP;
+    for at in (0..groups * GROUP).step_by(GROUP) {
+        for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
+            let rows = std::array::from_fn(|k| rows.row(at + lane + k * LANES));
+            if at == 0 {
+                group::<A, true>(to, rows);
+            } else {
+                group::<A, false>(to, rows);
+            }
+        }
+    }
+    for i in groups * GROUP..count {
+        let to = &mut lanes[i % LANES * width..][..width];
+        if i < LANES {
+            to.copy_from_slice(rows.row(i));
+        } else {
+            add(to, rows.row(i));
+        }
+    }
+    fold_lanes(lanes, width, live);
+    sum.copy_from_slice(&lanes[..width]);
+}
+
+/// The sums of a block whose rows of `width` columns lie one after the other. `lanes` has room for 16 rows.
+#[inline(always)]
+pub(super) fn block_of_table<A: Term>(table: &[A], width: usize, lanes: &mut [A], sum: &mut [A]) {
+    let sum = &mut sum[..width];
+    let vector = LANES * width;
+    let live = (table.len() / width).min(LANES);
+    let lanes = &mut lanes[..live * width];
+    let mut first = true;
+    let mut groups = table.chunks_exact(FAN_IN * vector);
+    for terms in &mut groups {
+        let rows = std::array::from_fn(|k| &terms[k * vector..(k + 1) * vector]);
+        if first {
+            group::<A, true>(lanes, rows);
+        } else {
+            group::<A, false>(lanes, rows);
+        }
+        first = false;
+    }
+    for terms in groups.remainder().chunks(vector) {
+        if first {
+            lanes.copy_from_slice(terms);
+        } else {
+            add(lanes, terms);
+        }
+        first = false;
+    }
+    fold_lanes(lanes, width, live);
+    sum.copy_from_slice(&lanes[..width]);
+}
+
+/// The sum of a block of one column whose terms lie one after the other: the lanes stay in registers.
+#[inline(always)]
+pub(super) fn block_of_run<A: Term>(terms: &[A]) -> A {
+    let mut lanes = [A::zero(); LANES];
+    let mut groups = terms.chunks_exact(GROUP);
+    let mut first = true;
+    for terms in &mut groups {
+        for (i, lane) in lanes.iter_mut().enumerate() {
+            let sum = fan_in!(|k: usize| terms[k * LANES + i]);
+            *lane = if first { sum } else { *lane + sum };
+        }
+        first = false;
+    }
+    let mut vectors = groups.remainder().chunks_exact(LANES);
+    for terms in &mut vectors {
+        for (lane, &term) in lanes.iter_mut().zip(terms) {
+            *lane = if first { term } else { *lane + term };
+        }
+        first = false;
+    }
+    let rest = vectors.remainder();
+    if first {
+        lanes[..rest.len()].copy_from_slice(rest);
+    } else {
+        add(&mut lanes, rest);
+    }
+    if terms.len() >= LANES {
+        // The same as below, at lengths that are known to the compiler.
+        let eight: [A; 8] = std::array::from_fn(|i| lanes[i] + lanes[i + 8]);
+        let four: [A; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+        (four[0] + four[2]) + (four[1] + four[3])
+    } else {
+        fold_lanes(&mut lanes, 1, terms.len());
+        lanes[0]
+    }
+}
+
+/// The sums of columns of `N` terms each, column after column in memory, for `N` below 16.
+#[inline(always)]
+pub(super) fn columns_of<A: Term, const N: usize>(terms: &[A], sum: &mut [A]) {
+    for (sum, terms) in sum.iter_mut().zip(terms.chunks_exact(N)) {
+        let mut lanes: [A; N] = std::array::from_fn(|i| terms[i]);
+        let mut live = N;
+        for half in [8, 4, 2, 1] {
+            if live > half {
+                for i in 0..live - half {
+                    lanes[i] = lanes[i] + lanes[i + half];
+                }
+                live = half;
+            }
+        }
+        *sum = lanes[0];
+    }
+}
+
+/// Takes in the sums of the `index`-th block of `width` columns, counted from 0. `stack` has a row for each bit of the count of
+/// blocks, and keeps the sums of 1, 2, 4, ... blocks that wait for their neighbours.
+#[inline(always)]
+pub(super) fn push_block<A: Term>(stack: &mut [A], width: usize, index: usize, sum: &mut [A]) {
+    let mut level = 0;
+    while index >> level & 1 == 1 {
+        let waiting = &stack[level * width..][..width];
+        for (sum, &waiting) in sum.iter_mut().zip(waiting) {
+            *sum = waiting + *sum;
+        }
+        level += 1;
+    }
+    stack[level * width..][..width].copy_from_slice(sum);
+}
+
+/// The sums of all `count` blocks that have been pushed, the last of them being in `sum` no more.
+#[inline(always)]
+pub(super) fn fold_blocks<A: Term>(stack: &[A], width: usize, count: usize, sum: &mut [A]) {
+    let lowest = count.trailing_zeros() as usize;
+    sum.copy_from_slice(&stack[lowest * width..][..width]);
+    for level in lowest + 1..usize::BITS as usize {
+        if count >> level & 1 == 1 {
+            let waiting = &stack[level * width..][..width];
+            for (sum, &waiting) in sum.iter_mut().zip(waiting) {
+                *sum = waiting + *sum;
+            }
+        }
+    }
+}
+
+/// Sums rows of partial sums, each of an equal power of two of blocks but the last, which may have fewer: neighbours first. The sums
+/// are in row 0 then.
+pub(super) fn fold_parts<A: Term>(parts: &mut [A], width: usize, count: usize) {
+    let mut step = 1;
+    while step < count {
+        for left in (0..count - step).step_by(2 * step) {
+            let (low, high) = parts.split_at_mut((left + step) * width);
+            add(&mut low[left * width..][..width], &high[..width]);
+        }
+        step *= 2;
+    }
+}
