@@ -32,8 +32,8 @@ pub const KEEP: usize = usize::MAX;
 /// `use ndarray_broadcast::prelude::*;`: the traits and what their methods take and give.
 pub mod prelude {
     pub use crate::{
-        BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseRule,
-        GradientExt, IntoBroadcastExt, KEEP, MaterializeExt, broadcast_arrays, broadcast_pair, broadcast_shapes,
+        BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseRule, GradientExt,
+        IntoBroadcastExt, KEEP, MaterializeExt, broadcast_arrays, broadcast_pair, broadcast_shapes,
         broadcast_triple,
     };
 }

@@ -132,7 +132,11 @@ pub(super) unsafe fn reduce<A: Term>(
     let unit_bytes = (width * size).saturating_mul(terms.min(part_blocks * BLOCK));
     let task_units = (TASK_BYTES / unit_bytes.max(1)).max(1);
     let tasks = (units * parts).div_ceil(task_units);
-    let workers = if bytes >= PARALLEL_FROM { max_threads().min(tasks) } else { 1 };
+    let workers = if bytes >= PARALLEL_FROM {
+        max_threads().min(tasks)
+    } else {
+        1
+    };
 
     let mut scratch = reserved(workers)?;
     for _ in 0..workers {
@@ -143,7 +147,11 @@ pub(super) unsafe fn reduce<A: Term>(
             offsets: filled(offsets, 0)?,
         });
     }
-    let mut partial = if parts > 1 { filled(parts * kept.len(), A::zero())? } else { Vec::new() };
+    let mut partial = if parts > 1 {
+        filled(parts * kept.len(), A::zero())?
+    } else {
+        Vec::new()
+    };
 
     let reduction = Reduction {
         cotangent,
@@ -198,7 +206,8 @@ fn choose(columns: LoopAxis<2>, summed: &LoopNest<1>) -> Path {
     let inner = summed.inner();
     let single = summed.axes().len() <= 1;
     let column_stride = columns.strides[0];
-    if single && inner.strides == [1] && (2..=8).contains(&terms) && column_stride == terms as isize {
+    if single && inner.strides == [1] && (2..=8).contains(&terms) && column_stride == terms as isize
+    {
         return Path::Few;
     }
     if inner.strides == [1] && inner.size >= LANES {
@@ -361,9 +370,7 @@ impl<A: Term> Reduction<'_, A> {
                     for (index, block) in range.enumerate() {
                         let terms = block * BLOCK..terms.min((block + 1) * BLOCK);
                         // SAFETY: `base` is at the first of `width` columns of the unit.
-                        unsafe {
-                            self.block(base, terms, lanes, table, &mut scratch.offsets, sum)
-                        };
+                        unsafe { self.block(base, terms, lanes, table, &mut scratch.offsets, sum) };
                         if count > 1 {
                             tree::push_block(stack, width, index, sum);
                         }
@@ -380,7 +387,11 @@ impl<A: Term> Reduction<'_, A> {
                 let at = part * self.sums + position * self.columns.size + first;
                 // SAFETY: `partial` has `sums` places for each part, in which each column of each position has its own.
                 unsafe {
-                    std::ptr::copy_nonoverlapping(sum.as_ptr(), self.partial.wrapping_add(at), width)
+                    std::ptr::copy_nonoverlapping(
+                        sum.as_ptr(),
+                        self.partial.wrapping_add(at),
+                        width,
+                    )
                 };
             }
             part += 1;
@@ -415,7 +426,9 @@ impl<A: Term> Reduction<'_, A> {
         for (index, block) in blocks.enumerate() {
             let range = block * BLOCK..terms.min((block + 1) * BLOCK);
             // SAFETY: passed on.
-            sum = [tree::block_of_run(unsafe { self.run_of(base, range, table) })];
+            sum = [tree::block_of_run(unsafe {
+                self.run_of(base, range, table)
+            })];
             tree::push_block(&mut stack, 1, index, &mut sum);
         }
         tree::fold_blocks(&stack, 1, count, &mut sum);
@@ -434,6 +447,11 @@ impl<A: Term> Reduction<'_, A> {
         range: Range<usize>,
         table: &'a mut [A],
     ) -> &'a [A] {
+        if self.summed.axes().len() == 1 {
+            let first = base.wrapping_add(range.start);
+            // SAFETY: the only axis of `summed` has stride 1 on this path.
+            return unsafe { std::slice::from_raw_parts(first, range.len()) };
+        }
         let inner = self.summed.inner().size;
         let (row, skip) = (range.start / inner, range.start % inner);
         if skip + range.len() <= inner {
@@ -487,7 +505,11 @@ impl<A: Term> Reduction<'_, A> {
                         *place = offset.wrapping_add(stride.wrapping_mul(i as isize));
                     }
                 });
-                let rows = RowsAt { base, offsets, width };
+                let rows = RowsAt {
+                    base,
+                    offsets,
+                    width,
+                };
                 tree::block_of_rows(&rows, count, width, lanes, sum);
             }
             _ => {

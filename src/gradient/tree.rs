@@ -29,14 +29,6 @@ pub(super) trait Rows<A> {
     fn row(&self, i: usize) -> &[A];
 }
 
-/// The balanced sum of the terms of one lane in one group.
-macro_rules! fan_in {
-    ($term:expr) => {
-        (($term(0) + $term(1)) + ($term(2) + $term(3)))
-            + (($term(4) + $term(5)) + ($term(6) + $term(7)))
-    };
-}
-
 /// `to[i] = to[i] + from[i]`.
 #[inline(always)]
 fn add<A: Term>(to: &mut [A], from: &[A]) {
@@ -45,14 +37,35 @@ fn add<A: Term>(to: &mut [A], from: &[A]) {
     }
 }
 
+/// The balanced sum of the terms of one lane in one group.
+#[inline(always)]
+fn fan_in<A: Term>(t: [A; FAN_IN]) -> A {
+    ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]))
+}
+
 /// Sums eight rows, and puts (`FIRST`) or adds that to `to`.
 #[inline(always)]
 fn group<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; FAN_IN]) {
-    let len = to.len();
-    let rows = rows.map(|row| &row[..len]);
-    for (i, to) in to.iter_mut().enumerate() {
-        let sum = fan_in!(|k: usize| rows[k][i]);
-        *to = if FIRST { sum } else { *to + sum };
+    let [a, b, c, d, e, f, g, h] = rows;
+    let whole = to.len() / LANES * LANES;
+    // By pieces of a known length, each read before it is written, so that there are vectors without a check for overlaps; and zipped,
+    // so that there is none for the ends.
+    let pieces = (to.chunks_exact_mut(LANES))
+        .zip(a.chunks_exact(LANES).zip(b.chunks_exact(LANES)))
+        .zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)))
+        .zip(e.chunks_exact(LANES).zip(f.chunks_exact(LANES)))
+        .zip(g.chunks_exact(LANES).zip(h.chunks_exact(LANES)));
+    for ((((to, (a, b)), (c, d)), (e, f)), (g, h)) in pieces {
+        let mut sums = [A::zero(); LANES];
+        for (i, sum) in sums.iter_mut().enumerate() {
+            let group = fan_in([a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i]]);
+            *sum = if FIRST { group } else { to[i] + group };
+        }
+        to.copy_from_slice(&sums);
+    }
+    for i in whole..to.len() {
+        let group = fan_in([a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i]]);
+        to[i] = if FIRST { group } else { to[i] + group };
     }
 }
 
@@ -89,7 +102,17 @@ pub(super) fn block_of_rows<A: Term>(
     let groups = count / GROUP;
     for at in (0..groups * GROUP).step_by(GROUP) {
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
-            let rows = std::array::from_fn(|k| rows.row(at + lane + k * LANES));
+            let row = |k: usize| rows.row(at + lane + k * LANES);
+            let rows = [
+                row(0),
+                row(1),
+                row(2),
+                row(3),
+                row(4),
+                row(5),
+                row(6),
+                row(7),
+            ];
             if at == 0 {
                 group::<A, true>(to, rows);
             } else {
@@ -119,7 +142,11 @@ pub(super) fn block_of_table<A: Term>(table: &[A], width: usize, lanes: &mut [A]
     let mut first = true;
     let mut groups = table.chunks_exact(FAN_IN * vector);
     for terms in &mut groups {
-        let rows = std::array::from_fn(|k| &terms[k * vector..(k + 1) * vector]);
+        let (low, high) = terms.split_at(4 * vector);
+        let ((ab, cd), (ef, gh)) = (low.split_at(2 * vector), high.split_at(2 * vector));
+        let ((a, b), (c, d)) = (ab.split_at(vector), cd.split_at(vector));
+        let ((e, f), (g, h)) = (ef.split_at(vector), gh.split_at(vector));
+        let rows = [a, b, c, d, e, f, g, h];
         if first {
             group::<A, true>(lanes, rows);
         } else {
@@ -147,7 +174,17 @@ pub(super) fn block_of_run<A: Term>(terms: &[A]) -> A {
     let mut first = true;
     for terms in &mut groups {
         for (i, lane) in lanes.iter_mut().enumerate() {
-            let sum = fan_in!(|k: usize| terms[k * LANES + i]);
+            let term = |k: usize| terms[k * LANES + i];
+            let sum = fan_in([
+                term(0),
+                term(1),
+                term(2),
+                term(3),
+                term(4),
+                term(5),
+                term(6),
+                term(7),
+            ]);
             *lane = if first { sum } else { *lane + sum };
         }
         first = false;

@@ -1,0 +1,214 @@
+//! Sums of a cotangent over replicated axes, beside the time of reading the same bytes once and beside ndarray's own way.
+//!
+//! `cargo bench --bench gradient` runs all and closes with a table of ratios, for which the candidates take turns. A filter, as in
+//! `cargo bench --bench gradient -- big/last`, runs what it names; `-- table` runs the table alone.
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use ndarray::{ArrayD, Axis, IxDyn};
+use ndarray_broadcast::BroadcastPlan;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// A cotangent's shape and the axes that are summed.
+struct Case {
+    scale: &'static str,
+    name: &'static str,
+    shape: &'static [usize],
+    summed: &'static [usize],
+}
+
+const fn case(
+    scale: &'static str,
+    name: &'static str,
+    shape: &'static [usize],
+    summed: &'static [usize],
+) -> Case {
+    Case {
+        scale,
+        name,
+        shape,
+        summed,
+    }
+}
+
+/// 4 MiB of `f32`, which the cache holds, and 256 MiB, which it does not.
+const CASES: [Case; 14] = [
+    case("mid", "all", &[1048576], &[0]),
+    case("mid", "channel", &[1, 64, 128, 128], &[0, 2, 3]),
+    case("mid", "first", &[4096, 256], &[0]),
+    case("mid", "last", &[4096, 256], &[1]),
+    case("mid", "middle", &[64, 128, 128], &[1]),
+    case("mid", "first_of_3", &[349525, 3], &[0]),
+    case("mid", "last_of_3", &[349525, 3], &[1]),
+    case("big", "all", &[67108864], &[0]),
+    case("big", "channel", &[16, 64, 256, 256], &[0, 2, 3]),
+    case("big", "first", &[262144, 256], &[0]),
+    case("big", "last", &[262144, 256], &[1]),
+    case("big", "middle", &[1024, 512, 128], &[1]),
+    case("big", "first_of_3", &[22369616, 3], &[0]),
+    case("big", "last_of_3", &[22369616, 3], &[1]),
+];
+
+impl Case {
+    fn cotangent(&self) -> ArrayD<f32> {
+        let mut state = 1_u32;
+        ArrayD::from_shape_simple_fn(self.shape, || {
+            state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+            (state >> 8) as f32 / (1 << 24) as f32
+        })
+    }
+
+    fn plan(&self) -> BroadcastPlan {
+        let kept: Vec<usize> = (0..self.shape.len())
+            .filter(|axis| !self.summed.contains(axis))
+            .collect();
+        let input: Vec<usize> = kept.iter().map(|&axis| self.shape[axis]).collect();
+        BroadcastPlan::explicit(IxDyn(&input), IxDyn(self.shape), &kept)
+            .expect("the kept axes have their own sizes")
+    }
+
+    fn ndarray(&self, cotangent: &ArrayD<f32>) -> ArrayD<f32> {
+        let mut summed = self.summed.iter().rev();
+        let Some(&last) = summed.next() else {
+            return cotangent.clone();
+        };
+        summed.fold(cotangent.sum_axis(Axis(last)), |sums, &axis| {
+            sums.sum_axis(Axis(axis))
+        })
+    }
+}
+
+/// Reads every byte once, on every thread, and does nothing else worth naming.
+fn read(values: &[f32]) -> u32 {
+    let read_chunk = |chunk: &[f32]| {
+        let mut lanes = [0_u32; 64];
+        for values in chunk.chunks_exact(64) {
+            for (lane, value) in lanes.iter_mut().zip(values) {
+                *lane ^= value.to_bits();
+            }
+        }
+        lanes.iter().fold(0, |a, b| a ^ b)
+    };
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        values
+            .par_chunks(64 << 10)
+            .map(read_chunk)
+            .reduce(|| 0, |a, b| a ^ b)
+    }
+    #[cfg(not(feature = "rayon"))]
+    values
+        .chunks(64 << 10)
+        .map(read_chunk)
+        .fold(0, |a, b| a ^ b)
+}
+
+fn criterion_benches(criterion: &mut Criterion) {
+    for case in &CASES {
+        let mut group = criterion.benchmark_group(format!("gradient/{}", case.scale));
+        let big = case.scale == "big";
+        group
+            .sample_size(10)
+            .warm_up_time(Duration::from_millis(if big { 200 } else { 100 }))
+            .measurement_time(Duration::from_millis(if big { 1000 } else { 300 }))
+            .throughput(Throughput::Bytes(
+                4 * case.shape.iter().product::<usize>() as u64,
+            ));
+        // Made on the first use, so that what a filter leaves out costs nothing.
+        let cotangent = std::cell::OnceCell::new();
+        let cotangent = || cotangent.get_or_init(|| case.cotangent());
+        let plan = case.plan();
+        let id = |who| BenchmarkId::new(case.name, who);
+        group.bench_function(id("gradient"), |b| {
+            let cotangent = cotangent();
+            b.iter(|| plan.gradient(black_box(cotangent)));
+        });
+        group.bench_function(id("gradient_into"), |b| {
+            let cotangent = cotangent();
+            let mut out = ArrayD::zeros(plan.input_shape());
+            b.iter(|| plan.gradient_into(black_box(cotangent), &mut out));
+        });
+        group.bench_function(id("read"), |b| {
+            let values = cotangent().as_slice().expect("standard layout");
+            b.iter(|| read(black_box(values)));
+        });
+        group.bench_function(id("ndarray"), |b| {
+            let cotangent = cotangent();
+            b.iter(|| case.ndarray(black_box(cotangent)));
+        });
+        group.finish();
+    }
+}
+
+fn milliseconds<T>(f: impl FnOnce() -> T) -> f64 {
+    let start = Instant::now();
+    black_box(f());
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Medians of rounds in which each candidate has its turn: of some calls in a row, as a training loop makes them.
+fn table() {
+    println!(
+        "\nmedians in ms; /read: how many times the time of reading the cotangent once in parallel"
+    );
+    println!("case                 read  gradient  /read      into  /read   ndarray  ahead");
+    // The first argument that is no option is criterion's filter; `table` names all cases.
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-') && argument != "table");
+    for case in &CASES {
+        let name = format!("{}/{}", case.scale, case.name);
+        if filter.as_ref().is_some_and(|filter| !name.contains(filter)) {
+            continue;
+        }
+        let cotangent = case.cotangent();
+        let values = cotangent.as_slice().expect("standard layout");
+        let plan = case.plan();
+        let mut out = ArrayD::zeros(plan.input_shape());
+        let (rounds, calls) = if case.scale == "big" {
+            (5, 4)
+        } else {
+            (20, 20)
+        };
+        let mut times: [Vec<f64>; 4] = Default::default();
+        for round in 0..rounds {
+            for _ in 0..calls {
+                times[0].push(milliseconds(|| read(black_box(values))));
+            }
+            for _ in 0..calls {
+                times[1].push(milliseconds(|| plan.gradient(black_box(&cotangent))));
+            }
+            for _ in 0..calls {
+                times[2].push(milliseconds(|| {
+                    plan.gradient_into(black_box(&cotangent), &mut out)
+                }));
+            }
+            if round < 5 {
+                times[3].push(milliseconds(|| case.ndarray(black_box(&cotangent))));
+            }
+        }
+        let [read, fresh, into, ndarray] = times.map(median);
+        println!(
+            "{name:16} {read:8.3}  {fresh:8.3}  {:5.2}  {into:8.3}  {:5.2}  {ndarray:8.3}  {:5.1}",
+            fresh / read,
+            into / read,
+            ndarray / fresh,
+        );
+    }
+}
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    criterion_benches(&mut criterion);
+    criterion.final_summary();
+    // `cargo test --benches` only asks whether it runs.
+    if !std::env::args().any(|argument| argument == "--test") {
+        table();
+    }
+}
