@@ -1,0 +1,456 @@
+//! Gradients against a slow oracle: every output element's cotangent scattered to the input element that feeds it.
+
+mod common;
+
+use common::Fed;
+use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
+use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{ArrayRole, Rule};
+use num_complex::Complex;
+
+/// SplitMix64: small, and the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    fn value(&mut self) -> i64 {
+        self.below(2001) as i64 - 1000
+    }
+
+    fn size(&mut self) -> usize {
+        [0, 1, 1, 2, 2, 3, 3, 4, 5, 9][self.below(10)]
+    }
+
+    fn shape(&mut self, max_rank: usize) -> Vec<usize> {
+        (0..self.below(max_rank + 1)).map(|_| self.size()).collect()
+    }
+
+    /// Sizes kept, or 1.
+    fn shrunk(&mut self, sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let shrink = |size| if self.below(3) == 0 { 1 } else { size };
+        sizes.into_iter().map(shrink).collect()
+    }
+
+    fn array(&mut self, shape: &[usize]) -> ArrayD<i64> {
+        ArrayD::from_shape_simple_fn(shape, || self.value())
+    }
+
+    /// What an array of this shape is cut from: axes in any order in memory, each with any step.
+    fn layout(&mut self, rank: usize) -> Layout {
+        let mut order: Vec<usize> = (0..rank).collect();
+        for i in (1..rank).rev() {
+            order.swap(i, self.below(i + 1));
+        }
+        let steps = (0..rank).map(|_| [1, 1, 1, -1, 2, -3][self.below(6)]);
+        Layout {
+            steps: steps.collect(),
+            order,
+        }
+    }
+}
+
+struct Layout {
+    /// Axis `i` of the view is axis `order[i]` of the memory.
+    order: Vec<usize>,
+    steps: Vec<isize>,
+}
+
+impl Layout {
+    fn backing(&self, shape: &[usize], fill: i64) -> ArrayD<i64> {
+        let mut memory = vec![0; shape.len()];
+        for (axis, &at) in self.order.iter().enumerate() {
+            memory[at] = shape[axis] * self.steps[axis].unsigned_abs();
+        }
+        ArrayD::from_elem(memory, fill)
+    }
+
+    /// The view of that shape into the backing.
+    fn cut<'a>(
+        &self,
+        backing: &'a mut ArrayD<i64>,
+        shape: &[usize],
+    ) -> ndarray::ArrayViewMutD<'a, i64> {
+        let mut view = backing.view_mut().permuted_axes(self.order.clone());
+        for (axis, &step) in self.steps.iter().enumerate() {
+            view.slice_axis_inplace(Axis(axis), Slice::new(0, None, step));
+        }
+        assert_eq!(view.shape(), shape);
+        view
+    }
+}
+
+/// A plan of some rule, and what the oracle says of it.
+fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, Fed)> {
+    let dynamic = |shape: &[usize]| IxDyn(shape);
+    let by_mode = |input: &[usize], target: &[usize], mode: BroadcastMode| {
+        let plan = BroadcastPlan::with_mode(dynamic(input), dynamic(target), &mode);
+        match common::mode(input, target, &mode) {
+            Ok(fed) => vec![(plan.expect("the oracle accepts it"), fed)],
+            Err(_) => vec![],
+        }
+    };
+    let by_pair = |a: &[usize], b: &[usize], rule: ElementwiseRule| {
+        let plans = BroadcastPlan::pair(dynamic(a), dynamic(b), &rule);
+        match common::pair(a, b, &rule) {
+            Ok([fed_a, fed_b]) => {
+                let (plan_a, plan_b) = plans.expect("the oracle accepts it");
+                vec![(plan_a, fed_a), (plan_b, fed_b)]
+            }
+            Err(_) => vec![],
+        }
+    };
+    let target = random.shape(5);
+    let rank = target.len();
+    let axes: Vec<usize> = (0..rank).filter(|_| random.below(2) == 0).collect();
+    let mapped = random.shrunk(axes.iter().map(|&axis| target[axis]));
+    let tail = random.below(rank + 1);
+    let aligned = random.shrunk(target[tail..].iter().copied());
+    match rule {
+        0 => by_mode(&aligned, &target, BroadcastMode::Numpy),
+        1 => {
+            let target = random.shrunk(target);
+            by_mode(&aligned, &target, BroadcastMode::Bidirectional)
+        }
+        2 => by_mode(
+            &mapped,
+            &target,
+            BroadcastMode::Explicit { axes_mapping: axes },
+        ),
+        3 => {
+            let kept = (0..rank).filter(|axis| !axes.contains(axis));
+            let input: Vec<usize> = kept.map(|axis| target[axis]).collect();
+            let broadcast_axes = axes;
+            by_mode(
+                &input,
+                &target,
+                BroadcastMode::BroadcastAxes { broadcast_axes },
+            )
+        }
+        4 => {
+            let broadcast_dimensions = axes;
+            by_mode(
+                &mapped,
+                &target,
+                BroadcastMode::InDim {
+                    broadcast_dimensions,
+                },
+            )
+        }
+        5 => {
+            let (mut broadcast_dimensions, mut input) = (axes, mapped);
+            for i in (1..input.len()).rev() {
+                let j = random.below(i + 1);
+                broadcast_dimensions.swap(i, j);
+                input.swap(i, j);
+            }
+            let mode = BroadcastMode::InDimPermuting {
+                broadcast_dimensions,
+            };
+            by_mode(&input, &target, mode)
+        }
+        6 => by_mode(&aligned, &target, BroadcastMode::Expand),
+        7 => {
+            // B laid somewhere on A, with trailing 1s that may overhang A's end.
+            let end = tail + random.below(rank - tail + 1);
+            let mut b = random.shrunk(target[tail..end].iter().copied());
+            b.resize((b.len() + random.below(3)).min(rank), 1);
+            let axis = tail as isize;
+            by_mode(&b, &target, BroadcastMode::Pdpd { axis })
+        }
+        8 => {
+            let (front, input) = target.split_at(tail);
+            let plan = BroadcastPlan::prepend(dynamic(input), dynamic(front));
+            let fed = common::prepend(input, front).expect("nothing can be wrong");
+            vec![(plan.expect("nothing can be wrong"), fed)]
+        }
+        9 => by_pair(&target, &target, ElementwiseRule::None),
+        10 => {
+            let a = random.shrunk(target);
+            by_pair(&a, &aligned, ElementwiseRule::Numpy)
+        }
+        11 => {
+            let b = random.shrunk(target[tail..].iter().copied());
+            by_pair(
+                &target,
+                &b,
+                ElementwiseRule::Pdpd {
+                    axis: tail as isize,
+                },
+            )
+        }
+        _ => {
+            let a = random.shrunk(target);
+            let broadcast_dimensions = if mapped.len() < rank { axes } else { vec![] };
+            let rule = ElementwiseRule::Xla {
+                broadcast_dimensions,
+            };
+            if random.below(2) == 0 {
+                by_pair(&a, &mapped, rule)
+            } else {
+                by_pair(&mapped, &a, rule)
+            }
+        }
+    }
+}
+
+const RULES: usize = 13;
+
+fn scattered(fed: &Fed, input: &[usize], cotangent: &ArrayViewD<'_, i64>) -> ArrayD<i64> {
+    let mut gradient = ArrayD::zeros(input);
+    for (index, &value) in cotangent.indexed_iter() {
+        gradient[IxDyn(&fed.source(input, index.slice()))] += value;
+    }
+    gradient
+}
+
+/// `<Bx, y> = <x, B'y>`, exactly, and `B'y` is what scattering gives; from any layout of y, into any layout.
+#[test]
+fn the_gradient_is_the_adjoint_of_a_hundred_thousand_plans() {
+    let mut random = Random(1);
+    let mut plans = [0; RULES];
+    while plans.iter().sum::<usize>() < 100_000 {
+        let rule = random.below(RULES);
+        for (plan, fed) in generated(&mut random, rule) {
+            plans[rule] += 1;
+            let (input, output) = (plan.input_shape(), plan.output_shape());
+            let x = random.array(input);
+            let layout = random.layout(output.len());
+            let mut backing = layout.backing(output, 0);
+            let mut y = layout.cut(&mut backing, output);
+            y.map_inplace(|y| *y = random.value());
+            let gradient = plan.gradient(&y).unwrap();
+            assert_eq!(gradient.shape(), input);
+            assert!(gradient.is_standard_layout());
+
+            let forward = plan.view(&x).unwrap();
+            let left: i64 = forward.iter().zip(&y).map(|(a, b)| a * b).sum();
+            let right: i64 = x.iter().zip(&gradient).map(|(a, b)| a * b).sum();
+            assert_eq!(left, right, "{plan}");
+            assert_eq!(gradient, scattered(&fed, input, &y.view()), "{plan}");
+
+            let layout = random.layout(input.len());
+            let mut backing = layout.backing(input, 7);
+            let mut out = layout.cut(&mut backing, input);
+            plan.gradient_into(&y, &mut out).unwrap();
+            assert_eq!(out, gradient, "{plan}");
+            plan.gradient_accumulate(&y, &mut out).unwrap();
+            assert_eq!(out, &gradient * 2, "{plan}");
+            // Nothing beside the view is touched.
+            let (total, inside) = (backing.sum(), 2 * gradient.sum());
+            assert_eq!(total - inside, 7 * (backing.len() - gradient.len()) as i64);
+        }
+    }
+    assert!(plans.iter().all(|&plans| plans > 2000), "{plans:?}");
+}
+
+#[test]
+fn every_element_type_with_zero_and_addition() {
+    let plan = BroadcastPlan::numpy((2, 1), (2, 3)).unwrap();
+    assert_eq!(
+        plan.gradient(&array![[1_u8, 2, 3], [100, 100, 55]])
+            .unwrap(),
+        array![[6], [255]]
+    );
+    assert_eq!(
+        plan.gradient(&array![[1_i128, 2, 3], [4, 5, i128::MAX - 9]])
+            .unwrap(),
+        array![[6], [i128::MAX]]
+    );
+    let c = |re, im| Complex::<f64>::new(re, im);
+    assert_eq!(
+        plan.gradient(&array![
+            [c(1., 2.), c(3., 4.), c(5., 6.)],
+            [c(0., 1.), c(0., -1.), c(1., 0.)]
+        ])
+        .unwrap(),
+        array![[c(9., 12.)], [c(1., 0.)]]
+    );
+
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Strange(u16, [u8; 5]);
+    impl std::ops::Add for Strange {
+        type Output = Self;
+        fn add(self, other: Self) -> Self {
+            Strange(
+                self.0 + other.0,
+                std::array::from_fn(|i| self.1[i] ^ other.1[i]),
+            )
+        }
+    }
+    impl num_traits::Zero for Strange {
+        fn zero() -> Self {
+            Strange(0, [0; 5])
+        }
+        fn is_zero(&self) -> bool {
+            *self == Self::zero()
+        }
+    }
+    for rows in [0, 1, 3, 17, 130, 3000] {
+        let cotangent =
+            Array2::from_shape_fn((rows, 4), |(i, j)| Strange(1, [i as u8, j as u8, 1, 2, 3]));
+        let expected = Array1::from_shape_fn(4, |j| {
+            (0..rows).fold(num_traits::Zero::zero(), |sum: Strange, i| {
+                sum + cotangent[[i, j]]
+            })
+        });
+        assert_eq!(cotangent.sum_to_shape(4).unwrap(), expected);
+        assert_eq!(
+            cotangent.t().sum_to_shape((4, 1)).unwrap(),
+            expected.insert_axis(Axis(1))
+        );
+    }
+}
+
+#[test]
+fn an_empty_sum_is_zero_and_adds_nothing() {
+    for shape in [&[0, 3][..], &[2, 0, 3], &[0, 0, 3]] {
+        let cotangent = ArrayD::<f32>::zeros(shape);
+        assert_eq!(cotangent.sum_to_shape(3).unwrap(), array![0., 0., 0.]);
+        let plan = BroadcastPlan::numpy(IxDyn(&[3]), IxDyn(shape)).unwrap();
+        let mut out = array![1., 2., 3.].into_dyn();
+        plan.gradient_accumulate(&cotangent, &mut out).unwrap();
+        assert_eq!(out, array![1., 2., 3.].into_dyn());
+        plan.gradient_into(&cotangent, &mut out).unwrap();
+        assert_eq!(out, array![0., 0., 0.].into_dyn());
+    }
+    let kept = Array2::<i32>::zeros((4, 0)).sum_to_shape((1, 0)).unwrap();
+    assert_eq!(kept.shape(), [1, 0]);
+    // A stretched axis that replicates to nothing.
+    let plan = BroadcastPlan::numpy((2, 1), (2, 0)).unwrap();
+    assert_eq!(
+        plan.gradient(&Array2::<i32>::zeros((2, 0))).unwrap(),
+        array![[0], [0]]
+    );
+}
+
+#[test]
+fn pdpd_overhang_and_permutation_come_back() {
+    let plan = BroadcastPlan::pdpd((3, 1, 1), (2, 2, 3), 2).unwrap();
+    let y = Array::from_shape_fn((2, 2, 3), |(i, j, k)| (i + 2 * j + 10 * k) as i32);
+    assert_eq!(plan.gradient(&y).unwrap(), array![[[6]], [[46]], [[86]]]);
+
+    let plan = BroadcastPlan::in_dim_permuting((3, 2), (2, 4, 3), &[2, 0]).unwrap();
+    assert_eq!(plan.rule(), Rule::InDimPermuting);
+    let y = Array::from_shape_fn((2, 4, 3), |(i, j, k)| (100 * i + 10 * j + k) as i32);
+    assert_eq!(
+        plan.gradient(&y).unwrap(),
+        Array::from_shape_fn((3, 2), |(k, i)| (400 * i + 60 + 4 * k) as i32)
+    );
+}
+
+#[test]
+fn a_replicated_cotangent_is_summed_as_often_as_it_is_seen() {
+    let ones = ndarray::arr0(1_u64);
+    let view = ones.broadcast_numpy((3, 50, 70)).unwrap();
+    assert_eq!(
+        view.sum_to_shape((50, 1)).unwrap(),
+        Array2::from_elem((50, 1), 210)
+    );
+    let row = array![1_u64, 2, 3];
+    let view = row.broadcast_numpy((5000, 3)).unwrap();
+    assert_eq!(view.sum_to_shape(3).unwrap(), array![5000, 10000, 15000]);
+    assert_eq!(
+        view.sum_to_shape((5000, 1)).unwrap(),
+        Array2::from_elem((5000, 1), 6)
+    );
+}
+
+#[test]
+fn wrong_shapes_are_refused_and_nothing_is_written() {
+    let plan = BroadcastPlan::numpy(IxDyn(&[3, 1]), IxDyn(&[2, 3, 4])).unwrap();
+    let (right, wrong) = (
+        ArrayD::<f32>::ones(vec![2, 3, 4]),
+        ArrayD::<f32>::ones(vec![2, 3, 1]),
+    );
+    let mut out = ArrayD::from_elem(vec![3, 1], 5.);
+    let role = |error| match error {
+        BroadcastError::WrongShape { role, .. } => role,
+        other => panic!("{other}"),
+    };
+    assert_eq!(
+        role(plan.gradient(&wrong).unwrap_err()),
+        ArrayRole::Cotangent
+    );
+    assert_eq!(
+        role(plan.gradient_into(&wrong, &mut out).unwrap_err()),
+        ArrayRole::Cotangent
+    );
+    assert_eq!(
+        role(plan.gradient_accumulate(&wrong, &mut out).unwrap_err()),
+        ArrayRole::Cotangent
+    );
+    assert_eq!(out, ArrayD::from_elem(vec![3, 1], 5.));
+    for shape in [vec![3], vec![1, 3], vec![3, 4], vec![2, 3, 4]] {
+        let mut out = ArrayD::from_elem(shape, 5.);
+        assert_eq!(
+            role(plan.gradient_into(&right, &mut out).unwrap_err()),
+            ArrayRole::Out
+        );
+        assert_eq!(
+            role(plan.gradient_accumulate(&right, &mut out).unwrap_err()),
+            ArrayRole::Out
+        );
+        assert!(out.iter().all(|&value| value == 5.));
+    }
+    assert_eq!(
+        common::variant(&right.sum_to_shape((2, 1, 3, 4)).unwrap_err()),
+        "RankTooLarge"
+    );
+    assert_eq!(
+        common::variant(&right.sum_to_shape((2, 4)).unwrap_err()),
+        "SizeMismatch"
+    );
+}
+
+#[test]
+fn a_gradient_too_large_for_memory_is_an_error() {
+    let one = ndarray::arr0(1.0_f64);
+    let view = one.broadcast_numpy((2, 1 << 59)).unwrap();
+    assert_eq!(
+        common::variant(&view.sum_to_shape(1 << 59).unwrap_err()),
+        "AllocationFailed"
+    );
+    let view = one.broadcast_numpy((2, 1 << 61)).unwrap();
+    assert_eq!(
+        common::variant(&view.sum_to_shape(1 << 61).unwrap_err()),
+        "OutputTooLarge"
+    );
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn integer_overflow_is_not_silent_in_debug_builds() {
+    let big = Array1::from_elem(300, i32::MAX);
+    let panic = std::panic::catch_unwind(|| big.sum_to_shape(())).unwrap_err();
+    let message = panic.downcast_ref::<&str>().copied().unwrap_or_default();
+    assert!(message.contains("overflow"), "{message}");
+    // On several threads too, and they go on afterwards.
+    let big = Array1::from_elem(3_000_000, i32::MAX);
+    std::panic::catch_unwind(|| big.sum_to_shape(())).unwrap_err();
+    let small = Array1::from_elem(3_000_000, 1_i32);
+    assert_eq!(small.sum_to_shape(()).unwrap().into_scalar(), 3_000_000);
+}
+
+#[test]
+fn many_axes_are_no_obstacle() {
+    let shape: Vec<usize> = (0..40).map(|i| if i % 3 == 0 { 2 } else { 1 }).collect();
+    let y = ArrayD::from_shape_fn(shape.clone(), |index| index.slice().iter().sum::<usize>());
+    // Every second of the axes of size 2 is kept: 7 of 14, so each sum has 128 terms.
+    let input: Vec<usize> = (0..40).map(|i| if i % 6 == 0 { 2 } else { 1 }).collect();
+    let gradient = y.sum_to_shape(IxDyn(&input)).unwrap();
+    for (index, &sum) in gradient.indexed_iter() {
+        let kept: usize = index.slice().iter().sum();
+        assert_eq!(sum, 128 * kept + 64 * 7);
+    }
+}

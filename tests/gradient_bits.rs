@@ -1,0 +1,348 @@
+//! Sums of floats: the documented tree of additions bit for bit, whatever the layout, the number of threads and the features; and how
+//! near to the exact sum it comes.
+
+use ndarray::{Array1, ArrayD, ArrayView, Axis, Dimension, IxDyn, Slice};
+use ndarray_broadcast::prelude::*;
+
+/// Numbers in (-1, 1) of many magnitudes, the same on every machine.
+fn values(len: usize) -> Vec<f32> {
+    let mut state = 0x1234_5678_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        let fraction = (state >> 8) as f32 / (1 << 23) as f32 - 1.0;
+        fraction / (1_u32 << (state >> 29)) as f32
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// The tree as the documentation words it, one addition after the other.
+fn tree<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
+    let blocks: Vec<A> = terms.chunks(1024).map(block).collect();
+    neighbours(&blocks)
+}
+
+fn neighbours<A: Copy + std::ops::Add<Output = A>>(blocks: &[A]) -> A {
+    match blocks {
+        [only] => *only,
+        _ => {
+            let mut left = 1;
+            while 2 * left < blocks.len() {
+                left *= 2;
+            }
+            neighbours(&blocks[..left]) + neighbours(&blocks[left..])
+        }
+    }
+}
+
+fn block<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
+    let mut lanes: Vec<Option<A>> = (0..16)
+        .map(|lane| {
+            let own: Vec<A> = terms.iter().skip(lane).step_by(16).copied().collect();
+            let balanced = terms.len() / 128 * 8;
+            let eights = own[..balanced].chunks(8).map(neighbours);
+            eights
+                .chain(own[balanced..].iter().copied())
+                .reduce(|a, b| a + b)
+        })
+        .collect();
+    for half in [8, 4, 2, 1] {
+        for lane in 0..half {
+            if let Some(other) = lanes[lane + half].take() {
+                lanes[lane] = lanes[lane].map(|own| own + other);
+            }
+        }
+    }
+    lanes[0].expect("there is a term")
+}
+
+/// Sums over some axes, as a plan that puts the others back in their order.
+fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
+    let kept: Vec<usize> = (0..shape.len())
+        .filter(|axis| !summed.contains(axis))
+        .collect();
+    let input: Vec<usize> = kept.iter().map(|&axis| shape[axis]).collect();
+    BroadcastPlan::explicit(IxDyn(&input), IxDyn(shape), &kept).unwrap()
+}
+
+/// Each element of the gradient by the tree over its terms in the order of their indices.
+fn expected(plan: &BroadcastPlan, cotangent: &ArrayD<f32>) -> ArrayD<f32> {
+    let mut terms = ArrayD::from_elem(plan.input_shape(), Vec::new());
+    let mapping: Vec<_> = plan.mapping().collect();
+    let mut at = vec![0; plan.input_shape().len()];
+    for (index, &value) in cotangent.indexed_iter() {
+        for (&axis, &index) in mapping.iter().zip(index.slice()) {
+            if let Some(axis) = axis {
+                at[axis] = index;
+            }
+        }
+        terms[IxDyn(&at)].push(value);
+    }
+    terms.map(|terms| tree(terms))
+}
+
+fn same_bits(a: &ArrayD<f32>, b: &ArrayD<f32>) -> bool {
+    a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+}
+
+/// The same array with its axes in the given order in memory, each with its step.
+fn laid_out(array: &ArrayD<f32>, order: &[usize], steps: &[isize]) -> (ArrayD<f32>, Vec<usize>) {
+    let mut shape = vec![0; array.ndim()];
+    for (axis, &at) in order.iter().enumerate() {
+        shape[at] = array.shape()[axis] * steps[axis].unsigned_abs();
+    }
+    let mut backing = ArrayD::from_elem(shape, f32::NAN);
+    cut(backing.view_mut(), order, steps).assign(array);
+    (backing, order.to_vec())
+}
+
+fn cut<'a>(
+    view: ndarray::ArrayViewMutD<'a, f32>,
+    order: &[usize],
+    steps: &[isize],
+) -> ndarray::ArrayViewMutD<'a, f32> {
+    let mut view = view.permuted_axes(order.to_vec());
+    for (axis, &step) in steps.iter().enumerate() {
+        view.slice_axis_inplace(Axis(axis), Slice::new(0, None, step));
+    }
+    view
+}
+
+/// Cases of every path, with sizes around lanes (16), groups (128), blocks (1024) and what is split over threads (512 KiB).
+fn cases() -> Vec<(Vec<usize>, Vec<usize>)> {
+    let mut cases = vec![];
+    let around = [
+        1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 48, 127, 128, 129, 143, 144, 145, 255, 257,
+        1023, 1024, 1025, 1039, 1151, 1153, 2047, 2048, 2049, 3000, 5121,
+    ];
+    for n in around {
+        cases.push((vec![n], vec![0]));
+        for width in [1, 2, 3, 7, 8, 9, 16, 17, 63, 64, 65] {
+            cases.push((vec![n, width], vec![0]));
+            cases.push((vec![width, n], vec![1]));
+        }
+        cases.push((vec![3, n, 5], vec![1]));
+        cases.push((vec![n, 3, 2], vec![0, 2]));
+        cases.push((vec![2, 3, n], vec![0, 2]));
+    }
+    for (shape, summed) in [
+        (&[140_000][..], &[0][..]),
+        (&[1_100_001], &[0]),
+        (&[70_000, 3], &[0]),
+        (&[70_000, 3], &[1]),
+        (&[70_000, 9], &[1]),
+        (&[9000, 70], &[0]),
+        (&[1030, 700], &[0]),
+        (&[20, 30_000], &[0]),
+        (&[700, 1030], &[1]),
+        (&[5, 60_000], &[1]),
+        (&[4, 3, 90, 130], &[0, 2, 3]),
+        (&[30, 33, 7, 7], &[0, 2, 3]),
+        (&[40, 513, 9], &[1]),
+        (&[33, 130, 40], &[0, 2]),
+        (&[33, 130, 40], &[0, 1]),
+        (&[12, 11, 10, 9, 8], &[1, 3]),
+        (&[12, 11, 10, 9, 8], &[0, 2, 4]),
+        (&[50, 60, 70], &[]),
+    ] {
+        cases.push((shape.to_vec(), summed.to_vec()));
+    }
+    cases
+}
+
+#[test]
+fn the_tree_is_the_documented_one_for_every_size() {
+    for (shape, summed) in cases() {
+        let len = shape.iter().product();
+        let cotangent = ArrayD::from_shape_vec(shape.clone(), values(len)).unwrap();
+        let plan = plan(&shape, &summed);
+        let gradient = plan.gradient(&cotangent).unwrap();
+        assert!(
+            same_bits(&gradient, &expected(&plan, &cotangent)),
+            "{shape:?} summed over {summed:?}"
+        );
+    }
+}
+
+#[test]
+fn layouts_do_not_change_a_bit() {
+    for (shape, summed) in cases() {
+        let rank = shape.len();
+        let len: usize = shape.iter().product();
+        if len > 700_000 {
+            continue;
+        }
+        let cotangent = ArrayD::from_shape_vec(shape.clone(), values(len)).unwrap();
+        let plan = plan(&shape, &summed);
+        let gradient = plan.gradient(&cotangent).unwrap();
+        let forward: Vec<usize> = (0..rank).collect();
+        let backward: Vec<usize> = (0..rank).rev().collect();
+        let mut rotated = forward.clone();
+        rotated.rotate_left(1.min(rank));
+        let ones = vec![1; rank];
+        let mut mixed = ones.clone();
+        for (axis, step) in mixed.iter_mut().enumerate() {
+            *step = if axis % 2 == 0 { -1 } else { 2 };
+        }
+        for (order, steps) in [
+            (&forward, vec![-1; rank]),
+            (&forward, vec![2; rank]),
+            (&backward, ones.clone()),
+            (&rotated, ones),
+            (&rotated, vec![-1; rank]),
+            (&backward, mixed),
+        ] {
+            let (mut backing, order) = laid_out(&cotangent, order, &steps);
+            let view = cut(backing.view_mut(), &order, &steps);
+            assert!(
+                same_bits(&plan.gradient(&view).unwrap(), &gradient),
+                "{shape:?} summed over {summed:?}, axes at {order:?} in memory, steps {steps:?}"
+            );
+        }
+    }
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn threads_do_not_change_a_bit() {
+    let pools = [1, 2, 3, 16].map(|threads| {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
+    });
+    for (shape, summed) in cases() {
+        let len: usize = shape.iter().product();
+        if len < 100_000 {
+            continue;
+        }
+        let cotangent = ArrayD::from_shape_vec(shape.clone(), values(len)).unwrap();
+        let turned = cotangent.t().as_standard_layout().into_owned();
+        let plan = plan(&shape, &summed);
+        let expected = expected(&plan, &cotangent);
+        for pool in &pools {
+            for cotangent in [cotangent.view(), turned.t()] {
+                for _ in 0..3 {
+                    let gradient = pool.install(|| plan.gradient(&cotangent).unwrap());
+                    assert!(
+                        same_bits(&gradient, &expected),
+                        "{shape:?} summed over {summed:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Both builds, with and without threads, and any machine must come to these.
+#[test]
+fn known_sums_have_known_bits() {
+    for (len, bits) in KNOWN_BITS {
+        let sum = Array1::from(values(len)).sum_to_shape(()).unwrap();
+        assert_eq!(sum.into_scalar().to_bits(), bits, "{len} terms");
+    }
+}
+
+const KNOWN_BITS: [(usize, u32); 7] = [
+    (1, 0xbc2bcd90),
+    (10, 0xbed90914),
+    (100, 0xc17f1d9c),
+    (1000, 0xc31bea61),
+    (10_000, 0xc4c235d4),
+    (100_000, 0xc675738c),
+    (1_000_000, 0xc819dbbd),
+];
+
+#[test]
+fn one_term_is_itself_and_zeros_keep_their_sign() {
+    for value in [-0.0_f64, 0.0, f64::MIN_POSITIVE / 8.0, f64::INFINITY] {
+        for shape in [&[1][..], &[5], &[1, 1], &[1, 5], &[1, 1, 40]] {
+            let terms = ArrayD::from_elem(shape, value);
+            let input = IxDyn(&shape[shape.len() - 1..]);
+            let summed = terms.sum_to_shape(input).unwrap();
+            assert!(summed.iter().all(|sum| sum.to_bits() == value.to_bits()));
+        }
+    }
+    for len in [2, 16, 40, 128, 1000, 1024, 5000] {
+        let zeros = Array1::from_elem(len, -0.0_f32);
+        assert!(
+            zeros
+                .sum_to_shape(())
+                .unwrap()
+                .into_scalar()
+                .is_sign_negative()
+        );
+    }
+    let nan = Array1::from_elem(3000, f32::NAN).sum_to_shape(()).unwrap();
+    assert!(nan.into_scalar().is_nan());
+}
+
+/// The exact sum of floats, as a float of twice the precision: no term is large enough for more to matter.
+fn exact(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut high, mut low) = (0.0_f64, 0.0_f64);
+    for term in terms {
+        let sum = high + term;
+        let part = sum - high;
+        low += (high - (sum - part)) + (term - part);
+        high = sum;
+    }
+    high + low
+}
+
+#[test]
+fn ten_million_terms_are_within_log2_n_ulps() {
+    let terms: Vec<f32> = values(10_000_000).iter().map(|value| value.abs()).collect();
+    let truth = exact(terms.iter().map(|&term| f64::from(term)));
+    let sum = f64::from(
+        Array1::from(terms.clone())
+            .sum_to_shape(())
+            .unwrap()
+            .into_scalar(),
+    );
+    let ulp = f64::from((truth as f32).next_up()) - f64::from(truth as f32);
+    let ulps = (sum - truth).abs() / ulp;
+    assert!(ulps <= 3.0, "{ulps} ulps");
+    // What it replaces is far off: one after the other.
+    let naive = f64::from(terms.iter().fold(0.0, |sum, term| sum + term));
+    assert!((naive - truth).abs() > 100.0 * ulp);
+
+    let terms: Vec<f64> = terms
+        .iter()
+        .map(|&term| 1.0 / (1.0 + f64::from(term)))
+        .collect();
+    let truth = exact(terms.iter().copied());
+    let sum = ArrayView::from(&terms)
+        .sum_to_shape(())
+        .unwrap()
+        .into_scalar();
+    let ulps = (sum - truth).abs() / (truth.next_up() - truth);
+    assert!(ulps <= 3.0, "{ulps} ulps");
+}
+
+#[test]
+fn cancelling_terms_stay_within_the_bound() {
+    // Large terms that cancel, around small ones that are all that remains.
+    let mut terms = vec![];
+    for (i, &value) in values(1_000_003).iter().enumerate() {
+        let large = value * 1e6;
+        terms.extend([
+            large,
+            1e-3 * value,
+            -large * if i % 7 == 0 { 1.000001 } else { 1.0 },
+        ]);
+    }
+    // So that partners are far apart.
+    let len = terms.len();
+    let shuffled: Vec<f32> = (0..len).map(|i| terms[i * 1_000_033 % len]).collect();
+    for terms in [terms, shuffled] {
+        let truth = exact(terms.iter().map(|&term| f64::from(term)));
+        let absolute: f64 = terms.iter().map(|&term| f64::from(term.abs())).sum();
+        let sum = f64::from(
+            ArrayView::from(&terms)
+                .sum_to_shape(())
+                .unwrap()
+                .into_scalar(),
+        );
+        let bound = ((len as f64).log2() + 13.0) * absolute * f64::from(f32::EPSILON) / 2.0;
+        assert!((sum - truth).abs() <= bound, "{sum} is not {truth}");
+    }
+}
