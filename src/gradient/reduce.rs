@@ -1,6 +1,6 @@
 //! How the terms are reached and who sums them. Nothing here decides which terms are added to which: that is `tree`'s.
 
-use super::tree::{self, BLOCK, LANES, Rows, Term};
+use super::tree::{self, BLOCK, LANES, Reading, Rows, Term};
 use crate::error::{BroadcastError, allocation_failed};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
 use crate::materialize::parallel::{PARALLEL_FROM, for_each_part, max_threads};
@@ -110,9 +110,14 @@ pub(super) unsafe fn reduce<A: Term>(
     part_blocks = part_blocks.next_power_of_two();
     let parts = blocks.div_ceil(part_blocks);
 
+    let reading = match path {
+        Path::Table => Reading::of_memory::<A>(width),
+        _ => Reading::Eight,
+    };
     let table = match path {
         Path::Gather => terms.min(BLOCK) * width,
         Path::Runs if summed.axes().len() > 1 => terms.min(BLOCK),
+        Path::Table => reading.extra_rows().min(terms.min(BLOCK)) * width,
         _ => 0,
     };
     let lanes = match path {
@@ -167,6 +172,7 @@ pub(super) unsafe fn reduce<A: Term>(
         part_blocks,
         parts,
         path,
+        reading,
         then,
     };
     let scratch = Mutex::new(scratch);
@@ -266,6 +272,7 @@ struct Reduction<'a, A> {
     part_blocks: usize,
     parts: usize,
     path: Path,
+    reading: Reading,
     then: Then,
 }
 
@@ -493,8 +500,8 @@ impl<A: Term> Reduction<'_, A> {
             Path::Table => {
                 let first = base.wrapping_add(range.start * width);
                 // SAFETY: on this path the rows of all terms lie one after the other.
-                let table = unsafe { std::slice::from_raw_parts(first, count * width) };
-                tree::block_of_table(table, width, lanes, sum);
+                let rows = unsafe { std::slice::from_raw_parts(first, count * width) };
+                tree::block_of_table(rows, width, self.reading, lanes, table, sum);
             }
             Path::Rows => {
                 let offsets = &mut offsets[..count];
@@ -542,7 +549,7 @@ impl<A: Term> Reduction<'_, A> {
                         }
                     }
                 });
-                tree::block_of_table(table, width, lanes, sum);
+                tree::block_of_table(table, width, self.reading, lanes, &mut [], sum);
             }
         }
     }

@@ -69,6 +69,40 @@ fn group<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; FAN_IN]) {
     }
 }
 
+/// What [`group`] does for eight rows one after the other, four rows at a time; `half` has room for one.
+#[inline(always)]
+fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &mut [A]) {
+    let len = to.len();
+    let four = |rows| {
+        let (low, high): (&[A], &[A]) = <[A]>::split_at(rows, 2 * len);
+        (low.split_at(len), high.split_at(len))
+    };
+    let (low, high) = rows.split_at(4 * len);
+    let ((a, b), (c, d)) = four(low);
+    let pieces = (half.chunks_exact_mut(LANES))
+        .zip(a.chunks_exact(LANES).zip(b.chunks_exact(LANES)))
+        .zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
+    for ((half, (a, b)), (c, d)) in pieces {
+        let mut sums = [A::zero(); LANES];
+        for (i, sum) in sums.iter_mut().enumerate() {
+            *sum = (a[i] + b[i]) + (c[i] + d[i]);
+        }
+        half.copy_from_slice(&sums);
+    }
+    let ((e, f), (g, h)) = four(high);
+    let pieces = (to.chunks_exact_mut(LANES).zip(half.chunks_exact(LANES)))
+        .zip(e.chunks_exact(LANES).zip(f.chunks_exact(LANES)))
+        .zip(g.chunks_exact(LANES).zip(h.chunks_exact(LANES)));
+    for (((to, half), (e, f)), (g, h)) in pieces {
+        let mut sums = [A::zero(); LANES];
+        for (i, sum) in sums.iter_mut().enumerate() {
+            let group = half[i] + ((e[i] + f[i]) + (g[i] + h[i]));
+            *sum = if FIRST { group } else { to[i] + group };
+        }
+        to.copy_from_slice(&sums);
+    }
+}
+
 /// Sums the first `live` lanes of `width` columns by halves; the sum is in lane 0 then.
 #[inline(always)]
 fn fold_lanes<A: Term>(lanes: &mut [A], width: usize, mut live: usize) {
@@ -132,16 +166,70 @@ pub(super) fn block_of_rows<A: Term>(
     sum.copy_from_slice(&lanes[..width]);
 }
 
-/// The sums of a block whose rows of `width` columns lie one after the other. `lanes` has room for 16 rows.
+/// How a table is read. Reading eight streams that share a page of memory is what the machine's prefetchers do worst: 256 MiB in rows of
+/// 16 `f32` take 22 ms so, 13 ms if each group is copied first, and 10 ms in one stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Eight streams: from the cache, or where each is in a page of its own.
+    Eight,
+    /// Four streams, so near to each other that they are as one.
+    Four,
+    /// Group by group copied into the cache.
+    Copied,
+}
+
+impl Reading {
+    /// The best for a table in memory.
+    pub(super) fn of_memory<A>(width: usize) -> Self {
+        match LANES * width * size_of::<A>() {
+            ..=256 => Reading::Four,
+            257..4096 => Reading::Copied,
+            _ => Reading::Eight,
+        }
+    }
+
+    /// The rows that it takes beside the lanes.
+    pub(super) fn extra_rows(self) -> usize {
+        match self {
+            Reading::Eight => 0,
+            Reading::Four => LANES,
+            Reading::Copied => GROUP,
+        }
+    }
+}
+
+/// The sums of a block whose rows of `width` columns lie one after the other. `lanes` has room for 16 rows, or as many as there are if
+/// they are less, and `extra` for as many as the way of reading takes.
 #[inline(always)]
-pub(super) fn block_of_table<A: Term>(table: &[A], width: usize, lanes: &mut [A], sum: &mut [A]) {
+pub(super) fn block_of_table<A: Term>(
+    table: &[A],
+    width: usize,
+    reading: Reading,
+    lanes: &mut [A],
+    extra: &mut [A],
+    sum: &mut [A],
+) {
     let sum = &mut sum[..width];
     let vector = LANES * width;
     let live = (table.len() / width).min(LANES);
     let lanes = &mut lanes[..live * width];
     let mut first = true;
     let mut groups = table.chunks_exact(FAN_IN * vector);
-    for terms in &mut groups {
+    for mut terms in &mut groups {
+        if reading == Reading::Four {
+            if first {
+                group_by_fours::<A, true>(lanes, terms, &mut extra[..vector]);
+            } else {
+                group_by_fours::<A, false>(lanes, terms, &mut extra[..vector]);
+            }
+            first = false;
+            continue;
+        }
+        if reading == Reading::Copied {
+            let copy = &mut extra[..terms.len()];
+            copy.copy_from_slice(terms);
+            terms = copy;
+        }
         let (low, high) = terms.split_at(4 * vector);
         let ((ab, cd), (ef, gh)) = (low.split_at(2 * vector), high.split_at(2 * vector));
         let ((a, b), (c, d)) = (ab.split_at(vector), cd.split_at(vector));
