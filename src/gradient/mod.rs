@@ -81,7 +81,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         } else if kept.len() > 0 {
             let target = out.as_mut_ptr().cast::<A>();
             // SAFETY: as `loops` says. `out` is fresh and of the input's shape, which `check` vouches for the cotangent's to fit.
-            unsafe { reduce::reduce(cotangent.as_ptr(), target, &kept, &summed, Then::Set) }?;
+            unsafe { reduce::reduce(cotangent.as_ptr(), target, &kept, &summed, Then::Init) }?;
         }
         // SAFETY: every element was filled with zero, or is the sum at a position of `kept`; or there is none.
         Ok(unsafe { out.assume_init() })

@@ -3,6 +3,7 @@
 use super::tree::{self, BLOCK, LANES, Reading, Rows, Term};
 use crate::error::{BroadcastError, allocation_failed};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
+use crate::materialize::memory::{CAN_STREAM, stream, stream_fence};
 use crate::materialize::parallel::{PARALLEL_FROM, for_each_part, max_threads};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -31,10 +32,19 @@ const FEW_UNITS: usize = 32;
 /// Into how many parts of sums, all units together, they are cut then. It bounds the memory for partial sums.
 const MANY_PARTS: usize = 64;
 
+/// Sums that take as many bytes go past the cache, if they go to existing memory, in as long stretches. With 256 MiB in rows of 3 `f32`
+/// summed into 85 MiB that saves the reading of these: 8 ms instead of 10.
+const STREAM_FROM: usize = 24 << 20;
+
+/// Bytes of sums side by side that are worth going past the cache.
+const STREAM_ROW_BYTES: usize = 1 << 10;
+
 /// What is done with a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
-    /// Put into `out`, which need not be initialised.
+    /// Put into `out`, fresh memory which need not be initialised.
+    Init,
+    /// Put into `out`.
     Set,
     /// Added to what is in `out`.
     Add,
@@ -174,6 +184,11 @@ pub(super) unsafe fn reduce<A: Term>(
         path,
         reading,
         then,
+        streams: CAN_STREAM
+            && then == Then::Set
+            && columns.strides[1] == 1
+            && width * size >= STREAM_ROW_BYTES
+            && kept.len() * size >= STREAM_FROM,
     };
     let scratch = Mutex::new(scratch);
     for_each_part(tasks, bytes, |task| {
@@ -189,6 +204,9 @@ pub(super) unsafe fn reduce<A: Term>(
         };
         // SAFETY: the caller vouches for all positions; units are their numbers, and each is in one task.
         unsafe { reduction.run(range, &mut own) };
+        if reduction.streams {
+            stream_fence();
+        }
         lock().push(own);
     });
     if parts > 1 {
@@ -201,6 +219,9 @@ pub(super) unsafe fn reduce<A: Term>(
             let sums = &partial[position * columns.size + first..][..len];
             // SAFETY: these are the sums of the columns `first..` at `position`.
             unsafe { reduction.write(sums, offsets[1], first) };
+        }
+        if reduction.streams {
+            stream_fence();
         }
     }
     Ok(())
@@ -274,6 +295,8 @@ struct Reduction<'a, A> {
     path: Path,
     reading: Reading,
     then: Then,
+    /// Whether sums go past the cache.
+    streams: bool,
 }
 
 // SAFETY: it is shared by the threads of one call of `reduce`, whose caller vouches for what the pointers reach; they read from
@@ -566,7 +589,13 @@ impl<A: Term> Reduction<'_, A> {
             .out
             .wrapping_offset(offset)
             .wrapping_offset(stride.wrapping_mul(first as isize));
-        if stride == 1 && self.then == Then::Set {
+        if self.streams {
+            let (from, to) = (sums.as_ptr().cast::<u8>(), out.cast::<u8>());
+            // SAFETY: as for the copy below. `reduce` fences.
+            unsafe { stream(from, to, size_of_val(sums)) };
+            return;
+        }
+        if stride == 1 && self.then != Then::Add {
             // SAFETY: `sums.len()` neighbouring places of `out`, for which the caller vouches; `sums` is not of `out`.
             unsafe { std::ptr::copy_nonoverlapping(sums.as_ptr(), out, sums.len()) };
             return;
