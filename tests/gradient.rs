@@ -284,7 +284,7 @@ fn every_element_type_with_zero_and_addition() {
         fn add(self, other: Self) -> Self {
             Strange(
                 self.0 + other.0,
-                std::array::from_fn(|i| self.1[i] ^ other.1[i]),
+                std::array::from_fn(|i| self.1[i].wrapping_add(other.1[i])),
             )
         }
     }

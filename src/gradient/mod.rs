@@ -26,7 +26,7 @@ use std::mem::MaybeUninit;
 /// The element type needs zero and addition: floats, integers, complex numbers. Sums of floats are accurate and reproducible: they are
 /// pairwise, and [the same bit for bit](GradientExt#the-order-of-summation) on any number of threads, with or without the feature
 /// `rayon`, and for any memory layout of the cotangent. Work is split over threads by the bytes of the cotangent. Beside the result
-/// only a scratch is allocated, of less than a MiB for each thread.
+/// only a scratch of bounded size is allocated, some ten KiB for each thread.
 ///
 /// # Panics
 ///

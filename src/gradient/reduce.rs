@@ -59,7 +59,7 @@ enum Path {
     Table,
     /// Terms of a column one after the other, column by column; across the ends of runs they are copied together.
     Runs,
-    /// Less than nine terms for each column, all columns one after the other.
+    /// Less than 16 terms for each column, all columns one after the other.
     Few,
     /// Copied together into a table.
     Gather,
@@ -233,7 +233,10 @@ fn choose(columns: LoopAxis<2>, summed: &LoopNest<1>) -> Path {
     let inner = summed.inner();
     let single = summed.axes().len() <= 1;
     let column_stride = columns.strides[0];
-    if single && inner.strides == [1] && (2..=8).contains(&terms) && column_stride == terms as isize
+    if single
+        && inner.strides == [1]
+        && (2..LANES).contains(&terms)
+        && column_stride == terms as isize
     {
         return Path::Few;
     }
@@ -390,7 +393,14 @@ impl<A: Term> Reduction<'_, A> {
                         5 => tree::columns_of::<A, 5>(terms, sum),
                         6 => tree::columns_of::<A, 6>(terms, sum),
                         7 => tree::columns_of::<A, 7>(terms, sum),
-                        _ => tree::columns_of::<A, 8>(terms, sum),
+                        8 => tree::columns_of::<A, 8>(terms, sum),
+                        9 => tree::columns_of::<A, 9>(terms, sum),
+                        10 => tree::columns_of::<A, 10>(terms, sum),
+                        11 => tree::columns_of::<A, 11>(terms, sum),
+                        12 => tree::columns_of::<A, 12>(terms, sum),
+                        13 => tree::columns_of::<A, 13>(terms, sum),
+                        14 => tree::columns_of::<A, 14>(terms, sum),
+                        _ => tree::columns_of::<A, 15>(terms, sum),
                     }
                 }
                 Path::Rows | Path::Table | Path::Gather => {

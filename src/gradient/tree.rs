@@ -69,6 +69,14 @@ fn group<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; FAN_IN]) {
     }
 }
 
+/// `to[i] = a[i] + b[i]`.
+#[inline(always)]
+fn pair<A: Term>(to: &mut [A], a: &[A], b: &[A]) {
+    for (to, (&a, &b)) in to.iter_mut().zip(a.iter().zip(b)) {
+        *to = a + b;
+    }
+}
+
 /// What [`group`] does for eight rows one after the other, four rows at a time; `half` has room for one.
 #[inline(always)]
 fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &mut [A]) {
@@ -131,10 +139,24 @@ pub(super) fn block_of_rows<A: Term>(
         sum.copy_from_slice(rows.row(0));
         return;
     }
-    let live = count.min(LANES);
-    let lanes = &mut lanes[..live * width];
-    let groups = count / GROUP;
-    for at in (0..groups * GROUP).step_by(GROUP) {
+    if count <= LANES {
+        // The first halving takes the terms from where they are.
+        let half = count.next_power_of_two() / 2;
+        let lanes = &mut lanes[..half * width];
+        for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
+            if lane + half < count {
+                pair(to, rows.row(lane), rows.row(lane + half));
+            } else {
+                to.copy_from_slice(rows.row(lane));
+            }
+        }
+        fold_lanes(lanes, width, half);
+        sum.copy_from_slice(&lanes[..width]);
+        return;
+    }
+    let lanes = &mut lanes[..LANES * width];
+    let mut next = count / GROUP * GROUP;
+    for at in (0..next).step_by(GROUP) {
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
             let row = |k: usize| rows.row(at + lane + k * LANES);
             let rows = [
@@ -154,15 +176,20 @@ pub(super) fn block_of_rows<A: Term>(
             }
         }
     }
-    for i in groups * GROUP..count {
-        let to = &mut lanes[i % LANES * width..][..width];
-        if i < LANES {
-            to.copy_from_slice(rows.row(i));
-        } else {
-            add(to, rows.row(i));
+    if next == 0 {
+        for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
+            if lane + LANES < count {
+                pair(to, rows.row(lane), rows.row(lane + LANES));
+            } else {
+                to.copy_from_slice(rows.row(lane));
+            }
         }
+        next = (2 * LANES).min(count);
     }
-    fold_lanes(lanes, width, live);
+    for i in next..count {
+        add(&mut lanes[i % LANES * width..][..width], rows.row(i));
+    }
+    fold_lanes(lanes, width, LANES);
     sum.copy_from_slice(&lanes[..width]);
 }
 
@@ -301,7 +328,7 @@ pub(super) fn block_of_run<A: Term>(terms: &[A]) -> A {
     }
 }
 
-/// The sums of columns of `N` terms each, column after column in memory, for `N` below 16.
+/// The sums of columns of `N` terms each, column after column in memory, for `N` up to 16.
 #[inline(always)]
 pub(super) fn columns_of<A: Term, const N: usize>(terms: &[A], sum: &mut [A]) {
     for (sum, terms) in sum.iter_mut().zip(terms.chunks_exact(N)) {

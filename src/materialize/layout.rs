@@ -400,6 +400,27 @@ mod tests {
     }
 
     #[test]
+    fn axes_in_order_are_merged_and_nothing_else() {
+        let in_order = |axes: &[(usize, isize)]| {
+            let axes = axes.iter().map(|&(size, stride)| LoopAxis {
+                size,
+                strides: [stride],
+            });
+            let nest = LoopNest::in_order(axes).unwrap();
+            let merged = nest.axes().iter().map(|a| (a.size, a.strides[0]));
+            (nest.start(), nest.len(), merged.collect::<Vec<_>>())
+        };
+        assert_eq!(
+            in_order(&[(2, 12), (1, 7), (3, 4), (4, 1)]),
+            ([0], 24, vec![(24, 1)])
+        );
+        assert_eq!(in_order(&[(2, 1), (3, 2)]), ([0], 6, vec![(2, 1), (3, 2)]));
+        assert_eq!(in_order(&[(2, -3), (3, -1)]), ([0], 6, vec![(6, -1)]));
+        assert_eq!(in_order(&[(2, 3), (0, 1), (5, 1)]), ([0], 0, vec![]));
+        assert_eq!(in_order(&[(1, 3)]), ([0], 1, vec![]));
+    }
+
+    #[test]
     fn every_position_is_found_from_anywhere() {
         let cases: &[(&[usize], [&[isize]; 2])] = &[
             (&[], [&[], &[]]),
