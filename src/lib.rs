@@ -2,6 +2,7 @@
 #![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
 
 mod co_broadcast;
+mod elementwise;
 mod error;
 mod ext;
 mod gradient;
@@ -15,6 +16,7 @@ mod rules;
 mod view;
 
 pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes, broadcast_triple};
+pub use elementwise::ElementwiseExt;
 pub use error::{ArrayRole, BroadcastError, IntegerRole};
 pub use ext::{BroadcastExt, Broadcasted, IntoBroadcastExt, PairOfViews};
 pub use gradient::GradientExt;
@@ -32,8 +34,8 @@ pub const KEEP: usize = usize::MAX;
 /// `use ndarray_broadcast::prelude::*;`: the traits and what their methods take and give.
 pub mod prelude {
     pub use crate::{
-        BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseRule, GradientExt,
-        IntoBroadcastExt, KEEP, MaterializeExt, broadcast_arrays, broadcast_pair, broadcast_shapes,
-        broadcast_triple,
+        BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,
+        ElementwiseRule, GradientExt, IntoBroadcastExt, KEEP, MaterializeExt, broadcast_arrays,
+        broadcast_pair, broadcast_shapes, broadcast_triple,
     };
 }
