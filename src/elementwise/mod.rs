@@ -9,7 +9,7 @@ use crate::ext::BroadcastExt;
 use crate::mode::ElementwiseRule;
 use ndarray::{Array, ArrayRef, DimMax, Dimension};
 use row::{Zip1, Zip2, Zip3};
-use std::borrow::BorrowMut;
+use std::borrow::{Borrow, BorrowMut};
 use std::mem::{MaybeUninit, needs_drop};
 
 /// The dimension of two arrays broadcast with each other.
@@ -59,21 +59,22 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// let activations = Array4::<f32>::ones((2, 3, 4, 4));
     /// let bias = array![10., 20., 30.];
-    /// let biased = activations.zip_map(&bias, &ElementwiseRule::Pdpd { axis: 1 }, |&a, &b| a + b)?;
+    /// let biased = activations.zip_map(&bias, ElementwiseRule::Pdpd { axis: 1 }, |&a, &b| a + b)?;
     /// assert_eq!(biased.shape(), [2, 3, 4, 4]);
     /// assert_eq!(biased[[1, 2, 0, 3]], 31.);
     ///
     /// let (words, wanted) = (array!["a", "bc", "def"], array![[1], [2]]);
-    /// let fits = words.zip_map(&wanted, &ElementwiseRule::Numpy, |word, &len| word.len() == len)?;
+    /// let fits = words.zip_map(&wanted, ElementwiseRule::Numpy, |word, &len| word.len() == len)?;
     /// assert_eq!(fits, array![[true, false, false], [false, true, false]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
     /// Source: NumPy's universal functions; OpenVINO's, PaddlePaddle's and XLA's elementwise operations.
+    #[allow(clippy::type_complexity)]
     fn zip_map<T, C, F>(
         &self,
         other: &T,
-        rule: &ElementwiseRule,
+        rule: impl Borrow<ElementwiseRule>,
         f: F,
     ) -> Result<Array<C, Max<Self::Dim, T::Dim>>, BroadcastError>
     where
@@ -111,7 +112,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// let (column, row) = (array![[1.], [2.]], array![10., 20., 30.]);
     /// let mut table = Array2::<f64>::zeros((2, 4));
-    /// column.zip_map_into(&row, &ElementwiseRule::Numpy, &mut table.slice_mut(s![.., 1..]), |a, b| a * b)?;
+    /// column.zip_map_into(&row, ElementwiseRule::Numpy, &mut table.slice_mut(s![.., 1..]), |a, b| a * b)?;
     /// assert_eq!(table, array![[0., 10., 20., 30.], [0., 20., 40., 60.]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
@@ -120,7 +121,7 @@ pub trait ElementwiseExt: BroadcastExt {
     fn zip_map_into<T, C, F>(
         &self,
         other: &T,
-        rule: &ElementwiseRule,
+        rule: impl Borrow<ElementwiseRule>,
         out: &mut ArrayRef<C, Max<Self::Dim, T::Dim>>,
         f: F,
     ) -> Result<(), BroadcastError>
@@ -162,12 +163,12 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// let mut activations = Array4::<f32>::ones((2, 3, 4, 4));
     /// let bias = array![10., 20., 30.];
-    /// activations.zip_map_inplace(&bias, &ElementwiseRule::Pdpd { axis: 1 }, |a, b| *a += b)?;
+    /// activations.zip_map_inplace(&bias, ElementwiseRule::Pdpd { axis: 1 }, |a, b| *a += b)?;
     /// assert_eq!(activations[[1, 2, 0, 3]], 31.);
     ///
     /// let mut row = array![1., 2., 3.];
     /// let column = array![[1.], [2.]];
-    /// assert!(row.zip_map_inplace(&column, &ElementwiseRule::Numpy, |a, b| *a += b).is_err());
+    /// assert!(row.zip_map_inplace(&column, ElementwiseRule::Numpy, |a, b| *a += b).is_err());
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
@@ -175,7 +176,7 @@ pub trait ElementwiseExt: BroadcastExt {
     fn zip_map_inplace<T, F>(
         &mut self,
         other: &T,
-        rule: &ElementwiseRule,
+        rule: impl Borrow<ElementwiseRule>,
         f: F,
     ) -> Result<(), BroadcastError>
     where
