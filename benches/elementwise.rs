@@ -138,18 +138,24 @@ fn run(criterion: &mut Criterion, scale: &str, case: &Case, times: &Times) {
     bench.group.finish();
 }
 
-/// Calls `work` with each core's share of `0..len`, in whole 2 MiB pages where there are so many.
+/// Calls `work` with each thread's share of `0..len`, in whole 2 MiB pages where there are so many.
 fn on_every_core(len: usize, work: impl Fn(std::ops::Range<usize>) + Sync) {
-    let share = len
-        .div_ceil(std::thread::available_parallelism().map_or(1, usize::from))
-        .next_multiple_of(if len >= 8 << 20 { 512 << 10 } else { 1024 });
-    std::thread::scope(|scope| {
-        for start in (share..len).step_by(share) {
-            let work = &work;
-            scope.spawn(move || work(start..len.min(start + share)));
-        }
-        work(0..len.min(share));
-    });
+    #[cfg(feature = "rayon")]
+    {
+        let page = if len >= 8 << 20 { 512 << 10 } else { 1024 };
+        let share = len
+            .div_ceil(rayon::current_num_threads())
+            .next_multiple_of(page);
+        rayon::scope(|scope| {
+            for start in (share..len).step_by(share) {
+                let work = &work;
+                scope.spawn(move |_| work(start..len.min(start + share)));
+            }
+            work(0..len.min(share));
+        });
+    }
+    #[cfg(not(feature = "rayon"))]
+    work(0..len);
 }
 
 /// A pointer that threads divide among themselves.

@@ -1,0 +1,581 @@
+//! Elementwise operations: right for every rule and layout, and sound whatever a closure does.
+
+mod common;
+
+use common::{Layout, pair, variant};
+use ndarray::{
+    Array, Array1, Array2, Array3, ArrayD, ArrayViewMutD, Axis, Dimension, Ix2, IxDyn, Slice, arr0,
+    array, s,
+};
+use ndarray_broadcast::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+
+/// A small generator, so that a failure is the same each time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n
+    }
+
+    fn shape(&mut self, rank: usize) -> Vec<usize> {
+        let sizes = [1, 1, 2, 3, 4, 5, 17, 20, 0];
+        let choice = if self.below(8) == 0 { 9 } else { 8 };
+        let mut shape: Vec<usize> = (0..rank).map(|_| sizes[self.below(choice)]).collect();
+        while shape.iter().filter(|&&size| size > 5).count() > 2 {
+            let last = shape.iter().rposition(|&size| size > 5);
+            shape[last.expect("there are three")] = 2;
+        }
+        shape
+    }
+
+    fn layout(&mut self, rank: usize) -> Layout {
+        let mut order: Vec<usize> = (0..rank).collect();
+        let mut steps = vec![1; rank];
+        if self.below(2) == 0 {
+            for i in (1..rank).rev() {
+                order.swap(i, self.below(i + 1));
+            }
+        }
+        if self.below(2) == 0 {
+            steps.fill_with(|| [1, 1, -1, 2, -2][self.below(5)]);
+        }
+        Layout { order, steps }
+    }
+
+    /// A rule and two shapes, which it often takes.
+    fn case(&mut self) -> (ElementwiseRule, Vec<usize>, Vec<usize>) {
+        let rank = self.below(7);
+        let a = self.shape(rank);
+        let thin = |random: &mut Random, shape: &[usize]| -> Vec<usize> {
+            let mut thin = |&size: &usize| if random.below(3) == 0 { 1 } else { size };
+            shape.iter().map(&mut thin).collect()
+        };
+        let begin = self.below(rank + 1);
+        let end = begin + self.below(rank - begin + 1);
+        match self.below(5) {
+            0 => (ElementwiseRule::None, a.clone(), a),
+            1 => {
+                let b = thin(self, &a[begin..]);
+                (ElementwiseRule::Numpy, thin(self, &a), b)
+            }
+            2 => {
+                let b = thin(self, &a[begin..end]);
+                let axis = begin as isize;
+                (ElementwiseRule::Pdpd { axis }, a, b)
+            }
+            3 => {
+                let axes: Vec<usize> = (0..rank).filter(|_| self.below(2) == 0).collect();
+                let b: Vec<usize> = axes.iter().map(|&axis| a[axis]).collect();
+                let (a, b) = (thin(self, &a), thin(self, &b));
+                let rule = ElementwiseRule::Xla {
+                    broadcast_dimensions: axes,
+                };
+                if self.below(2) == 0 {
+                    (rule, a, b)
+                } else {
+                    (rule, b, a)
+                }
+            }
+            _ => {
+                let other = self.below(4);
+                (ElementwiseRule::Numpy, a, self.shape(other))
+            }
+        }
+    }
+}
+
+/// A view of `shape` of an array that is more than it, in a layout.
+fn lay_out<'a, A>(layout: &Layout, array: &'a mut ArrayD<A>) -> ArrayViewMutD<'a, A> {
+    let mut inverse = vec![0; layout.order.len()];
+    for (position, &axis) in layout.order.iter().enumerate() {
+        inverse[axis] = position;
+    }
+    let mut view = array.view_mut().permuted_axes(IxDyn(&inverse));
+    for (axis, &step) in layout.steps.iter().enumerate() {
+        view.slice_axis_inplace(Axis(axis), Slice::new(0, None, step));
+    }
+    view
+}
+
+#[test]
+fn every_rule_and_layout_is_as_index_by_index() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut accepted, mut refused, mut in_place) = (0, 0, 0);
+    for _ in 0..6000 {
+        let (rule, a_shape, b_shape) = random.case();
+        let a_layout = random.layout(a_shape.len());
+        let b_layout = random.layout(b_shape.len());
+        let (mut a_memory, b_memory) = (a_layout.backing(&a_shape), b_layout.backing(&b_shape));
+        let b = b_layout.view(&b_memory);
+        let case = format!("{a_shape:?} {b_shape:?} {rule} {a_layout:?} {b_layout:?}");
+        let answer = pair(&a_shape, &b_shape, &rule);
+        let a = a_layout.view(&a_memory);
+        let fresh = a.zip_map(&b, &rule, |&a, &b| (a, b));
+        let [a_fed, b_fed] = match answer {
+            Err(name) => {
+                assert_eq!(variant(&fresh.unwrap_err()), name, "{case}");
+                refused += 1;
+                continue;
+            }
+            Ok(fed) => fed,
+        };
+        accepted += 1;
+        let expected = ArrayD::from_shape_fn(IxDyn(&a_fed.output), |index| {
+            let of = |shape: &[usize], fed: &common::Fed| IxDyn(&fed.source(shape, index.slice()));
+            (a[of(&a_shape, &a_fed)], b[of(&b_shape, &b_fed)])
+        });
+        let fresh = fresh.expect(&case);
+        assert!(fresh.is_standard_layout(), "{case}");
+        assert_eq!(fresh, expected, "{case}");
+
+        // Into an array that is more than the output: what is between its elements stays.
+        let out_layout = random.layout(expected.ndim());
+        let mut out_memory = out_layout.backing(expected.shape()).mapv(|_| (-1, -1));
+        let mut out = lay_out(&out_layout, &mut out_memory);
+        a.zip_map_into(&b, &rule, &mut out, |&a, &b| (a, b))
+            .expect(&case);
+        assert_eq!(out, expected, "{case} {out_layout:?}");
+        out.fill((-1, -1));
+        assert!(out_memory.iter().all(|&x| x == (-1, -1)), "{case}");
+
+        let before = a.to_owned();
+        let old_memory = a_memory.clone();
+        let mut x = lay_out(&a_layout, &mut a_memory);
+        let result = x.zip_map_inplace(&b, &rule, |x, &b| *x = *x * 1_000 + b);
+        if expected.shape() == &a_shape[..] {
+            result.expect(&case);
+            assert_eq!(x, expected.mapv(|(a, b)| a * 1_000 + b), "{case}");
+            x.assign(&before);
+            in_place += 1;
+        } else {
+            assert_eq!(variant(&result.unwrap_err()), "WrongShape", "{case}");
+        }
+        assert_eq!(a_memory, old_memory, "{case}");
+    }
+    assert!(accepted > 3000 && refused > 300 && in_place > 1000);
+}
+
+#[test]
+fn three_arrays_are_as_index_by_index() {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    for _ in 0..3000 {
+        let rank = random.below(7);
+        let full = random.shape(rank);
+        let operands: [_; 3] = std::array::from_fn(|_| {
+            let begin = random.below(rank + 1);
+            let shape: Vec<usize> = (full[begin..].iter())
+                .map(|&size| if random.below(3) == 0 { 1 } else { size })
+                .collect();
+            let layout = random.layout(shape.len());
+            (layout.backing(&shape), layout, shape)
+        });
+        let [a, b, c] = [0, 1, 2].map(|i| operands[i].1.view(&operands[i].0));
+        let shapes = [a.shape(), b.shape(), c.shape()];
+        let expected = common::common_shape(&shapes).map(|shape| {
+            ArrayD::from_shape_fn(IxDyn(&shape), |index| {
+                let at = |x: &ndarray::ArrayViewD<'_, i32>| {
+                    let index = &index.slice()[shape.len() - x.ndim()..];
+                    let wrapped = index.iter().zip(x.shape());
+                    let index: Vec<_> =
+                        wrapped.map(|(&i, &n)| if n == 1 { 0 } else { i }).collect();
+                    x[IxDyn(&index)]
+                };
+                (at(&a), at(&b), at(&c))
+            })
+        });
+        let expected = expected.expect("sizes are of one shape or 1");
+        let fresh = a.zip_map3(&b, &c, |&a, &b, &c| (a, b, c)).unwrap();
+        assert_eq!(fresh, expected, "{shapes:?}");
+        let layout = random.layout(expected.ndim());
+        let mut memory = layout.backing(expected.shape()).mapv(|_| (0, 0, 0));
+        let mut out = lay_out(&layout, &mut memory);
+        a.zip_map3_into(&b, &c, &mut out, |&a, &b, &c| (a, b, c))
+            .unwrap();
+        assert_eq!(out, expected, "{shapes:?} {layout:?}");
+        let mut x = a.to_owned();
+        let result = x.zip_map3_inplace(&b, &c, |x, &b, &c| *x += 100 * b + 10_000 * c);
+        if expected.shape() == a.shape() {
+            assert_eq!(x, expected.mapv(|(a, b, c)| a + 100 * b + 10_000 * c));
+        } else {
+            assert_eq!(variant(&result.unwrap_err()), "WrongShape");
+            assert_eq!(x, a);
+        }
+    }
+}
+
+/// Checks all three forms on a matrix and what is broadcast to it, without an array of what is expected.
+fn check_matrix(rows: usize, columns: usize) {
+    let value = |i: usize, j: usize| (i * 31 + j * 7) as u32;
+    let x = Array2::from_shape_fn((rows, columns), |(i, j)| value(i, j));
+    let fortran = x.t().as_standard_layout().into_owned().reversed_axes();
+    let row = Array1::from_shape_fn(columns, |j| 1_000_000 + j as u32);
+    let column = Array2::from_shape_fn((rows, 1), |(i, _)| 2_000_000 + i as u32);
+    let sum = |a: &u32, b: &u32| a.wrapping_add(*b);
+    let check = |name: &str, found: &Array2<u32>, expected: &dyn Fn(usize, usize) -> u32| {
+        assert_eq!(found.dim(), (rows, columns));
+        let ok = (found.indexed_iter()).all(|((i, j), &found)| found == expected(i, j));
+        assert!(ok, "{name} of {rows} x {columns}");
+    };
+    let of_row = |_: usize, j: usize| row[j];
+    let of_column = |i: usize, _: usize| column[[i, 0]];
+    let of_x = |i: usize, j: usize| value(i, j);
+    type Of<'a> = &'a dyn Fn(usize, usize) -> u32;
+    let (x_view, row_view) = (x.view(), row.view().insert_axis(Axis(0)));
+    for (name, a, b, of_a, of_b) in [
+        ("x + x", x_view, fortran.view(), &of_x as Of, &of_x as Of),
+        ("x + row", x.view(), row_view, &of_x, &of_row),
+        ("x + column", x.view(), column.view(), &of_x, &of_column),
+        ("row + x", row_view, x.view(), &of_row, &of_x),
+        ("column + x", column.view(), x.view(), &of_column, &of_x),
+        ("column + row", column.view(), row_view, &of_column, &of_row),
+        ("fortran + row", fortran.view(), row_view, &of_x, &of_row),
+    ] {
+        let expected = |i: usize, j: usize| of_a(i, j).wrapping_add(of_b(i, j));
+        let fresh = a.zip_map(&b, ElementwiseRule::Numpy, sum).unwrap();
+        check(name, &fresh, &expected);
+        // One element further on, so that lines of the output begin where no cache line does.
+        let mut memory = Array1::zeros(rows * columns + 1);
+        let shifted = memory.slice_mut(s![1..]);
+        let mut out = shifted.into_shape_with_order((rows, columns)).unwrap();
+        a.zip_map_into(&b, ElementwiseRule::Numpy, &mut out, sum)
+            .unwrap();
+        check(name, &out.to_owned(), &expected);
+        assert_eq!(memory[0], 0);
+        let mut pitched = Array2::zeros((rows, columns + 3));
+        let mut out = pitched.slice_mut(s![.., 1..columns + 1]);
+        a.zip_map_into(&b, ElementwiseRule::Numpy, &mut out, sum)
+            .unwrap();
+        check(name, &out.to_owned(), &expected);
+        assert!(pitched.column(0).iter().all(|&x| x == 0));
+        assert!(pitched.slice(s![.., columns + 1..]).iter().all(|&x| x == 0));
+        if a.dim() == (rows, columns) {
+            let mut x = a.to_owned();
+            x.zip_map_inplace(&b, ElementwiseRule::Numpy, |a, b| *a = a.wrapping_add(*b))
+                .unwrap();
+            check(name, &x, &expected);
+        }
+    }
+}
+
+#[test]
+fn rows_of_any_length_are_right() {
+    for columns in (1..=40).chain([63, 64, 65, 255, 256, 257, 1023, 1024, 1025]) {
+        for rows in [1, 2, 3, 15, 31, 33, 257, 600] {
+            check_matrix(rows, columns);
+        }
+    }
+}
+
+#[test]
+fn outputs_around_every_threshold_are_right() {
+    for (rows, columns) in [
+        // Around the size from which work is shared, and the parts that it is shared in.
+        (1, 131_071),
+        (129, 1023),
+        (512, 256),
+        (65_537, 3),
+        (65_536 * 3 + 1, 1),
+        (7, 65_536),
+        // Around the size from which results are streamed.
+        (8_388_607, 1),
+        (1, 8_388_609),
+        (2_796_203, 3),
+        (32_768, 257),
+        (900, 9_999),
+    ] {
+        check_matrix(rows, columns);
+    }
+}
+
+#[test]
+fn elements_of_odd_sizes_are_streamed_right() {
+    fn check<C: Copy + Default + PartialEq + Send>(len: usize, make: impl Fn(u32) -> C + Sync) {
+        let row = Array1::from_shape_fn(1000, |i| i as u32);
+        let column = Array2::from_shape_fn((len / 1000, 1), |(i, _)| i as u32);
+        let mut out = Array2::from_elem((len / 1000, 1000), C::default());
+        column
+            .zip_map_into(&row, ElementwiseRule::Numpy, &mut out, |a, b| make(a ^ b))
+            .unwrap();
+        let right = |((i, j), out): ((usize, usize), &C)| *out == make(i as u32 ^ j as u32);
+        assert!(out.indexed_iter().all(right), "{}", size_of::<C>());
+    }
+    check(40_000_000, |x| x as u8);
+    check(12_000_000, |x| [x as u8, (x >> 8) as u8, 7]);
+    check(3_000_000, |x| (x as u8, u64::from(x)));
+    check(400_000, |x| [x; 25]);
+    check(100_000, |x| (x, [u64::from(x); 20], [x; 19]).0);
+}
+
+#[test]
+fn every_element_is_visited_once() {
+    let a = Array2::<u8>::zeros((1300, 1));
+    let calls = AtomicUsize::new(0);
+    let out = a.zip_map(
+        &Array1::<u16>::zeros(1100),
+        ElementwiseRule::Numpy,
+        |_, _| calls.fetch_add(1, Ordering::Relaxed),
+    );
+    let mut seen = out.unwrap().into_raw_vec_and_offset().0;
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..1300 * 1100));
+}
+
+#[test]
+fn element_types_may_all_differ() {
+    let (x, limit) = (array![[0.5_f32], [2.5]], array![1_u8, 2, 3]);
+    let below: Array2<bool> = x
+        .zip_map(&limit, ElementwiseRule::Numpy, |&x, &l| x < f32::from(l))
+        .unwrap();
+    assert_eq!(below, array![[true, true, true], [false, false, true]]);
+    let (words, times) = (array!["ab".to_string(), "c".to_string()], arr0(2));
+    let repeated: Array1<String> = words
+        .zip_map(&times, ElementwiseRule::Numpy, |word, &n| word.repeat(n))
+        .unwrap();
+    assert_eq!(repeated, array!["abab", "cc"]);
+    let mut longer = repeated.clone();
+    longer
+        .zip_map_inplace(&words, ElementwiseRule::None, |x, word| x.push_str(word))
+        .unwrap();
+    assert_eq!(longer, array!["ababab", "ccc"]);
+    words
+        .zip_map_into(&times, ElementwiseRule::Numpy, &mut longer, |w, n| {
+            format!("{w}{n}")
+        })
+        .unwrap();
+    assert_eq!(longer, array!["ab2", "c2"]);
+    // Elements of no size, on any side.
+    let nothing = words.zip_map(&times, ElementwiseRule::Numpy, |_, _| ());
+    assert_eq!(nothing.unwrap(), array![(), ()]);
+    let unit = Array3::<()>::default((2, 3, 4));
+    let ones = unit.zip_map(&arr0(()), ElementwiseRule::Numpy, |(), ()| 1);
+    assert_eq!(ones.unwrap().sum(), 24);
+}
+
+#[test]
+fn ranks_known_to_the_compiler_stay_known() {
+    let (column, row) = (Array2::<f32>::ones((3, 1)), Array1::<f32>::ones(4));
+    let sum: Array2<f32> = row
+        .zip_map(&column, ElementwiseRule::Numpy, |a, b| a + b)
+        .unwrap();
+    assert_eq!(sum, Array2::from_elem((3, 4), 2.));
+    let fma: Array<f32, Ix2> = row
+        .zip_map3(&column, &arr0(5.), |a, b, c| a * b + c)
+        .unwrap();
+    assert_eq!(fma, Array2::from_elem((3, 4), 6.));
+    // Every kind of array, references to their parts, and shared ones, which are copied only where written.
+    let shared = column.to_shared();
+    let mut mine = shared.clone();
+    let wide = mine.zip_map_inplace(&row, ElementwiseRule::Numpy, |a, b| *a += b);
+    assert_eq!(variant(&wide.unwrap_err()), "WrongShape");
+    assert_eq!(mine.as_ptr(), shared.as_ptr());
+    mine.zip_map_inplace(&arr0(1.), ElementwiseRule::Numpy, |a, b| *a += b)
+        .unwrap();
+    assert_eq!((shared[[0, 0]], mine[[0, 0]]), (1., 2.));
+    let reference: &ndarray::ArrayRef2<f32> = &column;
+    let sum = reference.zip_map(&row.view(), ElementwiseRule::Numpy, |a, b| a + b);
+    assert_eq!(sum.unwrap().dim(), (3, 4));
+}
+
+#[test]
+fn what_is_refused_leaves_the_output_as_it_was() {
+    let (a, b) = (Array2::<i32>::zeros((3, 1)), Array1::<i32>::zeros(4));
+    for shape in [(3, 5), (4, 3), (1, 4), (3, 1), (0, 4)] {
+        let mut out = Array2::from_elem(shape, 7);
+        let error = a
+            .zip_map_into(&b, ElementwiseRule::Numpy, &mut out, |a, b| a + b)
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("[3, 4]") && variant(&error) == "WrongShape",
+            "{error}"
+        );
+        let error = a.zip_map3_into(&b, &arr0(1), &mut out, |a, b, c| a + b + c);
+        assert_eq!(variant(&error.unwrap_err()), "WrongShape");
+        assert!(out.iter().all(|&x| x == 7));
+    }
+    let mut out = Array2::from_elem((3, 4), 7);
+    let error = a.zip_map_into(&b, ElementwiseRule::None, &mut out, |a, b| a + b);
+    assert_eq!(variant(&error.unwrap_err()), "ShapesDiffer");
+    let pdpd = ElementwiseRule::Pdpd { axis: 0 };
+    let error = out.zip_map_inplace(&b, pdpd, |a, b| *a += b);
+    assert_eq!(variant(&error.unwrap_err()), "SizeMismatch");
+    assert!(out.iter().all(|&x| x == 7));
+}
+
+#[test]
+fn what_does_not_fit_is_an_error() {
+    let zero = arr0(0_u8);
+    let tall = zero.broadcast_numpy((1 << 30, 1)).unwrap();
+    for (columns, byte, word) in [
+        (1_usize << 29, "AllocationFailed", "AllocationFailed"),
+        (1 << 31, "AllocationFailed", "OutputTooLarge"),
+        (1 << 34, "ShapeOverflow", "ShapeOverflow"),
+    ] {
+        let wide = zero.broadcast_numpy((1, columns)).unwrap();
+        let bytes = tall.zip_map(&wide, ElementwiseRule::Numpy, |a, b| a + b);
+        assert_eq!(variant(&bytes.unwrap_err()), byte);
+        let words = tall.zip_map3(&wide, &zero, |_, _, _| 0_u64);
+        assert_eq!(variant(&words.unwrap_err()), word);
+    }
+}
+
+/// Counts how many of it are alive.
+struct Alive<'a>(&'a AtomicIsize, usize);
+
+impl<'a> Alive<'a> {
+    fn new(count: &'a AtomicIsize, value: usize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Alive(count, value)
+    }
+}
+
+impl Drop for Alive<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Panics without a message on the test's output.
+fn give_up(value: usize) -> ! {
+    resume_unwind(Box::new(value))
+}
+
+fn panic_of<R>(work: impl FnOnce() -> R) -> usize {
+    let payload = catch_unwind(AssertUnwindSafe(work))
+        .err()
+        .expect("it panics");
+    *payload
+        .downcast::<usize>()
+        .expect("the closure's own panic")
+}
+
+fn a_panic_leaks_nothing(rows: usize, columns: usize, at: usize) {
+    let count = AtomicIsize::new(0);
+    let column = Array2::from_shape_fn((rows, 1), |(i, _)| i * columns);
+    let row = Array1::from_iter(0..columns);
+    let numpy = ElementwiseRule::Numpy;
+    let f = |&a: &usize, &b: &usize| match a + b {
+        position if position == at => give_up(position),
+        position => Alive::new(&count, position),
+    };
+    assert_eq!(panic_of(|| column.zip_map(&row, &numpy, f)), at);
+    assert_eq!(
+        count.load(Ordering::SeqCst),
+        0,
+        "fresh, {at} of {rows} x {columns}"
+    );
+
+    // Into an existing array: each place holds one value all the time.
+    let len = (rows * columns) as isize;
+    let mut out = Array2::from_shape_fn((columns, rows), |_| Alive::new(&count, usize::MAX));
+    let mut turned = out.view_mut().reversed_axes();
+    assert_eq!(
+        panic_of(|| column.zip_map_into(&row, &numpy, &mut turned, f)),
+        at
+    );
+    assert_eq!(count.load(Ordering::SeqCst), len);
+    for ((i, j), value) in turned.indexed_iter() {
+        assert!(value.1 == i * columns + j || value.1 == usize::MAX);
+    }
+    let in_place = panic_of(|| turned.zip_map_inplace(&row, &numpy, |x, _| *x = f(&at, &0)));
+    assert_eq!(in_place, at);
+    assert_eq!(count.load(Ordering::SeqCst), len);
+    drop(out);
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+
+    // Values without drop glue: a place holds an old one or its own.
+    let mut plain = Array2::from_elem((rows, columns), usize::MAX);
+    let caught = panic_of(|| {
+        column.zip_map_into(&row, &numpy, &mut plain, |&a, &b| match a + b {
+            position if position == at => give_up(position),
+            position => position,
+        })
+    });
+    assert_eq!(caught, at);
+    for ((i, j), &value) in plain.indexed_iter() {
+        assert!(value == i * columns + j || value == usize::MAX);
+    }
+    // The threads work on.
+    let sum = column.zip_map(&row, &numpy, |a, b| a + b).unwrap();
+    assert!(sum.iter().copied().eq(0..rows * columns));
+}
+
+#[test]
+fn a_panic_at_any_element_leaks_nothing() {
+    for at in 0..35 {
+        a_panic_leaks_nothing(5, 7, at);
+    }
+    for at in (0..3000)
+        .step_by(211)
+        .chain([1023, 1024, 1025, 2047, 2048, 2999])
+    {
+        a_panic_leaks_nothing(30, 100, at);
+    }
+}
+
+#[test]
+fn a_panic_on_any_thread_leaks_nothing() {
+    for at in [0, 1, 99_999, 100_000, 123_456, 199_999] {
+        a_panic_leaks_nothing(400, 500, at);
+    }
+    // Where results are streamed: 40 MiB.
+    a_panic_leaks_nothing(5, 1 << 20, (5 << 20) - 1);
+}
+
+#[test]
+fn values_are_dropped_once() {
+    let count = AtomicIsize::new(0);
+    let a = Array1::from_iter(0..700);
+    let b = Array2::from_shape_fn((300, 1), |(i, _)| i);
+    let make = |&a: &usize, &b: &usize| Alive::new(&count, a + b);
+    let mut fresh = a.zip_map(&b, ElementwiseRule::Numpy, make).unwrap();
+    assert_eq!(count.load(Ordering::SeqCst), 210_000);
+    a.zip_map_into(&b, ElementwiseRule::Numpy, &mut fresh, make)
+        .unwrap();
+    assert_eq!(count.load(Ordering::SeqCst), 210_000);
+    a.zip_map3_into(&b, &arr0(1), &mut fresh, |a, b, _| make(a, b))
+        .unwrap();
+    assert_eq!(count.load(Ordering::SeqCst), 210_000);
+    drop(fresh);
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn pools_of_any_size_and_nested_calls_give_the_same() {
+    let a = Array2::from_shape_fn((700, 1), |(i, _)| i as f32 * 0.37);
+    let b = Array1::from_shape_fn(900, |j| 1.0 / (j as f32 + 0.5));
+    let product = || a.zip_map(&b, ElementwiseRule::Numpy, |a, b| a * b).unwrap();
+    let expected = product();
+    for threads in [1, 2, 3, 16] {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        assert_eq!(pool.install(product), expected);
+        pool.install(|| {
+            let (x, y) = rayon::join(product, product);
+            assert!(x == expected && y == expected);
+        });
+        let nested = pool.install(|| {
+            let twelve = Array1::from_iter(0..12);
+            twelve.zip_map(&arr0(0), ElementwiseRule::Numpy, |_, _| {
+                product() == expected
+            })
+        });
+        assert!(nested.unwrap().iter().all(|&same| same));
+        let caught = pool.install(|| {
+            panic_of(|| {
+                a.zip_map(&b, ElementwiseRule::Numpy, |_, _| -> f32 {
+                    give_up(threads)
+                })
+            })
+        });
+        assert_eq!(caught, threads);
+        assert_eq!(pool.install(product), expected);
+    }
+}
