@@ -1,0 +1,146 @@
+//! The clock: how often a call is made, what of it is timed, and that its result is right.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::cases::{Case, unravel};
+
+/// One measurement takes no longer; a slower call gets fewer repetitions, at least 3.
+const BUDGET: Duration = Duration::from_secs(2);
+
+/// The measurements of one case with one peer.
+pub(crate) struct Bench<'a> {
+    case: &'a Case,
+    reps: usize,
+    /// Calls timed together: one call of the small scale is shorter than a reading of the clock.
+    batch: u32,
+    rows: Vec<Value>,
+}
+
+/// Median and minimum in ms.
+type Times = (f64, f64);
+
+impl<'a> Bench<'a> {
+    pub(crate) fn new(case: &'a Case, scale: &str, reps: Option<usize>) -> Self {
+        let (usual, batch) = match scale {
+            "small" => (201, 32),
+            "mid" => (61, 1),
+            _ => (9, 1),
+        };
+        Self {
+            case,
+            reps: reps.unwrap_or(usual).max(1),
+            batch,
+            rows: vec![],
+        }
+    }
+
+    pub(crate) fn into_rows(self) -> Vec<Value> {
+        self.rows
+    }
+
+    /// Times a call that allocates its result; `elements` shows the result in standard order.
+    pub(crate) fn fresh<R>(&mut self, mut call: impl FnMut() -> R, elements: impl Fn(&R, &Check)) {
+        let wrong = self.check(|check| elements(&call(), check));
+        let times = self.times(call);
+        self.report("fresh", times, wrong);
+    }
+
+    /// Times a call that fills `out`; `elements` shows `out` in standard order.
+    pub(crate) fn into<B>(
+        &mut self,
+        out: &mut B,
+        mut call: impl FnMut(&mut B),
+        elements: impl Fn(&B, &Check),
+    ) {
+        call(out);
+        let wrong = self.check(|check| elements(out, check));
+        let times = self.times(|| call(black_box(&mut *out)));
+        self.report("into", times, wrong);
+    }
+
+    /// Reports the fastest of several ways to do the least that must be done.
+    pub(crate) fn limit(&mut self, hows: &[&str], ways: &mut [(&str, &mut dyn FnMut())]) {
+        let timed = ways
+            .iter_mut()
+            .map(|(name, call)| (self.times(call), *name));
+        if let Some((times, name)) = timed.min_by(|(a, _), (b, _)| a.0.total_cmp(&b.0)) {
+            for how in hows {
+                self.rows.push(
+                    json!({"how": how, "median_ms": times.0, "min_ms": times.1, "way": name}),
+                );
+            }
+        }
+    }
+
+    /// A limit of another kind: a column of its own.
+    pub(crate) fn other_limit(&mut self, peer: &str, how: &str, mut call: impl FnMut()) {
+        let times = self.times(&mut call);
+        self.rows
+            .push(json!({"peer": peer, "how": how, "median_ms": times.0, "min_ms": times.1}));
+    }
+
+    fn check(&self, show: impl FnOnce(&Check)) -> Option<String> {
+        let check = Check {
+            case: self.case,
+            verdict: std::cell::RefCell::new(Some("no result was shown".into())),
+        };
+        show(&check);
+        check.verdict.into_inner()
+    }
+
+    fn report(&mut self, how: &str, times: Times, wrong: Option<String>) {
+        self.rows.push(match wrong {
+            Some(error) => json!({"how": how, "error": error}),
+            None => json!({"how": how, "median_ms": times.0, "min_ms": times.1}),
+        });
+    }
+
+    fn times<R>(&self, mut call: impl FnMut() -> R) -> Times {
+        drop(black_box(call()));
+        let mut samples = Vec::with_capacity(self.reps);
+        let begin = Instant::now();
+        while samples.len() < self.reps && (samples.len() < 3 || begin.elapsed() < BUDGET) {
+            let start = Instant::now();
+            for _ in 1..self.batch {
+                black_box(call());
+            }
+            let last = black_box(call());
+            let taken = start.elapsed();
+            drop(last);
+            samples.push(taken.as_secs_f64() * 1e3 / f64::from(self.batch));
+        }
+        samples.sort_by(f64::total_cmp);
+        (samples[samples.len() / 2], samples[0])
+    }
+}
+
+/// Compares up to 16 elements of a result, the first and the last among them, with what they must be.
+pub(crate) struct Check<'a> {
+    case: &'a Case,
+    /// What is wrong; nothing when the result is right.
+    verdict: std::cell::RefCell<Option<String>>,
+}
+
+impl Check<'_> {
+    pub(crate) fn elements(&self, shape: &[usize], elements: &[f32]) {
+        *self.verdict.borrow_mut() = self.wrong(shape, elements);
+    }
+
+    fn wrong(&self, shape: &[usize], elements: &[f32]) -> Option<String> {
+        let out = self.case.out();
+        let n: usize = out.iter().product();
+        if shape != out || elements.len() != n {
+            return Some(format!("shape {shape:?} where {out:?} is due"));
+        }
+        (0..16).map(|k| k * (n - 1) / 15).find_map(|flat| {
+            let index = unravel(&out, flat);
+            let (expected, error) = self.case.expected(&index);
+            let found = f64::from(elements[flat]);
+            ((found - expected).abs() > error * expected)
+                .then(|| format!("{found} at {index:?} where {expected} is due"))
+        })
+    }
+}

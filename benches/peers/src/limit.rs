@@ -1,0 +1,346 @@
+//! What the memory allows: the least that each operation must do to it, with nothing to decide on the way.
+//!
+//! Into existing memory beyond the cache that is a fill, or a copy, with non-temporal stores; into fresh memory a
+//! plain fill of huge pages; for a sum, reading its input once. At the smaller scales one thread, or threads that
+//! never sleep, may be faster: the fastest way is reported.
+
+use std::error::Error;
+use std::hint::{black_box, spin_loop};
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use crate::Peer;
+use crate::bench::Bench;
+use crate::cases::{Elementwise, Gradient, Materialize};
+
+/// Elements of a huge page: parts of this size, aligned to it, are the unit of work.
+const PART: usize = HUGE_PAGE / size_of::<f32>();
+
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Bytes from which glibc gives every allocation its own mapping.
+const OWN_MAPPING: usize = 32 << 20;
+
+pub(crate) struct Limit;
+
+/// A part of the output, and the offset of its first element.
+type Writer<'a> = &'a (dyn Fn(&mut [MaybeUninit<f32>], usize) + Sync);
+
+impl Peer for Limit {
+    fn materialize(&self, case: &Materialize, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
+        let n = case.out.iter().product();
+        write_once(bench, n);
+        if case.transpose {
+            let from = vec![1.5; n];
+            let mut out = vec![MaybeUninit::new(0.0); n];
+            bench.other_limit("memcpy", "into", || {
+                in_parts(&mut out, &|part, at| copy(part, &from[at..][..part.len()]));
+            });
+        }
+        Ok(())
+    }
+
+    fn elementwise_add(&self, case: &Elementwise, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
+        let n = case.out().iter().product();
+        if case.a.iter().product::<usize>() == n {
+            let from = vec![1.5; n];
+            write_limits(
+                bench,
+                n,
+                &|part, at| copy(part, &from[at..][..part.len()]),
+                &|part, at| stream::copy(part, &from[at..][..part.len()]),
+            );
+        } else {
+            // Both operands are small beside the output.
+            write_once(bench, n);
+        }
+        Ok(())
+    }
+
+    fn gradient_sum(&self, case: &Gradient, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
+        // The result is small beside the input: whether it is new makes no difference.
+        let hows = &["fresh", "into"];
+        let from = case.data();
+        let share = from.len().div_ceil(threads());
+        let shares: Vec<&[f32]> = from.chunks(share).collect();
+        let work = |i: usize| {
+            black_box(shares.get(i).copied().map(sum));
+        };
+        let mut parallel = || {
+            black_box(from.par_chunks(PART / 8).map(sum).sum::<f32>());
+        };
+        let mut alone = || {
+            black_box(sum(black_box(&from)));
+        };
+        if size_of_val(from.as_slice()) < OWN_MAPPING {
+            spinning(&work, |all| {
+                bench.limit(
+                    hows,
+                    &mut [("spinning threads", all), ("one thread", &mut alone)],
+                );
+            });
+        } else {
+            bench.limit(
+                hows,
+                &mut [("parallel", &mut parallel), ("one thread", &mut alone)],
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The limits of an operation whose sources are small beside its output.
+fn write_once(bench: &mut Bench, n: usize) {
+    let value = black_box(1.5);
+    let plain: Writer = &|part, _| wide(|| part.fill(MaybeUninit::new(value)));
+    write_limits(bench, n, plain, &|part, _| stream::fill(part, value));
+}
+
+fn write_limits(bench: &mut Bench, n: usize, plain: Writer, streaming: Writer) {
+    let mut own = vec![MaybeUninit::new(0.0); n];
+    let out = &std::cell::RefCell::new(own.as_mut_slice());
+    if n * size_of::<f32>() >= OWN_MAPPING {
+        let mut parallel = || drop(black_box(fresh(n, |room| in_parts(room, plain))));
+        let mut alone = || drop(black_box(fresh(n, |room| plain(room, 0))));
+        bench.limit(
+            &["fresh"],
+            &mut [("parallel", &mut parallel), ("one thread", &mut alone)],
+        );
+        let mut stream = || in_parts(&mut out.borrow_mut(), streaming);
+        let mut parallel = || in_parts(&mut out.borrow_mut(), plain);
+        bench.limit(
+            &["into"],
+            &mut [("streaming", &mut stream), ("parallel", &mut parallel)],
+        );
+        return;
+    }
+    // The threads take the output's address from here, each its own share.
+    let address = AtomicPtr::new(std::ptr::null_mut::<MaybeUninit<f32>>());
+    let share = n.div_ceil(threads());
+    let work = |i: usize| {
+        let (start, end) = ((i * share).min(n), ((i + 1) * share).min(n));
+        let first = address.load(Ordering::Acquire).wrapping_add(start);
+        // SAFETY: the address is that of `n` elements which stay borrowed mutably until every thread is done, and no
+        // two shares overlap.
+        plain(
+            unsafe { std::slice::from_raw_parts_mut(first, end - start) },
+            start,
+        );
+    };
+    spinning(&work, |all| {
+        let all = &std::cell::RefCell::new(all);
+        let together = |room: &mut [MaybeUninit<f32>]| {
+            assert_eq!(room.len(), n);
+            address.store(room.as_mut_ptr(), Ordering::Release);
+            (all.borrow_mut())();
+        };
+        let mut spun = || drop(black_box(fresh(n, together)));
+        let mut alone = || drop(black_box(fresh(n, |room| plain(room, 0))));
+        bench.limit(
+            &["fresh"],
+            &mut [("spinning threads", &mut spun), ("one thread", &mut alone)],
+        );
+        let mut spun = || together(black_box(&mut out.borrow_mut()));
+        let mut alone = || plain(black_box(&mut out.borrow_mut()), 0);
+        bench.limit(
+            &["into"],
+            &mut [("spinning threads", &mut spun), ("one thread", &mut alone)],
+        );
+    });
+}
+
+fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
+/// Hands `measure` a function that does `work(0)`, `work(1)` ... once, one on each thread; the threads never sleep.
+fn spinning(work: &(dyn Fn(usize) + Sync), measure: impl FnOnce(&mut dyn FnMut())) {
+    const OVER: usize = usize::MAX;
+
+    /// Ends the threads, also when a measurement panics.
+    struct End<'a>(&'a AtomicUsize);
+
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            self.0.store(OVER, Ordering::Release);
+        }
+    }
+
+    let (turn, done) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        let _end = End(turn);
+        for i in 1..threads() {
+            scope.spawn(move || {
+                let mut last = 0;
+                loop {
+                    match turn.load(Ordering::Acquire) {
+                        OVER => return,
+                        now if now == last => spin_loop(),
+                        now => {
+                            last = now;
+                            work(i);
+                            done.fetch_add(1, Ordering::Release);
+                        }
+                    }
+                }
+            });
+        }
+        measure(&mut || {
+            done.store(0, Ordering::Relaxed);
+            turn.fetch_add(1, Ordering::Release);
+            work(0);
+            while done.load(Ordering::Acquire) < threads() - 1 {
+                spin_loop();
+            }
+        });
+    });
+}
+
+/// Writes the parts of `out` on every thread.
+fn in_parts(out: &mut [MaybeUninit<f32>], write: Writer) {
+    let head = out.as_ptr().align_offset(HUGE_PAGE).min(out.len());
+    let (first, rest) = out.split_at_mut(head);
+    let parts = rest.par_chunks_mut(PART).enumerate();
+    rayon::join(
+        || write(first, 0),
+        || parts.for_each(|(i, part)| write(part, head + i * PART)),
+    );
+}
+
+/// A new `Vec` of `n` elements that `write` has written, its pages huge where it has its own mapping.
+fn fresh(n: usize, write: impl FnOnce(&mut [MaybeUninit<f32>])) -> Vec<MaybeUninit<f32>> {
+    let mut vec = Vec::<MaybeUninit<f32>>::with_capacity(n);
+    // SAFETY: the capacity is at least `n`, and such elements need not be initialised.
+    unsafe { vec.set_len(n) };
+    advise_huge_pages(&mut vec);
+    write(&mut vec);
+    vec
+}
+
+#[cfg(target_os = "linux")]
+fn advise_huge_pages(room: &mut [MaybeUninit<f32>]) {
+    let bytes = size_of_val(room);
+    if bytes < OWN_MAPPING {
+        return;
+    }
+    let skipped = room.as_ptr().cast::<u8>().align_offset(HUGE_PAGE);
+    let whole = (bytes - skipped) / HUGE_PAGE * HUGE_PAGE;
+    let start = room.as_mut_ptr().wrapping_byte_add(skipped);
+    // SAFETY: the pages lie inside `room`, and the advice changes no contents. Should it fail, the pages stay small.
+    unsafe { libc::madvise(start.cast(), whole, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_huge_pages(_: &mut [MaybeUninit<f32>]) {}
+
+fn copy(out: &mut [MaybeUninit<f32>], from: &[f32]) {
+    assert_eq!(out.len(), from.len());
+    // SAFETY: both hold as many elements, and a mutable borrow overlaps no other.
+    unsafe {
+        out.as_mut_ptr()
+            .cast::<f32>()
+            .copy_from_nonoverlapping(from.as_ptr(), from.len())
+    };
+}
+
+/// The sum, in as many partial sums as keep every adder busy.
+fn sum(from: &[f32]) -> f32 {
+    let (blocks, rest) = from.as_chunks::<64>();
+    let mut partial = [0.0; 64];
+    wide(|| {
+        for block in blocks {
+            for (to, x) in partial.iter_mut().zip(block) {
+                *to += x;
+            }
+        }
+    });
+    partial.iter().chain(rest).sum()
+}
+
+/// Does the work with AVX2 where the processor has it.
+fn wide<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            return unsafe { with_avx2(work) };
+        }
+    }
+    work()
+}
+
+/// Stores that go past the cache: the cores read no line that they are about to overwrite.
+#[cfg(target_arch = "x86_64")]
+mod stream {
+    use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_set1_ps, _mm_sfence, _mm_stream_ps};
+    use std::mem::MaybeUninit;
+
+    #[repr(align(64))]
+    struct Line([MaybeUninit<f32>; 16]);
+
+    pub(super) fn fill(out: &mut [MaybeUninit<f32>], value: f32) {
+        // SAFETY: a line is 16 elements without padding.
+        let (head, lines, tail) = unsafe { out.align_to_mut::<Line>() };
+        head.fill(MaybeUninit::new(value));
+        // SAFETY: every x86-64 processor has SSE.
+        let vector = unsafe { _mm_set1_ps(value) };
+        for line in lines {
+            store(line, [vector; 4]);
+        }
+        fence();
+        tail.fill(MaybeUninit::new(value));
+    }
+
+    pub(super) fn copy(out: &mut [MaybeUninit<f32>], from: &[f32]) {
+        // SAFETY: as in `fill`.
+        let (head, lines, tail) = unsafe { out.align_to_mut::<Line>() };
+        let (first, rest) = from.split_at(head.len());
+        super::copy(head, first);
+        let (blocks, last) = rest.as_chunks::<16>();
+        for (line, block) in lines.iter_mut().zip(blocks) {
+            let (quarters, _) = block.as_chunks::<4>();
+            // SAFETY: each quarter is 4 `f32`, and the load needs no alignment.
+            store(
+                line,
+                std::array::from_fn(|k| unsafe { _mm_loadu_ps(quarters[k].as_ptr()) }),
+            );
+        }
+        fence();
+        super::copy(tail, last);
+    }
+
+    #[inline]
+    fn store(line: &mut Line, vectors: [__m128; 4]) {
+        for (k, vector) in vectors.into_iter().enumerate() {
+            let to = line.0.as_mut_ptr().wrapping_add(4 * k).cast();
+            // SAFETY: a line has room for 4 vectors and is aligned for them; `fence` follows.
+            unsafe { _mm_stream_ps(to, vector) };
+        }
+    }
+
+    /// Orders the stores above before whatever tells another thread about them.
+    fn fence() {
+        // SAFETY: every x86-64 processor has SSE.
+        unsafe { _mm_sfence() };
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod stream {
+    use std::mem::MaybeUninit;
+
+    pub(super) fn fill(out: &mut [MaybeUninit<f32>], value: f32) {
+        out.fill(MaybeUninit::new(value));
+    }
+
+    pub(super) fn copy(out: &mut [MaybeUninit<f32>], from: &[f32]) {
+        super::copy(out, from);
+    }
+}
