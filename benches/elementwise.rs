@@ -235,12 +235,16 @@ fn stream(read: Option<&[f32]>, out: &mut [MaybeUninit<f32>]) {
     assert!(read.is_none_or(|read| read.len() == out.len()));
     for at in (0..out.len()).step_by(4) {
         let to = out.as_mut_ptr().wrapping_add(at).cast();
-        // SAFETY: `at` and the three after it are in both slices; `to` is aligned; SSE is in the baseline of the target.
-        unsafe {
-            let ones = _mm_set1_ps(1.0);
-            let read = read.map_or(ones, |read| _mm_loadu_ps(read.as_ptr().add(at)));
-            _mm_stream_ps(to, _mm_add_ps(read, ones));
-        }
+        // SAFETY: SSE is in the baseline of the target.
+        let ones = unsafe { _mm_set1_ps(1.0) };
+        let read = read.map_or(ones, |read| {
+            // SAFETY: `at` and the three after it are in the slice.
+            unsafe { _mm_loadu_ps(read[at..at + 4].as_ptr()) }
+        });
+        // SAFETY: as above.
+        let sum = unsafe { _mm_add_ps(read, ones) };
+        // SAFETY: `at` and the three after it are in `out`, which is aligned.
+        unsafe { _mm_stream_ps(to, sum) };
     }
     // SAFETY: no precondition.
     unsafe { _mm_sfence() };

@@ -3,7 +3,7 @@
 use crate::error::BroadcastError;
 use crate::ext::{IntoBroadcastExt, PairOfViews};
 use crate::mode::{ElementwiseRule, Rule};
-use crate::plan::BroadcastPlan;
+use crate::rules;
 use crate::rules::numpy::{common, operand_mismatch, padded, to_target};
 use ndarray::{ArrayView, DimMax, Dimension};
 use std::borrow::Borrow;
@@ -57,8 +57,8 @@ where
     T::Dim: DimMax<U::Dim>,
 {
     let (a, b) = (a.into_view(), b.into_view());
-    let (plan_a, plan_b) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule)?;
-    Ok((plan_a.apply(a)?, plan_b.apply(b)?))
+    let (plan_a, plan_b) = rules::pair(a.raw_dim(), b.raw_dim(), rule.borrow())?;
+    Ok((plan_a.onto(a)?, plan_b.onto(b)?))
 }
 
 type Max<D, E> = <D as DimMax<E>>::Output;
@@ -208,9 +208,9 @@ fn merge<S: AsRef<[usize]>>(shape: &mut [usize], shapes: &[S]) -> Result<(), Bro
     let rank = shape.len();
     for (operand, other) in shapes.iter().enumerate() {
         let other = other.as_ref();
-        for axis in 0..rank {
-            match common(shape[axis], padded(other, rank, axis)) {
-                Some(size) => shape[axis] = size,
+        for (axis, so_far) in shape.iter_mut().enumerate() {
+            match common(*so_far, padded(other, rank, axis)) {
+                Some(size) => *so_far = size,
                 None => return Err(disagreement(shapes, operand, rank, axis)),
             }
         }
@@ -233,14 +233,14 @@ fn disagreement<S: AsRef<[usize]>>(
         .position(|shape| common(size(shape), wanted).is_none())
         .unwrap_or(0);
     let (a, b) = (shapes[first].as_ref(), shapes[operand].as_ref());
-    operand_mismatch([first, operand], a, b, axis - (rank - a.len().max(b.len())))
+    operand_mismatch([first, operand], a, b, axis - (rank - a.len().max(b.len()))).into()
 }
 
 fn replicated<'a, A, D: Dimension, O: Dimension>(
     array: ArrayView<'a, A, D>,
     shape: &O,
 ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
-    to_target::<D, O>(Rule::Elementwise, array.raw_dim(), shape.slice())?.apply(array)
+    Ok(to_target::<D, O>(Rule::Elementwise, array.raw_dim(), shape.slice())?.onto(array)?)
 }
 
 fn reserved<T>(capacity: usize) -> Result<Vec<T>, BroadcastError> {

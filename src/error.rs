@@ -390,6 +390,54 @@ pub(crate) fn either(result: Result<BroadcastError, BroadcastError>) -> Broadcas
     }
 }
 
+/// A [`BroadcastError`] on its way out of a rule, one pointer wide. None: there was not even the memory for the box.
+///
+/// A `Result` whose error has many words is handed on through memory, and with it, where all is well, the plan or the view:
+/// that took five times as long as making the view.
+pub(crate) struct Refusal(Option<Box<[BroadcastError; 1]>>);
+
+impl From<BroadcastError> for Refusal {
+    #[cold]
+    fn from(error: BroadcastError) -> Self {
+        let mut boxed = Vec::new();
+        if boxed.try_reserve_exact(1).is_ok() {
+            boxed.push(error);
+        }
+        Refusal(boxed.into_boxed_slice().try_into().ok())
+    }
+}
+
+impl From<Refusal> for BroadcastError {
+    #[inline(always)]
+    fn from(refusal: Refusal) -> Self {
+        unboxed(refusal).0
+    }
+}
+
+/// The error. The `u64` beside it keeps the compiler from having it written right into the caller's `Result`, which would
+/// thereby have to stay in memory.
+#[cold]
+#[inline(never)]
+fn unboxed(refusal: Refusal) -> (BroadcastError, u64) {
+    let error = match refusal.0 {
+        Some(boxed) => {
+            let [error] = *boxed;
+            error
+        }
+        None => BroadcastError::AllocationFailed {
+            bytes: size_of::<BroadcastError>(),
+        },
+    };
+    (error, 0)
+}
+
+/// Refuses a broadcast, with the error that is built or with the one that kept it from being built.
+#[cold]
+#[inline(never)]
+pub(crate) fn refusal(error: impl FnOnce() -> Result<BroadcastError, BroadcastError>) -> Refusal {
+    Refusal::from(either(error()))
+}
+
 /// Builds the error for an array that has not the shape it must have.
 #[cold]
 pub(crate) fn wrong_shape_error(

@@ -3,13 +3,17 @@
 use crate::co_broadcast::broadcast_pair;
 use crate::error::BroadcastError;
 use crate::mode::{BroadcastMode, ElementwiseRule};
-use crate::plan::BroadcastPlan;
+use crate::rules;
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimAdd, DimMax, Dimension, IntoDimension};
 use std::borrow::Borrow;
 
 /// A view of the dimension that an input of dimension `D` broadcast to the shape `E` has.
 pub type Broadcasted<'a, A, D, E> =
     Result<ArrayView<'a, A, <D as DimMax<<E as IntoDimension>::Dim>>::Output>, BroadcastError>;
+
+/// A view of the dimension `D` with the axes of `E` before its own.
+pub type Prepended<'a, A, D, E> =
+    Result<ArrayView<'a, A, <<E as IntoDimension>::Dim as DimAdd<D>>::Output>, BroadcastError>;
 
 /// Two views of the common dimension of `D` and `E`.
 pub type PairOfViews<'a, 'b, A, B, D, E> = Result<
@@ -412,10 +416,7 @@ pub trait BroadcastExt {
     ///
     /// Source: `XlaBuilder::Broadcast(operand, broadcast_sizes)`.
     #[inline]
-    fn broadcast_prepend<E>(
-        &self,
-        sizes: E,
-    ) -> Result<ArrayView<'_, Self::Elem, <E::Dim as DimAdd<Self::Dim>>::Output>, BroadcastError>
+    fn broadcast_prepend<E>(&self, sizes: E) -> Prepended<'_, Self::Elem, Self::Dim, E>
     where
         E: IntoDimension,
         E::Dim: DimAdd<Self::Dim>,
@@ -521,7 +522,7 @@ pub trait IntoBroadcastExt<'a>: Sized {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::with_mode(view.raw_dim(), shape, mode)?.apply(view)
+        Ok(rules::by_mode(view.raw_dim(), shape.into_dimension(), mode.borrow())?.onto(view)?)
     }
 
     /// Broadcasts to `shape` as NumPy's `broadcast_to`: right-aligned, size-1 axes replicate.
@@ -538,7 +539,7 @@ pub trait IntoBroadcastExt<'a>: Sized {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::numpy(view.raw_dim(), shape)?.apply(view)
+        Ok(rules::numpy::plan(view.raw_dim(), shape.into_dimension())?.onto(view)?)
     }
 
     /// Broadcasts together with `shape`: right-aligned, size-1 axes replicate on either side.
@@ -555,7 +556,7 @@ pub trait IntoBroadcastExt<'a>: Sized {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::bidirectional(view.raw_dim(), shape)?.apply(view)
+        Ok(rules::bidirectional::plan(view.raw_dim(), shape.into_dimension())?.onto(view)?)
     }
 
     /// Broadcasts to `shape`, input axis `i` feeding axis `axes_mapping[i]` of it.
@@ -576,7 +577,10 @@ pub trait IntoBroadcastExt<'a>: Sized {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::explicit(view.raw_dim(), shape, axes_mapping)?.apply(view)
+        Ok(
+            rules::explicit::plan(view.raw_dim(), shape.into_dimension(), axes_mapping)?
+                .onto(view)?,
+        )
     }
 
     /// Broadcasts to `shape`, of which the axes `broadcast_axes` are new and the others are the input's.
@@ -597,7 +601,10 @@ pub trait IntoBroadcastExt<'a>: Sized {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::broadcast_axes(view.raw_dim(), shape, broadcast_axes)?.apply(view)
+        Ok(
+            rules::broadcast_axes::plan(view.raw_dim(), shape.into_dimension(), broadcast_axes)?
+                .onto(view)?,
+        )
     }
 
     /// Broadcasts to `shape`, input axis `i` feeding axis `broadcast_dimensions[i]` of it.
@@ -618,7 +625,10 @@ pub trait IntoBroadcastExt<'a>: Sized {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::in_dim(view.raw_dim(), shape, broadcast_dimensions)?.apply(view)
+        Ok(
+            rules::in_dim::strict(view.raw_dim(), shape.into_dimension(), broadcast_dimensions)?
+                .onto(view)?,
+        )
     }
 
     /// Broadcasts to `shape` as [`into_broadcast_in_dim`](Self::into_broadcast_in_dim), but `broadcast_dimensions` may come in any order, which
@@ -640,7 +650,10 @@ pub trait IntoBroadcastExt<'a>: Sized {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::in_dim_permuting(view.raw_dim(), shape, broadcast_dimensions)?.apply(view)
+        Ok(
+            rules::in_dim::permuting(view.raw_dim(), shape.into_dimension(), broadcast_dimensions)?
+                .onto(view)?,
+        )
     }
 
     /// Broadcasts to `shape` as PaddlePaddle does with B of an elementwise operation: laid on it from `axis` on.
@@ -661,7 +674,7 @@ pub trait IntoBroadcastExt<'a>: Sized {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::pdpd(view.raw_dim(), shape, axis)?.apply(view)
+        Ok(rules::pdpd::plan(view.raw_dim(), shape.into_dimension(), axis)?.onto(view)?)
     }
 
     /// Broadcasts to `size` as [`into_broadcast_numpy`](Self::into_broadcast_numpy), where [`KEEP`](crate::KEEP) (torch's -1) keeps the size of an axis
@@ -679,7 +692,7 @@ pub trait IntoBroadcastExt<'a>: Sized {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::expand(view.raw_dim(), size)?.apply(view)
+        Ok(rules::expand::plan(view.raw_dim(), size.into_dimension())?.onto(view)?)
     }
 
     /// Broadcasts by putting axes of the given `sizes` in front of the input's.
@@ -690,16 +703,13 @@ pub trait IntoBroadcastExt<'a>: Sized {
     ///
     /// As there.
     #[inline]
-    fn into_broadcast_prepend<E>(
-        self,
-        sizes: E,
-    ) -> Result<ArrayView<'a, Self::Elem, <E::Dim as DimAdd<Self::Dim>>::Output>, BroadcastError>
+    fn into_broadcast_prepend<E>(self, sizes: E) -> Prepended<'a, Self::Elem, Self::Dim, E>
     where
         E: IntoDimension,
         E::Dim: DimAdd<Self::Dim>,
     {
         let view = self.into_view();
-        BroadcastPlan::prepend(view.raw_dim(), sizes)?.apply(view)
+        Ok(rules::prepend::plan(view.raw_dim(), sizes.into_dimension())?.onto(view)?)
     }
 }
 

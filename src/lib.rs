@@ -18,7 +18,7 @@ mod view;
 pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes, broadcast_triple};
 pub use elementwise::ElementwiseExt;
 pub use error::{ArrayRole, BroadcastError, IntegerRole};
-pub use ext::{BroadcastExt, Broadcasted, IntoBroadcastExt, PairOfViews};
+pub use ext::{BroadcastExt, Broadcasted, IntoBroadcastExt, PairOfViews, Prepended};
 pub use gradient::GradientExt;
 pub use integer::{
     ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,

@@ -1,7 +1,7 @@
 //! Shapes drawn under each other, axis by axis: what errors and plans print. Nothing here allocates.
 
 use crate::KEEP;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::Range;
 
 /// Shapes longer than this are drawn around the axis of interest only.
@@ -58,8 +58,6 @@ pub(crate) enum Place<'a> {
     From(usize),
     /// Axis `i` in column `mapping[i]`.
     Mapped(&'a [usize]),
-    /// Axis `sources[c]` in column `c`; none where the shape has no such axis.
-    Sources(&'a [usize]),
 }
 
 struct Row<'a> {
@@ -73,7 +71,6 @@ impl Row<'_> {
         let axis = match self.place {
             Place::From(first) => column.checked_sub(first)?,
             Place::Mapped(mapping) => mapping.iter().position(|&c| c == column)?,
-            Place::Sources(sources) => *sources.get(column)?,
         };
         self.sizes.get(axis).copied()
     }
@@ -201,7 +198,7 @@ impl<'a> Picture<'a> {
         label: &str,
         window: &Range<usize>,
     ) -> Result<Line<'f, 'b>, fmt::Error> {
-        write!(f, "\n")?;
+        f.write_char('\n')?;
         let mut line = Line { f, blanks: 0 };
         let indent = 2 + label.len();
         line.cell(

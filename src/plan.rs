@@ -1,15 +1,14 @@
 //! [`BroadcastPlan`]: the one answer that every rule gives.
 
-use crate::error::{ArrayRole, BroadcastError, boxed, either, shape_overflow, wrong_shape_error};
+use crate::error::{
+    ArrayRole, BroadcastError, Refusal, boxed, refusal, shape_overflow, wrong_shape_error,
+};
 use crate::mode::{BroadcastMode, ElementwiseRule, Rule};
 use crate::picture::{Picture, Place, list};
 use crate::{rules, view};
 use ndarray::{ArrayRef, ArrayView, DimAdd, DimMax, Dimension, IntoDimension, IxDyn};
 use std::borrow::Borrow;
 use std::fmt;
-
-/// Marks an output axis that no input axis feeds.
-const ADDED: usize = usize::MAX;
 
 /// What one axis of the output is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,8 +54,8 @@ pub struct BroadcastPlan<I = IxDyn, O = IxDyn> {
     rule: Rule,
     input: I,
     output: O,
-    /// For each output axis the input axis that feeds it, or `ADDED`.
-    source: O,
+    /// For each input axis the output axis that it feeds, or the output's rank if it feeds none.
+    feeds: I,
 }
 
 /// The plan from an input of dimension `I` to a target of dimension `E`.
@@ -82,7 +81,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        rules::numpy::plan(input.into_dimension(), target.into_dimension())
+        Ok(rules::numpy::plan(
+            input.into_dimension(),
+            target.into_dimension(),
+        )?)
     }
 
     /// [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) on shapes alone.
@@ -97,7 +99,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        rules::bidirectional::plan(input.into_dimension(), target.into_dimension())
+        Ok(rules::bidirectional::plan(
+            input.into_dimension(),
+            target.into_dimension(),
+        )?)
     }
 
     /// [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) on shapes alone.
@@ -116,11 +121,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        rules::explicit::plan(
+        Ok(rules::explicit::plan(
             input.into_dimension(),
             target.into_dimension(),
             axes_mapping,
-        )
+        )?)
     }
 
     /// [`broadcast_axes`](crate::BroadcastExt::broadcast_axes) on shapes alone.
@@ -139,11 +144,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        rules::broadcast_axes::plan(
+        Ok(rules::broadcast_axes::plan(
             input.into_dimension(),
             target.into_dimension(),
             broadcast_axes,
-        )
+        )?)
     }
 
     /// [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim) on shapes alone.
@@ -162,11 +167,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        rules::in_dim::strict(
+        Ok(rules::in_dim::strict(
             input.into_dimension(),
             target.into_dimension(),
             broadcast_dimensions,
-        )
+        )?)
     }
 
     /// [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) on shapes alone.
@@ -185,11 +190,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        rules::in_dim::permuting(
+        Ok(rules::in_dim::permuting(
             input.into_dimension(),
             target.into_dimension(),
             broadcast_dimensions,
-        )
+        )?)
     }
 
     /// [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend) on shapes alone.
@@ -207,7 +212,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         E::Dim: DimAdd<I>,
     {
-        rules::prepend::plan(input.into_dimension(), sizes.into_dimension())
+        Ok(rules::prepend::plan(
+            input.into_dimension(),
+            sizes.into_dimension(),
+        )?)
     }
 
     /// [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) on shapes alone.
@@ -222,7 +230,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        rules::expand::plan(input.into_dimension(), size.into_dimension())
+        Ok(rules::expand::plan(
+            input.into_dimension(),
+            size.into_dimension(),
+        )?)
     }
 
     /// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd) on shapes alone: B, then the shape of A.
@@ -237,7 +248,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        rules::pdpd::plan(input.into_dimension(), target.into_dimension(), axis)
+        Ok(rules::pdpd::plan(
+            input.into_dimension(),
+            target.into_dimension(),
+            axis,
+        )?)
     }
 
     /// [`broadcast_to_mode`](crate::BroadcastExt::broadcast_to_mode) on shapes alone.
@@ -256,22 +271,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        match mode.borrow() {
-            BroadcastMode::Numpy => Self::numpy(input, target),
-            BroadcastMode::Bidirectional => Self::bidirectional(input, target),
-            BroadcastMode::Explicit { axes_mapping } => Self::explicit(input, target, axes_mapping),
-            BroadcastMode::BroadcastAxes { broadcast_axes } => {
-                Self::broadcast_axes(input, target, broadcast_axes)
-            }
-            BroadcastMode::InDim {
-                broadcast_dimensions,
-            } => Self::in_dim(input, target, broadcast_dimensions),
-            BroadcastMode::InDimPermuting {
-                broadcast_dimensions,
-            } => Self::in_dim_permuting(input, target, broadcast_dimensions),
-            BroadcastMode::Expand => Self::expand(input, target),
-            BroadcastMode::Pdpd { axis } => Self::pdpd(input, target, *axis),
-        }
+        Ok(rules::by_mode(
+            input.into_dimension(),
+            target.into_dimension(),
+            mode.borrow(),
+        )?)
     }
 
     /// The plans that take two shapes to their common shape under an elementwise rule.
@@ -300,15 +304,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        let (a, b) = (a.into_dimension(), b.into_dimension());
-        match rule.borrow() {
-            ElementwiseRule::None => rules::none::pair(a, b),
-            ElementwiseRule::Numpy => rules::numpy::pair(a, b),
-            ElementwiseRule::Pdpd { axis } => rules::pdpd::pair(a, b, *axis),
-            ElementwiseRule::Xla {
-                broadcast_dimensions,
-            } => rules::xla::pair(a, b, broadcast_dimensions),
-        }
+        Ok(rules::pair(
+            a.into_dimension(),
+            b.into_dimension(),
+            rule.borrow(),
+        )?)
     }
 }
 
@@ -348,14 +348,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn axes(
         &self,
     ) -> impl ExactSizeIterator<Item = AxisSource> + DoubleEndedIterator + Clone + '_ {
-        self.source
-            .slice()
-            .iter()
-            .zip(self.output.slice())
-            .map(|(&source, &size)| match self.input.slice().get(source) {
+        let output = self.output.slice();
+        self.mapping()
+            .zip(output)
+            .map(|(source, &size)| match source {
                 None => AxisSource::Added,
-                Some(&from) if from == size => AxisSource::Kept(source),
-                Some(_) => AxisSource::Stretched(source),
+                Some(axis) if self.input.slice()[axis] == size => AxisSource::Kept(axis),
+                Some(axis) => AxisSource::Stretched(axis),
             })
     }
 
@@ -371,10 +370,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn mapping(
         &self,
     ) -> impl ExactSizeIterator<Item = Option<usize>> + DoubleEndedIterator + Clone + '_ {
-        self.source
-            .slice()
-            .iter()
-            .map(|&source| (source != ADDED).then_some(source))
+        let fed_by = |axis| self.feeds.slice().iter().position(|&fed| fed == axis);
+        (0..self.output.ndim()).map(fed_by)
     }
 
     /// The output axes that no input axis feeds.
@@ -454,14 +451,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         array: ArrayView<'a, A, I>,
     ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
-        if array.shape() != self.input.slice() {
-            return Err(wrong_shape_error(
-                ArrayRole::Input,
-                self.input.slice(),
-                array.shape(),
-            ));
-        }
-        Ok(view::replicate(array, &self.output, &self.source))
+        self.check_input(array.shape())?;
+        Ok(view::replicate(array, self.output.clone(), &self.feeds))
     }
 
     /// The same plan with dynamic ranks, for keeping plans of different ranks together.
@@ -480,63 +471,80 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             rule: self.rule,
             input: dynamic(self.input.slice()),
             output: dynamic(self.output.slice()),
-            source: dynamic(self.source.slice()),
+            feeds: dynamic(self.feeds.slice()),
         }
     }
 }
 
 /// What the rules build a plan with.
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// A plan whose output axes all are added still: sizes as given, fed by nothing.
+    /// The plan in which input axis `i` feeds output axis `column(i)`, if its size is equal or 1. Output axes that nothing
+    /// feeds are added; an input axis of size 1 whose column lies past the output's end feeds none.
     ///
-    /// `rank` must fit `O`, which every rule has checked before it comes here.
-    #[inline]
-    pub(crate) fn unfed(rule: Rule, input: I, rank: usize, size: impl Fn(usize) -> usize) -> Self {
-        let (mut output, mut source) = (O::zeros(rank), O::zeros(rank));
-        for (axis, (out, from)) in output
-            .slice_mut()
-            .iter_mut()
-            .zip(source.slice_mut())
-            .enumerate()
-        {
-            *out = size(axis);
-            *from = ADDED;
+    /// Whatever `column` says, the plan is sound. That no two input axes have the same column is for the rule to see to,
+    /// and that the output's rank fits `O`.
+    #[inline(always)]
+    pub(crate) fn new(
+        rule: Rule,
+        input: I,
+        output: &[usize],
+        column: impl Fn(usize) -> usize,
+    ) -> Result<Self, Refusal> {
+        // Errors get copies of the shapes: the shapes themselves then stay in registers, where ranks are static, as
+        // nobody takes their address, and so does the plan.
+        for (axis, &size) in input.slice().iter().enumerate() {
+            if size != 1 && output.get(column(axis)) != Some(&size) {
+                let (input, output) = (input.clone(), dimension::<O>(output));
+                return Err(size_mismatch(
+                    rule,
+                    input.slice(),
+                    output.slice(),
+                    axis,
+                    column,
+                ));
+            }
         }
-        BroadcastPlan {
+        if elements(output).is_none() {
+            return Err(shape_overflow(dimension::<O>(output).slice()).into());
+        }
+        let mut feeds = I::zeros(input.ndim());
+        for (axis, fed) in feeds.slice_mut().iter_mut().enumerate() {
+            *fed = column(axis).min(output.len());
+        }
+        Ok(BroadcastPlan {
             rule,
             input,
-            output,
-            source,
+            output: dimension(output),
+            feeds,
+        })
+    }
+
+    /// [`apply`](Self::apply) for a plan that is not needed again.
+    #[inline(always)]
+    pub(crate) fn onto<'a, A>(
+        self,
+        array: ArrayView<'a, A, I>,
+    ) -> Result<ArrayView<'a, A, O>, Refusal> {
+        self.check_input(array.shape())?;
+        Ok(view::replicate(array, self.output, &self.feeds))
+    }
+
+    #[inline(always)]
+    fn check_input(&self, shape: &[usize]) -> Result<(), Refusal> {
+        let input = self.input.slice();
+        if !shape.iter().eq(input) {
+            return Err(wrong_shape_error(ArrayRole::Input, input, shape).into());
         }
+        Ok(())
     }
+}
 
-    /// Lets an input axis feed an output axis, if its size is equal or 1.
-    #[inline]
-    pub(crate) fn feed(&mut self, input_axis: usize, output_axis: usize) -> bool {
-        let size = self.input.slice()[input_axis];
-        self.source.slice_mut()[output_axis] = input_axis;
-        size == self.output.slice()[output_axis] || size == 1
-    }
-
-    /// The plan, once its output is known to be a shape that a view can have.
-    #[inline]
-    pub(crate) fn checked(self) -> Result<Self, BroadcastError> {
-        match elements(self.output.slice()) {
-            Some(_) => Ok(self),
-            None => Err(shape_overflow(self.output.slice())),
-        }
-    }
-
-    /// The error for an input axis whose size does not fit the target axis it is lined up with.
-    #[cold]
-    pub(crate) fn size_mismatch(
-        &self,
-        target: &[usize],
-        input_axis: usize,
-        column: impl Fn(usize) -> usize,
-    ) -> BroadcastError {
-        size_mismatch(self.rule, self.input.slice(), target, input_axis, column)
-    }
+/// A dimension of these sizes, whose rank must fit `D`.
+#[inline]
+fn dimension<D: Dimension>(sizes: &[usize]) -> D {
+    let mut dimension = D::zeros(sizes.len());
+    dimension.slice_mut().copy_from_slice(sizes);
+    dimension
 }
 
 /// The error for an input axis whose size does not fit; `column` says where each input axis stands.
@@ -547,8 +555,8 @@ pub(crate) fn size_mismatch(
     target: &[usize],
     input_axis: usize,
     column: impl Fn(usize) -> usize,
-) -> BroadcastError {
-    either((|| {
+) -> Refusal {
+    refusal(|| {
         let mut mapping = boxed(input)?;
         mapping
             .iter_mut()
@@ -561,19 +569,19 @@ pub(crate) fn size_mismatch(
             mapping,
             input_axis,
         })
-    })())
+    })
 }
 
 /// The error for an input with more axes than the target.
 #[cold]
-pub(crate) fn rank_too_large(rule: Rule, input: &[usize], target: &[usize]) -> BroadcastError {
-    either((|| {
+pub(crate) fn rank_too_large(rule: Rule, input: &[usize], target: &[usize]) -> Refusal {
+    refusal(|| {
         Ok(BroadcastError::RankTooLarge {
             rule,
             input: boxed(input)?,
             target: boxed(target)?,
         })
-    })())
+    })
 }
 
 /// How many elements a shape has; `None` if its sizes, zeros left out, multiply to more than `isize::MAX`.
@@ -605,7 +613,7 @@ impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
         }
         let picture = Picture::new(
             output.len(),
-            ("input", input, Place::Sources(self.source.slice())),
+            ("input", input, Place::Mapped(self.feeds.slice())),
             ("output", output, Place::From(0)),
         );
         picture.rows(f, 0)?;
@@ -672,8 +680,8 @@ mod serde_form {
     impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for BroadcastPlan<I, O> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let form = Form::deserialize(deserializer)?;
-            let input = dimension::<I, D::Error>("input", &form.input)?;
-            dimension::<O, D::Error>("output", &form.output)?;
+            let input = checked_dimension::<I, D::Error>("input", &form.input)?;
+            checked_dimension::<O, D::Error>("output", &form.output)?;
             elements(&form.input)
                 .ok_or_else(|| D::Error::custom("the input has more than isize::MAX elements"))?;
             if form.mapping.len() != form.output.len() {
@@ -681,53 +689,52 @@ mod serde_form {
                     "the mapping must have one entry for each output axis",
                 ));
             }
-            let mut plan = BroadcastPlan::unfed(form.rule, input, form.output.len(), |axis| {
-                form.output[axis]
-            });
-            let mut fed = vec![false; form.input.len()];
+            let mut columns: Vec<Option<usize>> = vec![None; form.input.len()];
             for (output_axis, source) in form.mapping.iter().enumerate() {
                 let Some(input_axis) = *source else { continue };
-                match fed.get_mut(input_axis) {
+                match columns.get_mut(input_axis) {
                     None => {
                         return Err(D::Error::custom(
                             "the mapping names an axis that the input does not have",
                         ));
                     }
-                    Some(true) => {
+                    Some(Some(_)) => {
                         return Err(D::Error::custom("the mapping names an input axis twice"));
                     }
-                    Some(fed) => *fed = true,
-                }
-                if !plan.feed(input_axis, output_axis) {
-                    return Err(D::Error::custom(
-                        "an input axis feeds an output axis of another size",
-                    ));
+                    Some(column) => *column = Some(output_axis),
                 }
             }
-            if fed
-                .iter()
-                .zip(&form.input)
-                .any(|(&fed, &size)| !fed && size != 1)
-            {
-                return Err(D::Error::custom(
-                    "an input axis of another size than 1 feeds no output axis",
-                ));
+            for (column, &size) in columns.iter().zip(&form.input) {
+                match *column {
+                    _ if size == 1 => {}
+                    None => {
+                        return Err(D::Error::custom(
+                            "an input axis of another size than 1 feeds no output axis",
+                        ));
+                    }
+                    Some(column) if form.output[column] != size => {
+                        return Err(D::Error::custom(
+                            "an input axis feeds an output axis of another size",
+                        ));
+                    }
+                    Some(_) => {}
+                }
             }
-            plan.checked().map_err(D::Error::custom)
+            let none = form.output.len();
+            BroadcastPlan::new(form.rule, input, &form.output, |axis| {
+                columns[axis].unwrap_or(none)
+            })
+            .map_err(|refusal| D::Error::custom(BroadcastError::from(refusal)))
         }
     }
 
-    fn dimension<T: Dimension, E: Error>(what: &str, shape: &[usize]) -> Result<T, E> {
+    fn checked_dimension<T: Dimension, E: Error>(what: &str, shape: &[usize]) -> Result<T, E> {
         match T::NDIM {
             Some(rank) if rank != shape.len() => Err(E::custom(format_args!(
                 "the {what} has rank {}, expected {rank}",
                 shape.len()
             ))),
-            _ => {
-                let mut dimension = T::zeros(shape.len());
-                dimension.slice_mut().copy_from_slice(shape);
-                Ok(dimension)
-            }
+            _ => Ok(dimension(shape)),
         }
     }
 }

@@ -2,53 +2,62 @@
 
 use ndarray::{ArrayView, Axis, Dimension, RawArrayView, ShapeBuilder};
 
-/// The view that a plan's parts describe: output axis `j` walks input axis `source[j]`, or stands still.
+/// The view that a plan's parts describe: output axis `feeds[i]` walks input axis `i`, or stands still if that has size 1;
+/// so does an output axis that none feeds.
 ///
 /// The caller has checked that `array` has the input shape that the parts were made for.
-#[inline]
+// Inlined whatever it takes, as are the rules of static ranks: then shapes and strides never leave the registers, and a
+// view costs what ndarray's own `broadcast` does. Through memory it costs five to ten times that.
+#[inline(always)]
 pub(crate) fn replicate<'a, A, I: Dimension, O: Dimension>(
     array: ArrayView<'a, A, I>,
-    output: &O,
-    source: &O,
+    output: O,
+    feeds: &I,
 ) -> ArrayView<'a, A, O> {
-    let (shape, strides) = (array.shape(), array.strides());
-    let mut output_strides = O::zeros(output.ndim());
-    let mut pointer = array.as_ptr();
-    let mut reversed = false;
-    // Nothing of an empty view is ever reached, and its pointer must not be moved.
-    let empty = output.slice().contains(&0);
-    for ((stride, &axis), &size) in output_strides
-        .slice_mut()
-        .iter_mut()
-        .zip(source.slice())
-        .zip(output.slice())
-    {
-        // An axis of one element is never walked; an axis of another size than the input's is replicated.
-        if shape.get(axis) == Some(&size) && size > 1 && !empty {
-            *stride = strides[axis].unsigned_abs();
-            if strides[axis] < 0 {
-                reversed = true;
-                // To the lowest address: raw views start there and are turned round afterwards.
-                // In bounds, as it is the address of the axis's last element, and so no overflow.
-                pointer = pointer.wrapping_offset(strides[axis] * (size as isize - 1));
-            }
-        }
+    // Nothing of an empty view is ever reached: its pointer is not moved, and its strides need no sign.
+    if array.strides().iter().any(|&stride| stride < 0) && !output.slice().contains(&0) {
+        let mut reversed = (array.clone(), output.clone(), feeds.clone());
+        return replicate_reversed(&mut reversed).0;
     }
-    // SAFETY: this only makes the raw view. Its strides are not negative, as they are absolute values, and no offset
-    // overflows `isize`, as each is one of `array` (see below), which is a valid array.
-    let mut raw =
-        unsafe { RawArrayView::from_shape_ptr(output.clone().strides(output_strides), pointer) };
-    if reversed {
-        for (column, &axis) in source.slice().iter().enumerate() {
-            if shape.get(axis) == Some(&output[column]) && output[column] > 1 && strides[axis] < 0 {
-                raw.invert_axis(Axis(column));
-            }
-        }
+    let mut strides = O::zeros(output.ndim());
+    for (column, stride) in strides.slice_mut().iter_mut().enumerate() {
+        let mut fed = feeds.slice().iter().zip(array.shape()).zip(array.strides());
+        *stride = fed
+            .find(|((axis, size), _)| **axis == column && **size != 1)
+            .map_or(0, |(_, &stride)| stride.unsigned_abs());
     }
+    // SAFETY: this only makes the raw view. The pointer is that of `array`, so not null. The strides are absolute values,
+    // so not negative. No offset overflows `isize`: each axis that is walked is an axis of `array`, a valid array, with its
+    // size and the length of its stride. The sizes multiply to `isize::MAX` at most, as in every `BroadcastPlan`.
+    let raw = unsafe { RawArrayView::from_shape_ptr(output.strides(strides), array.as_ptr()) };
     // SAFETY: every element of the view is an element of `array`, so it is aligned, initialised and lives for 'a, and it
-    // is only read. A `BroadcastPlan` feeds an output axis from an input axis of the same size, which is walked with
-    // the input's own stride, or it has stride 0 and stands at that axis's first element; no two output axes share an
-    // input axis. So an output index reaches the element at an index of `array`. If `array` has an axis of size 0, that
-    // axis feeds an output axis of size 0, as a plan stretches and leaves out axes of size 1 only: the view is empty.
+    // is only read. An output axis is walked with the stride of an input axis that feeds it and has the same size, as
+    // `BroadcastPlan::new` has checked of every input axis whose size is not 1, or it has stride 0 and stands at the first
+    // element; an input axis feeds one output axis only. So an output index reaches the element at an index of `array`
+    // (no stride of which is negative here, unless the view is empty). If `array` has an axis of size 0, that one feeds an
+    // output axis of size 0: the view is empty.
     unsafe { raw.deref_into_view() }
+}
+
+/// [`replicate`] for an array with negative strides, which raw views must not have: the array is turned round along
+/// those axes, and then the view is. What goes in and out keeps the caller's own values in registers: copies that may be
+/// written to, and a result that is more than the view.
+#[cold]
+#[inline(never)]
+fn replicate_reversed<'a, A, I: Dimension, O: Dimension>(
+    (array, output, feeds): &mut (ArrayView<'a, A, I>, O, I),
+) -> (ArrayView<'a, A, O>, u64) {
+    let signed = array.clone();
+    for (axis, &stride) in signed.strides().iter().enumerate() {
+        if stride < 0 {
+            array.invert_axis(Axis(axis));
+        }
+    }
+    let mut view = replicate(array.clone(), output.clone(), feeds);
+    for (&column, &stride) in feeds.slice().iter().zip(signed.strides()) {
+        if stride < 0 && column < view.ndim() && view.strides()[column] > 0 {
+            view.invert_axis(Axis(column));
+        }
+    }
+    (view, 0)
 }

@@ -179,33 +179,33 @@ cannot broadcast [2, 3] to [2, 2] (expand)
   input    2  3
   target   2  2
               ^ 3 is neither 2 nor 1";
-    xla_ranks_differ_without_dimensions: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[3]), &xla(&[])) => "\
+    xla_ranks_differ_without_dimensions: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[3]), xla(&[])) => "\
 cannot broadcast [2, 3, 4] with [3] (xla)
   a   2  3  4
   b   3
   ranks 3 and 1 differ and XLA never guesses: pass broadcast_dimensions, 1 of the axes 0 to 2 in increasing order (NumPy's alignment is [2])";
-    xla_dimensions_for_a_scalar: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[]), &xla(&[0])) => "\
+    xla_dimensions_for_a_scalar: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[]), xla(&[0])) => "\
 cannot broadcast [2, 3, 4] with [] (xla)
   broadcast dimensions [0]: a scalar needs no broadcast_dimensions: pass []";
-    xla_dimensions_for_equal_ranks: zeros(&[2, 3]).broadcast_with(&zeros(&[2, 3]), &xla(&[1, 0])) => "\
+    xla_dimensions_for_equal_ranks: zeros(&[2, 3]).broadcast_with(&zeros(&[2, 3]), xla(&[1, 0])) => "\
 cannot broadcast [2, 3] with [2, 3] (xla)
   broadcast dimensions [1, 0]: equal ranks need no broadcast_dimensions: pass [] or the identity";
-    xla_size_on_a_mapped_axis: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), &xla(&[0, 1])) => "\
+    xla_size_on_a_mapped_axis: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), xla(&[0, 1])) => "\
 cannot broadcast [2, 4] with [2, 3, 4] (xla)
   a   2  4
   b   2  3  4
          ^ 4 and 3 differ and neither is 1";
-    xla_dimensions_too_short: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), &xla(&[1])) => "\
+    xla_dimensions_too_short: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), xla(&[1])) => "\
 cannot broadcast [2, 4] to [2, 3, 4] (xla)
   input                  2  4
   broadcast dimensions   1
   1 entry for 2 axes: say for each input axis which target axis it feeds";
-    xla_dimensions_unsorted: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &xla(&[2, 0])) => "\
+    xla_dimensions_unsorted: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), xla(&[2, 0])) => "\
 cannot broadcast [2, 4] to [2, 3, 4] (xla)
   input                  2  4
   broadcast dimensions   2  0
                             ^ 0 after 2: axes must increase, a broadcast does not transpose";
-    xla_dimensions_out_of_range: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &xla(&[0, 3])) => "\
+    xla_dimensions_out_of_range: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), xla(&[0, 3])) => "\
 cannot broadcast [2, 4] to [2, 3, 4] (xla)
   input                  2  4
   broadcast dimensions   0  3

@@ -1,95 +1,114 @@
-//! The conditions on a list of axes that explicit, in_dim and xla share.
+//! The conditions on a list of axes that explicit, in_dim, broadcast_axes and xla share.
 
-use crate::error::{BroadcastError, boxed, either};
+use crate::error::{BroadcastError, Refusal, boxed, refusal};
 use crate::mode::Rule;
+use ndarray::Dimension;
 
-/// What an error about a list of axes shows.
-pub(crate) struct AxesCheck<'a> {
-    pub(crate) rule: Rule,
-    pub(crate) input: &'a [usize],
-    pub(crate) target: &'a [usize],
-    pub(crate) axes: &'a [usize],
+/// What is wrong with a list of axes, and where in it.
+#[derive(Clone, Copy)]
+pub(crate) enum AxesFault {
+    Length,
+    OutOfRange(usize),
+    Unsorted(usize),
+    Repeated(usize),
 }
 
-impl AxesCheck<'_> {
-    /// One entry for each input axis, each an axis of the target.
-    #[inline]
-    pub(crate) fn one_per_input_axis(&self) -> Result<(), BroadcastError> {
-        if self.axes.len() != self.input.len() {
-            return Err(self.length());
-        }
-        match self.axes.iter().position(|&axis| axis >= self.target.len()) {
-            Some(position) => Err(self.out_of_range(position)),
-            None => Ok(()),
-        }
+/// One entry for each input axis, each an axis of the target.
+#[inline(always)]
+pub(crate) fn one_per_input_axis(
+    axes: &[usize],
+    input_rank: usize,
+    target_rank: usize,
+) -> Result<(), AxesFault> {
+    if axes.len() != input_rank {
+        return Err(AxesFault::Length);
+    }
+    in_range(axes, target_rank)
+}
+
+/// Each an axis of the target.
+#[inline(always)]
+pub(crate) fn in_range(axes: &[usize], target_rank: usize) -> Result<(), AxesFault> {
+    match axes.iter().position(|&axis| axis >= target_rank) {
+        Some(position) => Err(AxesFault::OutOfRange(position)),
+        None => Ok(()),
+    }
+}
+
+/// Strictly increasing.
+#[inline(always)]
+pub(crate) fn increasing(axes: &[usize]) -> Result<(), AxesFault> {
+    match axes.windows(2).position(|pair| pair[0] >= pair[1]) {
+        Some(at) if axes[..=at].contains(&axes[at + 1]) => Err(AxesFault::Repeated(at + 1)),
+        Some(at) => Err(AxesFault::Unsorted(at + 1)),
+        None => Ok(()),
+    }
+}
+
+/// No axis twice, in any order.
+#[inline(always)]
+pub(crate) fn unique(axes: &[usize]) -> Result<(), AxesFault> {
+    match (1..axes.len()).find(|&at| axes[..at].contains(&axes[at])) {
+        Some(position) => Err(AxesFault::Repeated(position)),
+        None => Ok(()),
+    }
+}
+
+impl AxesFault {
+    /// The error that shows it. It is given copies of the dimensions, as `BroadcastPlan::new` does.
+    #[inline(always)]
+    pub(crate) fn refuse<I: Dimension, E: Dimension>(
+        self,
+        rule: Rule,
+        input: &I,
+        target: &E,
+        axes: &[usize],
+    ) -> Refusal {
+        let (input, target) = (input.clone(), target.clone());
+        self.refusal(rule, input.slice(), target.slice(), axes)
     }
 
-    /// Strictly increasing.
-    #[inline]
-    pub(crate) fn increasing(&self) -> Result<(), BroadcastError> {
-        match self.axes.windows(2).position(|pair| pair[0] >= pair[1]) {
-            Some(at) if self.axes[..=at].contains(&self.axes[at + 1]) => Err(self.repeated(at + 1)),
-            Some(at) => Err(self.unsorted(at + 1)),
-            None => Ok(()),
-        }
-    }
-
-    /// No axis twice, in any order.
-    pub(crate) fn unique(&self) -> Result<(), BroadcastError> {
-        match (1..self.axes.len()).find(|&at| self.axes[..at].contains(&self.axes[at])) {
-            Some(position) => Err(self.repeated(position)),
-            None => Ok(()),
-        }
-    }
-
+    /// The error that shows it.
     #[cold]
-    pub(crate) fn length(&self) -> BroadcastError {
-        either((|| {
-            Ok(BroadcastError::AxesLength {
-                rule: self.rule,
-                input: boxed(self.input)?,
-                target: boxed(self.target)?,
-                axes: boxed(self.axes)?,
+    #[inline(never)]
+    pub(crate) fn refusal(
+        self,
+        rule: Rule,
+        input: &[usize],
+        target: &[usize],
+        axes: &[usize],
+    ) -> Refusal {
+        refusal(|| {
+            let (input, target, axes) = (boxed(input)?, boxed(target)?, boxed(axes)?);
+            Ok(match self {
+                AxesFault::Length => BroadcastError::AxesLength {
+                    rule,
+                    input,
+                    target,
+                    axes,
+                },
+                AxesFault::OutOfRange(position) => BroadcastError::AxisOutOfRange {
+                    rule,
+                    input,
+                    target,
+                    axes,
+                    position,
+                },
+                AxesFault::Unsorted(position) => BroadcastError::AxesUnsorted {
+                    rule,
+                    input,
+                    target,
+                    axes,
+                    position,
+                },
+                AxesFault::Repeated(position) => BroadcastError::AxisRepeated {
+                    rule,
+                    input,
+                    target,
+                    axes,
+                    position,
+                },
             })
-        })())
-    }
-
-    #[cold]
-    pub(crate) fn out_of_range(&self, position: usize) -> BroadcastError {
-        either((|| {
-            Ok(BroadcastError::AxisOutOfRange {
-                rule: self.rule,
-                input: boxed(self.input)?,
-                target: boxed(self.target)?,
-                axes: boxed(self.axes)?,
-                position,
-            })
-        })())
-    }
-
-    #[cold]
-    fn unsorted(&self, position: usize) -> BroadcastError {
-        either((|| {
-            Ok(BroadcastError::AxesUnsorted {
-                rule: self.rule,
-                input: boxed(self.input)?,
-                target: boxed(self.target)?,
-                axes: boxed(self.axes)?,
-                position,
-            })
-        })())
-    }
-
-    #[cold]
-    fn repeated(&self, position: usize) -> BroadcastError {
-        either((|| {
-            Ok(BroadcastError::AxisRepeated {
-                rule: self.rule,
-                input: boxed(self.input)?,
-                target: boxed(self.target)?,
-                axes: boxed(self.axes)?,
-                position,
-            })
-        })())
+        })
     }
 }

@@ -3,16 +3,16 @@
 //! Source: OpenVINO Broadcast-3, mode `bidirectional`; ONNX Expand-13.
 
 use super::numpy::{common, padded, to_target};
-use crate::error::BroadcastError;
+use crate::error::Refusal;
 use crate::mode::Rule;
 use crate::plan::{PlanTo, size_mismatch};
 use ndarray::{DimMax, Dimension};
 
-#[inline]
+#[inline(always)]
 pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
     input: I,
     target: E,
-) -> Result<PlanTo<I, E>, BroadcastError> {
+) -> Result<PlanTo<I, E>, Refusal> {
     let rank = input.ndim().max(target.ndim());
     let offset = rank - input.ndim();
     let mut output = <I as DimMax<E>>::Output::zeros(rank);
@@ -23,13 +23,13 @@ pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
         ) {
             Some(size) => output.slice_mut()[axis] = size,
             None => {
-                let (input, target) = (input.slice(), target.slice());
+                let (input, target) = (input.clone(), target.clone());
                 return Err(size_mismatch(
                     Rule::Bidirectional,
-                    input,
-                    target,
+                    input.slice(),
+                    target.slice(),
                     axis - offset,
-                    |axis| offset + axis,
+                    move |axis| offset + axis,
                 ));
             }
         }

@@ -3,46 +3,50 @@
 //! Source: nGraph v0 `op::Broadcast`. No size-1 axis replicates here: the input's shape equals what is left of the
 //! target's.
 
-use super::axes::AxesCheck;
-use crate::error::{BroadcastError, boxed, either};
+use super::axes::in_range;
+use crate::error::{BroadcastError, Refusal, boxed, refusal};
 use crate::mode::Rule;
-use crate::plan::{BroadcastPlan, PlanTo};
+use crate::plan::{BroadcastPlan, PlanTo, size_mismatch};
 use ndarray::{DimMax, Dimension};
 
+#[inline(always)]
 pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
     input: I,
     target: E,
     broadcast_axes: &[usize],
-) -> Result<PlanTo<I, E>, BroadcastError> {
+) -> Result<PlanTo<I, E>, Refusal> {
     let rule = Rule::BroadcastAxes;
-    let target = target.slice();
-    if let Some(position) = broadcast_axes.iter().position(|&axis| axis >= target.len()) {
-        let check = AxesCheck {
-            rule,
-            input: input.slice(),
-            target,
-            axes: broadcast_axes,
-        };
-        return Err(check.out_of_range(position));
-    }
-    let kept = || (0..target.len()).filter(|axis| !broadcast_axes.contains(axis));
+    in_range(broadcast_axes, target.ndim())
+        .map_err(|fault| fault.refuse(rule, &input, &target, broadcast_axes))?;
+    let kept = || (0..target.ndim()).filter(|axis| !broadcast_axes.contains(axis));
     if kept().count() != input.ndim() {
-        return Err(either((|| {
-            Ok(BroadcastError::BroadcastAxesRank {
-                input: boxed(input.slice())?,
-                target: boxed(target)?,
-                axes: boxed(broadcast_axes)?,
-            })
-        })()));
+        return Err(rank_differs(&input, &target, broadcast_axes));
     }
-    let mut plan = BroadcastPlan::unfed(rule, input, target.len(), |axis| target[axis]);
-    for (input_axis, output_axis) in kept().enumerate() {
-        plan.feed(input_axis, output_axis);
-        if plan.input_shape()[input_axis] != target[output_axis] {
-            return Err(
-                plan.size_mismatch(target, input_axis, |axis| kept().nth(axis).unwrap_or(axis))
-            );
-        }
+    let mut columns = input.clone();
+    for (column, axis) in columns.slice_mut().iter_mut().zip(kept()) {
+        *column = axis;
     }
-    plan.checked()
+    // Stricter than a plan is: a 1 stays a 1.
+    if let Some(axis) = (0..input.ndim()).find(|&axis| input[axis] != target[columns[axis]]) {
+        let (input, target) = (input.clone(), target.clone());
+        return Err(size_mismatch(
+            rule,
+            input.slice(),
+            target.slice(),
+            axis,
+            |axis| columns[axis],
+        ));
+    }
+    BroadcastPlan::new(rule, input, target.slice(), |axis| columns[axis])
+}
+
+#[cold]
+fn rank_differs(input: &impl Dimension, target: &impl Dimension, axes: &[usize]) -> Refusal {
+    refusal(|| {
+        Ok(BroadcastError::BroadcastAxesRank {
+            input: boxed(input.slice())?,
+            target: boxed(target.slice())?,
+            axes: boxed(axes)?,
+        })
+    })
 }

@@ -4,16 +4,16 @@
 
 use super::numpy::to_target;
 use crate::KEEP;
-use crate::error::{BroadcastError, boxed, either};
+use crate::error::{BroadcastError, Refusal, boxed, refusal};
 use crate::mode::Rule;
 use crate::plan::{PlanTo, rank_too_large};
 use ndarray::{DimMax, Dimension};
 
-#[inline]
+#[inline(always)]
 pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
     input: I,
     size: E,
-) -> Result<PlanTo<I, E>, BroadcastError> {
+) -> Result<PlanTo<I, E>, Refusal> {
     let Some(offset) = size.ndim().checked_sub(input.ndim()) else {
         return Err(rank_too_large(Rule::Expand, input.slice(), size.slice()));
     };
@@ -30,12 +30,12 @@ pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
 }
 
 #[cold]
-fn keep_on_new_axis(input: &[usize], target: &[usize], axis: usize) -> BroadcastError {
-    either((|| {
+fn keep_on_new_axis(input: &[usize], target: &[usize], axis: usize) -> Refusal {
+    refusal(|| {
         Ok(BroadcastError::KeepOnNewAxis {
             input: boxed(input)?,
             target: boxed(target)?,
             axis,
         })
-    })())
+    })
 }

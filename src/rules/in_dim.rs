@@ -3,44 +3,33 @@
 //! Source: XLA `BroadcastInDim` (strictly increasing, as XlaBuilder demands); the permuting form is StableHLO
 //! `broadcast_in_dim`, which asks only that no dimension is named twice.
 
-use super::axes::AxesCheck;
-use super::explicit::mapped;
-use crate::error::BroadcastError;
+use super::axes::{increasing, one_per_input_axis, unique};
+use crate::error::Refusal;
 use crate::mode::Rule;
-use crate::plan::PlanTo;
+use crate::plan::{BroadcastPlan, PlanTo};
 use ndarray::{DimMax, Dimension};
 
-#[inline]
+#[inline(always)]
 pub(crate) fn strict<I: Dimension + DimMax<E>, E: Dimension>(
     input: I,
     target: E,
     dimensions: &[usize],
-) -> Result<PlanTo<I, E>, BroadcastError> {
-    let check = AxesCheck {
-        rule: Rule::InDim,
-        input: input.slice(),
-        target: target.slice(),
-        axes: dimensions,
-    };
-    check.one_per_input_axis()?;
-    check.increasing()?;
-    mapped(Rule::InDim, input, target.slice(), dimensions)
+) -> Result<PlanTo<I, E>, Refusal> {
+    one_per_input_axis(dimensions, input.ndim(), target.ndim())
+        .and_then(|()| increasing(dimensions))
+        .map_err(|fault| fault.refuse(Rule::InDim, &input, &target, dimensions))?;
+    BroadcastPlan::new(Rule::InDim, input, target.slice(), |axis| dimensions[axis])
 }
 
-#[inline]
+#[inline(always)]
 pub(crate) fn permuting<I: Dimension + DimMax<E>, E: Dimension>(
     input: I,
     target: E,
     dimensions: &[usize],
-) -> Result<PlanTo<I, E>, BroadcastError> {
+) -> Result<PlanTo<I, E>, Refusal> {
     let rule = Rule::InDimPermuting;
-    let check = AxesCheck {
-        rule,
-        input: input.slice(),
-        target: target.slice(),
-        axes: dimensions,
-    };
-    check.one_per_input_axis()?;
-    check.unique()?;
-    mapped(rule, input, target.slice(), dimensions)
+    one_per_input_axis(dimensions, input.ndim(), target.ndim())
+        .and_then(|()| unique(dimensions))
+        .map_err(|fault| fault.refuse(rule, &input, &target, dimensions))?;
+    BroadcastPlan::new(rule, input, target.slice(), |axis| dimensions[axis])
 }

@@ -3,7 +3,7 @@
 //! Source: OpenVINO elementwise operations, `auto_broadcast="none"`.
 
 use super::numpy::to_target;
-use crate::error::{BroadcastError, boxed, either};
+use crate::error::{BroadcastError, Refusal, boxed, refusal};
 use crate::mode::Rule;
 use crate::plan::PlanPair;
 use ndarray::{DimMax, Dimension};
@@ -12,7 +12,7 @@ use ndarray::{DimMax, Dimension};
 pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     a: I,
     b: J,
-) -> Result<PlanPair<I, J>, BroadcastError> {
+) -> Result<PlanPair<I, J>, Refusal> {
     if a.slice() != b.slice() {
         return Err(shapes_differ(a.slice(), b.slice()));
     }
@@ -24,10 +24,10 @@ pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
 }
 
 #[cold]
-fn shapes_differ(a: &[usize], b: &[usize]) -> BroadcastError {
-    either((|| {
+fn shapes_differ(a: &[usize], b: &[usize]) -> Refusal {
+    refusal(|| {
         Ok(BroadcastError::ShapesDiffer {
             shapes: [boxed(a)?, boxed(b)?],
         })
-    })())
+    })
 }

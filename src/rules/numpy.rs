@@ -2,41 +2,34 @@
 //!
 //! Source: NumPy's general broadcasting rules and `broadcast_to`; OpenVINO Broadcast-1 and -3, mode `numpy`.
 
-use crate::error::{BroadcastError, boxed, either};
+use crate::error::{BroadcastError, Refusal, boxed, refusal};
 use crate::mode::Rule;
 use crate::plan::{BroadcastPlan, PlanPair, PlanTo, rank_too_large};
 use ndarray::{DimMax, Dimension};
 
-#[inline]
+#[inline(always)]
 pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
     input: I,
     target: E,
-) -> Result<PlanTo<I, E>, BroadcastError> {
+) -> Result<PlanTo<I, E>, Refusal> {
     to_target(Rule::Numpy, input, target.slice())
 }
 
 /// The rule to a target given as a slice, for the rules that end as this one.
-#[inline]
+#[inline(always)]
 pub(crate) fn to_target<I: Dimension, O: Dimension>(
     rule: Rule,
     input: I,
     target: &[usize],
-) -> Result<BroadcastPlan<I, O>, BroadcastError> {
+) -> Result<BroadcastPlan<I, O>, Refusal> {
     let Some(offset) = target.len().checked_sub(input.ndim()) else {
         return Err(rank_too_large(rule, input.slice(), target));
     };
-    let rank = input.ndim();
-    let mut plan = BroadcastPlan::unfed(rule, input, target.len(), |axis| target[axis]);
-    for axis in 0..rank {
-        if !plan.feed(axis, offset + axis) {
-            return Err(plan.size_mismatch(target, axis, |axis| offset + axis));
-        }
-    }
-    plan.checked()
+    BroadcastPlan::new(rule, input, target, move |axis| offset + axis)
 }
 
 /// The size that two axes have in common: equal, or either is 1. The one that is not 1, never the larger: 1 with 0 is 0.
-#[inline]
+#[inline(always)]
 pub(crate) fn common(a: usize, b: usize) -> Option<usize> {
     if a == b || b == 1 {
         Some(a)
@@ -48,7 +41,7 @@ pub(crate) fn common(a: usize, b: usize) -> Option<usize> {
 }
 
 /// A right-aligned shape as if 1s stood in front of it, up to `rank` axes.
-#[inline]
+#[inline(always)]
 pub(crate) fn padded(shape: &[usize], rank: usize, axis: usize) -> usize {
     match axis.checked_sub(rank - shape.len()) {
         Some(axis) => shape[axis],
@@ -60,7 +53,7 @@ pub(crate) fn padded(shape: &[usize], rank: usize, axis: usize) -> usize {
 pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     a: I,
     b: J,
-) -> Result<PlanPair<I, J>, BroadcastError> {
+) -> Result<PlanPair<I, J>, Refusal> {
     let rank = a.ndim().max(b.ndim());
     let mut shape = <I as DimMax<J>>::Output::zeros(rank);
     for axis in 0..rank {
@@ -83,10 +76,10 @@ pub(crate) fn operand_mismatch(
     a: &[usize],
     b: &[usize],
     axis: usize,
-) -> BroadcastError {
+) -> Refusal {
     let short = if a.len() <= b.len() { a } else { b };
     let offset = a.len().max(b.len()) - short.len();
-    either((|| {
+    refusal(|| {
         let mut mapping = boxed(short)?;
         mapping
             .iter_mut()
@@ -99,5 +92,5 @@ pub(crate) fn operand_mismatch(
             mapping,
             axis,
         })
-    })())
+    })
 }

@@ -2,25 +2,20 @@
 //!
 //! Source: `XlaBuilder::Broadcast(operand, broadcast_sizes)`.
 
-use crate::error::BroadcastError;
+use crate::error::Refusal;
 use crate::mode::Rule;
 use crate::plan::BroadcastPlan;
 use ndarray::{DimAdd, Dimension};
 
-#[inline]
+#[inline(always)]
 pub(crate) fn plan<I: Dimension, E: Dimension + DimAdd<I>>(
     input: I,
     sizes: E,
-) -> Result<BroadcastPlan<I, <E as DimAdd<I>>::Output>, BroadcastError> {
+) -> Result<BroadcastPlan<I, <E as DimAdd<I>>::Output>, Refusal> {
     let (new, rank) = (sizes.ndim(), input.ndim());
-    let shape = input.clone();
-    let size = |axis: usize| {
-        axis.checked_sub(new)
-            .map_or_else(|| sizes[axis], |axis| shape[axis])
-    };
-    let mut plan = BroadcastPlan::unfed(Rule::Prepend, input, new + rank, size);
-    for axis in 0..rank {
-        plan.feed(axis, new + axis);
-    }
-    plan.checked()
+    let mut output = <E as DimAdd<I>>::Output::zeros(new + rank);
+    let (front, back) = output.slice_mut().split_at_mut(new);
+    front.copy_from_slice(sizes.slice());
+    back.copy_from_slice(input.slice());
+    BroadcastPlan::new(Rule::Prepend, input, output.slice(), |axis| new + axis)
 }

@@ -4,10 +4,9 @@
 //! Source: XLA's semantics of broadcasting for binary operations (`broadcast_dimensions`, then degenerate dimensions),
 //! as `XlaBuilder` checks them.
 
-use super::axes::AxesCheck;
-use super::explicit::mapped;
+use super::axes::{increasing, one_per_input_axis};
 use super::numpy::common;
-use crate::error::{BroadcastError, boxed, either};
+use crate::error::{BroadcastError, Refusal, boxed, refusal};
 use crate::mode::Rule;
 use crate::plan::{BroadcastPlan, PlanPair};
 use ndarray::{DimMax, Dimension};
@@ -16,7 +15,7 @@ pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     a: I,
     b: J,
     dimensions: &[usize],
-) -> Result<PlanPair<I, J>, BroadcastError> {
+) -> Result<PlanPair<I, J>, Refusal> {
     let (shape_a, shape_b) = (a.slice(), b.slice());
     if shape_a.len() == shape_b.len() {
         let identity = dimensions.iter().copied().eq(0..shape_a.len());
@@ -31,14 +30,9 @@ pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
         if !small.is_empty() && dimensions.is_empty() {
             return Err(dimensions_required(shape_a, shape_b));
         }
-        let check = AxesCheck {
-            rule: Rule::Xla,
-            input: small,
-            target: large,
-            axes: dimensions,
-        };
-        check.one_per_input_axis()?;
-        check.increasing()?;
+        one_per_input_axis(dimensions, small.len(), large.len())
+            .and_then(|()| increasing(dimensions))
+            .map_err(|fault| fault.refusal(Rule::Xla, small, large, dimensions))?;
     }
 
     let (small, large) = by_rank(shape_a, shape_b);
@@ -71,11 +65,11 @@ fn operand<I: Dimension, O: Dimension>(
     input: I,
     output: &[usize],
     dimensions: &[usize],
-) -> Result<BroadcastPlan<I, O>, BroadcastError> {
+) -> Result<BroadcastPlan<I, O>, Refusal> {
     if input.ndim() == output.len() {
         super::numpy::to_target(Rule::Xla, input, output)
     } else {
-        mapped(Rule::Xla, input, output, dimensions)
+        BroadcastPlan::new(Rule::Xla, input, output, |axis| dimensions[axis])
     }
 }
 
@@ -85,22 +79,22 @@ fn by_rank<'a>(a: &'a [usize], b: &'a [usize]) -> (&'a [usize], &'a [usize]) {
 }
 
 #[cold]
-fn dimensions_required(a: &[usize], b: &[usize]) -> BroadcastError {
-    either((|| {
+fn dimensions_required(a: &[usize], b: &[usize]) -> Refusal {
+    refusal(|| {
         Ok(BroadcastError::DimensionsRequired {
             shapes: [boxed(a)?, boxed(b)?],
         })
-    })())
+    })
 }
 
 #[cold]
-fn dimensions_unexpected(a: &[usize], b: &[usize], dimensions: &[usize]) -> BroadcastError {
-    either((|| {
+fn dimensions_unexpected(a: &[usize], b: &[usize], dimensions: &[usize]) -> Refusal {
+    refusal(|| {
         Ok(BroadcastError::DimensionsUnexpected {
             shapes: [boxed(a)?, boxed(b)?],
             dimensions: boxed(dimensions)?,
         })
-    })())
+    })
 }
 
 #[cold]
@@ -109,8 +103,8 @@ fn operand_mismatch(
     b: &[usize],
     axis: usize,
     column: impl Fn(usize) -> usize,
-) -> BroadcastError {
-    either((|| {
+) -> Refusal {
+    refusal(|| {
         let mut mapping = boxed(by_rank(a, b).0)?;
         mapping
             .iter_mut()
@@ -123,5 +117,5 @@ fn operand_mismatch(
             mapping,
             axis,
         })
-    })())
+    })
 }

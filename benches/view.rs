@@ -1,0 +1,153 @@
+//! What making a view costs, each rule beside ndarray's own `broadcast` on the same array and shape.
+//!
+//! `cargo bench --bench view`. Every array, shape and list of axes goes through `black_box` on each call, on both sides
+//! alike, and so does the view that comes out: neither call is folded, and both hand over a view of the same type.
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
+use ndarray::{Array, ArrayView, DimMax, Dimension, IntoDimension, IxDyn};
+use ndarray_broadcast::prelude::*;
+use std::hint::black_box;
+use std::time::Duration;
+
+/// One input shape and one target that it fits right-aligned, so that every method and ndarray's can do it.
+struct Case<D, E> {
+    name: &'static str,
+    input: D,
+    target: E,
+}
+
+impl<D, E, T, U> Case<D, E>
+where
+    D: IntoDimension<Dim = T>,
+    E: IntoDimension<Dim = U>,
+    T: Dimension + DimMax<U, Output = U>,
+    U: Dimension,
+{
+    fn run(self, criterion: &mut Criterion) {
+        let array = Array::<f32, T>::zeros(self.input.into_dimension());
+        let target = self.target.into_dimension();
+        let (rank, new) = (array.ndim(), target.ndim() - array.ndim());
+        let mapping: Vec<usize> = (new..target.ndim()).collect();
+        let mut group = criterion.benchmark_group(self.name);
+        group
+            .sample_size(50)
+            .warm_up_time(Duration::from_millis(200))
+            .measurement_time(Duration::from_millis(500));
+
+        time(&mut group, "ndarray", &array, &target, |array, target| {
+            array.broadcast(target).unwrap()
+        });
+        time(&mut group, "numpy", &array, &target, |array, target| {
+            array.broadcast_numpy(target).unwrap()
+        });
+        time(&mut group, "bidirectional", &array, &target, |a, target| {
+            a.broadcast_bidirectional(target).unwrap()
+        });
+        time(&mut group, "explicit", &array, &target, |array, target| {
+            array
+                .broadcast_explicit(target, black_box(&mapping))
+                .unwrap()
+        });
+        time(&mut group, "in_dim", &array, &target, |array, target| {
+            array.broadcast_in_dim(target, black_box(&mapping)).unwrap()
+        });
+        time(&mut group, "permuting", &array, &target, |array, target| {
+            array
+                .broadcast_in_dim_permuting(target, black_box(&mapping))
+                .unwrap()
+        });
+        time(&mut group, "pdpd", &array, &target, |array, target| {
+            array.broadcast_pdpd(target, black_box(-1)).unwrap()
+        });
+        time(&mut group, "expand", &array, &target, |array, target| {
+            array.broadcast_expand(target).unwrap()
+        });
+        time(&mut group, "to_mode", &array, &target, |array, target| {
+            array
+                .broadcast_to_mode(target, black_box(BroadcastMode::Numpy))
+                .unwrap()
+        });
+
+        // No size-1 axis stretches under nGraph's rule: the array has the target's own trailing sizes.
+        let mut exact = T::zeros(rank);
+        exact.slice_mut().copy_from_slice(&target.slice()[new..]);
+        let array = Array::<f32, T>::zeros(exact);
+        let added: Vec<usize> = (0..new).collect();
+        time(
+            &mut group,
+            "broadcast_axes",
+            &array,
+            &target,
+            |a, target| a.broadcast_axes(target, black_box(&added)).unwrap(),
+        );
+        group.finish();
+    }
+}
+
+fn time<T: Dimension, U: Dimension>(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    array: &Array<f32, T>,
+    target: &U,
+    view: impl for<'a> Fn(&'a Array<f32, T>, U) -> ArrayView<'a, f32, U>,
+) {
+    assert_eq!(view(array, target.clone()).raw_dim(), *target);
+    group.bench_function(name, |bencher| {
+        bencher.iter(|| view(black_box(array), black_box(target).clone()));
+    });
+}
+
+fn views(criterion: &mut Criterion) {
+    Case {
+        name: "0 to 2",
+        input: (),
+        target: (4, 5),
+    }
+    .run(criterion);
+    Case {
+        name: "1 to 4",
+        input: 5,
+        target: (2, 3, 4, 5),
+    }
+    .run(criterion);
+    Case {
+        name: "2 to 4",
+        input: (4, 1),
+        target: (2, 3, 4, 5),
+    }
+    .run(criterion);
+    Case {
+        name: "3 to 3",
+        input: (3, 1, 5),
+        target: (3, 4, 5),
+    }
+    .run(criterion);
+    Case {
+        name: "6 to 6",
+        input: (2, 1, 3, 1, 2, 1),
+        target: (2, 4, 3, 5, 2, 6),
+    }
+    .run(criterion);
+    Case {
+        name: "IxDyn 1 to 2",
+        input: IxDyn(&[5]),
+        target: IxDyn(&[4, 5]),
+    }
+    .run(criterion);
+    Case {
+        name: "IxDyn 2 to 4",
+        input: IxDyn(&[4, 1]),
+        target: IxDyn(&[2, 3, 4, 5]),
+    }
+    .run(criterion);
+    Case {
+        name: "IxDyn 6 to 6",
+        input: IxDyn(&[2, 1, 3, 1, 2, 1]),
+        target: IxDyn(&[2, 4, 3, 5, 2, 6]),
+    }
+    .run(criterion);
+}
+
+criterion_group!(benches, views);
+criterion_main!(benches);
