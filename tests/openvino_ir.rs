@@ -7,11 +7,11 @@ mod cli;
 mod compare;
 #[path = "../examples/openvino_ir/model.rs"]
 mod model;
-#[path = "../examples/openvino_ir/npy.rs"]
+#[path = "../examples/shared/npy.rs"]
 mod npy;
 #[path = "../examples/openvino_ir/run.rs"]
 mod run;
-#[path = "../examples/openvino_ir/tensor.rs"]
+#[path = "../examples/shared/tensor.rs"]
 mod tensor;
 
 use std::ffi::OsString;
@@ -458,13 +458,13 @@ fn npy_files_of_every_type_are_read() {
                 bytes.extend((0..size).map(|byte| u8::from(element == 1 && byte == 0)));
             }
             fs::write(&path, bytes).unwrap();
-            let tensor = npy::read(&path).unwrap();
+            let tensor = compare::read_npy(&path).unwrap();
             assert_eq!(tensor.shape(), [2, 2]);
             let zeros = tensor
                 .element_type()
-                .tensor(&[2, 2], false, &vec![0; 4 * size])
+                .tensor(&[2, 2], tensor::Order::default(), &vec![0; 4 * size])
                 .unwrap();
-            let at = tensor.first_difference(&zeros);
+            let at = compare::first_difference(&tensor, &zeros);
             assert_eq!(at, Some(second[0] * 2 + second[1]), "{descr} {fortran}");
         }
     }

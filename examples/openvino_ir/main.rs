@@ -15,8 +15,10 @@
 mod cli;
 mod compare;
 mod model;
+#[path = "../shared/npy.rs"]
 mod npy;
 mod run;
+#[path = "../shared/tensor.rs"]
 mod tensor;
 
 use std::process::ExitCode;

@@ -1,6 +1,7 @@
 //! Reading a model: layers and edges out of the `.xml`, checked against each other, and the order to run them in.
 
-use crate::tensor::{ElementType, Tensor, byte_count};
+use crate::run::MAXIMUM_BYTES;
+use crate::tensor::{ElementType, Order, Tensor, byte_count};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
@@ -72,7 +73,7 @@ impl Layer {
     /// Element type and shape, as `Parameter` and `Const` state them.
     pub fn declared(&self) -> Result<(ElementType, Vec<usize>), String> {
         let name = self.required("element_type")?;
-        let element_type = ElementType::from_model(name)
+        let element_type = element_type(name)
             .ok_or_else(|| format!("{self}: element type {name:?} is unknown here"))?;
         let text = self.required("shape")?;
         let shape = match text.trim() {
@@ -115,7 +116,7 @@ impl Model {
     pub fn constant(&self, layer: &Layer) -> Result<Tensor, String> {
         let (element_type, shape) = layer.declared()?;
         let (offset, size) = (layer.number("offset")?, layer.number("size")?);
-        let wanted = byte_count(&shape, element_type.size())
+        let wanted = byte_count(&shape, element_type.size(), MAXIMUM_BYTES)
             .map_err(|problem| format!("{layer}: {problem}"))?;
         let bytes = (offset.checked_add(size))
             .and_then(|end| self.weights.get(offset..end))
@@ -135,8 +136,29 @@ impl Model {
                 ));
             }
         };
-        element_type.tensor(&shape, false, bytes)
+        element_type
+            .tensor(&shape, Order::default(), bytes)
+            .map_err(|problem| format!("{layer}: {problem}"))
     }
+}
+
+/// The type that a model's `element_type` names.
+fn element_type(name: &str) -> Option<ElementType> {
+    Some(match name {
+        "f16" => ElementType::F16,
+        "f32" => ElementType::F32,
+        "f64" => ElementType::F64,
+        "i8" => ElementType::I8,
+        "i16" => ElementType::I16,
+        "i32" => ElementType::I32,
+        "i64" => ElementType::I64,
+        "u8" => ElementType::U8,
+        "u16" => ElementType::U16,
+        "u32" => ElementType::U32,
+        "u64" => ElementType::U64,
+        "boolean" => ElementType::Boolean,
+        _ => return None,
+    })
 }
 
 pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {

@@ -1,10 +1,13 @@
 //! Running a model's layers.
 
 use crate::model::{Layer, Model};
-use crate::tensor::{Element, MAXIMUM_BYTES, Tensor, byte_count};
+use crate::tensor::{Element, Tensor, byte_count, with_array};
 use ndarray::{ArrayD, Zip};
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
 use ndarray_broadcast::prelude::*;
+
+/// No tensor that the example makes is larger, whatever a model asks for.
+pub const MAXIMUM_BYTES: usize = 1 << 30;
 
 /// The kinds of layers that are known.
 const KNOWN: [&str; 10] = [
@@ -72,7 +75,7 @@ impl Model {
                 }
             };
             check_output(layer, &value)?;
-            bytes += byte_count(value.shape(), value.element_type().size())?;
+            bytes += byte_count(value.shape(), value.element_type().size(), MAXIMUM_BYTES)?;
             if bytes > MAXIMUM_BYTES {
                 return Err(format!(
                     "{layer}: with its output, the model's tensors pass this example's limit of {MAXIMUM_BYTES} bytes"
@@ -151,9 +154,14 @@ fn broadcast(
     let plan = operator
         .plan(data.shape(), target_shape, axes_mapping)
         .map_err(refused)?;
-    byte_count(plan.output_shape(), data.element_type().size())
-        .map_err(|problem| format!("{layer}: {problem}"))?;
-    data.broadcast(&plan).map_err(refused)
+    byte_count(
+        plan.output_shape(),
+        data.element_type().size(),
+        MAXIMUM_BYTES,
+    )
+    .map_err(|problem| format!("{layer}: {problem}"))?;
+    // The next layer may be of any kind, so this is no view.
+    with_array!(data, array => plan.view(array).map(|view| view.to_owned().into())).map_err(refused)
 }
 
 fn integers<'a>(
@@ -161,12 +169,27 @@ fn integers<'a>(
     what: &str,
     tensor: &'a Tensor,
 ) -> Result<&'a dyn IntegerTensor, String> {
-    tensor.as_integers().ok_or_else(|| {
+    as_integers(tensor).ok_or_else(|| {
         format!(
             "{layer}: {what} is a tensor of {}, not of integers",
             tensor.element_type()
         )
     })
+}
+
+/// The tensor as sizes or axes, if its elements are integers.
+fn as_integers(tensor: &Tensor) -> Option<&dyn IntegerTensor> {
+    match tensor {
+        Tensor::I8(array) => Some(array),
+        Tensor::I16(array) => Some(array),
+        Tensor::I32(array) => Some(array),
+        Tensor::I64(array) => Some(array),
+        Tensor::U8(array) => Some(array),
+        Tensor::U16(array) => Some(array),
+        Tensor::U32(array) => Some(array),
+        Tensor::U64(array) => Some(array),
+        Tensor::F16(_) | Tensor::F32(_) | Tensor::F64(_) | Tensor::Boolean(_) => None,
+    }
 }
 
 /// The number in `opset3`.
@@ -243,7 +266,8 @@ fn zip<T: Element>(
 ) -> Result<ArrayD<T>, String> {
     let (a, b) =
         (a.broadcast_with(b, rule)).map_err(|error| format!("{layer}: {}", one_line(&error)))?;
-    byte_count(a.shape(), T::SIZE).map_err(|problem| format!("{layer}: {problem}"))?;
+    byte_count(a.shape(), T::SIZE, MAXIMUM_BYTES)
+        .map_err(|problem| format!("{layer}: {problem}"))?;
     Ok(Zip::from(&a).and(&b).map_collect(|&a, &b| f(a, b)))
 }
 

@@ -1,0 +1,90 @@
+//! Every rule once, on the arrays that real models take in `tests/data/ir`.
+
+use crate::arguments::{Asked, parse};
+use crate::failure::Failure;
+use crate::run::{self, Report};
+use std::path::Path;
+
+const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
+
+const STOPS: &[(&str, &str)] = &[
+    (
+        "A column for every row of every matrix.",
+        "tests/data/ir/v1_numpy.in0.npy --mode numpy --shape 2,3,4",
+    ),
+    (
+        "Channels onto images, and the 1 of the shape replicates too.",
+        "tests/data/ir/v3_bidirectional.in0.npy --mode bidirectional --shape 1,1,50,50",
+    ),
+    (
+        "A bias for each channel: its one axis feeds axis 1.",
+        "tests/data/ir/v1_explicit.in0.npy --mode explicit --shape 1,16,5,5 --axes 1",
+    ),
+    (
+        "An image onto a batch whose channels come last.",
+        "tests/data/ir/v1_explicit_hw.in0.npy --mode in_dim --shape 2,4,5,3 --axes 1,2",
+    ),
+    (
+        "The same image, transposed.",
+        "tests/data/ir/v1_explicit_hw.in0.npy --mode in_dim_permuting --shape 5,2,4 --axes 2,0",
+    ),
+    (
+        "The axes that are new, instead of those that are there.",
+        "tests/data/ir/chain.in0.npy --mode broadcast_axes --shape 2,3,4 --axes 0,2",
+    ),
+    (
+        "Laid on the shape from axis 1 on.",
+        "tests/data/ir/add_pdpd_axis1.in1.npy --mode pdpd --shape 2,3,4,5 --axis 1",
+    ),
+    (
+        "-1 keeps an axis.",
+        "tests/data/ir/v3_bidirectional_short.in0.npy --mode expand --shape -1,-1,-1,6",
+    ),
+    (
+        "Axes in front.",
+        "tests/data/ir/mul_none.in0.npy --mode prepend --shape 4",
+    ),
+    (
+        "Two arrays with each other.",
+        "tests/data/ir/add_numpy.in0.npy --with tests/data/ir/add_numpy.in1.npy --mode numpy",
+    ),
+    (
+        "Two arrays whose ranks differ, lined up by dimensions.",
+        "tests/data/ir/mul_none.in0.npy --with tests/data/ir/chain.in1.npy --mode xla --axes 0",
+    ),
+    (
+        "A scalar as 10^18 elements: a view costs nothing.",
+        "tests/data/ir/v3_numpy_scalar.in0.npy --shape 1000000000,1000000000",
+    ),
+];
+
+const MISFIT: (&str, &str) = (
+    "And what does not fit is drawn.",
+    "tests/data/ir/mul_none.in0.npy --mode numpy --shape 4,2,4",
+);
+
+pub fn run() -> Result<(), Failure> {
+    let mut report = Report::default();
+    for (what, line) in STOPS {
+        report.print(&format!("{what}\n$ broadcast {line}\n"))?;
+        run_stop(line)?;
+        report.print("\n")?;
+    }
+    let (what, line) = MISFIT;
+    report.print(&format!("{what}\n$ broadcast {line}\n"))?;
+    match run_stop(line) {
+        Err(Failure::Data(problem)) => report.print(&format!("error: {problem}\n")),
+        other => other,
+    }
+}
+
+fn run_stop(line: &str) -> Result<(), Failure> {
+    let words = line.split(' ').map(|word| match word.ends_with(".npy") {
+        true => Path::new(REPOSITORY).join(word).into_os_string(),
+        false => word.into(),
+    });
+    match parse(lexopt::Parser::from_args(words))? {
+        Asked::Broadcast(request) => run::run(&request),
+        Asked::Help | Asked::Tour => Ok(()),
+    }
+}

@@ -1,0 +1,144 @@
+//! Writing `.npy` version 1.0, little-endian, in C order.
+//!
+//! Source: `numpy.lib.format`.
+
+use crate::failure::Failure;
+use crate::npy::MAXIMUM_RANK;
+use crate::run::is_dash;
+use crate::tensor::Element;
+use half::f16;
+use ndarray::ArrayD;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// So many bytes are written at once.
+const CHUNK: usize = 64 << 10;
+
+/// The header and what stands before it take a multiple of this, so that the elements are aligned.
+const ALIGNMENT: usize = 64;
+
+/// An element as little-endian bytes.
+pub trait WriteElement: Element {
+    const DESCR: &str;
+    fn push(self, bytes: &mut Vec<u8>);
+}
+
+macro_rules! numbers {
+    ($($t:ty, $descr:literal;)*) => {$(
+        impl WriteElement for $t {
+            const DESCR: &str = $descr;
+            fn push(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
+            }
+        }
+    )*};
+}
+
+numbers! {
+    f16, "<f2";
+    f32, "<f4";
+    f64, "<f8";
+    i8, "|i1";
+    i16, "<i2";
+    i32, "<i4";
+    i64, "<i8";
+    u8, "|u1";
+    u16, "<u2";
+    u32, "<u4";
+    u64, "<u8";
+}
+
+impl WriteElement for bool {
+    const DESCR: &str = "|b1";
+    fn push(self, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(self));
+    }
+}
+
+/// Writes an array to a file or, if the path is `-`, to standard output. The file is there when it is whole, not before.
+pub fn write<T: WriteElement>(path: &Path, array: &ArrayD<T>) -> Result<(), Failure> {
+    if array.ndim() > MAXIMUM_RANK {
+        let rank = array.ndim();
+        return Err(Failure::Data(format!(
+            "{}: {rank} axes are more than NumPy's {MAXIMUM_RANK}",
+            path.display()
+        )));
+    }
+    if is_dash(path) {
+        return write_array(&mut io::stdout().lock(), array)
+            .map_err(|error| Failure::io("standard output", &error));
+    }
+    let in_file = |error| Failure::io(&path.display().to_string(), &error);
+    // Through a link to what it leads to.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match fs::metadata(&target) {
+        // A device or a pipe is written to, never replaced.
+        Ok(metadata) if !metadata.is_file() => {
+            let file = OpenOptions::new().write(true).open(&target);
+            file.and_then(|mut file| write_array(&mut file, array))
+                .map_err(in_file)
+        }
+        found => {
+            let (part, mut file) = part_of(&target).map_err(in_file)?;
+            let written = (write_array(&mut file, array))
+                .and_then(|()| match found {
+                    Ok(metadata) => file.set_permissions(metadata.permissions()),
+                    Err(_) => Ok(()),
+                })
+                .and_then(|()| fs::rename(&part, &target));
+            written.map_err(|error| {
+                let _ = fs::remove_file(&part);
+                in_file(error)
+            })
+        }
+    }
+}
+
+/// A new file beside the target, which becomes the target.
+fn part_of(target: &Path) -> io::Result<(PathBuf, File)> {
+    let name = (target.file_name()).ok_or(io::Error::from(ErrorKind::InvalidInput))?;
+    for attempt in 0..u32::MAX {
+        let mut part = OsString::from(".");
+        part.push(name);
+        part.push(format!(".{}.{attempt}.part", std::process::id()));
+        let part = target.with_file_name(part);
+        match OpenOptions::new().write(true).create_new(true).open(&part) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|file| (part, file)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+fn write_array<T: WriteElement>(to: &mut impl Write, array: &ArrayD<T>) -> io::Result<()> {
+    let mut bytes = header(T::DESCR, array.shape());
+    for &element in array {
+        element.push(&mut bytes);
+        if bytes.len() >= CHUNK {
+            to.write_all(&bytes)?;
+            bytes.clear();
+        }
+    }
+    to.write_all(&bytes)?;
+    to.flush()
+}
+
+fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let dict = format!(
+        "{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}{comma}), }}",
+        sizes.join(", ")
+    );
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    let before = bytes.len() + size_of::<u16>();
+    // A rank that NumPy has keeps this far below 64 KiB.
+    let length = (before + dict.len() + 1).next_multiple_of(ALIGNMENT) - before;
+    bytes.extend((length as u16).to_le_bytes());
+    bytes.extend(dict.into_bytes());
+    bytes.resize(before + length - 1, b' ');
+    bytes.push(b'\n');
+    bytes
+}
