@@ -2,131 +2,113 @@
 
 use crate::arguments::{Request, Rule};
 use crate::failure::Failure;
-use crate::npy;
-use crate::tensor::{Tensor, byte_count, with_array};
-use crate::write::write;
-use ndarray::IxDyn;
+use crate::npy::{self, MAXIMUM_RANK};
+use crate::tensor::{ElementType, Tensor, byte_count, with_array};
+use crate::write::{WriteElement, write};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use ndarray_broadcast::prelude::*;
-use std::fmt::Write as _;
+use std::fmt::Debug;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// So many elements of a view are shown.
 const SHOWN: usize = 8;
 
 pub fn run(request: &Request) -> Result<(), Failure> {
-    let outs: &[_] = match &request.rule {
-        Rule::With { out, .. } => &[&request.out, out],
-        _ => &[&request.out],
+    let input = read(&request.input, request.maximum)?;
+    let from = IxDyn(input.shape());
+    // Each plan with what it is applied to, and where the result goes.
+    let applied = match &request.rule {
+        Rule::Mode(mode, shape) => vec![(
+            BroadcastPlan::with_mode(from, &shape[..], mode).map_err(refused)?,
+            (&request.input, input, &request.out),
+        )],
+        Rule::Prepend(sizes) => vec![(
+            BroadcastPlan::prepend(from, &sizes[..]).map_err(refused)?,
+            (&request.input, input, &request.out),
+        )],
+        Rule::With { other, rule, out } => {
+            let (name, other) = (other, read(other, request.maximum)?);
+            let (a, b) = BroadcastPlan::pair(from, other.shape(), rule).map_err(refused)?;
+            vec![
+                (a, (&request.input, input, &request.out)),
+                (b, (name, other, out)),
+            ]
+        }
     };
     let mut report = Report {
-        beside_data: outs.iter().any(|out| out.as_deref().is_some_and(is_dash)),
+        beside_data: (applied.iter()).any(|(_, (_, _, out))| out.as_deref().is_some_and(is_dash)),
     };
-    let input = read(&request.input, request.maximum)?;
-    let refused = |error: BroadcastError| Failure::Data(error.to_string());
-    let from = IxDyn(input.shape());
-    match &request.rule {
-        Rule::Mode(mode, shape) => {
-            let plan = BroadcastPlan::with_mode(from, &shape[..], mode).map_err(refused)?;
-            apply(
-                &input,
-                &plan,
-                &request.input,
-                request.out.as_deref(),
-                request,
-                &mut report,
-            )
-        }
-        Rule::Prepend(sizes) => {
-            let plan = BroadcastPlan::prepend(from, &sizes[..]).map_err(refused)?;
-            apply(
-                &input,
-                &plan,
-                &request.input,
-                request.out.as_deref(),
-                request,
-                &mut report,
-            )
-        }
-        Rule::With {
-            other: path,
-            rule,
-            out,
-        } => {
-            let other = read(path, request.maximum)?;
-            let (a, b) = BroadcastPlan::pair(from, other.shape(), rule).map_err(refused)?;
-            apply(
-                &input,
-                &a,
-                &request.input,
-                request.out.as_deref(),
-                request,
-                &mut report,
-            )?;
-            apply(&other, &b, path, out.as_deref(), request, &mut report)
-        }
+    for (plan, (name, tensor, out)) in applied {
+        with_array!(&tensor, array => {
+            let view = plan.view(array).map_err(refused)?;
+            report.print(&describe((&short(name), tensor.element_type()), array, &plan, &view))?;
+            if let Some(path) = out {
+                let bytes = write_owned(path, &view, request.maximum)?;
+                report.print(&format!("wrote   {}: {bytes} bytes and a header\n", display(path)))?;
+            }
+        });
     }
+    Ok(())
 }
 
-/// Reports what a plan makes of a tensor, and writes it.
-fn apply(
-    tensor: &Tensor,
+fn refused(error: BroadcastError) -> Failure {
+    Failure::Data(error.to_string())
+}
+
+/// Writes what a view shows, and says how many bytes of elements that is.
+fn write_owned<T: WriteElement>(
+    path: &Path,
+    view: &ArrayViewD<'_, T>,
+    maximum: usize,
+) -> Result<usize, Failure> {
+    let bytes = byte_count(view.shape(), T::SIZE, maximum)
+        .map_err(|problem| Failure::Data(format!("{problem}; --max-bytes sets another")))?;
+    write(path, &view.materialize().map_err(refused)?)?;
+    Ok(bytes)
+}
+
+fn describe<T: WriteElement>(
+    (name, element_type): (&str, ElementType),
+    array: &ArrayD<T>,
     plan: &BroadcastPlan,
-    name: &Path,
-    out: Option<&Path>,
-    request: &Request,
-    report: &mut Report,
-) -> Result<(), Failure> {
-    let refused = |error: BroadcastError| Failure::Data(error.to_string());
-    let element_type = tensor.element_type();
-    let shape = plan.output_shape();
-    with_array!(tensor, array => {
-        let view = plan.view(array).map_err(refused)?;
-        let bytes = |len: usize| len as u128 * element_type.size() as u128;
-        report.print(&describe(
-            [
-                format!("{element_type} {:?}, strides {:?}", array.shape(), array.strides()),
-                format!("{element_type} {shape:?}, strides {:?}", view.strides()),
-            ],
-            (short(name), plan),
-            [bytes(array.len()), bytes(view.len())],
-            view.iter().take(SHOWN + 1).map(|element| format!("{element:?}")).collect(),
-        ))?;
-        let Some(path) = out else {
-            return Ok(());
-        };
-        let wanted = byte_count(shape, element_type.size(), request.maximum)
-            .map_err(|problem| Failure::Data(format!("{problem}; --max-bytes sets another")))?;
-        write(path, &view.materialize().map_err(refused)?)?;
-        report.print(&format!("wrote   {}: {wanted} bytes and a header\n", display(path)))
-    })
+    view: &ArrayViewD<'_, T>,
+) -> String {
+    let bytes = |len: usize| len as u128 * T::SIZE as u128;
+    let of = |shape: &[usize], strides: &[isize]| {
+        format!("{element_type} {}, strides {}", list(shape), list(strides))
+    };
+    let mut values: Vec<String> = (view.iter().take(SHOWN))
+        .map(|element| format!("{element:?}"))
+        .collect();
+    match view.len() {
+        0 => values.push("none".into()),
+        len if len > SHOWN => values.push("..".into()),
+        _ => {}
+    }
+    format!(
+        "input   {name}: {}\n{plan}\nview    {}\n\
+         bytes   {} not copied: the view reads them out of the input's {}\nvalues  {}\n",
+        of(array.shape(), array.strides()),
+        of(view.shape(), view.strides()),
+        bytes(view.len()),
+        bytes(array.len()),
+        values.join(" "),
+    )
 }
 
-fn describe(
-    [input, view]: [String; 2],
-    (name, plan): (String, &BroadcastPlan),
-    [held, shown]: [u128; 2],
-    mut values: Vec<String>,
-) -> String {
-    let mut text = format!("input   {name}: {input}\n{plan}\nview    {view}\n");
-    let _ = writeln!(
-        text,
-        "bytes   {shown} not copied: the view reads them out of the input's {held}"
-    );
-    if values.len() > SHOWN {
-        values[SHOWN] = "..".into();
+/// `[2, 3]`; of more axes than anybody reads, the first.
+fn list<T: Debug>(values: &[T]) -> String {
+    if values.len() <= MAXIMUM_RANK {
+        return format!("{values:?}");
     }
-    let _ = writeln!(
-        text,
-        "values  {}",
-        if values.is_empty() {
-            "none".into()
-        } else {
-            values.join(" ")
-        }
-    );
-    text
+    let first = format!("{:?}", &values[..MAXIMUM_RANK]);
+    format!(
+        "{}, ... {} axes]",
+        first.trim_end_matches(']'),
+        values.len()
+    )
 }
 
 fn read(path: &Path, maximum: usize) -> Result<Tensor, Failure> {

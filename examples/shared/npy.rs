@@ -117,7 +117,7 @@ fn parse_header(header: &str) -> Option<(&str, bool, Vec<usize>)> {
             },
             "shape" => {
                 let (list, after) = after.strip_prefix('(')?.split_once(')')?;
-                let sizes = list.split_terminator(',').map(str::trim);
+                let sizes = list.trim().split_terminator(',').map(str::trim);
                 shape = Some(match list.trim() {
                     "" => Vec::new(),
                     _ => sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?,

@@ -1,0 +1,1073 @@
+//! The example `broadcast` as its user meets it: a process with arguments, files, standard streams and an exit code.
+//! Whatever it is given, it ends with 0, 1 or 2, does not panic, and leaves no half-written file.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::SystemTime;
+
+const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
+const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ir");
+
+/// `cargo test` builds the examples before it runs the tests, and puts them beside the tests' own folder.
+fn example() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().unwrap().parent().unwrap();
+    let path = profile.join(format!(
+        "examples/broadcast{}",
+        std::env::consts::EXE_SUFFIX
+    ));
+    let built = fs::metadata(&path).and_then(|metadata| metadata.modified());
+    let sources = ["examples/broadcast", "examples/shared", "src"];
+    let newest = sources.map(|folder| newest(&Path::new(REPOSITORY).join(folder)));
+    assert!(
+        built.is_ok_and(|built| newest.iter().all(|source| *source <= built)),
+        "{} is missing or older than its sources: `cargo test` builds it, and so does `cargo build --example broadcast`",
+        path.display()
+    );
+    path
+}
+
+fn newest(folder: &Path) -> SystemTime {
+    let times = fs::read_dir(folder).unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => newest(&entry.path()),
+            false => entry.metadata().unwrap().modified().unwrap(),
+        }
+    });
+    times.max().unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// How a run of the example ended.
+struct Run {
+    code: i32,
+    out: Vec<u8>,
+    err: String,
+}
+
+impl Run {
+    fn new(output: Output) -> Self {
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(!err.contains("panicked"), "{err}");
+        let code = output.status.code();
+        let code = code.unwrap_or_else(|| panic!("killed: {}: {err}", output.status));
+        Run {
+            code,
+            out: output.stdout,
+            err,
+        }
+    }
+
+    fn out(&self) -> &str {
+        std::str::from_utf8(&self.out).unwrap()
+    }
+
+    /// It did what it was asked for, without a word on standard error.
+    #[track_caller]
+    fn done(self) -> Self {
+        assert_eq!((self.code, &self.err[..]), (0, ""));
+        self
+    }
+
+    /// It ended with an error, the only thing on standard error.
+    #[track_caller]
+    fn failed(&self, code: i32, problem: &str) {
+        assert_eq!(self.code, code, "{}", self.err);
+        let message = self.err.strip_prefix("error: ").expect(&self.err);
+        assert!(
+            message.contains(problem),
+            "{problem:?} is not in {message:?}"
+        );
+        assert_eq!(self.err.matches("error: ").count(), 1, "{}", self.err);
+    }
+}
+
+fn command<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Command {
+    let mut command = Command::new(example());
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Run {
+    Run::new(command(arguments).output().unwrap())
+}
+
+fn run_with_input<S: AsRef<std::ffi::OsStr>>(arguments: &[S], input: &[u8]) -> Run {
+    let mut command = command(arguments);
+    let command = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // The example need not read all of it.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    Run::new(child.wait_with_output().unwrap())
+}
+
+/// An empty folder of a test's own.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("broadcast-{test}"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> String {
+        fs::write(self.0.join(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    #[track_caller]
+    fn holds(&self, names: &[&str]) {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut found: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        found.sort();
+        assert_eq!(found, names);
+    }
+}
+
+fn tuple(shape: &[usize]) -> String {
+    match shape {
+        [size] => format!("({size},)"),
+        _ => format!("{shape:?}").replace('[', "(").replace(']', ")"),
+    }
+}
+
+fn dict(descr: &str, fortran: bool, shape: &str) -> String {
+    let fortran = if fortran { "True" } else { "False" };
+    format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}")
+}
+
+fn npy(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0x93, b'N', b'U', b'M', b'P', b'Y', version, 0];
+    match version {
+        1 => bytes.extend((header.len() as u16).to_le_bytes()),
+        _ => bytes.extend((header.len() as u32).to_le_bytes()),
+    }
+    [&bytes, header.as_bytes(), data].concat()
+}
+
+/// 0, 1, 2, ... as `i32`.
+fn counting(shape: &[usize]) -> Vec<u8> {
+    let data: Vec<u8> = (0..shape.iter().product::<usize>() as i32)
+        .flat_map(i32::to_le_bytes)
+        .collect();
+    npy(1, &dict("<i4", false, &tuple(shape)), &data)
+}
+
+/// The elements of a file that the example wrote, whose header must be NumPy's.
+#[track_caller]
+fn elements<'a>(file: &'a [u8], descr: &str, shape: &[usize]) -> &'a [u8] {
+    let rest = file
+        .strip_prefix(b"\x93NUMPY\x01\x00")
+        .expect("a .npy file of version 1.0");
+    let length = usize::from(u16::from_le_bytes([rest[0], rest[1]]));
+    let (header, data) = rest[2..].split_at(length);
+    assert_eq!((10 + length) % 64, 0);
+    let header = std::str::from_utf8(header)
+        .unwrap()
+        .strip_suffix('\n')
+        .unwrap();
+    assert_eq!(
+        header.trim_end_matches(' '),
+        dict(descr, false, &tuple(shape))
+    );
+    data
+}
+
+type Source = fn(&[usize]) -> Vec<usize>;
+
+/// For each mode: the input's shape, the arguments, the output's shape, and for each index of the output that of the input.
+#[test]
+fn every_mode_gives_what_its_rule_says() {
+    let cases: &[(&[usize], &[&str], &[usize], Source)] = &[
+        (&[3, 1], &["--shape", "2,3,4"], &[2, 3, 4], |o| {
+            vec![o[1], 0]
+        }),
+        (
+            &[3, 1],
+            &["--mode", "numpy", "--shape", "(2, 3, 4)"],
+            &[2, 3, 4],
+            |o| vec![o[1], 0],
+        ),
+        (
+            &[3, 1],
+            &["--mode", "NumPy", "--shape=[2,3,0]"],
+            &[2, 3, 0],
+            |o| vec![o[1], 0],
+        ),
+        (&[], &["--shape", ""], &[], |_| vec![]),
+        (&[], &["--shape="], &[], |_| vec![]),
+        (&[], &["--shape", "()"], &[], |_| vec![]),
+        (&[], &["--shape", "(2,)"], &[2], |_| vec![]),
+        (
+            &[],
+            &["--mode", "explicit", "--shape", "2"],
+            &[2],
+            |_| vec![],
+        ),
+        (
+            &[2, 3],
+            &["--mode", "bidirectional", "--shape", "4,1,1"],
+            &[4, 2, 3],
+            |o| vec![o[1], o[2]],
+        ),
+        (
+            &[2, 3],
+            &["--mode", "bidirectional", "--shape", "()"],
+            &[2, 3],
+            |o| o.to_vec(),
+        ),
+        (
+            &[3],
+            &["--mode", "explicit", "--shape", "2,3,4", "--axes", "1"],
+            &[2, 3, 4],
+            |o| vec![o[1]],
+        ),
+        (
+            &[3],
+            &["--mode", "explicit(1)", "--shape", "2,3,4"],
+            &[2, 3, 4],
+            |o| vec![o[1]],
+        ),
+        (
+            &[3, 1],
+            &["--mode", "in_dim", "--shape", "3,2,4", "--axes", "0,2"],
+            &[3, 2, 4],
+            |o| vec![o[0], 0],
+        ),
+        (
+            &[2, 3],
+            &[
+                "--mode",
+                "in_dim_permuting",
+                "--shape",
+                "3,4,2",
+                "--axes",
+                "(2, 0)",
+            ],
+            &[3, 4, 2],
+            |o| vec![o[2], o[0]],
+        ),
+        (
+            &[3],
+            &[
+                "--mode",
+                "broadcast_axes",
+                "--shape",
+                "2,3,4",
+                "--axes",
+                "2,0",
+            ],
+            &[2, 3, 4],
+            |o| vec![o[1]],
+        ),
+        (
+            &[2, 3],
+            &["--mode", "broadcast_axes", "--shape", "2,3", "--axes", ""],
+            &[2, 3],
+            |o| o.to_vec(),
+        ),
+        (
+            &[3, 4],
+            &["--mode", "pdpd", "--shape", "2,3,4,5", "--axis", "1"],
+            &[2, 3, 4, 5],
+            |o| vec![o[1], o[2]],
+        ),
+        (
+            &[4, 5],
+            &["--mode", "pdpd", "--shape", "2,3,4,5", "--axis", "-1"],
+            &[2, 3, 4, 5],
+            |o| vec![o[2], o[3]],
+        ),
+        (
+            &[4, 5],
+            &["--mode", "pdpd", "--shape", "2,3,4,5"],
+            &[2, 3, 4, 5],
+            |o| vec![o[2], o[3]],
+        ),
+        (
+            &[3],
+            &["--mode", "pdpd(0)", "--shape", "3,2"],
+            &[3, 2],
+            |o| vec![o[0]],
+        ),
+        (
+            &[2, 1],
+            &["--mode", "expand", "--shape", "-1,4"],
+            &[2, 4],
+            |o| vec![o[0], 0],
+        ),
+        (
+            &[2, 3],
+            &["--mode", "prepend", "--shape", "5,4"],
+            &[5, 4, 2, 3],
+            |o| vec![o[2], o[3]],
+        ),
+        (&[0, 1], &["--shape", "2,0,3"], &[2, 0, 3], |o| {
+            vec![o[1], 0]
+        }),
+    ];
+    let folder = Folder::new("modes");
+    for (shape, arguments, output, source) in cases {
+        let (input, out) = (
+            folder.write("in.npy", &counting(shape)),
+            folder.path("out.npy"),
+        );
+        let arguments = [&[&input[..]], *arguments, &["--out", &out]].concat();
+        let run = run(&arguments).done();
+        let found = fs::read(&out).unwrap();
+        let flat = |index: Vec<usize>| {
+            index
+                .iter()
+                .zip(*shape)
+                .fold(0, |at, (i, size)| at * size + i) as i32
+        };
+        let wanted: Vec<u8> = indices(output)
+            .iter()
+            .flat_map(|index| flat(source(index)).to_le_bytes())
+            .collect();
+        assert!(elements(&found, "<i4", output) == wanted, "{arguments:?}");
+        let bytes = format!("bytes   {} not copied: ", wanted.len());
+        for part in [
+            "input   in.npy: i32 ",
+            "\nview    i32 ",
+            ", strides [",
+            &bytes,
+            "\nvalues  ",
+        ] {
+            assert!(run.out().contains(part), "{part:?} is not in {}", run.out());
+        }
+    }
+    folder.holds(&["in.npy", "out.npy"]);
+}
+
+/// Every index of a shape, in row-major order.
+fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
+    let longer = |indices: Vec<Vec<usize>>, &size: &usize| {
+        let each = |index: Vec<usize>| (0..size).map(move |i| [&index[..], &[i]].concat());
+        indices.into_iter().flat_map(each).collect()
+    };
+    shape.iter().fold(vec![vec![]], longer)
+}
+
+#[test]
+fn two_arrays_are_broadcast_with_each_other() {
+    let cases: &[(&[usize], &[usize], &[&str], &[usize])] = &[
+        (&[2, 3], &[2, 3], &["--mode", "none"], &[2, 3]),
+        (&[2, 1], &[3], &[], &[2, 3]),
+        (&[2, 1], &[3], &["--mode", "numpy"], &[2, 3]),
+        (
+            &[2, 3, 4],
+            &[3],
+            &["--mode", "pdpd", "--axis", "1"],
+            &[2, 3, 4],
+        ),
+        (&[4], &[1, 2], &["--mode", "xla", "--axes", "0"], &[4, 2]),
+        (&[4], &[1, 2], &["--mode", "xla(0)"], &[4, 2]),
+    ];
+    let folder = Folder::new("two");
+    let (out_a, out_b) = (folder.path("out_a.npy"), folder.path("out_b.npy"));
+    for (a, b, arguments, output) in cases {
+        let (a, b) = (
+            folder.write("a.npy", &counting(a)),
+            folder.write("b.npy", &counting(b)),
+        );
+        let files = [&a[..], "--with", &b, "--out", &out_a, "--out-with", &out_b];
+        run(&[&files[..], arguments].concat()).done();
+        for out in [&out_a, &out_b] {
+            let found = fs::read(out).unwrap();
+            let wanted = 4 * output.iter().product::<usize>();
+            assert_eq!(elements(&found, "<i4", output).len(), wanted);
+        }
+    }
+    // The last: a feeds the rows, b the columns.
+    let element =
+        |file: &[u8]| -> Vec<u8> { file[file.len() - 32..].iter().step_by(4).copied().collect() };
+    assert_eq!(element(&fs::read(out_a).unwrap()), [0, 0, 1, 1, 2, 2, 3, 3]);
+    assert_eq!(element(&fs::read(out_b).unwrap()), [0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
+/// What OpenVINO computed from the same files.
+#[test]
+fn real_models_give_the_output_of_openvino() {
+    for (model, arguments) in [
+        ("v1_numpy", "--shape 2,3,4"),
+        ("v1_numpy_i32shape", "--shape 2,3"),
+        ("v1_explicit", "--mode explicit --shape 1,16,5,5 --axes 1"),
+        ("v1_explicit_hw", "--mode in_dim --shape 2,4,5,3 --axes 1,2"),
+        ("v3_bidirectional", "--mode bidirectional --shape 1,1,50,50"),
+        ("v3_bidirectional_short", "--mode expand --shape -1,-1,-1,6"),
+        (
+            "v3_bidirectional_scalar_target",
+            "--mode bidirectional --shape ()",
+        ),
+        (
+            "v3_explicit",
+            "--mode explicit --shape 1,50,50,16 --axes 1,2",
+        ),
+        (
+            "v3_explicit_one",
+            "--mode explicit --shape 2,3,4 --axes 1,2",
+        ),
+        ("v3_numpy", "--shape 1,16,50,50"),
+        ("v3_numpy_scalar", "--shape 2,3"),
+    ] {
+        let input = format!("{MODELS}/{model}.in0.npy");
+        let mut words = vec![&input[..], "--out", "-"];
+        words.extend(arguments.split(' '));
+        let run = run(&words);
+        assert_eq!(run.code, 0, "{model}: {}", run.err);
+        let data =
+            |file: &[u8]| file[10 + usize::from(u16::from_le_bytes([file[8], file[9]]))..].to_vec();
+        let wanted = fs::read(format!("{MODELS}/{model}.out.npy")).unwrap();
+        assert!(data(&run.out) == data(&wanted), "{model}");
+    }
+}
+
+const TYPES: [(&str, usize); 12] = [
+    ("f2", 2),
+    ("f4", 4),
+    ("f8", 8),
+    ("i1", 1),
+    ("i2", 2),
+    ("i4", 4),
+    ("i8", 8),
+    ("u1", 1),
+    ("u2", 2),
+    ("u4", 4),
+    ("u8", 8),
+    ("b1", 1),
+];
+
+#[test]
+fn every_type_order_and_version_is_read() {
+    let folder = Folder::new("types");
+    let out = folder.path("out.npy");
+    for (name, size) in TYPES {
+        // Elements 0 to 5 of a [2, 3] array, little-endian; any bits are an element, but of b1 only 0 and 1.
+        let element = |at: usize| -> Vec<u8> {
+            (0..size)
+                .map(|byte| {
+                    if name == "b1" {
+                        at as u8 % 2
+                    } else {
+                        (16 * at + byte + 1) as u8
+                    }
+                })
+                .collect()
+        };
+        let wanted: Vec<u8> = (0..12).flat_map(|at| element(at % 6)).collect();
+        let written = format!("{}{name}", if size == 1 { '|' } else { '<' });
+        for order in if size == 1 { "<>|" } else { "<>" }.chars() {
+            for fortran in [false, true] {
+                for version in 1..=3 {
+                    let in_file = if fortran {
+                        [0, 3, 1, 4, 2, 5]
+                    } else {
+                        [0, 1, 2, 3, 4, 5]
+                    };
+                    let data: Vec<u8> = in_file
+                        .into_iter()
+                        .flat_map(|at| {
+                            let mut bytes = element(at);
+                            if order == '>' {
+                                bytes.reverse();
+                            }
+                            bytes
+                        })
+                        .collect();
+                    let header = dict(&format!("{order}{name}"), fortran, "(2, 3)") + "   \n";
+                    let input = folder.write("in.npy", &npy(version, &header, &data));
+                    run(&[&input, "--shape", "2,2,3", "--out", &out]).done();
+                    let found = fs::read(&out).unwrap();
+                    assert_eq!(
+                        elements(&found, &written, &[2, 2, 3]),
+                        wanted,
+                        "{order}{name} {fortran} {version}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn standard_streams_stand_for_files() {
+    let folder = Folder::new("streams");
+    let (input, out) = (counting(&[3]), folder.path("out.npy"));
+    let through = run_with_input(&["-", "--shape", "2,3", "--out", "-"], &input);
+    assert_eq!(through.code, 0);
+    assert!(
+        through.err.contains("input   -: i32 [3]"),
+        "{}",
+        through.err
+    );
+    run_with_input(&["-", "--shape", "2,3", "--out", &out], &input).done();
+    assert_eq!(fs::read(&out).unwrap(), through.out);
+    let other = folder.write("b.npy", &counting(&[2, 1]));
+    run_with_input(&[&other, "--with", "-", "--out-with", &out], &input).done();
+    assert_eq!(fs::read(&out).unwrap(), through.out);
+    // Into its own input, and through again.
+    run(&[&out, "--shape", "2,3", "--out", &out]).done();
+    assert_eq!(fs::read(&out).unwrap(), through.out);
+}
+
+#[test]
+fn the_tour_shows_every_rule() {
+    let tour = run::<&str>(&[]).done();
+    let out = tour.out();
+    for rule in [
+        "numpy",
+        "bidirectional",
+        "explicit",
+        "broadcast_axes",
+        "in_dim",
+        "in_dim_permuting",
+        "expand",
+        "prepend",
+        "pdpd",
+        "xla",
+    ] {
+        assert!(out.contains(&format!("--mode {rule} ")), "{rule}");
+        assert!(out.contains(&format!(" ({rule})\n")), "{rule}");
+    }
+    assert!(out.ends_with("^ 3 is neither 4 nor 1\n"), "{out}");
+    // Its lines are commands: each gives what the tour shows below it.
+    let mut lines = 0;
+    for stop in out.split("\n\n") {
+        let (_, stop) = stop.split_once("$ broadcast ").unwrap();
+        let (line, shown) = stop.split_once('\n').unwrap();
+        let mut command = command(&line.split(' ').collect::<Vec<_>>());
+        let run = Run::new(command.current_dir(REPOSITORY).output().unwrap());
+        assert_eq!(
+            format!("{}{}", run.out(), run.err).trim_end(),
+            shown.trim_end()
+        );
+        lines += 1;
+    }
+    assert!(lines > 10);
+}
+
+#[test]
+fn help_is_given() {
+    for arguments in [
+        &["--help"][..],
+        &["-h"],
+        &["in.npy", "--shape", "2", "--help"],
+    ] {
+        let help = run(arguments).done();
+        for option in [
+            "--shape",
+            "--mode",
+            "--axes",
+            "--axis",
+            "--out",
+            "--with",
+            "--out-with",
+            "--max-bytes",
+        ] {
+            assert!(help.out().contains(option), "{option}");
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_are_code_2() {
+    for (arguments, problem) in [
+        ("--frobnicate", "invalid option '--frobnicate'"),
+        ("-x", "invalid option '-x'"),
+        ("in.npy", "--shape or --with is missing"),
+        ("--shape 2", "INPUT.npy is missing"),
+        ("in.npy in.npy --shape 2", "INPUT is given twice"),
+        ("in.npy --shape 2 --shape 2", "--shape is given twice"),
+        ("in.npy --shape", "missing argument for option '--shape'"),
+        ("in.npy --shape 2,,3", "\"\" is no integer of 64 bits"),
+        ("in.npy --shape ,", "\"\" is no integer of 64 bits"),
+        ("in.npy --shape (2,3", "\"(2\" is no integer of 64 bits"),
+        ("in.npy --shape 2x3", "\"2x3\" is no integer of 64 bits"),
+        ("in.npy --shape 1.5", "\"1.5\" is no integer of 64 bits"),
+        (
+            "in.npy --shape 99999999999999999999",
+            "\"99999999999999999999\" is no integer of 64 bits",
+        ),
+        (
+            "in.npy --shape 2 --mode foo",
+            "unknown broadcast mode \"foo\": expected prepend, numpy, ",
+        ),
+        (
+            "in.npy --shape 2 --mode none",
+            "unknown broadcast mode \"none\"",
+        ),
+        (
+            "in.npy --shape 2 --mode xla",
+            "unknown broadcast mode \"xla\"",
+        ),
+        (
+            "in.npy --shape 2 --mode explicit(a)",
+            "unknown broadcast mode \"explicit(a)\"",
+        ),
+        (
+            "in.npy --shape 2 --axes 0",
+            "mode \"numpy\" takes no --axes",
+        ),
+        (
+            "in.npy --shape 2 --axis 0",
+            "mode \"numpy\" takes no --axis",
+        ),
+        (
+            "in.npy --shape 2 --mode prepend --axis 0",
+            "mode \"prepend\" takes no --axis",
+        ),
+        (
+            "in.npy --shape 2 --mode pdpd --axes 0",
+            "mode \"pdpd\" takes no --axes",
+        ),
+        (
+            "in.npy --shape 2 --mode pdpd(0) --axis 0",
+            "mode \"pdpd(0)\" says already what --axis would",
+        ),
+        (
+            "in.npy --shape 2 --mode pdpd --axis one",
+            "--axis: \"one\" is no integer",
+        ),
+        (
+            "in.npy --shape 2 --mode pdpd --axis 99999999999999999999",
+            "--axis: \"99999999999999999999\" is no integer",
+        ),
+        (
+            "in.npy --shape 2 --mode in_dim --axis 0",
+            "mode \"in_dim\" takes no --axis",
+        ),
+        (
+            "in.npy --shape 2 --mode in_dim(0) --axes 0",
+            "mode \"in_dim(0)\" says already what --axes would",
+        ),
+        (
+            "in.npy --shape 2 --max-bytes -1",
+            "--max-bytes: \"-1\" is no integer",
+        ),
+        (
+            "in.npy --shape 2 --out-with o.npy",
+            "--out-with is for the array of --with",
+        ),
+        ("in.npy --shape 2 --with in.npy", "--with takes no --shape"),
+        (
+            "in.npy --with in.npy --mode expand",
+            "unknown elementwise rule \"expand\"",
+        ),
+        (
+            "in.npy --with in.npy --mode none --axes 0",
+            "mode \"none\" takes no --axes",
+        ),
+        (
+            "- --with -",
+            "INPUT and --with cannot both be standard input",
+        ),
+        (
+            "in.npy --with in.npy --out o.npy --out-with o.npy",
+            "--out and --out-with are the same",
+        ),
+        ("in.npy --shape 2 --out=", "--out has an empty name"),
+    ] {
+        let run = run(&arguments.split(' ').collect::<Vec<_>>());
+        run.failed(2, problem);
+        assert!(
+            run.out.is_empty() && run.err.contains("\nusage: broadcast "),
+            "{arguments}"
+        );
+    }
+}
+
+#[test]
+fn rules_that_refuse_are_code_1() {
+    let folder = Folder::new("refused");
+    let input = folder.write("in.npy", &counting(&[2, 3]));
+    let out = folder.path("out.npy");
+    let rank_100 = vec!["1"; 100].join(",");
+    for (arguments, problem) in [
+        ("--shape 4,4", "\n           ^ 2 is neither 4 nor 1\n"),
+        ("--shape 3", "cannot broadcast [2, 3] to [3] (numpy)"),
+        ("--shape 2,-3", "entry 1 is -3: a size must not be negative"),
+        ("--mode expand --shape -2,3", "entry 0 is -2"),
+        ("--mode explicit --shape 2,3,4", "0 entries for 2 axes"),
+        (
+            "--mode explicit --shape 2,3,4 --axes 1,0",
+            "0 after 1: axes must increase",
+        ),
+        (
+            "--mode explicit --shape 2,3,4 --axes 0,-1",
+            "entry 1 is -1: an axis must not be negative",
+        ),
+        (
+            "--mode in_dim --shape 2,3 --axes 0,9223372036854775807",
+            "9223372036854775807",
+        ),
+        ("--mode pdpd --shape 2,3,4 --axis -2", "-2"),
+        (
+            "--mode pdpd --shape 2,3,4 --axis 9223372036854775807",
+            "9223372036854775807",
+        ),
+        (
+            "--shape 9223372036854775807,2,3",
+            "more than isize::MAX elements",
+        ),
+        (
+            "--mode prepend --shape 9223372036854775807",
+            "more than isize::MAX elements",
+        ),
+        (
+            "--shape 1000000000,100000000,2,3",
+            "passes this example's limit of 4294967296 bytes; --max-bytes sets another",
+        ),
+        (
+            "--shape 1000000000,10000000,2,3 --max-bytes 18446744073709551615",
+            "the allocator refused 240000000000000000 bytes",
+        ),
+        (
+            "--shape 1000000000,1000000000,2,3 --max-bytes 18446744073709551615",
+            "passes this example's limit of 18446744073709551615 bytes",
+        ),
+        (
+            "--shape 2,3 --max-bytes 23",
+            "in.npy: a tensor of shape [2, 3] passes this example's limit of 23 bytes",
+        ),
+        (
+            "--shape 2,2,3 --max-bytes 24",
+            "a tensor of shape [2, 2, 3] passes this example's limit of 24 bytes",
+        ),
+        (
+            &format!("--shape {rank_100},2,3"),
+            "102 axes are more than NumPy's 64",
+        ),
+    ] {
+        let words = [
+            &[&input[..], "--out", &out][..],
+            &arguments.split(' ').collect::<Vec<_>>(),
+        ]
+        .concat();
+        run(&words).failed(1, problem);
+        folder.holds(&["in.npy"]);
+    }
+    // Without a copy, a view of any size is none of these.
+    run(&[&input, "--shape", "1000000000,100000000,2,3"]).done();
+    run(&[&input, "--shape", &format!("{rank_100},2,3")]).done();
+}
+
+#[test]
+fn files_that_are_broken_are_code_1() {
+    let plain = |shape: &str| npy(1, &dict("<f4", false, shape), &[0; 24]);
+    let of = |descr: &str| npy(1, &dict(descr, false, "(2, 3)"), &[0; 24]);
+    let header = |text: &str| npy(1, text, &[0; 24]);
+    let no_npy = "this is no .npy file, or it ends in its header";
+    let no_dict = "the header is not a dict of descr, fortran_order and shape";
+    let too_big = "passes this example's limit of 4294967296 bytes";
+    let cases: Vec<(Vec<u8>, &str)> = vec![
+        (vec![], no_npy),
+        (b"1,2,3".to_vec(), no_npy),
+        (b"\x93NUMPY".to_vec(), no_npy),
+        (b"\x93NUMPY\x01\x00\x10".to_vec(), no_npy),
+        (npy(9, "{}", &[]), "version 9.0 of .npy is unknown"),
+        (npy(0, "{}", &[]), "version 0.0 of .npy is unknown"),
+        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), no_npy),
+        (
+            [
+                b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec(),
+                vec![b' '; 1 << 17],
+            ]
+            .concat(),
+            "a header of 4294967295 bytes",
+        ),
+        (
+            [b"\x93NUMPY\x01\x00\x01\x00\xff".to_vec(), vec![0; 9]].concat(),
+            "the header is not UTF-8",
+        ),
+        (header(""), no_dict),
+        (header("{}"), no_dict),
+        (header(&"(".repeat(60_000)), no_dict),
+        (header("{'descr': '<f4', 'fortran_order': False}"), no_dict),
+        (
+            header("{'descr': '<f4', 'fortran_order': 0, 'shape': (2, 3)}"),
+            no_dict,
+        ),
+        (
+            header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3)}"),
+            no_dict,
+        ),
+        (
+            header("{'descr': '<f4', 'fortran_order': False, 'shape': 6}"),
+            no_dict,
+        ),
+        (plain("(2, -3)"), no_dict),
+        (plain("(99999999999999999999,)"), no_dict),
+        (of("|O"), "element type \"|O\" is unknown here"),
+        (of("<U3"), "element type \"<U3\" is unknown here"),
+        (of("<c8"), "element type \"<c8\" is unknown here"),
+        (of("|f4"), "element type \"|f4\" is unknown here"),
+        (of("f4"), "element type \"f4\" is unknown here"),
+        (of(""), "element type \"\" is unknown here"),
+        (of("\u{1f980}f4"), "is unknown here"),
+        (
+            plain("(2, 2)"),
+            "shape [2, 2] of f32 needs 16 bytes of data, and there are more",
+        ),
+        (
+            plain("(2, 4)"),
+            "shape [2, 4] of f32 needs 32 bytes of data, and there are 24",
+        ),
+        (plain("(4294967296, 4294967296)"), too_big),
+        (
+            plain("(18446744073709551615, 18446744073709551615)"),
+            too_big,
+        ),
+        (
+            npy(1, &dict("<f4", false, "(0, 18446744073709551615)"), &[]),
+            "shape [0, 18446744073709551615]: ",
+        ),
+        (
+            plain(&format!("({})", "1, ".repeat(65))),
+            "65 axes are more than NumPy's 64",
+        ),
+        (
+            npy(1, &dict("|b1", false, "(3,)"), &[0, 1, 2]),
+            "element 2 is no bool: its bytes are [2]",
+        ),
+    ];
+    let folder = Folder::new("broken");
+    let out = folder.path("out.npy");
+    for (bytes, problem) in cases {
+        let input = folder.write("in.npy", &bytes);
+        run(&[&input, "--shape", "2,3", "--out", &out]).failed(1, problem);
+        run_with_input(&["-", "--shape", "2,3", "--out", &out], &bytes).failed(1, problem);
+        let good = folder.write("good.npy", &counting(&[2, 3]));
+        run(&[&good, "--with", &input, "--out", &out]).failed(1, problem);
+        fs::remove_file(good).unwrap();
+        folder.holds(&["in.npy"]);
+    }
+    for path in [
+        folder.path("missing.npy"),
+        folder.path(""),
+        folder.path("in.npy/x.npy"),
+        folder.path("a\0b").replace('\0', "?"),
+    ] {
+        run(&[&path, "--shape", "2"]).failed(1, "");
+    }
+}
+
+/// Memory is taken as bytes come, not as a header promises them.
+#[test]
+fn a_header_that_promises_too_much_takes_no_memory() {
+    let header = dict("<f8", false, "(1152921504606846975,)");
+    let bytes = npy(1, &header, &[0; 8]);
+    let run = run_with_input(
+        &["-", "--shape", "2", "--max-bytes", "18446744073709551615"],
+        &bytes,
+    );
+    run.failed(
+        1,
+        "needs 9223372036854775800 bytes of data, and there are 8",
+    );
+}
+
+#[test]
+fn input_without_end_is_left() {
+    for beginning in [
+        npy(1, &dict("<f4", false, "(4,)"), &[]),
+        b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec(),
+        vec![],
+    ] {
+        let mut command = command(&["-", "--shape", "4"]);
+        let command = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let mut written = stdin.write_all(&beginning);
+        while written.is_ok() {
+            written = stdin.write_all(&[b' '; 4096]);
+        }
+        Run::new(child.wait_with_output().unwrap()).failed(1, "-: ");
+    }
+}
+
+#[test]
+fn a_reader_that_stops_is_no_error() {
+    let folder = Folder::new("stops");
+    let (input, out) = (
+        folder.write("in.npy", &counting(&[3])),
+        folder.path("out.npy"),
+    );
+    let spawn = |arguments: &[&str]| {
+        let mut command = command(arguments);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    // The report's reader is gone: the file is written all the same.
+    let mut child = spawn(&[&input, "--shape", "2,3", "--out", &out]);
+    drop(child.stdout.take());
+    Run::new(child.wait_with_output().unwrap()).done();
+    folder.holds(&["in.npy", "out.npy"]);
+    drop(spawn(&[]).stdout.take());
+    // The data's reader is gone: it knows, and so does the exit code.
+    let mut child = spawn(&[&input, "--shape", "1000000,3", "--out", "-"]);
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_exact(&mut [0; 6])
+        .unwrap();
+    let run = Run::new(child.wait_with_output().unwrap());
+    assert_eq!(run.code, 1);
+    assert!(!run.err.contains("error"), "{}", run.err);
+}
+
+#[test]
+fn a_file_is_whole_or_as_it_was() {
+    let folder = Folder::new("whole");
+    let (input, out) = (
+        folder.write("in.npy", &counting(&[3])),
+        folder.write("out.npy", b"before"),
+    );
+    for arguments in [
+        &["--shape", "2,2"][..],
+        &["--shape", "2,3", "--max-bytes", "12"],
+    ] {
+        assert_eq!(
+            run(&[&[&input[..], "--out", &out], arguments].concat()).code,
+            1
+        );
+        assert_eq!(fs::read(&out).unwrap(), b"before");
+        folder.holds(&["in.npy", "out.npy"]);
+    }
+    for path in [
+        folder.path("missing/out.npy"),
+        folder.path(""),
+        folder.path(".."),
+    ] {
+        run(&[&input, "--shape", "2,3", "--out", &path]).failed(1, "");
+    }
+    folder.holds(&["in.npy", "out.npy"]);
+    run(&[&input, "--shape", "2,3", "--out", &out]).done();
+    elements(&fs::read(&out).unwrap(), "<i4", &[2, 3]);
+    folder.holds(&["in.npy", "out.npy"]);
+}
+
+/// No file may grow past 64 KiB here, as on a disk that is full.
+#[cfg(unix)]
+#[test]
+fn a_write_that_fails_half_way_leaves_nothing() {
+    let folder = Folder::new("full");
+    let (input, out) = (
+        folder.write("in.npy", &counting(&[3])),
+        folder.write("out.npy", b"before"),
+    );
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"])
+        .arg(example());
+    command.args([&input, "--shape", "1000000,3", "--out", &out]);
+    Run::new(command.output().unwrap()).failed(1, "out.npy: ");
+    assert_eq!(fs::read(&out).unwrap(), b"before");
+    folder.holds(&["in.npy", "out.npy"]);
+}
+
+/// A device is written to, and a link leads to its file; neither is replaced.
+#[cfg(unix)]
+#[test]
+fn what_is_no_plain_file_stays() {
+    let folder = Folder::new("special");
+    let (input, file) = (
+        folder.write("in.npy", &counting(&[3])),
+        folder.write("file.npy", b"before"),
+    );
+    let (null, link) = (folder.path("null"), folder.path("link.npy"));
+    std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+    std::os::unix::fs::symlink("file.npy", &link).unwrap();
+    for out in [&null, &link] {
+        run(&[&input, "--shape", "2,3", "--out", out]).done();
+        assert!(fs::symlink_metadata(out).unwrap().is_symlink());
+    }
+    elements(&fs::read(file).unwrap(), "<i4", &[2, 3]);
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    folder.holds(&["file.npy", "in.npy", "link.npy", "null"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn arguments_that_are_no_text() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let broken = OsStr::from_bytes(b"\xff\xfe");
+    run(&[broken, OsStr::new("--shape"), OsStr::new("2")]).failed(1, "No such file");
+    run(&[OsStr::new("in.npy"), OsStr::new("--shape"), broken]).failed(2, "");
+    run(&[OsStr::new("in.npy"), OsStr::new("--mode"), broken]).failed(2, "");
+    run(&[broken, broken]).failed(2, "INPUT is given twice");
+}
+
+/// A real file with bytes of its header changed, left out, doubled, or the end cut off: it is read or refused.
+#[test]
+fn mutated_files_are_read_or_refused() {
+    let folder = Folder::new("mutated");
+    let (input, out) = (folder.path("in.npy"), folder.path("out.npy"));
+    let real = counting(&[2, 3]);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    // A generator of its own, for the same files on every run: xorshift64.
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..400 {
+        let mut bytes = real.clone();
+        for _ in 0..1 + random(3) {
+            let at = random(bytes.len());
+            match random(6) {
+                0 => bytes[at] = random(256) as u8,
+                1 => bytes[at] ^= 1 << random(8),
+                2 => drop(bytes.remove(at)),
+                3 => bytes.insert(at, b"0123456789,()'<>|{}: -"[random(22)]),
+                4 => bytes.insert(at, bytes[at]),
+                _ => bytes.truncate(at.max(1)),
+            }
+        }
+        fs::write(&input, &bytes).unwrap();
+        let run = run(&[
+            &input,
+            "--mode",
+            "bidirectional",
+            "--shape",
+            "2,1,1",
+            "--out",
+            &out,
+        ]);
+        match run.code {
+            0 => {
+                run.done();
+                assert!(fs::read(&out).unwrap().starts_with(b"\x93NUMPY\x01\x00"));
+                fs::remove_file(&out).unwrap();
+                read += 1;
+            }
+            _ => {
+                run.failed(1, "");
+                refused += 1;
+            }
+        }
+        folder.holds(&["in.npy"]);
+    }
+    assert!(read > 10 && refused > 100, "{read} {refused}");
+}
