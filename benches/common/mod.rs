@@ -1,0 +1,199 @@
+//! What a copy is measured with: turns and medians, and the least that the memory must do for it.
+
+use std::hint::black_box;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Bytes of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// From this many bytes on glibc gives every allocation a mapping of its own.
+const OWN_MAPPING: usize = 32 << 20;
+
+/// One who does what is measured, and says how long it took.
+pub type Candidate<'a> = (&'static str, &'a mut dyn FnMut() -> Duration);
+
+/// The time of `work`, without that of dropping what it gives.
+pub fn timed<R>(work: impl FnOnce() -> R) -> Duration {
+    let start = Instant::now();
+    let result = black_box(work());
+    let took = start.elapsed();
+    drop(result);
+    took
+}
+
+/// The mean time of `calls` calls in a row, results dropped within: for what is shorter than a reading of the clock.
+pub fn timed_together<R>(calls: u32, mut work: impl FnMut() -> R) -> Duration {
+    let start = Instant::now();
+    for _ in 0..calls {
+        black_box(work());
+    }
+    start.elapsed() / calls
+}
+
+/// The median, in milliseconds.
+pub fn median(times: &mut [Duration]) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1e3
+}
+
+/// Calls `work` with each thread's share of `out`, in whole 2 MiB pages where there are so many.
+fn on_every_core(out: &mut [MaybeUninit<u8>], work: impl Fn(&mut [MaybeUninit<u8>], usize) + Sync) {
+    #[cfg(feature = "rayon")]
+    {
+        let threads = rayon::current_num_threads();
+        let head = out.as_ptr().align_offset(HUGE_PAGE).min(out.len());
+        let share = (out.len() - head)
+            .div_ceil(threads)
+            .next_multiple_of(HUGE_PAGE);
+        let (first, rest) = out.split_at_mut((head + share).min(out.len()));
+        rayon::scope(|scope| {
+            for (i, part) in rest.chunks_mut(share).enumerate() {
+                let (work, start) = (&work, first.len() + i * share);
+                scope.spawn(move |_| work(part, start));
+            }
+            work(first, 0);
+        });
+    }
+    #[cfg(not(feature = "rayon"))]
+    work(out, 0);
+}
+
+/// A type of elements.
+///
+/// # Safety
+///
+/// Every pattern of bits is one of its values.
+pub unsafe trait Element: Copy + Send + Sync {
+    fn numbered(i: usize) -> Self;
+}
+
+// SAFETY: so it is with floating-point numbers.
+unsafe impl Element for f32 {
+    fn numbered(i: usize) -> Self {
+        i as f32
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Element for f64 {
+    fn numbered(i: usize) -> Self {
+        i as f64
+    }
+}
+
+// SAFETY: so it is with integers.
+unsafe impl Element for u8 {
+    fn numbered(i: usize) -> Self {
+        i as u8
+    }
+}
+
+// SAFETY: so it is with floating-point numbers, between which there is no padding.
+unsafe impl Element for [f32; 3] {
+    fn numbered(i: usize) -> Self {
+        [i as f32, 0.5, -1.0]
+    }
+}
+
+/// The bytes of these elements.
+pub fn bytes_of<T: Element>(values: &mut [T]) -> &mut [MaybeUninit<u8>] {
+    let bytes = size_of_val(values);
+    // SAFETY: the same memory; whatever initialised bytes are written there make values of `T`, and the functions here write
+    // no others.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), bytes) }
+}
+
+/// Writes every byte on every core, past the cache.
+pub fn fill_streaming(out: &mut [MaybeUninit<u8>]) {
+    on_every_core(out, |part, _| stream(part));
+}
+
+/// Writes every byte on this thread.
+pub fn fill(out: &mut [MaybeUninit<u8>]) {
+    black_box(out).fill(MaybeUninit::new(black_box(63)));
+}
+
+/// A new vector, filled on every core, its pages huge where it has a mapping of its own.
+pub fn fresh_filled(bytes: usize) -> Vec<MaybeUninit<u8>> {
+    let mut out = uninit(bytes);
+    on_every_core(&mut out, |part, _| fill(part));
+    out
+}
+
+/// Copies all bytes on every core.
+pub fn copy(out: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
+    on_every_core(out, |part, start| {
+        part.copy_from_slice(&from[start..][..part.len()]);
+    });
+}
+
+/// A new vector with all of these bytes, copied on every core.
+pub fn fresh_copy(from: &[MaybeUninit<u8>]) -> Vec<MaybeUninit<u8>> {
+    let mut out = uninit(from.len());
+    copy(&mut out, from);
+    out
+}
+
+fn uninit(bytes: usize) -> Vec<MaybeUninit<u8>> {
+    let mut out = Vec::with_capacity(bytes);
+    // SAFETY: the capacity is at least `bytes`, and such elements need not be initialised.
+    unsafe { out.set_len(bytes) };
+    advise_huge_pages(&mut out);
+    out
+}
+
+fn whole_pages(start: *const u8, bytes: usize) -> Range<usize> {
+    let skip = start.align_offset(HUGE_PAGE).min(bytes);
+    skip..skip + (bytes - skip) / HUGE_PAGE * HUGE_PAGE
+}
+
+/// Asks for huge pages behind a big allocation, as the crate does.
+pub fn advise_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    let bytes = size_of_val(memory);
+    if bytes < OWN_MAPPING {
+        return;
+    }
+    let pages = whole_pages(memory.as_ptr().cast(), bytes);
+    #[cfg(target_os = "linux")]
+    {
+        use std::ffi::{c_int, c_void};
+        unsafe extern "C" {
+            fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+        }
+        let start = memory.as_mut_ptr().cast::<u8>().wrapping_add(pages.start);
+        // SAFETY: the range lies in the memory, and the advice (14, `MADV_HUGEPAGE`) changes none of its bytes.
+        unsafe { madvise(start.cast(), pages.len(), 14) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = pages;
+}
+
+/// Writes every byte with non-temporal stores.
+#[cfg(target_arch = "x86_64")]
+fn stream(out: &mut [MaybeUninit<u8>]) {
+    use std::arch::x86_64::{_mm_set1_ps, _mm_sfence, _mm_stream_ps};
+    let head = out.as_ptr().align_offset(64).min(out.len());
+    let (head, rest) = out.split_at_mut(head);
+    let whole = rest.len() / 64 * 64;
+    let (lines, tail) = rest.split_at_mut(whole);
+    head.fill(MaybeUninit::new(63));
+    tail.fill(MaybeUninit::new(63));
+    // SAFETY: SSE is in the baseline of the target.
+    let value = unsafe { _mm_set1_ps(black_box(0.5)) };
+    for line in lines.chunks_exact_mut(64) {
+        for at in [0, 16, 32, 48] {
+            let to = line[at..at + 16].as_mut_ptr().cast();
+            // SAFETY: sixteen bytes of the line, which begins at a multiple of 64.
+            unsafe { _mm_stream_ps(to, value) };
+        }
+    }
+    // SAFETY: no precondition.
+    unsafe { _mm_sfence() };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn stream(out: &mut [MaybeUninit<u8>]) {
+    fill(out);
+}

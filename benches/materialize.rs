@@ -1,0 +1,298 @@
+//! Owned copies of broadcast views, fresh and into existing arrays, beside the least that the memory must do for them, and
+//! beside ndarray's `to_owned` and `assign`.
+//!
+//! `cargo bench --bench materialize` runs all and closes with a table of ratios, for which the candidates take turns. A filter,
+//! as in `cargo bench --bench materialize -- big/f32/inner3`, runs what it names; `-- table` runs the table alone. The cases are
+//! those of `benches/peers/cases.json`; for other elements than `f32` the first axis is as much longer or shorter. Making the view
+//! is timed too; dropping a result is not, but for the small cases.
+//!
+//! The limit of the big ones is a fill on every core: of the same existing array by streaming stores, or of a new vector
+//! backed by huge pages. That of the others is a fill on one thread. For a transposed source there is also a copy of as many
+//! bytes on every core.
+
+mod common;
+
+use common::{Candidate, Element, bytes_of, median, timed, timed_together};
+use criterion::Criterion;
+use ndarray::{Array, ArrayD, Ix0, Ix1, Ix2, Ix3};
+use ndarray_broadcast::prelude::*;
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::time::Duration;
+
+const SCALES: [&str; 3] = ["small", "mid", "big"];
+
+/// Calls of the small scale that are timed together.
+const TOGETHER: u32 = 512;
+
+/// The cases that are measured for each type of element, not only for `f32`.
+const FOR_EVERY_ELEMENT: [&str; 4] = ["channel", "rows3", "inner3", "transposed"];
+
+struct Case {
+    name: String,
+    input: Vec<usize>,
+    /// Where the input's axes are in the output.
+    axes: Vec<usize>,
+    out: Vec<usize>,
+    transposed: bool,
+}
+
+fn cases(scale: &str) -> Vec<Case> {
+    let all: serde_json::Value =
+        serde_json::from_str(include_str!("peers/cases.json")).expect("a file of JSON");
+    let numbers = |list: &serde_json::Value| -> Vec<usize> {
+        let numbers = list.as_array().expect("a list of numbers").iter();
+        let number = |n: &serde_json::Value| n.as_u64().expect("a number") as usize;
+        numbers.map(number).collect()
+    };
+    let cases = all["materialize"][scale].as_array().expect("a list");
+    cases
+        .iter()
+        .map(|case| Case {
+            name: case["name"].as_str().expect("a name").to_owned(),
+            input: numbers(&case["in"]),
+            axes: numbers(&case["axes"]),
+            out: numbers(&case["out"]),
+            transposed: case["transpose"].as_bool().unwrap_or(false),
+        })
+        .collect()
+}
+
+impl Case {
+    /// The same for elements of `size` bytes: as many bytes in all, where the first axis is long enough.
+    fn sized(mut self, size: usize) -> Self {
+        let resize = |n: &mut usize| *n = (*n * 4 / size).max(1);
+        if self.axes.first() == Some(&0) {
+            resize(&mut self.input[0]);
+        }
+        resize(&mut self.out[0]);
+        self
+    }
+}
+
+/// Hands out the candidates of both ways to have a copy.
+fn candidates<A: Element>(
+    scale: &str,
+    case: &Case,
+    mut measure: impl FnMut(&'static str, &mut [Candidate<'_>]),
+) {
+    let data: Vec<A> = (0..case.input.iter().product()).map(A::numbered).collect();
+    let data = ArrayD::from_shape_vec(case.input.clone(), data).expect("as many as its shape says");
+    let len: usize = case.out.iter().product();
+    let bytes = len * size_of::<A>();
+    let (small, big) = (scale == "small", scale == "big");
+    macro_rules! time {
+        ($work:expr) => {
+            if small {
+                timed_together(TOGETHER, $work)
+            } else {
+                timed($work)
+            }
+        };
+    }
+    let mut copied: Vec<A> = vec![];
+    if case.transposed {
+        copied.extend((0..len).map(A::numbered));
+    }
+    let copied = &*bytes_of(&mut copied);
+    // The ranks are known to the compiler, as a caller's usually are.
+    macro_rules! measure {
+        ($rank:ty, $out:expr) => {{
+            let data = (data.into_dimensionality::<$rank>()).expect("the rank of the case");
+            let source = if case.transposed {
+                data.t()
+            } else {
+                data.view()
+            };
+            let (shape, axes) = ($out, case.axes.as_slice());
+            let view = || {
+                black_box(&source)
+                    .broadcast_explicit(shape, axes)
+                    .expect("the case is right")
+            };
+            let mut limit = || match (small, big) {
+                (true, _) => {
+                    timed_together(TOGETHER, || black_box(vec![black_box(A::numbered(7)); len]))
+                }
+                (_, true) => timed(|| common::fresh_filled(bytes)),
+                _ => timed(|| vec![black_box(A::numbered(7)); len]),
+            };
+            let mut ours = || time!(|| view().materialize());
+            let mut ndarray = || time!(|| view().to_owned());
+            let mut memcpy = || timed(|| common::fresh_copy(copied));
+            let mut all: [Candidate<'_>; 4] = [
+                ("limit", &mut limit),
+                ("this crate", &mut ours),
+                ("ndarray", &mut ndarray),
+                ("memcpy", &mut memcpy),
+            ];
+            measure("fresh", &mut all[..if case.transposed { 4 } else { 3 }]);
+
+            let mut memory = Vec::<A>::with_capacity(len);
+            common::advise_huge_pages(memory.spare_capacity_mut());
+            memory.resize(len, A::numbered(1));
+            let out = Array::from_shape_vec(shape, memory).expect("as many as its shape says");
+            let out = RefCell::new(out);
+            let mut limit = || {
+                let mut out = out.borrow_mut();
+                let out = out.as_slice_mut().expect("standard layout");
+                if big {
+                    timed(|| common::fill_streaming(bytes_of(out)))
+                } else {
+                    time!(|| black_box(&mut *out).fill(black_box(A::numbered(7))))
+                }
+            };
+            let mut ours = || {
+                let mut out = out.borrow_mut();
+                time!(|| view().materialize_into(black_box(&mut *out)))
+            };
+            let mut ndarray = || {
+                let mut out = out.borrow_mut();
+                time!(|| black_box(&mut *out).assign(&view()))
+            };
+            let mut memcpy = || {
+                let mut out = out.borrow_mut();
+                let out = out.as_slice_mut().expect("standard layout");
+                timed(|| common::copy(bytes_of(out), copied))
+            };
+            let mut all: [Candidate<'_>; 4] = [
+                ("limit", &mut limit),
+                ("this crate", &mut ours),
+                ("ndarray", &mut ndarray),
+                ("memcpy", &mut memcpy),
+            ];
+            measure("into", &mut all[..if case.transposed { 4 } else { 3 }]);
+        }};
+    }
+    match (case.input.len(), case.out.as_slice()) {
+        (0, &[a]) => measure!(Ix0, [a]),
+        (1, &[a, b]) => measure!(Ix1, [a, b]),
+        (1, &[a, b, c, d]) => measure!(Ix1, [a, b, c, d]),
+        (2, &[a, b, c]) => measure!(Ix2, [a, b, c]),
+        (2, &[a, b, c, d]) => measure!(Ix2, [a, b, c, d]),
+        (3, &[a, b, c]) => measure!(Ix3, [a, b, c]),
+        (3, &[a, b, c, d]) => measure!(Ix3, [a, b, c, d]),
+        (input, out) => panic!("no static ranks {input} to {}", out.len()),
+    }
+}
+
+/// What is done with the candidates of a case, one way after the other: given its scale, its name and the way.
+type Measure<'a> = dyn FnMut(&'static str, &str, &'static str, &mut [Candidate<'_>]) + 'a;
+
+/// Calls `measure` for every case that the command line names.
+fn each_case(measure: &mut Measure<'_>) {
+    for scale in SCALES {
+        each_case_of::<f32>(scale, "f32", measure);
+        if scale != "small" {
+            each_case_of::<u8>(scale, "u8", measure);
+            each_case_of::<f64>(scale, "f64", measure);
+            each_case_of::<[f32; 3]>(scale, "f32x3", measure);
+        }
+    }
+}
+
+fn each_case_of<A: Element>(scale: &'static str, element: &str, measure: &mut Measure<'_>) {
+    // The first argument that is no option is criterion's filter; `table` names all cases.
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-') && argument != "table");
+    for case in cases(scale) {
+        let name = format!("{scale}/{element}/{}", case.name);
+        let named = |filter: &String| name.contains(filter) || filter.contains(&name);
+        if filter.as_ref().is_none_or(named)
+            && (element == "f32" || FOR_EVERY_ELEMENT.contains(&case.name.as_str()))
+        {
+            candidates::<A>(scale, &case.sized(size_of::<A>()), |how, candidates| {
+                measure(scale, &name, how, candidates);
+            });
+        }
+    }
+}
+
+fn criterion_benches(criterion: &mut Criterion) {
+    each_case(&mut |scale, name, how, candidates| {
+        let mut group = criterion.benchmark_group(format!("{name}/{how}"));
+        group
+            .sample_size(10)
+            .warm_up_time(Duration::from_millis(100))
+            .measurement_time(Duration::from_millis(if scale == "big" {
+                600
+            } else {
+                300
+            }));
+        for (who, run) in candidates {
+            group.bench_function(*who, |bencher| {
+                bencher.iter_custom(|rounds| {
+                    // Many rounds of what is timed in batches are as many batches as hold them.
+                    if scale == "small" {
+                        let batches = rounds.div_ceil(TOGETHER.into());
+                        let mean = (0..batches).map(|_| run()).sum::<Duration>();
+                        mean.mul_f64(rounds as f64 / batches as f64)
+                    } else {
+                        (0..rounds).map(|_| run()).sum()
+                    }
+                });
+            });
+        }
+        group.finish();
+    });
+}
+
+/// Medians of rounds in which each candidate has its turn: of some calls in a row, as a program makes them that goes through
+/// a model layer by layer.
+fn table() {
+    println!(
+        "\nmedians in us; /limit, /memcpy: how many times the limit, a copy of as many bytes; ahead: how many times as fast as ndarray"
+    );
+    println!(
+        "case                  how         limit  this crate  /limit  /memcpy    ndarray  ahead"
+    );
+    each_case(&mut |scale, name, how, candidates| {
+        let (rounds, calls, slow_rounds) = match scale {
+            "small" => (20, 2, 5),
+            "mid" => (10, 20, 5),
+            _ => (8, 2, 2),
+        };
+        let mut times = vec![vec![]; candidates.len()];
+        for round in 0..rounds {
+            for ((who, run), times) in candidates.iter_mut().zip(&mut times) {
+                // ndarray takes up to a second, and is no part of a bar.
+                let calls = match *who {
+                    "ndarray" if round >= slow_rounds => 0,
+                    "ndarray" => 1,
+                    _ => calls,
+                };
+                times.extend((0..calls).map(|_| run()));
+            }
+        }
+        let medians: Vec<f64> = times.iter_mut().map(|times| median(times) * 1e3).collect();
+        let [limit, ours, ndarray, ..] = medians[..] else {
+            return;
+        };
+        let memcpy = match medians.get(3) {
+            Some(memcpy) => format!("{:.2}", ours / memcpy),
+            None => String::new(),
+        };
+        println!(
+            "{name:20}  {how:5}  {limit:10.3}  {ours:10.3}  {:6.2}  {memcpy:>7}  {ndarray:9.1}  {:5.1}",
+            ours / limit,
+            ndarray / ours,
+        );
+    });
+}
+
+fn main() {
+    // On glibc the first block freed decides from what size on memory goes back to the kernel: after one of 31 MiB copies of the
+    // middle scale find their pages there, whatever was measured before.
+    drop(black_box(Vec::<u8>::with_capacity(31 << 20)));
+    let is_there = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    if !is_there("table") {
+        let mut criterion = Criterion::default().configure_from_args();
+        criterion_benches(&mut criterion);
+        criterion.final_summary();
+    }
+    // `cargo test --benches` only asks whether it runs.
+    if !is_there("--test") {
+        table();
+    }
+}
