@@ -1,18 +1,19 @@
 //! `a + b` of broadcast f32 arrays: a new array, into an existing one, and in place; beside the least that the memory must
 //! do for it, and beside ndarray's own way.
 //!
-//! `cargo bench --bench elementwise`, or `-- mid` or `-- big/row` for a part of it. The table at the end shows medians, and
-//! how many times the limit each is. Dropping a result is not timed. Arrays hold 4 MiB (mid) or 256 MiB (big).
+//! `cargo bench --bench elementwise` runs all and closes with a table of ratios, for which the candidates take turns. A filter,
+//! as in `cargo bench --bench elementwise -- big/row`, runs what it names; `-- table` runs the table alone. Dropping a result
+//! is not timed. Arrays hold 4 MiB (mid) or 256 MiB (big).
 //!
 //! The limit is a loop over plain slices on every core: it reads `a` (unless it is small too) and writes the output, in
 //! the way that is fastest for such memory, without any broadcast.
 
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, Criterion};
-use ndarray::{ArrayD, Zip};
+mod memory;
+
+use criterion::Criterion;
+use ndarray::Zip;
 use ndarray_broadcast::prelude::*;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
@@ -45,97 +46,158 @@ fn cases(scale: &str) -> Vec<Case> {
     }
 }
 
-/// Every time measured, by (scale and case, how, who).
-type Times = RefCell<BTreeMap<(String, &'static str, &'static str), Vec<Duration>>>;
+/// One who does what is measured, and says how long it took.
+type Candidate<'a> = (&'static str, &'a mut dyn FnMut() -> Duration);
 
-struct Bench<'a, 'c> {
-    group: BenchmarkGroup<'c, WallTime>,
-    case: String,
-    times: &'a Times,
+/// The time of `work`, without that of dropping what it gives.
+fn timed<R>(work: impl FnOnce() -> R) -> Duration {
+    let start = Instant::now();
+    let result = black_box(work());
+    let took = start.elapsed();
+    drop(result);
+    took
 }
 
-impl Bench<'_, '_> {
-    fn time<R>(&mut self, how: &'static str, who: &'static str, mut work: impl FnMut() -> R) {
-        let key = (self.case.clone(), how, who);
-        self.group
-            .bench_function(format!("{how}/{who}"), |bencher| {
-                bencher.iter_custom(|rounds| {
-                    let mut total = Duration::ZERO;
-                    for _ in 0..rounds {
-                        let start = Instant::now();
-                        let result = black_box(work());
-                        let took = start.elapsed();
-                        drop(result);
-                        total += took;
-                        let mut times = self.times.borrow_mut();
-                        times.entry(key.clone()).or_default().push(took);
-                    }
-                    total
-                });
+/// Hands out the candidates of each way to have a result.
+fn candidates(case: &Case, mut measure: impl FnMut(&'static str, [Candidate<'_>; 3])) {
+    let ones = |shape: &[usize]| memory::array(shape, || 1.0);
+    let (a, b, rule) = (ones(case.a), ones(case.b), &case.rule);
+    let (a_view, b_view) = broadcast_pair(&a, &b, rule).expect("the case is one of the rule");
+    let len = a_view.len();
+    let read = (a.len() == len).then(|| a.as_slice().expect("standard layout"));
+    measure(
+        "fresh",
+        [
+            ("limit", &mut || timed(|| fresh_limit(read, len))),
+            ("this crate", &mut || {
+                timed(|| a.zip_map(&b, rule, |a, b| a + b))
+            }),
+            ("ndarray", &mut || {
+                timed(|| Zip::from(&a_view).and(&b_view).map_collect(|a, b| a + b))
+            }),
+        ],
+    );
+    let out = RefCell::new(memory::array(a_view.shape(), || 0.0));
+    measure(
+        "into",
+        [
+            ("limit", &mut || {
+                timed(|| {
+                    into_limit(
+                        read,
+                        out.borrow_mut().as_slice_mut().expect("standard layout"),
+                    )
+                })
+            }),
+            ("this crate", &mut || {
+                timed(|| a.zip_map_into(&b, rule, &mut out.borrow_mut(), |a, b| a + b))
+            }),
+            ("ndarray", &mut || {
+                let mut out = out.borrow_mut();
+                timed(|| {
+                    (Zip::from(&mut *out).and(&a_view).and(&b_view))
+                        .for_each(|out, a, b| *out = a + b)
+                })
+            }),
+        ],
+    );
+    if read.is_some() {
+        measure(
+            "in place",
+            [
+                ("limit", &mut || {
+                    timed(|| {
+                        in_place_limit(out.borrow_mut().as_slice_mut().expect("standard layout"))
+                    })
+                }),
+                ("this crate", &mut || {
+                    timed(|| out.borrow_mut().zip_map_inplace(&b, rule, |a, b| *a += b))
+                }),
+                ("ndarray", &mut || timed(|| *out.borrow_mut() += &b_view)),
+            ],
+        );
+    }
+}
+
+fn criterion_benches(criterion: &mut Criterion) {
+    for scale in ["mid", "big"] {
+        for case in cases(scale) {
+            let mut group = criterion.benchmark_group(format!("{scale}/{}", case.name));
+            group
+                .sample_size(10)
+                .warm_up_time(Duration::from_millis(200))
+                .measurement_time(Duration::from_millis(if scale == "big" {
+                    1000
+                } else {
+                    300
+                }));
+            candidates(&case, |how, candidates| {
+                for (who, run) in candidates {
+                    group.bench_function(format!("{how}/{who}"), |bencher| {
+                        bencher.iter_custom(|rounds| (0..rounds).map(|_| run()).sum());
+                    });
+                }
             });
+            group.finish();
+        }
+    }
+}
+
+/// Medians of rounds in which each candidate has its turn: of some calls in a row, as a training loop makes them.
+fn table() {
+    println!(
+        "\nmedians in ms; /limit: how many times the limit; ahead: how many times as fast as ndarray"
+    );
+    println!("case          how          limit  this crate  /limit   ndarray  ahead");
+    // The first argument that is no option is criterion's filter; `table` names all cases.
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-') && argument != "table");
+    for scale in ["mid", "big"] {
+        for case in cases(scale) {
+            let name = format!("{scale}/{}", case.name);
+            if filter.as_ref().is_some_and(|filter| !name.contains(filter)) {
+                continue;
+            }
+            let (rounds, calls) = if scale == "big" { (5, 4) } else { (20, 20) };
+            candidates(&case, |how, mut candidates| {
+                let mut times: [Vec<Duration>; 3] = Default::default();
+                for round in 0..rounds {
+                    for ((who, run), times) in candidates.iter_mut().zip(&mut times) {
+                        // ndarray's are slow, and no part of a bar.
+                        let calls = match *who {
+                            "ndarray" if round < 5 => 1,
+                            "ndarray" => 0,
+                            _ => calls,
+                        };
+                        times.extend((0..calls).map(|_| run()));
+                    }
+                }
+                let [limit, ours, ndarray] = times.map(|mut times| {
+                    times.sort();
+                    times[times.len() / 2].as_secs_f64() * 1e3
+                });
+                println!(
+                    "{name:12}  {how:8}  {limit:8.3}    {ours:8.3}  {:6.2}  {ndarray:8.3}  {:5.1}",
+                    ours / limit,
+                    ndarray / ours,
+                );
+            });
+        }
     }
 }
 
 fn main() {
-    let mut criterion = Criterion::default().configure_from_args();
-    let times = Times::default();
-    for scale in ["mid", "big"] {
-        for case in cases(scale) {
-            run(&mut criterion, scale, &case, &times);
-        }
+    let is_there = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    if !is_there("table") {
+        let mut criterion = Criterion::default().configure_from_args();
+        criterion_benches(&mut criterion);
+        criterion.final_summary();
     }
-    criterion.final_summary();
-    print_table(&times.borrow());
-}
-
-fn run(criterion: &mut Criterion, scale: &str, case: &Case, times: &Times) {
-    let name = format!("{scale}/{}", case.name);
-    let mut group = criterion.benchmark_group(&name);
-    group.sample_size(if scale == "big" { 10 } else { 50 });
-    group.warm_up_time(Duration::from_millis(300));
-    group.measurement_time(Duration::from_millis(1500));
-    let mut bench = Bench {
-        group,
-        case: name,
-        times,
-    };
-    let ones = |shape: &[usize]| ArrayD::<f32>::ones(shape);
-    let (a, b, rule) = (ones(case.a), ones(case.b), &case.rule);
-    let (a_view, b_view) = broadcast_pair(&a, &b, rule).expect("the case is one of the rule");
-    let shape = a_view.raw_dim();
-    let len = a_view.len();
-    let read = (a.len() == len).then(|| a.as_slice().expect("standard layout"));
-
-    bench.time("fresh", "limit", || fresh_limit(read, len));
-    bench.time("fresh", "this crate", || a.zip_map(&b, rule, |a, b| a + b));
-    bench.time("fresh", "ndarray", || {
-        Zip::from(&a_view).and(&b_view).map_collect(|a, b| a + b)
-    });
-
-    let mut out = ArrayD::<f32>::zeros(shape);
-    bench.time("into", "limit", || {
-        into_limit(read, out.as_slice_mut().expect("standard layout"));
-    });
-    bench.time("into", "this crate", || {
-        a.zip_map_into(&b, rule, &mut out, |a, b| a + b)
-    });
-    bench.time("into", "ndarray", || {
-        Zip::from(&mut out)
-            .and(&a_view)
-            .and(&b_view)
-            .for_each(|out, a, b| *out = a + b);
-    });
-
-    if read.is_some() {
-        bench.time("in place", "limit", || {
-            in_place_limit(out.as_slice_mut().expect("standard layout"));
-        });
-        bench.time("in place", "this crate", || {
-            out.zip_map_inplace(&b, rule, |a, b| *a += b)
-        });
-        bench.time("in place", "ndarray", || out += &b_view);
+    // `cargo test --benches` only asks whether it runs.
+    if !is_there("--test") {
+        table();
     }
-    bench.group.finish();
 }
 
 /// Calls `work` with each thread's share of `0..len`, in whole 2 MiB pages where there are so many.
@@ -176,7 +238,10 @@ impl Shared {
 
 fn fresh_limit(read: Option<&[f32]>, len: usize) -> Vec<f32> {
     let mut out = Vec::<f32>::with_capacity(len);
-    advise_huge_pages(out.as_mut_ptr(), len);
+    // As the crate does: smaller allocations share their pages with others.
+    if len >= 8 << 20 {
+        memory::advise_huge_pages(out.as_mut_ptr(), len);
+    }
     let shared = Shared(out.as_mut_ptr());
     on_every_core(len, |range| {
         // SAFETY: `len` is the capacity; ranges are disjoint.
@@ -254,53 +319,5 @@ fn stream(read: Option<&[f32]>, out: &mut [MaybeUninit<f32>]) {
 fn stream(read: Option<&[f32]>, out: &mut [MaybeUninit<f32>]) {
     for (i, out) in out.iter_mut().enumerate() {
         out.write(read.map_or(2.0, |read| read[i] + 1.0));
-    }
-}
-
-/// Asks for huge pages behind a big allocation, as the crate does.
-fn advise_huge_pages(start: *mut f32, len: usize) {
-    #[cfg(target_os = "linux")]
-    if len >= 8 << 20 {
-        use std::ffi::{c_int, c_void};
-        unsafe extern "C" {
-            fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
-        }
-        let bytes = len * size_of::<f32>();
-        let skip = start.cast::<u8>().align_offset(2 << 20);
-        let whole = (bytes - skip) & !((2 << 20) - 1);
-        // SAFETY: the range lies in the allocation, and the advice (14, `MADV_HUGEPAGE`) changes none of its bytes.
-        unsafe { madvise(start.cast::<u8>().wrapping_add(skip).cast(), whole, 14) };
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (start, len);
-}
-
-fn print_table(times: &BTreeMap<(String, &'static str, &'static str), Vec<Duration>>) {
-    let median = |case: &str, how, who| -> Option<f64> {
-        let mut times = times.get(&(case.to_owned(), how, who))?.clone();
-        times.sort();
-        Some(times[times.len() / 2].as_secs_f64() * 1e3)
-    };
-    let mut rows: Vec<_> = times.keys().map(|(case, how, _)| (case, *how)).collect();
-    rows.dedup();
-    println!(
-        "\nmedian ms         how         limit   this crate  ndarray    this / limit  ndarray / this"
-    );
-    for (case, how) in rows {
-        let of = |who| median(case, how, who);
-        let (limit, ours, theirs) = (of("limit"), of("this crate"), of("ndarray"));
-        let ms = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.3}"));
-        let ratio = |a: Option<f64>, b: Option<f64>| {
-            a.zip(b)
-                .map_or("-".to_owned(), |(a, b)| format!("{:.2}", a / b))
-        };
-        println!(
-            "{case:16}  {how:8}  {:>8}   {:>8}   {:>8}   {:>8}      {:>8}",
-            ms(limit),
-            ms(ours),
-            ms(theirs),
-            ratio(ours, limit),
-            ratio(theirs, ours),
-        );
     }
 }

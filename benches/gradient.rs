@@ -3,6 +3,8 @@
 //! `cargo bench --bench gradient` runs all and closes with a table of ratios, for which the candidates take turns. A filter, as in
 //! `cargo bench --bench gradient -- big/last`, runs what it names; `-- table` runs the table alone.
 
+mod memory;
+
 use criterion::{BenchmarkId, Criterion, Throughput};
 use ndarray::{ArrayD, Axis, IxDyn};
 use ndarray_broadcast::BroadcastPlan;
@@ -52,7 +54,7 @@ const CASES: [Case; 14] = [
 impl Case {
     fn cotangent(&self) -> ArrayD<f32> {
         let mut state = 1_u32;
-        ArrayD::from_shape_simple_fn(self.shape, || {
+        memory::array(self.shape, || {
             state = state.wrapping_mul(1664525).wrapping_add(1013904223);
             (state >> 8) as f32 / (1 << 24) as f32
         })
@@ -126,7 +128,7 @@ fn criterion_benches(criterion: &mut Criterion) {
         });
         group.bench_function(id("gradient_into"), |b| {
             let cotangent = cotangent();
-            let mut out = ArrayD::zeros(plan.input_shape());
+            let mut out = memory::array(plan.input_shape(), || 0.0);
             b.iter(|| plan.gradient_into(black_box(cotangent), &mut out));
         });
         group.bench_function(id("read"), |b| {
@@ -170,7 +172,7 @@ fn table() {
         let cotangent = case.cotangent();
         let values = cotangent.as_slice().expect("standard layout");
         let plan = case.plan();
-        let mut out = ArrayD::zeros(plan.input_shape());
+        let mut out = memory::array(plan.input_shape(), || 0.0);
         let (rounds, calls) = if case.scale == "big" {
             (5, 4)
         } else {

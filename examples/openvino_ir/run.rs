@@ -2,7 +2,7 @@
 
 use crate::model::{Layer, Model};
 use crate::tensor::{Element, Tensor, byte_count, with_array};
-use ndarray::{ArrayD, Zip};
+use ndarray::ArrayD;
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
 use ndarray_broadcast::prelude::*;
 
@@ -257,18 +257,18 @@ fn elementwise(layer: &Layer, a: &Tensor, b: &Tensor) -> Result<Tensor, String> 
 }
 
 /// `f` of each two elements that the rule brings together; neither operand is copied.
-fn zip<T: Element>(
+fn zip<T: Element + Send + Sync>(
     layer: &Layer,
     rule: &ElementwiseRule,
     a: &ArrayD<T>,
     b: &ArrayD<T>,
     f: fn(T, T) -> T,
 ) -> Result<ArrayD<T>, String> {
-    let (a, b) =
-        (a.broadcast_with(b, rule)).map_err(|error| format!("{layer}: {}", one_line(&error)))?;
-    byte_count(a.shape(), T::SIZE, MAXIMUM_BYTES)
-        .map_err(|problem| format!("{layer}: {problem}"))?;
-    Ok(Zip::from(&a).and(&b).map_collect(|&a, &b| f(a, b)))
+    let refused = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
+    // Whether there is room for what comes out, before it is made.
+    let (plan, _) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule).map_err(refused)?;
+    byte_count(plan.output_shape(), T::SIZE, MAXIMUM_BYTES).map_err(|problem| format!("{layer}: {problem}"))?;
+    a.zip_map(b, rule, |&a, &b| f(a, b)).map_err(refused)
 }
 
 /// What an error says without its picture: its first line, and the remark under the axis at fault.

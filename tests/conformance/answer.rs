@@ -6,6 +6,7 @@ use ndarray_broadcast::BroadcastError;
 use serde_json::Value;
 
 /// What the crate answered.
+#[derive(Debug)]
 pub struct Answer<T> {
     pub shape: Vec<usize>,
     /// The data of each output, row-major; `None` if the case gives no input data.

@@ -24,7 +24,7 @@ impl Operation {
     }
 }
 
-pub trait Element: Copy + PartialEq + Debug + Default {
+pub trait Element: Copy + PartialEq + Debug + Default + Send + Sync {
     fn parse(value: &Value) -> Option<Self>;
     /// The element at this position of `"iota"`.
     fn iota(position: usize) -> Self;

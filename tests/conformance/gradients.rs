@@ -2,25 +2,57 @@
 
 use crate::element::{element_count, elements};
 use crate::fields::{Fields, sizes};
+use crate::ranks::with_rank;
 use crate::{many, pair, single};
-use ndarray::{ArrayD, Dimension, IxDyn};
+use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder};
+use ndarray_broadcast::Rule;
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;
 
-/// The gradient with respect to the input of a plan.
-fn gradient(plan: &BroadcastPlan, cotangent: &ArrayD<f64>) -> Result<ArrayD<f64>, BroadcastError> {
-    let mut sum = ArrayD::zeros(IxDyn(plan.input_shape()));
-    for (index, value) in cotangent.indexed_iter() {
-        let mut source = vec![0; plan.input_shape().len()];
-        for (position, fed) in index.slice().iter().zip(plan.mapping()) {
-            match fed {
-                Some(axis) if plan.input_shape()[axis] != 1 => source[axis] = *position,
-                _ => {}
+/// The gradient with respect to the input of a plan, made in every way that the crate offers; an `Err` if the ways differ.
+fn gradient(plan: &BroadcastPlan, cotangent: &ArrayD<f64>) -> Result<ArrayD<f64>, String> {
+    let said = |error: BroadcastError| error.to_string();
+    let fresh = plan.gradient(cotangent).map_err(said)?;
+    // In Fortran order, so that neither is laid out as the other.
+    let mut turned = ArrayD::zeros(cotangent.raw_dim().f());
+    turned.assign(cotangent);
+    let mut out = ArrayD::from_elem(fresh.raw_dim().f(), f64::NAN);
+    plan.gradient_into(&turned, &mut out).map_err(said)?;
+    if out != fresh {
+        return Err(format!("gradient gives {fresh:?}, gradient_into {out:?}"));
+    }
+    plan.gradient_accumulate(cotangent, &mut out)
+        .map_err(said)?;
+    if out != &fresh * 2.0 {
+        return Err(format!(
+            "gradient gives {fresh:?}, accumulated twice {out:?}"
+        ));
+    }
+    if plan.rule() == Rule::Numpy {
+        let statically = with_rank!(plan.input_shape(), |input| {
+            with_rank!(cotangent.shape(), |output| static_sum(
+                input, output, cotangent
+            ))
+        });
+        let dynamic = cotangent.sum_to_shape(IxDyn(plan.input_shape()));
+        for sum in [Some(dynamic), statically.flatten()].into_iter().flatten() {
+            if sum.as_ref() != Ok(&fresh) {
+                return Err(format!("gradient gives {fresh:?}, sum_to_shape {sum:?}"));
             }
         }
-        sum[&source[..]] += value;
     }
-    Ok(sum)
+    Ok(fresh)
+}
+
+/// `sum_to_shape` with ranks known to the compiler.
+fn static_sum<I: Dimension, O: Dimension>(
+    input: I,
+    _: O,
+    cotangent: &ArrayD<f64>,
+) -> Result<ArrayD<f64>, BroadcastError> {
+    let cotangent = (cotangent.view().into_dimensionality::<O>()).expect("it has this rank");
+    let sum: Array<f64, I> = cotangent.sum_to_shape(input)?;
+    Ok(sum.into_dyn())
 }
 
 /// Runs a case, whose element type is f64.
@@ -70,7 +102,7 @@ pub fn run(mut case: Fields) -> Result<(), String> {
         if plan.input_shape() != input_shapes[position] || plan.output_shape() != output_shape {
             return Err(format!("input {position}: the plan is {plan:?}"));
         }
-        let found = gradient(plan, &cotangent).map_err(|error| error.to_string())?;
+        let found = gradient(plan, &cotangent)?;
         if found.shape() != shape || !found.iter().eq(&data) {
             return Err(format!(
                 "gradient of input {position}: expected {shape:?} {data:?}, got {found:?}"

@@ -5,7 +5,7 @@ use crate::element::{Element, Operation, element_count, elements};
 use crate::fields::{Fields, Integers};
 use crate::ranks::{flat, positions, with_rank};
 use crate::single::axis;
-use ndarray::{ArrayD, DimMax, Dimension, IxDyn, arr0};
+use ndarray::{ArrayD, DimMax, Dimension, IxDyn, ShapeBuilder, arr0};
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;
 
@@ -107,6 +107,7 @@ impl Call {
                 outputs: Some(vec![view_a.iter().zip(&view_b).map(apply).collect()]),
             }
         });
+        zipped(&a, &b, &rule, operation, &answer)?;
 
         let statically = with_rank!(shape, |m| with_rank!(&rhs_shape[..], |n| static_pair(
             m, n, &rule
@@ -148,11 +149,65 @@ impl Call {
             if shapes != planned {
                 return Err(format!("the plans give {planned:?}, the views {shapes:?}"));
             }
+            // The closure is called for every element, of which there may be too many.
+            let few = |[shape, _]: &[Vec<usize>; 2]| element_count(shape).is_ok();
+            if planned.as_ref().map_or(true, few) {
+                let zipped = a
+                    .zip_map(&b, rule, |_, _| ())
+                    .map(|out| out.shape().to_vec());
+                if zipped != planned.map(|[shape, _]| shape) {
+                    return Err(format!("the plans are {plans:?}, zip_map gives {zipped:?}"));
+                }
+            }
         }
         Ok(plans.map(|[plan, _]| Answer {
             shape: plan.output_shape().to_vec(),
             outputs: None,
         }))
+    }
+}
+
+/// Whether the elementwise methods give this answer too: a new array, an existing one, and `a` itself where it keeps its
+/// shape.
+fn zipped<T: Element>(
+    a: &ArrayD<T>,
+    b: &ArrayD<T>,
+    rule: &ElementwiseRule,
+    operation: Operation,
+    answer: &Result<Answer<T>, BroadcastError>,
+) -> Result<(), String> {
+    let f = |&a: &T, &b: &T| T::apply(operation, a, b);
+    let fresh = a.zip_map(b, rule, f);
+    let (fresh, answer) = match (fresh, answer) {
+        (Ok(fresh), Ok(answer)) => (fresh, answer),
+        (Err(a), Err(b)) if a == *b => return Ok(()),
+        (fresh, answer) => {
+            return Err(format!("zip_map gives {fresh:?}, the views {answer:?}"));
+        }
+    };
+    let (shape, output) = flat(&fresh.view());
+    if shape != answer.shape || answer.outputs.as_ref() != Some(&vec![output]) {
+        return Err(format!("zip_map gives {fresh:?}, the views {answer:?}"));
+    }
+    // In Fortran order, so that the output is not laid out as the operands are.
+    let mut out = ArrayD::from_elem(IxDyn(&shape).f(), T::default());
+    let into = a.zip_map_into(b, rule, &mut out, f);
+    if into.is_err() || out != fresh {
+        return Err(format!("zip_map_into gives {into:?} and {out:?}"));
+    }
+    let mut x = a.clone();
+    let in_place = x.zip_map_inplace(b, rule, |a, b| *a = f(a, b));
+    let right = match &in_place {
+        Ok(()) => x == fresh,
+        Err(error) => {
+            matches!(error, BroadcastError::WrongShape { .. })
+                && a.shape() != fresh.shape()
+                && x == *a
+        }
+    };
+    match right {
+        true => Ok(()),
+        false => Err(format!("zip_map_inplace gives {in_place:?} and {x:?}")),
     }
 }
 
@@ -166,8 +221,23 @@ where
     J: Dimension,
 {
     let (a, b) = (positions(a), positions(b));
-    let (a, b) = a.broadcast_with(&b, rule)?;
-    assert_eq!(a.shape(), b.shape());
-    let (shape, a) = flat(&a);
-    Ok((shape, a, flat(&b).1))
+    let zipped = a.zip_map(&b, rule, |&a, &b| (a, b));
+    let (view_a, view_b) = match a.broadcast_with(&b, rule) {
+        Ok(views) => views,
+        Err(error) => {
+            assert_eq!(zipped.unwrap_err(), error);
+            return Err(error);
+        }
+    };
+    let zipped = zipped?;
+    assert_eq!(view_a.shape(), view_b.shape());
+    assert_eq!(view_a.shape(), zipped.shape());
+    assert!(
+        zipped
+            .iter()
+            .copied()
+            .eq(view_a.iter().copied().zip(view_b.iter().copied()))
+    );
+    let (shape, a) = flat(&view_a);
+    Ok((shape, a, flat(&view_b).1))
 }
