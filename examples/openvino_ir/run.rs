@@ -161,7 +161,8 @@ fn broadcast(
     )
     .map_err(|problem| format!("{layer}: {problem}"))?;
     // The next layer may be of any kind, so this is no view.
-    with_array!(data, array => plan.view(array).map(|view| view.to_owned().into())).map_err(refused)
+    with_array!(data, array => plan.view(array).and_then(|view| Ok(view.materialize()?.into())))
+        .map_err(refused)
 }
 
 fn integers<'a>(
@@ -257,7 +258,7 @@ fn elementwise(layer: &Layer, a: &Tensor, b: &Tensor) -> Result<Tensor, String> 
 }
 
 /// `f` of each two elements that the rule brings together; neither operand is copied.
-fn zip<T: Element + Send + Sync>(
+fn zip<T: Element>(
     layer: &Layer,
     rule: &ElementwiseRule,
     a: &ArrayD<T>,
@@ -267,7 +268,8 @@ fn zip<T: Element + Send + Sync>(
     let refused = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
     // Whether there is room for what comes out, before it is made.
     let (plan, _) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule).map_err(refused)?;
-    byte_count(plan.output_shape(), T::SIZE, MAXIMUM_BYTES).map_err(|problem| format!("{layer}: {problem}"))?;
+    byte_count(plan.output_shape(), T::SIZE, MAXIMUM_BYTES)
+        .map_err(|problem| format!("{layer}: {problem}"))?;
     a.zip_map(b, rule, |&a, &b| f(a, b)).map_err(refused)
 }
 
