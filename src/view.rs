@@ -14,8 +14,7 @@ pub(crate) fn replicate<'a, A, I: Dimension, O: Dimension>(
     output: O,
     feeds: &I,
 ) -> ArrayView<'a, A, O> {
-    // Nothing of an empty view is ever reached: its pointer is not moved, and its strides need no sign.
-    if array.strides().iter().any(|&stride| stride < 0) && !output.slice().contains(&0) {
+    if array.strides().iter().any(|&stride| stride < 0) {
         let mut reversed = (array.clone(), output.clone(), feeds.clone());
         return replicate_reversed(&mut reversed).0;
     }
@@ -24,17 +23,16 @@ pub(crate) fn replicate<'a, A, I: Dimension, O: Dimension>(
         let mut fed = feeds.slice().iter().zip(array.shape()).zip(array.strides());
         *stride = fed
             .find(|((axis, size), _)| **axis == column && **size != 1)
-            .map_or(0, |(_, &stride)| stride.unsigned_abs());
+            .map_or(0, |(_, &stride)| stride as usize);
     }
-    // SAFETY: this only makes the raw view. The pointer is that of `array`, so not null. The strides are absolute values,
-    // so not negative. No offset overflows `isize`: each axis that is walked is an axis of `array`, a valid array, with its
-    // size and the length of its stride. The sizes multiply to `isize::MAX` at most, as in every `BroadcastPlan`.
+    // SAFETY: this only makes the raw view. The pointer is that of `array`, so not null. The strides are not negative, as
+    // none of `array` is. No offset overflows `isize`: each axis that is walked is an axis of `array`, a valid array, with its
+    // size and its stride. The sizes multiply to `isize::MAX` at most, as in every `BroadcastPlan`.
     let raw = unsafe { RawArrayView::from_shape_ptr(output.strides(strides), array.as_ptr()) };
     // SAFETY: every element of the view is an element of `array`, so it is aligned, initialised and lives for 'a, and it
     // is only read. An output axis is walked with the stride of an input axis that feeds it and has the same size, as
     // `BroadcastPlan::new` has checked of every input axis whose size is not 1, or it has stride 0 and stands at the first
-    // element; an input axis feeds one output axis only. So an output index reaches the element at an index of `array`
-    // (no stride of which is negative here, unless the view is empty). If `array` has an axis of size 0, that one feeds an
+    // element; an input axis feeds one output axis only. So an output index reaches the element at an index of `array`. If `array` has an axis of size 0, that one feeds an
     // output axis of size 0: the view is empty.
     unsafe { raw.deref_into_view() }
 }

@@ -18,7 +18,8 @@ pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
     let rule = Rule::BroadcastAxes;
     in_range(broadcast_axes, target.ndim())
         .map_err(|fault| fault.refuse(rule, &input, &target, broadcast_axes))?;
-    let kept = || (0..target.ndim()).filter(|axis| !broadcast_axes.contains(axis));
+    let kept =
+        || (0..target.ndim()).filter(|axis| !broadcast_axes.iter().any(|added| added == axis));
     if kept().count() != input.ndim() {
         return Err(rank_differs(&input, &target, broadcast_axes));
     }

@@ -43,11 +43,12 @@ fn laid_on<I: Dimension, J: Dimension, O: Dimension>(
         return Err(rank_too_large(Rule::Pdpd, b.slice(), a.slice()));
     };
     let axis = usize::try_from(axis).unwrap_or(right_aligned);
-    let trimmed_rank = b
-        .slice()
-        .iter()
-        .rposition(|&size| size != 1)
-        .map_or(0, |last| last + 1);
+    let mut trimmed_rank = 0;
+    for (axis, &size) in b.slice().iter().enumerate() {
+        if size != 1 {
+            trimmed_rank = axis + 1;
+        }
+    }
     if axis
         .checked_add(trimmed_rank)
         .is_none_or(|end| end > a.ndim())

@@ -1,0 +1,231 @@
+//! Making a view allocates nothing: for static ranks 0 to 6, and for dynamic ranks up to 4, which `IxDyn` holds inline.
+
+use ndarray::{
+    Array, ArrayView, Axis, DimAdd, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
+};
+use ndarray_broadcast::prelude::*;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts, for each thread, the allocations that it makes.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+}
+
+// SAFETY: every call is the system allocator's; counting touches a thread local that needs neither memory nor a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations<T>(call: impl FnOnce() -> T) -> (T, usize) {
+    let before = ALLOCATIONS.get();
+    let value = call();
+    (value, ALLOCATIONS.get() - before)
+}
+
+/// Every expression succeeds and allocates nothing.
+macro_rules! no_allocation {
+    ($($call:expr;)*) => {$(
+        let (view, count) = allocations(|| $call);
+        assert!(view.is_ok(), "{}: {}", stringify!($call), view.err().unwrap());
+        assert_eq!(count, 0, "{}", stringify!($call));
+    )*};
+}
+
+#[test]
+fn allocations_are_counted() {
+    assert_eq!(allocations(|| vec![1_u8]).1, 1);
+    assert_eq!(allocations(|| Vec::<u8>::new()).1, 0);
+    let six = Array::<u8, _>::zeros(IxDyn(&[1; 6]));
+    let (view, count) = allocations(|| six.broadcast_numpy(IxDyn(&[2; 6])).is_ok());
+    assert!(view && count > 0, "IxDyn holds four sizes inline, not six");
+}
+
+/// Sizes 1, 2, 3, ... : the first axis replicates, all others must match.
+fn sizes(rank: usize) -> Vec<usize> {
+    (1..=rank).collect()
+}
+
+fn dimension<D: Dimension>(sizes: &[usize]) -> D {
+    let mut dimension = D::zeros(sizes.len());
+    dimension.slice_mut().copy_from_slice(sizes);
+    dimension
+}
+
+/// All methods, from an array of rank `rank` to a target of rank `rank + new`, for a plain and a reversed array.
+fn views_allocate_nothing<D, E>(rank: usize, new: usize)
+where
+    D: Dimension + DimMax<E, Output = E>,
+    E: Dimension + DimMax<D, Output = E>,
+{
+    let mut target_sizes = vec![7; new];
+    target_sizes.extend(sizes(rank));
+    if rank > 0 {
+        target_sizes[new] = 5;
+    }
+    let shape = || dimension::<E>(&target_sizes);
+    let axes: Vec<usize> = (new..new + rank).collect();
+    let added: Vec<usize> = (0..new).collect();
+    let array = Array::<u8, D>::zeros(dimension::<D>(&sizes(rank)));
+    let exact = Array::<u8, D>::zeros(dimension::<D>(&target_sizes[new..]));
+    let other = Array::<f32, E>::zeros(shape());
+    let mut reversed = array.view();
+    if rank > 1 {
+        reversed.invert_axis(Axis(rank - 1));
+    }
+    let modes = [
+        BroadcastMode::Numpy,
+        BroadcastMode::Bidirectional,
+        BroadcastMode::Explicit {
+            axes_mapping: axes.clone(),
+        },
+        BroadcastMode::InDim {
+            broadcast_dimensions: axes.clone(),
+        },
+        BroadcastMode::InDimPermuting {
+            broadcast_dimensions: axes.clone(),
+        },
+        BroadcastMode::Pdpd { axis: -1 },
+        BroadcastMode::Expand,
+    ];
+    let xla = ElementwiseRule::Xla {
+        broadcast_dimensions: if new > 0 { axes.clone() } else { Vec::new() },
+    };
+    for array in [array.view(), reversed] {
+        for mode in &modes {
+            no_allocation! {
+                array.broadcast_to_mode(shape(), mode);
+                array.clone().into_broadcast_to_mode(shape(), mode);
+            }
+        }
+        no_allocation! {
+            array.broadcast_numpy(shape());
+            array.broadcast_bidirectional(shape());
+            array.broadcast_explicit(shape(), &axes);
+            array.broadcast_in_dim(shape(), &axes);
+            array.broadcast_in_dim_permuting(shape(), &axes);
+            array.broadcast_pdpd(shape(), -1);
+            array.broadcast_pdpd(shape(), new as isize);
+            array.broadcast_expand(shape());
+            exact.broadcast_axes(shape(), &added);
+            array.clone().into_broadcast_numpy(shape());
+            array.clone().into_broadcast_bidirectional(shape());
+            array.clone().into_broadcast_explicit(shape(), &axes);
+            array.clone().into_broadcast_in_dim(shape(), &axes);
+            array.clone().into_broadcast_in_dim_permuting(shape(), &axes);
+            array.clone().into_broadcast_pdpd(shape(), -1);
+            array.clone().into_broadcast_expand(shape());
+            exact.view().into_broadcast_axes(shape(), &added);
+            array.broadcast_with(&other, ElementwiseRule::Numpy);
+            array.broadcast_with(&other, &xla);
+            other.broadcast_with(&array, ElementwiseRule::Numpy);
+            other.broadcast_with(&array, ElementwiseRule::Pdpd { axis: -1 });
+            other.broadcast_with(&array, &xla);
+            broadcast_pair(array.clone(), other.view(), ElementwiseRule::Numpy);
+        }
+        let plan = BroadcastPlan::numpy(array.raw_dim(), shape()).unwrap();
+        no_allocation! {
+            BroadcastPlan::numpy(array.raw_dim(), shape());
+            plan.apply(array.clone());
+        }
+    }
+    no_allocation! {
+        other.broadcast_with(&other, ElementwiseRule::None);
+    }
+}
+
+#[test]
+fn views_of_static_rank_allocate_nothing() {
+    macro_rules! pairs {
+        ($($d:ident $rank:literal: $($e:ident $new:literal)*;)*) => {
+            $($(views_allocate_nothing::<$d, $e>($rank, $new);)*)*
+        };
+    }
+    pairs! {
+        Ix0 0: Ix0 0 Ix1 1 Ix2 2 Ix3 3 Ix4 4 Ix5 5 Ix6 6;
+        Ix1 1: Ix1 0 Ix2 1 Ix3 2 Ix4 3 Ix5 4 Ix6 5;
+        Ix2 2: Ix2 0 Ix3 1 Ix4 2 Ix5 3 Ix6 4;
+        Ix3 3: Ix3 0 Ix4 1 Ix5 2 Ix6 3;
+        Ix4 4: Ix4 0 Ix5 1 Ix6 2;
+        Ix5 5: Ix5 0 Ix6 1;
+        Ix6 6: Ix6 0;
+    }
+}
+
+#[test]
+fn views_of_dynamic_rank_up_to_four_allocate_nothing() {
+    for rank in 0..=4 {
+        for new in 0..=4 - rank {
+            views_allocate_nothing::<IxDyn, IxDyn>(rank, new);
+        }
+    }
+}
+
+#[test]
+fn prepended_axes_allocate_nothing() {
+    fn prepend<D: Dimension, E: Dimension + DimAdd<D>>(input: D, sizes: E) {
+        let array = Array::<u8, D>::zeros(input);
+        no_allocation! {
+            array.broadcast_prepend(sizes.clone());
+            array.view().into_broadcast_prepend(sizes.clone());
+        }
+    }
+    prepend(Ix0(), Ix0());
+    prepend(Ix0(), Ix6(1, 2, 1, 2, 1, 2));
+    prepend(Ix1(3), Ix1(2));
+    prepend(Ix2(3, 1), Ix2(2, 2));
+    prepend(Ix3(3, 1, 2), Ix3(2, 2, 2));
+    prepend(IxDyn(&[3, 1]), IxDyn(&[2, 2]));
+}
+
+#[test]
+fn three_views_allocate_nothing() {
+    let (a, b, c) = (
+        Array::<u8, _>::zeros((2, 3)),
+        Array::<f32, _>::zeros(3),
+        Array::<bool, _>::from_elem((2, 1), true),
+    );
+    no_allocation! {
+        broadcast_triple(a.view(), b.view(), c.view());
+    }
+}
+
+#[test]
+fn a_shape_and_a_mapping_that_are_already_there_are_not_copied() {
+    let array = Array::<u8, _>::zeros(3);
+    let (view, count) = allocations(|| -> Result<ArrayView<'_, u8, IxDyn>, BroadcastError> {
+        array.broadcast_explicit([2, 3, 4].as_slice(), &[1])
+    });
+    assert_eq!(view.unwrap().shape(), [2, 3, 4]);
+    assert_eq!(count, 0);
+}
