@@ -9,19 +9,25 @@ use ndarray_broadcast::{
 use std::path::PathBuf;
 use std::str::FromStr;
 
-pub const USAGE: &str = "\
+macro_rules! usage {
+    () => {
+        "\
 usage: broadcast INPUT.npy --shape SIZES [--mode MODE] [--axes AXES] [--axis AXIS] [--out FILE]
        broadcast INPUT.npy --with OTHER.npy [--mode MODE] [--axes AXES] [--axis AXIS] [--out FILE] [--out-with FILE]
        broadcast            (a tour of the rules)
-       broadcast --help";
+       broadcast --help"
+    };
+}
 
-pub const HELP: &str = "\
+pub const USAGE: &str = usage!();
+
+pub const HELP: &str = concat!(
+    "\
 Broadcasts a .npy file by any rule: draws what the rule does, and writes the result as .npy.
 
-usage: broadcast INPUT.npy --shape SIZES [--mode MODE] [--axes AXES] [--axis AXIS] [--out FILE]
-       broadcast INPUT.npy --with OTHER.npy [--mode MODE] [--axes AXES] [--axis AXIS] [--out FILE] [--out-with FILE]
-       broadcast            (a tour of the rules)
-       broadcast --help
+",
+    usage!(),
+    "
 
   --shape SIZES     the target shape: 2,3,4 or '(2, 3, 4)'; '' or '()' is that of a scalar
   --mode MODE       how INPUT is broadcast to it; numpy if none is given
@@ -49,7 +55,8 @@ A FILE of - is standard input or output; the report then goes to standard error.
 u8 or b1, little- or big-endian, in C or Fortran order; what is written is little-endian in C order.
 
 Exit code 0 if it is done, 1 if a file or a shape does not allow it, 2 if the arguments are wrong.
-";
+"
+);
 
 const DEFAULT_MAXIMUM: u64 = 4 << 30;
 
