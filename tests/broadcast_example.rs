@@ -184,12 +184,14 @@ fn elements<'a>(file: &'a [u8], descr: &str, shape: &[usize]) -> &'a [u8] {
     data
 }
 
+type Shape = &'static [usize];
+type Arguments = &'static [&'static str];
 type Source = fn(&[usize]) -> Vec<usize>;
 
 /// For each mode: the input's shape, the arguments, the output's shape, and for each index of the output that of the input.
 #[test]
 fn every_mode_gives_what_its_rule_says() {
-    let cases: &[(&[usize], &[&str], &[usize], Source)] = &[
+    let cases: &[(Shape, Arguments, Shape, Source)] = &[
         (&[3, 1], &["--shape", "2,3,4"], &[2, 3, 4], |o| {
             vec![o[1], 0]
         }),
@@ -362,7 +364,7 @@ fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
 
 #[test]
 fn two_arrays_are_broadcast_with_each_other() {
-    let cases: &[(&[usize], &[usize], &[&str], &[usize])] = &[
+    let cases: &[(Shape, Shape, Arguments, Shape)] = &[
         (&[2, 3], &[2, 3], &["--mode", "none"], &[2, 3]),
         (&[2, 1], &[3], &[], &[2, 3]),
         (&[2, 1], &[3], &["--mode", "numpy"], &[2, 3]),
