@@ -65,7 +65,7 @@ macro_rules! no_allocation {
 #[test]
 fn allocations_are_counted() {
     assert_eq!(allocations(|| vec![1_u8]).1, 1);
-    assert_eq!(allocations(|| Vec::<u8>::new()).1, 0);
+    assert_eq!(allocations(Vec::<u8>::new).1, 0);
     let six = Array::<u8, _>::zeros(IxDyn(&[1; 6]));
     let (view, count) = allocations(|| six.broadcast_numpy(IxDyn(&[2; 6])).is_ok());
     assert!(view && count > 0, "IxDyn holds four sizes inline, not six");
