@@ -94,6 +94,7 @@ pub(crate) fn max_threads() -> usize {
 
 #[cfg(feature = "rayon")]
 mod team {
+    use super::cpu;
     use std::any::Any;
     use std::cell::{Cell, RefCell};
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -200,6 +201,8 @@ mod team {
         inside: AtomicUsize,
         /// Helpers that have been asked for and have not left.
         helpers: AtomicUsize,
+        /// The processor that the owner was seen on last, or [`cpu::UNKNOWN`].
+        cpu: AtomicUsize,
     }
 
     /// A team between calls, and when the last one ended.
@@ -246,6 +249,7 @@ mod team {
 
     impl<'a> Open<'a> {
         fn new(team: &'a Team, job: &'a Job<'_>) -> Self {
+            team.cpu.store(cpu::current(), Ordering::Relaxed);
             team.number.fetch_add(1, Ordering::Relaxed);
             let address = ptr::from_ref(job).cast_mut().cast::<Job<'static>>();
             team.job.store(address, Ordering::SeqCst);
@@ -287,6 +291,7 @@ mod team {
                 return;
             }
             let mut last = None;
+            cpu::leave(team.cpu.load(Ordering::Relaxed));
             team.join(&mut last);
             if LINGERS.replace(true) {
                 return;
@@ -317,6 +322,7 @@ mod team {
                 number: AtomicUsize::new(0),
                 inside: AtomicUsize::new(0),
                 helpers: AtomicUsize::new(0),
+                cpu: AtomicUsize::new(cpu::UNKNOWN),
             })
         }
 
@@ -342,6 +348,74 @@ mod team {
             }
             self.inside.fetch_sub(1, Ordering::SeqCst);
             found
+        }
+    }
+}
+
+/// Processors, where the system says which one a thread is on.
+#[cfg(feature = "rayon")]
+mod cpu {
+    /// What [`current`] gives where it does not know.
+    pub(super) const UNKNOWN: usize = usize::MAX;
+
+    /// The number of the processor that this thread is on.
+    pub(super) fn current() -> usize {
+        #[cfg(all(target_os = "linux", not(miri)))]
+        {
+            usize::try_from(system::sched_getcpu()).unwrap_or(UNKNOWN)
+        }
+        #[cfg(not(all(target_os = "linux", not(miri))))]
+        UNKNOWN
+    }
+
+    /// Goes to another processor if this thread is on `cpu` and may run elsewhere.
+    ///
+    /// Linux wakes a thread where it ran last or where its waker runs, and where it takes processors for having no cache in common,
+    /// as in many virtual machines, it looks for no idle one. A helper on its caller's processor only takes turns with it, be it that
+    /// it yields or sleeps: measured on two processors, after every second pause, for hundreds of calls in a row, 4 MiB took 60 to
+    /// 90 us instead of 30 to 45.
+    pub(super) fn leave(cpu: usize) {
+        #[cfg(all(target_os = "linux", not(miri)))]
+        if cpu == current() {
+            let mut allowed = system::CpuSet::default();
+            let size = size_of_val(&allowed);
+            // SAFETY: the pointer is valid for a write of `size` bytes.
+            if unsafe { system::sched_getaffinity(0, size, &mut allowed) } != 0 {
+                return;
+            }
+            let mut others = allowed;
+            if let Some(word) = others.0.get_mut(cpu / 64) {
+                *word &= !(1 << (cpu % 64));
+            }
+            if others != system::CpuSet::default() {
+                // Back to all of them at once: the thread is moved by the first call, and stays where it then is.
+                for set in [&others, &allowed] {
+                    // SAFETY: the pointer is valid for a read of `size` bytes.
+                    unsafe { system::sched_setaffinity(0, size, set) };
+                }
+            }
+        }
+        #[cfg(not(all(target_os = "linux", not(miri))))]
+        let _ = cpu;
+    }
+
+    #[cfg(all(target_os = "linux", not(miri)))]
+    mod system {
+        use std::ffi::c_int;
+
+        /// The system's `cpu_set_t`.
+        #[derive(Clone, Copy, Default, PartialEq)]
+        #[repr(C, align(8))]
+        pub(super) struct CpuSet(pub(super) [u64; 16]);
+
+        unsafe extern "C" {
+            pub(super) safe fn sched_getcpu() -> c_int;
+            pub(super) fn sched_getaffinity(thread: c_int, size: usize, set: *mut CpuSet) -> c_int;
+            pub(super) fn sched_setaffinity(
+                thread: c_int,
+                size: usize,
+                set: *const CpuSet,
+            ) -> c_int;
         }
     }
 }
