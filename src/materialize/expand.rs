@@ -1,4 +1,4 @@
-//! `[N] -> [N, n]` for small `n` and small elements: each output register is one shuffle of sixteen source bytes.
+//! `[N] -> [N, n]` for small `n` and elements of at most sixteen bytes: each output register is one shuffle of sixteen source bytes.
 //!
 //! A block in the cache does not do here: the stores that build it wait behind the streaming ones, so that source lines are fetched
 //! while nothing is written. From registers both go on together: 10 ms instead of 18 for 256 MiB of `[N] -> [N, 3]`, f32, on one
@@ -26,7 +26,7 @@ struct Shuffle {
 /// Whether rows of `n` elements of `size` bytes can be made this way, on this machine.
 #[inline]
 pub(crate) fn can_expand(size: usize, n: usize) -> bool {
-    matches!(size, 1 | 2 | 4 | 8)
+    (1..=REGISTER).contains(&size)
         && n >= 2
         && n <= LONGEST_ROW / size
         && std::is_x86_feature_detected!("ssse3")
@@ -66,15 +66,17 @@ pub(crate) unsafe fn expand<A: Copy>(
         offset: 0,
     }; LONGEST_ROW];
     let mut reach = 0;
+    // The source byte of an output byte, counted from the first row.
+    let source_byte = |byte: usize| byte / row_bytes * size + byte % row_bytes % size;
     for (register, shuffle) in shuffles[..period].iter_mut().enumerate() {
-        let first = (lead + register * REGISTER) / row_bytes;
-        shuffle.offset = first * size;
+        let bytes = lead + register * REGISTER..lead + (register + 1) * REGISTER;
+        shuffle.offset = bytes.clone().map(source_byte).min().unwrap_or(0);
         reach = reach.max(shuffle.offset + REGISTER);
-        for (i, index) in shuffle.indices.iter_mut().enumerate() {
-            let byte = lead + register * REGISTER + i;
-            // Sixteen bytes hold two rows and a bit at the least, so at most 16 / n + 2 elements of theirs, or two of eight
-            // bytes: all within sixteen bytes of the source.
-            *index = ((byte / row_bytes - first) * size + byte % size) as u8;
+        for (byte, index) in bytes.zip(&mut shuffle.indices) {
+            // Sixteen bytes of out come from at most sixteen of the source: within a row from one element, which is no longer; and
+            // each row that they go on in moves the source by less than them.
+            *index = (source_byte(byte) - shuffle.offset) as u8;
+            debug_assert!(usize::from(*index) < REGISTER);
         }
     }
     let source_step = period * REGISTER / row_bytes * size;

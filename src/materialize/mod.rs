@@ -408,7 +408,8 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
     let parts = if let Way::RepeatPieces(place) = way {
         // Whole periods, so that none is made twice, and several, because each part makes its own.
         let period = kernel::elements(&axes[place + 1..]) * size_of::<A>();
-        let periods = (2 * settings.part_bytes / period).max(4);
+        let share = len * size_of::<A>() / (4 * max_threads().max(1));
+        let periods = (share / period).clamp(4, (2 * settings.part_bytes / period).max(16));
         Parts::new(len, size_of::<A>(), 0, periods * period)
     } else {
         // Only a dense out has its positions in the order of its addresses.
