@@ -2,12 +2,12 @@
 
 use std::error::Error;
 
-use ndarray::{Array, ArrayD, Dimension, Ix0, Ix1, Ix2, Ix3};
+use ndarray::{Array, ArrayD, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4};
 use ndarray_broadcast::prelude::*;
 
 use crate::Peer;
 use crate::bench::{Bench, Check};
-use crate::cases::Materialize;
+use crate::cases::{Elementwise, Gradient, Materialize};
 
 pub(crate) struct Ours;
 
@@ -32,11 +32,10 @@ impl Peer for Ours {
                 bench.into(
                     &mut to,
                     |to| {
-                        let done = source
+                        // A failure leaves zeros in `to`, which the check refuses.
+                        let _ = source
                             .broadcast_explicit(shape, axes)
                             .and_then(|view| view.materialize_into(to));
-                        // A failure leaves zeros in `to`, which the check refuses.
-                        drop(done);
                     },
                     elements,
                 );
@@ -51,6 +50,80 @@ impl Peer for Ours {
             (3, &[a, b, c]) => measure!(Ix3, [a, b, c]),
             (3, &[a, b, c, d]) => measure!(Ix3, [a, b, c, d]),
             (input, out) => return Err(format!("no static ranks {input} to {}", out.len()).into()),
+        }
+        Ok(())
+    }
+
+    fn elementwise_add(&self, case: &Elementwise, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
+        let (a, b) = case.data();
+        let a = ArrayD::from_shape_vec(case.a.clone(), a)?;
+        let b = ArrayD::from_shape_vec(case.b.clone(), b)?;
+        // The axes of `b` lie side by side in `a`: the rule with an axis says where, unless it is NumPy's place.
+        let rule = match case.b_axes.as_slice() {
+            axes if axes
+                .iter()
+                .copied()
+                .eq(case.a.len() - axes.len()..case.a.len()) =>
+            {
+                ElementwiseRule::Numpy
+            }
+            &[first, ..] => ElementwiseRule::Pdpd {
+                axis: first.try_into()?,
+            },
+            [] => ElementwiseRule::Numpy,
+        };
+        macro_rules! measure {
+            ($a:ty, $b:ty) => {{
+                let a = a.into_dimensionality::<$a>()?;
+                let b = b.into_dimensionality::<$b>()?;
+                bench.fresh(|| a.zip_map(&b, &rule, |a, b| a + b), shown);
+                let mut to = ArrayD::zeros(case.out()).into_dimensionality::<$a>()?;
+                bench.into(
+                    &mut to,
+                    |to| {
+                        // A failure leaves zeros in `to`, which the check refuses.
+                        let _ = a.zip_map_into(&b, &rule, to, |a, b| a + b);
+                    },
+                    elements,
+                );
+            }};
+        }
+        match (case.a.len(), case.b.len()) {
+            (2, 1) => measure!(Ix2, Ix1),
+            (2, 2) => measure!(Ix2, Ix2),
+            (4, 1) => measure!(Ix4, Ix1),
+            (a, b) => return Err(format!("no static ranks {a} and {b}").into()),
+        }
+        Ok(())
+    }
+
+    fn gradient_sum(&self, case: &Gradient, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
+        let x = ArrayD::from_shape_vec(case.input.clone(), case.data())?;
+        let kept: Vec<usize> = (0..case.input.len())
+            .filter(|axis| !case.sum.contains(axis))
+            .collect();
+        macro_rules! measure {
+            ($x:ty, $out:ty) => {{
+                let x = x.into_dimensionality::<$x>()?;
+                let mut to = ArrayD::zeros(case.out()).into_dimensionality::<$out>()?;
+                let plan = BroadcastPlan::explicit(to.raw_dim(), x.raw_dim(), &kept)?;
+                bench.fresh(|| plan.gradient(&x), shown);
+                bench.into(
+                    &mut to,
+                    |to| {
+                        // As above.
+                        let _ = plan.gradient_into(&x, to);
+                    },
+                    elements,
+                );
+            }};
+        }
+        match (case.input.len(), kept.len()) {
+            (1, 0) => measure!(Ix1, Ix0),
+            (2, 1) => measure!(Ix2, Ix1),
+            (3, 2) => measure!(Ix3, Ix2),
+            (4, 1) => measure!(Ix4, Ix1),
+            (x, out) => return Err(format!("no static ranks {x} to {out}").into()),
         }
         Ok(())
     }
