@@ -273,6 +273,39 @@ fn big_outputs() {
     check(&square.t());
 }
 
+/// Around 32 elements (copied one by one), and around the sizes from which helpers are woken (8 MiB), existing memory is streamed into
+/// (20 MiB) and fresh memory has huge pages (32 MiB).
+#[test]
+fn sizes_around_the_thresholds_of_all_bytes() {
+    fn check(view: &ArrayRef<u8, ndarray::Ix2>, expected: impl Fn(usize, usize) -> u8) {
+        let fresh = view.materialize().unwrap();
+        let mut into = Array2::zeros(view.raw_dim());
+        view.materialize_into(&mut into).unwrap();
+        let columns = view.ncols();
+        for copy in [fresh, into] {
+            for (i, &element) in copy.as_slice().unwrap().iter().enumerate() {
+                assert!(element == expected(i / columns, i % columns));
+            }
+        }
+    }
+    for bytes in [32, 512 << 10, 8 << 20, 20 << 20, 32 << 20] {
+        for len in bytes - 1..=bytes + 1 {
+            let byte = arr0(7_u8);
+            check(&byte.broadcast_numpy((1, len)).unwrap(), |_, _| 7);
+            let row = Array1::from_shape_fn(len.div_ceil(3), u8::numbered);
+            let rows = row.broadcast_numpy((3, row.len())).unwrap();
+            check(&rows, |_, j| u8::numbered(j));
+            let columns = row.broadcast_explicit((row.len(), 3), &[0]).unwrap();
+            check(&columns, |i, _| u8::numbered(i));
+            let matrix = row
+                .slice(s![..len / 16 * 5])
+                .into_shape_with_order((5, len / 16))
+                .unwrap();
+            check(&matrix.t(), |i, j| u8::numbered(j * (len / 16) + i));
+        }
+    }
+}
+
 #[test]
 fn the_threads_do_not_show() {
     let a = Array3::from_shape_fn((40, 1, 700), |(i, _, j)| (i * 700 + j) as f32);
@@ -397,6 +430,22 @@ fn what_does_not_fit_is_an_error() {
         .materialize()
         .unwrap_err();
     assert!(matches!(error, BroadcastError::AllocationFailed { bytes, .. } if bytes == 1 << 61));
+    // 10^18 elements, at once: of one byte they are too many for any machine, of sixteen for an address.
+    let shape = (1_000_000_000, 1_000_000_000);
+    let error = arr0(1_u8)
+        .broadcast_numpy(shape)
+        .unwrap()
+        .materialize()
+        .unwrap_err();
+    assert!(
+        matches!(error, BroadcastError::AllocationFailed { bytes, .. } if bytes == 10_usize.pow(18))
+    );
+    let error = arr0(1_u128)
+        .broadcast_numpy(shape)
+        .unwrap()
+        .materialize()
+        .unwrap_err();
+    assert!(matches!(error, BroadcastError::OutputTooLarge { .. }));
 }
 
 #[test]

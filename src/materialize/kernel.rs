@@ -6,7 +6,7 @@
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::expand;
 use super::layout::{LoopAxis, Odometer};
-use super::memory::{CACHE_LINE, copy_in_cache, stream};
+use super::memory::{CACHE_LINE, WIDE_REGISTER, copy_in_cache, has_wide_registers, stream};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
@@ -326,21 +326,9 @@ unsafe fn splat_one_by_one<A: Copy>(to: *mut A, element: A, len: usize) {
     }
 }
 
-/// Bytes of a register of AVX2.
-const WIDE_REGISTER: usize = 32;
-
 /// Rows of fewer bytes than this are not worth asking the processor what it can. From 256 bytes on it pays; a fill of 10 KB takes
 /// 1.0 us by registers of 32 bytes and 2.8 by those of 16.
 const WIDE_FROM: usize = 256;
-
-/// Whether the processor has registers of [`WIDE_REGISTER`] bytes.
-#[inline]
-fn has_wide_registers() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("avx2");
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
-}
 
 /// [`splat_one_by_one`] with wide registers.
 ///

@@ -132,8 +132,29 @@ pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     };
 }
 
+/// Bytes of a register of AVX2.
+pub(crate) const WIDE_REGISTER: usize = 32;
+
+/// Tests also do without wide registers where there are some.
+#[cfg(test)]
+pub(crate) static WITHOUT_WIDE_REGISTERS: std::sync::atomic::AtomicBool =
+    std::sync::atomic::AtomicBool::new(false);
+
+/// Whether the processor has registers of [`WIDE_REGISTER`] bytes.
+#[inline]
+pub(crate) fn has_wide_registers() -> bool {
+    #[cfg(test)]
+    if WITHOUT_WIDE_REGISTERS.load(std::sync::atomic::Ordering::Relaxed) {
+        return false;
+    }
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
 /// Fewer bytes than this are copied by `memcpy`, which then takes no longer.
-pub(crate) const COPY_WIDE_FROM: usize = 256;
+const COPY_WIDE_FROM: usize = 256;
 
 /// Copies `bytes` bytes that stay in the cache, from source bytes that are there.
 ///
@@ -146,7 +167,7 @@ pub(crate) const COPY_WIDE_FROM: usize = 256;
 #[inline]
 pub(crate) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if bytes >= COPY_WIDE_FROM && std::arch::is_x86_feature_detected!("avx2") {
+    if bytes >= COPY_WIDE_FROM && has_wide_registers() {
         // SAFETY: the caller's promise; the processor has AVX2, and these are more than a line.
         return unsafe { copy_wide(from, to, bytes) };
     }
@@ -160,7 +181,7 @@ pub(crate) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
 unsafe fn copy_wide(from: *const u8, to: *mut u8, bytes: usize) {
-    let head = to.align_offset(32);
+    let head = to.align_offset(WIDE_REGISTER);
     // All whole lines from the first aligned byte on; at least one, as `bytes - head` is more than 96.
     let lines = (bytes - head) / CACHE_LINE;
     let end = head + lines * CACHE_LINE;
@@ -253,22 +274,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_any_length_from_and_to_any_alignment() {
+    fn copies_any_length_from_and_to_any_alignment() {
+        type Copy = unsafe fn(*const u8, *mut u8, usize);
+        let copies: [Copy; 2] = [
+            |from, to, bytes| {
+                // SAFETY: the caller's promise.
+                unsafe { stream(from, to, bytes) };
+                stream_fence();
+            },
+            // SAFETY: the caller's promise.
+            |from, to, bytes| unsafe { copy_in_cache(from, to, bytes) },
+        ];
         let source: Vec<u8> = (0..1024).map(|i| (i * 7 % 251) as u8).collect();
         for to_offset in 0..=64 {
             for from_offset in [0, 1, 3, 8, 31, 63] {
-                for bytes in (0..=200).chain([500, 512, 900]) {
-                    let mut target = vec![0xee_u8; 1100];
-                    // SAFETY: both ranges end within their vectors, and the vectors are two.
-                    unsafe {
+                for bytes in (0..=330).chain([500, 512, 900]) {
+                    for copy in copies {
+                        let mut target = vec![0xee_u8; 1100];
+                        let from = source.as_ptr().wrapping_add(from_offset);
                         let to = target.as_mut_ptr().wrapping_add(to_offset);
-                        stream(source.as_ptr().wrapping_add(from_offset), to, bytes)
-                    };
-                    stream_fence();
-                    let (before, rest) = target.split_at(to_offset);
-                    let (copied, after) = rest.split_at(bytes);
-                    assert_eq!(copied, &source[from_offset..from_offset + bytes]);
-                    assert!(before.iter().chain(after).all(|&byte| byte == 0xee));
+                        // SAFETY: both ranges end within their vectors, and the vectors are two.
+                        unsafe { copy(from, to, bytes) };
+                        let (before, rest) = target.split_at(to_offset);
+                        let (copied, after) = rest.split_at(bytes);
+                        assert_eq!(copied, &source[from_offset..from_offset + bytes]);
+                        assert!(before.iter().chain(after).all(|&byte| byte == 0xee));
+                    }
                 }
             }
         }

@@ -1,8 +1,10 @@
 //! Every way of a copy against an oracle that goes index by index, with streaming forced on and off and parts as small as a line.
 
 use super::kernel::BLOCK;
+use super::memory::WITHOUT_WIDE_REGISTERS;
 use super::*;
 use std::fmt::Debug;
+use std::sync::atomic::Ordering;
 
 /// Element types: sizes 1, 2, 4, 8, 16 and odd ones, one with padding.
 trait Element: Copy + Send + Sync + PartialEq + Debug {
@@ -25,11 +27,16 @@ element! {
     u128: |i| i as u128 * 0x1_0001_0001_0001_0001;
     [f32; 3]: |i| [i as f32, i as f32 + 0.25, i as f32 + 0.5];
     (u8, u16): |i| (i as u8, (i * 77 % 65521) as u16);
-    [u8; 3]: |i| [i as u8, (i >> 8) as u8, (i >> 16) as u8];
     [u64; 5]: |i| [i as u64; 5];
-    [u8; 2000]: |i| [i as u8; 2000];
     Wide: |i| Wide(i);
     (): |_i| ();
+}
+
+/// Any number of bytes, all different.
+impl<const N: usize> Element for [u8; N] {
+    fn numbered(i: usize) -> Self {
+        std::array::from_fn(|byte| (i * 31 + byte * 7 + (i >> 6)) as u8)
+    }
 }
 
 /// Aligned beyond a cache line.
@@ -57,18 +64,20 @@ fn offset(shape: &[usize], strides: &[isize], mut linear: usize) -> isize {
     offset
 }
 
-/// Copies with the given strides, `shift` elements into the buffers, in every way, and compares all of the out buffer.
+/// Copies with the given strides, `shift` elements into the out buffer and others into the source, in every way, and compares all of
+/// the out buffer.
 fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], shift: usize) {
     let len: usize = shape.iter().product();
     let (to_low, to_high) = reach(shape, to);
     let (from_low, from_high) = reach(shape, from);
     let sentinel = A::numbered(123_456);
     let mut out = vec![sentinel; (to_high - to_low) as usize + 1 + 2 * shift];
-    let source: Vec<A> = (0..=(from_high - from_low) as usize + shift)
+    let from_shift = shift * 5 % 16;
+    let source: Vec<A> = (0..=(from_high - from_low) as usize + from_shift)
         .map(A::numbered)
         .collect();
     let to_first = shift as isize - to_low;
-    let from_first = shift as isize - from_low;
+    let from_first = from_shift as isize - from_low;
     let mut expected = out.clone();
     for linear in 0..len {
         expected[(to_first + offset(shape, to, linear)) as usize] =
@@ -274,21 +283,95 @@ fn rows_of_every_length() {
 }
 
 #[test]
+fn rows_of_every_length_of_other_elements() {
+    rows::<u16>();
+    rows::<f64>();
+    rows::<u128>();
+    rows::<(u8, u16)>();
+}
+
+/// Whoever else tests at the same time does without them too, which must make no difference.
+#[test]
+fn without_wide_registers() {
+    WITHOUT_WIDE_REGISTERS.store(true, Ordering::Relaxed);
+    rows::<u8>();
+    rows::<u16>();
+    rows::<f32>();
+    rows::<f64>();
+    rows::<u128>();
+    layouts::<f32>();
+    WITHOUT_WIDE_REGISTERS.store(false, Ordering::Relaxed);
+}
+
+/// `[N] -> [N, n]` for elements of every size that fits a register, `n` until rows are too long for it.
+#[test]
+fn short_rows_of_elements_of_every_size() {
+    fn expand<const SIZE: usize>() {
+        for n in 1..=64 / SIZE + 2 {
+            for shift in [0, 1, 3] {
+                let rows = 3000 / (n * SIZE) + 5;
+                check::<[u8; SIZE]>(&[rows, n], &[n as isize, 1], &[1, 0], shift);
+                // A source that is cut: its end is not the end of memory.
+                let to = standard(&[2, rows, n]);
+                check::<[u8; SIZE]>(&[2, rows, n], &to, &[rows as isize + 1, 1, 0], shift);
+            }
+        }
+    }
+    expand::<1>();
+    expand::<2>();
+    expand::<3>();
+    expand::<4>();
+    expand::<5>();
+    expand::<6>();
+    expand::<7>();
+    expand::<8>();
+    expand::<9>();
+    expand::<10>();
+    expand::<11>();
+    expand::<12>();
+    expand::<13>();
+    expand::<14>();
+    expand::<15>();
+    expand::<16>();
+    expand::<17>();
+}
+
+#[test]
 fn every_alignment() {
+    fn aligned<A: Element>(shift: usize) {
+        check::<A>(&[900, 7], &[7, 1], &[0, 1], shift);
+        check::<A>(&[900, 7], &[7, 1], &[1, 0], shift);
+        check::<A>(&[6000], &[1], &[1], shift);
+        check::<A>(&[6000], &[1], &[0], shift);
+        check::<A>(&[2, 9000], &[9000, 1], &[0, 1], shift);
+        check::<A>(&[20, 300], &[300, 1], &[1, 0], shift);
+        check::<A>(&[3, 50, 40], &[2000, 40, 1], &[0, 1, 50], shift);
+        check::<A>(&[200, 100], &[100, 1], &[1, 200], shift);
+    }
+    // Every byte of a cache line that an element may begin at.
     for shift in 0..64 {
-        check::<u8>(&[900, 7], &[7, 1], &[0, 1], shift);
-        check::<u8>(&[900, 7], &[7, 1], &[1, 0], shift);
-        check::<u8>(&[6000], &[1], &[1], shift);
-        check::<u8>(&[2, 9000], &[9000, 1], &[0, 1], shift);
-        check::<u16>(&[3, 50, 40], &[2000, 40, 1], &[0, 1, 50], shift);
-        check::<u16>(&[200, 100], &[100, 1], &[1, 200], shift);
-        check::<(u8, u16)>(&[3000], &[1], &[0], shift);
+        aligned::<u8>(shift);
+        aligned::<[u8; 3]>(shift);
+        aligned::<(u8, u16)>(shift % 32);
+    }
+    for shift in 0..32 {
+        aligned::<u16>(shift);
+    }
+    for shift in 0..16 {
+        aligned::<f32>(shift);
+        aligned::<[f32; 3]>(shift);
+        aligned::<f64>(shift % 8);
+        aligned::<u128>(shift % 4);
     }
 }
 
 #[test]
 fn a_period_around_the_block() {
     for period in [
+        // What is repeated at a time with plain stores.
+        2047,
+        2048,
+        2049,
         BLOCK / 2 - 1,
         BLOCK / 2,
         BLOCK / 2 + 1,
