@@ -1,6 +1,6 @@
 //! From a kernel and its output to tiles: what is computed where, in which order, and written past which cache.
 
-use super::row::{Count, Kernel, Progress, Tile, Untracked};
+use super::row::{self, Count, Kernel, Progress, Tile, Untracked};
 use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
 use crate::materialize::memory::{
@@ -126,6 +126,8 @@ struct Sweep<'a, X, K, const N: usize> {
     nest: LoopNest<N>,
     /// Index 0 of every axis of the output.
     origin: *mut X,
+    /// Whether every input is smaller than the output, thus read from the cache.
+    cached: bool,
     output: PhantomData<&'a mut X>,
 }
 
@@ -144,9 +146,12 @@ impl<'a, X: Send, K: Kernel<X, N>, const N: usize> Sweep<'a, X, K, N> {
             0 => output.strides(),
             _ => kernel.strides(operand - 1),
         });
+        let nest = LoopNest::new(output.shape(), strides)?;
+        let replicated = |operand: usize| nest.axes().iter().any(|axis| axis.strides[operand] == 0);
         Ok(Sweep {
             kernel,
-            nest: LoopNest::new(output.shape(), strides)?,
+            cached: (1..N).all(replicated),
+            nest,
             origin: output.as_mut_ptr(),
             output: PhantomData,
         })
@@ -207,7 +212,7 @@ impl<'a, X: Send, K: Kernel<X, N>, const N: usize> Sweep<'a, X, K, N> {
         // SAFETY: the nest walks the shape that the output and the kernel's inputs have with the strides that they have,
         // from index 0 of every axis, so each offset reaches an element of theirs. The output is borrowed mutably: its
         // elements are different ones, none of the inputs, and nobody else's by this contract.
-        unsafe { self.kernel.tile(x, tile, progress) };
+        unsafe { row::tile(self.kernel, self.cached, x, tile, progress) };
     }
 }
 

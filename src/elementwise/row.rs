@@ -122,14 +122,58 @@ pub(super) unsafe trait Kernel<X, const N: usize>: Sync {
     /// The size of an input's elements, in bytes.
     fn element_size(&self, input: usize) -> usize;
 
-    /// Does it at every element of a tile, of which operand 0 is the `X`, operand 1 the first input and so on.
+    /// Does it at every element of a tile, of which operand 0 is the `X`, operand 1 the first input and so on. `WIDE` is whether
+    /// everything is compiled into the caller, for the caller's vectors.
     ///
     /// # Safety
     ///
     /// Each offset in the tile reaches an element of its operand, counted for inputs from their element at index 0 of every
     /// axis, and for operand 0 from `x`. The elements of `x` at different indices are different ones, valid during the call
     /// for reads and writes by nobody else.
-    unsafe fn tile<P: Progress>(&self, x: *mut X, tile: Tile<N>, progress: &P);
+    unsafe fn tile<P: Progress, const WIDE: bool>(&self, x: *mut X, tile: Tile<N>, progress: &P);
+}
+
+/// [`Kernel::tile`], in the widest vectors that the machine has if all inputs are `cached`: 4 MiB of `f32` sums of a column and a row
+/// take 50 us instead of 76 so, and 4 MiB changed in place on two threads 26 instead of 44. Beside an input as large as the output
+/// they only straddle more cache lines: 66 us instead of 58.
+///
+/// What is computed is the same, as operations of floats are never contracted or reordered.
+///
+/// # Safety
+///
+/// As [`Kernel::tile`].
+#[inline]
+pub(super) unsafe fn tile<X, K: Kernel<X, N>, P: Progress, const N: usize>(
+    kernel: &K,
+    cached: bool,
+    x: *mut X,
+    tile: Tile<N>,
+    progress: &P,
+) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if cached && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the machine has AVX2; the rest is passed on.
+        return unsafe { tile_avx2(kernel, x, tile, progress) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = cached;
+    // SAFETY: passed on.
+    unsafe { kernel.tile::<P, false>(x, tile, progress) };
+}
+
+/// # Safety
+///
+/// As [`Kernel::tile`], and the machine has AVX2.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx2")]
+unsafe fn tile_avx2<X, K: Kernel<X, N>, P: Progress, const N: usize>(
+    kernel: &K,
+    x: *mut X,
+    tile: Tile<N>,
+    progress: &P,
+) {
+    // SAFETY: passed on.
+    unsafe { kernel.tile::<P, true>(x, tile, progress) };
 }
 
 /// A closure of an `X` and one input.
@@ -173,8 +217,8 @@ where
         size_of::<A>()
     }
 
-    #[inline]
-    unsafe fn tile<P: Progress>(&self, x: *mut X, tile: Tile<2>, progress: &P) {
+    #[inline(always)]
+    unsafe fn tile<P: Progress, const WIDE: bool>(&self, x: *mut X, tile: Tile<2>, progress: &P) {
         use LineMut::Each as Mut;
         use LineRef::{Each, Same};
         tile.for_each_line(P::IN_ORDER, |line| {
@@ -188,7 +232,7 @@ where
             macro_rules! sweep {
                 ($x:expr, $a:expr) => {
                     // SAFETY: all operands are lines of this length.
-                    unsafe { sweep1(line.len, $x, $a, &self.op, progress) }
+                    unsafe { sweep1::<WIDE, _, _, _, _, _>(line.len, $x, $a, &self.op, progress) }
                 };
             }
             match (x, a) {
@@ -226,8 +270,8 @@ where
         }
     }
 
-    #[inline]
-    unsafe fn tile<P: Progress>(&self, x: *mut X, tile: Tile<3>, progress: &P) {
+    #[inline(always)]
+    unsafe fn tile<P: Progress, const WIDE: bool>(&self, x: *mut X, tile: Tile<3>, progress: &P) {
         use LineMut::Each as Mut;
         use LineRef::{Each, Same};
         tile.for_each_line(P::IN_ORDER, |line| {
@@ -241,11 +285,14 @@ where
             // SAFETY: as above.
             let b =
                 unsafe { LineRef::new(self.b.as_ptr().wrapping_offset(b_at), b_stride, line.len) };
-            // Sweeps are functions of their own because parameters tell the compiler that nothing else reaches `x`.
             macro_rules! sweep {
                 ($x:expr, $a:expr, $b:expr) => {
                     // SAFETY: all operands are lines of this length.
-                    unsafe { sweep2(line.len, $x, $a, $b, &self.op, progress) }
+                    unsafe {
+                        sweep2::<WIDE, _, _, _, _, _, _, _>(
+                            line.len, $x, $a, $b, &self.op, progress,
+                        )
+                    }
                 };
             }
             match (x, a, b) {
@@ -286,8 +333,8 @@ where
         }
     }
 
-    #[inline]
-    unsafe fn tile<P: Progress>(&self, x: *mut X, tile: Tile<4>, progress: &P) {
+    #[inline(always)]
+    unsafe fn tile<P: Progress, const WIDE: bool>(&self, x: *mut X, tile: Tile<4>, progress: &P) {
         use LineMut::Each as Mut;
         use LineRef::{Each, Same};
         tile.for_each_line(P::IN_ORDER, |line| {
@@ -307,7 +354,11 @@ where
             macro_rules! sweep {
                 ($x:expr, $a:expr, $b:expr, $c:expr) => {
                     // SAFETY: all operands are lines of this length.
-                    unsafe { sweep3(line.len, $x, $a, $b, $c, &self.op, progress) }
+                    unsafe {
+                        sweep3::<WIDE, _, _, _, _, _, _, _, _, _>(
+                            line.len, $x, $a, $b, $c, &self.op, progress,
+                        )
+                    }
                 };
             }
             match (x, a, b, c) {
@@ -324,84 +375,78 @@ where
     }
 }
 
-/// Does `op` along a line. Sweeps are functions of their own, with `x` a slice where it can be, because a parameter tells
-/// the compiler that nothing else reaches what it refers to.
+/// Declares a sweep, which does `op` along a line of operand 0 and of some inputs.
 ///
-/// # Safety
-///
-/// The strands are lines of at least `len` elements.
-#[inline]
-unsafe fn sweep1<X, A, P: Progress>(
-    len: usize,
-    mut x: impl StrandMut<X>,
-    a: impl Strand<A>,
-    op: &impl Fn(&mut X, &A),
-    progress: &P,
-) {
-    for i in 0..len {
-        // SAFETY: `i` is less than the length of the lines.
-        let x = unsafe { x.at_mut(i) };
-        // SAFETY: as above.
-        let a = unsafe { a.at(i) };
-        op(x, a);
-        progress.element_done();
-    }
+/// Sweeps are functions of their own, with `x` a slice where it can be, because a parameter tells the compiler that nothing else
+/// reaches what it refers to.
+macro_rules! sweep {
+    ($sweep:ident, $inlined:ident: $($a:ident: $A:ident: $S:ident),+) => {
+        /// Does `op` along a line, compiled into its caller if `WIDE`.
+        ///
+        /// # Safety
+        ///
+        /// The strands are lines of at least `len` elements.
+        #[inline(always)]
+        unsafe fn $sweep<const WIDE: bool, X, Y: StrandMut<X>, P: Progress, $($A, $S: Strand<$A>),+>(
+            len: usize,
+            x: Y,
+            $($a: $S,)+
+            op: &impl Fn(&mut X, $(&$A),+),
+            progress: &P,
+        ) {
+            /// # Safety
+            ///
+            /// As of the sweep.
+            #[inline]
+            unsafe fn apart<X, Y: StrandMut<X>, P: Progress, $($A, $S: Strand<$A>),+>(
+                len: usize,
+                x: Y,
+                $($a: $S,)+
+                op: &impl Fn(&mut X, $(&$A),+),
+                progress: &P,
+            ) {
+                // SAFETY: passed on.
+                unsafe { $inlined(len, x, $($a,)+ op, progress) };
+            }
+            if WIDE {
+                // SAFETY: passed on.
+                unsafe { $inlined(len, x, $($a,)+ op, progress) };
+            } else {
+                // SAFETY: passed on.
+                unsafe { apart(len, x, $($a,)+ op, progress) };
+            }
+        }
+
+        /// Does `op` along a line.
+        ///
+        /// # Safety
+        ///
+        /// The strands are lines of at least `len` elements.
+        #[inline(always)]
+        unsafe fn $inlined<X, Y: StrandMut<X>, P: Progress, $($A, $S: Strand<$A>),+>(
+            len: usize,
+            mut x: Y,
+            $($a: $S,)+
+            op: &impl Fn(&mut X, $(&$A),+),
+            progress: &P,
+        ) {
+            for i in 0..len {
+                // SAFETY: `i` is less than the length of the lines.
+                let x = unsafe { x.at_mut(i) };
+                $(
+                    // SAFETY: as above.
+                    let $a = unsafe { $a.at(i) };
+                )+
+                op(x, $($a),+);
+                progress.element_done();
+            }
+        }
+    };
 }
 
-/// [`sweep1`] with two inputs.
-///
-/// # Safety
-///
-/// The strands are lines of at least `len` elements.
-#[inline]
-unsafe fn sweep2<X, A, B, P: Progress>(
-    len: usize,
-    mut x: impl StrandMut<X>,
-    a: impl Strand<A>,
-    b: impl Strand<B>,
-    op: &impl Fn(&mut X, &A, &B),
-    progress: &P,
-) {
-    for i in 0..len {
-        // SAFETY: `i` is less than the length of the lines.
-        let x = unsafe { x.at_mut(i) };
-        // SAFETY: as above.
-        let a = unsafe { a.at(i) };
-        // SAFETY: as above.
-        let b = unsafe { b.at(i) };
-        op(x, a, b);
-        progress.element_done();
-    }
-}
-
-/// [`sweep1`] with three inputs.
-///
-/// # Safety
-///
-/// The strands are lines of at least `len` elements.
-#[inline]
-unsafe fn sweep3<X, A, B, C, P: Progress>(
-    len: usize,
-    mut x: impl StrandMut<X>,
-    a: impl Strand<A>,
-    b: impl Strand<B>,
-    c: impl Strand<C>,
-    op: &impl Fn(&mut X, &A, &B, &C),
-    progress: &P,
-) {
-    for i in 0..len {
-        // SAFETY: `i` is less than the length of the lines.
-        let x = unsafe { x.at_mut(i) };
-        // SAFETY: as above.
-        let a = unsafe { a.at(i) };
-        // SAFETY: as above.
-        let b = unsafe { b.at(i) };
-        // SAFETY: as above.
-        let c = unsafe { c.at(i) };
-        op(x, a, b, c);
-        progress.element_done();
-    }
-}
+sweep!(sweep1, sweep1_inlined: a: A: R);
+sweep!(sweep2, sweep2_inlined: a: A: R, b: B: S);
+sweep!(sweep3, sweep3_inlined: a: A: R, b: B: S, c: C: T);
 
 /// How an input lies along a line.
 enum LineRef<'a, A> {
