@@ -201,14 +201,17 @@ mod team {
         inside: AtomicUsize,
         /// Helpers that have been asked for and have not left.
         helpers: AtomicUsize,
+        /// Helpers that have been asked for and have not come yet.
+        awaited: AtomicUsize,
         /// The processor that the owner was seen on last, or [`cpu::UNKNOWN`].
         cpu: AtomicUsize,
     }
 
-    /// A team between calls, and when the last one ended.
+    /// A team between calls, when the last one ended, and whether that one asked for helpers.
     struct Kept {
         team: Arc<Team>,
         ended: Instant,
+        asked: bool,
     }
 
     thread_local! {
@@ -222,22 +225,32 @@ mod team {
     pub(super) fn run(threads: usize, parts: usize, bytes: usize, work: &(dyn Fn(usize) + Sync)) {
         let kept = TEAM.try_with(|kept| kept.borrow_mut().take());
         let (team, ended) = match kept.ok().flatten() {
-            Some(kept) => (kept.team, Some(kept.ended)),
+            Some(kept) => {
+                // A helper that was put on this processor waits until the scheduler's slice of some milliseconds is over: for
+                // dozens of calls. It has its turn now, once, to go elsewhere.
+                if kept.asked && kept.team.awaited.load(Ordering::Relaxed) > 0 {
+                    thread::yield_now();
+                }
+                (kept.team, Some(kept.ended))
+            }
             None => (Team::new(), None),
         };
+        let mut asked = false;
         let mut job = Job::new(threads, parts, work);
         {
             let _closed_at_end = Open::new(&team, &job);
             let wake = bytes >= WAKE_FROM || ended.is_some_and(|ended| ended.elapsed() < LINGER);
             while wake && team.helpers.load(Ordering::SeqCst) < threads - 1 {
                 team.helpers.fetch_add(1, Ordering::SeqCst);
+                team.awaited.fetch_add(1, Ordering::Relaxed);
+                asked = true;
                 let helper = Helper(team.clone());
                 rayon::spawn(move || helper.help());
             }
             job.take_part();
         }
         let ended = Instant::now();
-        let _ = TEAM.try_with(|kept| *kept.borrow_mut() = Some(Kept { team, ended }));
+        let _ = TEAM.try_with(|kept| *kept.borrow_mut() = Some(Kept { team, ended, asked }));
         let panic = job.panic.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(payload) = panic.take() {
             resume_unwind(payload);
@@ -286,6 +299,7 @@ mod team {
         /// Works for the team until nothing has come from it for a while.
         fn help(self) {
             let team = &*self.0;
+            team.awaited.fetch_sub(1, Ordering::Relaxed);
             // A pool's thread that takes back what it asked for has no one to help.
             if thread::current().id() == team.owner {
                 return;
@@ -322,6 +336,7 @@ mod team {
                 number: AtomicUsize::new(0),
                 inside: AtomicUsize::new(0),
                 helpers: AtomicUsize::new(0),
+                awaited: AtomicUsize::new(0),
                 cpu: AtomicUsize::new(cpu::UNKNOWN),
             })
         }
