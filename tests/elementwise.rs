@@ -8,6 +8,7 @@ use ndarray::{
     array, s,
 };
 use ndarray_broadcast::prelude::*;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
@@ -542,6 +543,99 @@ fn values_are_dropped_once() {
     assert_eq!(count.load(Ordering::SeqCst), 210_000);
     drop(fresh);
     assert_eq!(count.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn values_of_no_size_are_dropped_once() {
+    static ALIVE: AtomicIsize = AtomicIsize::new(0);
+    struct Mark;
+    impl Mark {
+        fn new() -> Self {
+            ALIVE.fetch_add(1, Ordering::SeqCst);
+            Mark
+        }
+    }
+    impl Drop for Mark {
+        fn drop(&mut self) {
+            ALIVE.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    for (rows, columns) in [(5, 7), (3, 1), (1, 1500), (700, 900)] {
+        let column = Array2::from_shape_fn((rows, 1), |(i, _)| i * columns);
+        let row = Array1::from_iter(0..columns);
+        let len = rows * columns;
+        let at = |end: usize| {
+            move |&a: &usize, &b: &usize| match a + b {
+                position if position == end => give_up(position),
+                _ => Mark::new(),
+            }
+        };
+        let mut whole = column
+            .zip_map(&row, ElementwiseRule::Numpy, at(len))
+            .unwrap();
+        assert_eq!(ALIVE.load(Ordering::SeqCst), len as isize);
+        for end in (0..len).step_by(1 + len / 40).chain([len - 1]) {
+            let fresh = panic_of(|| column.zip_map(&row, ElementwiseRule::Numpy, at(end)));
+            assert_eq!(fresh, end);
+            assert_eq!(ALIVE.load(Ordering::SeqCst), len as isize);
+            let into =
+                panic_of(|| column.zip_map_into(&row, ElementwiseRule::Numpy, &mut whole, at(end)));
+            assert_eq!(into, end);
+            assert_eq!(ALIVE.load(Ordering::SeqCst), len as isize);
+        }
+        drop(whole);
+        assert_eq!(ALIVE.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn results_need_not_be_shared_or_copied() {
+    // `Send`, but neither `Sync` nor `Copy`.
+    let (a, b) = (Array1::from_iter(0..1000), Array2::from_elem((900, 1), 7));
+    let cells = a.zip_map(&b, ElementwiseRule::Numpy, |&a, &b| Cell::new(a + b));
+    let mut cells: Array2<Cell<i32>> = cells.unwrap();
+    assert!(
+        cells
+            .indexed_iter()
+            .all(|((_, j), cell)| cell.get() == j as i32 + 7)
+    );
+    cells
+        .zip_map_inplace(&a, ElementwiseRule::Numpy, |cell, &a| {
+            cell.set(cell.get() - a)
+        })
+        .unwrap();
+    assert!(cells.iter().all(|cell| cell.get() == 7));
+    let boxes = a.zip_map3(&b, &arr0(1), |&a, &b, &c| Box::new(Cell::new(a * b + c)));
+    assert_eq!(boxes.unwrap()[[3, 10]].get(), 71);
+}
+
+/// On every thread, whatever it is doing, and from within a call of the same kind.
+#[test]
+fn closures_may_call_everything_again() {
+    let small = Array1::from_iter(0..300_i64);
+    let big = Array2::from_shape_fn((400, 1), |(i, _)| i as i64);
+    let sum: i64 = small.sum();
+    let check = |a: i64, b: i64| {
+        // Each of them is large enough for several threads.
+        let view = small.broadcast_numpy((400, 300)).unwrap();
+        let copy = view.materialize().unwrap();
+        let shifted = copy
+            .zip_map(&big, ElementwiseRule::Numpy, |x, y| x + y)
+            .unwrap();
+        let back = shifted.sum_to_shape(300).unwrap();
+        let expected = (small.iter()).all(|&x| back[x as usize] == 400 * x + 399 * 200);
+        (expected && copy.sum() == 400 * sum, a + b)
+    };
+    let rows = Array2::from_shape_fn((70_000, 1), |(i, _)| i as i64);
+    let out = rows.zip_map(&array![0_i64, 1], ElementwiseRule::Numpy, |&a, &b| {
+        match a % 1000 {
+            0 => check(a, b),
+            _ => (true, a + b),
+        }
+    });
+    for ((i, j), &found) in out.unwrap().indexed_iter() {
+        assert_eq!(found, (true, (i + j) as i64));
+    }
 }
 
 #[cfg(feature = "rayon")]

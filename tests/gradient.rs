@@ -442,6 +442,94 @@ fn integer_overflow_is_not_silent_in_debug_builds() {
     assert_eq!(small.sum_to_shape(()).unwrap().into_scalar(), 3_000_000);
 }
 
+/// A number whose sums panic when they come to a term that is marked, or whatever they pass on the way there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Touchy(i64);
+
+const MARK: i64 = i64::MIN;
+
+impl std::ops::Add for Touchy {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        if self.0 == MARK || other.0 == MARK {
+            std::panic::resume_unwind(Box::new(MARK));
+        }
+        Touchy(self.0 + other.0)
+    }
+}
+
+impl num_traits::Zero for Touchy {
+    fn zero() -> Self {
+        Touchy(0)
+    }
+    fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[test]
+fn a_panic_of_an_addition_reaches_the_caller_and_leaves_values() {
+    for (rows, columns, axis) in [
+        (40, 3, 0),
+        (3, 40, 1),
+        (2000, 300, 0),
+        (300, 2000, 1),
+        (1 << 21, 2, 1),
+    ] {
+        let mut y = Array2::from_elem((rows, columns), Touchy(1));
+        let kept = [columns, rows][axis];
+        let plan =
+            BroadcastPlan::explicit(IxDyn(&[kept]), IxDyn(&[rows, columns]), &[1 - axis]).unwrap();
+        let terms = (rows * columns / kept) as i64;
+        let mut out = Array1::from_elem(kept, Touchy(-1)).into_dyn();
+        let last = (rows - 1, columns - 1);
+        for at in [(0, 0), (rows / 2, columns / 2), last] {
+            y[at] = Touchy(MARK);
+            let view = y.view().into_dyn();
+            for into in [false, true] {
+                let caught =
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match into {
+                        true => plan.gradient_into(&view, &mut out),
+                        false => plan.gradient(&view).map(|_| ()),
+                    }));
+                assert_eq!(caught.unwrap_err().downcast_ref(), Some(&MARK));
+                assert!(out.iter().all(|&sum| [-1, terms].contains(&sum.0)));
+            }
+            y[at] = Touchy(1);
+        }
+        // All threads work on.
+        let sums = plan.gradient(&y.view().into_dyn()).unwrap();
+        assert!(sums.iter().all(|&sum| sum == Touchy(terms)));
+    }
+}
+
+/// Elements of no size: there is nothing to add but calls of `+`.
+#[test]
+fn elements_of_no_size_are_summed() {
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Nothing;
+    impl std::ops::Add for Nothing {
+        type Output = Self;
+        fn add(self, _: Self) -> Self {
+            Nothing
+        }
+    }
+    impl num_traits::Zero for Nothing {
+        fn zero() -> Self {
+            Nothing
+        }
+        fn is_zero(&self) -> bool {
+            true
+        }
+    }
+    for shape in [(3, 5), (2000, 7), (7, 2000), (300, 300)] {
+        let y = Array2::from_elem(shape, Nothing);
+        assert_eq!(y.sum_to_shape(shape.1).unwrap().len(), shape.1);
+        assert_eq!(y.t().sum_to_shape(shape.0).unwrap().len(), shape.0);
+        assert_eq!(y.sum_to_shape(()).unwrap().len(), 1);
+    }
+}
+
 #[test]
 fn many_axes_are_no_obstacle() {
     let shape: Vec<usize> = (0..40).map(|i| if i % 3 == 0 { 2 } else { 1 }).collect();

@@ -4,7 +4,7 @@ use super::row::{self, Count, Kernel, Progress, Tile, Untracked};
 use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
 use crate::materialize::memory::{
-    CACHE_LINE, CAN_STREAM, HUGE_PAGE, output_len, stream, stream_fence, uninit_vec,
+    CACHE_LINE, CAN_STREAM, FenceOnDrop, HUGE_PAGE, output_len, stream, uninit_vec,
 };
 use crate::materialize::parallel::{Parts, for_each_part};
 use ndarray::{Array, ArrayRef, Dimension};
@@ -270,6 +270,7 @@ impl<C: Send, K: Kernel<MaybeUninit<C>, N>, const N: usize> Sweep<'_, MaybeUnini
 
         let parts = self.parts(PART_BYTES);
         for_each_part(parts.count(), self.bytes(), |part| {
+            let _fence = FenceOnDrop;
             let mut block = Block([MaybeUninit::uninit(); BLOCK_BYTES]);
             let block = block.0.as_mut_ptr().cast::<MaybeUninit<C>>();
             let mut positions = parts.range(part);
@@ -300,7 +301,6 @@ impl<C: Send, K: Kernel<MaybeUninit<C>, N>, const N: usize> Sweep<'_, MaybeUnini
                     at = block_end;
                 }
             }
-            stream_fence();
         });
     }
 }

@@ -70,7 +70,6 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: NumPy's universal functions; OpenVINO's, PaddlePaddle's and XLA's elementwise operations.
-    #[allow(clippy::type_complexity)]
     fn zip_map<T, C, F>(
         &self,
         other: &T,

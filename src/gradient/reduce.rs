@@ -3,7 +3,7 @@
 use super::tree::{self, BLOCK, LANES, Reading, Rows, Term};
 use crate::error::{BroadcastError, allocation_failed};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
-use crate::materialize::memory::{CAN_STREAM, stream, stream_fence};
+use crate::materialize::memory::{CAN_STREAM, FenceOnDrop, stream};
 use crate::materialize::parallel::{PARALLEL_FROM, for_each_part, max_threads};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -202,14 +202,14 @@ pub(super) unsafe fn reduce<A: Term>(
                 None => std::thread::yield_now(),
             }
         };
+        let fence = reduction.streams.then_some(FenceOnDrop);
         // SAFETY: the caller vouches for all positions; units are their numbers, and each is in one task.
         unsafe { reduction.run(range, &mut own) };
-        if reduction.streams {
-            stream_fence();
-        }
+        drop(fence);
         lock().push(own);
     });
     if parts > 1 {
+        let _fence = reduction.streams.then_some(FenceOnDrop);
         tree::fold_parts(&mut partial, kept.len(), parts);
         for unit in 0..units {
             let (position, chunk) = (unit / chunks, unit % chunks);
@@ -219,9 +219,6 @@ pub(super) unsafe fn reduce<A: Term>(
             let sums = &partial[position * columns.size + first..][..len];
             // SAFETY: these are the sums of the columns `first..` at `position`.
             unsafe { reduction.write(sums, offsets[1], first) };
-        }
-        if reduction.streams {
-            stream_fence();
         }
     }
     Ok(())

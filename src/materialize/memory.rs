@@ -269,6 +269,16 @@ pub(crate) fn stream_fence() {
     }
 }
 
+/// Calls [`stream_fence`] when it is dropped, so that what has been streamed is seen by others after a panic too.
+pub(crate) struct FenceOnDrop;
+
+impl Drop for FenceOnDrop {
+    #[inline]
+    fn drop(&mut self) {
+        stream_fence();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
