@@ -80,17 +80,18 @@ impl Case {
     }
 }
 
+fn read_chunk(chunk: &[f32]) -> u32 {
+    let mut lanes = [0_u32; 64];
+    for values in chunk.chunks_exact(64) {
+        for (lane, value) in lanes.iter_mut().zip(values) {
+            *lane ^= value.to_bits();
+        }
+    }
+    lanes.iter().fold(0, |a, b| a ^ b)
+}
+
 /// Reads every byte once, on every thread, and does nothing else worth naming.
 fn read(values: &[f32]) -> u32 {
-    let read_chunk = |chunk: &[f32]| {
-        let mut lanes = [0_u32; 64];
-        for values in chunk.chunks_exact(64) {
-            for (lane, value) in lanes.iter_mut().zip(values) {
-                *lane ^= value.to_bits();
-            }
-        }
-        lanes.iter().fold(0, |a, b| a ^ b)
-    };
     #[cfg(feature = "rayon")]
     {
         use rayon::prelude::*;
@@ -104,6 +105,37 @@ fn read(values: &[f32]) -> u32 {
         .chunks(64 << 10)
         .map(read_chunk)
         .fold(0, |a, b| a ^ b)
+}
+
+/// [`read`], and as many values as the gradient has written to fresh memory: the least that a gradient of its own memory takes.
+fn read_and_write(values: &[f32], len: usize) -> Vec<f32> {
+    /// Elements of a huge page.
+    const PART: usize = 512 << 10;
+    let mut out = Vec::with_capacity(len);
+    memory::advise_huge_pages(out.as_mut_ptr(), len);
+    let share = values.len().div_ceil(len.div_ceil(PART));
+    let write = |(part, values): (&mut [std::mem::MaybeUninit<f32>], &[f32])| {
+        for (part, values) in part
+            .chunks_mut(16 << 10)
+            .zip(values.chunks(share.div_ceil(32)))
+        {
+            let bits = read_chunk(values);
+            part.fill(std::mem::MaybeUninit::new(f32::from_bits(bits)));
+        }
+    };
+    let room = &mut out.spare_capacity_mut()[..len];
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        room.par_chunks_mut(PART)
+            .zip(values.par_chunks(share))
+            .for_each(write);
+    }
+    #[cfg(not(feature = "rayon"))]
+    room.chunks_mut(PART)
+        .zip(values.chunks(share))
+        .for_each(write);
+    out
 }
 
 fn criterion_benches(criterion: &mut Criterion) {
@@ -143,23 +175,33 @@ fn criterion_benches(criterion: &mut Criterion) {
     }
 }
 
+/// The time of `f`, without that of dropping what it gives.
 fn milliseconds<T>(f: impl FnOnce() -> T) -> f64 {
     let start = Instant::now();
-    black_box(f());
-    start.elapsed().as_secs_f64() * 1e3
+    let result = black_box(f());
+    let took = start.elapsed().as_secs_f64() * 1e3;
+    drop(result);
+    took
 }
 
+/// The median, or 0 of nothing.
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
+
+/// Gradients of this many elements, 1 MiB, take their time to be written too.
+const LARGE: usize = 256 << 10;
 
 /// Medians of rounds in which each candidate has its turn: of some calls in a row, as a training loop makes them.
 fn table() {
     println!(
-        "\nmedians in ms; /read: how many times the time of reading the cotangent once in parallel"
+        "\nmedians in ms; /read: how many times the time of reading the cotangent once in parallel; /write: of reading it and\n\
+         writing a gradient of 1 MiB or more to fresh memory"
     );
-    println!("case                 read  gradient  /read      into  /read   ndarray  ahead");
+    println!(
+        "case                 read  gradient  /read  /write      into  /read   ndarray  ahead"
+    );
     // The first argument that is no option is criterion's filter; `table` names all cases.
     let filter = std::env::args()
         .skip(1)
@@ -178,7 +220,7 @@ fn table() {
         } else {
             (20, 20)
         };
-        let mut times: [Vec<f64>; 4] = Default::default();
+        let mut times: [Vec<f64>; 5] = Default::default();
         for round in 0..rounds {
             for _ in 0..calls {
                 times[0].push(milliseconds(|| read(black_box(values))));
@@ -191,13 +233,22 @@ fn table() {
                     plan.gradient_into(black_box(&cotangent), &mut out)
                 }));
             }
+            if out.len() >= LARGE {
+                for _ in 0..calls {
+                    times[4].push(milliseconds(|| read_and_write(values, out.len())));
+                }
+            }
             if round < 5 {
                 times[3].push(milliseconds(|| case.ndarray(black_box(&cotangent))));
             }
         }
-        let [read, fresh, into, ndarray] = times.map(median);
+        let [read, fresh, into, ndarray, write] = times.map(median);
+        let of_write = match out.len() >= LARGE {
+            true => format!("{:6.2}", fresh / write),
+            false => "     -".to_owned(),
+        };
         println!(
-            "{name:16} {read:8.3}  {fresh:8.3}  {:5.2}  {into:8.3}  {:5.2}  {ndarray:8.3}  {:5.1}",
+            "{name:16} {read:8.3}  {fresh:8.3}  {:5.2}  {of_write}  {into:8.3}  {:5.2}  {ndarray:8.3}  {:5.1}",
             fresh / read,
             into / read,
             ndarray / fresh,
