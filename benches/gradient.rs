@@ -190,14 +190,14 @@ fn median(mut times: Vec<f64>) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// Gradients of this many elements, 1 MiB, take their time to be written too.
-const LARGE: usize = 256 << 10;
+/// Gradients of this many elements, 32 MiB, have pages of their own, which take their time.
+const LARGE: usize = 8 << 20;
 
 /// Medians of rounds in which each candidate has its turn: of some calls in a row, as a training loop makes them.
 fn table() {
     println!(
         "\nmedians in ms; /read: how many times the time of reading the cotangent once in parallel; /write: of reading it and\n\
-         writing a gradient of 1 MiB or more to fresh memory"
+         writing a gradient of 32 MiB or more to fresh memory"
     );
     println!(
         "case                 read  gradient  /read  /write      into  /read   ndarray  ahead"
