@@ -1,4 +1,4 @@
-//! Every broadcast rule for [`ndarray`], as a zero-copy view.
+#![doc = include_str!("../README.md")]
 #![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
 
 mod co_broadcast;
