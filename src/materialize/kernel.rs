@@ -507,6 +507,7 @@ pub(crate) const fn transposed_rows<A>() -> usize {
 ///
 /// As [`fill`], for `[rows, inner]`; `inner.strides[0]` is 1.
 pub(crate) unsafe fn transpose<A: Copy>(to: *mut A, from: *const A, rows: Axis, inner: Axis) {
+    // Four registers of four `f32` turn into one another in eight shuffles.
     const K: usize = 4;
     let step = transposed_rows::<A>();
     let mut row = 0;
@@ -533,7 +534,6 @@ pub(crate) unsafe fn transpose<A: Copy>(to: *mut A, from: *const A, rows: Axis, 
                     // aligned as its elements are.
                     unsafe { column.cast::<[A; K]>().read() }
                 });
-                #[allow(clippy::needless_range_loop)] // A column of the square.
                 #[allow(clippy::needless_range_loop)] // A column of the square.
                 for j in 0..K {
                     let to = to.wrapping_offset(j as isize * rows.strides[0]);
