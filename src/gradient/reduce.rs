@@ -59,7 +59,7 @@ enum Path {
     Table,
     /// Terms of a column one after the other, column by column; across the ends of runs they are copied together.
     Runs,
-    /// Less than 16 terms for each column, all columns one after the other.
+    /// From 2 to 16 terms for each column, all columns one after the other.
     Few,
     /// Copied together into a table.
     Gather,
@@ -232,7 +232,7 @@ fn choose(columns: LoopAxis<2>, summed: &LoopNest<1>) -> Path {
     let column_stride = columns.strides[0];
     if single
         && inner.strides == [1]
-        && (2..LANES).contains(&terms)
+        && (2..=LANES).contains(&terms)
         && column_stride == terms as isize
     {
         return Path::Few;
@@ -397,7 +397,8 @@ impl<A: Term> Reduction<'_, A> {
                         12 => tree::columns_of::<A, 12>(terms, sum),
                         13 => tree::columns_of::<A, 13>(terms, sum),
                         14 => tree::columns_of::<A, 14>(terms, sum),
-                        _ => tree::columns_of::<A, 15>(terms, sum),
+                        15 => tree::columns_of::<A, 15>(terms, sum),
+                        _ => tree::columns_of::<A, 16>(terms, sum),
                     }
                 }
                 Path::Rows | Path::Table | Path::Gather => {

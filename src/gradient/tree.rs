@@ -328,9 +328,47 @@ pub(super) fn block_of_run<A: Term>(terms: &[A]) -> A {
     }
 }
 
+/// How many columns have their lanes added together: step by step for all of them, as adding up one vector alone takes longer than
+/// making it. 256 MiB in rows of 15 `f32` take 8.5 ms
+/// so and 31 ms one by one; rows of up to 10 take no longer than they are read for.
+const TOGETHER: usize = 32;
+
+/// The sums of columns whose eight first lanes `first_halving` gives, the others having been added to them.
+#[inline(always)]
+fn fold_together<A: Term>(sum: &mut [A], mut first_halving: impl FnMut(usize) -> [A; 8]) {
+    let mut column = 0;
+    for sum in sum.chunks_mut(TOGETHER) {
+        let (mut eights, mut fours) = ([[A::zero(); 8]; TOGETHER], [[A::zero(); 4]; TOGETHER]);
+        let mut twos = [[A::zero(); 2]; TOGETHER];
+        let count = sum.len();
+        for eight in &mut eights[..count] {
+            *eight = first_halving(column);
+            column += 1;
+        }
+        for (four, eight) in fours[..count].iter_mut().zip(&eights) {
+            *four = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+        }
+        for (two, four) in twos[..count].iter_mut().zip(&fours) {
+            *two = std::array::from_fn(|i| four[i] + four[i + 2]);
+        }
+        for (sum, two) in sum.iter_mut().zip(&twos) {
+            *sum = two[0] + two[1];
+        }
+    }
+}
+
 /// The sums of columns of `N` terms each, column after column in memory, for `N` up to 16.
 #[inline(always)]
 pub(super) fn columns_of<A: Term, const N: usize>(terms: &[A], sum: &mut [A]) {
+    if N > 10 {
+        return fold_together(sum, |column| {
+            let terms = &terms[column * N..][..N];
+            std::array::from_fn(|i| match i + 8 < N {
+                true => terms[i] + terms[i + 8],
+                false => terms[i],
+            })
+        });
+    }
     for (sum, terms) in sum.iter_mut().zip(terms.chunks_exact(N)) {
         let mut lanes: [A; N] = std::array::from_fn(|i| terms[i]);
         let mut live = N;
