@@ -70,15 +70,16 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: NumPy's universal functions; OpenVINO's, PaddlePaddle's and XLA's elementwise operations.
-    fn zip_map<T, C, F>(
+    fn zip_map<T, C, O, F>(
         &self,
         other: &T,
         rule: impl Borrow<ElementwiseRule>,
         f: F,
-    ) -> Result<Array<C, Max<Self::Dim, T::Dim>>, BroadcastError>
+    ) -> Result<Array<C, O>, BroadcastError>
     where
         T: BroadcastExt + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
+        Self::Dim: DimMax<T::Dim, Output = O>,
+        O: Dimension,
         Self::Elem: Sync,
         T::Elem: Sync,
         C: Send,
@@ -117,16 +118,17 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: NumPy's universal functions with `out`.
-    fn zip_map_into<T, C, F>(
+    fn zip_map_into<T, C, O, F>(
         &self,
         other: &T,
         rule: impl Borrow<ElementwiseRule>,
-        out: &mut ArrayRef<C, Max<Self::Dim, T::Dim>>,
+        out: &mut ArrayRef<C, O>,
         f: F,
     ) -> Result<(), BroadcastError>
     where
         T: BroadcastExt + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
+        Self::Dim: DimMax<T::Dim, Output = O>,
+        O: Dimension,
         Self::Elem: Sync,
         T::Elem: Sync,
         C: Send,

@@ -1,0 +1,87 @@
+//! Copies of any view into any strided output: the right elements, and what lies around the output untouched.
+
+#![no_main]
+
+mod common;
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+use common::{Layout, arbitrary_by, feeding, small_shape};
+use libfuzzer_sys::fuzz_target;
+use ndarray::IxDyn;
+use ndarray_broadcast::prelude::*;
+use std::fmt::Debug;
+
+#[derive(Debug)]
+struct Call {
+    input: Vec<usize>,
+    output: Vec<usize>,
+    source: Layout,
+    target: Layout,
+    element: u8,
+}
+
+fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
+    let output = small_shape(bytes, 6)?;
+    let first = bytes.int_in_range(0..=output.len())?;
+    let input = feeding(bytes, &output, first..output.len())?;
+    let source = Layout::arbitrary(bytes, input.len())?;
+    let target = Layout::arbitrary(bytes, output.len())?;
+    let element = u8::arbitrary(bytes)?;
+    Ok(Call {
+        input,
+        output,
+        source,
+        target,
+        element,
+    })
+}
+
+arbitrary_by!(Call, call);
+
+fn check<A: Copy + Send + Sync + PartialEq + Debug>(call: &Call, element: fn(usize) -> A) {
+    let Call {
+        input,
+        output,
+        source,
+        target,
+        ..
+    } = call;
+    const GUARD: usize = usize::MAX;
+    let whole = source.whole(input, element);
+    let view = source.seen(&whole, input);
+    let view = view.broadcast_numpy(IxDyn(output)).unwrap();
+
+    let copy = view.materialize().unwrap();
+    assert_eq!(copy, view);
+    assert!(copy.is_standard_layout());
+
+    // Where the output's elements lie, by copying element by element what marks them.
+    let mut expected = target.whole(output, |_| element(GUARD));
+    target.seen_mut(&mut expected, output).assign(&view);
+    let mut found = target.whole(output, |_| element(GUARD));
+    view.materialize_into(&mut target.seen_mut(&mut found, output))
+        .unwrap();
+    assert_eq!(found, expected);
+
+    // A wrong shape is refused and nothing is written.
+    let mut longer = output.clone();
+    longer.push(2);
+    let mut wrong = ndarray::ArrayD::from_elem(IxDyn(&longer), element(GUARD));
+    let before = wrong.clone();
+    let wrong_rank = view.materialize_into(&mut wrong);
+    assert!(matches!(wrong_rank, Err(BroadcastError::WrongShape { .. })));
+    assert_eq!(wrong, before);
+}
+
+fuzz_target!(|call: Call| {
+    match call.element % 8 {
+        0 => check(&call, |i| i as u8),
+        1 => check(&call, |i| i as u16),
+        2 => check(&call, |i| i as u32),
+        3 => check(&call, |i| i as u64),
+        4 => check(&call, |i| i as u128),
+        5 => check(&call, |i| [i as u32, !i as u32, (i / 7) as u32]),
+        6 => check(&call, |i| (i as u8, (i / 3) as u16)),
+        _ => check(&call, |i| [i as u8, (i >> 3) as u8, 7]),
+    }
+});
