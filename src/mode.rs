@@ -1,7 +1,7 @@
 //! The rules by name: [`BroadcastMode`] takes one array to a target shape, [`ElementwiseRule`] arrays to each other's,
 //! and [`Rule`] is the bare name of either, as errors and plans carry it.
 
-use crate::error::{BroadcastError, boxed_str, either};
+use crate::error::{BroadcastError, allocation_failed, boxed_str, either};
 use std::fmt;
 use std::str::FromStr;
 
@@ -167,7 +167,7 @@ impl FromStr for BroadcastMode {
             ));
         };
         let axes = || {
-            integers::<usize>(list)
+            integers::<usize>(list)?
                 .ok_or_else(|| unknown("axes as non-negative integers: explicit(1, 2)"))
         };
         let bare = |mode| match list {
@@ -190,7 +190,7 @@ impl FromStr for BroadcastMode {
                 broadcast_dimensions: axes()?,
             }),
             Some("expand") => bare(BroadcastMode::Expand),
-            Some("pdpd") => match pdpd_axis(list) {
+            Some("pdpd") => match pdpd_axis(list)? {
                 Some(axis) => Ok(BroadcastMode::Pdpd { axis }),
                 None => Err(unknown("one axis: pdpd(1)")),
             },
@@ -288,11 +288,11 @@ impl FromStr for ElementwiseRule {
             Some("none") if list.is_empty() => Ok(ElementwiseRule::None),
             Some("numpy") if list.is_empty() => Ok(ElementwiseRule::Numpy),
             Some("none" | "numpy") => Err(unknown("no axes: this rule takes none")),
-            Some("pdpd") => match pdpd_axis(list) {
+            Some("pdpd") => match pdpd_axis(list)? {
                 Some(axis) => Ok(ElementwiseRule::Pdpd { axis }),
                 None => Err(unknown("one axis: pdpd(1)")),
             },
-            Some("xla") => match integers(list) {
+            Some("xla") => match integers(list)? {
                 Some(broadcast_dimensions) => Ok(ElementwiseRule::Xla {
                     broadcast_dimensions,
                 }),
@@ -350,19 +350,33 @@ pub(crate) fn lower<'a>(name: &str, buffer: &'a mut [u8; 24]) -> Option<&'a str>
     std::str::from_utf8(buffer).ok()
 }
 
-pub(crate) fn integers<T: FromStr>(list: &str) -> Option<Vec<T>> {
+/// The entries of a list; `None` if one of them is no such integer.
+///
+/// # Errors
+///
+/// `AllocationFailed`.
+pub(crate) fn integers<T: FromStr>(list: &str) -> Result<Option<Vec<T>>, BroadcastError> {
+    let mut integers = Vec::new();
     if list.is_empty() {
-        return Some(Vec::new());
+        return Ok(Some(integers));
     }
-    list.split(',')
-        .map(|entry| entry.trim().parse().ok())
-        .collect()
+    let count = list.split(',').count();
+    integers
+        .try_reserve_exact(count)
+        .map_err(|_| allocation_failed(count.saturating_mul(size_of::<T>())))?;
+    for entry in list.split(',') {
+        match entry.trim().parse() {
+            Ok(integer) => integers.push(integer),
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(integers))
 }
 
-fn pdpd_axis(list: &str) -> Option<isize> {
-    match integers(list)?[..] {
-        [] => Some(-1),
-        [axis] => Some(axis),
+fn pdpd_axis(list: &str) -> Result<Option<isize>, BroadcastError> {
+    Ok(match integers(list)?.as_deref() {
+        Some([]) => Some(-1),
+        Some([axis]) => Some(*axis),
         _ => None,
-    }
+    })
 }

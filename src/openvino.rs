@@ -125,7 +125,7 @@ impl FromStr for Mode {
             Some("explicit" | "none") => Mode::Explicit,
             Some("bidirectional") => Mode::Bidirectional,
             Some("pdpd") => {
-                return match integers(list).as_deref() {
+                return match integers(list)?.as_deref() {
                     Some([]) => Ok(Mode::Pdpd { axis: 0 }),
                     Some([axis]) => Ok(Mode::Pdpd { axis: *axis }),
                     _ => Err(unknown("one axis: pdpd(1)")),

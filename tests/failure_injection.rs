@@ -1,0 +1,286 @@
+//! Every allocation refused in turn: an error or a result comes back, nothing is lost, and outputs are whole or untouched.
+//!
+//! What is refused are allocations of the calling thread. Arrays of dynamic rank above 4 are left out: their shapes are boxes
+//! that ndarray allocates, and where it cannot the process ends. So are outputs that other threads help with: asking for help
+//! allocates some bytes in rayon, which ends the process too.
+
+use ndarray::{Array, ArrayD, IxDyn, array};
+use ndarray_broadcast::openvino::{Broadcast, Mode};
+use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{axes_from_integers, expand_shape_from_integers, shape_from_integers};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fmt::{self, Write};
+use std::ptr::null_mut;
+
+/// Refuses one allocation of each thread that asks for it, and counts the bytes that are not given back.
+struct Refusing;
+
+thread_local! {
+    /// How many allocations are granted until one is refused.
+    static GRANTED: Cell<usize> = const { Cell::new(usize::MAX) };
+    static REFUSED: Cell<bool> = const { Cell::new(false) };
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+}
+
+fn refuse() -> bool {
+    match GRANTED.get() {
+        usize::MAX => false,
+        0 => {
+            GRANTED.set(usize::MAX);
+            REFUSED.set(true);
+            true
+        }
+        more => {
+            GRANTED.set(more - 1);
+            false
+        }
+    }
+}
+
+fn add(bytes: usize) {
+    LIVE.set(LIVE.get() + bytes as isize);
+}
+
+fn remove(bytes: usize) {
+    LIVE.set(LIVE.get() - bytes as isize);
+}
+
+// SAFETY: every granted call is the system allocator's; a refusal is a null pointer, as the trait has it, and changes nothing.
+// Counting touches thread locals that need neither memory nor a destructor.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if refuse() {
+            return null_mut();
+        }
+        add(layout.size());
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if refuse() {
+            return null_mut();
+        }
+        add(layout.size());
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if refuse() {
+            return null_mut();
+        }
+        remove(layout.size());
+        add(size);
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        remove(layout.size());
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Refusing = Refusing;
+
+/// What `call` does with its allocation number `n` refused; whether it had that many.
+fn with_refusal<T>(n: usize, call: impl FnOnce() -> T) -> (T, bool) {
+    REFUSED.set(false);
+    GRANTED.set(n);
+    let value = call();
+    GRANTED.set(usize::MAX);
+    (value, REFUSED.get())
+}
+
+/// Refuses each allocation of `call` in turn. Where one is refused the answer is `AllocationFailed`, or what it is without
+/// refusals; in any case every byte is given back.
+#[track_caller]
+fn refuse_each<T: PartialEq + fmt::Debug>(
+    what: &str,
+    call: impl Fn() -> Result<T, BroadcastError>,
+) -> usize {
+    let expected = call();
+    for n in 0.. {
+        let live = LIVE.get();
+        let (answer, refused) = with_refusal(n, &call);
+        match &answer {
+            Err(BroadcastError::AllocationFailed { .. }) if refused => {}
+            other => assert_eq!(
+                *other, expected,
+                "{what}, allocation {n} refused: {refused}"
+            ),
+        }
+        drop(answer);
+        assert_eq!(LIVE.get(), live, "{what}, allocation {n}: bytes are lost");
+        if !refused {
+            return n;
+        }
+    }
+    unreachable!()
+}
+
+macro_rules! calls {
+    ($($call:expr;)*) => {$(
+        refuse_each(stringify!($call), || $call);
+    )*};
+}
+
+#[test]
+fn a_refusal_is_seen() {
+    let row = array![1_u8, 2];
+    let allocations = refuse_each("one array", || row.view().materialize());
+    assert_eq!(allocations, 1);
+}
+
+#[test]
+fn owned_results_are_made_or_refused() {
+    let row = array![1_u32, 2, 3];
+    let table = array![[1_u32, 2, 3], [4, 5, 6]];
+    let (row_d, table_d) = (row.clone().into_dyn(), table.clone().into_dyn());
+    let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
+    let mapped = BroadcastPlan::in_dim_permuting((3, 1), (2, 3, 4), &[1, 0]).unwrap();
+    let cotangent = Array::<f32, _>::ones((2, 3, 4));
+    let turned = Array::<f32, _>::ones((4, 3, 2));
+    calls! {
+        row.broadcast_numpy((2, 3)).and_then(|view| view.materialize());
+        row_d.broadcast_numpy(IxDyn(&[2, 3])).and_then(|view| view.materialize());
+        table.t().materialize();
+        row.broadcast_numpy((500, 3)).and_then(|view| view.materialize());
+        table.zip_map(&row, ElementwiseRule::Numpy, |&a, &b| a + b);
+        table_d.zip_map(&row_d, ElementwiseRule::Numpy, |&a, &b| a + b);
+        table.zip_map3(&row, &row, |&a, &b, &c| a + b * c);
+        plan.gradient(&table);
+        mapped.gradient(&cotangent);
+        mapped.gradient(&turned.t());
+        table.sum_to_shape(3);
+        table_d.sum_to_shape(IxDyn(&[1, 3]));
+    }
+}
+
+#[test]
+fn outputs_are_whole_or_untouched() {
+    let row = array![1_u32, 2, 3];
+    let table = array![[1_u32, 2, 3], [4, 5, 6]];
+    let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
+    /// An output, which must be as it was if there is an error.
+    fn guarded<D: ndarray::Dimension>(
+        mut out: Array<u32, D>,
+        call: impl FnOnce(&mut Array<u32, D>) -> Result<(), BroadcastError>,
+    ) -> Result<Array<u32, D>, BroadcastError> {
+        let guard = 77;
+        assert!(out.iter().all(|&element| element == guard));
+        match call(&mut out) {
+            Ok(()) => Ok(out),
+            Err(error) => {
+                assert!(out.iter().all(|&element| element == guard), "{error}");
+                Err(error)
+            }
+        }
+    }
+    // Made before allocations are refused, and moved in.
+    let refuse =
+        |what: &str, call: &dyn Fn(&mut Array<u32, ndarray::Ix2>) -> Result<(), BroadcastError>| {
+            for n in 0.. {
+                let out = Array::from_elem((2, 3), 77);
+                let (answer, refused) = with_refusal(n, || guarded(out, call));
+                match answer {
+                    Err(BroadcastError::AllocationFailed { .. }) if refused => {}
+                    answer => assert!(answer.is_ok(), "{what}"),
+                }
+                if !refused {
+                    break;
+                }
+            }
+        };
+    refuse("materialize_into", &|out| {
+        row.broadcast_numpy((2, 3))?.materialize_into(out)
+    });
+    refuse("zip_map_into", &|out| {
+        table.zip_map_into(&row, ElementwiseRule::Numpy, out, |&a, &b| a + b)
+    });
+    refuse("zip_map_inplace", &|out| {
+        out.zip_map_inplace(&row, ElementwiseRule::Numpy, |a, &b| *a += b)
+    });
+    refuse("gradient_into", &|out| {
+        let plan = BroadcastPlan::numpy((2, 3), (2, 3))?;
+        plan.gradient_into(&table, out)
+    });
+    for n in 0..4 {
+        let out = Array::from_elem(3, 77);
+        let (answer, _) = with_refusal(n, || {
+            guarded(out, |out| plan.gradient_accumulate(&table, out))
+        });
+        assert!(answer.is_ok() || matches!(answer, Err(BroadcastError::AllocationFailed { .. })));
+    }
+}
+
+#[test]
+fn misfits_are_told_or_refused() {
+    let a = ArrayD::<u8>::zeros(IxDyn(&[3, 1, 5]));
+    let b = ArrayD::<u8>::zeros(IxDyn(&[2, 5]));
+    let xla = |dimensions: &[usize]| ElementwiseRule::Xla {
+        broadcast_dimensions: dimensions.to_vec(),
+    };
+    let (short, none) = (xla(&[1]), xla(&[]));
+    let huge = IxDyn(&[usize::MAX / 2, 3, 1, 5]);
+    let is_err = |result: Result<(), BroadcastError>| match result {
+        Ok(()) => Ok(()),
+        Err(error) => Err(error),
+    };
+    calls! {
+        is_err(a.broadcast_numpy(IxDyn(&[4, 4, 5])).map(drop));
+        is_err(a.broadcast_numpy(IxDyn(&[5])).map(drop));
+        is_err(a.broadcast_numpy(huge.clone()).map(drop));
+        is_err(a.broadcast_bidirectional(IxDyn(&[7, 5])).map(drop).and_then(|()| a.broadcast_bidirectional(IxDyn(&[2, 2, 2])).map(drop)));
+        is_err(a.broadcast_explicit(IxDyn(&[3, 1, 5]), &[0, 0, 1]).map(drop));
+        is_err(a.broadcast_explicit(IxDyn(&[3, 1, 5]), &[0]).map(drop));
+        is_err(a.broadcast_in_dim(IxDyn(&[3, 1, 5]), &[2, 1, 0]).map(drop));
+        is_err(a.broadcast_axes(IxDyn(&[3, 1, 5]), &[9]).map(drop));
+        is_err(a.broadcast_pdpd(IxDyn(&[3, 1, 5]), -2).map(drop));
+        is_err(b.broadcast_pdpd(IxDyn(&[3, 1, 5]), 2).map(drop));
+        is_err(a.broadcast_with(&b, ElementwiseRule::None).map(drop));
+        is_err(a.broadcast_with(&b, &short).map(drop));
+        is_err(a.broadcast_with(&b, &none).map(drop));
+        broadcast_shapes(&[&[2, 3][..], &[3], &[1, 3]]);
+        broadcast_shapes(&[&[2, 3][..], &[4]]);
+        shape_from_integers(&[2_i64, 3]);
+        shape_from_integers(&[2_i64, -3]);
+        axes_from_integers(&[2_i64, -3]);
+        expand_shape_from_integers(&[2_i64, -1]);
+        "explicit(1, 2)".parse::<BroadcastMode>();
+        "what is this".parse::<BroadcastMode>();
+        "xla(1, 2)".parse::<ElementwiseRule>();
+        "pdpd(1)".parse::<Mode>();
+        Broadcast::v3().infer_shape(IxDyn(&[3, 1]), &[3_i64, 4], None);
+        Broadcast::v3().infer_shape(IxDyn(&[3, 1]), &[-3_i64, 4], None);
+    }
+}
+
+#[test]
+fn showing_an_error_or_a_plan_allocates_nothing() {
+    /// A line of text of fixed length.
+    struct Text([u8; 512], usize);
+    impl Write for Text {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            let end = self.1 + text.len();
+            self.0
+                .get_mut(self.1..end)
+                .ok_or(fmt::Error)?
+                .copy_from_slice(text.as_bytes());
+            self.1 = end;
+            Ok(())
+        }
+    }
+    let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap();
+    let error = BroadcastPlan::numpy((3, 1, 5), (4, 4, 5)).unwrap_err();
+    for shown in [&plan as &dyn fmt::Display, &error] {
+        let mut text = Text([0; 512], 0);
+        let (written, refused) = with_refusal(0, || write!(text, "{shown}"));
+        assert!(written.is_ok() && !refused);
+        assert_eq!(text.0[..text.1], *shown.to_string().as_bytes());
+    }
+}
