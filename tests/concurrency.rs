@@ -1,0 +1,257 @@
+//! Calls from everywhere at once: from pools of any size, nested in each other, from destructors and while panicking. None
+//! waits for ever, and all give the same bits.
+
+use ndarray::{Array1, Array2, Array3};
+use ndarray_broadcast::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// Big enough for several threads to work on one call.
+const ROWS: usize = 700;
+const COLUMNS: usize = 1000;
+
+/// Ends the process if `work` takes longer than any machine may need: a deadlock would last for ever.
+fn in_time<T: Send>(what: &str, work: impl FnOnce() -> T + Send) -> T {
+    let (done, finished) = mpsc::channel::<()>();
+    let what = what.to_string();
+    let watchdog = thread::spawn(move || {
+        if finished.recv_timeout(Duration::from_secs(120)) == Err(mpsc::RecvTimeoutError::Timeout) {
+            eprintln!("{what} did not end");
+            std::process::abort();
+        }
+    });
+    let value = work();
+    drop(done);
+    watchdog.join().unwrap();
+    value
+}
+
+/// A copy, an elementwise operation and a sum of floats, as one number that shows any bit that differs.
+fn bits() -> u64 {
+    let row = Array1::from_shape_fn(COLUMNS, |i| (i as f32).sin());
+    let column = Array2::from_shape_fn((ROWS, 1), |(i, _)| (i as f32).cos() * 1e-3);
+    let copy = row
+        .broadcast_numpy((ROWS, COLUMNS))
+        .unwrap()
+        .materialize()
+        .unwrap();
+    let product = copy
+        .zip_map(&column, ElementwiseRule::Numpy, |&a, &b| a * b)
+        .unwrap();
+    let plan = BroadcastPlan::numpy(COLUMNS, (ROWS, COLUMNS)).unwrap();
+    let sums = plan.gradient(&product).unwrap();
+    let total = BroadcastPlan::numpy((), (ROWS, COLUMNS))
+        .unwrap()
+        .gradient(&product)
+        .unwrap();
+    let all = copy.iter().chain(&product).chain(&sums).chain(&total);
+    all.fold(0, |hash: u64, x| {
+        (hash ^ u64::from(x.to_bits())).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+#[test]
+fn sixty_four_threads_at_once_give_the_same_bits() {
+    let expected = bits();
+    in_time("64 threads", || {
+        let barrier = Barrier::new(64);
+        thread::scope(|scope| {
+            for _ in 0..64 {
+                scope.spawn(|| {
+                    barrier.wait();
+                    assert_eq!(bits(), expected);
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn calls_nested_in_each_other_give_the_same_bits() {
+    let expected = bits();
+    in_time("nested calls", || {
+        let outer = Array1::from_shape_fn(400_000, |i| i as u32);
+        let calls = AtomicUsize::new(0);
+        let doubled = outer.zip_map(&outer, ElementwiseRule::None, |&a, &b| {
+            if a % 40_000 == 7 {
+                calls.fetch_add(1, Ordering::Relaxed);
+                assert_eq!(bits(), expected);
+            }
+            a + b
+        });
+        assert_eq!(calls.into_inner(), 10);
+        assert_eq!(doubled.unwrap(), outer.mapv(|a| 2 * a));
+    });
+}
+
+/// What a thread leaves to be done when it ends.
+struct AtTheEnd(u64);
+
+impl Drop for AtTheEnd {
+    fn drop(&mut self) {
+        assert_eq!(bits(), self.0);
+    }
+}
+
+thread_local! {
+    static LEFT: std::cell::RefCell<Vec<AtTheEnd>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+#[test]
+fn destructors_may_call_everything() {
+    let expected = bits();
+    in_time("destructors", || {
+        drop(AtTheEnd(expected));
+        // Of thread locals, before and after the crate's own exist on that thread.
+        for first in [false, true] {
+            let ended = thread::spawn(move || {
+                if first {
+                    assert_eq!(bits(), expected);
+                }
+                LEFT.with_borrow_mut(|left| left.push(AtTheEnd(expected)));
+                if !first {
+                    assert_eq!(bits(), expected);
+                }
+            });
+            ended.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_thread_that_panics_may_call_everything() {
+    let expected = bits();
+    in_time("a panic", || {
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let _called_while_panicking = AtTheEnd(expected);
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }));
+        assert!(panicked.is_err());
+        // And the closure of an operation, whose threads go on to be used.
+        let ones = Array2::<u8>::ones((ROWS, 2000));
+        for at in [0, ROWS * 2000 / 2, ROWS * 2000 - 1] {
+            let seen = AtomicUsize::new(0);
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                ones.zip_map(&ones, ElementwiseRule::None, |&a, _| {
+                    if seen.fetch_add(1, Ordering::Relaxed) == at {
+                        let _called_while_panicking = AtTheEnd(expected);
+                        std::panic::resume_unwind(Box::new("on purpose"));
+                    }
+                    a
+                })
+            }));
+            assert!(panicked.is_err());
+            assert_eq!(bits(), expected);
+        }
+    });
+}
+
+#[cfg(feature = "rayon")]
+mod pools {
+    use super::*;
+
+    fn pool(threads: usize) -> rayon::ThreadPool {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
+    }
+
+    #[test]
+    fn pools_of_any_size_give_the_same_bits() {
+        let expected = bits();
+        for threads in [1, 2, 3, 16, 40] {
+            in_time("a pool", || {
+                let pool = pool(threads);
+                assert_eq!(pool.install(bits), expected);
+                // All of its threads at once.
+                pool.broadcast(|_| assert_eq!(bits(), expected));
+                // As a part of its work, and with other work between.
+                let (a, (b, c)) = pool.join(bits, || rayon::join(bits, bits));
+                assert_eq!([a, b, c], [expected; 3]);
+            });
+        }
+    }
+
+    #[test]
+    fn a_pool_may_end_while_its_threads_wait_for_more() {
+        let expected = bits();
+        in_time("ending pools", || {
+            for _ in 0..50 {
+                let pool = pool(2);
+                assert_eq!(pool.install(bits), expected);
+                drop(pool);
+            }
+        });
+    }
+
+    #[test]
+    fn a_busy_pool_is_not_waited_for() {
+        let expected = bits();
+        in_time("a busy pool", || {
+            let pool = pool(2);
+            let (release, held) = mpsc::channel::<()>();
+            pool.spawn(move || {
+                let _ = held.recv();
+            });
+            // One thread is held until both calls are through: the other does all.
+            assert_eq!(pool.install(bits), expected);
+            assert_eq!(pool.install(bits), expected);
+            drop(release);
+        });
+    }
+
+    #[test]
+    fn scopes_and_spawns_may_call_everything() {
+        let expected = bits();
+        in_time("scopes", || {
+            let seen = AtomicUsize::new(0);
+            rayon::scope(|scope| {
+                for _ in 0..20 {
+                    scope.spawn(|_| {
+                        assert_eq!(bits(), expected);
+                        seen.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+            });
+            assert_eq!(seen.into_inner(), 20);
+        });
+    }
+}
+
+#[test]
+fn arrays_and_plans_go_between_threads() {
+    fn shared<T: Send + Sync + Unpin>() {}
+    shared::<BroadcastPlan>();
+    shared::<BroadcastPlan<ndarray::Ix2, ndarray::Ix4>>();
+    shared::<BroadcastError>();
+    shared::<BroadcastMode>();
+    shared::<ElementwiseRule>();
+    let column = Array2::<u8>::ones((3, 1));
+    let view = column.broadcast_numpy((2, 3, 4)).unwrap();
+    let sum = thread::scope(|scope| {
+        scope
+            .spawn(|| view.iter().map(|&x| u32::from(x)).sum::<u32>())
+            .join()
+    });
+    assert_eq!(sum.unwrap(), 24);
+}
+
+#[test]
+fn views_are_covariant() {
+    /// Compiles only if a view of a longer lifetime may stand for one of a shorter.
+    fn shorten<'short, 'long: 'short>(
+        view: ndarray::ArrayView3<'long, &'long str>,
+    ) -> ndarray::ArrayView3<'short, &'short str> {
+        view
+    }
+    let names: Array1<&'static str> = Array1::from(vec!["a", "b"]);
+    let view = shorten(names.view().into_broadcast_numpy((2, 3, 2)).unwrap());
+    assert_eq!(
+        view,
+        Array3::from_shape_fn((2, 3, 2), |(_, _, i)| ["a", "b"][i])
+    );
+}
