@@ -4,7 +4,7 @@
 //! that ndarray allocates, and where it cannot the process ends. So are outputs that other threads help with: asking for help
 //! allocates some bytes in rayon, which ends the process too.
 
-use ndarray::{Array, ArrayD, IxDyn, array};
+use ndarray::{Array, ArrayD, Ix2, IxDyn, array};
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{axes_from_integers, expand_shape_from_integers, shape_from_integers};
@@ -161,6 +161,9 @@ fn owned_results_are_made_or_refused() {
     }
 }
 
+/// A call that writes to an output.
+type Writes<'a> = dyn Fn(&mut Array<u32, Ix2>) -> Result<(), BroadcastError> + 'a;
+
 #[test]
 fn outputs_are_whole_or_untouched() {
     let row = array![1_u32, 2, 3];
@@ -182,20 +185,19 @@ fn outputs_are_whole_or_untouched() {
         }
     }
     // Made before allocations are refused, and moved in.
-    let refuse =
-        |what: &str, call: &dyn Fn(&mut Array<u32, ndarray::Ix2>) -> Result<(), BroadcastError>| {
-            for n in 0.. {
-                let out = Array::from_elem((2, 3), 77);
-                let (answer, refused) = with_refusal(n, || guarded(out, call));
-                match answer {
-                    Err(BroadcastError::AllocationFailed { .. }) if refused => {}
-                    answer => assert!(answer.is_ok(), "{what}"),
-                }
-                if !refused {
-                    break;
-                }
+    let refuse = |what: &str, call: &Writes<'_>| {
+        for n in 0.. {
+            let out = Array::from_elem((2, 3), 77);
+            let (answer, refused) = with_refusal(n, || guarded(out, call));
+            match answer {
+                Err(BroadcastError::AllocationFailed { .. }) if refused => {}
+                answer => assert!(answer.is_ok(), "{what}"),
             }
-        };
+            if !refused {
+                break;
+            }
+        }
+    };
     refuse("materialize_into", &|out| {
         row.broadcast_numpy((2, 3))?.materialize_into(out)
     });
