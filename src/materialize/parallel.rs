@@ -177,11 +177,14 @@ mod team {
             if let Err(payload) = caught {
                 self.stopped.store(true, Ordering::Relaxed);
                 let mut slot = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-                // Only the first is passed on. Another one is not even dropped, as that may panic too.
                 if slot.is_none() {
                     *slot = Some(payload);
-                } else {
-                    std::mem::forget(payload);
+                    return;
+                }
+                drop(slot);
+                // Only the first is passed on. To drop another one may panic too; what that leaves is left alone.
+                if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+                    std::mem::forget(again);
                 }
             }
         }
@@ -538,6 +541,36 @@ mod tests {
             assert_eq!(caught.unwrap_err().downcast_ref(), Some(&(2 * round)));
             assert_eq!(inside.load(Ordering::SeqCst), 0);
             runs_every_part_once();
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn panics_of_several_threads_leave_nothing_behind() {
+        static ALIVE: AtomicUsize = AtomicUsize::new(0);
+        struct Payload;
+        impl Drop for Payload {
+            fn drop(&mut self) {
+                ALIVE.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(3)
+            .build()
+            .unwrap();
+        for _ in 0..200 {
+            let caught = pool.install(|| {
+                std::panic::catch_unwind(|| {
+                    for_each_part(100, 1 << 30, |_| {
+                        ALIVE.fetch_add(1, Ordering::SeqCst);
+                        // So that others are in their parts by now.
+                        std::thread::sleep(std::time::Duration::from_micros(200));
+                        std::panic::resume_unwind(Box::new(Payload));
+                    });
+                })
+            });
+            drop(caught);
+            assert_eq!(ALIVE.load(Ordering::SeqCst), 0);
         }
     }
 
