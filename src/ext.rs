@@ -45,8 +45,51 @@ pub type PairOfViews<'a, 'b, A, B, D, E> = Result<
 /// | [`broadcast_to_mode`](Self::broadcast_to_mode) | as the mode says | | |
 /// | [`broadcast_with`](Self::broadcast_with) | two arrays, as the rule says | | common shape |
 ///
-/// Modes and rules are taken by value or by reference. In all of them "1 replicates" means to any size, 0 included, and a size of 0 matches only 0 or 1. The views borrow from
-/// `self`; to keep the lifetime of a view that is at hand by value there is [`IntoBroadcastExt`].
+/// Modes and rules are taken by value or by reference. In all of them "1 replicates" means to any size, 0 included, and a
+/// size of 0 matches only 0 or 1. The views borrow from `self`; to keep the lifetime of a view that is at hand by value
+/// there is [`IntoBroadcastExt`].
+///
+/// # What the compiler refuses
+///
+/// A view that outlives its array:
+///
+/// ```compile_fail,E0597
+/// # use ndarray_broadcast::prelude::*;
+/// let view = {
+///     let row = ndarray::array![1, 2, 3];
+///     row.broadcast_numpy((2, 3))?
+/// };
+/// assert_eq!(view[[1, 2]], 3);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// An array that changes while it is viewed, and a view that is written to, whose elements alias:
+///
+/// ```compile_fail,E0502
+/// # use ndarray_broadcast::prelude::*;
+/// let mut row = ndarray::array![1, 2, 3];
+/// let view = row.broadcast_numpy((2, 3))?;
+/// row[0] = 4;
+/// assert_eq!(view[[1, 0]], 1);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// ```compile_fail,E0594
+/// # use ndarray_broadcast::prelude::*;
+/// let row = ndarray::array![1, 2, 3];
+/// let mut view = row.broadcast_numpy((2, 3))?;
+/// view[[0, 0]] = 4;
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// A result of another static rank than input and shape have:
+///
+/// ```compile_fail,E0308
+/// # use ndarray_broadcast::prelude::*;
+/// let row = ndarray::array![1, 2, 3];
+/// let view: ndarray::ArrayView3<i32> = row.broadcast_numpy((2, 3))?;
+/// # Ok::<(), BroadcastError>(())
+/// ```
 pub trait BroadcastExt {
     /// Type of the elements.
     type Elem;
