@@ -204,6 +204,46 @@ mod pools {
         });
     }
 
+    /// The system refuses threads with such stacks, as it refuses more threads than a container may have.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn where_no_thread_can_be_had_the_caller_does_all() {
+        const BITS: &str = "BITS_WITHOUT_THREADS";
+        const TRIED_BEFORE: &str = "POOL_TRIED_BEFORE";
+        if let Ok(expected) = std::env::var(BITS) {
+            assert!(thread::Builder::new().spawn(|| ()).is_err());
+            if std::env::var_os(TRIED_BEFORE).is_some() {
+                let refused = rayon::ThreadPoolBuilder::new().build_global();
+                assert!(refused.is_err());
+            }
+            for _ in 0..2 {
+                assert_eq!(bits().to_string(), expected);
+            }
+            return;
+        }
+        for tried_before in [false, true] {
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            child
+                .args(["--exact", "--test-threads=1", "--nocapture"])
+                .arg("pools::where_no_thread_can_be_had_the_caller_does_all")
+                .env(BITS, bits().to_string())
+                .env("RUST_MIN_STACK", (1_usize << 47).to_string());
+            if tried_before {
+                child.env(TRIED_BEFORE, "yes");
+            }
+            let output = child.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            let complaints = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{said}{complaints}");
+            assert!(said.contains("1 passed"), "{said}");
+            // Rayon's own panic is caught, if it has been asked for the pool before; otherwise nothing panics.
+            assert!(
+                tried_before || !complaints.contains("panicked"),
+                "{complaints}"
+            );
+        }
+    }
+
     #[test]
     fn scopes_and_spawns_may_call_everything() {
         let expected = bits();

@@ -72,7 +72,7 @@ pub(crate) const PARALLEL_FROM: usize = 512 << 10;
 pub(crate) fn for_each_part<F: Fn(usize) + Sync>(parts: usize, bytes: usize, f: F) {
     #[cfg(feature = "rayon")]
     if parts > 1 && bytes >= PARALLEL_FROM {
-        let threads = rayon::current_num_threads().min(parts);
+        let threads = max_threads().min(parts);
         if threads > 1 {
             return team::run(threads, parts, bytes, &f);
         }
@@ -87,9 +87,35 @@ pub(crate) fn for_each_part<F: Fn(usize) + Sync>(parts: usize, bytes: usize, f: 
 /// How many threads may work on one call from here.
 pub(crate) fn max_threads() -> usize {
     #[cfg(feature = "rayon")]
-    return rayon::current_num_threads();
-    #[cfg(not(feature = "rayon"))]
-    return 1;
+    if rayon::current_thread_index().is_some() || has_global_pool() {
+        return rayon::current_num_threads();
+    }
+    1
+}
+
+/// Whether rayon's global pool is there; the first call starts it.
+///
+/// Where the system has no threads to give, as in a container that may have only so many, rayon panics for whoever uses the
+/// pool. Work is then done by who calls.
+#[cfg(feature = "rayon")]
+fn has_global_pool() -> bool {
+    use std::error::Error;
+    use std::sync::OnceLock;
+    static STARTED: OnceLock<bool> = OnceLock::new();
+    *STARTED.get_or_init(|| {
+        // Where no system has threads, rayon falls back to a pool of the thread at hand, but only if it starts by itself.
+        let started = match cfg!(target_family = "wasm") {
+            true => None,
+            false => Some(rayon::ThreadPoolBuilder::new().build_global()),
+        };
+        match started {
+            Some(Ok(())) => true,
+            // The system's refusal has a source.
+            Some(Err(error)) if error.source().is_some() => false,
+            // Somebody has tried before, who knows with what success.
+            _ => std::panic::catch_unwind(rayon::current_num_threads).is_ok(),
+        }
+    })
 }
 
 #[cfg(feature = "rayon")]
