@@ -106,6 +106,19 @@ impl Layout {
         Ok(Layout { order, cuts })
     }
 
+    /// Axes in any order, of which one at most is cut: for large shapes.
+    pub fn nearly_dense(bytes: &mut Unstructured<'_>, rank: usize) -> Result<Self> {
+        let mut layout = Self::arbitrary(bytes, rank)?;
+        let cut = bytes.int_in_range(0..=rank)?;
+        for (axis, cuts) in layout.cuts.iter_mut().enumerate() {
+            if axis != cut {
+                // Reversed axes stay so, as they take no more memory.
+                *cuts = (0, 0, cuts.2.clamp(-1, 1));
+            }
+        }
+        Ok(layout)
+    }
+
     /// An array of which [`seen`](Self::seen) is a part of the given shape.
     pub fn whole<A: Clone>(&self, shape: &[usize], fill: impl FnMut(usize) -> A) -> ArrayD<A> {
         let sizes: Vec<usize> = (self.order.iter())
