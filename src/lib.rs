@@ -1,18 +1,24 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
+// Only where pointers are made and elements move.
+#![deny(unsafe_code)]
 
 mod co_broadcast;
+#[allow(unsafe_code)]
 mod elementwise;
 mod error;
 mod ext;
+#[allow(unsafe_code)]
 mod gradient;
 mod integer;
+#[allow(unsafe_code)]
 mod materialize;
 mod mode;
 pub mod openvino;
 mod picture;
 mod plan;
 mod rules;
+#[allow(unsafe_code)]
 mod view;
 
 pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes, broadcast_triple};

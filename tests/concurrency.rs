@@ -53,6 +53,54 @@ fn bits() -> u64 {
     })
 }
 
+/// Runs a test of this file in a process of its own that has these variables, and gives what that says and complains.
+fn run_alone(test: &str, variables: &[(&str, String)]) -> (String, String) {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--test-threads=1", "--nocapture", test])
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (said, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}{complaints}");
+    assert!(said.contains("1 passed"), "{said}");
+    (said, complaints)
+}
+
+/// Destructors of statics in C++ run then, after those of the thread's own.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_runs_when_the_process_exits_may_call_everything() {
+    use std::sync::OnceLock;
+    const BITS: &str = "BITS_AT_EXIT";
+    static EXPECTED: OnceLock<u64> = OnceLock::new();
+    unsafe extern "C" {
+        safe fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+    }
+    extern "C" fn at_exit() {
+        // A second call has helpers that linger.
+        let found = [bits(), bits()];
+        if found == [*EXPECTED.get().unwrap(); 2] {
+            println!("the same bits at the end");
+        }
+    }
+    if let Ok(expected) = std::env::var(BITS) {
+        EXPECTED.set(expected.parse().unwrap()).unwrap();
+        assert_eq!(atexit(at_exit), 0);
+        return;
+    }
+    in_time("the exit of a process", || {
+        let (said, complaints) = run_alone(
+            "what_runs_when_the_process_exits_may_call_everything",
+            &[(BITS, bits().to_string())],
+        );
+        assert!(
+            said.contains("the same bits at the end"),
+            "{said}{complaints}"
+        );
+    });
+}
+
 #[test]
 fn sixty_four_threads_at_once_give_the_same_bits() {
     let expected = bits();
@@ -222,20 +270,17 @@ mod pools {
             return;
         }
         for tried_before in [false, true] {
-            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-            child
-                .args(["--exact", "--test-threads=1", "--nocapture"])
-                .arg("pools::where_no_thread_can_be_had_the_caller_does_all")
-                .env(BITS, bits().to_string())
-                .env("RUST_MIN_STACK", (1_usize << 47).to_string());
+            let mut variables = vec![
+                (BITS, bits().to_string()),
+                ("RUST_MIN_STACK", (1_usize << 47).to_string()),
+            ];
             if tried_before {
-                child.env(TRIED_BEFORE, "yes");
+                variables.push((TRIED_BEFORE, "yes".to_string()));
             }
-            let output = child.output().unwrap();
-            let said = String::from_utf8_lossy(&output.stdout);
-            let complaints = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{said}{complaints}");
-            assert!(said.contains("1 passed"), "{said}");
+            let (_, complaints) = run_alone(
+                "pools::where_no_thread_can_be_had_the_caller_does_all",
+                &variables,
+            );
             // Rayon's own panic is caught, if it has been asked for the pool before; otherwise nothing panics.
             assert!(
                 tried_before || !complaints.contains("panicked"),

@@ -220,6 +220,68 @@ fn outputs_are_whole_or_untouched() {
     }
 }
 
+/// More axes than loops are kept inline, none of which can be merged: their list is refused before anything is written.
+#[test]
+fn copies_of_many_axes_are_whole_or_untouched() {
+    let source = Array::from_shape_fn(IxDyn(&[2; 12]), |index| {
+        (0..12).fold(0_u16, |bits, axis| bits << 1 | index[axis] as u16)
+    });
+    // Every other axis reversed, so that no two are one loop.
+    let mut view = source.view();
+    for axis in (0..12).step_by(2) {
+        view.invert_axis(ndarray::Axis(axis));
+    }
+    let expected = view.to_owned();
+    let mut refusals = 0;
+    for n in 0.. {
+        let mut out = ArrayD::from_elem(IxDyn(&[2; 12]), 0xeeee_u16);
+        let (answer, refused) = with_refusal(n, || view.materialize_into(&mut out));
+        match answer {
+            Ok(()) => assert!(out == expected),
+            Err(BroadcastError::AllocationFailed { .. }) if refused => {
+                refusals += 1;
+                assert!(out.iter().all(|&element| element == 0xeeee));
+            }
+            Err(other) => panic!("{other}"),
+        }
+        if !refused {
+            break;
+        }
+    }
+    assert!(refusals > 0);
+}
+
+/// Elements that own something, counted: each one made is dropped once, whatever is refused.
+#[test]
+fn elements_are_dropped_once_if_an_output_is_refused() {
+    thread_local! {
+        static ALIVE: Cell<isize> = const { Cell::new(0) };
+    }
+    #[derive(Debug, PartialEq)]
+    struct Counted(u32);
+    impl Counted {
+        fn new(value: u32) -> Self {
+            ALIVE.set(ALIVE.get() + 1);
+            Counted(value)
+        }
+    }
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            ALIVE.set(ALIVE.get() - 1);
+        }
+    }
+    let (row, column) = (array![1_u32, 2, 3], array![[10_u32], [20]]);
+    let allocations = refuse_each("owned elements", || {
+        column.zip_map(&row, ElementwiseRule::Numpy, |&a, &b| Counted::new(a + b))
+    });
+    assert_eq!((allocations, ALIVE.get()), (1, 0));
+    let (row, column) = (row.view().into_dyn(), column.view().into_dyn());
+    let allocations = refuse_each("views of several arrays", || {
+        broadcast_arrays(&[row.clone(), column.clone()])
+    });
+    assert_eq!(allocations, 2);
+}
+
 #[test]
 fn misfits_are_told_or_refused() {
     let a = ArrayD::<u8>::zeros(IxDyn(&[3, 1, 5]));

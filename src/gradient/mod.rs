@@ -3,6 +3,7 @@
 //! In which order terms are added is said at [`GradientExt`].
 
 mod reduce;
+#[forbid(unsafe_code)]
 mod tree;
 
 use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};

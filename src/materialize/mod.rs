@@ -5,6 +5,7 @@
 
 mod expand;
 mod kernel;
+#[forbid(unsafe_code)]
 pub(crate) mod layout;
 pub(crate) mod memory;
 pub(crate) mod parallel;

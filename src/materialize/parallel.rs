@@ -127,7 +127,7 @@ mod team {
     use std::ptr;
     use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
     use std::sync::{Arc, Mutex, PoisonError};
-    use std::thread::{self, ThreadId};
+    use std::thread;
     use std::time::{Duration, Instant};
 
     /// How long a helper stays after its last work.
@@ -221,7 +221,8 @@ mod team {
     /// It belongs to one calling thread. A thread of a pool is of that pool for life and any other thread uses the global pool, so
     /// helpers never work for another pool than their own.
     struct Team {
-        owner: ThreadId,
+        /// The [`this_thread`] of the thread that calls.
+        owner: usize,
         /// The job at hand, or null.
         job: AtomicPtr<Job<'static>>,
         /// Number of the job at hand or of the last one, so that a helper joins each once.
@@ -248,6 +249,13 @@ mod team {
         static TEAM: RefCell<Option<Kept>> = const { RefCell::new(None) };
         /// Whether this thread lingers already, further down its stack.
         static LINGERS: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// What no other living thread has: where it keeps a thread local. Unlike [`thread::current`] it can be had at all times, by what
+    /// runs when the process exits too.
+    fn this_thread() -> usize {
+        let address = LINGERS.try_with(|lingers| ptr::from_ref(lingers).addr());
+        address.unwrap_or(0)
     }
 
     /// Calls `work` for every part on up to `threads` threads, which is worth it if some are awake or for very many `bytes`.
@@ -330,7 +338,7 @@ mod team {
             let team = &*self.0;
             team.awaited.fetch_sub(1, Ordering::Relaxed);
             // A pool's thread that takes back what it asked for has no one to help.
-            if thread::current().id() == team.owner {
+            if this_thread() == team.owner {
                 return;
             }
             let mut last = None;
@@ -360,7 +368,7 @@ mod team {
     impl Team {
         fn new() -> Arc<Self> {
             Arc::new(Team {
-                owner: thread::current().id(),
+                owner: this_thread(),
                 job: AtomicPtr::new(ptr::null_mut()),
                 number: AtomicUsize::new(0),
                 inside: AtomicUsize::new(0),
