@@ -133,9 +133,8 @@ pub(super) unsafe trait Kernel<X, const N: usize>: Sync {
     unsafe fn tile<P: Progress, const WIDE: bool>(&self, x: *mut X, tile: Tile<N>, progress: &P);
 }
 
-/// [`Kernel::tile`], in the widest vectors that the machine has if all inputs are `cached`: 4 MiB of `f32` sums of a column and a row
-/// take 50 us instead of 76 so, and 4 MiB changed in place on two threads 26 instead of 44. Beside an input as large as the output
-/// they only straddle more cache lines: 66 us instead of 58.
+/// [`Kernel::tile`], in the widest vectors that the machine has if `wide`: 4 MiB of `f32` sums of a matrix and a column take 51 us
+/// instead of 59 so, those of a column and a row 50 instead of 76, and 4 MiB changed in place 26 instead of 44.
 ///
 /// What is computed is the same, as operations of floats are never contracted or reordered.
 ///
@@ -145,18 +144,18 @@ pub(super) unsafe trait Kernel<X, const N: usize>: Sync {
 #[inline]
 pub(super) unsafe fn tile<X, K: Kernel<X, N>, P: Progress, const N: usize>(
     kernel: &K,
-    cached: bool,
+    wide: bool,
     x: *mut X,
     tile: Tile<N>,
     progress: &P,
 ) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if cached && std::arch::is_x86_feature_detected!("avx2") {
+    if wide && std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the machine has AVX2; the rest is passed on.
         return unsafe { tile_avx2(kernel, x, tile, progress) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = cached;
+    let _ = wide;
     // SAFETY: passed on.
     unsafe { kernel.tile::<P, false>(x, tile, progress) };
 }
