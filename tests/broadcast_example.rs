@@ -1,139 +1,17 @@
 //! The example `broadcast` as its user meets it: a process with arguments, files, standard streams and an exit code.
 //! Whatever it is given, it ends with 0, 1 or 2, does not panic, and leaves no half-written file.
 
+#[path = "common/example.rs"]
+mod example;
+
+use example::{Example, Run};
 use std::fs;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::SystemTime;
+use std::process::{Command, Stdio};
 
+const EXAMPLE: Example = Example("broadcast");
 const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ir");
-
-/// `cargo test` builds the examples before it runs the tests, and puts them beside the tests' own folder.
-fn example() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().unwrap().parent().unwrap();
-    let path = profile.join(format!(
-        "examples/broadcast{}",
-        std::env::consts::EXE_SUFFIX
-    ));
-    let built = fs::metadata(&path).and_then(|metadata| metadata.modified());
-    let sources = ["examples/broadcast", "examples/shared", "src"];
-    let newest = sources.map(|folder| newest(&Path::new(REPOSITORY).join(folder)));
-    assert!(
-        built.is_ok_and(|built| newest.iter().all(|source| *source <= built)),
-        "{} is missing or older than its sources: `cargo test` builds it, and so does `cargo build --example broadcast`",
-        path.display()
-    );
-    path
-}
-
-fn newest(folder: &Path) -> SystemTime {
-    let times = fs::read_dir(folder).unwrap().map(|entry| {
-        let entry = entry.unwrap();
-        match entry.file_type().unwrap().is_dir() {
-            true => newest(&entry.path()),
-            false => entry.metadata().unwrap().modified().unwrap(),
-        }
-    });
-    times.max().unwrap_or(SystemTime::UNIX_EPOCH)
-}
-
-/// How a run of the example ended.
-struct Run {
-    code: i32,
-    out: Vec<u8>,
-    err: String,
-}
-
-impl Run {
-    fn new(output: Output) -> Self {
-        let err = String::from_utf8(output.stderr).unwrap();
-        assert!(!err.contains("panicked"), "{err}");
-        let code = output.status.code();
-        let code = code.unwrap_or_else(|| panic!("killed: {}: {err}", output.status));
-        Run {
-            code,
-            out: output.stdout,
-            err,
-        }
-    }
-
-    fn out(&self) -> &str {
-        std::str::from_utf8(&self.out).unwrap()
-    }
-
-    /// It did what it was asked for, without a word on standard error.
-    #[track_caller]
-    fn done(self) -> Self {
-        assert_eq!((self.code, &self.err[..]), (0, ""));
-        self
-    }
-
-    /// It ended with an error, the only thing on standard error.
-    #[track_caller]
-    fn failed(&self, code: i32, problem: &str) {
-        assert_eq!(self.code, code, "{}", self.err);
-        let message = self.err.strip_prefix("error: ").expect(&self.err);
-        assert!(
-            message.contains(problem),
-            "{problem:?} is not in {message:?}"
-        );
-        assert_eq!(self.err.matches("error: ").count(), 1, "{}", self.err);
-    }
-}
-
-fn command<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Command {
-    let mut command = Command::new(example());
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
-fn run<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Run {
-    Run::new(command(arguments).output().unwrap())
-}
-
-fn run_with_input<S: AsRef<std::ffi::OsStr>>(arguments: &[S], input: &[u8]) -> Run {
-    let mut command = command(arguments);
-    let command = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    // The example need not read all of it.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    Run::new(child.wait_with_output().unwrap())
-}
-
-/// An empty folder of a test's own.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("broadcast-{test}"));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> String {
-        fs::write(self.0.join(name), bytes).unwrap();
-        self.path(name)
-    }
-
-    #[track_caller]
-    fn holds(&self, names: &[&str]) {
-        let entries = fs::read_dir(&self.0).unwrap();
-        let mut found: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
-        found.sort();
-        assert_eq!(found, names);
-    }
-}
 
 fn tuple(shape: &[usize]) -> String {
     match shape {
@@ -319,14 +197,14 @@ fn every_mode_gives_what_its_rule_says() {
             vec![o[1], 0]
         }),
     ];
-    let folder = Folder::new("modes");
+    let folder = EXAMPLE.folder("modes");
     for (shape, arguments, output, source) in cases {
         let (input, out) = (
             folder.write("in.npy", &counting(shape)),
             folder.path("out.npy"),
         );
         let arguments = [&[&input[..]], *arguments, &["--out", &out]].concat();
-        let run = run(&arguments).done();
+        let run = EXAMPLE.run(&arguments).done();
         let found = fs::read(&out).unwrap();
         let flat = |index: Vec<usize>| {
             index
@@ -377,7 +255,7 @@ fn two_arrays_are_broadcast_with_each_other() {
         (&[4], &[1, 2], &["--mode", "xla", "--axes", "0"], &[4, 2]),
         (&[4], &[1, 2], &["--mode", "xla(0)"], &[4, 2]),
     ];
-    let folder = Folder::new("two");
+    let folder = EXAMPLE.folder("two");
     let (out_a, out_b) = (folder.path("out_a.npy"), folder.path("out_b.npy"));
     for (a, b, arguments, output) in cases {
         let (a, b) = (
@@ -385,7 +263,7 @@ fn two_arrays_are_broadcast_with_each_other() {
             folder.write("b.npy", &counting(b)),
         );
         let files = [&a[..], "--with", &b, "--out", &out_a, "--out-with", &out_b];
-        run(&[&files[..], arguments].concat()).done();
+        EXAMPLE.run(&[&files[..], arguments].concat()).done();
         for out in [&out_a, &out_b] {
             let found = fs::read(out).unwrap();
             let wanted = 4 * output.iter().product::<usize>();
@@ -427,7 +305,7 @@ fn real_models_give_the_output_of_openvino() {
         let input = format!("{MODELS}/{model}.in0.npy");
         let mut words = vec![&input[..], "--out", "-"];
         words.extend(arguments.split(' '));
-        let run = run(&words);
+        let run = EXAMPLE.run(&words);
         assert_eq!(run.code, 0, "{model}: {}", run.err);
         let data =
             |file: &[u8]| file[10 + usize::from(u16::from_le_bytes([file[8], file[9]]))..].to_vec();
@@ -453,7 +331,7 @@ const TYPES: [(&str, usize); 12] = [
 
 #[test]
 fn every_type_order_and_version_is_read() {
-    let folder = Folder::new("types");
+    let folder = EXAMPLE.folder("types");
     let out = folder.path("out.npy");
     for (name, size) in TYPES {
         // Elements 0 to 5 of a [2, 3] array, little-endian; any bits are an element, but of b1 only 0 and 1.
@@ -490,7 +368,9 @@ fn every_type_order_and_version_is_read() {
                         .collect();
                     let header = dict(&format!("{order}{name}"), fortran, "(2, 3)") + "   \n";
                     let input = folder.write("in.npy", &npy(version, &header, &data));
-                    run(&[&input, "--shape", "2,2,3", "--out", &out]).done();
+                    EXAMPLE
+                        .run(&[&input, "--shape", "2,2,3", "--out", &out])
+                        .done();
                     let found = fs::read(&out).unwrap();
                     assert_eq!(
                         elements(&found, &written, &[2, 2, 3]),
@@ -505,28 +385,32 @@ fn every_type_order_and_version_is_read() {
 
 #[test]
 fn standard_streams_stand_for_files() {
-    let folder = Folder::new("streams");
+    let folder = EXAMPLE.folder("streams");
     let (input, out) = (counting(&[3]), folder.path("out.npy"));
-    let through = run_with_input(&["-", "--shape", "2,3", "--out", "-"], &input);
+    let through = EXAMPLE.run_with_input(&["-", "--shape", "2,3", "--out", "-"], &input);
     assert_eq!(through.code, 0);
     assert!(
         through.err.contains("input   -: i32 [3]"),
         "{}",
         through.err
     );
-    run_with_input(&["-", "--shape", "2,3", "--out", &out], &input).done();
+    EXAMPLE
+        .run_with_input(&["-", "--shape", "2,3", "--out", &out], &input)
+        .done();
     assert_eq!(fs::read(&out).unwrap(), through.out);
     let other = folder.write("b.npy", &counting(&[2, 1]));
-    run_with_input(&[&other, "--with", "-", "--out-with", &out], &input).done();
+    EXAMPLE
+        .run_with_input(&[&other, "--with", "-", "--out-with", &out], &input)
+        .done();
     assert_eq!(fs::read(&out).unwrap(), through.out);
     // Into its own input, and through again.
-    run(&[&out, "--shape", "2,3", "--out", &out]).done();
+    EXAMPLE.run(&[&out, "--shape", "2,3", "--out", &out]).done();
     assert_eq!(fs::read(&out).unwrap(), through.out);
 }
 
 #[test]
 fn the_tour_shows_every_rule() {
-    let tour = run::<&str>(&[]).done();
+    let tour = EXAMPLE.run::<&str>(&[]).done();
     let out = tour.out();
     for rule in [
         "numpy",
@@ -549,7 +433,7 @@ fn the_tour_shows_every_rule() {
     for stop in out.split("\n\n") {
         let (_, stop) = stop.split_once("$ broadcast ").unwrap();
         let (line, shown) = stop.split_once('\n').unwrap();
-        let mut command = command(&line.split(' ').collect::<Vec<_>>());
+        let mut command = EXAMPLE.command(&line.split(' ').collect::<Vec<_>>());
         let run = Run::new(command.current_dir(REPOSITORY).output().unwrap());
         assert_eq!(
             format!("{}{}", run.out(), run.err).trim_end(),
@@ -567,7 +451,7 @@ fn help_is_given() {
         &["-h"],
         &["in.npy", "--shape", "2", "--help"],
     ] {
-        let help = run(arguments).done();
+        let help = EXAMPLE.run(arguments).done();
         for option in [
             "--shape",
             "--mode",
@@ -681,7 +565,7 @@ fn wrong_arguments_are_code_2() {
         ),
         ("in.npy --shape 2 --out=", "--out has an empty name"),
     ] {
-        let run = run(&arguments.split(' ').collect::<Vec<_>>());
+        let run = EXAMPLE.run(&arguments.split(' ').collect::<Vec<_>>());
         run.failed(2, problem);
         assert!(
             run.out.is_empty() && run.err.contains("\nusage: broadcast "),
@@ -692,7 +576,7 @@ fn wrong_arguments_are_code_2() {
 
 #[test]
 fn rules_that_refuse_are_code_1() {
-    let folder = Folder::new("refused");
+    let folder = EXAMPLE.folder("refused");
     let input = folder.write("in.npy", &counting(&[2, 3]));
     let out = folder.path("out.npy");
     let rank_100 = vec!["1"; 100].join(",");
@@ -757,12 +641,16 @@ fn rules_that_refuse_are_code_1() {
             &arguments.split(' ').collect::<Vec<_>>(),
         ]
         .concat();
-        run(&words).failed(1, problem);
+        EXAMPLE.run(&words).failed(1, problem);
         folder.holds(&["in.npy"]);
     }
     // Without a copy, a view of any size is none of these.
-    run(&[&input, "--shape", "1000000000,100000000,2,3"]).done();
-    run(&[&input, "--shape", &format!("{rank_100},2,3")]).done();
+    EXAMPLE
+        .run(&[&input, "--shape", "1000000000,100000000,2,3"])
+        .done();
+    EXAMPLE
+        .run(&[&input, "--shape", &format!("{rank_100},2,3")])
+        .done();
 }
 
 #[test]
@@ -844,14 +732,20 @@ fn files_that_are_broken_are_code_1() {
             "element 2 is no bool: its bytes are [2]",
         ),
     ];
-    let folder = Folder::new("broken");
+    let folder = EXAMPLE.folder("broken");
     let out = folder.path("out.npy");
     for (bytes, problem) in cases {
         let input = folder.write("in.npy", &bytes);
-        run(&[&input, "--shape", "2,3", "--out", &out]).failed(1, problem);
-        run_with_input(&["-", "--shape", "2,3", "--out", &out], &bytes).failed(1, problem);
+        EXAMPLE
+            .run(&[&input, "--shape", "2,3", "--out", &out])
+            .failed(1, problem);
+        EXAMPLE
+            .run_with_input(&["-", "--shape", "2,3", "--out", &out], &bytes)
+            .failed(1, problem);
         let good = folder.write("good.npy", &counting(&[2, 3]));
-        run(&[&good, "--with", &input, "--out", &out]).failed(1, problem);
+        EXAMPLE
+            .run(&[&good, "--with", &input, "--out", &out])
+            .failed(1, problem);
         fs::remove_file(good).unwrap();
         folder.holds(&["in.npy"]);
     }
@@ -861,7 +755,7 @@ fn files_that_are_broken_are_code_1() {
         folder.path("in.npy/x.npy"),
         folder.path("a\0b").replace('\0', "?"),
     ] {
-        run(&[&path, "--shape", "2"]).failed(1, "");
+        EXAMPLE.run(&[&path, "--shape", "2"]).failed(1, "");
     }
 }
 
@@ -870,7 +764,7 @@ fn files_that_are_broken_are_code_1() {
 fn a_header_that_promises_too_much_takes_no_memory() {
     let header = dict("<f8", false, "(1152921504606846975,)");
     let bytes = npy(1, &header, &[0; 8]);
-    let run = run_with_input(
+    let run = EXAMPLE.run_with_input(
         &["-", "--shape", "2", "--max-bytes", "18446744073709551615"],
         &bytes,
     );
@@ -887,7 +781,7 @@ fn input_without_end_is_left() {
         b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec(),
         vec![],
     ] {
-        let mut command = command(&["-", "--shape", "4"]);
+        let mut command = EXAMPLE.command(&["-", "--shape", "4"]);
         let command = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -904,13 +798,13 @@ fn input_without_end_is_left() {
 
 #[test]
 fn a_reader_that_stops_is_no_error() {
-    let folder = Folder::new("stops");
+    let folder = EXAMPLE.folder("stops");
     let (input, out) = (
         folder.write("in.npy", &counting(&[3])),
         folder.path("out.npy"),
     );
     let spawn = |arguments: &[&str]| {
-        let mut command = command(arguments);
+        let mut command = EXAMPLE.command(arguments);
         command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -938,7 +832,7 @@ fn a_reader_that_stops_is_no_error() {
 
 #[test]
 fn a_file_is_whole_or_as_it_was() {
-    let folder = Folder::new("whole");
+    let folder = EXAMPLE.folder("whole");
     let (input, out) = (
         folder.write("in.npy", &counting(&[3])),
         folder.write("out.npy", b"before"),
@@ -948,7 +842,9 @@ fn a_file_is_whole_or_as_it_was() {
         &["--shape", "2,3", "--max-bytes", "12"],
     ] {
         assert_eq!(
-            run(&[&[&input[..], "--out", &out], arguments].concat()).code,
+            EXAMPLE
+                .run(&[&[&input[..], "--out", &out], arguments].concat())
+                .code,
             1
         );
         assert_eq!(fs::read(&out).unwrap(), b"before");
@@ -959,10 +855,14 @@ fn a_file_is_whole_or_as_it_was() {
         folder.path(""),
         folder.path(".."),
     ] {
-        run(&[&input, "--shape", "2,3", "--out", &path]).failed(1, "");
+        EXAMPLE
+            .run(&[&input, "--shape", "2,3", "--out", &path])
+            .failed(1, "");
     }
     folder.holds(&["in.npy", "out.npy"]);
-    run(&[&input, "--shape", "2,3", "--out", &out]).done();
+    EXAMPLE
+        .run(&[&input, "--shape", "2,3", "--out", &out])
+        .done();
     elements(&fs::read(&out).unwrap(), "<i4", &[2, 3]);
     folder.holds(&["in.npy", "out.npy"]);
 }
@@ -971,7 +871,7 @@ fn a_file_is_whole_or_as_it_was() {
 #[cfg(unix)]
 #[test]
 fn a_write_that_fails_half_way_leaves_nothing() {
-    let folder = Folder::new("full");
+    let folder = EXAMPLE.folder("full");
     let (input, out) = (
         folder.write("in.npy", &counting(&[3])),
         folder.write("out.npy", b"before"),
@@ -979,7 +879,7 @@ fn a_write_that_fails_half_way_leaves_nothing() {
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"])
-        .arg(example());
+        .arg(EXAMPLE.path());
     command.args([&input, "--shape", "1000000,3", "--out", &out]);
     Run::new(command.output().unwrap()).failed(1, "out.npy: ");
     assert_eq!(fs::read(&out).unwrap(), b"before");
@@ -990,7 +890,7 @@ fn a_write_that_fails_half_way_leaves_nothing() {
 #[cfg(unix)]
 #[test]
 fn what_is_no_plain_file_stays() {
-    let folder = Folder::new("special");
+    let folder = EXAMPLE.folder("special");
     let (input, file) = (
         folder.write("in.npy", &counting(&[3])),
         folder.write("file.npy", b"before"),
@@ -999,7 +899,9 @@ fn what_is_no_plain_file_stays() {
     std::os::unix::fs::symlink("/dev/null", &null).unwrap();
     std::os::unix::fs::symlink("file.npy", &link).unwrap();
     for out in [&null, &link] {
-        run(&[&input, "--shape", "2,3", "--out", out]).done();
+        EXAMPLE
+            .run(&[&input, "--shape", "2,3", "--out", out])
+            .done();
         assert!(fs::symlink_metadata(out).unwrap().is_symlink());
     }
     elements(&fs::read(file).unwrap(), "<i4", &[2, 3]);
@@ -1013,16 +915,24 @@ fn arguments_that_are_no_text() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let broken = OsStr::from_bytes(b"\xff\xfe");
-    run(&[broken, OsStr::new("--shape"), OsStr::new("2")]).failed(1, "No such file");
-    run(&[OsStr::new("in.npy"), OsStr::new("--shape"), broken]).failed(2, "");
-    run(&[OsStr::new("in.npy"), OsStr::new("--mode"), broken]).failed(2, "");
-    run(&[broken, broken]).failed(2, "INPUT is given twice");
+    EXAMPLE
+        .run(&[broken, OsStr::new("--shape"), OsStr::new("2")])
+        .failed(1, "No such file");
+    EXAMPLE
+        .run(&[OsStr::new("in.npy"), OsStr::new("--shape"), broken])
+        .failed(2, "");
+    EXAMPLE
+        .run(&[OsStr::new("in.npy"), OsStr::new("--mode"), broken])
+        .failed(2, "");
+    EXAMPLE
+        .run(&[broken, broken])
+        .failed(2, "INPUT is given twice");
 }
 
 /// A real file with bytes of its header changed, left out, doubled, or the end cut off: it is read or refused.
 #[test]
 fn mutated_files_are_read_or_refused() {
-    let folder = Folder::new("mutated");
+    let folder = EXAMPLE.folder("mutated");
     let (input, out) = (folder.path("in.npy"), folder.path("out.npy"));
     let real = counting(&[2, 3]);
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -1048,7 +958,7 @@ fn mutated_files_are_read_or_refused() {
             }
         }
         fs::write(&input, &bytes).unwrap();
-        let run = run(&[
+        let run = EXAMPLE.run(&[
             &input,
             "--mode",
             "bidirectional",

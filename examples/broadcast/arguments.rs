@@ -1,6 +1,6 @@
 //! From the command line to what is asked for.
 
-use crate::failure::Failure;
+use crate::command_line::{Failure, file, number, once, text};
 use lexopt::prelude::*;
 use ndarray_broadcast::{
     BroadcastError, BroadcastMode, ElementwiseRule, axes_from_integers, expand_shape_from_integers,
@@ -92,7 +92,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
     let mut any = false;
     let (mut input, mut mode, mut shape, mut axes, mut axis) = (None, None, None, None, None);
     let (mut out, mut other, mut out_with, mut maximum) = (None, None, None, None);
-    while let Some(argument) = parser.next().map_err(usage)? {
+    while let Some(argument) = parser.next().map_err(Failure::usage)? {
         any = true;
         match argument {
             Short('h') | Long("help") => return Ok(Asked::Help),
@@ -112,26 +112,28 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
                 once("--max-bytes", &mut maximum, bytes)?;
             }
             Value(path) => once("INPUT", &mut input, PathBuf::from(path))?,
-            unknown => return Err(usage(unknown.unexpected())),
+            unknown => return Err(Failure::usage(unknown.unexpected())),
         }
     }
     if !any {
         return Ok(Asked::Tour);
     }
-    let input = input.ok_or_else(|| usage("INPUT.npy is missing"))?;
+    let input = input.ok_or_else(|| Failure::usage("INPUT.npy is missing"))?;
     let mode = Named::new(mode.as_deref().unwrap_or("numpy"), axes, axis);
     let rule = match (other, shape) {
         (Some(_), Some(_)) => {
-            return Err(usage("--with takes no --shape: the arrays have theirs"));
+            return Err(Failure::usage(
+                "--with takes no --shape: the arrays have theirs",
+            ));
         }
-        (None, None) => return Err(usage("--shape or --with is missing")),
+        (None, None) => return Err(Failure::usage("--shape or --with is missing")),
         (Some(other), None) => Rule::With {
             other,
             rule: mode.rule_with()?,
             out: out_with,
         },
         (None, Some(_)) if out_with.is_some() => {
-            return Err(usage("--out-with is for the array of --with"));
+            return Err(Failure::usage("--out-with is for the array of --with"));
         }
         (None, Some(shape)) => mode.rule_to(&shape)?,
     };
@@ -140,10 +142,12 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
     } = &rule
     {
         if input.as_os_str() == "-" && other.as_os_str() == "-" {
-            return Err(usage("INPUT and --with cannot both be standard input"));
+            return Err(Failure::usage(
+                "INPUT and --with cannot both be standard input",
+            ));
         }
         if with.is_some() && *with == out {
-            return Err(usage("--out and --out-with are the same"));
+            return Err(Failure::usage("--out and --out-with are the same"));
         }
     }
     Ok(Asked::Broadcast(Request {
@@ -168,7 +172,7 @@ impl<'a> Named<'a> {
 
     fn rule_to(self, sizes: &[i64]) -> Result<Rule, Failure> {
         if self.name.trim().eq_ignore_ascii_case("prepend") {
-            let sizes = shape_from_integers(sizes).map_err(data)?;
+            let sizes = shape_from_integers(sizes).map_err(Failure::data)?;
             return self.takes_none().map(|()| Rule::Prepend(sizes));
         }
         let mut mode = BroadcastMode::from_str(self.name).map_err(|error| match error {
@@ -177,10 +181,10 @@ impl<'a> Named<'a> {
                 name,
                 expected,
                 ..
-            } => usage(format!(
+            } => Failure::usage(format!(
                 "unknown {kind} {name:?}: expected prepend, {expected}"
             )),
-            error => usage(error),
+            error => Failure::usage(error),
         })?;
         match &mut mode {
             BroadcastMode::Explicit { axes_mapping: axes }
@@ -202,11 +206,11 @@ impl<'a> Named<'a> {
             BroadcastMode::Expand => expand_shape_from_integers(sizes),
             _ => shape_from_integers(sizes),
         };
-        Ok(Rule::Mode(mode, shape.map_err(data)?))
+        Ok(Rule::Mode(mode, shape.map_err(Failure::data)?))
     }
 
     fn rule_with(self) -> Result<ElementwiseRule, Failure> {
-        let mut rule = ElementwiseRule::from_str(self.name).map_err(usage)?;
+        let mut rule = ElementwiseRule::from_str(self.name).map_err(Failure::usage)?;
         match &mut rule {
             ElementwiseRule::Xla {
                 broadcast_dimensions,
@@ -230,7 +234,7 @@ impl<'a> Named<'a> {
             (_, Some(_)) => Err(self.refuses("--axis")),
             (Some(_), None) if self.name.contains('(') => Err(self.has("--axes")),
             (Some(given), None) => {
-                *axes = axes_from_integers(given).map_err(data)?;
+                *axes = axes_from_integers(given).map_err(Failure::data)?;
                 Ok(())
             }
             (None, None) => Ok(()),
@@ -249,53 +253,15 @@ impl<'a> Named<'a> {
     }
 
     fn refuses(&self, option: &str) -> Failure {
-        usage(format!("mode {:?} takes no {option}", self.name))
+        Failure::usage(format!("mode {:?} takes no {option}", self.name))
     }
 
     fn has(&self, option: &str) -> Failure {
-        usage(format!(
+        Failure::usage(format!(
             "mode {:?} says already what {option} would",
             self.name
         ))
     }
-}
-
-fn usage(problem: impl ToString) -> Failure {
-    Failure::Usage(problem.to_string())
-}
-
-fn data(problem: impl ToString) -> Failure {
-    Failure::Data(problem.to_string())
-}
-
-fn once<T>(name: &str, place: &mut Option<T>, value: T) -> Result<(), Failure> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(usage(format!("{name} is given twice"))),
-    }
-}
-
-fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
-    parser
-        .value()
-        .and_then(|value| value.string())
-        .map_err(usage)
-}
-
-fn file(name: &str, parser: &mut lexopt::Parser) -> Result<PathBuf, Failure> {
-    let path = parser.value().map_err(usage)?;
-    match path.is_empty() {
-        true => Err(usage(format!("{name} has an empty name"))),
-        false => Ok(path.into()),
-    }
-}
-
-fn number<T: FromStr>(name: &str, text: &str) -> Result<T, Failure> {
-    (text.trim().parse()).map_err(|_| {
-        usage(format!(
-            "{name}: {text:?} is no integer of 64 bits that it takes"
-        ))
-    })
 }
 
 /// `2,3`, `(2, 3)`, `[2, 3]`, `(2,)`.
@@ -313,7 +279,7 @@ fn list(name: &str, text: &str) -> Result<Vec<i64>, Failure> {
         .map(|entry| {
             (entry.trim().parse()).map_err(|_| {
                 let entry = entry.trim();
-                usage(format!(
+                Failure::usage(format!(
                     "{name} is a list like 2,3,4, and {entry:?} is no integer of 64 bits"
                 ))
             })

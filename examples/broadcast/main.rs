@@ -9,19 +9,21 @@
 //! Exit code 0 if it is done, 1 if a file or a shape does not allow it (stderr says why), 2 if the arguments are wrong.
 
 mod arguments;
-mod failure;
+#[path = "../shared/command_line.rs"]
+mod command_line;
 #[path = "../shared/npy.rs"]
 mod npy;
 mod run;
 #[path = "../shared/tensor.rs"]
 mod tensor;
 mod tour;
+#[path = "../shared/whole_file.rs"]
+mod whole_file;
 mod write;
 
 use arguments::{Asked, parse};
-use failure::Failure;
-use run::{Report, run};
-use std::io::Write;
+use command_line::{Report, exit};
+use run::run;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -30,13 +32,5 @@ fn main() -> ExitCode {
         Asked::Tour => tour::run(),
         Asked::Broadcast(request) => run(&request),
     });
-    let (code, message) = match done {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Usage(problem)) => (2, format!("{problem}\n\n{}", arguments::USAGE)),
-        Err(Failure::Data(problem)) => (1, problem),
-        Err(Failure::Closed) => return ExitCode::from(1),
-    };
-    // Nobody reads any longer if this fails, and so nobody is to be told.
-    let _ = writeln!(std::io::stderr(), "error: {message}");
-    ExitCode::from(code)
+    exit(done, arguments::USAGE)
 }

@@ -1,15 +1,16 @@
 //! Doing what is asked for.
 
 use crate::arguments::{Request, Rule};
-use crate::failure::Failure;
+use crate::command_line::{Failure, Report};
 use crate::npy::{self, MAXIMUM_RANK};
 use crate::tensor::{ElementType, Tensor, byte_count, with_array};
+use crate::whole_file::is_dash;
 use crate::write::{WriteElement, write};
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use ndarray_broadcast::prelude::*;
 use std::fmt::Debug;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 /// So many elements of a view are shown.
@@ -21,16 +22,16 @@ pub fn run(request: &Request) -> Result<(), Failure> {
     // Each plan with what it is applied to, and where the result goes.
     let applied = match &request.rule {
         Rule::Mode(mode, shape) => vec![(
-            BroadcastPlan::with_mode(from, &shape[..], mode).map_err(refused)?,
+            BroadcastPlan::with_mode(from, &shape[..], mode)?,
             (&request.input, input, &request.out),
         )],
         Rule::Prepend(sizes) => vec![(
-            BroadcastPlan::prepend(from, &sizes[..]).map_err(refused)?,
+            BroadcastPlan::prepend(from, &sizes[..])?,
             (&request.input, input, &request.out),
         )],
         Rule::With { other, rule, out } => {
             let (name, other) = (other, read(other, request.maximum)?);
-            let (a, b) = BroadcastPlan::pair(from, other.shape(), rule).map_err(refused)?;
+            let (a, b) = BroadcastPlan::pair(from, other.shape(), rule)?;
             vec![
                 (a, (&request.input, input, &request.out)),
                 (b, (name, other, out)),
@@ -42,7 +43,7 @@ pub fn run(request: &Request) -> Result<(), Failure> {
     };
     for (plan, (name, tensor, out)) in applied {
         with_array!(&tensor, array => {
-            let view = plan.view(array).map_err(refused)?;
+            let view = plan.view(array)?;
             report.print(&describe((&short(name), tensor.element_type()), array, &plan, &view))?;
             if let Some(path) = out {
                 let bytes = write_owned(path, &view, request.maximum)?;
@@ -53,10 +54,6 @@ pub fn run(request: &Request) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refused(error: BroadcastError) -> Failure {
-    Failure::Data(error.to_string())
-}
-
 /// Writes what a view shows, and says how many bytes of elements that is.
 fn write_owned<T: WriteElement>(
     path: &Path,
@@ -65,7 +62,7 @@ fn write_owned<T: WriteElement>(
 ) -> Result<usize, Failure> {
     let bytes = byte_count(view.shape(), T::SIZE, maximum)
         .map_err(|problem| Failure::Data(format!("{problem}; --max-bytes sets another")))?;
-    write(path, &view.materialize().map_err(refused)?)?;
+    write(path, &view.materialize()?)?;
     Ok(bytes)
 }
 
@@ -120,10 +117,6 @@ fn read(path: &Path, maximum: usize) -> Result<Tensor, Failure> {
     read.map_err(|problem| Failure::Data(format!("{}: {problem}", display(path))))
 }
 
-pub fn is_dash(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
 /// Without the folder.
 fn short(path: &Path) -> String {
     display(path.file_name().map_or(path, Path::new))
@@ -133,28 +126,5 @@ fn display(path: &Path) -> String {
     match is_dash(path) {
         true => "-".into(),
         false => path.display().to_string(),
-    }
-}
-
-/// Where the user is told what is done.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// Data goes to standard output, and so this goes to standard error.
-    beside_data: bool,
-}
-
-impl Report {
-    /// A reader who has stopped reading misses nothing, and the work goes on.
-    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
-        let printed = match self.beside_data {
-            true => io::stderr().write_all(text.as_bytes()),
-            false => io::stdout()
-                .write_all(text.as_bytes())
-                .and_then(|()| io::stdout().flush()),
-        };
-        match printed.map_err(|error| Failure::io("standard output", &error)) {
-            Err(Failure::Data(problem)) if !self.beside_data => Err(Failure::Data(problem)),
-            _ => Ok(()),
-        }
     }
 }

@@ -1,8 +1,7 @@
 //! Every rule once, on the arrays that real models take in `tests/data/ir`.
 
 use crate::arguments::{Asked, parse};
-use crate::failure::Failure;
-use crate::run::{self, Report};
+use crate::command_line::{Failure, Report};
 use std::path::Path;
 
 const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
@@ -84,7 +83,7 @@ fn run_stop(line: &str) -> Result<(), Failure> {
         false => word.into(),
     });
     match parse(lexopt::Parser::from_args(words))? {
-        Asked::Broadcast(request) => run::run(&request),
+        Asked::Broadcast(request) => crate::run::run(&request),
         Asked::Help | Asked::Tour => Ok(()),
     }
 }

@@ -2,16 +2,14 @@
 //!
 //! Source: `numpy.lib.format`.
 
-use crate::failure::Failure;
+use crate::command_line::Failure;
 use crate::npy::MAXIMUM_RANK;
-use crate::run::is_dash;
 use crate::tensor::Element;
+use crate::whole_file::write_whole;
 use half::f16;
 use ndarray::ArrayD;
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 
 /// So many bytes are written at once.
 const CHUNK: usize = 64 << 10;
@@ -66,53 +64,10 @@ pub fn write<T: WriteElement>(path: &Path, array: &ArrayD<T>) -> Result<(), Fail
             path.display()
         )));
     }
-    if is_dash(path) {
-        return write_array(&mut io::stdout().lock(), array)
-            .map_err(|error| Failure::io("standard output", &error));
-    }
-    let in_file = |error| Failure::io(&path.display().to_string(), &error);
-    // Through a link to what it leads to.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    match fs::metadata(&target) {
-        // A device or a pipe is written to, never replaced.
-        Ok(metadata) if !metadata.is_file() => {
-            let file = OpenOptions::new().write(true).open(&target);
-            file.and_then(|mut file| write_array(&mut file, array))
-                .map_err(in_file)
-        }
-        found => {
-            let (part, mut file) = part_of(&target).map_err(in_file)?;
-            let written = (write_array(&mut file, array))
-                .and_then(|()| match found {
-                    Ok(metadata) => file.set_permissions(metadata.permissions()),
-                    Err(_) => Ok(()),
-                })
-                .and_then(|()| fs::rename(&part, &target));
-            written.map_err(|error| {
-                let _ = fs::remove_file(&part);
-                in_file(error)
-            })
-        }
-    }
+    write_whole(path, |to| write_array(to, array))
 }
 
-/// A new file beside the target, which becomes the target.
-fn part_of(target: &Path) -> io::Result<(PathBuf, File)> {
-    let name = (target.file_name()).ok_or(io::Error::from(ErrorKind::InvalidInput))?;
-    for attempt in 0..u32::MAX {
-        let mut part = OsString::from(".");
-        part.push(name);
-        part.push(format!(".{}.{attempt}.part", std::process::id()));
-        let part = target.with_file_name(part);
-        match OpenOptions::new().write(true).create_new(true).open(&part) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            opened => return opened.map(|file| (part, file)),
-        }
-    }
-    Err(ErrorKind::AlreadyExists.into())
-}
-
-fn write_array<T: WriteElement>(to: &mut impl Write, array: &ArrayD<T>) -> io::Result<()> {
+fn write_array<T: WriteElement>(to: &mut dyn Write, array: &ArrayD<T>) -> io::Result<()> {
     let mut bytes = header(T::DESCR, array.shape());
     for &element in array {
         element.push(&mut bytes);
