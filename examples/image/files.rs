@@ -1,0 +1,87 @@
+//! PNG files to arrays and back. No size that a file states is believed before it is found to be small enough.
+
+use crate::command_line::Failure;
+use crate::read_bytes::read_bytes;
+use crate::whole_file::write_whole;
+use ndarray::{Array3, Axis};
+use ndarray_broadcast::prelude::*;
+use std::io::{Cursor, Write};
+use std::path::Path;
+
+/// No picture is read that has more pixels: a file of a few KiB can unpack to GiB.
+const MAXIMUM_PIXELS: u64 = 1 << 24;
+/// No longer file is read.
+const MAXIMUM_BYTES: u64 = 1 << 28;
+
+/// The picture in a file, or on standard input if the path is `-`, as `[H, W, 3]`.
+pub fn read(path: &Path) -> Result<Array3<f32>, Failure> {
+    let in_file = |problem: String| Failure::Data(format!("{}: {problem}", path.display()));
+    let bytes = read_bytes(path, MAXIMUM_BYTES)?;
+    Ok(to_rgb(&decode(&bytes).map_err(in_file)?)?)
+}
+
+/// `[H, W, C]`: grey, grey and alpha, red green blue, or those and alpha.
+fn decode(bytes: &[u8]) -> Result<Array3<u8>, String> {
+    let broken = |error: png::DecodingError| format!("this is no PNG, or a broken one: {error}");
+    let mut decoder = png::Decoder::new(Cursor::new(bytes));
+    decoder.set_transformations(png::Transformations::normalize_to_color8());
+    let (width, height) = decoder.read_header_info().map_err(broken)?.size();
+    if u64::from(width) * u64::from(height) > MAXIMUM_PIXELS {
+        return Err(format!(
+            "{width} x {height} pixels are more than {MAXIMUM_PIXELS}, which is the limit of this example"
+        ));
+    }
+    let mut reader = decoder.read_info().map_err(broken)?;
+    let mut levels = vec![0; reader.output_buffer_size().ok_or("it is too large")?];
+    let frame = reader.next_frame(&mut levels).map_err(broken)?;
+    levels.truncate(frame.buffer_size());
+    let shape = (
+        frame.height as usize,
+        frame.width as usize,
+        frame.color_type.samples(),
+    );
+    Array3::from_shape_vec(shape, levels).map_err(|error| error.to_string())
+}
+
+/// `[H, W, C]` levels as `[H, W, 3]` values: grey becomes three channels, and what is transparent is laid on white.
+fn to_rgb(levels: &Array3<u8>) -> Result<Array3<f32>, BroadcastError> {
+    let (height, width, channels) = levels.dim();
+    // [H, W, 1 or 3] and [H, W, 1], or [H, W, 0] if there is no alpha.
+    let opaque = channels % 2 == 1;
+    let (colour, alpha) =
+        (levels.view()).split_at(Axis(2), if opaque { channels } else { channels - 1 });
+    let values = match opaque {
+        true => colour.mapv(|colour| f32::from(colour) / 255.),
+        false => colour.zip_map(&alpha, ElementwiseRule::Numpy, |&colour, &alpha| {
+            let alpha = f32::from(alpha) / 255.;
+            f32::from(colour) / 255. * alpha + (1. - alpha)
+        })?,
+    };
+    // [H, W, 1] -> [H, W, 3]
+    values.broadcast_numpy((height, width, 3))?.materialize()
+}
+
+/// Writes `[H, W, 3]` levels.
+pub fn write(path: &Path, levels: &Array3<u8>) -> Result<(), Failure> {
+    let bytes =
+        encode(levels).map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
+    write_whole(path, |to| to.write_all(&bytes))
+}
+
+fn encode(levels: &Array3<u8>) -> Result<Vec<u8>, png::EncodingError> {
+    let (height, width, _) = levels.dim();
+    let size = |size| u32::try_from(size).map_err(|_| png::EncodingError::LimitsExceeded);
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, size(width)?, size(height)?);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::Fast);
+    let mut writer = encoder.write_header()?;
+    let mut stream = writer.stream_writer()?;
+    match levels.as_slice() {
+        Some(levels) => stream.write_all(levels)?,
+        None => stream.write_all(&levels.iter().copied().collect::<Vec<_>>())?,
+    }
+    stream.finish()?;
+    writer.finish()?;
+    Ok(bytes)
+}

@@ -1,0 +1,35 @@
+//! Normalises a PNG, darkens its corners and lays variants of it out as a contact sheet: three broadcasts, four pictures.
+//!
+//! ```text
+//! cargo run --release --example image                          # a picture that it draws itself, into target/image
+//! cargo run --release --example image -- photo.png --out dir
+//! cargo run --release --example image -- --help
+//! ```
+//!
+//! What to copy is in `steps.rs`; `draw.rs` is more of the same.
+//!
+//! Exit code 0 if it is done, 1 if a file does not allow it (stderr says why), 2 if the arguments are wrong.
+
+mod arguments;
+#[path = "../shared/command_line.rs"]
+mod command_line;
+mod draw;
+mod files;
+#[path = "../shared/read_bytes.rs"]
+mod read_bytes;
+mod run;
+mod steps;
+#[path = "../shared/whole_file.rs"]
+mod whole_file;
+
+use arguments::parse;
+use command_line::{Report, exit};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let done = parse(lexopt::Parser::from_env()).and_then(|asked| match asked {
+        None => Report::default().print(arguments::HELP),
+        Some(request) => run::run(&request),
+    });
+    exit(done, arguments::USAGE)
+}
