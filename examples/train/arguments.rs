@@ -1,0 +1,104 @@
+//! From the command line to what is asked for.
+
+use crate::command_line::{Failure, file, number, once, text};
+use lexopt::prelude::*;
+use std::path::PathBuf;
+
+macro_rules! usage {
+    () => {
+        "usage: train [--data FILE.csv] [--hidden N] [--epochs N] [--rate R] [--seed N] [--plot FILE.svg]
+       train --help"
+    };
+}
+
+pub const USAGE: &str = usage!();
+
+pub const HELP: &str = concat!(
+    "\
+Trains a network with one hidden layer to tell classes apart, and plots its loss.
+
+",
+    usage!(),
+    "
+
+  --data FILE.csv   names in the first line; numbers, and in the last column the class. - for standard input. The wines in
+                    the repository if not given. One row in five is kept for testing.
+  --hidden N        units of the hidden layer: 1 to 1024, 8 if not given
+  --epochs N        steps of gradient descent, each over all rows: 1 to 100000, 200 if not given
+  --rate R          how far a step goes: more than 0, 0.2 if not given
+  --seed N          for the first weights and for which rows are kept; 1 if not given
+  --plot FILE.svg   where the plot goes, target/train/loss.svg if not given; - for standard output, and the report then goes
+                    to standard error
+
+Before it trains, it compares all gradients with finite differences.
+
+Exit code 0 if it is done, 1 if a file does not allow it or a gradient is wrong, 2 if the arguments are wrong.
+"
+);
+
+const LARGEST_HIDDEN: usize = 1024;
+const MOST_EPOCHS: usize = 100_000;
+
+#[derive(Debug)]
+pub struct Request {
+    /// None: the wines in the repository.
+    pub data: Option<PathBuf>,
+    pub hidden: usize,
+    pub epochs: usize,
+    pub rate: f64,
+    pub seed: u64,
+    /// None: a file in a folder that is made if it is not there.
+    pub plot: Option<PathBuf>,
+}
+
+/// None: help is asked for.
+pub fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>, Failure> {
+    let (mut data, mut hidden, mut epochs) = (None, None, None);
+    let (mut rate, mut seed, mut plot) = (None, None, None);
+    while let Some(argument) = parser.next().map_err(Failure::usage)? {
+        match argument {
+            Short('h') | Long("help") => return Ok(None),
+            Long("data") => once("--data", &mut data, file("--data", &mut parser)?)?,
+            Long("plot") => once("--plot", &mut plot, file("--plot", &mut parser)?)?,
+            Long("hidden") => {
+                let units = count("--hidden", LARGEST_HIDDEN, &text(&mut parser)?)?;
+                once("--hidden", &mut hidden, units)?;
+            }
+            Long("epochs") => {
+                let steps = count("--epochs", MOST_EPOCHS, &text(&mut parser)?)?;
+                once("--epochs", &mut epochs, steps)?;
+            }
+            Long("rate") => once(
+                "--rate",
+                &mut rate,
+                positive("--rate", &text(&mut parser)?)?,
+            )?,
+            Long("seed") => once("--seed", &mut seed, number("--seed", &text(&mut parser)?)?)?,
+            unknown => return Err(Failure::usage(unknown.unexpected())),
+        }
+    }
+    Ok(Some(Request {
+        data,
+        hidden: hidden.unwrap_or(8),
+        epochs: epochs.unwrap_or(200),
+        rate: rate.unwrap_or(0.2),
+        seed: seed.unwrap_or(1),
+        plot,
+    }))
+}
+
+fn count(name: &str, most: usize, text: &str) -> Result<usize, Failure> {
+    let count = number(name, text)?;
+    match (1..=most).contains(&count) {
+        true => Ok(count),
+        false => Err(Failure::usage(format!(
+            "{name} is {count}, not 1 to {most}"
+        ))),
+    }
+}
+
+fn positive(name: &str, text: &str) -> Result<f64, Failure> {
+    (text.trim().parse().ok())
+        .filter(|value: &f64| value.is_finite() && *value > 0.)
+        .ok_or_else(|| Failure::usage(format!("{name}: {text:?} is no number above 0")))
+}

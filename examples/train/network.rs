@@ -1,0 +1,172 @@
+//! A network with one hidden layer, and its gradient. N rows, D features, H hidden units, K classes.
+//!
+//! ```text
+//! product = x . weights_in                  [N, D] . [D, H]    -> [N, H]
+//! hidden  = tanh(scale * product + shift)   [H] onto [N, H]
+//! logits  = hidden . weights_out + bias     [N, H] . [H, K], and [K] onto [N, K]
+//! loss    = mean over N of -ln(softmax(logits)[class])
+//! ```
+
+use crate::random::Random;
+use ndarray::{Array, Array1, Array2, ArrayView1, ArrayViewD, ArrayViewMutD, Axis};
+use ndarray_broadcast::prelude::*;
+
+/// What is learnt; and the gradient of the loss with respect to it, which has the same shapes.
+#[derive(Clone, Debug)]
+pub struct Network {
+    pub weights_in: Array2<f64>,  // [D, H]
+    pub scale: Array1<f64>,       // [H]
+    pub shift: Array1<f64>,       // [H]
+    pub weights_out: Array2<f64>, // [H, K]
+    pub bias: Array1<f64>,        // [K]
+}
+
+impl Network {
+    /// Small random weights, of a size that lets neither layer blow its input up.
+    pub fn new(features: usize, hidden: usize, classes: usize, random: &mut Random) -> Self {
+        let mut weights = |from: usize, to: usize| {
+            let size = (3. / from as f64).sqrt();
+            Array2::from_shape_simple_fn((from, to), || size * (2. * random.unit() - 1.))
+        };
+        Network {
+            weights_in: weights(features, hidden),
+            scale: Array1::ones(hidden),
+            shift: Array1::zeros(hidden),
+            weights_out: weights(hidden, classes),
+            bias: Array1::zeros(classes),
+        }
+    }
+
+    /// The logits of each row, `[N, K]`, and what was computed on the way: product and hidden, `[N, H]` both.
+    pub fn forward(&self, x: &Array2<f64>) -> Result<[Array2<f64>; 3], BroadcastError> {
+        let product = x.dot(&self.weights_in);
+        // [H] and [H] onto [N, H]
+        let hidden = product.zip_map3(&self.scale, &self.shift, |product, scale, shift| {
+            (scale * product + shift).tanh()
+        })?;
+        let mut logits = hidden.dot(&self.weights_out);
+        // [K] onto [N, K]
+        logits.zip_map_inplace(&self.bias, ElementwiseRule::Numpy, |logit, bias| {
+            *logit += bias
+        })?;
+        Ok([logits, hidden, product])
+    }
+
+    /// The loss, and its gradient.
+    pub fn gradient(
+        &self,
+        x: &Array2<f64>,
+        classes: &Array1<usize>,
+    ) -> Result<(f64, Network), BroadcastError> {
+        let [logits, hidden, product] = self.forward(x)?;
+        let (loss, d_logits) = cross_entropy(&logits, classes)?;
+
+        // A bias goes forward by a broadcast, [K] onto [N, K]; back comes the sum, [N, K] to [K].
+        let bias = d_logits.sum_to_shape(self.bias.raw_dim())?;
+        let weights_out = hidden.t().dot(&d_logits);
+        let mut d_inner = d_logits.dot(&self.weights_out.t()); // of tanh's argument, [N, H]
+        d_inner.zip_map_inplace(&hidden, ElementwiseRule::None, |d, hidden| {
+            *d *= 1. - hidden * hidden
+        })?;
+
+        // The same for [H] onto [N, H], said by the plan of that broadcast.
+        let plan = BroadcastPlan::numpy(self.shift.raw_dim(), d_inner.raw_dim())?;
+        let shift = plan.gradient(&d_inner)?;
+        let d_scaled =
+            d_inner.zip_map(&product, ElementwiseRule::None, |d, product| d * product)?;
+        let scale = plan.gradient(&d_scaled)?;
+        d_inner.zip_map_inplace(&self.scale, ElementwiseRule::Numpy, |d, scale| *d *= scale)?;
+        let weights_in = x.t().dot(&d_inner);
+
+        let gradient = Network {
+            weights_in,
+            scale,
+            shift,
+            weights_out,
+            bias,
+        };
+        Ok((loss, gradient))
+    }
+
+    /// The loss alone.
+    pub fn loss(&self, x: &Array2<f64>, classes: &Array1<usize>) -> Result<f64, BroadcastError> {
+        let [logits, ..] = self.forward(x)?;
+        Ok(cross_entropy(&logits, classes)?.0)
+    }
+
+    /// For each row the class whose logit is the largest, `[N]`.
+    pub fn predict(&self, x: &Array2<f64>) -> Result<Array1<usize>, BroadcastError> {
+        let [logits, ..] = self.forward(x)?;
+        let largest = |row: ArrayView1<f64>| {
+            let larger = |best: usize, k: usize| if row[k] > row[best] { k } else { best };
+            (0..row.len()).fold(0, larger)
+        };
+        Ok(logits.map_axis(Axis(1), largest))
+    }
+
+    /// A step of gradient descent.
+    pub fn step(&mut self, gradient: &Network, rate: f64) -> Result<(), BroadcastError> {
+        for ((_, mut parameter), (_, d)) in
+            self.parameters_mut().into_iter().zip(gradient.parameters())
+        {
+            parameter.zip_map_inplace(&d, ElementwiseRule::None, |p, d| *p -= rate * d)?;
+        }
+        Ok(())
+    }
+
+    /// All that is learnt, by name.
+    pub fn parameters(&self) -> [(&'static str, ArrayViewD<'_, f64>); 5] {
+        [
+            ("weights_in", self.weights_in.view().into_dyn()),
+            ("scale", self.scale.view().into_dyn()),
+            ("shift", self.shift.view().into_dyn()),
+            ("weights_out", self.weights_out.view().into_dyn()),
+            ("bias", self.bias.view().into_dyn()),
+        ]
+    }
+
+    /// The same, to be changed.
+    pub fn parameters_mut(&mut self) -> [(&'static str, ArrayViewMutD<'_, f64>); 5] {
+        [
+            ("weights_in", self.weights_in.view_mut().into_dyn()),
+            ("scale", self.scale.view_mut().into_dyn()),
+            ("shift", self.shift.view_mut().into_dyn()),
+            ("weights_out", self.weights_out.view_mut().into_dyn()),
+            ("bias", self.bias.view_mut().into_dyn()),
+        ]
+    }
+}
+
+/// The mean of `-ln(softmax(logits)[class])` over the rows, and its gradient with respect to the logits, `[N, K]`.
+fn cross_entropy(
+    logits: &Array2<f64>,
+    classes: &Array1<usize>,
+) -> Result<(f64, Array2<f64>), BroadcastError> {
+    let rows = logits.nrows() as f64;
+    // One number for each row, [N, 1]: the largest logit, which keeps exp from overflowing, and the sum of the exps.
+    let column = (logits.nrows(), 1);
+    let largest = logits
+        .map_axis(Axis(1), |row| row.fold(f64::NEG_INFINITY, |a, &b| a.max(b)))
+        .insert_axis(Axis(1));
+    let exps = logits.zip_map(&largest, ElementwiseRule::Numpy, |logit, max| {
+        (logit - max).exp()
+    })?;
+    let sums = exps.sum_to_shape(column)?;
+    // [N, K] with [N, 1] and [N, 1]
+    let log_softmax = logits.zip_map3(&largest, &sums, |logit, max, sum| logit - max - sum.ln())?;
+
+    // [N, 1] with [K]: 1 where k is the row's class.
+    let classes = classes.view().insert_axis(Axis(1));
+    let every = Array::from_iter(0..logits.ncols());
+    let is_class = classes.zip_map(&every, ElementwiseRule::Numpy, |class, k| {
+        f64::from(class == k)
+    })?;
+
+    let terms =
+        log_softmax.zip_map(&is_class, ElementwiseRule::None, |log, is| -log * is / rows)?;
+    let loss = terms.sum_to_shape(())?.into_scalar();
+    let gradient = log_softmax.zip_map(&is_class, ElementwiseRule::None, |log, is| {
+        (log.exp() - is) / rows
+    })?;
+    Ok((loss, gradient))
+}
