@@ -1,3 +1,8 @@
+// The first definition of a link holds: here links of the README lead into these pages.
+//! [guide]: crate::guide
+//! [from-ndarray]: crate::guide::ndarray
+//! [soundness]: crate::guide::soundness
+//!
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
 // Only where pointers are made and elements move.
@@ -10,6 +15,7 @@ mod error;
 mod ext;
 #[allow(unsafe_code)]
 mod gradient;
+pub mod guide;
 mod integer;
 #[allow(unsafe_code)]
 mod materialize;

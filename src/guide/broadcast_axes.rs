@@ -1,0 +1,83 @@
+//! Axes that are new: nGraph's `Broadcast`.
+//!
+//! [`broadcast_axes`](crate::BroadcastExt::broadcast_axes) is told which axes of the target the input does *not* have. What is left of
+//! the target without them is the input's shape, exactly: not even a 1 replicates. The axes are a set; order and repetition do not
+//! matter, and the empty set changes nothing.
+//!
+//! Use it for graphs that say it this way, or where nothing else than the named axes may ever replicate. To say where the input's own
+//! axes go, use [`explicit`](super::explicit): either list follows from the other.
+//!
+//! # nGraph `Broadcast`
+//!
+//! The two examples of the operator, with `[a, b, c]` as the argument:
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let arg = array!['a', 'b', 'c'];
+//! assert_eq!(arg.broadcast_axes((2, 3), &[0])?, array![['a', 'b', 'c'], ['a', 'b', 'c']]);
+//! assert_eq!(arg.broadcast_axes((3, 2), &[1])?, array![['a', 'a'], ['b', 'b'], ['c', 'c']]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! Its definition takes the axes {1, 3} of five, so that output `[d0, d1, d2, d3, d4]` reads argument `[d0, d2, d4]`:
+//!
+//! ```
+//! use ndarray_broadcast::BroadcastPlan;
+//!
+//! let plan = BroadcastPlan::broadcast_axes((2, 4, 6), (2, 3, 4, 5, 6), &[1, 3])?;
+//! assert!(plan.mapping().eq([Some(0), None, Some(1), None, Some(2)]));
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! # Errors
+//!
+//! A size that is not the target's, 1 included; axes that leave the target another rank than the input has; an axis the target does
+//! not have:
+//!
+//! ```
+//! use ndarray_broadcast::BroadcastPlan;
+//!
+//! assert_eq!(
+//!     BroadcastPlan::broadcast_axes((3, 1), (2, 3, 4), &[0]).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [3, 1] to [2, 3, 4] (broadcast_axes)
+//!   input       3  1
+//!   target   2  3  4
+//!                  ^ 1 is not 4 (only the broadcast axes replicate)",
+//! );
+//! assert_eq!(
+//!     BroadcastPlan::broadcast_axes(3, (2, 3), &[0, 1]).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [3] to [2, 3] (broadcast_axes)
+//!   input       3
+//!   target   2  3
+//!   broadcast axes [0, 1] leave 0 of the target's 2, the input has 1",
+//! );
+//! assert_eq!(
+//!     BroadcastPlan::broadcast_axes(3, (2, 3), &[2]).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [3] to [2, 3] (broadcast_axes)
+//!   target           2  3
+//!   broadcast axes   2
+//!                    ^ the target has no axis 2: its axes are 0 to 1",
+//! );
+//! ```
+//!
+//! # Gradient
+//!
+//! Sum over the broadcast axes: nGraph's own definition.
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::BroadcastPlan;
+//!
+//! let plan = BroadcastPlan::broadcast_axes(3, (2, 3), &[0])?;
+//! assert_eq!(plan.gradient(&array![[1, 2, 3], [10, 20, 30]])?, array![11, 22, 33]);
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! # Source
+//!
+//! nGraph: [Broadcast](https://github.com/NervanaSystems/ngraph/blob/master/doc/sphinx/source/ops/broadcast.rst)

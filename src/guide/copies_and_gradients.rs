@@ -1,0 +1,157 @@
+//! From views to arrays and back: owned copies, outputs that exist, gradients.
+//!
+//! A broadcast view has the size of its input. It stays that way until somebody needs the elements side by side; often nobody does,
+//! as [`elementwise`](super::elementwise) operations read the operands where they lie.
+//!
+//! | to have | call | allocates |
+//! |---|---|---|
+//! | an owned copy, in standard layout | [`materialize`](crate::MaterializeExt::materialize) | the copy |
+//! | a copy in an array or view that exists, of any layout | [`materialize_into`](crate::MaterializeExt::materialize_into) | nothing |
+//! | a copy in memory that is not initialised yet | [`materialize_into_uninit`](crate::MaterializeExt::materialize_into_uninit) | nothing |
+//! | the gradient of a plan | [`gradient`](crate::BroadcastPlan::gradient) | the gradient |
+//! | the same in an array that exists, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) | some scratch memory |
+//! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) | the sum |
+//!
+//! # Copies
+//!
+//! They take any view, not only a broadcast one: transposed, strided, reversed. With the feature `rayon` all cores take part.
+//!
+//! ```
+//! use ndarray::{Array3, array, s};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let bias = array![1., 2., 3.];
+//! let view = bias.broadcast_explicit((2, 3, 2), &[1])?;
+//! let owned = view.materialize()?;
+//! assert_eq!(owned, view);
+//!
+//! // One part of a larger output; the rest stays as it is.
+//! let mut batch = Array3::zeros((2, 3, 4));
+//! view.materialize_into(&mut batch.slice_mut(s![.., .., 2..]))?;
+//! assert_eq!(batch.slice(s![1, .., ..]), array![[0., 0., 1., 1.], [0., 0., 2., 2.], [0., 0., 3., 3.]]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! A view larger than memory is fine, and can be copied piece by piece:
+//!
+//! ```
+//! use ndarray::{Axis, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let row = array![1_u8, 2, 3, 4];
+//! let huge = row.broadcast_numpy((1 << 40, 4))?; // 4 TiB
+//! let tile = huge.split_at(Axis(0), 1000).0.materialize()?;
+//! assert_eq!(tile.shape(), [1000, 4]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Gradients
+//!
+//! What goes forward as a broadcast comes back as a sum. The plan knows over what, so nothing is guessed from shapes: where an input
+//! has the output's size by chance, no axis is summed. In one line for each rule:
+//!
+//! | rule | its gradient |
+//! |---|---|
+//! | `numpy`, `bidirectional`, `expand`, `pdpd` | sum over the added axes, which go, and over the stretched ones, which stay as 1 |
+//! | `explicit`, `in_dim` | the same; the added axes are those that the list does not name |
+//! | `in_dim_permuting` | the same, and the axes go back to their places |
+//! | `broadcast_axes`, `prepend` | sum over the new axes |
+//! | elementwise | each operand by its own plan |
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let plan = BroadcastPlan::numpy((2, 1), (2, 3))?;
+//! let x = array![[1.], [2.]];
+//! let y = plan.view(&x)?;
+//! let dy = array![[1., 10., 100.], [2., 20., 200.]];
+//! let dx = plan.gradient(&dy)?;
+//! assert_eq!(dx, array![[111.], [222.]]);
+//!
+//! // A broadcast and its gradient are transposes: <y, dy> == <x, dx>.
+//! assert_eq!((&y * &dy).sum(), (&x * &dx).sum());
+//!
+//! // Two uses of one input add up.
+//! let mut total = dx;
+//! plan.gradient_accumulate(&dy, &mut total)?;
+//! assert_eq!(total, array![[222.], [444.]]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! Sums of floats are pairwise, in [an order that is written down](crate::GradientExt#the-order-of-summation): the result is the same
+//! bit for bit on any number of threads and for any memory layout.
+//!
+//! # Errors
+//!
+//! An array that has not the shape that a plan or a copy asks for:
+//!
+//! ```
+//! use ndarray::{Array2, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let mut out = Array2::<i32>::zeros((2, 2));
+//! assert_eq!(
+//!     array![1, 2, 3].broadcast_numpy((2, 3))?.materialize_into(&mut out).unwrap_err().to_string(),
+//!     "\
+//! out has shape [2, 2], expected [2, 3]
+//!   found      2  2
+//!   expected   2  3
+//!                 ^ 2 is not 3",
+//! );
+//! let plan = BroadcastPlan::numpy(3, (2, 3))?;
+//! assert_eq!(
+//!     plan.gradient(&array![[1., 2.]]).unwrap_err().to_string(),
+//!     "\
+//! cotangent has shape [1, 2], expected [2, 3]
+//!   found      1  2
+//!   expected   2  3
+//!              ^ 1 is not 2",
+//! );
+//! assert_eq!(
+//!     plan.view(&array![1, 2]).unwrap_err().to_string(),
+//!     "\
+//! input has shape [2], expected [3]
+//!   found      2
+//!   expected   3
+//!              ^ 2 is not 3",
+//! );
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! A shape that no array can have, and one that no memory holds. Nothing is allocated before it is checked, and what the allocator
+//! refuses is an error as well:
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let one = array![1_f64];
+//! assert_eq!(
+//!     one.broadcast_numpy((1_usize << 62, 3)).unwrap_err().to_string(),
+//!     "the shape [4611686018427387904, 3] has more than isize::MAX elements: no array can have it, not even a view",
+//! );
+//! let view = one.broadcast_numpy((1_usize << 40, 1 << 20))?;
+//! assert_eq!(
+//!     view.materialize().unwrap_err().to_string(),
+//!     "an owned array of shape [1099511627776, 1048576] with 8-byte elements passes isize::MAX bytes; a view costs nothing",
+//! );
+//!
+//! let copy = |rows: usize| match one.broadcast_numpy((rows, 3))?.materialize() {
+//!     Ok(owned) => Ok(owned),
+//!     // Too much at once: the first row will do.
+//!     Err(BroadcastError::AllocationFailed { .. } | BroadcastError::OutputTooLarge { .. }) => {
+//!         one.broadcast_numpy((1, 3))?.materialize()
+//!     }
+//!     Err(other) => Err(other),
+//! };
+//! assert_eq!(copy(2)?, array![[1., 1., 1.], [1., 1., 1.]]);
+//! assert_eq!(copy(1 << 60)?, array![[1., 1., 1.]]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Sources
+//!
+//! - JAX: [`lax.broadcast_in_dim`](https://docs.jax.dev/en/latest/_autosummary/jax.lax.broadcast_in_dim.html), whose transpose rule is a sum
+//! - nGraph: [Broadcast, Backprop](https://github.com/NervanaSystems/ngraph/blob/master/doc/sphinx/source/ops/broadcast.rst)
+//! - torch: [`Tensor.sum_to_size`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.sum_to_size.html)

@@ -1,0 +1,202 @@
+//! ndarray's own ways to broadcast: what each does and does not do, and what to use here instead.
+//!
+//! What is said here of ndarray holds for ndarray 0.17.
+//!
+//! | ndarray | rule | misfit | threads | here | when ndarray's is the better one |
+//! |---|---|---|---|---|---|
+//! | [`a.broadcast(shape)`](#broadcast) | NumPy `broadcast_to` | `None` | a view | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | no reason for a misfit is wanted |
+//! | [`&a + &b`](#operators) | NumPy, both may grow | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | short, small, and shapes are known to fit |
+//! | [`a += &b`](#operators) | NumPy, `b` may grow | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) | the same |
+//! | [`Zip::and`, `azip!`](#zip) | none: shapes are equal | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | more than three arrays, indices, closures with state |
+//! | [`Zip::and_broadcast`](#zip) | NumPy `broadcast_to` the first | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`zip_map3_into`](crate::ElementwiseExt::zip_map3_into) | the same |
+//! | [`Zip::par_for_each`, `par_azip!`](#zip) | as their `Zip` | as their `Zip` | rayon | [`zip_map`](crate::ElementwiseExt::zip_map) | the same; needs ndarray's feature `rayon` |
+//! | [`to_owned`](#copies) | | cannot | one | [`materialize`](crate::MaterializeExt::materialize) | elements that are `Clone` and not `Copy`; small arrays |
+//! | [`assign`](#copies) | NumPy `broadcast_to` | panics | one | [`materialize_into`](crate::MaterializeExt::materialize_into) | the same |
+//! | [`sum_axis`](#sums) | | panics | one | [`sum_to_shape`](crate::GradientExt::sum_to_shape), [`gradient`](crate::BroadcastPlan::gradient) | one axis; elements that are `Clone` and not `Copy` |
+//! | [`insert_axis`](#new-axes) | | panics | a view | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | the new axis stays of size 1 |
+//! | [`into_shape_with_order`](#new-axes) | | `Err` | a view | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | axes are split or joined |
+//! | `co_broadcast`, `broadcast_with` | NumPy, both may grow | `Err` | views | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_shapes`](crate::broadcast_shapes) | never: they are private to ndarray |
+//!
+//! # broadcast
+//!
+//! One rule, NumPy's `broadcast_to`, and one answer to every misfit: `None`. The view borrows the array, or the view, that it is called
+//! on; it cannot outlive a view at hand. [`into_broadcast_numpy`](crate::IntoBroadcastExt::into_broadcast_numpy) gives the lifetime of the
+//! array itself. The rank of ndarray's result is that of the shape; here it is the larger of the two, which is the same wherever the
+//! broadcast succeeds.
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let row = array![1, 2, 3];
+//! assert_eq!(row.broadcast((2, 3)).unwrap(), row.broadcast_numpy((2, 3))?);
+//! assert!(row.broadcast((3, 2)).is_none());
+//! assert_eq!(
+//!     row.broadcast_numpy((3, 2)).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [3] to [3, 2] (numpy)
+//!   input       3
+//!   target   3  2
+//!               ^ 3 is neither 2 nor 1",
+//! );
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Operators
+//!
+//! `&a + &b` broadcasts both, as NumPy does, on one thread. `a + b` and `a + &b` write into `a`'s own memory if its shape is the common
+//! one. `a += &b` broadcasts `b` alone. Shapes that do not fit panic.
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let (column, row) = (array![[1], [2]], array![10, 20, 30]);
+//! assert_eq!(&column + &row, column.zip_map(&row, ElementwiseRule::Numpy, |a, b| a + b)?);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! ```should_panic
+//! # use ndarray::array;
+//! let sum = &array![1, 2, 3] + &array![1, 2]; // panics
+//! ```
+//!
+//! ```should_panic
+//! # use ndarray::array;
+//! let mut row = array![1, 2, 3];
+//! row += &array![[1], [2]]; // panics: `row` would have to grow
+//! ```
+//!
+//! Where both operands are in column-major layout, so is the result of an operator; that of `zip_map` is always in standard layout.
+//!
+//! ```
+//! use ndarray::{Array2, ShapeBuilder};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let a = Array2::<f32>::zeros((2, 3).f());
+//! assert!(!(&a + &a).is_standard_layout());
+//! assert!(a.zip_map(&a, ElementwiseRule::Numpy, |a, b| a + b)?.is_standard_layout());
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Zip
+//!
+//! A `Zip` takes up to six producers of *one* shape. `and_broadcast` takes a smaller array to the shape of the first, by NumPy's rule;
+//! the first never grows. Both panic on a misfit, and so does `azip!`, which is a `Zip` under the hood and does not broadcast.
+//!
+//! ```
+//! use ndarray::{Zip, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let (mut a, b) = (array![[1, 2, 3], [4, 5, 6]], array![10, 20, 30]);
+//! let mut c = a.clone();
+//! Zip::from(&mut a).and_broadcast(&b).for_each(|a, &b| *a += b);
+//! c.zip_map_inplace(&b, ElementwiseRule::Numpy, |c, &b| *c += b)?;
+//! assert_eq!(a, c);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! ```should_panic
+//! # use ndarray::{Zip, array};
+//! let (mut row, column) = (array![[1, 2, 3]], array![[1], [2]]);
+//! Zip::from(&mut row).and_broadcast(&column).for_each(|a, &b| *a += b); // panics: `row` would have to grow
+//! ```
+//!
+//! ```should_panic
+//! # use ndarray::{array, azip};
+//! let (mut a, b) = (array![[1, 2], [3, 4]], array![[10, 20]]);
+//! azip!((a in &mut a, &b in &b) *a += b); // panics: the shapes differ
+//! ```
+//!
+//! # Copies
+//!
+//! `to_owned` of a broadcast view is a copy, made on one thread; its layout is left open. It clones, so it takes elements of any type that
+//! can be cloned. `assign` takes the other array to the shape of `self`, by NumPy's rule.
+//!
+//! ```
+//! use ndarray::{Array2, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let row = array![1, 2, 3];
+//! let view = row.broadcast_numpy((2, 3))?;
+//! assert_eq!(view.to_owned(), view.materialize()?);
+//!
+//! let (mut assigned, mut copied) = (Array2::zeros((2, 3)), Array2::zeros((2, 3)));
+//! assigned.assign(&row);
+//! view.materialize_into(&mut copied)?;
+//! assert_eq!(assigned, copied);
+//!
+//! let words = array!["one".to_string(), "two".to_string()];
+//! assert_eq!(words.broadcast_numpy((3, 2))?.to_owned()[[2, 1]], "two");
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! ```should_panic
+//! # use ndarray::{Array2, array};
+//! Array2::zeros((2, 3)).assign(&array![1, 2]); // panics
+//! ```
+//!
+//! # Sums
+//!
+//! `sum_axis` sums one axis and drops it, on one thread. A gradient over several axes takes several of them, and `insert_axis` for the
+//! axes that stay; [`sum_to_shape`](crate::GradientExt::sum_to_shape) does all at once.
+//!
+//! ```
+//! use ndarray::{Array3, Axis};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let cotangent = Array3::from_shape_fn((2, 3, 4), |(i, j, k)| (100 * i + 10 * j + k) as f64);
+//! let by_hand = cotangent.sum_axis(Axis(2)).sum_axis(Axis(0)).insert_axis(Axis(1));
+//! assert_eq!(cotangent.sum_to_shape((3, 1))?, by_hand);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! Its order of addition depends on the layout: terms side by side are added in eight lanes, others one after the other. So the result
+//! depends on it, too. A thousand ones beside a large number:
+//!
+//! ```
+//! use ndarray::{Array2, Axis};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let rows = Array2::from_shape_fn((1001, 2), |(row, _)| if row == 0 { 1e8_f32 } else { 1. });
+//! let mut columns = Array2::zeros((2, 1001)).reversed_axes();
+//! columns.assign(&rows);
+//! assert_eq!(rows, columns);
+//!
+//! assert_eq!(rows.sum_axis(Axis(0))[0], 1e8); // every single 1 is lost
+//! assert_ne!(rows.sum_axis(Axis(0)), columns.sum_axis(Axis(0)));
+//!
+//! let sum = rows.sum_to_shape(2)?;
+//! assert_eq!(sum, columns.sum_to_shape(2)?);
+//! assert!((sum[0] - 100_001_000.).abs() <= 100.);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # New axes
+//!
+//! The usual way to say with ndarray what [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) says: put axes of size 1 where they
+//! are missing, then broadcast. `insert_axis` does it for any view; `into_shape_with_order` asks for an array in standard layout (or in
+//! column-major layout, if it is told so), and is an error for any other.
+//!
+//! ```
+//! use ndarray::{Array1, Axis, s};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let bias = Array1::from_iter(0..3);
+//! let inserted = bias.view().insert_axis(Axis(1)).insert_axis(Axis(2));
+//! let by_hand = inserted.broadcast((2, 3, 4, 4)).unwrap();
+//! assert_eq!(bias.broadcast_explicit((2, 3, 4, 4), &[1])?, by_hand);
+//!
+//! let strided = Array1::from_iter(0..6);
+//! let every_second = strided.slice(s![..;2]);
+//! assert!(every_second.into_shape_with_order((3, 1, 1)).is_err());
+//! assert_eq!(every_second.broadcast_explicit((2, 3, 4, 4), &[1])?.strides(), [0, 2, 0, 0]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Sources
+//!
+//! ndarray: [`broadcast`](https://docs.rs/ndarray/0.17/ndarray/struct.ArrayRef.html#method.broadcast),
+//! [`Zip`](https://docs.rs/ndarray/0.17/ndarray/struct.Zip.html),
+//! [`sum_axis`](https://docs.rs/ndarray/0.17/ndarray/struct.ArrayRef.html#method.sum_axis), and the arithmetic operators of
+//! [`ArrayBase`](https://docs.rs/ndarray/0.17/ndarray/struct.ArrayBase.html#arithmetic-operations)

@@ -1,0 +1,205 @@
+//! Shapes that line up from the right: NumPy, ONNX `Expand`, torch `expand`, axes put in front.
+//!
+//! | method | the input's 1s | the target's 1s | output |
+//! |---|---|---|---|
+//! | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | replicate | do not | the target |
+//! | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) | replicate | replicate | may be larger than the target |
+//! | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | replicate | do not; -1 keeps a size | the target |
+//! | [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend) | do not | there are none | the sizes, then the input |
+//!
+//! Use `broadcast_numpy` unless you know that the target may be the smaller one: it refuses where `broadcast_bidirectional` would
+//! quietly give a larger shape than was asked for.
+//!
+//! # NumPy `broadcast_to`
+//!
+//! The shapes that NumPy's page lists for two arrays, each taken to their common shape:
+//!
+//! ```
+//! use ndarray::IxDyn;
+//! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+//!
+//! let cases: [(&[usize], &[usize]); 8] = [
+//!     (&[3], &[256, 256, 3]), // an image and a scale for each of its colours
+//!     (&[8, 1, 6, 1], &[8, 7, 6, 5]),
+//!     (&[7, 1, 5], &[8, 7, 6, 5]),
+//!     (&[1], &[5, 4]),
+//!     (&[4], &[5, 4]),
+//!     (&[15, 1, 5], &[15, 3, 5]),
+//!     (&[3, 5], &[15, 3, 5]),
+//!     (&[3, 1], &[15, 3, 5]),
+//! ];
+//! for (input, target) in cases {
+//!     assert_eq!(BroadcastPlan::numpy(IxDyn(input), IxDyn(target))?.output_shape(), target);
+//! }
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! OpenVINO's `numpy` mode is the same rule. Its example:
+//!
+//! ```
+//! use ndarray_broadcast::BroadcastPlan;
+//!
+//! assert_eq!(
+//!     BroadcastPlan::numpy((16, 1, 1), (1, 16, 50, 50))?.to_string(),
+//!     "\
+//! [16, 1, 1] -> [1, 16, 50, 50] (numpy)
+//!   input       16   1   1
+//!   output   1  16  50  50
+//!            +       *   *
+//!   + added, * stretched from 1",
+//! );
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! # ONNX `Expand`
+//!
+//! As `input * ones(shape)` in NumPy. The two examples of the operator, one in which the shape changes a size and one in which it
+//! does not:
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let data = array![[1.], [2.], [3.]];
+//! let changed = data.broadcast_bidirectional((2, 1, 6))?;
+//! assert_eq!(changed.shape(), [2, 3, 6]);
+//! assert_eq!(changed[[1, 2, 5]], 3.);
+//!
+//! let unchanged = data.broadcast_bidirectional((3, 4))?;
+//! assert_eq!(unchanged, array![[1., 1., 1., 1.], [2., 2., 2., 2.], [3., 3., 3., 3.]]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! And those of OpenVINO's page for the mode `bidirectional`:
+//!
+//! ```
+//! use ndarray::IxDyn;
+//! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+//!
+//! let cases: [(&[usize], &[usize], &[usize]); 5] = [
+//!     (&[5], &[1], &[5]),
+//!     (&[2, 3], &[3], &[2, 3]),
+//!     (&[3, 1], &[3, 4], &[3, 4]),
+//!     (&[3, 4], &[], &[3, 4]),
+//!     (&[3, 1], &[2, 1, 6], &[2, 3, 6]),
+//! ];
+//! for (input, target, output) in cases {
+//!     assert_eq!(BroadcastPlan::bidirectional(IxDyn(input), IxDyn(target))?.output_shape(), output);
+//! }
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # torch `expand`
+//!
+//! As `broadcast_numpy`, but an axis of size -1, here [`KEEP`](crate::KEEP), keeps the size that the input has.
+//! [`expand_shape_from_integers`](crate::expand_shape_from_integers) reads sizes as torch writes them.
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::expand_shape_from_integers;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let x = array![[1], [2], [3]];
+//! let expanded = array![[1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]];
+//! assert_eq!(x.broadcast_expand((3, 4))?, expanded);
+//! assert_eq!(x.broadcast_expand((KEEP, 4))?, expanded);
+//! assert_eq!(x.broadcast_expand(expand_shape_from_integers(&[-1, 4])?)?, expanded.into_dyn());
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Axes in front
+//!
+//! XLA's `Broadcast(operand, broadcast_sizes)` and JAX's `lax.broadcast`: no size of 1 replicates. XLA's example is a scalar:
+//!
+//! ```
+//! use ndarray::{Array2, arr0};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! assert_eq!(arr0(2_f32).broadcast_prepend((2, 3))?, Array2::from_elem((2, 3), 2.));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Errors
+//!
+//! A size that is neither the target's nor 1, and an input with more axes than the target. A 1 in the target is a size like any
+//! other, except to `broadcast_bidirectional`, which asks that either size be 1:
+//!
+//! ```
+//! use ndarray::{Array3, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let a = Array3::<f32>::zeros((3, 1, 5));
+//! assert_eq!(
+//!     a.broadcast_numpy((4, 4, 5)).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
+//!   input    3  1  5
+//!   target   4  4  5
+//!            ^ 3 is neither 4 nor 1",
+//! );
+//! assert_eq!(
+//!     a.broadcast_numpy((4, 5)).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [3, 1, 5] to [4, 5] (numpy)
+//!   input    3  1  5
+//!   target      4  5
+//!   input has 3 axes, target only 2: this rule never drops an axis, not even one of size 1",
+//! );
+//! assert_eq!(
+//!     array![1, 2, 3].broadcast_numpy(1).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [3] to [1] (numpy)
+//!   input    3
+//!   target   1
+//!            ^ 3 is not 1",
+//! );
+//! assert_eq!(
+//!     array![1, 2, 3].broadcast_bidirectional((3, 4)).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [3] to [3, 4] (bidirectional)
+//!   input       3
+//!   target   3  4
+//!               ^ 3 and 4 differ and neither is 1",
+//! );
+//! ```
+//!
+//! A new axis has no size to keep:
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! assert_eq!(
+//!     array![[1], [2], [3]].broadcast_expand((KEEP, KEEP, 4)).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [3, 1] to [-1, -1, 4] (expand)
+//!   input        3  1
+//!   size    -1  -1  4
+//!            ^ -1 keeps an input's size, but this axis is new: give it a size",
+//! );
+//! ```
+//!
+//! # Gradient
+//!
+//! Sum over the added axes, and over the stretched ones, which stay with size 1:
+//! [`sum_to_shape`](crate::GradientExt::sum_to_shape) of the input's shape, for all of this page but `broadcast_expand` with
+//! `KEEP`, where the plan knows the sizes.
+//!
+//! ```
+//! use ndarray::{Array3, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let cotangent = Array3::<f64>::ones((2, 3, 4));
+//! assert_eq!(cotangent.sum_to_shape((3, 1))?, array![[8.], [8.], [8.]]);
+//! assert_eq!(BroadcastPlan::expand((3, 1), (2, KEEP, 4))?.gradient(&cotangent)?, array![[8.], [8.], [8.]]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Sources
+//!
+//! - NumPy: [Broadcasting](https://numpy.org/doc/stable/user/basics.broadcasting.html#general-broadcasting-rules),
+//!   [`broadcast_to`](https://numpy.org/doc/stable/reference/generated/numpy.broadcast_to.html)
+//! - ONNX: [Expand](https://onnx.ai/onnx/operators/onnx__Expand.html)
+//! - OpenVINO: [Broadcast rules](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/broadcast-rules.html)
+//! - torch: [`Tensor.expand`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.expand.html)
+//! - XLA: [Operation semantics, Broadcast](https://openxla.org/xla/operation_semantics#broadcast)
