@@ -1,22 +1,4 @@
 //! [`BroadcastError`]: what does not fit, with all that is needed to mend the call.
-//!
-//! Every variant carries the shapes and the place at fault as fields, so that a program can react, and its `Display`
-//! draws them as the rule lines them up, so that a person can see:
-//!
-//! ```
-//! use ndarray::Array3;
-//! use ndarray_broadcast::prelude::*;
-//!
-//! let error = Array3::<f32>::zeros((3, 1, 5)).broadcast_numpy((4, 4, 5)).unwrap_err();
-//! assert_eq!(
-//!     error.to_string(),
-//!     "\
-//! cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
-//!   input    3  1  5
-//!   target   4  4  5
-//!            ^ 3 is neither 4 nor 1",
-//! );
-//! ```
 
 use crate::mode::Rule;
 use crate::picture::{Picture, Place, Size, list};
@@ -25,12 +7,31 @@ use std::fmt;
 
 /// Why a broadcast was refused, or an owned copy could not be made.
 ///
+/// Every variant carries the shapes and the place at fault as fields, so that a program can react, and its `Display`
+/// draws them as the rule lines them up, so that a person can see:
+///
+/// ```
+/// use ndarray::Array3;
+/// use ndarray_broadcast::prelude::*;
+///
+/// let error = Array3::<f32>::zeros((3, 1, 5)).broadcast_numpy((4, 4, 5)).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "\
+/// cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
+///   input    3  1  5
+///   target   4  4  5
+///            ^ 3 is neither 4 nor 1",
+/// );
+/// assert!(matches!(error, BroadcastError::SizeMismatch { input_axis: 0, .. }));
+/// ```
+///
 /// Shapes are in elements per axis, outermost axis first. Nothing is written and nothing is left allocated when one of
 /// these comes back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BroadcastError {
-    /// The sizes of an input axis and of the target axis that feeds from it do not fit.
+    /// The sizes of an input axis and of the target axis that feeds from it do not fit. [Example](crate::guide::numpy#errors).
     #[error("{}", fmt_with(|f| size_mismatch(f, *rule, input, target, mapping, *input_axis)))]
     #[non_exhaustive]
     SizeMismatch {
@@ -46,7 +47,7 @@ pub enum BroadcastError {
         input_axis: usize,
     },
 
-    /// Two arrays that are broadcast with each other have an axis where both sizes differ and neither is 1.
+    /// Two arrays that are broadcast with each other have an axis where both sizes differ and neither is 1. [Example](crate::guide::elementwise#numpy).
     #[error("{}", fmt_with(|f| operand_mismatch(f, *rule, *operands, shapes, mapping, *axis)))]
     #[non_exhaustive]
     OperandMismatch {
@@ -63,7 +64,7 @@ pub enum BroadcastError {
         axis: usize,
     },
 
-    /// Shapes that the rule `none` wants identical are not.
+    /// Shapes that the rule `none` wants identical are not. [Example](crate::guide::elementwise#none).
     #[error("{}", fmt_with(|f| shapes_differ(f, shapes)))]
     #[non_exhaustive]
     ShapesDiffer {
@@ -71,7 +72,7 @@ pub enum BroadcastError {
         shapes: [Box<[usize]>; 2],
     },
 
-    /// The input has more axes than the target.
+    /// The input has more axes than the target. [Example](crate::guide::numpy#errors).
     #[error("{}", fmt_with(|f| rank_too_large(f, *rule, input, target)))]
     #[non_exhaustive]
     RankTooLarge {
@@ -83,7 +84,7 @@ pub enum BroadcastError {
         target: Box<[usize]>,
     },
 
-    /// A list of axes has not one entry for each input axis.
+    /// A list of axes has not one entry for each input axis. [Example](crate::guide::explicit#errors).
     #[error("{}", fmt_with(|f| axes_length(f, *rule, input, target, axes)))]
     #[non_exhaustive]
     AxesLength {
@@ -97,7 +98,7 @@ pub enum BroadcastError {
         axes: Box<[usize]>,
     },
 
-    /// A list of axes names an axis that the target does not have.
+    /// A list of axes names an axis that the target does not have. [Example](crate::guide::explicit#errors).
     #[error("{}", fmt_with(|f| axis_out_of_range(f, *rule, input, target, axes, *position)))]
     #[non_exhaustive]
     AxisOutOfRange {
@@ -113,7 +114,7 @@ pub enum BroadcastError {
         position: usize,
     },
 
-    /// A list of axes that must increase does not, which would transpose the input.
+    /// A list of axes that must increase does not, which would transpose the input. [Example](crate::guide::explicit#errors).
     #[error("{}", fmt_with(|f| axes_unsorted(f, *rule, input, target, axes, *position)))]
     #[non_exhaustive]
     AxesUnsorted {
@@ -129,7 +130,7 @@ pub enum BroadcastError {
         position: usize,
     },
 
-    /// A list of axes names the same target axis twice.
+    /// A list of axes names the same target axis twice. [Example](crate::guide::explicit#errors).
     #[error("{}", fmt_with(|f| axis_repeated(f, *rule, input, target, axes, *position)))]
     #[non_exhaustive]
     AxisRepeated {
@@ -145,7 +146,7 @@ pub enum BroadcastError {
         position: usize,
     },
 
-    /// nGraph's rule: the target without its broadcast axes has another rank than the input.
+    /// nGraph's rule: the target without its broadcast axes has another rank than the input. [Example](crate::guide::broadcast_axes#errors).
     #[error("{}", fmt_with(|f| broadcast_axes_rank(f, input, target, axes)))]
     #[non_exhaustive]
     BroadcastAxesRank {
@@ -157,7 +158,7 @@ pub enum BroadcastError {
         axes: Box<[usize]>,
     },
 
-    /// PaddlePaddle's rule: the axis is below -1.
+    /// PaddlePaddle's rule: the axis is below -1. [Example](crate::guide::elementwise#pdpd).
     #[error("{}", fmt_with(|f| pdpd_axis(f, input, target, *axis)))]
     #[non_exhaustive]
     PdpdAxis {
@@ -169,7 +170,7 @@ pub enum BroadcastError {
         axis: isize,
     },
 
-    /// PaddlePaddle's rule: B, laid from the axis on and without its trailing 1s, reaches past the end of A.
+    /// PaddlePaddle's rule: B, laid from the axis on and without its trailing 1s, reaches past the end of A. [Example](crate::guide::elementwise#pdpd).
     #[error("{}", fmt_with(|f| pdpd_overhang(f, input, target, *axis, *trimmed_rank)))]
     #[non_exhaustive]
     PdpdOverhang {
@@ -183,7 +184,7 @@ pub enum BroadcastError {
         trimmed_rank: usize,
     },
 
-    /// XLA's rule: the ranks differ and no broadcast dimensions say how they line up.
+    /// XLA's rule: the ranks differ and no broadcast dimensions say how they line up. [Example](crate::guide::elementwise#xla).
     #[error("{}", fmt_with(|f| dimensions_required(f, shapes)))]
     #[non_exhaustive]
     DimensionsRequired {
@@ -191,7 +192,7 @@ pub enum BroadcastError {
         shapes: [Box<[usize]>; 2],
     },
 
-    /// XLA's rule: broadcast dimensions were given where there is nothing to say.
+    /// XLA's rule: broadcast dimensions were given where there is nothing to say. [Example](crate::guide::elementwise#xla).
     #[error("{}", fmt_with(|f| dimensions_unexpected(f, shapes, dimensions)))]
     #[non_exhaustive]
     DimensionsUnexpected {
@@ -201,7 +202,7 @@ pub enum BroadcastError {
         dimensions: Box<[usize]>,
     },
 
-    /// torch's rule: an axis that the input does not have was asked to keep its size.
+    /// torch's rule: an axis that the input does not have was asked to keep its size. [Example](crate::guide::numpy#errors).
     #[error("{}", fmt_with(|f| keep_on_new_axis(f, input, target, *axis)))]
     #[non_exhaustive]
     KeepOnNewAxis {
@@ -213,7 +214,7 @@ pub enum BroadcastError {
         axis: usize,
     },
 
-    /// An integer that stands for a size or an axis is negative, or does not fit `usize`.
+    /// An integer that stands for a size or an axis is negative, or does not fit `usize`. [Example](crate::guide::openvino#errors).
     #[error("{}", fmt_with(|f| invalid_integer(f, *role, *position, *value)))]
     #[non_exhaustive]
     InvalidInteger {
@@ -225,7 +226,7 @@ pub enum BroadcastError {
         value: i128,
     },
 
-    /// The sizes of the output multiply to more than `isize::MAX` elements, which no array can have, view or not.
+    /// The sizes of the output multiply to more than `isize::MAX` elements, which no array can have, view or not. [Example](crate::guide::copies_and_gradients#errors).
     #[error(
         "the shape {} has more than isize::MAX elements: no array can have it, not even a view",
         list(shape)
@@ -236,7 +237,7 @@ pub enum BroadcastError {
         shape: Box<[usize]>,
     },
 
-    /// An owned array of this shape would take more than `isize::MAX` bytes.
+    /// An owned array of this shape would take more than `isize::MAX` bytes. [Example](crate::guide::copies_and_gradients#errors).
     #[error(
         "an owned array of shape {} with {element_size}-byte elements passes isize::MAX bytes; a view costs nothing",
         list(shape)
@@ -249,7 +250,7 @@ pub enum BroadcastError {
         element_size: usize,
     },
 
-    /// The allocator refused.
+    /// The allocator refused. [Example](crate::guide::copies_and_gradients#errors).
     #[error("the allocator refused {bytes} bytes")]
     #[non_exhaustive]
     AllocationFailed {
@@ -257,7 +258,7 @@ pub enum BroadcastError {
         bytes: usize,
     },
 
-    /// An array that a result is read from or written to has not the shape it must have.
+    /// An array that a result is read from or written to has not the shape it must have. [Example](crate::guide::copies_and_gradients#errors).
     #[error("{}", fmt_with(|f| wrong_shape(f, *role, expected, found)))]
     #[non_exhaustive]
     WrongShape {
@@ -269,7 +270,7 @@ pub enum BroadcastError {
         found: Box<[usize]>,
     },
 
-    /// OpenVINO's operator: `target_shape` or `axes_mapping` is a tensor of another rank than 1.
+    /// OpenVINO's operator: `target_shape` or `axes_mapping` is a tensor of another rank than 1. [Example](crate::guide::openvino#errors).
     #[error(
         "OpenVINO Broadcast takes {} as a 1-D tensor, but its shape is {}",
         match role {
@@ -286,7 +287,7 @@ pub enum BroadcastError {
         shape: Box<[usize]>,
     },
 
-    /// A mode or rule has a name that none is known by.
+    /// A mode or rule has a name that none is known by. [Example](crate::guide::openvino#attributes-as-text).
     #[error("unknown {kind} {name:?}: expected {expected}")]
     #[non_exhaustive]
     UnknownName {
@@ -298,7 +299,7 @@ pub enum BroadcastError {
         expected: &'static str,
     },
 
-    /// OpenVINO's operator: this version does not know the mode.
+    /// OpenVINO's operator: this version does not know the mode. [Example](crate::guide::openvino#errors).
     #[error("OpenVINO Broadcast-{version} has no mode \"{mode}\": {hint}")]
     #[non_exhaustive]
     ModeNotInVersion {
@@ -310,14 +311,14 @@ pub enum BroadcastError {
         hint: &'static str,
     },
 
-    /// OpenVINO's operator: the mode explicit was given no `axes_mapping`.
+    /// OpenVINO's operator: the mode explicit was given no `axes_mapping`. [Example](crate::guide::openvino#errors).
     #[error(
         "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: one target axis for each input axis"
     )]
     #[non_exhaustive]
     AxesMappingMissing {},
 
-    /// OpenVINO's operator: an `axes_mapping` was given to a mode that takes none.
+    /// OpenVINO's operator: an `axes_mapping` was given to a mode that takes none. [Example](crate::guide::openvino#errors).
     #[error(
         "OpenVINO Broadcast in mode \"{mode}\" takes no third input, but axes_mapping was given: drop it, or use mode \"explicit\""
     )]
@@ -328,7 +329,19 @@ pub enum BroadcastError {
     },
 }
 
-/// What an integer of a list stands for, in [`BroadcastError::InvalidInteger`].
+/// What an integer of a list stands for, in [`BroadcastError::InvalidInteger`] and
+/// [`BroadcastError::NotOneDimensional`].
+///
+/// ```
+/// use ndarray_broadcast::{BroadcastError, IntegerRole, axes_from_integers, shape_from_integers};
+///
+/// let role = |refused| match refused {
+///     Err(BroadcastError::InvalidInteger { role, .. }) => Some(role),
+///     _ => None,
+/// };
+/// assert_eq!(role(shape_from_integers(&[2, -1])), Some(IntegerRole::Size));
+/// assert_eq!(role(axes_from_integers(&[-1])), Some(IntegerRole::Axis));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IntegerRole {
@@ -339,6 +352,26 @@ pub enum IntegerRole {
 }
 
 /// Which array has the wrong shape, in [`BroadcastError::WrongShape`].
+///
+/// ```
+/// use ndarray::{Array1, Array2};
+/// use ndarray_broadcast::{ArrayRole, BroadcastError, BroadcastPlan};
+///
+/// fn role<T>(refused: Result<T, BroadcastError>) -> Option<ArrayRole> {
+///     match refused {
+///         Err(BroadcastError::WrongShape { role, .. }) => Some(role),
+///         _ => None,
+///     }
+/// }
+///
+/// let plan = BroadcastPlan::numpy(3, (2, 3))?;
+/// let (mut three, four) = (Array1::<f32>::zeros(3), Array1::<f32>::zeros(4));
+/// let (two_by_three, two_by_four) = (Array2::<f32>::zeros((2, 3)), Array2::<f32>::zeros((2, 4)));
+/// assert_eq!(role(plan.view(&four)), Some(ArrayRole::Input));
+/// assert_eq!(role(plan.gradient_into(&two_by_three, &mut four.clone())), Some(ArrayRole::Out));
+/// assert_eq!(role(plan.gradient_into(&two_by_four, &mut three)), Some(ArrayRole::Cotangent));
+/// # Ok::<(), BroadcastError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArrayRole {

@@ -7,15 +7,33 @@ use crate::rules;
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimAdd, DimMax, Dimension, IntoDimension};
 use std::borrow::Borrow;
 
-/// A view of the dimension that an input of dimension `D` broadcast to the shape `E` has.
+/// A view of the dimension that an input of dimension `D` broadcast to the shape `E` has: what the methods of
+/// [`BroadcastExt`] give.
+///
+/// ```
+/// use ndarray::{Array1, Ix1};
+/// use ndarray_broadcast::Broadcasted;
+/// use ndarray_broadcast::prelude::*;
+///
+/// type Shape = (usize, usize, usize, usize);
+///
+/// fn per_channel(bias: &Array1<f32>, shape: Shape) -> Broadcasted<'_, f32, Ix1, Shape> {
+///     bias.broadcast_explicit(shape, &[1])
+/// }
+///
+/// assert_eq!(per_channel(&Array1::zeros(3), (2, 3, 4, 4))?.shape(), [2, 3, 4, 4]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
 pub type Broadcasted<'a, A, D, E> =
     Result<ArrayView<'a, A, <D as DimMax<<E as IntoDimension>::Dim>>::Output>, BroadcastError>;
 
-/// A view of the dimension `D` with the axes of `E` before its own.
+/// A view of the dimension `D` with the axes of `E` before its own: what
+/// [`broadcast_prepend`](BroadcastExt::broadcast_prepend) gives.
 pub type Prepended<'a, A, D, E> =
     Result<ArrayView<'a, A, <<E as IntoDimension>::Dim as DimAdd<D>>::Output>, BroadcastError>;
 
-/// Two views of the common dimension of `D` and `E`.
+/// Two views of the common dimension of `D` and `E`: what [`broadcast_with`](BroadcastExt::broadcast_with) and
+/// [`broadcast_pair`] give.
 pub type PairOfViews<'a, 'b, A, B, D, E> = Result<
     (
         ArrayView<'a, A, <D as DimMax<E>>::Output>,
@@ -44,6 +62,8 @@ pub type PairOfViews<'a, 'b, A, B, D, E> = Result<
 /// | [`broadcast_expand`](Self::broadcast_expand) | right-aligned, -1 keeps | input's 1s | `size` |
 /// | [`broadcast_to_mode`](Self::broadcast_to_mode) | as the mode says | | |
 /// | [`broadcast_with`](Self::broadcast_with) | two arrays, as the rule says | | common shape |
+///
+/// Which to use when, with the examples of the specifications: [the guide](crate::guide).
 ///
 /// Modes and rules are taken by value or by reference. In all of them "1 replicates" means to any size, 0 included, and a
 /// size of 0 matches only 0 or 1. The views borrow from `self`; to keep the lifetime of a view that is at hand by value

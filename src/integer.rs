@@ -5,7 +5,8 @@ use crate::error::{BroadcastError, IntegerRole, allocation_failed};
 
 /// The integer types that sizes and axes come in: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`.
 ///
-/// This trait is sealed: it lists what a graph file can hold.
+/// What [`shape_from_integers`], [`axes_from_integers`] and [`expand_shape_from_integers`] take. The trait is sealed: it lists
+/// what a graph file can hold.
 pub trait ShapeInteger: Copy + sealed::Widen {}
 
 mod sealed {

@@ -44,6 +44,15 @@ pub use plan::{AxisSource, BroadcastPlan, PlanPair, PlanTo};
 pub const KEEP: usize = usize::MAX;
 
 /// `use ndarray_broadcast::prelude::*;`: the traits and what their methods take and give.
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+///
+/// let owned = array![1, 2, 3].broadcast_numpy((2, 3))?.materialize()?;
+/// assert_eq!(owned.sum_to_shape(3)?, array![2, 4, 6]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
 pub mod prelude {
     pub use crate::{
         BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,

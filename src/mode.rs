@@ -5,7 +5,8 @@ use crate::error::{BroadcastError, allocation_failed, boxed_str, either};
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of a rule, without its attributes.
+/// The name of a rule, without its attributes: what [`BroadcastMode::rule`], [`ElementwiseRule::rule`],
+/// [`BroadcastPlan::rule`](crate::BroadcastPlan::rule) and errors say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -14,29 +15,29 @@ use std::str::FromStr;
 )]
 #[non_exhaustive]
 pub enum Rule {
-    /// NumPy's `broadcast_to`; OpenVINO Broadcast, mode numpy.
+    /// [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy): NumPy's `broadcast_to`; OpenVINO Broadcast, mode numpy.
     Numpy,
-    /// OpenVINO Broadcast-3, mode bidirectional; ONNX Expand.
+    /// [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional): OpenVINO Broadcast-3, mode bidirectional; ONNX Expand.
     Bidirectional,
-    /// OpenVINO Broadcast, mode explicit.
+    /// [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit): OpenVINO Broadcast, mode explicit.
     Explicit,
-    /// nGraph Broadcast with broadcast axes.
+    /// [`broadcast_axes`](crate::BroadcastExt::broadcast_axes): nGraph Broadcast with broadcast axes.
     BroadcastAxes,
-    /// XLA BroadcastInDim.
+    /// [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim): XLA BroadcastInDim.
     InDim,
-    /// StableHLO broadcast_in_dim, whose dimensions may permute.
+    /// [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting): StableHLO broadcast_in_dim, whose dimensions may permute.
     InDimPermuting,
-    /// XlaBuilder Broadcast: sizes put in front.
+    /// [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend): XlaBuilder Broadcast, sizes put in front.
     Prepend,
-    /// torch `expand`: numpy, where -1 keeps an axis.
+    /// [`broadcast_expand`](crate::BroadcastExt::broadcast_expand): torch `expand`; numpy, where -1 keeps an axis.
     Expand,
-    /// PaddlePaddle's rule; OpenVINO's pdpd.
+    /// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), and the elementwise [rule](crate::guide::elementwise#pdpd): PaddlePaddle's; OpenVINO's pdpd.
     Pdpd,
-    /// No broadcast: identical shapes.
+    /// The elementwise [rule](crate::guide::elementwise#none) without any broadcast: identical shapes.
     None,
-    /// NumPy's rule for arrays with each other.
+    /// NumPy's elementwise [rule](crate::guide::elementwise#numpy), for arrays with each other.
     Elementwise,
-    /// XLA's rule for two operands.
+    /// XLA's elementwise [rule](crate::guide::elementwise#xla), for two operands.
     Xla,
 }
 
@@ -226,17 +227,18 @@ impl FromStr for BroadcastMode {
 )]
 #[non_exhaustive]
 pub enum ElementwiseRule {
-    /// No broadcast: the shapes must be identical, rank included.
+    /// No broadcast: the shapes must be identical, rank included. [Examples](crate::guide::elementwise#none).
     None,
-    /// Right-aligned; sizes are equal or either is 1.
+    /// Right-aligned; sizes are equal or either is 1. [Examples](crate::guide::elementwise#numpy).
     #[default]
     Numpy,
-    /// Only `b` is broadcast, its first axis laid on `axis` of `a`.
+    /// Only `b` is broadcast, its first axis laid on `axis` of `a`. [Examples](crate::guide::elementwise#pdpd).
     Pdpd {
         /// The axis of `a` that the first axis of `b` is laid on; -1 right-aligns.
         axis: isize,
     },
     /// Ranks that differ are lined up by dimensions, then sizes are equal or either is 1.
+    /// [Examples](crate::guide::elementwise#xla).
     Xla {
         /// For each axis of the operand with fewer axes, the axis of the other it is lined up with.
         broadcast_dimensions: Vec<usize>,

@@ -75,7 +75,8 @@ pub enum Mode {
     Numpy,
     /// `axes_mapping` says for each axis of the data which axis of the target it feeds.
     Explicit,
-    /// Right-aligned; 1s of the data and of the target replicate. Takes no `axes_mapping`. Broadcast-3 only.
+    /// Right-aligned; 1s of the data and of the target replicate. Takes no `axes_mapping`. Broadcast-3 only:
+    /// [`with_mode`](Broadcast::with_mode).
     Bidirectional,
     /// PaddlePaddle's rule. Takes no `axes_mapping`. OpenVINO's code knows it, its specification does not.
     Pdpd {
@@ -148,6 +149,17 @@ impl FromStr for Mode {
 /// [`ShapeInteger`]: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`. An array may have any dimension type, as graph files
 /// do not say the rank in their types; a rank other than 1 is then an error of the call. The trait is sealed, and fits
 /// `dyn`: tensors of different integer types can be kept side by side as `Box<dyn IntegerTensor>`.
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::openvino::{Broadcast, IntegerTensor};
+///
+/// let shapes: [Box<dyn IntegerTensor>; 3] = [Box::new([2_i64, 3]), Box::new(vec![2_u8, 3]), Box::new(array![2, 3].into_dyn())];
+/// for shape in &shapes {
+///     assert_eq!(Broadcast::v3().infer_shape((2, 1), shape, None)?, [2, 3]);
+/// }
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
 pub trait IntegerTensor: sealed::Integers {}
 
 impl<T: sealed::Integers + ?Sized> IntegerTensor for T {}

@@ -11,6 +11,14 @@ use std::borrow::Borrow;
 use std::fmt;
 
 /// What one axis of the output is made of.
+///
+/// ```
+/// use ndarray_broadcast::{AxisSource, BroadcastPlan};
+///
+/// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+/// assert!(plan.axes().eq([AxisSource::Added, AxisSource::Kept(0), AxisSource::Stretched(1)]));
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AxisSource {
     /// Fed one to one by this input axis.
@@ -27,6 +35,14 @@ pub enum AxisSource {
 /// applies it to an array for nothing, and its picture says what it does. `I` and `O` are the dimension types of input
 /// and output, static where the ranks are known to the compiler; a plan of static ranks, or of ranks up to 4, allocates
 /// nothing.
+///
+/// | to | there is |
+/// |---|---|
+/// | make one, by rule | [`numpy`](Self::numpy), [`bidirectional`](Self::bidirectional), [`explicit`](Self::explicit), [`broadcast_axes`](Self::broadcast_axes), [`in_dim`](Self::in_dim), [`in_dim_permuting`](Self::in_dim_permuting), [`prepend`](Self::prepend), [`expand`](Self::expand), [`pdpd`](Self::pdpd), [`with_mode`](Self::with_mode); two at once: [`pair`](Self::pair) |
+/// | ask it | [`output_shape`](Self::output_shape), [`axes`](Self::axes), [`mapping`](Self::mapping), [`replicated_axes`](Self::replicated_axes), [`is_identity`](Self::is_identity), [`rule`](Self::rule); or print it |
+/// | broadcast an array | [`view`](Self::view), [`apply`](Self::apply) |
+/// | go back | [`gradient`](Self::gradient), [`gradient_into`](Self::gradient_into), [`gradient_accumulate`](Self::gradient_accumulate) |
+/// | keep it with others | [`into_dyn`](Self::into_dyn) |
 ///
 /// A plan is always sound: each input axis feeds one output axis, of the same size or stretched from 1, and the output
 /// has at most `isize::MAX` elements. (An input axis of size 1 may feed none: `pdpd` lets trailing 1s of B overhang A.)
@@ -58,10 +74,23 @@ pub struct BroadcastPlan<I = IxDyn, O = IxDyn> {
     feeds: I,
 }
 
-/// The plan from an input of dimension `I` to a target of dimension `E`.
+/// The plan from an input of dimension `I` to a target of dimension `E`: what [`BroadcastPlan::numpy`] and its like give.
+///
+/// ```
+/// use ndarray::{Ix1, Ix4};
+/// use ndarray_broadcast::{BroadcastError, BroadcastPlan, PlanTo};
+///
+/// struct Bias {
+///     plan: PlanTo<Ix1, Ix4>,
+/// }
+///
+/// let bias = Bias { plan: BroadcastPlan::explicit(3, (2, 3, 4, 4), &[1])? };
+/// assert_eq!(bias.plan.output_shape(), [2, 3, 4, 4]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
 pub type PlanTo<I, E> = BroadcastPlan<I, <I as DimMax<E>>::Output>;
 
-/// Two plans from `I` and `J` to their common dimension.
+/// Two plans from `I` and `J` to their common dimension: what [`pair`](BroadcastPlan::pair) gives.
 pub type PlanPair<I, J> = (PlanTo<I, J>, BroadcastPlan<J, <I as DimMax<J>>::Output>);
 
 /// # From one shape to a target
@@ -315,36 +344,63 @@ impl<I: Dimension> BroadcastPlan<I, I> {
 /// # What a plan says
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// The rule that made the plan.
+    ///
+    /// ```
+    /// use ndarray_broadcast::{BroadcastPlan, Rule};
+    ///
+    /// assert_eq!(BroadcastPlan::explicit(3, (2, 3), &[1])?.rule(), Rule::Explicit);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[must_use]
     pub fn rule(&self) -> Rule {
         self.rule
     }
 
     /// Shape of the input.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+    /// assert_eq!(plan.input_shape(), [3, 1]);
+    /// assert_eq!(plan.output_shape(), [2, 3, 4]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[must_use]
     pub fn input_shape(&self) -> &[usize] {
         self.input.slice()
     }
 
-    /// Shape of the output.
+    /// Shape of the output. Beside that of the input: [`input_shape`](Self::input_shape).
     #[must_use]
     pub fn output_shape(&self) -> &[usize] {
         self.output.slice()
     }
 
     /// Shape of the input, as a dimension.
+    ///
+    /// ```
+    /// use ndarray::{Array2, Array3};
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+    /// let input = Array2::<f32>::zeros(plan.input_dim());
+    /// let output = Array3::<f32>::zeros(plan.output_dim());
+    /// assert_eq!((input.shape(), output.shape()), (&[3, 1][..], &[2, 3, 4][..]));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[must_use]
     pub fn input_dim(&self) -> I {
         self.input.clone()
     }
 
-    /// Shape of the output, as a dimension.
+    /// Shape of the output, as a dimension. Beside that of the input: [`input_dim`](Self::input_dim).
     #[must_use]
     pub fn output_dim(&self) -> O {
         self.output.clone()
     }
 
-    /// What each output axis is made of, outermost first.
+    /// What each output axis is made of, outermost first. All that there is: [`AxisSource`].
     pub fn axes(
         &self,
     ) -> impl ExactSizeIterator<Item = AxisSource> + DoubleEndedIterator + Clone + '_ {
@@ -374,7 +430,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         (0..self.output.ndim()).map(fed_by)
     }
 
-    /// The output axes that no input axis feeds.
+    /// The output axes that no input axis feeds. Beside the others: [`replicated_axes`](Self::replicated_axes).
     pub fn added_axes(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.axes()
             .enumerate()
@@ -382,7 +438,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             .map(|(axis, _)| axis)
     }
 
-    /// The output axes that are stretched from an input axis of size 1.
+    /// The output axes that are stretched from an input axis of size 1. Beside the others:
+    /// [`replicated_axes`](Self::replicated_axes).
     pub fn stretched_axes(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.axes()
             .enumerate()
@@ -410,6 +467,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 
     /// Whether input and output are the same, axis by axis.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// assert!(BroadcastPlan::numpy((2, 3), (2, 3))?.is_identity());
+    /// assert!(!BroadcastPlan::numpy((2, 3), (1, 2, 3))?.is_identity());
+    /// assert!(!BroadcastPlan::in_dim_permuting((2, 2), (2, 2), &[1, 0])?.is_identity());
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.input.ndim() == self.output.ndim()

@@ -220,7 +220,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 
 /// Sums of an array over the axes that a broadcast to its shape would replicate.
 ///
-/// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`.
+/// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`. [`sum_to_shape`](Self::sum_to_shape) is
+/// the gradient by NumPy's rule. The gradient of any rule is that of its plan:
+/// [`BroadcastPlan::gradient`], [`gradient_into`](BroadcastPlan::gradient_into) and
+/// [`gradient_accumulate`](BroadcastPlan::gradient_accumulate). All of them add in the order that is written down here.
 ///
 /// # The order of summation
 ///

@@ -1,7 +1,8 @@
 //! What the crate's `unsafe` code relies on, where it is, and how it is checked.
 //!
 //! Safe code cannot make this crate read or write where it must not, whatever shapes, attributes, layouts, element types and closures
-//! it passes.
+//! it passes. What would outlive its array, or alias an element that changes, does not compile:
+//! [`BroadcastExt`](crate::BroadcastExt#what-the-compiler-refuses) shows how that looks.
 //!
 //! # Where `unsafe` is
 //!

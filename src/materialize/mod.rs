@@ -53,6 +53,14 @@ const PART_BYTES: Range<usize> = 64 << 10..HUGE_PAGE;
 ///
 /// For every `ArrayBase` and for `ArrayRef`. The elements are copied as they are, by every thread of the current rayon pool (with
 /// the feature `rayon`) if there is enough to copy.
+///
+/// | method | the copy lies in | layout |
+/// |---|---|---|
+/// | [`materialize`](Self::materialize) | fresh memory | standard |
+/// | [`materialize_into`](Self::materialize_into) | an array or view that exists | any |
+/// | [`materialize_into_uninit`](Self::materialize_into_uninit) | memory that is not initialised yet | any |
+///
+/// When to copy, and how to copy in pieces: [the guide](crate::guide::copies_and_gradients).
 pub trait MaterializeExt {
     /// Type of the elements.
     type Elem;
