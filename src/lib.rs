@@ -4,6 +4,8 @@
 //! [soundness]: crate::guide::soundness
 //!
 #![doc = include_str!("../README.md")]
+// On docs.rs, which builds with nightly Rust: names the feature that an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
 // Only where pointers are made and elements move.
 #![deny(unsafe_code)]
