@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The name of a rule, without its attributes: what [`BroadcastMode::rule`], [`ElementwiseRule::rule`],
-/// [`BroadcastPlan::rule`](crate::BroadcastPlan::rule) and errors say.
+/// [`BroadcastPlan::rule`](crate::BroadcastPlan::rule) and errors say. With the feature `serde` it serialises, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -64,6 +64,7 @@ impl fmt::Display for Rule {
 /// The text form is the field's spelling, attributes in parentheses: `numpy`, `bidirectional`, `explicit(1, 2)`,
 /// `broadcast_axes(0, 3)`, `in_dim(1)`, `in_dim_permuting(2, 1)`, `expand`, `pdpd`, `pdpd(1)`. A bare `explicit`,
 /// `broadcast_axes` or `in_dim` has an empty list; a bare `pdpd` has axis -1. Names are case-insensitive.
+/// With the feature `serde` it serialises by the same names, `{"explicit":{"axes_mapping":[1,2]}}` in JSON.
 ///
 /// ```
 /// use ndarray_broadcast::BroadcastMode;
@@ -211,6 +212,7 @@ impl FromStr for BroadcastMode {
 ///
 /// The text form is the field's spelling, attributes in parentheses: `none`, `numpy`, `pdpd`, `pdpd(1)`, `xla`,
 /// `xla(0, 2)`. A bare `pdpd` has axis -1, a bare `xla` has no broadcast dimensions. Names are case-insensitive.
+/// With the feature `serde` it serialises by the same names, `{"pdpd":{"axis":1}}` in JSON.
 ///
 /// ```
 /// use ndarray_broadcast::ElementwiseRule;

@@ -48,7 +48,7 @@ use std::str::FromStr;
 /// The attribute `mode`.
 ///
 /// The text form is the one of graph files, case-insensitive: `numpy`, `explicit` or `none` (two spellings of one mode),
-/// `bidirectional`, `pdpd`, `pdpd(1)`.
+/// `bidirectional`, `pdpd`, `pdpd(1)`. With the feature `serde` it serialises by the same names, `{"pdpd":{"axis":1}}` in JSON.
 ///
 /// ```
 /// use ndarray_broadcast::openvino::Mode;
