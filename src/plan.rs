@@ -46,6 +46,7 @@ pub enum AxisSource {
 ///
 /// A plan is always sound: each input axis feeds one output axis, of the same size or stretched from 1, and the output
 /// has at most `isize::MAX` elements. (An input axis of size 1 may feed none: `pdpd` lets trailing 1s of B overhang A.)
+/// With the feature `serde` it serialises, and one that is not sound is refused when it is read.
 ///
 /// ```
 /// use ndarray_broadcast::{AxisSource, BroadcastPlan};
