@@ -42,6 +42,23 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
+//! ```compile_fail,E0515
+//! # use ndarray::{ArrayView1, ArrayView2};
+//! fn two_rows(a: ArrayView1<'_, f32>) -> ArrayView2<'_, f32> {
+//!     a.broadcast((2, a.len())).unwrap() // borrows `a`, which ends here
+//! }
+//! ```
+//!
+//! ```
+//! # use ndarray::{ArrayView1, ArrayView2, aview1};
+//! # use ndarray_broadcast::prelude::*;
+//! fn two_rows(a: ArrayView1<'_, f32>) -> Result<ArrayView2<'_, f32>, BroadcastError> {
+//!     a.into_broadcast_numpy((2, a.len()))
+//! }
+//! assert_eq!(two_rows(aview1(&[1., 2.]))?.shape(), [2, 2]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
 //! # Operators
 //!
 //! `&a + &b` broadcasts both, as NumPy does, on one thread. `a + b` and `a + &b` write into `a`'s own memory if its shape is the common
