@@ -1,11 +1,9 @@
 //! From the command line to what is asked for.
 
-use crate::command_line::{Failure, file, number, once, text};
+use crate::command_line::{Failure, file, once};
+use crate::rule::{RuleOptions, RuleTo, maximum, maximum_or_default, modes};
 use lexopt::prelude::*;
-use ndarray_broadcast::{
-    BroadcastError, BroadcastMode, ElementwiseRule, axes_from_integers, expand_shape_from_integers,
-    shape_from_integers,
-};
+use ndarray_broadcast::ElementwiseRule;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -30,17 +28,9 @@ Broadcasts a .npy file by any rule: draws what the rule does, and writes the res
     "
 
   --shape SIZES     the target shape: 2,3,4 or '(2, 3, 4)'; '' or '()' is that of a scalar
-  --mode MODE       how INPUT is broadcast to it; numpy if none is given
-      numpy             right-aligned, sizes are equal or INPUT's is 1
-      bidirectional     as numpy, and 1s of SIZES replicate too (ONNX Expand)
-      explicit          axis i of INPUT feeds axis AXES[i] (OpenVINO)
-      broadcast_axes    AXES are the new axes, the others are INPUT's (nGraph)
-      in_dim            axis i of INPUT feeds axis AXES[i] (XLA BroadcastInDim)
-      in_dim_permuting  the same, AXES in any order (StableHLO broadcast_in_dim)
-      pdpd              INPUT is laid on SIZES from AXIS on; -1, the default, right-aligns (PaddlePaddle)
-      expand            as numpy, and a size of -1 keeps INPUT's (torch)
-      prepend           SIZES are put in front (XlaBuilder Broadcast)
-  --with OTHER.npy  broadcast two arrays with each other instead, by one of these modes
+",
+    modes!(),
+    "  --with OTHER.npy  broadcast two arrays with each other instead, by one of these modes
       none              the shapes are identical
       numpy             right-aligned, sizes are equal or either is 1
       pdpd              OTHER is laid on INPUT from AXIS on
@@ -57,8 +47,6 @@ u8 or b1, little- or big-endian, in C or Fortran order; what is written is littl
 Exit code 0 if it is done, 1 if a file or a shape does not allow it, 2 if the arguments are wrong.
 "
 );
-
-const DEFAULT_MAXIMUM: u64 = 4 << 30;
 
 #[derive(Debug)]
 pub enum Asked {
@@ -79,8 +67,7 @@ pub struct Request {
 /// A rule and all that it takes.
 #[derive(Debug)]
 pub enum Rule {
-    Mode(BroadcastMode, Vec<usize>),
-    Prepend(Vec<usize>),
+    To(RuleTo),
     With {
         other: PathBuf,
         rule: ElementwiseRule,
@@ -90,16 +77,16 @@ pub enum Rule {
 
 pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
     let mut any = false;
-    let (mut input, mut mode, mut shape, mut axes, mut axis) = (None, None, None, None, None);
-    let (mut out, mut other, mut out_with, mut maximum) = (None, None, None, None);
+    let (mut input, mut other, mut out, mut out_with) = (None, None, None, None);
+    let (mut options, mut bytes) = (RuleOptions::default(), None);
     while let Some(argument) = parser.next().map_err(Failure::usage)? {
         any = true;
         match argument {
             Short('h') | Long("help") => return Ok(Asked::Help),
-            Long("mode") => once("--mode", &mut mode, text(&mut parser)?)?,
-            Long("shape") => once("--shape", &mut shape, list("--shape", &text(&mut parser)?)?)?,
-            Long("axes") => once("--axes", &mut axes, list("--axes", &text(&mut parser)?)?)?,
-            Long("axis") => once("--axis", &mut axis, number("--axis", &text(&mut parser)?)?)?,
+            Long("mode") => options.mode(&mut parser)?,
+            Long("shape") => options.shape(&mut parser)?,
+            Long("axes") => options.axes(&mut parser)?,
+            Long("axis") => options.axis(&mut parser)?,
             Long("out") => once("--out", &mut out, file("--out", &mut parser)?)?,
             Long("with") => once("--with", &mut other, file("--with", &mut parser)?)?,
             Long("out-with") => once(
@@ -107,10 +94,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
                 &mut out_with,
                 file("--out-with", &mut parser)?,
             )?,
-            Long("max-bytes") => {
-                let bytes = number::<u64>("--max-bytes", &text(&mut parser)?)?;
-                once("--max-bytes", &mut maximum, bytes)?;
-            }
+            Long("max-bytes") => once("--max-bytes", &mut bytes, maximum(&mut parser)?)?,
             Value(path) => once("INPUT", &mut input, PathBuf::from(path))?,
             unknown => return Err(Failure::usage(unknown.unexpected())),
         }
@@ -119,23 +103,22 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
         return Ok(Asked::Tour);
     }
     let input = input.ok_or_else(|| Failure::usage("INPUT.npy is missing"))?;
-    let mode = Named::new(mode.as_deref().unwrap_or("numpy"), axes, axis);
-    let rule = match (other, shape) {
-        (Some(_), Some(_)) => {
+    let rule = match (other, options.has_shape()) {
+        (Some(_), true) => {
             return Err(Failure::usage(
                 "--with takes no --shape: the arrays have theirs",
             ));
         }
-        (None, None) => return Err(Failure::usage("--shape or --with is missing")),
-        (Some(other), None) => Rule::With {
+        (None, false) => return Err(Failure::usage("--shape or --with is missing")),
+        (Some(other), false) => Rule::With {
             other,
-            rule: mode.rule_with()?,
+            rule: rule_with(&options)?,
             out: out_with,
         },
-        (None, Some(_)) if out_with.is_some() => {
+        (None, true) if out_with.is_some() => {
             return Err(Failure::usage("--out-with is for the array of --with"));
         }
-        (None, Some(shape)) => mode.rule_to(&shape)?,
+        (None, true) => Rule::To(options.rule_to()?),
     };
     if let Rule::With {
         other, out: with, ..
@@ -154,135 +137,18 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
         input,
         out,
         rule,
-        maximum: usize::try_from(maximum.unwrap_or(DEFAULT_MAXIMUM)).unwrap_or(usize::MAX),
+        maximum: maximum_or_default(bytes),
     }))
 }
 
-/// A mode's name with what `--axes` and `--axis` add to it.
-struct Named<'a> {
-    name: &'a str,
-    axes: Option<Vec<i64>>,
-    axis: Option<isize>,
-}
-
-impl<'a> Named<'a> {
-    fn new(name: &'a str, axes: Option<Vec<i64>>, axis: Option<isize>) -> Self {
-        Named { name, axes, axis }
+fn rule_with(options: &RuleOptions) -> Result<ElementwiseRule, Failure> {
+    let mut rule = ElementwiseRule::from_str(options.name()).map_err(Failure::usage)?;
+    match &mut rule {
+        ElementwiseRule::Xla {
+            broadcast_dimensions,
+        } => options.fill_axes(broadcast_dimensions)?,
+        ElementwiseRule::Pdpd { axis } => options.fill_axis(axis)?,
+        _ => options.takes_none()?,
     }
-
-    fn rule_to(self, sizes: &[i64]) -> Result<Rule, Failure> {
-        if self.name.trim().eq_ignore_ascii_case("prepend") {
-            let sizes = shape_from_integers(sizes).map_err(Failure::data)?;
-            return self.takes_none().map(|()| Rule::Prepend(sizes));
-        }
-        let mut mode = BroadcastMode::from_str(self.name).map_err(|error| match error {
-            BroadcastError::UnknownName {
-                kind,
-                name,
-                expected,
-                ..
-            } => Failure::usage(format!(
-                "unknown {kind} {name:?}: expected prepend, {expected}"
-            )),
-            error => Failure::usage(error),
-        })?;
-        match &mut mode {
-            BroadcastMode::Explicit { axes_mapping: axes }
-            | BroadcastMode::BroadcastAxes {
-                broadcast_axes: axes,
-            }
-            | BroadcastMode::InDim {
-                broadcast_dimensions: axes,
-            }
-            | BroadcastMode::InDimPermuting {
-                broadcast_dimensions: axes,
-            } => {
-                self.fill_axes(axes)?;
-            }
-            BroadcastMode::Pdpd { axis } => self.fill_axis(axis)?,
-            _ => self.takes_none()?,
-        }
-        let shape = match mode {
-            BroadcastMode::Expand => expand_shape_from_integers(sizes),
-            _ => shape_from_integers(sizes),
-        };
-        Ok(Rule::Mode(mode, shape.map_err(Failure::data)?))
-    }
-
-    fn rule_with(self) -> Result<ElementwiseRule, Failure> {
-        let mut rule = ElementwiseRule::from_str(self.name).map_err(Failure::usage)?;
-        match &mut rule {
-            ElementwiseRule::Xla {
-                broadcast_dimensions,
-            } => self.fill_axes(broadcast_dimensions)?,
-            ElementwiseRule::Pdpd { axis } => self.fill_axis(axis)?,
-            _ => self.takes_none()?,
-        }
-        Ok(rule)
-    }
-
-    fn takes_none(self) -> Result<(), Failure> {
-        match (&self.axes, self.axis) {
-            (None, None) => Ok(()),
-            (Some(_), _) => Err(self.refuses("--axes")),
-            _ => Err(self.refuses("--axis")),
-        }
-    }
-
-    fn fill_axes(self, axes: &mut Vec<usize>) -> Result<(), Failure> {
-        match (&self.axes, self.axis) {
-            (_, Some(_)) => Err(self.refuses("--axis")),
-            (Some(_), None) if self.name.contains('(') => Err(self.has("--axes")),
-            (Some(given), None) => {
-                *axes = axes_from_integers(given).map_err(Failure::data)?;
-                Ok(())
-            }
-            (None, None) => Ok(()),
-        }
-    }
-
-    fn fill_axis(self, axis: &mut isize) -> Result<(), Failure> {
-        match (&self.axes, self.axis) {
-            (Some(_), _) => Err(self.refuses("--axes")),
-            (None, Some(_)) if self.name.contains('(') => Err(self.has("--axis")),
-            (None, given) => {
-                *axis = given.unwrap_or(*axis);
-                Ok(())
-            }
-        }
-    }
-
-    fn refuses(&self, option: &str) -> Failure {
-        Failure::usage(format!("mode {:?} takes no {option}", self.name))
-    }
-
-    fn has(&self, option: &str) -> Failure {
-        Failure::usage(format!(
-            "mode {:?} says already what {option} would",
-            self.name
-        ))
-    }
-}
-
-/// `2,3`, `(2, 3)`, `[2, 3]`, `(2,)`.
-fn list(name: &str, text: &str) -> Result<Vec<i64>, Failure> {
-    let inner = text.trim();
-    let bare = |open, close| inner.strip_prefix(open)?.strip_suffix(close);
-    let inner = bare('(', ')')
-        .or_else(|| bare('[', ']'))
-        .unwrap_or(inner)
-        .trim();
-    if inner.is_empty() {
-        return Ok(Vec::new());
-    }
-    (inner.strip_suffix(',').unwrap_or(inner).split(','))
-        .map(|entry| {
-            (entry.trim().parse()).map_err(|_| {
-                let entry = entry.trim();
-                Failure::usage(format!(
-                    "{name} is a list like 2,3,4, and {entry:?} is no integer of 64 bits"
-                ))
-            })
-        })
-        .collect()
+    Ok(rule)
 }

@@ -13,6 +13,12 @@ mod arguments;
 mod command_line;
 #[path = "../shared/npy.rs"]
 mod npy;
+#[path = "../shared/npy_file.rs"]
+mod npy_file;
+#[path = "../shared/npy_header.rs"]
+mod npy_header;
+#[path = "../shared/rule.rs"]
+mod rule;
 mod run;
 #[path = "../shared/tensor.rs"]
 mod tensor;

@@ -2,15 +2,15 @@
 
 use crate::arguments::{Request, Rule};
 use crate::command_line::{Failure, Report};
-use crate::npy::{self, MAXIMUM_RANK};
-use crate::tensor::{ElementType, Tensor, byte_count, with_array};
+use crate::npy::MAXIMUM_RANK;
+use crate::npy_file::{display, read, short};
+use crate::npy_header::WriteElement;
+use crate::tensor::{ElementType, byte_count, with_array};
 use crate::whole_file::is_dash;
-use crate::write::{WriteElement, write};
+use crate::write::write;
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use ndarray_broadcast::prelude::*;
 use std::fmt::Debug;
-use std::fs::File;
-use std::io;
 use std::path::Path;
 
 /// So many elements of a view are shown.
@@ -18,20 +18,15 @@ const SHOWN: usize = 8;
 
 pub fn run(request: &Request) -> Result<(), Failure> {
     let input = read(&request.input, request.maximum)?;
-    let from = IxDyn(input.shape());
     // Each plan with what it is applied to, and where the result goes.
     let applied = match &request.rule {
-        Rule::Mode(mode, shape) => vec![(
-            BroadcastPlan::with_mode(from, &shape[..], mode)?,
-            (&request.input, input, &request.out),
-        )],
-        Rule::Prepend(sizes) => vec![(
-            BroadcastPlan::prepend(from, &sizes[..])?,
+        Rule::To(rule) => vec![(
+            rule.plan(input.shape())?,
             (&request.input, input, &request.out),
         )],
         Rule::With { other, rule, out } => {
             let (name, other) = (other, read(other, request.maximum)?);
-            let (a, b) = BroadcastPlan::pair(from, other.shape(), rule)?;
+            let (a, b) = BroadcastPlan::pair(IxDyn(input.shape()), other.shape(), rule)?;
             vec![
                 (a, (&request.input, input, &request.out)),
                 (b, (name, other, out)),
@@ -106,25 +101,4 @@ fn list<T: Debug>(values: &[T]) -> String {
         first.trim_end_matches(']'),
         values.len()
     )
-}
-
-fn read(path: &Path, maximum: usize) -> Result<Tensor, Failure> {
-    let read = match is_dash(path) {
-        true => npy::read(io::stdin().lock(), maximum),
-        false => (File::open(path).map_err(|error| error.to_string()))
-            .and_then(|file| npy::read(io::BufReader::new(file), maximum)),
-    };
-    read.map_err(|problem| Failure::Data(format!("{}: {problem}", display(path))))
-}
-
-/// Without the folder.
-fn short(path: &Path) -> String {
-    display(path.file_name().map_or(path, Path::new))
-}
-
-fn display(path: &Path) -> String {
-    match is_dash(path) {
-        true => "-".into(),
-        false => path.display().to_string(),
-    }
 }

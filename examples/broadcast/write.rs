@@ -1,12 +1,8 @@
-//! Writing `.npy` version 1.0, little-endian, in C order.
-//!
-//! Source: `numpy.lib.format`.
+//! Writing an array as `.npy`.
 
 use crate::command_line::Failure;
-use crate::npy::MAXIMUM_RANK;
-use crate::tensor::Element;
+use crate::npy_header::{WriteElement, header};
 use crate::whole_file::write_whole;
-use half::f16;
 use ndarray::ArrayD;
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,61 +10,18 @@ use std::path::Path;
 /// So many bytes are written at once.
 const CHUNK: usize = 64 << 10;
 
-/// The header and what stands before it take a multiple of this, so that the elements are aligned.
-const ALIGNMENT: usize = 64;
-
-/// An element as little-endian bytes.
-pub trait WriteElement: Element {
-    const DESCR: &str;
-    fn push(self, bytes: &mut Vec<u8>);
-}
-
-macro_rules! numbers {
-    ($($t:ty, $descr:literal;)*) => {$(
-        impl WriteElement for $t {
-            const DESCR: &str = $descr;
-            fn push(self, bytes: &mut Vec<u8>) {
-                bytes.extend_from_slice(&self.to_le_bytes());
-            }
-        }
-    )*};
-}
-
-numbers! {
-    f16, "<f2";
-    f32, "<f4";
-    f64, "<f8";
-    i8, "|i1";
-    i16, "<i2";
-    i32, "<i4";
-    i64, "<i8";
-    u8, "|u1";
-    u16, "<u2";
-    u32, "<u4";
-    u64, "<u8";
-}
-
-impl WriteElement for bool {
-    const DESCR: &str = "|b1";
-    fn push(self, bytes: &mut Vec<u8>) {
-        bytes.push(u8::from(self));
-    }
-}
-
 /// Writes an array to a file or, if the path is `-`, to standard output. The file is there when it is whole, not before.
 pub fn write<T: WriteElement>(path: &Path, array: &ArrayD<T>) -> Result<(), Failure> {
-    if array.ndim() > MAXIMUM_RANK {
-        let rank = array.ndim();
-        return Err(Failure::Data(format!(
-            "{}: {rank} axes are more than NumPy's {MAXIMUM_RANK}",
-            path.display()
-        )));
-    }
-    write_whole(path, |to| write_array(to, array))
+    let header = header(path, T::DESCR, array.shape())?;
+    write_whole(path, |to| write_array(to, header, array))
 }
 
-fn write_array<T: WriteElement>(to: &mut dyn Write, array: &ArrayD<T>) -> io::Result<()> {
-    let mut bytes = header(T::DESCR, array.shape());
+fn write_array<T: WriteElement>(
+    to: &mut dyn Write,
+    header: Vec<u8>,
+    array: &ArrayD<T>,
+) -> io::Result<()> {
+    let mut bytes = header;
     for &element in array {
         element.push(&mut bytes);
         if bytes.len() >= CHUNK {
@@ -78,22 +31,4 @@ fn write_array<T: WriteElement>(to: &mut dyn Write, array: &ArrayD<T>) -> io::Re
     }
     to.write_all(&bytes)?;
     to.flush()
-}
-
-fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
-    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-    let comma = if shape.len() == 1 { "," } else { "" };
-    let dict = format!(
-        "{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}{comma}), }}",
-        sizes.join(", ")
-    );
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    let before = bytes.len() + size_of::<u16>();
-    // A rank that NumPy has keeps this far below 64 KiB.
-    let length = (before + dict.len() + 1).next_multiple_of(ALIGNMENT) - before;
-    bytes.extend((length as u16).to_le_bytes());
-    bytes.extend(dict.into_bytes());
-    bytes.resize(before + length - 1, b' ');
-    bytes.push(b'\n');
-    bytes
 }

@@ -1,0 +1,198 @@
+//! Arguments that say how one array is broadcast.
+
+use crate::command_line::{Failure, number, once, text};
+use lexopt::Parser;
+use ndarray::IxDyn;
+use ndarray_broadcast::{
+    BroadcastError, BroadcastMode, BroadcastPlan, axes_from_integers, expand_shape_from_integers,
+    shape_from_integers,
+};
+use std::str::FromStr;
+
+const DEFAULT_MAXIMUM: u64 = 4 << 30;
+
+/// What `--mode` takes, as the help says it.
+macro_rules! modes {
+    () => {
+        "\
+  --mode MODE       how INPUT is broadcast to it; numpy if none is given
+      numpy             right-aligned, sizes are equal or INPUT's is 1
+      bidirectional     as numpy, and 1s of SIZES replicate too (ONNX Expand)
+      explicit          axis i of INPUT feeds axis AXES[i] (OpenVINO)
+      broadcast_axes    AXES are the new axes, the others are INPUT's (nGraph)
+      in_dim            axis i of INPUT feeds axis AXES[i] (XLA BroadcastInDim)
+      in_dim_permuting  the same, AXES in any order (StableHLO broadcast_in_dim)
+      pdpd              INPUT is laid on SIZES from AXIS on; -1, the default, right-aligns (PaddlePaddle)
+      expand            as numpy, and a size of -1 keeps INPUT's (torch)
+      prepend           SIZES are put in front (XlaBuilder Broadcast)
+"
+    };
+}
+pub(crate) use modes;
+
+/// A rule and the shape that it broadcasts one array to.
+#[derive(Debug)]
+pub enum RuleTo {
+    Mode(BroadcastMode, Vec<usize>),
+    Prepend(Vec<usize>),
+}
+
+impl RuleTo {
+    pub fn plan(&self, input: &[usize]) -> Result<BroadcastPlan, BroadcastError> {
+        match self {
+            RuleTo::Mode(mode, shape) => BroadcastPlan::with_mode(IxDyn(input), &shape[..], mode),
+            RuleTo::Prepend(sizes) => BroadcastPlan::prepend(IxDyn(input), &sizes[..]),
+        }
+    }
+}
+
+/// What `--mode`, `--shape`, `--axes` and `--axis` say.
+#[derive(Debug, Default)]
+pub struct RuleOptions {
+    mode: Option<String>,
+    shape: Option<Vec<i64>>,
+    axes: Option<Vec<i64>>,
+    axis: Option<isize>,
+}
+
+impl RuleOptions {
+    pub fn mode(&mut self, parser: &mut Parser) -> Result<(), Failure> {
+        once("--mode", &mut self.mode, text(parser)?)
+    }
+
+    pub fn shape(&mut self, parser: &mut Parser) -> Result<(), Failure> {
+        once("--shape", &mut self.shape, list("--shape", &text(parser)?)?)
+    }
+
+    pub fn axes(&mut self, parser: &mut Parser) -> Result<(), Failure> {
+        once("--axes", &mut self.axes, list("--axes", &text(parser)?)?)
+    }
+
+    pub fn axis(&mut self, parser: &mut Parser) -> Result<(), Failure> {
+        once("--axis", &mut self.axis, number("--axis", &text(parser)?)?)
+    }
+
+    pub fn has_shape(&self) -> bool {
+        self.shape.is_some()
+    }
+
+    /// The mode's.
+    pub fn name(&self) -> &str {
+        self.mode.as_deref().unwrap_or("numpy")
+    }
+
+    pub fn rule_to(&self) -> Result<RuleTo, Failure> {
+        let sizes = self.shape.as_deref();
+        let sizes = sizes.ok_or_else(|| Failure::usage("--shape is missing"))?;
+        if self.name().trim().eq_ignore_ascii_case("prepend") {
+            let sizes = shape_from_integers(sizes).map_err(Failure::data)?;
+            return self.takes_none().map(|()| RuleTo::Prepend(sizes));
+        }
+        let mut mode = BroadcastMode::from_str(self.name()).map_err(|error| match error {
+            BroadcastError::UnknownName {
+                kind,
+                name,
+                expected,
+                ..
+            } => Failure::usage(format!(
+                "unknown {kind} {name:?}: expected prepend, {expected}"
+            )),
+            error => Failure::usage(error),
+        })?;
+        match &mut mode {
+            BroadcastMode::Explicit { axes_mapping: axes }
+            | BroadcastMode::BroadcastAxes {
+                broadcast_axes: axes,
+            }
+            | BroadcastMode::InDim {
+                broadcast_dimensions: axes,
+            }
+            | BroadcastMode::InDimPermuting {
+                broadcast_dimensions: axes,
+            } => {
+                self.fill_axes(axes)?;
+            }
+            BroadcastMode::Pdpd { axis } => self.fill_axis(axis)?,
+            _ => self.takes_none()?,
+        }
+        let shape = match mode {
+            BroadcastMode::Expand => expand_shape_from_integers(sizes),
+            _ => shape_from_integers(sizes),
+        };
+        Ok(RuleTo::Mode(mode, shape.map_err(Failure::data)?))
+    }
+
+    pub fn takes_none(&self) -> Result<(), Failure> {
+        match (&self.axes, self.axis) {
+            (None, None) => Ok(()),
+            (Some(_), _) => Err(self.refuses("--axes")),
+            _ => Err(self.refuses("--axis")),
+        }
+    }
+
+    pub fn fill_axes(&self, axes: &mut Vec<usize>) -> Result<(), Failure> {
+        match (&self.axes, self.axis) {
+            (_, Some(_)) => Err(self.refuses("--axis")),
+            (Some(_), None) if self.name().contains('(') => Err(self.has("--axes")),
+            (Some(given), None) => {
+                *axes = axes_from_integers(given).map_err(Failure::data)?;
+                Ok(())
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    pub fn fill_axis(&self, axis: &mut isize) -> Result<(), Failure> {
+        match (&self.axes, self.axis) {
+            (Some(_), _) => Err(self.refuses("--axes")),
+            (None, Some(_)) if self.name().contains('(') => Err(self.has("--axis")),
+            (None, given) => {
+                *axis = given.unwrap_or(*axis);
+                Ok(())
+            }
+        }
+    }
+
+    fn refuses(&self, option: &str) -> Failure {
+        Failure::usage(format!("mode {:?} takes no {option}", self.name()))
+    }
+
+    fn has(&self, option: &str) -> Failure {
+        Failure::usage(format!(
+            "mode {:?} says already what {option} would",
+            self.name()
+        ))
+    }
+}
+
+/// `--max-bytes`.
+pub fn maximum(parser: &mut Parser) -> Result<u64, Failure> {
+    number("--max-bytes", &text(parser)?)
+}
+
+pub fn maximum_or_default(given: Option<u64>) -> usize {
+    usize::try_from(given.unwrap_or(DEFAULT_MAXIMUM)).unwrap_or(usize::MAX)
+}
+
+/// `2,3`, `(2, 3)`, `[2, 3]`, `(2,)`.
+fn list(name: &str, text: &str) -> Result<Vec<i64>, Failure> {
+    let inner = text.trim();
+    let bare = |open, close| inner.strip_prefix(open)?.strip_suffix(close);
+    let inner = bare('(', ')')
+        .or_else(|| bare('[', ']'))
+        .unwrap_or(inner)
+        .trim();
+    if inner.is_empty() {
+        return Ok(Vec::new());
+    }
+    (inner.strip_suffix(',').unwrap_or(inner).split(','))
+        .map(|entry| {
+            (entry.trim().parse()).map_err(|_| {
+                let entry = entry.trim();
+                Failure::usage(format!(
+                    "{name} is a list like 2,3,4, and {entry:?} is no integer of 64 bits"
+                ))
+            })
+        })
+        .collect()
+}
