@@ -103,7 +103,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
         return Ok(Asked::Tour);
     }
     let input = input.ok_or_else(|| Failure::usage("INPUT.npy is missing"))?;
-    let rule = match (other, options.has_shape()) {
+    let rule = match (other, options.shape.is_some()) {
         (Some(_), true) => {
             return Err(Failure::usage(
                 "--with takes no --shape: the arrays have theirs",

@@ -50,7 +50,7 @@ impl RuleTo {
 #[derive(Debug, Default)]
 pub struct RuleOptions {
     mode: Option<String>,
-    shape: Option<Vec<i64>>,
+    pub shape: Option<Vec<i64>>,
     axes: Option<Vec<i64>>,
     axis: Option<isize>,
 }
@@ -70,10 +70,6 @@ impl RuleOptions {
 
     pub fn axis(&mut self, parser: &mut Parser) -> Result<(), Failure> {
         once("--axis", &mut self.axis, number("--axis", &text(parser)?)?)
-    }
-
-    pub fn has_shape(&self) -> bool {
-        self.shape.is_some()
     }
 
     /// The mode's.

@@ -1,0 +1,47 @@
+//! Writes a broadcast larger than memory: a memory-mapped `.npy` file, tile by tile.
+//!
+//! ```text
+//! cargo run --release --example out_of_core                # a demonstration: 64 MiB in a temporary folder, checked
+//! cargo run --release --example out_of_core -- bias.npy --mode explicit --shape 4096,64,512,512 --axes 1 --out big.npy
+//! cargo run --release --example out_of_core -- --help
+//! ```
+//!
+//! A run that is ended, however, is continued by the same command. Any tile can be computed alone, in any order, by several
+//! processes at once: `--tile K`.
+//!
+//! Exit code 0 if it is done, 1 if a file or a shape does not allow it (stderr says why), 2 if the arguments are wrong.
+
+mod arguments;
+#[path = "../shared/command_line.rs"]
+mod command_line;
+mod demonstration;
+mod job;
+#[path = "../shared/npy.rs"]
+mod npy;
+#[path = "../shared/npy_file.rs"]
+mod npy_file;
+#[path = "../shared/npy_header.rs"]
+mod npy_header;
+mod out_file;
+mod progress;
+#[path = "../shared/rule.rs"]
+mod rule;
+mod run;
+#[path = "../shared/tensor.rs"]
+mod tensor;
+mod tile;
+#[path = "../shared/whole_file.rs"]
+mod whole_file;
+
+use arguments::{Asked, parse};
+use command_line::{Report, exit};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let done = parse(lexopt::Parser::from_env()).and_then(|asked| match asked {
+        Asked::Help => Report::default().print(arguments::HELP),
+        Asked::Demonstration => demonstration::run(),
+        Asked::Broadcast(request) => run::run(&request),
+    });
+    exit(done, arguments::USAGE)
+}

@@ -1,0 +1,229 @@
+//! The file that is written: its space reserved, its tiles mapped one at a time.
+
+use crate::command_line::Failure;
+use crate::npy_header::WriteElement;
+use crate::progress::{refused, sync_folder};
+use crate::tile::for_each_box;
+use memmap2::MmapOptions;
+use ndarray::{ArrayViewD, ArrayViewMut};
+use ndarray_broadcast::prelude::*;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// So many bytes are written at once where the file is not mapped.
+const CHUNK: usize = 64 << 10;
+
+#[derive(Debug)]
+pub struct OutFile {
+    file: File,
+    path: PathBuf,
+    header: Vec<u8>,
+    /// All of it has space on the disk, and may be mapped.
+    pub mapped: bool,
+}
+
+impl OutFile {
+    /// Opens or makes the file of a job. Whether a tile is `begun`, and so the file must be there, must have been asked before.
+    pub fn open(
+        path: &Path,
+        header: Vec<u8>,
+        data_bytes: usize,
+        (begun, map): (bool, bool),
+    ) -> Result<Self, Failure> {
+        let failed = |error| Failure::io(&path.display().to_string(), &error);
+        let bytes = (header.len() as u64)
+            .checked_add(data_bytes as u64)
+            .filter(|&bytes| i64::try_from(bytes).is_ok())
+            .ok_or_else(|| failed(ErrorKind::FileTooLarge.into()))?;
+        if begun && !path.exists() {
+            return Err(refused(path, "tiles of it are done, and it is not there"));
+        }
+        if path.exists() && !path.is_file() {
+            return Err(Failure::Data(format!(
+                "{}: this is no plain file",
+                path.display()
+            )));
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(path).map_err(failed)?;
+        let mut out = OutFile {
+            file,
+            path: path.to_owned(),
+            header,
+            mapped: false,
+        };
+        let found = out.file.metadata().map_err(failed)?.len();
+        if found != bytes && (begun || found != 0) {
+            let problem = format!("{found} bytes, and the job's file has {bytes}");
+            return Err(refused(path, &problem));
+        }
+        let prepared = match found {
+            0 => out.file.set_len(bytes),
+            _ => Ok(()),
+        }
+        .and_then(|()| reserve(&out.file, bytes));
+        match prepared {
+            Ok(reserved) => out.mapped = reserved && map && cfg!(target_endian = "little"),
+            Err(error) => {
+                // What has been reserved is given back.
+                if !begun {
+                    let _ = fs::remove_file(path);
+                }
+                return Err(failed(error));
+            }
+        }
+        sync_folder(path);
+        let start = out.start()?;
+        if start != out.header && start.iter().any(|&byte| byte != 0) {
+            return Err(refused(path, "this is another job's file"));
+        }
+        Ok(out)
+    }
+
+    /// Writes the elements of a range, counted in C order, and waits until they are on the disk.
+    pub fn write<T: WriteElement>(
+        &mut self,
+        view: &ArrayViewD<'_, T>,
+        range: Range<usize>,
+    ) -> Result<(), Failure> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        match self.mapped {
+            true => self.write_mapped(view, range),
+            false => self.write_buffered(view, range),
+        }
+    }
+
+    fn write_mapped<T: WriteElement>(
+        &mut self,
+        view: &ArrayViewD<'_, T>,
+        range: Range<usize>,
+    ) -> Result<(), Failure> {
+        let len = range.len();
+        let map = MmapOptions::new()
+            .offset(self.offset::<T>(range.start))
+            .len(len * T::SIZE)
+            .map_raw(&self.file)
+            .map_err(|error| self.failed(&error))?;
+        let start = map.as_mut_ptr().cast::<MaybeUninit<T>>();
+        // SAFETY: the map is writable, lives to the end of this function, and has as many bytes as `len` elements, for `T::SIZE` is
+        // `size_of::<T>()`. It begins as far after a page as `offset` does in the file: at a multiple of the element's size, which
+        // is its alignment, as the header has a multiple of 64 bytes. Any bytes, also those of another process, make a
+        // `MaybeUninit<T>`. Nothing else in this process refers to the map. The file has all these bytes and space for them, as
+        // `open` made sure; one who cuts it now, against the help's words, lets the system end this process, and gets no read or
+        // write elsewhere. One who writes the same tile, which the help asks to leave alone, writes the same bytes.
+        let mut memory = unsafe { std::slice::from_raw_parts_mut(start, len) };
+        for_each_box(view.view(), range, &mut |part| {
+            let (now, later) = std::mem::take(&mut memory).split_at_mut(part.len());
+            memory = later;
+            let mut out = ArrayViewMut::from_shape(part.raw_dim(), now)?;
+            part.materialize_into_uninit(&mut out)?;
+            Ok(())
+        })?;
+        map.flush().map_err(|error| self.failed(&error))
+    }
+
+    fn write_buffered<T: WriteElement>(
+        &mut self,
+        view: &ArrayViewD<'_, T>,
+        range: Range<usize>,
+    ) -> Result<(), Failure> {
+        let offset = self.offset::<T>(range.start);
+        let failed = |error| Failure::io(&self.path.display().to_string(), &error);
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+        let mut bytes = Vec::with_capacity(CHUNK);
+        for_each_box(view.view(), range, &mut |part| {
+            for chunk in part
+                .materialize()?
+                .as_slice()
+                .unwrap_or_default()
+                .chunks(CHUNK / T::SIZE)
+            {
+                bytes.clear();
+                chunk.iter().for_each(|element| element.push(&mut bytes));
+                file.write_all(&bytes).map_err(failed)?;
+            }
+            Ok(())
+        })?;
+        file.sync_data().map_err(failed)
+    }
+
+    /// The element with this number, as its bytes.
+    pub fn element<T: WriteElement>(&mut self, number: usize) -> Result<Vec<u8>, Failure> {
+        let mut bytes = vec![0; T::SIZE];
+        let offset = self.offset::<T>(number);
+        (self.file.seek(SeekFrom::Start(offset)))
+            .and_then(|_| self.file.read_exact(&mut bytes))
+            .map_err(|error| self.failed(&error))?;
+        Ok(bytes)
+    }
+
+    /// Makes it a `.npy` file, for all tiles are done.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        if self.start()? == self.header {
+            return Ok(());
+        }
+        (self.file.seek(SeekFrom::Start(0)))
+            .and_then(|_| self.file.write_all(&self.header))
+            .and_then(|()| self.file.sync_all())
+            .map_err(|error| self.failed(&error))
+    }
+
+    /// What stands where the header is to be.
+    fn start(&mut self) -> Result<Vec<u8>, Failure> {
+        let mut bytes = vec![0; self.header.len()];
+        (self.file.seek(SeekFrom::Start(0)))
+            .and_then(|_| self.file.read_exact(&mut bytes))
+            .map_err(|error| self.failed(&error))?;
+        Ok(bytes)
+    }
+
+    fn offset<T: WriteElement>(&self, number: usize) -> u64 {
+        self.header.len() as u64 + number as u64 * T::SIZE as u64
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        Failure::io(&self.path.display().to_string(), error)
+    }
+}
+
+/// Reserves space for the first `bytes` of a file; false if that cannot be done here.
+///
+/// A write into a mapped page for which the disk has no space left ends the process (SIGBUS).
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn reserve(file: &File, bytes: u64) -> io::Result<bool> {
+    use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+    use rustix::io::Errno;
+    use std::os::unix::fs::MetadataExt;
+    // Asked first, as some file systems take all that there is before they find that it is too little.
+    let (system, held) = (
+        fstatvfs(file)?,
+        file.metadata()?.blocks().saturating_mul(512),
+    );
+    let free = system.f_bavail.saturating_mul(system.f_frsize);
+    if system.f_blocks > 0 && bytes > free.saturating_add(held) {
+        return Err(io::Error::new(
+            ErrorKind::StorageFull,
+            format!("{bytes} bytes do not fit: {free} are free on its file system"),
+        ));
+    }
+    loop {
+        match fallocate(file, FallocateFlags::empty(), 0, bytes) {
+            Ok(()) => return Ok(true),
+            Err(Errno::INTR) => {}
+            Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => return Err(error.into()),
+            Err(_) => return Ok(false),
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn reserve(_: &File, _: u64) -> io::Result<bool> {
+    Ok(false)
+}

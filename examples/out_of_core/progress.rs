@@ -1,0 +1,158 @@
+//! Which tiles are done: a file beside the one that is written, its first lines the job's name, then a byte for each tile.
+//!
+//! A tile is marked when its elements are on the disk, never before. So whenever a process ends or the power fails, what is marked is
+//! there; what is there and not marked is written again. A mark is one byte, so that several processes set theirs at once.
+
+use crate::command_line::Failure;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+const TO_DO: u8 = b'.';
+const DONE: u8 = b'x';
+
+#[derive(Debug)]
+pub struct Progress {
+    file: File,
+    path: PathBuf,
+    name_len: usize,
+    tiles: usize,
+}
+
+/// Beside which file it is.
+pub fn path_beside(out: &Path) -> PathBuf {
+    let mut path = OsString::from(out);
+    path.push(".progress");
+    path.into()
+}
+
+impl Progress {
+    /// Opens the progress of the job of this name; `None` if there is none.
+    pub fn open(path: &Path, name: &str, tiles: usize) -> Result<Option<Self>, Failure> {
+        let failed = |error| Failure::io(&path.display().to_string(), &error);
+        let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(failed)?,
+        };
+        let len = (name.len() + tiles) as u64;
+        let mut found = Vec::new();
+        // Another file may be of any length.
+        let mut start = (&mut file).take(len + 1);
+        start.read_to_end(&mut found).map_err(failed)?;
+        if !found.starts_with(name.as_bytes()) {
+            return Err(refused(path, &first_difference(&found, name)));
+        }
+        if found.len() as u64 != len {
+            return Err(refused(path, "it has not one byte for each tile"));
+        }
+        let mut progress = Progress {
+            file,
+            path: path.to_owned(),
+            name_len: name.len(),
+            tiles,
+        };
+        progress.marks()?;
+        Ok(Some(progress))
+    }
+
+    /// A new one without a mark. If another process makes one at the same time, one of them is opened by both.
+    pub fn create(path: &Path, name: &str, tiles: usize) -> Result<Self, Failure> {
+        let failed = |error| Failure::io(&path.display().to_string(), &error);
+        let mut part = OsString::from(path);
+        part.push(format!(".{}.part", std::process::id()));
+        let part = PathBuf::from(part);
+        let mut bytes = name.as_bytes().to_vec();
+        bytes.resize(name.len() + tiles, TO_DO);
+        let whole = |path: &Path| {
+            let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+            file.write_all(&bytes)?;
+            file.sync_all()
+        };
+        // It gets its name when it is whole, and replaces none.
+        let made = whole(&part).and_then(|()| match fs::hard_link(&part, path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            // Not every file system has links.
+            Err(_) => match whole(path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+                made => made,
+            },
+            Ok(()) => Ok(()),
+        });
+        let _ = fs::remove_file(&part);
+        made.map_err(failed)?;
+        sync_folder(path);
+        match Progress::open(path, name, tiles)? {
+            Some(progress) => Ok(progress),
+            None => Err(failed(ErrorKind::NotFound.into())),
+        }
+    }
+
+    /// For each tile, whether it is done.
+    pub fn marks(&mut self) -> Result<Vec<bool>, Failure> {
+        let mut marks = vec![0; self.tiles];
+        (self.at(0).and_then(|()| self.file.read_exact(&mut marks)))
+            .map_err(|error| self.failed(&error))?;
+        let mark = |byte: &u8| match *byte {
+            DONE => Some(true),
+            TO_DO => Some(false),
+            _ => None,
+        };
+        (marks.iter().map(mark).collect::<Option<_>>())
+            .ok_or_else(|| refused(&self.path, "a mark is neither of those that it may have"))
+    }
+
+    pub fn is_done(&mut self, tile: usize) -> Result<bool, Failure> {
+        let mut mark = [0];
+        (self.at(tile).and_then(|()| self.file.read_exact(&mut mark)))
+            .map_err(|error| self.failed(&error))?;
+        Ok(mark == [DONE])
+    }
+
+    /// Marks a tile, whose elements are on the disk.
+    pub fn mark(&mut self, tile: usize) -> Result<(), Failure> {
+        (self.at(tile))
+            .and_then(|()| self.file.write_all(&[DONE]))
+            .and_then(|()| self.file.sync_data())
+            .map_err(|error| self.failed(&error))
+    }
+
+    fn at(&mut self, tile: usize) -> io::Result<()> {
+        let position = (self.name_len + tile) as u64;
+        self.file.seek(SeekFrom::Start(position)).map(drop)
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        Failure::io(&self.path.display().to_string(), error)
+    }
+}
+
+/// Lets a new file be found after a power failure, where folders can be synchronised.
+pub fn sync_folder(path: &Path) {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+pub fn refused(path: &Path, problem: &str) -> Failure {
+    Failure::Data(format!(
+        "{}: {problem}; --restart begins again",
+        path.display()
+    ))
+}
+
+fn first_difference(found: &[u8], name: &str) -> String {
+    let mut lines = found.split(|&byte| byte == b'\n');
+    let mut wanted = name.lines();
+    if lines.next() != wanted.next().map(str::as_bytes) {
+        return "this is not the progress of any job".into();
+    }
+    match (lines.map(String::from_utf8_lossy).zip(wanted)).find(|(found, wanted)| found != wanted) {
+        Some((found, wanted)) => {
+            format!("this is the progress of another job: {found:?}, and this one has {wanted:?}")
+        }
+        None => "this is the progress of a job whose name is cut short".into(),
+    }
+}

@@ -1,0 +1,208 @@
+//! Doing what is asked for.
+
+use crate::arguments::Request;
+use crate::command_line::{Failure, Report};
+use crate::job::{self, Tiles};
+use crate::npy_file::{display, read, short};
+use crate::npy_header::{WriteElement, header};
+use crate::out_file::OutFile;
+use crate::progress::{Progress, path_beside, refused};
+use crate::tensor::{ElementType, with_array};
+use indicatif::{ProgressBar, ProgressStyle};
+use ndarray::{ArrayD, ArrayViewD};
+use ndarray_broadcast::BroadcastPlan;
+use std::fs;
+use std::io::{ErrorKind, IsTerminal};
+use std::path::Path;
+use std::time::Instant;
+
+/// At most so many tiles that are said to be done are looked at.
+const CHECKED: usize = 1024;
+
+pub fn run(request: &Request) -> Result<(), Failure> {
+    let input = read(&request.input, request.maximum)?;
+    let plan = request.rule.plan(input.shape())?;
+    let element_type = input.element_type();
+    with_array!(&input, array => run_typed(request, (element_type, array), &plan))
+}
+
+fn run_typed<T: WriteElement>(
+    request: &Request,
+    (element_type, input): (ElementType, &ArrayD<T>),
+    plan: &BroadcastPlan,
+) -> Result<(), Failure> {
+    let view = plan.view(input)?;
+    let tiles = Tiles::new(view.shape(), T::SIZE, request)?;
+    let header = header(&request.out, T::DESCR, view.shape())?;
+    let name = job::name(&request.rule, (element_type, input), &view, tiles);
+
+    let (mut out, mut progress) = open(request, header, &name, (tiles, T::SIZE))?;
+    let marks = progress.marks()?;
+    check_done(request, &view, (tiles, &marks), &mut out)?;
+    let done = marks.iter().filter(|&&done| done).count();
+    let mut report = Report::default();
+    report.print(&format!(
+        "input   {}: {element_type} {:?}\n{plan}\noutput  {}: {} bytes and a header, {}, {done} of them done\n",
+        short(&request.input),
+        input.shape(),
+        display(&request.out),
+        tiles.len * T::SIZE,
+        count(tiles.count),
+    ))?;
+
+    let wanted = match request.tile {
+        Some(tile) => tile..tile + 1,
+        None => 0..tiles.count,
+    };
+    let to_do: Vec<usize> = wanted.filter(|&tile| !marks[tile]).collect();
+    let bytes_of = |tile: &usize| (tiles.range(*tile).len() * T::SIZE) as u64;
+    let bar = progress_bar(to_do.iter().map(bytes_of).sum());
+    let (start, mut bytes, mut written) = (Instant::now(), 0, 0);
+    for tile in &to_do {
+        // Another process may have been here meanwhile.
+        if !progress.is_done(*tile)? {
+            out.write(&view, tiles.range(*tile))?;
+            progress.mark(*tile)?;
+            bytes += bytes_of(tile);
+            written += 1;
+        }
+        bar.inc(bytes_of(tile));
+    }
+    bar.finish_and_clear();
+    let took = start.elapsed().as_secs_f64();
+
+    let missing = progress.marks()?.iter().filter(|&&done| !done).count();
+    if missing == 0 {
+        out.finish()?;
+    }
+    let how = if out.mapped {
+        "mapped"
+    } else {
+        "from a buffer"
+    };
+    let wrote = match written {
+        0 => "nothing".into(),
+        _ => format!(
+            "{}, {bytes} bytes, {how}, in {took:.3} s: {:.2} GB/s",
+            count(written),
+            bytes as f64 / took / 1e9
+        ),
+    };
+    let state = match missing {
+        0 => "complete".into(),
+        _ => format!("{} missing", count(missing)),
+    };
+    report.print(&format!("wrote   {wrote}\nstate   {state}\n"))
+}
+
+fn count(tiles: usize) -> String {
+    match tiles {
+        1 => "1 tile".into(),
+        _ => format!("{tiles} tiles"),
+    }
+}
+
+/// The file and the progress of the job, new ones if there are none.
+fn open(
+    request: &Request,
+    header: Vec<u8>,
+    name: &str,
+    (tiles, element_size): (Tiles, usize),
+) -> Result<(OutFile, Progress), Failure> {
+    let (path, beside) = (&request.out, path_beside(&request.out));
+    for written in [path, &beside] {
+        if is_same(&request.input, written) {
+            return Err(Failure::usage(format!(
+                "{}: INPUT would be overwritten",
+                display(written)
+            )));
+        }
+    }
+    if request.restart {
+        remove(&beside)?;
+        remove(path)?;
+    }
+    let (mut progress, new) = match Progress::open(&beside, name, tiles.count)? {
+        Some(progress) => (progress, false),
+        None if path.exists() => {
+            let problem = "it exists, and there is no progress of this job beside it";
+            return Err(refused(path, problem));
+        }
+        None => (Progress::create(&beside, name, tiles.count)?, true),
+    };
+    let begun = progress.marks()?.contains(&true);
+    let bytes = tiles.len * element_size;
+    match OutFile::open(path, header, bytes, (begun, request.map)) {
+        Ok(out) => Ok((out, progress)),
+        Err(failure) => {
+            if new {
+                let _ = fs::remove_file(&beside);
+            }
+            Err(failure)
+        }
+    }
+}
+
+fn is_same(input: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(input), fs::canonicalize(other)) {
+        (Ok(input), Ok(other)) => input == other,
+        _ => false,
+    }
+}
+
+fn remove(path: &Path) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Failure::io(&display(path), &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a file that does not hold what its progress says, as far as three elements of a tile tell.
+fn check_done<T: WriteElement>(
+    request: &Request,
+    view: &ArrayViewD<'_, T>,
+    (tiles, marks): (Tiles, &[bool]),
+    out: &mut OutFile,
+) -> Result<(), Failure> {
+    let done = (0..tiles.count).filter(|&tile| marks[tile]);
+    let done: Vec<usize> = match request.tile {
+        Some(wanted) => done.filter(|&tile| tile == wanted).collect(),
+        None => done.collect(),
+    };
+    for &tile in done.iter().step_by(done.len().div_ceil(CHECKED).max(1)) {
+        let range = tiles.range(tile);
+        if range.is_empty() {
+            continue;
+        }
+        for number in [range.start, range.start + range.len() / 2, range.end - 1] {
+            let mut wanted = Vec::with_capacity(T::SIZE);
+            view[&index(view.shape(), number)[..]].push(&mut wanted);
+            if out.element::<T>(number)? != wanted {
+                let problem = format!("tile {tile} is marked as done, and element {number} is not");
+                return Err(refused(&request.out, &problem));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where the element with this number is, in C order.
+pub fn index(shape: &[usize], mut number: usize) -> Vec<usize> {
+    let mut index = vec![0; shape.len()];
+    for (at, &size) in index.iter_mut().zip(shape).rev() {
+        *at = number % size;
+        number /= size;
+    }
+    index
+}
+
+/// On standard error, if somebody looks at it.
+fn progress_bar(bytes: u64) -> ProgressBar {
+    let template = "{wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+    match ProgressStyle::with_template(template) {
+        Ok(style) if std::io::stderr().is_terminal() => ProgressBar::new(bytes).with_style(style),
+        _ => ProgressBar::hidden(),
+    }
+}
