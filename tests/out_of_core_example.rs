@@ -1,0 +1,787 @@
+//! The example `out_of_core` as its user meets it. However a file comes about, in one run, tile by tile, by several processes or
+//! after some were killed, it is the same, and what an index by index oracle gives; what is no part of the job is refused.
+
+#[path = "common/example.rs"]
+mod example;
+#[path = "../examples/shared/npy.rs"]
+mod npy;
+#[path = "common/npy_bytes.rs"]
+mod npy_bytes;
+#[path = "../examples/shared/tensor.rs"]
+mod tensor;
+
+use example::{Example, Folder, Run};
+use npy_bytes::{counting, dict, elements, indices, npy, tuple};
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tensor::with_array;
+
+const EXAMPLE: Example = Example("out_of_core");
+
+type Source = fn(&[usize]) -> usize;
+
+/// A broadcast, and for each index of its output the number of the input's element, both counted in C order.
+struct Case {
+    input: &'static [usize],
+    arguments: &'static [&'static str],
+    output: &'static [usize],
+    source: Source,
+}
+
+const CASES: &[Case] = &[
+    Case {
+        input: &[3],
+        arguments: &["--mode", "explicit", "--shape", "2,3,5,7", "--axes", "1"],
+        output: &[2, 3, 5, 7],
+        source: |o| o[1],
+    },
+    Case {
+        input: &[4, 1, 3],
+        arguments: &["--shape", "5,4,6,3"],
+        output: &[5, 4, 6, 3],
+        source: |o| o[1] * 3 + o[3],
+    },
+    Case {
+        input: &[2, 3],
+        arguments: &["--mode", "in_dim_permuting(2, 0)", "--shape", "3,11,2"],
+        output: &[3, 11, 2],
+        source: |o| o[2] * 3 + o[0],
+    },
+    Case {
+        input: &[2, 1],
+        arguments: &["--mode", "prepend", "--shape", "17"],
+        output: &[17, 2, 1],
+        source: |o| o[1],
+    },
+    Case {
+        input: &[2, 3],
+        arguments: &["--mode", "pdpd", "--axis", "0", "--shape", "2,3,4"],
+        output: &[2, 3, 4],
+        source: |o| o[0] * 3 + o[1],
+    },
+    Case {
+        input: &[],
+        arguments: &["--shape", "1000"],
+        output: &[1000],
+        source: |_| 0,
+    },
+    Case {
+        input: &[],
+        arguments: &["--shape", ""],
+        output: &[],
+        source: |_| 0,
+    },
+    Case {
+        input: &[1],
+        arguments: &["--shape", "3,0,2"],
+        output: &[3, 0, 2],
+        source: |_| 0,
+    },
+];
+
+impl Case {
+    /// The elements that the output has to have, if the input's are these and each has `size` bytes.
+    fn output_of(&self, input: &[u8], size: usize) -> Vec<u8> {
+        let source = |index: &Vec<usize>| (self.source)(index) * size;
+        (indices(self.output).iter().map(source))
+            .flat_map(|at| input[at..at + size].to_vec())
+            .collect()
+    }
+}
+
+/// A case with the input of counting `i32`, in a folder of its own.
+struct Job {
+    folder: Folder,
+    case: &'static Case,
+    tiles: usize,
+}
+
+impl Job {
+    fn new(test: &str, case: &'static Case, tiles: usize) -> Self {
+        let folder = EXAMPLE.folder(test);
+        folder.write("in.npy", &counting(case.input));
+        Job {
+            folder,
+            case,
+            tiles,
+        }
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        let (input, out) = (self.folder.path("in.npy"), self.folder.path("out.npy"));
+        let mut command = EXAMPLE.command(&[&input, "--out", &out]);
+        command.args(self.case.arguments);
+        command.args(["--tiles", &self.tiles.to_string()]);
+        command.args(more);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, more: &[&str]) -> Run {
+        Run::new(self.command(more).output().unwrap())
+    }
+
+    fn tile(&self, tile: usize) -> Run {
+        self.run(&["--tile", &tile.to_string()])
+    }
+
+    fn out(&self) -> Vec<u8> {
+        fs::read(self.folder.path("out.npy")).unwrap()
+    }
+
+    fn progress(&self) -> Vec<u8> {
+        fs::read(self.folder.path("out.npy.progress")).unwrap()
+    }
+
+    fn marks(&self) -> String {
+        let progress = self.progress();
+        String::from_utf8(progress[progress.len() - self.tiles..].to_vec()).unwrap()
+    }
+
+    /// All of it is there, and is what it should be.
+    #[track_caller]
+    fn complete(&self) {
+        self.folder
+            .holds(&["in.npy", "out.npy", "out.npy.progress"]);
+        let file = self.out();
+        let input: Vec<u8> = (0..1000_i32).flat_map(i32::to_le_bytes).collect();
+        let wanted = self.case.output_of(&input, 4);
+        assert!(elements(&file, "<i4", self.case.output) == wanted);
+        assert_eq!(self.marks(), "x".repeat(self.tiles));
+    }
+}
+
+/// 0 to `count - 1` in an order of no pattern.
+fn shuffled(count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|&i| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    order
+}
+
+#[test]
+fn a_whole_run_and_tiles_in_any_order_give_the_same() {
+    for (i, case) in CASES.iter().enumerate() {
+        for tiles in [1, 2, 5, 64] {
+            for map in [&[][..], &["--no-map"]] {
+                let job = Job::new(&format!("whole-{i}-{tiles}-{}", map.len()), case, tiles);
+                let run = job.run(map).done();
+                let how = if map.is_empty() { "mapped" } else { "buffer" };
+                assert!(run.out().contains(how) || case.output.contains(&0));
+                assert!(run.out().ends_with("state   complete\n"), "{}", run.out());
+                job.complete();
+                let again = job.run(map).done();
+                assert!(again.out().contains("wrote   nothing\nstate   complete\n"));
+                job.complete();
+            }
+        }
+        let job = Job::new(&format!("tiles-{i}"), case, 7);
+        for (done, tile) in shuffled(7).into_iter().enumerate() {
+            let header = job.folder.path("out.npy");
+            assert!(done == 0 || fs::read(header).unwrap()[..64] == [0; 64]);
+            let run = job.tile(tile).done();
+            let state = match 6 - done {
+                0 => "complete".into(),
+                1 => "1 tile missing".into(),
+                missing => format!("{missing} tiles missing"),
+            };
+            assert!(
+                run.out().ends_with(&format!("\nstate   {state}\n")),
+                "{}",
+                run.out()
+            );
+            // Whoever hands out tiles may hand out one twice.
+            assert!(job.tile(tile).done().out().contains("wrote   nothing"));
+        }
+        job.complete();
+    }
+}
+
+#[test]
+fn tiles_of_a_run_without_their_number_are_64_mib() {
+    let case = Case {
+        input: &[2],
+        arguments: &["--mode", "explicit(1)", "--shape", "30000000,2"],
+        output: &[30_000_000, 2],
+        source: |o| o[1],
+    };
+    let folder = EXAMPLE.folder("default");
+    let input = folder.write("in.npy", &counting(case.input));
+    let out = folder.path("out.npy");
+    let arguments = [&[&input[..], "--out", &out], case.arguments].concat();
+    let run = EXAMPLE.run(&arguments).done();
+    assert!(
+        run.out().contains("header, 4 tiles, 0 of them done"),
+        "{}",
+        run.out()
+    );
+    let file = fs::read(&out).unwrap();
+    let pair = [0_i32.to_le_bytes(), 1_i32.to_le_bytes()].concat();
+    let data = elements(&file, "<i4", case.output);
+    assert_eq!(data.len(), 240_000_000);
+    assert!(data.chunks_exact(8).all(|found| found == pair));
+    fs::remove_file(out).unwrap();
+}
+
+#[test]
+fn every_element_type_and_order_is_written() {
+    let bytes: Vec<u8> = (0..48).collect();
+    let case = &CASES[2];
+    for (descr, written, size) in [
+        ("<f2", "<f2", 2),
+        ("<f4", "<f4", 4),
+        ("<f8", "<f8", 8),
+        (">f8", "<f8", 8),
+        (">u2", "<u2", 2),
+        ("|i1", "|i1", 1),
+        ("<i2", "<i2", 2),
+        ("<i8", "<i8", 8),
+        ("|u1", "|u1", 1),
+        ("<u4", "<u4", 4),
+        ("<u8", "<u8", 8),
+        ("|b1", "|b1", 1),
+    ] {
+        for map in [&[][..], &["--no-map"]] {
+            let mut data = bytes[..6 * size].to_vec();
+            if descr == "|b1" {
+                data.iter_mut().for_each(|byte| *byte %= 2);
+            }
+            let folder = EXAMPLE.folder("types");
+            let input = npy(1, &dict(descr, false, &tuple(case.input)), &data);
+            let (input, out) = (folder.write("in.npy", &input), folder.path("out.npy"));
+            let start = [&input[..], "--out", &out, "--tiles", "5"];
+            EXAMPLE.run(&[&start, case.arguments, map].concat()).done();
+            if descr.starts_with('>') {
+                data.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+            }
+            let (from, file) = (fs::read(&input).unwrap(), fs::read(&out).unwrap());
+            assert_eq!(
+                elements(&file, written, case.output),
+                case.output_of(&data, size)
+            );
+            // And as the examples read it.
+            let (from, shape) = values(&from);
+            assert_eq!(shape, case.input);
+            let wanted: Vec<_> = (indices(case.output).iter())
+                .map(|index| from[(case.source)(index)].clone())
+                .collect();
+            assert_eq!(values(&file), (wanted, case.output.to_vec()));
+        }
+    }
+}
+
+/// The elements of a `.npy` file with their type, and its shape.
+fn values(file: &[u8]) -> (Vec<String>, Vec<usize>) {
+    let tensor = npy::read(file, usize::MAX).unwrap();
+    let element_type = tensor.element_type();
+    let values = with_array!(&tensor, array => {
+        array.iter().map(|value| format!("{element_type} {value:?}")).collect()
+    });
+    (values, tensor.shape().to_vec())
+}
+
+#[test]
+fn standard_input_stands_for_a_file() {
+    let job = Job::new("dash", &CASES[0], 3);
+    let out = job.folder.path("out.npy");
+    let arguments = [&["-", "--out", &out, "--tiles", "3"], job.case.arguments].concat();
+    EXAMPLE
+        .run_with_input(&arguments, &counting(job.case.input))
+        .done();
+    job.complete();
+}
+
+const MANY: Case = Case {
+    input: &[2],
+    arguments: &["--mode", "explicit(1)", "--shape", "300,2"],
+    output: &[300, 2],
+    source: |o| o[1],
+};
+
+#[test]
+fn a_run_that_is_killed_is_continued() {
+    const TILES: usize = 300;
+    let mut killed_midway = 0;
+    for round in 0..20 {
+        let job = Job::new("killed", &MANY, TILES);
+        let path = job.folder.path("out.npy.progress");
+        let done = || {
+            let marks = fs::read(&path).unwrap_or_default();
+            marks
+                .iter()
+                .rev()
+                .take(TILES)
+                .filter(|&&mark| mark == b'x')
+                .count()
+        };
+        let mut child = job.command(&[]).stdout(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
+        while done() <= round && begun.elapsed() < Duration::from_secs(60) {}
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let done = done();
+        assert!(done > round, "nothing happened in a minute");
+        if done == TILES {
+            continue;
+        }
+        killed_midway += 1;
+        assert!(
+            npy::read(&job.out()[..], usize::MAX).is_err(),
+            "it looks whole"
+        );
+        let run = job.run(&[]).done();
+        let found = format!("{TILES} tiles, {done} of them done\n");
+        assert!(run.out().contains(&found), "{}", run.out());
+        let rest = format!("wrote   {} tile", TILES - done);
+        assert!(run.out().contains(&rest), "{}", run.out());
+        job.complete();
+        if killed_midway == 3 {
+            return;
+        }
+    }
+    panic!("{killed_midway} of 20 runs could be killed before their end");
+}
+
+#[test]
+fn what_is_not_marked_is_written_again() {
+    let job = Job::new("unmarked", &CASES[1], 6);
+    job.run(&[]).done();
+    // As if the power had failed within tile 2: some of it is there, its mark is not, and the header is not.
+    let (mut file, mut progress) = (job.out(), job.progress());
+    let (data, marks) = (file.len() - 360 * 4, progress.len() - 6);
+    file[..data].fill(0);
+    file[data + 2 * 240 + 100..data + 3 * 240].fill(0xee);
+    progress[marks + 2] = b'.';
+    job.folder.write("out.npy", &file);
+    job.folder.write("out.npy.progress", &progress);
+    let run = job.run(&[]).done();
+    assert!(
+        run.out().contains("6 tiles, 5 of them done"),
+        "{}",
+        run.out()
+    );
+    assert!(
+        run.out().contains("wrote   1 tile, 240 bytes"),
+        "{}",
+        run.out()
+    );
+    job.complete();
+}
+
+#[test]
+fn a_run_that_was_ended_while_it_made_its_files_is_continued() {
+    let job = Job::new("early", &CASES[1], 6);
+    job.run(&[]).done();
+    let mut progress = job.progress();
+    let marks = progress.len() - 6;
+    progress[marks..].fill(b'.');
+    job.folder.write("out.npy.progress", &progress);
+    // Made, and not yet as long as it will be; not even made.
+    job.folder.write("out.npy", b"");
+    job.run(&[]).done();
+    job.complete();
+    job.folder.write("out.npy.progress", &progress);
+    fs::remove_file(job.folder.path("out.npy")).unwrap();
+    job.run(&[]).done();
+    job.complete();
+}
+
+#[test]
+fn processes_share_the_work() {
+    for round in 0..10 {
+        let job = Job::new(&format!("share-{round}"), &CASES[1], 8);
+        // None of them finds a file; all make it at once.
+        let children: Vec<_> = (0..8)
+            .map(|tile| job.command(&["--tile", &tile.to_string()]).spawn().unwrap())
+            .collect();
+        let mut complete = 0;
+        for child in children {
+            let run = Run::new(child.wait_with_output().unwrap()).done();
+            complete += usize::from(run.out().ends_with("state   complete\n"));
+        }
+        assert!(complete >= 1, "whoever comes last sees that all is done");
+        job.complete();
+    }
+}
+
+#[test]
+fn two_processes_with_halves_of_many_tiles_at_once() {
+    let job = Job::new("halves", &MANY, 40);
+    std::thread::scope(|scope| {
+        for half in 0..2 {
+            let job = &job;
+            scope.spawn(move || {
+                for tile in shuffled(40).into_iter().filter(|tile| tile % 2 == half) {
+                    job.tile(tile).done();
+                }
+            });
+        }
+    });
+    job.complete();
+}
+
+/// What somebody else may have left, or a hand may have changed.
+#[test]
+fn what_is_no_part_of_the_job_is_refused_and_stays() {
+    type Change = fn(&mut Vec<u8>, &mut Vec<u8>);
+    let changes: &[(&str, Change)] = &[
+        ("this is not the progress of any job", |_, p| {
+            *p = b"hello".to_vec()
+        }),
+        ("this is not the progress of any job", |_, p| p.clear()),
+        ("this is not the progress of any job", |_, p| {
+            p.insert(0, b'x')
+        }),
+        ("tiles 6\", and this one", |_, p| {
+            let text = String::from_utf8_lossy(p).replace("tiles 7", "tiles 6");
+            *p = text.into_bytes();
+        }),
+        ("mode pdpd", |_, p| {
+            let text = String::from_utf8_lossy(p).replace("mode numpy", "mode pdpd(-1)");
+            *p = text.into_bytes();
+        }),
+        ("another job: \"\", and this one has \"tiles 7\"", |_, p| {
+            p.truncate(p.len() - b"tiles 7\n\n.......".len());
+        }),
+        ("name is cut short", |_, p| {
+            p.truncate(p.len() - b"\n.......".len());
+        }),
+        ("not one byte for each tile", |_, p| p.push(b'x')),
+        ("not one byte for each tile", |_, p| p.truncate(p.len() - 1)),
+        ("a mark is neither", |_, p| *p.last_mut().unwrap() = b'y'),
+        ("a mark is neither", |_, p| *p.last_mut().unwrap() = 0),
+        (
+            "tile 6 is marked as done, and element 359 is not",
+            |out, _| {
+                *out.last_mut().unwrap() ^= 1;
+            },
+        ),
+        (
+            "tile 0 is marked as done, and element 25 is not",
+            |out, _| {
+                let data = out.len() - 360 * 4;
+                out[data..].fill(0);
+            },
+        ),
+        ("the job's file has 1568", |out, _| out.push(0)),
+        ("the job's file has 1568", |out, _| {
+            out.truncate(out.len() - 1)
+        }),
+        ("the job's file has 1568", |out, _| out.clear()),
+        ("another job's file", |out, _| out[60] = b'y'),
+        ("another job's file", |out, _| out[0] = b'P'),
+    ];
+    for (i, (problem, change)) in changes.iter().enumerate() {
+        let job = Job::new(&format!("foreign-{i}"), &CASES[1], 7);
+        job.run(&[]).done();
+        let (mut out, mut progress) = (job.out(), job.progress());
+        change(&mut out, &mut progress);
+        job.folder.write("out.npy", &out);
+        job.folder.write("out.npy.progress", &progress);
+        let run = job.run(&[]);
+        run.failed(1, problem);
+        run.failed(1, "--restart begins again");
+        assert_eq!((job.out(), job.progress()), (out, progress));
+        job.run(&["--restart"]).done();
+        job.complete();
+    }
+}
+
+#[test]
+fn another_job_is_refused_by_name() {
+    let job = Job::new("names", &CASES[1], 7);
+    job.run(&[]).done();
+    let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
+    let other: Vec<u8> = (1..13_i32).flat_map(i32::to_le_bytes).collect();
+    let other = npy(1, &dict("<i4", false, "(4, 1, 3)"), &other);
+    let other = EXAMPLE.folder("names-other").write("in.npy", &other);
+    for (arguments, problem) in [
+        (
+            vec![&input[..], "--shape", "5,4,6,3"],
+            "and this one has \"tiles 1\"",
+        ),
+        (
+            vec![&input, "--shape", "5,4,6,3", "--tiles", "8"],
+            "\"tiles 8\"",
+        ),
+        (
+            vec![&input, "--shape", "5,4,7,3", "--tiles", "7"],
+            "[5, 4, 7, 3]",
+        ),
+        (
+            vec![
+                &input, "--shape", "5,4,6,3", "--tiles", "7", "--mode", "expand",
+            ],
+            "\"mode expand\"",
+        ),
+        (vec![&other, "--shape", "5,4,6,3", "--tiles", "7"], "FNV-1a"),
+    ] {
+        let arguments = [arguments, vec!["--out", &out]].concat();
+        EXAMPLE.run(&arguments).failed(1, problem);
+        job.complete();
+    }
+}
+
+#[test]
+fn a_file_without_progress_is_kept() {
+    let job = Job::new("kept", &CASES[0], 2);
+    job.folder.write("out.npy", b"precious");
+    job.run(&[]).failed(
+        1,
+        "it exists, and there is no progress of this job beside it",
+    );
+    job.tile(0).failed(1, "it exists");
+    assert_eq!(job.out(), b"precious");
+    job.folder.holds(&["in.npy", "out.npy"]);
+    job.run(&["--restart"]).done();
+    job.complete();
+    fs::remove_file(job.folder.path("out.npy")).unwrap();
+    job.run(&[])
+        .failed(1, "tiles of it are done, and it is not there");
+}
+
+#[test]
+fn the_input_is_never_overwritten() {
+    let job = Job::new("input", &CASES[0], 2);
+    let input = job.folder.path("in.npy");
+    let before = fs::read(&input).unwrap();
+    for more in [&[][..], &["--restart"]] {
+        let start = [&input[..], "--out", &input];
+        let run = EXAMPLE.run(&[&start, job.case.arguments, more].concat());
+        run.failed(2, "INPUT would be overwritten");
+        let beside = job.folder.write("big.npy.progress", &before);
+        let start = [
+            &beside[..],
+            "--out",
+            beside.strip_suffix(".progress").unwrap(),
+        ];
+        let run = EXAMPLE.run(&[&start, job.case.arguments, more].concat());
+        run.failed(2, "INPUT would be overwritten");
+        assert_eq!(fs::read(&beside).unwrap(), before);
+    }
+    assert_eq!(fs::read(&input).unwrap(), before);
+}
+
+#[test]
+fn wrong_arguments_are_code_2() {
+    let job = Job::new("usage", &CASES[0], 2);
+    let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
+    let cases: &[(&[&str], &str)] = &[
+        (&["--tiles", "0"], "--tiles 0"),
+        (&["--tiles", "-1"], "--tiles"),
+        (
+            &["--tiles", "99999999999999999999"],
+            "no integer of 64 bits",
+        ),
+        (
+            &["--tiles", "18446744073709551615"],
+            "there are 1048576 at most",
+        ),
+        (&["--tile", "1"], "the last of 1 tiles is 0"),
+        (&["--tiles", "4", "--tile", "4"], "the last of 4 tiles is 3"),
+        (
+            &["--tile", "18446744073709551615"],
+            "the last of 1 tiles is 0",
+        ),
+        (&["--tile", "0", "--tile", "0"], "given twice"),
+        (&["--restart", "--restart"], "given twice"),
+        (&["--restart=yes"], "unexpected argument"),
+        (&["--out", ""], "empty name"),
+        (&["--out", "b.npy"], "given twice"),
+        (&["--with", "b.npy"], "invalid option '--with'"),
+        (&["--max-bytes", "many"], "--max-bytes"),
+        (&["--mode", "none"], "unknown"),
+        (&["--axis", "1"], "takes no --axis"),
+        (&["more.npy"], "INPUT is given twice"),
+    ];
+    for (more, problem) in cases {
+        let start = [&input[..], "--shape", "2,3", "--out", &out];
+        EXAMPLE.run(&[&start, *more].concat()).failed(2, problem);
+        job.folder.holds(&["in.npy"]);
+    }
+    EXAMPLE
+        .run(&[&input[..], "--shape", "2,3"])
+        .failed(2, "--out is missing");
+    EXAMPLE
+        .run(&[&input[..], "--out", &out])
+        .failed(2, "--shape is missing");
+    EXAMPLE
+        .run(&["--shape", "3", "--out", &out])
+        .failed(2, "INPUT.npy is missing");
+    EXAMPLE
+        .run(&[&input[..], "--shape", "3", "--out", "-"])
+        .failed(2, "--out -");
+    job.folder.holds(&["in.npy"]);
+}
+
+/// What no disk, no folder and no rule allows leaves nothing behind.
+#[test]
+fn what_cannot_be_is_code_1() {
+    let job = Job::new("refused", &CASES[0], 2);
+    let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
+    let deep = job.folder.path("no/such/folder.npy");
+    let lies = npy(1, &dict("<f4", false, "(9999999999, 3)"), &[0; 24]);
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &[&input, "--shape", "4", "--out", &out],
+            "3 is neither 4 nor 1",
+        ),
+        (&[&input, "--shape", "-4", "--out", &out], "-4"),
+        (
+            &[&input, "--shape", "9223372036854775807,3", "--out", &out],
+            "[9223372036854775807, 3]",
+        ),
+        (
+            &[&input, "--shape", "3000000000000000000,3", "--out", &out],
+            "passes this example's limit",
+        ),
+        (
+            &[&input, "--shape", "700000000000000000,3", "--out", &out],
+            "out.npy: ",
+        ),
+        (
+            &[&input, "--shape", "100000000000000,3", "--out", &out],
+            "out.npy: ",
+        ),
+        (
+            &[
+                &input,
+                "--shape",
+                "100000000000000,3",
+                "--out",
+                &out,
+                "--no-map",
+            ],
+            "out.npy: ",
+        ),
+        (
+            &[
+                &input,
+                "--shape",
+                "100000000000000,3",
+                "--out",
+                &out,
+                "--tile",
+                "7",
+            ],
+            "out.npy: ",
+        ),
+        (&[&input, "--shape", "2,3", "--out", &deep], "folder.npy"),
+        (
+            &[&input, "--shape", "2,3", "--out", &out, "--max-bytes", "11"],
+            "limit of 11 bytes",
+        ),
+        (&["no.npy", "--shape", "2,3", "--out", &out], "no.npy: "),
+    ];
+    for (arguments, problem) in cases {
+        EXAMPLE.run(arguments).failed(1, problem);
+        job.folder.holds(&["in.npy"]);
+    }
+    let axes = format!("{}3", "1,".repeat(64));
+    EXAMPLE
+        .run(&[&input, "--shape", &axes, "--out", &out])
+        .failed(1, "65 axes are more");
+    for (broken, problem) in [
+        (&b""[..], "no .npy file"),
+        (b"\x93NUMPY\x01\x00", "no .npy file"),
+        (&lies, "passes this example's limit"),
+        (
+            &npy(1, &dict("<f4", false, "(3,)"), &[0; 11]),
+            "needs 12 bytes of data, and there are 11",
+        ),
+        (
+            &npy(1, &dict("<f4", false, "(3,)"), &[0; 13]),
+            "and there are more",
+        ),
+        (
+            &npy(1, &dict("|O", false, "(3,)"), &[0; 24]),
+            "element type",
+        ),
+    ] {
+        let broken = job.folder.write("in.npy", broken);
+        EXAMPLE
+            .run(&[&broken, "--shape", "2,3", "--out", &out])
+            .failed(1, problem);
+        job.folder.holds(&["in.npy"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_so_long_is_code_1() {
+    let job = Job::new("limit", &CASES[0], 2);
+    let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
+    for map in ["--tile=0", "--no-map"] {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"])
+            .arg(EXAMPLE.path());
+        command.args([&input, "--shape", "1000000,3", "--out", &out, map]);
+        Run::new(command.output().unwrap()).failed(1, "out.npy: ");
+        job.folder.holds(&["in.npy"]);
+    }
+}
+
+/// A folder or a device is not mapped, and not replaced.
+#[cfg(unix)]
+#[test]
+fn what_is_no_plain_file_stays() {
+    let job = Job::new("special", &CASES[0], 2);
+    let folder = job.folder.path("folder.npy");
+    fs::create_dir(&folder).unwrap();
+    let input = job.folder.path("in.npy");
+    for more in [&[][..], &["--restart"]] {
+        let start = [&input[..], "--out", &folder];
+        EXAMPLE
+            .run(&[&start, job.case.arguments, more].concat())
+            .failed(1, "folder.npy: ");
+        job.folder.holds(&["folder.npy", "in.npy"]);
+    }
+    let null = ["--out", "/dev/null", "--tiles", "2"];
+    EXAMPLE
+        .run(&[&[&input[..]], job.case.arguments, &null].concat())
+        .failed(1, "/dev/null: ");
+}
+
+#[test]
+fn help_is_given() {
+    for option in ["--help", "-h"] {
+        let run = EXAMPLE.run(&[option]).done();
+        for word in [
+            "--tile K",
+            "--tiles N",
+            "--restart",
+            "--no-map",
+            "several processes",
+            ".progress",
+            "pdpd",
+            "SIGBUS",
+        ] {
+            assert!(
+                run.out().to_lowercase().contains(&word.to_lowercase()),
+                "{word}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_demonstration_checks_itself_and_leaves_nothing() {
+    let folder = EXAMPLE.folder("demonstration");
+    let mut command = EXAMPLE.command::<&str>(&[]);
+    for variable in ["TMPDIR", "TEMP", "TMP"] {
+        command.env(variable, folder.path(""));
+    }
+    let run = Run::new(command.output().unwrap()).done();
+    for line in [
+        "16 tiles, 0 of them done",
+        "16 tiles, 1 of them done",
+        "16 tiles, 16 of them done",
+        "state   15 tiles missing",
+        "state   complete",
+        "4096 elements read back from the file: each is its channel's.",
+    ] {
+        assert!(run.out().contains(line), "{line:?} is not in {}", run.out());
+    }
+    folder.holds(&[]);
+}
