@@ -1,8 +1,9 @@
-// The first definition of a link holds: here links of the README lead into these pages.
+// The first definition of a link holds: here links of the README lead into these pages, and its picture is within the text.
 //! [guide]: crate::guide
 //! [from-ndarray]: crate::guide::ndarray
 //! [soundness]: crate::guide::soundness
 //!
+#![doc = include_str!("plots.md")]
 #![doc = include_str!("../README.md")]
 // On docs.rs, which builds with nightly Rust: names the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

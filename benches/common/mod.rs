@@ -1,4 +1,5 @@
 //! What a copy is measured with: turns and medians, and the least that the memory must do for it.
+#![allow(dead_code)] // No program takes all of it.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -46,7 +47,8 @@ fn on_every_core(out: &mut [MaybeUninit<u8>], work: impl Fn(&mut [MaybeUninit<u8
         let head = out.as_ptr().align_offset(HUGE_PAGE).min(out.len());
         let share = (out.len() - head)
             .div_ceil(threads)
-            .next_multiple_of(HUGE_PAGE);
+            .next_multiple_of(HUGE_PAGE)
+            .max(HUGE_PAGE);
         let (first, rest) = out.split_at_mut((head + share).min(out.len()));
         rayon::scope(|scope| {
             for (i, part) in rest.chunks_mut(share).enumerate() {
@@ -111,6 +113,11 @@ pub fn fill_streaming(out: &mut [MaybeUninit<u8>]) {
     on_every_core(out, |part, _| stream(part));
 }
 
+/// Writes every byte on every core, into the cache.
+pub fn fill_on_every_core(out: &mut [MaybeUninit<u8>]) {
+    on_every_core(out, |part, _| fill(part));
+}
+
 /// Writes every byte on this thread.
 pub fn fill(out: &mut [MaybeUninit<u8>]) {
     black_box(out).fill(MaybeUninit::new(black_box(63)));
@@ -119,7 +126,14 @@ pub fn fill(out: &mut [MaybeUninit<u8>]) {
 /// A new vector, filled on every core, its pages huge where it has a mapping of its own.
 pub fn fresh_filled(bytes: usize) -> Vec<MaybeUninit<u8>> {
     let mut out = uninit(bytes);
-    on_every_core(&mut out, |part, _| fill(part));
+    fill_on_every_core(&mut out);
+    out
+}
+
+/// A new vector, filled on this thread.
+pub fn fresh_filled_here(bytes: usize) -> Vec<MaybeUninit<u8>> {
+    let mut out = uninit(bytes);
+    fill(&mut out);
     out
 }
 

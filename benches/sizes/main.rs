@@ -1,0 +1,216 @@
+//! How fast copies of broadcast views are, from 64 bytes to 1 GiB of `f32`, beside ndarray's and the least that the memory must
+//! do for them.
+//!
+//! `cargo bench --bench sizes` prints a table, in less than a minute and a half; `cargo bench --bench sizes -- plot` also draws it:
+//! `benches/plots/sizes.svg`, and the same picture for the crate's page of documentation, `src/plots.md`.
+//!
+//! The patterns are `[C] -> [N, C, H, W]`, a bias for each channel, and `[3] -> [N, 3]`. The limit is the best of several ways
+//! to fill as many bytes: on one thread or on every core; into existing memory also by streaming stores; for new memory a
+//! vector, its pages huge where it has a mapping of its own. The candidates take turns; what is shown are medians. Making the view is timed too. Up to
+//! 256 KiB many calls are timed together, results dropped within; above, one call at a time, without dropping.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod plot;
+
+use common::{Element, bytes_of, median, timed, timed_together};
+use ndarray::{Array, Array1};
+use ndarray_broadcast::prelude::*;
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
+
+/// Bytes of the outputs: 64 bytes to 1 GiB, each four times the one before.
+const SIZES: [usize; 13] = {
+    let mut sizes = [64; 13];
+    let mut i = 1;
+    while i < sizes.len() {
+        sizes[i] = sizes[i - 1] * 4;
+        i += 1;
+    }
+    sizes
+};
+
+/// Up to this many bytes calls are timed together, for so long.
+const TOGETHER_TO: usize = 256 << 10;
+const TOGETHER_FOR: Duration = Duration::from_micros(200);
+
+/// The candidates have their turns for as long as this all in all, and at least and at most so many.
+const TURNS_FOR: Duration = Duration::from_millis(700);
+const TURNS: std::ops::RangeInclusive<usize> = 3..=40;
+
+/// Calls of a turn, after one that finds the caches as another candidate left them.
+const CALLS: usize = 2;
+
+/// GB/s of one line of the plot, for each size.
+#[derive(Debug)]
+pub struct Line {
+    pub way: &'static str,
+    pub pattern: &'static str,
+    pub who: &'static str,
+    /// Bytes, and GB/s.
+    pub points: Vec<(usize, f64)>,
+}
+
+/// Its time, each time that it is called.
+type Candidate<'a> = (&'static str, Box<dyn FnMut() -> Duration + 'a>);
+
+/// Bytes, the candidates to make new memory, and those to write existing memory.
+type Take<'a> = dyn FnMut(usize, &'static str, &mut [Candidate<'_>]) + 'a;
+
+/// A pattern's name, and who hands out its candidates for an output of so many bytes.
+type Pattern = (&'static str, fn(usize, &mut Take<'_>));
+const PATTERNS: [Pattern; 2] = [("channel", channel), ("rows3", rows3)];
+
+/// Calls `work` once or, where the clock is too coarse for that, often.
+fn clocked<R>(bytes: usize, mut work: impl FnMut() -> R) -> Duration {
+    if bytes > TOGETHER_TO {
+        return timed(work);
+    }
+    let once = timed_together(8, &mut work).max(Duration::from_nanos(1));
+    let calls = (TOGETHER_FOR.as_nanos() / once.as_nanos()).clamp(1, 100_000);
+    timed_together(calls as u32, work)
+}
+
+/// `[c] -> [n, c, h, h]`: images grow first, then there are more of them.
+fn channel(bytes: usize, take: &mut Take<'_>) {
+    let len = bytes / size_of::<f32>();
+    let image = (len / 64).clamp(4, 256 * 256);
+    let (c, h) = ((len / image).min(64), image.isqrt());
+    let bias = Array1::from_iter((0..c).map(f32::numbered));
+    let view = || (black_box(&bias).broadcast_explicit((len / image / c, c, h, h), &[1])).unwrap();
+    candidates(view, take);
+}
+
+/// `[3] -> [n, 3]`.
+fn rows3(bytes: usize, take: &mut Take<'_>) {
+    let row = Array1::from_iter((0..3).map(f32::numbered));
+    let view = || (black_box(&row).broadcast_numpy((bytes / size_of::<[f32; 3]>(), 3))).unwrap();
+    candidates(view, take);
+}
+
+fn candidates<'v, D: ndarray::Dimension>(
+    view: impl Fn() -> ndarray::ArrayView<'v, f32, D>,
+    take: &mut Take<'_>,
+) {
+    let (view, dim) = (&view, view().raw_dim());
+    let (len, bytes) = (dim.size(), dim.size() * size_of::<f32>());
+    let together = bytes <= TOGETHER_TO;
+    let mut all: Vec<Candidate<'_>> = vec![
+        (
+            "this crate",
+            Box::new(|| clocked(bytes, || view().materialize())),
+        ),
+        ("ndarray", Box::new(|| clocked(bytes, || view().to_owned()))),
+        (
+            "limit",
+            Box::new(|| clocked(bytes, || common::fresh_filled_here(bytes))),
+        ),
+    ];
+    if !together {
+        all.push(("limit", Box::new(|| timed(|| common::fresh_filled(bytes)))));
+    }
+    take(bytes, "fresh", &mut all);
+    drop(all);
+
+    let mut memory = Vec::<f32>::with_capacity(len);
+    common::advise_huge_pages(memory.spare_capacity_mut());
+    memory.resize(len, f32::numbered(7));
+    let out = Array::from_shape_vec(dim, memory).expect("as many as its shape says");
+    let out = RefCell::new(out);
+    let filled = |fill: fn(&mut [MaybeUninit<u8>])| {
+        let mut out = out.borrow_mut();
+        let out = bytes_of(out.as_slice_mut().expect("standard layout"));
+        clocked(bytes, || fill(black_box(&mut *out)))
+    };
+    let ours = || {
+        let mut out = out.borrow_mut();
+        clocked(bytes, || view().materialize_into(black_box(&mut *out)))
+    };
+    let theirs = || {
+        let mut out = out.borrow_mut();
+        clocked(bytes, || black_box(&mut *out).assign(&view()))
+    };
+    let mut all: Vec<Candidate<'_>> = vec![
+        ("this crate", Box::new(ours)),
+        ("ndarray", Box::new(theirs)),
+        ("limit", Box::new(|| filled(common::fill))),
+    ];
+    if !together {
+        all.push(("limit", Box::new(|| filled(common::fill_on_every_core))));
+        all.push(("limit", Box::new(|| filled(common::fill_streaming))));
+    }
+    take(bytes, "into", &mut all);
+}
+
+/// GB/s of each, by the median of turns; of several that have the same name, the best.
+fn measure(bytes: usize, candidates: &mut [Candidate<'_>]) -> Vec<(&'static str, f64)> {
+    let mut times = vec![vec![]; candidates.len()];
+    let start = Instant::now();
+    for turn in 0..*TURNS.end() {
+        if turn >= *TURNS.start() && start.elapsed() > TURNS_FOR {
+            break;
+        }
+        for ((_, run), times) in candidates.iter_mut().zip(&mut times) {
+            run();
+            times.extend((0..CALLS).map(|_| run()));
+        }
+    }
+    let mut best: Vec<(&str, f64)> = vec![];
+    for ((who, _), times) in candidates.iter().zip(&mut times) {
+        let speed = bytes as f64 / median(times) / 1e6;
+        match best.iter_mut().find(|(other, _)| other == who) {
+            Some((_, best)) => *best = speed.max(*best),
+            None => best.push((who, speed)),
+        }
+    }
+    best
+}
+
+fn all_lines(sizes: &[usize]) -> Vec<Line> {
+    let mut lines: Vec<Line> = vec![];
+    println!("GB/s   pattern       bytes  this crate     ndarray       limit");
+    for (pattern, each_way) in PATTERNS {
+        for &size in sizes {
+            each_way(size, &mut |bytes, way, candidates| {
+                let speeds = measure(bytes, candidates);
+                let shown = speeds.iter().map(|(_, speed)| format!("  {speed:10.3}"));
+                println!(
+                    "{way:5}  {pattern:8} {bytes:10}{}",
+                    shown.collect::<String>()
+                );
+                for (who, speed) in speeds {
+                    let is_its = |line: &&mut Line| {
+                        (line.way, line.pattern, line.who) == (way, pattern, who)
+                    };
+                    match lines.iter_mut().find(is_its) {
+                        Some(line) => line.points.push((bytes, speed)),
+                        None => lines.push(Line {
+                            way,
+                            pattern,
+                            who,
+                            points: vec![(bytes, speed)],
+                        }),
+                    }
+                }
+            });
+        }
+    }
+    lines
+}
+
+fn main() {
+    // As in the benchmark `materialize`: from here on glibc gives copies of up to 31 MiB the pages of those before.
+    drop(black_box(Vec::<u8>::with_capacity(31 << 20)));
+    let is_there = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    // `cargo test --benches` only asks whether it runs.
+    let lines = all_lines(if is_there("--test") {
+        &SIZES[..1]
+    } else {
+        &SIZES
+    });
+    if is_there("plot") {
+        plot::write(&lines).expect("the repository can be written");
+    }
+}
