@@ -6,7 +6,7 @@
 //!
 //! The patterns are `[C] -> [N, C, H, W]`, a bias for each channel, and `[3] -> [N, 3]`. The limit is the best of several ways
 //! to fill as many bytes: on one thread or on every core; into existing memory also by streaming stores; for new memory a
-//! vector, its pages huge where it has a mapping of its own. The candidates take turns; what is shown are medians. Making the view is timed too. Up to
+//! vector, its pages huge where it has a mapping of its own. The candidates take turns of some calls in a row; what is shown are medians. Making the view is timed too. Up to
 //! 256 KiB many calls are timed together, results dropped within; above, one call at a time, without dropping.
 
 #[path = "../common/mod.rs"]
@@ -40,7 +40,10 @@ const TOGETHER_FOR: Duration = Duration::from_micros(200);
 const TURNS_FOR: Duration = Duration::from_millis(700);
 const TURNS: std::ops::RangeInclusive<usize> = 3..=40;
 
-/// Calls of a turn, after one that finds the caches as another candidate left them.
+/// So many calls in a row make a turn: of copies up to 16 MiB as many as a program makes that goes through a model layer by layer.
+/// After another candidate the first ones find their memory in the caches of other cores or in none: 1 MiB takes up to 60 us
+/// then, and 11 later.
+const CALLS_TO_16_MIB: usize = 20;
 const CALLS: usize = 2;
 
 /// GB/s of one line of the plot, for each size.
@@ -147,14 +150,18 @@ fn candidates<'v, D: ndarray::Dimension>(
 /// GB/s of each, by the median of turns; of several that have the same name, the best.
 fn measure(bytes: usize, candidates: &mut [Candidate<'_>]) -> Vec<(&'static str, f64)> {
     let mut times = vec![vec![]; candidates.len()];
+    let calls = if bytes > 16 << 20 {
+        CALLS
+    } else {
+        CALLS_TO_16_MIB
+    };
     let start = Instant::now();
     for turn in 0..*TURNS.end() {
         if turn >= *TURNS.start() && start.elapsed() > TURNS_FOR {
             break;
         }
         for ((_, run), times) in candidates.iter_mut().zip(&mut times) {
-            run();
-            times.extend((0..CALLS).map(|_| run()));
+            times.extend((0..calls).map(|_| run()));
         }
     }
     let mut best: Vec<(&str, f64)> = vec![];

@@ -140,7 +140,7 @@ fn point_size(pattern: &str) -> u32 {
 
 fn draw_legend(area: &Area<'_>) -> Result<()> {
     for (i, (who, pattern, colour, words)) in STYLES.iter().enumerate() {
-        let (x, y) = (62 + 305 * (i as i32 / 2), 14 + 24 * (i as i32 % 2));
+        let (x, y) = (62 + 290 * (i as i32 / 2), 14 + 24 * (i as i32 % 2));
         let style = stroke(*colour, who);
         area.draw(&PathElement::new([(x, y), (x + 36, y)], style))?;
         let point = Circle::new((x + 18, y), point_size(pattern), style.filled());
