@@ -5,9 +5,10 @@
 //! `benches/plots/sizes.svg`, and the same picture for the crate's page of documentation, `src/plots.md`.
 //!
 //! The patterns are `[C] -> [N, C, H, W]`, a bias for each channel, and `[3] -> [N, 3]`. The limit is the best of several ways
-//! to fill as many bytes: on one thread or on every core; into existing memory also by streaming stores; for new memory a
-//! vector, its pages huge where it has a mapping of its own. The candidates take turns of some calls in a row; what is shown are medians. Making the view is timed too. Up to
-//! 256 KiB many calls are timed together, results dropped within; above, one call at a time, without dropping.
+//! to fill as many bytes: on one thread or on every core; into existing memory also by streaming stores. From 1 to 16 MiB it is no
+//! limit to what waits less for threads to wake. New memory has huge pages where it has a mapping of its own. The candidates
+//! take turns of some calls in a row; what is shown are medians. Making the view is timed too. Up to 256 KiB many calls are timed
+//! together, results dropped within; above, one call at a time, without dropping.
 
 #[path = "../common/mod.rs"]
 mod common;
