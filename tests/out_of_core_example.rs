@@ -722,25 +722,32 @@ fn a_file_that_may_not_be_so_long_is_code_1() {
     }
 }
 
-/// A folder or a device is not mapped, and not replaced.
+/// A folder or a pipe is not mapped, not read from without end, and not replaced.
 #[cfg(unix)]
 #[test]
 fn what_is_no_plain_file_stays() {
     let job = Job::new("special", &CASES[0], 2);
-    let folder = job.folder.path("folder.npy");
+    let (folder, pipe) = (job.folder.path("folder"), job.folder.path("pipe.progress"));
     fs::create_dir(&folder).unwrap();
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
     let input = job.folder.path("in.npy");
-    for more in [&[][..], &["--restart"]] {
-        let start = [&input[..], "--out", &folder];
-        EXAMPLE
-            .run(&[&start, job.case.arguments, more].concat())
-            .failed(1, "folder.npy: ");
-        job.folder.holds(&["folder.npy", "in.npy"]);
+    for (out, found) in [
+        (&folder[..], "folder: this is no plain file"),
+        (&pipe, "pipe.progress: this is no plain file"),
+        (
+            pipe.strip_suffix(".progress").unwrap(),
+            "pipe.progress: this is no plain file",
+        ),
+    ] {
+        for more in [&[][..], &["--restart"], &["--no-map"]] {
+            let start = [&input[..], "--out", out];
+            EXAMPLE
+                .run(&[&start, job.case.arguments, more].concat())
+                .failed(1, found);
+            job.folder.holds(&["folder", "in.npy", "pipe.progress"]);
+        }
     }
-    let null = ["--out", "/dev/null", "--tiles", "2"];
-    EXAMPLE
-        .run(&[&[&input[..]], job.case.arguments, &null].concat())
-        .failed(1, "/dev/null: ");
 }
 
 #[test]

@@ -41,12 +41,6 @@ impl OutFile {
         if begun && !path.exists() {
             return Err(refused(path, "tiles of it are done, and it is not there"));
         }
-        if path.exists() && !path.is_file() {
-            return Err(Failure::Data(format!(
-                "{}: this is no plain file",
-                path.display()
-            )));
-        }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let file = options.open(path).map_err(failed)?;

@@ -117,6 +117,13 @@ fn open(
                 display(written)
             )));
         }
+        // A device or a pipe is neither mapped nor replaced.
+        if written.exists() && !written.is_file() {
+            return Err(Failure::Data(format!(
+                "{}: this is no plain file",
+                display(written)
+            )));
+        }
     }
     if request.restart {
         remove(&beside)?;
