@@ -8,6 +8,14 @@ use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, IxDyn, Slice};
 /// Elements of an array that is really made, at most.
 pub const MOST_ELEMENTS: usize = 1 << 14;
 
+/// Whether an array of the shape may be made.
+pub fn small(shape: &[usize]) -> bool {
+    // ndarray itself refuses shapes whose sizes other than 0 multiply to too much.
+    (shape.iter())
+        .try_fold(1_usize, |n, &size| n.checked_mul(size.max(1)))
+        .is_some_and(|n| n <= MOST_ELEMENTS)
+}
+
 /// A size: small, or anything at all.
 pub fn size(bytes: &mut Unstructured<'_>) -> Result<usize> {
     Ok(match bytes.int_in_range(0..=15_u8)? {

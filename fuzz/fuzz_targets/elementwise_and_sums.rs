@@ -1,4 +1,5 @@
-//! Elementwise operations and gradients of any plan and layout, against loops over indices.
+//! Elementwise operations and gradients of any plan and layout, against loops over indices; for recorded cases, the
+//! recorded answer too.
 
 #![no_main]
 
@@ -6,116 +7,252 @@ mod common;
 #[allow(dead_code)]
 #[path = "../../tests/common/mod.rs"]
 mod oracle;
+mod recorded;
 
-use arbitrary::{Arbitrary, Result, Unstructured};
-use common::{Layout, arbitrary_by, feeding, small_shape};
+use arbitrary::{Arbitrary, Error, Result, Unstructured};
+use common::{Layout, arbitrary_by, feeding, small, small_shape};
 use libfuzzer_sys::fuzz_target;
 use ndarray::{ArrayD, Dimension, IxDyn};
 use ndarray_broadcast::prelude::*;
+use recorded::{Answered, CASES, change, change_rule};
+
+/// x with y by an elementwise rule.
+#[derive(Debug)]
+struct Zip {
+    x: Vec<usize>,
+    y: Vec<usize>,
+    rule: ElementwiseRule,
+    layouts: [Layout; 3],
+    /// The recorded case that this is, unchanged.
+    recorded: Option<&'static dyn Answered>,
+}
+
+/// The gradient of a broadcast of an array of shape `input`.
+#[derive(Debug)]
+struct Sums {
+    input: Vec<usize>,
+    mapping: Vec<usize>,
+    output: Vec<usize>,
+    layout: Layout,
+    recorded: Option<&'static dyn Answered>,
+}
 
 #[derive(Debug)]
 struct Call {
-    a: Vec<usize>,
-    b: Vec<usize>,
-    mapping: Vec<usize>,
-    layouts: [Layout; 2],
-    out: Layout,
-    output: Vec<usize>,
+    zip: Zip,
+    sums: Sums,
 }
 
 fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
     let output = small_shape(bytes, 6)?;
-    let rank = output.len();
-    let set = u8::arbitrary(bytes)?;
-    let mut mapping: Vec<usize> = (0..rank).filter(|axis| set >> axis & 1 == 1).collect();
-    for i in (1..mapping.len()).rev() {
-        if u8::arbitrary(bytes)? < 64 {
-            mapping.swap(i, bytes.int_in_range(0..=i)?);
-        }
-    }
-    let a = feeding(bytes, &output, mapping.iter().copied())?;
-    let first = bytes.int_in_range(0..=rank)?;
-    let b = feeding(bytes, &output, first..rank)?;
-    let layouts = [
-        Layout::arbitrary(bytes, rank)?,
-        Layout::arbitrary(bytes, b.len())?,
-    ];
-    let out = Layout::arbitrary(bytes, rank)?;
     Ok(Call {
-        a,
-        b,
-        mapping,
-        layouts,
-        out,
-        output,
+        zip: match bytes.int_in_range(0..=2_u8)? {
+            0 => recorded_zip(bytes)?,
+            _ => generated_zip(bytes, &output)?,
+        },
+        sums: match bytes.int_in_range(0..=2_u8)? {
+            0 => recorded_sums(bytes)?,
+            _ => generated_sums(bytes, output)?,
+        },
     })
 }
 
 arbitrary_by!(Call, call);
 
-fuzz_target!(|call: Call| {
-    let Call {
-        a,
-        b,
-        mapping,
-        layouts,
-        out,
-        output,
-    } = call;
+/// Layouts of x, y and the output, if they may be made.
+fn layouts(
+    bytes: &mut Unstructured<'_>,
+    x: &[usize],
+    y: &[usize],
+    rule: &ElementwiseRule,
+) -> Result<[Layout; 3]> {
+    let output = oracle::pair(x, y, rule).map_or(Vec::new(), |[fed, _]| fed.output);
+    if ![x, y, &output].into_iter().all(small) {
+        return Err(Error::IncorrectFormat);
+    }
+    Ok([
+        Layout::arbitrary(bytes, x.len())?,
+        Layout::arbitrary(bytes, y.len())?,
+        Layout::arbitrary(bytes, output.len())?,
+    ])
+}
 
-    // Elementwise: the output's shape with b, by NumPy's rule.
+fn recorded_zip(bytes: &mut Unstructured<'_>) -> Result<Zip> {
+    let case = bytes.choose(&CASES.two)?;
+    let (mut x, mut y) = (case.call.a.clone(), case.call.b.clone());
+    let mut rule = case.call.rule.clone();
+    let changes = bytes.int_in_range(0..=3_u8)?;
+    for _ in 0..changes {
+        match bytes.int_in_range(0..=2_u8)? {
+            0 => change(&mut x, bytes)?,
+            1 => change(&mut y, bytes)?,
+            _ => change_rule(&mut rule, bytes)?,
+        }
+    }
+    Ok(Zip {
+        layouts: layouts(bytes, &x, &y, &rule)?,
+        x,
+        y,
+        rule,
+        recorded: (changes == 0).then_some(case),
+    })
+}
+
+/// By NumPy's rule, and x of the output's shape.
+fn generated_zip(bytes: &mut Unstructured<'_>, output: &[usize]) -> Result<Zip> {
+    let first = bytes.int_in_range(0..=output.len())?;
+    let y = feeding(bytes, output, first..output.len())?;
+    let rule = ElementwiseRule::Numpy;
+    Ok(Zip {
+        layouts: layouts(bytes, output, &y, &rule)?,
+        x: output.to_vec(),
+        y,
+        rule,
+        recorded: None,
+    })
+}
+
+fn recorded_sums(bytes: &mut Unstructured<'_>) -> Result<Sums> {
+    let case = bytes.choose(&CASES.sum)?;
+    let plan = &case.call.plan;
+    let mut input = plan.input_shape().to_vec();
+    let mut output = plan.output_shape().to_vec();
+    // Axes that overhang feed no axis of the output: as a mapping it is refused.
+    let mut mapping: Vec<usize> = (0..input.len())
+        .filter_map(|axis| plan.mapping().position(|source| source == Some(axis)))
+        .collect();
+    let changes = bytes.int_in_range(0..=3_u8)?;
+    for _ in 0..changes {
+        match bytes.int_in_range(0..=2_u8)? {
+            0 => change(&mut input, bytes)?,
+            1 => change(&mut output, bytes)?,
+            _ => change(&mut mapping, bytes)?,
+        }
+    }
+    if !small(&input) || !small(&output) {
+        return Err(Error::IncorrectFormat);
+    }
+    Ok(Sums {
+        layout: Layout::arbitrary(bytes, output.len())?,
+        input,
+        mapping,
+        output,
+        recorded: (changes == 0).then_some(case),
+    })
+}
+
+fn generated_sums(bytes: &mut Unstructured<'_>, output: Vec<usize>) -> Result<Sums> {
+    let set = u8::arbitrary(bytes)?;
+    let mut mapping: Vec<usize> = (0..output.len())
+        .filter(|axis| set >> axis & 1 == 1)
+        .collect();
+    for i in (1..mapping.len()).rev() {
+        if u8::arbitrary(bytes)? < 64 {
+            mapping.swap(i, bytes.int_in_range(0..=i)?);
+        }
+    }
+    Ok(Sums {
+        input: feeding(bytes, &output, mapping.iter().copied())?,
+        layout: Layout::arbitrary(bytes, output.len())?,
+        mapping,
+        output,
+        recorded: None,
+    })
+}
+
+fn zip(zip: Zip) {
+    let Zip {
+        x,
+        y,
+        rule,
+        layouts: [layout_x, layout_y, layout_out],
+        recorded,
+    } = zip;
+    if let Some(case) = recorded {
+        case.assert_answered();
+    }
+    let fed = oracle::pair(&x, &y, &rule);
+    let shape = x;
     let (whole_x, whole_y) = (
-        layouts[0].whole(&output, |i| i as u32),
-        layouts[1].whole(&b, |i| (i as u32).wrapping_mul(2_654_435_761)),
+        layout_x.whole(&shape, |i| i as u32),
+        layout_y.whole(&y, |i| (i as u32).wrapping_mul(2_654_435_761)),
     );
-    let (x, y) = (
-        layouts[0].seen(&whole_x, &output),
-        layouts[1].seen(&whole_y, &b),
-    );
+    let (x, y) = (layout_x.seen(&whole_x, &shape), layout_y.seen(&whole_y, &y));
     let f = |&x: &u32, &y: &u32| x.rotate_left(7) ^ y;
-    let [fed_x, fed_y] = oracle::pair(&output, &b, &ElementwiseRule::Numpy).unwrap();
+    let [fed_x, fed_y] = match fed {
+        Ok(fed) => fed,
+        Err(expected) => {
+            let error = x.zip_map(&y, &rule, f).unwrap_err();
+            assert_eq!(oracle::variant(&error), expected, "{error}");
+            return;
+        }
+    };
+    let output = &fed_x.output;
     let (wide_x, wide_y) = (fed_x.array(&x), fed_y.array(&y));
     let expected = ndarray::Zip::from(&wide_x).and(&wide_y).map_collect(f);
-    assert_eq!(x.zip_map(&y, ElementwiseRule::Numpy, f).unwrap(), expected);
-    assert_eq!(
-        y.zip_map(&x, ElementwiseRule::Numpy, |y, x| f(x, y))
-            .unwrap(),
-        expected
-    );
+    assert_eq!(x.zip_map(&y, &rule, f).unwrap(), expected);
+    // Only PaddlePaddle's rule has a first and a second operand.
+    if !matches!(rule, ElementwiseRule::Pdpd { .. }) {
+        assert_eq!(y.zip_map(&x, &rule, |y, x| f(x, y)).unwrap(), expected);
+    }
 
-    let mut guarded = out.whole(&output, |_| u32::MAX);
+    let mut guarded = layout_out.whole(output, |_| u32::MAX);
     let mut wanted = guarded.clone();
-    out.seen_mut(&mut wanted, &output).assign(&expected);
-    x.zip_map_into(
-        &y,
-        ElementwiseRule::Numpy,
-        &mut out.seen_mut(&mut guarded, &output),
-        f,
-    )
-    .unwrap();
+    layout_out.seen_mut(&mut wanted, output).assign(&expected);
+    let mut out = layout_out.seen_mut(&mut guarded, output);
+    x.zip_map_into(&y, &rule, &mut out, f).unwrap();
     assert_eq!(guarded, wanted);
 
-    out.seen_mut(&mut guarded, &output).assign(&x);
-    out.seen_mut(&mut guarded, &output)
-        .zip_map_inplace(&y, ElementwiseRule::Numpy, |x, y| *x = f(x, y))
+    let mut out = layout_out.seen_mut(&mut guarded, output);
+    out.assign(&wide_x);
+    out.zip_map_inplace(&wide_y, ElementwiseRule::None, |x, y| *x = f(x, y))
         .unwrap();
     assert_eq!(guarded, wanted);
-
-    // Gradients: x is the cotangent of a broadcast of an array of shape a.
-    let plan = BroadcastPlan::in_dim_permuting(IxDyn(&a), IxDyn(&output), &mapping).unwrap();
-    let mut sums = ArrayD::<u64>::zeros(IxDyn(&a));
-    let cotangent = x.map(|&x| u64::from(x));
-    for (index, &term) in cotangent.indexed_iter() {
-        let place: Vec<usize> = (mapping.iter().zip(&a))
-            .map(|(&axis, &size)| if size == 1 { 0 } else { index.slice()[axis] })
-            .collect();
-        sums[IxDyn(&place)] += term;
+    let mut inplace = whole_x.clone();
+    let result =
+        (layout_x.seen_mut(&mut inplace, &shape)).zip_map_inplace(&y, &rule, |x, y| *x = f(x, y));
+    match shape == *output {
+        true => {
+            result.unwrap();
+            assert_eq!(layout_x.seen(&inplace, &shape), expected);
+        }
+        false => {
+            assert_eq!(oracle::variant(&result.unwrap_err()), "WrongShape");
+            assert_eq!(inplace, whole_x);
+        }
     }
-    let strided = layouts[0].whole(&output, |i| i as u64);
-    let strided = layouts[0].seen(&strided, &output);
-    assert_eq!(strided, cotangent);
+}
+
+fn sums(sums: Sums) {
+    let Sums {
+        input,
+        mapping,
+        output,
+        layout,
+        recorded,
+    } = sums;
+    if let Some(case) = recorded {
+        case.assert_answered();
+    }
+    let mode = BroadcastMode::InDimPermuting {
+        broadcast_dimensions: mapping,
+    };
+    let plan = BroadcastPlan::with_mode(IxDyn(&input), IxDyn(&output), &mode);
+    let (plan, fed) = match (plan, oracle::mode(&input, &output, &mode)) {
+        (Ok(plan), Ok(fed)) => (plan, fed),
+        (Err(error), Err(expected)) => {
+            return assert_eq!(oracle::variant(&error), expected, "{error}");
+        }
+        (plan, expected) => panic!("{plan:?}, the oracle says {expected:?}"),
+    };
+    let strided = layout.whole(&output, |i| i as u64);
+    let strided = layout.seen(&strided, &output);
+    let mut sums = ArrayD::<u64>::zeros(IxDyn(&input));
+    for (index, &term) in strided.indexed_iter() {
+        sums[IxDyn(&fed.source(&input, index.slice()))] += term;
+    }
     assert_eq!(plan.gradient(&strided).unwrap(), sums);
-    let mut into = ArrayD::from_elem(IxDyn(&a), 7_u64);
+    let mut into = ArrayD::from_elem(IxDyn(&input), 7_u64);
     plan.gradient_into(&strided, &mut into).unwrap();
     assert_eq!(into, sums);
     plan.gradient_accumulate(&strided, &mut into).unwrap();
@@ -134,4 +271,9 @@ fuzz_target!(|call: Call| {
     );
     let bits = |sums: &ArrayD<f32>| sums.iter().map(|sum| sum.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&one), bits(&two));
+}
+
+fuzz_target!(|call: Call| {
+    zip(call.zip);
+    sums(call.sums);
 });

@@ -1,4 +1,5 @@
-//! Any rule, any shapes and attributes, any layout: no panic, and the oracle's answer.
+//! Any rule, any shapes and attributes, any layout: no panic, and the oracle's answer; for recorded cases, the recorded
+//! answer too.
 
 #![no_main]
 
@@ -6,12 +7,14 @@ mod common;
 #[allow(dead_code)]
 #[path = "../../tests/common/mod.rs"]
 mod oracle;
+mod recorded;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use common::{Layout, MOST_ELEMENTS, arbitrary_by, axes, feeding, size, sizes, small_shape};
+use common::{Layout, arbitrary_by, axes, feeding, sizes, small, small_shape};
 use libfuzzer_sys::fuzz_target;
 use ndarray::{ArrayD, IxDyn};
 use ndarray_broadcast::prelude::*;
+use recorded::{Answered, CASES, change, change_mode, change_rule};
 
 #[derive(Debug)]
 struct Call {
@@ -20,9 +23,55 @@ struct Call {
     mode: BroadcastMode,
     rule: ElementwiseRule,
     layout: Layout,
+    /// The recorded case that this is, unchanged.
+    recorded: Option<&'static dyn Answered>,
 }
 
 fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
+    match bytes.int_in_range(0..=2_u8)? {
+        0 => recorded(bytes),
+        _ => generated(bytes),
+    }
+}
+
+fn recorded(bytes: &mut Unstructured<'_>) -> Result<Call> {
+    let one = bool::arbitrary(bytes)?;
+    let (mut input, mut target, mut mode, mut rule, case): (_, _, _, _, &dyn Answered) = if one {
+        let case = bytes.choose(&CASES.one)?;
+        let call = case.call.clone();
+        (
+            call.input,
+            call.target,
+            call.mode,
+            ElementwiseRule::Numpy,
+            case,
+        )
+    } else {
+        let case = bytes.choose(&CASES.two)?;
+        let call = case.call.clone();
+        (call.a, call.b, BroadcastMode::Numpy, call.rule, case)
+    };
+    let changes = bytes.int_in_range(0..=3_u8)?;
+    for _ in 0..changes {
+        match bytes.int_in_range(0..=2_u8)? {
+            0 => change(&mut input, bytes)?,
+            1 => change(&mut target, bytes)?,
+            _ if one => change_mode(&mut mode, bytes)?,
+            _ => change_rule(&mut rule, bytes)?,
+        }
+    }
+    let layout = Layout::arbitrary(bytes, input.len())?;
+    Ok(Call {
+        input,
+        target,
+        mode,
+        rule,
+        layout,
+        recorded: (changes == 0).then_some(case),
+    })
+}
+
+fn generated(bytes: &mut Unstructured<'_>) -> Result<Call> {
     let hostile = bytes.int_in_range(0..=3_u8)? == 0;
     let target = match hostile {
         true => sizes(bytes, 9)?,
@@ -75,29 +124,17 @@ fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
         },
     };
     let layout = Layout::arbitrary(bytes, input.len())?;
-    let _ = size(bytes)?;
     Ok(Call {
         input,
         target,
         mode,
         rule,
         layout,
+        recorded: None,
     })
 }
 
 arbitrary_by!(Call, call);
-
-fn count(shape: &[usize]) -> Option<usize> {
-    shape
-        .iter()
-        .try_fold(1_usize, |n, &size| n.checked_mul(size))
-}
-
-fn small(shape: &[usize]) -> bool {
-    // ndarray itself refuses shapes whose sizes other than 0 multiply to too much.
-    count(&shape.iter().map(|&size| size.max(1)).collect::<Vec<_>>())
-        .is_some_and(|n| n <= MOST_ELEMENTS)
-}
 
 fuzz_target!(|call: Call| {
     let Call {
@@ -106,7 +143,11 @@ fuzz_target!(|call: Call| {
         mode,
         rule,
         layout,
+        recorded,
     } = call;
+    if let Some(case) = recorded {
+        case.assert_answered();
+    }
     let text = mode.to_string();
     assert_eq!(text.parse::<BroadcastMode>().as_ref(), Ok(&mode), "{text}");
 

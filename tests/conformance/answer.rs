@@ -1,7 +1,7 @@
 //! What came out, what was to come out, and whether they are the same.
 
-use crate::element::{Element, element_count, elements};
-use crate::fields::{Fields, sizes};
+use super::element::{Element, element_count, elements};
+use super::fields::{Fields, sizes};
 use ndarray_broadcast::BroadcastError;
 use serde_json::Value;
 

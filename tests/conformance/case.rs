@@ -1,9 +1,9 @@
 //! One case, from its JSON to a verdict.
 
-use crate::answer::Expected;
-use crate::element::{Element, element_count, elements};
-use crate::fields::{Fields, Integers};
-use crate::{gradients, many, pair, single};
+use super::answer::Expected;
+use super::element::{Element, element_count, elements};
+use super::fields::{Fields, Integers};
+use super::{gradients, many, pair, single};
 use serde_json::Value;
 
 pub enum Verdict {

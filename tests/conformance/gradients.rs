@@ -1,9 +1,9 @@
 //! Gradients: the cotangent of the output, summed over what each plan replicated.
 
-use crate::element::{element_count, elements};
-use crate::fields::{Fields, sizes};
-use crate::ranks::with_rank;
-use crate::{many, pair, single};
+use super::element::{element_count, elements};
+use super::fields::{Fields, sizes};
+use super::ranks::with_rank;
+use super::{many, pair, single};
 use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder};
 use ndarray_broadcast::Rule;
 use ndarray_broadcast::prelude::*;

@@ -1,10 +1,10 @@
 //! Any number of arrays, or of shapes alone, under NumPy's rule.
 
-use crate::answer::Answer;
-use crate::element::{Element, element_count, elements};
-use crate::fields::{Fields, Integers};
-use crate::pair::static_pair;
-use crate::ranks::{flat, positions, with_rank};
+use super::answer::Answer;
+use super::element::{Element, element_count, elements};
+use super::fields::{Fields, Integers};
+use super::pair::static_pair;
+use super::ranks::{flat, positions, with_rank};
 use ndarray::{ArrayD, Dimension, IxDyn};
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;

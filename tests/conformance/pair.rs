@@ -1,10 +1,10 @@
 //! Two arrays with each other, and an operation on them.
 
-use crate::answer::Answer;
-use crate::element::{Element, Operation, element_count, elements};
-use crate::fields::{Fields, Integers};
-use crate::ranks::{flat, positions, with_rank};
-use crate::single::axis;
+use super::answer::Answer;
+use super::element::{Element, Operation, element_count, elements};
+use super::fields::{Fields, Integers};
+use super::ranks::{flat, positions, with_rank};
+use super::single::axis;
 use ndarray::{ArrayD, DimMax, Dimension, IxDyn, ShapeBuilder, arr0};
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;
@@ -13,8 +13,8 @@ use serde_json::Value;
 pub struct Call {
     pub rhs_shape: Integers,
     rule: RuleArgs,
-    operation: Option<Operation>,
-    rhs: Option<Value>,
+    pub operation: Option<Operation>,
+    pub rhs: Option<Value>,
 }
 
 enum RuleArgs {
@@ -49,7 +49,7 @@ impl Call {
         }))
     }
 
-    fn rule(&self) -> Result<ElementwiseRule, BroadcastError> {
+    pub fn rule(&self) -> Result<ElementwiseRule, BroadcastError> {
         Ok(match &self.rule {
             RuleArgs::None => ElementwiseRule::None,
             RuleArgs::Numpy => ElementwiseRule::Numpy,

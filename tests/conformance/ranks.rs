@@ -8,7 +8,7 @@
 macro_rules! with_rank {
     ($shape:expr, |$dim:ident| $body:expr) => {{
         use ndarray::{Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6};
-        $crate::ranks::with_rank!(@arms $shape, $dim, $body;
+        with_rank!(@arms $shape, $dim, $body;
             Ix0: []; Ix1: [a]; Ix2: [a, b]; Ix3: [a, b, c]; Ix4: [a, b, c, d]; Ix5: [a, b, c, d, e];
             Ix6: [a, b, c, d, e, f])
     }};

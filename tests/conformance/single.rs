@@ -1,9 +1,9 @@
 //! One array to a shape.
 
-use crate::answer::Answer;
-use crate::element::Element;
-use crate::fields::{Fields, Integers};
-use crate::ranks::{flat, positions, with_rank};
+use super::answer::Answer;
+use super::element::Element;
+use super::fields::{Fields, Integers};
+use super::ranks::{flat, positions, with_rank};
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Axis, DimAdd, DimMax, Dimension, IxDyn, arr0};
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
 use ndarray_broadcast::prelude::*;
@@ -29,7 +29,7 @@ pub enum Call {
 }
 
 /// A call that can be made.
-enum Ready<'a> {
+pub enum Ready<'a> {
     Operator(Broadcast, &'a Integers, Option<&'a Integers>),
     Mode(Vec<usize>, BroadcastMode),
     Prepend(Vec<usize>),
@@ -101,7 +101,8 @@ impl Call {
         })
     }
 
-    fn ready(&self) -> Result<Ready<'_>, BroadcastError> {
+    /// The call, unless its integers are no sizes or its mode is none.
+    pub fn ready(&self) -> Result<Ready<'_>, BroadcastError> {
         Ok(match self {
             Call::Operator {
                 version,
@@ -110,10 +111,7 @@ impl Call {
                 target_shape,
                 axes_mapping,
             } => {
-                let mode = match (mode.parse()?, axis) {
-                    (Mode::Pdpd { .. }, Some(axis)) => Mode::Pdpd { axis: *axis },
-                    (mode, _) => mode,
-                };
+                let mode = operator_mode(mode, *axis)?;
                 let operator = match version {
                     1 => Broadcast::v1(),
                     _ => Broadcast::v3(),
@@ -406,4 +404,12 @@ where
 pub fn axis(value: &Value) -> Result<isize, String> {
     (value.as_i64().and_then(|axis| isize::try_from(axis).ok()))
         .ok_or_else(|| format!("axis is {value}, not an integer"))
+}
+
+/// The mode of OpenVINO's operator by its name, with the axis that it may have been given.
+pub fn operator_mode(name: &str, axis: Option<isize>) -> Result<Mode, BroadcastError> {
+    Ok(match (name.parse()?, axis) {
+        (Mode::Pdpd { .. }, Some(axis)) => Mode::Pdpd { axis },
+        (mode, _) => mode,
+    })
 }
