@@ -1,7 +1,7 @@
 //! [`BroadcastError`]: what does not fit, with all that is needed to mend the call.
 
 use crate::mode::Rule;
-use crate::picture::{Picture, Place, Size, list};
+use crate::picture::{Picture, Place, Size, entries, list};
 use std::collections::TryReserveError;
 use std::fmt;
 
@@ -288,7 +288,7 @@ pub enum BroadcastError {
     },
 
     /// A mode or rule has a name that none is known by. [Example](crate::guide::openvino#attributes-as-text).
-    #[error("unknown {kind} {name:?}: expected {expected}")]
+    #[error("unknown {kind} {}: expected {expected}", quoted(name))]
     #[non_exhaustive]
     UnknownName {
         /// What was to be named.
@@ -516,6 +516,16 @@ fn fmt_with<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result>(draw: F) -> impl fmt:
         }
     }
     With(draw)
+}
+
+/// A name in quotes; of a text too long to be one, the beginning.
+fn quoted(name: &str) -> impl fmt::Display {
+    /// Longer than any name, short enough for a line.
+    const SHOWN: usize = 64;
+    fmt_with(move |f| match name.char_indices().nth(SHOWN) {
+        None => write!(f, "{name:?}"),
+        Some((end, _)) => write!(f, "{:?}... {} bytes", &name[..end], name.len()),
+    })
 }
 
 fn cannot(
@@ -888,13 +898,7 @@ fn dimensions_required(f: &mut fmt::Formatter<'_>, shapes: &[Box<[usize]>; 2]) -
         b.len(),
         small,
         large.saturating_sub(1),
-        fmt_with(|f| {
-            f.write_str("[")?;
-            for axis in large - small..large {
-                write!(f, "{}{axis}", if axis > large - small { ", " } else { "" })?;
-            }
-            f.write_str("]")
-        }),
+        entries(large - small..large),
     )
 }
 

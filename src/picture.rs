@@ -7,17 +7,22 @@ use std::ops::Range;
 /// Shapes longer than this are drawn around the axis of interest only.
 const WINDOW: usize = 32;
 
-/// A shape as ndarray's users write it, `[3, 1, 5]`; the middle of a very long one is left out.
+/// A shape as ndarray's users write it, `[3, 1, 5]`; the end of a very long one is left out.
 pub(crate) fn list(shape: &[usize]) -> impl fmt::Display {
-    struct List<'a>(&'a [usize]);
-    impl fmt::Display for List<'_> {
+    entries(shape.iter().copied())
+}
+
+/// [`list`] of what is not in memory.
+pub(crate) fn entries(entries: impl ExactSizeIterator<Item = usize> + Clone) -> impl fmt::Display {
+    struct List<I>(I);
+    impl<I: ExactSizeIterator<Item = usize> + Clone> fmt::Display for List<I> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("[")?;
-            for (axis, size) in self.0.iter().take(WINDOW).enumerate() {
+            for (axis, size) in self.0.clone().take(WINDOW).enumerate() {
                 if axis > 0 {
                     f.write_str(", ")?;
                 }
-                write!(f, "{}", Size(*size))?;
+                write!(f, "{}", Size(size))?;
             }
             if self.0.len() > WINDOW {
                 write!(f, ", ... {} axes", self.0.len())?;
@@ -25,7 +30,7 @@ pub(crate) fn list(shape: &[usize]) -> impl fmt::Display {
             f.write_str("]")
         }
     }
-    List(shape)
+    List(entries)
 }
 
 /// One size or axis. `usize::MAX` is [`KEEP`], or else a -1 that was cast: either way -1 is what its author wrote.
@@ -157,10 +162,14 @@ impl<'a> Picture<'a> {
         Ok(())
     }
 
-    /// Starts the line under the rows: a mark under `column` and a space, for the remark that follows.
+    /// Starts the line under the rows: a mark under `column` and a space, for the remark that follows. Where columns before
+    /// the window are left out, nobody can count to the mark: its column is said.
     pub(crate) fn caret(&self, f: &mut fmt::Formatter<'_>, column: usize) -> fmt::Result {
         self.mark_line(f, column, |c| if c == column { "^" } else { "" })?;
-        f.write_str(" ")
+        match self.window(column).start {
+            0 => f.write_str(" "),
+            _ => write!(f, " at {column}: "),
+        }
     }
 
     /// A line with a mark of one character, or none, under each column.

@@ -1,6 +1,8 @@
 //! The exact text of every error. Each is read by a person who has only it to go by: what was asked for, where it does not
 //! fit, what would.
 
+mod common;
+
 use ndarray::{Array2, ArrayD, IxDyn};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{axes_from_integers, shape_from_integers};
@@ -236,6 +238,7 @@ cannot broadcast [1] with [] (none)
     a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "unknown broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any: explicit(1, 2)";
     a_mode_with_a_negative_axis: "explicit(-1)".parse::<BroadcastMode>() => "unknown broadcast mode \"explicit(-1)\": expected axes as non-negative integers: explicit(1, 2)";
     a_mode_that_takes_no_axes: "numpy(1)".parse::<BroadcastMode>() => "unknown broadcast mode \"numpy(1)\": expected no axes: this mode takes none";
+    a_text_too_long_to_be_a_name: "é".repeat(5000).parse::<BroadcastMode>() => format!("unknown broadcast mode \"{}\"... 10000 bytes: expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand or pdpd(..)", "é".repeat(64));
     none_is_not_a_mode_of_one_array: "none".parse::<BroadcastMode>() => "unknown broadcast mode \"none\": expected a mode of one array: \"none\" is OpenVINO's other spelling of explicit (its operator reads it), and an ElementwiseRule";
     an_unknown_rule: "same".parse::<ElementwiseRule>() => "unknown elementwise rule \"same\": expected none, numpy, pdpd(..) or xla(..)";
     a_rule_with_two_axes: "pdpd(1, 2)".parse::<ElementwiseRule>() => "unknown elementwise rule \"pdpd(1, 2)\": expected one axis: pdpd(1)";
@@ -253,5 +256,121 @@ input has shape [3], expected [3, 1]
 cannot broadcast [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 12, 1, ... 40 axes] to [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 1, ... 40 axes] (numpy)
   input  …  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  12  1  1  1  1  1  1  1  1  1
   target …  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1   3  1  1  1  1  1  1  1  1  1
-                                                                               ^ 12 is neither 3 nor 1";
+                                                                               ^ at 30: 12 is neither 3 nor 1";
+}
+
+/// A picture is drawn around its fault, and a list ends after some entries: what a person reads does not grow with the rank.
+#[test]
+fn messages_about_a_thousand_axes_are_short() {
+    const MANY: usize = 1000;
+    let target = || IxDyn(&long(MANY, 500, 3));
+    let wrong = || IxDyn(&long(MANY, 500, 7));
+    let identity: Vec<usize> = (0..MANY).collect();
+    let with = |at: usize, axis: usize| {
+        let mut axes = identity.clone();
+        axes[at] = axis;
+        axes
+    };
+    let hostile = || IxDyn(&[usize::MAX - 1; MANY]);
+    macro_rules! one {
+        ($rule:ident($($argument:expr),*)) => {
+            BroadcastPlan::$rule($($argument),*).map(|_| ())
+        };
+    }
+    let pair = |a, b, rule| BroadcastPlan::pair(a, b, &rule).map(|_| ());
+    let found = zeros(&long(MANY, 500, 2));
+    let errors = [
+        ("SizeMismatch", one!(numpy(wrong(), target()))),
+        ("SizeMismatch", one!(expand(wrong(), target()))),
+        ("SizeMismatch", one!(pdpd(wrong(), target(), -1))),
+        ("SizeMismatch", one!(explicit(wrong(), target(), &identity))),
+        ("SizeMismatch", one!(in_dim(wrong(), target(), &identity))),
+        (
+            "SizeMismatch",
+            one!(in_dim_permuting(wrong(), target(), &identity)),
+        ),
+        ("SizeMismatch", one!(bidirectional(wrong(), target()))),
+        (
+            "SizeMismatch",
+            one!(broadcast_axes(IxDyn(&[7; MANY]), target(), &[])),
+        ),
+        // The widest sizes there are.
+        (
+            "SizeMismatch",
+            one!(numpy(IxDyn(&[usize::MAX - 2; MANY]), hostile())),
+        ),
+        ("ShapeOverflow", one!(numpy(hostile(), hostile()))),
+        ("ShapeOverflow", one!(prepend(hostile(), hostile()))),
+        ("RankTooLarge", one!(numpy(IxDyn(&[1; MANY + 1]), target()))),
+        (
+            "AxesLength",
+            one!(explicit(target(), target(), &identity[1..])),
+        ),
+        (
+            "AxisOutOfRange",
+            one!(explicit(target(), target(), &with(500, MANY))),
+        ),
+        (
+            "AxisRepeated",
+            one!(in_dim_permuting(target(), target(), &with(500, 400))),
+        ),
+        (
+            "AxesUnsorted",
+            one!(in_dim(IxDyn(&[1, 1]), target(), &[999, 0])),
+        ),
+        (
+            "AxisOutOfRange",
+            one!(broadcast_axes(target(), target(), &with(500, MANY))),
+        ),
+        (
+            "BroadcastAxesRank",
+            one!(broadcast_axes(target(), target(), &identity)),
+        ),
+        ("PdpdAxis", one!(pdpd(target(), target(), -2))),
+        ("PdpdOverhang", one!(pdpd(target(), target(), 900))),
+        (
+            "KeepOnNewAxis",
+            one!(expand(IxDyn(&[1; MANY - 1]), IxDyn(&[KEEP; MANY]))),
+        ),
+        (
+            "ShapesDiffer",
+            pair(wrong(), target(), ElementwiseRule::None),
+        ),
+        (
+            "OperandMismatch",
+            pair(wrong(), target(), ElementwiseRule::Numpy),
+        ),
+        ("OperandMismatch", pair(wrong(), target(), xla(&identity))),
+        (
+            "DimensionsUnexpected",
+            pair(target(), target(), xla(&identity[1..])),
+        ),
+        (
+            "DimensionsRequired",
+            pair(IxDyn(&[1; MANY - 1]), target(), xla(&[])),
+        ),
+        (
+            "WrongShape",
+            BroadcastPlan::numpy(target(), target())
+                .unwrap()
+                .view(&found)
+                .map(|_| ()),
+        ),
+        (
+            "UnknownName",
+            "x(1, ".repeat(MANY).parse::<BroadcastMode>().map(|_| ()),
+        ),
+    ];
+    for (name, result) in errors {
+        let error = result.unwrap_err();
+        let text = error.to_string();
+        assert_eq!(common::variant(&error), name, "{text}");
+        let most = if text.contains("18446744073709551614") {
+            4096
+        } else {
+            1024
+        };
+        assert!(text.chars().count() < most, "{text}");
+        assert!(text.lines().count() <= 5, "{text}");
+    }
 }
