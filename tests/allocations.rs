@@ -1,41 +1,45 @@
 //! Making a view allocates nothing: for static ranks 0 to 6, and for dynamic ranks up to 4, which `IxDyn` holds inline.
+//! What is too large for memory takes none of it.
 
 use ndarray::{
     Array, ArrayView, Axis, DimAdd, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
+    arr0,
 };
 use ndarray_broadcast::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Counts, for each thread, the allocations that it makes.
+/// Counts, for each thread, the allocations that it makes, and the bytes that it gets.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
-fn count() {
+fn count(pointer: *mut u8, bytes: usize) -> *mut u8 {
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+    if !pointer.is_null() {
+        BYTES.set(BYTES.get() + bytes);
+    }
+    pointer
 }
 
 // SAFETY: every call is the system allocator's; counting touches a thread local that needs neither memory nor a destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
         // SAFETY: the caller's promise is the same.
-        unsafe { System.alloc(layout) }
+        count(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count();
         // SAFETY: the caller's promise is the same.
-        unsafe { System.alloc_zeroed(layout) }
+        count(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
         // SAFETY: the caller's promise is the same.
-        unsafe { System.realloc(pointer, layout, size) }
+        count(unsafe { System.realloc(pointer, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -228,4 +232,62 @@ fn a_shape_and_a_mapping_that_are_already_there_are_not_copied() {
     });
     assert_eq!(view.unwrap().shape(), [2, 3, 4]);
     assert_eq!(count, 0);
+}
+
+/// 10^18 elements of 1 byte are more than any machine has, of 16 bytes more than an address can say: a view has them, and
+/// whoever asks for them as memory is told so, without any having been taken.
+#[test]
+fn what_does_not_fit_in_memory_takes_none() {
+    const N: usize = 1_000_000_000;
+    /// What errors and parts of the call may take: shapes, not elements.
+    const FEW: usize = 4096;
+    /// The error, at the cost of a few bytes.
+    macro_rules! refused {
+        ($error:ident: $($call:expr;)*) => {$(
+            let before = BYTES.get();
+            let result = $call;
+            let bytes = BYTES.get() - before;
+            assert!(
+                matches!(result, Err(BroadcastError::$error { .. })),
+                "{}: {:?}",
+                stringify!($call),
+                result.err()
+            );
+            assert!(bytes <= FEW, "{}: {bytes} bytes", stringify!($call));
+        )*};
+    }
+    let (byte, wide) = (arr0(1_u8), arr0(1_u128));
+    let (bytes, wides) = (
+        byte.broadcast_numpy((N, N)).unwrap(),
+        wide.broadcast_numpy((N, N)).unwrap(),
+    );
+    let (column, row) = (
+        byte.broadcast_numpy((N, 1)).unwrap(),
+        byte.broadcast_numpy((1, N)).unwrap(),
+    );
+    let dynamic = bytes.clone().into_dyn();
+    let numpy = ElementwiseRule::Numpy;
+    // The gradient of a stretch from one row to two, with rows of 10^18.
+    let plan = BroadcastPlan::numpy((1, N, N), (2, N, N)).unwrap();
+    let (two, two_wide) = (
+        byte.broadcast_numpy((2, N, N)).unwrap(),
+        wide.broadcast_numpy((2, N, N)).unwrap(),
+    );
+    refused! { AllocationFailed:
+        bytes.materialize();
+        dynamic.materialize();
+        bytes.t().materialize();
+        column.zip_map(&row, &numpy, |&a, &b| a + b);
+        bytes.zip_map(&bytes, ElementwiseRule::None, |&a, &b| a + b);
+        column.zip_map3(&row, &byte, |&a, &b, &c| a + b + c);
+        two.sum_to_shape((1, N, N));
+        plan.gradient(&two);
+    }
+    refused! { OutputTooLarge:
+        wides.materialize();
+        column.zip_map(&row, &numpy, |&a, &b| [u64::from(a), u64::from(b)]);
+        column.zip_map3(&row, &byte, |_, _, _| 0_u128);
+        two_wide.sum_to_shape((1, N, N));
+        plan.gradient(&two_wide);
+    }
 }

@@ -335,6 +335,214 @@ fn ranks_far_past_what_anybody_needs_work_and_draw_short_pictures() {
     }
 }
 
+const MANY: usize = 1000;
+
+/// As many 1s as axes, but for these.
+fn ones_but(rank: usize, sizes: &[(usize, usize)]) -> Vec<usize> {
+    let mut shape = vec![1; rank];
+    for &(axis, size) in sizes {
+        shape[axis] = size;
+    }
+    shape
+}
+
+/// View, copy, sum and picture of a plan of many axes are what the oracle says.
+fn assert_plan(plan: &BroadcastPlan, fed: &common::Fed, what: &dyn std::fmt::Display) {
+    let array = common::iota(plan.input_shape());
+    let expected = fed.array(&array.view());
+    let view = plan.view(&array).unwrap();
+    assert_eq!(view, expected, "{what}");
+    assert_eq!(view.materialize().unwrap(), expected, "{what}");
+    let mut out = ArrayD::zeros(expected.t().raw_dim());
+    view.materialize_into(&mut out.view_mut().reversed_axes())
+        .unwrap();
+    assert_eq!(out.t(), expected, "{what}");
+
+    let cotangent = common::iota(plan.output_shape());
+    let mut sums = ArrayD::zeros(array.raw_dim());
+    for (index, &term) in cotangent.indexed_iter() {
+        sums[IxDyn(&fed.source(plan.input_shape(), index.slice()))] += term;
+    }
+    assert_eq!(plan.gradient(&cotangent).unwrap(), sums, "{what}");
+    assert_drawn(&plan.to_string());
+}
+
+#[test]
+fn every_mode_takes_a_thousand_axes() {
+    let target = ones_but(MANY, &[(0, 2), (500, 3), (999, 4)]);
+    let narrow = ones_but(MANY, &[(500, 3)]);
+    let reversed: Vec<usize> = target.iter().rev().copied().collect();
+    let all: Vec<usize> = (0..MANY).collect();
+    let but_500: Vec<usize> = (0..MANY).filter(|&axis| axis != 500).collect();
+    let keep_500 = [&vec![2][..], &vec![KEEP; MANY - 2], &[4]].concat();
+    let explicit = |axes_mapping| BroadcastMode::Explicit { axes_mapping };
+    let in_dim = |broadcast_dimensions| BroadcastMode::InDim {
+        broadcast_dimensions,
+    };
+    let permuting = |broadcast_dimensions| BroadcastMode::InDimPermuting {
+        broadcast_dimensions,
+    };
+    let axes = |broadcast_axes| BroadcastMode::BroadcastAxes { broadcast_axes };
+    let cases = [
+        (narrow.clone(), target.clone(), BroadcastMode::Numpy),
+        (vec![4], target.clone(), BroadcastMode::Numpy),
+        (vec![], target.clone(), BroadcastMode::Numpy),
+        (narrow.clone(), vec![5], BroadcastMode::Bidirectional),
+        (vec![5, 1], narrow.clone(), BroadcastMode::Bidirectional),
+        (narrow.clone(), target.clone(), explicit(all.clone())),
+        (vec![2, 3, 1], target.clone(), explicit(vec![0, 500, 501])),
+        (narrow.clone(), target.clone(), in_dim(all.clone())),
+        (vec![1, 4], target.clone(), in_dim(vec![0, 999])),
+        (
+            reversed,
+            target.clone(),
+            permuting(all.iter().rev().copied().collect()),
+        ),
+        (vec![4, 3], target.clone(), permuting(vec![999, 500])),
+        (vec![3], target.clone(), axes(but_500)),
+        (target.clone(), target.clone(), axes(vec![])),
+        (narrow.clone(), keep_500, BroadcastMode::Expand),
+        (
+            narrow.clone(),
+            target.clone(),
+            BroadcastMode::Pdpd { axis: -1 },
+        ),
+        (
+            ones_but(MANY - 500, &[(0, 3)]),
+            target.clone(),
+            BroadcastMode::Pdpd { axis: 500 },
+        ),
+        // All but the first axis overhang.
+        (
+            ones_but(MANY, &[(0, 4)]),
+            target.clone(),
+            BroadcastMode::Pdpd { axis: 999 },
+        ),
+    ];
+    for (input, target, mode) in cases {
+        let plan = BroadcastPlan::with_mode(IxDyn(&input), IxDyn(&target), &mode).unwrap();
+        let fed = common::mode(&input, &target, &mode).unwrap();
+        assert_plan(&plan, &fed, &plan.rule());
+        assert_eq!(mode.to_string().parse::<BroadcastMode>(), Ok(mode));
+    }
+    let (input, sizes) = (narrow, ones_but(MANY, &[(999, 2)]));
+    let plan = BroadcastPlan::prepend(IxDyn(&input), IxDyn(&sizes)).unwrap();
+    assert_eq!(plan.output_shape().len(), 2 * MANY);
+    assert_plan(&plan, &common::prepend(&input, &sizes).unwrap(), &"prepend");
+}
+
+#[test]
+fn every_elementwise_rule_takes_a_thousand_axes() {
+    let long = ones_but(MANY, &[(0, 2), (500, 3), (999, 4)]);
+    let other = ones_but(MANY, &[(400, 5), (500, 3)]);
+    let xla = |broadcast_dimensions| ElementwiseRule::Xla {
+        broadcast_dimensions,
+    };
+    let cases = [
+        (&long, long.clone(), ElementwiseRule::None),
+        (&long, other.clone(), ElementwiseRule::Numpy),
+        (&long, vec![5, 1], ElementwiseRule::Numpy),
+        (&long, other.clone(), xla(vec![])),
+        (&long, other, xla((0..MANY).collect())),
+        (&long, vec![3, 5], xla(vec![500, 600])),
+        (
+            &long,
+            ones_but(MANY - 1, &[(499, 3)]),
+            xla((1..MANY).collect()),
+        ),
+    ];
+    for (a, b, rule) in cases {
+        assert_pair(a, &b, &rule);
+        assert_pair(&b, a, &rule);
+    }
+    for (b, axis) in [
+        (ones_but(MANY, &[(500, 3)]), -1),
+        (ones_but(MANY, &[(0, 3)]), 500),
+        (vec![4], 999),
+    ] {
+        assert_pair(&long, &b, &ElementwiseRule::Pdpd { axis });
+    }
+}
+
+fn assert_pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) {
+    let (plan_a, plan_b) = BroadcastPlan::pair(IxDyn(a), IxDyn(b), rule).unwrap();
+    let [fed_a, fed_b] = common::pair(a, b, rule).unwrap();
+    assert_plan(&plan_a, &fed_a, rule);
+    assert_plan(&plan_b, &fed_b, rule);
+    let (x, y) = (common::iota(a), common::iota(b));
+    let f = |&x: &i32, &y: &i32| 1000 * x + y;
+    let expected = ndarray::Zip::from(&fed_a.array(&x.view()))
+        .and(&fed_b.array(&y.view()))
+        .map_collect(f);
+    assert_eq!(x.zip_map(&y, rule, f).unwrap(), expected, "{rule}");
+    let mut out = ArrayD::zeros(expected.t().raw_dim());
+    x.zip_map_into(&y, rule, &mut out.view_mut().reversed_axes(), f)
+        .unwrap();
+    assert_eq!(out.t(), expected, "{rule}");
+    let mut inplace = x.clone();
+    match inplace.zip_map_inplace(&y, rule, |x, y| *x = f(x, y)) {
+        Ok(()) => assert_eq!(inplace, expected, "{rule}"),
+        Err(error) => {
+            assert_eq!(variant(&error), "WrongShape", "{rule}");
+            assert_ne!(a, expected.shape(), "{rule}");
+        }
+    }
+}
+
+#[test]
+fn views_of_ten_to_the_eighteenth_elements_are_fine_by_every_rule() {
+    const N: usize = 1_000_000_000;
+    let array = common::iota(&[1000, 1, 1]);
+    let row = common::iota(&[1000]);
+    let target = || IxDyn(&[1000, 1_000_000, N]);
+    let short = || IxDyn(&[1_000_000, N]);
+    let flipped = common::iota(&[1, 1000]);
+    let views = [
+        array.broadcast_numpy(target()),
+        array.broadcast_bidirectional(short()),
+        row.broadcast_explicit(target(), &[0]),
+        row.broadcast_axes(target(), &[1, 2]),
+        array.broadcast_in_dim(target(), &[0, 1, 2]),
+        flipped.broadcast_in_dim_permuting(target(), &[1, 0]),
+        array.broadcast_expand(IxDyn(&[KEEP, 1_000_000, N])),
+        row.broadcast_pdpd(target(), 0),
+    ];
+    for view in views {
+        let view = view.unwrap();
+        assert_eq!(view.shape(), [1000, 1_000_000, N]);
+        assert_eq!(view.len(), 10_usize.pow(18));
+        assert_eq!(view[[0, 999_999, N - 1]], 0);
+        assert_eq!(view[[999, 999_999, N - 1]], 999);
+    }
+    let view = row
+        .broadcast_prepend(IxDyn(&[1_000_000, 1_000_000_000]))
+        .unwrap();
+    assert_eq!(view.len(), 10_usize.pow(18));
+    assert_eq!(view[[999_999, N - 1, 999]], 999);
+
+    // Two arrays, neither of which has them all: the second is a view of one element itself.
+    let one = common::iota(&[]);
+    let wide = one.broadcast_numpy(IxDyn(&[1, 1_000_000, N])).unwrap();
+    let full = one.broadcast_numpy(target()).unwrap();
+    let xla = ElementwiseRule::Xla {
+        broadcast_dimensions: vec![0],
+    };
+    let pairs = [
+        array.broadcast_with(&wide, ElementwiseRule::Numpy),
+        full.broadcast_with(&full, ElementwiseRule::None),
+        full.broadcast_with(&row, ElementwiseRule::Pdpd { axis: 0 }),
+        row.broadcast_with(&wide, &xla),
+        wide.broadcast_with(&row, &xla),
+    ];
+    for pair in pairs {
+        let (a, b) = pair.unwrap();
+        for view in [a, b] {
+            assert_eq!(view.len(), 10_usize.pow(18));
+            assert!([0, 999].contains(&view[[999, 999_999, N - 1]]));
+        }
+    }
+}
+
 #[test]
 fn views_of_more_elements_than_memory_are_fine_up_to_isize_max() {
     let one = common::iota(&[]);

@@ -80,6 +80,26 @@ fn plans_come_back_with_static_and_dynamic_ranks() {
 }
 
 #[test]
+fn plans_of_a_thousand_axes_come_back() {
+    let sizes =
+        |stretched: usize| (0..1000).map(move |axis| if axis % 50 == stretched { 2 } else { 1 });
+    let shape = |stretched| sizes(stretched).collect::<Vec<usize>>();
+    let reversed: Vec<usize> = (0..1000).rev().collect();
+    let (numpy, _) = BroadcastPlan::pair(shape(3), shape(7), ElementwiseRule::Numpy).unwrap();
+    let plans = [
+        numpy,
+        BroadcastPlan::numpy(vec![1], vec![1; 1000]).unwrap(),
+        BroadcastPlan::in_dim_permuting(vec![1; 1000], vec![1; 1000], &reversed).unwrap(),
+        // No axis feeds anything.
+        BroadcastPlan::pdpd(vec![1; 1000], vec![1; 1000], 998).unwrap(),
+    ];
+    for plan in plans {
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<BroadcastPlan>(&text).unwrap(), plan);
+    }
+}
+
+#[test]
 fn plans_that_are_not_sound_are_refused() {
     let refusals = [
         (
