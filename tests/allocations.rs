@@ -265,7 +265,7 @@ fn what_does_not_fit_in_memory_takes_none() {
         byte.broadcast_numpy((N, 1)).unwrap(),
         byte.broadcast_numpy((1, N)).unwrap(),
     );
-    let dynamic = bytes.clone().into_dyn();
+    let dynamic = bytes.into_dyn();
     let numpy = ElementwiseRule::Numpy;
     // The gradient of a stretch from one row to two, with rows of 10^18.
     let plan = BroadcastPlan::numpy((1, N, N), (2, N, N)).unwrap();
