@@ -1,4 +1,4 @@
-//! The exact text of every error. Each is read by a person who has only it to go by: what was asked for, where it does not
+//! The exact text of every error, plan and name. Each error is read by a person who has only it to go by: what was asked for, where it does not
 //! fit, what would.
 
 mod common;
@@ -217,11 +217,21 @@ cannot broadcast [2, 3, 4] with [2, 4] (numpy)
   a   2  3  4
   b      2  4
          ^ 3 and 2 differ and neither is 1";
+    numpy_of_two_far_apart: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[5]), &ElementwiseRule::Numpy) => "\
+cannot broadcast [2, 3, 4] with [5] (numpy)
+  a   2  3  4
+  b         5
+            ^ 4 and 5 differ and neither is 1";
     numpy_of_many_names_the_two: broadcast_shapes(&[&[7, 4][..], &[1], &[2, 7, 1], &[5, 1, 1]]) => "\
 cannot broadcast [2, 7, 1] with [5, 1, 1] (numpy)
   input 2   2  7  1
   input 3   5  1  1
             ^ 2 and 5 differ and neither is 1";
+    numpy_of_many_shows_no_axes_of_a_third: broadcast_shapes(&[&[1, 1, 1, 4][..], &[2, 4], &[3, 4]]) => "\
+cannot broadcast [2, 4] with [3, 4] (numpy)
+  input 1   2  4
+  input 2   3  4
+            ^ 2 and 3 differ and neither is 1";
     none_sizes_differ: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3]), &ElementwiseRule::None) => "\
 cannot broadcast [2, 4] with [2, 3] (none)
   a   2  4
@@ -241,6 +251,8 @@ cannot broadcast [1] with [] (none)
     a_text_too_long_to_be_a_name: "é".repeat(5000).parse::<BroadcastMode>() => format!("unknown broadcast mode \"{}\"... 10000 bytes: expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand or pdpd(..)", "é".repeat(64));
     none_is_not_a_mode_of_one_array: "none".parse::<BroadcastMode>() => "unknown broadcast mode \"none\": expected a mode of one array: \"none\" is OpenVINO's other spelling of explicit (its operator reads it), and an ElementwiseRule";
     an_unknown_rule: "same".parse::<ElementwiseRule>() => "unknown elementwise rule \"same\": expected none, numpy, pdpd(..) or xla(..)";
+    none_takes_no_axes: "none(1)".parse::<ElementwiseRule>() => "unknown elementwise rule \"none(1)\": expected no axes: this rule takes none";
+    numpy_of_arrays_takes_no_axes: "numpy(1)".parse::<ElementwiseRule>() => "unknown elementwise rule \"numpy(1)\": expected no axes: this rule takes none";
     a_rule_with_two_axes: "pdpd(1, 2)".parse::<ElementwiseRule>() => "unknown elementwise rule \"pdpd(1, 2)\": expected one axis: pdpd(1)";
     a_plan_on_another_shape: BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap().view(&Array2::<u8>::zeros((1, 3))) => "\
 input has shape [1, 3], expected [3, 1]
@@ -373,4 +385,95 @@ fn messages_about_a_thousand_axes_are_short() {
         assert!(text.chars().count() < most, "{text}");
         assert!(text.lines().count() <= 5, "{text}");
     }
+}
+
+#[test]
+fn shapes_are_written_whole_up_to_32_axes() {
+    for (rank, end) in [(31, "1] "), (32, "1] "), (33, "1, ... 33 axes] ")] {
+        let (input, target) = (long(rank, 0, 12), long(rank, 0, 3));
+        let error = BroadcastPlan::numpy(IxDyn(&input), IxDyn(&target)).unwrap_err();
+        let ones = "1, ".repeat(rank.min(32) - 2);
+        let start = format!("cannot broadcast [12, {ones}{end}to [3, ");
+        assert!(error.to_string().starts_with(&start), "{error}");
+    }
+}
+
+/// 16 columns before the fault and 15 after it, or as many as there are and more on the other side.
+#[test]
+fn the_window_on_a_long_shape_has_the_fault_in_its_middle() {
+    let target: Vec<usize> = (100..180).collect();
+    for (fault, first) in [(0, 0), (16, 0), (17, 1), (40, 24), (64, 48), (79, 48)] {
+        let input = long(80, fault, 7);
+        let error = BroadcastPlan::numpy(IxDyn(&input), IxDyn(&target)).unwrap_err();
+        let text = error.to_string();
+        let row = text.lines().nth(2).unwrap().split_whitespace();
+        let mut shown: Vec<String> = row.map(str::to_string).collect();
+        assert_eq!(shown.remove(0), "target");
+        let mut expected: Vec<String> = (first..first + 32)
+            .map(|axis| (100 + axis).to_string())
+            .collect();
+        if first > 0 {
+            expected.insert(0, "…".to_string());
+        }
+        if first + 32 < 80 {
+            expected.push("…".to_string());
+        }
+        assert_eq!(shown, expected, "{text}");
+    }
+}
+
+macro_rules! plans {
+    ($($name:ident: $plan:expr => $text:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!($plan.unwrap().to_string(), $text);
+        }
+    )*};
+}
+
+plans! {
+    added_and_stretched_axes_are_marked: BroadcastPlan::explicit((1, 5), (4, 3, 5), &[1, 2]) => "\
+[1, 5] -> [4, 3, 5] (explicit)
+  input       1  5
+  output   4  3  5
+           +  *
+  + added, * stretched from 1";
+    added_axes_are_marked: BroadcastPlan::explicit(30, (4, 30, 500), &[1]) => "\
+[30] -> [4, 30, 500] (explicit)
+  input       30
+  output   4  30  500
+           +        +
+  + added";
+    stretched_axes_are_marked: BroadcastPlan::numpy((1, 5), (4, 5)) => "\
+[1, 5] -> [4, 5] (numpy)
+  input    1  5
+  output   4  5
+           *
+  * stretched from 1";
+    a_plan_that_replicates_nothing_has_no_marks: BroadcastPlan::in_dim_permuting((3, 4), (4, 3), &[1, 0]) => "\
+[3, 4] -> [4, 3] (in_dim_permuting)
+  input    4  3
+  output   4  3";
+    a_plan_to_a_scalar_has_no_picture: BroadcastPlan::numpy((), ()) => "[] -> [] (numpy)";
+}
+
+#[test]
+fn debug_of_a_plan_says_where_each_axis_comes_from() {
+    let plan = BroadcastPlan::numpy((1, 5), (2, 4, 5)).unwrap();
+    assert_eq!(
+        format!("{plan:?}"),
+        "BroadcastPlan { rule: Numpy, input: [1, 5], output: [2, 4, 5], axes: [Added, Stretched(0), Kept(1)] }"
+    );
+}
+
+#[test]
+fn names_leave_out_what_is_the_default() {
+    let pdpd = |axis| (BroadcastMode::Pdpd { axis }, ElementwiseRule::Pdpd { axis });
+    for (axis, name) in [(-1, "pdpd"), (0, "pdpd(0)"), (2, "pdpd(2)")] {
+        let (mode, rule) = pdpd(axis);
+        assert_eq!(mode.to_string(), name);
+        assert_eq!(rule.to_string(), name);
+    }
+    assert_eq!(xla(&[]).to_string(), "xla");
+    assert_eq!(xla(&[0, 2]).to_string(), "xla(0, 2)");
 }

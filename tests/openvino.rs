@@ -40,6 +40,29 @@ fn the_mode_is_an_attribute_with_a_default() {
 }
 
 #[test]
+fn the_axis_of_pdpd_is_named_unless_it_is_the_default() {
+    for (axis, name) in [(-1, "pdpd(-1)"), (0, "pdpd"), (1, "pdpd(1)")] {
+        assert_eq!(Mode::Pdpd { axis }.to_string(), name);
+    }
+}
+
+#[test]
+fn versions_are_told_apart() {
+    assert_eq!(VERSIONS.map(|operator| operator.version()), [1, 3]);
+    for mode in [Mode::Explicit, Mode::Pdpd { axis: 1 }] {
+        let operators = VERSIONS.map(|operator| operator.with_mode(mode).unwrap());
+        assert_eq!(operators.map(|operator| operator.version()), [1, 3]);
+    }
+}
+
+/// Whatever the inputs that are there hold: which ones there are is known before their values.
+#[test]
+fn a_missing_mapping_is_said_before_what_is_wrong_with_the_target() {
+    let error = explicit().infer_shape(1, &[2, -1], None).unwrap_err();
+    assert!(matches!(error, BroadcastError::AxesMappingMissing { .. }));
+}
+
+#[test]
 fn broadcast_1_has_no_bidirectional() {
     let error = Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err();
     assert!(matches!(

@@ -595,3 +595,14 @@ fn a_plan_is_refused_by_an_array_of_another_shape() {
     assert_eq!(plan.input_dim().slice(), [3, 1]);
     assert_eq!(plan.output_dim().slice(), [2, 3, 4]);
 }
+
+#[test]
+fn trailing_ones_past_the_end_may_have_any_stride() {
+    let a = common::iota(&[2, 3]);
+    let mut b = common::iota(&[3, 1]);
+    b.invert_axis(ndarray::Axis(0));
+    b.invert_axis(ndarray::Axis(1));
+    assert!(b.strides().iter().all(|&stride| stride < 0));
+    let view = b.broadcast_pdpd(a.raw_dim(), 1).unwrap();
+    assert_eq!(view, ndarray::array![[2, 1, 0], [2, 1, 0]].into_dyn());
+}
