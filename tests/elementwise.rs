@@ -10,7 +10,7 @@ use ndarray::{
 use ndarray_broadcast::prelude::*;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
 /// A small generator, so that a failure is the same each time.
 struct Random(u64);
@@ -424,19 +424,22 @@ fn what_does_not_fit_is_an_error() {
     }
 }
 
-/// Counts how many of it are alive.
-struct Alive<'a>(&'a AtomicIsize, usize);
+/// Counts how many of it are alive, and never comes to the right count again if one of them is dropped twice.
+struct Alive<'a>(&'a AtomicIsize, usize, AtomicBool);
 
 impl<'a> Alive<'a> {
     fn new(count: &'a AtomicIsize, value: usize) -> Self {
         count.fetch_add(1, Ordering::SeqCst);
-        Alive(count, value)
+        Alive(count, value, AtomicBool::new(false))
     }
 }
 
 impl Drop for Alive<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        // What has been dropped in place lies there still.
+        let again = self.2.swap(true, Ordering::SeqCst);
+        self.0
+            .fetch_sub(if again { 1 << 40 } else { 1 }, Ordering::SeqCst);
     }
 }
 

@@ -437,3 +437,182 @@ fn for_each_square<const N: usize>(tile: Tile<N>, mut f: impl FnMut(Tile<N>)) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::row::{Zip1, Zip2, Zip3};
+    use super::*;
+    use ndarray::{Array1, Array2, ArrayView, ArrayViewMut2, Ix1, arr0, s};
+
+    fn uninit<C>(rows: usize, columns: usize) -> Array2<MaybeUninit<C>> {
+        Array2::uninit((rows, columns))
+    }
+
+    #[test]
+    fn bytes_are_those_that_move() {
+        let shape = (3, 4);
+        let bytes = Array2::<u8>::zeros(shape);
+        let column = Array2::<u16>::zeros((3, 1));
+        let row = Array1::<u32>::zeros(4);
+        let (column, row) = (
+            column.broadcast(shape).unwrap(),
+            row.broadcast(shape).unwrap(),
+        );
+        let mut out = Array2::<f64>::zeros(shape);
+
+        let op = |_: &mut f64, _: &u8, _: &u16, _: &u32| {};
+        let kernel = Zip3 {
+            a: bytes.view(),
+            b: column,
+            c: row,
+            op,
+        };
+        assert_eq!(
+            Sweep::new(&kernel, &mut out).unwrap().bytes(),
+            12 * (8 + 1 + 4)
+        );
+        let op = |_: &mut f64, _: &u32, _: &u8, _: &u16| {};
+        let kernel = Zip3 {
+            a: row,
+            b: bytes.view(),
+            c: column,
+            op,
+        };
+        assert_eq!(
+            Sweep::new(&kernel, &mut out).unwrap().bytes(),
+            12 * (8 + 4 + 1)
+        );
+        let op = |_: &mut f64, _: &u16, _: &u32| {};
+        let kernel = Zip2 {
+            a: column,
+            b: row,
+            op,
+        };
+        assert_eq!(Sweep::new(&kernel, &mut out).unwrap().bytes(), 12 * (8 + 4));
+        let op = |_: &mut f64, _: &u32, _: &u16| {};
+        let kernel = Zip2 {
+            a: row,
+            b: column,
+            op,
+        };
+        assert_eq!(Sweep::new(&kernel, &mut out).unwrap().bytes(), 12 * (8 + 4));
+        let op = |_: &mut f64, _: &u32| {};
+        let kernel = Zip1 { a: row, op };
+        assert_eq!(Sweep::new(&kernel, &mut out).unwrap().bytes(), 12 * (8 + 4));
+        let op = |_: &mut f64, _: &u16| {};
+        let kernel = Zip1 { a: column, op };
+        assert_eq!(Sweep::new(&kernel, &mut out).unwrap().bytes(), 12 * 8);
+    }
+
+    fn run_of<C: Send>(out: &mut ArrayViewMut2<'_, MaybeUninit<C>>) -> Option<usize> {
+        // A row, so that rows are an axis of their own.
+        let row = Array1::<u8>::zeros(out.ncols());
+        let a = row.broadcast(out.raw_dim()).unwrap();
+        let op = |_: &mut MaybeUninit<C>, _: &u8| {};
+        Sweep::new(&Zip1 { a, op }, out).unwrap().streamable_run()
+    }
+
+    /// Only shapes and strides count: none of this memory is touched.
+    #[test]
+    fn large_outputs_with_long_runs_are_streamed() {
+        #[repr(align(128))]
+        struct Wide;
+
+        let expected = |run| CAN_STREAM.then_some(run);
+        assert_eq!(
+            run_of(&mut uninit::<f32>(2048, 4096).view_mut()),
+            expected(2048 * 4096)
+        );
+        assert_eq!(run_of(&mut uninit::<f32>(2047, 4096).view_mut()), None);
+        assert_eq!(
+            run_of(&mut uninit::<u8>(8192, 4096).view_mut()),
+            expected(8192 * 4096)
+        );
+        assert_eq!(
+            run_of(&mut uninit::<[u8; 1024]>(256, 128).view_mut()),
+            expected(256 * 128)
+        );
+        assert_eq!(run_of(&mut uninit::<[u8; 1025]>(256, 128).view_mut()), None);
+        assert_eq!(run_of(&mut uninit::<Wide>(2048, 4096).view_mut()), None);
+        assert_eq!(run_of(&mut uninit::<()>(8192, 8192).view_mut()), None);
+        let mut gaps = uninit::<f32>(8300, 2046);
+        assert_eq!(run_of(&mut gaps.slice_mut(s![.., ..1024])), expected(1024));
+        assert_eq!(run_of(&mut gaps.slice_mut(s![.., ..1023])), None);
+        assert_eq!(run_of(&mut gaps.slice_mut(s![.., ..2046; 2])), None);
+    }
+
+    #[test]
+    fn outputs_that_are_walked_in_squares_are_not_streamed() {
+        let a = Array2::<f32>::zeros((4096, 2048));
+        let op = |_: &mut MaybeUninit<f32>, _: &f32| {};
+        let kernel = Zip1 { a: a.t(), op };
+        let mut out = uninit::<f32>(2048, 4096);
+        assert_eq!(
+            Sweep::new(&kernel, &mut out).unwrap().streamable_run(),
+            None
+        );
+    }
+
+    /// Sizes of the axes after [`cross`], if it is for squares.
+    fn crossed<const N: usize>(shape: &[usize], inputs: [&[isize]; N]) -> Option<Vec<usize>> {
+        let mut nest = LoopNest::new(shape, inputs).unwrap();
+        cross(&mut nest).then(|| nest.axes().iter().map(|axis| axis.size).collect())
+    }
+
+    #[test]
+    fn inputs_across_the_output_are_walked_in_squares() {
+        for (shape, out, input, expected) in [
+            (
+                &[64, 32][..],
+                &[32, 1][..],
+                &[1, 64][..],
+                Some(&[64, 32][..]),
+            ),
+            (&[64, 31], &[31, 1], &[1, 64], None),
+            (&[64, 33], &[33, 1], &[-1, 64], Some(&[64, 33])),
+            (&[64, 33], &[33, 1], &[40, 1], None),
+            (&[64, 33], &[33, 1], &[0, 5], None),
+            (&[64, 33], &[33, 1], &[7, 7], None),
+            (&[64, 33], &[33, 1], &[1, 0], None),
+            // The axis that the input is nearest along comes next to the innermost.
+            (
+                &[40, 50, 64],
+                &[3200, 64, 1],
+                &[1, 9000, 40],
+                Some(&[50, 40, 64]),
+            ),
+            (
+                &[40, 50, 64],
+                &[3200, 64, 1],
+                &[1, 3, 200],
+                Some(&[50, 40, 64]),
+            ),
+            (
+                &[40, 50, 64],
+                &[3200, 64, 1],
+                &[3, 1, 200],
+                Some(&[40, 50, 64]),
+            ),
+            (&[], &[], &[], None),
+        ] {
+            assert_eq!(
+                crossed(shape, [out, input]).as_deref(),
+                expected,
+                "{shape:?} {input:?}"
+            );
+            // Beside an input like the output.
+            assert_eq!(crossed(shape, [out, out, input]).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn a_kernel_of_another_shape_is_refused() {
+        let a: ArrayView<'_, u8, Ix1> = ArrayView::from(&[1, 2, 3]);
+        let kernel = Zip1 {
+            a,
+            op: |_: &mut u8, _: &u8| {},
+        };
+        let mut out = arr0(0).broadcast(4).unwrap().to_owned();
+        assert!(update(&kernel, &mut out).is_err());
+    }
+}

@@ -584,3 +584,33 @@ impl<X> StrandMut<X> for Apart<*mut X> {
         unsafe { &mut *element }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines as where they begin and how long they are, of a tile whose rows are 1000 elements apart.
+    fn lines(rows: usize, columns: usize, in_order: bool) -> Vec<(isize, usize)> {
+        let tile = Tile {
+            offsets: [0],
+            rows,
+            row_strides: [1000],
+            columns,
+            column_strides: [1],
+        };
+        let mut lines = Vec::new();
+        tile.for_each_line(in_order, |line| lines.push((line.offsets[0], line.len)));
+        lines
+    }
+
+    #[test]
+    fn short_rows_are_swept_across_unless_order_matters() {
+        assert_eq!(lines(3, 2, true), [(0, 2), (1000, 2), (2000, 2)]);
+        assert_eq!(lines(3, 2, false), [(0, 3), (1, 3)]);
+        assert_eq!(lines(2, 2, false), [(0, 2), (1000, 2)]);
+        assert_eq!(lines(2, 3, false), [(0, 3), (1000, 3)]);
+        assert_eq!(lines(300, 1, false), [(0, 256), (256_000, 44)]);
+        assert_eq!(lines(LONG_ROW, LONG_ROW - 1, false).len(), LONG_ROW - 1);
+        assert_eq!(lines(LONG_ROW + 9, LONG_ROW, false).len(), LONG_ROW + 9);
+    }
+}

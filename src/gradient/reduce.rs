@@ -669,3 +669,73 @@ impl<A: Term> Reduction<'_, A> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The way for columns of one size and stride, and summed axes with theirs.
+    fn path(columns: (usize, isize), summed: &[(usize, isize)]) -> Path {
+        let axes = summed.iter().map(|&(size, stride)| LoopAxis {
+            size,
+            strides: [stride],
+        });
+        let columns = LoopAxis {
+            size: columns.0,
+            strides: [columns.1, 1],
+        };
+        choose(columns, &LoopNest::in_order(axes).unwrap())
+    }
+
+    /// Every way is right for every layout; which one is taken makes the speed.
+    #[test]
+    fn each_layout_goes_its_way() {
+        // A few terms of each column, all side by side.
+        assert_eq!(path((100, 2), &[(2, 1)]), Path::Few);
+        assert_eq!(path((100, 16), &[(16, 1)]), Path::Few);
+        assert_eq!(path((100, 17), &[(17, 1)]), Path::Runs);
+        assert_eq!(path((100, 3), &[(2, 1)]), Path::Gather);
+        assert_eq!(path((100, 4), &[(2, 2)]), Path::Gather);
+        // Long runs of terms.
+        assert_eq!(path((100, 20), &[(16, 1)]), Path::Runs);
+        assert_eq!(path((100, 20), &[(15, 1)]), Path::Gather);
+        assert_eq!(path((100, 1000), &[(3, 50), (16, 1)]), Path::Runs);
+        assert_eq!(path((100, 1000), &[(3, 50), (15, 1)]), Path::Gather);
+        assert_eq!(path((100, 1), &[(16, 1)]), Path::Runs);
+        // Rows of columns one after the other, narrow and wide; rows with gaps.
+        assert_eq!(path((64, 1), &[(100, 64)]), Path::Table);
+        assert_eq!(path((65, 1), &[(100, 65)]), Path::Rows);
+        assert_eq!(path((128, 1), &[(8, 128)]), Path::Table);
+        assert_eq!(path((129, 1), &[(8, 129)]), Path::Rows);
+        assert_eq!(path((2, 1), &[(100, 2)]), Path::Table);
+        assert_eq!(path((64, 1), &[(100, 65)]), Path::Rows);
+        assert_eq!(path((64, 1), &[(10, 9000), (100, 64)]), Path::Rows);
+        assert_eq!(path((8, 1), &[(100, 9)]), Path::Rows);
+        assert_eq!(path((7, 1), &[(100, 9)]), Path::Gather);
+        assert_eq!(path((1, 1), &[(100, 1000)]), Path::Gather);
+        assert_eq!(path((1, 1), &[(15, 1)]), Path::Gather);
+        assert_eq!(path((64, 2), &[(100, 64)]), Path::Gather);
+    }
+
+    /// By the bytes of sixteen rows.
+    #[test]
+    fn tables_are_read_in_streams_that_go_together() {
+        for (width, reading) in [
+            (1, Reading::Four),
+            (4, Reading::Four),
+            (5, Reading::Copied),
+            (63, Reading::Copied),
+            (64, Reading::Eight),
+            (1000, Reading::Eight),
+        ] {
+            assert_eq!(Reading::of_memory::<f32>(width), reading, "{width}");
+        }
+        assert_eq!(Reading::of_memory::<f64>(2), Reading::Four);
+        assert_eq!(Reading::of_memory::<f64>(3), Reading::Copied);
+        assert_eq!(Reading::of_memory::<f64>(32), Reading::Eight);
+        assert_eq!(Reading::of_memory::<u8>(16), Reading::Four);
+        assert_eq!(Reading::of_memory::<u8>(17), Reading::Copied);
+        assert_eq!(Reading::of_memory::<u8>(255), Reading::Copied);
+        assert_eq!(Reading::of_memory::<u8>(256), Reading::Eight);
+    }
+}

@@ -619,4 +619,72 @@ mod tests {
             pool.install(runs_every_part_once);
         }
     }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn as_many_threads_may_work_as_the_pool_has() {
+        assert_eq!(max_threads(), rayon::current_num_threads());
+        for threads in [1, 3, 7] {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            assert_eq!(pool.install(max_threads), threads);
+        }
+    }
+
+    /// Each part waits until all threads are in one, as they are sooner or later if they are called: in the first call and, those
+    /// having gone to sleep, in later ones.
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn large_work_is_done_by_all_threads() {
+        use std::collections::HashSet;
+        use std::sync::Mutex;
+        use std::time::{Duration, Instant};
+
+        let threads = 3;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        for _ in 0..5 {
+            let seen = Mutex::new(HashSet::new());
+            let begun = Instant::now();
+            pool.install(|| {
+                for_each_part(threads, 1 << 30, |_| {
+                    seen.lock().unwrap().insert(std::thread::current().id());
+                    while seen.lock().unwrap().len() < threads
+                        && begun.elapsed() < Duration::from_secs(60)
+                    {
+                        std::thread::sleep(Duration::from_micros(50));
+                    }
+                });
+                std::thread::sleep(Duration::from_millis(5));
+            });
+            assert_eq!(seen.into_inner().unwrap().len(), threads);
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn small_work_stays_on_the_calling_thread() {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(3)
+            .build()
+            .unwrap();
+        pool.install(|| {
+            let caller = std::thread::current().id();
+            let slowly = |_| std::thread::sleep(std::time::Duration::from_micros(20));
+            for _ in 0..50 {
+                // So that others are awake.
+                for_each_part(8, 1 << 30, slowly);
+                for (parts, bytes) in [(8, PARALLEL_FROM - 1), (1, 1 << 30), (8, 0)] {
+                    for_each_part(parts, bytes, |part| {
+                        slowly(part);
+                        assert_eq!(std::thread::current().id(), caller);
+                    });
+                }
+            }
+        });
+    }
 }

@@ -387,3 +387,270 @@ fn a_period_around_the_block() {
         check::<u8>(&[5, 64, columns], &to, &[0, 1, 64], 5);
     }
 }
+
+#[test]
+fn parts_are_a_quarter_of_a_threads_share_within_bounds() {
+    let four_each = 4 * max_threads();
+    for (share, part_bytes) in [
+        (0, 64 << 10),
+        (64 << 10, 64 << 10),
+        ((64 << 10) + 1, 128 << 10),
+        (100_000, 128 << 10),
+        (1 << 20, 1 << 20),
+        ((1 << 20) + 1, HUGE_PAGE),
+        (HUGE_PAGE, HUGE_PAGE),
+        (1 << 30, HUGE_PAGE),
+    ] {
+        let settings = Settings::for_bytes(four_each * share, true);
+        assert_eq!(settings.part_bytes, part_bytes, "{share}");
+    }
+}
+
+#[test]
+fn large_existing_memory_is_streamed() {
+    for (bytes, fresh, streamed) in [
+        (0, false, false),
+        ((20 << 20) - 1, false, false),
+        (20 << 20, false, CAN_STREAM),
+        (1 << 40, false, CAN_STREAM),
+        (20 << 20, true, false),
+        (1 << 40, true, false),
+    ] {
+        let settings = Settings::for_bytes(bytes, fresh);
+        assert_eq!(settings.streamed, streamed, "{bytes} {fresh}");
+    }
+}
+
+/// A part that makes its own pieces holds at least four of them, and no more than make them a small part of its work.
+#[test]
+fn parts_hold_several_periods() {
+    let four_each = 4 * max_threads();
+    for (share, period, periods) in [
+        (0, 1 << 10, 4),
+        (3 << 10, 1 << 10, 4),
+        (5 << 10, 1 << 10, 5),
+        (10_000, 1000, 10),
+        (1 << 30, 64 << 10, 64),
+        (1 << 30, 1 << 20, 16),
+        (1 << 30, 8 << 20, 16),
+        (5 << 20, 1 << 20, 5),
+    ] {
+        let found = periods_in_part(four_each * share, period);
+        assert_eq!(found, periods, "{share} {period}");
+    }
+}
+
+/// Every way is right for every layout; which one is taken makes the speed.
+#[test]
+fn each_layout_goes_its_way() {
+    // Of 4 bytes, to standard layout: plain and streamed.
+    let dense: &[(&[usize], &[isize], &str, &str)] = &[
+        (&[], &[], "Plain", "Plain"),
+        // A value, a row and columns replicated; a value also along an inner axis only.
+        (&[1023], &[0], "Plain", "Plain"),
+        (&[1024], &[0], "Repeat(0)", "Repeat(0)"),
+        (&[1 << 20], &[0], "Repeat(0)", "Repeat(0)"),
+        (&[64, 1023], &[0, 1], "Repeat(0)", "Repeat(0)"),
+        (&[64, 1024], &[0, 1], "Plain", "StreamRows"),
+        (&[100_000, 3], &[1, 0], "Plain", "StreamExpanded(0)"),
+        (&[100, 3], &[1, 0], "Plain", "Plain"),
+        (&[1000, 1023], &[1, 0], "Plain", "StreamBuilt(0)"),
+        (&[1000, 1024], &[1, 0], "Repeat(1)", "Repeat(1)"),
+        // Pieces that must be made before they are repeated: up to half a block, longer ones, and too long ones.
+        (&[64, 2048], &[0, -1], "Repeat(0)", "Repeat(0)"),
+        (&[64, 2049], &[0, -1], "RepeatPieces(0)", "RepeatPieces(0)"),
+        (
+            &[64, 1 << 18],
+            &[0, -1],
+            "RepeatPieces(0)",
+            "RepeatPieces(0)",
+        ),
+        (&[64, (1 << 18) + 1], &[0, -1], "Plain", "StreamBuilt(0)"),
+        (
+            &[8, 64, 100],
+            &[0, 200, 1],
+            "RepeatPieces(0)",
+            "RepeatPieces(0)",
+        ),
+        (
+            &[8, 4, 1024],
+            &[0, 2000, 1],
+            "RepeatPieces(0)",
+            "RepeatPieces(0)",
+        ),
+        (
+            &[4, 256, 1024],
+            &[0, 2000, 1],
+            "RepeatPieces(0)",
+            "RepeatPieces(0)",
+        ),
+        (&[4, 257, 1024], &[0, 2000, 1], "Plain", "StreamRows"),
+        // Two replicated axes: the inner one if streaming or if it repeats often, otherwise the one that repeats more often.
+        (&[64, 2, 4, 256], &[0, 512, 0, -1], "Repeat(0)", "Repeat(2)"),
+        (&[64, 2, 16, 64], &[0, 128, 0, -1], "Repeat(2)", "Repeat(2)"),
+        (
+            &[4, 32, 4, 512],
+            &[0, 1536, 0, -1],
+            "Repeat(2)",
+            "Repeat(2)",
+        ),
+        (
+            &[2, 32, 4, 512],
+            &[0, 1536, 0, -1],
+            "Repeat(2)",
+            "Repeat(2)",
+        ),
+        (
+            &[1 << 20, 32, 4, 512],
+            &[0, 1536, 0, -1],
+            "RepeatPieces(0)",
+            "Repeat(2)",
+        ),
+        // Matrices transposed, and such as are too small for squares.
+        (&[4, 8], &[1, 4], "Transpose", "Transpose"),
+        (&[3, 8], &[1, 3], "Plain", "Plain"),
+        (&[8, 7], &[1, 8], "Plain", "Plain"),
+        (&[3, 4096], &[1, 3], "Plain", "StreamBuilt(0)"),
+        (&[4, 5, 8], &[1, 40, 4], "Transpose", "Transpose"),
+        (&[5, 4, 8], &[40, -1, 4], "Transpose", "Transpose"),
+        // Windows onto a row: neither axis is nearer than the other.
+        (&[8, 8], &[3, 3], "Plain", "Plain"),
+        (&[8, 8], &[1, 0], "Plain", "Plain"),
+        // Rows with gaps, long and short, and strided ones.
+        (&[64, 1024], &[2048, 1], "Plain", "StreamRows"),
+        (&[64, 1023], &[2048, 1], "Plain", "StreamBuilt(0)"),
+        (&[64, 1024], &[4096, 2], "Plain", "StreamBuilt(0)"),
+        (&[4, 256], &[600, 1], "Plain", "StreamBuilt(0)"),
+        (&[4, 255], &[600, 1], "Plain", "Plain"),
+    ];
+    for &(shape, from, plain, streamed) in dense {
+        way(shape, &standard(shape), from, [plain, streamed]);
+    }
+    // To an output that is dense in its rows only, or nowhere.
+    way(&[100, 2000], &[3000, 1], &[1, 0], ["Repeat(1)"; 2]);
+    way(&[100, 100], &[200, 1], &[1, 0], ["Plain"; 2]);
+    way(&[100, 100], &[200, 1], &[0, 1], ["Plain"; 2]);
+    way(
+        &[100, 2000],
+        &[3000, 1],
+        &[6000, 3],
+        ["Plain", "StreamBuilt(1)"],
+    );
+    way(
+        &[100, 2000],
+        &[3000, 1],
+        &[6000, 1],
+        ["Plain", "StreamRows"],
+    );
+    way(&[4, 8], &[10, 1], &[1, 4], ["Transpose"; 2]);
+    way(&[4, 8], &[16, 2], &[1, 4], ["Plain"; 2]);
+}
+
+fn way(shape: &[usize], to: &[isize], from: &[isize], expected: [&str; 2]) {
+    for (streamed, expected) in [false, true].into_iter().zip(expected) {
+        let mut nest = LoopNest::new(shape, [to, from]).unwrap();
+        let way = Way::choose::<f32>(&mut nest, streamed);
+        assert_eq!(
+            format!("{way:?}"),
+            expected,
+            "{shape:?} to {to:?} from {from:?} {streamed}"
+        );
+        if let (Way::Transpose, [.., rows, _]) = (way, nest.axes()) {
+            assert_eq!(rows.strides[1].unsigned_abs(), 1, "{shape:?} from {from:?}");
+        }
+    }
+}
+
+fn axis(size: usize, strides: [isize; 2]) -> Axis {
+    Axis { size, strides }
+}
+
+#[test]
+fn axes_are_dense_whose_elements_lie_side_by_side() {
+    for (axes, len) in [
+        (&[][..], Some(1)),
+        (&[axis(7, [1, 5])], Some(7)),
+        (&[axis(7, [-1, 5])], Some(7)),
+        (&[axis(7, [2, 5])], None),
+        (&[axis(3, [7, 1]), axis(7, [1, 5])], Some(21)),
+        (&[axis(3, [8, 1]), axis(7, [1, 5])], None),
+        (
+            &[axis(2, [21, 0]), axis(3, [7, 1]), axis(7, [1, 5])],
+            Some(42),
+        ),
+        (&[axis(2, [22, 0]), axis(3, [7, 1]), axis(7, [1, 5])], None),
+    ] {
+        assert_eq!(kernel::dense_len(axes), len, "{axes:?}");
+    }
+}
+
+#[test]
+fn a_matrix_is_transposed_if_its_rows_are_the_nearer_ones() {
+    for (rows, inner, transposed) in [
+        (1, 2, true),
+        (-1, 2, true),
+        (1, -2, true),
+        (2, 2, false),
+        (2, -2, false),
+        (3, 2, false),
+        (0, 2, false),
+    ] {
+        let (rows, inner) = (axis(9, [9, rows]), axis(9, [1, inner]));
+        assert_eq!(kernel::is_transposed(rows, inner), transposed);
+    }
+}
+
+#[test]
+fn rows_copied_together_fill_a_line_of_the_source() {
+    assert_eq!(kernel::transposed_rows::<()>(), 64);
+    assert_eq!(kernel::transposed_rows::<u8>(), 64);
+    assert_eq!(kernel::transposed_rows::<f32>(), 16);
+    assert_eq!(kernel::transposed_rows::<[f32; 3]>(), 5);
+    assert_eq!(kernel::transposed_rows::<u128>(), 4);
+    assert_eq!(kernel::transposed_rows::<[u8; 17]>(), 4);
+    assert_eq!(kernel::transposed_rows::<[u64; 50]>(), 4);
+}
+
+#[test]
+fn a_block_is_for_elements_of_which_it_holds_many() {
+    #[derive(Clone, Copy)]
+    #[repr(align(64))]
+    struct Line;
+
+    assert!(!kernel::fits_block::<()>());
+    assert!(!kernel::fits_block::<Line>());
+    assert!(kernel::fits_block::<u8>());
+    assert!(kernel::fits_block::<u128>());
+    assert!(kernel::fits_block::<[u8; 1024]>());
+    assert!(!kernel::fits_block::<[u8; 1025]>());
+    assert!(!kernel::fits_block::<Wide>());
+}
+
+/// Where the machine has the instructions.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[test]
+fn short_rows_of_one_element_each_are_expanded() {
+    let can = std::is_x86_feature_detected!("ssse3");
+    let long = |rows: [isize; 2], inner: [isize; 2]| {
+        kernel::can_expand::<f32>(&[axis(200, rows), axis(3, inner)])
+    };
+    assert_eq!(long([3, 1], [1, 0]), can);
+    assert!(!long([4, 1], [1, 0]));
+    assert!(!long([3, 2], [1, 0]));
+    assert!(!long([3, 1], [1, 1]));
+    assert!(!long([3, 1], [2, 0]));
+    let bytes = |rows| kernel::can_expand::<u8>(&[axis(rows, [2, 1]), axis(2, [1, 0])]);
+    assert!(!bytes(1023));
+    assert_eq!(bytes(1024), can);
+    assert!(!kernel::can_expand::<f32>(&[axis(9000, [1, 0])]));
+    fn row<A>(n: usize) -> bool {
+        kernel::can_expand::<A>(&[axis(9000, [n as isize, 1]), axis(n, [1, 0])])
+    }
+    assert_eq!([row::<f32>(16), row::<u8>(64), row::<u128>(4)], [can; 3]);
+    assert_eq!(
+        [row::<f32>(17), row::<u8>(65), row::<[u8; 17]>(3)],
+        [false; 3]
+    );
+    let planes = [axis(9, [600, 0]), axis(200, [3, 1]), axis(3, [1, 0])];
+    assert!(!kernel::can_expand::<f32>(&planes));
+}
