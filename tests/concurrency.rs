@@ -289,6 +289,37 @@ mod pools {
         }
     }
 
+    /// Each element waits until a second thread is at one.
+    #[test]
+    fn a_global_pool_that_others_have_started_is_used() {
+        use std::collections::HashSet;
+        use std::sync::Mutex;
+        use std::time::Instant;
+        const ALONE: &str = "POOL_STARTED_BEFORE";
+        if std::env::var_os(ALONE).is_none() {
+            run_alone(
+                "pools::a_global_pool_that_others_have_started_is_used",
+                &[(ALONE, "yes".to_string())],
+            );
+            return;
+        }
+        let global = rayon::ThreadPoolBuilder::new().num_threads(3);
+        global.build_global().unwrap();
+        let (seen, begun) = (Mutex::new(HashSet::new()), Instant::now());
+        let mut large = Array1::from_elem(4096, [0_u8; 4096]);
+        let mark = |x: &mut [u8; 4096], _: &u8| {
+            x[0] = 1;
+            seen.lock().unwrap().insert(thread::current().id());
+            while seen.lock().unwrap().len() < 2 && begun.elapsed() < Duration::from_secs(60) {
+                thread::sleep(Duration::from_micros(50));
+            }
+        };
+        large
+            .zip_map_inplace(&Array1::<u8>::zeros(1), ElementwiseRule::Numpy, mark)
+            .unwrap();
+        assert!(seen.into_inner().unwrap().len() > 1);
+    }
+
     #[test]
     fn scopes_and_spawns_may_call_everything() {
         let expected = bits();
