@@ -312,6 +312,25 @@ fn elements_of_odd_sizes_are_streamed_right() {
     check(100_000, |x| (x, [u64::from(x); 20], [x; 19]).0);
 }
 
+/// 34 MiB in rows as long as are streamed, and others, of whose gaps nothing is touched.
+#[test]
+fn rows_with_gaps_are_streamed_right() {
+    for columns in [1023, 1024, 1500, 70_000] {
+        let rows = (34 << 18) / columns;
+        let mut out = Array2::from_elem((rows, columns + 7), u32::MAX);
+        let column = Array2::from_shape_fn((rows, 1), |(i, _)| (i as u32) << 17);
+        let row = Array1::from_shape_fn(columns, |j| j as u32);
+        let mut inner = out.slice_mut(s![.., ..columns]);
+        column
+            .zip_map_into(&row, ElementwiseRule::Numpy, &mut inner, |a, b| a ^ b)
+            .unwrap();
+        for ((i, j), &found) in out.indexed_iter() {
+            let right = (i as u32) << 17 ^ j as u32;
+            assert_eq!(found, if j < columns { right } else { u32::MAX });
+        }
+    }
+}
+
 #[test]
 fn every_element_is_visited_once() {
     let a = Array2::<u8>::zeros((1300, 1));

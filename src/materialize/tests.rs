@@ -526,6 +526,10 @@ fn each_layout_goes_its_way() {
     for &(shape, from, plain, streamed) in dense {
         way(shape, &standard(shape), from, [plain, streamed]);
     }
+    // Ten pieces in a part are more than eight repeats of what they are made of.
+    let shape = [40 * max_threads(), 32, 8, 512];
+    let ways = ["RepeatPieces(0)", "Repeat(2)"];
+    way(&shape, &standard(&shape), &[0, 1536, 0, -1], ways);
     // To an output that is dense in its rows only, or nowhere.
     way(&[100, 2000], &[3000, 1], &[1, 0], ["Repeat(1)"; 2]);
     way(&[100, 100], &[200, 1], &[1, 0], ["Plain"; 2]);
