@@ -290,6 +290,7 @@ impl<C: Send, K: Kernel<MaybeUninit<C>, N>, const N: usize> Sweep<'_, MaybeUnini
                     // The block ends where a cache line of the output does, so that only whole ones are streamed.
                     let room = (BLOCK_BYTES - to.addr() % CACHE_LINE) / size_of::<C>();
                     let block_end = end.min(at + room);
+                    debug_assert!((block_end - at) * size_of::<C>() <= BLOCK_BYTES);
                     let x = block.wrapping_offset(-offset);
                     for_each_tile(&self.nest, at..block_end, |tile| {
                         // SAFETY: parts are disjoint. In a run, offsets of operand 0 count from `offset` on, so from `x`
