@@ -31,12 +31,16 @@ const STREAM_FROM: usize = 20 << 20;
 /// A replicated axis is written by repetition if it covers at least this many bytes in a row.
 const LONG_REPEAT: usize = LONG_ROW;
 
+/// The same where out is streamed and goes on beyond the axis: each stretch may begin and end within a line. 256 MiB in stretches of 5 KiB take 28 to 30 ps a byte so
+/// and 18 through blocks that end with lines, in stretches of 33 KiB 18 and 20.
+const LONG_STREAMED_REPEAT: usize = 32 << 10;
+
 /// A repeated piece of the source that has to be made, by a gather or a transposition, is made once for several of its places if it
 /// is at most this long: four of them are then a part of the work.
 const LONGEST_PERIOD: usize = HUGE_PAGE / 2;
 
-/// What is repeated so often is hardly worth making with more care. Less often it may be a small part of what an axis further out
-/// repeats: 4 MiB of eight axes, every other one replicated 4 times and the first 64, take 210 us if periods of 4 KiB are made for 4
+/// What is repeated so often is hardly worth making with more care. Less often it may be a part of what an axis further out repeats at
+/// least as often: 4 MiB of eight axes, every other one replicated 4 times and the first 64, take 210 us if periods of 4 KiB are made for 4
 /// places each, and 120 if those of 64 KiB are for 8. Where the memory sets the pace, as it does when streaming, both
 /// take the same.
 const MANY_REPEATS: usize = 16;
@@ -350,7 +354,13 @@ impl Way {
             dense = (place, dense.1 * axis.size);
             // A long row is repeated from the source just as well as from a copy of it.
             let row = place + 2 == axes.len() && inner.strides[1] == 1 && inside >= LONG_ROW;
-            if axis.strides[1] == 0 && !row && dense.1 * size >= LONG_REPEAT {
+            let goes_on = |outer: usize| axes[outer].strides[0].unsigned_abs() == dense.1;
+            let long = if streamed && place.checked_sub(1).is_some_and(goes_on) {
+                LONG_STREAMED_REPEAT
+            } else {
+                LONG_REPEAT
+            };
+            if axis.strides[1] == 0 && !row && dense.1 * size >= long {
                 let (way, most) = if inside <= kernel::SHORT_PERIOD {
                     (Way::Repeat(place), usize::MAX)
                 } else if inside <= LONGEST_PERIOD {
@@ -360,7 +370,7 @@ impl Way {
                     break;
                 };
                 let times = axis.size.min(most);
-                if repeat.is_none_or(|(_, fewer)| fewer < times) {
+                if repeat.is_none_or(|(_, fewer)| fewer <= times) {
                     repeat = Some((way, times));
                 }
             }
@@ -462,22 +472,22 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
                 // SAFETY: as above; the innermost strides are `[1, 1]`, or this way is not chosen.
                 unsafe { kernel::stream_rows(axes, operands.to, operands.from, range) }
             }
-            Way::StreamBuilt(place) => each_run(axes, place, range, |offsets, range| {
+            Way::StreamBuilt(place) => kernel::each_run(axes, place, range, |offsets, range| {
                 let (to, from) = operands.at(offsets);
                 // SAFETY: as above; the axes from `place` on are dense, and elements fit, as `streamed` says.
                 unsafe { kernel::stream_built(&axes[place..], to, from, range) };
             }),
-            Way::StreamExpanded(place) => each_run(axes, place, range, |offsets, range| {
+            Way::StreamExpanded(place) => kernel::each_run(axes, place, range, |offsets, range| {
                 let (to, from) = operands.at(offsets);
                 // SAFETY: as above; the last two axes can be expanded, or this way is not chosen.
                 unsafe { kernel::stream_expanded(&axes[place..], to, from, range) };
             }),
-            Way::Repeat(place) => each_run(axes, place, range, |offsets, range| {
+            Way::Repeat(place) => kernel::each_run(axes, place, range, |offsets, range| {
                 let (to, from) = operands.at(offsets);
                 // SAFETY: as above, and axis `place` does not move the source; its period is short.
                 unsafe { kernel::repeat(&axes[place..], to, from, range, streamed) };
             }),
-            Way::RepeatPieces(place) => each_run(axes, place, range, |offsets, range| {
+            Way::RepeatPieces(place) => kernel::each_run(axes, place, range, |offsets, range| {
                 let (to, from) = operands.at(offsets);
                 // SAFETY: as above.
                 unsafe { kernel::repeat_pieces(&axes[place..], to, from, range, streamed) };
@@ -494,28 +504,6 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
 fn periods_in_part(bytes: usize, period: usize) -> usize {
     let share = bytes / (4 * max_threads().max(1));
     (share / period).clamp(4, (2 * PART_BYTES.end / period).max(MANY_REPEATS))
-}
-
-/// Calls `f` for each stretch of `range` in which the axes before `place` stand still, with their offsets and with the range that it
-/// is in the nest of the other axes.
-fn each_run(
-    axes: &[Axis],
-    place: usize,
-    range: Range<usize>,
-    mut f: impl FnMut([isize; 2], Range<usize>),
-) {
-    let (outer, inside) = axes.split_at(place);
-    let len = kernel::elements(inside);
-    let mut odometer = Odometer::new(outer, [0, 0], range.start / len);
-    let mut start = range.start % len;
-    let mut left = range.len();
-    while left > 0 {
-        let count = left.min(len - start);
-        f(odometer.offsets(), start..start + count);
-        left -= count;
-        start = 0;
-        odometer.advance();
-    }
 }
 
 /// A transposed matrix, or many: cut into bands of rows as wide as a cache line of the source, and those into pieces.

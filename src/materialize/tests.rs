@@ -166,10 +166,14 @@ fn layouts<A: Element>() {
         &[3, 70, 9],
         &[2, 5, 3, 40],
         &[2, 3, 2, 3, 2, 3, 2, 3, 2, 3],
+        &[3, 5, 4, 6, 5, 6],
+        &[300, 2, 3],
+        &[2, 90, 2, 3, 2],
     ];
     for &shape in shapes {
         let rank = shape.len();
         let axes: Vec<usize> = (0..rank).collect();
+        let (even, odd): (Vec<usize>, Vec<usize>) = axes.iter().partition(|&axis| axis % 2 == 0);
         let reversed: Vec<usize> = axes.iter().rev().copied().collect();
         let mut rotated = axes.clone();
         rotated.rotate_left(rank.min(1));
@@ -208,6 +212,8 @@ fn layouts<A: Element>() {
             replicated(shape, &without_first),
             replicated(shape, &without_last),
             replicated(shape, &ends),
+            replicated(shape, &even),
+            replicated(shape, &odd),
             permuted(shape, &reversed),
             permuted(shape, &rotated),
             scaled(permuted(shape, &reversed), 2),
@@ -288,6 +294,39 @@ fn rows_of_every_length_of_other_elements() {
     rows::<f64>();
     rows::<u128>();
     rows::<(u8, u16)>();
+}
+
+/// Planes of every small size, on both sides of every threshold: `[N, 1, n] -> [N, k, n]`, `[N, k] -> [N, k, n]`, `[k, n] -> [N, k, n]` and
+/// the planes of a permuted source, within a larger nest whose outermost axis replicates it all and without.
+#[test]
+fn small_planes_of_every_size() {
+    fn planes<A: Element>(rows: impl Clone + Iterator<Item = usize>) {
+        for n in [1, 2, 3, 4, 5, 8, 15, 16, 17, 33] {
+            for k in rows.clone() {
+                for planes in [3, 4, 5, 1 + 9000 / (n * k * size_of::<A>())] {
+                    let shape = [planes, k, n];
+                    let to = standard(&shape);
+                    let shift = (n + k) % 5;
+                    for kept in [&[0, 2][..], &[0, 1], &[1, 2], &[0], &[1]] {
+                        check::<A>(&shape, &to, &replicated(&shape, kept), shift);
+                    }
+                    check::<A>(&shape, &to, &permuted(&shape, &[2, 0, 1]), shift);
+                    check::<A>(&shape, &permuted(&shape, &[1, 0, 2]), &to, shift);
+                    let shape = [2, planes, k, n];
+                    for kept in [&[1, 3][..], &[1, 2], &[2, 3]] {
+                        let from = replicated(&shape, kept);
+                        check::<A>(&shape, &standard(&shape), &from, shift);
+                    }
+                }
+            }
+        }
+    }
+    planes::<u8>([2, 7, 63, 64, 65, 130].into_iter());
+    planes::<f32>([2, 3, 4, 8, 31, 32, 33, 65].into_iter());
+    planes::<(u8, u16)>([2, 5].into_iter());
+    planes::<f64>([2, 5, 32, 33].into_iter());
+    planes::<[f32; 3]>([2, 5].into_iter());
+    planes::<u128>([2, 16, 17].into_iter());
 }
 
 /// Whoever else tests at the same time does without them too, which must make no difference.
@@ -455,7 +494,9 @@ fn each_layout_goes_its_way() {
         (&[100_000, 3], &[1, 0], "Plain", "StreamExpanded(0)"),
         (&[100, 3], &[1, 0], "Plain", "Plain"),
         (&[1000, 1023], &[1, 0], "Plain", "StreamBuilt(0)"),
-        (&[1000, 1024], &[1, 0], "Repeat(1)", "Repeat(1)"),
+        (&[1000, 1024], &[1, 0], "Repeat(1)", "StreamBuilt(0)"),
+        (&[1000, 8191], &[1, 0], "Repeat(1)", "StreamBuilt(0)"),
+        (&[1000, 8192], &[1, 0], "Repeat(1)", "Repeat(1)"),
         // Pieces that must be made before they are repeated: up to half a block, longer ones, and too long ones.
         (&[64, 2048], &[0, -1], "Repeat(0)", "Repeat(0)"),
         (&[64, 2049], &[0, -1], "RepeatPieces(0)", "RepeatPieces(0)"),
@@ -485,26 +526,33 @@ fn each_layout_goes_its_way() {
             "RepeatPieces(0)",
         ),
         (&[4, 257, 1024], &[0, 2000, 1], "Plain", "StreamRows"),
-        // Two replicated axes: the inner one if streaming or if it repeats often, otherwise the one that repeats more often.
-        (&[64, 2, 4, 256], &[0, 512, 0, -1], "Repeat(0)", "Repeat(2)"),
-        (&[64, 2, 16, 64], &[0, 128, 0, -1], "Repeat(2)", "Repeat(2)"),
+        // Two replicated axes: the inner one if it repeats often, or long stretches when streaming; otherwise the one that
+        // repeats more often, the outer one of equals.
+        (&[64, 2, 4, 256], &[0, 512, 0, -1], "Repeat(0)", "Repeat(0)"),
+        (&[64, 2, 16, 64], &[0, 128, 0, -1], "Repeat(2)", "Repeat(0)"),
         (
-            &[4, 32, 4, 512],
-            &[0, 1536, 0, -1],
-            "Repeat(2)",
+            &[4, 32, 4, 2047],
+            &[0, 6141, 0, -1],
+            "RepeatPieces(0)",
+            "RepeatPieces(0)",
+        ),
+        (
+            &[4, 32, 4, 2048],
+            &[0, 6144, 0, -1],
+            "RepeatPieces(0)",
             "Repeat(2)",
         ),
         (
-            &[2, 32, 4, 512],
+            &[3, 32, 4, 512],
             &[0, 1536, 0, -1],
             "Repeat(2)",
-            "Repeat(2)",
+            "RepeatPieces(0)",
         ),
         (
             &[1 << 20, 32, 4, 512],
             &[0, 1536, 0, -1],
             "RepeatPieces(0)",
-            "Repeat(2)",
+            "RepeatPieces(0)",
         ),
         // Matrices transposed, and such as are too small for squares.
         (&[4, 8], &[1, 4], "Transpose", "Transpose"),
@@ -528,7 +576,7 @@ fn each_layout_goes_its_way() {
     }
     // Ten pieces in a part are more than eight repeats of what they are made of.
     let shape = [40 * max_threads(), 32, 8, 512];
-    let ways = ["RepeatPieces(0)", "Repeat(2)"];
+    let ways = ["RepeatPieces(0)"; 2];
     way(&shape, &standard(&shape), &[0, 1536, 0, -1], ways);
     // To an output that is dense in its rows only, or nowhere.
     way(&[100, 2000], &[3000, 1], &[1, 0], ["Repeat(1)"; 2]);
