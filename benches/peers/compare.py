@@ -10,7 +10,9 @@ each other directly: should the machine change speed, it does so for all. A peer
 name. The memory limits are measured in the same turn.
 
 The table shows medians; over several turns (--repeat) the median of the turns, and of their ratios: each compares
-what was measured seconds apart. On a machine that others use too, --patience repeats what they disturb. 'ours/limit'
+what was measured seconds apart. On a machine that others use too, --patience repeats what they disturb. A virtual
+machine may move from second to second between cores that share a link to memory and cores that have one each; with
+--fastest and some turns the table shows each program's fastest call instead, which is the same machine for all. 'ours/limit'
 is 1 at the speed of the memory, 'fastest peer/ours' is how many times this crate is ahead of the fastest of the others.
 """
 import argparse
@@ -138,8 +140,8 @@ def duration(ms):
 class Results:
     """For each measurement, its median and minimum in each turn: the least disturbed one, where a turn was repeated."""
 
-    def __init__(self):
-        self.seen, self.errors = {}, []
+    def __init__(self, fastest):
+        self.fastest, self.seen, self.errors = fastest, {}, []
 
     def add(self, row, turn, others):
         key = (row["op"], row["scale"], row["case"], row.get("how"), row["peer"])
@@ -154,8 +156,16 @@ class Results:
         turns = self.seen.get(key)
         return statistics.median(m for m, _, _ in turns.values()) if turns else None
 
+    def shown(self, *key):
+        """What the table shows of a measurement."""
+        if self.fastest and key in self.seen:
+            return min(low for _, low, _ in self.seen[key].values())
+        return self.median(*key)
+
     def ratio(self, over, under):
-        """The median over the turns of the ratio of two measurements of one turn."""
+        """The ratio of two measurements: the median over the turns of the ratio of what one turn has."""
+        if self.fastest and over in self.seen and under in self.seen:
+            return self.shown(*over) / self.shown(*under)
         over, under = self.seen.get(over, {}), self.seen.get(under, {})
         ratios = [over[turn][0] / under[turn][0] for turn in over if turn in under]
         return statistics.median(ratios) if ratios else None
@@ -187,14 +197,14 @@ class Results:
         for op, scale, case in work:
             for how in HOWS:
                 row = (op, scale, case, how)
-                times = {p: self.median(*row, p) for p in columns}
+                times = {p: self.shown(*row, p) for p in columns}
                 rivals = [p for p in columns if times[p] and p not in ["limit", "ours", *other_limits]]
                 if not rivals and not times.get("ours"):
                     continue
                 cells = [*row, *(duration(t) if t else "" for t in times.values())]
                 to_limit = self.ratio((*row, "ours"), (*row, "limit"))
                 cells.append(f"{to_limit:.2f}" if to_limit else "")
-                # The rival with the lowest median, not the best of each turn: one program has to be that fast.
+                # The rival with the lowest time, not the best of each turn: one program has to be that fast.
                 fastest = min(rivals, key=times.get, default="")
                 ahead = self.ratio((*row, fastest), (*row, "ours"))
                 cells.append(f"{ahead:.2f} ({fastest})" if ahead else fastest)
@@ -242,6 +252,7 @@ def arguments():
     p.add_argument("--python", default=sys.executable, help="the Python that has the Python peers")
     p.add_argument("--reps", type=int, help="repetitions of each call; default: by scale")
     p.add_argument("--repeat", type=int, default=1, help="turns of every program on each case; default: 1")
+    p.add_argument("--fastest", action="store_true", help="show the fastest call of all turns, not medians")
     p.add_argument("--patience", type=int, default=0, help="more turns of a program that others disturb; default: 0")
     p.add_argument("--threads", type=int, default=0, help="threads for each program; default: as many as it chooses")
     p.add_argument("--json", type=pathlib.Path, help="write the merged rows here too, one JSON object a line")
@@ -261,7 +272,7 @@ def main():
     ]
     binary, versions = build()
     env = environment(a.threads)
-    programs, results = [], Results()
+    programs, results = [], Results(a.fastest)
     try:
         for peer in [p for p in PEERS if p in a.peers]:
             if peer in RUST:
@@ -290,7 +301,7 @@ def main():
             program.end()
     versions |= {p.peer: p.version for p in programs if p.peer in PYTHON and not p.missing}
     text = [results.table(work), ""]
-    text.append(f"{machine()}; {f'threads: {a.threads}' if a.threads else 'all threads'}; medians.")
+    text.append(f"{machine()}; {f'threads: {a.threads}' if a.threads else 'all threads'}; {'the fastest calls' if a.fastest else 'medians'}.")
     text.append("Versions: " + ", ".join(f"{p} {versions[p]}" for p in PEERS if p in versions and p in a.peers) + ".")
     disturbed, of = results.disturbed()
     if disturbed:
