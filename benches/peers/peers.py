@@ -29,7 +29,7 @@ except ImportError as e:
     sys.exit(1)
 
 PEERS = {"numpy": ["numpy"], "torch": ["torch"], "jax": ["jax"], "openvino": ["openvino"], "onnxruntime": ["onnxruntime", "onnx"]}
-REPS = {"small": 201, "mid": 61, "big": 9}
+REPS = {"small": 201, "mid": 1001, "big": 9}
 BATCH = {"small": 32, "mid": 1, "big": 1}
 BUDGET = 2.0  # seconds for one measurement; a slower call gets fewer repetitions, at least 3
 THREADS = 0  # 0: as many as the peer chooses

@@ -26,7 +26,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn new(case: &'a Case, scale: &str, reps: Option<usize>) -> Self {
         let (usual, batch) = match scale {
             "small" => (201, 32),
-            "mid" => (61, 1),
+            "mid" => (1001, 1),
             _ => (9, 1),
         };
         Self {
