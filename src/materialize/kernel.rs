@@ -88,7 +88,7 @@ pub(crate) unsafe fn fill<A: Copy>(axes: &[Axis], to: *mut A, from: *const A, ra
 
 /// The outermost axis that replicates two axes or more, if what is inside it is dense in out and short.
 #[inline]
-fn repeated_planes<A>(axes: &[Axis]) -> Option<usize> {
+pub(crate) fn repeated_planes<A>(axes: &[Axis]) -> Option<usize> {
     // Two axes are a plane, whose rows are repeated where that is made.
     if axes.len() < 3 {
         return None;
@@ -140,7 +140,7 @@ unsafe fn fill_repeated<A: Copy>(
 
 /// The longest axis, if it is one of those around a small plane.
 #[inline]
-fn small_planes<A>(axes: &[Axis]) -> Option<usize> {
+pub(crate) fn small_planes<A>(axes: &[Axis]) -> Option<usize> {
     if axes.len() < 3 {
         return None;
     }

@@ -613,6 +613,67 @@ fn way(shape: &[usize], to: &[isize], from: &[isize], expected: [&str; 2]) {
     }
 }
 
+/// Axes as they are, with row-major strides in out.
+fn axes(shape: &[usize], from: &[isize]) -> Vec<Axis> {
+    (shape.iter().zip(standard(shape)).zip(from))
+        .map(|((&size, to), &from)| axis(size, [to, from]))
+        .collect()
+}
+
+/// What two axes or more make is made once, if what makes it is short: 8 KiB are 2048 elements of 4 bytes.
+#[test]
+fn the_outermost_axis_around_a_short_dense_plane_repeats_it() {
+    for (shape, from, place) in [
+        (&[][..], &[][..], None),
+        (&[4, 3], &[0, 1], None),
+        (&[4, 3, 5], &[0, 5, 1], Some(0)),
+        (&[4, 3, 5], &[15, 5, 1], None),
+        (&[4, 3, 5], &[5, 0, 1], None),
+        (&[2, 4, 3, 5], &[15, 0, 5, 1], Some(1)),
+        (&[2, 4, 3, 5], &[0, 15, 5, 1], Some(0)),
+        (&[2, 2, 4, 3, 5], &[0, 15, 0, 5, 1], Some(0)),
+        (&[2, 2, 1024], &[0, 1024, 1], Some(0)),
+        (&[2, 3, 683], &[0, 683, 1], None),
+        (&[2, 2, 3, 683], &[0, 0, 683, 1], None),
+        (&[2, 3, 2, 2, 256], &[0, 512, 0, 256, 1], Some(2)),
+    ] {
+        let found = kernel::repeated_planes::<f32>(&axes(shape, from));
+        assert_eq!(found, place, "{shape:?} from {from:?}");
+    }
+    // Where out has gaps, nothing is repeated across them.
+    let mut gap = axes(&[4, 3, 5], &[0, 5, 1]);
+    gap[0].strides[0] = 16;
+    assert_eq!(kernel::repeated_planes::<f32>(&gap), None);
+    let mut gap = axes(&[2, 4, 3, 5], &[0, 0, 5, 1]);
+    gap[0].strides[0] = 61;
+    assert_eq!(kernel::repeated_planes::<f32>(&gap), Some(1));
+}
+
+/// Small are 256 bytes, 64 elements of 4.
+#[test]
+fn small_planes_are_made_together_along_the_longest_axis() {
+    for (shape, place) in [
+        (&[][..], None),
+        (&[100, 3], None),
+        (&[100, 2, 3], Some(0)),
+        (&[4, 2, 3], Some(0)),
+        (&[3, 2, 3], None),
+        (&[5, 2, 5], None),
+        (&[6, 2, 5], Some(0)),
+        (&[2, 100, 3], None),
+        (&[100, 8, 8], Some(0)),
+        (&[100, 8, 9], None),
+        (&[100, 5, 13], None),
+        (&[2, 100, 2, 3], Some(1)),
+        (&[7, 6, 2, 3], Some(0)),
+        (&[6, 7, 2, 3], Some(1)),
+        (&[100, 20, 2, 3], Some(1)),
+    ] {
+        let found = kernel::small_planes::<f32>(&axes(shape, &standard(shape)));
+        assert_eq!(found, place, "{shape:?}");
+    }
+}
+
 fn axis(size: usize, strides: [isize; 2]) -> Axis {
     Axis { size, strides }
 }
