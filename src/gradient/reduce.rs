@@ -719,6 +719,37 @@ mod tests {
 
     /// By the bytes of sixteen rows.
     #[test]
+    fn long_stretches_are_read_at_four_places_in_turn() {
+        assert_eq!(STREAMS, 4);
+        let in_turn = [0, 2, 4, 6, 1, 3, 5, 7, 8, 9, 10];
+        for (count, bytes, order) in [
+            (11, STREAM_BYTES, &in_turn[..]),
+            (11, STREAM_BYTES / 2, &in_turn),
+            (
+                11,
+                STREAM_BYTES / 2 - 1,
+                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+            ),
+            (
+                12,
+                STREAM_BYTES / 3,
+                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+            ),
+            (
+                12,
+                STREAM_BYTES / 3 + 1,
+                &[0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11],
+            ),
+            (3, usize::MAX, &[0, 1, 2]),
+            (9, usize::MAX, &[0, 2, 4, 6, 1, 3, 5, 7, 8]),
+            (0, STREAM_BYTES, &[]),
+        ] {
+            let found: Vec<usize> = in_streams(count, bytes).collect();
+            assert_eq!(found, order, "{count} of {bytes}");
+        }
+    }
+
+    #[test]
     fn tables_are_read_in_streams_that_go_together() {
         for (width, reading) in [
             (1, Reading::Four),
