@@ -2,7 +2,8 @@
 //! beside ndarray's `to_owned` and `assign`.
 //!
 //! `cargo bench --bench materialize` runs all and closes with a table of ratios, for which the candidates take turns. A filter,
-//! as in `cargo bench --bench materialize -- big/f32/inner3`, runs what it names; `-- table` runs the table alone. The cases are
+//! as in `cargo bench --bench materialize -- big/f32/inner3`, runs what it names; `-- table` runs the table alone, `-- ranks` only tells
+//! what a byte costs by rank. The cases are
 //! those of `benches/peers/cases.json`; for other elements than `f32` the first axis is as much longer or shorter. Making the view
 //! is timed too; dropping a result is not, but for the small cases.
 //!
@@ -281,11 +282,45 @@ fn table() {
     });
 }
 
+/// What a byte of out costs where every other axis is replicated, by rank: axes as equal in length as they can be.
+fn ranks() {
+    println!("\nmedians in ps a byte, into existing memory, every other axis replicated");
+    for (name, len, rounds) in [("4 MiB", 1 << 20, 1000), ("256 MiB", 1 << 26, 12)] {
+        for (first, which) in ["the first", "the second"].into_iter().enumerate() {
+            print!("{name:>8}, {which:10} and so on, ranks 2 to 8:");
+            for rank in 2..=8 {
+                let axis = (len as f64).powf(1.0 / rank as f64).round() as usize;
+                let mut shape = vec![axis; rank];
+                shape[0] = len / axis.pow(rank as u32 - 1);
+                let input =
+                    |(place, &size): (usize, &usize)| [size, 1][usize::from(place % 2 == first)];
+                let input: Vec<usize> = shape.iter().enumerate().map(input).collect();
+                let data = ArrayD::from_shape_fn(input, |index| index[rank - 1] as f32);
+                let mut out = ArrayD::<f32>::zeros(shape.as_slice());
+                let mut call = || {
+                    let view = data
+                        .broadcast_numpy(shape.as_slice())
+                        .expect("ones where it is stretched");
+                    timed(|| view.materialize_into(black_box(&mut out)))
+                };
+                call();
+                let mut times: Vec<Duration> = (0..rounds).map(|_| call()).collect();
+                let bytes = shape.iter().product::<usize>() * size_of::<f32>();
+                print!(" {:5.1}", median(&mut times) * 1e9 / bytes as f64);
+            }
+            println!();
+        }
+    }
+}
+
 fn main() {
     // On glibc the first block freed decides from what size on memory goes back to the kernel: after one of 31 MiB copies of the
     // middle scale find their pages there, whatever was measured before.
     drop(black_box(Vec::<u8>::with_capacity(31 << 20)));
     let is_there = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    if is_there("ranks") {
+        return ranks();
+    }
     if !is_there("table") {
         let mut criterion = Criterion::default().configure_from_args();
         criterion_benches(&mut criterion);
