@@ -450,6 +450,17 @@ mod tests {
     }
 
     #[test]
+    fn sizes_are_in_their_order() {
+        let sizes = [64, BLOCK_BYTES, PART_BYTES, HUGE_PAGE, HUGE_PARTS_FROM];
+        assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+        // What is streamed is a block at least, and fresh parts are no less often taken by pages than streamed.
+        assert_eq!(
+            [BLOCK_BYTES, STREAM_FROM],
+            [STREAM_RUN_FROM, HUGE_PARTS_FROM]
+        );
+    }
+
+    #[test]
     fn bytes_are_those_that_move() {
         let shape = (3, 4);
         let bytes = Array2::<u8>::zeros(shape);

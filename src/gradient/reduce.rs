@@ -717,7 +717,23 @@ mod tests {
         assert_eq!(path((64, 2), &[(100, 64)]), Path::Gather);
     }
 
-    /// By the bytes of sixteen rows.
+    #[test]
+    fn sizes_are_in_their_order() {
+        let (line, page) = (64, 4096);
+        let sizes = [
+            line,
+            NARROW_ROW_BYTES,
+            ROW_BYTES,
+            TABLE_BYTES,
+            TASK_BYTES,
+            LONG_TASK_BYTES,
+            STREAM_FROM,
+        ];
+        assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+        let sizes = [line, STREAM_ROW_BYTES, page, STREAM_BYTES, LONG_TASK_BYTES];
+        assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+    }
+
     #[test]
     fn long_stretches_are_read_at_four_places_in_turn() {
         assert_eq!(STREAMS, 4);
@@ -749,6 +765,7 @@ mod tests {
         }
     }
 
+    /// By the bytes of sixteen rows.
     #[test]
     fn tables_are_read_in_streams_that_go_together() {
         for (width, reading) in [

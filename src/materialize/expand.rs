@@ -208,3 +208,15 @@ unsafe fn shuffle_all(
         shuffle_all!("movdqu");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pattern_begins_anew_as_early_as_it_can() {
+        for (a, b, divisor) in [(12, 16, 4), (64, 16, 16), (5, 16, 1), (16, 0, 16)] {
+            assert_eq!(gcd(a, b), divisor, "{a} and {b}");
+        }
+    }
+}

@@ -17,7 +17,7 @@ pub(crate) const BLOCK: usize = 16 << 10;
 
 /// Bytes that are repeated with plain stores at a time. 4 MiB of periods of 256 bytes take one thread 53 us so, 60 if they are as long
 /// as the block: what is written pushes it out of the first-level cache.
-const SHORT_REPEAT: usize = 2 << 10;
+pub(crate) const SHORT_REPEAT: usize = 2 << 10;
 
 /// The longest period of which the block holds two.
 pub(crate) const SHORT_PERIOD: usize = BLOCK / 2;
@@ -27,7 +27,7 @@ pub(crate) const SHORT_PERIOD: usize = BLOCK / 2;
 pub(crate) const LONG_ROW: usize = 4 << 10;
 
 /// Planes of fewer bytes than this are not worth making a table of shuffles for, which takes some 100 ns.
-const LONG_EXPANSION: usize = 2 << 10;
+pub(crate) const LONG_EXPANSION: usize = 2 << 10;
 
 /// Rows of so many bytes are copied as their first and last bytes.
 const SHORT_ROW: RangeInclusive<usize> = 4..=64;

@@ -337,4 +337,47 @@ mod tests {
             allocation_failed(bytes)
         );
     }
+
+    /// The parts of `memory` that lie in mappings for which huge pages have been advised, as offsets; what the kernel says of them.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn advised(memory: &[MaybeUninit<u8>]) -> Vec<std::ops::Range<usize>> {
+        let start = memory.as_ptr().addr();
+        let (mut found, mut mapping) = (vec![], 0..0);
+        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("Linux has it");
+        for line in smaps.lines() {
+            let first = line.split(' ').next().expect("one part at least");
+            let address = |text| usize::from_str_radix(text, 16).ok();
+            if let Some((from, to)) = first.split_once('-') {
+                if let (Some(from), Some(to)) = (address(from), address(to)) {
+                    mapping = from..to;
+                }
+            }
+            let inside = mapping.start.max(start)..mapping.end.min(start + memory.len());
+            if first == "VmFlags:" && line.split(' ').any(|flag| flag == "hg") && !inside.is_empty()
+            {
+                found.push(inside.start - start..inside.end - start);
+            }
+        }
+        found
+    }
+
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn huge_pages_are_advised_for_all_whole_ones_of_large_memory() {
+        if !std::fs::exists("/sys/kernel/mm/transparent_hugepage").is_ok_and(|there| there) {
+            return;
+        }
+        let small = uninit_vec::<u8>(HUGE_PAGES_FROM - 1).unwrap();
+        assert_eq!(advised(&small), []);
+        for bytes in [HUGE_PAGES_FROM, HUGE_PAGES_FROM + 3 * HUGE_PAGE + 12_345] {
+            let large = uninit_vec::<u8>(bytes).unwrap();
+            let first = large.as_ptr().addr().next_multiple_of(HUGE_PAGE) - large.as_ptr().addr();
+            let end = first + (bytes - first) / HUGE_PAGE * HUGE_PAGE;
+            assert_eq!(advised(&large), std::slice::from_ref(&(first..end)));
+        }
+        // What holds no whole page is left alone.
+        let mut none = uninit_vec::<u8>(HUGE_PAGE - 1).unwrap();
+        advise_huge_pages(&mut none);
+        assert_eq!(advised(&none), []);
+    }
 }

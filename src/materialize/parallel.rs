@@ -135,7 +135,7 @@ mod team {
 
     /// Work that moves fewer bytes than this wakes no one, unless the same thread called less than [`LINGER`] ago and so may call
     /// again soon. Asking costs the caller some 10 us, and who wakes up is there 50 us later, when one thread has written 4 MiB.
-    const WAKE_FROM: usize = 8 << 20;
+    pub(super) const WAKE_FROM: usize = 8 << 20;
 
     /// How many times a waiting thread looks again before it gives way to others; some microseconds.
     const SPINS: usize = 64;
@@ -470,12 +470,64 @@ mod cpu {
             ) -> c_int;
         }
     }
+
+    #[cfg(all(test, target_os = "linux", not(miri)))]
+    mod tests {
+        use super::system::{CpuSet, sched_getaffinity, sched_setaffinity};
+        use super::{current, leave};
+
+        fn allowed() -> CpuSet {
+            let mut set = CpuSet::default();
+            // SAFETY: the pointer is valid for a write of as many bytes.
+            assert!(unsafe { sched_getaffinity(0, size_of_val(&set), &mut set) } >= 0);
+            set
+        }
+
+        fn allow(set: &CpuSet) {
+            // SAFETY: the pointer is valid for a read of as many bytes.
+            let result = unsafe { sched_setaffinity(0, size_of_val(set), set) };
+            assert_eq!(result, 0);
+        }
+
+        #[test]
+        fn a_thread_leaves_the_processor_that_it_is_on() {
+            let all = allowed();
+            let numbers = (0..1024).filter(|&cpu| all.0[cpu / 64] >> (cpu % 64) & 1 == 1);
+            let cpus: Vec<usize> = numbers.collect();
+            for &cpu in &cpus {
+                let mut one = CpuSet::default();
+                one.0[cpu / 64] = 1 << (cpu % 64);
+                allow(&one);
+                assert_eq!(current(), cpu);
+                leave(cpu);
+                // There was nowhere to go.
+                assert_eq!(current(), cpu);
+                assert!(allowed() == one);
+                // The scheduler may bring it back, but not always.
+                let left = (0..20).any(|_| {
+                    allow(&one);
+                    allow(&all);
+                    leave(cpu);
+                    current() != cpu
+                });
+                assert_eq!(left, cpus.len() > 1, "{cpu} of {cpus:?}");
+                assert!(allowed() == all);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn who_is_not_woken_for_little_works_for_less() {
+        let sizes = [4096, PARALLEL_FROM, team::WAKE_FROM];
+        assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+    }
 
     #[test]
     fn parts_cover_the_whole_once_and_begin_at_boundaries() {

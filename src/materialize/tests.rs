@@ -1,7 +1,7 @@
 //! Every way of a copy against an oracle that goes index by index, with streaming forced on and off and parts as small as a line.
 
 use super::kernel::BLOCK;
-use super::memory::WITHOUT_WIDE_REGISTERS;
+use super::memory::{WITHOUT_WIDE_REGISTERS, has_wide_registers};
 use super::*;
 use std::fmt::Debug;
 use std::sync::atomic::Ordering;
@@ -333,6 +333,7 @@ fn small_planes_of_every_size() {
 #[test]
 fn without_wide_registers() {
     WITHOUT_WIDE_REGISTERS.store(true, Ordering::Relaxed);
+    assert!(!has_wide_registers());
     rows::<u8>();
     rows::<u16>();
     rows::<f32>();
@@ -340,6 +341,8 @@ fn without_wide_registers() {
     rows::<u128>();
     layouts::<f32>();
     WITHOUT_WIDE_REGISTERS.store(false, Ordering::Relaxed);
+    #[cfg(target_arch = "x86_64")]
+    assert_eq!(has_wide_registers(), is_x86_feature_detected!("avx2"));
 }
 
 /// `[N] -> [N, n]` for elements of every size that fits a register, `n` until rows are too long for it.
@@ -611,6 +614,15 @@ fn way(shape: &[usize], to: &[isize], from: &[isize], expected: [&str; 2]) {
             assert_eq!(rows.strides[1].unsigned_abs(), 1, "{shape:?} from {from:?}");
         }
     }
+}
+
+#[test]
+fn sizes_are_in_their_order() {
+    use kernel::{LONG_EXPANSION, LONG_ROW, SHORT_PERIOD, SHORT_REPEAT};
+    let sizes = [64, SHORT_REPEAT, LONG_ROW, SHORT_PERIOD, BLOCK];
+    assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+    let sizes = [64, LONG_EXPANSION, LONG_ROW, LONG_STREAMED_REPEAT];
+    assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
 }
 
 /// Axes as they are, with row-major strides in out.
