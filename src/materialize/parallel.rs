@@ -471,7 +471,8 @@ mod cpu {
         }
     }
 
-    #[cfg(all(test, target_os = "linux", not(miri)))]
+    #[cfg(test)]
+    #[cfg(all(target_os = "linux", not(miri)))]
     mod tests {
         use super::system::{CpuSet, sched_getaffinity, sched_setaffinity};
         use super::{current, leave};
