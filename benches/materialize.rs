@@ -2,10 +2,9 @@
 //! beside ndarray's `to_owned` and `assign`.
 //!
 //! `cargo bench --bench materialize` runs all and closes with a table of ratios, for which the candidates take turns. A filter,
-//! as in `cargo bench --bench materialize -- big/f32/inner3`, runs what it names; `-- table` runs the table alone, `-- ranks` only tells
-//! what a byte costs by rank. The cases are
-//! those of `benches/peers/cases.json`; for other elements than `f32` the first axis is as much longer or shorter. Making the view
-//! is timed too; dropping a result is not, but for the small cases.
+//! as in `cargo bench --bench materialize -- big/f32/inner3`, runs what it names; `-- table` runs the table alone, `-- ranks`
+//! only tells what a byte costs by rank. The cases are those of `benches/peers/cases.json`; for other elements than `f32` the
+//! first axis is as much longer or shorter. Making the view is timed too; dropping a result is not, but for the small cases.
 //!
 //! The limit of the big ones is a fill on every core: of the same existing array by streaming stores, or of a new vector
 //! backed by huge pages. That of the others is a fill on one thread. For a transposed source there is also a copy of as many

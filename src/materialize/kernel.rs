@@ -53,16 +53,22 @@ pub(crate) fn elements(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.size).product()
 }
 
+/// The axes from the innermost one outwards, each with its place and with how many positions those inside it have.
+#[inline]
+fn outwards(axes: &[Axis]) -> impl Iterator<Item = (usize, &Axis, usize)> {
+    let mut inside = 1;
+    axes.iter().enumerate().rev().map(move |(place, axis)| {
+        let within = inside;
+        inside *= axis.size;
+        (place, axis, within)
+    })
+}
+
 /// A sequence of axes all of whose out elements lie side by side, in the order of the positions.
 pub(crate) fn dense_len(axes: &[Axis]) -> Option<usize> {
-    let mut len = 1_usize;
-    for axis in axes.iter().rev() {
-        if axis.strides[0].unsigned_abs() != len {
-            return None;
-        }
-        len *= axis.size;
-    }
-    Some(len)
+    outwards(axes)
+        .all(|(_, axis, inside)| axis.strides[0].unsigned_abs() == inside)
+        .then(|| elements(axes))
 }
 
 /// Copies the positions `range` of the nest `axes` with plain stores.
@@ -74,90 +80,69 @@ pub(crate) fn dense_len(axes: &[Axis]) -> Option<usize> {
 /// written are distinct.
 #[inline]
 pub(crate) unsafe fn fill<A: Copy>(axes: &[Axis], to: *mut A, from: *const A, range: Range<usize>) {
-    match repeated_planes::<A>(axes) {
+    // Two axes are a plane, whose rows are repeated where that is made.
+    if axes.len() < 3 {
+        // SAFETY: the caller's promise.
+        return unsafe { fill_planes(axes, to, from, range) };
+    }
+    if let Some(place) = repeated_planes::<A>(axes) {
+        return each_run(axes, place, range, |offsets, range| {
+            let to = to.wrapping_offset(offsets[0]);
+            let from = from.wrapping_offset(offsets[1]);
+            // SAFETY: a part of the range; the axes from `place` on are such as are wanted, or it is not found.
+            unsafe { fill_repeated(&axes[place..], to, from, range) };
+        });
+    }
+    match small_planes::<A>(axes) {
         // SAFETY: the caller's promise, and the axis is such a one.
-        Some(place) => unsafe { fill_repeated(axes, place, to, from, range) },
-        None => match small_planes::<A>(axes) {
-            // SAFETY: as above.
-            Some(place) => unsafe { fill_small_planes(axes, place, to, from, range) },
-            // SAFETY: as above.
-            None => unsafe { fill_planes(axes, to, from, range) },
-        },
+        Some(place) => unsafe { fill_small_planes(axes, place, to, from, range) },
+        // SAFETY: the caller's promise.
+        None => unsafe { fill_planes(axes, to, from, range) },
     }
 }
 
 /// The outermost axis that replicates two axes or more, if what is inside it is dense in out and short.
 #[inline]
 pub(crate) fn repeated_planes<A>(axes: &[Axis]) -> Option<usize> {
-    // Two axes are a plane, whose rows are repeated where that is made.
-    if axes.len() < 3 {
-        return None;
-    }
-    let mut inside = 1;
-    let mut found = None;
-    for (place, axis) in axes.iter().enumerate().rev() {
-        if axis.strides[0] != inside as isize || inside * size_of::<A>() > SHORT_PERIOD {
-            break;
-        }
-        if axis.strides[1] == 0 && place + 3 <= axes.len() {
-            found = Some(place);
-        }
-        inside *= axis.size;
-    }
-    found
+    outwards(axes)
+        .take_while(|&(_, axis, inside)| {
+            axis.strides[0] == inside as isize && inside * size_of::<A>() <= SHORT_PERIOD
+        })
+        .filter(|(place, axis, _)| axis.strides[1] == 0 && place + 3 <= axes.len())
+        .map(|(place, ..)| place)
+        .last()
 }
 
-/// [`fill`], what is inside axis `place` made once and repeated. Eight axes of six, every other one replicated, take a thread 20 ps a byte
-/// so, and 46 plane by plane.
+/// [`fill`] where the outermost axis replicates what is inside it: made once, then repeated. Eight axes of six, every other one
+/// replicated, take a thread 20 ps a byte so, and 46 plane by plane.
 ///
 /// # Safety
 ///
-/// As [`fill`]; the axes from `place` on are dense in out, and the source stride of the first of them is 0.
-unsafe fn fill_repeated<A: Copy>(
-    axes: &[Axis],
-    place: usize,
-    to: *mut A,
-    from: *const A,
-    range: Range<usize>,
-) {
-    let inside = &axes[place + 1..];
+/// As [`fill`]; `axes` is dense in out, not empty, and its first source stride is 0.
+unsafe fn fill_repeated<A: Copy>(axes: &[Axis], to: *mut A, from: *const A, range: Range<usize>) {
+    let inside = &axes[1..];
     let period = elements(inside);
-    each_run(axes, place, range, |offsets, range| {
-        let to = to.wrapping_offset(offsets[0]);
-        let from = from.wrapping_offset(offsets[1]);
-        let skip = range.start % period;
-        let before_end = (period - skip).min(range.len());
-        let period_start = to.wrapping_add(range.start - skip);
-        // SAFETY: the first positions of the range, up to the end of the period in which it begins.
-        unsafe { fill(inside, period_start, from, skip..skip + before_end) };
-        let after = skip.min(range.len() - before_end);
-        // SAFETY: those after them, until all of a period has been made or the range ends.
-        unsafe { fill(inside, period_start.wrapping_add(period), from, 0..after) };
-        // SAFETY: the range lies side by side in out, and a period of it has been written, or all of it.
-        unsafe { repeat_in_place(to.wrapping_add(range.start), period, range.len()) };
-    });
+    let skip = range.start % period;
+    let before_end = (period - skip).min(range.len());
+    let period_start = to.wrapping_add(range.start - skip);
+    // SAFETY: the first positions of the range, up to the end of the period in which it begins.
+    unsafe { fill(inside, period_start, from, skip..skip + before_end) };
+    let after = skip.min(range.len() - before_end);
+    // SAFETY: those after them, until all of a period has been made or the range ends.
+    unsafe { fill(inside, period_start.wrapping_add(period), from, 0..after) };
+    // SAFETY: the range lies side by side in out, and a period of it has been written, or all of it.
+    unsafe { repeat_in_place(to.wrapping_add(range.start), period, range.len()) };
 }
 
 /// The longest axis, if it is one of those around a small plane.
 #[inline]
 pub(crate) fn small_planes<A>(axes: &[Axis]) -> Option<usize> {
-    if axes.len() < 3 {
-        return None;
-    }
-    let mut inside = 1;
-    let mut found = None;
-    let mut longest = MANY_PLANES - 1;
-    for (place, axis) in axes.iter().enumerate().rev() {
-        if inside * size_of::<A>() > SMALL_PLANE {
-            break;
-        }
-        if axis.size > longest && place + 3 <= axes.len() {
-            found = Some(place);
-        }
-        longest = longest.max(axis.size);
-        inside *= axis.size;
-    }
-    found
+    outwards(axes)
+        .take_while(|(_, _, inside)| inside * size_of::<A>() <= SMALL_PLANE)
+        .map(|(place, axis, _)| (place, axis.size))
+        .reduce(|longest, outer| if outer.1 > longest.1 { outer } else { longest })
+        .filter(|&(place, size)| size >= MANY_PLANES && place + 3 <= axes.len())
+        .map(|(place, _)| place)
 }
 
 /// [`fill`], the rows of many small planes together: the first of each, then the second of each.
@@ -900,8 +885,6 @@ pub(crate) unsafe fn repeat<A: Copy>(
     let period = elements(&axes[1..]);
     debug_assert!(period * size <= SHORT_PERIOD);
     let total = range.len();
-    // What follows any position is periodic too, so it does not matter that the range begins in the middle of a period.
-    let first = range.start..range.start + period.min(total);
     if !streamed {
         if period == 1 {
             // SAFETY: the only source element.
@@ -909,11 +892,11 @@ pub(crate) unsafe fn repeat<A: Copy>(
             // SAFETY: the range lies side by side in out.
             return unsafe { splat(to.wrapping_add(range.start), element, total) };
         }
-        // SAFETY: a part of the range.
-        unsafe { fill(axes, to, from, first) };
-        // SAFETY: the range lies side by side in out, and its first period has been written.
-        return unsafe { repeat_in_place(to.wrapping_add(range.start), period, total) };
+        // SAFETY: the caller's promise.
+        return unsafe { fill_repeated(axes, to, from, range) };
     }
+    // What follows any position is periodic too, so it does not matter that the range begins in the middle of a period.
+    let first = range.start..range.start + period.min(total);
     let mut block = Block::NEW;
     let begin = block.start().wrapping_add(CACHE_LINE);
     let elements = begin.cast::<A>();

@@ -31,8 +31,8 @@ const STREAM_FROM: usize = 20 << 20;
 /// A replicated axis is written by repetition if it covers at least this many bytes in a row.
 const LONG_REPEAT: usize = LONG_ROW;
 
-/// The same where out is streamed and goes on beyond the axis: each stretch may begin and end within a line. 256 MiB in stretches of 5 KiB take 28 to 30 ps a byte so
-/// and 18 through blocks that end with lines, in stretches of 33 KiB 18 and 20.
+/// The same where out is streamed and goes on beyond the axis: each stretch may begin and end within a line. 256 MiB in stretches of
+/// 5 KiB take 28 to 30 ps a byte so and 18 through blocks that end with lines, in stretches of 33 KiB 18 and 20.
 const LONG_STREAMED_REPEAT: usize = 32 << 10;
 
 /// A repeated piece of the source that has to be made, by a gather or a transposition, is made once for several of its places if it
@@ -40,8 +40,8 @@ const LONG_STREAMED_REPEAT: usize = 32 << 10;
 const LONGEST_PERIOD: usize = HUGE_PAGE / 2;
 
 /// What is repeated so often is hardly worth making with more care. Less often it may be a part of what an axis further out repeats at
-/// least as often: 4 MiB of eight axes, every other one replicated 4 times and the first 64, take 210 us if periods of 4 KiB are made for 4
-/// places each, and 120 if those of 64 KiB are for 8. Where the memory sets the pace, as it does when streaming, both
+/// least as often: 4 MiB of eight axes, every other one replicated 4 times and the first 64, take 210 us if periods of 4 KiB are
+/// made for 4 places each, and 120 if those of 64 KiB are for 8. Where the memory sets the pace, as it does when streaming, both
 /// take the same.
 const MANY_REPEATS: usize = 16;
 
