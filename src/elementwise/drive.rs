@@ -6,7 +6,7 @@ use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
 use crate::materialize::memory::{
     CACHE_LINE, CAN_STREAM, FenceOnDrop, HUGE_PAGE, output_len, stream, uninit_vec,
 };
-use crate::materialize::parallel::{Parts, for_each_part};
+use crate::materialize::parallel::{Parts, for_each_range};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -187,8 +187,8 @@ impl<'a, X: Send, K: Kernel<X, N>, const N: usize> Sweep<'a, X, K, N> {
     fn in_parts_of(mut self, part_bytes: usize) {
         let crossed = cross(&mut self.nest);
         let parts = self.parts(part_bytes);
-        for_each_part(parts.count(), self.bytes(), |part| {
-            for_each_tile(&self.nest, parts.range(part), |tile| {
+        for_each_range(parts.count(), self.bytes(), |range| {
+            for_each_tile(&self.nest, parts.range(range), |tile| {
                 if crossed {
                     // SAFETY: parts are disjoint, and squares are parts of the tile; see `tile`.
                     for_each_square(tile, |square| unsafe {
@@ -229,16 +229,18 @@ impl<C: Send, K: Kernel<MaybeUninit<C>, N>, const N: usize> Sweep<'_, MaybeUnini
             counts: [const { AtomicUsize::new(0) }; COUNTED_PARTS],
         };
         let (counts, part_len) = (&initialised.counts, initialised.part_len);
-        for_each_part(len.div_ceil(part_len), self.bytes(), |part| {
-            let begin = part * part_len;
-            let count = Counted {
-                done: Count::default(),
-                total: &counts[part],
-            };
-            for_each_tile(&self.nest, begin..len.min(begin + part_len), |tile| {
-                // SAFETY: parts are disjoint; see `tile`.
-                unsafe { self.tile(self.origin, tile, &count.done) };
-            });
+        for_each_range(len.div_ceil(part_len), self.bytes(), |range| {
+            for part in range {
+                let begin = part * part_len;
+                let count = Counted {
+                    done: Count::default(),
+                    total: &counts[part],
+                };
+                for_each_tile(&self.nest, begin..len.min(begin + part_len), |tile| {
+                    // SAFETY: parts are disjoint; see `tile`.
+                    unsafe { self.tile(self.origin, tile, &count.done) };
+                });
+            }
         });
         // From here on the elements belong to the output.
         let _ = ManuallyDrop::new(initialised);
@@ -272,11 +274,11 @@ impl<C: Send, K: Kernel<MaybeUninit<C>, N>, const N: usize> Sweep<'_, MaybeUnini
         let axes = self.nest.axes();
         self.wide = (1..N).all(|input| axes.iter().any(|axis| axis.strides[input] == 0));
         let parts = self.parts(PART_BYTES);
-        for_each_part(parts.count(), self.bytes(), |part| {
+        for_each_range(parts.count(), self.bytes(), |range| {
             let _fence = FenceOnDrop;
             let mut block = Block([MaybeUninit::uninit(); BLOCK_BYTES]);
             let block = block.0.as_mut_ptr().cast::<MaybeUninit<C>>();
-            let mut positions = parts.range(part);
+            let mut positions = parts.range(range);
             while !positions.is_empty() {
                 // One run: positions and offsets in the output go on together.
                 let first = positions.start;

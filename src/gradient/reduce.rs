@@ -4,7 +4,7 @@ use super::tree::{self, BLOCK, LANES, Reading, Rows, Term};
 use crate::error::{BroadcastError, allocation_failed};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
 use crate::materialize::memory::{CAN_STREAM, FenceOnDrop, stream};
-use crate::materialize::parallel::{PARALLEL_FROM, for_each_part, max_threads};
+use crate::materialize::parallel::{PARALLEL_FROM, max_threads, share};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -209,9 +209,7 @@ pub(super) unsafe fn reduce<A: Term>(
             && kept.len() * size >= STREAM_FROM,
     };
     let scratch = Mutex::new(scratch);
-    for_each_part(tasks, bytes, |task| {
-        let first = task * task_units;
-        let range = first..(first + task_units).min(units * parts);
+    share(tasks, bytes, |ranges| {
         // As many as threads may work, so there is one for each.
         let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut own = loop {
@@ -220,10 +218,13 @@ pub(super) unsafe fn reduce<A: Term>(
                 None => std::thread::yield_now(),
             }
         };
-        let fence = reduction.streams.then_some(FenceOnDrop);
-        // SAFETY: the caller vouches for all positions; units are their numbers, and each is in one task.
-        unsafe { reduction.run(range, &mut own) };
-        drop(fence);
+        for tasks in ranges {
+            let range = tasks.start * task_units..(tasks.end * task_units).min(units * parts);
+            let fence = reduction.streams.then_some(FenceOnDrop);
+            // SAFETY: the caller vouches for all positions; units are their numbers, and each is in one task.
+            unsafe { reduction.run(range, &mut own) };
+            drop(fence);
+        }
         lock().push(own);
     });
     if parts > 1 {

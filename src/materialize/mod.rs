@@ -15,7 +15,7 @@ use kernel::{Axis, LONG_ROW};
 use layout::{LoopNest, Odometer};
 use memory::{CAN_STREAM, HUGE_PAGE, assume_init_vec, output_len, stream_fence, uninit_vec};
 use ndarray::{Array, ArrayBase, ArrayRef, ArrayViewMut, Data, Dimension};
-use parallel::{PARALLEL_FROM, Parts, for_each_part, max_threads};
+use parallel::{PARALLEL_FROM, Parts, for_each_range, max_threads};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -460,9 +460,9 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
         let address = kernel::dense_len(axes).map_or(0, |_| to as usize);
         Parts::new(len, size_of::<A>(), address, settings.part_bytes)
     };
-    for_each_part(parts.count(), len * size_of::<A>(), |part| {
+    for_each_range(parts.count(), len * size_of::<A>(), |range| {
         let operands = &operands;
-        let range = parts.range(part);
+        let range = parts.range(range);
         match way {
             Way::Plain | Way::Transpose => {
                 // SAFETY: a part of all positions, for which the caller vouches.
@@ -528,33 +528,37 @@ unsafe fn copy_transposed<A: Copy + Send + Sync>(
     let (pieces, bands) = (inner.size.div_ceil(width), rows.size.div_ceil(height));
     let matrices = kernel::elements(outer);
     let bytes = matrices * rows.size * inner.size * size;
-    for_each_part(matrices * bands * pieces, bytes, |part| {
+    for_each_range(matrices * bands * pieces, bytes, |range| {
         let operands = &operands;
-        let (rest, piece) = (part / pieces, part % pieces);
-        let (matrix, band) = (rest / bands, rest % bands);
-        let (row, column) = (band * height, piece * width);
-        let offsets = Odometer::new(outer, [0, 0], matrix).offsets();
-        let at = |operand: usize| {
-            offsets[operand]
-                + row as isize * rows.strides[operand]
-                + column as isize * inner.strides[operand]
-        };
-        let (to, from) = operands.at([at(0), at(1)]);
-        let rows = Axis {
-            size: height.min(rows.size - row),
-            ..*rows
-        };
-        let inner = Axis {
-            size: width.min(inner.size - column),
-            ..*inner
-        };
+        for part in range {
+            let (rest, piece) = (part / pieces, part % pieces);
+            let (matrix, band) = (rest / bands, rest % bands);
+            let (row, column) = (band * height, piece * width);
+            let offsets = Odometer::new(outer, [0, 0], matrix).offsets();
+            let at = |operand: usize| {
+                offsets[operand]
+                    + row as isize * rows.strides[operand]
+                    + column as isize * inner.strides[operand]
+            };
+            let (to, from) = operands.at([at(0), at(1)]);
+            let rows = Axis {
+                size: height.min(rows.size - row),
+                ..*rows
+            };
+            let inner = Axis {
+                size: width.min(inner.size - column),
+                ..*inner
+            };
+            if streamed {
+                // SAFETY: a part of all positions, for which the caller vouches; elements fit, as `streamed` says.
+                unsafe { kernel::stream_transposed(to, from, rows, inner) };
+            } else {
+                // SAFETY: as above.
+                unsafe { kernel::transpose(to, from, rows, inner) };
+            }
+        }
         if streamed {
-            // SAFETY: a part of all positions, for which the caller vouches; elements fit, as `streamed` says.
-            unsafe { kernel::stream_transposed(to, from, rows, inner) };
             stream_fence();
-        } else {
-            // SAFETY: as above.
-            unsafe { kernel::transpose(to, from, rows, inner) };
         }
     });
 }
