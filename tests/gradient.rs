@@ -428,6 +428,20 @@ fn a_gradient_too_large_for_memory_is_an_error() {
     );
 }
 
+/// What would overflow together is in rows of their own.
+#[test]
+fn no_term_of_another_row_is_added() {
+    for len in [17, 20, 24, 31, 40, 100, 127, 129, 1000] {
+        let rows = Array2::from_shape_fn((4, len), |(row, column)| match row % 2 {
+            0 if column == len % 16 => i32::MAX,
+            1 if column == 0 => 1,
+            _ => 0,
+        });
+        let sums = rows.sum_to_shape([4, 1]).unwrap();
+        assert_eq!(sums, array![[i32::MAX], [1], [i32::MAX], [1]], "{len}");
+    }
+}
+
 #[cfg(debug_assertions)]
 #[test]
 fn integer_overflow_is_not_silent_in_debug_builds() {

@@ -201,6 +201,38 @@ fn layouts_do_not_change_a_bit() {
     }
 }
 
+/// Rows that follow each other are read beyond their ends where that is faster, rows with gaps are not.
+#[test]
+fn rows_of_every_length_are_summed_without_their_neighbours() {
+    for len in 1..300 {
+        let shape = vec![5, len];
+        let rows = ArrayD::from_shape_vec(shape.clone(), values(5 * len)).unwrap();
+        let plan = plan(&shape, &[1]);
+        let expected = expected(&plan, &rows);
+        assert!(
+            same_bits(&plan.gradient(&rows).unwrap(), &expected),
+            "{len}"
+        );
+        let mut apart = ArrayD::from_elem(vec![5, len + 1], f32::NAN);
+        let mut gaps = apart.slice_axis_mut(Axis(1), Slice::from(..len));
+        gaps.assign(&rows);
+        assert!(
+            same_bits(&plan.gradient(&gaps).unwrap(), &expected),
+            "{len}"
+        );
+    }
+}
+
+/// One row seen many times, so that there are more blocks in it than are kept for adding them up.
+#[test]
+fn rows_of_more_than_a_thousand_blocks_are_summed_by_the_tree() {
+    let row = Array1::from(values(1_200_345));
+    let rows = row.broadcast((32, row.len())).unwrap();
+    let sums = rows.sum_to_shape([32, 1]).unwrap();
+    let expected = tree(row.as_slice().unwrap()).to_bits();
+    assert!(sums.iter().all(|sum| sum.to_bits() == expected));
+}
+
 #[cfg(feature = "rayon")]
 #[test]
 fn threads_do_not_change_a_bit() {

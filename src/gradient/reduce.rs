@@ -1,6 +1,6 @@
 //! How the terms are reached and who sums them. Nothing here decides which terms are added to which: that is `tree`'s.
 
-use super::tree::{self, BLOCK, LANES, Reading, Rows, Term};
+use super::tree::{self, BLOCK, GROUP, LANES, LongRun, OddRun, Reading, Rows, Run, ShortRun, Term};
 use crate::error::{BroadcastError, allocation_failed};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
 use crate::materialize::memory::{CAN_STREAM, FenceOnDrop, stream};
@@ -353,6 +353,83 @@ impl<A> Rows<A> for RowsAt<'_, A> {
     }
 }
 
+/// The sums of runs of `len` terms each, `stride` elements apart from `first` on.
+///
+/// # Safety
+///
+/// As many runs as there are `sums` are readable; `len` is from 1 to [`BLOCK`].
+#[inline]
+unsafe fn runs<A: Term>(first: *const A, stride: isize, len: usize, sums: &mut [A]) {
+    if len < LANES {
+        // SAFETY: passed on.
+        unsafe { runs_by::<A, ShortRun>(first, stride, len, sums) }
+    } else if len < GROUP && len % LANES > 0 {
+        // SAFETY: passed on.
+        unsafe { runs_by::<A, OddRun>(first, stride, len, sums) }
+    } else {
+        // SAFETY: passed on.
+        unsafe { runs_by::<A, LongRun>(first, stride, len, sums) }
+    }
+}
+
+/// [`runs`] of one kind, with the widest vectors that the machine has.
+///
+/// # Safety
+///
+/// As [`runs`].
+#[inline]
+unsafe fn runs_by<A: Term, R: Run>(first: *const A, stride: isize, len: usize, sums: &mut [A]) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the machine has AVX2; the rest is passed on.
+        return unsafe { runs_by_avx2::<A, R>(first, stride, len, sums) };
+    }
+    // SAFETY: passed on.
+    unsafe { runs_by_anywhere::<A, R>(first, stride, len, sums) };
+}
+
+/// The same in vectors of twice the width. Never inlined, as whether the compiler keeps the lanes in registers depends on what is around.
+///
+/// # Safety
+///
+/// As [`runs`], and the machine has AVX2.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx2")]
+#[inline(never)]
+unsafe fn runs_by_avx2<A: Term, R: Run>(
+    first: *const A,
+    stride: isize,
+    len: usize,
+    sums: &mut [A],
+) {
+    // SAFETY: passed on.
+    unsafe { runs_by_anywhere::<A, R>(first, stride, len, sums) };
+}
+
+/// # Safety
+///
+/// As [`runs`].
+#[inline(always)]
+unsafe fn runs_by_anywhere<A: Term, R: Run>(
+    first: *const A,
+    stride: isize,
+    len: usize,
+    sums: &mut [A],
+) {
+    let count = sums.len();
+    for i in in_streams(count, len * size_of::<A>()) {
+        let first = first.wrapping_offset(stride.wrapping_mul(i as isize));
+        // Runs that follow each other are handed over with all that comes after them.
+        let readable = match stride == len as isize {
+            true => len * (count - i),
+            false => len,
+        };
+        // SAFETY: one of the caller's runs, or some one after the other.
+        let terms = unsafe { std::slice::from_raw_parts(first, readable) };
+        sums[i] = R::sum(terms, len);
+    }
+}
+
 impl<A: Term> Reduction<'_, A> {
     /// Does the units, with the widest vectors that the machine has.
     ///
@@ -407,14 +484,8 @@ impl<A: Term> Reduction<'_, A> {
             match self.path {
                 Path::Runs => {
                     let (window, table) = scratch_rest.split_at_mut(scratch.stack);
-                    let bytes = terms.min(self.part_blocks * BLOCK) * size_of::<A>();
-                    for column in in_streams(width, bytes) {
-                        let offset = self.columns.strides[0].wrapping_mul(column as isize);
-                        let base = base.wrapping_offset(offset);
-                        // SAFETY: `base` is at a column of the unit, and the path is `Runs`.
-                        sum[column] =
-                            unsafe { self.run_of_blocks(base, range.clone(), window, table) };
-                    }
+                    // SAFETY: `base` is at the first of `width` columns of the unit, and the path is `Runs`.
+                    unsafe { self.columns_of_runs(base, range, window, table, sum) };
                 }
                 Path::Few => {
                     // SAFETY: the path is `Few`: `terms` terms of each of `width` columns lie one after the other.
@@ -481,6 +552,37 @@ impl<A: Term> Reduction<'_, A> {
         }
     }
 
+    /// The sums of the blocks of `sum.len()` columns.
+    ///
+    /// # Safety
+    ///
+    /// As `reduce` for that many columns from `base` on; the path is `Runs`.
+    #[inline(always)]
+    unsafe fn columns_of_runs(
+        &self,
+        base: *const A,
+        blocks: Range<usize>,
+        window: &mut [A],
+        table: &mut [A],
+        sum: &mut [A],
+    ) {
+        let terms = self.summed.len();
+        let stride = self.columns.strides[0];
+        let single = self.summed.axes().len() == 1;
+        if single && blocks.len() == 1 {
+            let begin = blocks.start * BLOCK;
+            let first = base.wrapping_add(begin);
+            // SAFETY: the only axis of `summed` has stride 1 on this path, so a block of each column is a run.
+            return unsafe { runs(first, stride, (terms - begin).min(BLOCK), sum) };
+        }
+        let bytes = terms.min(blocks.len() * BLOCK) * size_of::<A>();
+        for column in in_streams(sum.len(), bytes) {
+            let base = base.wrapping_offset(stride.wrapping_mul(column as isize));
+            // SAFETY: passed on.
+            sum[column] = unsafe { self.run_of_blocks(base, blocks.clone(), window, table) };
+        }
+    }
+
     /// The sum of a column's blocks.
     ///
     /// # Safety
@@ -495,29 +597,37 @@ impl<A: Term> Reduction<'_, A> {
         table: &mut [A],
     ) -> A {
         let terms = self.summed.len();
-        let range = |block: usize| block * BLOCK..terms.min((block + 1) * BLOCK);
-        if blocks.len() == 1 {
-            // SAFETY: passed on.
-            return tree::block_of_run(unsafe { self.run_of(base, range(blocks.start), table) });
-        }
-        let count = blocks.len();
+        let single = self.summed.axes().len() == 1;
+        // Of windows, as each of them is a subtree, the last one perhaps a smaller one.
         let mut stack = [A::zero(); usize::BITS as usize];
-        let mut index = 0;
-        while !blocks.is_empty() {
+        let windows = blocks.len().div_ceil(WINDOW);
+        for index in 0..windows {
             let window = &mut window[..blocks.len().min(WINDOW)];
-            for i in in_streams(window.len(), BLOCK * size_of::<A>()) {
-                let range = range(blocks.start + i);
-                // SAFETY: passed on.
-                window[i] = tree::block_of_run(unsafe { self.run_of(base, range, table) });
+            let mut begin = blocks.start * BLOCK;
+            let mut rest = &mut *window;
+            if single {
+                let (whole, after) = rest.split_at_mut(rest.len().min((terms - begin) / BLOCK));
+                // SAFETY: the only axis of `summed` has stride 1 on this path, so these blocks are runs one after the other.
+                unsafe { runs(base.wrapping_add(begin), BLOCK as isize, BLOCK, whole) };
+                begin += whole.len() * BLOCK;
+                rest = after;
             }
-            for &sum in &*window {
-                tree::push_block(&mut stack, 1, index, &mut [sum]);
-                index += 1;
+            for i in in_streams(rest.len(), BLOCK * size_of::<A>()) {
+                let begin = begin + i * BLOCK;
+                // SAFETY: passed on.
+                let run = unsafe { self.run_of(base, begin..terms.min(begin + BLOCK), table) };
+                // SAFETY: it is a run.
+                unsafe { runs(run.as_ptr(), 0, run.len(), &mut rest[i..=i]) };
             }
             blocks.start += window.len();
+            let sum = tree::fold_neighbours(window);
+            if windows == 1 {
+                return sum;
+            }
+            tree::push_block(&mut stack, 1, index, &mut [sum]);
         }
         let mut sum = [A::zero()];
-        tree::fold_blocks(&stack, 1, count, &mut sum);
+        tree::fold_blocks(&stack, 1, windows, &mut sum);
         sum[0]
     }
 

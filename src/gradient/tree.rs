@@ -12,7 +12,7 @@ pub(super) const LANES: usize = 16;
 const FAN_IN: usize = 8;
 
 /// Terms in a group: every lane once.
-const GROUP: usize = LANES * FAN_IN;
+pub(super) const GROUP: usize = LANES * FAN_IN;
 
 /// Terms in a block. 4 KiB of `f32`: long enough to hide what is done once a block, short enough for an accumulator to take in no more
 /// than eight groups.
@@ -281,49 +281,140 @@ pub(super) fn block_of_table<A: Term>(
     sum.copy_from_slice(&lanes[..width]);
 }
 
-/// The sum of a block of one column whose terms lie one after the other: the lanes stay in registers.
+/// `a[i] + b[i]`.
 #[inline(always)]
-pub(super) fn block_of_run<A: Term>(terms: &[A]) -> A {
-    let mut lanes = [A::zero(); LANES];
-    let mut groups = terms.chunks_exact(GROUP);
-    let mut first = true;
-    for terms in &mut groups {
-        for (i, lane) in lanes.iter_mut().enumerate() {
-            let term = |k: usize| terms[k * LANES + i];
-            let sum = fan_in([
-                term(0),
-                term(1),
-                term(2),
-                term(3),
-                term(4),
-                term(5),
-                term(6),
-                term(7),
-            ]);
-            *lane = if first { sum } else { *lane + sum };
+fn sum_of<A: Term>(a: [A; LANES], b: [A; LANES]) -> [A; LANES] {
+    let mut sums = [A::zero(); LANES];
+    for (i, sum) in sums.iter_mut().enumerate() {
+        *sum = a[i] + b[i];
+    }
+    sums
+}
+
+/// The lanes of two vectors.
+#[inline(always)]
+fn lanes_of_two<A: Term>(terms: &[A]) -> [A; LANES] {
+    let (low, high) = terms.split_at(LANES);
+    let mut sums = [A::zero(); LANES];
+    for (sum, (&low, &high)) in sums.iter_mut().zip(low.iter().zip(high)) {
+        *sum = low + high;
+    }
+    sums
+}
+
+/// The lanes of four vectors.
+#[inline(always)]
+fn lanes_of_four<A: Term>(terms: &[A]) -> [A; LANES] {
+    let (low, high) = terms.split_at(2 * LANES);
+    let low = lanes_of_two(low);
+    sum_of(low, lanes_of_two(high))
+}
+
+/// The lanes of a group.
+#[inline(always)]
+fn lanes_of_group<A: Term>(terms: &[A]) -> [A; LANES] {
+    let (low, high) = terms.split_at(GROUP / 2);
+    let low = lanes_of_four(low);
+    sum_of(low, lanes_of_four(high))
+}
+
+/// The first halving of all lanes.
+#[inline(always)]
+fn halved<A: Term>(lanes: [A; LANES]) -> [A; 8] {
+    std::array::from_fn(|i| lanes[i] + lanes[i + 8])
+}
+
+/// The others.
+#[inline(always)]
+fn fold_eight<A: Term>(eight: [A; 8]) -> A {
+    let four: [A; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+    (four[0] + four[2]) + (four[1] + four[3])
+}
+
+/// How a block of one column is summed whose terms lie one after the other.
+pub(super) trait Run {
+    /// The sum of the first `len` of `terms`.
+    fn sum<A: Term>(terms: &[A], len: usize) -> A;
+}
+
+/// Any that has as many terms as lanes.
+pub(super) struct LongRun;
+
+impl Run for LongRun {
+    #[inline(always)]
+    fn sum<A: Term>(terms: &[A], len: usize) -> A {
+        let mut groups = terms[..len].chunks_exact(GROUP);
+        let mut vectors = groups.remainder().chunks_exact(LANES);
+        let rest = vectors.remainder();
+        let mut lanes = [A::zero(); LANES];
+        if let Some(terms) = groups.next() {
+            lanes = lanes_of_group(terms);
+        } else if let Some(terms) = vectors.next() {
+            lanes.copy_from_slice(terms);
         }
-        first = false;
-    }
-    let mut vectors = groups.remainder().chunks_exact(LANES);
-    for terms in &mut vectors {
-        for (lane, &term) in lanes.iter_mut().zip(terms) {
-            *lane = if first { term } else { *lane + term };
+        for terms in groups {
+            lanes = sum_of(lanes, lanes_of_group(terms));
         }
-        first = false;
+        for terms in vectors {
+            for (lane, &term) in lanes.iter_mut().zip(terms) {
+                *lane = *lane + term;
+            }
+        }
+        if !rest.is_empty() {
+            // Another array, which is in memory as the compiler does not know how far this goes.
+            let mut longer = lanes;
+            add(&mut longer, rest);
+            lanes = longer;
+        }
+        // Aligned, so that no store of it is across two lines, which would have the loads wait for it.
+        #[repr(align(64))]
+        struct Aligned<T>(T);
+        // Out of the compiler's sight, which would cut the lanes above into such small vectors as the last additions are of.
+        let Aligned(eight) = std::hint::black_box(Aligned(halved(lanes)));
+        fold_eight(eight)
     }
-    let rest = vectors.remainder();
-    if first {
-        lanes[..rest.len()].copy_from_slice(rest);
-    } else {
-        add(&mut lanes, rest);
+}
+
+/// Less than a group, and not all whole vectors.
+pub(super) struct OddRun;
+
+impl Run for OddRun {
+    #[inline(always)]
+    fn sum<A: Term>(terms: &[A], len: usize) -> A {
+        let (first, others) = terms.split_at(LANES);
+        let mut lanes = [A::zero(); LANES];
+        lanes.copy_from_slice(first);
+        let (vectors, rest) = others.split_at((len / LANES - 1) * LANES);
+        for terms in vectors.chunks_exact(LANES) {
+            for (lane, &term) in lanes.iter_mut().zip(terms) {
+                *lane = *lane + term;
+            }
+        }
+        let count = len % LANES;
+        let mut copy = [A::zero(); LANES];
+        // A whole vector where there is one, of which only so many are used: rows of 17 `f32` take 22 ps a byte so and 106 one by one.
+        let rest = rest.first_chunk().unwrap_or_else(|| {
+            copy[..count].copy_from_slice(&rest[..count]);
+            &copy
+        });
+        for (i, (lane, &term)) in lanes.iter_mut().zip(rest).enumerate() {
+            if i < count {
+                *lane = *lane + term;
+            }
+        }
+        fold_eight(halved(lanes))
     }
-    if terms.len() >= LANES {
-        // The same as below, at lengths that are known to the compiler.
-        let eight: [A; 8] = std::array::from_fn(|i| lanes[i] + lanes[i + 8]);
-        let four: [A; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
-        (four[0] + four[2]) + (four[1] + four[3])
-    } else {
-        fold_lanes(&mut lanes, 1, terms.len());
+}
+
+/// Fewer terms than lanes.
+pub(super) struct ShortRun;
+
+impl Run for ShortRun {
+    #[inline(always)]
+    fn sum<A: Term>(terms: &[A], len: usize) -> A {
+        let mut lanes = [A::zero(); LANES];
+        lanes[..len].copy_from_slice(&terms[..len]);
+        fold_lanes(&mut lanes, 1, len);
         lanes[0]
     }
 }
@@ -382,6 +473,22 @@ pub(super) fn columns_of<A: Term, const N: usize>(terms: &[A], sum: &mut [A]) {
         }
         *sum = lanes[0];
     }
+}
+
+/// The sum of sums, neighbours first, as [`push_block`] and [`fold_blocks`] add them up.
+#[inline(always)]
+pub(super) fn fold_neighbours<A: Term>(sums: &mut [A]) -> A {
+    let mut count = sums.len();
+    while count > 1 {
+        for i in 0..count / 2 {
+            sums[i] = sums[2 * i] + sums[2 * i + 1];
+        }
+        if count % 2 == 1 {
+            sums[count / 2] = sums[count - 1];
+        }
+        count = count.div_ceil(2);
+    }
+    sums[0]
 }
 
 /// Takes in the sums of the `index`-th block of `width` columns, counted from 0. `stack` has a row for each bit of the count of
