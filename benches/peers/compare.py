@@ -4,16 +4,18 @@
     python3 benches/peers/compare.py --python .venv/bin/python            # see peers.py for the venv
     python3 benches/peers/compare.py --ops materialize --scales big --repeat 3 --threads 1
 
-Each peer is a process of its own, started once. While one measures a case the others are stopped, so that none of
+Each peer is a process of its own. While one measures a case the others are stopped, so that none of
 their threads spins and each peer is seen at its best; between cases they hold no arrays. All peers of one case follow
 each other directly: should the machine change speed, it does so for all. A peer that cannot be had is left out by
 name. The memory limits are measured in the same turn.
 
 The table shows medians; over several turns (--repeat) the median of the turns, and of their ratios: each compares
-what was measured seconds apart. On a machine that others use too, --patience repeats what they disturb. A virtual
-machine may move from second to second between cores that share a link to memory and cores that have one each; with
---fastest and some turns the table shows each program's fastest call instead, which is the same machine for all. 'ours/limit'
-is 1 at the speed of the memory, 'fastest peer/ours' is how many times this crate is ahead of the fastest of the others.
+what was measured seconds apart. Each turn starts all programs anew, as where in memory a process has its arrays makes a
+difference that stays while it runs: one copy of 4 MiB takes 33 us in most of them, and 50 in some. On a machine that
+others use too, --patience repeats what they disturb. A virtual machine may move from second to second between cores that
+share a link to memory and cores that have one each; with --fastest and some turns the table shows each program's fastest
+call instead, which is the same machine for all. 'ours/limit' is 1 at the speed of the memory, 'fastest peer/ours' is how
+many times this crate is ahead of the fastest of the others.
 """
 import argparse
 import json
@@ -251,7 +253,7 @@ def arguments():
     p.add_argument("--peers", type=split, default=PEERS, help="default: all of " + ",".join(PEERS))
     p.add_argument("--python", default=sys.executable, help="the Python that has the Python peers")
     p.add_argument("--reps", type=int, help="repetitions of each call; default: by scale")
-    p.add_argument("--repeat", type=int, default=1, help="turns of every program on each case; default: 1")
+    p.add_argument("--repeat", type=int, default=1, help="turns of every program, started anew, on each case; default: 1")
     p.add_argument("--fastest", action="store_true", help="show the fastest call of all turns, not medians")
     p.add_argument("--patience", type=int, default=0, help="more turns of a program that others disturb; default: 0")
     p.add_argument("--threads", type=int, default=0, help="threads for each program; default: as many as it chooses")
@@ -272,43 +274,45 @@ def main():
     ]
     binary, versions = build()
     env = environment(a.threads)
-    programs, results = [], Results(a.fastest)
-    try:
-        for peer in [p for p in PEERS if p in a.peers]:
-            if peer in RUST:
-                command = [str(binary), "--serve", "--peers", peer]
-            else:
-                command = [a.python, str(HERE / "peers.py"), "--serve", "--peers", peer]
-                command += ["--threads", str(a.threads)] if a.threads else []
-            programs.append(Program(peer, command, env, a.threads))
-        for program in programs:
-            program.greet()
-        for op, scale, case in work:
-            for turn in range(a.repeat):
+    results, missing = Results(a.fastest), {}
+    for turn in range(a.repeat):
+        programs = []
+        try:
+            for peer in [p for p in PEERS if p in a.peers and p not in missing]:
+                if peer in RUST:
+                    command = [str(binary), "--serve", "--peers", peer]
+                else:
+                    command = [a.python, str(HERE / "peers.py"), "--serve", "--peers", peer]
+                    command += ["--threads", str(a.threads)] if a.threads else []
+                programs.append(Program(peer, command, env, a.threads))
+            for program in programs:
+                program.greet()
+            for op, scale, case in work:
+                request = {"op": op, "scale": scale, "case": case}
+                request |= {"reps": a.reps} if a.reps else {}
                 for program in programs:
-                    if program.missing is None:
-                        request = {"op": op, "scale": scale, "case": case}
-                        request |= {"reps": a.reps} if a.reps else {}
-                        for _ in range(1 + a.patience):
-                            rows, others = program.ask(request)
-                            for row in rows:
-                                results.add(row, turn, others)
-                            if others <= DISTURBED or program.missing:
-                                break
-            print(f"{op} {scale} {case}", file=sys.stderr)
-    finally:
-        for program in programs:
-            program.end()
-    versions |= {p.peer: p.version for p in programs if p.peer in PYTHON and not p.missing}
+                    for _ in range(1 + a.patience):
+                        if program.missing:
+                            break
+                        rows, others = program.ask(request)
+                        for row in rows:
+                            results.add(row, turn, others)
+                        if others <= DISTURBED:
+                            break
+                print(f"turn {turn + 1}: {op} {scale} {case}", file=sys.stderr)
+        finally:
+            for program in programs:
+                program.end()
+        missing |= {p.peer: p.missing for p in programs if p.missing}
+        versions |= {p.peer: p.version for p in programs if p.peer in PYTHON and not p.missing}
     text = [results.table(work), ""]
     text.append(f"{machine()}; {f'threads: {a.threads}' if a.threads else 'all threads'}; {'the fastest calls' if a.fastest else 'medians'}.")
     text.append("Versions: " + ", ".join(f"{p} {versions[p]}" for p in PEERS if p in versions and p in a.peers) + ".")
     disturbed, of = results.disturbed()
     if disturbed:
         text.append(f"Other processes disturbed {disturbed} of {of} measurements.")
-    missing = [f"{p.peer} ({p.missing})" for p in programs if p.missing]
     if missing:
-        text.append("Left out: " + ", ".join(missing) + ".")
+        text.append("Left out: " + ", ".join(f"{peer} ({why})" for peer, why in missing.items()) + ".")
     if results.errors:
         text.append("Without a right result: " + ", ".join(sorted({what for _, what in results.errors})) + ".")
     text = "\n".join(text) + "\n"
