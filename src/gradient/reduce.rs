@@ -643,11 +643,6 @@ impl<A: Term> Reduction<'_, A> {
         range: Range<usize>,
         table: &'a mut [A],
     ) -> &'a [A] {
-        if self.summed.axes().len() == 1 {
-            let first = base.wrapping_add(range.start);
-            // SAFETY: the only axis of `summed` has stride 1 on this path.
-            return unsafe { std::slice::from_raw_parts(first, range.len()) };
-        }
         let inner = self.summed.inner().size;
         let (row, skip) = (range.start / inner, range.start % inner);
         if skip + range.len() <= inner {

@@ -281,24 +281,11 @@ pub(super) fn block_of_table<A: Term>(
     sum.copy_from_slice(&lanes[..width]);
 }
 
-/// `a[i] + b[i]`.
+/// The sums of two vectors' lanes.
 #[inline(always)]
-fn sum_of<A: Term>(a: [A; LANES], b: [A; LANES]) -> [A; LANES] {
+fn sum_of<A: Term>(a: &[A], b: &[A]) -> [A; LANES] {
     let mut sums = [A::zero(); LANES];
-    for (i, sum) in sums.iter_mut().enumerate() {
-        *sum = a[i] + b[i];
-    }
-    sums
-}
-
-/// The lanes of two vectors.
-#[inline(always)]
-fn lanes_of_two<A: Term>(terms: &[A]) -> [A; LANES] {
-    let (low, high) = terms.split_at(LANES);
-    let mut sums = [A::zero(); LANES];
-    for (sum, (&low, &high)) in sums.iter_mut().zip(low.iter().zip(high)) {
-        *sum = low + high;
-    }
+    pair(&mut sums, a, b);
     sums
 }
 
@@ -306,16 +293,15 @@ fn lanes_of_two<A: Term>(terms: &[A]) -> [A; LANES] {
 #[inline(always)]
 fn lanes_of_four<A: Term>(terms: &[A]) -> [A; LANES] {
     let (low, high) = terms.split_at(2 * LANES);
-    let low = lanes_of_two(low);
-    sum_of(low, lanes_of_two(high))
+    let two = |terms: &[A]| sum_of(&terms[..LANES], &terms[LANES..]);
+    sum_of(&two(low), &two(high))
 }
 
 /// The lanes of a group.
 #[inline(always)]
 fn lanes_of_group<A: Term>(terms: &[A]) -> [A; LANES] {
     let (low, high) = terms.split_at(GROUP / 2);
-    let low = lanes_of_four(low);
-    sum_of(low, lanes_of_four(high))
+    sum_of(&lanes_of_four(low), &lanes_of_four(high))
 }
 
 /// The first halving of all lanes.
@@ -353,7 +339,7 @@ impl Run for LongRun {
             lanes.copy_from_slice(terms);
         }
         for terms in groups {
-            lanes = sum_of(lanes, lanes_of_group(terms));
+            lanes = sum_of(&lanes, &lanes_of_group(terms));
         }
         for terms in vectors {
             for (lane, &term) in lanes.iter_mut().zip(terms) {
@@ -475,7 +461,7 @@ pub(super) fn columns_of<A: Term, const N: usize>(terms: &[A], sum: &mut [A]) {
     }
 }
 
-/// The sum of sums, neighbours first, as [`push_block`] and [`fold_blocks`] add them up.
+/// What [`fold_parts`] comes to for single sums, which it takes longer for: 4 MiB are summed in 48 us so and in 50 by it, on one thread.
 #[inline(always)]
 pub(super) fn fold_neighbours<A: Term>(sums: &mut [A]) -> A {
     let mut count = sums.len();
