@@ -14,10 +14,10 @@
 mod co_broadcast;
 #[allow(unsafe_code)]
 mod elementwise;
+#[allow(unsafe_code)]
+mod engine;
 mod error;
 mod ext;
-#[allow(unsafe_code)]
-mod gradient;
 pub mod guide;
 mod integer;
 #[allow(unsafe_code)]
@@ -26,6 +26,8 @@ mod mode;
 pub mod openvino;
 mod picture;
 mod plan;
+#[allow(unsafe_code)]
+mod reduce;
 mod rules;
 #[allow(unsafe_code)]
 mod view;
@@ -34,13 +36,13 @@ pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes, broad
 pub use elementwise::ElementwiseExt;
 pub use error::{ArrayRole, BroadcastError, IntegerRole};
 pub use ext::{BroadcastExt, Broadcasted, IntoBroadcastExt, PairOfViews, Prepended};
-pub use gradient::GradientExt;
 pub use integer::{
     ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,
 };
 pub use materialize::MaterializeExt;
 pub use mode::{BroadcastMode, ElementwiseRule, Rule};
 pub use plan::{AxisSource, BroadcastPlan, PlanPair, PlanTo};
+pub use reduce::GradientExt;
 
 /// In a size given to [`broadcast_expand`](BroadcastExt::broadcast_expand): keep the size that this axis has, as -1 does
 /// in torch. (It is what -1 becomes as a `usize`.)

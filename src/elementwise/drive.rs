@@ -1,12 +1,13 @@
 //! From a kernel and its output to tiles: what is computed where, in which order, and written past which cache.
 
 use super::row::{self, Count, Kernel, Progress, Tile, Untracked};
+use crate::engine::chunks::Chunks as Parts;
+use crate::engine::memory::uninit_array;
+use crate::engine::nest::{LoopAxis, LoopNest, Odometer};
+use crate::engine::stream::{CAN_STREAM, FenceOnDrop, stream};
+use crate::engine::threads::for_each_range;
+use crate::engine::tuning::{CACHE_LINE, HUGE_PAGE};
 use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
-use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
-use crate::materialize::memory::{
-    CACHE_LINE, CAN_STREAM, FenceOnDrop, HUGE_PAGE, output_len, stream, uninit_vec,
-};
-use crate::materialize::parallel::{Parts, for_each_range};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -54,9 +55,7 @@ where
     D: Dimension,
     K: Kernel<MaybeUninit<C>, N>,
 {
-    let vec = uninit_vec::<C>(output_len::<C>(dim.slice())?)?;
-    // SAFETY: the vector has as many elements as the shape, and a shape alone asks for standard layout.
-    let mut out = unsafe { Array::from_shape_vec_unchecked(dim, vec) };
+    let mut out = uninit_array::<C, D>(dim)?;
     let sweep = Sweep::new(kernel, &mut out)?;
     if std::mem::needs_drop::<C>() {
         // SAFETY: by the contract of this function; `out` has standard layout.

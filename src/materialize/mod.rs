@@ -3,19 +3,18 @@
 //! [`MaterializeExt`] is the trait; `layout` makes the two operands' axes few, `kernel` moves elements on one thread, `parallel` cuts
 //! the work, `memory` allocates and streams. This file decides which of their ways a copy takes.
 
-mod expand;
-mod kernel;
-#[forbid(unsafe_code)]
-pub(crate) mod layout;
-pub(crate) mod memory;
-pub(crate) mod parallel;
+mod copy;
 
+use crate::engine::chunks::Chunks as Parts;
+use crate::engine::memory::uninit_array;
+use crate::engine::nest::{LoopNest, offsets_of, walk};
+use crate::engine::stream::{CAN_STREAM, stream_fence};
+use crate::engine::threads::{PARALLEL_FROM, for_each_range, max_threads};
+use crate::engine::tuning::HUGE_PAGE;
 use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
+use copy as kernel;
 use kernel::{Axis, LONG_ROW};
-use layout::{LoopNest, Odometer};
-use memory::{CAN_STREAM, HUGE_PAGE, assume_init_vec, output_len, stream_fence, uninit_vec};
 use ndarray::{Array, ArrayBase, ArrayRef, ArrayViewMut, Data, Dimension};
-use parallel::{PARALLEL_FROM, Parts, for_each_range, max_threads};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -194,28 +193,18 @@ impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
     where
         A: Copy + Send + Sync,
     {
-        let len = output_len::<A>(self.shape())?;
-        let dim = self.raw_dim();
-        let mut vec = uninit_vec::<A>(len)?;
-        if len <= TINY {
-            for (to, from) in vec.iter_mut().zip(self) {
+        let mut out = uninit_array::<A, D>(self.raw_dim())?;
+        if out.len() <= TINY {
+            for (to, from) in out.iter_mut().zip(self) {
                 to.write(*from);
             }
-            // SAFETY: both have `len` elements, so all of the vector's have been written, in the order of standard layout.
-            let vec = unsafe { assume_init_vec(vec) };
-            // SAFETY: the vector has as many elements as the shape.
-            return Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) });
+        } else {
+            let nest = LoopNest::new(self.shape(), [out.strides(), self.strides()])?;
+            // SAFETY: both are valid arrays of the shape that the nest walks; fresh memory overlaps nothing.
+            unsafe { copy(&nest, out.as_mut_ptr().cast::<A>(), self.as_ptr(), true) };
         }
-        // Only to know the strides: this is how ndarray lays out a fresh array.
-        let strides = dim.default_strides();
-        let nest = LoopNest::new(self.shape(), [signed(strides.slice()), self.strides()])?;
-        // SAFETY: the vector has as many elements as the shape, and the strides of standard layout reach each of them once;
-        // the source is a valid array; fresh memory overlaps nothing.
-        unsafe { copy(&nest, vec.as_mut_ptr().cast::<A>(), self.as_ptr(), true) };
         // SAFETY: the copy has written an element for every index, so all of them.
-        let vec = unsafe { assume_init_vec(vec) };
-        // SAFETY: the vector has as many elements as the shape.
-        Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
+        Ok(unsafe { out.assume_init() })
     }
 
     #[inline]
@@ -258,13 +247,6 @@ impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
         // SAFETY: the elements are those of `out`, borrowed mutably for 'o, and each has been written.
         Ok(unsafe { filled.deref_into_view_mut() })
     }
-}
-
-/// ndarray keeps strides as `usize` inside a dimension and reads them as `isize`.
-#[inline]
-fn signed(strides: &[usize]) -> &[isize] {
-    // SAFETY: both types have the same size and alignment, and every bit pattern is a value of either.
-    unsafe { std::slice::from_raw_parts(strides.as_ptr().cast::<isize>(), strides.len()) }
 }
 
 /// Copies every position of `nest` from `from` to `to`, which point at index 0 of every axis.
@@ -472,26 +454,50 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
                 // SAFETY: as above; the innermost strides are `[1, 1]`, or this way is not chosen.
                 unsafe { kernel::stream_rows(axes, operands.to, operands.from, range) }
             }
-            Way::StreamBuilt(place) => kernel::each_run(axes, place, range, |offsets, range| {
-                let (to, from) = operands.at(offsets);
-                // SAFETY: as above; the axes from `place` on are dense, and elements fit, as `streamed` says.
-                unsafe { kernel::stream_built(&axes[place..], to, from, range) };
-            }),
-            Way::StreamExpanded(place) => kernel::each_run(axes, place, range, |offsets, range| {
-                let (to, from) = operands.at(offsets);
-                // SAFETY: as above; the last two axes can be expanded, or this way is not chosen.
-                unsafe { kernel::stream_expanded(&axes[place..], to, from, range) };
-            }),
-            Way::Repeat(place) => kernel::each_run(axes, place, range, |offsets, range| {
-                let (to, from) = operands.at(offsets);
-                // SAFETY: as above, and axis `place` does not move the source; its period is short.
-                unsafe { kernel::repeat(&axes[place..], to, from, range, streamed) };
-            }),
-            Way::RepeatPieces(place) => kernel::each_run(axes, place, range, |offsets, range| {
-                let (to, from) = operands.at(offsets);
-                // SAFETY: as above.
-                unsafe { kernel::repeat_pieces(&axes[place..], to, from, range, streamed) };
-            }),
+            Way::StreamBuilt(place) => walk(
+                &axes[..place],
+                [0, 0],
+                kernel::elements(&axes[place..]),
+                range,
+                |offsets, range| {
+                    let (to, from) = operands.at(offsets);
+                    // SAFETY: as above; the axes from `place` on are dense, and elements fit, as `streamed` says.
+                    unsafe { kernel::stream_built(&axes[place..], to, from, range) };
+                },
+            ),
+            Way::StreamExpanded(place) => walk(
+                &axes[..place],
+                [0, 0],
+                kernel::elements(&axes[place..]),
+                range,
+                |offsets, range| {
+                    let (to, from) = operands.at(offsets);
+                    // SAFETY: as above; the last two axes can be expanded, or this way is not chosen.
+                    unsafe { kernel::stream_expanded(&axes[place..], to, from, range) };
+                },
+            ),
+            Way::Repeat(place) => walk(
+                &axes[..place],
+                [0, 0],
+                kernel::elements(&axes[place..]),
+                range,
+                |offsets, range| {
+                    let (to, from) = operands.at(offsets);
+                    // SAFETY: as above, and axis `place` does not move the source; its period is short.
+                    unsafe { kernel::repeat(&axes[place..], to, from, range, streamed) };
+                },
+            ),
+            Way::RepeatPieces(place) => walk(
+                &axes[..place],
+                [0, 0],
+                kernel::elements(&axes[place..]),
+                range,
+                |offsets, range| {
+                    let (to, from) = operands.at(offsets);
+                    // SAFETY: as above.
+                    unsafe { kernel::repeat_pieces(&axes[place..], to, from, range, streamed) };
+                },
+            ),
         }
         if streamed {
             stream_fence();
@@ -534,7 +540,7 @@ unsafe fn copy_transposed<A: Copy + Send + Sync>(
             let (rest, piece) = (part / pieces, part % pieces);
             let (matrix, band) = (rest / bands, rest % bands);
             let (row, column) = (band * height, piece * width);
-            let offsets = Odometer::new(outer, [0, 0], matrix).offsets();
+            let offsets = offsets_of(outer, [0, 0], matrix);
             let at = |operand: usize| {
                 offsets[operand]
                     + row as isize * rows.strides[operand]

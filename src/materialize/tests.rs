@@ -1,8 +1,8 @@
 //! Every way of a copy against an oracle that goes index by index, with streaming forced on and off and parts as small as a line.
 
-use super::kernel::BLOCK;
-use super::memory::{WITHOUT_WIDE_REGISTERS, has_wide_registers};
+use super::copy::BLOCK;
 use super::*;
+use crate::engine::simd::{WITHOUT_WIDE_REGISTERS, has_wide_registers};
 use std::fmt::Debug;
 use std::sync::atomic::Ordering;
 

@@ -6,7 +6,7 @@
 
 #![cfg(all(target_arch = "x86_64", not(miri)))]
 
-use super::memory::CACHE_LINE;
+use crate::engine::tuning::CACHE_LINE;
 use std::ops::Range;
 
 /// Bytes of a register.

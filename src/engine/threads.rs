@@ -11,54 +11,6 @@
 
 use std::ops::Range;
 
-/// A length of elements cut into parts at multiples of a number of bytes in memory.
-///
-/// Parts that begin at cache lines or pages are written by one thread each, whole.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Parts {
-    len: usize,
-    element_size: usize,
-    part_bytes: usize,
-    /// Bytes between the boundary before the first element and that element.
-    lead: usize,
-}
-
-impl Parts {
-    /// Cuts `len` elements of `element_size` bytes, the first one at `address`, at all addresses that are multiples of
-    /// `part_bytes`: each part takes the elements that begin there and before the next.
-    #[inline]
-    pub(crate) fn new(len: usize, element_size: usize, address: usize, part_bytes: usize) -> Self {
-        Parts {
-            len,
-            element_size: element_size.max(1),
-            part_bytes,
-            lead: address % part_bytes,
-        }
-    }
-
-    /// How many parts there are.
-    #[inline]
-    pub(crate) fn count(&self) -> usize {
-        if self.len == 0 {
-            0
-        } else {
-            (self.lead + self.len.saturating_mul(self.element_size)).div_ceil(self.part_bytes)
-        }
-    }
-
-    /// The elements of the parts `parts`.
-    #[inline]
-    pub(crate) fn range(&self, parts: Range<usize>) -> Range<usize> {
-        self.begin(parts.start)..self.begin(parts.end)
-    }
-
-    #[inline]
-    fn begin(&self, part: usize) -> usize {
-        let bytes = (part.saturating_mul(self.part_bytes)).saturating_sub(self.lead);
-        bytes.div_ceil(self.element_size).min(self.len)
-    }
-}
-
 /// Work that moves fewer bytes than this stays on the calling thread. 512 KiB are written in 11 us by one thread and in 7 by two that
 /// are awake; 256 KiB in 8 and 6.5.
 pub(crate) const PARALLEL_FROM: usize = 512 << 10;
@@ -573,32 +525,6 @@ mod tests {
     fn who_is_not_woken_for_little_works_for_less() {
         let sizes = [4096, PARALLEL_FROM, team::WAKE_FROM];
         assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
-    }
-
-    #[test]
-    fn parts_cover_the_whole_once_and_begin_at_boundaries() {
-        for (len, element_size, address, part_bytes) in [
-            (0, 4, 64, 64),
-            (1, 4, 60, 64),
-            (1000, 4, 4, 64),
-            (1000, 12, 20, 64),
-            (1000, 3, 1, 128),
-            (17, 100, 50, 64),
-            (1000, 0, 1, 64),
-        ] {
-            let parts = Parts::new(len, element_size, address, part_bytes);
-            let mut next = 0;
-            for part in 0..parts.count() {
-                let range = parts.range(part..part + 1);
-                assert_eq!(range.start, next);
-                next = range.end;
-                let first = address + range.start * element_size;
-                if part > 0 && element_size > 0 && !range.is_empty() {
-                    assert!(first % part_bytes < element_size);
-                }
-            }
-            assert_eq!(next, len);
-        }
     }
 
     fn runs_every_part_once() {

@@ -1,10 +1,10 @@
 //! How the terms are reached and who sums them. Nothing here decides which terms are added to which: that is `tree`'s.
 
 use super::tree::{self, BLOCK, GROUP, LANES, LongRun, OddRun, Reading, Rows, Run, ShortRun, Term};
+use crate::engine::nest::{LoopAxis, LoopNest, Odometer};
+use crate::engine::stream::{CAN_STREAM, FenceOnDrop, stream};
+use crate::engine::threads::{PARALLEL_FROM, max_threads, share};
 use crate::error::{BroadcastError, allocation_failed};
-use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
-use crate::materialize::memory::{CAN_STREAM, FenceOnDrop, stream};
-use crate::materialize::parallel::{PARALLEL_FROM, max_threads, share};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 

@@ -1,92 +1,7 @@
-//! Memory: allocated without a panic, backed by huge pages where that pays, written past the cache where that pays.
+//! Copies of bytes by wide registers: past the cache, or within it.
 
-use crate::error::{BroadcastError, allocation_failed, output_too_large};
-use crate::plan::elements;
-use std::mem::MaybeUninit;
-
-/// Bytes of a cache line, which streaming stores fill whole.
-pub(crate) const CACHE_LINE: usize = 64;
-
-/// Bytes of a huge page on x86-64 and, with 4 KiB base pages, on AArch64.
-pub(crate) const HUGE_PAGE: usize = 2 << 20;
-
-/// From this size on a fresh allocation is advised to use huge pages.
-///
-/// glibc's `malloc` gives every allocation from 32 MiB up a mapping of its own (its threshold grows to that and no further), so the
-/// advice never touches memory that others use, and it goes away with the allocation.
-const HUGE_PAGES_FROM: usize = 32 << 20;
-
-/// How many elements a fresh array of `shape` has.
-///
-/// # Errors
-///
-/// `OutputTooLarge` if its bytes pass `isize::MAX`.
-#[inline]
-pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
-    if let Some(len) = elements(shape) {
-        if len
-            .checked_mul(size_of::<A>())
-            .is_some_and(|bytes| isize::try_from(bytes).is_ok())
-        {
-            return Ok(len);
-        }
-    }
-    Err(output_too_large(shape, size_of::<A>()))
-}
-
-/// A vector of `len` elements that are not initialised yet.
-///
-/// # Errors
-///
-/// `AllocationFailed`, with the number of bytes.
-#[inline]
-pub(crate) fn uninit_vec<A>(len: usize) -> Result<Vec<MaybeUninit<A>>, BroadcastError> {
-    let mut vec = Vec::new();
-    vec.try_reserve_exact(len)
-        .map_err(|_| allocation_failed(len.saturating_mul(size_of::<A>())))?;
-    // SAFETY: the capacity is at least `len`, and a `MaybeUninit` needs no initialisation.
-    unsafe { vec.set_len(len) };
-    if len.saturating_mul(size_of::<A>()) >= HUGE_PAGES_FROM {
-        advise_huge_pages(&mut vec);
-    }
-    Ok(vec)
-}
-
-/// The vector, now that all its elements are initialised.
-///
-/// # Safety
-///
-/// Every element has been initialised.
-#[inline]
-pub(crate) unsafe fn assume_init_vec<A>(vec: Vec<MaybeUninit<A>>) -> Vec<A> {
-    let mut vec = std::mem::ManuallyDrop::new(vec);
-    let (pointer, len, capacity) = (vec.as_mut_ptr(), vec.len(), vec.capacity());
-    // SAFETY: the parts are those of a vector that is not dropped, `MaybeUninit<A>` has the layout of `A`, and the caller says
-    // that the elements are initialised.
-    unsafe { Vec::from_raw_parts(pointer.cast::<A>(), len, capacity) }
-}
-
-/// Asks the kernel for huge pages behind the whole 2 MiB pages inside `memory`. What it answers does not matter.
-#[cfg(all(target_os = "linux", not(miri)))]
-#[cold]
-fn advise_huge_pages<A>(memory: &mut [MaybeUninit<A>]) {
-    use std::ffi::{c_int, c_void};
-    unsafe extern "C" {
-        fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
-    }
-    const MADV_HUGEPAGE: c_int = 14;
-    let bytes = size_of_val(memory);
-    let start = memory.as_mut_ptr().cast::<u8>();
-    let skip = start.align_offset(HUGE_PAGE);
-    if skip < bytes {
-        let whole = (bytes - skip) / HUGE_PAGE * HUGE_PAGE;
-        // SAFETY: `skip + whole <= bytes`, so the range lies inside `memory`; this advice changes no byte of it.
-        unsafe { madvise(start.wrapping_add(skip).cast(), whole, MADV_HUGEPAGE) };
-    }
-}
-
-#[cfg(not(all(target_os = "linux", not(miri))))]
-fn advise_huge_pages<A>(_memory: &mut [MaybeUninit<A>]) {}
+use super::simd::{WIDE_REGISTER, has_wide_registers};
+use super::tuning::CACHE_LINE;
 
 /// Whether [`stream`] goes past the cache on this target.
 pub(crate) const CAN_STREAM: bool = cfg!(all(target_arch = "x86_64", not(miri)));
@@ -130,27 +45,6 @@ pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     unsafe {
         std::ptr::copy_nonoverlapping(from, to, bytes)
     };
-}
-
-/// Bytes of a register of AVX2.
-pub(crate) const WIDE_REGISTER: usize = 32;
-
-/// Tests also do without wide registers where there are some.
-#[cfg(test)]
-pub(crate) static WITHOUT_WIDE_REGISTERS: std::sync::atomic::AtomicBool =
-    std::sync::atomic::AtomicBool::new(false);
-
-/// Whether the processor has registers of [`WIDE_REGISTER`] bytes.
-#[inline]
-pub(crate) fn has_wide_registers() -> bool {
-    #[cfg(test)]
-    if WITHOUT_WIDE_REGISTERS.load(std::sync::atomic::Ordering::Relaxed) {
-        return false;
-    }
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("avx2");
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
 }
 
 /// Fewer bytes than this are copied by `memcpy`, which then takes no longer.
@@ -313,71 +207,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn refuses_what_does_not_fit() {
-        assert_eq!(output_len::<u8>(&[3, 4]), Ok(12));
-        assert_eq!(output_len::<[u8; 0]>(&[usize::MAX / 2]), Ok(usize::MAX / 2));
-        assert_eq!(output_len::<u64>(&[usize::MAX / 2, 0]), Ok(0));
-        for shape in [
-            &[usize::MAX / 2][..],
-            &[usize::MAX / 8],
-            &[1 << 40, 1 << 40],
-        ] {
-            assert_eq!(
-                output_len::<u64>(shape),
-                Err(output_too_large(shape, 8)),
-                "{shape:?}"
-            );
-        }
-        let bytes = 1 << 60;
-        assert_eq!(
-            uninit_vec::<u8>(bytes).unwrap_err(),
-            allocation_failed(bytes)
-        );
-    }
-
-    /// The parts of `memory` that lie in mappings for which huge pages have been advised, as offsets; what the kernel says of them.
-    #[cfg(all(target_os = "linux", not(miri)))]
-    fn advised(memory: &[MaybeUninit<u8>]) -> Vec<std::ops::Range<usize>> {
-        let start = memory.as_ptr().addr();
-        let (mut found, mut mapping) = (vec![], 0..0);
-        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("Linux has it");
-        for line in smaps.lines() {
-            let first = line.split(' ').next().expect("one part at least");
-            let address = |text| usize::from_str_radix(text, 16).ok();
-            if let Some((from, to)) = first.split_once('-') {
-                if let (Some(from), Some(to)) = (address(from), address(to)) {
-                    mapping = from..to;
-                }
-            }
-            let inside = mapping.start.max(start)..mapping.end.min(start + memory.len());
-            if first == "VmFlags:" && line.split(' ').any(|flag| flag == "hg") && !inside.is_empty()
-            {
-                found.push(inside.start - start..inside.end - start);
-            }
-        }
-        found
-    }
-
-    #[cfg(all(target_os = "linux", not(miri)))]
-    #[test]
-    fn huge_pages_are_advised_for_all_whole_ones_of_large_memory() {
-        if !std::fs::exists("/sys/kernel/mm/transparent_hugepage").is_ok_and(|there| there) {
-            return;
-        }
-        let small = uninit_vec::<u8>(HUGE_PAGES_FROM - 1).unwrap();
-        assert_eq!(advised(&small), []);
-        for bytes in [HUGE_PAGES_FROM, HUGE_PAGES_FROM + 3 * HUGE_PAGE + 12_345] {
-            let large = uninit_vec::<u8>(bytes).unwrap();
-            let first = large.as_ptr().addr().next_multiple_of(HUGE_PAGE) - large.as_ptr().addr();
-            let end = first + (bytes - first) / HUGE_PAGE * HUGE_PAGE;
-            assert_eq!(advised(&large), std::slice::from_ref(&(first..end)));
-        }
-        // What holds no whole page is left alone.
-        let mut none = uninit_vec::<u8>(HUGE_PAGE - 1).unwrap();
-        advise_huge_pages(&mut none);
-        assert_eq!(advised(&none), []);
     }
 }

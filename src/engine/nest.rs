@@ -1,5 +1,9 @@
-//! Shape and strides made into as few loops as they need: axes dropped, turned round, ordered and merged.
+//! Loop nests: shapes and strides of several operands as few nested loops, and the walk over them.
+//!
+//! Axes of size 1 are dropped, axes are reversed, sorted by stride and merged where neighbours form one loop. The walk calls a
+//! closure with offsets into each operand. This file reads and writes no element.
 
+use super::memory::reserved;
 use crate::error::{BroadcastError, allocation_failed};
 use std::ops::Range;
 
@@ -14,10 +18,17 @@ pub(crate) struct LoopAxis<const N: usize> {
 }
 
 impl<const N: usize> LoopAxis<N> {
-    const UNIT: Self = LoopAxis {
+    /// A loop of one turn.
+    pub(crate) const UNIT: Self = LoopAxis {
         size: 1,
         strides: [0; N],
     };
+
+    /// A loop with the same strides that turns `size` times.
+    #[inline(always)]
+    pub(crate) fn resized(self, size: usize) -> Self {
+        LoopAxis { size, ..self }
+    }
 
     /// The larger this is, the further out the axis belongs: by the stride of operand 0, then of operand 1 and so on.
     #[inline]
@@ -166,14 +177,15 @@ impl<const N: usize> LoopNest<N> {
     #[cold]
     fn push_on_heap(&mut self, axis: LoopAxis<N>) -> Result<(), BroadcastError> {
         if let Axes::Inline(axes, len) = &self.axes {
-            let mut heap = Vec::new();
-            reserve(&mut heap, 4 * INLINE_AXES)?;
+            let mut heap = reserved(4 * INLINE_AXES)?;
             heap.extend_from_slice(&axes[..*len]);
             self.axes = Axes::Heap(heap);
         }
         if let Axes::Heap(heap) = &mut self.axes {
             if heap.len() == heap.capacity() {
-                reserve(heap, heap.len())?;
+                let bytes = 2 * heap.len() * size_of::<LoopAxis<N>>();
+                heap.try_reserve_exact(heap.len())
+                    .map_err(|_| allocation_failed(bytes))?;
             }
             heap.push(axis);
         }
@@ -244,7 +256,8 @@ impl<const N: usize> LoopNest<N> {
         self.len
     }
 
-    /// Moves axis `from` to place `to`, the axes between closing up. Positions are counted anew; the set of elements is the same.
+    /// Moves axis `from` to place `to`; the axes between move by one place. The set of elements stays the same, and positions
+    /// are counted in the new order.
     pub(crate) fn move_axis(&mut self, from: usize, to: usize) {
         let axes = self.axes_mut();
         if from < to {
@@ -254,60 +267,155 @@ impl<const N: usize> LoopNest<N> {
         }
     }
 
-    /// The innermost axis, which an index space of one element is given too: it then has size 1.
+    /// The innermost axis. A nest of one element has none: it is given an axis of size 1.
     #[inline]
     pub(crate) fn inner(&self) -> LoopAxis<N> {
         self.axes().last().copied().unwrap_or(LoopAxis::UNIT)
     }
 
-    /// Walks the positions `range` row by row: `f(offsets, len)` for each stretch of `len` positions along the innermost axis
-    /// (whole rows, but for the first and the last), `offsets` being where each operand's first element of it lies, `start()`
-    /// included.
+    /// Calls `f` with tiles that together are the positions `range`. See [`for_each_tile`].
+    #[inline]
+    pub(crate) fn for_each_tile(&self, range: Range<usize>, f: impl FnMut(Tile<N>)) {
+        for_each_tile(self.axes(), self.start, range, f);
+    }
+
+    /// Calls `f(offsets, len)` for each run of `len` positions of `range` along the innermost axis: whole rows, except for the
+    /// first and the last. `offsets` is where each operand's first element of the run lies, `start()` included.
     #[inline]
     pub(crate) fn for_each_row(&self, range: Range<usize>, mut f: impl FnMut([isize; N], usize)) {
-        if range.is_empty() {
-            return;
-        }
-        let inner = self.inner();
-        let outer = self.axes().split_last().map_or(&[][..], |(_, outer)| outer);
-        let mut odometer = Odometer::new(outer, self.start, range.start / inner.size);
-        let mut skip = range.start % inner.size;
-        let mut left = range.len();
-        loop {
-            let len = left.min(inner.size - skip);
-            let mut offsets = odometer.offsets();
-            for (offset, stride) in offsets.iter_mut().zip(&inner.strides) {
-                *offset += stride * skip as isize;
+        self.for_each_tile(range, |tile| {
+            for row in 0..tile.rows.size {
+                f(tile.offsets_at(row, 0), tile.columns.size);
             }
-            f(offsets, len);
-            left -= len;
-            if left == 0 {
-                return;
-            }
-            skip = 0;
-            odometer.advance();
+        });
+    }
+}
+
+/// The two innermost loops of a nest, or a part of them: rows of columns, where neither count is 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tile<const N: usize> {
+    /// Where the first element lies in each operand.
+    pub(crate) offsets: [isize; N],
+    pub(crate) rows: LoopAxis<N>,
+    pub(crate) columns: LoopAxis<N>,
+}
+
+impl<const N: usize> Tile<N> {
+    /// Where the element at this row and column lies in each operand.
+    #[inline(always)]
+    pub(crate) fn offsets_at(&self, row: usize, column: usize) -> [isize; N] {
+        std::array::from_fn(|operand| {
+            let down = self.rows.strides[operand].wrapping_mul(row as isize);
+            let along = self.columns.strides[operand].wrapping_mul(column as isize);
+            self.offsets[operand].wrapping_add(down).wrapping_add(along)
+        })
+    }
+
+    /// The tile of `rows` by `columns` elements that begins at this row and column.
+    #[inline(always)]
+    pub(crate) fn part(&self, at: [usize; 2], rows: usize, columns: usize) -> Self {
+        Tile {
+            offsets: self.offsets_at(at[0], at[1]),
+            rows: self.rows.resized(rows),
+            columns: self.columns.resized(columns),
         }
     }
 }
 
-fn reserve<T>(vec: &mut Vec<T>, additional: usize) -> Result<(), BroadcastError> {
-    vec.try_reserve_exact(additional)
-        .map_err(|_| allocation_failed((vec.len() + additional).saturating_mul(size_of::<T>())))
+/// Where position `position` of the nest `axes` lies in each operand, if position 0 lies at `start`.
+#[inline]
+pub(crate) fn offsets_of<const N: usize>(
+    axes: &[LoopAxis<N>],
+    start: [isize; N],
+    position: usize,
+) -> [isize; N] {
+    Odometer::new(axes, start, position).offsets
 }
 
-/// Each operand's offset while the given axes are stepped through, the last one fastest, from any position on.
-#[derive(Debug, Clone)]
+/// The walk over a loop nest: calls `f` for each run of positions of `range` in which the `outer` axes do not move.
+///
+/// A position counts the outer axes, around `inside` positions that the caller walks itself. `f` is given where the operands stand
+/// (position 0 lies at `start`) and which of the `inside` positions are in the range.
+#[inline]
+pub(crate) fn walk<const N: usize>(
+    outer: &[LoopAxis<N>],
+    start: [isize; N],
+    inside: usize,
+    range: Range<usize>,
+    mut f: impl FnMut([isize; N], Range<usize>),
+) {
+    if range.is_empty() {
+        return;
+    }
+    let (first, mut from) = match range.start {
+        0 => (0, 0),
+        at => (at / inside, at % inside),
+    };
+    let mut odometer = Odometer::new(outer, start, first);
+    let mut left = range.len();
+    loop {
+        let count = left.min(inside - from);
+        f(odometer.offsets, from..from + count);
+        left -= count;
+        if left == 0 {
+            return;
+        }
+        from = 0;
+        odometer.advance();
+    }
+}
+
+/// Calls `f` with tiles of the two innermost axes that together are the positions `range` of the nest `axes`, in order: whole planes,
+/// and up to three tiles of a plane that the range begins or ends in.
+#[inline]
+pub(crate) fn for_each_tile<const N: usize>(
+    axes: &[LoopAxis<N>],
+    start: [isize; N],
+    range: Range<usize>,
+    mut f: impl FnMut(Tile<N>),
+) {
+    let (outer, rows, columns) = match axes {
+        [outer @ .., rows, columns] => (outer, *rows, *columns),
+        [columns] => (&[][..], LoopAxis::UNIT, *columns),
+        [] => (&[][..], LoopAxis::UNIT, LoopAxis::UNIT),
+    };
+    let plane = rows.size * columns.size;
+    walk(outer, start, plane, range, |offsets, range| {
+        let whole = Tile {
+            offsets,
+            rows,
+            columns,
+        };
+        if range.len() == plane {
+            return f(whole);
+        }
+        let mut at = range.start;
+        while at < range.end {
+            let (row, column) = (at / columns.size, at % columns.size);
+            let left = range.end - at;
+            let (height, width) = if column == 0 && left >= columns.size {
+                (left / columns.size, columns.size)
+            } else {
+                (1, left.min(columns.size - column))
+            };
+            f(whole.part([row, column], height, width));
+            at += height * width;
+        }
+    });
+}
+
+/// The offsets of each operand while the given axes are stepped through, the last one fastest, from any position on.
+#[derive(Debug)]
 pub(crate) struct Odometer<'a, const N: usize> {
     axes: &'a [LoopAxis<N>],
     start: [isize; N],
     offsets: [isize; N],
     position: usize,
-    /// Indices on the innermost axes, innermost first; those further out are found by division when these are through.
+    /// Indices on the innermost axes, innermost first. Those further out are computed by division when these overflow.
     indices: [usize; INLINE_AXES],
 }
 
 impl<'a, const N: usize> Odometer<'a, N> {
-    /// Stands at `position`; `start` is where position 0 lies.
     #[inline]
     pub(crate) fn new(axes: &'a [LoopAxis<N>], start: [isize; N], position: usize) -> Self {
         let mut odometer = Odometer {
@@ -323,13 +431,11 @@ impl<'a, const N: usize> Odometer<'a, N> {
         odometer
     }
 
-    /// Where each operand stands.
-    #[inline]
     pub(crate) fn offsets(&self) -> [isize; N] {
         self.offsets
     }
 
-    /// Goes to the next position. After the last one it stands at an unspecified place, and must not be used.
+    /// Goes to the next position, which must exist.
     #[inline]
     pub(crate) fn advance(&mut self) {
         self.position = self.position.wrapping_add(1);

@@ -4,9 +4,11 @@
 //! moved with `wrapping_*`, which is never undefined; only reads and writes are unsafe.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::expand;
-use super::layout::{LoopAxis, Odometer};
-use super::memory::{CACHE_LINE, WIDE_REGISTER, copy_in_cache, has_wide_registers, stream};
+mod expand;
+use crate::engine::nest::{LoopAxis, Odometer, for_each_tile, walk};
+use crate::engine::simd::{WIDE_REGISTER, has_wide_registers};
+use crate::engine::stream::{copy_in_cache, stream};
+use crate::engine::tuning::CACHE_LINE;
 use std::mem::MaybeUninit;
 use std::ops::{Range, RangeInclusive};
 use std::ptr;
@@ -86,12 +88,18 @@ pub(crate) unsafe fn fill<A: Copy>(axes: &[Axis], to: *mut A, from: *const A, ra
         return unsafe { fill_planes(axes, to, from, range) };
     }
     if let Some(place) = repeated_planes::<A>(axes) {
-        return each_run(axes, place, range, |offsets, range| {
-            let to = to.wrapping_offset(offsets[0]);
-            let from = from.wrapping_offset(offsets[1]);
-            // SAFETY: a part of the range; the axes from `place` on are such as are wanted, or it is not found.
-            unsafe { fill_repeated(&axes[place..], to, from, range) };
-        });
+        return walk(
+            &axes[..place],
+            [0, 0],
+            elements(&axes[place..]),
+            range,
+            |offsets, range| {
+                let to = to.wrapping_offset(offsets[0]);
+                let from = from.wrapping_offset(offsets[1]);
+                // SAFETY: a part of the range; the axes from `place` on are such as are wanted, or it is not found.
+                unsafe { fill_repeated(&axes[place..], to, from, range) };
+            },
+        );
     }
     match small_planes::<A>(axes) {
         // SAFETY: the caller's promise, and the axis is such a one.
@@ -163,58 +171,41 @@ unsafe fn fill_small_planes<A: Copy>(
     };
     let len = elements(inside);
     let together = (SHORT_PERIOD / (len * size_of::<A>())).max(1);
-    each_run(axes, place, range, |offsets, range| {
-        let to = to.wrapping_offset(offsets[0]);
-        let from = from.wrapping_offset(offsets[1]);
-        let (first, end) = (range.start.div_ceil(len), range.end / len);
-        if end < first + MANY_PLANES {
-            // SAFETY: a part of the range.
-            return unsafe { fill_planes(&axes[place..], to, from, range) };
-        }
-        // SAFETY: as above.
-        unsafe { fill_planes(&axes[place..], to, from, range.start..first * len) };
-        for plane in (first..end).step_by(together) {
-            let rows = Axis {
-                size: together.min(end - plane),
-                ..planes
-            };
-            let to = to.wrapping_offset(plane as isize * planes.strides[0]);
-            let from = from.wrapping_offset(plane as isize * planes.strides[1]);
-            let mut odometer = Odometer::new(middle, [0, 0], 0);
-            for _ in 0..len / inner.size {
-                let [to_row, from_row] = odometer.offsets();
-                let (to, from) = (to.wrapping_offset(to_row), from.wrapping_offset(from_row));
-                // SAFETY: the same row of `rows.size` whole planes in the range.
-                unsafe { copy_plane(to, from, rows, *inner) };
-                odometer.advance();
+    walk(
+        &axes[..place],
+        [0, 0],
+        elements(&axes[place..]),
+        range,
+        |offsets, range| {
+            let to = to.wrapping_offset(offsets[0]);
+            let from = from.wrapping_offset(offsets[1]);
+            let (first, end) = (range.start.div_ceil(len), range.end / len);
+            if end < first + MANY_PLANES {
+                // SAFETY: a part of the range.
+                return unsafe { fill_planes(&axes[place..], to, from, range) };
             }
-        }
-        // SAFETY: as above.
-        unsafe { fill_planes(&axes[place..], to, from, end * len..range.end) };
-    });
-}
-
-/// Calls `f` for each stretch of `range` in which the axes before `place` stand still, with their offsets and with the range that it
-/// is in the nest of the other axes.
-#[inline]
-pub(crate) fn each_run(
-    axes: &[Axis],
-    place: usize,
-    range: Range<usize>,
-    mut f: impl FnMut([isize; 2], Range<usize>),
-) {
-    let (outer, inside) = axes.split_at(place);
-    let len = elements(inside);
-    let mut odometer = Odometer::new(outer, [0, 0], range.start / len);
-    let mut start = range.start % len;
-    let mut left = range.len();
-    while left > 0 {
-        let count = left.min(len - start);
-        f(odometer.offsets(), start..start + count);
-        left -= count;
-        start = 0;
-        odometer.advance();
-    }
+            // SAFETY: as above.
+            unsafe { fill_planes(&axes[place..], to, from, range.start..first * len) };
+            for plane in (first..end).step_by(together) {
+                let rows = Axis {
+                    size: together.min(end - plane),
+                    ..planes
+                };
+                let to = to.wrapping_offset(plane as isize * planes.strides[0]);
+                let from = from.wrapping_offset(plane as isize * planes.strides[1]);
+                let mut odometer = Odometer::new(middle, [0, 0], 0);
+                for _ in 0..len / inner.size {
+                    let [to_row, from_row] = odometer.offsets();
+                    let (to, from) = (to.wrapping_offset(to_row), from.wrapping_offset(from_row));
+                    // SAFETY: the same row of `rows.size` whole planes in the range.
+                    unsafe { copy_plane(to, from, rows, *inner) };
+                    odometer.advance();
+                }
+            }
+            // SAFETY: as above.
+            unsafe { fill_planes(&axes[place..], to, from, end * len..range.end) };
+        },
+    );
 }
 
 /// [`fill`], plane by plane.
@@ -224,55 +215,12 @@ pub(crate) fn each_run(
 /// As [`fill`].
 #[inline]
 unsafe fn fill_planes<A: Copy>(axes: &[Axis], to: *mut A, from: *const A, range: Range<usize>) {
-    if range.is_empty() {
-        return;
-    }
-    let unit = Axis {
-        size: 1,
-        strides: [0, 0],
-    };
-    let (inner, rest) = axes.split_last().map_or((unit, axes), |(a, b)| (*a, b));
-    let (middle, outer) = rest.split_last().map_or((unit, rest), |(a, b)| (*a, b));
-    let (mut row, mut skip, mut plane_index) = (0, 0, 0);
-    if range.start > 0 {
-        (row, skip) = (range.start / inner.size, range.start % inner.size);
-        (plane_index, row) = (row / middle.size, row % middle.size);
-    }
-    let mut odometer = Odometer::new(outer, [0, 0], plane_index);
-    let mut left = range.len();
-    loop {
-        let [to_plane, from_plane] = odometer.offsets();
-        while row < middle.size {
-            let part = if skip > 0 || left < inner.size {
-                [1, left.min(inner.size - skip)]
-            } else {
-                [(left / inner.size).min(middle.size - row), inner.size]
-            };
-            let to_row =
-                to_plane + row as isize * middle.strides[0] + skip as isize * inner.strides[0];
-            let from_row =
-                from_plane + row as isize * middle.strides[1] + skip as isize * inner.strides[1];
-            let sized = |size, axis: Axis| Axis { size, ..axis };
-            // SAFETY: these are positions in `range`, one after the other: `part[0]` whole rows from `row` on, or `part[1]`
-            // elements of row `row` from `skip` on.
-            unsafe {
-                copy_plane(
-                    to.wrapping_offset(to_row),
-                    from.wrapping_offset(from_row),
-                    sized(part[0], middle),
-                    sized(part[1], inner),
-                )
-            };
-            left -= part[0] * part[1];
-            if left == 0 {
-                return;
-            }
-            skip = 0;
-            row += part[0];
-        }
-        row = 0;
-        odometer.advance();
-    }
+    for_each_tile(axes, [0, 0], range, |tile| {
+        let to = to.wrapping_offset(tile.offsets[0]);
+        let from = from.wrapping_offset(tile.offsets[1]);
+        // SAFETY: positions of `range`.
+        unsafe { copy_plane(to, from, tile.rows, tile.columns) };
+    });
 }
 
 /// Two loops, `rows` around `inner`.

@@ -2,19 +2,19 @@
 //!
 //! In which order terms are added is said at [`GradientExt`].
 
-mod reduce;
+mod driver;
 #[forbid(unsafe_code)]
 mod tree;
 
+use crate::engine::memory::uninit_array;
+use crate::engine::nest::{LoopAxis, LoopNest};
 use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
-use crate::materialize::layout::{LoopAxis, LoopNest};
-use crate::materialize::memory::{output_len, uninit_vec};
 use crate::mode::Rule;
 use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rules::numpy::to_target;
+use driver::Then;
 use ndarray::{Array, ArrayBase, ArrayRef, Data, Dimension, IntoDimension};
 use num_traits::Zero;
-use reduce::Then;
 use std::mem::MaybeUninit;
 
 /// # The gradient
@@ -70,19 +70,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Zero + Send + Sync,
     {
         self.check(cotangent)?;
-        let values = uninit_vec::<A>(output_len::<A>(self.input_shape())?)?;
-        let mut out = match Array::from_shape_vec(self.input_dim(), values) {
-            Ok(out) => out,
-            // The vector was made for this shape.
-            Err(_) => return Err(crate::error::shape_overflow(self.input_shape())),
-        };
+        let mut out = uninit_array::<A, I>(self.input_dim())?;
         let (kept, summed) = self.loops(cotangent, out.strides())?;
         if summed.len() == 0 {
             out.fill(MaybeUninit::new(A::zero()));
         } else if kept.len() > 0 {
             let target = out.as_mut_ptr().cast::<A>();
             // SAFETY: as `loops` says. `out` is fresh and of the input's shape, which `check` vouches for the cotangent's to fit.
-            unsafe { reduce::reduce(cotangent.as_ptr(), target, &kept, &summed, Then::Init) }?;
+            unsafe { driver::reduce(cotangent.as_ptr(), target, &kept, &summed, Then::Init) }?;
         }
         // SAFETY: every element was filled with zero, or is the sum at a position of `kept`; or there is none.
         Ok(unsafe { out.assume_init() })
@@ -185,7 +180,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         } else if kept.len() > 0 {
             let target = out.as_mut_ptr();
             // SAFETY: as `loops` says, both shapes having been checked. `out` is borrowed mutably and holds elements.
-            unsafe { reduce::reduce(cotangent.as_ptr(), target, &kept, &summed, then) }?;
+            unsafe { driver::reduce(cotangent.as_ptr(), target, &kept, &summed, then) }?;
         }
         Ok(())
     }

@@ -1,0 +1,23 @@
+//! The engine: what moves and combines elements.
+//!
+//! It knows shapes, strides and pointers, and nothing of rules or plans. Its face is safe: memory is read and written in rows,
+//! which are slices, one repeated element, or strided.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `nest` | loop nests over several operands, and the walk over them |
+//! | `rows` | rows of operands, checked where they are built |
+//! | `memory` | allocation |
+//! | `stream` | copies of bytes past the cache or within it |
+//! | `simd` | dispatch of vector width |
+//! | `threads` | chunks of work on several threads |
+//! | `chunks` | how elements are cut into chunks |
+//! | `tuning` | every threshold |
+
+pub(crate) mod chunks;
+pub(crate) mod memory;
+pub(crate) mod nest;
+pub(crate) mod simd;
+pub(crate) mod stream;
+pub(crate) mod threads;
+pub(crate) mod tuning;
