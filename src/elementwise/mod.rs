@@ -1,26 +1,23 @@
-//! [`ElementwiseExt`]: a closure over arrays that are broadcast with each other, without a copy of any of them.
-
-mod drive;
-mod row;
+//! [`ElementwiseExt`]: a closure over arrays that are broadcast with each other.
+#![forbid(unsafe_code)]
 
 use crate::co_broadcast::{broadcast_pair, broadcast_triple};
+use crate::engine::rows::{Source, check_shape, collect, overwrite, update};
 use crate::error::BroadcastError;
 use crate::ext::BroadcastExt;
 use crate::mode::ElementwiseRule;
 use ndarray::{Array, ArrayRef, DimMax, Dimension};
-use row::{Zip1, Zip2, Zip3};
 use std::borrow::{Borrow, BorrowMut};
-use std::mem::{MaybeUninit, needs_drop};
 
 /// The dimension of two arrays broadcast with each other.
 type Max<D, E> = <D as DimMax<E>>::Output;
 
-/// Elementwise operations of two or three arrays that are broadcast with each other: what ndarray's operators and `Zip`
-/// do, under any rule, in parallel, with an error where those panic.
+/// Elementwise operations of two or three arrays that are broadcast with each other: what ndarray's
+/// operators and `Zip` do, under any rule, in parallel, with an error where those panic.
 ///
-/// For everything that has [`BroadcastExt`]: every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and
-/// `ArrayRef`, of any element types, layouts and ranks. No operand is copied: closures are called with references to the
-/// arrays' own elements.
+/// For everything that has [`BroadcastExt`]: every `ArrayBase` (owned arrays, views, `ArcArray`,
+/// `CowArray`) and `ArrayRef`, of any element types, layouts and ranks. No operand is copied:
+/// closures are called with references to the arrays' own elements.
 ///
 /// | | two arrays, any [`ElementwiseRule`] | three arrays, NumPy's rule | closure |
 /// |---|---|---|---|
@@ -28,11 +25,13 @@ type Max<D, E> = <D as DimMax<E>>::Output;
 /// | into an existing one | [`zip_map_into`](Self::zip_map_into) | [`zip_map3_into`](Self::zip_map3_into) | `\|&a, &b\| a + b` |
 /// | in place | [`zip_map_inplace`](Self::zip_map_inplace) | [`zip_map3_inplace`](Self::zip_map3_inplace) | `\|a, &b\| *a += b` |
 ///
-/// The closure is called once for each element of the output, in no particular order, and with the feature `rayon` from
-/// several threads at a time. If it panics, the panic reaches the caller after the other threads have stopped: of a new
-/// array the elements that exist are dropped, once; an existing array keeps valid elements, of which some are new.
+/// The closure is called once for each element of the output, in no particular order, and with the
+/// feature `rayon` from several threads at a time. If it panics, the panic reaches the caller after
+/// the other threads have stopped: of a new array the elements that exist are dropped, once; an
+/// existing array keeps valid elements, of which some are new.
 ///
-/// Nothing is allocated but the new array (and, for ranks above 4, what ndarray needs for `IxDyn` shapes).
+/// Nothing is allocated but the new array (and, for ranks above 4, what ndarray needs for `IxDyn`
+/// shapes).
 pub trait ElementwiseExt: BroadcastExt {
     /// A new array of `f(a, b)`, for `self` and `other` broadcast with each other under `rule`.
     ///
@@ -49,7 +48,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// # Errors
     ///
     /// Those of the rule; [`OutputTooLarge`](BroadcastError::OutputTooLarge),
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if the result does not fit into memory.
+    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if the result does not fit into
+    /// memory.
     ///
     /// # Example
     ///
@@ -69,7 +69,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
-    /// Source: NumPy's universal functions; OpenVINO's, PaddlePaddle's and XLA's elementwise operations.
+    /// Source: NumPy's universal functions; OpenVINO's, PaddlePaddle's and XLA's elementwise
+    /// operations.
     fn zip_map<T, C, O, F>(
         &self,
         other: &T,
@@ -86,23 +87,20 @@ pub trait ElementwiseExt: BroadcastExt {
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
         let (a, b) = broadcast_pair(self.borrowed(), other.borrowed(), rule)?;
-        let dim = a.raw_dim();
-        let op = |x: &mut MaybeUninit<C>, a: &Self::Elem, b: &T::Elem| {
-            x.write(f(a, b));
-        };
-        // SAFETY: the closure writes its first argument.
-        unsafe { drive::collect(&Zip2 { a, b, op }, dim) }
+        let inputs = (Source::new(&a), Source::new(&b));
+        collect(a.raw_dim(), inputs, |(a, b)| f(a, b))
     }
 
-    /// `f(a, b)` into the existing array `out`, for `self` and `other` broadcast with each other under `rule`.
+    /// `f(a, b)` into the existing array `out`, for `self` and `other` broadcast with each other
+    /// under `rule`.
     ///
-    /// `out` has the common shape and any layout: a slice or a transposed view will do. Its old values are dropped. Big
-    /// outputs are written past the cache.
+    /// `out` has the common shape and any layout: a slice or a transposed view will do. Its old
+    /// values are dropped. Big outputs are written past the cache.
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](BroadcastError::WrongShape) if `out` has not the common shape. Then nothing is
-    /// written.
+    /// Those of the rule; [`WrongShape`](BroadcastError::WrongShape) if `out` has not the common
+    /// shape. Then nothing is written.
     ///
     /// # Example
     ///
@@ -112,7 +110,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// let (column, row) = (array![[1.], [2.]], array![10., 20., 30.]);
     /// let mut table = Array2::<f64>::zeros((2, 4));
-    /// column.zip_map_into(&row, ElementwiseRule::Numpy, &mut table.slice_mut(s![.., 1..]), |a, b| a * b)?;
+    /// let mut out = table.slice_mut(s![.., 1..]);
+    /// column.zip_map_into(&row, ElementwiseRule::Numpy, &mut out, |a, b| a * b)?;
     /// assert_eq!(table, array![[0., 10., 20., 30.], [0., 20., 40., 60.]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
@@ -135,16 +134,8 @@ pub trait ElementwiseExt: BroadcastExt {
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
         let (a, b) = broadcast_pair(self.borrowed(), other.borrowed(), rule)?;
-        if needs_drop::<C>() {
-            let op = |x: &mut C, a: &Self::Elem, b: &T::Elem| *x = f(a, b);
-            drive::update(&Zip2 { a, b, op }, out)
-        } else {
-            let op = |x: &mut MaybeUninit<C>, a: &Self::Elem, b: &T::Elem| {
-                x.write(f(a, b));
-            };
-            // SAFETY: the closure writes its first argument, and does nothing else with it.
-            unsafe { drive::overwrite(&Zip2 { a, b, op }, out) }
-        }
+        let inputs = (Source::new(&a), Source::new(&b));
+        overwrite(out, inputs, |(a, b)| f(a, b))
     }
 
     /// Calls `f(&mut a, &b)` for each element of `self`, with `other` broadcast to it under `rule`.
@@ -153,8 +144,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](BroadcastError::WrongShape) if `self` would have to be broadcast too. Then nothing
-    /// is changed.
+    /// Those of the rule; [`WrongShape`](BroadcastError::WrongShape) if `self` would have to be
+    /// broadcast too. Then nothing is changed.
     ///
     /// # Example
     ///
@@ -190,8 +181,8 @@ pub trait ElementwiseExt: BroadcastExt {
     {
         let (_, b) = broadcast_pair(self.borrowed(), other.borrowed(), rule)?;
         // Before the mutable borrow, which copies an array that is shared.
-        drive::check_shape(b.shape(), self.borrowed().shape())?;
-        drive::update(&Zip1 { a: b, op: f }, self.borrow_mut())
+        check_shape(b.shape(), self.borrowed().shape())?;
+        update(self.borrow_mut(), (Source::new(&b),), |a, (b,)| f(a, b))
     }
 
     /// A new array of `f(a, b, c)`, for three arrays broadcast with each other under NumPy's rule.
@@ -201,7 +192,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// # Errors
     ///
     /// Those of [`broadcast_triple`]; [`OutputTooLarge`](BroadcastError::OutputTooLarge),
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if the result does not fit into memory.
+    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if the result does not fit into
+    /// memory.
     ///
     /// # Example
     ///
@@ -210,7 +202,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// use ndarray_broadcast::prelude::*;
     ///
     /// let mask = array![[true], [false]];
-    /// let selected = mask.zip_map3(&array![1., 2., 3.], &arr0(0.), |&m, &x, &y| if m { x } else { y })?;
+    /// let (x, y) = (array![1., 2., 3.], arr0(0.));
+    /// let selected = mask.zip_map3(&x, &y, |&m, &x, &y| if m { x } else { y })?;
     /// assert_eq!(selected, array![[1., 2., 3.], [0., 0., 0.]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
@@ -230,22 +223,19 @@ pub trait ElementwiseExt: BroadcastExt {
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
         let (a, b, c) = broadcast_triple(self.borrowed(), b.borrowed(), c.borrowed())?;
-        let dim = a.raw_dim();
-        let op = |x: &mut MaybeUninit<C>, a: &Self::Elem, b: &T::Elem, c: &U::Elem| {
-            x.write(f(a, b, c));
-        };
-        // SAFETY: the closure writes its first argument.
-        unsafe { drive::collect(&Zip3 { a, b, c, op }, dim) }
+        let inputs = (Source::new(&a), Source::new(&b), Source::new(&c));
+        collect(a.raw_dim(), inputs, |(a, b, c)| f(a, b, c))
     }
 
-    /// `f(a, b, c)` into the existing array `out`, for three arrays broadcast with each other under NumPy's rule.
+    /// `f(a, b, c)` into the existing array `out`, for three arrays broadcast with each other under
+    /// NumPy's rule.
     ///
     /// As [`zip_map_into`](Self::zip_map_into) for two.
     ///
     /// # Errors
     ///
-    /// Those of [`broadcast_triple`]; [`WrongShape`](BroadcastError::WrongShape) if `out` has not the common shape. Then
-    /// nothing is written.
+    /// Those of [`broadcast_triple`]; [`WrongShape`](BroadcastError::WrongShape) if `out` has not
+    /// the common shape. Then nothing is written.
     ///
     /// # Example
     ///
@@ -253,7 +243,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// use ndarray::{Array2, array};
     /// use ndarray_broadcast::prelude::*;
     ///
-    /// let (x, scale, shift) = (array![[1_f64, 2.], [3., 4.]], array![10., 20.], array![[0.5], [0.25]]);
+    /// let x = array![[1_f64, 2.], [3., 4.]];
+    /// let (scale, shift) = (array![10., 20.], array![[0.5], [0.25]]);
     /// let mut out = Array2::zeros((2, 2));
     /// x.zip_map3_into(&scale, &shift, &mut out, |x, &a, &b| x.mul_add(a, b))?;
     /// assert_eq!(out, array![[10.5, 40.5], [30.25, 80.25]]);
@@ -281,26 +272,19 @@ pub trait ElementwiseExt: BroadcastExt {
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
         let (a, b, c) = broadcast_triple(self.borrowed(), b.borrowed(), c.borrowed())?;
-        if needs_drop::<C>() {
-            let op = |x: &mut C, a: &Self::Elem, b: &T::Elem, c: &U::Elem| *x = f(a, b, c);
-            drive::update(&Zip3 { a, b, c, op }, out)
-        } else {
-            let op = |x: &mut MaybeUninit<C>, a: &Self::Elem, b: &T::Elem, c: &U::Elem| {
-                x.write(f(a, b, c));
-            };
-            // SAFETY: the closure writes its first argument, and does nothing else with it.
-            unsafe { drive::overwrite(&Zip3 { a, b, c, op }, out) }
-        }
+        let inputs = (Source::new(&a), Source::new(&b), Source::new(&c));
+        overwrite(out, inputs, |(a, b, c)| f(a, b, c))
     }
 
-    /// Calls `f(&mut a, &b, &c)` for each element of `self`, with `b` and `c` broadcast to it under NumPy's rule.
+    /// Calls `f(&mut a, &b, &c)` for each element of `self`, with `b` and `c` broadcast to it under
+    /// NumPy's rule.
     ///
     /// As [`zip_map_inplace`](Self::zip_map_inplace) with one other array.
     ///
     /// # Errors
     ///
-    /// Those of [`broadcast_triple`]; [`WrongShape`](BroadcastError::WrongShape) if `self` would have to be broadcast too.
-    /// Then nothing is changed.
+    /// Those of [`broadcast_triple`]; [`WrongShape`](BroadcastError::WrongShape) if `self` would
+    /// have to be broadcast too. Then nothing is changed.
     ///
     /// # Example
     ///
@@ -309,7 +293,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// use ndarray_broadcast::prelude::*;
     ///
     /// let mut x = array![[1_f32, 2.], [3., 4.]];
-    /// x.zip_map3_inplace(&array![10., 20.], &array![[0.5], [0.25]], |x, &a, &b| *x = x.mul_add(a, b))?;
+    /// let (scale, shift) = (array![10., 20.], array![[0.5], [0.25]]);
+    /// x.zip_map3_inplace(&scale, &shift, |x, &a, &b| *x = x.mul_add(a, b))?;
     /// assert_eq!(x, array![[10.5, 40.5], [30.25, 80.25]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
@@ -329,9 +314,9 @@ pub trait ElementwiseExt: BroadcastExt {
         F: Fn(&mut Self::Elem, &T::Elem, &U::Elem) + Sync,
     {
         let (_, b, c) = broadcast_triple(self.borrowed(), b.borrowed(), c.borrowed())?;
-        drive::check_shape(b.shape(), self.borrowed().shape())?;
-        let kernel = Zip2 { a: b, b: c, op: f };
-        drive::update(&kernel, self.borrow_mut())
+        check_shape(b.shape(), self.borrowed().shape())?;
+        let inputs = (Source::new(&b), Source::new(&c));
+        update(self.borrow_mut(), inputs, |a, (b, c)| f(a, b, c))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Allocation: memory that is not initialised yet, or filled with a value, or an error instead of a panic.
+//! Allocation: memory that is not initialised yet, or filled with a value, or an error instead of a
+//! panic.
 
 use super::tuning::{HUGE_PAGE, HUGE_PAGES_FROM};
 use crate::error::{BroadcastError, allocation_failed, output_too_large};
@@ -45,7 +46,8 @@ pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, Broadcast
     Ok(vec)
 }
 
-/// An array in standard layout whose elements are not initialised yet, on huge pages if it is large.
+/// An array in standard layout whose elements are not initialised yet, on huge pages if it is
+/// large.
 ///
 /// # Errors
 ///
@@ -61,11 +63,13 @@ pub(crate) fn uninit_array<A, D: Dimension>(
     if size_of_val(&vec[..]) >= HUGE_PAGES_FROM {
         advise_huge_pages(&mut vec);
     }
-    // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`, as `output_len` has found.
+    // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`, as
+    // `output_len` has found.
     Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
 }
 
-/// Asks the kernel for huge pages behind the whole 2 MiB pages inside `memory`. What it answers does not matter.
+/// Asks the kernel for huge pages behind the whole 2 MiB pages inside `memory`. What it answers
+/// does not matter.
 #[cfg(all(target_os = "linux", not(miri)))]
 #[cold]
 fn advise_huge_pages<A>(memory: &mut [MaybeUninit<A>]) {
@@ -79,7 +83,8 @@ fn advise_huge_pages<A>(memory: &mut [MaybeUninit<A>]) {
     let skip = start.align_offset(HUGE_PAGE);
     if skip < bytes {
         let whole = (bytes - skip) / HUGE_PAGE * HUGE_PAGE;
-        // SAFETY: `skip + whole <= bytes`, so the range lies inside `memory`; this advice changes no byte of it.
+        // SAFETY: `skip + whole <= bytes`, so the range lies inside `memory`; this advice changes
+        // no byte of it.
         unsafe { madvise(start.wrapping_add(skip).cast(), whole, MADV_HUGEPAGE) };
     }
 }
@@ -115,7 +120,8 @@ mod tests {
         );
     }
 
-    /// The parts of `memory` that lie in mappings for which huge pages have been advised, as offsets; what the kernel says of them.
+    /// The parts of `memory` that lie in mappings for which huge pages have been advised, as
+    /// offsets; what the kernel says of them.
     #[cfg(all(target_os = "linux", not(miri)))]
     fn advised(memory: &[MaybeUninit<u8>]) -> Vec<std::ops::Range<usize>> {
         let start = memory.as_ptr().addr();

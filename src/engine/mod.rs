@@ -1,12 +1,13 @@
 //! The engine: what moves and combines elements.
 //!
-//! It knows shapes, strides and pointers, and nothing of rules or plans. Its face is safe: memory is read and written in rows,
-//! which are slices, one repeated element, or strided.
+//! It knows shapes, strides and pointers, and nothing of rules or plans. Its face is safe: memory
+//! is read and written in rows, which are slices, one repeated element, or strided.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `nest` | loop nests over several operands, and the walk over them |
 //! | `rows` | rows of operands, checked where they are built |
+//! | `tiles` | the order in which a tile of a nest is walked |
 //! | `memory` | allocation |
 //! | `stream` | copies of bytes past the cache or within it |
 //! | `simd` | dispatch of vector width |
@@ -17,7 +18,9 @@
 pub(crate) mod chunks;
 pub(crate) mod memory;
 pub(crate) mod nest;
+pub(crate) mod rows;
 pub(crate) mod simd;
 pub(crate) mod stream;
 pub(crate) mod threads;
+pub(crate) mod tiles;
 pub(crate) mod tuning;

@@ -1,14 +1,13 @@
 //! Loop nests: shapes and strides of several operands as few nested loops, and the walk over them.
 //!
-//! Axes of size 1 are dropped, axes are reversed, sorted by stride and merged where neighbours form one loop. The walk calls a
-//! closure with offsets into each operand. This file reads and writes no element.
+//! Axes of size 1 are dropped, axes are reversed, sorted by stride and merged where neighbours form
+//! one loop. The walk calls a closure with offsets into each operand. This file reads and writes no
+//! element.
 
 use super::memory::reserved;
+use super::tuning::INLINE_AXES;
 use crate::error::{BroadcastError, allocation_failed};
 use std::ops::Range;
-
-/// Axes kept without a heap allocation. Merging leaves more than this only for layouts made to resist it.
-const INLINE_AXES: usize = 8;
 
 /// One loop: how often it turns, and how far it moves each of the `N` operands, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +29,8 @@ impl<const N: usize> LoopAxis<N> {
         LoopAxis { size, ..self }
     }
 
-    /// The larger this is, the further out the axis belongs: by the stride of operand 0, then of operand 1 and so on.
+    /// Whether this axis belongs outside `other`: its stride in operand 0 is larger, or equal and
+    /// its stride in operand 1 is larger, and so on.
     #[inline]
     fn is_outside(&self, other: &Self) -> bool {
         for (stride, other) in self.strides.iter().zip(&other.strides) {
@@ -42,7 +42,8 @@ impl<const N: usize> LoopAxis<N> {
         false
     }
 
-    /// Whether one loop can do what `self` with `inner` inside it does: for every operand `self` goes on where `inner` ends.
+    /// Whether `self` around `inner` is one loop: in every operand, a step of `self` is as long as
+    /// all steps of `inner`.
     #[inline]
     fn continues(&self, inner: &Self) -> bool {
         let Ok(size) = isize::try_from(inner.size) else {
@@ -61,16 +62,17 @@ enum Axes<const N: usize> {
 
 /// Nested loops over the same index space in `N` operands, outermost first.
 ///
-/// Made from one shape and a list of element strides for each operand:
-/// - axes of size 1 are gone; an index space with an axis of size 0 has `len() == 0` and no axes;
-/// - no stride of operand 0 is negative (where it is 0, the first operand decides that moves): such an axis is walked from its
-///   other end, and `start()` says where each operand's first element lies, relative to index 0 of every axis;
-/// - axes are ordered by the stride of operand 0, the largest outermost; equal ones by that of operand 1 and so on, and
-///   otherwise as they came;
-/// - neighbours that are one loop for all operands at once are merged, replicated ones (stride 0 and 0) too.
+/// A nest is built from one shape and the element strides of each operand:
+/// - Axes of size 1 are dropped. An index space with an axis of size 0 has `len() == 0` and no axes.
+/// - No stride of operand 0 is negative. Where it is 0, the first operand with another stride
+///   decides. An axis with a negative stride is walked from its other end; `start()` is where each
+///   operand's first element then lies, relative to index 0 of every axis.
+/// - Axes are sorted by the stride of operand 0, the largest outermost; ties by the stride of
+///   operand 1, and so on. The sort is stable.
+/// - Neighbours that form one loop in all operands are merged, also replicated ones (all strides 0).
 ///
-/// So there is an innermost axis unless `len()` is 0 or 1. A "position" is a number in `0..len()`, counted with the innermost
-/// axis fastest.
+/// So there is an innermost axis unless `len()` is 0 or 1. A position is a number in `0..len()` that
+/// counts the innermost axis fastest.
 #[derive(Debug, Clone)]
 pub(crate) struct LoopNest<const N: usize> {
     axes: Axes<N>,
@@ -81,7 +83,8 @@ pub(crate) struct LoopNest<const N: usize> {
 impl<const N: usize> LoopNest<N> {
     /// The loops over `shape`, in which operand `k` moves by `strides[k]`.
     ///
-    /// The product of the sizes must not pass `isize::MAX` (as of any ndarray), and each list of strides is as long as `shape`.
+    /// The product of the sizes is at most `isize::MAX`, as in every ndarray, and each list of
+    /// strides is as long as `shape`.
     ///
     /// # Errors
     ///
@@ -89,13 +92,13 @@ impl<const N: usize> LoopNest<N> {
     #[inline]
     pub(crate) fn new(shape: &[usize], strides: [&[isize]; N]) -> Result<Self, BroadcastError> {
         debug_assert!(strides.iter().all(|strides| strides.len() == shape.len()));
-        Self::from_axes(shape.iter().enumerate().map(|(column, &size)| LoopAxis {
+        Self::from_axes(shape.iter().enumerate().map(|(axis, &size)| LoopAxis {
             size,
-            strides: strides.map(|strides| strides[column]),
+            strides: strides.map(|strides| strides[axis]),
         }))
     }
 
-    /// The loops over the given axes, as [`new`](Self::new) makes them.
+    /// The loops over the given axes: dropped, reversed, sorted and merged.
     ///
     /// # Errors
     ///
@@ -109,7 +112,7 @@ impl<const N: usize> LoopNest<N> {
             let moving = axis.strides.iter().find(|&&stride| stride != 0);
             if axis.size > 1 && moving.is_some_and(|&stride| stride < 0) {
                 for (start, stride) in nest.start.iter_mut().zip(&mut axis.strides) {
-                    // Both are in bounds of a valid array; what wraps belongs to elements of size 0.
+                    // Only offsets of elements of size 0 can wrap.
                     *start = start.wrapping_add(stride.wrapping_mul(axis.size as isize - 1));
                     *stride = stride.wrapping_neg();
                 }
@@ -121,8 +124,8 @@ impl<const N: usize> LoopNest<N> {
         Ok(nest)
     }
 
-    /// The loops over the given axes, neither turned round nor ordered anew: positions count the index space in the order of its
-    /// axes, whatever the memory is like. Only neighbours that are one loop are merged.
+    /// The loops over the given axes in the given order: positions count the index space as its
+    /// axes stand. Axes are dropped and merged, but neither reversed nor sorted.
     ///
     /// # Errors
     ///
@@ -149,7 +152,8 @@ impl<const N: usize> LoopNest<N> {
         }
     }
 
-    /// Puts an axis inside the others. One of size 1 vanishes, and one of size 0 takes all others with it.
+    /// Adds an axis inside the others. An axis of size 1 is dropped. An axis of size 0 empties the
+    /// nest.
     #[inline]
     fn add(&mut self, axis: LoopAxis<N>) -> Result<(), BroadcastError> {
         if axis.size == 0 {
@@ -256,8 +260,8 @@ impl<const N: usize> LoopNest<N> {
         self.len
     }
 
-    /// Moves axis `from` to place `to`; the axes between move by one place. The set of elements stays the same, and positions
-    /// are counted in the new order.
+    /// Moves axis `from` to place `to`; the axes between move by one place. The set of elements
+    /// stays the same, and positions are counted in the new order.
     pub(crate) fn move_axis(&mut self, from: usize, to: usize) {
         let axes = self.axes_mut();
         if from < to {
@@ -279,8 +283,9 @@ impl<const N: usize> LoopNest<N> {
         for_each_tile(self.axes(), self.start, range, f);
     }
 
-    /// Calls `f(offsets, len)` for each run of `len` positions of `range` along the innermost axis: whole rows, except for the
-    /// first and the last. `offsets` is where each operand's first element of the run lies, `start()` included.
+    /// Calls `f(offsets, len)` for each run of `len` positions of `range` along the innermost axis:
+    /// whole rows, except for the first and the last. `offsets` is where each operand's first
+    /// element of the run lies, `start()` included.
     #[inline]
     pub(crate) fn for_each_row(&self, range: Range<usize>, mut f: impl FnMut([isize; N], usize)) {
         self.for_each_tile(range, |tile| {
@@ -322,7 +327,8 @@ impl<const N: usize> Tile<N> {
     }
 }
 
-/// Where position `position` of the nest `axes` lies in each operand, if position 0 lies at `start`.
+/// Where position `position` of the nest `axes` lies in each operand, if position 0 lies at
+/// `start`.
 #[inline]
 pub(crate) fn offsets_of<const N: usize>(
     axes: &[LoopAxis<N>],
@@ -332,10 +338,12 @@ pub(crate) fn offsets_of<const N: usize>(
     Odometer::new(axes, start, position).offsets
 }
 
-/// The walk over a loop nest: calls `f` for each run of positions of `range` in which the `outer` axes do not move.
+/// The walk over a loop nest: calls `f` for each run of positions of `range` in which the `outer`
+/// axes do not move.
 ///
-/// A position counts the outer axes, around `inside` positions that the caller walks itself. `f` is given where the operands stand
-/// (position 0 lies at `start`) and which of the `inside` positions are in the range.
+/// A position counts the outer axes, around `inside` positions that the caller walks itself. `f` is
+/// given where the operands stand (position 0 lies at `start`) and which of the `inside` positions
+/// are in the range.
 #[inline]
 pub(crate) fn walk<const N: usize>(
     outer: &[LoopAxis<N>],
@@ -365,8 +373,9 @@ pub(crate) fn walk<const N: usize>(
     }
 }
 
-/// Calls `f` with tiles of the two innermost axes that together are the positions `range` of the nest `axes`, in order: whole planes,
-/// and up to three tiles of a plane that the range begins or ends in.
+/// Calls `f` with tiles of the two innermost axes that together are the positions `range` of the
+/// nest `axes`, in order: whole planes, and up to three tiles of a plane that the range begins or
+/// ends in.
 #[inline]
 pub(crate) fn for_each_tile<const N: usize>(
     axes: &[LoopAxis<N>],
@@ -404,14 +413,16 @@ pub(crate) fn for_each_tile<const N: usize>(
     });
 }
 
-/// The offsets of each operand while the given axes are stepped through, the last one fastest, from any position on.
+/// The offsets of each operand while the given axes are stepped through, the last one fastest, from
+/// any position on.
 #[derive(Debug)]
 pub(crate) struct Odometer<'a, const N: usize> {
     axes: &'a [LoopAxis<N>],
     start: [isize; N],
     offsets: [isize; N],
     position: usize,
-    /// Indices on the innermost axes, innermost first. Those further out are computed by division when these overflow.
+    /// Indices on the innermost axes, innermost first. Those further out are computed by division
+    /// when these overflow.
     indices: [usize; INLINE_AXES],
 }
 

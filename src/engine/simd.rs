@@ -1,7 +1,8 @@
 //! The one place where code is compiled for wide vectors and the processor is asked for them.
 //!
-//! Kernels are portable code that the compiler vectorises. [`widest`] compiles a kernel twice, once for AVX2, and chooses at run
-//! time. Results do not depend on the choice: the compiler never contracts or reorders operations on floats.
+//! Kernels are portable code that the compiler vectorises. [`widest`] compiles a kernel twice, once
+//! for AVX2, and chooses at run time. Results do not depend on the choice: the compiler never
+//! contracts or reorders operations on floats.
 
 /// Bytes of a register of AVX2.
 pub(crate) const WIDE_REGISTER: usize = 32;
@@ -28,8 +29,8 @@ pub(crate) fn has_wide_registers() -> bool {
 pub(crate) trait Vectorize {
     type Output;
 
-    /// Runs the kernel. Implementations are `#[inline(always)]`, and so is what they call in their loops: only code that is
-    /// inlined into [`widest`] is compiled for wide vectors.
+    /// Runs the kernel. Implementations are `#[inline(always)]`, and so is what they call in their
+    /// loops: only code that is inlined into [`widest`] is compiled for wide vectors.
     fn run(self) -> Self::Output;
 }
 

@@ -1,0 +1,139 @@
+//! The order in which the elements of a tile are walked: along its rows, across short rows, or in
+//! squares.
+
+use super::nest::{LoopNest, Tile};
+use super::tuning::{MAP_LONG_ROW, ROWS_ACROSS, SQUARE};
+
+/// If an input has its shortest stride along another axis than the innermost, moves that axis next
+/// to the innermost and returns true. The two are then walked in squares, so that each cache line
+/// of the input is used while it is in the cache.
+pub(crate) fn cross<const N: usize>(nest: &mut LoopNest<N>) -> bool {
+    let Some((inner, outer)) = nest.axes().split_last() else {
+        return false;
+    };
+    if inner.size < SQUARE {
+        return false;
+    }
+    for operand in 1..N {
+        let along = inner.strides[operand].unsigned_abs();
+        let nearest = (outer.iter().enumerate())
+            .map(|(axis, outer)| (outer.strides[operand].unsigned_abs(), axis))
+            .filter(|&(stride, _)| stride != 0 && stride < along)
+            .min();
+        if let Some((_, axis)) = nearest {
+            let next = outer.len() - 1;
+            nest.move_axis(axis, next);
+            return true;
+        }
+    }
+    false
+}
+
+/// Calls `f` with tiles that together are `tile`, in the order that is fastest to walk row by row:
+/// squares, or, where rows are too short to be worth a loop each, columns as rows.
+pub(crate) fn in_best_order<const N: usize>(tile: Tile<N>, squares: bool, f: &dyn Fn(Tile<N>)) {
+    let (rows, columns) = (tile.rows.size, tile.columns.size);
+    if squares {
+        for row in (0..rows).step_by(SQUARE) {
+            for column in (0..columns).step_by(SQUARE) {
+                let (height, width) = (SQUARE.min(rows - row), SQUARE.min(columns - column));
+                f(tile.part([row, column], height, width));
+            }
+        }
+    } else if columns < MAP_LONG_ROW && columns < rows {
+        for row in (0..rows).step_by(ROWS_ACROSS) {
+            let part = tile.part([row, 0], ROWS_ACROSS.min(rows - row), columns);
+            f(Tile {
+                offsets: part.offsets,
+                rows: part.columns,
+                columns: part.rows,
+            });
+        }
+    } else {
+        f(tile);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::nest::LoopAxis;
+    use std::cell::RefCell;
+
+    #[test]
+    fn every_element_of_a_tile_is_walked_once_in_any_order() {
+        let sizes = [
+            1,
+            2,
+            MAP_LONG_ROW - 1,
+            MAP_LONG_ROW,
+            SQUARE,
+            SQUARE + 1,
+            ROWS_ACROSS + 44,
+        ];
+        for rows in sizes {
+            for columns in sizes {
+                for squares in [false, true] {
+                    let tile = Tile {
+                        offsets: [7],
+                        rows: LoopAxis {
+                            size: rows,
+                            strides: [1000],
+                        },
+                        columns: LoopAxis {
+                            size: columns,
+                            strides: [1],
+                        },
+                    };
+                    let walked = RefCell::new(vec![]);
+                    in_best_order(tile, squares, &|part| {
+                        for row in 0..part.rows.size {
+                            for column in 0..part.columns.size {
+                                walked.borrow_mut().push(part.offsets_at(row, column)[0]);
+                            }
+                        }
+                    });
+                    let mut walked = walked.into_inner();
+                    walked.sort_unstable();
+                    let expected = (0..rows as isize).flat_map(|row| {
+                        (0..columns as isize).map(move |column| 7 + 1000 * row + column)
+                    });
+                    assert!(
+                        walked.into_iter().eq(expected),
+                        "{rows} {columns} {squares}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn crossing_keeps_the_set_of_elements() {
+        for (shape, out, input) in [
+            (&[64, 32][..], &[32, 1][..], &[1, 64][..]),
+            (&[64, 31], &[31, 1], &[1, 64]),
+            (&[64, 33], &[33, 1], &[-1, 64]),
+            (&[64, 33], &[33, 1], &[0, 5]),
+            (&[40, 50, 64], &[3200, 64, 1], &[1, 9000, 40]),
+            (&[40, 50, 64], &[3200, 64, 1], &[3, 1, 200]),
+            (&[], &[], &[]),
+        ] {
+            let mut nest = LoopNest::new(shape, [out, input]).unwrap();
+            let elements = |nest: &LoopNest<2>| {
+                let mut elements = vec![];
+                nest.for_each_tile(0..nest.len(), |tile| {
+                    for row in 0..tile.rows.size {
+                        for column in 0..tile.columns.size {
+                            elements.push(tile.offsets_at(row, column));
+                        }
+                    }
+                });
+                elements.sort_unstable();
+                elements
+            };
+            let before = elements(&nest);
+            cross(&mut nest);
+            assert_eq!(elements(&nest), before, "{shape:?} {input:?}");
+        }
+    }
+}
