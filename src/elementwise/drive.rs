@@ -1,7 +1,7 @@
 //! From a kernel and its output to tiles: what is computed where, in which order, and written past which cache.
 
 use super::row::{self, Count, Kernel, Progress, Tile, Untracked};
-use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
+use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
 use crate::materialize::memory::{
     CACHE_LINE, CAN_STREAM, FenceOnDrop, HUGE_PAGE, output_len, stream, uninit_vec,
@@ -115,7 +115,7 @@ pub(super) fn check_shape(expected: &[usize], out: &[usize]) -> Result<(), Broad
     if expected == out {
         Ok(())
     } else {
-        Err(wrong_shape_error(ArrayRole::Out, expected, out))
+        Err(wrong_shape(ArrayRole::Out, expected, out))
     }
 }
 

@@ -48,8 +48,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`OutputTooLarge`](BroadcastError::OutputTooLarge),
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if the result does not fit into memory.
+    /// Those of the rule; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if the result does not fit into memory.
     ///
     /// # Example
     ///
@@ -85,7 +85,7 @@ pub trait ElementwiseExt: BroadcastExt {
         C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
-        let (a, b) = broadcast_pair(self.borrowed(), other.borrowed(), rule)?;
+        let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
         let dim = a.raw_dim();
         let op = |x: &mut MaybeUninit<C>, a: &Self::Elem, b: &T::Elem| {
             x.write(f(a, b));
@@ -101,7 +101,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](BroadcastError::WrongShape) if `out` has not the common shape. Then nothing is
+    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the common shape. Then nothing is
     /// written.
     ///
     /// # Example
@@ -134,7 +134,7 @@ pub trait ElementwiseExt: BroadcastExt {
         C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
-        let (a, b) = broadcast_pair(self.borrowed(), other.borrowed(), rule)?;
+        let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
         if needs_drop::<C>() {
             let op = |x: &mut C, a: &Self::Elem, b: &T::Elem| *x = f(a, b);
             drive::update(&Zip2 { a, b, op }, out)
@@ -153,7 +153,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](BroadcastError::WrongShape) if `self` would have to be broadcast too. Then nothing
+    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would have to be broadcast too. Then nothing
     /// is changed.
     ///
     /// # Example
@@ -188,9 +188,9 @@ pub trait ElementwiseExt: BroadcastExt {
         T::Elem: Sync,
         F: Fn(&mut Self::Elem, &T::Elem) + Sync,
     {
-        let (_, b) = broadcast_pair(self.borrowed(), other.borrowed(), rule)?;
+        let (_, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
         // Before the mutable borrow, which copies an array that is shared.
-        drive::check_shape(b.shape(), self.borrowed().shape())?;
+        drive::check_shape(b.shape(), self.as_array().shape())?;
         drive::update(&Zip1 { a: b, op: f }, self.borrow_mut())
     }
 
@@ -200,8 +200,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of [`broadcast_triple`]; [`OutputTooLarge`](BroadcastError::OutputTooLarge),
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if the result does not fit into memory.
+    /// Those of [`broadcast_triple`]; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if the result does not fit into memory.
     ///
     /// # Example
     ///
@@ -229,7 +229,7 @@ pub trait ElementwiseExt: BroadcastExt {
         C: Send,
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
-        let (a, b, c) = broadcast_triple(self.borrowed(), b.borrowed(), c.borrowed())?;
+        let (a, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
         let dim = a.raw_dim();
         let op = |x: &mut MaybeUninit<C>, a: &Self::Elem, b: &T::Elem, c: &U::Elem| {
             x.write(f(a, b, c));
@@ -244,7 +244,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of [`broadcast_triple`]; [`WrongShape`](BroadcastError::WrongShape) if `out` has not the common shape. Then
+    /// Those of [`broadcast_triple`]; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the common shape. Then
     /// nothing is written.
     ///
     /// # Example
@@ -280,7 +280,7 @@ pub trait ElementwiseExt: BroadcastExt {
         C: Send,
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
-        let (a, b, c) = broadcast_triple(self.borrowed(), b.borrowed(), c.borrowed())?;
+        let (a, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
         if needs_drop::<C>() {
             let op = |x: &mut C, a: &Self::Elem, b: &T::Elem, c: &U::Elem| *x = f(a, b, c);
             drive::update(&Zip3 { a, b, c, op }, out)
@@ -299,7 +299,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of [`broadcast_triple`]; [`WrongShape`](BroadcastError::WrongShape) if `self` would have to be broadcast too.
+    /// Those of [`broadcast_triple`]; [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would have to be broadcast too.
     /// Then nothing is changed.
     ///
     /// # Example
@@ -328,8 +328,8 @@ pub trait ElementwiseExt: BroadcastExt {
         U::Elem: Sync,
         F: Fn(&mut Self::Elem, &T::Elem, &U::Elem) + Sync,
     {
-        let (_, b, c) = broadcast_triple(self.borrowed(), b.borrowed(), c.borrowed())?;
-        drive::check_shape(b.shape(), self.borrowed().shape())?;
+        let (_, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
+        drive::check_shape(b.shape(), self.as_array().shape())?;
         let kernel = Zip2 { a: b, b: c, op: f };
         drive::update(&kernel, self.borrow_mut())
     }

@@ -1,7 +1,7 @@
 //! Memory: allocated without a panic, backed by huge pages where that pays, written past the cache where that pays.
 
 use crate::error::{BroadcastError, allocation_failed, output_too_large};
-use crate::plan::elements;
+use crate::shape::elements;
 use std::mem::MaybeUninit;
 
 /// Bytes of a cache line, which streaming stores fill whole.

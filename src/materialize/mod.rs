@@ -10,7 +10,7 @@ pub(crate) mod layout;
 pub(crate) mod memory;
 pub(crate) mod parallel;
 
-use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
+use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use kernel::{Axis, LONG_ROW};
 use layout::{LoopNest, Odometer};
 use memory::{CAN_STREAM, HUGE_PAGE, assume_init_vec, output_len, stream_fence, uninit_vec};
@@ -75,8 +75,8 @@ pub trait MaterializeExt {
     ///
     /// # Errors
     ///
-    /// [`OutputTooLarge`](BroadcastError::OutputTooLarge) if the copy would have more than `isize::MAX` bytes,
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if there is no memory for it.
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge) if the copy would have more than `isize::MAX` bytes,
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if there is no memory for it.
     ///
     /// # Example
     ///
@@ -101,7 +101,7 @@ pub trait MaterializeExt {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](BroadcastError::WrongShape) if `out` has another shape than the source. It is then as it was.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has another shape than the source. It is then as it was.
     ///
     /// # Example
     ///
@@ -130,7 +130,7 @@ pub trait MaterializeExt {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](BroadcastError::WrongShape) if `out` has another shape than the source. Nothing is then initialised.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has another shape than the source. Nothing is then initialised.
     ///
     /// # Example
     ///
@@ -224,7 +224,7 @@ impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
         A: Copy + Send + Sync,
     {
         if self.shape() != out.shape() {
-            return Err(wrong_shape_error(ArrayRole::Out, self.shape(), out.shape()));
+            return Err(wrong_shape(ArrayRole::Out, self.shape(), out.shape()));
         }
         if out.len() <= TINY {
             for (to, from) in out.iter_mut().zip(self) {
@@ -249,7 +249,7 @@ impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
         A: Copy + Send + Sync,
     {
         if self.shape() != out.shape() {
-            return Err(wrong_shape_error(ArrayRole::Out, self.shape(), out.shape()));
+            return Err(wrong_shape(ArrayRole::Out, self.shape(), out.shape()));
         }
         let nest = LoopNest::new(self.shape(), [out.strides(), self.strides()])?;
         // SAFETY: as in `materialize_into`; a `MaybeUninit<A>` is laid out as an `A`.
