@@ -1,10 +1,13 @@
 //! Arrays broadcast with each other: two under any elementwise rule, three or more under NumPy's.
 
-use crate::error::BroadcastError;
-use crate::ext::{IntoBroadcastExt, PairOfViews};
-use crate::mode::{ElementwiseRule, Rule};
-use crate::rules;
-use crate::rules::numpy::{common, operand_mismatch, padded, to_target};
+use crate::error::{BroadcastError, allocation_failed, shape_overflow};
+use crate::mode::ElementwiseRule;
+use crate::operand::IntoView;
+use crate::plan::BroadcastPlan;
+use crate::rule::Rule;
+use crate::rules::numpy::right_aligned_mismatch;
+use crate::shape::{Sizes, common, elements, merge, padded, padded_to};
+use crate::view::Broadcasted;
 use ndarray::{ArrayView, DimMax, Dimension};
 use std::borrow::Borrow;
 
@@ -21,13 +24,13 @@ use std::borrow::Borrow;
 ///
 /// # Errors
 ///
-/// `None`: [`ShapesDiffer`](BroadcastError::ShapesDiffer). `Numpy`: [`OperandMismatch`](BroadcastError::OperandMismatch).
+/// `None`: [`ShapesDiffer`](crate::ErrorKind::ShapesDiffer). `Numpy`: [`OperandMismatch`](crate::ErrorKind::OperandMismatch).
 /// `Pdpd`: as [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd). `Xla`:
-/// [`DimensionsRequired`](BroadcastError::DimensionsRequired) where ranks differ and nothing says how,
-/// [`DimensionsUnexpected`](BroadcastError::DimensionsUnexpected) where there is nothing to say,
-/// [`AxesLength`](BroadcastError::AxesLength), [`AxisOutOfRange`](BroadcastError::AxisOutOfRange),
-/// [`AxesUnsorted`](BroadcastError::AxesUnsorted), [`AxisRepeated`](BroadcastError::AxisRepeated),
-/// [`OperandMismatch`](BroadcastError::OperandMismatch). All: [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+/// [`DimensionsRequired`](crate::ErrorKind::DimensionsRequired) where ranks differ and nothing says how,
+/// [`DimensionsUnexpected`](crate::ErrorKind::DimensionsUnexpected) where there is nothing to say,
+/// [`AxesLength`](crate::ErrorKind::AxesLength), [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+/// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted), [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch). All: [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
 ///
 /// # Example
 ///
@@ -46,18 +49,25 @@ use std::borrow::Borrow;
 /// Source: OpenVINO's and PaddlePaddle's elementwise operations, NumPy's general broadcasting rules, XLA's broadcasting
 /// semantics.
 #[inline]
+#[allow(clippy::type_complexity)]
 pub fn broadcast_pair<'a, 'b, T, U>(
     a: T,
     b: U,
     rule: impl Borrow<ElementwiseRule>,
-) -> PairOfViews<'a, 'b, T::Elem, U::Elem, T::Dim, U::Dim>
+) -> Result<
+    (
+        Broadcasted<'a, T::Elem, T::Dim, U::Dim>,
+        Broadcasted<'b, U::Elem, T::Dim, U::Dim>,
+    ),
+    BroadcastError,
+>
 where
-    T: IntoBroadcastExt<'a>,
-    U: IntoBroadcastExt<'b>,
+    T: IntoView<'a>,
+    U: IntoView<'b>,
     T::Dim: DimMax<U::Dim>,
 {
     let (a, b) = (a.into_view(), b.into_view());
-    let (plan_a, plan_b) = rules::pair(a.raw_dim(), b.raw_dim(), rule.borrow())?;
+    let (plan_a, plan_b) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule)?;
     Ok((plan_a.onto(a)?, plan_b.onto(b)?))
 }
 
@@ -69,8 +79,8 @@ type Max<D, E> = <D as DimMax<E>>::Output;
 ///
 /// # Errors
 ///
-/// [`OperandMismatch`](BroadcastError::OperandMismatch), which names the two that disagree;
-/// [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch), which names the two that disagree;
+/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
 ///
 /// # Example
 ///
@@ -99,9 +109,9 @@ pub fn broadcast_triple<'a, 'b, 'c, T, U, V, O>(
     BroadcastError,
 >
 where
-    T: IntoBroadcastExt<'a>,
-    U: IntoBroadcastExt<'b>,
-    V: IntoBroadcastExt<'c>,
+    T: IntoView<'a>,
+    U: IntoView<'b>,
+    V: IntoView<'c>,
     T::Dim: DimMax<U::Dim>,
     Max<T::Dim, U::Dim>: DimMax<V::Dim, Output = O>,
     O: Dimension,
@@ -121,8 +131,8 @@ where
 ///
 /// # Errors
 ///
-/// [`OperandMismatch`](BroadcastError::OperandMismatch), which names the two that disagree;
-/// [`ShapeOverflow`](BroadcastError::ShapeOverflow); [`AllocationFailed`](BroadcastError::AllocationFailed).
+/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch), which names the two that disagree;
+/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow); [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
 ///
 /// # Example
 ///
@@ -158,8 +168,8 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 ///
 /// # Errors
 ///
-/// [`OperandMismatch`](BroadcastError::OperandMismatch), which names the two that disagree;
-/// [`ShapeOverflow`](BroadcastError::ShapeOverflow); [`AllocationFailed`](BroadcastError::AllocationFailed).
+/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch), which names the two that disagree;
+/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow); [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
 ///
 /// # Example
 ///
@@ -181,46 +191,40 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 ///
 /// Source: NumPy `broadcast_shapes`.
 pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>, BroadcastError> {
-    let rank = shapes
-        .iter()
-        .map(|shape| shape.as_ref().len())
-        .max()
-        .unwrap_or(0);
-    let mut common = reserved(rank)?;
-    common.resize(rank, 1);
-    merge(&mut common, shapes)?;
-    match crate::plan::elements(&common) {
+    let mut common = reserved(rank_of(shapes))?;
+    common.resize(rank_of(shapes), 1);
+    merge_all(&mut common, shapes)?;
+    match elements(&common) {
         Some(_) => Ok(common),
-        None => Err(crate::error::shape_overflow(&common)),
+        None => Err(shape_overflow(&common)),
     }
 }
 
-/// The common shape as a dimension, whose rank is the largest of the shapes'.
+fn rank_of<S: AsRef<[usize]>>(shapes: &[S]) -> usize {
+    let ranks = shapes.iter().map(|shape| shape.as_ref().len());
+    ranks.max().unwrap_or(0)
+}
+
+/// The common shape as a dimension, whose rank is the largest of the shapes' ranks.
 fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, BroadcastError> {
-    let mut common = D::zeros(shapes.iter().map(|shape| shape.len()).max().unwrap_or(0));
-    common.slice_mut().fill(1);
-    merge(common.slice_mut(), shapes)?;
+    let mut common: D = padded_to(rank_of(shapes), &[]);
+    merge_all(common.sizes_mut(), shapes)?;
     Ok(common)
 }
 
-/// Merges every shape into `shape`, which starts as 1s of the largest rank.
-fn merge<S: AsRef<[usize]>>(shape: &mut [usize], shapes: &[S]) -> Result<(), BroadcastError> {
-    let rank = shape.len();
-    for (operand, other) in shapes.iter().enumerate() {
-        let other = other.as_ref();
-        for (axis, so_far) in shape.iter_mut().enumerate() {
-            match common(*so_far, padded(other, rank, axis)) {
-                Some(size) => *so_far = size,
-                None => return Err(disagreement(shapes, operand, rank, axis)),
-            }
-        }
+/// Merges every shape into `common`, which has the largest rank and starts as 1s.
+fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<(), BroadcastError> {
+    for (operand, shape) in shapes.iter().enumerate() {
+        merge(common, shape.as_ref())
+            .map_err(|axis| mismatch(shapes, operand, common.len(), axis))?;
     }
     Ok(())
 }
 
-/// Names the first shape that `operand` disagrees with on this axis of the common shape.
+/// The error for `operand` and the first shape that it does not fit on this axis of the common
+/// shape.
 #[cold]
-fn disagreement<S: AsRef<[usize]>>(
+fn mismatch<S: AsRef<[usize]>>(
     shapes: &[S],
     operand: usize,
     rank: usize,
@@ -232,20 +236,21 @@ fn disagreement<S: AsRef<[usize]>>(
         .iter()
         .position(|shape| common(size(shape), wanted).is_none())
         .unwrap_or(0);
-    let (a, b) = (shapes[first].as_ref(), shapes[operand].as_ref());
-    operand_mismatch([first, operand], a, b, axis - (rank - a.len().max(b.len()))).into()
+    let pair = [shapes[first].as_ref(), shapes[operand].as_ref()];
+    let longer = pair[0].len().max(pair[1].len());
+    right_aligned_mismatch([first, operand], pair, axis - (rank - longer))
 }
 
 fn replicated<'a, A, D: Dimension, O: Dimension>(
     array: ArrayView<'a, A, D>,
     shape: &O,
 ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
-    Ok(to_target::<D, O>(Rule::Elementwise, array.raw_dim(), shape.slice())?.onto(array)?)
+    BroadcastPlan::right_aligned(Rule::Numpy, array.raw_dim(), shape.sizes())?.onto(array)
 }
 
 fn reserved<T>(capacity: usize) -> Result<Vec<T>, BroadcastError> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(capacity)
-        .map_err(|_| crate::error::allocation_failed(capacity.saturating_mul(size_of::<T>())))?;
+        .map_err(|_| allocation_failed(capacity.saturating_mul(size_of::<T>())))?;
     Ok(vec)
 }

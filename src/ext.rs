@@ -1,46 +1,13 @@
-//! The extension traits: a rule as one chained method.
+//! [`BroadcastExt`]: each rule as one chained method.
 
 use crate::co_broadcast::broadcast_pair;
 use crate::error::BroadcastError;
 use crate::mode::{BroadcastMode, ElementwiseRule};
-use crate::rules;
-use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimAdd, DimMax, Dimension, IntoDimension};
+use crate::operand::Operand;
+use crate::plan::BroadcastPlan;
+use crate::view::Broadcasted;
+use ndarray::{ArrayView, DimAdd, DimMax, IntoDimension};
 use std::borrow::Borrow;
-
-/// A view of the dimension that an input of dimension `D` broadcast to the shape `E` has: what the methods of
-/// [`BroadcastExt`] give.
-///
-/// ```
-/// use ndarray::{Array1, Ix1};
-/// use ndarray_broadcast::Broadcasted;
-/// use ndarray_broadcast::prelude::*;
-///
-/// type Shape = (usize, usize, usize, usize);
-///
-/// fn per_channel(bias: &Array1<f32>, shape: Shape) -> Broadcasted<'_, f32, Ix1, Shape> {
-///     bias.broadcast_explicit(shape, &[1])
-/// }
-///
-/// assert_eq!(per_channel(&Array1::zeros(3), (2, 3, 4, 4))?.shape(), [2, 3, 4, 4]);
-/// # Ok::<(), BroadcastError>(())
-/// ```
-pub type Broadcasted<'a, A, D, E> =
-    Result<ArrayView<'a, A, <D as DimMax<<E as IntoDimension>::Dim>>::Output>, BroadcastError>;
-
-/// A view of the dimension `D` with the axes of `E` before its own: what
-/// [`broadcast_prepend`](BroadcastExt::broadcast_prepend) gives.
-pub type Prepended<'a, A, D, E> =
-    Result<ArrayView<'a, A, <<E as IntoDimension>::Dim as DimAdd<D>>::Output>, BroadcastError>;
-
-/// Two views of the common dimension of `D` and `E`: what [`broadcast_with`](BroadcastExt::broadcast_with) and
-/// [`broadcast_pair`] give.
-pub type PairOfViews<'a, 'b, A, B, D, E> = Result<
-    (
-        ArrayView<'a, A, <D as DimMax<E>>::Output>,
-        ArrayView<'b, B, <D as DimMax<E>>::Output>,
-    ),
-    BroadcastError,
->;
 
 /// Broadcasts an array to a shape by any rule, as a view that costs nothing.
 ///
@@ -110,16 +77,7 @@ pub type PairOfViews<'a, 'b, A, B, D, E> = Result<
 /// let view: ndarray::ArrayView3<i32> = row.broadcast_numpy((2, 3))?;
 /// # Ok::<(), BroadcastError>(())
 /// ```
-pub trait BroadcastExt {
-    /// Type of the elements.
-    type Elem;
-    /// Dimension type.
-    type Dim: Dimension;
-
-    /// The array as a view of its own shape, which all other methods start from.
-    #[doc(hidden)]
-    fn borrowed(&self) -> ArrayView<'_, Self::Elem, Self::Dim>;
-
+pub trait BroadcastExt: Operand {
     /// Broadcasts to `shape` by the rule that `mode` names, with the mode's attributes.
     ///
     /// The output's shape is `shape`, except for `bidirectional`, which may give more.
@@ -145,12 +103,13 @@ pub trait BroadcastExt {
         &self,
         shape: E,
         mode: impl Borrow<BroadcastMode>,
-    ) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
-        self.borrowed().into_broadcast_to_mode(shape, mode)
+        let view = self.as_array().view();
+        BroadcastPlan::with_mode(view.raw_dim(), shape, mode)?.onto(view)
     }
 
     /// Broadcasts to `shape` as NumPy's `broadcast_to`: right-aligned, size-1 axes replicate.
@@ -167,8 +126,8 @@ pub trait BroadcastExt {
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](BroadcastError::RankTooLarge), [`SizeMismatch`](BroadcastError::SizeMismatch),
-    /// [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge), [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -184,12 +143,16 @@ pub trait BroadcastExt {
     ///
     /// Source: NumPy `broadcast_to`; OpenVINO Broadcast-1 and -3, mode `numpy`.
     #[inline]
-    fn broadcast_numpy<E>(&self, shape: E) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
+    fn broadcast_numpy<E>(
+        &self,
+        shape: E,
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
-        self.borrowed().into_broadcast_numpy(shape)
+        let view = self.as_array().view();
+        BroadcastPlan::numpy(view.raw_dim(), shape)?.onto(view)
     }
 
     /// Broadcasts together with `shape`: right-aligned, size-1 axes replicate on either side.
@@ -205,7 +168,7 @@ pub trait BroadcastExt {
     ///
     /// # Errors
     ///
-    /// [`SizeMismatch`](BroadcastError::SizeMismatch), [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -220,12 +183,16 @@ pub trait BroadcastExt {
     ///
     /// Source: OpenVINO Broadcast-3, mode `bidirectional`; ONNX Expand-13.
     #[inline]
-    fn broadcast_bidirectional<E>(&self, shape: E) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
+    fn broadcast_bidirectional<E>(
+        &self,
+        shape: E,
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
-        self.borrowed().into_broadcast_bidirectional(shape)
+        let view = self.as_array().view();
+        BroadcastPlan::bidirectional(view.raw_dim(), shape)?.onto(view)
     }
 
     /// Broadcasts to `shape`, input axis `i` feeding axis `axes_mapping[i]` of it.
@@ -240,9 +207,9 @@ pub trait BroadcastExt {
     ///
     /// # Errors
     ///
-    /// [`AxesLength`](BroadcastError::AxesLength), [`AxisOutOfRange`](BroadcastError::AxisOutOfRange),
-    /// [`AxesUnsorted`](BroadcastError::AxesUnsorted), [`AxisRepeated`](BroadcastError::AxisRepeated),
-    /// [`SizeMismatch`](BroadcastError::SizeMismatch), [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+    /// [`AxesLength`](crate::ErrorKind::AxesLength), [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+    /// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted), [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -263,12 +230,13 @@ pub trait BroadcastExt {
         &self,
         shape: E,
         axes_mapping: &[usize],
-    ) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
-        self.borrowed().into_broadcast_explicit(shape, axes_mapping)
+        let view = self.as_array().view();
+        BroadcastPlan::explicit(view.raw_dim(), shape, axes_mapping)?.onto(view)
     }
 
     /// Broadcasts to `shape`, of which the axes `broadcast_axes` are new and the others are the input's.
@@ -284,8 +252,8 @@ pub trait BroadcastExt {
     ///
     /// # Errors
     ///
-    /// [`AxisOutOfRange`](BroadcastError::AxisOutOfRange), [`BroadcastAxesRank`](BroadcastError::BroadcastAxesRank),
-    /// [`SizeMismatch`](BroadcastError::SizeMismatch), [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange), [`BroadcastAxesRank`](crate::ErrorKind::BroadcastAxesRank),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -304,12 +272,13 @@ pub trait BroadcastExt {
         &self,
         shape: E,
         broadcast_axes: &[usize],
-    ) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
-        self.borrowed().into_broadcast_axes(shape, broadcast_axes)
+        let view = self.as_array().view();
+        BroadcastPlan::with_broadcast_axes(view.raw_dim(), shape, broadcast_axes)?.onto(view)
     }
 
     /// Broadcasts to `shape`, input axis `i` feeding axis `broadcast_dimensions[i]` of it.
@@ -319,9 +288,9 @@ pub trait BroadcastExt {
     ///
     /// # Errors
     ///
-    /// [`AxesLength`](BroadcastError::AxesLength), [`AxisOutOfRange`](BroadcastError::AxisOutOfRange),
-    /// [`AxesUnsorted`](BroadcastError::AxesUnsorted), [`AxisRepeated`](BroadcastError::AxisRepeated),
-    /// [`SizeMismatch`](BroadcastError::SizeMismatch), [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+    /// [`AxesLength`](crate::ErrorKind::AxesLength), [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+    /// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted), [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -340,13 +309,13 @@ pub trait BroadcastExt {
         &self,
         shape: E,
         broadcast_dimensions: &[usize],
-    ) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
-        self.borrowed()
-            .into_broadcast_in_dim(shape, broadcast_dimensions)
+        let view = self.as_array().view();
+        BroadcastPlan::in_dim(view.raw_dim(), shape, broadcast_dimensions)?.onto(view)
     }
 
     /// Broadcasts to `shape` as [`broadcast_in_dim`](Self::broadcast_in_dim), but `broadcast_dimensions` may come in any order, which
@@ -354,9 +323,9 @@ pub trait BroadcastExt {
     ///
     /// # Errors
     ///
-    /// [`AxesLength`](BroadcastError::AxesLength), [`AxisOutOfRange`](BroadcastError::AxisOutOfRange),
-    /// [`AxisRepeated`](BroadcastError::AxisRepeated), [`SizeMismatch`](BroadcastError::SizeMismatch),
-    /// [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+    /// [`AxesLength`](crate::ErrorKind::AxesLength), [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+    /// [`AxisRepeated`](crate::ErrorKind::AxisRepeated), [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -378,13 +347,13 @@ pub trait BroadcastExt {
         &self,
         shape: E,
         broadcast_dimensions: &[usize],
-    ) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
-        self.borrowed()
-            .into_broadcast_in_dim_permuting(shape, broadcast_dimensions)
+        let view = self.as_array().view();
+        BroadcastPlan::in_dim_permuting(view.raw_dim(), shape, broadcast_dimensions)?.onto(view)
     }
 
     /// Broadcasts to `shape` as PaddlePaddle does with B of an elementwise operation: laid on it from `axis` on.
@@ -399,9 +368,9 @@ pub trait BroadcastExt {
     ///
     /// # Errors
     ///
-    /// [`PdpdAxis`](BroadcastError::PdpdAxis) below -1, [`RankTooLarge`](BroadcastError::RankTooLarge),
-    /// [`PdpdOverhang`](BroadcastError::PdpdOverhang) past the end of `shape`, [`SizeMismatch`](BroadcastError::SizeMismatch),
-    /// [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+    /// [`PdpdAxis`](crate::ErrorKind::PdpdAxis) below -1, [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`PdpdOverhang`](crate::ErrorKind::PdpdOverhang) past the end of `shape`, [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -416,12 +385,17 @@ pub trait BroadcastExt {
     ///
     /// Source: PaddlePaddle's elementwise operations; OpenVINO's broadcast rules, PDPD. `BroadcastPlan::pair` takes both shapes.
     #[inline]
-    fn broadcast_pdpd<E>(&self, shape: E, axis: isize) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
+    fn broadcast_pdpd<E>(
+        &self,
+        shape: E,
+        axis: isize,
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
-        self.borrowed().into_broadcast_pdpd(shape, axis)
+        let view = self.as_array().view();
+        BroadcastPlan::pdpd(view.raw_dim(), shape, axis)?.onto(view)
     }
 
     /// Broadcasts to `size` as [`broadcast_numpy`](Self::broadcast_numpy), where [`KEEP`](crate::KEEP) (torch's -1) keeps the size of an axis
@@ -429,8 +403,8 @@ pub trait BroadcastExt {
     ///
     /// # Errors
     ///
-    /// [`KeepOnNewAxis`](BroadcastError::KeepOnNewAxis), [`RankTooLarge`](BroadcastError::RankTooLarge),
-    /// [`SizeMismatch`](BroadcastError::SizeMismatch), [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+    /// [`KeepOnNewAxis`](crate::ErrorKind::KeepOnNewAxis), [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -445,12 +419,16 @@ pub trait BroadcastExt {
     ///
     /// Source: torch `Tensor.expand`.
     #[inline]
-    fn broadcast_expand<E>(&self, size: E) -> Broadcasted<'_, Self::Elem, Self::Dim, E>
+    fn broadcast_expand<E>(
+        &self,
+        size: E,
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
-        self.borrowed().into_broadcast_expand(size)
+        let view = self.as_array().view();
+        BroadcastPlan::expand(view.raw_dim(), size)?.onto(view)
     }
 
     /// Broadcasts by putting axes of the given `sizes` in front of the input's.
@@ -464,7 +442,7 @@ pub trait BroadcastExt {
     ///
     /// # Errors
     ///
-    /// [`ShapeOverflow`](BroadcastError::ShapeOverflow).
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -479,12 +457,17 @@ pub trait BroadcastExt {
     ///
     /// Source: `XlaBuilder::Broadcast(operand, broadcast_sizes)`.
     #[inline]
-    fn broadcast_prepend<E>(&self, sizes: E) -> Prepended<'_, Self::Elem, Self::Dim, E>
+    #[allow(clippy::type_complexity)]
+    fn broadcast_prepend<E>(
+        &self,
+        sizes: E,
+    ) -> Result<ArrayView<'_, Self::Elem, <E::Dim as DimAdd<Self::Dim>>::Output>, BroadcastError>
     where
         E: IntoDimension,
         E::Dim: DimAdd<Self::Dim>,
     {
-        self.borrowed().into_broadcast_prepend(sizes)
+        let view = self.as_array().view();
+        BroadcastPlan::prepend(view.raw_dim(), sizes)?.onto(view)
     }
 
     /// Broadcasts this array and another with each other: two views of their common shape.
@@ -508,300 +491,24 @@ pub trait BroadcastExt {
     /// # Ok::<(), BroadcastError>(())
     /// ```
     #[inline]
+    #[allow(clippy::type_complexity)]
     fn broadcast_with<'a, 'b, T>(
         &'a self,
         other: &'b T,
         rule: impl Borrow<ElementwiseRule>,
-    ) -> PairOfViews<'a, 'b, Self::Elem, T::Elem, Self::Dim, T::Dim>
+    ) -> Result<
+        (
+            Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
+            Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
+        ),
+        BroadcastError,
+    >
     where
         T: BroadcastExt + ?Sized,
         Self::Dim: DimMax<T::Dim>,
     {
-        broadcast_pair(self.borrowed(), other.borrowed(), rule)
+        broadcast_pair(self.as_array(), other.as_array(), rule)
     }
 }
 
-impl<A, S: Data<Elem = A>, D: Dimension> BroadcastExt for ArrayBase<S, D> {
-    type Elem = A;
-    type Dim = D;
-
-    #[inline]
-    fn borrowed(&self) -> ArrayView<'_, A, D> {
-        self.view()
-    }
-}
-
-impl<A, D: Dimension> BroadcastExt for ArrayRef<A, D> {
-    type Elem = A;
-    type Dim = D;
-
-    #[inline]
-    fn borrowed(&self) -> ArrayView<'_, A, D> {
-        self.view()
-    }
-}
-
-/// Broadcasts a view taken by value, so that the result lives as long as the array and not only as the view at hand.
-///
-/// For `ArrayView` and for references to arrays. Each method does what its namesake of [`BroadcastExt`] does.
-///
-/// ```
-/// use ndarray::{ArrayView1, ArrayView3, Axis};
-/// use ndarray_broadcast::prelude::*;
-///
-/// fn over_rows(a: ArrayView1<'_, f32>) -> Result<ArrayView3<'_, f32>, BroadcastError> {
-///     a.insert_axis(Axis(1)).into_broadcast_numpy((2, a.len(), 4))
-/// }
-///
-/// let a = ndarray::arr1(&[1., 2., 3.]);
-/// assert_eq!(over_rows(a.view())?.strides(), [0, 1, 0]);
-/// # Ok::<(), BroadcastError>(())
-/// ```
-pub trait IntoBroadcastExt<'a>: Sized {
-    /// Type of the elements.
-    type Elem: 'a;
-    /// Dimension type.
-    type Dim: Dimension;
-
-    /// The view that all other methods start from.
-    #[doc(hidden)]
-    fn into_view(self) -> ArrayView<'a, Self::Elem, Self::Dim>;
-
-    /// Broadcasts to `shape` by the rule that `mode` names, with the mode's attributes.
-    ///
-    /// Rule, errors and example: [`broadcast_to_mode`](BroadcastExt::broadcast_to_mode).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_to_mode<E>(
-        self,
-        shape: E,
-        mode: impl Borrow<BroadcastMode>,
-    ) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        Self::Dim: DimMax<E::Dim>,
-    {
-        let view = self.into_view();
-        Ok(rules::by_mode(view.raw_dim(), shape.into_dimension(), mode.borrow())?.onto(view)?)
-    }
-
-    /// Broadcasts to `shape` as NumPy's `broadcast_to`: right-aligned, size-1 axes replicate.
-    ///
-    /// Rule, errors and example: [`broadcast_numpy`](BroadcastExt::broadcast_numpy).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_numpy<E>(self, shape: E) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        Self::Dim: DimMax<E::Dim>,
-    {
-        let view = self.into_view();
-        Ok(rules::numpy::plan(view.raw_dim(), shape.into_dimension())?.onto(view)?)
-    }
-
-    /// Broadcasts together with `shape`: right-aligned, size-1 axes replicate on either side.
-    ///
-    /// Rule, errors and example: [`broadcast_bidirectional`](BroadcastExt::broadcast_bidirectional).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_bidirectional<E>(self, shape: E) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        Self::Dim: DimMax<E::Dim>,
-    {
-        let view = self.into_view();
-        Ok(rules::bidirectional::plan(view.raw_dim(), shape.into_dimension())?.onto(view)?)
-    }
-
-    /// Broadcasts to `shape`, input axis `i` feeding axis `axes_mapping[i]` of it.
-    ///
-    /// Rule, errors and example: [`broadcast_explicit`](BroadcastExt::broadcast_explicit).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_explicit<E>(
-        self,
-        shape: E,
-        axes_mapping: &[usize],
-    ) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        Self::Dim: DimMax<E::Dim>,
-    {
-        let view = self.into_view();
-        Ok(
-            rules::explicit::plan(view.raw_dim(), shape.into_dimension(), axes_mapping)?
-                .onto(view)?,
-        )
-    }
-
-    /// Broadcasts to `shape`, of which the axes `broadcast_axes` are new and the others are the input's.
-    ///
-    /// Rule, errors and example: [`broadcast_axes`](BroadcastExt::broadcast_axes).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_axes<E>(
-        self,
-        shape: E,
-        broadcast_axes: &[usize],
-    ) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        Self::Dim: DimMax<E::Dim>,
-    {
-        let view = self.into_view();
-        Ok(
-            rules::broadcast_axes::plan(view.raw_dim(), shape.into_dimension(), broadcast_axes)?
-                .onto(view)?,
-        )
-    }
-
-    /// Broadcasts to `shape`, input axis `i` feeding axis `broadcast_dimensions[i]` of it.
-    ///
-    /// Rule, errors and example: [`broadcast_in_dim`](BroadcastExt::broadcast_in_dim).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_in_dim<E>(
-        self,
-        shape: E,
-        broadcast_dimensions: &[usize],
-    ) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        Self::Dim: DimMax<E::Dim>,
-    {
-        let view = self.into_view();
-        Ok(
-            rules::in_dim::strict(view.raw_dim(), shape.into_dimension(), broadcast_dimensions)?
-                .onto(view)?,
-        )
-    }
-
-    /// Broadcasts to `shape` as [`into_broadcast_in_dim`](Self::into_broadcast_in_dim), but `broadcast_dimensions` may come in any order, which
-    /// transposes.
-    ///
-    /// Rule, errors and example: [`broadcast_in_dim_permuting`](BroadcastExt::broadcast_in_dim_permuting).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_in_dim_permuting<E>(
-        self,
-        shape: E,
-        broadcast_dimensions: &[usize],
-    ) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        Self::Dim: DimMax<E::Dim>,
-    {
-        let view = self.into_view();
-        Ok(
-            rules::in_dim::permuting(view.raw_dim(), shape.into_dimension(), broadcast_dimensions)?
-                .onto(view)?,
-        )
-    }
-
-    /// Broadcasts to `shape` as PaddlePaddle does with B of an elementwise operation: laid on it from `axis` on.
-    ///
-    /// Rule, errors and example: [`broadcast_pdpd`](BroadcastExt::broadcast_pdpd).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_pdpd<E>(
-        self,
-        shape: E,
-        axis: isize,
-    ) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        Self::Dim: DimMax<E::Dim>,
-    {
-        let view = self.into_view();
-        Ok(rules::pdpd::plan(view.raw_dim(), shape.into_dimension(), axis)?.onto(view)?)
-    }
-
-    /// Broadcasts to `size` as [`into_broadcast_numpy`](Self::into_broadcast_numpy), where [`KEEP`](crate::KEEP) (torch's -1) keeps the size of an axis
-    /// that the input has.
-    ///
-    /// Rule, errors and example: [`broadcast_expand`](BroadcastExt::broadcast_expand).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_expand<E>(self, size: E) -> Broadcasted<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        Self::Dim: DimMax<E::Dim>,
-    {
-        let view = self.into_view();
-        Ok(rules::expand::plan(view.raw_dim(), size.into_dimension())?.onto(view)?)
-    }
-
-    /// Broadcasts by putting axes of the given `sizes` in front of the input's.
-    ///
-    /// Rule, errors and example: [`broadcast_prepend`](BroadcastExt::broadcast_prepend).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    fn into_broadcast_prepend<E>(self, sizes: E) -> Prepended<'a, Self::Elem, Self::Dim, E>
-    where
-        E: IntoDimension,
-        E::Dim: DimAdd<Self::Dim>,
-    {
-        let view = self.into_view();
-        Ok(rules::prepend::plan(view.raw_dim(), sizes.into_dimension())?.onto(view)?)
-    }
-}
-
-impl<'a, A, D: Dimension> IntoBroadcastExt<'a> for ArrayView<'a, A, D> {
-    type Elem = A;
-    type Dim = D;
-
-    #[inline]
-    fn into_view(self) -> ArrayView<'a, A, D> {
-        self
-    }
-}
-
-impl<'a, A, S: Data<Elem = A>, D: Dimension> IntoBroadcastExt<'a> for &'a ArrayBase<S, D> {
-    type Elem = A;
-    type Dim = D;
-
-    #[inline]
-    fn into_view(self) -> ArrayView<'a, A, D> {
-        self.view()
-    }
-}
-
-impl<'a, A, D: Dimension> IntoBroadcastExt<'a> for &'a ArrayRef<A, D> {
-    type Elem = A;
-    type Dim = D;
-
-    #[inline]
-    fn into_view(self) -> ArrayView<'a, A, D> {
-        self.view()
-    }
-}
+impl<T: Operand + ?Sized> BroadcastExt for T {}

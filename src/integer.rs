@@ -1,7 +1,7 @@
 //! Sizes and axes as graph files spell them: integers of any type, which may be negative.
 
-use crate::KEEP;
-use crate::error::{BroadcastError, IntegerRole, allocation_failed};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, allocation_failed};
+use crate::shape::KEEP;
 
 /// The integer types that sizes and axes come in: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`.
 ///
@@ -34,7 +34,7 @@ shape_integer!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 ///
 /// # Errors
 ///
-/// [`InvalidInteger`](BroadcastError::InvalidInteger) for a size that is negative or does not fit `usize`.
+/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size that is negative or does not fit `usize`.
 ///
 /// # Example
 ///
@@ -57,7 +57,7 @@ pub fn shape_from_integers<T: ShapeInteger>(sizes: &[T]) -> Result<Vec<usize>, B
 ///
 /// # Errors
 ///
-/// [`InvalidInteger`](BroadcastError::InvalidInteger) for a size below -1 or one that does not fit `usize`.
+/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size below -1 or one that does not fit `usize`.
 ///
 /// # Example
 ///
@@ -80,7 +80,7 @@ pub fn expand_shape_from_integers<T: ShapeInteger>(
 ///
 /// # Errors
 ///
-/// [`InvalidInteger`](BroadcastError::InvalidInteger) for an axis that is negative or does not fit `usize`.
+/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for an axis that is negative or does not fit `usize`.
 ///
 /// # Example
 ///
@@ -108,11 +108,11 @@ pub(crate) fn convert<T: ShapeInteger>(
         match special(value).or_else(|| usize::try_from(value).ok()) {
             Some(value) => converted.push(value),
             None => {
-                return Err(BroadcastError::InvalidInteger {
+                return Err(BroadcastError::new(ErrorKind::InvalidInteger {
                     role,
                     position,
                     value,
-                });
+                }));
             }
         }
     }

@@ -1,18 +1,17 @@
-// The first definition of a link holds: here links of the README lead into these pages, and its picture is within the text.
+// These link definitions override the ones in the README, and its picture stands in the text.
 //! [guide]: crate::guide
 //! [from-ndarray]: crate::guide::ndarray
 //! [soundness]: crate::guide::soundness
 //!
 #![doc = include_str!("plots.md")]
 #![doc = include_str!("../README.md")]
-// On docs.rs, which builds with nightly Rust: names the feature that an item needs.
+// docs.rs builds with nightly Rust. This shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
-// Only where pointers are made and elements move.
+// Allowed only in the modules that make pointers and move elements.
 #![deny(unsafe_code)]
 
 mod co_broadcast;
-#[allow(unsafe_code)]
 mod elementwise;
 #[allow(unsafe_code)]
 mod engine;
@@ -24,31 +23,35 @@ mod integer;
 mod materialize;
 mod mode;
 pub mod openvino;
+mod operand;
 mod picture;
 mod plan;
 #[allow(unsafe_code)]
 mod reduce;
+mod rule;
 mod rules;
+mod shape;
+mod text;
 #[allow(unsafe_code)]
 mod view;
 
 pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes, broadcast_triple};
 pub use elementwise::ElementwiseExt;
-pub use error::{ArrayRole, BroadcastError, IntegerRole};
-pub use ext::{BroadcastExt, Broadcasted, IntoBroadcastExt, PairOfViews, Prepended};
+pub use error::{ArrayRole, BroadcastError, ErrorKind, IntegerRole};
+pub use ext::BroadcastExt;
 pub use integer::{
     ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,
 };
 pub use materialize::MaterializeExt;
-pub use mode::{BroadcastMode, ElementwiseRule, Rule};
+pub use mode::{BroadcastMode, ElementwiseRule};
+pub use operand::IntoView;
 pub use plan::{AxisSource, BroadcastPlan, PlanPair, PlanTo};
 pub use reduce::GradientExt;
+pub use rule::Rule;
+pub use shape::KEEP;
+pub use view::Broadcasted;
 
-/// In a size given to [`broadcast_expand`](BroadcastExt::broadcast_expand): keep the size that this axis has, as -1 does
-/// in torch. (It is what -1 becomes as a `usize`.)
-pub const KEEP: usize = usize::MAX;
-
-/// `use ndarray_broadcast::prelude::*;`: the traits and what their methods take and give.
+/// The traits, and what their methods take and return: `use ndarray_broadcast::prelude::*;`.
 ///
 /// ```
 /// use ndarray::array;
@@ -61,7 +64,7 @@ pub const KEEP: usize = usize::MAX;
 pub mod prelude {
     pub use crate::{
         BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,
-        ElementwiseRule, GradientExt, IntoBroadcastExt, KEEP, MaterializeExt, broadcast_arrays,
+        ElementwiseRule, ErrorKind, GradientExt, KEEP, MaterializeExt, broadcast_arrays,
         broadcast_pair, broadcast_shapes, broadcast_triple,
     };
 }

@@ -36,11 +36,15 @@
 //! implementation, apart from what it does by accident (negative sizes, an axis mapped twice, inputs it ignores), which
 //! is refused here.
 
-use crate::error::{BroadcastError, IntegerRole, boxed, either};
-use crate::ext::IntoBroadcastExt;
+use crate::error::{
+    BroadcastError, ErrorKind, IntegerRole, allocation_failed, copied, unknown_name, with_copies,
+};
 use crate::integer::{ShapeInteger, convert};
-use crate::mode::{Rule, integers, lower, split, unknown_name};
+use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
+use crate::rule::Rule;
+use crate::shape::Sizes;
+use crate::text::{integer_or, lower, split, write_axis};
 use ndarray::{ArrayBase, ArrayRef, ArrayViewD, Data, Dimension, IntoDimension, IxDyn};
 use std::fmt;
 use std::str::FromStr;
@@ -108,7 +112,7 @@ impl Mode {
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Mode::Pdpd { axis } if *axis != 0 => write!(f, "{}({axis})", self.rule()),
+            Mode::Pdpd { axis } => write_axis(f, self.rule(), *axis, 0),
             _ => write!(f, "{}", self.rule()),
         }
     }
@@ -126,10 +130,9 @@ impl FromStr for Mode {
             Some("explicit" | "none") => Mode::Explicit,
             Some("bidirectional") => Mode::Bidirectional,
             Some("pdpd") => {
-                return match integers(list)?.as_deref() {
-                    Some([]) => Ok(Mode::Pdpd { axis: 0 }),
-                    Some([axis]) => Ok(Mode::Pdpd { axis: *axis }),
-                    _ => Err(unknown("one axis: pdpd(1)")),
+                return match integer_or(list, 0).map_err(allocation_failed)? {
+                    Some(axis) => Ok(Mode::Pdpd { axis }),
+                    None => Err(unknown("one axis: pdpd(1)")),
                 };
             }
             _ => return Err(unknown(known)),
@@ -221,12 +224,10 @@ impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
 
 #[cold]
 fn not_one_dimensional(role: IntegerRole, shape: &[usize]) -> BroadcastError {
-    either((|| {
-        Ok(BroadcastError::NotOneDimensional {
-            role,
-            shape: boxed(shape)?,
-        })
-    })())
+    with_copies([shape], |[shape]| ErrorKind::NotOneDimensional {
+        role,
+        shape,
+    })
 }
 
 /// The operator Broadcast, with its attribute; the inputs come with each call.
@@ -245,10 +246,10 @@ fn not_one_dimensional(role: IntegerRole, shape: &[usize]) -> BroadcastError {
 ///
 /// The same for all three methods:
 ///
-/// - [`AxesMappingMissing`](BroadcastError::AxesMappingMissing): mode `explicit` without `axes_mapping`.
-/// - [`AxesMappingUnexpected`](BroadcastError::AxesMappingUnexpected): any other mode with one.
-/// - [`NotOneDimensional`](BroadcastError::NotOneDimensional): `target_shape` or `axes_mapping` of another rank than 1.
-/// - [`InvalidInteger`](BroadcastError::InvalidInteger): a negative entry in either.
+/// - [`AxesMappingMissing`](ErrorKind::AxesMappingMissing): mode `explicit` without `axes_mapping`.
+/// - [`AxesMappingUnexpected`](ErrorKind::AxesMappingUnexpected): any other mode with one.
+/// - [`NotOneDimensional`](ErrorKind::NotOneDimensional): `target_shape` or `axes_mapping` of another rank than 1.
+/// - [`InvalidInteger`](ErrorKind::InvalidInteger): a negative entry in either.
 /// - those of the mode's rule.
 ///
 /// Data of rank 0 may be given a mapping of one entry if the target axis it names has size 1, as OpenVINO treats such data
@@ -320,7 +321,7 @@ impl Broadcast {
     ///
     /// # Errors
     ///
-    /// [`ModeNotInVersion`](BroadcastError::ModeNotInVersion) for `bidirectional` in Broadcast-1.
+    /// [`ModeNotInVersion`](ErrorKind::ModeNotInVersion) for `bidirectional` in Broadcast-1.
     ///
     /// ```
     /// use ndarray_broadcast::openvino::{Broadcast, Mode};
@@ -333,11 +334,11 @@ impl Broadcast {
     /// ```
     pub fn with_mode(self, mode: Mode) -> Result<Self, BroadcastError> {
         match (self.version, mode) {
-            (1, Mode::Bidirectional) => Err(BroadcastError::ModeNotInVersion {
+            (1, Mode::Bidirectional) => Err(BroadcastError::new(ErrorKind::ModeNotInVersion {
                 version: self.version,
                 mode: mode.rule(),
                 hint: "Broadcast-3 has it",
-            }),
+            })),
             _ => Ok(Broadcast { mode, ..self }),
         }
     }
@@ -388,28 +389,28 @@ impl Broadcast {
         axes_mapping: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan, BroadcastError> {
         let data_shape = data_shape.into_dimension();
-        let data_shape = IxDyn(data_shape.slice());
-        match (self.mode, axes_mapping) {
-            (Mode::Explicit, None) => return Err(BroadcastError::AxesMappingMissing {}),
-            (mode, Some(_)) if mode != Mode::Explicit => {
-                return Err(BroadcastError::AxesMappingUnexpected { mode: mode.rule() });
-            }
-            _ => {}
-        }
-        let target = target_shape.integers(IntegerRole::Size)?;
-        let target = IxDyn(&target);
-        match self.mode {
+        let data_shape = IxDyn(data_shape.sizes());
+        let mode = self.mode;
+        let refused = |kind| Err(BroadcastError::new(kind));
+        let mapping = match (mode, axes_mapping) {
+            (Mode::Explicit, None) => return refused(ErrorKind::AxesMappingMissing {}),
+            (Mode::Explicit, mapping) | (_, mapping @ None) => mapping,
+            _ => return refused(ErrorKind::AxesMappingUnexpected { mode: mode.rule() }),
+        };
+        let target = IxDyn(&target_shape.integers(IntegerRole::Size)?);
+        let mapping = match mapping {
+            Some(tensor) => tensor.integers(IntegerRole::Axis)?,
+            None => Vec::new(),
+        };
+        match mode {
             Mode::Numpy => BroadcastPlan::numpy(data_shape, target),
             Mode::Bidirectional => BroadcastPlan::bidirectional(data_shape, target),
             Mode::Pdpd { axis } => BroadcastPlan::pdpd(data_shape, target, axis),
             Mode::Explicit => {
-                let mapping = match axes_mapping {
-                    Some(tensor) => tensor.integers(IntegerRole::Axis)?,
-                    None => return Err(BroadcastError::AxesMappingMissing {}),
-                };
                 let mapping = match mapping[..] {
-                    // As if the data had shape [1]: its one axis feeds one of size 1, which is to add it.
-                    [axis] if data_shape.ndim() == 0 && target.slice().get(axis) == Some(&1) => &[],
+                    // Scalar data counts as of shape [1]. Its axis feeds one of size 1: to add
+                    // that axis gives the same.
+                    [axis] if data_shape.ndim() == 0 && target.sizes().get(axis) == Some(&1) => &[],
                     _ => &mapping[..],
                 };
                 BroadcastPlan::explicit(data_shape, target, mapping)
@@ -439,7 +440,7 @@ impl Broadcast {
         axes_mapping: Option<&dyn IntegerTensor>,
     ) -> Result<Vec<usize>, BroadcastError> {
         let plan = self.plan(data_shape, target_shape, axes_mapping)?;
-        Ok(boxed(plan.output_shape())?.into_vec())
+        Ok(copied(plan.output_shape())?.into_vec())
     }
 
     /// The output, as a view of the data: nothing is copied.
@@ -459,7 +460,7 @@ impl Broadcast {
     /// assert_eq!(output, array![["a", "a", "a"], ["b", "b", "b"]].into_dyn());
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn evaluate<'a, T: IntoBroadcastExt<'a>>(
+    pub fn evaluate<'a, T: IntoView<'a>>(
         &self,
         data: T,
         target_shape: &dyn IntegerTensor,

@@ -1,18 +1,18 @@
-//! Shapes drawn under each other, axis by axis: what errors and plans print. Nothing here allocates.
+//! Draws shapes under each other, axis by axis, for errors and plans. Nothing here allocates.
 
-use crate::KEEP;
+use crate::shape::KEEP;
 use std::fmt::{self, Write};
 use std::ops::Range;
 
-/// Shapes longer than this are drawn around the axis of interest only.
+/// Of a shape with more axes, only this many are drawn, around the axis of interest.
 const WINDOW: usize = 32;
 
-/// A shape as ndarray's users write it, `[3, 1, 5]`; the end of a very long one is left out.
+/// A shape as ndarray prints it: `[3, 1, 5]`. The end of a very long shape is left out.
 pub(crate) fn list(shape: &[usize]) -> impl fmt::Display {
     entries(shape.iter().copied())
 }
 
-/// [`list`] of what is not in memory.
+/// [`list`], from an iterator.
 pub(crate) fn entries(entries: impl ExactSizeIterator<Item = usize> + Clone) -> impl fmt::Display {
     struct List<I>(I);
     impl<I: ExactSizeIterator<Item = usize> + Clone> fmt::Display for List<I> {
@@ -33,7 +33,7 @@ pub(crate) fn entries(entries: impl ExactSizeIterator<Item = usize> + Clone) -> 
     List(entries)
 }
 
-/// One size or axis. `usize::MAX` is [`KEEP`], or else a -1 that was cast: either way -1 is what its author wrote.
+/// One size or axis. `usize::MAX` is shown as -1: it is [`KEEP`], or a -1 that was cast.
 pub(crate) struct Size(pub(crate) usize);
 
 impl Size {
@@ -56,10 +56,10 @@ impl fmt::Display for Size {
     }
 }
 
-/// Where the axes of a row stand in the common frame of the picture.
+/// The columns in which the axes of a row are drawn.
 #[derive(Clone, Copy)]
 pub(crate) enum Place<'a> {
-    /// Side by side, from this column on.
+    /// Consecutive columns, from this one on.
     From(usize),
     /// Axis `i` in column `mapping[i]`.
     Mapped(&'a [usize]),
@@ -81,14 +81,14 @@ impl Row<'_> {
     }
 }
 
-/// Two shapes in a common frame, the second under the first.
+/// Two shapes, the second under the first.
 pub(crate) struct Picture<'a> {
     rank: usize,
     rows: [Row<'a>; 2],
 }
 
 impl<'a> Picture<'a> {
-    /// A frame of `rank` columns.
+    /// A picture of `rank` columns.
     pub(crate) fn new(
         rank: usize,
         first: (&'a str, &'a [usize], Place<'a>),
@@ -105,7 +105,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Two shapes, the shorter one right-aligned under the longer one.
+    /// Two right-aligned shapes.
     pub(crate) fn right_aligned(
         labels: [&'a str; 2],
         first: &'a [usize],
@@ -119,7 +119,7 @@ impl<'a> Picture<'a> {
         )
     }
 
-    /// The size that a row (0 or 1) has in a column.
+    /// The size in a column of row 0 or 1.
     pub(crate) fn size(&self, row: usize, column: usize) -> Option<usize> {
         self.rows[row].at(column)
     }
@@ -145,7 +145,7 @@ impl<'a> Picture<'a> {
         start..start + WINDOW
     }
 
-    /// Draws the two rows, each on a line of its own, around `column` if they are long.
+    /// Draws each row on its own line. Long rows are drawn around `column`.
     pub(crate) fn rows(&self, f: &mut fmt::Formatter<'_>, column: usize) -> fmt::Result {
         let window = self.window(column);
         for row in &self.rows {
@@ -162,8 +162,8 @@ impl<'a> Picture<'a> {
         Ok(())
     }
 
-    /// Starts the line under the rows: a mark under `column` and a space, for the remark that follows. Where columns before
-    /// the window are left out, nobody can count to the mark: its column is said.
+    /// Begins the line under the rows: a mark under `column`, then a space for the text that
+    /// follows. If columns before the window are left out, the number of the column is written too.
     pub(crate) fn caret(&self, f: &mut fmt::Formatter<'_>, column: usize) -> fmt::Result {
         self.mark_line(f, column, |c| if c == column { "^" } else { "" })?;
         match self.window(column).start {
@@ -172,7 +172,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// A line with a mark of one character, or none, under each column.
+    /// Draws a line with a mark of one character, or none, under each column.
     pub(crate) fn marks(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -200,7 +200,7 @@ impl<'a> Picture<'a> {
         Ok(())
     }
 
-    /// Starts a line with its label, and with a sign that columns before the window are left out.
+    /// Begins a line: its label, then a sign if columns before the window are left out.
     fn line<'f, 'b>(
         &self,
         f: &'f mut fmt::Formatter<'b>,
@@ -225,7 +225,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// A line that ends where its last text ends: blanks are written only once something follows them.
+/// A line without trailing blanks: blanks are written only when text follows them.
 struct Line<'f, 'b> {
     f: &'f mut fmt::Formatter<'b>,
     blanks: usize,
@@ -241,7 +241,7 @@ impl Line<'_, '_> {
         )
     }
 
-    /// Two blanks, then a right-aligned text of `width` characters in a column, or an empty column.
+    /// Two blanks, then a column with right-aligned text of `width` characters, or without text.
     fn cell(
         &mut self,
         column: usize,

@@ -1,61 +1,184 @@
-//! Plan and array make a view. The one place where a rule's answer becomes a pointer.
+//! Applies a plan to an array: the only place where a plan becomes a pointer.
 
-use ndarray::{ArrayView, Axis, Dimension, RawArrayView, ShapeBuilder};
+use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::plan::BroadcastPlan;
+use crate::shape::Sizes;
+use ndarray::{
+    ArrayRef, ArrayView, Axis, DimMax, Dimension, IntoDimension, RawArrayView, ShapeBuilder,
+};
 
-/// The view that a plan's parts describe: output axis `feeds[i]` walks input axis `i`, or stands still if that has size 1;
-/// so does an output axis that none feeds.
+/// The view that an array of dimension `D` gives when it is broadcast to a shape `E`.
 ///
-/// The caller has checked that `array` has the input shape that the parts were made for.
-// Inlined whatever it takes, as are the rules of static ranks: then shapes and strides never leave the registers, and a
-// view costs what ndarray's own `broadcast` does. Through memory it costs five to ten times that.
-#[inline(always)]
-pub(crate) fn replicate<'a, A, I: Dimension, O: Dimension>(
-    array: ArrayView<'a, A, I>,
-    output: O,
-    feeds: &I,
-) -> ArrayView<'a, A, O> {
-    if array.strides().iter().any(|&stride| stride < 0) {
-        let mut reversed = (array.clone(), output.clone(), feeds.clone());
-        return replicate_reversed(&mut reversed).0;
+/// ```
+/// use ndarray::{Array1, Ix1};
+/// use ndarray_broadcast::Broadcasted;
+/// use ndarray_broadcast::prelude::*;
+///
+/// type Shape = (usize, usize, usize, usize);
+///
+/// fn per_channel(
+///     bias: &Array1<f32>,
+///     shape: Shape,
+/// ) -> Result<Broadcasted<'_, f32, Ix1, Shape>, BroadcastError> {
+///     bias.broadcast_explicit(shape, &[1])
+/// }
+///
+/// assert_eq!(per_channel(&Array1::zeros(3), (2, 3, 4, 4))?.shape(), [2, 3, 4, 4]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+pub type Broadcasted<'a, A, D, E> =
+    ArrayView<'a, A, <D as DimMax<<E as IntoDimension>::Dim>>::Output>;
+
+/// # Apply the plan
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// The array as a view of the output's shape, with stride 0 on every replicated axis. Takes
+    /// O(rank) time and copies no element.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the plan's input
+    /// shape.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::explicit(2, (2, 3), &[0])?;
+    /// assert_eq!(plan.view(&array![1, 2])?, array![[1, 1, 1], [2, 2, 2]]);
+    /// assert!(plan.view(&array![1, 2, 3]).is_err());
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn view<'a, A>(
+        &self,
+        array: &'a ArrayRef<A, I>,
+    ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
+        self.apply(array.view())
     }
-    let mut strides = O::zeros(output.ndim());
-    for (column, stride) in strides.slice_mut().iter_mut().enumerate() {
-        let mut fed = feeds.slice().iter().zip(array.shape()).zip(array.strides());
-        *stride = fed
-            .find(|((axis, size), _)| **axis == column && **size != 1)
-            .map_or(0, |(_, &stride)| stride as usize);
+
+    /// [`view`](Self::view) of a view taken by value. The result has the lifetime of the array,
+    /// not of the view at hand.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the view does not have the plan's input
+    /// shape.
+    ///
+    /// ```
+    /// use ndarray::{ArrayView1, ArrayView3, Axis, arr1};
+    /// use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+    ///
+    /// fn over_rows(a: ArrayView1<'_, f32>) -> Result<ArrayView3<'_, f32>, BroadcastError> {
+    ///     let column = a.insert_axis(Axis(1));
+    ///     BroadcastPlan::numpy(column.raw_dim(), (2, a.len(), 4))?.apply(column)
+    /// }
+    ///
+    /// assert_eq!(over_rows(arr1(&[1., 2., 3.]).view())?.strides(), [0, 1, 0]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    #[inline]
+    pub fn apply<'a, A>(
+        &self,
+        array: ArrayView<'a, A, I>,
+    ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
+        replicate(Applied::Kept(self), array)
     }
-    // SAFETY: this only makes the raw view. The pointer is that of `array`, so not null. The strides are not negative, as
-    // none of `array` is. No offset overflows `isize`: each axis that is walked is an axis of `array`, a valid array, with its
-    // size and its stride. The sizes multiply to `isize::MAX` at most, as in every `BroadcastPlan`.
-    let raw = unsafe { RawArrayView::from_shape_ptr(output.strides(strides), array.as_ptr()) };
-    // SAFETY: every element of the view is an element of `array`, so it is aligned, initialised and lives for 'a, and it
-    // is only read. An output axis is walked with the stride of an input axis that feeds it and has the same size, as
-    // `BroadcastPlan::new` has checked of every input axis whose size is not 1, or it has stride 0 and stands at the first
-    // element; an input axis feeds one output axis only. So an output index reaches the element at an index of `array`. If `array` has an axis of size 0, that one feeds an
-    // output axis of size 0: the view is empty.
-    unsafe { raw.deref_into_view() }
+
+    /// [`apply`](Self::apply) for a plan that is not needed again.
+    #[inline(always)]
+    pub(crate) fn onto<'a, A>(
+        self,
+        array: ArrayView<'a, A, I>,
+    ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
+        replicate(Applied::Once(self), array)
+    }
 }
 
-/// [`replicate`] for an array with negative strides, which raw views must not have: the array is turned round along
-/// those axes, and then the view is. What goes in and out keeps the caller's own values in registers: copies that may be
-/// written to, and a result that is more than the view.
+/// A plan that is applied. A `Cow`, but with a tag of its own: the compiler does not see through a
+/// tag that hides in the plan's fields.
+#[repr(u8)]
+enum Applied<'p, I, O> {
+    /// The view takes the plan's output dimension.
+    Once(BroadcastPlan<I, O>),
+    /// The view gets a copy of it.
+    Kept(&'p BroadcastPlan<I, O>),
+}
+
+/// The view that the plan describes: an output axis has the stride of the input axis that feeds
+/// it, or stride 0.
+// Always inlined, as are the rules. Then static shapes and strides stay in registers, and a view
+// costs as much as with ndarray's own `broadcast`. Through memory it costs five to ten times that.
+#[inline(always)]
+fn replicate<'a, A, I: Dimension, O: Dimension>(
+    applied: Applied<'_, I, O>,
+    array: ArrayView<'a, A, I>,
+) -> Result<ArrayView<'a, A, O>, BroadcastError> {
+    let plan = match &applied {
+        Applied::Once(plan) => plan,
+        Applied::Kept(plan) => plan,
+    };
+    if !array.shape().iter().eq(plan.input_shape()) {
+        // Copies, as in `BroadcastPlan::new`.
+        let (expected, found) = (plan.input_dim(), array.raw_dim());
+        return Err(wrong_shape(
+            ArrayRole::Input,
+            expected.sizes(),
+            found.sizes(),
+        ));
+    }
+    if array.strides().iter().any(|&stride| stride < 0) {
+        let mut reversed = (array.clone(), plan.clone());
+        return replicate_reversed(&mut reversed).0;
+    }
+    let mut strides = O::zeros(plan.output_shape().len());
+    for (output_axis, stride) in strides.sizes_mut().iter_mut().enumerate() {
+        let sizes_and_strides = array.shape().iter().zip(array.strides());
+        let mut input = plan.output_axes().iter().zip(sizes_and_strides);
+        *stride = input
+            .find(|(fed, (size, _))| **fed == output_axis && **size != 1)
+            .map_or(0, |(_, (_, &stride))| stride as usize);
+    }
+    let output = match applied {
+        Applied::Once(plan) => plan.into_output_dim(),
+        Applied::Kept(plan) => plan.output_dim(),
+    };
+    // SAFETY: `from_shape_ptr` wants a pointer that is not null: it is that of `array`. It wants
+    // no negative stride: `array` has none here. It wants no offset and no number of elements
+    // above `isize::MAX`: an axis with a stride other than 0 has the size and the stride of an
+    // axis of `array`, and `BroadcastPlan::new` has checked that the output's sizes multiply to
+    // at most `isize::MAX`.
+    let raw = unsafe { RawArrayView::from_shape_ptr(output.strides(strides), array.as_ptr()) };
+    // SAFETY: every output index reaches an element of `array`, which lives for 'a and is only
+    // read. An output axis with a stride other than 0 is fed by an input axis whose size is not 1.
+    // `BroadcastPlan::new` has checked that both have the same size, in the plan's input shape,
+    // and that shape is the array's, as checked above. An input axis feeds one output axis only,
+    // so no input index is exceeded. The other output axes do not move the pointer. If an axis of
+    // `array` has size 0, it feeds an output axis of size 0, and the view has no elements.
+    Ok(unsafe { raw.deref_into_view() })
+}
+
+/// [`replicate`] for an array with negative strides, which raw views must not have. Inverts these
+/// axes of the array, then those of the view.
+// The arguments are copies behind a reference, and the result is more than a register, so that
+// the caller's own values stay in registers.
 #[cold]
 #[inline(never)]
 fn replicate_reversed<'a, A, I: Dimension, O: Dimension>(
-    (array, output, feeds): &mut (ArrayView<'a, A, I>, O, I),
-) -> (ArrayView<'a, A, O>, u64) {
+    (array, plan): &mut (ArrayView<'a, A, I>, BroadcastPlan<I, O>),
+) -> (Result<ArrayView<'a, A, O>, BroadcastError>, u64) {
     let signed = array.clone();
     for (axis, &stride) in signed.strides().iter().enumerate() {
         if stride < 0 {
             array.invert_axis(Axis(axis));
         }
     }
-    let mut view = replicate(array.clone(), output.clone(), feeds);
-    for (&column, &stride) in feeds.slice().iter().zip(signed.strides()) {
-        if stride < 0 && column < view.ndim() && view.strides()[column] > 0 {
-            view.invert_axis(Axis(column));
+    let mut view = match replicate(Applied::Kept(plan), array.clone()) {
+        Ok(view) => view,
+        error => return (error, 0),
+    };
+    for (&output_axis, &stride) in plan.output_axes().iter().zip(signed.strides()) {
+        if stride < 0 && output_axis < view.ndim() && view.strides()[output_axis] > 0 {
+            view.invert_axis(Axis(output_axis));
         }
     }
-    (view, 0)
+    (Ok(view), 0)
 }

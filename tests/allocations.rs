@@ -129,7 +129,6 @@ where
         for mode in &modes {
             no_allocation! {
                 array.broadcast_to_mode(shape(), mode);
-                array.clone().into_broadcast_to_mode(shape(), mode);
             }
         }
         no_allocation! {
@@ -142,14 +141,6 @@ where
             array.broadcast_pdpd(shape(), new as isize);
             array.broadcast_expand(shape());
             exact.broadcast_axes(shape(), &added);
-            array.clone().into_broadcast_numpy(shape());
-            array.clone().into_broadcast_bidirectional(shape());
-            array.clone().into_broadcast_explicit(shape(), &axes);
-            array.clone().into_broadcast_in_dim(shape(), &axes);
-            array.clone().into_broadcast_in_dim_permuting(shape(), &axes);
-            array.clone().into_broadcast_pdpd(shape(), -1);
-            array.clone().into_broadcast_expand(shape());
-            exact.view().into_broadcast_axes(shape(), &added);
             array.broadcast_with(&other, ElementwiseRule::Numpy);
             array.broadcast_with(&other, &xla);
             other.broadcast_with(&array, ElementwiseRule::Numpy);
@@ -201,7 +192,6 @@ fn prepended_axes_allocate_nothing() {
         let array = Array::<u8, D>::zeros(input);
         no_allocation! {
             array.broadcast_prepend(sizes.clone());
-            array.view().into_broadcast_prepend(sizes.clone());
         }
     }
     prepend(Ix0(), Ix0());
@@ -248,7 +238,7 @@ fn what_does_not_fit_in_memory_takes_none() {
             let result = $call;
             let bytes = BYTES.get() - before;
             assert!(
-                matches!(result, Err(BroadcastError::$error { .. })),
+                matches!(&result, Err(error) if matches!(error.kind(), ErrorKind::$error { .. })),
                 "{}: {:?}",
                 stringify!($call),
                 result.err()

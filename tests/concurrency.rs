@@ -365,7 +365,7 @@ fn views_are_covariant() {
         view
     }
     let names: Array1<&'static str> = Array1::from(vec!["a", "b"]);
-    let view = shorten(names.view().into_broadcast_numpy((2, 3, 2)).unwrap());
+    let view = shorten(names.broadcast_numpy((2, 3, 2)).unwrap());
     assert_eq!(
         view,
         Array3::from_shape_fn((2, 3, 2), |(_, _, i)| ["a", "b"][i])

@@ -304,7 +304,7 @@ fn messages_about_a_thousand_axes_are_short() {
         ("SizeMismatch", one!(bidirectional(wrong(), target()))),
         (
             "SizeMismatch",
-            one!(broadcast_axes(IxDyn(&[7; MANY]), target(), &[])),
+            one!(with_broadcast_axes(IxDyn(&[7; MANY]), target(), &[])),
         ),
         // The widest sizes there are.
         (
@@ -332,11 +332,11 @@ fn messages_about_a_thousand_axes_are_short() {
         ),
         (
             "AxisOutOfRange",
-            one!(broadcast_axes(target(), target(), &with(500, MANY))),
+            one!(with_broadcast_axes(target(), target(), &with(500, MANY))),
         ),
         (
             "BroadcastAxesRank",
-            one!(broadcast_axes(target(), target(), &identity)),
+            one!(with_broadcast_axes(target(), target(), &identity)),
         ),
         ("PdpdAxis", one!(pdpd(target(), target(), -2))),
         ("PdpdOverhang", one!(pdpd(target(), target(), 900))),

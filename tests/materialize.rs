@@ -150,7 +150,7 @@ fn generated<A: Element>(seed: u64, rounds: usize) {
         for (axis, &size) in small.iter().enumerate() {
             source.slice_axis_inplace(Axis(axis), layout.slice(axis, size));
         }
-        let source = source.into_broadcast_numpy(shape.as_slice()).unwrap();
+        let source = source.broadcast_numpy(shape.as_slice()).unwrap();
 
         let fresh = source.materialize().unwrap();
         assert!(fresh.is_standard_layout());
@@ -401,7 +401,7 @@ fn a_wrong_shape_leaves_out_as_it_was() {
         let mut out = ArrayD::from_elem(shape, 7);
         let error = source.materialize_into(&mut out).unwrap_err();
         assert!(
-            matches!(&error, BroadcastError::WrongShape { expected, found, .. }
+            matches!(error.kind(), ErrorKind::WrongShape { expected, found, .. }
             if **expected == [2, 3] && **found == *shape)
         );
         assert_eq!(out, ArrayD::from_elem(shape, 7));
@@ -422,14 +422,14 @@ fn what_does_not_fit_is_an_error() {
         .materialize()
         .unwrap_err();
     assert!(
-        matches!(&error, BroadcastError::OutputTooLarge { shape, element_size: 8, .. } if **shape == [half])
+        matches!(error.kind(), ErrorKind::OutputTooLarge { shape, element_size: 8, .. } if **shape == [half])
     );
     let error = one
         .broadcast_numpy(1 << 58)
         .unwrap()
         .materialize()
         .unwrap_err();
-    assert!(matches!(error, BroadcastError::AllocationFailed { bytes, .. } if bytes == 1 << 61));
+    assert!(matches!(error.kind(), ErrorKind::AllocationFailed { bytes, .. } if *bytes == 1 << 61));
     // 10^18 elements, at once: of one byte they are too many for any machine, of sixteen for an address.
     let shape = (1_000_000_000, 1_000_000_000);
     let error = arr0(1_u8)
@@ -438,14 +438,14 @@ fn what_does_not_fit_is_an_error() {
         .materialize()
         .unwrap_err();
     assert!(
-        matches!(error, BroadcastError::AllocationFailed { bytes, .. } if bytes == 10_usize.pow(18))
+        matches!(error.kind(), ErrorKind::AllocationFailed { bytes, .. } if *bytes == 10_usize.pow(18))
     );
     let error = arr0(1_u128)
         .broadcast_numpy(shape)
         .unwrap()
         .materialize()
         .unwrap_err();
-    assert!(matches!(error, BroadcastError::OutputTooLarge { .. }));
+    assert!(matches!(error.kind(), ErrorKind::OutputTooLarge { .. }));
 }
 
 #[test]

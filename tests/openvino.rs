@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewD, Axis, IxDyn, Slice, arr0, array, s};
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
-use ndarray_broadcast::{AxisSource, BroadcastError, IntegerRole, Rule};
+use ndarray_broadcast::{AxisSource, BroadcastError, ErrorKind, IntegerRole, Rule};
 
 const VERSIONS: [Broadcast; 2] = [Broadcast::v1(), Broadcast::v3()];
 
@@ -59,15 +59,15 @@ fn versions_are_told_apart() {
 #[test]
 fn a_missing_mapping_is_said_before_what_is_wrong_with_the_target() {
     let error = explicit().infer_shape(1, &[2, -1], None).unwrap_err();
-    assert!(matches!(error, BroadcastError::AxesMappingMissing { .. }));
+    assert!(matches!(error.kind(), ErrorKind::AxesMappingMissing { .. }));
 }
 
 #[test]
 fn broadcast_1_has_no_bidirectional() {
     let error = Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err();
     assert!(matches!(
-        error,
-        BroadcastError::ModeNotInVersion {
+        error.kind(),
+        ErrorKind::ModeNotInVersion {
             version: 1,
             mode: Rule::Bidirectional,
             ..
@@ -89,7 +89,7 @@ fn an_unknown_mode_is_named() {
     ] {
         let error = text.parse::<Mode>().unwrap_err();
         assert!(
-            matches!(error, BroadcastError::UnknownName { ref name, .. } if **name == *text),
+            matches!(error.kind(), ErrorKind::UnknownName { name, .. } if **name == *text),
             "{text}"
         );
     }
@@ -166,8 +166,8 @@ fn an_input_of_another_rank_is_refused() {
         let tensor = ArrayD::<i32>::ones(IxDyn(shape));
         let error = Broadcast::v1().evaluate(&data, &tensor, None).unwrap_err();
         assert!(matches!(
-            error,
-            BroadcastError::NotOneDimensional { role: IntegerRole::Size, shape: ref found, .. } if **found == *shape
+            error.kind(),
+            ErrorKind::NotOneDimensional { role: IntegerRole::Size, shape: found, .. } if **found == *shape
         ));
         let error = explicit()
             .evaluate(&data, &[2, 3], Some(&tensor))
@@ -184,11 +184,11 @@ fn an_input_of_another_rank_is_refused() {
 #[test]
 fn negative_entries_are_refused() {
     for value in [-1_i64, -2, i64::MIN] {
-        let refused = |result: Result<Vec<usize>, _>, wanted: IntegerRole| {
+        let refused = |result: Result<Vec<usize>, BroadcastError>, wanted: IntegerRole| {
             assert!(matches!(
-                result.unwrap_err(),
-                BroadcastError::InvalidInteger { role, position: 1, value: found, .. }
-                    if role == wanted && found == i128::from(value)
+                result.unwrap_err().kind(),
+                ErrorKind::InvalidInteger { role, position: 1, value: found, .. }
+                    if *role == wanted && *found == i128::from(value)
             ));
         };
         refused(
@@ -218,16 +218,19 @@ fn the_third_input_is_there_in_mode_explicit_only() {
                 .unwrap_err())
         );
         assert!(matches!(
-            operator_explicit.infer_shape(3, &[3, 2], None),
-            Err(BroadcastError::AxesMappingMissing { .. })
+            operator_explicit
+                .infer_shape(3, &[3, 2], None)
+                .unwrap_err()
+                .kind(),
+            ErrorKind::AxesMappingMissing { .. }
         ));
         for mode in [Mode::Numpy, Mode::Bidirectional, Mode::Pdpd { axis: 0 }] {
             let Ok(operator) = operator.with_mode(mode) else {
                 continue;
             };
             assert!(matches!(
-                operator.infer_shape(3, &[3, 2], Some(axes)),
-                Err(BroadcastError::AxesMappingUnexpected { mode: found, .. }) if found == mode.rule()
+                operator.infer_shape(3, &[3, 2], Some(axes)).unwrap_err().kind(),
+                ErrorKind::AxesMappingUnexpected { mode: found, .. } if *found == mode.rule()
             ));
         }
     }
@@ -243,30 +246,30 @@ fn explicit_refuses_every_mapping_that_is_none() {
             .infer_shape((3, 1), &[2, 3, 4], Some(&axes))
             .unwrap_err()
     };
-    assert!(matches!(mapping(&[1]), BroadcastError::AxesLength { .. }));
+    assert!(matches!(mapping(&[1]).kind(), ErrorKind::AxesLength { .. }));
     assert!(matches!(
-        mapping(&[0, 1, 2]),
-        BroadcastError::AxesLength { .. }
+        mapping(&[0, 1, 2]).kind(),
+        ErrorKind::AxesLength { .. }
     ));
     assert!(matches!(
-        mapping(&[1, 3]),
-        BroadcastError::AxisOutOfRange { position: 1, .. }
+        mapping(&[1, 3]).kind(),
+        ErrorKind::AxisOutOfRange { position: 1, .. }
     ));
     assert!(matches!(
-        mapping(&[2, 1]),
-        BroadcastError::AxesUnsorted { position: 1, .. }
+        mapping(&[2, 1]).kind(),
+        ErrorKind::AxesUnsorted { position: 1, .. }
     ));
     assert!(matches!(
-        mapping(&[1, 1]),
-        BroadcastError::AxisRepeated { position: 1, .. }
+        mapping(&[1, 1]).kind(),
+        ErrorKind::AxisRepeated { position: 1, .. }
     ));
     assert!(matches!(
-        mapping(&[0, 1]),
-        BroadcastError::SizeMismatch { input_axis: 0, .. }
+        mapping(&[0, 1]).kind(),
+        ErrorKind::SizeMismatch { input_axis: 0, .. }
     ));
     assert!(matches!(
-        mapping(&[1, i64::MAX]),
-        BroadcastError::AxisOutOfRange { position: 1, .. }
+        mapping(&[1, i64::MAX]).kind(),
+        ErrorKind::AxisOutOfRange { position: 1, .. }
     ));
 }
 
@@ -305,7 +308,7 @@ fn pdpd_is_what_the_implementation_does() {
     for operator in VERSIONS {
         let pdpd = |axis| operator.with_mode(Mode::Pdpd { axis }).unwrap();
         let plan = pdpd(1).plan((3, 1), &[2_i64, 3, 6], None).unwrap();
-        assert!(plan.axes().eq([
+        assert!(plan.axis_sources().eq([
             AxisSource::Added,
             AxisSource::Kept(0),
             AxisSource::Stretched(1)
@@ -358,7 +361,7 @@ fn shape_inference_needs_no_data() {
     let error = Broadcast::v1()
         .infer_shape((size, 1), &[size as u64, 1 << 40], None)
         .unwrap_err();
-    assert!(matches!(error, BroadcastError::ShapeOverflow { .. }));
+    assert!(matches!(error.kind(), ErrorKind::ShapeOverflow { .. }));
     assert_eq!(
         Broadcast::v1().infer_shape(1, &[1_u64; 100], None).unwrap(),
         [1; 100]

@@ -4,8 +4,8 @@ use crate::command_line::{Failure, number, once, text};
 use lexopt::Parser;
 use ndarray::IxDyn;
 use ndarray_broadcast::{
-    BroadcastError, BroadcastMode, BroadcastPlan, axes_from_integers, expand_shape_from_integers,
-    shape_from_integers,
+    BroadcastError, BroadcastMode, BroadcastPlan, ErrorKind, axes_from_integers,
+    expand_shape_from_integers, shape_from_integers,
 };
 use std::str::FromStr;
 
@@ -84,17 +84,18 @@ impl RuleOptions {
             let sizes = shape_from_integers(sizes).map_err(Failure::data)?;
             return self.takes_none().map(|()| RuleTo::Prepend(sizes));
         }
-        let mut mode = BroadcastMode::from_str(self.name()).map_err(|error| match error {
-            BroadcastError::UnknownName {
-                kind,
-                name,
-                expected,
-                ..
-            } => Failure::usage(format!(
-                "unknown {kind} {name:?}: expected prepend, {expected}"
-            )),
-            error => Failure::usage(error),
-        })?;
+        let mut mode =
+            BroadcastMode::from_str(self.name()).map_err(|error| match error.kind() {
+                ErrorKind::UnknownName {
+                    kind,
+                    name,
+                    expected,
+                    ..
+                } => Failure::usage(format!(
+                    "unknown {kind} {name:?}: expected prepend, {expected}"
+                )),
+                _ => Failure::usage(error),
+            })?;
         match &mut mode {
             BroadcastMode::Explicit { axes_mapping: axes }
             | BroadcastMode::BroadcastAxes {

@@ -47,8 +47,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`OutputTooLarge`](BroadcastError::OutputTooLarge),
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if the result does not fit into
+    /// Those of the rule; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if the result does not fit into
     /// memory.
     ///
     /// # Example
@@ -86,7 +86,7 @@ pub trait ElementwiseExt: BroadcastExt {
         C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
-        let (a, b) = broadcast_pair(self.borrowed(), other.borrowed(), rule)?;
+        let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
         let inputs = (Source::new(&a), Source::new(&b));
         collect(a.raw_dim(), inputs, |(a, b)| f(a, b))
     }
@@ -99,7 +99,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](BroadcastError::WrongShape) if `out` has not the common
+    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the common
     /// shape. Then nothing is written.
     ///
     /// # Example
@@ -133,7 +133,7 @@ pub trait ElementwiseExt: BroadcastExt {
         C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
-        let (a, b) = broadcast_pair(self.borrowed(), other.borrowed(), rule)?;
+        let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
         let inputs = (Source::new(&a), Source::new(&b));
         overwrite(out, inputs, |(a, b)| f(a, b))
     }
@@ -144,7 +144,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](BroadcastError::WrongShape) if `self` would have to be
+    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would have to be
     /// broadcast too. Then nothing is changed.
     ///
     /// # Example
@@ -179,9 +179,9 @@ pub trait ElementwiseExt: BroadcastExt {
         T::Elem: Sync,
         F: Fn(&mut Self::Elem, &T::Elem) + Sync,
     {
-        let (_, b) = broadcast_pair(self.borrowed(), other.borrowed(), rule)?;
+        let (_, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
         // Before the mutable borrow, which copies an array that is shared.
-        check_shape(b.shape(), self.borrowed().shape())?;
+        check_shape(b.shape(), self.as_array().shape())?;
         update(self.borrow_mut(), (Source::new(&b),), |a, (b,)| f(a, b))
     }
 
@@ -191,8 +191,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of [`broadcast_triple`]; [`OutputTooLarge`](BroadcastError::OutputTooLarge),
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if the result does not fit into
+    /// Those of [`broadcast_triple`]; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if the result does not fit into
     /// memory.
     ///
     /// # Example
@@ -222,7 +222,7 @@ pub trait ElementwiseExt: BroadcastExt {
         C: Send,
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
-        let (a, b, c) = broadcast_triple(self.borrowed(), b.borrowed(), c.borrowed())?;
+        let (a, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
         let inputs = (Source::new(&a), Source::new(&b), Source::new(&c));
         collect(a.raw_dim(), inputs, |(a, b, c)| f(a, b, c))
     }
@@ -234,7 +234,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of [`broadcast_triple`]; [`WrongShape`](BroadcastError::WrongShape) if `out` has not
+    /// Those of [`broadcast_triple`]; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not
     /// the common shape. Then nothing is written.
     ///
     /// # Example
@@ -271,7 +271,7 @@ pub trait ElementwiseExt: BroadcastExt {
         C: Send,
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
-        let (a, b, c) = broadcast_triple(self.borrowed(), b.borrowed(), c.borrowed())?;
+        let (a, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
         let inputs = (Source::new(&a), Source::new(&b), Source::new(&c));
         overwrite(out, inputs, |(a, b, c)| f(a, b, c))
     }
@@ -283,7 +283,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of [`broadcast_triple`]; [`WrongShape`](BroadcastError::WrongShape) if `self` would
+    /// Those of [`broadcast_triple`]; [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would
     /// have to be broadcast too. Then nothing is changed.
     ///
     /// # Example
@@ -313,8 +313,8 @@ pub trait ElementwiseExt: BroadcastExt {
         U::Elem: Sync,
         F: Fn(&mut Self::Elem, &T::Elem, &U::Elem) + Sync,
     {
-        let (_, b, c) = broadcast_triple(self.borrowed(), b.borrowed(), c.borrowed())?;
-        check_shape(b.shape(), self.borrowed().shape())?;
+        let (_, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
+        check_shape(b.shape(), self.as_array().shape())?;
         let inputs = (Source::new(&b), Source::new(&c));
         update(self.borrow_mut(), inputs, |a, (b, c)| f(a, b, c))
     }

@@ -3,7 +3,7 @@
 
 use super::tuning::{HUGE_PAGE, HUGE_PAGES_FROM};
 use crate::error::{BroadcastError, allocation_failed, output_too_large};
-use crate::plan::elements;
+use crate::shape::{Sizes, elements};
 use ndarray::{Array, Dimension};
 use std::mem::MaybeUninit;
 
@@ -56,7 +56,7 @@ pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, Broadcast
 pub(crate) fn uninit_array<A, D: Dimension>(
     dim: D,
 ) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
-    let len = output_len::<A>(dim.slice())?;
+    let len = output_len::<A>(dim.sizes())?;
     let mut vec = reserved(len)?;
     // SAFETY: the capacity is at least `len`, and a `MaybeUninit` needs no initialisation.
     unsafe { vec.set_len(len) };

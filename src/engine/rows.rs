@@ -19,7 +19,7 @@ use super::tuning::{
     CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, MAP_BLOCK,
     MAP_CHUNK, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
 };
-use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
+use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -412,7 +412,7 @@ pub(crate) fn check_shape(expected: &[usize], out: &[usize]) -> Result<(), Broad
     if expected == out {
         return Ok(());
     }
-    Err(wrong_shape_error(ArrayRole::Out, expected, out))
+    Err(wrong_shape(ArrayRole::Out, expected, out))
 }
 
 /// Calls `op` with each element of `x` and the elements of the inputs.

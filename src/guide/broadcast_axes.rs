@@ -26,7 +26,7 @@
 //! ```
 //! use ndarray_broadcast::BroadcastPlan;
 //!
-//! let plan = BroadcastPlan::broadcast_axes((2, 4, 6), (2, 3, 4, 5, 6), &[1, 3])?;
+//! let plan = BroadcastPlan::with_broadcast_axes((2, 4, 6), (2, 3, 4, 5, 6), &[1, 3])?;
 //! assert!(plan.mapping().eq([Some(0), None, Some(1), None, Some(2)]));
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
@@ -40,7 +40,7 @@
 //! use ndarray_broadcast::BroadcastPlan;
 //!
 //! assert_eq!(
-//!     BroadcastPlan::broadcast_axes((3, 1), (2, 3, 4), &[0]).unwrap_err().to_string(),
+//!     BroadcastPlan::with_broadcast_axes((3, 1), (2, 3, 4), &[0]).unwrap_err().to_string(),
 //!     "\
 //! cannot broadcast [3, 1] to [2, 3, 4] (broadcast_axes)
 //!   input       3  1
@@ -48,7 +48,7 @@
 //!                  ^ 1 is not 4 (only the broadcast axes replicate)",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::broadcast_axes(3, (2, 3), &[0, 1]).unwrap_err().to_string(),
+//!     BroadcastPlan::with_broadcast_axes(3, (2, 3), &[0, 1]).unwrap_err().to_string(),
 //!     "\
 //! cannot broadcast [3] to [2, 3] (broadcast_axes)
 //!   input       3
@@ -56,7 +56,7 @@
 //!   broadcast axes [0, 1] leave 0 of the target's 2, the input has 1",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::broadcast_axes(3, (2, 3), &[2]).unwrap_err().to_string(),
+//!     BroadcastPlan::with_broadcast_axes(3, (2, 3), &[2]).unwrap_err().to_string(),
 //!     "\
 //! cannot broadcast [3] to [2, 3] (broadcast_axes)
 //!   target           2  3
@@ -73,7 +73,7 @@
 //! use ndarray::array;
 //! use ndarray_broadcast::BroadcastPlan;
 //!
-//! let plan = BroadcastPlan::broadcast_axes(3, (2, 3), &[0])?;
+//! let plan = BroadcastPlan::with_broadcast_axes(3, (2, 3), &[0])?;
 //! assert_eq!(plan.gradient(&array![[1, 2, 3], [10, 20, 30]])?, array![11, 22, 33]);
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```

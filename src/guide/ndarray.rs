@@ -20,7 +20,7 @@
 //! # broadcast
 //!
 //! One rule, NumPy's `broadcast_to`, and one answer to every misfit: `None`. The view borrows the array, or the view, that it is called
-//! on; it cannot outlive a view at hand. [`into_broadcast_numpy`](crate::IntoBroadcastExt::into_broadcast_numpy) gives the lifetime of the
+//! on; it cannot outlive a view at hand. [`BroadcastPlan::apply`](crate::BroadcastPlan::apply) gives the lifetime of the
 //! array itself. The rank of ndarray's result is that of the shape; here it is the larger of the two, which is the same wherever the
 //! broadcast succeeds.
 //!
@@ -53,7 +53,7 @@
 //! # use ndarray::{ArrayView1, ArrayView2, aview1};
 //! # use ndarray_broadcast::prelude::*;
 //! fn two_rows(a: ArrayView1<'_, f32>) -> Result<ArrayView2<'_, f32>, BroadcastError> {
-//!     a.into_broadcast_numpy((2, a.len()))
+//!     BroadcastPlan::numpy(a.raw_dim(), (2, a.len()))?.apply(a)
 //! }
 //! assert_eq!(two_rows(aview1(&[1., 2.]))?.shape(), [2, 2]);
 //! # Ok::<(), BroadcastError>(())

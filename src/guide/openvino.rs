@@ -56,7 +56,7 @@
 //! use ndarray_broadcast::shape_from_integers;
 //!
 //! fn expand<'a>(input: ArrayViewD<'a, f32>, shape: &[i64]) -> Result<ArrayViewD<'a, f32>, BroadcastError> {
-//!     input.into_broadcast_bidirectional(shape_from_integers(shape)?)
+//!     BroadcastPlan::bidirectional(input.raw_dim(), shape_from_integers(shape)?)?.apply(input)
 //! }
 //!
 //! let data: ArrayD<f32> = array![[1.], [2.], [3.]].into_dyn();

@@ -42,7 +42,7 @@
 //! # Memory
 //!
 //! Sizes are multiplied with checks before anything is allocated, and what was refused comes back as
-//! [`AllocationFailed`](crate::BroadcastError::AllocationFailed): outputs, scratch memory of gradients, shapes inside errors. Some small
+//! [`AllocationFailed`](crate::ErrorKind::AllocationFailed): outputs, scratch memory of gradients, shapes inside errors. Some small
 //! allocations end the process if they are refused, as everywhere in Rust's standard library: ndarray's, of a shape of dynamic rank
 //! above 4 (some bytes for each axis); rayon's, of its pool and of a job for a helper (some dozens of bytes, for outputs of 512 KiB and
 //! more, beside them this crate's own record of its helpers, once for each calling thread); the labels in the picture of an error

@@ -11,7 +11,7 @@ use crate::engine::nest::{LoopNest, offsets_of, walk};
 use crate::engine::stream::{CAN_STREAM, stream_fence};
 use crate::engine::threads::{PARALLEL_FROM, for_each_range, max_threads};
 use crate::engine::tuning::HUGE_PAGE;
-use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
+use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use copy as kernel;
 use kernel::{Axis, LONG_ROW};
 use ndarray::{Array, ArrayBase, ArrayRef, ArrayViewMut, Data, Dimension};
@@ -74,8 +74,8 @@ pub trait MaterializeExt {
     ///
     /// # Errors
     ///
-    /// [`OutputTooLarge`](BroadcastError::OutputTooLarge) if the copy would have more than `isize::MAX` bytes,
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed) if there is no memory for it.
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge) if the copy would have more than `isize::MAX` bytes,
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if there is no memory for it.
     ///
     /// # Example
     ///
@@ -100,7 +100,7 @@ pub trait MaterializeExt {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](BroadcastError::WrongShape) if `out` has another shape than the source. It is then as it was.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has another shape than the source. It is then as it was.
     ///
     /// # Example
     ///
@@ -129,7 +129,7 @@ pub trait MaterializeExt {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](BroadcastError::WrongShape) if `out` has another shape than the source. Nothing is then initialised.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has another shape than the source. Nothing is then initialised.
     ///
     /// # Example
     ///
@@ -213,7 +213,7 @@ impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
         A: Copy + Send + Sync,
     {
         if self.shape() != out.shape() {
-            return Err(wrong_shape_error(ArrayRole::Out, self.shape(), out.shape()));
+            return Err(wrong_shape(ArrayRole::Out, self.shape(), out.shape()));
         }
         if out.len() <= TINY {
             for (to, from) in out.iter_mut().zip(self) {
@@ -238,7 +238,7 @@ impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
         A: Copy + Send + Sync,
     {
         if self.shape() != out.shape() {
-            return Err(wrong_shape_error(ArrayRole::Out, self.shape(), out.shape()));
+            return Err(wrong_shape(ArrayRole::Out, self.shape(), out.shape()));
         }
         let nest = LoopNest::new(self.shape(), [out.strides(), self.strides()])?;
         // SAFETY: as in `materialize_into`; a `MaybeUninit<A>` is laid out as an `A`.

@@ -8,10 +8,9 @@ mod tree;
 
 use crate::engine::memory::uninit_array;
 use crate::engine::nest::{LoopAxis, LoopNest};
-use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
-use crate::mode::Rule;
+use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use crate::plan::{AxisSource, BroadcastPlan};
-use crate::rules::numpy::to_target;
+use crate::rule::Rule;
 use driver::Then;
 use ndarray::{Array, ArrayBase, ArrayRef, Data, Dimension, IntoDimension};
 use num_traits::Zero;
@@ -49,8 +48,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](BroadcastError::WrongShape) if the cotangent has not the plan's output shape;
-    /// [`OutputTooLarge`](BroadcastError::OutputTooLarge), [`AllocationFailed`](BroadcastError::AllocationFailed).
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output shape;
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge), [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
     ///
@@ -87,8 +86,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](BroadcastError::WrongShape) if the cotangent has not the plan's output shape or `out` not its input shape;
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed). Nothing has been written then.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output shape or `out` not its input shape;
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Nothing has been written then.
     ///
     /// # Example
     ///
@@ -148,7 +147,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         if cotangent.shape() == self.output_shape() {
             return Ok(());
         }
-        Err(wrong_shape_error(
+        Err(wrong_shape(
             ArrayRole::Cotangent,
             self.output_shape(),
             cotangent.shape(),
@@ -166,11 +165,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         self.check(cotangent)?;
         if out.shape() != self.input_shape() {
-            return Err(wrong_shape_error(
-                ArrayRole::Out,
-                self.input_shape(),
-                out.shape(),
-            ));
+            return Err(wrong_shape(ArrayRole::Out, self.input_shape(), out.shape()));
         }
         let (kept, summed) = self.loops(cotangent, out.strides())?;
         if summed.len() == 0 {
@@ -196,15 +191,18 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         gradient_strides: &[isize],
     ) -> Result<(LoopNest<2>, LoopNest<1>), BroadcastError> {
         let (shape, strides) = (self.output_shape(), cotangent.strides());
-        let kept = self.axes().enumerate().filter_map(|(axis, source)| {
-            let AxisSource::Kept(input_axis) = source else {
-                return None;
-            };
-            Some(LoopAxis {
-                size: shape[axis],
-                strides: [strides[axis], gradient_strides[input_axis]],
-            })
-        });
+        let kept = self
+            .axis_sources()
+            .enumerate()
+            .filter_map(|(axis, source)| {
+                let AxisSource::Kept(input_axis) = source else {
+                    return None;
+                };
+                Some(LoopAxis {
+                    size: shape[axis],
+                    strides: [strides[axis], gradient_strides[input_axis]],
+                })
+            });
         let summed = self.replicated_axes().map(|axis| LoopAxis {
             size: shape[axis],
             strides: [strides[axis]],
@@ -263,9 +261,9 @@ pub trait GradientExt {
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](BroadcastError::RankTooLarge), [`SizeMismatch`](BroadcastError::SizeMismatch) if `shape` does not broadcast to
-    /// the shape of `self`; [`OutputTooLarge`](BroadcastError::OutputTooLarge),
-    /// [`AllocationFailed`](BroadcastError::AllocationFailed).
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge), [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to
+    /// the shape of `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
     ///
@@ -311,6 +309,7 @@ impl<A, D: Dimension> GradientExt for ArrayRef<A, D> {
         E: IntoDimension,
         A: Copy + Zero + Send + Sync,
     {
-        to_target::<E::Dim, D>(Rule::Numpy, shape.into_dimension(), self.shape())?.gradient(self)
+        BroadcastPlan::right_aligned(Rule::Numpy, shape.into_dimension(), self.shape())?
+            .gradient(self)
     }
 }

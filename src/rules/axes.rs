@@ -1,10 +1,11 @@
-//! The conditions on a list of axes that explicit, in_dim, broadcast_axes and xla share.
+//! The conditions on lists of axes that `explicit`, `in_dim`, `broadcast_axes` and `xla` share.
 
-use crate::error::{BroadcastError, Refusal, boxed, refusal};
-use crate::mode::Rule;
+use crate::error::{BroadcastError, ErrorKind, with_copies};
+use crate::rule::Rule;
+use crate::shape::Sizes;
 use ndarray::Dimension;
 
-/// What is wrong with a list of axes, and where in it.
+/// What is wrong with a list of axes, and at which position.
 #[derive(Clone, Copy)]
 pub(crate) enum AxesFault {
     Length,
@@ -26,7 +27,7 @@ pub(crate) fn one_per_input_axis(
     in_range(axes, target_rank)
 }
 
-/// Each an axis of the target.
+/// Each entry is an axis of the target.
 #[inline(always)]
 pub(crate) fn in_range(axes: &[usize], target_rank: usize) -> Result<(), AxesFault> {
     match axes.iter().position(|&axis| axis >= target_rank) {
@@ -48,7 +49,7 @@ pub(crate) fn increasing(axes: &[usize]) -> Result<(), AxesFault> {
 /// No axis twice, in any order.
 #[inline(always)]
 pub(crate) fn unique(axes: &[usize]) -> Result<(), AxesFault> {
-    // Not `contains`, whose loop over chunks is never unrolled.
+    // Not `contains`: its loop over chunks is never unrolled.
     match (1..axes.len()).find(|&at| axes[..at].iter().any(|&axis| axis == axes[at])) {
         Some(position) => Err(AxesFault::Repeated(position)),
         None => Ok(()),
@@ -56,60 +57,56 @@ pub(crate) fn unique(axes: &[usize]) -> Result<(), AxesFault> {
 }
 
 impl AxesFault {
-    /// The error that shows it. It is given copies of the dimensions, as `BroadcastPlan::new` does.
+    /// The error. It takes copies of the dimensions, as in `BroadcastPlan::new`.
     #[inline(always)]
-    pub(crate) fn refuse<I: Dimension, E: Dimension>(
+    pub(crate) fn error<I: Dimension, E: Dimension>(
         self,
         rule: Rule,
         input: &I,
         target: &E,
         axes: &[usize],
-    ) -> Refusal {
+    ) -> BroadcastError {
         let (input, target) = (input.clone(), target.clone());
-        self.refusal(rule, input.slice(), target.slice(), axes)
+        self.error_of_shapes(rule, input.sizes(), target.sizes(), axes)
     }
 
-    /// The error that shows it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn refusal(
+    pub(crate) fn error_of_shapes(
         self,
         rule: Rule,
         input: &[usize],
         target: &[usize],
         axes: &[usize],
-    ) -> Refusal {
-        refusal(|| {
-            let (input, target, axes) = (boxed(input)?, boxed(target)?, boxed(axes)?);
-            Ok(match self {
-                AxesFault::Length => BroadcastError::AxesLength {
-                    rule,
-                    input,
-                    target,
-                    axes,
-                },
-                AxesFault::OutOfRange(position) => BroadcastError::AxisOutOfRange {
-                    rule,
-                    input,
-                    target,
-                    axes,
-                    position,
-                },
-                AxesFault::Unsorted(position) => BroadcastError::AxesUnsorted {
-                    rule,
-                    input,
-                    target,
-                    axes,
-                    position,
-                },
-                AxesFault::Repeated(position) => BroadcastError::AxisRepeated {
-                    rule,
-                    input,
-                    target,
-                    axes,
-                    position,
-                },
-            })
+    ) -> BroadcastError {
+        with_copies([input, target, axes], |[input, target, axes]| match self {
+            AxesFault::Length => ErrorKind::AxesLength {
+                rule,
+                input,
+                target,
+                axes,
+            },
+            AxesFault::OutOfRange(position) => ErrorKind::AxisOutOfRange {
+                rule,
+                input,
+                target,
+                axes,
+                position,
+            },
+            AxesFault::Unsorted(position) => ErrorKind::AxesUnsorted {
+                rule,
+                input,
+                target,
+                axes,
+                position,
+            },
+            AxesFault::Repeated(position) => ErrorKind::AxisRepeated {
+                rule,
+                input,
+                target,
+                axes,
+                position,
+            },
         })
     }
 }

@@ -1,38 +1,40 @@
-//! bidirectional: right-aligned, 1s replicate on either side, so the output may be larger than the target.
+//! bidirectional: right-aligned. Axes of size 1 replicate on either side, so the output may be
+//! larger than the target.
 //!
 //! Source: OpenVINO Broadcast-3, mode `bidirectional`; ONNX Expand-13.
 
-use super::numpy::{common, padded, to_target};
-use crate::error::Refusal;
-use crate::mode::Rule;
-use crate::plan::{PlanTo, size_mismatch};
-use ndarray::{DimMax, Dimension};
+use crate::error::{BroadcastError, size_mismatch};
+use crate::plan::{BroadcastPlan, PlanTo};
+use crate::rule::Rule;
+use crate::shape::{Sizes, merge, padded_to};
+use ndarray::{DimMax, Dimension, IntoDimension};
 
-#[inline(always)]
-pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
-    input: I,
-    target: E,
-) -> Result<PlanTo<I, E>, Refusal> {
-    let rank = input.ndim().max(target.ndim());
-    let offset = rank - input.ndim();
-    let mut output = <I as DimMax<E>>::Output::zeros(rank);
-    for axis in 0..rank {
-        match common(
-            padded(input.slice(), rank, axis),
-            padded(target.slice(), rank, axis),
-        ) {
-            Some(size) => output.slice_mut()[axis] = size,
-            None => {
-                let (input, target) = (input.clone(), target.clone());
-                return Err(size_mismatch(
-                    Rule::Bidirectional,
-                    input.slice(),
-                    target.slice(),
-                    axis - offset,
-                    move |axis| offset + axis,
-                ));
-            }
+impl<I: Dimension> BroadcastPlan<I, I> {
+    /// [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional), on shapes alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule.
+    #[inline(always)]
+    pub fn bidirectional<D, E>(input: D, target: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        I: DimMax<E::Dim>,
+    {
+        let (input, target) = (input.into_dimension(), target.into_dimension());
+        let rule = Rule::Bidirectional;
+        let rank = input.ndim().max(target.ndim());
+        let mut output: <I as DimMax<E::Dim>>::Output = padded_to(rank, input.sizes());
+        if let Err(axis) = merge(output.sizes_mut(), target.sizes()) {
+            let offset = rank - input.ndim();
+            let (input, target) = (input.clone(), target.clone());
+            let (input, target) = (input.sizes(), target.sizes());
+            let input_axis = axis - offset;
+            return Err(size_mismatch(rule, input, target, input_axis, |axis| {
+                offset + axis
+            }));
         }
+        BroadcastPlan::right_aligned(rule, input, output.sizes())
     }
-    to_target(Rule::Bidirectional, input, output.slice())
 }

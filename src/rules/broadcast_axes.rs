@@ -1,53 +1,66 @@
-//! broadcast_axes: a set of target axes is added; the input is the target without them, exactly.
+//! broadcast_axes: a set of axes of the target is new. The input's shape equals the target without
+//! them, exactly: no axis of size 1 replicates.
 //!
-//! Source: nGraph v0 `op::Broadcast`. No size-1 axis replicates here: the input's shape equals what is left of the
-//! target's.
+//! Source: nGraph v0 `op::Broadcast`.
 
 use super::axes::in_range;
-use crate::error::{BroadcastError, Refusal, boxed, refusal};
-use crate::mode::Rule;
-use crate::plan::{BroadcastPlan, PlanTo, size_mismatch};
-use ndarray::{DimMax, Dimension};
+use crate::error::{BroadcastError, ErrorKind, size_mismatch, with_copies};
+use crate::plan::{BroadcastPlan, PlanTo};
+use crate::rule::Rule;
+use crate::shape::Sizes;
+use ndarray::{DimMax, Dimension, IntoDimension};
 
-#[inline(always)]
-pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
-    input: I,
-    target: E,
-    broadcast_axes: &[usize],
-) -> Result<PlanTo<I, E>, Refusal> {
-    let rule = Rule::BroadcastAxes;
-    in_range(broadcast_axes, target.ndim())
-        .map_err(|fault| fault.refuse(rule, &input, &target, broadcast_axes))?;
-    let kept =
-        || (0..target.ndim()).filter(|axis| !broadcast_axes.iter().any(|added| added == axis));
-    if kept().count() != input.ndim() {
-        return Err(rank_differs(&input, &target, broadcast_axes));
+impl<I: Dimension> BroadcastPlan<I, I> {
+    /// [`broadcast_axes`](crate::BroadcastExt::broadcast_axes), on shapes alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule.
+    #[inline(always)]
+    pub fn with_broadcast_axes<D, E>(
+        input: D,
+        target: E,
+        broadcast_axes: &[usize],
+    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        I: DimMax<E::Dim>,
+    {
+        let (input, target) = (input.into_dimension(), target.into_dimension());
+        let rule = Rule::BroadcastAxes;
+        in_range(broadcast_axes, target.ndim())
+            .map_err(|fault| fault.error(rule, &input, &target, broadcast_axes))?;
+        let kept =
+            || (0..target.ndim()).filter(|axis| !broadcast_axes.iter().any(|added| added == axis));
+        if kept().count() != input.ndim() {
+            return Err(rank_differs(&input, &target, broadcast_axes));
+        }
+        let mut output_axes = input.clone();
+        for (output_axis, axis) in output_axes.sizes_mut().iter_mut().zip(kept()) {
+            *output_axis = axis;
+        }
+        // Stricter than `BroadcastPlan::new`: a 1 stays a 1.
+        if let Some(axis) = (0..input.ndim()).find(|&axis| input[axis] != target[output_axes[axis]])
+        {
+            let (input, target) = (input.clone(), target.clone());
+            let (input, target) = (input.sizes(), target.sizes());
+            return Err(size_mismatch(rule, input, target, axis, |axis| {
+                output_axes[axis]
+            }));
+        }
+        BroadcastPlan::new(rule, input, target.sizes(), |axis| output_axes[axis])
     }
-    let mut columns = input.clone();
-    for (column, axis) in columns.slice_mut().iter_mut().zip(kept()) {
-        *column = axis;
-    }
-    // Stricter than a plan is: a 1 stays a 1.
-    if let Some(axis) = (0..input.ndim()).find(|&axis| input[axis] != target[columns[axis]]) {
-        let (input, target) = (input.clone(), target.clone());
-        return Err(size_mismatch(
-            rule,
-            input.slice(),
-            target.slice(),
-            axis,
-            |axis| columns[axis],
-        ));
-    }
-    BroadcastPlan::new(rule, input, target.slice(), |axis| columns[axis])
 }
 
 #[cold]
-fn rank_differs(input: &impl Dimension, target: &impl Dimension, axes: &[usize]) -> Refusal {
-    refusal(|| {
-        Ok(BroadcastError::BroadcastAxesRank {
-            input: boxed(input.slice())?,
-            target: boxed(target.slice())?,
-            axes: boxed(axes)?,
-        })
+fn rank_differs(input: &impl Dimension, target: &impl Dimension, axes: &[usize]) -> BroadcastError {
+    let lists = [input.sizes(), target.sizes(), axes];
+    with_copies(lists, |[input, target, axes]| {
+        ErrorKind::BroadcastAxesRank {
+            input,
+            target,
+            axes,
+        }
     })
 }

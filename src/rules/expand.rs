@@ -1,41 +1,50 @@
-//! expand: numpy, except that [`KEEP`] (torch's -1) keeps the size of an axis that the input has.
+//! expand: as numpy, but [`KEEP`] (torch's -1) keeps the size of an axis that the input has.
 //!
 //! Source: torch `Tensor.expand`.
 
-use super::numpy::to_target;
-use crate::KEEP;
-use crate::error::{BroadcastError, Refusal, boxed, refusal};
-use crate::mode::Rule;
-use crate::plan::{PlanTo, rank_too_large};
-use ndarray::{DimMax, Dimension};
+use crate::error::{BroadcastError, ErrorKind, rank_too_large, with_copies};
+use crate::plan::{BroadcastPlan, PlanTo};
+use crate::rule::Rule;
+use crate::shape::{KEEP, Sizes};
+use ndarray::{DimMax, Dimension, IntoDimension};
 
-#[inline(always)]
-pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
-    input: I,
-    size: E,
-) -> Result<PlanTo<I, E>, Refusal> {
-    let Some(offset) = size.ndim().checked_sub(input.ndim()) else {
-        return Err(rank_too_large(Rule::Expand, input.slice(), size.slice()));
-    };
-    let mut target = size.clone();
-    for (axis, entry) in target.slice_mut().iter_mut().enumerate() {
-        if *entry == KEEP {
-            match axis.checked_sub(offset) {
-                Some(axis) => *entry = input[axis],
-                None => return Err(keep_on_new_axis(input.slice(), size.slice(), axis)),
+impl<I: Dimension> BroadcastPlan<I, I> {
+    /// [`broadcast_expand`](crate::BroadcastExt::broadcast_expand), on shapes alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule.
+    #[inline(always)]
+    pub fn expand<D, E>(input: D, size: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        I: DimMax<E::Dim>,
+    {
+        let (input, size) = (input.into_dimension(), size.into_dimension());
+        let Some(offset) = size.ndim().checked_sub(input.ndim()) else {
+            return Err(rank_too_large(Rule::Expand, input.sizes(), size.sizes()));
+        };
+        let mut target = size.clone();
+        for (axis, entry) in target.sizes_mut().iter_mut().enumerate() {
+            if *entry == KEEP {
+                match axis.checked_sub(offset) {
+                    Some(axis) => *entry = input[axis],
+                    None => return Err(keep_on_new_axis(input.sizes(), size.sizes(), axis)),
+                }
             }
         }
+        BroadcastPlan::right_aligned(Rule::Expand, input, target.sizes())
     }
-    to_target(Rule::Expand, input, target.slice())
 }
 
 #[cold]
-fn keep_on_new_axis(input: &[usize], target: &[usize], axis: usize) -> Refusal {
-    refusal(|| {
-        Ok(BroadcastError::KeepOnNewAxis {
-            input: boxed(input)?,
-            target: boxed(target)?,
+fn keep_on_new_axis(input: &[usize], target: &[usize], axis: usize) -> BroadcastError {
+    with_copies([input, target], |[input, target]| {
+        ErrorKind::KeepOnNewAxis {
+            input,
+            target,
             axis,
-        })
+        }
     })
 }

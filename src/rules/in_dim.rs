@@ -1,35 +1,66 @@
-//! in_dim: broadcast dimensions say for each input axis which target axis it feeds.
+//! in_dim: broadcast dimensions give for each input axis the target axis that it feeds.
 //!
-//! Source: XLA `BroadcastInDim` (strictly increasing, as XlaBuilder demands); the permuting form is StableHLO
-//! `broadcast_in_dim`, which asks only that no dimension is named twice.
+//! Source: XLA `BroadcastInDim`, whose dimensions increase strictly, as XlaBuilder demands. The
+//! permuting form is StableHLO `broadcast_in_dim`, which demands only that they are unique.
 
 use super::axes::{increasing, one_per_input_axis, unique};
-use crate::error::Refusal;
-use crate::mode::Rule;
+use crate::error::BroadcastError;
 use crate::plan::{BroadcastPlan, PlanTo};
-use ndarray::{DimMax, Dimension};
+use crate::rule::Rule;
+use crate::shape::Sizes;
+use ndarray::{DimMax, Dimension, IntoDimension};
 
-#[inline(always)]
-pub(crate) fn strict<I: Dimension + DimMax<E>, E: Dimension>(
-    input: I,
-    target: E,
-    dimensions: &[usize],
-) -> Result<PlanTo<I, E>, Refusal> {
-    one_per_input_axis(dimensions, input.ndim(), target.ndim())
-        .and_then(|()| increasing(dimensions))
-        .map_err(|fault| fault.refuse(Rule::InDim, &input, &target, dimensions))?;
-    BroadcastPlan::new(Rule::InDim, input, target.slice(), |axis| dimensions[axis])
-}
+impl<I: Dimension> BroadcastPlan<I, I> {
+    /// [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim), on shapes alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule.
+    #[inline(always)]
+    pub fn in_dim<D, E>(
+        input: D,
+        target: E,
+        broadcast_dimensions: &[usize],
+    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        I: DimMax<E::Dim>,
+    {
+        let (input, target) = (input.into_dimension(), target.into_dimension());
+        let rule = Rule::InDim;
+        one_per_input_axis(broadcast_dimensions, input.ndim(), target.ndim())
+            .and_then(|()| increasing(broadcast_dimensions))
+            .map_err(|fault| fault.error(rule, &input, &target, broadcast_dimensions))?;
+        BroadcastPlan::new(rule, input, target.sizes(), |axis| {
+            broadcast_dimensions[axis]
+        })
+    }
 
-#[inline(always)]
-pub(crate) fn permuting<I: Dimension + DimMax<E>, E: Dimension>(
-    input: I,
-    target: E,
-    dimensions: &[usize],
-) -> Result<PlanTo<I, E>, Refusal> {
-    let rule = Rule::InDimPermuting;
-    one_per_input_axis(dimensions, input.ndim(), target.ndim())
-        .and_then(|()| unique(dimensions))
-        .map_err(|fault| fault.refuse(rule, &input, &target, dimensions))?;
-    BroadcastPlan::new(rule, input, target.slice(), |axis| dimensions[axis])
+    /// [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting), on shapes
+    /// alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule.
+    #[inline(always)]
+    pub fn in_dim_permuting<D, E>(
+        input: D,
+        target: E,
+        broadcast_dimensions: &[usize],
+    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        I: DimMax<E::Dim>,
+    {
+        let (input, target) = (input.into_dimension(), target.into_dimension());
+        let rule = Rule::InDimPermuting;
+        one_per_input_axis(broadcast_dimensions, input.ndim(), target.ndim())
+            .and_then(|()| unique(broadcast_dimensions))
+            .map_err(|fault| fault.error(rule, &input, &target, broadcast_dimensions))?;
+        BroadcastPlan::new(rule, input, target.sizes(), |axis| {
+            broadcast_dimensions[axis]
+        })
+    }
 }

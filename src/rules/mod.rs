@@ -1,61 +1,96 @@
-//! One file per rule. A rule sees shapes and attributes, never an array, and answers with a plan or with the error that
-//! says which of its conditions does not hold. Its conditions stand in the order of its specification.
+//! One file per rule, and here the choice of a rule by its mode.
+//!
+//! A rule sees shapes and attributes, never an array. It returns a plan, or the error for the first
+//! of its conditions that does not hold. The conditions stand in the order of its specification.
 
-pub(crate) mod axes;
-pub(crate) mod bidirectional;
-pub(crate) mod broadcast_axes;
-pub(crate) mod expand;
-pub(crate) mod explicit;
-pub(crate) mod in_dim;
-pub(crate) mod none;
+mod axes;
+mod bidirectional;
+mod broadcast_axes;
+mod expand;
+mod explicit;
+mod in_dim;
+mod none;
 pub(crate) mod numpy;
-pub(crate) mod pdpd;
-pub(crate) mod prepend;
-pub(crate) mod xla;
+mod pdpd;
+mod prepend;
+mod xla;
 
-use crate::error::Refusal;
+use crate::error::BroadcastError;
 use crate::mode::{BroadcastMode, ElementwiseRule};
-use crate::plan::{PlanPair, PlanTo};
-use ndarray::{DimMax, Dimension};
+use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
+use ndarray::{DimMax, Dimension, IntoDimension};
+use std::borrow::Borrow;
 
-/// The rule of a mode.
-#[inline]
-pub(crate) fn by_mode<I: Dimension + DimMax<E>, E: Dimension>(
-    input: I,
-    target: E,
-    mode: &BroadcastMode,
-) -> Result<PlanTo<I, E>, Refusal> {
-    match mode {
-        BroadcastMode::Numpy => numpy::plan(input, target),
-        BroadcastMode::Bidirectional => bidirectional::plan(input, target),
-        BroadcastMode::Explicit { axes_mapping } => explicit::plan(input, target, axes_mapping),
-        BroadcastMode::BroadcastAxes { broadcast_axes } => {
-            broadcast_axes::plan(input, target, broadcast_axes)
+impl<I: Dimension> BroadcastPlan<I, I> {
+    /// [`broadcast_to_mode`](crate::BroadcastExt::broadcast_to_mode), on shapes alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the mode's rule.
+    #[inline]
+    pub fn with_mode<D, E>(
+        input: D,
+        target: E,
+        mode: impl Borrow<BroadcastMode>,
+    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        I: DimMax<E::Dim>,
+    {
+        let (input, target) = (input.into_dimension(), target.into_dimension());
+        match mode.borrow() {
+            BroadcastMode::Numpy => Self::numpy(input, target),
+            BroadcastMode::Bidirectional => Self::bidirectional(input, target),
+            BroadcastMode::Explicit { axes_mapping } => Self::explicit(input, target, axes_mapping),
+            BroadcastMode::BroadcastAxes { broadcast_axes } => {
+                Self::with_broadcast_axes(input, target, broadcast_axes)
+            }
+            BroadcastMode::InDim {
+                broadcast_dimensions,
+            } => Self::in_dim(input, target, broadcast_dimensions),
+            BroadcastMode::InDimPermuting {
+                broadcast_dimensions,
+            } => Self::in_dim_permuting(input, target, broadcast_dimensions),
+            BroadcastMode::Expand => Self::expand(input, target),
+            BroadcastMode::Pdpd { axis } => Self::pdpd(input, target, *axis),
         }
-        BroadcastMode::InDim {
-            broadcast_dimensions,
-        } => in_dim::strict(input, target, broadcast_dimensions),
-        BroadcastMode::InDimPermuting {
-            broadcast_dimensions,
-        } => in_dim::permuting(input, target, broadcast_dimensions),
-        BroadcastMode::Expand => expand::plan(input, target),
-        BroadcastMode::Pdpd { axis } => pdpd::plan(input, target, *axis),
     }
-}
 
-/// An elementwise rule, for two operands.
-#[inline]
-pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
-    a: I,
-    b: J,
-    rule: &ElementwiseRule,
-) -> Result<PlanPair<I, J>, Refusal> {
-    match rule {
-        ElementwiseRule::None => none::pair(a, b),
-        ElementwiseRule::Numpy => numpy::pair(a, b),
-        ElementwiseRule::Pdpd { axis } => pdpd::pair(a, b, *axis),
-        ElementwiseRule::Xla {
-            broadcast_dimensions,
-        } => xla::pair(a, b, broadcast_dimensions),
+    /// The plans that take two shapes to their common shape under an elementwise rule.
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule: see [`broadcast_pair`](crate::broadcast_pair).
+    ///
+    /// ```
+    /// use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
+    ///
+    /// let xla = ElementwiseRule::Xla { broadcast_dimensions: vec![0] };
+    /// let (a, b) = BroadcastPlan::pair(4, (1, 2), xla)?;
+    /// assert_eq!(a.output_shape(), [4, 2]);
+    /// assert_eq!(b.output_shape(), [4, 2]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[inline]
+    pub fn pair<D, E>(
+        a: D,
+        b: E,
+        rule: impl Borrow<ElementwiseRule>,
+    ) -> Result<PlanPair<I, E::Dim>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        I: DimMax<E::Dim>,
+    {
+        let (a, b) = (a.into_dimension(), b.into_dimension());
+        match rule.borrow() {
+            ElementwiseRule::None => none::pair(a, b),
+            ElementwiseRule::Numpy => numpy::pair(a, b),
+            ElementwiseRule::Pdpd { axis } => pdpd::pair(a, b, *axis),
+            ElementwiseRule::Xla {
+                broadcast_dimensions,
+            } => xla::pair(a, b, broadcast_dimensions),
+        }
     }
 }

@@ -1,33 +1,30 @@
-//! none: no broadcast at all. Identical shapes, rank included.
+//! none: no broadcast. Identical shapes, rank included.
 //!
 //! Source: OpenVINO elementwise operations, `auto_broadcast="none"`.
 
-use super::numpy::to_target;
-use crate::error::{BroadcastError, Refusal, boxed, refusal};
-use crate::mode::Rule;
-use crate::plan::PlanPair;
+use crate::error::{BroadcastError, ErrorKind, with_copies};
+use crate::plan::{BroadcastPlan, PlanPair};
+use crate::rule::Rule;
+use crate::shape::Sizes;
 use ndarray::{DimMax, Dimension};
 
+/// The elementwise rule, for two operands.
 #[inline]
-pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
+pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     a: I,
     b: J,
-) -> Result<PlanPair<I, J>, Refusal> {
-    if a.slice() != b.slice() {
-        return Err(shapes_differ(a.slice(), b.slice()));
+) -> Result<PlanPair<I, J>, BroadcastError> {
+    if a.sizes() != b.sizes() {
+        return Err(shapes_differ(a.sizes(), b.sizes()));
     }
     let shape = a.clone();
     Ok((
-        to_target(Rule::None, a, shape.slice())?,
-        to_target(Rule::None, b, shape.slice())?,
+        BroadcastPlan::right_aligned(Rule::None, a, shape.sizes())?,
+        BroadcastPlan::right_aligned(Rule::None, b, shape.sizes())?,
     ))
 }
 
 #[cold]
-fn shapes_differ(a: &[usize], b: &[usize]) -> Refusal {
-    refusal(|| {
-        Ok(BroadcastError::ShapesDiffer {
-            shapes: [boxed(a)?, boxed(b)?],
-        })
-    })
+fn shapes_differ(a: &[usize], b: &[usize]) -> BroadcastError {
+    with_copies([a, b], |shapes| ErrorKind::ShapesDiffer { shapes })
 }

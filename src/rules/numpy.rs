@@ -1,96 +1,77 @@
-//! numpy: right-aligned. To a target shape only the input's 1s replicate; between arrays the 1s of each.
+//! numpy: right-aligned. To a target shape, axes of size 1 of the input replicate. Between arrays,
+//! axes of size 1 of each replicate.
 //!
-//! Source: NumPy's general broadcasting rules and `broadcast_to`; OpenVINO Broadcast-1 and -3, mode `numpy`.
+//! Source: NumPy's general broadcasting rules and `broadcast_to`; OpenVINO Broadcast-1 and -3, mode
+//! `numpy`.
 
-use crate::error::{BroadcastError, Refusal, boxed, refusal};
-use crate::mode::Rule;
-use crate::plan::{BroadcastPlan, PlanPair, PlanTo, rank_too_large};
-use ndarray::{DimMax, Dimension};
+use crate::error::{BroadcastError, operand_mismatch, rank_too_large};
+use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
+use crate::rule::Rule;
+use crate::shape::{Sizes, merge, padded_to};
+use ndarray::{DimMax, Dimension, IntoDimension};
 
-#[inline(always)]
-pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
-    input: I,
-    target: E,
-) -> Result<PlanTo<I, E>, Refusal> {
-    to_target(Rule::Numpy, input, target.slice())
-}
-
-/// The rule to a target given as a slice, for the rules that end as this one.
-#[inline(always)]
-pub(crate) fn to_target<I: Dimension, O: Dimension>(
-    rule: Rule,
-    input: I,
-    target: &[usize],
-) -> Result<BroadcastPlan<I, O>, Refusal> {
-    let Some(offset) = target.len().checked_sub(input.ndim()) else {
-        return Err(rank_too_large(rule, input.slice(), target));
-    };
-    BroadcastPlan::new(rule, input, target, move |axis| offset + axis)
-}
-
-/// The size that two axes have in common: equal, or either is 1. The one that is not 1, never the larger: 1 with 0 is 0.
-#[inline(always)]
-pub(crate) fn common(a: usize, b: usize) -> Option<usize> {
-    if a == b || b == 1 {
-        Some(a)
-    } else if a == 1 {
-        Some(b)
-    } else {
-        None
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// The plan to a target given as a slice, for this rule and for those that end like it. The
+    /// target's rank must fit `O`.
+    #[inline(always)]
+    pub(crate) fn right_aligned(
+        rule: Rule,
+        input: I,
+        target: &[usize],
+    ) -> Result<Self, BroadcastError> {
+        let Some(offset) = target.len().checked_sub(input.ndim()) else {
+            return Err(rank_too_large(rule, input.sizes(), target));
+        };
+        BroadcastPlan::new(rule, input, target, move |axis| offset + axis)
     }
 }
 
-/// A right-aligned shape as if 1s stood in front of it, up to `rank` axes.
-#[inline(always)]
-pub(crate) fn padded(shape: &[usize], rank: usize, axis: usize) -> usize {
-    match axis.checked_sub(rank - shape.len()) {
-        Some(axis) => shape[axis],
-        None => 1,
+/// # From one shape to a target
+///
+/// Shapes are anything that ndarray takes as a shape: tuples, arrays, slices, `Vec`, `IxDyn`. The
+/// methods of [`BroadcastExt`](crate::BroadcastExt) have each rule's conditions and source.
+impl<I: Dimension> BroadcastPlan<I, I> {
+    /// [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy), on shapes alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule.
+    #[inline(always)]
+    pub fn numpy<D, E>(input: D, target: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        I: DimMax<E::Dim>,
+    {
+        let (input, target) = (input.into_dimension(), target.into_dimension());
+        BroadcastPlan::right_aligned(Rule::Numpy, input, target.sizes())
     }
 }
 
+/// The elementwise rule, for two operands.
 #[inline]
-pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
+pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     a: I,
     b: J,
-) -> Result<PlanPair<I, J>, Refusal> {
-    let rank = a.ndim().max(b.ndim());
-    let mut shape = <I as DimMax<J>>::Output::zeros(rank);
-    for axis in 0..rank {
-        match common(padded(a.slice(), rank, axis), padded(b.slice(), rank, axis)) {
-            Some(size) => shape.slice_mut()[axis] = size,
-            None => return Err(operand_mismatch([0, 1], a.slice(), b.slice(), axis)),
-        }
+) -> Result<PlanPair<I, J>, BroadcastError> {
+    let mut shape: <I as DimMax<J>>::Output = padded_to(a.ndim().max(b.ndim()), a.sizes());
+    if let Err(axis) = merge(shape.sizes_mut(), b.sizes()) {
+        let (a, b) = (a.clone(), b.clone());
+        return Err(right_aligned_mismatch([0, 1], [a.sizes(), b.sizes()], axis));
     }
-    let shape = shape.slice();
     Ok((
-        to_target(Rule::Elementwise, a, shape)?,
-        to_target(Rule::Elementwise, b, shape)?,
+        BroadcastPlan::right_aligned(Rule::Numpy, a, shape.sizes())?,
+        BroadcastPlan::right_aligned(Rule::Numpy, b, shape.sizes())?,
     ))
 }
 
-/// The error for two right-aligned shapes that disagree on an axis, counted in the longer one.
+/// The error for two right-aligned shapes that do not fit on an axis of the longer one.
 #[cold]
-pub(crate) fn operand_mismatch(
+pub(crate) fn right_aligned_mismatch(
     operands: [usize; 2],
-    a: &[usize],
-    b: &[usize],
+    shapes: [&[usize]; 2],
     axis: usize,
-) -> Refusal {
-    let short = if a.len() <= b.len() { a } else { b };
-    let offset = a.len().max(b.len()) - short.len();
-    refusal(|| {
-        let mut mapping = boxed(short)?;
-        mapping
-            .iter_mut()
-            .enumerate()
-            .for_each(|(axis, entry)| *entry = offset + axis);
-        Ok(BroadcastError::OperandMismatch {
-            rule: Rule::Elementwise,
-            operands,
-            shapes: [boxed(a)?, boxed(b)?],
-            mapping,
-            axis,
-        })
-    })
+) -> BroadcastError {
+    let offset = shapes[0].len().abs_diff(shapes[1].len());
+    operand_mismatch(Rule::Numpy, operands, shapes, axis, |axis| offset + axis)
 }

@@ -1,50 +1,31 @@
-//! pdpd: B is laid on A from an axis of A on, without its trailing 1s; A never grows.
+//! pdpd: B, without its trailing 1s, is aligned with A from an axis of A on. A never grows.
 //!
-//! Source: PaddlePaddle's elementwise operations (`axis`), as OpenVINO's broadcast rules specify them. Where OpenVINO's
-//! code and the specification disagree (trailing 1s of B past A's end, a size of 0 in A) the specification holds.
+//! Source: PaddlePaddle's elementwise operations (`axis`), as OpenVINO's broadcast rules specify
+//! them. OpenVINO's code differs from the specification for trailing 1s of B past A's end and for
+//! a size of 0 in A. Here the specification holds.
 
-use super::numpy::to_target;
-use crate::error::{BroadcastError, Refusal, boxed, refusal};
-use crate::mode::Rule;
-use crate::plan::{BroadcastPlan, PlanPair, PlanTo, rank_too_large};
-use ndarray::{DimMax, Dimension};
+use crate::error::{BroadcastError, ErrorKind, rank_too_large, with_copies};
+use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
+use crate::rule::Rule;
+use crate::shape::Sizes;
+use ndarray::{DimMax, Dimension, IntoDimension};
 
-/// The plan of B, `input`, to A's shape, `target`.
+/// The plan from B to A's shape.
 #[inline(always)]
-pub(crate) fn plan<I: Dimension + DimMax<E>, E: Dimension>(
-    input: I,
-    target: E,
-    axis: isize,
-) -> Result<PlanTo<I, E>, Refusal> {
-    laid_on(input, &target, axis)
-}
-
-#[inline]
-pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
-    a: I,
-    b: J,
-    axis: isize,
-) -> Result<PlanPair<I, J>, Refusal> {
-    let b = laid_on(b, &a, axis)?;
-    let target = a.clone();
-    Ok((to_target(Rule::Pdpd, a, target.slice())?, b))
-}
-
-#[inline(always)]
-fn laid_on<I: Dimension, J: Dimension, O: Dimension>(
+fn aligned_from<I: Dimension, J: Dimension, O: Dimension>(
     b: J,
     a: &I,
     axis: isize,
-) -> Result<BroadcastPlan<J, O>, Refusal> {
+) -> Result<BroadcastPlan<J, O>, BroadcastError> {
     if axis < -1 {
-        return Err(axis_refused(&b.clone(), &a.clone(), axis));
+        return Err(axis_below_minus_one(&b.clone(), &a.clone(), axis));
     }
     let Some(right_aligned) = a.ndim().checked_sub(b.ndim()) else {
-        return Err(rank_too_large(Rule::Pdpd, b.slice(), a.slice()));
+        return Err(rank_too_large(Rule::Pdpd, b.sizes(), a.sizes()));
     };
     let axis = usize::try_from(axis).unwrap_or(right_aligned);
     let mut trimmed_rank = 0;
-    for (axis, &size) in b.slice().iter().enumerate() {
+    for (axis, &size) in b.sizes().iter().enumerate() {
         if size != 1 {
             trimmed_rank = axis + 1;
         }
@@ -56,28 +37,64 @@ fn laid_on<I: Dimension, J: Dimension, O: Dimension>(
         return Err(overhang(&b.clone(), &a.clone(), axis, trimmed_rank));
     }
     // Trailing 1s past A's end feed nothing.
-    BroadcastPlan::new(Rule::Pdpd, b, a.slice(), move |i| axis.saturating_add(i))
+    BroadcastPlan::new(Rule::Pdpd, b, a.sizes(), move |i| axis.saturating_add(i))
+}
+
+impl<I: Dimension> BroadcastPlan<I, I> {
+    /// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), on shapes alone: that of B, then
+    /// that of A.
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule.
+    #[inline(always)]
+    pub fn pdpd<D, E>(input: D, target: E, axis: isize) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        I: DimMax<E::Dim>,
+    {
+        aligned_from(input.into_dimension(), &target.into_dimension(), axis)
+    }
+}
+
+/// The elementwise rule, for two operands.
+#[inline]
+pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
+    a: I,
+    b: J,
+    axis: isize,
+) -> Result<PlanPair<I, J>, BroadcastError> {
+    let b = aligned_from(b, &a, axis)?;
+    let target = a.clone();
+    let a = BroadcastPlan::right_aligned(Rule::Pdpd, a, target.sizes())?;
+    Ok((a, b))
 }
 
 #[cold]
-fn axis_refused(b: &impl Dimension, a: &impl Dimension, axis: isize) -> Refusal {
-    refusal(|| {
-        Ok(BroadcastError::PdpdAxis {
-            input: boxed(b.slice())?,
-            target: boxed(a.slice())?,
+fn axis_below_minus_one(b: &impl Dimension, a: &impl Dimension, axis: isize) -> BroadcastError {
+    with_copies([b.sizes(), a.sizes()], |[input, target]| {
+        ErrorKind::PdpdAxis {
+            input,
+            target,
             axis,
-        })
+        }
     })
 }
 
 #[cold]
-fn overhang(b: &impl Dimension, a: &impl Dimension, axis: usize, trimmed_rank: usize) -> Refusal {
-    refusal(|| {
-        Ok(BroadcastError::PdpdOverhang {
-            input: boxed(b.slice())?,
-            target: boxed(a.slice())?,
+fn overhang(
+    b: &impl Dimension,
+    a: &impl Dimension,
+    axis: usize,
+    trimmed_rank: usize,
+) -> BroadcastError {
+    with_copies([b.sizes(), a.sizes()], |[input, target]| {
+        ErrorKind::PdpdOverhang {
+            input,
+            target,
             axis,
             trimmed_rank,
-        })
+        }
     })
 }

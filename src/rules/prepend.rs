@@ -1,21 +1,35 @@
-//! prepend: new axes in front of the input's.
+//! prepend: new axes in front of the input's axes.
 //!
 //! Source: `XlaBuilder::Broadcast(operand, broadcast_sizes)`.
 
-use crate::error::Refusal;
-use crate::mode::Rule;
+use crate::error::BroadcastError;
 use crate::plan::BroadcastPlan;
-use ndarray::{DimAdd, Dimension};
+use crate::rule::Rule;
+use crate::shape::Sizes;
+use ndarray::{DimAdd, Dimension, IntoDimension};
 
-#[inline(always)]
-pub(crate) fn plan<I: Dimension, E: Dimension + DimAdd<I>>(
-    input: I,
-    sizes: E,
-) -> Result<BroadcastPlan<I, <E as DimAdd<I>>::Output>, Refusal> {
-    let (new, rank) = (sizes.ndim(), input.ndim());
-    let mut output = <E as DimAdd<I>>::Output::zeros(new + rank);
-    let (front, back) = output.slice_mut().split_at_mut(new);
-    front.copy_from_slice(sizes.slice());
-    back.copy_from_slice(input.slice());
-    BroadcastPlan::new(Rule::Prepend, input, output.slice(), |axis| new + axis)
+impl<I: Dimension> BroadcastPlan<I, I> {
+    /// [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend), on shapes alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule.
+    #[inline(always)]
+    pub fn prepend<D, E>(
+        input: D,
+        sizes: E,
+    ) -> Result<BroadcastPlan<I, <E::Dim as DimAdd<I>>::Output>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+        E: IntoDimension,
+        E::Dim: DimAdd<I>,
+    {
+        let (input, sizes) = (input.into_dimension(), sizes.into_dimension());
+        let (new, rank) = (sizes.ndim(), input.ndim());
+        let mut output = <E::Dim as DimAdd<I>>::Output::zeros(new + rank);
+        let (front, back) = output.sizes_mut().split_at_mut(new);
+        front.copy_from_slice(sizes.sizes());
+        back.copy_from_slice(input.sizes());
+        BroadcastPlan::new(Rule::Prepend, input, output.sizes(), |axis| new + axis)
+    }
 }

@@ -1,121 +1,97 @@
-//! xla: two operands of the same rank, 1s replicating on either side; ranks that differ are lined up by broadcast
-//! dimensions first, never by a guess.
+//! xla: two operands of equal rank, whose axes of size 1 replicate on either side. If the ranks
+//! differ, broadcast dimensions align the operands first. XLA never guesses them.
 //!
-//! Source: XLA's semantics of broadcasting for binary operations (`broadcast_dimensions`, then degenerate dimensions),
-//! as `XlaBuilder` checks them.
+//! Source: XLA's broadcasting semantics for binary operations (`broadcast_dimensions`, then
+//! degenerate dimensions), as `XlaBuilder` checks them.
 
 use super::axes::{increasing, one_per_input_axis};
-use super::numpy::common;
-use crate::error::{BroadcastError, Refusal, boxed, refusal};
-use crate::mode::Rule;
+use crate::error::{BroadcastError, ErrorKind, operand_mismatch, with_copies};
 use crate::plan::{BroadcastPlan, PlanPair};
+use crate::rule::Rule;
+use crate::shape::{Sizes, common, dimension};
 use ndarray::{DimMax, Dimension};
 
-pub(crate) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
+/// The elementwise rule, for two operands.
+pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     a: I,
     b: J,
     dimensions: &[usize],
-) -> Result<PlanPair<I, J>, Refusal> {
-    let (shape_a, shape_b) = (a.slice(), b.slice());
-    if shape_a.len() == shape_b.len() {
-        let identity = dimensions.iter().copied().eq(0..shape_a.len());
+) -> Result<PlanPair<I, J>, BroadcastError> {
+    let shapes = [a.sizes(), b.sizes()];
+    let [small, large] = match a.ndim() <= b.ndim() {
+        true => shapes,
+        false => [shapes[1], shapes[0]],
+    };
+    let rank = large.len();
+    if small.len() == rank {
+        let identity = dimensions.iter().copied().eq(0..rank);
         if !dimensions.is_empty() && !identity {
-            return Err(dimensions_unexpected(shape_a, shape_b, dimensions));
+            return Err(dimensions_unexpected(shapes, dimensions));
         }
     } else {
-        let (small, large) = by_rank(shape_a, shape_b);
         if small.is_empty() && !dimensions.is_empty() {
-            return Err(dimensions_unexpected(shape_a, shape_b, dimensions));
+            return Err(dimensions_unexpected(shapes, dimensions));
         }
         if !small.is_empty() && dimensions.is_empty() {
-            return Err(dimensions_required(shape_a, shape_b));
+            return Err(dimensions_required(shapes));
         }
-        one_per_input_axis(dimensions, small.len(), large.len())
+        one_per_input_axis(dimensions, small.len(), rank)
             .and_then(|()| increasing(dimensions))
-            .map_err(|fault| fault.refusal(Rule::Xla, small, large, dimensions))?;
+            .map_err(|fault| fault.error_of_shapes(Rule::Xla, small, large, dimensions))?;
     }
 
-    let (small, large) = by_rank(shape_a, shape_b);
-    let rank = large.len();
-    // Equal ranks line up axis by axis, whether or not the identity is spelled out.
-    let column = |axis: usize| {
-        if small.len() == rank {
-            axis
-        } else {
-            dimensions[axis]
-        }
+    // Equal ranks are aligned axis by axis, with or without the identity as dimensions.
+    let output_axis_of = |axis: usize| match small.len() == rank {
+        true => axis,
+        false => dimensions[axis],
     };
-    let mut output = <I as DimMax<J>>::Output::zeros(rank);
-    output.slice_mut().copy_from_slice(large);
+    let mut output: <I as DimMax<J>>::Output = dimension(large);
     for (axis, &size) in small.iter().enumerate() {
-        match common(size, large[column(axis)]) {
-            Some(size) => output.slice_mut()[column(axis)] = size,
-            None => return Err(operand_mismatch(shape_a, shape_b, column(axis), column)),
+        let axis = output_axis_of(axis);
+        match common(size, large[axis]) {
+            Some(size) => output.sizes_mut()[axis] = size,
+            None => {
+                let operands = [0, 1];
+                return Err(operand_mismatch(
+                    Rule::Xla,
+                    operands,
+                    shapes,
+                    axis,
+                    output_axis_of,
+                ));
+            }
         }
     }
-    let output = output.slice();
     Ok((
-        operand(a, output, dimensions)?,
-        operand(b, output, dimensions)?,
+        operand(a, output.sizes(), dimensions)?,
+        operand(b, output.sizes(), dimensions)?,
     ))
 }
 
-/// The operand's own plan: the larger one axis by axis, the smaller one as the dimensions say.
+/// The plan of an operand: the larger one axis by axis, the smaller one by the dimensions.
 fn operand<I: Dimension, O: Dimension>(
     input: I,
     output: &[usize],
     dimensions: &[usize],
-) -> Result<BroadcastPlan<I, O>, Refusal> {
+) -> Result<BroadcastPlan<I, O>, BroadcastError> {
     if input.ndim() == output.len() {
-        super::numpy::to_target(Rule::Xla, input, output)
+        BroadcastPlan::right_aligned(Rule::Xla, input, output)
     } else {
         BroadcastPlan::new(Rule::Xla, input, output, |axis| dimensions[axis])
     }
 }
 
-/// The shape with fewer axes, then the one with more.
-fn by_rank<'a>(a: &'a [usize], b: &'a [usize]) -> (&'a [usize], &'a [usize]) {
-    if a.len() <= b.len() { (a, b) } else { (b, a) }
+#[cold]
+fn dimensions_required(shapes: [&[usize]; 2]) -> BroadcastError {
+    with_copies(shapes, |shapes| ErrorKind::DimensionsRequired { shapes })
 }
 
 #[cold]
-fn dimensions_required(a: &[usize], b: &[usize]) -> Refusal {
-    refusal(|| {
-        Ok(BroadcastError::DimensionsRequired {
-            shapes: [boxed(a)?, boxed(b)?],
-        })
-    })
-}
-
-#[cold]
-fn dimensions_unexpected(a: &[usize], b: &[usize], dimensions: &[usize]) -> Refusal {
-    refusal(|| {
-        Ok(BroadcastError::DimensionsUnexpected {
-            shapes: [boxed(a)?, boxed(b)?],
-            dimensions: boxed(dimensions)?,
-        })
-    })
-}
-
-#[cold]
-fn operand_mismatch(
-    a: &[usize],
-    b: &[usize],
-    axis: usize,
-    column: impl Fn(usize) -> usize,
-) -> Refusal {
-    refusal(|| {
-        let mut mapping = boxed(by_rank(a, b).0)?;
-        mapping
-            .iter_mut()
-            .enumerate()
-            .for_each(|(axis, entry)| *entry = column(axis));
-        Ok(BroadcastError::OperandMismatch {
-            rule: Rule::Xla,
-            operands: [0, 1],
-            shapes: [boxed(a)?, boxed(b)?],
-            mapping,
-            axis,
-        })
+fn dimensions_unexpected([a, b]: [&[usize]; 2], dimensions: &[usize]) -> BroadcastError {
+    with_copies([a, b, dimensions], |[a, b, dimensions]| {
+        ErrorKind::DimensionsUnexpected {
+            shapes: [a, b],
+            dimensions,
+        }
     })
 }

@@ -200,7 +200,7 @@ fn zipped<T: Element>(
     let right = match &in_place {
         Ok(()) => x == fresh,
         Err(error) => {
-            matches!(error, BroadcastError::WrongShape { .. })
+            matches!(error.kind(), ErrorKind::WrongShape { .. })
                 && a.shape() != fresh.shape()
                 && x == *a
         }

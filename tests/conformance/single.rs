@@ -286,8 +286,11 @@ fn dynamic<'a, T: Element>(
         }
         Ready::Mode(target, mode) => by_name(view, IxDyn(target), mode)
             .map(|_| ())
-            .and_then(|()| view.clone().into_broadcast_to_mode(IxDyn(target), mode)),
-        Ready::Prepend(sizes) => view.clone().into_broadcast_prepend(IxDyn(sizes)),
+            .and_then(|()| BroadcastPlan::with_mode(view.raw_dim(), IxDyn(target), mode))
+            .and_then(|plan| plan.apply(view.clone())),
+        Ready::Prepend(sizes) => {
+            BroadcastPlan::prepend(view.raw_dim(), IxDyn(sizes))?.apply(view.clone())
+        }
     }
 }
 

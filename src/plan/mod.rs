@@ -1,0 +1,307 @@
+//! [`BroadcastPlan`]: the answer that every rule gives. Its constructors stand in `rules`, one file
+//! per rule.
+
+mod display;
+#[cfg(feature = "serde")]
+mod serde;
+
+use crate::error::{BroadcastError, shape_overflow, size_mismatch};
+use crate::rule::Rule;
+use crate::shape::{Sizes, dimension, elements};
+use ndarray::{DimMax, Dimension, IxDyn};
+
+/// Which input axis feeds one axis of the output.
+///
+/// ```
+/// use ndarray_broadcast::{AxisSource, BroadcastPlan};
+///
+/// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+/// let sources = [AxisSource::Added, AxisSource::Kept(0), AxisSource::Stretched(1)];
+/// assert!(plan.axis_sources().eq(sources));
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AxisSource {
+    /// Fed one to one by this input axis.
+    Kept(usize),
+    /// Fed by this input axis of size 1, replicated to another size (0 included).
+    Stretched(usize),
+    /// Fed by no input axis: the whole input is replicated along it.
+    Added,
+}
+
+/// For each axis of the output: the input axis that feeds it, or that it is replicated.
+///
+/// Every rule turns shapes and attributes into a plan. Views, copies, gradients and pictures follow
+/// from the plan. `I` and `O` are the dimension types of input and output. A plan of static ranks,
+/// or of ranks up to 4, allocates nothing.
+///
+/// | to | use |
+/// |---|---|
+/// | make a plan, by rule | [`numpy`](Self::numpy), [`bidirectional`](Self::bidirectional), [`explicit`](Self::explicit), [`with_broadcast_axes`](Self::with_broadcast_axes), [`in_dim`](Self::in_dim), [`in_dim_permuting`](Self::in_dim_permuting), [`prepend`](Self::prepend), [`expand`](Self::expand), [`pdpd`](Self::pdpd), [`with_mode`](Self::with_mode); for two arrays [`pair`](Self::pair) |
+/// | ask it | [`output_shape`](Self::output_shape), [`axis_sources`](Self::axis_sources), [`mapping`](Self::mapping), [`replicated_axes`](Self::replicated_axes), [`is_identity`](Self::is_identity), [`rule`](Self::rule); or print it |
+/// | broadcast an array | [`view`](Self::view), [`apply`](Self::apply) |
+/// | sum a gradient | [`gradient`](Self::gradient), [`gradient_into`](Self::gradient_into), [`gradient_accumulate`](Self::gradient_accumulate) |
+/// | store it with plans of other ranks | [`into_dyn`](Self::into_dyn) |
+///
+/// A plan is always sound. Each input axis feeds one output axis, of the same size or stretched
+/// from 1. (An input axis of size 1 may feed none: under `pdpd`, trailing 1s of B may overhang A.)
+/// The output has at most `isize::MAX` elements. With the feature `serde` a plan serialises.
+/// Reading one that is not sound is an error.
+///
+/// ```
+/// use ndarray_broadcast::{AxisSource, BroadcastPlan};
+///
+/// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+/// assert_eq!(plan.output_shape(), [2, 3, 4]);
+/// let sources = [AxisSource::Added, AxisSource::Kept(0), AxisSource::Stretched(1)];
+/// assert!(plan.axis_sources().eq(sources));
+/// assert_eq!(
+///     plan.to_string(),
+///     "\
+/// [3, 1] -> [2, 3, 4] (numpy)
+///   input       3  1
+///   output   2  3  4
+///            +     *
+///   + added, * stretched from 1",
+/// );
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+#[must_use = "a plan does nothing until it is applied to an array"]
+pub struct BroadcastPlan<I = IxDyn, O = IxDyn> {
+    rule: Rule,
+    input: I,
+    output: O,
+    /// For each input axis: the output axis that it feeds, or the output's rank if it feeds none.
+    output_axes: I,
+}
+
+/// The plan from an input of dimension `I` to a target of dimension `E`. [`BroadcastPlan::numpy`]
+/// and most other constructors return it.
+///
+/// ```
+/// use ndarray::{Ix1, Ix4};
+/// use ndarray_broadcast::{BroadcastError, BroadcastPlan, PlanTo};
+///
+/// struct Bias {
+///     plan: PlanTo<Ix1, Ix4>,
+/// }
+///
+/// let bias = Bias { plan: BroadcastPlan::explicit(3, (2, 3, 4, 4), &[1])? };
+/// assert_eq!(bias.plan.output_shape(), [2, 3, 4, 4]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+pub type PlanTo<I, E> = BroadcastPlan<I, <I as DimMax<E>>::Output>;
+
+/// The plans from `I` and `J` to their common dimension, as [`pair`](BroadcastPlan::pair) returns.
+pub type PlanPair<I, J> = (PlanTo<I, J>, BroadcastPlan<J, <I as DimMax<J>>::Output>);
+
+/// # Ask the plan
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// The rule that made the plan.
+    ///
+    /// ```
+    /// use ndarray_broadcast::{BroadcastPlan, Rule};
+    ///
+    /// assert_eq!(BroadcastPlan::explicit(3, (2, 3), &[1])?.rule(), Rule::Explicit);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// Shape of the input.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+    /// assert_eq!(plan.input_shape(), [3, 1]);
+    /// assert_eq!(plan.output_shape(), [2, 3, 4]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn input_shape(&self) -> &[usize] {
+        self.input.sizes()
+    }
+
+    /// Shape of the output. Example: [`input_shape`](Self::input_shape).
+    #[must_use]
+    #[inline]
+    pub fn output_shape(&self) -> &[usize] {
+        self.output.sizes()
+    }
+
+    /// Shape of the input, as a dimension.
+    ///
+    /// ```
+    /// use ndarray::{Array2, Array3};
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+    /// let input = Array2::<f32>::zeros(plan.input_dim());
+    /// let output = Array3::<f32>::zeros(plan.output_dim());
+    /// assert_eq!((input.shape(), output.shape()), (&[3, 1][..], &[2, 3, 4][..]));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn input_dim(&self) -> I {
+        self.input.clone()
+    }
+
+    /// Shape of the output, as a dimension. Example: [`input_dim`](Self::input_dim).
+    #[must_use]
+    #[inline]
+    pub fn output_dim(&self) -> O {
+        self.output.clone()
+    }
+
+    /// For each output axis, outermost first, which input axis feeds it. Example: [`AxisSource`].
+    pub fn axis_sources(
+        &self,
+    ) -> impl ExactSizeIterator<Item = AxisSource> + DoubleEndedIterator + Clone + '_ {
+        let output = self.output.sizes();
+        self.mapping()
+            .zip(output)
+            .map(|(source, &size)| match source {
+                None => AxisSource::Added,
+                Some(axis) if self.input.sizes()[axis] == size => AxisSource::Kept(axis),
+                Some(axis) => AxisSource::Stretched(axis),
+            })
+    }
+
+    /// For each output axis, the input axis that feeds it. `None` for an added axis.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::explicit(3, (2, 3, 4), &[1])?;
+    /// assert!(plan.mapping().eq([None, Some(0), None]));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn mapping(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Option<usize>> + DoubleEndedIterator + Clone + '_ {
+        let fed_by = |axis| self.output_axes().iter().position(|&fed| fed == axis);
+        (0..self.output.ndim()).map(fed_by)
+    }
+
+    /// The output axes along which elements are replicated: the added and the stretched ones. The
+    /// gradient sums over these axes.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+    /// assert!(plan.replicated_axes().eq([0, 2]));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn replicated_axes(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+        self.axis_sources()
+            .enumerate()
+            .filter(|(_, source)| !matches!(source, AxisSource::Kept(_)))
+            .map(|(axis, _)| axis)
+    }
+
+    /// Whether the output is the input, axis by axis.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// assert!(BroadcastPlan::numpy((2, 3), (2, 3))?.is_identity());
+    /// assert!(!BroadcastPlan::numpy((2, 3), (1, 2, 3))?.is_identity());
+    /// assert!(!BroadcastPlan::in_dim_permuting((2, 2), (2, 2), &[1, 0])?.is_identity());
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn is_identity(&self) -> bool {
+        self.input_shape() == self.output_shape()
+            && self
+                .axis_sources()
+                .enumerate()
+                .all(|(axis, source)| source == AxisSource::Kept(axis))
+    }
+
+    /// The same plan with dynamic ranks, for keeping plans of different ranks together.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plans: Vec<BroadcastPlan> = vec![
+    ///     BroadcastPlan::numpy(3, (2, 3))?.into_dyn(),
+    ///     BroadcastPlan::numpy((), 5)?.into_dyn(),
+    /// ];
+    /// assert_eq!(plans[1].output_shape(), [5]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn into_dyn(self) -> BroadcastPlan {
+        BroadcastPlan {
+            rule: self.rule,
+            input: IxDyn(self.input.sizes()),
+            output: IxDyn(self.output.sizes()),
+            output_axes: IxDyn(self.output_axes.sizes()),
+        }
+    }
+}
+
+/// # For the rules and for views
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// The plan in which input axis `i` feeds output axis `output_axis_of(i)`.
+    ///
+    /// Output axes that nothing feeds are added. An input axis of size 1 feeds nothing if its
+    /// output axis does not exist. The caller ensures that no two input axes have the same output
+    /// axis, and that the output's rank fits `O`. The checks here make the plan safe to apply even
+    /// if two have.
+    ///
+    /// # Errors
+    ///
+    /// `SizeMismatch` for an input axis that has neither size 1 nor the size of its output axis.
+    /// `ShapeOverflow` for an output of more than `isize::MAX` elements.
+    #[inline(always)]
+    pub(crate) fn new(
+        rule: Rule,
+        input: I,
+        output: &[usize],
+        output_axis_of: impl Fn(usize) -> usize,
+    ) -> Result<Self, BroadcastError> {
+        let mut output_axes = I::zeros(input.ndim());
+        for (axis, fed) in output_axes.sizes_mut().iter_mut().enumerate() {
+            *fed = output_axis_of(axis).min(output.len());
+        }
+        // Errors take copies of the shapes. The shapes themselves, and with them the plan, then
+        // stay in registers where ranks are static.
+        let fed = input.sizes().iter().zip(output_axes.sizes());
+        for (axis, (&size, &output_axis)) in fed.enumerate() {
+            if size != 1 && output.get(output_axis) != Some(&size) {
+                let (input, output) = (input.clone(), dimension::<O>(output));
+                let (input, output) = (input.sizes(), output.sizes());
+                return Err(size_mismatch(rule, input, output, axis, output_axis_of));
+            }
+        }
+        if elements(output).is_none() {
+            return Err(shape_overflow(dimension::<O>(output).sizes()));
+        }
+        Ok(BroadcastPlan {
+            rule,
+            input,
+            output: dimension(output),
+            output_axes,
+        })
+    }
+
+    /// For each input axis: the output axis that it feeds, or the output's rank if it feeds none.
+    #[inline(always)]
+    pub(crate) fn output_axes(&self) -> &[usize] {
+        self.output_axes.sizes()
+    }
+
+    /// [`output_dim`](Self::output_dim) of a plan that is not needed again.
+    #[inline(always)]
+    pub(crate) fn into_output_dim(self) -> O {
+        self.output
+    }
+}

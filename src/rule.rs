@@ -1,0 +1,65 @@
+//! [`Rule`]: the names of the rules.
+
+use std::fmt;
+
+/// The name of a rule, without its attributes.
+///
+/// [`BroadcastPlan::rule`](crate::BroadcastPlan::rule),
+/// [`BroadcastMode::rule`](crate::BroadcastMode::rule),
+/// [`ElementwiseRule::rule`](crate::ElementwiseRule::rule) and errors give it. With the feature
+/// `serde` it serialises, as its text form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+#[non_exhaustive]
+pub enum Rule {
+    /// NumPy's `broadcast_to`, OpenVINO's mode `numpy`:
+    /// [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy). Between arrays, NumPy's
+    /// [elementwise rule](crate::guide::elementwise#numpy).
+    Numpy,
+    /// OpenVINO's mode `bidirectional`, ONNX Expand:
+    /// [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional).
+    Bidirectional,
+    /// OpenVINO's mode `explicit`: [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit).
+    Explicit,
+    /// nGraph's Broadcast: [`broadcast_axes`](crate::BroadcastExt::broadcast_axes).
+    BroadcastAxes,
+    /// XLA's BroadcastInDim: [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim).
+    InDim,
+    /// StableHLO's broadcast_in_dim, whose dimensions may permute:
+    /// [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting).
+    InDimPermuting,
+    /// XlaBuilder's Broadcast: [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend).
+    Prepend,
+    /// torch's `expand`: [`broadcast_expand`](crate::BroadcastExt::broadcast_expand).
+    Expand,
+    /// PaddlePaddle's rule, OpenVINO's `pdpd`:
+    /// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd). Between arrays, the
+    /// [elementwise rule](crate::guide::elementwise#pdpd) of the same name.
+    Pdpd,
+    /// The [elementwise rule](crate::guide::elementwise#none) that accepts identical shapes only.
+    None,
+    /// XLA's [elementwise rule](crate::guide::elementwise#xla).
+    Xla,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Rule::Numpy => "numpy",
+            Rule::Bidirectional => "bidirectional",
+            Rule::Explicit => "explicit",
+            Rule::BroadcastAxes => "broadcast_axes",
+            Rule::InDim => "in_dim",
+            Rule::InDimPermuting => "in_dim_permuting",
+            Rule::Prepend => "prepend",
+            Rule::Expand => "expand",
+            Rule::Pdpd => "pdpd",
+            Rule::None => "none",
+            Rule::Xla => "xla",
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Shapes: their sizes, how many elements they have, and the axis loop of NumPy's rule.
+
+use ndarray::Dimension;
+
+/// In a size given to [`broadcast_expand`](crate::BroadcastExt::broadcast_expand): the axis keeps
+/// the size that it has in the input. It stands for torch's -1, and is -1 cast to `usize`.
+pub const KEEP: usize = usize::MAX;
+
+/// The sizes of a dimension, as a slice.
+///
+/// ndarray hides `Dimension::slice` and `slice_mut` from its documentation. Its public way is a
+/// view of the dimension, which costs time in every call. Only this trait calls the hidden ones.
+pub(crate) trait Sizes: Dimension {
+    #[inline(always)]
+    fn sizes(&self) -> &[usize] {
+        self.slice()
+    }
+
+    #[inline(always)]
+    fn sizes_mut(&mut self) -> &mut [usize] {
+        self.slice_mut()
+    }
+}
+
+impl<D: Dimension> Sizes for D {}
+
+/// A dimension of these sizes. Their number must fit `D`.
+#[inline]
+pub(crate) fn dimension<D: Dimension>(sizes: &[usize]) -> D {
+    let mut dimension = D::zeros(sizes.len());
+    dimension.sizes_mut().copy_from_slice(sizes);
+    dimension
+}
+
+/// How many elements a shape has. `None` if its sizes other than 0 multiply to more than
+/// `isize::MAX`.
+///
+/// ndarray demands this of empty shapes too, because it computes offsets axis by axis.
+#[inline]
+pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
+    let mut product = 1_usize;
+    let mut empty = false;
+    for &size in shape {
+        if size == 0 {
+            empty = true;
+        } else {
+            product = product.checked_mul(size)?;
+        }
+    }
+    match isize::try_from(product) {
+        Ok(_) => Some(if empty { 0 } else { product }),
+        Err(_) => None,
+    }
+}
+
+/// The common size of two axes: they are equal, or either is 1. The result is the size that is
+/// not 1, never the larger one: 1 with 0 gives 0.
+#[inline(always)]
+pub(crate) fn common(a: usize, b: usize) -> Option<usize> {
+    if a == b || b == 1 {
+        Some(a)
+    } else if a == 1 {
+        Some(b)
+    } else {
+        None
+    }
+}
+
+/// The size of `axis` in a shape that is padded with 1s on the left, up to `rank` axes.
+#[inline(always)]
+pub(crate) fn padded(shape: &[usize], rank: usize, axis: usize) -> usize {
+    match axis.checked_sub(rank - shape.len()) {
+        Some(axis) => shape[axis],
+        None => 1,
+    }
+}
+
+/// A shape padded with 1s on the left, up to `rank` axes. The rank must fit `D`.
+#[inline(always)]
+pub(crate) fn padded_to<D: Dimension>(rank: usize, shape: &[usize]) -> D {
+    let mut dimension = D::zeros(rank);
+    for (axis, size) in dimension.sizes_mut().iter_mut().enumerate() {
+        *size = padded(shape, rank, axis);
+    }
+    dimension
+}
+
+/// Merges `other`, right-aligned, into the common shape of the shapes before it, which has at least
+/// as many axes.
+///
+/// # Errors
+///
+/// The first axis of `common_shape` on which the sizes differ and neither is 1.
+#[inline(always)]
+pub(crate) fn merge(common_shape: &mut [usize], other: &[usize]) -> Result<(), usize> {
+    let rank = common_shape.len();
+    for (axis, size) in common_shape.iter_mut().enumerate() {
+        match common(*size, padded(other, rank, axis)) {
+            Some(common) => *size = common,
+            None => return Err(axis),
+        }
+    }
+    Ok(())
+}
