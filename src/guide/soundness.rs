@@ -24,9 +24,9 @@
 //! # Padding bytes
 //!
 //! The padding of an element is uninitialised. Loading it as an integer is undefined behaviour in
-//! Rust. So elements are moved by value, by `memcpy`, or by inline assembly, for which uninitialised
-//! bytes are defined. Only the caller's closures, `Add` and `Zero` read the value of an element or
-//! create one.
+//! Rust. So elements are moved by value, by `memcpy`, or by inline assembly, for which
+//! uninitialised bytes are defined. Only the caller's closures, `Add` and `Zero` read the value of
+//! an element or create one.
 //!
 //! # Panics
 //!
@@ -62,8 +62,9 @@
 //! # Memory
 //!
 //! Products of sizes are checked before anything is allocated. A failed allocation is an error of
-//! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of a shape inside
-//! an error. A few small allocations abort the process if they fail, as in Rust's standard library:
+//! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of a shape
+//! inside an error. A few small allocations abort the process if they fail, as in Rust's standard
+//! library:
 //!
 //! - ndarray's, for a shape of dynamic rank above 4: a few bytes for each axis;
 //! - rayon's, for its pool and for the job of a helper: some dozens of bytes;
@@ -75,11 +76,11 @@
 //! In the repository:
 //!
 //! - `unsafe_op_in_unsafe_fn`, `clippy::undocumented_unsafe_blocks` and
-//!   `clippy::multiple_unsafe_ops_per_block` are denied: each unsafe operation has its own block and
-//!   its own SAFETY comment.
+//!   `clippy::multiple_unsafe_ops_per_block` are denied: each unsafe operation has its own block
+//!   and its own SAFETY comment.
 //! - Tests beside the copy kernels compare each fast path with a loop over indices: all layouts,
-//!   elements of 0 to 2000 bytes, alignments up to 128, streaming stores forced on and off, chunks as
-//!   small as a cache line.
+//!   elements of 0 to 2000 bytes, alignments up to 128, streaming stores forced on and off, chunks
+//!   as small as a cache line.
 //! - All rules over all small shapes (`tests/rules.rs`), and thousands of answers of the real
 //!   implementations (`tests/conformance.rs`).
 //! - Six fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
@@ -87,8 +88,8 @@
 //!   and elements count their drops (`tests/elementwise.rs`, `tests/gradient.rs`).
 //! - 64 threads, pools of 1 to 40 threads, nested calls, destructors, process exit
 //!   (`tests/concurrency.rs`). The hand-over between caller and helpers is model-checked with loom.
-//! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' tests under valgrind, all tests
-//!   in optimised code with overflow checks, and on one and on sixteen threads.
-//! - ThreadSanitizer needs a standard library that is built for it (`-Z build-std`). Without that, it
-//!   reports races inside the standard library.
+//! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' tests under valgrind, all
+//!   tests in optimised code with overflow checks, and on one and on sixteen threads.
+//! - ThreadSanitizer needs a standard library that is built for it (`-Z build-std`). Without that,
+//!   it reports races inside the standard library.
 //! - Miri does not run inline assembly. Under `cfg(miri)`, plain copies replace it.
