@@ -1,4 +1,4 @@
-//! From the command line to what is asked for.
+//! From the command line to what is command for.
 
 use crate::command_line::{Failure, file, number, once, text};
 use crate::rule::{RuleOptions, RuleTo, maximum, maximum_or_default, modes};
@@ -51,7 +51,7 @@ FILE meanwhile: on most systems a process whose mapped file is cut is killed (SI
 );
 
 #[derive(Debug)]
-pub enum Asked {
+pub enum Command {
     Help,
     Demonstration,
     Broadcast(Request),
@@ -70,7 +70,7 @@ pub struct Request {
     pub maximum: usize,
 }
 
-pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
+pub fn parse(mut parser: lexopt::Parser) -> Result<Command, Failure> {
     let mut any = false;
     let (mut input, mut out, mut tiles, mut tile) = (None, None, None, None);
     let (mut restart, mut no_map, mut bytes) = (None, None, None);
@@ -78,7 +78,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
     while let Some(argument) = parser.next().map_err(Failure::usage)? {
         any = true;
         match argument {
-            Short('h') | Long("help") => return Ok(Asked::Help),
+            Short('h') | Long("help") => return Ok(Command::Help),
             Long("mode") => options.mode(&mut parser)?,
             Long("shape") => options.shape(&mut parser)?,
             Long("axes") => options.axes(&mut parser)?,
@@ -94,7 +94,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
         }
     }
     if !any {
-        return Ok(Asked::Demonstration);
+        return Ok(Command::Demonstration);
     }
     let input = input.ok_or_else(|| Failure::usage("INPUT.npy is missing"))?;
     let rule = options.rule_to()?;
@@ -107,7 +107,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
     if tiles == Some(0) {
         return Err(Failure::usage("--tiles 0: there is at least one"));
     }
-    Ok(Asked::Broadcast(Request {
+    Ok(Command::Broadcast(Request {
         input,
         rule,
         out,

@@ -1,6 +1,6 @@
 //! A bias for each of 64 channels, laid on images: one tile alone, then the rest, then a look at what is there.
 
-use crate::arguments::{Asked, parse};
+use crate::arguments::{Command, parse};
 use crate::command_line::{Failure, Report};
 use crate::npy_header::{WriteElement, header};
 use crate::run::{self, index};
@@ -61,8 +61,8 @@ fn run_line(folder: &Path, line: &str) -> Result<(), Failure> {
         false => word.into(),
     });
     match parse(lexopt::Parser::from_args(words))? {
-        Asked::Broadcast(request) => run::run(&request),
-        Asked::Help | Asked::Demonstration => Ok(()),
+        Command::Broadcast(request) => run::run(&request),
+        Command::Help | Command::Demonstration => Ok(()),
     }
 }
 

@@ -33,15 +33,15 @@ mod tile;
 #[path = "../shared/whole_file.rs"]
 mod whole_file;
 
-use arguments::{Asked, parse};
+use arguments::{Command, parse};
 use command_line::{Report, exit};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let done = parse(lexopt::Parser::from_env()).and_then(|asked| match asked {
-        Asked::Help => Report::default().print(arguments::HELP),
-        Asked::Demonstration => demonstration::run(),
-        Asked::Broadcast(request) => run::run(&request),
+    let done = parse(lexopt::Parser::from_env()).and_then(|command| match command {
+        Command::Help => Report::default().print(arguments::HELP),
+        Command::Demonstration => demonstration::run(),
+        Command::Broadcast(request) => run::run(&request),
     });
     exit(done, arguments::USAGE)
 }

@@ -29,7 +29,7 @@ const SHOWN_CLASSES: usize = 10;
 
 pub fn run(request: &Request) -> Result<(), Failure> {
     let mut report = Report {
-        beside_data: request.plot.as_deref().is_some_and(is_dash),
+        on_stderr: request.plot.as_deref().is_some_and(is_dash),
     };
     let path = request.data.as_deref().unwrap_or(Path::new(WINES));
     let table = Table::read(path)?;
