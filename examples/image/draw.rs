@@ -1,4 +1,4 @@
-//! A picture to begin with: hills at dusk, layer on layer.
+//! Draws the default picture: hills at dusk, in layers.
 
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis};
 use ndarray_broadcast::prelude::*;
@@ -6,7 +6,8 @@ use ndarray_broadcast::prelude::*;
 const HEIGHT: usize = 240;
 const WIDTH: usize = 360;
 
-/// Colour and height of each range of hills, the farthest first, and how its ridge swings.
+/// The ranges of hills, the farthest first: colour, height, and the ridge's amplitude, frequency
+/// and phase.
 const HILLS: [([f32; 3], f32, [f32; 3]); 4] = [
     ([0.71, 0.47, 0.40], 0.56, [0.030, 5., 0.4]),
     ([0.55, 0.36, 0.34], 0.65, [0.045, 3.7, 2.1]),
@@ -14,9 +15,9 @@ const HILLS: [([f32; 3], f32, [f32; 3]); 4] = [
     ([0.27, 0.20, 0.23], 0.90, [0.060, 2.9, 0.9]),
 ];
 
-/// `[H, W, 3]`, the light orange and the contrast weak.
+/// Draws the picture, `[H, W, 3]`, with orange light and weak contrast.
 pub fn dusk() -> Result<Array3<f32>, BroadcastError> {
-    // The centre of every pixel, where the picture's height is 1: [H, 1] and [W].
+    // The centre of every pixel, in units of the picture's height: [H, 1] and [W].
     let centre = |i: usize| (i as f32 + 0.5) / HEIGHT as f32;
     let y = Array1::from_shape_fn(HEIGHT, centre).insert_axis(Axis(1));
     let x = Array1::from_shape_fn(WIDTH, centre);
@@ -43,17 +44,17 @@ pub fn dusk() -> Result<Array3<f32>, BroadcastError> {
         let hill = y.zip_map(&ridge, ElementwiseRule::Numpy, |y, ridge| inside(y - ridge))?;
         lay(&mut image, &hill, colour)?;
     }
-    // The haze that a normalisation takes away again.
+    // Haze, which the normalisation removes.
     lay(&mut image, &each(|_, _| 0.35)?, [0.86, 0.62, 0.45])?;
     Ok(image)
 }
 
-/// How much of a pixel is covered, by how far inside the edge it is: the edge is a pixel wide.
+/// The coverage of a pixel at a distance inside an edge. The edge is one pixel wide.
 fn inside(distance: f32) -> f32 {
     (distance * HEIGHT as f32 + 0.5).clamp(0., 1.)
 }
 
-/// Lays a colour `[3]` on the picture `[H, W, 3]`, as much of it as `cover` `[H, W]` says.
+/// Blends a colour `[3]` into the picture `[H, W, 3]`, with the opacity `cover` `[H, W]`.
 fn lay(
     image: &mut Array3<f32>,
     cover: &Array2<f32>,
