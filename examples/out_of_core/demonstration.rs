@@ -1,4 +1,5 @@
-//! A bias for each of 64 channels, laid on images: one tile alone, then the rest, then a look at what is there.
+//! A demonstration: broadcasts a bias for each of 64 channels to images. It writes one tile, then
+//! the others, then checks the file.
 
 use crate::arguments::{Command, parse};
 use crate::command_line::{Failure, Report};
@@ -12,7 +13,8 @@ use std::path::Path;
 const CHANNELS: usize = 64;
 const SHAPE: [usize; 4] = [4, CHANNELS, 256, 256];
 
-/// So many elements are read back, this far from each other: a prime, so that they are in every row and every column.
+/// How many elements are read back, and their distance: a prime, so that they hit all rows and
+/// columns.
 const CHECKED: usize = 4096;
 const STEP: usize = 4093;
 
@@ -41,9 +43,9 @@ fn demonstrate(folder: &Path) -> Result<(), Failure> {
         "bias.npy --mode explicit --shape {n},{c},{h},{w} --axes 1 --out big.npy --tiles 16"
     );
     for (what, more) in [
-        ("One tile, alone.", " --tile 5"),
-        ("The rest, as after any run that was ended.", ""),
-        ("Nothing is left to do.", ""),
+        ("One tile.", " --tile 5"),
+        ("The other tiles, as after an interruption.", ""),
+        ("All tiles are done.", ""),
     ] {
         report.print(&format!("{what}\n$ out_of_core {line}{more}\n"))?;
         run_line(folder, &format!("{line}{more}"))?;
@@ -51,7 +53,7 @@ fn demonstrate(folder: &Path) -> Result<(), Failure> {
     }
     check(&out)?;
     report.print(&format!(
-        "{CHECKED} elements read back from the file: each is its channel's.\n"
+        "{CHECKED} elements read back from the file: each is the bias of its channel.\n"
     ))
 }
 

@@ -1,7 +1,9 @@
-//! Which tiles are done: a file beside the one that is written, its first lines the job's name, then a byte for each tile.
+//! The progress file beside the output: the job's description in lines, then one byte for each
+//! tile.
 //!
-//! A tile is marked when its elements are on the disk, never before. So whenever a process ends or the power fails, what is marked is
-//! there; what is there and not marked is written again. A mark is one byte, so that several processes set theirs at once.
+//! A tile is marked after its elements are on the disk. So a marked tile is complete, even after a
+//! crash or a power failure. A tile that is complete but not marked is written again. A mark is one
+//! byte, so several processes can set marks at the same time.
 
 use crate::command_line::Failure;
 use std::ffi::OsString;
@@ -20,7 +22,7 @@ pub struct Progress {
     tiles: usize,
 }
 
-/// Beside which file it is.
+/// The path of the progress file of an output.
 pub fn path_beside(out: &Path) -> PathBuf {
     let mut path = OsString::from(out);
     path.push(".progress");
@@ -28,7 +30,7 @@ pub fn path_beside(out: &Path) -> PathBuf {
 }
 
 impl Progress {
-    /// Opens the progress of the job of this name; `None` if there is none.
+    /// Opens the progress file of the job with this name; `None` if it does not exist.
     pub fn open(path: &Path, name: &str, tiles: usize) -> Result<Option<Self>, Failure> {
         let failed = |error| Failure::io(&path.display().to_string(), &error);
         let mut file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -37,7 +39,7 @@ impl Progress {
         };
         let len = (name.len() + tiles) as u64;
         let mut found = Vec::new();
-        // Another file may be of any length.
+        // The file may belong to something else and have any length.
         let mut start = (&mut file).take(len + 1);
         start.read_to_end(&mut found).map_err(failed)?;
         if !found.starts_with(name.as_bytes()) {
@@ -56,7 +58,8 @@ impl Progress {
         Ok(Some(progress))
     }
 
-    /// A new one without a mark. If another process makes one at the same time, one of them is opened by both.
+    /// Creates a progress file without marks. If another process does so at the same time, both
+    /// open the same file.
     pub fn create(path: &Path, name: &str, tiles: usize) -> Result<Self, Failure> {
         let failed = |error| Failure::io(&path.display().to_string(), &error);
         let mut part = OsString::from(path);
@@ -69,10 +72,10 @@ impl Progress {
             file.write_all(&bytes)?;
             file.sync_all()
         };
-        // It gets its name when it is whole, and replaces none.
+        // The link makes the complete file visible, and does not replace an existing one.
         let made = whole(&part).and_then(|()| match fs::hard_link(&part, path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            // Not every file system has links.
+            // Not every file system supports links.
             Err(_) => match whole(path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
                 made => made,
@@ -88,7 +91,7 @@ impl Progress {
         }
     }
 
-    /// For each tile, whether it is done.
+    /// Reads for each tile whether it is done.
     pub fn marks(&mut self) -> Result<Vec<bool>, Failure> {
         let mut marks = vec![0; self.tiles];
         (self.at(0).and_then(|()| self.file.read_exact(&mut marks)))
@@ -99,7 +102,7 @@ impl Progress {
             _ => None,
         };
         (marks.iter().map(mark).collect::<Option<_>>())
-            .ok_or_else(|| refused(&self.path, "a mark is neither of those that it may have"))
+            .ok_or_else(|| refused(&self.path, "it has an unknown mark"))
     }
 
     pub fn is_done(&mut self, tile: usize) -> Result<bool, Failure> {
@@ -109,7 +112,7 @@ impl Progress {
         Ok(mark == [DONE])
     }
 
-    /// Marks a tile, whose elements are on the disk.
+    /// Marks a tile as done. Its elements must be on the disk.
     pub fn mark(&mut self, tile: usize) -> Result<(), Failure> {
         (self.at(tile))
             .and_then(|()| self.file.write_all(&[DONE]))
@@ -127,7 +130,8 @@ impl Progress {
     }
 }
 
-/// Lets a new file be found after a power failure, where folders can be synchronised.
+/// Syncs the folder of a new file, where the system supports it, so that the file survives a power
+/// failure.
 pub fn sync_folder(path: &Path) {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -1,4 +1,4 @@
-//! Doing what is asked for.
+//! Runs a request.
 
 use crate::arguments::Request;
 use crate::command_line::{Failure, Report};
@@ -16,7 +16,7 @@ use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::time::Instant;
 
-/// At most so many tiles that are said to be done are looked at.
+/// How many tiles that are marked as done are checked, at most.
 const CHECKED: usize = 1024;
 
 pub fn run(request: &Request) -> Result<(), Failure> {
@@ -42,7 +42,8 @@ fn run_typed<T: WriteElement>(
     let done = marks.iter().filter(|&&done| done).count();
     let mut report = Report::default();
     report.print(&format!(
-        "input   {}: {element_type} {:?}\n{plan}\noutput  {}: {} bytes and a header, {}, {done} of them done\n",
+        "input   {}: {element_type} {:?}\n{plan}\n\
+         output  {}: {} bytes and a header, {}, {done} of them done\n",
         short(&request.input),
         input.shape(),
         display(&request.out),
@@ -59,7 +60,7 @@ fn run_typed<T: WriteElement>(
     let bar = progress_bar(to_do.iter().map(bytes_of).sum());
     let (start, mut bytes, mut written) = (Instant::now(), 0, 0);
     for tile in &to_do {
-        // Another process may have been here meanwhile.
+        // Another process may have written it meanwhile.
         if !progress.is_done(*tile)? {
             out.write(&view, tiles.range(*tile))?;
             progress.mark(*tile)?;
@@ -102,7 +103,7 @@ fn count(tiles: usize) -> String {
     }
 }
 
-/// The file and the progress of the job, new ones if there are none.
+/// Opens the output and the progress file of the job, or creates them.
 fn open(
     request: &Request,
     header: Vec<u8>,
@@ -117,7 +118,7 @@ fn open(
                 display(written)
             )));
         }
-        // A device or a pipe is neither mapped nor replaced.
+        // A device or a pipe cannot be mapped, and must not be replaced.
         if written.exists() && !written.is_file() {
             return Err(Failure::Data(format!(
                 "{}: this is no plain file",
@@ -166,7 +167,7 @@ fn remove(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a file that does not hold what its progress says, as far as three elements of a tile tell.
+/// Checks that tiles marked as done are in the file, by three elements of each.
 fn check_done<T: WriteElement>(
     request: &Request,
     view: &ArrayViewD<'_, T>,
@@ -195,7 +196,7 @@ fn check_done<T: WriteElement>(
     Ok(())
 }
 
-/// Where the element with this number is, in C order.
+/// The index of the element at a position in C order.
 pub fn index(shape: &[usize], mut number: usize) -> Vec<usize> {
     let mut index = vec![0; shape.len()];
     for (at, &size) in index.iter_mut().zip(shape).rev() {
@@ -205,7 +206,7 @@ pub fn index(shape: &[usize], mut number: usize) -> Vec<usize> {
     index
 }
 
-/// On standard error, if somebody looks at it.
+/// A progress bar on standard error, if that is a terminal.
 fn progress_bar(bytes: u64) -> ProgressBar {
     let template = "{wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
     match ProgressStyle::with_template(template) {
