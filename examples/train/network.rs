@@ -38,7 +38,7 @@ impl Network {
         }
     }
 
-    /// The logits of each row, `[N, K]`, and the intermediate results product and hidden, both `[N,
+    /// The logits of each row, `[N, K]`. Also product and hidden, the intermediate results `[N,
     /// H]`.
     pub fn forward(&self, x: &Array2<f64>) -> Result<[Array2<f64>; 3], BroadcastError> {
         let product = x.dot(&self.weights_in);
@@ -63,8 +63,7 @@ impl Network {
         let [logits, hidden, product] = self.forward(x)?;
         let (loss, d_logits) = cross_entropy(&logits, classes)?;
 
-        // Forward, the bias is broadcast, [K] -> [N, K]. Backward, its gradient is the sum, [N, K]
-        // -> [K].
+        // The bias is broadcast, [K] -> [N, K]. So its gradient is a sum, [N, K] -> [K].
         let bias = d_logits.sum_to_shape(self.bias.raw_dim())?;
         let weights_out = hidden.t().dot(&d_logits);
         let mut d_inner = d_logits.dot(&self.weights_out.t()); // of tanh's argument, [N, H]
