@@ -80,7 +80,8 @@ fn candidates<A: Element>(
     mut measure: impl FnMut(&'static str, &mut [Candidate<'_>]),
 ) {
     let data: Vec<A> = (0..case.input.iter().product()).map(A::numbered).collect();
-    let data = ArrayD::from_shape_vec(case.input.clone(), data).expect("as many as its shape says");
+    let data =
+        ArrayD::from_shape_vec(case.input.clone(), data).expect("the length matches the shape");
     let len: usize = case.out.iter().product();
     let bytes = len * size_of::<A>();
     let (small, big) = (scale == "small", scale == "big");
@@ -134,7 +135,7 @@ fn candidates<A: Element>(
             let mut memory = Vec::<A>::with_capacity(len);
             common::advise_huge_pages(memory.spare_capacity_mut());
             memory.resize(len, A::numbered(1));
-            let out = Array::from_shape_vec(shape, memory).expect("as many as its shape says");
+            let out = Array::from_shape_vec(shape, memory).expect("the length matches the shape");
             let out = RefCell::new(out);
             let mut limit = || {
                 let mut out = out.borrow_mut();

@@ -124,7 +124,7 @@ fn candidates<'v, D: ndarray::Dimension>(
     let mut memory = Vec::<f32>::with_capacity(len);
     common::advise_huge_pages(memory.spare_capacity_mut());
     memory.resize(len, f32::numbered(7));
-    let out = Array::from_shape_vec(dim, memory).expect("as many as its shape says");
+    let out = Array::from_shape_vec(dim, memory).expect("the length matches the shape");
     let out = RefCell::new(out);
     let filled = |fill: fn(&mut [MaybeUninit<u8>])| {
         let mut out = out.borrow_mut();

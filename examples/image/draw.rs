@@ -24,17 +24,17 @@ pub fn dusk() -> Result<Array3<f32>, BroadcastError> {
     let each = |f: fn(f32, f32) -> f32| y.zip_map(&x, ElementwiseRule::Numpy, |&y, &x| f(y, x));
 
     let mut image = Array3::zeros((HEIGHT, WIDTH, 3));
-    lay(&mut image, &each(|_, _| 1.)?, [0.62, 0.50, 0.52])?;
-    lay(&mut image, &each(|y, _| y / 0.6)?, [0.93, 0.66, 0.44])?;
+    blend(&mut image, &each(|_, _| 1.)?, [0.62, 0.50, 0.52])?;
+    blend(&mut image, &each(|y, _| y / 0.6)?, [0.93, 0.66, 0.44])?;
     let sun = |y: f32, x: f32| (y - 0.42).hypot(x - 1.02);
     let glow = y.zip_map(&x, ElementwiseRule::Numpy, |&y, &x| {
         0.6 * (-5. * sun(y, x)).exp()
     })?;
-    lay(&mut image, &glow, [1., 0.86, 0.62])?;
+    blend(&mut image, &glow, [1., 0.86, 0.62])?;
     let disc = y.zip_map(&x, ElementwiseRule::Numpy, |&y, &x| {
         inside(0.085 - sun(y, x))
     })?;
-    lay(&mut image, &disc, [1., 0.93, 0.76])?;
+    blend(&mut image, &disc, [1., 0.93, 0.76])?;
     for (colour, height, [swing, frequency, phase]) in HILLS {
         let ridge = x.mapv(|x| {
             let at = frequency * x + phase;
@@ -42,10 +42,10 @@ pub fn dusk() -> Result<Array3<f32>, BroadcastError> {
         });
         // [H, 1] with [W]
         let hill = y.zip_map(&ridge, ElementwiseRule::Numpy, |y, ridge| inside(y - ridge))?;
-        lay(&mut image, &hill, colour)?;
+        blend(&mut image, &hill, colour)?;
     }
     // Haze, which the normalisation removes.
-    lay(&mut image, &each(|_, _| 0.35)?, [0.86, 0.62, 0.45])?;
+    blend(&mut image, &each(|_, _| 0.35)?, [0.86, 0.62, 0.45])?;
     Ok(image)
 }
 
@@ -55,7 +55,7 @@ fn inside(distance: f32) -> f32 {
 }
 
 /// Blends a colour `[3]` into the picture `[H, W, 3]`, with the opacity `cover` `[H, W]`.
-fn lay(
+fn blend(
     image: &mut Array3<f32>,
     cover: &Array2<f32>,
     colour: [f32; 3],

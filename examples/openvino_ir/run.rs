@@ -136,15 +136,15 @@ fn broadcast(
         1 | 2 => Broadcast::v1(),
         _ => Broadcast::v3(),
     };
-    let refused = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
+    let in_layer = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
     let mode = layer.attribute("mode").unwrap_or("numpy");
-    let mode = match mode.parse().map_err(refused)? {
+    let mode = match mode.parse().map_err(in_layer)? {
         Mode::Pdpd { .. } => Mode::Pdpd {
             axis: axis(layer, &["mode.auto_broadcast_axis", "mode.axis"])?,
         },
         mode => mode,
     };
-    let operator = operator.with_mode(mode).map_err(refused)?;
+    let operator = operator.with_mode(mode).map_err(in_layer)?;
     // Broadcast-1 takes a mapping only in mode explicit. OpenVINO writes one in any mode: a scalar
     // without meaning.
     let axes_mapping = axes_mapping.filter(|axes| {
@@ -156,7 +156,7 @@ fn broadcast(
     // Check the size of the output before allocating it.
     let plan = operator
         .plan(data.shape(), target_shape, axes_mapping)
-        .map_err(refused)?;
+        .map_err(in_layer)?;
     byte_count(
         plan.output_shape(),
         data.element_type().size(),
@@ -165,7 +165,7 @@ fn broadcast(
     .map_err(|problem| format!("{layer}: {problem}"))?;
     // Own the output: the next layer may be of any kind.
     with_array!(data, array => plan.view(array).and_then(|view| Ok(view.materialize()?.into())))
-        .map_err(refused)
+        .map_err(in_layer)
 }
 
 fn integers<'a>(
@@ -274,12 +274,12 @@ fn zip<T: Element>(
     b: &ArrayD<T>,
     f: fn(T, T) -> T,
 ) -> Result<ArrayD<T>, String> {
-    let refused = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
+    let in_layer = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
     // Check the size of the output before allocating it.
-    let (plan, _) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule).map_err(refused)?;
+    let (plan, _) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule).map_err(in_layer)?;
     byte_count(plan.output_shape(), T::SIZE, MAXIMUM_BYTES)
         .map_err(|problem| format!("{layer}: {problem}"))?;
-    a.zip_map(b, rule, |&a, &b| f(a, b)).map_err(refused)
+    a.zip_map(b, rule, |&a, &b| f(a, b)).map_err(in_layer)
 }
 
 /// An error without its picture: the first line, and the remark under the axis at fault.

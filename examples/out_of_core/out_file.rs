@@ -2,7 +2,7 @@
 
 use crate::command_line::Failure;
 use crate::npy_header::WriteElement;
-use crate::progress::{refused, sync_folder};
+use crate::progress::{cannot_continue, sync_folder};
 use crate::tile::for_each_box;
 use memmap2::MmapOptions;
 use ndarray::{ArrayViewD, ArrayViewMut};
@@ -40,7 +40,10 @@ impl OutFile {
             .filter(|&bytes| i64::try_from(bytes).is_ok())
             .ok_or_else(|| failed(ErrorKind::FileTooLarge.into()))?;
         if begun && !path.exists() {
-            return Err(refused(path, "tiles of it are done, and it is not there"));
+            return Err(cannot_continue(
+                path,
+                "tiles of it are done, and it is not there",
+            ));
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -54,7 +57,7 @@ impl OutFile {
         let found = out.file.metadata().map_err(failed)?.len();
         if found != bytes && (begun || found != 0) {
             let problem = format!("{found} bytes, and the job's file has {bytes}");
-            return Err(refused(path, &problem));
+            return Err(cannot_continue(path, &problem));
         }
         let prepared = match found {
             0 => out.file.set_len(bytes),
@@ -74,7 +77,7 @@ impl OutFile {
         sync_folder(path);
         let start = out.start()?;
         if start != out.header && start.iter().any(|&byte| byte != 0) {
-            return Err(refused(path, "this is another job's file"));
+            return Err(cannot_continue(path, "this is another job's file"));
         }
         Ok(out)
     }
@@ -116,11 +119,11 @@ impl OutFile {
         // help forbids, the system kills this process, and no other memory is accessed. If another
         // process writes the same tile, which the help forbids too, it writes the same bytes.
         let mut memory = unsafe { std::slice::from_raw_parts_mut(start, len) };
-        for_each_box(view.view(), range, &mut |part| {
-            let (now, later) = std::mem::take(&mut memory).split_at_mut(part.len());
+        for_each_box(view.view(), range, &mut |view_box| {
+            let (now, later) = std::mem::take(&mut memory).split_at_mut(view_box.len());
             memory = later;
-            let mut out = ArrayViewMut::from_shape(part.raw_dim(), now)?;
-            part.materialize_into_uninit(&mut out)?;
+            let mut out = ArrayViewMut::from_shape(view_box.raw_dim(), now)?;
+            view_box.materialize_into_uninit(&mut out)?;
             Ok(())
         })?;
         map.flush().map_err(|error| self.failed(&error))
@@ -136,8 +139,8 @@ impl OutFile {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         let mut bytes = Vec::with_capacity(CHUNK);
-        for_each_box(view.view(), range, &mut |part| {
-            for chunk in part
+        for_each_box(view.view(), range, &mut |view_box| {
+            for chunk in view_box
                 .materialize()?
                 .as_slice()
                 .unwrap_or_default()

@@ -23,7 +23,7 @@ pub struct Progress {
 }
 
 /// The path of the progress file of an output.
-pub fn path_beside(out: &Path) -> PathBuf {
+pub fn progress_path(out: &Path) -> PathBuf {
     let mut path = OsString::from(out);
     path.push(".progress");
     path.into()
@@ -43,10 +43,10 @@ impl Progress {
         let mut start = (&mut file).take(len + 1);
         start.read_to_end(&mut found).map_err(failed)?;
         if !found.starts_with(name.as_bytes()) {
-            return Err(refused(path, &first_difference(&found, name)));
+            return Err(cannot_continue(path, &first_difference(&found, name)));
         }
         if found.len() as u64 != len {
-            return Err(refused(path, "it has not one byte for each tile"));
+            return Err(cannot_continue(path, "it has not one byte for each tile"));
         }
         let mut progress = Progress {
             file,
@@ -62,9 +62,9 @@ impl Progress {
     /// open the same file.
     pub fn create(path: &Path, name: &str, tiles: usize) -> Result<Self, Failure> {
         let failed = |error| Failure::io(&path.display().to_string(), &error);
-        let mut part = OsString::from(path);
-        part.push(format!(".{}.part", std::process::id()));
-        let part = PathBuf::from(part);
+        let mut temporary = OsString::from(path);
+        temporary.push(format!(".{}.part", std::process::id()));
+        let temporary = PathBuf::from(temporary);
         let mut bytes = name.as_bytes().to_vec();
         bytes.resize(name.len() + tiles, TO_DO);
         let whole = |path: &Path| {
@@ -73,17 +73,17 @@ impl Progress {
             file.sync_all()
         };
         // The link makes the complete file visible, and does not replace an existing one.
-        let made = whole(&part).and_then(|()| match fs::hard_link(&part, path) {
+        let created = whole(&temporary).and_then(|()| match fs::hard_link(&temporary, path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             // Not every file system supports links.
             Err(_) => match whole(path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-                made => made,
+                created => created,
             },
             Ok(()) => Ok(()),
         });
-        let _ = fs::remove_file(&part);
-        made.map_err(failed)?;
+        let _ = fs::remove_file(&temporary);
+        created.map_err(failed)?;
         sync_folder(path);
         match Progress::open(path, name, tiles)? {
             Some(progress) => Ok(progress),
@@ -102,7 +102,7 @@ impl Progress {
             _ => None,
         };
         (marks.iter().map(mark).collect::<Option<_>>())
-            .ok_or_else(|| refused(&self.path, "it has an unknown mark"))
+            .ok_or_else(|| cannot_continue(&self.path, "it has an unknown mark"))
     }
 
     pub fn is_done(&mut self, tile: usize) -> Result<bool, Failure> {
@@ -140,7 +140,7 @@ pub fn sync_folder(path: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-pub fn refused(path: &Path, problem: &str) -> Failure {
+pub fn cannot_continue(path: &Path, problem: &str) -> Failure {
     Failure::Data(format!(
         "{}: {problem}; --restart begins again",
         path.display()

@@ -6,7 +6,7 @@ use crate::job::{self, Tiles};
 use crate::npy_file::{display, read, short};
 use crate::npy_header::{WriteElement, header};
 use crate::out_file::OutFile;
-use crate::progress::{Progress, path_beside, refused};
+use crate::progress::{Progress, cannot_continue, progress_path};
 use crate::tensor::{ElementType, with_array};
 use indicatif::{ProgressBar, ProgressStyle};
 use ndarray::{ArrayD, ArrayViewD};
@@ -110,8 +110,8 @@ fn open(
     name: &str,
     (tiles, element_size): (Tiles, usize),
 ) -> Result<(OutFile, Progress), Failure> {
-    let (path, beside) = (&request.out, path_beside(&request.out));
-    for written in [path, &beside] {
+    let (path, progress_file) = (&request.out, progress_path(&request.out));
+    for written in [path, &progress_file] {
         if is_same(&request.input, written) {
             return Err(Failure::usage(format!(
                 "{}: INPUT would be overwritten",
@@ -127,16 +127,16 @@ fn open(
         }
     }
     if request.restart {
-        remove(&beside)?;
+        remove(&progress_file)?;
         remove(path)?;
     }
-    let (mut progress, new) = match Progress::open(&beside, name, tiles.count)? {
+    let (mut progress, new) = match Progress::open(&progress_file, name, tiles.count)? {
         Some(progress) => (progress, false),
         None if path.exists() => {
             let problem = "it exists, and there is no progress of this job beside it";
-            return Err(refused(path, problem));
+            return Err(cannot_continue(path, problem));
         }
-        None => (Progress::create(&beside, name, tiles.count)?, true),
+        None => (Progress::create(&progress_file, name, tiles.count)?, true),
     };
     let begun = progress.marks()?.contains(&true);
     let bytes = tiles.len * element_size;
@@ -144,7 +144,7 @@ fn open(
         Ok(out) => Ok((out, progress)),
         Err(failure) => {
             if new {
-                let _ = fs::remove_file(&beside);
+                let _ = fs::remove_file(&progress_file);
             }
             Err(failure)
         }
@@ -189,7 +189,7 @@ fn check_done<T: WriteElement>(
             view[&index(view.shape(), number)[..]].push(&mut wanted);
             if out.element::<T>(number)? != wanted {
                 let problem = format!("tile {tile} is marked as done, and element {number} is not");
-                return Err(refused(&request.out, &problem));
+                return Err(cannot_continue(&request.out, &problem));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Safe code cannot make this crate read or write out of bounds, read uninitialised memory or race.
 //! This holds for all shapes, attributes, layouts, element types and closures. A view that would
 //! outlive its array, or alias a mutable element, does not compile:
-//! [`BroadcastExt`](crate::BroadcastExt#what-the-compiler-refuses) has examples.
+//! [`BroadcastExt`](crate::BroadcastExt) has examples.
 //!
 //! # Where `unsafe` is
 //!

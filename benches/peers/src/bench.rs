@@ -135,14 +135,14 @@ impl Check<'_> {
         let out = self.case.out();
         let n: usize = out.iter().product();
         if shape != out || elements.len() != n {
-            return Some(format!("shape {shape:?} where {out:?} is due"));
+            return Some(format!("shape {shape:?}, expected {out:?}"));
         }
         (0..16).map(|k| k * (n - 1) / 15).find_map(|flat| {
             let index = unravel(&out, flat);
             let (expected, error) = self.case.expected(&index);
             let found = f64::from(elements[flat]);
             ((found - expected).abs() > error * expected)
-                .then(|| format!("{found} at {index:?} where {expected} is due"))
+                .then(|| format!("{found} at {index:?}, expected {expected}"))
         })
     }
 }
