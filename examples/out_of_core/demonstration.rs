@@ -53,7 +53,7 @@ fn demonstrate(folder: &Path) -> Result<(), Failure> {
     }
     check(&out)?;
     report.print(&format!(
-        "{CHECKED} elements read back from the file: each is the bias of its channel.\n"
+        "{CHECKED} elements read back from the file: each is its channel's.\n"
     ))
 }
 

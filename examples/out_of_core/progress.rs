@@ -102,7 +102,7 @@ impl Progress {
             _ => None,
         };
         (marks.iter().map(mark).collect::<Option<_>>())
-            .ok_or_else(|| cannot_continue(&self.path, "it has an unknown mark"))
+            .ok_or_else(|| cannot_continue(&self.path, "a mark is neither 'x' nor '.'"))
     }
 
     pub fn is_done(&mut self, tile: usize) -> Result<bool, Failure> {

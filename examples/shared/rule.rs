@@ -14,8 +14,7 @@ const DEFAULT_MAXIMUM: u64 = 4 << 30;
 /// The help text of `--mode`.
 macro_rules! modes {
     () => {
-        "\
-  --mode MODE       the rule that broadcasts INPUT to SIZES; default numpy
+        "  --mode MODE       the rule that broadcasts INPUT to SIZES; default numpy
       numpy             right-aligned; sizes are equal, or INPUT's is 1
       bidirectional     like numpy, and the 1s of SIZES replicate too (ONNX Expand)
       explicit          axis i of INPUT feeds axis AXES[i] (OpenVINO)
