@@ -8,7 +8,7 @@ const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 
 const STEPS: &[(&str, &str)] = &[
     (
-        "A column, repeated along the rows of each matrix.",
+        "A column, replicated along axes 0 and 2.",
         "tests/data/ir/v1_numpy.in0.npy --mode numpy --shape 2,3,4",
     ),
     (
