@@ -1,8 +1,8 @@
 //! What the crate's `unsafe` code relies on, where it is, and how it is checked.
 //!
-//! Safe code cannot make this crate read or write out of bounds, read uninitialised memory or race.
-//! This holds for all shapes, attributes, layouts, element types and closures. A view that would
-//! outlive its array, or alias a mutable element, does not compile:
+//! Safe code cannot make this crate access memory out of bounds, read uninitialised memory or cause
+//! a data race. This holds for all shapes, attributes, layouts, element types and closures. A view
+//! that would outlive its array, or alias a mutable element, does not compile:
 //! [`BroadcastExt`](crate::BroadcastExt) has examples.
 //!
 //! # Where `unsafe` is
