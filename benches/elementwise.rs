@@ -1,12 +1,13 @@
-//! `a + b` of broadcast f32 arrays: a new array, into an existing one, and in place; beside the least that the memory must
-//! do for it, and beside ndarray's own way.
+//! `a + b` of broadcast f32 arrays: as a new array, into an existing one, and in place; compared
+//! with the memory limit and with ndarray.
 //!
-//! `cargo bench --bench elementwise` runs all and closes with a table of ratios, for which the candidates take turns. A filter,
-//! as in `cargo bench --bench elementwise -- big/row`, runs what it names; `-- table` runs the table alone. Dropping a result
-//! is not timed. Arrays hold 4 MiB (mid) or 256 MiB (big).
+//! `cargo bench --bench elementwise` runs all cases and then prints a table of ratios, for which
+//! the candidates alternate. A filter, as in `cargo bench --bench elementwise -- big/row`, selects
+//! cases. `-- table` prints only the table. Dropping a result is not timed. Arrays have 4 MiB (mid)
+//! or 256 MiB (big).
 //!
-//! The limit is a loop over plain slices on every core: it reads `a` (unless it is small too) and writes the output, in
-//! the way that is fastest for such memory, without any broadcast.
+//! The limit is a loop over slices on all threads, without a broadcast. It reads `a`, unless `a` is
+//! small, and writes the output with the fastest kind of store for such memory.
 
 mod memory;
 
@@ -46,10 +47,10 @@ fn cases(scale: &str) -> Vec<Case> {
     }
 }
 
-/// One who does what is measured, and says how long it took.
+/// The name of a candidate, and a function that runs it and returns the time taken.
 type Candidate<'a> = (&'static str, &'a mut dyn FnMut() -> Duration);
 
-/// The time of `work`, without that of dropping what it gives.
+/// The time of `work`, without dropping its result.
 fn timed<R>(work: impl FnOnce() -> R) -> Duration {
     let start = Instant::now();
     let result = black_box(work());
@@ -58,7 +59,7 @@ fn timed<R>(work: impl FnOnce() -> R) -> Duration {
     took
 }
 
-/// Hands out the candidates of each way to have a result.
+/// Calls `measure` with the candidates of each kind of output.
 fn candidates(case: &Case, mut measure: impl FnMut(&'static str, [Candidate<'_>; 3])) {
     let ones = |shape: &[usize]| memory::array(shape, || 1.0);
     let (a, b, rule) = (ones(case.a), ones(case.b), &case.rule);
@@ -143,13 +144,12 @@ fn criterion_benches(criterion: &mut Criterion) {
     }
 }
 
-/// Medians of rounds in which each candidate has its turn: of some calls in a row, as a training loop makes them.
+/// Prints medians. In each round, every candidate runs some consecutive calls, as in a training
+/// loop.
 fn table() {
-    println!(
-        "\nmedians in ms; /limit: how many times the limit; ahead: how many times as fast as ndarray"
-    );
+    println!("\nmedians in ms; /limit: time over limit; ahead: ndarray's time over this crate's");
     println!("case          how          limit  this crate  /limit   ndarray  ahead");
-    // The first argument that is no option is criterion's filter; `table` names all cases.
+    // The first argument that is not an option is criterion's filter; `table` selects all cases.
     let filter = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-') && argument != "table");
@@ -164,7 +164,7 @@ fn table() {
                 let mut times: [Vec<Duration>; 3] = Default::default();
                 for round in 0..rounds {
                     for ((who, run), times) in candidates.iter_mut().zip(&mut times) {
-                        // ndarray's are slow, and no part of a bar.
+                        // ndarray is slow: a few calls are enough.
                         let calls = match *who {
                             "ndarray" if round < 5 => 1,
                             "ndarray" => 0,
@@ -194,40 +194,41 @@ fn main() {
         criterion_benches(&mut criterion);
         criterion.final_summary();
     }
-    // `cargo test --benches` only asks whether it runs.
+    // `cargo test --benches` only checks that the benchmark runs.
     if !is_there("--test") {
         table();
     }
 }
 
-/// Calls `work` with each thread's share of `0..len`, in whole 2 MiB pages where there are so many.
+/// Splits `0..len` into one range per thread, in whole 2 MiB pages if it is large enough, and runs
+/// `work` on each.
 fn on_every_core(len: usize, work: impl Fn(std::ops::Range<usize>) + Sync) {
     #[cfg(feature = "rayon")]
     {
         let page = if len >= 8 << 20 { 512 << 10 } else { 1024 };
-        let share = len
+        let chunk = len
             .div_ceil(rayon::current_num_threads())
             .next_multiple_of(page);
         rayon::scope(|scope| {
-            for start in (share..len).step_by(share) {
+            for start in (chunk..len).step_by(chunk) {
                 let work = &work;
-                scope.spawn(move |_| work(start..len.min(start + share)));
+                scope.spawn(move |_| work(start..len.min(start + chunk)));
             }
-            work(0..len.min(share));
+            work(0..len.min(chunk));
         });
     }
     #[cfg(not(feature = "rayon"))]
     work(0..len);
 }
 
-/// A pointer that threads divide among themselves.
+/// A pointer to an allocation whose disjoint ranges different threads write.
 struct Shared(*mut f32);
-// SAFETY: each thread goes through it to its own range only.
+// SAFETY: each thread accesses its own range only.
 unsafe impl Sync for Shared {}
 impl Shared {
     /// # Safety
     ///
-    /// The range is of one allocation, and nobody else's.
+    /// The range lies in the allocation, and no other thread uses it.
     #[allow(clippy::mut_from_ref)]
     unsafe fn slice(&self, range: &std::ops::Range<usize>) -> &mut [MaybeUninit<f32>] {
         let start = self.0.wrapping_add(range.start).cast();
@@ -238,13 +239,13 @@ impl Shared {
 
 fn fresh_limit(read: Option<&[f32]>, len: usize) -> Vec<f32> {
     let mut out = Vec::<f32>::with_capacity(len);
-    // As the crate does: smaller allocations share their pages with others.
+    // As the crate does: smaller allocations share their pages.
     if len >= 8 << 20 {
         memory::advise_huge_pages(out.as_mut_ptr(), len);
     }
     let shared = Shared(out.as_mut_ptr());
     on_every_core(len, |range| {
-        // SAFETY: `len` is the capacity; ranges are disjoint.
+        // SAFETY: the capacity is `len`, and the ranges are disjoint.
         let out = unsafe { shared.slice(&range) };
         match read {
             Some(read) => {
@@ -257,7 +258,7 @@ fn fresh_limit(read: Option<&[f32]>, len: usize) -> Vec<f32> {
             }
         }
     });
-    // SAFETY: all of them were written above.
+    // SAFETY: all elements were written above.
     unsafe { out.set_len(len) };
     out
 }
@@ -266,7 +267,7 @@ fn into_limit(read: Option<&[f32]>, out: &mut [f32]) {
     let shared = Shared(out.as_mut_ptr());
     let big = size_of_val(out) >= 32 << 20;
     on_every_core(out.len(), |range| {
-        // SAFETY: ranges are disjoint.
+        // SAFETY: the ranges are disjoint and lie in `out`.
         let out = unsafe { shared.slice(&range) };
         match read.map(|read| &read[range]) {
             read if big => stream(read, out),
@@ -283,10 +284,10 @@ fn into_limit(read: Option<&[f32]>, out: &mut [f32]) {
 fn in_place_limit(x: &mut [f32]) {
     let shared = Shared(x.as_mut_ptr());
     on_every_core(x.len(), |range| {
-        // SAFETY: ranges are disjoint.
+        // SAFETY: the ranges are disjoint and lie in `x`.
         let x = unsafe { shared.slice(&range) };
         for x in x {
-            // SAFETY: the slice was one of initialised elements.
+            // SAFETY: the elements of `x` are initialised.
             x.write(unsafe { x.assume_init() } + 1.0);
         }
     });
@@ -303,12 +304,13 @@ fn stream(read: Option<&[f32]>, out: &mut [MaybeUninit<f32>]) {
         // SAFETY: SSE is in the baseline of the target.
         let ones = unsafe { _mm_set1_ps(1.0) };
         let read = read.map_or(ones, |read| {
-            // SAFETY: `at` and the three after it are in the slice.
+            // SAFETY: the slice has 4 elements.
             unsafe { _mm_loadu_ps(read[at..at + 4].as_ptr()) }
         });
-        // SAFETY: as above.
+        // SAFETY: SSE is in the baseline of the target.
         let sum = unsafe { _mm_add_ps(read, ones) };
-        // SAFETY: `at` and the three after it are in `out`, which is aligned.
+        // SAFETY: `out` has 4 elements at `at`, as its length is a multiple of 4, and is aligned to
+        // 16 bytes.
         unsafe { _mm_stream_ps(to, sum) };
     }
     // SAFETY: no precondition.

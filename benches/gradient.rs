@@ -1,7 +1,9 @@
-//! Sums of a cotangent over replicated axes, beside the time of reading the same bytes once and beside ndarray's own way.
+//! Sums of a cotangent over replicated axes, compared with reading the same bytes once and with
+//! ndarray.
 //!
-//! `cargo bench --bench gradient` runs all and closes with a table of ratios, for which the candidates take turns. A filter, as in
-//! `cargo bench --bench gradient -- big/last`, runs what it names; `-- table` runs the table alone.
+//! `cargo bench --bench gradient` runs all cases and then prints a table of ratios, for which the
+//! candidates alternate. A filter, as in `cargo bench --bench gradient -- big/last`, selects cases.
+//! `-- table` prints only the table.
 
 mod memory;
 
@@ -11,7 +13,7 @@ use ndarray_broadcast::BroadcastPlan;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// A cotangent's shape and the axes that are summed.
+/// The shape of a cotangent and the axes to sum.
 struct Case {
     scale: &'static str,
     name: &'static str,
@@ -33,7 +35,7 @@ const fn case(
     }
 }
 
-/// 4 MiB of `f32`, which the cache holds, and 256 MiB, which it does not.
+/// 4 MiB of `f32`, which fit in the cache, and 256 MiB, which do not.
 const CASES: [Case; 14] = [
     case("mid", "all", &[1048576], &[0]),
     case("mid", "channel", &[1, 64, 128, 128], &[0, 2, 3]),
@@ -90,7 +92,7 @@ fn read_chunk(chunk: &[f32]) -> u32 {
     lanes.iter().fold(0, |a, b| a ^ b)
 }
 
-/// Reads every byte once, on every thread, and does nothing else worth naming.
+/// Reads every byte once, on all threads, with negligible other work.
 fn read(values: &[f32]) -> u32 {
     #[cfg(feature = "rayon")]
     {
@@ -107,33 +109,34 @@ fn read(values: &[f32]) -> u32 {
         .fold(0, |a, b| a ^ b)
 }
 
-/// [`read`], and as many values as the gradient has written to fresh memory: the least that a gradient of its own memory takes.
+/// [`read`], and writes a gradient's number of values to fresh memory: the limit of a gradient that
+/// allocates its result.
 fn read_and_write(values: &[f32], len: usize) -> Vec<f32> {
     /// Elements of a huge page.
-    const PART: usize = 512 << 10;
+    const CHUNK: usize = 512 << 10;
     let mut out = Vec::with_capacity(len);
     memory::advise_huge_pages(out.as_mut_ptr(), len);
-    let share = values.len().div_ceil(len.div_ceil(PART));
-    let write = |(part, values): (&mut [std::mem::MaybeUninit<f32>], &[f32])| {
-        for (part, values) in part
+    let chunk = values.len().div_ceil(len.div_ceil(CHUNK));
+    let write = |(out, values): (&mut [std::mem::MaybeUninit<f32>], &[f32])| {
+        for (out, values) in out
             .chunks_mut(16 << 10)
-            .zip(values.chunks(share.div_ceil(32)))
+            .zip(values.chunks(chunk.div_ceil(32)))
         {
             let bits = read_chunk(values);
-            part.fill(std::mem::MaybeUninit::new(f32::from_bits(bits)));
+            out.fill(std::mem::MaybeUninit::new(f32::from_bits(bits)));
         }
     };
     let room = &mut out.spare_capacity_mut()[..len];
     #[cfg(feature = "rayon")]
     {
         use rayon::prelude::*;
-        room.par_chunks_mut(PART)
-            .zip(values.par_chunks(share))
+        room.par_chunks_mut(CHUNK)
+            .zip(values.par_chunks(chunk))
             .for_each(write);
     }
     #[cfg(not(feature = "rayon"))]
-    room.chunks_mut(PART)
-        .zip(values.chunks(share))
+    room.chunks_mut(CHUNK)
+        .zip(values.chunks(chunk))
         .for_each(write);
     out
 }
@@ -149,7 +152,7 @@ fn criterion_benches(criterion: &mut Criterion) {
             .throughput(Throughput::Bytes(
                 4 * case.shape.iter().product::<usize>() as u64,
             ));
-        // Made on the first use, so that what a filter leaves out costs nothing.
+        // Built on first use, so that cases outside the filter cost nothing.
         let cotangent = std::cell::OnceCell::new();
         let cotangent = || cotangent.get_or_init(|| case.cotangent());
         let plan = case.plan();
@@ -175,7 +178,7 @@ fn criterion_benches(criterion: &mut Criterion) {
     }
 }
 
-/// The time of `f`, without that of dropping what it gives.
+/// The time of `f`, without dropping its result.
 fn milliseconds<T>(f: impl FnOnce() -> T) -> f64 {
     let start = Instant::now();
     let result = black_box(f());
@@ -184,25 +187,26 @@ fn milliseconds<T>(f: impl FnOnce() -> T) -> f64 {
     took
 }
 
-/// The median, or 0 of nothing.
+/// The median, or 0 if there are no times.
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// Gradients of this many elements, 32 MiB, have pages of their own, which take their time.
+/// Gradients of this many elements, 32 MiB, have their own mapping, whose page faults take time.
 const LARGE: usize = 8 << 20;
 
-/// Medians of rounds in which each candidate has its turn: of some calls in a row, as a training loop makes them.
+/// Prints medians. In each round, every candidate runs some consecutive calls, as in a training
+/// loop.
 fn table() {
     println!(
-        "\nmedians in ms; /read: how many times the time of reading the cotangent once in parallel; /write: of reading it and\n\
-         writing a gradient of 32 MiB or more to fresh memory"
+        "\nmedians in ms; /read: time over that of reading the cotangent once in parallel;\n\
+         /write: the same, and writing a gradient of 32 MiB or more to fresh memory"
     );
     println!(
         "case                 read  gradient  /read  /write      into  /read   ndarray  ahead"
     );
-    // The first argument that is no option is criterion's filter; `table` names all cases.
+    // The first argument that is not an option is criterion's filter; `table` selects all cases.
     let filter = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-') && argument != "table");
@@ -248,7 +252,8 @@ fn table() {
             false => "     -".to_owned(),
         };
         println!(
-            "{name:16} {read:8.3}  {fresh:8.3}  {:5.2}  {of_write}  {into:8.3}  {:5.2}  {ndarray:8.3}  {:5.1}",
+            "{name:16} {read:8.3}  {fresh:8.3}  {:5.2}  {of_write}  \
+             {into:8.3}  {:5.2}  {ndarray:8.3}  {:5.1}",
             fresh / read,
             into / read,
             ndarray / fresh,
@@ -260,7 +265,7 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     criterion_benches(&mut criterion);
     criterion.final_summary();
-    // `cargo test --benches` only asks whether it runs.
+    // `cargo test --benches` only checks that the benchmark runs.
     if !std::env::args().any(|argument| argument == "--test") {
         table();
     }

@@ -1,14 +1,16 @@
-//! Owned copies of broadcast views, fresh and into existing arrays, beside the least that the memory must do for them, and
-//! beside ndarray's `to_owned` and `assign`.
+//! Owned copies of broadcast views, fresh and into existing arrays, compared with the memory limit
+//! and with ndarray's `to_owned` and `assign`.
 //!
-//! `cargo bench --bench materialize` runs all and closes with a table of ratios, for which the candidates take turns. A filter,
-//! as in `cargo bench --bench materialize -- big/f32/inner3`, runs what it names; `-- table` runs the table alone, `-- ranks`
-//! only tells what a byte costs by rank. The cases are those of `benches/peers/cases.json`; for other elements than `f32` the
-//! first axis is as much longer or shorter. Making the view is timed too; dropping a result is not, but for the small cases.
+//! `cargo bench --bench materialize` runs all cases and then prints a table of ratios, for which
+//! the candidates alternate. A filter, as in `cargo bench --bench materialize -- big/f32/inner3`,
+//! selects cases. `-- table` prints only the table, `-- ranks` only the cost of a byte for each
+//! rank. The cases are those of `benches/peers/cases.json`. For elements other than `f32`, the
+//! first axis is scaled so that the bytes stay the same. Building the view is timed. Dropping a
+//! result is timed in the small cases only.
 //!
-//! The limit of the big ones is a fill on every core: of the same existing array by streaming stores, or of a new vector
-//! backed by huge pages. That of the others is a fill on one thread. For a transposed source there is also a copy of as many
-//! bytes on every core.
+//! The limit of the big cases is a fill on all threads: of the existing array with streaming
+//! stores, or of a new vector on huge pages. The limit of the other cases is a fill on one thread.
+//! For a transposed source there is also a copy of the same number of bytes on all threads.
 
 mod common;
 
@@ -22,16 +24,16 @@ use std::time::Duration;
 
 const SCALES: [&str; 3] = ["small", "mid", "big"];
 
-/// Calls of the small scale that are timed together.
+/// How many calls of the small scale are timed together.
 const TOGETHER: u32 = 512;
 
-/// The cases that are measured for each type of element, not only for `f32`.
+/// The cases that are measured for every element type, not only for `f32`.
 const FOR_EVERY_ELEMENT: [&str; 4] = ["channel", "rows3", "inner3", "transposed"];
 
 struct Case {
     name: String,
     input: Vec<usize>,
-    /// Where the input's axes are in the output.
+    /// The output axis of each input axis.
     axes: Vec<usize>,
     out: Vec<usize>,
     transposed: bool,
@@ -59,7 +61,8 @@ fn cases(scale: &str) -> Vec<Case> {
 }
 
 impl Case {
-    /// The same for elements of `size` bytes: as many bytes in all, where the first axis is long enough.
+    /// The same case for elements of `size` bytes: the same total bytes, if the first axis is long
+    /// enough.
     fn sized(mut self, size: usize) -> Self {
         let resize = |n: &mut usize| *n = (*n * 4 / size).max(1);
         if self.axes.first() == Some(&0) {
@@ -70,14 +73,15 @@ impl Case {
     }
 }
 
-/// Hands out the candidates of both ways to have a copy.
+/// Calls `measure` with the candidates of both kinds of output.
 fn candidates<A: Element>(
     scale: &str,
     case: &Case,
     mut measure: impl FnMut(&'static str, &mut [Candidate<'_>]),
 ) {
     let data: Vec<A> = (0..case.input.iter().product()).map(A::numbered).collect();
-    let data = ArrayD::from_shape_vec(case.input.clone(), data).expect("as many as its shape says");
+    let data =
+        ArrayD::from_shape_vec(case.input.clone(), data).expect("the length matches the shape");
     let len: usize = case.out.iter().product();
     let bytes = len * size_of::<A>();
     let (small, big) = (scale == "small", scale == "big");
@@ -95,7 +99,7 @@ fn candidates<A: Element>(
         copied.extend((0..len).map(A::numbered));
     }
     let copied = &*bytes_of(&mut copied);
-    // The ranks are known to the compiler, as a caller's usually are.
+    // Static ranks, as callers usually have.
     macro_rules! measure {
         ($rank:ty, $out:expr) => {{
             let data = (data.into_dimensionality::<$rank>()).expect("the rank of the case");
@@ -131,7 +135,7 @@ fn candidates<A: Element>(
             let mut memory = Vec::<A>::with_capacity(len);
             common::advise_huge_pages(memory.spare_capacity_mut());
             memory.resize(len, A::numbered(1));
-            let out = Array::from_shape_vec(shape, memory).expect("as many as its shape says");
+            let out = Array::from_shape_vec(shape, memory).expect("the length matches the shape");
             let out = RefCell::new(out);
             let mut limit = || {
                 let mut out = out.borrow_mut();
@@ -176,10 +180,10 @@ fn candidates<A: Element>(
     }
 }
 
-/// What is done with the candidates of a case, one way after the other: given its scale, its name and the way.
+/// A function of a case's scale, its name, the kind of output and the candidates.
 type Measure<'a> = dyn FnMut(&'static str, &str, &'static str, &mut [Candidate<'_>]) + 'a;
 
-/// Calls `measure` for every case that the command line names.
+/// Calls `measure` for every case that the command line selects.
 fn each_case(measure: &mut Measure<'_>) {
     for scale in SCALES {
         each_case_of::<f32>(scale, "f32", measure);
@@ -192,7 +196,7 @@ fn each_case(measure: &mut Measure<'_>) {
 }
 
 fn each_case_of<A: Element>(scale: &'static str, element: &str, measure: &mut Measure<'_>) {
-    // The first argument that is no option is criterion's filter; `table` names all cases.
+    // The first argument that is not an option is criterion's filter; `table` selects all cases.
     let filter = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-') && argument != "table");
@@ -223,7 +227,8 @@ fn criterion_benches(criterion: &mut Criterion) {
         for (who, run) in candidates {
             group.bench_function(*who, |bencher| {
                 bencher.iter_custom(|rounds| {
-                    // Many rounds of what is timed in batches are as many batches as hold them.
+                    // A small candidate times a batch of calls: run as many batches as hold the
+                    // rounds.
                     if scale == "small" {
                         let batches = rounds.div_ceil(TOGETHER.into());
                         let mean = (0..batches).map(|_| run()).sum::<Duration>();
@@ -238,11 +243,12 @@ fn criterion_benches(criterion: &mut Criterion) {
     });
 }
 
-/// Medians of rounds in which each candidate has its turn: of some calls in a row, as a program makes them that goes through
-/// a model layer by layer.
+/// Prints medians. In each round, every candidate runs some consecutive calls, as a program does
+/// that evaluates a model layer by layer.
 fn table() {
     println!(
-        "\nmedians in us; /limit, /memcpy: how many times the limit, a copy of as many bytes; ahead: how many times as fast as ndarray"
+        "\nmedians in us; /limit, /memcpy: time over the limit, over a copy of as many bytes;\n\
+         ahead: ndarray's time over this crate's"
     );
     println!(
         "case                  how         limit  this crate  /limit  /memcpy    ndarray  ahead"
@@ -256,7 +262,7 @@ fn table() {
         let mut times = vec![vec![]; candidates.len()];
         for round in 0..rounds {
             for ((who, run), times) in candidates.iter_mut().zip(&mut times) {
-                // ndarray takes up to a second, and is no part of a bar.
+                // ndarray takes up to a second: a few calls are enough.
                 let calls = match *who {
                     "ndarray" if round >= slow_rounds => 0,
                     "ndarray" => 1,
@@ -274,14 +280,16 @@ fn table() {
             None => String::new(),
         };
         println!(
-            "{name:20}  {how:5}  {limit:10.3}  {ours:10.3}  {:6.2}  {memcpy:>7}  {ndarray:9.1}  {:5.1}",
+            "{name:20}  {how:5}  {limit:10.3}  {ours:10.3}  {:6.2}  {memcpy:>7}  \
+             {ndarray:9.1}  {:5.1}",
             ours / limit,
             ndarray / ours,
         );
     });
 }
 
-/// What a byte of out costs where every other axis is replicated, by rank: axes as equal in length as they can be.
+/// Prints the cost of an output byte for each rank, with every second axis replicated and axes of
+/// nearly equal size.
 fn ranks() {
     println!("\nmedians in ps a byte, into existing memory, every other axis replicated");
     for (name, len, rounds) in [("4 MiB", 1 << 20, 1000), ("256 MiB", 1 << 26, 12)] {
@@ -313,8 +321,8 @@ fn ranks() {
 }
 
 fn main() {
-    // On glibc the first block freed decides from what size on memory goes back to the kernel: after one of 31 MiB copies of the
-    // middle scale find their pages there, whatever was measured before.
+    // The first large block freed sets the threshold above which glibc returns memory to the
+    // kernel. With 31 MiB, copies of the mid scale reuse their pages, whatever ran before.
     drop(black_box(Vec::<u8>::with_capacity(31 << 20)));
     let is_there = |wanted: &str| std::env::args().any(|argument| argument == wanted);
     if is_there("ranks") {
@@ -325,7 +333,7 @@ fn main() {
         criterion_benches(&mut criterion);
         criterion.final_summary();
     }
-    // `cargo test --benches` only asks whether it runs.
+    // `cargo test --benches` only checks that the benchmark runs.
     if !is_there("--test") {
         table();
     }

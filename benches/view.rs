@@ -1,7 +1,9 @@
-//! What making a view costs, each rule beside ndarray's own `broadcast` on the same array and shape.
+//! The cost of building a view, for each rule and for ndarray's `broadcast` on the same array and
+//! shape.
 //!
-//! `cargo bench --bench view`. Every array, shape and list of axes goes through `black_box` on each call, on both sides
-//! alike, and so does the view that comes out: neither call is folded, and both hand over a view of the same type.
+//! `cargo bench --bench view`. On every call, for both sides, the array, the shape, the list of
+//! axes and the resulting view go through `black_box`. So no call is constant-folded, and all calls
+//! return a view of the same type.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
@@ -10,7 +12,8 @@ use ndarray_broadcast::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// One input shape and one target that it fits right-aligned, so that every method and ndarray's can do it.
+/// An input shape and a target to which it broadcasts right-aligned, so that every method accepts
+/// it.
 struct Case<D, E> {
     name: &'static str,
     input: D,
@@ -69,7 +72,7 @@ where
                 .unwrap()
         });
 
-        // No size-1 axis stretches under nGraph's rule: the array has the target's own trailing sizes.
+        // nGraph's rule replicates no axis of size 1: this array has the target's trailing sizes.
         let mut exact = T::zeros(rank);
         exact.slice_mut().copy_from_slice(&target.slice()[new..]);
         let array = Array::<f32, T>::zeros(exact);

@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
-"""One side-by-side table of this crate and its peers on cases.json, every program measured in turn on each case.
+"""Compares this crate with its peers on cases.json, in one table.
 
-    python3 benches/peers/compare.py --python .venv/bin/python            # see peers.py for the venv
+All programs alternate on each case:
+
+    python3 benches/peers/compare.py --python .venv/bin/python       # see peers.py for the venv
     python3 benches/peers/compare.py --ops materialize --scales big --repeat 3 --threads 1
 
-Each peer is a process of its own. While one measures a case the others are stopped, so that none of
-their threads spins and each peer is seen at its best; between cases they hold no arrays. All peers of one case follow
-each other directly: should the machine change speed, it does so for all. A peer that cannot be had is left out by
-name. The memory limits are measured in the same turn.
+Each peer is a process. While one process measures a case, the others are stopped, so that none of
+their threads spins. Between cases they hold no arrays. The peers run each case directly one after
+the other, so that a change of the machine's speed affects all of them. A peer that is not available
+is left out, and named below the table. The memory limits are measured in the same turn.
 
-The table shows medians; over several turns (--repeat) the median of the turns, and of their ratios: each compares
-what was measured seconds apart. Each turn starts all programs anew, as where in memory a process has its arrays makes a
-difference that stays while it runs: one copy of 4 MiB takes 33 us in most of them, and 50 in some. On a machine that
-others use too, --patience repeats what they disturb. A virtual machine may move from second to second between cores that
-share a link to memory and cores that have one each; with --fastest and some turns the table shows each program's fastest
-call instead, which is the same machine for all. 'ours/limit' is 1 at the speed of the memory, 'fastest peer/ours' is how
-many times this crate is ahead of the fastest of the others.
+The table shows medians. With several turns (--repeat) it shows the median of the turns, and the
+median of their ratios: each ratio compares measurements that are seconds apart. Each turn restarts
+all programs, because the addresses of a process's arrays affect its speed as long as it runs: a
+copy of 4 MiB takes 33 us in most processes, and 50 in some. If other programs use the machine,
+--patience repeats the measurements that they disturb. A virtual machine may move from second to
+second between cores that share a link to memory and cores that have one each. With --fastest and
+several turns, the table shows the fastest call of each program instead of the median. 'ours/limit'
+is 1 at the speed of the memory. 'fastest peer/ours' is the speedup of this crate over the fastest
+peer.
 """
 import argparse
 import json
@@ -30,24 +34,26 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 RUST = ["limit", "ours", "ndarray", "ndarray-rayon", "rten", "candle"]
 PYTHON = ["numpy", "torch", "jax", "openvino", "onnxruntime"]
-# The order of the columns, and of the turns.
-PEERS = ["limit", "ours", "ndarray", "ndarray-rayon", "numpy", "torch", "jax", "openvino", "onnxruntime", "rten", "candle"]
+# The order of the columns, and of the programs within a turn.
+PEERS = ["limit", "ours", "ndarray", "ndarray-rayon", *PYTHON, "rten", "candle"]
 OPS = ["materialize", "elementwise_add", "gradient_sum"]
 SCALES = ["small", "mid", "big"]
 HOWS = ["fresh", "into"]
-# A turn in which other processes took more than this share of the processors is disturbed.
+# A measurement is disturbed if other processes used more than this fraction of processor time.
 DISTURBED = 0.04
 
 
 class Program:
-    """One peer's process: stopped, except while it is asked for a case."""
+    """The process of one peer. It is stopped except while it measures a case."""
 
     def __init__(self, peer, command, environment, threads):
         self.peer, self.missing, self.version = peer, None, None
-        cores = sorted(os.sched_getaffinity(0))[-threads:] if threads and hasattr(os, "sched_getaffinity") else None
+        cores = None
+        if threads and hasattr(os, "sched_getaffinity"):
+            cores = sorted(os.sched_getaffinity(0))[-threads:]
 
         def confine():
-            # Some peers take their number of threads from the cores they may run on.
+            # Some peers start one thread for each core of their affinity mask.
             if cores:
                 os.sched_setaffinity(0, cores)
 
@@ -78,7 +84,7 @@ class Program:
         return {"error": f"ended with {self.process.wait()}"}
 
     def ask(self, request):
-        """The rows of one case, and the share of the processors that other processes took meanwhile."""
+        """The rows of one case, and the fraction of processor time that other processes used."""
         start = clocks(self.process.pid)
         rows = self.turn(request)
         busy, own, total = (b - a for a, b in zip(start, clocks(self.process.pid)))
@@ -108,7 +114,7 @@ class Program:
 
 
 def clocks(pid):
-    """Clock ticks since the start: of all processors but idle, of this process, and of all processors."""
+    """Clock ticks since boot: of all processors when busy, of the process, of all processors."""
     try:
         ticks = [int(n) for n in pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
         own = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -118,18 +124,19 @@ def clocks(pid):
 
 
 def environment(threads):
-    """The variables each program runs with: nothing set unless a number of threads is asked for."""
+    """The environment of each program: unchanged unless --threads is given."""
     env = dict(os.environ)
     if threads:
-        for name in ["RAYON_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC"]:
-            env[name] = str(threads)
+        for name in ["RAYON", "OMP", "MKL", "OPENBLAS"]:
+            env[f"{name}_NUM_THREADS"] = str(threads)
+        env["NPROC"] = str(threads)
         if threads == 1:
             env["XLA_FLAGS"] = env.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
     return env
 
 
 def duration(ms):
-    """A time to three digits, in the unit that suits it."""
+    """A time with three digits, in a suitable unit."""
     for unit, size in [("s", 1e3), ("ms", 1.0), ("us", 1e-3)]:
         if ms >= size:
             break
@@ -140,7 +147,7 @@ def duration(ms):
 
 
 class Results:
-    """For each measurement, its median and minimum in each turn: the least disturbed one, where a turn was repeated."""
+    """The median and minimum of each measurement in each turn. Of retries, the least disturbed."""
 
     def __init__(self, fastest):
         self.fastest, self.seen, self.errors = fastest, {}, []
@@ -148,7 +155,8 @@ class Results:
     def add(self, row, turn, others):
         key = (row["op"], row["scale"], row["case"], row.get("how"), row["peer"])
         if "error" in row:
-            self.errors.append((row["peer"], f"{' '.join(str(k) for k in key if k)} ({row['error']})"))
+            what = " ".join(str(k) for k in key if k)
+            self.errors.append((row["peer"], f"{what} ({row['error']})"))
             return
         turns = self.seen.setdefault(key, {})
         if turn not in turns or others < turns[turn][2]:
@@ -159,13 +167,13 @@ class Results:
         return statistics.median(m for m, _, _ in turns.values()) if turns else None
 
     def shown(self, *key):
-        """What the table shows of a measurement."""
+        """The time of a measurement in the table."""
         if self.fastest and key in self.seen:
             return min(low for _, low, _ in self.seen[key].values())
         return self.median(*key)
 
     def ratio(self, over, under):
-        """The ratio of two measurements: the median over the turns of the ratio of what one turn has."""
+        """The ratio of two measurements: the median over turns of the ratio within a turn."""
         if self.fastest and over in self.seen and under in self.seen:
             return self.shown(*over) / self.shown(*under)
         over, under = self.seen.get(over, {}), self.seen.get(under, {})
@@ -173,7 +181,7 @@ class Results:
         return statistics.median(ratios) if ratios else None
 
     def disturbed(self):
-        """How many measurements were disturbed, and of how many."""
+        """The number of disturbed measurements, and of all measurements."""
         turns = [others for turns in self.seen.values() for _, _, others in turns.values()]
         return sum(others > DISTURBED for others in turns), len(turns)
 
@@ -200,13 +208,14 @@ class Results:
             for how in HOWS:
                 row = (op, scale, case, how)
                 times = {p: self.shown(*row, p) for p in columns}
-                rivals = [p for p in columns if times[p] and p not in ["limit", "ours", *other_limits]]
+                not_peers = ["limit", "ours", *other_limits]
+                rivals = [p for p in columns if times[p] and p not in not_peers]
                 if not rivals and not times.get("ours"):
                     continue
                 cells = [*row, *(duration(t) if t else "" for t in times.values())]
                 to_limit = self.ratio((*row, "ours"), (*row, "limit"))
                 cells.append(f"{to_limit:.2f}" if to_limit else "")
-                # The rival with the lowest time, not the best of each turn: one program has to be that fast.
+                # The peer with the lowest time over all turns, not the fastest peer of each turn.
                 fastest = min(rivals, key=times.get, default="")
                 ahead = self.ratio((*row, fastest), (*row, "ours"))
                 cells.append(f"{ahead:.2f} ({fastest})" if ahead else fastest)
@@ -216,10 +225,9 @@ class Results:
 
 def build():
     subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=HERE, check=True)
+    command = ["cargo", "metadata", "--format-version", "1"]
     metadata = json.loads(
-        subprocess.run(
-            ["cargo", "metadata", "--format-version", "1"], cwd=HERE, check=True, capture_output=True
-        ).stdout
+        subprocess.run(command, cwd=HERE, check=True, capture_output=True).stdout
     )
     versions = {p["name"]: p["version"] for p in metadata["packages"]}
     binary = pathlib.Path(metadata["target_directory"]) / "release" / "ndarray-broadcast-peers"
@@ -245,20 +253,22 @@ def machine():
 
 
 def arguments():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     split = lambda text: text.split(",")
-    p.add_argument("--ops", type=split, default=OPS, help="default: all of " + ",".join(OPS))
-    p.add_argument("--scales", type=split, default=SCALES, help="default: all of " + ",".join(SCALES))
-    p.add_argument("--cases", type=split, default=[], help="names of cases; default: all")
-    p.add_argument("--peers", type=split, default=PEERS, help="default: all of " + ",".join(PEERS))
-    p.add_argument("--python", default=sys.executable, help="the Python that has the Python peers")
-    p.add_argument("--reps", type=int, help="repetitions of each call; default: by scale")
-    p.add_argument("--repeat", type=int, default=1, help="turns of every program, started anew, on each case; default: 1")
-    p.add_argument("--fastest", action="store_true", help="show the fastest call of all turns, not medians")
-    p.add_argument("--patience", type=int, default=0, help="more turns of a program that others disturb; default: 0")
-    p.add_argument("--threads", type=int, default=0, help="threads for each program; default: as many as it chooses")
-    p.add_argument("--json", type=pathlib.Path, help="write the merged rows here too, one JSON object a line")
-    p.add_argument("--out", type=pathlib.Path, help="write the table here instead of to standard output")
+    add = lambda name, text, **kind: p.add_argument(name, help=text, **kind)
+    add("--ops", "default: all of " + ",".join(OPS), type=split, default=OPS)
+    add("--scales", "default: all of " + ",".join(SCALES), type=split, default=SCALES)
+    add("--cases", "names of cases; default: all", type=split, default=[])
+    add("--peers", "default: all of " + ",".join(PEERS), type=split, default=PEERS)
+    add("--python", "the Python that has the Python peers", default=sys.executable)
+    add("--reps", "repetitions of each call; default: by scale", type=int)
+    add("--repeat", "turns; each restarts all programs; default: 1", type=int, default=1)
+    add("--fastest", "show the fastest call of all turns, not medians", action="store_true")
+    add("--patience", "retries of a disturbed measurement; default: 0", type=int, default=0)
+    add("--threads", "threads of each program; default: the program's own", type=int, default=0)
+    add("--json", "also write the merged rows here, one JSON object a line", type=pathlib.Path)
+    add("--out", "write the table here instead of to standard output", type=pathlib.Path)
     return p.parse_args()
 
 
@@ -306,15 +316,20 @@ def main():
         missing |= {p.peer: p.missing for p in programs if p.missing}
         versions |= {p.peer: p.version for p in programs if p.peer in PYTHON and not p.missing}
     text = [results.table(work), ""]
-    text.append(f"{machine()}; {f'threads: {a.threads}' if a.threads else 'all threads'}; {'the fastest calls' if a.fastest else 'medians'}.")
-    text.append("Versions: " + ", ".join(f"{p} {versions[p]}" for p in PEERS if p in versions and p in a.peers) + ".")
+    threads = f"threads: {a.threads}" if a.threads else "all threads"
+    shown = "the fastest calls" if a.fastest else "medians"
+    text.append(f"{machine()}; {threads}; {shown}.")
+    known = [f"{p} {versions[p]}" for p in PEERS if p in versions and p in a.peers]
+    text.append("Versions: " + ", ".join(known) + ".")
     disturbed, of = results.disturbed()
     if disturbed:
         text.append(f"Other processes disturbed {disturbed} of {of} measurements.")
     if missing:
-        text.append("Left out: " + ", ".join(f"{peer} ({why})" for peer, why in missing.items()) + ".")
+        left_out = ", ".join(f"{peer} ({why})" for peer, why in missing.items())
+        text.append(f"Left out: {left_out}.")
     if results.errors:
-        text.append("Without a right result: " + ", ".join(sorted({what for _, what in results.errors})) + ".")
+        wrong = ", ".join(sorted({what for _, what in results.errors}))
+        text.append(f"Failed or wrong: {wrong}.")
     text = "\n".join(text) + "\n"
     if a.out:
         a.out.write_text(text)

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Times the Python peers on cases.json; prints one JSON line per (op, scale, case, peer, how): median and minimum in ms.
+"""Times the Python peers on cases.json.
 
-    python3 -m venv .venv && .venv/bin/pip install numpy jax openvino onnx onnxruntime torch   # whichever you want
-    .venv/bin/python peers.py [--ops materialize,...] [--scales small,mid,big] [--peers numpy,torch,...] [--cases ...]
+Prints one JSON line for each (op, scale, case, peer, how): the median and the minimum in ms.
 
-A peer that is not installed is left out. 'fresh' allocates its output, 'into' writes into an existing buffer. The
-freeing of a fresh output is not timed, except at the small scale, where calls are timed in batches. Every result is
-compared with what it must be before it is reported.
+    python3 -m venv .venv
+    .venv/bin/pip install numpy jax openvino onnx onnxruntime torch   # all, or numpy and some
+    .venv/bin/python peers.py [--ops materialize,...] [--scales small,mid,big]
+                              [--peers numpy,torch,...] [--cases ...]
 
-With --serve the requests come on standard input, one JSON object {"op", "scale", "case", "reps"} a line; the rows
-of each are followed by {"done": true}. compare.py runs one such process for each peer.
+A peer that is not installed is left out. 'fresh' allocates its output, 'into' writes into an
+existing buffer. Freeing a fresh output is not timed, except at the small scale, where calls are
+timed in batches. Every result is checked before its time is reported.
+
+With --serve, requests come on standard input, one JSON object {"op", "scale", "case", "reps"} a
+line. After the rows of each comes {"done": true}. compare.py runs one such process for each peer.
 """
 import argparse
 import gc
@@ -28,11 +32,18 @@ except ImportError as e:
     print(json.dumps({"missing": f"the Python peers need NumPy: {e}"}))
     sys.exit(1)
 
-PEERS = {"numpy": ["numpy"], "torch": ["torch"], "jax": ["jax"], "openvino": ["openvino"], "onnxruntime": ["onnxruntime", "onnx"]}
+# The modules of each peer.
+PEERS = {
+    "numpy": ["numpy"],
+    "torch": ["torch"],
+    "jax": ["jax"],
+    "openvino": ["openvino"],
+    "onnxruntime": ["onnxruntime", "onnx"],
+}
 REPS = {"small": 201, "mid": 1001, "big": 9}
 BATCH = {"small": 32, "mid": 1, "big": 1}
 BUDGET = 2.0  # seconds for one measurement; a slower call gets fewer repetitions, at least 3
-THREADS = 0  # 0: as many as the peer chooses
+THREADS = 0  # 0: the peer's default
 
 
 def timed(f, scale, reps):
@@ -54,7 +65,9 @@ def timed(f, scale, reps):
 
 def source(case):
     n = math.prod(case["in"])
-    x = np.arange(n, dtype=np.float32).reshape(case["in"]) if case["in"] else np.array(1.5, np.float32)
+    x = np.array(1.5, np.float32)
+    if case["in"]:
+        x = np.arange(n, dtype=np.float32).reshape(case["in"])
     return x.T if case.get("transpose") else x
 
 
@@ -66,7 +79,7 @@ def aligned(shape, axes, rank):
 
 
 def sample(shape):
-    """Up to 4096 indices of an array of this shape, its first and last elements among them."""
+    """Up to 4096 indices of an array of this shape, including the first and the last."""
     if not shape:
         return ()
     flat = np.unique(np.linspace(0, math.prod(shape) - 1, 4096).astype(np.int64))
@@ -84,8 +97,8 @@ def is_expected(expected, rtol):
     return check
 
 
-# Each operation yields (how, the call to time, what turns its return value into a NumPy array); the first item it
-# yields is the check of that array.
+# Each operation first yields a function that checks a result as a NumPy array. Then it yields (how,
+# the call to time, a function that converts the call's result to a NumPy array or None).
 
 
 def materialize(case, peer):
@@ -105,14 +118,14 @@ def materialize(case, peer):
         yield "fresh", lambda: t.expand(out).contiguous(), None
         to = torch.zeros(out)
         yield "into", lambda: to.copy_(t.expand(out)), None
-    if peer == "jax" and case["in"]:  # a scalar's broadcast is not timed faithfully: it returns at once
+    if peer == "jax" and case["in"]:  # a scalar's time is wrong: the call returns at once
         import jax
         import jax.numpy as jnp
 
         src = jnp.asarray(np.ascontiguousarray(x.T if transpose else x))
         f = jax.jit(lambda a: jax.lax.broadcast_in_dim(a.T if transpose else a, out, case["axes"]))
         yield "fresh", lambda: f(src).block_until_ready(), None
-    plain = case["in"] and not transpose  # these two take only a contiguous source: another job
+    plain = case["in"] and not transpose  # these two take only a contiguous source
     if peer == "openvino" and plain:
         import openvino as ov
         import openvino.opset13 as op
@@ -122,16 +135,19 @@ def materialize(case, peer):
         yield from openvino_into(ov, [p], b, [x], out)
     if peer == "onnxruntime" and not transpose:
         full = aligned(x.shape, case["axes"], len(out))
-        yield from onnxruntime_into("Expand", {"x": x.reshape(full), "s": np.array(out, np.int64)}, out, 13)
+        inputs = {"x": x.reshape(full), "s": np.array(out, np.int64)}
+        yield from onnxruntime_into("Expand", inputs, out, 13)
 
 
 def elementwise_add(case, peer):
     a = np.random.default_rng(0).random(case["a"], np.float32)
-    b = np.random.default_rng(1).random(case["b"], np.float32).reshape(aligned(case["b"], case["b_axes"], len(case["a"])))
+    b = np.random.default_rng(1).random(case["b"], np.float32)
+    b = b.reshape(aligned(case["b"], case["b_axes"], len(case["a"])))
     shape = np.broadcast_shapes(a.shape, b.shape)
     at = sample(shape)
     want = np.broadcast_to(a, shape)[at] + np.broadcast_to(b, shape)[at]
-    yield lambda got: np.asarray(got).shape == shape and np.array_equal(np.asarray(got)[at], want)
+    same = lambda got: got.shape == shape and np.array_equal(got[at], want)
+    yield lambda got: same(np.asarray(got))
     if peer == "numpy":
         yield "fresh", lambda: a + b, None
         buf = np.zeros(shape, np.float32)
@@ -163,7 +179,7 @@ def elementwise_add(case, peer):
 def gradient_sum(case, peer):
     x = np.random.default_rng(0).random(case["in"], np.float32)
     axes = tuple(case["sum"])
-    # A float32 sum in plain order may be off by some 1e-3 here; a wrong axis is off by far more.
+    # The error of a plain float32 sum is about 1e-3 here. That of a wrong axis is much larger.
     yield is_expected(np.asarray(x.sum(axes, dtype=np.float64)), 1e-2)
     if peer == "numpy":
         yield "fresh", lambda: x.sum(axes), None
@@ -185,9 +201,11 @@ def gradient_sum(case, peer):
         import openvino.opset13 as op
 
         p = op.parameter(list(x.shape), dtype=np.float32)
-        yield from openvino_into(ov, [p], op.reduce_sum(p, np.array(axes, np.int64), False), [x], shape)
+        sums = op.reduce_sum(p, np.array(axes, np.int64), False)
+        yield from openvino_into(ov, [p], sums, [x], shape)
     if peer == "onnxruntime":
-        yield from onnxruntime_into("ReduceSum", {"x": x, "axes": np.array(axes, np.int64)}, shape, 13, keepdims=0)
+        inputs = {"x": x, "axes": np.array(axes, np.int64)}
+        yield from onnxruntime_into("ReduceSum", inputs, shape, 13, keepdims=0)
 
 
 OPS = {"materialize": materialize, "elementwise_add": elementwise_add, "gradient_sum": gradient_sum}
@@ -215,7 +233,10 @@ def onnxruntime_into(node, inputs, out, opset, **attributes):
     g = helper.make_graph(
         [helper.make_node(node, list(inputs), ["y"], **attributes)],
         "g",
-        [helper.make_tensor_value_info(k, kinds[v.dtype], list(v.shape)) for k, v in inputs.items()],
+        [
+            helper.make_tensor_value_info(k, kinds[v.dtype], list(v.shape))
+            for k, v in inputs.items()
+        ],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, list(out))],
     )
     m = helper.make_model(g, opset_imports=[helper.make_opsetid("", opset)])
@@ -225,10 +246,11 @@ def onnxruntime_into(node, inputs, out, opset, **attributes):
         options.intra_op_num_threads = THREADS
     s = ort.InferenceSession(m.SerializeToString(), options, providers=["CPUExecutionProvider"])
     io = s.io_binding()
-    values = {k: ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(v)) for k, v in inputs.items()}
+    value = ort.OrtValue.ortvalue_from_numpy
+    values = {k: value(np.ascontiguousarray(v)) for k, v in inputs.items()}
     for k, v in values.items():
         io.bind_ortvalue_input(k, v)
-    y = ort.OrtValue.ortvalue_from_numpy(np.zeros(out, np.float32))
+    y = value(np.zeros(out, np.float32))
     io.bind_ortvalue_output("y", y)
     yield "into", lambda: s.run_with_iobinding(io), lambda _: y.numpy()
 
@@ -249,7 +271,7 @@ def rows(op, scale, case, peer, reps):
 
 
 def release(peer):
-    """Lets go of what the last case held, so that an idle process costs the others no memory."""
+    """Frees the memory of the last case, so that an idle process takes none from the others."""
     if peer == "jax":
         import jax
 
@@ -258,15 +280,16 @@ def release(peer):
 
 
 def version(peer):
-    """The peer's version, or why it cannot be had."""
+    """The peer's version, or the reason why it is not available."""
     try:
         modules = [importlib.import_module(m) for m in PEERS[peer]]
     except Exception as e:
         return None, f"{type(e).__name__}: {e}"
     if peer == "torch" and THREADS:
         modules[0].set_num_threads(THREADS)
-    # The first block freed decides from what size on glibc returns memory to the kernel: one of 31 MiB, and every
-    # peer reuses its pages at the mid scale, whatever ran before. main.rs does the same.
+    # The first large block freed sets the threshold above which glibc returns memory to the kernel.
+    # With 31 MiB, every peer reuses its pages at the mid scale, whatever ran before. main.rs does
+    # the same.
     np.empty(31 << 20, np.uint8)
     return modules[0].__version__.split("-")[0], None
 
@@ -290,14 +313,16 @@ def serve(cases, peer):
 
 def main():
     global THREADS
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     p.add_argument("--ops", default=",".join(OPS))
     p.add_argument("--scales", default="small,mid,big")
     p.add_argument("--peers", default=",".join(PEERS))
     p.add_argument("--cases", default="")
-    p.add_argument("--reps", type=int, help="repetitions of each call (default: by scale)")
-    p.add_argument("--threads", type=int, default=0, help="threads for each peer (default: as many as it chooses)")
-    p.add_argument("--serve", action="store_true", help="one peer; requests come on standard input")
+    add = lambda name, text, **kind: p.add_argument(name, help=text, **kind)
+    add("--reps", "repetitions of each call; default: by scale", type=int)
+    add("--threads", "threads of each peer; default: the peer's own", type=int, default=0)
+    add("--serve", "one peer; requests come on standard input", action="store_true")
     a = p.parse_args()
     THREADS = a.threads
     cases = json.loads((pathlib.Path(__file__).parent / "cases.json").read_text())

@@ -1,14 +1,17 @@
-//! How fast copies of broadcast views are, from 64 bytes to 1 GiB of `f32`, beside ndarray's and the least that the memory must
-//! do for them.
+//! The speed of copies of broadcast views, from 64 bytes to 1 GiB of `f32`, compared with ndarray
+//! and with the memory limit.
 //!
-//! `cargo bench --bench sizes` prints a table, in less than a minute and a half; `cargo bench --bench sizes -- plot` also draws it:
-//! `benches/plots/sizes.svg`, and the same picture for the crate's page of documentation, `src/plots.md`.
+//! `cargo bench --bench sizes` prints a table, in less than a minute and a half. `cargo bench
+//! --bench sizes -- plot` also plots it: to `benches/plots/sizes.svg`, and to `src/plots.md` for
+//! the crate's documentation.
 //!
-//! The patterns are `[C] -> [N, C, H, W]`, a bias for each channel, and `[3] -> [N, 3]`. The limit is the best of several ways
-//! to fill as many bytes: on one thread or on every core; into existing memory also by streaming stores. From 1 to 16 MiB it is no
-//! limit to what waits less for threads to wake. New memory has huge pages where it has a mapping of its own. The candidates
-//! take turns of some calls in a row; what is shown are medians. Making the view is timed too. Up to 256 KiB many calls are timed
-//! together, results dropped within; above, one call at a time, without dropping.
+//! The patterns are `[C] -> [N, C, H, W]`, a bias for each channel, and `[3] -> [N, 3]`. The limit
+//! is the fastest of several fills of as many bytes: on one thread, on all threads, and for
+//! existing memory with streaming stores. From 1 to 16 MiB, code that waits less for threads to
+//! wake can be faster than this limit. New memory has huge pages if it has its own mapping. The
+//! candidates alternate, with some consecutive calls each. The results are medians. Building the
+//! view is timed. Up to 256 KiB, many calls are timed together, dropping included. Above, each call
+//! is timed alone, without dropping.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,7 +25,7 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
-/// Bytes of the outputs: 64 bytes to 1 GiB, each four times the one before.
+/// The bytes of the outputs: 64 bytes to 1 GiB, each four times the previous.
 const SIZES: [usize; 13] = {
     let mut sizes = [64; 13];
     let mut i = 1;
@@ -33,41 +36,41 @@ const SIZES: [usize; 13] = {
     sizes
 };
 
-/// Up to this many bytes calls are timed together, for so long.
+/// Up to this many bytes, calls are timed together, for this long.
 const TOGETHER_TO: usize = 256 << 10;
 const TOGETHER_FOR: Duration = Duration::from_micros(200);
 
-/// The candidates have their turns for as long as this all in all, and at least and at most so many.
+/// The total time of the candidates' turns, and the bounds of their number.
 const TURNS_FOR: Duration = Duration::from_millis(700);
 const TURNS: std::ops::RangeInclusive<usize> = 3..=40;
 
-/// So many calls in a row make a turn: of copies up to 16 MiB as many as a program makes that goes through a model layer by layer.
-/// After another candidate the first ones find their memory in the caches of other cores or in none: 1 MiB takes up to 60 us
-/// then, and 11 later.
+/// The consecutive calls of a turn. Up to 16 MiB there are as many as in a program that evaluates a
+/// model layer by layer. The first calls after another candidate find their memory in no cache, or
+/// in another core's: there 1 MiB takes up to 60 us, and later 11.
 const CALLS_TO_16_MIB: usize = 20;
 const CALLS: usize = 2;
 
-/// GB/s of one line of the plot, for each size.
+/// A line of the plot.
 #[derive(Debug)]
 pub struct Line {
     pub way: &'static str,
     pub pattern: &'static str,
     pub who: &'static str,
-    /// Bytes, and GB/s.
+    /// Bytes and GB/s.
     pub points: Vec<(usize, f64)>,
 }
 
-/// Its time, each time that it is called.
+/// The name of a candidate, and a function that runs it and returns the time taken.
 type Candidate<'a> = (&'static str, Box<dyn FnMut() -> Duration + 'a>);
 
-/// Bytes, the candidates to make new memory, and those to write existing memory.
+/// A function of the bytes, the kind of output and the candidates.
 type Take<'a> = dyn FnMut(usize, &'static str, &mut [Candidate<'_>]) + 'a;
 
-/// A pattern's name, and who hands out its candidates for an output of so many bytes.
+/// The name of a pattern, and the function that builds its candidates for an output size.
 type Pattern = (&'static str, fn(usize, &mut Take<'_>));
 const PATTERNS: [Pattern; 2] = [("channel", channel), ("rows3", rows3)];
 
-/// Calls `work` once or, where the clock is too coarse for that, often.
+/// Times one call of `work` or, if it is short, the mean of many.
 fn clocked<R>(bytes: usize, mut work: impl FnMut() -> R) -> Duration {
     if bytes > TOGETHER_TO {
         return timed(work);
@@ -77,7 +80,7 @@ fn clocked<R>(bytes: usize, mut work: impl FnMut() -> R) -> Duration {
     timed_together(calls as u32, work)
 }
 
-/// `[c] -> [n, c, h, h]`: images grow first, then there are more of them.
+/// `[c] -> [n, c, h, h]`: first the images grow, then their number.
 fn channel(bytes: usize, take: &mut Take<'_>) {
     let len = bytes / size_of::<f32>();
     let image = (len / 64).clamp(4, 256 * 256);
@@ -121,7 +124,7 @@ fn candidates<'v, D: ndarray::Dimension>(
     let mut memory = Vec::<f32>::with_capacity(len);
     common::advise_huge_pages(memory.spare_capacity_mut());
     memory.resize(len, f32::numbered(7));
-    let out = Array::from_shape_vec(dim, memory).expect("as many as its shape says");
+    let out = Array::from_shape_vec(dim, memory).expect("the length matches the shape");
     let out = RefCell::new(out);
     let filled = |fill: fn(&mut [MaybeUninit<u8>])| {
         let mut out = out.borrow_mut();
@@ -148,7 +151,8 @@ fn candidates<'v, D: ndarray::Dimension>(
     take(bytes, "into", &mut all);
 }
 
-/// GB/s of each, by the median of turns; of several that have the same name, the best.
+/// The GB/s of each candidate, from the median over turns. Of candidates with the same name, the
+/// fastest.
 fn measure(bytes: usize, candidates: &mut [Candidate<'_>]) -> Vec<(&'static str, f64)> {
     let mut times = vec![vec![]; candidates.len()];
     let calls = if bytes > 16 << 20 {
@@ -209,10 +213,11 @@ fn all_lines(sizes: &[usize]) -> Vec<Line> {
 }
 
 fn main() {
-    // As in the benchmark `materialize`: from here on glibc gives copies of up to 31 MiB the pages of those before.
+    // As in the benchmark `materialize`: from here on, glibc reuses pages for copies of up to 31
+    // MiB.
     drop(black_box(Vec::<u8>::with_capacity(31 << 20)));
     let is_there = |wanted: &str| std::env::args().any(|argument| argument == wanted);
-    // `cargo test --benches` only asks whether it runs.
+    // `cargo test --benches` only checks that the benchmark runs.
     let lines = all_lines(if is_there("--test") {
         &SIZES[..1]
     } else {

@@ -1,4 +1,4 @@
-//! The lines as a picture, for the README and for the crate's page of documentation.
+//! Plots the lines, for the README and for the crate's documentation.
 
 use crate::Line;
 use plotters::coord::combinators::BindKeyPoints;
@@ -16,13 +16,13 @@ const NDARRAY: RGBColor = RGBColor(205, 85, 0);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 const TEXT: RGBColor = RGBColor(40, 40, 40);
 
-/// Ways with their captions, from left to right.
+/// The kinds of output with their captions, from left to right.
 const PANELS: [(&str, &str); 2] = [
     ("into", "materialize_into: existing memory"),
     ("fresh", "materialize: new memory"),
 ];
 
-/// Programs and patterns, in the order of the legend.
+/// The programs and patterns, in the order of the legend.
 const STYLES: [(&str, &str, RGBColor, &str); 5] = [
     (
         "this crate",
@@ -43,13 +43,14 @@ const STYLES: [(&str, &str, RGBColor, &str); 5] = [
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Writes the picture and, so that documentation shows it wherever it is, the same as the text that links to it.
+/// Writes the SVG, and `src/plots.md`: a link definition with the SVG as a data URL, so that the
+/// documentation shows it anywhere.
 pub fn write(lines: &[Line]) -> Result<()> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut svg = String::new();
     draw(lines, &mut svg)?;
     fs::write(repository.join("benches/plots/sizes.svg"), &svg)?;
-    // Of two definitions of a link the first holds, and the documentation begins with this one.
+    // The first definition of a link wins. The documentation includes this one before the README.
     let link = format!(
         "[sizes]: data:image/svg+xml;base64,{}\n",
         base64(svg.as_bytes())
@@ -64,7 +65,7 @@ pub fn write(lines: &[Line]) -> Result<()> {
 
 fn draw(lines: &[Line], svg: &mut String) -> Result<()> {
     let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
-    // Its own background, as pages may be dark.
+    // A white background, as pages may be dark.
     root.fill(&WHITE)?;
     let (panels, legend) = root.split_vertically(SIZE.1 - LEGEND_HEIGHT);
     for (area, panel) in panels.split_evenly((1, 2)).iter().zip(PANELS) {
@@ -83,7 +84,7 @@ fn draw_panel(area: &Area<'_>, (way, caption): (&str, &str), lines: &[Line]) -> 
     let (low, high) = speeds.fold((1_f64, 1_f64), |(low, high), speed| {
         (low.min(speed), high.max(speed))
     });
-    // These in every power of ten that is shown.
+    // The given digits, times every power of ten in range.
     let marks = |digits: &[f64]| -> Vec<f64> {
         let all =
             (-3..6).flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
@@ -116,7 +117,7 @@ fn draw_panel(area: &Area<'_>, (way, caption): (&str, &str), lines: &[Line]) -> 
         .x_label_formatter(&|&bytes| short(bytes))
         .y_label_formatter(&|speed| format!("{speed}"))
         .draw()?;
-    // The limit first, the crate's lines on top.
+    // Draw the limit first and the crate's lines last, on top.
     for (who, pattern, colour, _) in STYLES.iter().rev() {
         let is_its = |line: &&Line| (line.way, line.who, line.pattern) == (way, *who, *pattern);
         let line = lines.iter().find(is_its);
@@ -133,7 +134,7 @@ fn stroke(colour: RGBColor, who: &str) -> ShapeStyle {
     colour.stroke_width(if who == "limit" { 5 } else { 2 })
 }
 
-/// Both patterns of a program have its colour, and one has points.
+/// Both patterns of a program have the same colour; one of them has points.
 fn point_size(pattern: &str) -> u32 {
     if pattern == "rows3" { 3 } else { 0 }
 }

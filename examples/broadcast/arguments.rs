@@ -1,4 +1,4 @@
-//! From the command line to what is asked for.
+//! Parses the command line.
 
 use crate::command_line::{Failure, file, once};
 use crate::rule::{RuleOptions, RuleTo, maximum, maximum_or_default, modes};
@@ -11,7 +11,8 @@ macro_rules! usage {
     () => {
         "\
 usage: broadcast INPUT.npy --shape SIZES [--mode MODE] [--axes AXES] [--axis AXIS] [--out FILE]
-       broadcast INPUT.npy --with OTHER.npy [--mode MODE] [--axes AXES] [--axis AXIS] [--out FILE] [--out-with FILE]
+       broadcast INPUT.npy --with OTHER.npy [--mode MODE] [--axes AXES] [--axis AXIS]
+                 [--out FILE] [--out-with FILE]
        broadcast            (a tour of the rules)
        broadcast --help"
     };
@@ -21,35 +22,36 @@ pub const USAGE: &str = usage!();
 
 pub const HELP: &str = concat!(
     "\
-Broadcasts a .npy file by any rule: draws what the rule does, and writes the result as .npy.
+Broadcasts a .npy file by any rule, draws the rule's plan, and writes the result as .npy.
 
 ",
     usage!(),
     "
 
-  --shape SIZES     the target shape: 2,3,4 or '(2, 3, 4)'; '' or '()' is that of a scalar
+  --shape SIZES     the target shape: 2,3,4 or '(2, 3, 4)'; '' or '()' is the shape of a scalar
 ",
     modes!(),
-    "  --with OTHER.npy  broadcast two arrays with each other instead, by one of these modes
+    "  --with OTHER.npy  broadcast INPUT and OTHER to their common shape, by one of these modes
       none              the shapes are identical
-      numpy             right-aligned, sizes are equal or either is 1
-      pdpd              OTHER is laid on INPUT from AXIS on
-      xla               AXES are the axes of the larger that those of the smaller are lined up with
-  --axes AXES       1,3; explicit(1, 3) as MODE says the same
-  --axis AXIS       1; pdpd(1) as MODE says the same
-  --out FILE        write INPUT's broadcast as .npy
-  --out-with FILE   write OTHER's
-  --max-bytes N     refuse to read or write more than N bytes of elements; 4294967296 if not given
+      numpy             right-aligned; sizes are equal, or either is 1
+      pdpd              OTHER's first axis is axis AXIS of INPUT
+      xla               AXES[i] is the axis of the larger array for axis i of the smaller
+  --axes AXES       1,3; the same as --mode 'explicit(1, 3)'
+  --axis AXIS       1; the same as --mode 'pdpd(1)'
+  --out FILE        write the broadcast INPUT as .npy
+  --out-with FILE   write the broadcast OTHER as .npy
+  --max-bytes N     refuse to read or write more than N bytes of elements; default 4294967296
 
-A FILE of - is standard input or output; the report then goes to standard error. Elements are f2, f4, f8, i1 to i8, u1 to
-u8 or b1, little- or big-endian, in C or Fortran order; what is written is little-endian in C order.
+FILE - is standard input or output; the report then goes to standard error. Element types are f2,
+f4, f8, i1 to i8, u1 to u8 and b1, little- or big-endian, in C or Fortran order. The output is
+little-endian, in C order.
 
-Exit code 0 if it is done, 1 if a file or a shape does not allow it, 2 if the arguments are wrong.
+Exit code 0 on success, 1 if a file or a shape is wrong, 2 if the arguments are wrong.
 "
 );
 
 #[derive(Debug)]
-pub enum Asked {
+pub enum Command {
     Help,
     Tour,
     Broadcast(Request),
@@ -60,11 +62,11 @@ pub struct Request {
     pub input: PathBuf,
     pub out: Option<PathBuf>,
     pub rule: Rule,
-    /// No array is read or written that has more bytes.
+    /// The largest array to read or write, in bytes.
     pub maximum: usize,
 }
 
-/// A rule and all that it takes.
+/// A rule and its arguments.
 #[derive(Debug)]
 pub enum Rule {
     To(RuleTo),
@@ -75,14 +77,14 @@ pub enum Rule {
     },
 }
 
-pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
+pub fn parse(mut parser: lexopt::Parser) -> Result<Command, Failure> {
     let mut any = false;
     let (mut input, mut other, mut out, mut out_with) = (None, None, None, None);
     let (mut options, mut bytes) = (RuleOptions::default(), None);
     while let Some(argument) = parser.next().map_err(Failure::usage)? {
         any = true;
         match argument {
-            Short('h') | Long("help") => return Ok(Asked::Help),
+            Short('h') | Long("help") => return Ok(Command::Help),
             Long("mode") => options.mode(&mut parser)?,
             Long("shape") => options.shape(&mut parser)?,
             Long("axes") => options.axes(&mut parser)?,
@@ -100,7 +102,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
         }
     }
     if !any {
-        return Ok(Asked::Tour);
+        return Ok(Command::Tour);
     }
     let input = input.ok_or_else(|| Failure::usage("INPUT.npy is missing"))?;
     let rule = match (other, options.shape.is_some()) {
@@ -133,7 +135,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
             return Err(Failure::usage("--out and --out-with are the same"));
         }
     }
-    Ok(Asked::Broadcast(Request {
+    Ok(Command::Broadcast(Request {
         input,
         out,
         rule,
@@ -148,7 +150,7 @@ fn rule_with(options: &RuleOptions) -> Result<ElementwiseRule, Failure> {
             broadcast_dimensions,
         } => options.fill_axes(broadcast_dimensions)?,
         ElementwiseRule::Pdpd { axis } => options.fill_axis(axis)?,
-        _ => options.takes_none()?,
+        _ => options.expect_no_axes()?,
     }
     Ok(rule)
 }

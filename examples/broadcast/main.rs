@@ -1,12 +1,15 @@
-//! Broadcasts a `.npy` file by any rule: draws what the rule does, and writes the result as `.npy`.
+//! Broadcasts a `.npy` file by any rule, draws the rule's plan, and writes the result as `.npy`.
 //!
 //! ```text
-//! cargo run --release --example broadcast                  # a tour of the rules over the arrays in the repository
-//! cargo run --release --example broadcast -- bias.npy --mode explicit --shape 8,3,32,32 --axes 1 --out out.npy
+//! # A tour of the rules, on arrays in the repository:
+//! cargo run --release --example broadcast
+//! cargo run --release --example broadcast -- bias.npy --mode explicit --shape 8,3,32,32 --axes 1 \
+//!     --out out.npy
 //! cargo run --release --example broadcast -- --help
 //! ```
 //!
-//! Exit code 0 if it is done, 1 if a file or a shape does not allow it (stderr says why), 2 if the arguments are wrong.
+//! Exit code 0 on success, 1 if a file or a shape is wrong (stderr says why), 2 if the arguments
+//! are wrong.
 
 mod arguments;
 #[path = "../shared/command_line.rs"]
@@ -27,16 +30,16 @@ mod tour;
 mod whole_file;
 mod write;
 
-use arguments::{Asked, parse};
+use arguments::{Command, parse};
 use command_line::{Report, exit};
 use run::run;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let done = parse(lexopt::Parser::from_env()).and_then(|asked| match asked {
-        Asked::Help => Report::default().print(arguments::HELP),
-        Asked::Tour => tour::run(),
-        Asked::Broadcast(request) => run(&request),
+    let done = parse(lexopt::Parser::from_env()).and_then(|command| match command {
+        Command::Help => Report::default().print(arguments::HELP),
+        Command::Tour => tour::run(),
+        Command::Broadcast(request) => run(&request),
     });
     exit(done, arguments::USAGE)
 }

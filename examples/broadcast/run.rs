@@ -1,4 +1,4 @@
-//! Doing what is asked for.
+//! Runs a request.
 
 use crate::arguments::{Request, Rule};
 use crate::command_line::{Failure, Report};
@@ -13,12 +13,12 @@ use ndarray_broadcast::prelude::*;
 use std::fmt::Debug;
 use std::path::Path;
 
-/// So many elements of a view are shown.
+/// How many elements of a view are printed.
 const SHOWN: usize = 8;
 
 pub fn run(request: &Request) -> Result<(), Failure> {
     let input = read(&request.input, request.maximum)?;
-    // Each plan with what it is applied to, and where the result goes.
+    // Each plan with its input and the path of its output.
     let applied = match &request.rule {
         Rule::To(rule) => vec![(
             rule.plan(input.shape())?,
@@ -34,7 +34,7 @@ pub fn run(request: &Request) -> Result<(), Failure> {
         }
     };
     let mut report = Report {
-        beside_data: (applied.iter()).any(|(_, (_, _, out))| out.as_deref().is_some_and(is_dash)),
+        on_stderr: (applied.iter()).any(|(_, (_, _, out))| out.as_deref().is_some_and(is_dash)),
     };
     for (plan, (name, tensor, out)) in applied {
         with_array!(&tensor, array => {
@@ -49,7 +49,7 @@ pub fn run(request: &Request) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes what a view shows, and says how many bytes of elements that is.
+/// Writes a copy of a view and returns its number of element bytes.
 fn write_owned<T: WriteElement>(
     path: &Path,
     view: &ArrayViewD<'_, T>,
@@ -90,7 +90,7 @@ fn describe<T: WriteElement>(
     )
 }
 
-/// `[2, 3]`; of more axes than anybody reads, the first.
+/// `[2, 3]`. Only the first entries of a long list.
 fn list<T: Debug>(values: &[T]) -> String {
     if values.len() <= MAXIMUM_RANK {
         return format!("{values:?}");

@@ -1,4 +1,4 @@
-//! Writing an array as `.npy`.
+//! Writes an array as `.npy`.
 
 use crate::command_line::Failure;
 use crate::npy_header::{WriteElement, header};
@@ -7,10 +7,11 @@ use ndarray::ArrayD;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// So many bytes are written at once.
+/// How many bytes are written at once.
 const CHUNK: usize = 64 << 10;
 
-/// Writes an array to a file or, if the path is `-`, to standard output. The file is there when it is whole, not before.
+/// Writes an array to a file or, if the path is `-`, to standard output. The file appears when it
+/// is complete, not before.
 pub fn write<T: WriteElement>(path: &Path, array: &ArrayD<T>) -> Result<(), Failure> {
     let header = header(path, T::DESCR, array.shape())?;
     write_whole(path, |to| write_array(to, header, array))

@@ -1,4 +1,4 @@
-//! From the command line to what is asked for.
+//! Parses the command line.
 
 use crate::command_line::{Failure, file, number, once, text};
 use lexopt::prelude::*;
@@ -15,22 +15,23 @@ pub const USAGE: &str = usage!();
 
 pub const HELP: &str = concat!(
     "\
-Normalises a picture, darkens its corners and lays variants of it out as a contact sheet.
+Normalises a picture, darkens its corners and arranges variants of it on a contact sheet.
 
 ",
     usage!(),
     "
 
-  INPUT.png         a PNG of at most 16777216 pixels, - for standard input; a picture that the example draws if none is given.
-                    Transparent parts are laid on white; 16 bits become 8; of an animation the first picture is taken.
-  --tile N          how many pixels long the longer side of a picture on the sheet may be: 1 to 512, 160 if not given
-  --out DIR         where the four pictures go, target/image if not given; it is made if it is not there
-      input.png         what went in
+  INPUT.png         a PNG of at most 16777216 pixels, or - for standard input; default: a picture
+                    that the example draws. Transparency becomes white, 16 bits become 8, of an
+                    animation the first frame is used.
+  --tile N          the largest side of a picture on the sheet, in pixels: 1 to 512, default 160
+  --out DIR         the directory of the four pictures, created if necessary; default target/image
+      input.png         the input
       normalised.png    every channel with mean 0.5 and the same deviation
-      vignette.png      that with dark corners
-      sheet.png         that, small, 3 exposures of 4 tints
+      vignette.png      the normalised picture with dark corners
+      sheet.png         small copies of the vignette, in 3 exposures and 4 tints
 
-Exit code 0 if it is done, 1 if a file does not allow it, 2 if the arguments are wrong.
+Exit code 0 on success, 1 if a file is wrong, 2 if the arguments are wrong.
 "
 );
 
@@ -38,14 +39,14 @@ const LARGEST_TILE: usize = 512;
 
 #[derive(Debug)]
 pub struct Request {
-    /// None: the picture that the example draws.
+    /// `None`: the picture that the example draws.
     pub input: Option<PathBuf>,
-    /// The longer side of a picture on the sheet, at most.
+    /// The longest side of a picture on the sheet.
     pub tile: usize,
     pub out: PathBuf,
 }
 
-/// None: help is asked for.
+/// `None` for `--help`.
 pub fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>, Failure> {
     let (mut input, mut tile, mut out) = (None, None, None);
     while let Some(argument) = parser.next().map_err(Failure::usage)? {

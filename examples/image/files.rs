@@ -1,4 +1,4 @@
-//! PNG files to arrays and back. No size that a file states is believed before it is found to be small enough.
+//! Reads and writes PNG files. Sizes are checked before anything of that size is allocated.
 
 use crate::command_line::Failure;
 use crate::read_bytes::read_bytes;
@@ -8,19 +8,19 @@ use ndarray_broadcast::prelude::*;
 use std::io::{Cursor, Write};
 use std::path::Path;
 
-/// No picture is read that has more pixels: a file of a few KiB can unpack to GiB.
+/// The largest picture to read. A file of a few KiB can decompress to GiB.
 const MAXIMUM_PIXELS: u64 = 1 << 24;
-/// No longer file is read.
+/// The longest file to read.
 const MAXIMUM_BYTES: u64 = 1 << 28;
 
-/// The picture in a file, or on standard input if the path is `-`, as `[H, W, 3]`.
+/// Reads a picture from a file, or from standard input if the path is `-`, as `[H, W, 3]`.
 pub fn read(path: &Path) -> Result<Array3<f32>, Failure> {
     let in_file = |problem: String| Failure::Data(format!("{}: {problem}", path.display()));
     let bytes = read_bytes(path, MAXIMUM_BYTES)?;
     Ok(to_rgb(&decode(&bytes).map_err(in_file)?)?)
 }
 
-/// `[H, W, C]`: grey, grey and alpha, red green blue, or those and alpha.
+/// Decodes a PNG to `[H, W, C]`: grey, grey and alpha, RGB, or RGB and alpha.
 fn decode(bytes: &[u8]) -> Result<Array3<u8>, String> {
     let broken = |error: png::DecodingError| format!("this is no PNG, or a broken one: {error}");
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
@@ -28,7 +28,8 @@ fn decode(bytes: &[u8]) -> Result<Array3<u8>, String> {
     let (width, height) = decoder.read_header_info().map_err(broken)?.size();
     if u64::from(width) * u64::from(height) > MAXIMUM_PIXELS {
         return Err(format!(
-            "{width} x {height} pixels are more than {MAXIMUM_PIXELS}, which is the limit of this example"
+            "{width} x {height} pixels are more than {MAXIMUM_PIXELS}, \
+             which is the limit of this example"
         ));
     }
     let mut reader = decoder.read_info().map_err(broken)?;
@@ -43,7 +44,8 @@ fn decode(bytes: &[u8]) -> Result<Array3<u8>, String> {
     Array3::from_shape_vec(shape, levels).map_err(|error| error.to_string())
 }
 
-/// `[H, W, C]` levels as `[H, W, 3]` values: grey becomes three channels, and what is transparent is laid on white.
+/// Converts levels `[H, W, C]` to values `[H, W, 3]`. Grey becomes three channels. Transparency
+/// becomes white.
 fn to_rgb(levels: &Array3<u8>) -> Result<Array3<f32>, BroadcastError> {
     let (height, width, channels) = levels.dim();
     // [H, W, 1 or 3] and [H, W, 1], or [H, W, 0] if there is no alpha.
@@ -61,7 +63,7 @@ fn to_rgb(levels: &Array3<u8>) -> Result<Array3<f32>, BroadcastError> {
     values.broadcast_numpy((height, width, 3))?.materialize()
 }
 
-/// Writes `[H, W, 3]` levels.
+/// Writes levels `[H, W, 3]` as PNG.
 pub fn write(path: &Path, levels: &Array3<u8>) -> Result<(), Failure> {
     let bytes =
         encode(levels).map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;

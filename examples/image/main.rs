@@ -1,14 +1,15 @@
-//! Normalises a PNG, darkens its corners and lays variants of it out as a contact sheet: three broadcasts, four pictures.
+//! Normalises a PNG, darkens its corners and arranges variants of it on a contact sheet: three
+//! broadcasts, four pictures.
 //!
 //! ```text
-//! cargo run --release --example image                          # a picture that it draws itself, into target/image
+//! cargo run --release --example image           # a picture that it draws, written to target/image
 //! cargo run --release --example image -- photo.png --out dir
 //! cargo run --release --example image -- --help
 //! ```
 //!
-//! What to copy is in `steps.rs`; `draw.rs` is more of the same.
+//! `steps.rs` has the broadcasts; `draw.rs` has more of them.
 //!
-//! Exit code 0 if it is done, 1 if a file does not allow it (stderr says why), 2 if the arguments are wrong.
+//! Exit code 0 on success, 1 if a file is wrong (stderr says why), 2 if the arguments are wrong.
 
 mod arguments;
 #[path = "../shared/command_line.rs"]

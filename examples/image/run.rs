@@ -1,4 +1,4 @@
-//! Doing what is asked for.
+//! Runs a request.
 
 use crate::arguments::Request;
 use crate::command_line::{Failure, Report};
@@ -38,7 +38,7 @@ pub fn run(request: &Request) -> Result<(), Failure> {
     show(&mut report, out, "sheet.png", &sheet)
 }
 
-/// Writes a picture, and says of each channel what any program that shows pictures says too.
+/// Writes a picture, and prints the mean and the deviation of each channel.
 fn show(report: &mut Report, out: &Path, name: &str, levels: &Array3<u8>) -> Result<(), Failure> {
     let path = out.join(name);
     files::write(&path, levels)?;

@@ -1,17 +1,18 @@
-//! What is done to a picture: arrays of fewer axes, broadcast onto `[H, W, 3]`. Values are 0 (black) to 1.
+//! Operations on a picture `[H, W, 3]`: they broadcast arrays of smaller rank to it. Values are 0
+//! (black) to 1.
 
 use crate::command_line::Failure;
 use ndarray::{Array1, Array2, Array3, Array5, Axis, array, s};
 use ndarray_broadcast::prelude::*;
 
-/// What every channel has after it is normalised: these leave most values between 0 and 1.
+/// The mean and deviation of a normalised channel. With these, most values lie between 0 and 1.
 const MEAN: f32 = 0.5;
 const DEVIATION: f32 = 0.2;
 
-/// What is left of the light in a corner.
+/// The fraction of the light in a corner.
 const CORNER: f32 = 0.25;
 
-/// Half of what lies between two tiles, and its grey.
+/// Half of the gap between two tiles, in pixels, and the level of its grey.
 const MARGIN: usize = 3;
 const GREY: u8 = 40;
 
@@ -21,7 +22,7 @@ pub fn mean_and_deviation(
 ) -> Result<(Array1<f32>, Array1<f32>), BroadcastError> {
     let (height, width, channels) = image.dim();
     let pixels = (height * width) as f32;
-    // [3] -> [H, W, 3], and its gradient is the way back: a sum over H and W.
+    // [3] -> [H, W, 3]. The gradient of this plan is the sum over H and W.
     let plan = BroadcastPlan::explicit(channels, image.raw_dim(), &[2])?;
     let mean = plan.gradient(image)? / pixels;
     let squares = image.zip_map(&plan.view(&mean)?, ElementwiseRule::None, |x, m| {
@@ -31,21 +32,21 @@ pub fn mean_and_deviation(
     Ok((mean, deviation))
 }
 
-/// Gives every channel the same mean and deviation, which takes a cast of colour away.
+/// Gives every channel the same mean and deviation, which removes a colour cast.
 pub fn normalise(image: &Array3<f32>) -> Result<Array3<f32>, BroadcastError> {
     let (mean, deviation) = mean_and_deviation(image)?;
     // [3] -> [H, W, 3]: channel c feeds axis 2.
     let mean = mean.broadcast_explicit(image.raw_dim(), &[2])?;
     let deviation = deviation.broadcast_explicit(image.raw_dim(), &[2])?;
     image.zip_map3(&mean, &deviation, |x, m, d| {
-        // A channel of one value has no deviation but that of rounding.
+        // The deviation of a constant channel is only rounding.
         MEAN + DEVIATION * (x - m) / d.max(1e-4)
     })
 }
 
-/// How much light each pixel gets, `[H, W]`: 1 in the centre, less and less towards the corners.
+/// The light of each pixel, `[H, W]`: 1 in the centre, decreasing towards the corners.
 pub fn vignette(height: usize, width: usize) -> Result<Array2<f32>, BroadcastError> {
-    // The square of each pixel's distance from the centre line, of which the edge has 1.
+    // The square of each pixel's distance from the centre line; 1 at the edge.
     let squares = |size: usize| {
         Array1::from_shape_fn(size, |i| ((2 * i + 1) as f32 / size as f32 - 1.).powi(2))
     };
@@ -55,14 +56,15 @@ pub fn vignette(height: usize, width: usize) -> Result<Array2<f32>, BroadcastErr
     })
 }
 
-/// Multiplies every pixel by the light that it gets, in place.
+/// Multiplies every pixel by its light, in place.
 pub fn darken(image: &mut Array3<f32>, light: &Array2<f32>) -> Result<(), BroadcastError> {
-    // [H, W] -> [H, W, 3]: by NumPy's rule W would meet the channels. Nothing is copied.
+    // [H, W] -> [H, W, 3], without a copy. NumPy's rule would align W with the channels.
     let light = light.broadcast_explicit(image.raw_dim(), &[0, 1])?;
     image.zip_map_inplace(&light, ElementwiseRule::None, |x, light| *x *= light)
 }
 
-/// Variants of a picture, of at most `longest` pixels a side, in rows of exposures and columns of tints, with margins.
+/// Arranges variants of a picture, at most `longest` pixels a side: a row for each exposure, a
+/// column for each tint, margins between them.
 pub fn contact_sheet(image: &Array3<f32>, longest: usize) -> Result<Array3<u8>, Failure> {
     let exposures = array![0.65, 1., 1.35_f32]; // [R]
     let tints = array![
@@ -83,8 +85,9 @@ pub fn contact_sheet(image: &Array3<f32>, longest: usize) -> Result<Array3<u8>, 
         |exposure, tint| exposure * tint,
     )?;
 
-    // [H, W, 3] with [R, C, 1, 1, 3] is a batch [R, C, H, W, 3], and it is written where it belongs: the sheet's axes are
-    // R, H with margins, C, W with margins, 3, and this is a view of them without the margins.
+    // [H, W, 3] with [R, C, 1, 1, 3] is a batch [R, C, H, W, 3]. It is written to the sheet
+    // directly. The sheet's axes are R, H with margins, C, W with margins, 3. `tiles` is a view
+    // without the margins, permuted to the batch's axes.
     let (with_margin_h, with_margin_w) = (height + 2 * MARGIN, width + 2 * MARGIN);
     let mut sheet = Array5::from_elem((rows, with_margin_h, columns, with_margin_w, 3), GREY);
     let inside = s![.., MARGIN..MARGIN + height, .., MARGIN..MARGIN + width, ..];
@@ -95,22 +98,23 @@ pub fn contact_sheet(image: &Array3<f32>, longest: usize) -> Result<Array3<u8>, 
     Ok(sheet.into_shape_with_order((rows * with_margin_h, columns * with_margin_w, 3))?)
 }
 
-/// A picture of at most `longest` pixels a side, each the mean of a block of pixels.
+/// Shrinks a picture to at most `longest` pixels a side. Each pixel is the mean of a block.
 fn shrink(image: &Array3<f32>, longest: usize) -> Result<Array3<f32>, Failure> {
     let (height, width, _) = image.dim();
     let step = height.max(width).div_ceil(longest);
     let (step_h, step_w) = (step.min(height), step.min(width));
     let (h, w) = (height / step_h, width / step_w);
-    // [h * step, w * step, 3] as [h, step, w, step, 3]; what is left over on the right and at the bottom goes.
+    // [h * step, w * step, 3] as [h, step, w, step, 3]. The remainder on the right and at the
+    // bottom is dropped.
     let blocks = (image.slice(s![..h * step_h, ..w * step_w, ..]))
         .materialize()?
         .into_shape_with_order((h, step_h, w, step_w, 3))?;
-    // To enlarge is to broadcast [h, w, 3] to blocks; its gradient sums each block.
+    // Enlarging broadcasts [h, w, 3] to blocks. The gradient of this plan sums each block.
     let enlarge = BroadcastPlan::explicit((h, w, 3), blocks.raw_dim(), &[0, 2, 4])?;
     Ok(enlarge.gradient(&blocks)? / (step_h * step_w) as f32)
 }
 
-/// A value as one of the 256 levels of a PNG.
+/// Rounds a value to one of the 256 levels of a PNG.
 pub fn level(value: f32) -> u8 {
     (value.clamp(0., 1.) * 255.).round() as u8
 }

@@ -1,4 +1,4 @@
-//! From arguments to an exit code.
+//! Parses the arguments, compares the models, returns an exit code.
 
 use crate::compare::{Report, compare};
 use std::ffi::OsString;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 const USAGE: &str =
     "usage: openvino_ir [MODEL.xml ...]   (without any, the models in tests/data/ir)";
 
-/// Every output is OpenVINO's.
+/// Every output equals OpenVINO's.
 pub const EQUAL: u8 = 0;
-/// An output is not, or a file is broken.
+/// An output differs, or a file is wrong.
 pub const DIFFERENT: u8 = 1;
 /// The arguments are wrong.
 pub const MISUSED: u8 = 2;
 
 /// Runs the models that the arguments name, or those in the repository.
 pub fn run(arguments: &[OsString], out: &mut impl Write, err: &mut impl Write) -> u8 {
-    // Nobody reads any longer if this fails, and so nobody is to be told.
+    // If an output stream is closed, nobody can be told.
     try_run(arguments, out, err).unwrap_or(DIFFERENT)
 }
 
@@ -84,7 +84,7 @@ fn write_row(out: &mut impl Write, model: &Path, report: &Report) -> io::Result<
     )
 }
 
-/// The models in a folder, by name.
+/// The models in a folder, sorted by name.
 pub fn models_in(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let in_folder = |problem: &dyn std::fmt::Display| format!("{}: {problem}", folder.display());
     let mut models = Vec::new();

@@ -1,4 +1,4 @@
-//! A model against what OpenVINO computed with it.
+//! Compares a model's output with OpenVINO's.
 
 use crate::model::{Model, read_file};
 use crate::npy;
@@ -7,19 +7,20 @@ use crate::tensor::{ElementType, Tensor};
 use ndarray::ArrayD;
 use std::path::Path;
 
-/// What was found to be equal.
+/// A model whose output equals OpenVINO's.
 #[derive(Debug)]
 pub struct Report {
-    /// The layers that compute, in the order in which they ran.
+    /// The layers that compute, in execution order.
     pub layers: Vec<String>,
     pub input_shapes: Vec<Vec<usize>>,
     pub output_shape: Vec<usize>,
     pub element_type: ElementType,
 }
 
-/// Runs `NAME.xml` with `NAME.bin` on `NAME.in0.npy`, `NAME.in1.npy`, ... and compares with `NAME.out.npy`.
+/// Runs `NAME.xml` with `NAME.bin` on `NAME.in0.npy`, `NAME.in1.npy`, ... and compares with
+/// `NAME.out.npy`.
 ///
-/// An `Err` is one line for the user: what is wrong with the files, or where the outputs differ.
+/// An `Err` is one line: the problem with the files, or the place where the outputs differ.
 pub fn compare(xml: &Path) -> Result<Report, String> {
     compare_files(xml).map_err(|problem| problem.replace(['\n', '\r'], " "))
 }
@@ -86,7 +87,7 @@ pub fn first_difference(a: &Tensor, b: &Tensor) -> Option<usize> {
     dispatch!(F16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64 Boolean)
 }
 
-/// A NaN is one NaN like any other.
+/// The first position where two arrays differ. All NaNs are equal.
 #[allow(clippy::eq_op)]
 fn position<T: PartialEq>(a: &ArrayD<T>, b: &ArrayD<T>) -> Option<usize> {
     (a.iter().zip(b)).position(|(a, b)| !(a == b || (a != a && b != b)))

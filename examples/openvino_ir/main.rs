@@ -1,16 +1,17 @@
-//! Runs OpenVINO models whose layers broadcast, and compares with OpenVINO's own output.
+//! Runs OpenVINO models with broadcasting layers, and compares the output with OpenVINO's.
 //!
 //! ```text
 //! cargo run --example openvino_ir                              # the models in tests/data/ir
-//! cargo run --example openvino_ir -- tests/data/ir/chain.xml   # any others
+//! cargo run --example openvino_ir -- tests/data/ir/chain.xml   # models of your own
 //! ```
 //!
-//! Beside `NAME.xml` are `NAME.bin` (the constants), `NAME.in0.npy`, `NAME.in1.npy`, ... (what goes in) and `NAME.out.npy`
-//! (what OpenVINO computed). Layers: `Broadcast` of every operation set, and `Add`, `Subtract`, `Multiply`, `Divide`,
-//! `Maximum`, `Minimum` under `auto_broadcast` `none`, `numpy` and `pdpd`.
+//! A model is `NAME.xml`, `NAME.bin` (the constants), `NAME.in0.npy`, `NAME.in1.npy`, ... (the
+//! inputs) and `NAME.out.npy` (OpenVINO's output). Supported layers: `Broadcast` of every operation
+//! set, and `Add`, `Subtract`, `Multiply`, `Divide`, `Maximum`, `Minimum` under `auto_broadcast`
+//! `none`, `numpy` and `pdpd`.
 //!
-//! Exit code 0 if every output is OpenVINO's, 1 if one is not or a file is broken (one line on stderr says how), 2 if the
-//! arguments are wrong.
+//! Exit code 0 if every output equals OpenVINO's, 1 if one differs or a file is wrong (one line on
+//! stderr says why), 2 if the arguments are wrong.
 
 mod cli;
 mod compare;

@@ -1,4 +1,4 @@
-//! Reading a model: layers and edges out of the `.xml`, checked against each other, and the order to run them in.
+//! Reads a model: the layers and edges of the `.xml`, their consistency, and an execution order.
 
 use crate::run::MAXIMUM_BYTES;
 use crate::tensor::{ElementType, Order, Tensor, byte_count};
@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
-/// A model's description is text; one larger than this is no model that the example is for.
+/// The largest `.xml` to read.
 const MAXIMUM_XML: u64 = 64 << 20;
 
-/// No file is read that is larger.
+/// The largest other file to read.
 const MAXIMUM_FILE: u64 = 4 << 30;
 
 /// A layer of the model.
@@ -19,31 +19,31 @@ pub struct Layer {
     pub name: String,
     /// The operation.
     pub kind: String,
-    /// The operation set that it is of.
+    /// The operation set.
     pub version: String,
-    /// Attributes of its `<data>`.
+    /// The attributes of its `<data>`.
     attributes: HashMap<String, String>,
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
 }
 
-/// Where tensors come into a layer, and out.
+/// An input or output of a layer.
 #[derive(Debug)]
 pub struct Port {
     pub id: u64,
-    /// The sizes that the model states; `None` where it leaves one open.
+    /// The declared sizes; `None` for a dynamic one.
     pub dims: Vec<Option<usize>>,
 }
 
-/// Layer and port, both as positions in the model.
+/// A layer and its output port, as positions in the model.
 pub type Output = (usize, usize);
 
 #[derive(Debug)]
 pub struct Model {
     pub layers: Vec<Layer>,
-    /// For each layer, for each of its inputs, the output that feeds it.
+    /// For each input of each layer, the output that feeds it.
     pub sources: Vec<Vec<Output>>,
-    /// Every layer after all those that feed it.
+    /// The layers in execution order.
     pub order: Vec<usize>,
     weights: Vec<u8>,
 }
@@ -70,7 +70,7 @@ impl Layer {
             .map_err(|_| format!("{self}: {name} is {text:?}, not a size"))
     }
 
-    /// Element type and shape, as `Parameter` and `Const` state them.
+    /// The element type and shape that a `Parameter` or `Const` declares.
     pub fn declared(&self) -> Result<(ElementType, Vec<usize>), String> {
         let name = self.required("element_type")?;
         let element_type = element_type(name)
@@ -122,17 +122,19 @@ impl Model {
             .and_then(|end| self.weights.get(offset..end))
             .ok_or_else(|| {
                 format!(
-                    "{layer}: {size} bytes from {offset} on reach past the end of the .bin file, which has {}",
+                    "{layer}: {size} bytes from {offset} on \
+                     reach past the end of the .bin file, which has {}",
                     self.weights.len()
                 )
             })?;
         let bytes = match (wanted, size) {
-            // An empty tensor is written as one byte that stands for nothing.
+            // OpenVINO writes an empty tensor as one byte without meaning.
             (0, 1) => &[],
             _ if wanted == size => bytes,
             _ => {
                 return Err(format!(
-                    "{layer}: shape {shape:?} of {element_type} needs {wanted} bytes, and size is {size}"
+                    "{layer}: shape {shape:?} of {element_type} needs {wanted} bytes, \
+                     and size is {size}"
                 ));
             }
         };
@@ -142,7 +144,7 @@ impl Model {
     }
 }
 
-/// The type that a model's `element_type` names.
+/// Parses the attribute `element_type`.
 fn element_type(name: &str) -> Option<ElementType> {
     Some(match name {
         "f16" => ElementType::F16,
@@ -179,7 +181,7 @@ fn read_file_up_to(path: &Path, maximum: u64) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| in_file(&error))
 }
 
-/// An edge as the file spells it, by ids.
+/// An edge of the file, as ids of layers and ports.
 struct Edge {
     from: [u64; 2],
     to: [u64; 2],
@@ -277,7 +279,7 @@ fn number(node: Node<'_>, name: &str) -> Result<u64, String> {
         .map_err(|_| format!("a <{tag}> has {name:?} {text:?}, which is no id"))
 }
 
-/// For each layer, for each of its inputs, the output that feeds it.
+/// For each input of each layer, finds the output that feeds it.
 fn connect(layers: &[Layer], edges: &[Edge]) -> Result<Vec<Vec<Output>>, String> {
     let layer_at: HashMap<u64, usize> = layers
         .iter()
@@ -320,7 +322,7 @@ fn connect(layers: &[Layer], edges: &[Edge]) -> Result<Vec<Vec<Output>>, String>
         .collect()
 }
 
-/// Every layer after all those that feed it.
+/// Sorts the layers topologically: each layer after the layers that feed it.
 fn order(layers: &[Layer], sources: &[Vec<Output>]) -> Result<Vec<usize>, String> {
     let mut waits_for: Vec<usize> = sources.iter().map(Vec::len).collect();
     let mut feeds = vec![Vec::new(); layers.len()];

@@ -1,4 +1,4 @@
-//! Running a model's layers.
+//! Runs the layers of a model.
 
 use crate::model::{Layer, Model};
 use crate::tensor::{Element, Tensor, byte_count, with_array};
@@ -6,10 +6,10 @@ use ndarray::ArrayD;
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
 use ndarray_broadcast::prelude::*;
 
-/// No tensor that the example makes is larger, whatever a model asks for.
+/// The limit on the bytes of all tensors of a model.
 pub const MAXIMUM_BYTES: usize = 1 << 30;
 
-/// The kinds of layers that are known.
+/// The supported kinds of layers.
 const KNOWN: [&str; 10] = [
     "Parameter",
     "Const",
@@ -24,7 +24,7 @@ const KNOWN: [&str; 10] = [
 ];
 
 impl Model {
-    /// Refuses a model with a layer that is none of the known kinds.
+    /// Returns an error if the model has a layer of an unknown kind.
     pub fn check_kinds(&self) -> Result<(), String> {
         match (self.layers.iter()).find(|layer| !KNOWN.contains(&&layer.kind[..])) {
             None => Ok(()),
@@ -35,7 +35,8 @@ impl Model {
         }
     }
 
-    /// The output of the model's one `Result`, for one input for each `Parameter`, in their order.
+    /// Runs the model and returns the tensor of its one `Result`. `inputs` has one tensor for each
+    /// `Parameter`, in their order.
     pub fn run(&self, inputs: Vec<Tensor>) -> Result<Tensor, String> {
         let results: Vec<usize> = self.of_kind("Result").collect();
         let [result] = results[..] else {
@@ -78,7 +79,8 @@ impl Model {
             bytes += byte_count(value.shape(), value.element_type().size(), MAXIMUM_BYTES)?;
             if bytes > MAXIMUM_BYTES {
                 return Err(format!(
-                    "{layer}: with its output, the model's tensors pass this example's limit of {MAXIMUM_BYTES} bytes"
+                    "{layer}: with its output, the model's tensors pass \
+                     this example's limit of {MAXIMUM_BYTES} bytes"
                 ));
             }
             values[at] = Some(value);
@@ -99,7 +101,7 @@ fn check_parameter(layer: &Layer, input: &Tensor) -> Result<(), String> {
     Ok(())
 }
 
-/// The model states the shapes that its layers give.
+/// Compares the shape of an output with the shape that the model declares.
 fn check_output(layer: &Layer, value: &Tensor) -> Result<(), String> {
     let [port] = &layer.outputs[..] else {
         return Err(format!(
@@ -134,35 +136,36 @@ fn broadcast(
         1 | 2 => Broadcast::v1(),
         _ => Broadcast::v3(),
     };
-    let refused = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
+    let in_layer = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
     let mode = layer.attribute("mode").unwrap_or("numpy");
-    let mode = match mode.parse().map_err(refused)? {
+    let mode = match mode.parse().map_err(in_layer)? {
         Mode::Pdpd { .. } => Mode::Pdpd {
             axis: axis(layer, &["mode.auto_broadcast_axis", "mode.axis"])?,
         },
         mode => mode,
     };
-    let operator = operator.with_mode(mode).map_err(refused)?;
-    // Where Broadcast-1 takes no mapping, OpenVINO writes one all the same: a scalar that says nothing.
+    let operator = operator.with_mode(mode).map_err(in_layer)?;
+    // Broadcast-1 takes a mapping only in mode explicit. OpenVINO writes one in any mode: a scalar
+    // without meaning.
     let axes_mapping = axes_mapping.filter(|axes| {
         operator.version() != 1 || mode == Mode::Explicit || !axes.shape().is_empty()
     });
     let target_shape = integers(layer, "target_shape", target_shape)?;
     let axes_mapping =
         (axes_mapping.map(|axes| integers(layer, "axes_mapping", axes))).transpose()?;
-    // First what comes out, then whether there is room for it, and only then the tensor.
+    // Check the size of the output before allocating it.
     let plan = operator
         .plan(data.shape(), target_shape, axes_mapping)
-        .map_err(refused)?;
+        .map_err(in_layer)?;
     byte_count(
         plan.output_shape(),
         data.element_type().size(),
         MAXIMUM_BYTES,
     )
     .map_err(|problem| format!("{layer}: {problem}"))?;
-    // The next layer may be of any kind, so this is no view.
+    // Own the output: the next layer may be of any kind.
     with_array!(data, array => plan.view(array).and_then(|view| Ok(view.materialize()?.into())))
-        .map_err(refused)
+        .map_err(in_layer)
 }
 
 fn integers<'a>(
@@ -178,7 +181,7 @@ fn integers<'a>(
     })
 }
 
-/// The tensor as sizes or axes, if its elements are integers.
+/// A tensor of integers as sizes or axes; `None` for other element types.
 fn as_integers(tensor: &Tensor) -> Option<&dyn IntegerTensor> {
     match tensor {
         Tensor::I8(array) => Some(array),
@@ -193,9 +196,9 @@ fn as_integers(tensor: &Tensor) -> Option<&dyn IntegerTensor> {
     }
 }
 
-/// The number in `opset3`.
+/// Parses the number of an operation set, as in `opset3`.
 fn operation_set(layer: &Layer) -> Result<u32, String> {
-    /// The last one that OpenVINO has published.
+    /// The newest operation set of OpenVINO.
     const LAST: u32 = 16;
     (layer.version.strip_prefix("opset"))
         .and_then(|number| number.parse().ok())
@@ -203,7 +206,7 @@ fn operation_set(layer: &Layer) -> Result<u32, String> {
         .ok_or_else(|| format!("{layer}: operation set {:?} is unknown here", layer.version))
 }
 
-/// The axis of pdpd under any of these names; a model leaves it out for 0.
+/// The axis of pdpd, an attribute with any of these names. The default is 0.
 fn axis(layer: &Layer, names: &[&str]) -> Result<isize, String> {
     match names.iter().find_map(|name| layer.attribute(name)) {
         None => Ok(0),
@@ -230,22 +233,28 @@ fn elementwise(layer: &Layer, a: &Tensor, b: &Tensor) -> Result<Tensor, String> 
     macro_rules! dispatch {
         (integers: $($integer:ident)*; floats: $($float:ident)*) => {
             match (a, b) {
-                $((Tensor::$integer(a), Tensor::$integer(b)) => zip(layer, &rule, a, b, match &layer.kind[..] {
-                    "Add" => |a, b| a.wrapping_add(b),
-                    "Subtract" => |a, b| a.wrapping_sub(b),
-                    "Multiply" => |a, b| a.wrapping_mul(b),
-                    "Maximum" => |a, b| a.max(b),
-                    "Minimum" => |a, b| a.min(b),
-                    _ => return Err(format!("{layer}: integers are not divided here")),
-                }).map(Tensor::$integer),)*
-                $((Tensor::$float(a), Tensor::$float(b)) => zip(layer, &rule, a, b, match &layer.kind[..] {
-                    "Add" => |a, b| a + b,
-                    "Subtract" => |a, b| a - b,
-                    "Multiply" => |a, b| a * b,
-                    "Divide" => |a, b| a / b,
-                    "Maximum" => |a, b| if a < b { b } else { a },
-                    _ => |a, b| if b < a { b } else { a },
-                }).map(Tensor::$float),)*
+                $((Tensor::$integer(a), Tensor::$integer(b)) => zip(
+                    layer, &rule, a, b,
+                    match &layer.kind[..] {
+                        "Add" => |a, b| a.wrapping_add(b),
+                        "Subtract" => |a, b| a.wrapping_sub(b),
+                        "Multiply" => |a, b| a.wrapping_mul(b),
+                        "Maximum" => |a, b| a.max(b),
+                        "Minimum" => |a, b| a.min(b),
+                        _ => return Err(format!("{layer}: integers are not divided here")),
+                    },
+                ).map(Tensor::$integer),)*
+                $((Tensor::$float(a), Tensor::$float(b)) => zip(
+                    layer, &rule, a, b,
+                    match &layer.kind[..] {
+                        "Add" => |a, b| a + b,
+                        "Subtract" => |a, b| a - b,
+                        "Multiply" => |a, b| a * b,
+                        "Divide" => |a, b| a / b,
+                        "Maximum" => |a, b| if a < b { b } else { a },
+                        _ => |a, b| if b < a { b } else { a },
+                    },
+                ).map(Tensor::$float),)*
                 _ => Err(format!(
                     "{layer}: it cannot be done with {} and {}",
                     a.element_type(),
@@ -257,7 +266,7 @@ fn elementwise(layer: &Layer, a: &Tensor, b: &Tensor) -> Result<Tensor, String> 
     dispatch!(integers: I8 I16 I32 I64 U8 U16 U32 U64; floats: F16 F32 F64)
 }
 
-/// `f` of each two elements that the rule brings together; neither operand is copied.
+/// Applies `f` to the operands, broadcast by the rule without copies.
 fn zip<T: Element>(
     layer: &Layer,
     rule: &ElementwiseRule,
@@ -265,15 +274,15 @@ fn zip<T: Element>(
     b: &ArrayD<T>,
     f: fn(T, T) -> T,
 ) -> Result<ArrayD<T>, String> {
-    let refused = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
-    // Whether there is room for what comes out, before it is made.
-    let (plan, _) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule).map_err(refused)?;
+    let in_layer = |error: BroadcastError| format!("{layer}: {}", one_line(&error));
+    // Check the size of the output before allocating it.
+    let (plan, _) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule).map_err(in_layer)?;
     byte_count(plan.output_shape(), T::SIZE, MAXIMUM_BYTES)
         .map_err(|problem| format!("{layer}: {problem}"))?;
-    a.zip_map(b, rule, |&a, &b| f(a, b)).map_err(refused)
+    a.zip_map(b, rule, |&a, &b| f(a, b)).map_err(in_layer)
 }
 
-/// What an error says without its picture: its first line, and the remark under the axis at fault.
+/// An error without its picture: the first line, and the remark under the axis at fault.
 fn one_line(error: &BroadcastError) -> String {
     let text = error.to_string();
     let mut lines = text.lines();

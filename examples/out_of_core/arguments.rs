@@ -1,4 +1,4 @@
-//! From the command line to what is asked for.
+//! Parses the command line.
 
 use crate::command_line::{Failure, file, number, once, text};
 use crate::rule::{RuleOptions, RuleTo, maximum, maximum_or_default, modes};
@@ -9,7 +9,8 @@ use std::path::PathBuf;
 macro_rules! usage_lines {
     () => {
         "\
-usage: out_of_core INPUT.npy --shape SIZES [--mode MODE] [--axes AXES] [--axis AXIS] --out FILE [--tiles N] [--tile K]
+usage: out_of_core INPUT.npy --shape SIZES [--mode MODE] [--axes AXES] [--axis AXIS] --out FILE
+                   [--tiles N] [--tile K] [--restart] [--no-map] [--max-bytes N]
        out_of_core            (a demonstration)
        out_of_core --help"
     };
@@ -19,39 +20,43 @@ pub const USAGE: &str = usage_lines!();
 
 pub const HELP: &str = concat!(
     "\
-Broadcasts a .npy file to one that may be larger than memory: mapped into memory and written tile by tile.
+Broadcasts a .npy file to one that may be larger than memory. The output is memory-mapped and
+written tile by tile.
 
 ",
     usage_lines!(),
     "
 
-  --shape SIZES     the target shape: 2,3,4 or '(2, 3, 4)'; '' or '()' is that of a scalar
+  --shape SIZES     the target shape: 2,3,4 or '(2, 3, 4)'; '' or '()' is the shape of a scalar
 ",
     modes!(),
-    "  --axes AXES       1,3; explicit(1, 3) as MODE says the same
-  --axis AXIS       1; pdpd(1) as MODE says the same
-  --out FILE        the .npy file to write; its space is reserved first
-  --tiles N         cut it into N tiles of as many elements, one more or less; 64 MiB each if not given
-  --tile K          compute tile K of 0 to N - 1, and no other
-  --restart         begin again: replace FILE and FILE.progress; no other process may be at work on them
-  --no-map          write each tile from a buffer, without mapping FILE (so it is done where no space can be reserved)
-  --max-bytes N     refuse to read more than N bytes of elements; 4294967296 if not given
+    "  --axes AXES       1,3; the same as --mode 'explicit(1, 3)'
+  --axis AXIS       1; the same as --mode 'pdpd(1)'
+  --out FILE        the .npy file to write; its disk space is reserved first
+  --tiles N         divide the output into N tiles of nearly equal size; default 64 MiB each
+  --tile K          write only tile K, from 0 to N - 1
+  --restart         start again: replace FILE and FILE.progress, which no other process may use
+  --no-map          write each tile from a buffer, without mapping FILE; this is also what happens
+                    where disk space cannot be reserved
+  --max-bytes N     refuse to read more than N bytes of elements; default 4294967296
 
-FILE.progress names the job and says which tiles are done. The same command continues what was ended half-way, by
-whatever; a file of another job is refused. Several processes may work on one FILE at the same time, each on tiles of its
-own (--tile K): tiles are disjoint, so whatever hands out the numbers 0 to N - 1 can run them, in any order, and any of them
-again. FILE gets its header, and so becomes a .npy file, when its last tile is done; FILE.progress may then be deleted.
+FILE.progress holds the job's description and which tiles are done. After an interruption of any
+kind, the same command continues. The file of another job is an error. Several processes may write
+one FILE at the same time, each its own tiles (--tile K). Tiles are disjoint: they may run in any
+order, on any scheduler, and more than once. When its last tile is done, FILE gets its header and
+so becomes a .npy file. FILE.progress may then be deleted.
 
-INPUT has to fit into memory; - is standard input. Elements are f2, f4, f8, i1 to i8, u1 to u8 or b1, little- or big-endian, in
-C or Fortran order; what is written is little-endian in C order.
+INPUT must fit into memory; - is standard input. Element types are f2, f4, f8, i1 to i8, u1 to u8
+and b1, little- or big-endian, in C or Fortran order. The output is little-endian, in C order.
 
-Exit code 0 if it is done, 1 if a file or a shape does not allow it, 2 if the arguments are wrong. Nothing else may write or cut
-FILE meanwhile: on most systems a process whose mapped file is cut is killed (SIGBUS).
+Exit code 0 on success, 1 if a file or a shape is wrong, 2 if the arguments are wrong. Nothing else
+may write or truncate FILE meanwhile: most systems kill a process whose mapped file is truncated
+(SIGBUS).
 "
 );
 
 #[derive(Debug)]
-pub enum Asked {
+pub enum Command {
     Help,
     Demonstration,
     Broadcast(Request),
@@ -66,11 +71,11 @@ pub struct Request {
     pub tile: Option<usize>,
     pub restart: bool,
     pub map: bool,
-    /// No input is read that has more bytes.
+    /// The largest input to read, in bytes.
     pub maximum: usize,
 }
 
-pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
+pub fn parse(mut parser: lexopt::Parser) -> Result<Command, Failure> {
     let mut any = false;
     let (mut input, mut out, mut tiles, mut tile) = (None, None, None, None);
     let (mut restart, mut no_map, mut bytes) = (None, None, None);
@@ -78,7 +83,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
     while let Some(argument) = parser.next().map_err(Failure::usage)? {
         any = true;
         match argument {
-            Short('h') | Long("help") => return Ok(Asked::Help),
+            Short('h') | Long("help") => return Ok(Command::Help),
             Long("mode") => options.mode(&mut parser)?,
             Long("shape") => options.shape(&mut parser)?,
             Long("axes") => options.axes(&mut parser)?,
@@ -94,20 +99,20 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Asked, Failure> {
         }
     }
     if !any {
-        return Ok(Asked::Demonstration);
+        return Ok(Command::Demonstration);
     }
     let input = input.ok_or_else(|| Failure::usage("INPUT.npy is missing"))?;
     let rule = options.rule_to()?;
     let out = out.ok_or_else(|| Failure::usage("--out is missing"))?;
     if is_dash(&out) {
         return Err(Failure::usage(
-            "--out -: the tiles of a stream cannot be written in any order",
+            "--out -: a stream cannot be written in tiles",
         ));
     }
     if tiles == Some(0) {
         return Err(Failure::usage("--tiles 0: there is at least one"));
     }
-    Ok(Asked::Broadcast(Request {
+    Ok(Command::Broadcast(Request {
         input,
         rule,
         out,

@@ -1,6 +1,7 @@
-//! A bias for each of 64 channels, laid on images: one tile alone, then the rest, then a look at what is there.
+//! A demonstration: broadcasts a bias for each of 64 channels to images. It writes one tile, then
+//! the others, then checks the file.
 
-use crate::arguments::{Asked, parse};
+use crate::arguments::{Command, parse};
 use crate::command_line::{Failure, Report};
 use crate::npy_header::{WriteElement, header};
 use crate::run::{self, index};
@@ -12,7 +13,8 @@ use std::path::Path;
 const CHANNELS: usize = 64;
 const SHAPE: [usize; 4] = [4, CHANNELS, 256, 256];
 
-/// So many elements are read back, this far from each other: a prime, so that they are in every row and every column.
+/// How many elements are read back, and their distance: a prime, so that they hit all rows and
+/// columns.
 const CHECKED: usize = 4096;
 const STEP: usize = 4093;
 
@@ -41,9 +43,9 @@ fn demonstrate(folder: &Path) -> Result<(), Failure> {
         "bias.npy --mode explicit --shape {n},{c},{h},{w} --axes 1 --out big.npy --tiles 16"
     );
     for (what, more) in [
-        ("One tile, alone.", " --tile 5"),
-        ("The rest, as after any run that was ended.", ""),
-        ("Nothing is left to do.", ""),
+        ("One tile.", " --tile 5"),
+        ("The other tiles, as after an interruption.", ""),
+        ("All tiles are done.", ""),
     ] {
         report.print(&format!("{what}\n$ out_of_core {line}{more}\n"))?;
         run_line(folder, &format!("{line}{more}"))?;
@@ -61,8 +63,8 @@ fn run_line(folder: &Path, line: &str) -> Result<(), Failure> {
         false => word.into(),
     });
     match parse(lexopt::Parser::from_args(words))? {
-        Asked::Broadcast(request) => run::run(&request),
-        Asked::Help | Asked::Demonstration => Ok(()),
+        Command::Broadcast(request) => run::run(&request),
+        Command::Help | Command::Demonstration => Ok(()),
     }
 }
 

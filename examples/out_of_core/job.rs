@@ -1,4 +1,4 @@
-//! What is to be made, and how it is cut into tiles.
+//! The job: its description, and the division of its output into tiles.
 
 use crate::arguments::Request;
 use crate::command_line::Failure;
@@ -8,13 +8,13 @@ use crate::tensor::{ElementType, byte_count};
 use ndarray::{ArrayD, ArrayViewD};
 use std::ops::Range;
 
-/// A tile is about so large if nothing else is asked for.
+/// The default size of a tile.
 const TILE_BYTES: usize = 64 << 20;
 
-/// One byte of the progress file for each, and what a user still can list.
+/// The largest number of tiles. Each takes one byte of the progress file.
 const MOST_TILES: usize = 1 << 20;
 
-/// How many elements there are, and into how many tiles they are cut.
+/// The number of elements of the output, and of its tiles.
 #[derive(Debug, Clone, Copy)]
 pub struct Tiles {
     pub len: usize,
@@ -50,14 +50,14 @@ impl Tiles {
         }
     }
 
-    /// The elements of a tile, counted in C order.
+    /// The elements of a tile, as positions in C order.
     pub fn range(self, tile: usize) -> Range<usize> {
         let start = |tile: usize| (tile as u128 * self.len as u128 / self.count as u128) as usize;
         start(tile)..start(tile + 1)
     }
 }
 
-/// All on which the elements of the file and the numbers of its tiles depend, in lines.
+/// The description of a job, in lines: everything that determines the elements and the tiles.
 pub fn name<T: WriteElement>(
     rule: &RuleTo,
     (element_type, input): (ElementType, &ArrayD<T>),
@@ -69,7 +69,8 @@ pub fn name<T: WriteElement>(
         RuleTo::Prepend(_) => "prepend".into(),
     };
     format!(
-        "ndarray-broadcast out_of_core, version 1\ninput {element_type} {:?}, FNV-1a {:016x}\nmode {mode}\noutput {:?}\ntiles {}\n\n",
+        "ndarray-broadcast out_of_core, version 1\n\
+         input {element_type} {:?}, FNV-1a {:016x}\nmode {mode}\noutput {:?}\ntiles {}\n\n",
         input.shape(),
         fnv(input),
         view.shape(),
@@ -77,7 +78,8 @@ pub fn name<T: WriteElement>(
     )
 }
 
-/// The 64 bits of FNV-1a over the elements as they would be written: the same on every machine, whatever the input's order.
+/// The 64-bit FNV-1a hash of the elements as written. It does not depend on the machine or on the
+/// input's memory order.
 fn fnv<T: WriteElement>(array: &ArrayD<T>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325;
     let mut bytes = Vec::new();

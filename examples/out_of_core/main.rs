@@ -1,15 +1,18 @@
 //! Writes a broadcast larger than memory: a memory-mapped `.npy` file, tile by tile.
 //!
 //! ```text
-//! cargo run --release --example out_of_core                # a demonstration: 64 MiB in a temporary folder, checked
-//! cargo run --release --example out_of_core -- bias.npy --mode explicit --shape 4096,64,512,512 --axes 1 --out big.npy
+//! # A demonstration: 64 MiB in a temporary folder, checked:
+//! cargo run --release --example out_of_core
+//! cargo run --release --example out_of_core -- bias.npy --mode explicit \
+//!     --shape 4096,64,512,512 --axes 1 --out big.npy
 //! cargo run --release --example out_of_core -- --help
 //! ```
 //!
-//! A run that is ended, however, is continued by the same command. Any tile can be computed alone, in any order, by several
-//! processes at once: `--tile K`.
+//! After an interruption of any kind, the same command continues. `--tile K` writes one tile. Tiles
+//! may be written in any order, by several processes at the same time.
 //!
-//! Exit code 0 if it is done, 1 if a file or a shape does not allow it (stderr says why), 2 if the arguments are wrong.
+//! Exit code 0 on success, 1 if a file or a shape is wrong (stderr says why), 2 if the arguments
+//! are wrong.
 
 mod arguments;
 #[path = "../shared/command_line.rs"]
@@ -33,15 +36,15 @@ mod tile;
 #[path = "../shared/whole_file.rs"]
 mod whole_file;
 
-use arguments::{Asked, parse};
+use arguments::{Command, parse};
 use command_line::{Report, exit};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let done = parse(lexopt::Parser::from_env()).and_then(|asked| match asked {
-        Asked::Help => Report::default().print(arguments::HELP),
-        Asked::Demonstration => demonstration::run(),
-        Asked::Broadcast(request) => run::run(&request),
+    let done = parse(lexopt::Parser::from_env()).and_then(|command| match command {
+        Command::Help => Report::default().print(arguments::HELP),
+        Command::Demonstration => demonstration::run(),
+        Command::Broadcast(request) => run::run(&request),
     });
     exit(done, arguments::USAGE)
 }

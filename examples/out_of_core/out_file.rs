@@ -1,8 +1,8 @@
-//! The file that is written: its space reserved, its tiles mapped one at a time.
+//! The output file. Its disk space is reserved, and its tiles are mapped one at a time.
 
 use crate::command_line::Failure;
 use crate::npy_header::WriteElement;
-use crate::progress::{refused, sync_folder};
+use crate::progress::{cannot_continue, sync_folder};
 use crate::tile::for_each_box;
 use memmap2::MmapOptions;
 use ndarray::{ArrayViewD, ArrayViewMut};
@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// So many bytes are written at once where the file is not mapped.
+/// How many bytes are written at once if the file is not mapped.
 const CHUNK: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -21,12 +21,13 @@ pub struct OutFile {
     file: File,
     path: PathBuf,
     header: Vec<u8>,
-    /// All of it has space on the disk, and may be mapped.
+    /// Whether all of its disk space is reserved, so that it may be mapped.
     pub mapped: bool,
 }
 
 impl OutFile {
-    /// Opens or makes the file of a job. Whether a tile is `begun`, and so the file must be there, must have been asked before.
+    /// Opens or creates the file of a job. `begun`: a tile is done, so the file must exist. The
+    /// caller reads `begun` from the progress before this call.
     pub fn open(
         path: &Path,
         header: Vec<u8>,
@@ -39,7 +40,10 @@ impl OutFile {
             .filter(|&bytes| i64::try_from(bytes).is_ok())
             .ok_or_else(|| failed(ErrorKind::FileTooLarge.into()))?;
         if begun && !path.exists() {
-            return Err(refused(path, "tiles of it are done, and it is not there"));
+            return Err(cannot_continue(
+                path,
+                "tiles of it are done, and it is not there",
+            ));
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -53,7 +57,7 @@ impl OutFile {
         let found = out.file.metadata().map_err(failed)?.len();
         if found != bytes && (begun || found != 0) {
             let problem = format!("{found} bytes, and the job's file has {bytes}");
-            return Err(refused(path, &problem));
+            return Err(cannot_continue(path, &problem));
         }
         let prepared = match found {
             0 => out.file.set_len(bytes),
@@ -63,7 +67,7 @@ impl OutFile {
         match prepared {
             Ok(reserved) => out.mapped = reserved && map && cfg!(target_endian = "little"),
             Err(error) => {
-                // What has been reserved is given back.
+                // Release the disk space reserved so far.
                 if !begun {
                     let _ = fs::remove_file(path);
                 }
@@ -73,12 +77,13 @@ impl OutFile {
         sync_folder(path);
         let start = out.start()?;
         if start != out.header && start.iter().any(|&byte| byte != 0) {
-            return Err(refused(path, "this is another job's file"));
+            return Err(cannot_continue(path, "this is another job's file"));
         }
         Ok(out)
     }
 
-    /// Writes the elements of a range, counted in C order, and waits until they are on the disk.
+    /// Writes the elements of a range of positions in C order, and waits until they are on the
+    /// disk.
     pub fn write<T: WriteElement>(
         &mut self,
         view: &ArrayViewD<'_, T>,
@@ -105,18 +110,20 @@ impl OutFile {
             .map_raw(&self.file)
             .map_err(|error| self.failed(&error))?;
         let start = map.as_mut_ptr().cast::<MaybeUninit<T>>();
-        // SAFETY: the map is writable, lives to the end of this function, and has as many bytes as `len` elements, for `T::SIZE` is
-        // `size_of::<T>()`. It begins as far after a page as `offset` does in the file: at a multiple of the element's size, which
-        // is its alignment, as the header has a multiple of 64 bytes. Any bytes, also those of another process, make a
-        // `MaybeUninit<T>`. Nothing else in this process refers to the map. The file has all these bytes and space for them, as
-        // `open` made sure; one who cuts it now, against the help's words, lets the system end this process, and gets no read or
-        // write elsewhere. One who writes the same tile, which the help asks to leave alone, writes the same bytes.
+        // SAFETY: the map is writable and lives to the end of this function. It has `len * T::SIZE`
+        // bytes, and `T::SIZE` is `size_of::<T>()`. It is aligned: its offset from a page boundary
+        // is that of `offset`, the header's length is a multiple of 64, and an element's alignment
+        // is its size. All bytes, also those that another process writes, are a valid
+        // `MaybeUninit<T>`. Nothing else in this process refers to the map. `open` has reserved
+        // disk space for all bytes of the file. If another process truncates the file, which the
+        // help forbids, the system kills this process, and no other memory is accessed. If another
+        // process writes the same tile, which the help forbids too, it writes the same bytes.
         let mut memory = unsafe { std::slice::from_raw_parts_mut(start, len) };
-        for_each_box(view.view(), range, &mut |part| {
-            let (now, later) = std::mem::take(&mut memory).split_at_mut(part.len());
+        for_each_box(view.view(), range, &mut |view_box| {
+            let (now, later) = std::mem::take(&mut memory).split_at_mut(view_box.len());
             memory = later;
-            let mut out = ArrayViewMut::from_shape(part.raw_dim(), now)?;
-            part.materialize_into_uninit(&mut out)?;
+            let mut out = ArrayViewMut::from_shape(view_box.raw_dim(), now)?;
+            view_box.materialize_into_uninit(&mut out)?;
             Ok(())
         })?;
         map.flush().map_err(|error| self.failed(&error))
@@ -132,8 +139,8 @@ impl OutFile {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         let mut bytes = Vec::with_capacity(CHUNK);
-        for_each_box(view.view(), range, &mut |part| {
-            for chunk in part
+        for_each_box(view.view(), range, &mut |view_box| {
+            for chunk in view_box
                 .materialize()?
                 .as_slice()
                 .unwrap_or_default()
@@ -148,7 +155,7 @@ impl OutFile {
         file.sync_data().map_err(failed)
     }
 
-    /// The element with this number, as its bytes.
+    /// Reads the bytes of the element at a position in C order.
     pub fn element<T: WriteElement>(&mut self, number: usize) -> Result<Vec<u8>, Failure> {
         let mut bytes = vec![0; T::SIZE];
         let offset = self.offset::<T>(number);
@@ -158,7 +165,7 @@ impl OutFile {
         Ok(bytes)
     }
 
-    /// Makes it a `.npy` file, for all tiles are done.
+    /// Writes the header, which completes the `.npy` file. All tiles must be done.
     pub fn finish(&mut self) -> Result<(), Failure> {
         if self.start()? == self.header {
             return Ok(());
@@ -169,7 +176,7 @@ impl OutFile {
             .map_err(|error| self.failed(&error))
     }
 
-    /// What stands where the header is to be.
+    /// Reads the bytes at the place of the header.
     fn start(&mut self) -> Result<Vec<u8>, Failure> {
         let mut bytes = vec![0; self.header.len()];
         (self.file.seek(SeekFrom::Start(0)))
@@ -187,15 +194,15 @@ impl OutFile {
     }
 }
 
-/// Reserves space for the first `bytes` of a file; false if that cannot be done here.
+/// Reserves disk space for the first `bytes` of a file; false if the system does not support it.
 ///
-/// A write into a mapped page for which the disk has no space left ends the process (SIGBUS).
+/// A write to a mapped page without disk space kills the process (SIGBUS).
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn reserve(file: &File, bytes: u64) -> io::Result<bool> {
     use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
     use rustix::io::Errno;
     use std::os::unix::fs::MetadataExt;
-    // Asked first, as some file systems take all that there is before they find that it is too little.
+    // Check the free space first: some file systems fill the disk before `fallocate` fails.
     let (system, held) = (
         fstatvfs(file)?,
         file.metadata()?.blocks().saturating_mul(512),

@@ -1,7 +1,9 @@
-//! Which tiles are done: a file beside the one that is written, its first lines the job's name, then a byte for each tile.
+//! The progress file beside the output: the job's description in lines, then one byte for each
+//! tile.
 //!
-//! A tile is marked when its elements are on the disk, never before. So whenever a process ends or the power fails, what is marked is
-//! there; what is there and not marked is written again. A mark is one byte, so that several processes set theirs at once.
+//! A tile is marked after its elements are on the disk. So a marked tile is complete, even after a
+//! crash or a power failure. A tile that is complete but not marked is written again. A mark is one
+//! byte, so several processes can set marks at the same time.
 
 use crate::command_line::Failure;
 use std::ffi::OsString;
@@ -20,15 +22,15 @@ pub struct Progress {
     tiles: usize,
 }
 
-/// Beside which file it is.
-pub fn path_beside(out: &Path) -> PathBuf {
+/// The path of the progress file of an output.
+pub fn progress_path(out: &Path) -> PathBuf {
     let mut path = OsString::from(out);
     path.push(".progress");
     path.into()
 }
 
 impl Progress {
-    /// Opens the progress of the job of this name; `None` if there is none.
+    /// Opens the progress file of the job with this name; `None` if it does not exist.
     pub fn open(path: &Path, name: &str, tiles: usize) -> Result<Option<Self>, Failure> {
         let failed = |error| Failure::io(&path.display().to_string(), &error);
         let mut file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -37,14 +39,14 @@ impl Progress {
         };
         let len = (name.len() + tiles) as u64;
         let mut found = Vec::new();
-        // Another file may be of any length.
+        // The file may belong to something else and have any length.
         let mut start = (&mut file).take(len + 1);
         start.read_to_end(&mut found).map_err(failed)?;
         if !found.starts_with(name.as_bytes()) {
-            return Err(refused(path, &first_difference(&found, name)));
+            return Err(cannot_continue(path, &first_difference(&found, name)));
         }
         if found.len() as u64 != len {
-            return Err(refused(path, "it has not one byte for each tile"));
+            return Err(cannot_continue(path, "it has not one byte for each tile"));
         }
         let mut progress = Progress {
             file,
@@ -56,12 +58,13 @@ impl Progress {
         Ok(Some(progress))
     }
 
-    /// A new one without a mark. If another process makes one at the same time, one of them is opened by both.
+    /// Creates a progress file without marks. If another process does so at the same time, both
+    /// open the same file.
     pub fn create(path: &Path, name: &str, tiles: usize) -> Result<Self, Failure> {
         let failed = |error| Failure::io(&path.display().to_string(), &error);
-        let mut part = OsString::from(path);
-        part.push(format!(".{}.part", std::process::id()));
-        let part = PathBuf::from(part);
+        let mut temporary = OsString::from(path);
+        temporary.push(format!(".{}.part", std::process::id()));
+        let temporary = PathBuf::from(temporary);
         let mut bytes = name.as_bytes().to_vec();
         bytes.resize(name.len() + tiles, TO_DO);
         let whole = |path: &Path| {
@@ -69,18 +72,18 @@ impl Progress {
             file.write_all(&bytes)?;
             file.sync_all()
         };
-        // It gets its name when it is whole, and replaces none.
-        let made = whole(&part).and_then(|()| match fs::hard_link(&part, path) {
+        // The link makes the complete file visible, and does not replace an existing one.
+        let created = whole(&temporary).and_then(|()| match fs::hard_link(&temporary, path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            // Not every file system has links.
+            // Not every file system supports links.
             Err(_) => match whole(path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-                made => made,
+                created => created,
             },
             Ok(()) => Ok(()),
         });
-        let _ = fs::remove_file(&part);
-        made.map_err(failed)?;
+        let _ = fs::remove_file(&temporary);
+        created.map_err(failed)?;
         sync_folder(path);
         match Progress::open(path, name, tiles)? {
             Some(progress) => Ok(progress),
@@ -88,7 +91,7 @@ impl Progress {
         }
     }
 
-    /// For each tile, whether it is done.
+    /// Reads for each tile whether it is done.
     pub fn marks(&mut self) -> Result<Vec<bool>, Failure> {
         let mut marks = vec![0; self.tiles];
         (self.at(0).and_then(|()| self.file.read_exact(&mut marks)))
@@ -99,7 +102,7 @@ impl Progress {
             _ => None,
         };
         (marks.iter().map(mark).collect::<Option<_>>())
-            .ok_or_else(|| refused(&self.path, "a mark is neither of those that it may have"))
+            .ok_or_else(|| cannot_continue(&self.path, "a mark is neither 'x' nor '.'"))
     }
 
     pub fn is_done(&mut self, tile: usize) -> Result<bool, Failure> {
@@ -109,7 +112,7 @@ impl Progress {
         Ok(mark == [DONE])
     }
 
-    /// Marks a tile, whose elements are on the disk.
+    /// Marks a tile as done. Its elements must be on the disk.
     pub fn mark(&mut self, tile: usize) -> Result<(), Failure> {
         (self.at(tile))
             .and_then(|()| self.file.write_all(&[DONE]))
@@ -127,7 +130,8 @@ impl Progress {
     }
 }
 
-/// Lets a new file be found after a power failure, where folders can be synchronised.
+/// Syncs the folder of a new file, where the system supports it, so that the file survives a power
+/// failure.
 pub fn sync_folder(path: &Path) {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -136,7 +140,7 @@ pub fn sync_folder(path: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-pub fn refused(path: &Path, problem: &str) -> Failure {
+pub fn cannot_continue(path: &Path, problem: &str) -> Failure {
     Failure::Data(format!(
         "{}: {problem}; --restart begins again",
         path.display()

@@ -1,4 +1,4 @@
-//! Doing what is asked for.
+//! Runs a request.
 
 use crate::arguments::Request;
 use crate::command_line::{Failure, Report};
@@ -6,7 +6,7 @@ use crate::job::{self, Tiles};
 use crate::npy_file::{display, read, short};
 use crate::npy_header::{WriteElement, header};
 use crate::out_file::OutFile;
-use crate::progress::{Progress, path_beside, refused};
+use crate::progress::{Progress, cannot_continue, progress_path};
 use crate::tensor::{ElementType, with_array};
 use indicatif::{ProgressBar, ProgressStyle};
 use ndarray::{ArrayD, ArrayViewD};
@@ -16,7 +16,7 @@ use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::time::Instant;
 
-/// At most so many tiles that are said to be done are looked at.
+/// How many tiles that are marked as done are checked, at most.
 const CHECKED: usize = 1024;
 
 pub fn run(request: &Request) -> Result<(), Failure> {
@@ -42,7 +42,8 @@ fn run_typed<T: WriteElement>(
     let done = marks.iter().filter(|&&done| done).count();
     let mut report = Report::default();
     report.print(&format!(
-        "input   {}: {element_type} {:?}\n{plan}\noutput  {}: {} bytes and a header, {}, {done} of them done\n",
+        "input   {}: {element_type} {:?}\n{plan}\n\
+         output  {}: {} bytes and a header, {}, {done} of them done\n",
         short(&request.input),
         input.shape(),
         display(&request.out),
@@ -59,7 +60,7 @@ fn run_typed<T: WriteElement>(
     let bar = progress_bar(to_do.iter().map(bytes_of).sum());
     let (start, mut bytes, mut written) = (Instant::now(), 0, 0);
     for tile in &to_do {
-        // Another process may have been here meanwhile.
+        // Another process may have written it meanwhile.
         if !progress.is_done(*tile)? {
             out.write(&view, tiles.range(*tile))?;
             progress.mark(*tile)?;
@@ -102,22 +103,22 @@ fn count(tiles: usize) -> String {
     }
 }
 
-/// The file and the progress of the job, new ones if there are none.
+/// Opens the output and the progress file of the job, or creates them.
 fn open(
     request: &Request,
     header: Vec<u8>,
     name: &str,
     (tiles, element_size): (Tiles, usize),
 ) -> Result<(OutFile, Progress), Failure> {
-    let (path, beside) = (&request.out, path_beside(&request.out));
-    for written in [path, &beside] {
+    let (path, progress_file) = (&request.out, progress_path(&request.out));
+    for written in [path, &progress_file] {
         if is_same(&request.input, written) {
             return Err(Failure::usage(format!(
                 "{}: INPUT would be overwritten",
                 display(written)
             )));
         }
-        // A device or a pipe is neither mapped nor replaced.
+        // A device or a pipe cannot be mapped, and must not be replaced.
         if written.exists() && !written.is_file() {
             return Err(Failure::Data(format!(
                 "{}: this is no plain file",
@@ -126,16 +127,16 @@ fn open(
         }
     }
     if request.restart {
-        remove(&beside)?;
+        remove(&progress_file)?;
         remove(path)?;
     }
-    let (mut progress, new) = match Progress::open(&beside, name, tiles.count)? {
+    let (mut progress, new) = match Progress::open(&progress_file, name, tiles.count)? {
         Some(progress) => (progress, false),
         None if path.exists() => {
             let problem = "it exists, and there is no progress of this job beside it";
-            return Err(refused(path, problem));
+            return Err(cannot_continue(path, problem));
         }
-        None => (Progress::create(&beside, name, tiles.count)?, true),
+        None => (Progress::create(&progress_file, name, tiles.count)?, true),
     };
     let begun = progress.marks()?.contains(&true);
     let bytes = tiles.len * element_size;
@@ -143,7 +144,7 @@ fn open(
         Ok(out) => Ok((out, progress)),
         Err(failure) => {
             if new {
-                let _ = fs::remove_file(&beside);
+                let _ = fs::remove_file(&progress_file);
             }
             Err(failure)
         }
@@ -166,7 +167,7 @@ fn remove(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a file that does not hold what its progress says, as far as three elements of a tile tell.
+/// Checks that tiles marked as done are in the file, by three elements of each.
 fn check_done<T: WriteElement>(
     request: &Request,
     view: &ArrayViewD<'_, T>,
@@ -188,14 +189,14 @@ fn check_done<T: WriteElement>(
             view[&index(view.shape(), number)[..]].push(&mut wanted);
             if out.element::<T>(number)? != wanted {
                 let problem = format!("tile {tile} is marked as done, and element {number} is not");
-                return Err(refused(&request.out, &problem));
+                return Err(cannot_continue(&request.out, &problem));
             }
         }
     }
     Ok(())
 }
 
-/// Where the element with this number is, in C order.
+/// The index of the element at a position in C order.
 pub fn index(shape: &[usize], mut number: usize) -> Vec<usize> {
     let mut index = vec![0; shape.len()];
     for (at, &size) in index.iter_mut().zip(shape).rev() {
@@ -205,7 +206,7 @@ pub fn index(shape: &[usize], mut number: usize) -> Vec<usize> {
     index
 }
 
-/// On standard error, if somebody looks at it.
+/// A progress bar on standard error, if that is a terminal.
 fn progress_bar(bytes: u64) -> ProgressBar {
     let template = "{wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
     match ProgressStyle::with_template(template) {

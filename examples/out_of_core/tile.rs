@@ -1,11 +1,11 @@
-//! A tile: some elements of a view that follow each other in C order.
+//! A tile: consecutive elements of a view in C order.
 
 use crate::command_line::Failure;
 use ndarray::{ArrayViewD, Axis, Slice};
 use std::ops::Range;
 
-/// Hands out the elements of a range, counted in C order, as views that follow each other: a range is a few boxes, at most two
-/// for every axis.
+/// Calls `take` with consecutive boxes of `view` that together are a range of positions in C order.
+/// There are at most two boxes for each axis.
 pub fn for_each_box<T>(
     view: ArrayViewD<'_, T>,
     range: Range<usize>,
@@ -17,7 +17,7 @@ pub fn for_each_box<T>(
     if range == (0..view.len()) {
         return take(view);
     }
-    // There is an axis, as a scalar has no other range.
+    // The view has an axis: all ranges of a scalar are handled above.
     let row_len: usize = view.shape()[1..].iter().product();
     let mut at = range.start;
     while at < range.end {

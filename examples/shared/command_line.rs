@@ -1,4 +1,4 @@
-//! What every example does with its arguments, its report and its exit code.
+//! Arguments, reports and exit codes, shared by all examples.
 
 use lexopt::{Parser, ValueExt};
 use ndarray::ShapeError;
@@ -8,19 +8,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// Why the program ends before its work is done.
+/// Why the program stops early.
 #[derive(Debug)]
 pub enum Failure {
     /// The arguments are wrong.
     Usage(String),
-    /// A file, a shape or the memory does not allow it.
+    /// A file or a shape is wrong, or memory is insufficient.
     Data(String),
-    /// Whoever read the result has stopped, and knows.
+    /// The reader of standard output has closed it. No message is needed.
     Closed,
 }
 
 impl Failure {
-    /// What went wrong with a file, or with `standard output`.
+    /// An I/O error on a file, or on `standard output`.
     pub fn io(name: &str, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::Closed,
@@ -49,7 +49,8 @@ impl From<ShapeError> for Failure {
     }
 }
 
-/// 0 if it is done, 1 if a file or a shape does not allow it (stderr says why), 2 if the arguments are wrong.
+/// Exit code 0 on success, 1 if a file or a shape is wrong (stderr says why), 2 if the arguments
+/// are wrong.
 pub fn exit(done: Result<(), Failure>, usage: &str) -> ExitCode {
     let (code, message) = match done {
         Ok(()) => return ExitCode::SUCCESS,
@@ -57,36 +58,37 @@ pub fn exit(done: Result<(), Failure>, usage: &str) -> ExitCode {
         Err(Failure::Data(problem)) => (1, problem),
         Err(Failure::Closed) => return ExitCode::from(1),
     };
-    // Nobody reads any longer if this fails, and so nobody is to be told.
+    // If stderr is closed, nobody can be told.
     let _ = writeln!(io::stderr(), "error: {message}");
     ExitCode::from(code)
 }
 
-/// Where the user is told what is done.
+/// Prints what the program does.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Data goes to standard output, and so this goes to standard error.
-    pub beside_data: bool,
+    /// Whether the report goes to standard error, because data goes to standard output.
+    pub on_stderr: bool,
 }
 
 impl Report {
-    /// A reader who has stopped reading misses nothing, and the work goes on.
+    /// Prints `text`. A closed reader is not an error: the work continues.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
-        let printed = match self.beside_data {
+        let printed = match self.on_stderr {
             true => io::stderr().write_all(text.as_bytes()),
             false => io::stdout()
                 .write_all(text.as_bytes())
                 .and_then(|()| io::stdout().flush()),
         };
         match printed.map_err(|error| Failure::io("standard output", &error)) {
-            Err(Failure::Data(problem)) if !self.beside_data => Err(Failure::Data(problem)),
+            Err(Failure::Data(problem)) if !self.on_stderr => Err(Failure::Data(problem)),
             _ => Ok(()),
         }
     }
 }
 
-pub fn once<T>(name: &str, place: &mut Option<T>, value: T) -> Result<(), Failure> {
-    match place.replace(value) {
+/// Stores the value of an option that may be given once only.
+pub fn once<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<(), Failure> {
+    match slot.replace(value) {
         None => Ok(()),
         Some(_) => Err(Failure::usage(format!("{name} is given twice"))),
     }
@@ -110,7 +112,7 @@ pub fn file(name: &str, parser: &mut Parser) -> Result<PathBuf, Failure> {
 pub fn number<T: FromStr>(name: &str, text: &str) -> Result<T, Failure> {
     (text.trim().parse()).map_err(|_| {
         Failure::usage(format!(
-            "{name}: {text:?} is no integer of 64 bits that it takes"
+            "{name}: {text:?} is no integer of 64 bits in its range"
         ))
     })
 }

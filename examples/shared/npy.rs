@@ -1,17 +1,19 @@
-//! Reading the `.npy` format. The header is not trusted: no size that it states is believed before the bytes are there.
+//! Reads the `.npy` format. The header is not trusted: memory is allocated as bytes are read, not
+//! as the header says.
 //!
 //! Source: `numpy.lib.format`, versions 1.0 to 3.0.
 
 use crate::tensor::{ElementType, Order, Tensor, byte_count};
 use std::io::{self, ErrorKind, Read};
 
-/// No header is longer that describes an array of plain elements.
+/// The longest header accepted. A header of plain elements is shorter.
 const LONGEST_HEADER: usize = 1 << 16;
 
 /// NumPy's own limit.
 pub const MAXIMUM_RANK: usize = 64;
 
-/// Reads a tensor whose elements take at most `maximum` bytes, and nothing may follow them.
+/// Reads a tensor whose elements take at most `maximum` bytes. Bytes after the elements are an
+/// error.
 pub fn read(mut file: impl Read, maximum: usize) -> Result<Tensor, String> {
     let file = &mut file;
     if bytes(file)? != *b"\x93NUMPY" {
@@ -66,7 +68,7 @@ fn bytes<const N: usize>(file: &mut impl Read) -> Result<[u8; N], String> {
     Ok(bytes)
 }
 
-/// The next bytes, fewer if the file ends before; takes memory as they come.
+/// Reads up to `length` bytes, fewer if the file ends. Memory grows with the bytes read.
 fn up_to(file: &mut impl Read, length: usize) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     (file.take(length as u64).read_to_end(&mut bytes)).map_err(problem)?;
@@ -80,7 +82,8 @@ fn problem(error: io::Error) -> String {
     }
 }
 
-/// `<f4` as the type and whether it is big-endian; `|` is for elements of one byte, which have no order.
+/// Parses `<f4` into the type and whether it is big-endian. `|` is for one-byte elements, which
+/// have no byte order.
 fn element_type(descr: &str) -> Option<(ElementType, bool)> {
     let order = descr.chars().next()?;
     let element_type = ElementType::from_npy(&descr[order.len_utf8()..])?;
@@ -91,7 +94,8 @@ fn element_type(descr: &str) -> Option<(ElementType, bool)> {
     }
 }
 
-/// `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`, in any order of the keys.
+/// Parses `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`, with the keys in any
+/// order.
 fn parse_header(header: &str) -> Option<(&str, bool, Vec<usize>)> {
     let mut rest = header.trim().strip_prefix('{')?.trim_start();
     let (mut descr, mut fortran, mut shape) = (None, None, None);

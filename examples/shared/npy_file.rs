@@ -1,4 +1,4 @@
-//! `.npy` files by their names.
+//! Reads `.npy` files by path.
 
 use crate::command_line::Failure;
 use crate::npy;
@@ -17,7 +17,7 @@ pub fn read(path: &Path, maximum: usize) -> Result<Tensor, Failure> {
     read.map_err(|problem| Failure::Data(format!("{}: {problem}", display(path))))
 }
 
-/// Without the folder.
+/// The file name without its directory.
 pub fn short(path: &Path) -> String {
     display(path.file_name().map_or(path, Path::new))
 }

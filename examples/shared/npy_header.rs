@@ -1,4 +1,4 @@
-//! What stands before the elements in a `.npy` file of version 1.0, little-endian, in C order.
+//! Writes the header of a `.npy` file of version 1.0: little-endian, C order.
 //!
 //! Source: `numpy.lib.format`.
 
@@ -8,10 +8,10 @@ use crate::tensor::Element;
 use half::f16;
 use std::path::Path;
 
-/// The header and what stands before it take a multiple of this, so that the elements are aligned.
+/// The elements start at a multiple of this offset, so they are aligned.
 const ALIGNMENT: usize = 64;
 
-/// An element as little-endian bytes.
+/// An element that is written as little-endian bytes.
 pub trait WriteElement: Element {
     const DESCR: &str;
     fn push(self, bytes: &mut Vec<u8>);
@@ -49,7 +49,7 @@ impl WriteElement for bool {
     }
 }
 
-/// All that stands before the elements.
+/// All bytes before the elements: magic string, version, header length, header.
 pub fn header(path: &Path, descr: &str, shape: &[usize]) -> Result<Vec<u8>, Failure> {
     if shape.len() > MAXIMUM_RANK {
         let rank = shape.len();
@@ -66,7 +66,7 @@ pub fn header(path: &Path, descr: &str, shape: &[usize]) -> Result<Vec<u8>, Fail
     );
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     let before = bytes.len() + size_of::<u16>();
-    // A rank that NumPy has keeps this far below 64 KiB.
+    // The limit on the rank keeps this far below 64 KiB.
     let length = (before + dict.len() + 1).next_multiple_of(ALIGNMENT) - before;
     bytes.extend((length as u16).to_le_bytes());
     bytes.extend(dict.into_bytes());

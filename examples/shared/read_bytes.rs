@@ -1,4 +1,4 @@
-//! Files that are read whole, if they are not too long.
+//! Reads whole files up to a maximum length.
 
 use crate::command_line::Failure;
 use crate::whole_file::is_dash;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What is in a file or, if the path is `-`, on standard input: at most `maximum` bytes.
+/// Reads a file or, if the path is `-`, standard input. More than `maximum` bytes are an error.
 pub fn read_bytes(path: &Path, maximum: u64) -> Result<Vec<u8>, Failure> {
     let read = match is_dash(path) {
         true => up_to(io::stdin().lock(), maximum),
@@ -20,7 +20,7 @@ pub fn read_bytes(path: &Path, maximum: u64) -> Result<Vec<u8>, Failure> {
     Err(Failure::Data(format!("{}: {problem}", path.display())))
 }
 
-/// One byte more than there may be, at most.
+/// Reads at most one byte more than `maximum`.
 fn up_to(file: impl Read, maximum: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(maximum + 1).read_to_end(&mut bytes)?;

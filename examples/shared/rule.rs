@@ -1,4 +1,4 @@
-//! Arguments that say how one array is broadcast.
+//! Command-line options that choose a rule.
 
 use crate::command_line::{Failure, number, once, text};
 use lexopt::Parser;
@@ -11,26 +11,25 @@ use std::str::FromStr;
 
 const DEFAULT_MAXIMUM: u64 = 4 << 30;
 
-/// What `--mode` takes, as the help says it.
+/// The help text of `--mode`.
 macro_rules! modes {
     () => {
-        "\
-  --mode MODE       how INPUT is broadcast to it; numpy if none is given
-      numpy             right-aligned, sizes are equal or INPUT's is 1
-      bidirectional     as numpy, and 1s of SIZES replicate too (ONNX Expand)
+        "  --mode MODE       the rule that broadcasts INPUT to SIZES; default numpy
+      numpy             right-aligned; sizes are equal, or INPUT's is 1
+      bidirectional     like numpy, and the 1s of SIZES replicate too (ONNX Expand)
       explicit          axis i of INPUT feeds axis AXES[i] (OpenVINO)
-      broadcast_axes    AXES are the new axes, the others are INPUT's (nGraph)
+      broadcast_axes    AXES are the new axes, the other axes are INPUT's (nGraph)
       in_dim            axis i of INPUT feeds axis AXES[i] (XLA BroadcastInDim)
       in_dim_permuting  the same, AXES in any order (StableHLO broadcast_in_dim)
-      pdpd              INPUT is laid on SIZES from AXIS on; -1, the default, right-aligns (PaddlePaddle)
-      expand            as numpy, and a size of -1 keeps INPUT's (torch)
-      prepend           SIZES are put in front (XlaBuilder Broadcast)
+      pdpd              INPUT's first axis is AXIS; default -1: right-aligned (PaddlePaddle)
+      expand            like numpy, and a size of -1 keeps INPUT's size (torch)
+      prepend           SIZES are added in front of INPUT's (XlaBuilder Broadcast)
 "
     };
 }
 pub(crate) use modes;
 
-/// A rule and the shape that it broadcasts one array to.
+/// A rule for one array, and its target shape.
 #[derive(Debug)]
 pub enum RuleTo {
     Mode(BroadcastMode, Vec<usize>),
@@ -46,7 +45,7 @@ impl RuleTo {
     }
 }
 
-/// What `--mode`, `--shape`, `--axes` and `--axis` say.
+/// The values of `--mode`, `--shape`, `--axes` and `--axis`.
 #[derive(Debug, Default)]
 pub struct RuleOptions {
     mode: Option<String>,
@@ -72,7 +71,7 @@ impl RuleOptions {
         once("--axis", &mut self.axis, number("--axis", &text(parser)?)?)
     }
 
-    /// The mode's.
+    /// The name of the mode.
     pub fn name(&self) -> &str {
         self.mode.as_deref().unwrap_or("numpy")
     }
@@ -82,7 +81,7 @@ impl RuleOptions {
         let sizes = sizes.ok_or_else(|| Failure::usage("--shape is missing"))?;
         if self.name().trim().eq_ignore_ascii_case("prepend") {
             let sizes = shape_from_integers(sizes).map_err(Failure::data)?;
-            return self.takes_none().map(|()| RuleTo::Prepend(sizes));
+            return self.expect_no_axes().map(|()| RuleTo::Prepend(sizes));
         }
         let mut mode =
             BroadcastMode::from_str(self.name()).map_err(|error| match error.kind() {
@@ -110,7 +109,7 @@ impl RuleOptions {
                 self.fill_axes(axes)?;
             }
             BroadcastMode::Pdpd { axis } => self.fill_axis(axis)?,
-            _ => self.takes_none()?,
+            _ => self.expect_no_axes()?,
         }
         let shape = match mode {
             BroadcastMode::Expand => expand_shape_from_integers(sizes),
@@ -119,18 +118,18 @@ impl RuleOptions {
         Ok(RuleTo::Mode(mode, shape.map_err(Failure::data)?))
     }
 
-    pub fn takes_none(&self) -> Result<(), Failure> {
+    pub fn expect_no_axes(&self) -> Result<(), Failure> {
         match (&self.axes, self.axis) {
             (None, None) => Ok(()),
-            (Some(_), _) => Err(self.refuses("--axes")),
-            _ => Err(self.refuses("--axis")),
+            (Some(_), _) => Err(self.unexpected("--axes")),
+            _ => Err(self.unexpected("--axis")),
         }
     }
 
     pub fn fill_axes(&self, axes: &mut Vec<usize>) -> Result<(), Failure> {
         match (&self.axes, self.axis) {
-            (_, Some(_)) => Err(self.refuses("--axis")),
-            (Some(_), None) if self.name().contains('(') => Err(self.has("--axes")),
+            (_, Some(_)) => Err(self.unexpected("--axis")),
+            (Some(_), None) if self.name().contains('(') => Err(self.already_set("--axes")),
             (Some(given), None) => {
                 *axes = axes_from_integers(given).map_err(Failure::data)?;
                 Ok(())
@@ -141,8 +140,8 @@ impl RuleOptions {
 
     pub fn fill_axis(&self, axis: &mut isize) -> Result<(), Failure> {
         match (&self.axes, self.axis) {
-            (Some(_), _) => Err(self.refuses("--axes")),
-            (None, Some(_)) if self.name().contains('(') => Err(self.has("--axis")),
+            (Some(_), _) => Err(self.unexpected("--axes")),
+            (None, Some(_)) if self.name().contains('(') => Err(self.already_set("--axis")),
             (None, given) => {
                 *axis = given.unwrap_or(*axis);
                 Ok(())
@@ -150,11 +149,11 @@ impl RuleOptions {
         }
     }
 
-    fn refuses(&self, option: &str) -> Failure {
+    fn unexpected(&self, option: &str) -> Failure {
         Failure::usage(format!("mode {:?} takes no {option}", self.name()))
     }
 
-    fn has(&self, option: &str) -> Failure {
+    fn already_set(&self, option: &str) -> Failure {
         Failure::usage(format!(
             "mode {:?} says already what {option} would",
             self.name()
@@ -162,7 +161,7 @@ impl RuleOptions {
     }
 }
 
-/// `--max-bytes`.
+/// Parses the value of `--max-bytes`.
 pub fn maximum(parser: &mut Parser) -> Result<u64, Failure> {
     number("--max-bytes", &text(parser)?)
 }
@@ -171,7 +170,7 @@ pub fn maximum_or_default(given: Option<u64>) -> usize {
     usize::try_from(given.unwrap_or(DEFAULT_MAXIMUM)).unwrap_or(usize::MAX)
 }
 
-/// `2,3`, `(2, 3)`, `[2, 3]`, `(2,)`.
+/// Parses `2,3`, `(2, 3)`, `[2, 3]` or `(2,)`.
 fn list(name: &str, text: &str) -> Result<Vec<i64>, Failure> {
     let inner = text.trim();
     let bare = |open, close| inner.strip_prefix(open)?.strip_suffix(close);

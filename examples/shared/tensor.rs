@@ -1,13 +1,13 @@
-//! Arrays whose element type is known at run time only.
+//! Arrays whose element type is known only at run time.
 
 use half::f16;
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use std::fmt;
 
-/// An element that files hold.
+/// An element type that files can contain.
 pub trait Element: Copy + Send + Sync + fmt::Debug + 'static {
     const SIZE: usize;
-    /// The element whose bytes these are; `None` if they are none's.
+    /// Decodes an element. `None` if no element has these bytes.
     fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self>;
 }
 
@@ -41,7 +41,7 @@ impl Element for bool {
 
 macro_rules! tensors {
     ($($variant:ident $t:ty, $npy:literal;)*) => {
-        /// The type of a tensor's elements.
+        /// The element type of a tensor.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ElementType {
             $($variant,)*
@@ -54,7 +54,7 @@ macro_rules! tensors {
         }
 
         impl ElementType {
-            /// The type that a `.npy` file's `descr` names without its byte order.
+            /// The type named by the `descr` of a `.npy` file, without its byte order.
             pub fn from_npy(name: &str) -> Option<Self> {
                 match name {
                     $($npy => Some(ElementType::$variant),)*
@@ -62,17 +62,24 @@ macro_rules! tensors {
                 }
             }
 
-            /// Size of an element in bytes.
+            /// The size of an element in bytes.
             pub fn size(self) -> usize {
                 match self {
                     $(ElementType::$variant => <$t as Element>::SIZE,)*
                 }
             }
 
-            /// A tensor out of bytes that are exactly as many as its shape needs.
-            pub fn tensor(self, shape: &[usize], order: Order, bytes: &[u8]) -> Result<Tensor, String> {
+            /// Decodes a tensor. The shape must need exactly these bytes.
+            pub fn tensor(
+                self,
+                shape: &[usize],
+                order: Order,
+                bytes: &[u8],
+            ) -> Result<Tensor, String> {
                 match self {
-                    $(ElementType::$variant => array::<$t>(self, shape, order, bytes).map(Tensor::$variant),)*
+                    $(ElementType::$variant => {
+                        array::<$t>(self, shape, order, bytes).map(Tensor::$variant)
+                    })*
                 }
             }
         }
@@ -122,7 +129,7 @@ tensors! {
     Boolean bool, "b1";
 }
 
-/// Evaluates an expression with the array of a tensor, whatever its type.
+/// Evaluates an expression with the array of a tensor of any element type.
 macro_rules! with_array {
     ($tensor:expr, $array:ident => $value:expr) => {
         match $tensor {
@@ -143,7 +150,7 @@ macro_rules! with_array {
 }
 pub(crate) use with_array;
 
-/// How the elements of a tensor follow each other, and their bytes.
+/// The memory order of a tensor's elements, and their byte order.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Order {
     /// The first axis varies fastest.
@@ -169,7 +176,7 @@ fn array<T: Element>(
         .map_err(|error| format!("shape {shape:?}: {error}"))
 }
 
-/// How many bytes a tensor takes, if they are at most `maximum`.
+/// The number of bytes of a tensor; more than `maximum` are an error.
 pub fn byte_count(shape: &[usize], element_size: usize, maximum: usize) -> Result<usize, String> {
     (shape.iter())
         .try_fold(element_size, |bytes, &size| bytes.checked_mul(size))

@@ -1,4 +1,4 @@
-//! From the command line to what is asked for.
+//! Parses the command line.
 
 use crate::command_line::{Failure, file, number, once, text};
 use lexopt::prelude::*;
@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 macro_rules! usage {
     () => {
-        "usage: train [--data FILE.csv] [--hidden N] [--epochs N] [--rate R] [--seed N] [--plot FILE.svg]
+        "usage: train [--data FILE.csv] [--hidden N] [--epochs N] [--rate R] [--seed N]
+             [--plot FILE.svg]
        train --help"
     };
 }
@@ -15,24 +16,25 @@ pub const USAGE: &str = usage!();
 
 pub const HELP: &str = concat!(
     "\
-Trains a network with one hidden layer to tell classes apart, and plots its loss.
+Trains a classifier with one hidden layer, and plots its loss.
 
 ",
     usage!(),
     "
 
-  --data FILE.csv   names in the first line; numbers, and in the last column the class. - for standard input. The wines in
-                    the repository if not given. One row in five is kept for testing.
-  --hidden N        units of the hidden layer: 1 to 1024, 8 if not given
-  --epochs N        steps of gradient descent, each over all rows: 1 to 100000, 200 if not given
-  --rate R          how far a step goes: more than 0, 0.2 if not given
-  --seed N          for the first weights and for which rows are kept; 1 if not given
-  --plot FILE.svg   where the plot goes, target/train/loss.svg if not given; - for standard output, and the report then goes
-                    to standard error
+  --data FILE.csv   a table with names in the first line, the class in the last column and numbers
+                    in the others; - for standard input; default: the wines in the repository.
+                    One row in five is used for testing.
+  --hidden N        the units of the hidden layer: 1 to 1024, default 8
+  --epochs N        the steps of gradient descent, each over all rows: 1 to 100000, default 200
+  --rate R          the learning rate: more than 0, default 0.2
+  --seed N          the seed of the initial weights and of the test rows; default 1
+  --plot FILE.svg   the file of the plot, default target/train/loss.svg; - for standard output, and
+                    the report then goes to standard error
 
-Before it trains, it compares all gradients with finite differences.
+Before training, it compares all gradients with finite differences.
 
-Exit code 0 if it is done, 1 if a file does not allow it or a gradient is wrong, 2 if the arguments are wrong.
+Exit code 0 on success, 1 if a file or a gradient is wrong, 2 if the arguments are wrong.
 "
 );
 
@@ -41,17 +43,17 @@ const MOST_EPOCHS: usize = 100_000;
 
 #[derive(Debug)]
 pub struct Request {
-    /// None: the wines in the repository.
+    /// `None`: the wines in the repository.
     pub data: Option<PathBuf>,
     pub hidden: usize,
     pub epochs: usize,
     pub rate: f64,
     pub seed: u64,
-    /// None: a file in a folder that is made if it is not there.
+    /// `None`: the default file, in a folder that is created if necessary.
     pub plot: Option<PathBuf>,
 }
 
-/// None: help is asked for.
+/// `None` for `--help`.
 pub fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>, Failure> {
     let (mut data, mut hidden, mut epochs) = (None, None, None);
     let (mut rate, mut seed, mut plot) = (None, None, None);

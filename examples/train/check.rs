@@ -1,23 +1,24 @@
-//! Gradients against finite differences.
+//! Compares gradients with finite differences.
 
 use crate::network::Network;
 use ndarray::{Array1, Array2};
 use ndarray_broadcast::prelude::*;
 
-/// How far a parameter is moved to either side: the cube root of what an `f64` resolves, where the error of the difference
-/// is about as small as that of its rounding.
+/// The step to either side: the cube root of the epsilon of `f64`. There the truncation error of
+/// the central difference is about its rounding error.
 const STEP: f64 = 6e-6;
-/// So many entries of a parameter are checked, evenly spread: each costs two passes.
+/// How many entries of a parameter are checked, evenly spaced. Each costs two forward passes.
 const ENTRIES: usize = 64;
-/// A gradient that is smaller everywhere is lost in the rounding of the loss, and counts as this large.
+/// The smallest scale of a relative error. A smaller gradient is below the rounding of the loss.
 const SMALLEST: f64 = 1e-4;
 
-/// The gradient of one parameter, compared.
+/// The comparison of one parameter's gradient.
 #[derive(Debug)]
 pub struct Compared {
     pub name: &'static str,
     pub shape: Vec<usize>,
-    /// How far it is from `(loss(p + STEP) - loss(p - STEP)) / (2 STEP)` at most, relative to its largest entry.
+    /// The largest distance from `(loss(p + STEP) - loss(p - STEP)) / (2 STEP)`, relative to the
+    /// largest entry.
     pub error: f64,
 }
 
@@ -34,7 +35,7 @@ pub fn compare(
         let (mut farthest, mut largest) = (0_f64, SMALLEST);
         let every = d.len().div_ceil(ENTRIES).max(1);
         for (position, &exact) in d.iter().enumerate().step_by(every) {
-            // The loss with this one entry moved.
+            // The loss with this entry moved by `offset`.
             let mut loss_at = |offset: f64| {
                 move_entry(&mut moved, which, position, offset);
                 let loss = moved.loss(x, classes);
@@ -43,7 +44,7 @@ pub fn compare(
             };
             let difference = (loss_at(STEP)? - loss_at(-STEP)?) / (2. * STEP);
             let error = (exact - difference).abs();
-            // A NaN is no small error.
+            // `max` would ignore a NaN.
             farthest = if error.is_nan() {
                 f64::INFINITY
             } else {

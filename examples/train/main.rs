@@ -1,16 +1,18 @@
-//! Trains a small network to tell three wines apart by their chemistry, and plots how it learns. Every bias, scale and
-//! normalisation is a broadcast; every gradient of one is the sum that goes back through it.
+//! Trains a small network to classify three wines by their chemical analysis, and plots its loss.
+//! Every bias, scale and normalisation is a broadcast. The gradient of each is a sum.
 //!
 //! ```text
-//! cargo run --release --example train                           # the wines in the repository; draws target/train/loss.svg
+//! # The wines in the repository; draws target/train/loss.svg:
+//! cargo run --release --example train
 //! cargo run --release --example train -- --data flowers.csv --hidden 16 --plot flowers.svg
 //! cargo run --release --example train -- --help
 //! ```
 //!
-//! What to copy is in `network.rs`; `table.rs` reads and normalises the data, `wine.md` says where they come from.
+//! `network.rs` has the broadcasts and gradients. `table.rs` reads and normalises the data.
+//! `wine.md` names the source of the data.
 //!
-//! Exit code 0 if it is done, 1 if a file does not allow it or a gradient is wrong (stderr says why), 2 if the arguments are
-//! wrong.
+//! Exit code 0 on success, 1 if a file or a gradient is wrong (stderr says why), 2 if the arguments
+//! are wrong.
 
 mod arguments;
 mod check;

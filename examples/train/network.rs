@@ -1,9 +1,10 @@
-//! A network with one hidden layer, and its gradient. N rows, D features, H hidden units, K classes.
+//! A network with one hidden layer, and its gradient. N rows, D features, H hidden units, K
+//! classes.
 //!
 //! ```text
 //! product = x . weights_in                  [N, D] . [D, H]    -> [N, H]
-//! hidden  = tanh(scale * product + shift)   [H] onto [N, H]
-//! logits  = hidden . weights_out + bias     [N, H] . [H, K], and [K] onto [N, K]
+//! hidden  = tanh(scale * product + shift)   [H] -> [N, H]
+//! logits  = hidden . weights_out + bias     [N, H] . [H, K], and [K] -> [N, K]
 //! loss    = mean over N of -ln(softmax(logits)[class])
 //! ```
 
@@ -11,7 +12,7 @@ use crate::random::Random;
 use ndarray::{Array, Array1, Array2, ArrayView1, ArrayViewD, ArrayViewMutD, Axis};
 use ndarray_broadcast::prelude::*;
 
-/// What is learnt; and the gradient of the loss with respect to it, which has the same shapes.
+/// The parameters; also the gradient of the loss with respect to them, which has the same shapes.
 #[derive(Clone, Debug)]
 pub struct Network {
     pub weights_in: Array2<f64>,  // [D, H]
@@ -22,7 +23,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Small random weights, of a size that lets neither layer blow its input up.
+    /// Random weights, scaled so that no layer amplifies its input.
     pub fn new(features: usize, hidden: usize, classes: usize, random: &mut Random) -> Self {
         let mut weights = |from: usize, to: usize| {
             let size = (3. / from as f64).sqrt();
@@ -37,22 +38,23 @@ impl Network {
         }
     }
 
-    /// The logits of each row, `[N, K]`, and what was computed on the way: product and hidden, `[N, H]` both.
+    /// The logits of each row, `[N, K]`. Also product and hidden, the intermediate results `[N,
+    /// H]`.
     pub fn forward(&self, x: &Array2<f64>) -> Result<[Array2<f64>; 3], BroadcastError> {
         let product = x.dot(&self.weights_in);
-        // [H] and [H] onto [N, H]
+        // [H] and [H] -> [N, H]
         let hidden = product.zip_map3(&self.scale, &self.shift, |product, scale, shift| {
             (scale * product + shift).tanh()
         })?;
         let mut logits = hidden.dot(&self.weights_out);
-        // [K] onto [N, K]
+        // [K] -> [N, K]
         logits.zip_map_inplace(&self.bias, ElementwiseRule::Numpy, |logit, bias| {
             *logit += bias
         })?;
         Ok([logits, hidden, product])
     }
 
-    /// The loss, and its gradient.
+    /// The loss and its gradient.
     pub fn gradient(
         &self,
         x: &Array2<f64>,
@@ -61,7 +63,7 @@ impl Network {
         let [logits, hidden, product] = self.forward(x)?;
         let (loss, d_logits) = cross_entropy(&logits, classes)?;
 
-        // A bias goes forward by a broadcast, [K] onto [N, K]; back comes the sum, [N, K] to [K].
+        // The bias is broadcast, [K] -> [N, K]. So its gradient is a sum, [N, K] -> [K].
         let bias = d_logits.sum_to_shape(self.bias.raw_dim())?;
         let weights_out = hidden.t().dot(&d_logits);
         let mut d_inner = d_logits.dot(&self.weights_out.t()); // of tanh's argument, [N, H]
@@ -69,7 +71,7 @@ impl Network {
             *d *= 1. - hidden * hidden
         })?;
 
-        // The same for [H] onto [N, H], said by the plan of that broadcast.
+        // The same for [H] -> [N, H], with the plan of that broadcast.
         let plan = BroadcastPlan::numpy(self.shift.raw_dim(), d_inner.raw_dim())?;
         let shift = plan.gradient(&d_inner)?;
         let d_scaled =
@@ -88,7 +90,7 @@ impl Network {
         Ok((loss, gradient))
     }
 
-    /// The loss alone.
+    /// The loss without its gradient.
     pub fn loss(&self, x: &Array2<f64>, classes: &Array1<usize>) -> Result<f64, BroadcastError> {
         let [logits, ..] = self.forward(x)?;
         Ok(cross_entropy(&logits, classes)?.0)
@@ -114,7 +116,7 @@ impl Network {
         Ok(())
     }
 
-    /// All that is learnt, by name.
+    /// The parameters by name.
     pub fn parameters(&self) -> [(&'static str, ArrayViewD<'_, f64>); 5] {
         [
             ("weights_in", self.weights_in.view().into_dyn()),
@@ -125,7 +127,7 @@ impl Network {
         ]
     }
 
-    /// The same, to be changed.
+    /// The parameters by name, mutable.
     pub fn parameters_mut(&mut self) -> [(&'static str, ArrayViewMutD<'_, f64>); 5] {
         [
             ("weights_in", self.weights_in.view_mut().into_dyn()),
@@ -137,13 +139,15 @@ impl Network {
     }
 }
 
-/// The mean of `-ln(softmax(logits)[class])` over the rows, and its gradient with respect to the logits, `[N, K]`.
+/// The mean of `-ln(softmax(logits)[class])` over the rows, and its gradient with respect to the
+/// logits, `[N, K]`.
 fn cross_entropy(
     logits: &Array2<f64>,
     classes: &Array1<usize>,
 ) -> Result<(f64, Array2<f64>), BroadcastError> {
     let rows = logits.nrows() as f64;
-    // One number for each row, [N, 1]: the largest logit, which keeps exp from overflowing, and the sum of the exps.
+    // Two columns [N, 1]: the largest logit of each row, which prevents overflow of exp, and the
+    // sum of the exps.
     let column = (logits.nrows(), 1);
     let largest = logits
         .map_axis(Axis(1), |row| row.fold(f64::NEG_INFINITY, |a, &b| a.max(b)))

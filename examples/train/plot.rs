@@ -1,4 +1,4 @@
-//! The losses as a picture.
+//! Plots the losses.
 
 use plotters::prelude::*;
 
@@ -7,7 +7,7 @@ const FONT: &str = "sans-serif";
 const TRAIN: RGBColor = RGBColor(31, 119, 180);
 const TEST: RGBColor = RGBColor(214, 39, 40);
 
-/// An SVG of the losses with which each epoch began: of the rows trained with, and of those to test with.
+/// An SVG of the training loss and the test loss at the start of each epoch.
 pub fn svg(title: &str, losses: &[(f64, f64)]) -> Result<String, String> {
     let mut picture = String::new();
     draw(&mut picture, title, losses).map_err(|error| error.to_string())?;

@@ -1,6 +1,7 @@
-//! Numbers that are the same on every machine.
+//! Random numbers that are the same on every machine.
 //!
-//! Source: SplitMix64, Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+//! Source: SplitMix64, Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+//! OOPSLA 2014.
 
 #[derive(Debug)]
 pub struct Random(u64);
@@ -17,7 +18,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to less than 1.
+    /// A number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

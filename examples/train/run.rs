@@ -1,4 +1,4 @@
-//! Doing what is asked for.
+//! Runs a request.
 
 use crate::arguments::Request;
 use crate::check::{self, Compared};
@@ -16,20 +16,21 @@ use std::path::{Path, PathBuf};
 const WINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/train/wine.csv");
 const PLOT: &str = "target/train/loss.svg";
 
-/// So many of the rows are enough to check gradients.
+/// How many rows the gradient check uses.
 const CHECKED_ROWS: usize = 64;
-/// Sums and differences of f64 leave about 1e-9; a term that is missing leaves about 1.
+/// The tolerance of the gradient check. Rounding causes about 1e-9, a missing term about 1.
 const LARGEST_ERROR: f64 = 1e-6;
-/// A network that has learnt nothing has the logarithm of the number of classes; past this it only grows.
+/// The loss at which training has diverged. An untrained network's is about the logarithm of the
+/// number of classes.
 const LARGEST_LOSS: f64 = 1e9;
-/// So many lines say how it goes.
+/// How many lines of progress are printed.
 const LINES: usize = 10;
-/// No more classes are tabulated.
+/// The most classes that are printed as a table.
 const SHOWN_CLASSES: usize = 10;
 
 pub fn run(request: &Request) -> Result<(), Failure> {
     let mut report = Report {
-        beside_data: request.plot.as_deref().is_some_and(is_dash),
+        on_stderr: request.plot.as_deref().is_some_and(is_dash),
     };
     let path = request.data.as_deref().unwrap_or(Path::new(WINES));
     let table = Table::read(path)?;
@@ -93,7 +94,7 @@ fn check_gradients(report: &mut Report, network: &Network, rows: &Rows) -> Resul
     }
 }
 
-/// Trains, and gives both losses as they were before each epoch and after the last.
+/// Trains, and returns both losses before each epoch and after the last.
 fn descend(
     report: &mut Report,
     network: &mut Network,
@@ -106,7 +107,7 @@ fn descend(
     for epoch in 0..=request.epochs {
         let (loss, gradient) = network.gradient(&train.x, &train.classes)?;
         let test_loss = network.loss(&test.x, &test.classes)?;
-        // A sum with a NaN is one, and no smaller than anything.
+        // A NaN in either loss makes the comparison false.
         let within = loss + test_loss < LARGEST_LOSS;
         if !within {
             return Err(Failure::Data(format!(
@@ -130,7 +131,7 @@ fn descend(
     Ok(losses)
 }
 
-/// How many rows of each class are taken for each class.
+/// The confusion matrix: for each class, how many rows are predicted as each class.
 fn confusion(network: &Network, rows: &Rows, names: &[String]) -> Result<String, Failure> {
     let mut counts = Array2::<usize>::zeros((names.len(), names.len()));
     for (&class, &found) in rows.classes.iter().zip(&network.predict(&rows.x)?) {

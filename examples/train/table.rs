@@ -1,4 +1,4 @@
-//! Numbers and classes from a CSV file. Nothing in it is believed before it is checked.
+//! Reads numbers and classes from a CSV file. The content is not trusted.
 
 use crate::command_line::Failure;
 use crate::random::Random;
@@ -8,14 +8,14 @@ use ndarray_broadcast::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// No longer file is read.
+/// The longest file to read.
 const MAXIMUM_BYTES: u64 = 1 << 26;
-/// No array of the network may have more elements.
+/// The limit on the elements of each array of the network.
 const MAXIMUM_ELEMENTS: usize = 1 << 22;
-/// One row in so many is for testing.
+/// One row in this many is for testing.
 const TEST_EVERY: usize = 5;
 
-/// Rows of features, `[N, D]`, and the number of each row's class, `[N]`.
+/// The features, `[N, D]`, and the class of each row as a number, `[N]`.
 #[derive(Debug)]
 pub struct Rows {
     pub x: Array2<f64>,
@@ -25,9 +25,9 @@ pub struct Rows {
 #[derive(Debug)]
 pub struct Table {
     pub rows: Rows,
-    /// The names of the features, [D].
+    /// The names of the features, `[D]`.
     pub features: Vec<String>,
-    /// The names of the classes, [K], in order.
+    /// The names of the classes, `[K]`, sorted.
     pub names: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ impl Table {
         })
     }
 
-    /// Whether a network with so many hidden units fits into the memory that it may take.
+    /// Checks that a network with this many hidden units stays within the limit on elements.
     pub fn check_size(&self, hidden: usize) -> Result<(), Failure> {
         let (rows, features) = self.rows.x.dim();
         let classes = self.names.len();
@@ -104,13 +104,15 @@ impl Table {
         match largest.saturating_mul(hidden.max(classes)) <= MAXIMUM_ELEMENTS {
             true => Ok(()),
             false => Err(Failure::Data(format!(
-                "{rows} rows, {features} features, {hidden} hidden units and {classes} classes make arrays of more than \
-                 {MAXIMUM_ELEMENTS} elements, which is this example's limit"
+                "{rows} rows, {features} features, {hidden} hidden units and {classes} classes \
+                 make arrays of more than {MAXIMUM_ELEMENTS} elements, \
+                 which is this example's limit"
             ))),
         }
     }
 
-    /// Rows to train with and rows to test with, in a random order, every feature with mean 0 and deviation 1 in the former.
+    /// Splits the rows into training and test rows, in random order. Every feature is normalised to
+    /// mean 0 and deviation 1 over the training rows.
     pub fn split(&self, random: &mut Random) -> Result<(Rows, Rows), Failure> {
         let order = random.permutation(self.rows.classes.len());
         let (test, train): (Vec<_>, Vec<_>) =
@@ -130,10 +132,10 @@ impl Table {
             }
         }
         for rows in [&mut train, &mut test] {
-            // [D] and [D] onto [N, D]
+            // [D] and [D] -> [N, D]
             rows.x
                 .zip_map3_inplace(&mean, &deviation, |x, mean, deviation| {
-                    // A feature of one value has no deviation.
+                    // A constant feature has deviation 0.
                     *x = (*x - mean) / if *deviation > 0. { *deviation } else { 1. };
                 })?;
         }

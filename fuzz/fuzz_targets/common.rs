@@ -1,22 +1,22 @@
-//! What the targets have in common: shapes and memory layouts out of bytes.
+//! Shared by the targets: shapes and memory layouts decoded from bytes.
 
 #![allow(dead_code)]
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, IxDyn, Slice};
 
-/// Elements of an array that is really made, at most.
-pub const MOST_ELEMENTS: usize = 1 << 14;
+/// The most elements of an array that is allocated.
+pub const MAX_ELEMENTS: usize = 1 << 14;
 
-/// Whether an array of the shape may be made.
+/// Whether an array of the shape may be allocated.
 pub fn small(shape: &[usize]) -> bool {
-    // ndarray itself refuses shapes whose sizes other than 0 multiply to too much.
+    // ndarray panics if the sizes other than 0 multiply to too much.
     (shape.iter())
         .try_fold(1_usize, |n, &size| n.checked_mul(size.max(1)))
-        .is_some_and(|n| n <= MOST_ELEMENTS)
+        .is_some_and(|n| n <= MAX_ELEMENTS)
 }
 
-/// A size: small, or anything at all.
+/// A size: small, or any `usize`.
 pub fn size(bytes: &mut Unstructured<'_>) -> Result<usize> {
     Ok(match bytes.int_in_range(0..=15_u8)? {
         small @ 0..=11 => usize::from(small % 6),
@@ -33,10 +33,10 @@ pub fn sizes(bytes: &mut Unstructured<'_>, longest: usize) -> Result<Vec<usize>>
     (0..length).map(|_| size(bytes)).collect()
 }
 
-/// A list of axes that mostly are axes of such a rank.
+/// A list of axes, most of them below `rank`.
 pub fn axes(bytes: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
     if bool::arbitrary(bytes)? {
-        // A set, in order.
+        // A sorted set.
         let set = u8::arbitrary(bytes)?;
         return Ok((0..rank)
             .filter(|axis| set >> (axis % 8) & 1 == 1)
@@ -51,9 +51,9 @@ pub fn axes(bytes: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
         .collect()
 }
 
-/// A shape of few elements.
+/// A shape of at most [`MAX_ELEMENTS`] elements.
 pub fn small_shape(bytes: &mut Unstructured<'_>, highest_rank: usize) -> Result<Vec<usize>> {
-    let mut left = MOST_ELEMENTS;
+    let mut left = MAX_ELEMENTS;
     let rank = bytes.int_in_range(0..=highest_rank)?;
     let mut shape = Vec::with_capacity(rank);
     for _ in 0..rank {
@@ -70,23 +70,24 @@ pub fn small_shape(bytes: &mut Unstructured<'_>, highest_rank: usize) -> Result<
     Ok(shape)
 }
 
-/// A shape that broadcasts to `output` when its axes stand where `columns` says: sizes are its own or 1.
+/// An input shape whose axes feed `output_axes` of `output`: each size is the output's or 1.
 pub fn feeding(
     bytes: &mut Unstructured<'_>,
     output: &[usize],
-    columns: impl Iterator<Item = usize>,
+    output_axes: impl Iterator<Item = usize>,
 ) -> Result<Vec<usize>> {
-    columns
-        .map(|column| {
+    output_axes
+        .map(|output_axis| {
             Ok(match bytes.int_in_range(0..=2_u8)? {
                 0 => 1,
-                _ => output[column],
+                _ => output[output_axis],
             })
         })
         .collect()
 }
 
-/// How a shape lies in memory: the order of its axes, and for each one the elements before, after, and the step.
+/// A memory layout of a shape: the order of its axes, and for each axis the elements before, the
+/// elements after, and the step.
 #[derive(Debug, Clone)]
 pub struct Layout {
     order: Vec<usize>,
@@ -114,21 +115,21 @@ impl Layout {
         Ok(Layout { order, cuts })
     }
 
-    /// Axes in any order, of which one at most is cut: for large shapes.
+    /// Axes in any order, of which at most one is sliced: for large shapes.
     pub fn nearly_dense(bytes: &mut Unstructured<'_>, rank: usize) -> Result<Self> {
         let mut layout = Self::arbitrary(bytes, rank)?;
         let cut = bytes.int_in_range(0..=rank)?;
         for (axis, cuts) in layout.cuts.iter_mut().enumerate() {
             if axis != cut {
-                // Reversed axes stay so, as they take no more memory.
+                // Keep reversed axes: they take no more memory.
                 *cuts = (0, 0, cuts.2.clamp(-1, 1));
             }
         }
         Ok(layout)
     }
 
-    /// An array of which [`seen`](Self::seen) is a part of the given shape.
-    pub fn whole<A: Clone>(&self, shape: &[usize], fill: impl FnMut(usize) -> A) -> ArrayD<A> {
+    /// A buffer of which [`view`](Self::view) has the given shape.
+    pub fn buffer<A: Clone>(&self, shape: &[usize], fill: impl FnMut(usize) -> A) -> ArrayD<A> {
         let sizes: Vec<usize> = (self.order.iter())
             .map(|&axis| {
                 let (before, after, step) = self.cuts[axis];
@@ -156,20 +157,20 @@ impl Layout {
         places
     }
 
-    pub fn seen<'a, A>(&self, whole: &'a ArrayD<A>, shape: &[usize]) -> ArrayViewD<'a, A> {
-        let mut view = whole.view().permuted_axes(self.places());
+    pub fn view<'a, A>(&self, buffer: &'a ArrayD<A>, shape: &[usize]) -> ArrayViewD<'a, A> {
+        let mut view = buffer.view().permuted_axes(self.places());
         for (axis, &size) in shape.iter().enumerate() {
             view.slice_axis_inplace(Axis(axis), self.slice(axis, size));
         }
         view
     }
 
-    pub fn seen_mut<'a, A>(
+    pub fn view_mut<'a, A>(
         &self,
-        whole: &'a mut ArrayD<A>,
+        buffer: &'a mut ArrayD<A>,
         shape: &[usize],
     ) -> ArrayViewMutD<'a, A> {
-        let mut view = whole.view_mut().permuted_axes(self.places());
+        let mut view = buffer.view_mut().permuted_axes(self.places());
         for (axis, &size) in shape.iter().enumerate() {
             view.slice_axis_inplace(Axis(axis), self.slice(axis, size));
         }
@@ -177,7 +178,7 @@ impl Layout {
     }
 }
 
-/// A generated value as a type that `fuzz_target!` takes.
+/// Implements `Arbitrary` for a type by a function, for `fuzz_target!`.
 macro_rules! arbitrary_by {
     ($type:ty, $generate:expr) => {
         impl<'a> arbitrary::Arbitrary<'a> for $type {

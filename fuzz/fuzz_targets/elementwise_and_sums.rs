@@ -1,5 +1,5 @@
-//! Elementwise operations and gradients of any plan and layout, against loops over indices; for recorded cases, the
-//! recorded answer too.
+//! Elementwise operations and gradients of any plan and layout, compared with loops over indices
+//! and, for recorded cases, with the recorded answers.
 
 #![no_main]
 
@@ -16,14 +16,14 @@ use ndarray::{ArrayD, Dimension, IxDyn};
 use ndarray_broadcast::prelude::*;
 use recorded::{Answered, CASES, change, change_rule};
 
-/// x with y by an elementwise rule.
+/// An elementwise operation on x and y.
 #[derive(Debug)]
 struct Zip {
     x: Vec<usize>,
     y: Vec<usize>,
     rule: ElementwiseRule,
     layouts: [Layout; 3],
-    /// The recorded case that this is, unchanged.
+    /// The recorded case, if nothing in it was changed.
     recorded: Option<&'static dyn Answered>,
 }
 
@@ -59,7 +59,7 @@ fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
 
 arbitrary_by!(Call, call);
 
-/// Layouts of x, y and the output, if they may be made.
+/// Layouts of x, y and the output, if these may be allocated.
 fn layouts(
     bytes: &mut Unstructured<'_>,
     x: &[usize],
@@ -98,7 +98,7 @@ fn recorded_zip(bytes: &mut Unstructured<'_>) -> Result<Zip> {
     })
 }
 
-/// By NumPy's rule, and x of the output's shape.
+/// NumPy's rule, with x of the output's shape.
 fn generated_zip(bytes: &mut Unstructured<'_>, output: &[usize]) -> Result<Zip> {
     let first = bytes.int_in_range(0..=output.len())?;
     let y = feeding(bytes, output, first..output.len())?;
@@ -117,7 +117,7 @@ fn recorded_sums(bytes: &mut Unstructured<'_>) -> Result<Sums> {
     let plan = &case.call.plan;
     let mut input = plan.input_shape().to_vec();
     let mut output = plan.output_shape().to_vec();
-    // Axes that overhang feed no axis of the output: as a mapping it is refused.
+    // A trailing axis beyond the output (pdpd) feeds no axis: such a mapping is an error.
     let mut mapping: Vec<usize> = (0..input.len())
         .filter_map(|axis| plan.mapping().position(|source| source == Some(axis)))
         .collect();
@@ -173,11 +173,14 @@ fn zip(zip: Zip) {
     }
     let fed = oracle::pair(&x, &y, &rule);
     let shape = x;
-    let (whole_x, whole_y) = (
-        layout_x.whole(&shape, |i| i as u32),
-        layout_y.whole(&y, |i| (i as u32).wrapping_mul(2_654_435_761)),
+    let (buffer_x, buffer_y) = (
+        layout_x.buffer(&shape, |i| i as u32),
+        layout_y.buffer(&y, |i| (i as u32).wrapping_mul(2_654_435_761)),
     );
-    let (x, y) = (layout_x.seen(&whole_x, &shape), layout_y.seen(&whole_y, &y));
+    let (x, y) = (
+        layout_x.view(&buffer_x, &shape),
+        layout_y.view(&buffer_y, &y),
+    );
     let f = |&x: &u32, &y: &u32| x.rotate_left(7) ^ y;
     let [fed_x, fed_y] = match fed {
         Ok(fed) => fed,
@@ -191,34 +194,34 @@ fn zip(zip: Zip) {
     let (wide_x, wide_y) = (fed_x.array(&x), fed_y.array(&y));
     let expected = ndarray::Zip::from(&wide_x).and(&wide_y).map_collect(f);
     assert_eq!(x.zip_map(&y, &rule, f).unwrap(), expected);
-    // Only PaddlePaddle's rule has a first and a second operand.
+    // All rules but pdpd are symmetric.
     if !matches!(rule, ElementwiseRule::Pdpd { .. }) {
         assert_eq!(y.zip_map(&x, &rule, |y, x| f(x, y)).unwrap(), expected);
     }
 
-    let mut guarded = layout_out.whole(output, |_| u32::MAX);
+    let mut guarded = layout_out.buffer(output, |_| u32::MAX);
     let mut wanted = guarded.clone();
-    layout_out.seen_mut(&mut wanted, output).assign(&expected);
-    let mut out = layout_out.seen_mut(&mut guarded, output);
+    layout_out.view_mut(&mut wanted, output).assign(&expected);
+    let mut out = layout_out.view_mut(&mut guarded, output);
     x.zip_map_into(&y, &rule, &mut out, f).unwrap();
     assert_eq!(guarded, wanted);
 
-    let mut out = layout_out.seen_mut(&mut guarded, output);
+    let mut out = layout_out.view_mut(&mut guarded, output);
     out.assign(&wide_x);
     out.zip_map_inplace(&wide_y, ElementwiseRule::None, |x, y| *x = f(x, y))
         .unwrap();
     assert_eq!(guarded, wanted);
-    let mut inplace = whole_x.clone();
+    let mut inplace = buffer_x.clone();
     let result =
-        (layout_x.seen_mut(&mut inplace, &shape)).zip_map_inplace(&y, &rule, |x, y| *x = f(x, y));
+        (layout_x.view_mut(&mut inplace, &shape)).zip_map_inplace(&y, &rule, |x, y| *x = f(x, y));
     match shape == *output {
         true => {
             result.unwrap();
-            assert_eq!(layout_x.seen(&inplace, &shape), expected);
+            assert_eq!(layout_x.view(&inplace, &shape), expected);
         }
         false => {
             assert_eq!(oracle::variant(&result.unwrap_err()), "WrongShape");
-            assert_eq!(inplace, whole_x);
+            assert_eq!(inplace, buffer_x);
         }
     }
 }
@@ -245,8 +248,8 @@ fn sums(sums: Sums) {
         }
         (plan, expected) => panic!("{plan:?}, the oracle says {expected:?}"),
     };
-    let strided = layout.whole(&output, |i| i as u64);
-    let strided = layout.seen(&strided, &output);
+    let strided = layout.buffer(&output, |i| i as u64);
+    let strided = layout.view(&strided, &output);
     let mut sums = ArrayD::<u64>::zeros(IxDyn(&input));
     for (index, &term) in strided.indexed_iter() {
         sums[IxDyn(&fed.source(&input, index.slice()))] += term;
@@ -258,7 +261,7 @@ fn sums(sums: Sums) {
     plan.gradient_accumulate(&strided, &mut into).unwrap();
     assert_eq!(into, &sums + &sums);
 
-    // Sums of floats are the same bits for any layout.
+    // Sums of floats have the same bits for any layout.
     let floats = strided.map(|&x| (x as f32).sin());
     let turned = ArrayD::from_shape_fn(floats.t().raw_dim(), |i| {
         let mut index = i.slice().to_vec();

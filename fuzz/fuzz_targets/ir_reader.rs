@@ -1,4 +1,4 @@
-//! The example `openvino_ir` on real models changed anywhere: a result or one clear error, whatever the files hold.
+//! The example `openvino_ir` on mutated real models: a result or an error, never a panic.
 
 #![no_main]
 
@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 
 const EXTENSIONS: [&str; 5] = ["xml", "bin", "in0.npy", "in1.npy", "out.npy"];
 
-/// The files of every model, and a folder for changed ones.
+/// The files of every model, and a folder for mutated ones.
 struct Models {
     files: Vec<Vec<Option<Vec<u8>>>>,
     folder: PathBuf,
@@ -47,7 +47,7 @@ static MODELS: LazyLock<Models> = LazyLock::new(|| {
     }
 });
 
-/// Pieces of text that mean something in a model.
+/// Text that has a meaning in a model.
 const WORDS: [&str; 16] = [
     "-1",
     "0",
@@ -67,7 +67,7 @@ const WORDS: [&str; 16] = [
     "explicit",
 ];
 
-/// Changes bytes of a file as `bytes` say.
+/// Mutates a file.
 fn change(file: &mut Vec<u8>, bytes: &mut Unstructured<'_>) -> Result<()> {
     let at = bytes.int_in_range(0..=file.len())?;
     let end = (at + bytes.int_in_range(0..=12)?).min(file.len());
@@ -80,13 +80,13 @@ fn change(file: &mut Vec<u8>, bytes: &mut Unstructured<'_>) -> Result<()> {
             drop(file.splice(at..end, word.bytes()));
         }
         4 => {
-            // What stands there once more, elsewhere.
-            let part = file[at..end].to_vec();
+            // Duplicate a range elsewhere.
+            let copy = file[at..end].to_vec();
             let to = bytes.int_in_range(0..=file.len())?;
-            drop(file.splice(to..to, part));
+            drop(file.splice(to..to, copy));
         }
         _ => {
-            // A number for a number.
+            // Replace a digit.
             if let Some(digit) = (file[at..].iter()).position(u8::is_ascii_digit) {
                 file[at + digit] = b'0' + bytes.int_in_range(0..=9_u8)?;
             }

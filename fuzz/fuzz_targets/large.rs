@@ -1,4 +1,5 @@
-//! Copies, elementwise operations and sums that are large enough for several threads, blocks and streaming stores.
+//! Copies, elementwise operations and sums large enough for several threads, blocks and streaming
+//! stores.
 
 #![no_main]
 
@@ -21,10 +22,11 @@ struct Call {
     element: usize,
 }
 
-/// Bytes of each kind of element.
+/// The bytes of each element type.
 const ELEMENT_SIZES: [usize; 8] = [1, 2, 4, 8, 16, 12, 3, 40];
 
-/// From 512 KiB on there are parts, from 20 and 32 MiB on streams.
+/// The bytes of an output. From 512 KiB on, work is split into chunks; from 20 and 32 MiB on,
+/// stores are non-temporal.
 fn bytes_of_output(bytes: &mut Unstructured<'_>, element: usize) -> Result<usize> {
     let streamed = ELEMENT_SIZES[element] >= 8 && bytes.int_in_range(0..=3_u8)? == 0;
     match streamed {
@@ -81,29 +83,29 @@ fn check<A: Copy + Send + Sync + PartialEq + Debug>(call: &Call, element: fn(usi
         ..
     } = call;
     assert_eq!(size_of::<A>(), ELEMENT_SIZES[call.element]);
-    let whole = source.whole(input, element);
-    let seen = source.seen(&whole, input);
-    let view = seen
+    let buffer = source.buffer(input, element);
+    let array = source.view(&buffer, input);
+    let view = array
         .broadcast_in_dim_permuting(IxDyn(output), mapping)
         .unwrap();
 
     let guard = element(usize::MAX);
-    let mut expected = target.whole(output, |_| guard);
-    target.seen_mut(&mut expected, output).assign(&view);
-    let mut found = target.whole(output, |_| guard);
-    view.materialize_into(&mut target.seen_mut(&mut found, output))
+    let mut expected = target.buffer(output, |_| guard);
+    target.view_mut(&mut expected, output).assign(&view);
+    let mut found = target.buffer(output, |_| guard);
+    view.materialize_into(&mut target.view_mut(&mut found, output))
         .unwrap();
-    // Elements have no better way to say where they differ that is not megabytes long.
+    // `assert_eq!` would print megabytes.
     assert!(found == expected, "into: {call:?}");
     assert!(view.materialize().unwrap() == view, "fresh: {call:?}");
 
-    // The same by way of the elementwise operations, whose other operand is the output's own shape.
-    let same = target.seen(&expected, output);
+    // The same copy as an elementwise operation, with an operand of the output's shape.
+    let same = target.view(&expected, output);
     found.fill(guard);
     same.zip_map_into(
         &view,
         ElementwiseRule::None,
-        &mut target.seen_mut(&mut found, output),
+        &mut target.view_mut(&mut found, output),
         |_, &element| element,
     )
     .unwrap();
@@ -114,7 +116,7 @@ fn check<A: Copy + Send + Sync + PartialEq + Debug>(call: &Call, element: fn(usi
     assert!(pairs.iter().all(|&equal| equal), "zip_map: {call:?}");
 }
 
-/// A gradient of integers, which any order of terms sums exactly.
+/// Compares a gradient of integers, whose sum does not depend on the order.
 fn check_sums(call: &Call) {
     let Call {
         input,
@@ -123,11 +125,11 @@ fn check_sums(call: &Call) {
         target,
         ..
     } = call;
-    let whole = target.whole(output, |i| i as u64);
-    let cotangent = target.seen(&whole, output);
+    let buffer = target.buffer(output, |i| i as u64);
+    let cotangent = target.view(&buffer, output);
     let plan = BroadcastPlan::in_dim_permuting(IxDyn(input), IxDyn(output), mapping).unwrap();
     let found = plan.gradient(&cotangent).unwrap();
-    // Summed over one axis after the other, the last first, so that the places of those before stay.
+    // Sum one axis after the other, the last first, so that the numbers of the others stay.
     let mut expected = cotangent.to_owned();
     let mut left: Vec<usize> = (0..output.len()).collect();
     for axis in (0..output.len()).rev() {
@@ -137,7 +139,7 @@ fn check_sums(call: &Call) {
             left.remove(axis);
         }
     }
-    // What is left in the order of the input's axes; those of size 1 come back.
+    // Permute the remaining axes to the input's order, and insert its axes of size 1.
     let order: Vec<usize> = (mapping.iter().zip(input))
         .filter(|&(_, &size)| size != 1)
         .filter_map(|(axis, _)| left.iter().position(|kept| kept == axis))

@@ -1,4 +1,4 @@
-//! Copies of any view into any strided output: the right elements, and what lies around the output untouched.
+//! Copies of any view into any strided output: the right elements, and no write outside the output.
 
 #![no_main]
 
@@ -47,23 +47,23 @@ fn check<A: Copy + Send + Sync + PartialEq + Debug>(call: &Call, element: fn(usi
         ..
     } = call;
     const GUARD: usize = usize::MAX;
-    let whole = source.whole(input, element);
-    let view = source.seen(&whole, input);
+    let buffer = source.buffer(input, element);
+    let view = source.view(&buffer, input);
     let view = view.broadcast_numpy(IxDyn(output)).unwrap();
 
     let copy = view.materialize().unwrap();
     assert_eq!(copy, view);
     assert!(copy.is_standard_layout());
 
-    // Where the output's elements lie, by copying element by element what marks them.
-    let mut expected = target.whole(output, |_| element(GUARD));
-    target.seen_mut(&mut expected, output).assign(&view);
-    let mut found = target.whole(output, |_| element(GUARD));
-    view.materialize_into(&mut target.seen_mut(&mut found, output))
+    // The expected buffer, by ndarray's `assign`.
+    let mut expected = target.buffer(output, |_| element(GUARD));
+    target.view_mut(&mut expected, output).assign(&view);
+    let mut found = target.buffer(output, |_| element(GUARD));
+    view.materialize_into(&mut target.view_mut(&mut found, output))
         .unwrap();
     assert_eq!(found, expected);
 
-    // A wrong shape is refused and nothing is written.
+    // A wrong shape is an error, and nothing is written.
     let mut longer = output.clone();
     longer.push(2);
     let mut wrong = ndarray::ArrayD::from_elem(IxDyn(&longer), element(GUARD));

@@ -1,4 +1,5 @@
-//! OpenVINO's operator on integer tensors of any type, with any values; for recorded cases, the recorded answer too.
+//! OpenVINO's operator on integer tensors of any type, with any values, compared with the oracle
+//! and, for recorded cases, with the recorded answers.
 
 #![no_main]
 
@@ -17,7 +18,7 @@ use ndarray_broadcast::prelude::*;
 use recorded::{Answered, CASES, change};
 use std::fmt::Debug;
 
-/// A tensor, and what its values are if all are sizes.
+/// A tensor, and its values if all are valid sizes.
 struct Tensor {
     tensor: Box<dyn IntegerTensor>,
     sizes: Option<Vec<usize>>,
@@ -37,7 +38,7 @@ struct Call {
     mode: Mode,
     target: Tensor,
     mapping: Option<Tensor>,
-    /// The recorded case that this is, unchanged.
+    /// The recorded case, if nothing in it was changed.
     recorded: Option<&'static dyn Answered>,
 }
 
@@ -59,7 +60,7 @@ impl Tensor {
     }
 }
 
-/// A tensor of any type: of any values or, if the type can hold them, of those that are given.
+/// A tensor of any type: with any values or, if the type can hold them, the given ones.
 fn tensor(bytes: &mut Unstructured<'_>, given: Option<Vec<i64>>) -> Result<Tensor> {
     macro_rules! of {
         ($type:ty) => {{
@@ -116,7 +117,7 @@ fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
     }
 }
 
-/// Changes an entry of a tensor, or how many there are.
+/// Changes, inserts or removes an entry of a tensor.
 fn change_tensor(values: &mut Vec<i64>, bytes: &mut Unstructured<'_>) -> Result<()> {
     let at = bytes.int_in_range(0..=values.len())?;
     let value = match bytes.int_in_range(0..=8_i64)? {
@@ -146,7 +147,7 @@ fn recorded(bytes: &mut Unstructured<'_>) -> Result<Call> {
             _ => change_tensor(&mut call.target, bytes)?,
         }
     }
-    // The data are really made.
+    // The data are allocated.
     if !small(&call.data) {
         return Err(Error::IncorrectFormat);
     }

@@ -1,4 +1,4 @@
-//! The cases of `tests/data/conformance`, for targets to start from: as they were recorded, or changed somewhere.
+//! The cases of `tests/data/conformance` as seeds for the targets: as recorded, or mutated.
 
 #![allow(dead_code)]
 
@@ -29,7 +29,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// One array to a target.
+/// The broadcast of one array to a target shape.
 #[derive(Debug, Clone)]
 pub struct One {
     pub input: Vec<usize>,
@@ -37,7 +37,7 @@ pub struct One {
     pub mode: BroadcastMode,
 }
 
-/// Two arrays with each other.
+/// The broadcast of two arrays to their common shape.
 #[derive(Debug, Clone)]
 pub struct Two {
     pub a: Vec<usize>,
@@ -46,7 +46,7 @@ pub struct Two {
     operation: Option<Operation>,
 }
 
-/// OpenVINO's operator.
+/// A call of OpenVINO's operator.
 #[derive(Debug, Clone)]
 pub struct Operator {
     pub data: Vec<usize>,
@@ -56,22 +56,23 @@ pub struct Operator {
     pub mapping: Option<Vec<i64>>,
 }
 
-/// A gradient, by whatever rule.
+/// A gradient, by any rule.
 #[derive(Debug, Clone)]
 pub struct Sum {
     pub plan: BroadcastPlan,
 }
 
-/// A call and its answer. The data of every element type are small integers and halves: as `f64` they are exact.
+/// A call and its answer. The data of every element type are small integers and halves, which are
+/// exact as `f64`.
 pub struct Recorded<C> {
     id: String,
     pub call: C,
-    /// None if only the shape is recorded.
+    /// `None` if only the shape is recorded.
     data: Vec<ArrayD<f64>>,
     expected: Expected<f64>,
 }
 
-/// Asserts that a call as recorded gives the recorded answer.
+/// Asserts that the recorded call gives the recorded answer.
 pub trait Answered: Debug + Sync {
     fn assert_answered(&self);
 }
@@ -187,7 +188,7 @@ pub static CASES: LazyLock<Cases> = LazyLock::new(|| {
     for file in files {
         let mut file: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
         for case in file["cases"].as_array_mut().unwrap() {
-            // Some are not for these targets: negative sizes, more than two arrays, unknown modes.
+            // Skip cases with negative sizes, more than two arrays or unknown modes.
             let _ = cases.read(case.take());
         }
     }
@@ -317,7 +318,7 @@ impl Cases {
     }
 }
 
-/// Changes a list in one place: an entry comes, goes, moves, or becomes another.
+/// Mutates a list: inserts, removes, moves or replaces one entry.
 pub fn change(list: &mut Vec<usize>, bytes: &mut Unstructured<'_>) -> Result<()> {
     let at = bytes.int_in_range(0..=list.len())?;
     match bytes.int_in_range(0..=4_u8)? {
@@ -331,7 +332,7 @@ pub fn change(list: &mut Vec<usize>, bytes: &mut Unstructured<'_>) -> Result<()>
     Ok(())
 }
 
-/// Changes what a mode was given.
+/// Mutates the attributes of a mode.
 pub fn change_mode(mode: &mut BroadcastMode, bytes: &mut Unstructured<'_>) -> Result<()> {
     match mode {
         BroadcastMode::Explicit { axes_mapping: list }
@@ -350,7 +351,7 @@ pub fn change_mode(mode: &mut BroadcastMode, bytes: &mut Unstructured<'_>) -> Re
     Ok(())
 }
 
-/// Changes what a rule was given.
+/// Mutates the attributes of a rule.
 pub fn change_rule(rule: &mut ElementwiseRule, bytes: &mut Unstructured<'_>) -> Result<()> {
     match rule {
         ElementwiseRule::Xla {

@@ -1,5 +1,5 @@
-//! Any rule, any shapes and attributes, any layout: no panic, and the oracle's answer; for recorded cases, the recorded
-//! answer too.
+//! Any rule, shapes, attributes and layout: no panic, and the oracle's answer. For recorded cases,
+//! also the recorded answer.
 
 #![no_main]
 
@@ -23,7 +23,7 @@ struct Call {
     mode: BroadcastMode,
     rule: ElementwiseRule,
     layout: Layout,
-    /// The recorded case that this is, unchanged.
+    /// The recorded case, if nothing in it was changed.
     recorded: Option<&'static dyn Answered>,
 }
 
@@ -158,8 +158,8 @@ fuzz_target!(|call: Call| {
             assert_eq!(plan.output_shape(), fed.output);
             let _ = plan.to_string();
             if small(&input) && small(&fed.output) {
-                let whole = layout.whole(&input, |i| i as i32);
-                let array = layout.seen(&whole, &input);
+                let buffer = layout.buffer(&input, |i| i as i32);
+                let array = layout.view(&buffer, &input);
                 let view = plan.view(&array).unwrap();
                 let expected: ArrayD<i32> = fed.array(&array);
                 assert_eq!(view, expected);

@@ -1,15 +1,17 @@
-//! Axes that are new: nGraph's `Broadcast`.
+//! New axes by number: nGraph's `Broadcast`.
 //!
-//! [`broadcast_axes`](crate::BroadcastExt::broadcast_axes) is told which axes of the target the input does *not* have. What is left of
-//! the target without them is the input's shape, exactly: not even a 1 replicates. The axes are a set; order and repetition do not
-//! matter, and the empty set changes nothing.
+//! [`broadcast_axes`](crate::BroadcastExt::broadcast_axes) takes the axes of the target that the
+//! input does *not* have. The target without these axes is exactly the input's shape: not even a 1
+//! replicates. The axes are a set: order and repetition do not matter. With the empty set, the
+//! output is the input.
 //!
-//! Use it for graphs that say it this way, or where nothing else than the named axes may ever replicate. To say where the input's own
-//! axes go, use [`explicit`](super::explicit): either list follows from the other.
+//! Use it for graphs that list the new axes, or where no other axis may replicate. To list the
+//! target axes of the input's own axes, use [`explicit`](super::explicit). Each list is the
+//! complement of the other.
 //!
 //! # nGraph `Broadcast`
 //!
-//! The two examples of the operator, with `[a, b, c]` as the argument:
+//! The two examples of the operator's documentation, with the argument `[a, b, c]`:
 //!
 //! ```
 //! use ndarray::array;
@@ -21,7 +23,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Its definition takes the axes {1, 3} of five, so that output `[d0, d1, d2, d3, d4]` reads argument `[d0, d2, d4]`:
+//! Its definition broadcasts the axes {1, 3} of five: output element `[d0, d1, d2, d3, d4]` is
+//! argument element `[d0, d2, d4]`.
 //!
 //! ```
 //! use ndarray_broadcast::BroadcastPlan;
@@ -33,8 +36,8 @@
 //!
 //! # Errors
 //!
-//! A size that is not the target's, 1 included; axes that leave the target another rank than the input has; an axis the target does
-//! not have:
+//! Three errors: a size that differs from the target's, 1 included; a set of axes that leaves a
+//! different rank than the input's; an axis that the target does not have.
 //!
 //! ```
 //! use ndarray_broadcast::BroadcastPlan;
@@ -67,7 +70,7 @@
 //!
 //! # Gradient
 //!
-//! Sum over the broadcast axes: nGraph's own definition.
+//! The sum over the broadcast axes, as nGraph defines it:
 //!
 //! ```
 //! use ndarray::array;

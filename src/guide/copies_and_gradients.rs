@@ -1,20 +1,22 @@
-//! From views to arrays and back: owned copies, outputs that exist, gradients.
+//! From views to arrays and back: owned copies, existing outputs, gradients.
 //!
-//! A broadcast view has the size of its input. It stays that way until somebody needs the elements side by side; often nobody does,
-//! as [`elementwise`](super::elementwise) operations read the operands where they lie.
+//! A broadcast view uses only the memory of its input. Copy it when the elements must be
+//! contiguous. The [`elementwise`](super::elementwise) operations need no copy: they read the
+//! operands in place.
 //!
-//! | to have | call | allocates |
+//! | result | call | allocates |
 //! |---|---|---|
 //! | an owned copy, in standard layout | [`materialize`](crate::MaterializeExt::materialize) | the copy |
-//! | a copy in an array or view that exists, of any layout | [`materialize_into`](crate::MaterializeExt::materialize_into) | nothing |
-//! | a copy in memory that is not initialised yet | [`materialize_into_uninit`](crate::MaterializeExt::materialize_into_uninit) | nothing |
+//! | a copy in an existing array or view, of any layout | [`materialize_into`](crate::MaterializeExt::materialize_into) | nothing |
+//! | a copy in uninitialised memory | [`materialize_into_uninit`](crate::MaterializeExt::materialize_into_uninit) | nothing |
 //! | the gradient of a plan | [`gradient`](crate::BroadcastPlan::gradient) | the gradient |
-//! | the same in an array that exists, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) | some scratch memory |
+//! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) | some scratch memory |
 //! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) | the sum |
 //!
 //! # Copies
 //!
-//! They take any view, not only a broadcast one: transposed, strided, reversed. With the feature `rayon` all cores take part.
+//! Copies take any view, not only a broadcast one: transposed, strided, reversed. With the feature
+//! `rayon`, large copies run on several threads.
 //!
 //! ```
 //! use ndarray::{Array3, array, s};
@@ -25,14 +27,17 @@
 //! let owned = view.materialize()?;
 //! assert_eq!(owned, view);
 //!
-//! // One part of a larger output; the rest stays as it is.
+//! // A slice of a larger output; the other elements do not change.
 //! let mut batch = Array3::zeros((2, 3, 4));
 //! view.materialize_into(&mut batch.slice_mut(s![.., .., 2..]))?;
-//! assert_eq!(batch.slice(s![1, .., ..]), array![[0., 0., 1., 1.], [0., 0., 2., 2.], [0., 0., 3., 3.]]);
+//! assert_eq!(
+//!     batch.slice(s![1, .., ..]),
+//!     array![[0., 0., 1., 1.], [0., 0., 2., 2.], [0., 0., 3., 3.]]
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A view larger than memory is fine, and can be copied piece by piece:
+//! A view may be larger than memory. It can be copied tile by tile:
 //!
 //! ```
 //! use ndarray::{Axis, array};
@@ -47,16 +52,16 @@
 //!
 //! # Gradients
 //!
-//! What goes forward as a broadcast comes back as a sum. The plan knows over what, so nothing is guessed from shapes: where an input
-//! has the output's size by chance, no axis is summed. In one line for each rule:
+//! The gradient of a broadcast is a sum. The plan knows the axes of the sum, so nothing is guessed
+//! from shapes: an axis that was not replicated is not summed. One line for each rule:
 //!
 //! | rule | its gradient |
 //! |---|---|
-//! | `numpy`, `bidirectional`, `expand`, `pdpd` | sum over the added axes, which go, and over the stretched ones, which stay as 1 |
-//! | `explicit`, `in_dim` | the same; the added axes are those that the list does not name |
-//! | `in_dim_permuting` | the same, and the axes go back to their places |
+//! | `numpy`, `bidirectional`, `expand`, `pdpd` | sum over the added axes, which are dropped, and over the stretched axes, which keep size 1 |
+//! | `explicit`, `in_dim` | the same; the added axes are the ones that the list does not name |
+//! | `in_dim_permuting` | the same, with the permutation inverted |
 //! | `broadcast_axes`, `prepend` | sum over the new axes |
-//! | elementwise | each operand by its own plan |
+//! | elementwise | of each operand, by its own plan |
 //!
 //! ```
 //! use ndarray::array;
@@ -69,22 +74,22 @@
 //! let dx = plan.gradient(&dy)?;
 //! assert_eq!(dx, array![[111.], [222.]]);
 //!
-//! // A broadcast and its gradient are transposes: <y, dy> == <x, dx>.
+//! // The gradient is the transpose of the broadcast: <y, dy> == <x, dx>.
 //! assert_eq!((&y * &dy).sum(), (&x * &dx).sum());
 //!
-//! // Two uses of one input add up.
+//! // The gradients of two uses of one input are added.
 //! let mut total = dx;
 //! plan.gradient_accumulate(&dy, &mut total)?;
 //! assert_eq!(total, array![[222.], [444.]]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Sums of floats are pairwise, in [an order that is written down](crate::GradientExt#the-order-of-summation): the result is the same
-//! bit for bit on any number of threads and for any memory layout.
+//! Sums of floats are pairwise, in [a documented order](crate::GradientExt#the-order-of-summation).
+//! The result is the same bit for bit on any number of threads and for any memory layout.
 //!
 //! # Errors
 //!
-//! An array that has not the shape that a plan or a copy asks for:
+//! An array whose shape is not the one that a plan or a copy expects:
 //!
 //! ```
 //! use ndarray::{Array2, array};
@@ -92,7 +97,11 @@
 //!
 //! let mut out = Array2::<i32>::zeros((2, 2));
 //! assert_eq!(
-//!     array![1, 2, 3].broadcast_numpy((2, 3))?.materialize_into(&mut out).unwrap_err().to_string(),
+//!     array![1, 2, 3]
+//!         .broadcast_numpy((2, 3))?
+//!         .materialize_into(&mut out)
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! out has shape [2, 2], expected [2, 3]
 //!   found      2  2
@@ -119,8 +128,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A shape that no array can have, and one that no memory holds. Nothing is allocated before it is checked, and what the allocator
-//! refuses is an error as well:
+//! A shape that no array can have, and a shape that does not fit in memory. Sizes are checked
+//! before anything is allocated. A failed allocation is an error as well:
 //!
 //! ```
 //! use ndarray::array;
@@ -129,12 +138,14 @@
 //! let one = array![1_f64];
 //! assert_eq!(
 //!     one.broadcast_numpy((1_usize << 62, 3)).unwrap_err().to_string(),
-//!     "the shape [4611686018427387904, 3] has more than isize::MAX elements: no array can have it, not even a view",
+//!     "the shape [4611686018427387904, 3] has more than isize::MAX elements: \
+//!      no array can have it, not even a view",
 //! );
 //! let view = one.broadcast_numpy((1_usize << 40, 1 << 20))?;
 //! assert_eq!(
 //!     view.materialize().unwrap_err().to_string(),
-//!     "an owned array of shape [1099511627776, 1048576] with 8-byte elements passes isize::MAX bytes; a view costs nothing",
+//!     "an owned array of shape [1099511627776, 1048576] with 8-byte elements \
+//!      passes isize::MAX bytes; a view costs nothing",
 //! );
 //!
 //! let copy = |rows: usize| {
@@ -143,7 +154,7 @@
 //!         owned => return owned,
 //!     };
 //!     match error.kind() {
-//!         // Too much at once: the first row will do.
+//!         // Too large: copy the first row only.
 //!         ErrorKind::AllocationFailed { .. } | ErrorKind::OutputTooLarge { .. } => {
 //!             one.broadcast_numpy((1, 3))?.materialize()
 //!         }

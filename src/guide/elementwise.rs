@@ -1,26 +1,27 @@
-//! Arrays with each other: the rules `none`, `numpy`, `pdpd` and `xla` of elementwise operations.
+//! Elementwise operations: the rules `none`, `numpy`, `pdpd` and `xla`.
 //!
-//! | rule | lines up | sizes | which may grow |
+//! | rule | alignment | sizes | operands that may grow |
 //! |---|---|---|---|
-//! | [`None`](crate::ElementwiseRule::None) | axis by axis | equal | neither |
+//! | [`None`](crate::ElementwiseRule::None) | axis by axis | equal | none |
 //! | [`Numpy`](crate::ElementwiseRule::Numpy) | from the right | equal, or either is 1 | both |
-//! | [`Pdpd`](crate::ElementwiseRule::Pdpd) | `b` on `a` from `axis` on | equal, or `b`'s is 1 | `b` |
+//! | [`Pdpd`](crate::ElementwiseRule::Pdpd) | `b`'s first axis at `axis` of `a` | equal, or `b`'s is 1 | `b` |
 //! | [`Xla`](crate::ElementwiseRule::Xla) | by `broadcast_dimensions` where the ranks differ | equal, or either is 1 | both |
 //!
-//! Use the rule of the program whose results you need: the four disagree about the same shapes. If there is no such program, use
-//! `Numpy`, or `None` where a broadcast would be a mistake.
+//! The four rules give different results for the same shapes. Use the rule of the program whose
+//! results you need. If there is no such program, use `Numpy`, or `None` where a broadcast would be
+//! a mistake.
 //!
-//! | to have | call |
+//! | result | call |
 //! |---|---|
 //! | two views of the common shape | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_pair`](crate::broadcast_pair) |
-//! | `f(a, b)`, in parallel, nothing copied | [`zip_map`](crate::ElementwiseExt::zip_map), [`zip_map_into`](crate::ElementwiseExt::zip_map_into), [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) |
+//! | `f(a, b)`, in parallel, without copies of the operands | [`zip_map`](crate::ElementwiseExt::zip_map), [`zip_map_into`](crate::ElementwiseExt::zip_map_into), [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) |
 //! | three arrays, NumPy's rule | [`broadcast_triple`](crate::broadcast_triple), [`zip_map3`](crate::ElementwiseExt::zip_map3) and its forms |
-//! | any number, NumPy's rule | [`broadcast_arrays`](crate::broadcast_arrays); shapes alone: [`broadcast_shapes`](crate::broadcast_shapes) |
-//! | shapes alone, any rule | [`BroadcastPlan::pair`](crate::BroadcastPlan::pair) |
+//! | any number of arrays, NumPy's rule | [`broadcast_arrays`](crate::broadcast_arrays); of shapes only: [`broadcast_shapes`](crate::broadcast_shapes) |
+//! | two plans from shapes only, any rule | [`BroadcastPlan::pair`](crate::BroadcastPlan::pair) |
 //!
 //! # None
 //!
-//! OpenVINO's `auto_broadcast="none"`: shapes are identical, rank included.
+//! OpenVINO's `auto_broadcast="none"`: the shapes must be identical, rank included.
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
@@ -38,8 +39,8 @@
 //!
 //! # NumPy
 //!
-//! NumPy's operators, ONNX's multidirectional broadcasting and OpenVINO's `auto_broadcast="numpy"` are one rule. The examples of
-//! OpenVINO's page, and of ONNX's:
+//! NumPy's operators, ONNX's multidirectional broadcasting and OpenVINO's `auto_broadcast="numpy"`
+//! are one rule. The examples of OpenVINO's and ONNX's pages:
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastError, broadcast_shapes};
@@ -68,7 +69,7 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! NumPy's own example in practice, a column and a row:
+//! NumPy's own example, a column and a row:
 //!
 //! ```
 //! use ndarray::{Array1, array};
@@ -81,14 +82,16 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Shapes that both pages give as misfits:
+//! Mismatches from both pages:
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
 //!
 //! let refused = |error: ndarray_broadcast::BroadcastError| error.to_string();
 //! assert_eq!(
-//!     BroadcastPlan::pair((3, 1, 5), (4, 4, 5), ElementwiseRule::Numpy).map_err(refused).unwrap_err(),
+//!     BroadcastPlan::pair((3, 1, 5), (4, 4, 5), ElementwiseRule::Numpy)
+//!         .map_err(refused)
+//!         .unwrap_err(),
 //!     "\
 //! cannot broadcast [3, 1, 5] with [4, 4, 5] (numpy)
 //!   a   3  1  5
@@ -96,7 +99,9 @@
 //!       ^ 3 and 4 differ and neither is 1",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::pair((2, 1), (8, 4, 3), ElementwiseRule::Numpy).map_err(refused).unwrap_err(),
+//!     BroadcastPlan::pair((2, 1), (8, 4, 3), ElementwiseRule::Numpy)
+//!         .map_err(refused)
+//!         .unwrap_err(),
 //!     "\
 //! cannot broadcast [2, 1] with [8, 4, 3] (numpy)
 //!   a      2  1
@@ -107,8 +112,9 @@
 //!
 //! # pdpd
 //!
-//! PaddlePaddle's elementwise operations, OpenVINO's `auto_broadcast="pdpd"`. `b` is laid on `a` from `axis` on; -1 lays it at the
-//! right end. The trailing 1s of `b` do not count. `a` keeps its shape, whatever happens.
+//! PaddlePaddle's elementwise operations, OpenVINO's `auto_broadcast="pdpd"`. The first axis of `b`
+//! is aligned with axis `axis` of `a`; -1 right-aligns `b`. The trailing 1s of `b` are ignored. The
+//! output always has the shape of `a`.
 //!
 //! ```
 //! use ndarray::IxDyn;
@@ -116,7 +122,7 @@
 //!
 //! let a = [2, 3, 4, 5];
 //! let cases: [(&[usize], isize, &[usize]); 9] = [
-//!     // b, axis, and the axes of a along which b is replicated
+//!     // b, axis, and the axes of a along which b replicates
 //!     (&[], -1, &[0, 1, 2, 3]),
 //!     (&[5], -1, &[0, 1, 2]),
 //!     (&[5], 3, &[0, 1, 2]),
@@ -135,14 +141,16 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! OpenVINO's example of a misfit, in which `a` would have to grow; and an axis that is too large, one that is too small, operands the
-//! wrong way round:
+//! OpenVINO's example of a mismatch, in which `a` would have to grow. Then an axis that is too
+//! large, an axis that is too small, and swapped operands:
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
 //!
 //! assert_eq!(
-//!     BroadcastPlan::pair((8, 1, 6, 1), (7, 1, 5), ElementwiseRule::Pdpd { axis: 1 }).unwrap_err().to_string(),
+//!     BroadcastPlan::pair((8, 1, 6, 1), (7, 1, 5), ElementwiseRule::Pdpd { axis: 1 })
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast B [7, 1, 5] to A [8, 1, 6, 1] (pdpd)
 //!   B      7  1  5
@@ -150,7 +158,9 @@
 //!          ^ 7 is not 1",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::pair((2, 3, 4, 5), (4, 5), ElementwiseRule::Pdpd { axis: 3 }).unwrap_err().to_string(),
+//!     BroadcastPlan::pair((2, 3, 4, 5), (4, 5), ElementwiseRule::Pdpd { axis: 3 })
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
 //!   B            4  5
@@ -158,13 +168,17 @@
 //!   laid on axis 3, B has 2 axes to fill but A has 1 left from there",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::pair((2, 3, 4, 5), (4, 5), ElementwiseRule::Pdpd { axis: -2 }).unwrap_err().to_string(),
+//!     BroadcastPlan::pair((2, 3, 4, 5), (4, 5), ElementwiseRule::Pdpd { axis: -2 })
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
 //!   axis -2: it is -1 (right-align B) or the axis of A that B's first axis is laid on",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::pair((4, 5), (2, 3, 4, 5), ElementwiseRule::Pdpd { axis: -1 }).unwrap_err().to_string(),
+//!     BroadcastPlan::pair((4, 5), (2, 3, 4, 5), ElementwiseRule::Pdpd { axis: -1 })
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast B [2, 3, 4, 5] to A [4, 5] (pdpd)
 //!   B   2  3  4  5
@@ -175,52 +189,67 @@
 //!
 //! # XLA
 //!
-//! Of equal ranks, 1s replicate on either side. Where the ranks differ, `broadcast_dimensions` says for each axis of the operand with
-//! fewer axes which axis of the other it belongs to; only a scalar needs none. The examples of XLA's page:
+//! If the ranks are equal, the 1s of either operand replicate. If the ranks differ,
+//! `broadcast_dimensions` gives for each axis of the operand of smaller rank its axis in the other
+//! operand. Only a scalar needs none. The examples of XLA's page:
 //!
 //! ```
 //! use ndarray::{arr0, array};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! let xla = |broadcast_dimensions: &[usize]| ElementwiseRule::Xla { broadcast_dimensions: broadcast_dimensions.to_vec() };
+//! let xla = |broadcast_dimensions: &[usize]| ElementwiseRule::Xla {
+//!     broadcast_dimensions: broadcast_dimensions.to_vec(),
+//! };
 //! let add = |a: &i32, b: &i32| a + b;
 //! let matrix = array![[1, 2, 3], [4, 5, 6]];
 //!
 //! assert_eq!(matrix.zip_map(&arr0(7), xla(&[]), add)?, array![[8, 9, 10], [11, 12, 13]]);
-//! assert_eq!(matrix.zip_map(&array![7, 8, 9], xla(&[1]), add)?, array![[8, 10, 12], [11, 13, 15]]);
+//! assert_eq!(
+//!     matrix.zip_map(&array![7, 8, 9], xla(&[1]), add)?,
+//!     array![[8, 10, 12], [11, 13, 15]]
+//! );
 //!
 //! // A cuboid and a matrix.
 //! let (_, b) = BroadcastPlan::pair((2, 3, 4), (3, 4), xla(&[1, 2]))?;
 //! assert!(b.replicated_axes().eq([0]));
 //!
-//! // Equal ranks, with an outer operation at the end.
-//! for (a, b, result) in [((2, 1, 1), (2, 3, 1), [2, 3, 1]), ((1, 2, 5), (7, 2, 5), [7, 2, 5]), ((7, 2, 5), (7, 1, 5), [7, 2, 5])] {
+//! // Equal ranks; the last one is an outer operation.
+//! for (a, b, result) in [
+//!     ((2, 1, 1), (2, 3, 1), [2, 3, 1]),
+//!     ((1, 2, 5), (7, 2, 5), [7, 2, 5]),
+//!     ((7, 2, 5), (7, 1, 5), [7, 2, 5]),
+//! ] {
 //!     assert_eq!(BroadcastPlan::pair(a, b, xla(&[]))?.0.output_shape(), result);
 //! }
 //! assert_eq!(BroadcastPlan::pair((2, 1), (1, 3), xla(&[]))?.0.output_shape(), [2, 3]);
 //!
-//! // Both at once.
+//! // Different ranks, and 1s that replicate.
 //! let sum = array![1, 2, 3, 4].zip_map(&array![[5, 6]], xla(&[0]), add)?;
 //! assert_eq!(sum, array![[6, 7], [7, 8], [8, 9], [9, 10]]);
-//! assert_eq!(BroadcastPlan::pair((1, 2), (4, 3, 1), xla(&[1, 2]))?.0.output_shape(), [4, 3, 2]);
+//! assert_eq!(
+//!     BroadcastPlan::pair((1, 2), (4, 3, 1), xla(&[1, 2]))?.0.output_shape(),
+//!     [4, 3, 2]
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Its misfits: a vector without dimensions, one on the wrong dimension, incompatible sizes. Dimensions where there is nothing to say
-//! are an error, too:
+//! The mismatches of XLA's page: a vector without dimensions, a vector with the wrong dimension,
+//! incompatible sizes. Dimensions for a scalar are an error, too:
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
 //!
-//! let xla = |broadcast_dimensions: &[usize]| ElementwiseRule::Xla { broadcast_dimensions: broadcast_dimensions.to_vec() };
+//! let xla = |broadcast_dimensions: &[usize]| ElementwiseRule::Xla {
+//!     broadcast_dimensions: broadcast_dimensions.to_vec(),
+//! };
 //! assert_eq!(
 //!     BroadcastPlan::pair((2, 3), 3, xla(&[])).unwrap_err().to_string(),
 //!     "\
 //! cannot broadcast [2, 3] with [3] (xla)
 //!   a   2  3
 //!   b   3
-//!   ranks 2 and 1 differ and XLA never guesses: pass broadcast_dimensions, 1 of the axes 0 to 1 in increasing order \
-//! (NumPy's alignment is [1])",
+//!   ranks 2 and 1 differ and XLA never guesses: pass broadcast_dimensions, 1 of the axes 0 to 1 \
+//! in increasing order (NumPy's alignment is [1])",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair((2, 3), 3, xla(&[0])).unwrap_err().to_string(),
@@ -248,13 +277,15 @@
 //!
 //! # Gradient
 //!
-//! Each operand's plan has its own: the cotangent, times what the operation asks for, summed to that operand's shape.
+//! Each operand has its own plan. The gradient of an operand is the cotangent, times the derivative
+//! of the operation, summed by that plan.
 //!
 //! ```
 //! use ndarray::{Array4, array};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! // y = a + b with b laid on axis 1: dy goes to a as it is, and to b summed over the axes 0, 2 and 3.
+//! // y = a + b with b at axis 1. The gradient of a is dy. That of b is dy summed over axes 0, 2
+//! // and 3.
 //! let (a, b) = BroadcastPlan::pair((2, 3, 4, 5), 3, ElementwiseRule::Pdpd { axis: 1 })?;
 //! let dy = Array4::<f64>::ones((2, 3, 4, 5));
 //! assert_eq!(a.gradient(&dy)?, dy);
@@ -267,5 +298,5 @@
 //! - OpenVINO: [Broadcast rules for elementwise operations](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/broadcast-rules.html)
 //! - ONNX: [Broadcasting](https://onnx.ai/onnx/repo-docs/Broadcasting.html)
 //! - NumPy: [Broadcasting](https://numpy.org/doc/stable/user/basics.broadcasting.html)
-//! - PaddlePaddle: [`add`](https://www.paddlepaddle.org.cn/documentation/docs/en/2.4/api/paddle/add_en.html), whose examples name the axis
+//! - PaddlePaddle: [`add`](https://www.paddlepaddle.org.cn/documentation/docs/en/2.4/api/paddle/add_en.html), whose examples have the axis
 //! - XLA: [Broadcasting](https://openxla.org/xla/broadcasting)

@@ -1,17 +1,17 @@
-//! Axes that are named: OpenVINO `explicit`, XLA `BroadcastInDim`, StableHLO `broadcast_in_dim`.
+//! Axes by list: OpenVINO `explicit`, XLA `BroadcastInDim`, StableHLO `broadcast_in_dim`.
 //!
-//! A list says for each input axis which axis of the target it feeds; the other axes of the target are new. An input axis of size 1
-//! may feed an axis of any size.
+//! Entry `i` of a list is the target axis that input axis `i` feeds. The other axes of the target
+//! are new. An input axis of size 1 may feed an axis of any size.
 //!
-//! | method | the list | for |
+//! | method | order of the list | for |
 //! |---|---|---|
 //! | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | strictly increasing | OpenVINO, mode `explicit` (also spelled `none`) |
 //! | [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim) | strictly increasing | XLA's `XlaBuilder::BroadcastInDim` |
 //! | [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) | any order, none twice | StableHLO, JAX `lax.broadcast_in_dim` |
 //!
-//! The first two are one rule under the two names that the field has for it. Use it where the axes do not line up from the right, as
-//! with a bias `[C]` for images `[N, C, H, W]`. A list out of order would transpose the input, which is a mistake more often than a
-//! wish: so that form has a name of its own.
+//! The first two are one rule under two names. Use it where the axes are not right-aligned, as with
+//! a bias `[C]` for images `[N, C, H, W]`. A list in another order transposes the input. That is
+//! rarely wanted, so the form that allows it is a separate method.
 //!
 //! # OpenVINO `explicit`
 //!
@@ -25,11 +25,14 @@
 //! assert_eq!(per_channel.broadcast_explicit((1, 16, 50, 50), &[1])?.strides(), [0, 1, 0, 0]);
 //!
 //! let per_pixel = Array2::<f32>::ones((50, 50));
-//! assert_eq!(per_pixel.broadcast_explicit((1, 50, 50, 16), &[1, 2])?.strides(), [0, 50, 1, 0]);
+//! assert_eq!(
+//!     per_pixel.broadcast_explicit((1, 50, 50, 16), &[1, 2])?.strides(),
+//!     [0, 50, 1, 0]
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! That of its C++ class shows that one shape can go two ways:
+//! The example of its C++ class shows two mappings of one shape:
 //!
 //! ```
 //! use ndarray_broadcast::BroadcastPlan;
@@ -43,7 +46,7 @@
 //!
 //! # XLA `BroadcastInDim`
 //!
-//! XLA's page on broadcasting takes a vector of 3 to a matrix of 3 by 3 in two ways:
+//! XLA's page on broadcasting broadcasts a vector of 3 to a matrix of 3 by 3 in two ways:
 //!
 //! ```
 //! use ndarray::array;
@@ -55,11 +58,11 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! For two operands with each other, XLA has a rule of its own: [`elementwise`](super::elementwise#xla).
+//! For binary operations XLA has a different rule: [`elementwise`](super::elementwise#xla).
 //!
 //! # StableHLO `broadcast_in_dim`
 //!
-//! The example of the specification; the input's axes change places:
+//! The example of the specification, in which the input is transposed:
 //!
 //! ```
 //! use ndarray::array;
@@ -74,14 +77,17 @@
 //!
 //! # Errors
 //!
-//! A list of another length than the input has axes, an axis that the target does not have, a list out of order, an axis named twice:
+//! Four errors in the list: its length is not the input's rank; the target does not have an axis;
+//! the axes do not increase; an axis is repeated.
 //!
 //! ```
 //! use ndarray::Array2;
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let plane = Array2::<f32>::ones((50, 50));
-//! let refused = |mapping: &[usize]| plane.broadcast_explicit((1, 50, 50, 16), mapping).unwrap_err().to_string();
+//! let refused = |mapping: &[usize]| {
+//!     plane.broadcast_explicit((1, 50, 50, 16), mapping).unwrap_err().to_string()
+//! };
 //! assert_eq!(
 //!     refused(&[1]),
 //!     "\
@@ -116,14 +122,17 @@
 //! );
 //! ```
 //!
-//! Or a size that does not fit the axis it feeds:
+//! A size that differs from the size of the axis it feeds:
 //!
 //! ```
 //! use ndarray::Array2;
 //! use ndarray_broadcast::prelude::*;
 //!
 //! assert_eq!(
-//!     Array2::<f32>::ones((50, 50)).broadcast_explicit((1, 50, 50, 16), &[2, 3]).unwrap_err().to_string(),
+//!     Array2::<f32>::ones((50, 50))
+//!         .broadcast_explicit((1, 50, 50, 16), &[2, 3])
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input           50  50
@@ -134,7 +143,8 @@
 //!
 //! # Gradient
 //!
-//! Sum over the axes that the list does not name, and over those fed from a 1; a permuting list is undone.
+//! The sum over the axes that the list does not name, and over the axes that an axis of size 1
+//! feeds. A permutation is inverted.
 //!
 //! ```
 //! use ndarray::{Array3, Array4, array};

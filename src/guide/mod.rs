@@ -1,33 +1,35 @@
-//! The guide: which rule to use when, with the examples of the specifications.
+//! The guide: which rule to use, with the examples of the specifications.
 //!
-//! Every rule answers one question: for each axis of the output, which axis of the input feeds it, or is the input replicated along
-//! it? The rules differ only in how they line axes up, in which sizes of 1 may replicate, and in what they call an error. The answer
-//! is a [`BroadcastPlan`](crate::BroadcastPlan), and everything else is done from it: views, copies, elementwise operations,
-//! gradients, pictures.
+//! Every rule answers one question: for each axis of the output, which axis of the input feeds it,
+//! or is the input replicated along it? The rules differ only in how they align axes, in which axes
+//! of size 1 may replicate, and in what is an error. The answer is a
+//! [`BroadcastPlan`](crate::BroadcastPlan). Views, copies, elementwise operations, gradients and
+//! pictures are computed from it.
 //!
 //! # Which method?
 //!
 //! | what you have | what you call | page |
 //! |---|---|---|
-//! | shapes that line up from the right, as in NumPy | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | [`numpy`] |
-//! | the same, and the target's own 1s should grow (ONNX `Expand`) | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) | [`numpy`] |
-//! | a size with some -1 in it (torch `expand`) | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | [`numpy`] |
+//! | right-aligned shapes, as in NumPy | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | [`numpy`] |
+//! | the same, and the target's own 1s may grow (ONNX `Expand`) | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) | [`numpy`] |
+//! | sizes of which some are -1 (torch `expand`) | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | [`numpy`] |
 //! | new axes to put in front (`XlaBuilder::Broadcast`, `lax.broadcast`) | [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend) | [`numpy`] |
-//! | for each input axis the target axis it feeds (OpenVINO `explicit`, XLA `BroadcastInDim`) | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit), [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim) | [`explicit`] |
+//! | the target axis of each input axis (OpenVINO `explicit`, XLA `BroadcastInDim`) | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit), [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim) | [`explicit`] |
 //! | the same in any order, which transposes (StableHLO, JAX) | [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) | [`explicit`] |
 //! | the axes of the target that are new (nGraph) | [`broadcast_axes`](crate::BroadcastExt::broadcast_axes) | [`broadcast_axes`] |
-//! | two or more arrays for each other, and an operation on them | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`zip_map`](crate::ElementwiseExt::zip_map) | [`elementwise`] |
-//! | an operation of PaddlePaddle with `axis` | [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), or the rule `pdpd` | [`elementwise`] |
-//! | the operator Broadcast of a graph file, with its tensors | [`openvino::Broadcast`](crate::openvino::Broadcast) | [`openvino`] |
-//! | a view whose elements must lie side by side | [`materialize`](crate::MaterializeExt::materialize) | [`copies_and_gradients`] |
+//! | two or more arrays with a common shape, and an operation on them | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`zip_map`](crate::ElementwiseExt::zip_map) | [`elementwise`] |
+//! | a PaddlePaddle operation with `axis` | [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), or the rule `pdpd` | [`elementwise`] |
+//! | the operator Broadcast of a model file, with its tensors | [`openvino::Broadcast`](crate::openvino::Broadcast) | [`openvino`] |
+//! | a view whose elements must be contiguous | [`materialize`](crate::MaterializeExt::materialize) | [`copies_and_gradients`] |
 //! | the gradient of any of these | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`copies_and_gradients`] |
-//! | a habit from ndarray | | [`ndarray`] |
-//! | a question of safety | | [`soundness`] |
+//! | code that uses ndarray's own methods | | [`ndarray`] |
+//! | a question about safety | | [`soundness`] |
 //!
 //! # What holds everywhere
 //!
-//! A 1 replicates to any size, 0 included. A size of 0 matches only 0 and 1. A scalar broadcasts to every shape. The views cost
-//! nothing: a replicated axis has stride 0. What does not fit is an error that draws why, never a panic.
+//! A 1 replicates to any size, 0 included. A size of 0 matches only 0 and 1. A scalar broadcasts to
+//! every shape. A view copies nothing: a replicated axis has stride 0. A mismatch is an error with
+//! a picture, never a panic.
 //!
 //! ```
 //! use ndarray::{Array2, arr0, array};
@@ -40,10 +42,11 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! # Rules that arrive as data
+//! # Rules as data
 //!
-//! A rule can be named at run time: by a [`BroadcastMode`](crate::BroadcastMode) or an [`ElementwiseRule`](crate::ElementwiseRule),
-//! which read and write the field's spelling. And it can be asked about shapes alone, before there is an array.
+//! A [`BroadcastMode`](crate::BroadcastMode) or an [`ElementwiseRule`](crate::ElementwiseRule)
+//! names a rule at run time. Both parse and print the field's spelling. A plan needs shapes only,
+//! no array.
 //!
 //! ```
 //! use ndarray::array;
@@ -60,7 +63,10 @@
 //!            +     +
 //!   + added",
 //! );
-//! assert_eq!(plan.view(&array![1, 2, 3])?, array![1, 2, 3].broadcast_to_mode((2, 3, 4), mode)?);
+//! assert_eq!(
+//!     plan.view(&array![1, 2, 3])?,
+//!     array![1, 2, 3].broadcast_to_mode((2, 3, 4), mode)?
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 

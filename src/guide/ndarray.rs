@@ -1,28 +1,29 @@
-//! ndarray's own ways to broadcast: what each does and does not do, and what to use here instead.
+//! ndarray's own broadcasting methods: what each does, and the equivalent in this crate.
 //!
-//! What is said here of ndarray holds for ndarray 0.17.
+//! This page describes ndarray 0.17.
 //!
-//! | ndarray | rule | misfit | threads | here | when ndarray's is the better one |
+//! | ndarray | rule | mismatch | threads | here | when to prefer ndarray's |
 //! |---|---|---|---|---|---|
-//! | [`a.broadcast(shape)`](#broadcast) | NumPy `broadcast_to` | `None` | a view | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | no reason for a misfit is wanted |
-//! | [`&a + &b`](#operators) | NumPy, both may grow | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | short, small, and shapes are known to fit |
+//! | [`a.broadcast(shape)`](#broadcast) | NumPy `broadcast_to` | `None` | a view | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | `None` is enough for a mismatch |
+//! | [`&a + &b`](#operators) | NumPy, both may grow | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | short code, small arrays, shapes known to match |
 //! | [`a += &b`](#operators) | NumPy, `b` may grow | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) | the same |
-//! | [`Zip::and`, `azip!`](#zip) | none: shapes are equal | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | more than three arrays, indices, closures with state |
-//! | [`Zip::and_broadcast`](#zip) | NumPy `broadcast_to` the first | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`zip_map3_into`](crate::ElementwiseExt::zip_map3_into) | the same |
-//! | [`Zip::par_for_each`, `par_azip!`](#zip) | as their `Zip` | as their `Zip` | rayon | [`zip_map`](crate::ElementwiseExt::zip_map) | the same; needs ndarray's feature `rayon` |
-//! | [`to_owned`](#copies) | | cannot | one | [`materialize`](crate::MaterializeExt::materialize) | elements that are `Clone` and not `Copy`; small arrays |
+//! | [`Zip::and`, `azip!`](#zip) | none: the shapes must be equal | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | more than three arrays, indices, closures with state |
+//! | [`Zip::and_broadcast`](#zip) | NumPy `broadcast_to`, to the first's shape | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`zip_map3_into`](crate::ElementwiseExt::zip_map3_into) | the same |
+//! | [`Zip::par_for_each`, `par_azip!`](#zip) | that of the `Zip` | that of the `Zip` | rayon | [`zip_map`](crate::ElementwiseExt::zip_map) | the same; needs ndarray's feature `rayon` |
+//! | [`to_owned`](#copies) | | none possible | one | [`materialize`](crate::MaterializeExt::materialize) | elements that are `Clone` and not `Copy`; small arrays |
 //! | [`assign`](#copies) | NumPy `broadcast_to` | panics | one | [`materialize_into`](crate::MaterializeExt::materialize_into) | the same |
 //! | [`sum_axis`](#sums) | | panics | one | [`sum_to_shape`](crate::GradientExt::sum_to_shape), [`gradient`](crate::BroadcastPlan::gradient) | one axis; elements that are `Clone` and not `Copy` |
-//! | [`insert_axis`](#new-axes) | | panics | a view | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | the new axis stays of size 1 |
+//! | [`insert_axis`](#new-axes) | | panics | a view | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | the new axis keeps size 1 |
 //! | [`into_shape_with_order`](#new-axes) | | `Err` | a view | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | axes are split or joined |
-//! | `co_broadcast`, `broadcast_with` | NumPy, both may grow | `Err` | views | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_shapes`](crate::broadcast_shapes) | never: they are private to ndarray |
+//! | `co_broadcast`, `broadcast_with` | NumPy, both may grow | `Err` | views | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_shapes`](crate::broadcast_shapes) | never: both are private to ndarray |
 //!
 //! # broadcast
 //!
-//! One rule, NumPy's `broadcast_to`, and one answer to every misfit: `None`. The view borrows the array, or the view, that it is called
-//! on; it cannot outlive a view at hand. [`BroadcastPlan::apply`](crate::BroadcastPlan::apply) gives the lifetime of the
-//! array itself. The rank of ndarray's result is that of the shape; here it is the larger of the two, which is the same wherever the
-//! broadcast succeeds.
+//! The rule is NumPy's `broadcast_to`. Every mismatch returns `None`. The result borrows the array
+//! or view that the method is called on, so the result cannot outlive a view.
+//! [`BroadcastPlan::apply`](crate::BroadcastPlan::apply) takes a view by value and returns the
+//! lifetime of its array. The static rank of ndarray's result is that of the shape. Here it is the
+//! larger of the two ranks, which is the same whenever the broadcast succeeds.
 //!
 //! ```
 //! use ndarray::array;
@@ -61,8 +62,9 @@
 //!
 //! # Operators
 //!
-//! `&a + &b` broadcasts both, as NumPy does, on one thread. `a + b` and `a + &b` write into `a`'s own memory if its shape is the common
-//! one. `a += &b` broadcasts `b` alone. Shapes that do not fit panic.
+//! `&a + &b` broadcasts both operands, as NumPy does, on one thread. `a + b` and `a + &b` write
+//! into the memory of `a` if its shape is the common shape. `a += &b` broadcasts only `b`. A
+//! mismatch panics.
 //!
 //! ```
 //! use ndarray::array;
@@ -84,7 +86,8 @@
 //! row += &array![[1], [2]]; // panics: `row` would have to grow
 //! ```
 //!
-//! Where both operands are in column-major layout, so is the result of an operator; that of `zip_map` is always in standard layout.
+//! If both operands are in column-major layout, the result of an operator is too. The result of
+//! `zip_map` is always in standard layout.
 //!
 //! ```
 //! use ndarray::{Array2, ShapeBuilder};
@@ -98,8 +101,9 @@
 //!
 //! # Zip
 //!
-//! A `Zip` takes up to six producers of *one* shape. `and_broadcast` takes a smaller array to the shape of the first, by NumPy's rule;
-//! the first never grows. Both panic on a misfit, and so does `azip!`, which is a `Zip` under the hood and does not broadcast.
+//! A `Zip` takes up to six producers of *one* shape. `and_broadcast` broadcasts an array to the
+//! shape of the first, by NumPy's rule. The first never grows. Both panic on a mismatch. `azip!`
+//! expands to a `Zip`: it panics too, and it does not broadcast.
 //!
 //! ```
 //! use ndarray::{Zip, array};
@@ -116,7 +120,8 @@
 //! ```should_panic
 //! # use ndarray::{Zip, array};
 //! let (mut row, column) = (array![[1, 2, 3]], array![[1], [2]]);
-//! Zip::from(&mut row).and_broadcast(&column).for_each(|a, &b| *a += b); // panics: `row` would have to grow
+//! // Panics: `row` would have to grow.
+//! Zip::from(&mut row).and_broadcast(&column).for_each(|a, &b| *a += b);
 //! ```
 //!
 //! ```should_panic
@@ -127,8 +132,9 @@
 //!
 //! # Copies
 //!
-//! `to_owned` of a broadcast view is a copy, made on one thread; its layout is left open. It clones, so it takes elements of any type that
-//! can be cloned. `assign` takes the other array to the shape of `self`, by NumPy's rule.
+//! `to_owned` copies a broadcast view on one thread. ndarray does not specify the layout of the
+//! copy. It clones the elements, so it works for every type that is `Clone`. `assign` broadcasts
+//! the other array to the shape of `self`, by NumPy's rule.
 //!
 //! ```
 //! use ndarray::{Array2, array};
@@ -155,8 +161,9 @@
 //!
 //! # Sums
 //!
-//! `sum_axis` sums one axis and drops it, on one thread. A gradient over several axes takes several of them, and `insert_axis` for the
-//! axes that stay; [`sum_to_shape`](crate::GradientExt::sum_to_shape) does all at once.
+//! `sum_axis` sums one axis and drops it, on one thread. A gradient over several axes needs one
+//! call for each axis, and `insert_axis` for each axis that is kept.
+//! [`sum_to_shape`](crate::GradientExt::sum_to_shape) sums all axes in one call.
 //!
 //! ```
 //! use ndarray::{Array3, Axis};
@@ -168,8 +175,9 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Its order of addition depends on the layout: terms side by side are added in eight lanes, others one after the other. So the result
-//! depends on it, too. A thousand ones beside a large number:
+//! The order of addition of `sum_axis` depends on the layout: contiguous terms are added in eight
+//! lanes, strided terms one after the other. So its result depends on the layout as well. For
+//! example, a large number and a thousand ones:
 //!
 //! ```
 //! use ndarray::{Array2, Axis};
@@ -191,9 +199,10 @@
 //!
 //! # New axes
 //!
-//! The usual way to say with ndarray what [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) says: put axes of size 1 where they
-//! are missing, then broadcast. `insert_axis` does it for any view; `into_shape_with_order` asks for an array in standard layout (or in
-//! column-major layout, if it is told so), and is an error for any other.
+//! With ndarray, [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) takes two steps:
+//! insert axes of size 1, then broadcast. `insert_axis` works for any view. `into_shape_with_order`
+//! needs an array in standard layout, or in column-major layout with `Order::ColumnMajor`, and
+//! returns an error for any other.
 //!
 //! ```
 //! use ndarray::{Array1, Axis, s};

@@ -1,4 +1,4 @@
-//! Shapes that line up from the right: NumPy, ONNX `Expand`, torch `expand`, axes put in front.
+//! Right-aligned shapes: NumPy, ONNX `Expand`, torch `expand`, prepended axes.
 //!
 //! | method | the input's 1s | the target's 1s | output |
 //! |---|---|---|---|
@@ -7,19 +7,20 @@
 //! | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | replicate | do not; -1 keeps a size | the target |
 //! | [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend) | do not | there are none | the sizes, then the input |
 //!
-//! Use `broadcast_numpy` unless you know that the target may be the smaller one: it refuses where `broadcast_bidirectional` would
-//! quietly give a larger shape than was asked for.
+//! Use `broadcast_numpy` unless the output may be larger than the target. Where the output would
+//! not be the target, `broadcast_numpy` returns an error and `broadcast_bidirectional` a larger
+//! shape.
 //!
 //! # NumPy `broadcast_to`
 //!
-//! The shapes that NumPy's page lists for two arrays, each taken to their common shape:
+//! NumPy's page lists pairs of shapes. Each broadcasts to the common shape of its pair:
 //!
 //! ```
 //! use ndarray::IxDyn;
 //! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
 //!
 //! let cases: [(&[usize], &[usize]); 8] = [
-//!     (&[3], &[256, 256, 3]), // an image and a scale for each of its colours
+//!     (&[3], &[256, 256, 3]), // an image and a scale for each colour
 //!     (&[8, 1, 6, 1], &[8, 7, 6, 5]),
 //!     (&[7, 1, 5], &[8, 7, 6, 5]),
 //!     (&[1], &[5, 4]),
@@ -53,8 +54,8 @@
 //!
 //! # ONNX `Expand`
 //!
-//! As `input * ones(shape)` in NumPy. The two examples of the operator, one in which the shape changes a size and one in which it
-//! does not:
+//! `input * ones(shape)` in NumPy. The operator has two examples. In the first, the output differs
+//! from `shape`:
 //!
 //! ```
 //! use ndarray::array;
@@ -70,7 +71,7 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! And those of OpenVINO's page for the mode `bidirectional`:
+//! The examples of OpenVINO's page for the mode `bidirectional`:
 //!
 //! ```
 //! use ndarray::IxDyn;
@@ -84,15 +85,19 @@
 //!     (&[3, 1], &[2, 1, 6], &[2, 3, 6]),
 //! ];
 //! for (input, target, output) in cases {
-//!     assert_eq!(BroadcastPlan::bidirectional(IxDyn(input), IxDyn(target))?.output_shape(), output);
+//!     assert_eq!(
+//!         BroadcastPlan::bidirectional(IxDyn(input), IxDyn(target))?.output_shape(),
+//!         output
+//!     );
 //! }
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
 //! # torch `expand`
 //!
-//! As `broadcast_numpy`, but an axis of size -1, here [`KEEP`](crate::KEEP), keeps the size that the input has.
-//! [`expand_shape_from_integers`](crate::expand_shape_from_integers) reads sizes as torch writes them.
+//! The rule of `broadcast_numpy`, but an axis of size -1, here [`KEEP`](crate::KEEP), keeps the
+//! input's size. [`expand_shape_from_integers`](crate::expand_shape_from_integers) converts torch's
+//! sizes, -1 included.
 //!
 //! ```
 //! use ndarray::array;
@@ -107,9 +112,10 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! # Axes in front
+//! # Prepended axes
 //!
-//! XLA's `Broadcast(operand, broadcast_sizes)` and JAX's `lax.broadcast`: no size of 1 replicates. XLA's example is a scalar:
+//! XLA's `Broadcast(operand, broadcast_sizes)` and JAX's `lax.broadcast`: no size of 1 replicates.
+//! XLA's example is a scalar:
 //!
 //! ```
 //! use ndarray::{Array2, arr0};
@@ -121,8 +127,9 @@
 //!
 //! # Errors
 //!
-//! A size that is neither the target's nor 1, and an input with more axes than the target. A 1 in the target is a size like any
-//! other, except to `broadcast_bidirectional`, which asks that either size be 1:
+//! Two errors: a size that is neither the target's nor 1, and an input with more axes than the
+//! target. A 1 in the target has no special meaning, except for `broadcast_bidirectional`, where
+//! either size may be 1:
 //!
 //! ```
 //! use ndarray::{Array3, array};
@@ -163,7 +170,7 @@
 //! );
 //! ```
 //!
-//! A new axis has no size to keep:
+//! `KEEP` for a new axis, which has no size to keep:
 //!
 //! ```
 //! use ndarray::array;
@@ -181,9 +188,9 @@
 //!
 //! # Gradient
 //!
-//! Sum over the added axes, and over the stretched ones, which stay with size 1:
-//! [`sum_to_shape`](crate::GradientExt::sum_to_shape) of the input's shape, for all of this page but `broadcast_expand` with
-//! `KEEP`, where the plan knows the sizes.
+//! The sum over the added axes and over the stretched axes; the latter keep size 1.
+//! [`sum_to_shape`](crate::GradientExt::sum_to_shape) with the input's shape computes it for each
+//! method of this page. The plan's `gradient` is the same sum:
 //!
 //! ```
 //! use ndarray::{Array3, array};
@@ -191,7 +198,10 @@
 //!
 //! let cotangent = Array3::<f64>::ones((2, 3, 4));
 //! assert_eq!(cotangent.sum_to_shape((3, 1))?, array![[8.], [8.], [8.]]);
-//! assert_eq!(BroadcastPlan::expand((3, 1), (2, KEEP, 4))?.gradient(&cotangent)?, array![[8.], [8.], [8.]]);
+//! assert_eq!(
+//!     BroadcastPlan::expand((3, 1), (2, KEEP, 4))?.gradient(&cotangent)?,
+//!     array![[8.], [8.], [8.]]
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!

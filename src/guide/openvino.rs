@@ -1,14 +1,17 @@
-//! The operator of a graph file: OpenVINO's Broadcast, and what other importers need.
+//! Model files: OpenVINO's operator Broadcast, and functions for other importers.
 //!
-//! An importer has attributes as text and shapes as tensors of integers, and learns of both at run time. Use
+//! An importer reads attributes as text and shapes as integer tensors, at run time. Use
 //! [`openvino::Broadcast`](crate::openvino::Broadcast) for OpenVINO's operator, and
-//! [`shape_from_integers`](crate::shape_from_integers), [`axes_from_integers`](crate::axes_from_integers) and
-//! [`expand_shape_from_integers`](crate::expand_shape_from_integers) with the methods of [`BroadcastExt`](crate::BroadcastExt) for any
-//! other format. Where the axes are known to the program, the methods alone are shorter, and know the rank of the result.
+//! [`shape_from_integers`](crate::shape_from_integers),
+//! [`axes_from_integers`](crate::axes_from_integers) and
+//! [`expand_shape_from_integers`](crate::expand_shape_from_integers) with the methods of
+//! [`BroadcastExt`](crate::BroadcastExt) for any other format. Where the axes are known at compile
+//! time, call the methods directly: the code is shorter and the rank of the result is static.
 //!
 //! # OpenVINO Broadcast-1 and Broadcast-3
 //!
-//! The four layers that the specification shows, first the shape, then the elements:
+//! The four layers of the specification's examples. The first call infers a shape, the others
+//! return views:
 //!
 //! ```
 //! use ndarray::{Array1, Array2, Array3, array};
@@ -22,15 +25,21 @@
 //! let output = explicit.evaluate(&data, &array![1_i64, 16, 50, 50], Some(&array![1_i32]))?;
 //! assert_eq!(output[[0, 7, 49, 3]], 7);
 //! let data = Array2::<f32>::zeros((50, 50));
-//! assert_eq!(explicit.evaluate(&data, &[1, 50, 50, 16], Some(&[1, 2]))?.strides(), [0, 50, 1, 0]);
+//! assert_eq!(
+//!     explicit.evaluate(&data, &[1, 50, 50, 16], Some(&[1, 2]))?.strides(),
+//!     [0, 50, 1, 0]
+//! );
 //!
 //! let bidirectional = Broadcast::v3().with_mode(Mode::Bidirectional)?;
 //! let data = Array3::<f32>::zeros((16, 1, 1));
-//! assert_eq!(bidirectional.evaluate(&data, &[1_u8, 1, 50, 50], None)?.shape(), [1, 16, 50, 50]);
+//! assert_eq!(
+//!     bidirectional.evaluate(&data, &[1_u8, 1, 50, 50], None)?.shape(),
+//!     [1, 16, 50, 50]
+//! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! Shapes can be inferred from shapes alone, with the plan for later:
+//! The output shape and the plan need only the input's shape:
 //!
 //! ```
 //! use ndarray::array;
@@ -42,9 +51,10 @@
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! The elementwise operations of OpenVINO have the attribute `auto_broadcast` instead: an [`ElementwiseRule`](crate::ElementwiseRule),
-//! on the page [`elementwise`](super::elementwise). The example `openvino_ir` of the repository runs the broadcast and elementwise
-//! layers of a real model.
+//! OpenVINO's elementwise operations have the attribute `auto_broadcast`: an
+//! [`ElementwiseRule`](crate::ElementwiseRule), described at [`elementwise`](super::elementwise).
+//! The example `openvino_ir` in the repository runs the broadcast and elementwise layers of real
+//! models.
 //!
 //! # An ONNX importer
 //!
@@ -55,26 +65,36 @@
 //! use ndarray_broadcast::prelude::*;
 //! use ndarray_broadcast::shape_from_integers;
 //!
-//! fn expand<'a>(input: ArrayViewD<'a, f32>, shape: &[i64]) -> Result<ArrayViewD<'a, f32>, BroadcastError> {
-//!     BroadcastPlan::bidirectional(input.raw_dim(), shape_from_integers(shape)?)?.apply(input)
+//! fn expand<'a>(
+//!     input: ArrayViewD<'a, f32>,
+//!     shape: &[i64],
+//! ) -> Result<ArrayViewD<'a, f32>, BroadcastError> {
+//!     let plan = BroadcastPlan::bidirectional(input.raw_dim(), shape_from_integers(shape)?)?;
+//!     plan.apply(input)
 //! }
 //!
 //! let data: ArrayD<f32> = array![[1.], [2.], [3.]].into_dyn();
 //! assert_eq!(expand(data.view(), &[2, 1, 6])?.shape(), [2, 3, 6]);
-//! assert_eq!(expand(data.view(), &[2, -1, 6]).unwrap_err().to_string(), "entry 1 is -1: a size must not be negative");
+//! assert_eq!(
+//!     expand(data.view(), &[2, -1, 6]).unwrap_err().to_string(),
+//!     "entry 1 is -1: a size must not be negative"
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
 //! # Attributes as text
 //!
-//! Each of these types has its own names; what it does not know comes back with those that it does:
+//! Each of these types parses its own names. The error of an unknown name lists the known ones:
 //!
 //! ```
 //! use ndarray_broadcast::openvino::Mode;
 //! use ndarray_broadcast::{BroadcastMode, ElementwiseRule};
 //!
 //! assert_eq!("NUMPY".parse(), Ok(Mode::Numpy));
-//! assert_eq!("in_dim(1, 2)".parse(), Ok(BroadcastMode::InDim { broadcast_dimensions: vec![1, 2] }));
+//! assert_eq!(
+//!     "in_dim(1, 2)".parse(),
+//!     Ok(BroadcastMode::InDim { broadcast_dimensions: vec![1, 2] })
+//! );
 //! assert_eq!("pdpd(1)".parse(), Ok(ElementwiseRule::Pdpd { axis: 1 }));
 //! assert_eq!(
 //!     "same".parse::<ElementwiseRule>().unwrap_err().to_string(),
@@ -84,8 +104,8 @@
 //!
 //! # Errors
 //!
-//! Beside those of the mode's rule: a third input too few or too many, a mode that the version does not have, tensors of another rank
-//! than 1, negative entries.
+//! The errors of the mode's rule, and five more: a missing third input, an unexpected third input,
+//! a mode that the version does not have, a tensor whose rank is not 1, a negative entry.
 //!
 //! ```
 //! use ndarray::arr0;
@@ -94,11 +114,13 @@
 //! let explicit = Broadcast::v1().with_mode(Mode::Explicit)?;
 //! assert_eq!(
 //!     explicit.infer_shape(3, &[2, 3, 4], None).unwrap_err().to_string(),
-//!     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: one target axis for each input axis",
+//!     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
+//!      one target axis for each input axis",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().infer_shape(3, &[3], Some(&[0])).unwrap_err().to_string(),
-//!     "OpenVINO Broadcast in mode \"numpy\" takes no third input, but axes_mapping was given: drop it, or use mode \"explicit\"",
+//!     "OpenVINO Broadcast in mode \"numpy\" takes no third input, but axes_mapping was given: \
+//!      drop it, or use mode \"explicit\"",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err().to_string(),
@@ -117,7 +139,7 @@
 //!
 //! # Gradient
 //!
-//! That of the plan, which has dynamic rank:
+//! The gradient of the plan, which has dynamic rank:
 //!
 //! ```
 //! use ndarray::{ArrayD, array};

@@ -1,67 +1,95 @@
 //! What the crate's `unsafe` code relies on, where it is, and how it is checked.
 //!
-//! Safe code cannot make this crate read or write where it must not, whatever shapes, attributes, layouts, element types and closures
-//! it passes. What would outlive its array, or alias an element that changes, does not compile:
-//! [`BroadcastExt`](crate::BroadcastExt#what-the-compiler-refuses) shows how that looks.
+//! Safe code cannot make this crate access memory out of bounds, read uninitialised memory or cause
+//! a data race. This holds for all shapes, attributes, layouts, element types and closures. A view
+//! that would outlive its array, or alias a mutable element, does not compile:
+//! [`BroadcastExt`](crate::BroadcastExt) has examples.
 //!
 //! # Where `unsafe` is
 //!
-//! `#![deny(unsafe_code)]` holds for the crate; four modules lift it. Rules, plans, errors, pictures, modes, the OpenVINO operator, the
-//! merging of axes (`materialize/layout.rs`) and the tree of additions (`gradient/tree.rs`) have none and cannot get any unnoticed.
+//! `#![deny(unsafe_code)]` holds for the crate. Three places lift it:
 //!
-//! | where, in `src` | what for | what it relies on |
+//! | where, in `src` | what it does | what it relies on |
 //! |---|---|---|
-//! | `view.rs` | the pointer, shape and strides of a broadcast view | a plan: an output axis is walked along an input axis of its own size, or has stride 0, and sizes multiply to `isize::MAX` at most. One function makes plans and checks this for every rule, and for a plan that is deserialised |
-//! | `materialize/` | moves elements between two arrays of one shape | both are valid ndarray arrays of the shape that was compared just before; the output is borrowed mutably, so the two do not overlap, and ndarray has no mutable view two of whose elements do; a fresh output has exactly as many elements as the shape |
-//! | `elementwise/` | calls the closure on references to elements | the same; every thread has its own elements of the output, inputs are only read |
-//! | `gradient/` | reads the cotangent, writes each sum once | the same; a plan's kept and replicated axes together are the cotangent's axes, so every term is read for one sum only |
-//! | `materialize/parallel.rs` | lends a closure to helper threads for the time of one call | the caller closes the job and waits until the count of helpers inside is 0 before it returns or unwinds; a helper counts itself in before it looks whether the job is still open, and both do so in one total order (`SeqCst`) |
+//! | `view.rs` | builds the pointer, shape and strides of a broadcast view | a plan and an array of the plan's input shape. In a plan, an output axis has the size of the input axis that feeds it, or the view's stride along it is 0. The sizes of a plan multiply to at most `isize::MAX`. One function builds every plan, deserialised plans included, and checks both facts |
+//! | `engine/` | iterates over rows, allocates outputs, writes with streaming stores, dispatches on the vector width, runs chunks on threads | the shapes of all operands are compared where the rows are built. The output is borrowed mutably and its elements do not alias, so no two chunks write the same element and no operand overlaps the output |
+//! | `materialize/copy/` | the copy kernels: move elements between two arrays of one shape | the same comparison of shapes. A fresh output has exactly as many elements as its shape |
 //!
-//! Everything goes through the rules of ndarray's own types: no pointer comes from anywhere but an array or a fresh `Vec`.
+//! All other code is safe: rules, plans, errors, pictures and modes, the OpenVINO operator, the
+//! elementwise operations (`elementwise/`), and sums and gradients (`reduce/`). The last two see
+//! rows as slices, as one repeated element, or as strided views.
 //!
-//! # Bytes that may not be read
+//! Every pointer comes from an ndarray array or from a fresh `Vec`.
 //!
-//! An element may have padding, which is uninitialised: to load it as an integer is undefined in Rust. So elements are moved as what
-//! they are, by `memcpy`, or by assembly (`memory.rs`, `expand.rs`), to which uninitialised bytes are no different. Elements are never
-//! looked at, compared or made up, except by the caller's closure and by the caller's `Add` and `Zero`.
+//! # Padding bytes
 //!
-//! # Panics and threads
+//! The padding of an element is uninitialised. Loading it as an integer is undefined behaviour in
+//! Rust. So elements are moved by value, by `memcpy`, or by inline assembly, for which
+//! uninitialised bytes are defined. Only the caller's closures, `Add` and `Zero` read the value of
+//! an element or create one.
 //!
-//! Library code has no panic that a caller's argument reaches; what refuses is an error. A closure, an addition or a `Zero::zero` of
-//! the caller's may panic: then no further part is begun, the panic goes on in the caller once all threads have let go of the arrays,
-//! streaming stores are fenced, and elements of a fresh output that were made are dropped once. (Integer sums overflow as `+` does:
-//! with a panic where overflow checks are on.) Existing outputs then hold old and new elements, all valid.
+//! # Panics
 //!
-//! Only `Send` elements are moved to, and only `Sync` ones are shared with, other threads; the closure must be `Sync`. Calls may be
-//! nested in each other and made from any thread: of any rayon pool, from a destructor, while panicking, when the process exits. Where
-//! the system has no threads to give, the caller does all.
+//! No argument of a caller makes library code panic; it returns an error. A closure, an addition or
+//! a `Zero::zero` of the caller may panic. Then:
 //!
-//! As with all of rayon, a thread of a pool that waits for the helpers of its call may meanwhile do another job of that pool. So a lock
-//! that is held around a call, and taken by other jobs of the pool, can block for ever.
+//! - No further chunk starts.
+//! - Streaming stores are fenced.
+//! - The elements written to a fresh output are dropped once.
+//! - The panic continues in the caller after all helper threads have left the call.
+//! - An existing output holds old and new elements, all valid.
+//!
+//! Integer sums overflow as `+` does: they panic where overflow checks are on.
+//!
+//! # Threads
+//!
+//! With the feature `rayon`, work runs on the current rayon pool: the caller's pool, or else the
+//! global one.
+//!
+//! - The calling thread starts at once. It never waits for a helper that has not started. If no
+//!   thread is available, it does all the work.
+//! - A helper returns to its pool when no chunk is left. No call changes the affinity or the
+//!   priority of a thread, and no call starts threads of its own.
+//! - A caller that waits for a running helper parks. It runs no other job of its pool meanwhile, so
+//!   a `RefCell` that is borrowed or a lock that is held around a call stays with that call.
+//! - A closure must not wait for all threads of the pool, as `rayon::broadcast` does: the calling
+//!   thread may be one of them, and it waits for the closure.
+//!
+//! Elements move to other threads only if they are `Send`, and are shared only if they are `Sync`.
+//! Closures are `Sync`. Calls may be nested. They may come from any thread: of any rayon pool, in a
+//! destructor, while panicking, at process exit.
 //!
 //! # Memory
 //!
-//! Sizes are multiplied with checks before anything is allocated, and what was refused comes back as
-//! [`AllocationFailed`](crate::ErrorKind::AllocationFailed): outputs, scratch memory of gradients, shapes inside errors. Some small
-//! allocations end the process if they are refused, as everywhere in Rust's standard library: ndarray's, of a shape of dynamic rank
-//! above 4 (some bytes for each axis); rayon's, of its pool and of a job for a helper (some dozens of bytes, for outputs of 512 KiB and
-//! more, beside them this crate's own record of its helpers, once for each calling thread); the labels in the picture of an error
-//! between more than two arrays; and those of serde, where plans are written and read.
+//! Products of sizes are checked before anything is allocated. A failed allocation is an error of
+//! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of a shape
+//! inside an error. A few small allocations abort the process if they fail, as in Rust's standard
+//! library:
+//!
+//! - ndarray's, for a shape of dynamic rank above 4: a few bytes for each axis;
+//! - rayon's, for its pool and for the job of a helper: some dozens of bytes;
+//! - the labels in the picture of an error between more than two arrays;
+//! - serde's, when plans are serialised and deserialised.
 //!
 //! # How it is checked
 //!
 //! In the repository:
 //!
-//! - `unsafe_op_in_unsafe_fn`, `clippy::undocumented_unsafe_blocks` and `clippy::multiple_unsafe_ops_per_block` are denied: each
-//!   operation stands alone with what ensures it.
-//! - Every fast path against an oracle that goes index by index: all layouts, elements of 0 to 2000 bytes and alignments up to 128, with
-//!   streaming forced on and off and parts as small as a cache line (`src/materialize/tests.rs`); all rules over all small shapes
-//!   (`tests/rules.rs`), thousands of answers of real implementations (`tests/conformance.rs`).
-//! - Six fuzz targets under AddressSanitizer, with guard elements around the outputs that they have written (`fuzz/`).
-//! - Each allocation refused in turn (`tests/failure_injection.rs`); closures that panic at every position, elements that count their
-//!   drops (`tests/elementwise.rs`, `tests/gradient.rs`); 64 threads, pools of 1 to 40, calls within calls, destructors, exit
-//!   (`tests/concurrency.rs`).
-//! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' under valgrind, all with overflow checks in optimised code, and
-//!   on one and on sixteen threads.
-//! - ThreadSanitizer needs a standard library built for it (`-Z build-std`); without, it reports races inside that library.
-//! - Miri does not run the assembly: under it (`cfg(miri)`) plain copies stand in.
+//! - `unsafe_op_in_unsafe_fn`, `clippy::undocumented_unsafe_blocks` and
+//!   `clippy::multiple_unsafe_ops_per_block` are denied: each unsafe operation has its own block
+//!   and its own SAFETY comment.
+//! - Tests beside the copy kernels compare each fast path with a loop over indices: all layouts,
+//!   elements of 0 to 2000 bytes, alignments up to 128, streaming stores forced on and off, chunks
+//!   as small as a cache line.
+//! - All rules over all small shapes (`tests/rules.rs`), and thousands of answers of the real
+//!   implementations (`tests/conformance.rs`).
+//! - Six fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
+//! - Every allocation fails once (`tests/failure_injection.rs`). Closures panic at every position,
+//!   and elements count their drops (`tests/elementwise.rs`, `tests/gradient.rs`).
+//! - 64 threads, pools of 1 to 40 threads, nested calls, destructors, process exit
+//!   (`tests/concurrency.rs`). The hand-over between caller and helpers is model-checked with loom.
+//! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' tests under valgrind, all
+//!   tests in optimised code with overflow checks, and on one and on sixteen threads.
+//! - ThreadSanitizer needs a standard library that is built for it (`-Z build-std`). Without that,
+//!   it reports races inside the standard library.
+//! - Miri does not run inline assembly. Under `cfg(miri)`, plain copies replace it.

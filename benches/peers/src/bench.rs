@@ -1,4 +1,4 @@
-//! The clock: how often a call is made, what of it is timed, and that its result is right.
+//! Times calls, and checks their results.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use crate::cases::{Case, unravel};
 
-/// One measurement takes no longer; a slower call gets fewer repetitions, at least 3.
+/// The longest time of one measurement. A slower call gets fewer repetitions, at least 3.
 const BUDGET: Duration = Duration::from_secs(2);
 
 /// The measurements of one case with one peer.
 pub(crate) struct Bench<'a> {
     case: &'a Case,
     reps: usize,
-    /// Calls timed together: one call of the small scale is shorter than a reading of the clock.
+    /// The calls timed together: one call of the small scale is shorter than a clock reading.
     batch: u32,
     rows: Vec<Value>,
 }
 
-/// Median and minimum in ms.
+/// The median and the minimum in ms.
 type Times = (f64, f64);
 
 impl<'a> Bench<'a> {
@@ -41,14 +41,15 @@ impl<'a> Bench<'a> {
         self.rows
     }
 
-    /// Times a call that allocates its result; `elements` shows the result in standard order.
+    /// Times a call that allocates its result. `elements` passes the result to the check, in
+    /// standard order.
     pub(crate) fn fresh<R>(&mut self, mut call: impl FnMut() -> R, elements: impl Fn(&R, &Check)) {
         let wrong = self.check(|check| elements(&call(), check));
         let times = self.times(call);
         self.report("fresh", times, wrong);
     }
 
-    /// Times a call that fills `out`; `elements` shows `out` in standard order.
+    /// Times a call that fills `out`. `elements` passes `out` to the check, in standard order.
     pub(crate) fn into<B>(
         &mut self,
         out: &mut B,
@@ -61,7 +62,7 @@ impl<'a> Bench<'a> {
         self.report("into", times, wrong);
     }
 
-    /// Reports the fastest of several ways to do the least that must be done.
+    /// Reports the fastest of several implementations of the limit.
     pub(crate) fn limit(&mut self, hows: &[&str], ways: &mut [(&str, &mut dyn FnMut())]) {
         let timed = ways
             .iter_mut()
@@ -75,7 +76,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A limit of another kind: a column of its own.
+    /// Reports a limit of another kind, in its own column.
     pub(crate) fn other_limit(&mut self, peer: &str, how: &str, mut call: impl FnMut()) {
         let times = self.times(&mut call);
         self.rows
@@ -117,10 +118,11 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Compares up to 16 elements of a result, the first and the last among them, with what they must be.
+/// Compares up to 16 elements of a result, including the first and the last, with the expected
+/// values.
 pub(crate) struct Check<'a> {
     case: &'a Case,
-    /// What is wrong; nothing when the result is right.
+    /// The problem; `None` if the result is right.
     verdict: std::cell::RefCell<Option<String>>,
 }
 
@@ -133,14 +135,14 @@ impl Check<'_> {
         let out = self.case.out();
         let n: usize = out.iter().product();
         if shape != out || elements.len() != n {
-            return Some(format!("shape {shape:?} where {out:?} is due"));
+            return Some(format!("shape {shape:?}, expected {out:?}"));
         }
         (0..16).map(|k| k * (n - 1) / 15).find_map(|flat| {
             let index = unravel(&out, flat);
             let (expected, error) = self.case.expected(&index);
             let found = f64::from(elements[flat]);
             ((found - expected).abs() > error * expected)
-                .then(|| format!("{found} at {index:?} where {expected} is due"))
+                .then(|| format!("{found} at {index:?}, expected {expected}"))
         })
     }
 }

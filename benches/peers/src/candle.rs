@@ -1,4 +1,4 @@
-//! candle-core on the CPU. It writes into no existing tensor.
+//! candle-core on the CPU. It cannot write into an existing tensor.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! The work of `cases.json`, the data it runs on, and what each result must be.
+//! The cases of `cases.json`, their data and the expected results.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 pub(crate) const OPS: [&str; 3] = ["materialize", "elementwise_add", "gradient_sum"];
 
-/// `in`, its axes mapped to `axes` of `out`; a transposed source is the transpose of a standard-layout `in`.
+/// A copy of `in`, whose axes map to `axes` of `out`. With `transpose`, the source is the transpose
+/// of a standard-layout `in`.
 #[derive(Clone, Deserialize)]
 pub(crate) struct Materialize {
     pub(crate) name: String,
@@ -18,7 +19,7 @@ pub(crate) struct Materialize {
     pub(crate) transpose: bool,
 }
 
-/// `a + b`, the axes of `b` mapped to `b_axes` of `a`.
+/// `a + b`, where the axes of `b` map to `b_axes` of `a`.
 #[derive(Clone, Deserialize)]
 pub(crate) struct Elementwise {
     pub(crate) name: String,
@@ -27,7 +28,7 @@ pub(crate) struct Elementwise {
     pub(crate) b_axes: Vec<usize>,
 }
 
-/// `in` summed over the axes `sum`, which go.
+/// `in` summed over the axes `sum`, which are dropped.
 #[derive(Clone, Deserialize)]
 pub(crate) struct Gradient {
     pub(crate) name: String,
@@ -99,7 +100,7 @@ impl Case {
         }
     }
 
-    /// What the result's element at this index must be, and the relative error allowed.
+    /// The expected element at an index, and the relative tolerance.
     pub(crate) fn expected(&self, index: &[usize]) -> (f64, f64) {
         match self {
             Case::Materialize(case) => (case.element(index).into(), 0.0),
@@ -108,7 +109,7 @@ impl Case {
                 let b: Vec<usize> = case.b_axes.iter().map(|&axis| index[axis]).collect();
                 ((a + value(offset(&case.b, &b))).into(), 0.0)
             }
-            // A plain f32 sum may be off by some 1e-3 here; a wrong axis is off by far more.
+            // The error of a plain f32 sum is about 1e-3 here. That of a wrong axis is much larger.
             Case::Gradient(case) => (case.sum_at(index), 1e-2),
         }
     }
@@ -154,7 +155,7 @@ impl Gradient {
         data(self.input.iter().product())
     }
 
-    /// The sizes of the axes that this holds for.
+    /// The sizes of the axes for which `holds` is true.
     fn axes_of(&self, holds: impl Fn(usize, &[usize]) -> bool) -> Vec<usize> {
         let sizes = self.input.iter().enumerate();
         sizes
@@ -189,7 +190,7 @@ impl Gradient {
     }
 }
 
-/// Element `i` of every input: never 0, and no two neighbours alike.
+/// Element `i` of every input: never 0, and adjacent elements differ.
 fn value(i: usize) -> f32 {
     (i % 1021 + 1) as f32 / 1024.0
 }
@@ -206,7 +207,8 @@ fn aligned(shape: &[usize], axes: &[usize], rank: usize) -> Vec<usize> {
     full
 }
 
-/// The offset of an index in a standard-layout array; where an axis is 1, every index means 0.
+/// The offset of an index in a standard-layout array. On an axis of size 1, every index counts as
+/// 0.
 fn offset(shape: &[usize], index: &[usize]) -> usize {
     shape
         .iter()
@@ -214,7 +216,7 @@ fn offset(shape: &[usize], index: &[usize]) -> usize {
         .fold(0, |at, (&n, &i)| at * n + if n == 1 { 0 } else { i })
 }
 
-/// The index of an offset.
+/// The index at an offset.
 pub(crate) fn unravel(shape: &[usize], mut flat: usize) -> Vec<usize> {
     let mut index = vec![0; shape.len()];
     for (at, &n) in index.iter_mut().zip(shape).rev() {

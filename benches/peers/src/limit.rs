@@ -1,8 +1,9 @@
-//! What the memory allows: the least that each operation must do to it, with nothing to decide on the way.
+//! The memory limit: the smallest memory traffic of each operation, without any other work.
 //!
-//! Into existing memory beyond the cache that is a fill, or a copy, with non-temporal stores; into fresh memory a
-//! plain fill of huge pages; for a sum, reading its input once. At the smaller scales one thread, or threads that
-//! never sleep, may be faster: the fastest way is reported.
+//! For existing memory beyond the cache, the limit is a fill or a copy with non-temporal stores.
+//! For fresh memory, it is a plain fill of huge pages. For a sum, it is one read of the input. At
+//! the smaller scales one thread, or threads that never sleep, may be faster: the fastest is
+//! reported.
 
 use std::error::Error;
 use std::hint::{black_box, spin_loop};
@@ -15,17 +16,17 @@ use crate::Peer;
 use crate::bench::Bench;
 use crate::cases::{Elementwise, Gradient, Materialize};
 
-/// Elements of a huge page: parts of this size, aligned to it, are the unit of work.
-const PART: usize = HUGE_PAGE / size_of::<f32>();
+/// The elements of a huge page. Chunks of this size and alignment are the unit of work.
+const CHUNK: usize = HUGE_PAGE / size_of::<f32>();
 
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Bytes from which glibc gives every allocation its own mapping.
+/// The size from which glibc gives every allocation its own mapping.
 const OWN_MAPPING: usize = 32 << 20;
 
 pub(crate) struct Limit;
 
-/// A part of the output, and the offset of its first element.
+/// Writes a chunk of the output, given the offset of its first element.
 type Writer<'a> = &'a (dyn Fn(&mut [MaybeUninit<f32>], usize) + Sync);
 
 impl Peer for Limit {
@@ -36,7 +37,9 @@ impl Peer for Limit {
             let from = vec![1.5; n];
             let mut out = vec![MaybeUninit::new(0.0); n];
             bench.other_limit("memcpy", "into", || {
-                in_parts(&mut out, &|part, at| copy(part, &from[at..][..part.len()]));
+                in_chunks(&mut out, &|chunk, at| {
+                    copy(chunk, &from[at..][..chunk.len()])
+                });
             });
         }
         Ok(())
@@ -49,27 +52,27 @@ impl Peer for Limit {
             write_limits(
                 bench,
                 n,
-                &|part, at| copy(part, &from[at..][..part.len()]),
-                &|part, at| stream::copy(part, &from[at..][..part.len()]),
+                &|chunk, at| copy(chunk, &from[at..][..chunk.len()]),
+                &|chunk, at| stream::copy(chunk, &from[at..][..chunk.len()]),
             );
         } else {
-            // Both operands are small beside the output.
+            // Both operands are much smaller than the output.
             write_once(bench, n);
         }
         Ok(())
     }
 
     fn gradient_sum(&self, case: &Gradient, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        // The result is small beside the input: whether it is new makes no difference.
+        // The result is much smaller than the input: fresh or not makes no difference.
         let hows = &["fresh", "into"];
         let from = case.data();
-        let share = from.len().div_ceil(threads());
-        let shares: Vec<&[f32]> = from.chunks(share).collect();
+        let chunk_len = from.len().div_ceil(threads());
+        let chunks: Vec<&[f32]> = from.chunks(chunk_len).collect();
         let work = |i: usize| {
-            black_box(shares.get(i).copied().map(sum));
+            black_box(chunks.get(i).copied().map(sum));
         };
         let mut parallel = || {
-            black_box(from.par_chunks(PART / 8).map(sum).sum::<f32>());
+            black_box(from.par_chunks(CHUNK / 8).map(sum).sum::<f32>());
         };
         let mut alone = || {
             black_box(sum(black_box(&from)));
@@ -91,39 +94,39 @@ impl Peer for Limit {
     }
 }
 
-/// The limits of an operation whose sources are small beside its output.
+/// The limits of an operation whose sources are much smaller than its output.
 fn write_once(bench: &mut Bench, n: usize) {
     let value = black_box(1.5);
-    let plain: Writer = &|part, _| wide(|| part.fill(MaybeUninit::new(value)));
-    write_limits(bench, n, plain, &|part, _| stream::fill(part, value));
+    let plain: Writer = &|chunk, _| wide(|| chunk.fill(MaybeUninit::new(value)));
+    write_limits(bench, n, plain, &|chunk, _| stream::fill(chunk, value));
 }
 
 fn write_limits(bench: &mut Bench, n: usize, plain: Writer, streaming: Writer) {
     let mut own = vec![MaybeUninit::new(0.0); n];
     let out = &std::cell::RefCell::new(own.as_mut_slice());
     if n * size_of::<f32>() >= OWN_MAPPING {
-        let mut parallel = || drop(black_box(fresh(n, |room| in_parts(room, plain))));
+        let mut parallel = || drop(black_box(fresh(n, |room| in_chunks(room, plain))));
         let mut alone = || drop(black_box(fresh(n, |room| plain(room, 0))));
         bench.limit(
             &["fresh"],
             &mut [("parallel", &mut parallel), ("one thread", &mut alone)],
         );
-        let mut stream = || in_parts(&mut out.borrow_mut(), streaming);
-        let mut parallel = || in_parts(&mut out.borrow_mut(), plain);
+        let mut stream = || in_chunks(&mut out.borrow_mut(), streaming);
+        let mut parallel = || in_chunks(&mut out.borrow_mut(), plain);
         bench.limit(
             &["into"],
             &mut [("streaming", &mut stream), ("parallel", &mut parallel)],
         );
         return;
     }
-    // The threads take the output's address from here, each its own share.
+    // The threads read the output's address here. Each writes its own range.
     let address = AtomicPtr::new(std::ptr::null_mut::<MaybeUninit<f32>>());
-    let share = n.div_ceil(threads());
+    let range_len = n.div_ceil(threads());
     let work = |i: usize| {
-        let (start, end) = ((i * share).min(n), ((i + 1) * share).min(n));
+        let (start, end) = ((i * range_len).min(n), ((i + 1) * range_len).min(n));
         let first = address.load(Ordering::Acquire).wrapping_add(start);
-        // SAFETY: the address is that of `n` elements which stay borrowed mutably until every thread is done, and no
-        // two shares overlap.
+        // SAFETY: the address is that of `n` elements, which are borrowed mutably until all threads
+        // are done. The ranges do not overlap.
         plain(
             unsafe { std::slice::from_raw_parts_mut(first, end - start) },
             start,
@@ -155,11 +158,12 @@ fn threads() -> usize {
     rayon::current_num_threads()
 }
 
-/// Hands `measure` a function that does `work(0)`, `work(1)` ... once, one on each thread; the threads never sleep.
+/// Calls `measure` with a function that runs `work(0)`, `work(1)`, ... once, one on each thread.
+/// The threads never sleep.
 fn spinning(work: &(dyn Fn(usize) + Sync), measure: impl FnOnce(&mut dyn FnMut())) {
     const OVER: usize = usize::MAX;
 
-    /// Ends the threads, also when a measurement panics.
+    /// Ends the threads, even if a measurement panics.
     struct End<'a>(&'a AtomicUsize);
 
     impl Drop for End<'_> {
@@ -198,21 +202,21 @@ fn spinning(work: &(dyn Fn(usize) + Sync), measure: impl FnOnce(&mut dyn FnMut()
     });
 }
 
-/// Writes the parts of `out` on every thread.
-fn in_parts(out: &mut [MaybeUninit<f32>], write: Writer) {
+/// Writes `out` in chunks, on all threads.
+fn in_chunks(out: &mut [MaybeUninit<f32>], write: Writer) {
     let head = out.as_ptr().align_offset(HUGE_PAGE).min(out.len());
     let (first, rest) = out.split_at_mut(head);
-    let parts = rest.par_chunks_mut(PART).enumerate();
+    let chunks = rest.par_chunks_mut(CHUNK).enumerate();
     rayon::join(
         || write(first, 0),
-        || parts.for_each(|(i, part)| write(part, head + i * PART)),
+        || chunks.for_each(|(i, chunk)| write(chunk, head + i * CHUNK)),
     );
 }
 
-/// A new `Vec` of `n` elements that `write` has written, its pages huge where it has its own mapping.
+/// A new `Vec` of `n` elements, filled by `write`, with huge pages if it has its own mapping.
 fn fresh(n: usize, write: impl FnOnce(&mut [MaybeUninit<f32>])) -> Vec<MaybeUninit<f32>> {
     let mut vec = Vec::<MaybeUninit<f32>>::with_capacity(n);
-    // SAFETY: the capacity is at least `n`, and such elements need not be initialised.
+    // SAFETY: the capacity is at least `n`, and `MaybeUninit` needs no initialisation.
     unsafe { vec.set_len(n) };
     advise_huge_pages(&mut vec);
     write(&mut vec);
@@ -228,7 +232,8 @@ fn advise_huge_pages(room: &mut [MaybeUninit<f32>]) {
     let skipped = room.as_ptr().cast::<u8>().align_offset(HUGE_PAGE);
     let whole = (bytes - skipped) / HUGE_PAGE * HUGE_PAGE;
     let start = room.as_mut_ptr().wrapping_byte_add(skipped);
-    // SAFETY: the pages lie inside `room`, and the advice changes no contents. Should it fail, the pages stay small.
+    // SAFETY: the pages lie inside `room`, and the advice changes no byte. If it fails, the pages
+    // stay small.
     unsafe { libc::madvise(start.cast(), whole, libc::MADV_HUGEPAGE) };
 }
 
@@ -237,7 +242,7 @@ fn advise_huge_pages(_: &mut [MaybeUninit<f32>]) {}
 
 fn copy(out: &mut [MaybeUninit<f32>], from: &[f32]) {
     assert_eq!(out.len(), from.len());
-    // SAFETY: both hold as many elements, and a mutable borrow overlaps no other.
+    // SAFETY: the lengths are equal, and a mutable borrow overlaps no other.
     unsafe {
         out.as_mut_ptr()
             .cast::<f32>()
@@ -245,7 +250,7 @@ fn copy(out: &mut [MaybeUninit<f32>], from: &[f32]) {
     };
 }
 
-/// The sum, in as many partial sums as keep every adder busy.
+/// The sum, in enough partial sums to keep all adders busy.
 fn sum(from: &[f32]) -> f32 {
     let (blocks, rest) = from.as_chunks::<64>();
     let mut partial = [0.0; 64];
@@ -259,7 +264,7 @@ fn sum(from: &[f32]) -> f32 {
     partial.iter().chain(rest).sum()
 }
 
-/// Does the work with AVX2 where the processor has it.
+/// Runs `work` with AVX2 if the processor has it.
 fn wide<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
@@ -276,7 +281,7 @@ fn wide<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Stores that go past the cache: the cores read no line that they are about to overwrite.
+/// Non-temporal stores: the cores do not read the lines that they overwrite.
 #[cfg(target_arch = "x86_64")]
 mod stream {
     use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_set1_ps, _mm_sfence, _mm_stream_ps};
@@ -286,7 +291,7 @@ mod stream {
     struct Line([MaybeUninit<f32>; 16]);
 
     pub(super) fn fill(out: &mut [MaybeUninit<f32>], value: f32) {
-        // SAFETY: a line is 16 elements without padding.
+        // SAFETY: a `Line` is 16 elements without padding.
         let (head, lines, tail) = unsafe { out.align_to_mut::<Line>() };
         head.fill(MaybeUninit::new(value));
         // SAFETY: every x86-64 processor has SSE.
@@ -299,7 +304,7 @@ mod stream {
     }
 
     pub(super) fn copy(out: &mut [MaybeUninit<f32>], from: &[f32]) {
-        // SAFETY: as in `fill`.
+        // SAFETY: a `Line` is 16 elements without padding, and any bytes are a valid `MaybeUninit`.
         let (head, lines, tail) = unsafe { out.align_to_mut::<Line>() };
         let (first, rest) = from.split_at(head.len());
         super::copy(head, first);
@@ -320,12 +325,12 @@ mod stream {
     fn store(line: &mut Line, vectors: [__m128; 4]) {
         for (k, vector) in vectors.into_iter().enumerate() {
             let to = line.0.as_mut_ptr().wrapping_add(4 * k).cast();
-            // SAFETY: a line has room for 4 vectors and is aligned for them; `fence` follows.
+            // SAFETY: a line has room for 4 vectors and is aligned for them. `fence` follows.
             unsafe { _mm_stream_ps(to, vector) };
         }
     }
 
-    /// Orders the stores above before whatever tells another thread about them.
+    /// Orders the non-temporal stores before all later stores.
     fn fence() {
         // SAFETY: every x86-64 processor has SSE.
         unsafe { _mm_sfence() };

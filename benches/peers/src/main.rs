@@ -1,12 +1,13 @@
-//! Times this crate and other Rust crates on `cases.json`; one JSON line per (op, scale, case, peer, how), as
-//! `peers.py` prints for the Python peers: median and minimum in ms.
+//! Times this crate and other Rust crates on `cases.json`. Prints one JSON line for each (op,
+//! scale, case, peer, how), in the format of `peers.py`: the median and the minimum in ms.
 //!
-//! 'fresh' allocates its output, 'into' writes into an existing buffer. The freeing of a fresh output is not timed,
-//! except at the small scale, where calls are timed in batches. Every result is compared with what it must be before
-//! it is reported.
+//! 'fresh' allocates its output, 'into' writes into an existing buffer. Freeing a fresh output is
+//! not timed, except at the small scale, where calls are timed in batches. Every result is checked
+//! before its time is reported.
 //!
-//! With `--serve` the requests come on standard input, one JSON object `{"op", "scale", "case", "reps"}` a line; the
-//! rows of each are followed by `{"done": true}`. `compare.py` runs one such process for each peer.
+//! With `--serve`, requests come on standard input, one JSON object `{"op", "scale", "case",
+//! "reps"}` a line. After the rows of each comes `{"done": true}`. `compare.py` runs one such
+//! process for each peer.
 
 mod bench;
 mod candle;
@@ -25,7 +26,8 @@ use serde_json::{Value, json};
 use bench::Bench;
 use cases::{Case, Cases, Elementwise, Gradient, Materialize, OPS};
 
-/// What a peer can do. An operation that it does not have keeps the empty default and is left out of the table.
+/// The operations of a peer. An unsupported operation keeps the empty default and is blank in the
+/// table.
 trait Peer {
     fn materialize(&self, _case: &Materialize, _bench: &mut Bench) -> Result<(), Box<dyn Error>> {
         Ok(())
@@ -102,7 +104,7 @@ impl Arguments {
     }
 }
 
-/// Measures one case with one peer and prints its rows.
+/// Measures one case with one peer, and prints its rows.
 fn run(name: &str, peer: &dyn Peer, scale: &str, case: &Case, reps: Option<usize>) {
     let mut bench = Bench::new(case, scale, reps);
     let outcome = match case {
@@ -120,13 +122,13 @@ fn run(name: &str, peer: &dyn Peer, scale: &str, case: &Case, reps: Option<usize
     }
 }
 
-/// Prints one object with the fields of both.
+/// Prints one JSON object with the fields of both.
 fn say(mut heading: Value, fields: Value) {
     if let (Some(heading), Value::Object(fields)) = (heading.as_object_mut(), fields) {
         heading.extend(fields);
     }
     let mut out = std::io::stdout().lock();
-    // Whoever asked is gone when this fails: nobody is left to tell.
+    // If the reader is gone, nobody can be told.
     let _ = writeln!(out, "{heading}").and_then(|()| out.flush());
 }
 

@@ -1,4 +1,4 @@
-//! ndarray without this crate: its own operators, and its parallel `Zip`.
+//! ndarray without this crate: its operators and methods, and its parallel `Zip`.
 
 use std::error::Error;
 
@@ -14,10 +14,10 @@ use crate::cases::{Elementwise, Gradient, Materialize};
 /// `broadcast` and `to_owned`, `assign`, `+` and `sum_axis`.
 pub(crate) struct Operators;
 
-/// `Zip` on rayon's threads.
+/// `Zip` on rayon.
 pub(crate) struct ParallelZip;
 
-/// Calls a function with these arrays as arrays of a static rank, as a caller's usually are.
+/// Calls a function with the arrays converted to a static rank, which callers usually have.
 macro_rules! with_rank {
     ($rank:expr, $call:ident, $bench:ident, $($array:ident),+) => {
         match $rank {
@@ -155,7 +155,7 @@ impl Peer for ParallelZip {
     }
 }
 
-/// The source with its axes where the output has them, each other axis 1.
+/// The source with an axis of size 1 inserted for each other axis of the output.
 fn aligned<'a>(data: &'a ArrayD<f32>, case: &Materialize) -> ArrayViewD<'a, f32> {
     let mut view = data.view();
     if case.transpose {
@@ -182,7 +182,7 @@ fn operands(case: &Elementwise) -> Result<(ArrayD<f32>, ArrayD<f32>), Box<dyn Er
 }
 
 fn elements<D: Dimension>(array: &Array<f32, D>, check: &Check) {
-    // `Zip` may choose another layout for the array that it collects.
+    // `Zip` may collect into an array of another layout.
     let standard = array.as_standard_layout();
     if let Some(elements) = standard.as_slice() {
         check.elements(array.shape(), elements);

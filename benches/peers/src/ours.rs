@@ -13,7 +13,7 @@ pub(crate) struct Ours;
 
 impl Peer for Ours {
     fn materialize(&self, case: &Materialize, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        // The ranks of the cases are static, as a caller's usually are.
+        // Static ranks, as callers usually have.
         macro_rules! measure {
             ($rank:ty, $out:expr) => {{
                 let data = ArrayD::from_shape_vec(case.input.clone(), case.data())?
@@ -32,7 +32,7 @@ impl Peer for Ours {
                 bench.into(
                     &mut to,
                     |to| {
-                        // A failure leaves zeros in `to`, which the check refuses.
+                        // An error leaves zeros in `to`, and the check fails.
                         let _ = source
                             .broadcast_explicit(shape, axes)
                             .and_then(|view| view.materialize_into(to));
@@ -58,7 +58,8 @@ impl Peer for Ours {
         let (a, b) = case.data();
         let a = ArrayD::from_shape_vec(case.a.clone(), a)?;
         let b = ArrayD::from_shape_vec(case.b.clone(), b)?;
-        // The axes of `b` lie side by side in `a`: the rule with an axis says where, unless it is NumPy's place.
+        // `b`'s axes are adjacent axes of `a`: NumPy's rule if they are the last, else pdpd with
+        // the first.
         let rule = match case.b_axes.as_slice() {
             axes if axes
                 .iter()
@@ -81,7 +82,7 @@ impl Peer for Ours {
                 bench.into(
                     &mut to,
                     |to| {
-                        // A failure leaves zeros in `to`, which the check refuses.
+                        // An error leaves zeros in `to`, and the check fails.
                         let _ = a.zip_map_into(&b, &rule, to, |a, b| a + b);
                     },
                     elements,
@@ -111,7 +112,7 @@ impl Peer for Ours {
                 bench.into(
                     &mut to,
                     |to| {
-                        // As above.
+                        // An error leaves zeros in `to`, and the check fails.
                         let _ = plan.gradient_into(&x, to);
                     },
                     elements,

@@ -1,4 +1,4 @@
-//! rten-tensor: copies of broadcast views. It has no arithmetic of its own.
+//! rten-tensor: copies of broadcast views. It has no arithmetic.
 
 use std::error::Error;
 
