@@ -11,6 +11,7 @@ pub(crate) mod memory;
 pub(crate) mod parallel;
 
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::operand::Operand;
 use kernel::{Axis, LONG_ROW};
 use layout::{LoopNest, Odometer};
 use memory::{CAN_STREAM, HUGE_PAGE, assume_init_vec, output_len, stream_fence, uninit_vec};
@@ -65,12 +66,7 @@ const PART_BYTES: Range<usize> = 64 << 10..HUGE_PAGE;
 /// | [`materialize_into_uninit`](Self::materialize_into_uninit) | memory that is not initialised yet | any |
 ///
 /// When to copy, and how to copy in pieces: [the guide](crate::guide::copies_and_gradients).
-pub trait MaterializeExt {
-    /// Type of the elements.
-    type Elem;
-    /// Dimension type.
-    type Dim: Dimension;
-
+pub trait MaterializeExt: Operand {
     /// An owned copy in standard layout (row-major, contiguous).
     ///
     /// # Errors
@@ -154,9 +150,6 @@ pub trait MaterializeExt {
 }
 
 impl<A, S: Data<Elem = A>, D: Dimension> MaterializeExt for ArrayBase<S, D> {
-    type Elem = A;
-    type Dim = D;
-
     #[inline]
     fn materialize(&self) -> Result<Array<A, D>, BroadcastError>
     where
@@ -186,9 +179,6 @@ impl<A, S: Data<Elem = A>, D: Dimension> MaterializeExt for ArrayBase<S, D> {
 }
 
 impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
-    type Elem = A;
-    type Dim = D;
-
     #[inline]
     fn materialize(&self) -> Result<Array<A, D>, BroadcastError>
     where
