@@ -1,4 +1,4 @@
-//! Arrays broadcast with each other: two under any elementwise rule, three or more under NumPy's.
+//! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
 use crate::error::{BroadcastError, allocation_failed, shape_overflow};
 use crate::mode::ElementwiseRule;
@@ -13,24 +13,29 @@ use std::borrow::Borrow;
 
 /// Two arrays as views of their common shape, under any [`ElementwiseRule`].
 ///
-/// Takes views or references to arrays; the element types may differ. The rank of the views is the larger of the two.
+/// Takes references to arrays, or views by value. The element types may differ. The rank of the
+/// views is the larger of the two.
 ///
-/// | rule | asks for | common shape |
+/// | rule | conditions | common shape |
 /// |---|---|---|
 /// | `None` | identical shapes, rank included | that shape |
 /// | `Numpy` | right-aligned, sizes equal or either is 1 | the sizes that are not 1 |
-/// | `Pdpd` | `b` laid on `a` from the axis on, [as a target shape](crate::BroadcastExt::broadcast_pdpd) | `a`'s, always |
+/// | `Pdpd` | `b` aligned with `a` from the axis on, [as with a target shape](crate::BroadcastExt::broadcast_pdpd) | `a`'s, always |
 /// | `Xla` | equal ranks, or broadcast dimensions for the smaller; sizes equal or either is 1 | the sizes that are not 1 |
 ///
 /// # Errors
 ///
-/// `None`: [`ShapesDiffer`](crate::ErrorKind::ShapesDiffer). `Numpy`: [`OperandMismatch`](crate::ErrorKind::OperandMismatch).
-/// `Pdpd`: as [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd). `Xla`:
-/// [`DimensionsRequired`](crate::ErrorKind::DimensionsRequired) where ranks differ and nothing says how,
-/// [`DimensionsUnexpected`](crate::ErrorKind::DimensionsUnexpected) where there is nothing to say,
-/// [`AxesLength`](crate::ErrorKind::AxesLength), [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
-/// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted), [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
-/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch). All: [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+/// `None`: [`ShapesDiffer`](crate::ErrorKind::ShapesDiffer). `Numpy`:
+/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch). `Pdpd`: as
+/// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd). `Xla`:
+/// [`DimensionsRequired`](crate::ErrorKind::DimensionsRequired) where ranks differ and no
+/// dimensions are given, [`DimensionsUnexpected`](crate::ErrorKind::DimensionsUnexpected) where
+/// none are allowed, [`AxesLength`](crate::ErrorKind::AxesLength),
+/// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+/// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted),
+/// [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch). All:
+/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
 ///
 /// # Example
 ///
@@ -46,8 +51,8 @@ use std::borrow::Borrow;
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///
-/// Source: OpenVINO's and PaddlePaddle's elementwise operations, NumPy's general broadcasting rules, XLA's broadcasting
-/// semantics.
+/// Source: OpenVINO's and PaddlePaddle's elementwise operations, NumPy's general broadcasting
+/// rules, XLA's broadcasting semantics.
 #[inline]
 #[allow(clippy::type_complexity)]
 pub fn broadcast_pair<'a, 'b, T, U>(
@@ -75,7 +80,7 @@ type Max<D, E> = <D as DimMax<E>>::Output;
 
 /// Three arrays as views of their common shape, under NumPy's rule.
 ///
-/// Takes views or references to arrays; element types and ranks may differ.
+/// Takes references to arrays, or views by value. Element types and ranks may differ.
 ///
 /// # Errors
 ///
@@ -127,12 +132,14 @@ where
 
 /// Any number of arrays as views of their common shape, under NumPy's rule.
 ///
-/// All have one element type and one dimension type: for arrays of different ranks that is `IxDyn`.
+/// All have one element type and one dimension type, which is `IxDyn` for arrays of different
+/// ranks.
 ///
 /// # Errors
 ///
 /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch), which names the two that disagree;
-/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow); [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow);
+/// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
 ///
 /// # Example
 ///
@@ -169,7 +176,8 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 /// # Errors
 ///
 /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch), which names the two that disagree;
-/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow); [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow);
+/// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
 ///
 /// # Example
 ///

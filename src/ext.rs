@@ -9,14 +9,14 @@ use crate::view::Broadcasted;
 use ndarray::{ArrayView, DimAdd, DimMax, IntoDimension};
 use std::borrow::Borrow;
 
-/// Broadcasts an array to a shape by any rule, as a view that costs nothing.
+/// Broadcasts an array to a shape by any rule, as a view.
 ///
-/// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`, whatever the element type, the
-/// layout and the rank. `shape` is whatever ndarray takes as a shape: a tuple, an array, a slice, a `Vec`, an `IxDyn`. The
-/// result has a static rank where input and shape have one. No element is copied: a replicated axis has stride 0. With
-/// static ranks nothing is allocated.
+/// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`, of any
+/// element type, layout and rank. `shape` is anything that ndarray takes as a shape: a tuple, an
+/// array, a slice, a `Vec`, an `IxDyn`. The result has a static rank if input and shape have one.
+/// No element is copied: a replicated axis has stride 0. With static ranks nothing is allocated.
 ///
-/// | method | lines up | replicates | output |
+/// | method | alignment | replicates | output |
 /// |---|---|---|---|
 /// | [`broadcast_numpy`](Self::broadcast_numpy) | right-aligned | input's 1s | `shape` |
 /// | [`broadcast_bidirectional`](Self::broadcast_bidirectional) | right-aligned | 1s of either | may exceed `shape` |
@@ -26,15 +26,15 @@ use std::borrow::Borrow;
 /// | [`broadcast_in_dim_permuting`](Self::broadcast_in_dim_permuting) | by mapping, any order | input's 1s | `shape` |
 /// | [`broadcast_pdpd`](Self::broadcast_pdpd) | from `axis` on | input's 1s | `shape` |
 /// | [`broadcast_prepend`](Self::broadcast_prepend) | new axes in front | nothing else | `sizes` + input |
-/// | [`broadcast_expand`](Self::broadcast_expand) | right-aligned, -1 keeps | input's 1s | `size` |
-/// | [`broadcast_to_mode`](Self::broadcast_to_mode) | as the mode says | | |
-/// | [`broadcast_with`](Self::broadcast_with) | two arrays, as the rule says | | common shape |
+/// | [`broadcast_expand`](Self::broadcast_expand) | right-aligned, -1 keeps the size | input's 1s | `size` |
+/// | [`broadcast_to_mode`](Self::broadcast_to_mode) | by the mode | | |
+/// | [`broadcast_with`](Self::broadcast_with) | two arrays, by the rule | | common shape |
 ///
-/// Which to use when, with the examples of the specifications: [the guide](crate::guide).
+/// [The guide](crate::guide) says which rule to use when, with the examples of the specifications.
 ///
-/// Modes and rules are taken by value or by reference. In all of them "1 replicates" means to any size, 0 included, and a
-/// size of 0 matches only 0 or 1. The views borrow from `self`; to keep the lifetime of a view that is at hand by value
-/// there is [`IntoBroadcastExt`].
+/// Modes and rules are taken by value or by reference. An axis of size 1 replicates to any size, 0
+/// included. A size of 0 matches only 0 or 1. The views borrow from `self`. To broadcast a view and
+/// keep its own lifetime, [apply](BroadcastPlan::apply) a plan to it. The trait is sealed.
 ///
 /// # What the compiler refuses
 ///
@@ -50,7 +50,7 @@ use std::borrow::Borrow;
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///
-/// An array that changes while it is viewed, and a view that is written to, whose elements alias:
+/// A change to the array while a view of it is in use, and a write to a view, whose elements alias:
 ///
 /// ```compile_fail,E0502
 /// # use ndarray_broadcast::prelude::*;
@@ -80,7 +80,7 @@ use std::borrow::Borrow;
 pub trait BroadcastExt: Operand {
     /// Broadcasts to `shape` by the rule that `mode` names, with the mode's attributes.
     ///
-    /// The output's shape is `shape`, except for `bidirectional`, which may give more.
+    /// The output's shape is `shape`. Under `bidirectional` it may be larger.
     ///
     /// # Errors
     ///
@@ -121,12 +121,14 @@ pub trait BroadcastExt: Operand {
     /// output     2  3  4
     /// ```
     ///
-    /// The rank of the input is at most that of `shape`, and each of its sizes equals the one it is lined up with or is 1. It goes
-    /// one way only: a 1 in `shape` does not replicate (that is [`broadcast_bidirectional`](Self::broadcast_bidirectional)).
+    /// The rank of the input is at most that of `shape`. Each of its sizes equals the size in
+    /// `shape` or is 1. A 1 in `shape` does not replicate: for that there is
+    /// [`broadcast_bidirectional`](Self::broadcast_bidirectional).
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge), [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -164,11 +166,13 @@ pub trait BroadcastExt: Operand {
     /// output  1 16 50 50
     /// ```
     ///
-    /// The output may be larger than `shape`, in size and in rank: `[5]` to `[1]` is `[5]`, `[3, 4]` to `[]` is `[3, 4]`.
+    /// The output may be larger than `shape`, in size and in rank: `[5]` to `[1]` is `[5]`, and
+    /// `[3, 4]` to `[]` is `[3, 4]`.
     ///
     /// # Errors
     ///
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -195,7 +199,7 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::bidirectional(view.raw_dim(), shape)?.onto(view)
     }
 
-    /// Broadcasts to `shape`, input axis `i` feeding axis `axes_mapping[i]` of it.
+    /// Broadcasts to `shape`. Input axis `i` feeds axis `axes_mapping[i]` of it.
     ///
     /// ```text
     /// input             3
@@ -203,13 +207,17 @@ pub trait BroadcastExt: Operand {
     /// shape         2   3   4   5
     /// ```
     ///
-    /// `axes_mapping` has one entry for each input axis, strictly increasing. Each input size equals the one it feeds or is 1.
+    /// `axes_mapping` has one entry for each input axis, strictly increasing. Each input size
+    /// equals the one it feeds or is 1.
     ///
     /// # Errors
     ///
-    /// [`AxesLength`](crate::ErrorKind::AxesLength), [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
-    /// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted), [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// [`AxesLength`](crate::ErrorKind::AxesLength),
+    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+    /// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted),
+    /// [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -239,7 +247,7 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::explicit(view.raw_dim(), shape, axes_mapping)?.onto(view)
     }
 
-    /// Broadcasts to `shape`, of which the axes `broadcast_axes` are new and the others are the input's.
+    /// Broadcasts to `shape`. The axes `broadcast_axes` of it are new, the others are the input's.
     ///
     /// ```text
     /// shape            2  3  4
@@ -247,13 +255,16 @@ pub trait BroadcastExt: Operand {
     /// input               3
     /// ```
     ///
-    /// `broadcast_axes` is a set: order and repetition do not matter, and the empty set is the identity. The input's shape equals
-    /// `shape` without these axes, exactly: no size-1 axis replicates.
+    /// `broadcast_axes` is a set: order and repetition do not matter, and the empty set is the
+    /// identity. The input's shape equals `shape` without these axes, exactly: no size-1 axis
+    /// replicates.
     ///
     /// # Errors
     ///
-    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange), [`BroadcastAxesRank`](crate::ErrorKind::BroadcastAxesRank),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+    /// [`BroadcastAxesRank`](crate::ErrorKind::BroadcastAxesRank),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -281,16 +292,20 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::with_broadcast_axes(view.raw_dim(), shape, broadcast_axes)?.onto(view)
     }
 
-    /// Broadcasts to `shape`, input axis `i` feeding axis `broadcast_dimensions[i]` of it.
+    /// Broadcasts to `shape`. Input axis `i` feeds axis `broadcast_dimensions[i]` of it.
     ///
-    /// `broadcast_dimensions` has one entry for each input axis, strictly increasing; for any order there is
-    /// [`broadcast_in_dim_permuting`](Self::broadcast_in_dim_permuting). Each input size equals the one it feeds or is 1.
+    /// `broadcast_dimensions` has one entry for each input axis, strictly increasing. In any order:
+    /// [`broadcast_in_dim_permuting`](Self::broadcast_in_dim_permuting). Each input size equals the
+    /// one it feeds or is 1.
     ///
     /// # Errors
     ///
-    /// [`AxesLength`](crate::ErrorKind::AxesLength), [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
-    /// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted), [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// [`AxesLength`](crate::ErrorKind::AxesLength),
+    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+    /// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted),
+    /// [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -318,13 +333,15 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::in_dim(view.raw_dim(), shape, broadcast_dimensions)?.onto(view)
     }
 
-    /// Broadcasts to `shape` as [`broadcast_in_dim`](Self::broadcast_in_dim), but `broadcast_dimensions` may come in any order, which
+    /// [`broadcast_in_dim`](Self::broadcast_in_dim) with `broadcast_dimensions` in any order, which
     /// transposes.
     ///
     /// # Errors
     ///
-    /// [`AxesLength`](crate::ErrorKind::AxesLength), [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
-    /// [`AxisRepeated`](crate::ErrorKind::AxisRepeated), [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`AxesLength`](crate::ErrorKind::AxesLength),
+    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+    /// [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -356,20 +373,23 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::in_dim_permuting(view.raw_dim(), shape, broadcast_dimensions)?.onto(view)
     }
 
-    /// Broadcasts to `shape` as PaddlePaddle does with B of an elementwise operation: laid on it from `axis` on.
+    /// Broadcasts to `shape` as PaddlePaddle broadcasts B of an elementwise operation: aligned with
+    /// `shape` from `axis` on.
     ///
     /// ```text
     /// shape  (A)   2  3  4  5
     /// input  (B)      3  4        axis = 1
     /// ```
     ///
-    /// `axis` counts in `shape`; -1 right-aligns. Trailing 1s of the input do not count, other 1s replicate. The output's shape is
-    /// always `shape`.
+    /// `axis` is an axis of `shape`, or -1 to right-align. Trailing 1s of the input are ignored,
+    /// other 1s replicate. The output's shape is always `shape`.
     ///
     /// # Errors
     ///
-    /// [`PdpdAxis`](crate::ErrorKind::PdpdAxis) below -1, [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`PdpdOverhang`](crate::ErrorKind::PdpdOverhang) past the end of `shape`, [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`PdpdAxis`](crate::ErrorKind::PdpdAxis) below -1,
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`PdpdOverhang`](crate::ErrorKind::PdpdOverhang) past the end of `shape`,
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -383,7 +403,8 @@ pub trait BroadcastExt: Operand {
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
-    /// Source: PaddlePaddle's elementwise operations; OpenVINO's broadcast rules, PDPD. `BroadcastPlan::pair` takes both shapes.
+    /// Source: PaddlePaddle's elementwise operations; OpenVINO's broadcast rules, PDPD.
+    /// `BroadcastPlan::pair` takes both shapes.
     #[inline]
     fn broadcast_pdpd<E>(
         &self,
@@ -398,13 +419,15 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::pdpd(view.raw_dim(), shape, axis)?.onto(view)
     }
 
-    /// Broadcasts to `size` as [`broadcast_numpy`](Self::broadcast_numpy), where [`KEEP`](crate::KEEP) (torch's -1) keeps the size of an axis
-    /// that the input has.
+    /// Broadcasts to `size` as [`broadcast_numpy`](Self::broadcast_numpy), but
+    /// [`KEEP`](crate::KEEP) (torch's -1) keeps the size of an axis that the input has.
     ///
     /// # Errors
     ///
-    /// [`KeepOnNewAxis`](crate::ErrorKind::KeepOnNewAxis), [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// [`KeepOnNewAxis`](crate::ErrorKind::KeepOnNewAxis),
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -431,7 +454,7 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::expand(view.raw_dim(), size)?.onto(view)
     }
 
-    /// Broadcasts by putting axes of the given `sizes` in front of the input's.
+    /// Puts new axes of the given `sizes` in front of the input's axes.
     ///
     /// ```text
     /// sizes   2  3
@@ -470,13 +493,13 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::prepend(view.raw_dim(), sizes)?.onto(view)
     }
 
-    /// Broadcasts this array and another with each other: two views of their common shape.
+    /// Broadcasts two arrays with each other: views of their common shape.
     ///
-    /// The element types may differ. What each rule asks for: [`broadcast_pair`].
+    /// The element types may differ. [`broadcast_pair`] has the conditions of each rule.
     ///
     /// # Errors
     ///
-    /// Those of the rule; see [`broadcast_pair`].
+    /// Those of the rule: see [`broadcast_pair`].
     ///
     /// # Example
     ///

@@ -1,12 +1,12 @@
-//! Sizes and axes as graph files spell them: integers of any type, which may be negative.
+//! Sizes and axes as graph files hold them: integers of any type, which may be negative.
 
 use crate::error::{BroadcastError, ErrorKind, IntegerRole, allocation_failed};
 use crate::shape::KEEP;
 
 /// The integer types that sizes and axes come in: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`.
 ///
-/// What [`shape_from_integers`], [`axes_from_integers`] and [`expand_shape_from_integers`] take. The trait is sealed: it lists
-/// what a graph file can hold.
+/// [`shape_from_integers`], [`axes_from_integers`] and [`expand_shape_from_integers`] take them.
+/// The trait is sealed: a graph file holds no other types.
 pub trait ShapeInteger: Copy + sealed::Widen {}
 
 mod sealed {
@@ -30,11 +30,12 @@ macro_rules! shape_integer {
 
 shape_integer!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 
-/// A target shape out of the integers of a graph file.
+/// A target shape from the integers of a graph file.
 ///
 /// # Errors
 ///
-/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size that is negative or does not fit `usize`.
+/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size that is negative or does not fit
+/// `usize`.
 ///
 /// # Example
 ///
@@ -45,19 +46,21 @@ shape_integer!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 ///
 /// let shape = shape_from_integers(&[2_i64, 3])?;
 /// assert_eq!(array![1, 2, 3].broadcast_numpy(shape)?.shape(), [2, 3]);
-/// assert_eq!(shape_from_integers(&[2_i64, -1]).unwrap_err().to_string(), "entry 1 is -1: a size must not be negative");
+/// let error = shape_from_integers(&[2_i64, -1]).unwrap_err();
+/// assert_eq!(error.to_string(), "entry 1 is -1: a size must not be negative");
 /// # Ok::<(), BroadcastError>(())
 /// ```
 pub fn shape_from_integers<T: ShapeInteger>(sizes: &[T]) -> Result<Vec<usize>, BroadcastError> {
     convert(sizes.iter().copied(), IntegerRole::Size, |_| None)
 }
 
-/// A size for [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) out of integers as torch takes them: -1 becomes
-/// [`KEEP`].
+/// A size for [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) from integers as torch
+/// takes them: -1 becomes [`KEEP`].
 ///
 /// # Errors
 ///
-/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size below -1 or one that does not fit `usize`.
+/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size below -1 or one that does not
+/// fit `usize`.
 ///
 /// # Example
 ///
@@ -76,11 +79,12 @@ pub fn expand_shape_from_integers<T: ShapeInteger>(
     })
 }
 
-/// Axes out of the integers of a graph file.
+/// Axes from the integers of a graph file.
 ///
 /// # Errors
 ///
-/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for an axis that is negative or does not fit `usize`.
+/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for an axis that is negative or does not
+/// fit `usize`.
 ///
 /// # Example
 ///
@@ -88,13 +92,16 @@ pub fn expand_shape_from_integers<T: ShapeInteger>(
 /// use ndarray_broadcast::axes_from_integers;
 ///
 /// assert_eq!(axes_from_integers(&[1_u8, 2])?, [1, 2]);
-/// assert_eq!(axes_from_integers(&[-1]).unwrap_err().to_string(), "entry 0 is -1: an axis must not be negative");
+/// let error = axes_from_integers(&[-1]).unwrap_err();
+/// assert_eq!(error.to_string(), "entry 0 is -1: an axis must not be negative");
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
 pub fn axes_from_integers<T: ShapeInteger>(axes: &[T]) -> Result<Vec<usize>, BroadcastError> {
     convert(axes.iter().copied(), IntegerRole::Axis, |_| None)
 }
 
+/// The integers as sizes or axes. `special` may give a value to integers that `usize` does not
+/// have.
 pub(crate) fn convert<T: ShapeInteger>(
     values: impl ExactSizeIterator<Item = T>,
     role: IntegerRole,

@@ -1,7 +1,8 @@
-//! OpenVINO's operator: [`Broadcast`], version 1 and 3, just as its specification and its graph files spell it.
+//! OpenVINO's operator [`Broadcast`], versions 1 and 3, as its specification and its graph files
+//! have it.
 //!
-//! The operator has the attribute `mode` and two or three inputs: `data`, `target_shape` and, in mode `explicit` only,
-//! `axes_mapping`. The last two are 1-D tensors of any integer type.
+//! The operator has the attribute `mode` and two or three inputs: `data`, `target_shape` and, in
+//! mode `explicit` only, `axes_mapping`. The last two are 1-D tensors of any integer type.
 //!
 //! | mode | Broadcast-1 | Broadcast-3 | rule |
 //! |---|---|---|---|
@@ -10,8 +11,8 @@
 //! | `bidirectional` | no | yes | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) |
 //! | `pdpd` | yes | yes | [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd); in OpenVINO's code, not in its specification |
 //!
-//! Where the axes are known to the program and not read from a file, the methods of
-//! [`BroadcastExt`](crate::BroadcastExt) are shorter, and know the rank of the result.
+//! If the axes are known when the program is written, the methods of
+//! [`BroadcastExt`](crate::BroadcastExt) are shorter and give the result a static rank.
 //!
 //! # Example
 //!
@@ -24,17 +25,20 @@
 //! assert_eq!(numpy.infer_shape((16, 1, 1), &[1_i64, 16, 50, 50], None)?, [1, 16, 50, 50]);
 //!
 //! let explicit = Broadcast::v3().with_mode(Mode::Explicit)?;
-//! assert_eq!(explicit.infer_shape(16, &[1_i64, 16, 50, 50], Some(&[1_i64]))?, [1, 16, 50, 50]);
-//! assert_eq!(explicit.infer_shape((50, 50), &[1_i64, 50, 50, 16], Some(&[1_i64, 2]))?, [1, 50, 50, 16]);
+//! let shape = explicit.infer_shape(16, &[1_i64, 16, 50, 50], Some(&[1_i64]))?;
+//! assert_eq!(shape, [1, 16, 50, 50]);
+//! let shape = explicit.infer_shape((50, 50), &[1_i64, 50, 50, 16], Some(&[1_i64, 2]))?;
+//! assert_eq!(shape, [1, 50, 50, 16]);
 //!
 //! let bidirectional = Broadcast::v3().with_mode("bidirectional".parse()?)?;
-//! assert_eq!(bidirectional.infer_shape((16, 1, 1), &[1_i64, 1, 50, 50], None)?, [1, 16, 50, 50]);
+//! let shape = bidirectional.infer_shape((16, 1, 1), &[1_i64, 1, 50, 50], None)?;
+//! assert_eq!(shape, [1, 16, 50, 50]);
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! Source: OpenVINO operation sets, Broadcast-1 and Broadcast-3; where the two leave something open, OpenVINO's
-//! implementation, apart from what it does by accident (negative sizes, an axis mapped twice, inputs it ignores), which
-//! is refused here.
+//! Source: OpenVINO operation sets, Broadcast-1 and Broadcast-3. Where they leave something open,
+//! OpenVINO's implementation. Negative sizes, an axis mapped twice and inputs that it ignores are
+//! errors here.
 
 use crate::error::{
     BroadcastError, ErrorKind, IntegerRole, allocation_failed, copied, unknown_name, with_copies,
@@ -51,8 +55,9 @@ use std::str::FromStr;
 
 /// The attribute `mode`.
 ///
-/// The text form is the one of graph files, case-insensitive: `numpy`, `explicit` or `none` (two spellings of one mode),
-/// `bidirectional`, `pdpd`, `pdpd(1)`. With the feature `serde` it serialises by the same names, `{"pdpd":{"axis":1}}` in JSON.
+/// The text form is the one of graph files, case-insensitive: `numpy`, `explicit` or `none` (two
+/// spellings of one mode), `bidirectional`, `pdpd`, `pdpd(1)`. With the feature `serde` it
+/// serialises by the same names: `{"pdpd":{"axis":1}}` in JSON.
 ///
 /// ```
 /// use ndarray_broadcast::openvino::Mode;
@@ -63,7 +68,8 @@ use std::str::FromStr;
 /// assert_eq!(Mode::Pdpd { axis: 1 }.to_string(), "pdpd(1)");
 /// assert_eq!(
 ///     "foo".parse::<Mode>().unwrap_err().to_string(),
-///     "unknown OpenVINO broadcast mode \"foo\": expected numpy, explicit (or none), bidirectional or pdpd(..)",
+///     "unknown OpenVINO broadcast mode \"foo\": \
+///      expected numpy, explicit (or none), bidirectional or pdpd(..)",
 /// );
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -74,24 +80,25 @@ use std::str::FromStr;
 )]
 #[non_exhaustive]
 pub enum Mode {
-    /// Right-aligned; 1s of the data replicate. Takes no `axes_mapping`.
+    /// Right-aligned. 1s of the data replicate. Takes no `axes_mapping`.
     #[default]
     Numpy,
-    /// `axes_mapping` says for each axis of the data which axis of the target it feeds.
+    /// `axes_mapping` gives for each axis of the data the axis of the target that it feeds.
     Explicit,
-    /// Right-aligned; 1s of the data and of the target replicate. Takes no `axes_mapping`. Broadcast-3 only:
-    /// [`with_mode`](Broadcast::with_mode).
+    /// Right-aligned. 1s of the data and of the target replicate. Takes no `axes_mapping`.
+    /// Broadcast-3 only: see [`with_mode`](Broadcast::with_mode).
     Bidirectional,
-    /// PaddlePaddle's rule. Takes no `axes_mapping`. OpenVINO's code knows it, its specification does not.
+    /// PaddlePaddle's rule. Takes no `axes_mapping`. OpenVINO's code knows it, its specification
+    /// does not.
     Pdpd {
-        /// The target axis that the data's first axis is laid on; -1 right-aligns. Graph files leave it out for 0, and so
-        /// a bare `pdpd` is axis 0, unlike in the other text forms of this crate.
+        /// The target axis that the data's first axis is aligned with. -1 right-aligns. A bare
+        /// `pdpd` is axis 0, as in graph files; in the other text forms of this crate it is -1.
         axis: isize,
     },
 }
 
 impl Mode {
-    /// The bare name.
+    /// The name of the rule, without attributes.
     ///
     /// ```
     /// use ndarray_broadcast::{Rule, openvino::Mode};
@@ -149,15 +156,16 @@ impl FromStr for Mode {
 /// An input that holds sizes or axes: a 1-D tensor of any integer type.
 ///
 /// For `[T; N]`, `Vec<T>`, `&[T]`, and every ndarray array or view, where `T` is any
-/// [`ShapeInteger`]: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`. An array may have any dimension type, as graph files
-/// do not say the rank in their types; a rank other than 1 is then an error of the call. The trait is sealed, and fits
-/// `dyn`: tensors of different integer types can be kept side by side as `Box<dyn IntegerTensor>`.
+/// [`ShapeInteger`]: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`. An array may have any
+/// dimension type. If its rank is not 1, the call returns an error. The trait is sealed and works
+/// as `dyn`: a `Box<dyn IntegerTensor>` holds tensors of any integer type.
 ///
 /// ```
 /// use ndarray::array;
 /// use ndarray_broadcast::openvino::{Broadcast, IntegerTensor};
 ///
-/// let shapes: [Box<dyn IntegerTensor>; 3] = [Box::new([2_i64, 3]), Box::new(vec![2_u8, 3]), Box::new(array![2, 3].into_dyn())];
+/// let shapes: [Box<dyn IntegerTensor>; 3] =
+///     [Box::new([2_i64, 3]), Box::new(vec![2_u8, 3]), Box::new(array![2, 3].into_dyn())];
 /// for shape in &shapes {
 ///     assert_eq!(Broadcast::v3().infer_shape((2, 1), shape, None)?, [2, 3]);
 /// }
@@ -230,15 +238,15 @@ fn not_one_dimensional(role: IntegerRole, shape: &[usize]) -> BroadcastError {
     })
 }
 
-/// The operator Broadcast, with its attribute; the inputs come with each call.
+/// The operator Broadcast with its attribute. Each call takes the inputs.
 ///
 /// # Inputs
 ///
-/// - `data`: an array of any element type and rank; for [`infer_shape`](Self::infer_shape) and [`plan`](Self::plan) its
-///   shape alone.
-/// - `target_shape`: the sizes of the output (in mode `bidirectional` they are broadcast, too).
-/// - `axes_mapping`: in mode `explicit` one axis of the target for each axis of the data, strictly increasing. `None` in
-///   every other mode.
+/// - `data`: an array of any element type and rank. [`infer_shape`](Self::infer_shape) and
+///   [`plan`](Self::plan) take its shape alone.
+/// - `target_shape`: the sizes of the output. In mode `bidirectional` they are broadcast too.
+/// - `axes_mapping`: in mode `explicit` one axis of the target for each axis of the data, strictly
+///   increasing. `None` in every other mode.
 ///
 /// The last two are any [`IntegerTensor`], by reference, each of its own integer type.
 ///
@@ -248,12 +256,14 @@ fn not_one_dimensional(role: IntegerRole, shape: &[usize]) -> BroadcastError {
 ///
 /// - [`AxesMappingMissing`](ErrorKind::AxesMappingMissing): mode `explicit` without `axes_mapping`.
 /// - [`AxesMappingUnexpected`](ErrorKind::AxesMappingUnexpected): any other mode with one.
-/// - [`NotOneDimensional`](ErrorKind::NotOneDimensional): `target_shape` or `axes_mapping` of another rank than 1.
+/// - [`NotOneDimensional`](ErrorKind::NotOneDimensional): `target_shape` or `axes_mapping` does not
+///   have rank 1.
 /// - [`InvalidInteger`](ErrorKind::InvalidInteger): a negative entry in either.
 /// - those of the mode's rule.
 ///
-/// Data of rank 0 may be given a mapping of one entry if the target axis it names has size 1, as OpenVINO treats such data
-/// as of shape `[1]`. (Only here: [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) wants an empty mapping.)
+/// Data of rank 0 takes a mapping of one entry too, if that axis of the target has size 1: OpenVINO
+/// treats such data as of shape `[1]`. This holds only here:
+/// [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) wants an empty mapping.
 ///
 /// # Example
 ///
@@ -269,7 +279,8 @@ fn not_one_dimensional(role: IntegerRole, shape: &[usize]) -> BroadcastError {
 ///
 /// assert_eq!(
 ///     explicit.evaluate(&bias, &[2_i64, 3, 4], None).unwrap_err().to_string(),
-///     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: one target axis for each input axis",
+///     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
+///      one target axis for each input axis",
 /// );
 /// assert_eq!(
 ///     explicit.evaluate(&bias, &arr0(3_i64), Some(&[0_i64])).unwrap_err().to_string(),
@@ -368,7 +379,7 @@ impl Broadcast {
         self.version
     }
 
-    /// What the operator does to data of this shape, without any data.
+    /// The plan of the operator for data of this shape.
     ///
     /// # Errors
     ///
@@ -429,7 +440,8 @@ impl Broadcast {
     ///
     /// // The target is broadcast, too: its 1s, and the axes it does not have.
     /// let bidirectional = Broadcast::v3().with_mode(Mode::Bidirectional)?;
-    /// assert_eq!(bidirectional.infer_shape((5, 2, 3, 1), &[1_i64, 3, 6], None)?, [5, 2, 3, 6]);
+    /// let shape = bidirectional.infer_shape((5, 2, 3, 1), &[1_i64, 3, 6], None)?;
+    /// assert_eq!(shape, [5, 2, 3, 6]);
     /// assert!(Broadcast::v3().infer_shape((5, 2, 3, 1), &[1_i64, 3, 6], None).is_err());
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -445,7 +457,7 @@ impl Broadcast {
 
     /// The output, as a view of the data: nothing is copied.
     ///
-    /// Takes a reference to an array, or a view by value, whose lifetime it gives back.
+    /// Takes a reference to an array, or a view by value and returns a view of the same lifetime.
     ///
     /// # Errors
     ///

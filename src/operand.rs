@@ -3,15 +3,33 @@
 
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, Dimension};
 
-/// An array of any kind: the sealed supertrait of the extension traits.
-pub trait Operand {
-    /// Type of the elements.
-    type Elem;
-    /// Dimension type.
-    type Dim: Dimension;
+pub(crate) use sealed::Operand;
+use sealed::ToView;
 
-    /// The array, without its kind of storage.
-    fn as_array(&self) -> &ArrayRef<Self::Elem, Self::Dim>;
+mod sealed {
+    use ndarray::{ArrayRef, ArrayView, Dimension};
+
+    /// An array of any kind: the sealed supertrait of the extension traits.
+    pub trait Operand {
+        /// Type of the elements.
+        type Elem;
+        /// Dimension type.
+        type Dim: Dimension;
+
+        /// The array, without its kind of storage.
+        fn as_array(&self) -> &ArrayRef<Self::Elem, Self::Dim>;
+    }
+
+    /// The sealed supertrait of [`IntoView`](super::IntoView).
+    pub trait ToView<'a> {
+        /// Type of the elements.
+        type Elem: 'a;
+        /// Dimension type.
+        type Dim: Dimension;
+
+        /// The view.
+        fn into_view(self) -> ArrayView<'a, Self::Elem, Self::Dim>;
+    }
 }
 
 impl<A, S: Data<Elem = A>, D: Dimension> Operand for ArrayBase<S, D> {
@@ -57,17 +75,6 @@ impl<A, D: Dimension> Operand for ArrayRef<A, D> {
 pub trait IntoView<'a>: ToView<'a> {}
 
 impl<'a, T: ToView<'a>> IntoView<'a> for T {}
-
-/// The sealed supertrait of [`IntoView`].
-pub trait ToView<'a> {
-    /// Type of the elements.
-    type Elem: 'a;
-    /// Dimension type.
-    type Dim: Dimension;
-
-    /// The view.
-    fn into_view(self) -> ArrayView<'a, Self::Elem, Self::Dim>;
-}
 
 impl<'a, A, D: Dimension> ToView<'a> for ArrayView<'a, A, D> {
     type Elem = A;

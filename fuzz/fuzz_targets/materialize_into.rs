@@ -69,7 +69,10 @@ fn check<A: Copy + Send + Sync + PartialEq + Debug>(call: &Call, element: fn(usi
     let mut wrong = ndarray::ArrayD::from_elem(IxDyn(&longer), element(GUARD));
     let before = wrong.clone();
     let wrong_rank = view.materialize_into(&mut wrong);
-    assert!(matches!(wrong_rank.unwrap_err().kind(), ErrorKind::WrongShape { .. }));
+    assert!(matches!(
+        wrong_rank.unwrap_err().kind(),
+        ErrorKind::WrongShape { .. }
+    ));
     assert_eq!(wrong, before);
 }
 

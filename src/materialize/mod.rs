@@ -12,6 +12,7 @@ use crate::engine::stream::{CAN_STREAM, stream_fence};
 use crate::engine::threads::{PARALLEL_FROM, for_each_range, max_threads};
 use crate::engine::tuning::HUGE_PAGE;
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::operand::Operand;
 use copy as kernel;
 use kernel::{Axis, LONG_ROW};
 use ndarray::{Array, ArrayBase, ArrayRef, ArrayViewMut, Data, Dimension};
@@ -64,12 +65,7 @@ const PART_BYTES: Range<usize> = 64 << 10..HUGE_PAGE;
 /// | [`materialize_into_uninit`](Self::materialize_into_uninit) | memory that is not initialised yet | any |
 ///
 /// When to copy, and how to copy in pieces: [the guide](crate::guide::copies_and_gradients).
-pub trait MaterializeExt {
-    /// Type of the elements.
-    type Elem;
-    /// Dimension type.
-    type Dim: Dimension;
-
+pub trait MaterializeExt: Operand {
     /// An owned copy in standard layout (row-major, contiguous).
     ///
     /// # Errors
@@ -153,9 +149,6 @@ pub trait MaterializeExt {
 }
 
 impl<A, S: Data<Elem = A>, D: Dimension> MaterializeExt for ArrayBase<S, D> {
-    type Elem = A;
-    type Dim = D;
-
     #[inline]
     fn materialize(&self) -> Result<Array<A, D>, BroadcastError>
     where
@@ -185,9 +178,6 @@ impl<A, S: Data<Elem = A>, D: Dimension> MaterializeExt for ArrayBase<S, D> {
 }
 
 impl<A, D: Dimension> MaterializeExt for ArrayRef<A, D> {
-    type Elem = A;
-    type Dim = D;
-
     #[inline]
     fn materialize(&self) -> Result<Array<A, D>, BroadcastError>
     where

@@ -9,6 +9,7 @@ mod tree;
 use crate::engine::memory::uninit_array;
 use crate::engine::nest::{LoopAxis, LoopNest};
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rule::Rule;
 use driver::Then;
@@ -240,12 +241,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 ///
 /// Integers are summed with their own `+`: where overflow checks are on, as they are in debug builds, a sum that overflows panics, and
 /// so may one whose total would fit, if a part of it does not; where they are off it wraps, and the total is right modulo 2^bits.
-pub trait GradientExt {
-    /// Type of the elements.
-    type Elem;
-    /// Dimension type.
-    type Dim: Dimension;
-
+pub trait GradientExt: Operand {
     /// Sums to `shape`: the gradient of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) from `shape` to the shape of `self`.
     ///
     /// ```text
@@ -287,9 +283,6 @@ pub trait GradientExt {
 }
 
 impl<A, S: Data<Elem = A>, D: Dimension> GradientExt for ArrayBase<S, D> {
-    type Elem = A;
-    type Dim = D;
-
     #[inline]
     fn sum_to_shape<E>(&self, shape: E) -> Result<Array<A, E::Dim>, BroadcastError>
     where
@@ -301,9 +294,6 @@ impl<A, S: Data<Elem = A>, D: Dimension> GradientExt for ArrayBase<S, D> {
 }
 
 impl<A, D: Dimension> GradientExt for ArrayRef<A, D> {
-    type Elem = A;
-    type Dim = D;
-
     fn sum_to_shape<E>(&self, shape: E) -> Result<Array<A, E::Dim>, BroadcastError>
     where
         E: IntoDimension,
