@@ -14,6 +14,7 @@
 mod co_broadcast;
 #[allow(unsafe_code)]
 mod elementwise;
+mod engine;
 mod error;
 mod ext;
 #[allow(unsafe_code)]

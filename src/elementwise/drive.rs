@@ -1,12 +1,13 @@
 //! From a kernel and its output to tiles: what is computed where, in which order, and written past which cache.
 
 use super::row::{self, Count, Kernel, Progress, Tile, Untracked};
+use crate::engine::chunks::Chunks;
+use crate::engine::threads::{Cost, for_each_range};
 use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
 use crate::materialize::memory::{
     CACHE_LINE, CAN_STREAM, FenceOnDrop, HUGE_PAGE, output_len, stream, uninit_vec,
 };
-use crate::materialize::parallel::{Parts, for_each_range};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -175,11 +176,18 @@ impl<'a, X: Send, K: Kernel<X, N>, const N: usize> Sweep<'a, X, K, N> {
         self.nest.len().saturating_mul(element)
     }
 
+    #[inline]
+    fn cost(&self) -> Cost {
+        Cost::Closure {
+            bytes: self.bytes(),
+        }
+    }
+
     /// The output's positions in parts that begin at multiples of `part_bytes`, if the output is contiguous.
     #[inline]
-    fn parts(&self, part_bytes: usize) -> Parts {
+    fn parts(&self, part_bytes: usize) -> Chunks {
         let first = self.origin.wrapping_offset(self.nest.start()[0]);
-        Parts::new(self.nest.len(), size_of::<X>(), first.addr(), part_bytes)
+        Chunks::new(self.nest.len(), size_of::<X>(), first.addr(), part_bytes)
     }
 
     /// All elements, in no particular order.
@@ -187,7 +195,7 @@ impl<'a, X: Send, K: Kernel<X, N>, const N: usize> Sweep<'a, X, K, N> {
     fn in_parts_of(mut self, part_bytes: usize) {
         let crossed = cross(&mut self.nest);
         let parts = self.parts(part_bytes);
-        for_each_range(parts.count(), self.bytes(), |range| {
+        for_each_range(parts.count(), self.cost(), |range| {
             for_each_tile(&self.nest, parts.range(range), |tile| {
                 if crossed {
                     // SAFETY: parts are disjoint, and squares are parts of the tile; see `tile`.
@@ -229,7 +237,7 @@ impl<C: Send, K: Kernel<MaybeUninit<C>, N>, const N: usize> Sweep<'_, MaybeUnini
             counts: [const { AtomicUsize::new(0) }; COUNTED_PARTS],
         };
         let (counts, part_len) = (&initialised.counts, initialised.part_len);
-        for_each_range(len.div_ceil(part_len), self.bytes(), |range| {
+        for_each_range(len.div_ceil(part_len), self.cost(), |range| {
             for part in range {
                 let begin = part * part_len;
                 let count = Counted {
@@ -274,7 +282,7 @@ impl<C: Send, K: Kernel<MaybeUninit<C>, N>, const N: usize> Sweep<'_, MaybeUnini
         let axes = self.nest.axes();
         self.wide = (1..N).all(|input| axes.iter().any(|axis| axis.strides[input] == 0));
         let parts = self.parts(PART_BYTES);
-        for_each_range(parts.count(), self.bytes(), |range| {
+        for_each_range(parts.count(), self.cost(), |range| {
             let _fence = FenceOnDrop;
             let mut block = Block([MaybeUninit::uninit(); BLOCK_BYTES]);
             let block = block.0.as_mut_ptr().cast::<MaybeUninit<C>>();

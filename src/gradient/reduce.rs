@@ -1,10 +1,10 @@
 //! How the terms are reached and who sums them. Nothing here decides which terms are added to which: that is `tree`'s.
 
 use super::tree::{self, BLOCK, GROUP, LANES, LongRun, OddRun, Reading, Rows, Run, ShortRun, Term};
+use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use crate::error::{BroadcastError, allocation_failed};
 use crate::materialize::layout::{LoopAxis, LoopNest, Odometer};
 use crate::materialize::memory::{CAN_STREAM, FenceOnDrop, stream};
-use crate::materialize::parallel::{PARALLEL_FROM, max_threads, share};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -209,7 +209,7 @@ pub(super) unsafe fn reduce<A: Term>(
             && kept.len() * size >= STREAM_FROM,
     };
     let scratch = Mutex::new(scratch);
-    share(tasks, bytes, |ranges| {
+    share(tasks, Cost::Bytes(bytes), |ranges| {
         // As many as threads may work, so there is one for each.
         let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut own = loop {

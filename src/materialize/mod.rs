@@ -1,21 +1,21 @@
 //! Owned copies of any view, at the speed of the memory.
 //!
-//! [`MaterializeExt`] is the trait; `layout` makes the two operands' axes few, `kernel` moves elements on one thread, `parallel` cuts
-//! the work, `memory` allocates and streams. This file decides which of their ways a copy takes.
+//! [`MaterializeExt`] is the trait; `layout` makes the two operands' axes few, `kernel` moves elements on one thread,
+//! `memory` allocates and streams. This file decides which of their ways a copy takes.
 
 mod expand;
 mod kernel;
 #[forbid(unsafe_code)]
 pub(crate) mod layout;
 pub(crate) mod memory;
-pub(crate) mod parallel;
 
+use crate::engine::chunks::Chunks;
+use crate::engine::threads::{Cost, PARALLEL_FROM, for_each_range, max_threads};
 use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
 use kernel::{Axis, LONG_ROW};
 use layout::{LoopNest, Odometer};
 use memory::{CAN_STREAM, HUGE_PAGE, assume_init_vec, output_len, stream_fence, uninit_vec};
 use ndarray::{Array, ArrayBase, ArrayRef, ArrayViewMut, Data, Dimension};
-use parallel::{PARALLEL_FROM, Parts, for_each_range, max_threads};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -454,13 +454,13 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
         // Whole periods, so that none is made twice, and several, because each part makes its own.
         let period = kernel::elements(&axes[place + 1..]) * size_of::<A>();
         let periods = periods_in_part(len * size_of::<A>(), period);
-        Parts::new(len, size_of::<A>(), 0, periods * period)
+        Chunks::new(len, size_of::<A>(), 0, periods * period)
     } else {
         // Only a dense out has its positions in the order of its addresses.
         let address = kernel::dense_len(axes).map_or(0, |_| to as usize);
-        Parts::new(len, size_of::<A>(), address, settings.part_bytes)
+        Chunks::new(len, size_of::<A>(), address, settings.part_bytes)
     };
-    for_each_range(parts.count(), len * size_of::<A>(), |range| {
+    for_each_range(parts.count(), Cost::Bytes(len * size_of::<A>()), |range| {
         let operands = &operands;
         let range = parts.range(range);
         match way {
@@ -528,7 +528,7 @@ unsafe fn copy_transposed<A: Copy + Send + Sync>(
     let (pieces, bands) = (inner.size.div_ceil(width), rows.size.div_ceil(height));
     let matrices = kernel::elements(outer);
     let bytes = matrices * rows.size * inner.size * size;
-    for_each_range(matrices * bands * pieces, bytes, |range| {
+    for_each_range(matrices * bands * pieces, Cost::Bytes(bytes), |range| {
         let operands = &operands;
         for part in range {
             let (rest, piece) = (part / pieces, part % pieces);

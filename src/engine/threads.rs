@@ -1,0 +1,810 @@
+//! Work is split over threads here, and nowhere else.
+//!
+//! The work of a call is a number of chunks, which may run in any order and on any thread. Threads
+//! claim ranges of neighbouring chunks from one counter until none is left. Which threads worked
+//! on which chunks never shows in a result.
+//!
+//! # What a call promises to the process that it runs in
+//!
+//! - Helpers are threads of the current rayon pool: of the pool whose thread is calling, else of
+//!   the global one. No thread is started beside them. None has its affinity or priority changed.
+//!   No more threads work on one call than the pool has, nor than the process has processors.
+//! - The caller works from the start, and never waits for a helper that has not started. If no
+//!   thread can be had, the caller does everything.
+//! - A helper goes back to its pool as soon as no chunk is left.
+//! - A caller that waits for a running helper is parked. It runs no other job of its pool: a lock
+//!   that it holds around the call, or a `RefCell` that it borrows, is not found taken by such a
+//!   job. So a closure that needs every thread of the pool at once, as [`rayon::broadcast`] does,
+//!   may wait for the caller, and the caller for the closure.
+//! - Helpers are asked for by the time that is left to work. A call asks for one; a helper that
+//!   has come allows for the next request. A request costs the one who asks one [`rayon::spawn`].
+//! - If a chunk panics, no further chunk begins. The panic goes on in the caller when all helpers
+//!   have left.
+
+use std::iter::once;
+#[cfg(feature = "rayon")]
+use std::num::NonZero;
+use std::ops::Range;
+#[cfg(feature = "rayon")]
+use std::sync::LazyLock;
+
+/// What is known about the time of some work before it begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cost {
+    /// Reads and writes this many bytes, and does little else.
+    Bytes(usize),
+    /// Calls a user's closure, which may take any time, and reads and writes this many bytes. The
+    /// time is measured.
+    Closure {
+        /// What all chunks together read and write.
+        bytes: usize,
+    },
+}
+
+/// Work that moves fewer bytes than this stays on the calling thread, unless it calls a closure
+/// that turns out to be slow. One thread writes 512 KiB in 11 us, two that are awake in 7; 256 KiB
+/// in 8 and 6.5.
+pub(crate) const PARALLEL_FROM: usize = 512 << 10;
+
+/// Calls `f` with ranges that together are `0..chunks`, in no particular order, on as many threads
+/// as `cost` is worth.
+///
+/// Returns when all calls have returned. If one panics, no further range is begun; the panic goes
+/// on in the caller when no thread uses `f` any more.
+#[inline]
+pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Cost, f: F) {
+    share(chunks, cost, |ranges| ranges.for_each(&f));
+}
+
+/// [`for_each_range`] with `f` called by each thread that takes part, with the ranges that it
+/// claims.
+///
+/// A helper calls `f` once. The caller may call it several times, one after the other. No more
+/// than [`max_threads`] calls run at a time.
+#[inline]
+pub(crate) fn share<F>(chunks: usize, cost: Cost, f: F)
+where
+    F: Fn(&mut dyn Iterator<Item = Range<usize>>) + Sync,
+{
+    let stays = chunks < 2 || matches!(cost, Cost::Bytes(bytes) if bytes < PARALLEL_FROM);
+    #[cfg(feature = "rayon")]
+    let done = if stays {
+        0
+    } else {
+        team::share(chunks, cost, &f)
+    };
+    #[cfg(not(feature = "rayon"))]
+    let (done, _) = (0, stays);
+    if done < chunks {
+        f(&mut once(done..chunks));
+    }
+}
+
+/// The number of threads that may work on one call from this thread.
+pub(crate) fn max_threads() -> usize {
+    #[cfg(feature = "rayon")]
+    if rayon::current_thread_index().is_some() || *HAS_GLOBAL_POOL {
+        return rayon::current_num_threads().min(*PROCESSORS);
+    }
+    1
+}
+
+/// The number of processors that the process may use, as the first call finds it.
+#[cfg(feature = "rayon")]
+static PROCESSORS: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(usize::MAX, NonZero::get));
+
+/// Whether rayon's global pool exists. The first look starts it.
+///
+/// Where the system refuses to start threads, as in a container that limits them, rayon panics in
+/// whoever uses the pool.
+#[cfg(feature = "rayon")]
+static HAS_GLOBAL_POOL: LazyLock<bool> = LazyLock::new(|| {
+    match rayon::ThreadPoolBuilder::new().build_global() {
+        Ok(()) => true,
+        // The system's refusal is the source of this error.
+        Err(error) if std::error::Error::source(&error).is_some() => false,
+        // Someone has tried to start it before. That may have failed.
+        Err(_) => std::panic::catch_unwind(rayon::current_num_threads).is_ok(),
+    }
+});
+
+/// A thread that calls, and those that help it.
+///
+/// All state is behind one lock, which is held for some nanoseconds at each claim.
+///
+/// 1. The owner writes its job into the state.
+/// 2. A helper that arrives takes the lock. If there is no job, no chunk left, or no room for
+///    another thread, it leaves. Else it counts itself as running and copies the job.
+/// 3. Owner and helpers work until no chunk is left.
+/// 4. The owner takes the job away, so that nobody else joins, and waits until no helper runs.
+/// 5. A helper counts itself out. The last one wakes the owner.
+#[cfg(feature = "rayon")]
+mod team {
+    use super::{Cost, PARALLEL_FROM, max_threads};
+    #[cfg(all(test, loom))]
+    use loom::sync::{Condvar, Mutex, MutexGuard};
+    use std::any::Any;
+    use std::cell::Cell;
+    use std::iter::once;
+    use std::mem::{forget, take, transmute};
+    use std::ops::Range;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::{Arc, PoisonError};
+    #[cfg(not(all(test, loom)))]
+    use std::sync::{Condvar, Mutex, MutexGuard};
+    use std::time::{Duration, Instant};
+
+    /// The time that one thread takes to copy a byte within its caches: an estimate from below.
+    const SECONDS_PER_BYTE: f64 = 12.5e-12;
+
+    /// Seconds of work for each thread that are worth a request to a helper that sleeps. The
+    /// request costs some 10 us, and the helper comes 50 us later. 8 MiB are worth it, 4 MiB are
+    /// not.
+    const WORTH_ASLEEP: f64 = 75e-6;
+
+    /// The same while the pool's threads are awake. [`PARALLEL_FROM`] bytes take a little more.
+    const WORTH_AWAKE: f64 = 6e-6;
+
+    /// Rayon's threads look for work for a while before they sleep. A thread that calls so soon
+    /// after its last call finds them awake, or wakes them for its next call.
+    const AWAKE_FOR: Duration = Duration::from_micros(100);
+
+    /// A range is expected to take no longer than 2 MiB of a copy. Shorter ranges cost a copy up
+    /// to 4 %, as reading halts between them. With longer ones threads end further apart.
+    const AT_ONCE: f64 = (2 << 20) as f64 * SECONDS_PER_BYTE;
+
+    /// A shorter time says nothing about a closure: its first chunks also wait for memory.
+    const TRUSTED: f64 = 20e-6;
+
+    /// A thread claims at most so many times the chunks that it has done, as the next ones may
+    /// take longer.
+    const GROWTH: usize = 8;
+
+    /// What a thread does with the ranges that it claims.
+    type Work<'a> = dyn Fn(&mut dyn Iterator<Item = Range<usize>>) + Sync + 'a;
+
+    /// What does not change during a call.
+    #[derive(Clone, Copy)]
+    struct Job<'a> {
+        work: &'a Work<'a>,
+        chunks: usize,
+        /// Chunks that this thread has done. The owner has done the first ones before it shares.
+        done: usize,
+        /// How many threads may work, the owner included.
+        threads: usize,
+        /// Seconds that a chunk takes: estimated from its bytes, later measured by this thread.
+        chunk_time: f64,
+        /// When this thread began, if times are measured.
+        begun: Option<Instant>,
+        /// Whether the pool's threads are expected to be awake.
+        awake: bool,
+    }
+
+    #[derive(Default)]
+    struct State {
+        job: Option<Job<'static>>,
+        /// The first chunk that nobody has claimed.
+        next: usize,
+        /// Helpers that have been asked for and have not arrived, by earlier calls too.
+        awaited: usize,
+        /// Helpers that use the job.
+        running: usize,
+        panics: Vec<Box<dyn Any + Send>>,
+    }
+
+    /// Belongs to one calling thread, which uses it for one call after the other.
+    #[derive(Default)]
+    struct Team {
+        state: Mutex<State>,
+        all_left: Condvar,
+    }
+
+    thread_local! {
+        /// The team of this thread and the end of its last call. A call takes it out, so a call
+        /// from within a chunk makes a team of its own.
+        static KEPT: Cell<Option<(Arc<Team>, Instant)>> = const { Cell::new(None) };
+    }
+
+    /// Does the first chunks, or all if there are threads to share them with. Returns their
+    /// number.
+    pub(super) fn share(chunks: usize, cost: Cost, work: &Work<'_>) -> usize {
+        // Some of these targets have no threads, and some no clock.
+        if cfg!(target_family = "wasm") {
+            return 0;
+        }
+        let (bytes, begun) = match cost {
+            Cost::Bytes(bytes) => (bytes, None),
+            Cost::Closure { bytes } => (bytes, Some(Instant::now())),
+        };
+        let done = match begun {
+            Some(begun) if bytes < PARALLEL_FROM => alone(chunks, begun, work),
+            _ => 0,
+        };
+        if done == chunks || max_threads() < 2 {
+            return done;
+        }
+        let kept = KEPT.try_with(Cell::take).ok().flatten();
+        let (team, ended) = kept.map_or_else(Default::default, |(team, ended)| (team, Some(ended)));
+        let job = Job {
+            work,
+            chunks,
+            done,
+            threads: max_threads().min(chunks - done),
+            chunk_time: bytes as f64 * SECONDS_PER_BYTE / chunks as f64,
+            begun,
+            awake: ended.is_some_and(|ended| ended.elapsed() < AWAKE_FOR),
+        };
+        let panics = run(&team, job);
+        let _ = KEPT.try_with(|kept| kept.set(Some((team, Instant::now()))));
+        pass_on(panics);
+        chunks
+    }
+
+    /// Works on this thread while what is left is not worth a helper. Returns the number of chunks
+    /// done.
+    fn alone(chunks: usize, begun: Instant, work: &Work<'_>) -> usize {
+        let mut done = 0;
+        loop {
+            let end = chunks.min(done + (GROWTH * done).max(1));
+            work(&mut once(done..end));
+            done = end;
+            let spent = if done < chunks {
+                seconds_since(begun)
+            } else {
+                0.0
+            };
+            let left = spent / done as f64 * (chunks - done) as f64;
+            if done == chunks || (spent > TRUSTED && left > WORTH_ASLEEP) {
+                return done;
+            }
+        }
+    }
+
+    /// Panics as the first thread did, if any did.
+    fn pass_on(panics: Vec<Box<dyn Any + Send>>) {
+        let mut panics = panics.into_iter();
+        if let Some(first) = panics.next() {
+            for other in panics {
+                // A destructor of a payload may panic too. What that leaves is leaked.
+                catch_unwind(AssertUnwindSafe(|| drop(other))).unwrap_or_else(forget);
+            }
+            resume_unwind(first);
+        }
+    }
+
+    /// Does all chunks on this thread and those that come to help. Returns what panicked.
+    fn run(team: &Arc<Team>, job: Job<'_>) -> Vec<Box<dyn Any + Send>> {
+        // SAFETY: only the lifetime of `work` changes. It is used by this thread, below, and by
+        // helpers. A helper copies the job from `State::job` under the lock, and in the same
+        // critical section counts itself in `State::running`, until it has used the job for the
+        // last time. This function takes the job away under the lock, and then returns only when
+        // `running` is 0. It does not unwind in between: panics of `work` are caught, and poisoned
+        // locks are taken.
+        let job = unsafe { transmute::<Job<'_>, Job<'static>>(job) };
+        let mut state = lock(team);
+        (state.job, state.next) = (Some(job), job.done);
+        drop(state);
+        let mut state = work(team, job);
+        state.job = None;
+        while state.running > 0 {
+            state = (team.all_left.wait(state)).unwrap_or_else(PoisonError::into_inner);
+        }
+        take(&mut state.panics)
+    }
+
+    /// What a helper does when it arrives.
+    fn help(team: &Arc<Team>) {
+        let mut state = lock(team);
+        state.awaited -= 1;
+        let Some(job) = state.job else { return };
+        if state.next == job.chunks || state.running + 1 == job.threads {
+            return;
+        }
+        state.running += 1;
+        drop(state);
+        let (begun, done) = (job.begun.map(|_| Instant::now()), 0);
+        let mut state = work(team, Job { begun, done, ..job });
+        state.running -= 1;
+        let last = state.running == 0;
+        drop(state);
+        if last {
+            team.all_left.notify_one();
+        }
+    }
+
+    /// Works until no chunk is left to claim. The state that is returned has the panic, if any.
+    fn work<'a>(team: &'a Arc<Team>, job: Job<'a>) -> MutexGuard<'a, State> {
+        let mut ranges = Ranges { team, job };
+        let caught = catch_unwind(AssertUnwindSafe(|| (job.work)(&mut ranges)));
+        let mut state = lock(team);
+        if let Err(payload) = caught {
+            state.next = job.chunks;
+            state.panics.push(payload);
+        }
+        state
+    }
+
+    fn lock(team: &Team) -> MutexGuard<'_, State> {
+        team.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The ranges that one thread claims.
+    struct Ranges<'a> {
+        team: &'a Arc<Team>,
+        job: Job<'a>,
+    }
+
+    impl Iterator for Ranges<'_> {
+        type Item = Range<usize>;
+
+        fn next(&mut self) -> Option<Range<usize>> {
+            let job = &mut self.job;
+            let spent = job.begun.map_or(0.0, seconds_since);
+            if spent > TRUSTED {
+                job.chunk_time = spent / job.done.max(1) as f64;
+            }
+            let worth = if job.awake { WORTH_AWAKE } else { WORTH_ASLEEP };
+
+            let mut state = lock(self.team);
+            let left = job.chunks - state.next;
+            if left == 0 {
+                return None;
+            }
+            let mut threads = 1 + state.running + state.awaited;
+            // With an open request for each running helper, their number can double each time.
+            let ask = (job.awake || job.done > 0)
+                && state.awaited <= state.running
+                && threads < job.threads
+                && job.chunk_time * left as f64 > worth * threads as f64;
+            state.awaited += usize::from(ask);
+            threads += usize::from(ask);
+            let at_once = (AT_ONCE / job.chunk_time) as usize;
+            let most = (GROWTH * job.done).min(left / (2 * threads));
+            let claimed = state.next..state.next + at_once.min(most).max(1);
+            state.next = claimed.end;
+            drop(state);
+
+            job.done += claimed.len();
+            if ask {
+                spawn(self.team.clone());
+            }
+            Some(claimed)
+        }
+    }
+
+    fn seconds_since(begun: Instant) -> f64 {
+        begun.elapsed().as_secs_f64()
+    }
+
+    /// Asks the pool for a helper.
+    fn spawn(team: Arc<Team>) {
+        #[cfg(not(all(test, loom)))]
+        rayon::spawn(move || help(&team));
+        #[cfg(all(test, loom))]
+        loom::thread::spawn(move || help(&team));
+    }
+
+    #[cfg(test)]
+    pub(super) mod tests {
+        use super::*;
+
+        fn job<'a>(threads: usize, chunks: usize, work: &'a Work<'a>) -> Job<'a> {
+            Job {
+                work,
+                chunks,
+                done: 0,
+                threads,
+                chunk_time: 1.0,
+                begun: None,
+                awake: true,
+            }
+        }
+
+        /// A call that is worth `threads` threads, by a team of its own.
+        #[cfg_attr(loom, allow(dead_code))]
+        pub(in super::super) fn call(threads: usize, chunks: usize, work: &Work<'_>) {
+            pass_on(run(&Arc::default(), job(threads, chunks, work)));
+        }
+
+        /// Run with `RUSTFLAGS='--cfg loom'`, these explore every order of the steps that threads take
+        /// between locks.
+        #[cfg(loom)]
+        mod loom_model {
+            use super::*;
+            use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+            use loom::thread;
+
+            /// Shares `chunks` chunks and checks that no thread uses what the work borrows after the
+            /// call. `each` gets the number of a chunk, and whether the owner runs it. Returns
+            /// whether the call panicked.
+            fn checked(
+                team: &Arc<Team>,
+                threads: usize,
+                chunks: usize,
+                each: &(dyn Fn(usize, bool) + Sync),
+            ) -> bool {
+                let owner = thread::current().id();
+                let alive = Arc::new(AtomicBool::new(true));
+                let runs: Vec<_> = (0..chunks).map(|_| AtomicUsize::new(0)).collect();
+                let users = AtomicUsize::new(0);
+                let work = |ranges: &mut dyn Iterator<Item = Range<usize>>| {
+                    let alive = alive.clone();
+                    assert!(users.fetch_add(1, Ordering::SeqCst) < threads);
+                    for chunk in ranges.flatten() {
+                        assert!(alive.load(Ordering::SeqCst));
+                        assert_eq!(runs[chunk].fetch_add(1, Ordering::SeqCst), 0);
+                        each(chunk, thread::current().id() == owner);
+                        assert!(alive.load(Ordering::SeqCst));
+                    }
+                    assert!(alive.load(Ordering::SeqCst));
+                };
+                let panics = run(team, job(threads, chunks, &work));
+                alive.store(false, Ordering::SeqCst);
+                for payload in &panics {
+                    assert_eq!(payload.downcast_ref(), Some(&"on purpose"));
+                }
+                let done = runs.iter().filter(|runs| runs.load(Ordering::SeqCst) == 1);
+                assert!(done.count() == chunks || !panics.is_empty());
+                let state = lock(team);
+                assert!(state.job.is_none() && state.running == 0 && state.panics.is_empty());
+                !panics.is_empty()
+            }
+
+            fn panic_on_purpose() {
+                resume_unwind(Box::new("on purpose"));
+            }
+
+            #[test]
+            fn the_owner_leaves_while_a_helper_arrives() {
+                loom::model(|| {
+                    assert!(!checked(&Arc::default(), 2, 2, &|_, _| ()));
+                });
+            }
+
+            #[test]
+            fn a_helper_asks_for_another() {
+                let mut model = loom::model::Builder::new();
+                model.preemption_bound = Some(2);
+                model.check(|| {
+                    assert!(!checked(&Arc::default(), 3, 4, &|_, _| ()));
+                });
+            }
+
+            #[test]
+            fn a_helper_panics() {
+                loom::model(|| {
+                    let team = Arc::default();
+                    let helped = std::sync::atomic::AtomicBool::new(false);
+                    let panicked = checked(&team, 2, 3, &|_, by_owner| {
+                        if !by_owner {
+                            helped.store(true, std::sync::atomic::Ordering::SeqCst);
+                            panic_on_purpose();
+                        }
+                    });
+                    assert_eq!(panicked, helped.into_inner());
+                });
+            }
+
+            #[test]
+            fn the_owner_panics() {
+                loom::model(|| {
+                    let panicking = std::sync::atomic::AtomicBool::new(false);
+                    let panicked = checked(&Arc::default(), 2, 2, &|_, by_owner| {
+                        if by_owner {
+                            panicking.store(true, std::sync::atomic::Ordering::SeqCst);
+                            panic_on_purpose();
+                        }
+                    });
+                    assert_eq!(panicked, panicking.into_inner());
+                });
+            }
+
+            #[test]
+            fn all_threads_panic() {
+                loom::model(|| {
+                    assert!(checked(&Arc::default(), 2, 2, &|_, _| panic_on_purpose()));
+                });
+            }
+
+            #[test]
+            fn two_jobs_in_a_row() {
+                loom::model(|| {
+                    let team = Arc::default();
+                    assert!(!checked(&team, 2, 2, &|_, _| ()));
+                    assert!(!checked(&team, 2, 2, &|_, _| ()));
+                });
+            }
+
+            #[test]
+            fn a_job_after_one_that_panicked() {
+                loom::model(|| {
+                    let team = Arc::default();
+                    assert!(checked(&team, 2, 1, &|_, _| panic_on_purpose()));
+                    assert!(!checked(&team, 2, 2, &|_, _| ()));
+                });
+            }
+
+            #[test]
+            fn nested_calls() {
+                let mut model = loom::model::Builder::new();
+                model.preemption_bound = Some(2);
+                model.check(|| {
+                    let panicked = checked(&Arc::default(), 2, 2, &|_, by_owner| {
+                        if by_owner {
+                            assert!(!checked(&Arc::default(), 2, 2, &|_, _| ()));
+                        }
+                    });
+                    assert!(!panicked);
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    const SHARED: Cost = Cost::Bytes(PARALLEL_FROM);
+
+    #[cfg(feature = "rayon")]
+    fn pool(threads: usize) -> rayon::ThreadPool {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
+    }
+
+    fn run_every_chunk_once() {
+        for chunks in [0, 1, 2, 3, 63, 64, 65, 1000] {
+            for bytes in [0, PARALLEL_FROM, 1 << 30] {
+                for cost in [Cost::Bytes(bytes), Cost::Closure { bytes }] {
+                    let runs: Vec<AtomicUsize> = (0..chunks).map(|_| AtomicUsize::new(0)).collect();
+                    for_each_range(chunks, cost, |range| {
+                        for run in &runs[range] {
+                            run.fetch_add(1, Ordering::Relaxed);
+                        }
+                    });
+                    assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_chunk_runs_once_from_any_thread() {
+        run_every_chunk_once();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(run_every_chunk_once);
+            }
+        });
+        #[cfg(feature = "rayon")]
+        for threads in [1, 2, 5, 40] {
+            let pool = pool(threads);
+            pool.install(run_every_chunk_once);
+            pool.install(|| rayon::join(run_every_chunk_once, run_every_chunk_once));
+            pool.broadcast(|_| run_every_chunk_once());
+        }
+    }
+
+    #[test]
+    fn calls_nest() {
+        let count = AtomicUsize::new(0);
+        for_each_range(10, SHARED, |outer| {
+            for_each_range(10, SHARED, |inner| {
+                let calls = outer.len() * inner.len();
+                #[cfg(feature = "rayon")]
+                rayon::join(
+                    || count.fetch_add(calls, Ordering::Relaxed),
+                    || count.fetch_add(calls, Ordering::Relaxed),
+                );
+                #[cfg(not(feature = "rayon"))]
+                count.fetch_add(2 * calls, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(count.into_inner(), 200);
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_when_no_chunk_runs_any_more() {
+        struct Out<'a>(&'a AtomicUsize);
+        impl Drop for Out<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+        for round in 0..50 {
+            let inside = AtomicUsize::new(0);
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                for_each_range(100, SHARED, |range| {
+                    inside.fetch_add(1, Ordering::SeqCst);
+                    let _out = Out(&inside);
+                    if range.contains(&(2 * round)) {
+                        resume_unwind(Box::new(2 * round));
+                    }
+                });
+            }));
+            assert_eq!(caught.unwrap_err().downcast_ref(), Some(&(2 * round)));
+            assert_eq!(inside.load(Ordering::SeqCst), 0);
+            run_every_chunk_once();
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn no_more_threads_may_work_than_the_pool_and_the_processors_allow() {
+        let processors = std::thread::available_parallelism().unwrap().get();
+        assert_eq!(max_threads(), rayon::current_num_threads().min(processors));
+        for threads in [1, 3, 7] {
+            assert_eq!(pool(threads).install(max_threads), threads.min(processors));
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn a_pool_may_be_dropped_right_after_a_call() {
+        for _ in 0..20 {
+            pool(3).install(run_every_chunk_once);
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn work_of_few_bytes_stays_on_the_caller() {
+        pool(3).install(|| {
+            let caller = std::thread::current().id();
+            let sleep = |_| std::thread::sleep(std::time::Duration::from_micros(20));
+            for _ in 0..50 {
+                // Other threads are awake.
+                for_each_range(8, Cost::Bytes(1 << 30), sleep);
+                for (chunks, bytes) in [(8, PARALLEL_FROM - 1), (1, 1 << 30), (8, 0)] {
+                    for_each_range(chunks, Cost::Bytes(bytes), |range| {
+                        sleep(range);
+                        assert_eq!(std::thread::current().id(), caller);
+                    });
+                }
+            }
+        });
+    }
+
+    /// Calls with chunks of 1 ms until a second thread has run one.
+    #[cfg(feature = "rayon")]
+    fn becomes_shared(cost: Cost) -> bool {
+        use std::sync::Mutex;
+        let seen = Mutex::new(std::collections::HashSet::new());
+        pool(3).install(|| {
+            (0..50).any(|_| {
+                for_each_range(100, cost, |range| {
+                    seen.lock().unwrap().insert(std::thread::current().id());
+                    std::thread::sleep(std::time::Duration::from_millis(range.len() as u64));
+                });
+                seen.lock().unwrap().len() > 1
+            })
+        })
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn a_slow_closure_is_shared_however_few_its_bytes() {
+        if max_threads() > 1 {
+            assert!(becomes_shared(Cost::Closure { bytes: 0 }));
+            assert!(becomes_shared(Cost::Closure {
+                bytes: PARALLEL_FROM
+            }));
+            assert!(becomes_shared(Cost::Bytes(1 << 30)));
+        }
+    }
+}
+
+/// Tests with as many helpers as a test asks for, whatever the number of processors.
+#[cfg(all(test, feature = "rayon"))]
+mod team_tests {
+    use super::team::tests::call;
+    use std::collections::HashSet;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    fn pool(threads: usize) -> rayon::ThreadPool {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
+    }
+
+    /// Each chunk waits until all threads are in one.
+    #[test]
+    fn large_work_is_done_by_all_threads() {
+        for threads in [2, 3, 8, 16] {
+            let pool = pool(threads);
+            for _ in 0..5 {
+                let (seen, begun) = (Mutex::new(HashSet::new()), Instant::now());
+                pool.install(|| {
+                    call(threads, 8 * threads, &|ranges| {
+                        for _ in ranges {
+                            seen.lock().unwrap().insert(thread::current().id());
+                            while seen.lock().unwrap().len() < threads
+                                && begun.elapsed() < Duration::from_secs(60)
+                            {
+                                thread::sleep(Duration::from_micros(50));
+                            }
+                        }
+                    });
+                });
+                assert_eq!(seen.into_inner().unwrap().len(), threads);
+            }
+        }
+    }
+
+    #[test]
+    fn all_but_the_first_of_several_panics_are_dropped() {
+        static ALIVE: AtomicUsize = AtomicUsize::new(0);
+        struct Payload;
+        impl Drop for Payload {
+            fn drop(&mut self) {
+                ALIVE.fetch_sub(1, Ordering::SeqCst);
+                if !thread::panicking() && ALIVE.load(Ordering::SeqCst) % 2 == 1 {
+                    resume_unwind(Box::new("a destructor of a payload"));
+                }
+            }
+        }
+        let pool = pool(3);
+        for _ in 0..200 {
+            let caught = pool.install(|| {
+                catch_unwind(|| {
+                    call(3, 100, &|ranges| {
+                        for _ in ranges {
+                            ALIVE.fetch_add(1, Ordering::SeqCst);
+                            // Other threads are in their chunks by now.
+                            thread::sleep(Duration::from_micros(200));
+                            resume_unwind(Box::new(Payload));
+                        }
+                    });
+                })
+            });
+            let payload = caught.unwrap_err().downcast::<Payload>().unwrap();
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+            assert_eq!(ALIVE.load(Ordering::SeqCst), 0);
+        }
+    }
+
+    #[test]
+    fn after_a_panic_no_further_chunk_begins() {
+        let pool = pool(2);
+        for owner_panics in [false, true] {
+            let (entered, panicked) = (AtomicUsize::new(0), AtomicBool::new(false));
+            let late = AtomicUsize::new(0);
+            let caught = pool.install(|| {
+                let owner = thread::current().id();
+                catch_unwind(AssertUnwindSafe(|| {
+                    call(2, 1000, &|ranges| {
+                        for _ in ranges {
+                            if panicked.load(Ordering::SeqCst) {
+                                late.fetch_add(1, Ordering::SeqCst);
+                            }
+                            // Both threads are in a chunk.
+                            entered.fetch_add(1, Ordering::SeqCst);
+                            while entered.load(Ordering::SeqCst) < 2 {
+                                thread::yield_now();
+                            }
+                            if (thread::current().id() == owner) == owner_panics {
+                                panicked.store(true, Ordering::SeqCst);
+                                resume_unwind(Box::new("on purpose"));
+                            }
+                            // The other thread has the time to leave its chunk.
+                            thread::sleep(Duration::from_millis(300));
+                        }
+                    });
+                }))
+            });
+            assert!(caught.is_err());
+            assert_eq!(late.into_inner(), 0);
+        }
+    }
+}
