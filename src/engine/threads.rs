@@ -37,6 +37,7 @@ pub(crate) enum Cost {
     /// time is measured.
     Closure {
         /// What all chunks together read and write.
+        #[cfg_attr(not(feature = "rayon"), expect(dead_code))]
         bytes: usize,
     },
 }
@@ -66,15 +67,11 @@ pub(crate) fn share<F>(chunks: usize, cost: Cost, f: F)
 where
     F: Fn(&mut dyn Iterator<Item = Range<usize>>) + Sync,
 {
-    let stays = chunks < 2 || matches!(cost, Cost::Bytes(bytes) if bytes < PARALLEL_FROM);
+    let few = chunks < 2 || matches!(cost, Cost::Bytes(bytes) if bytes < PARALLEL_FROM);
     #[cfg(feature = "rayon")]
-    let done = if stays {
-        0
-    } else {
-        team::share(chunks, cost, &f)
-    };
+    let done = (!few).then(|| team::share(chunks, cost, &f)).unwrap_or(0);
     #[cfg(not(feature = "rayon"))]
-    let (done, _) = (0, stays);
+    let (done, _) = (0, few);
     if done < chunks {
         f(&mut once(done..chunks));
     }
@@ -83,11 +80,16 @@ where
 /// The number of threads that may work on one call from this thread.
 pub(crate) fn max_threads() -> usize {
     #[cfg(feature = "rayon")]
-    if rayon::current_thread_index().is_some() || *HAS_GLOBAL_POOL {
+    if HAS_THREADS && (rayon::current_thread_index().is_some() || *HAS_GLOBAL_POOL) {
         return rayon::current_num_threads().min(*PROCESSORS);
     }
     1
 }
+
+/// Some WebAssembly targets have no threads, and some no clock. An attempt to start a pool there
+/// would leave the process without one.
+#[cfg(feature = "rayon")]
+const HAS_THREADS: bool = !cfg!(target_family = "wasm");
 
 /// The number of processors that the process may use, as the first call finds it.
 #[cfg(feature = "rayon")]
@@ -121,7 +123,7 @@ static HAS_GLOBAL_POOL: LazyLock<bool> = LazyLock::new(|| {
 /// 5. A helper counts itself out. The last one wakes the owner.
 #[cfg(feature = "rayon")]
 mod team {
-    use super::{Cost, PARALLEL_FROM, max_threads};
+    use super::{Cost, HAS_THREADS, PARALLEL_FROM, max_threads};
     #[cfg(all(test, loom))]
     use loom::sync::{Condvar, Mutex, MutexGuard};
     use std::any::Any;
@@ -209,8 +211,7 @@ mod team {
     /// Does the first chunks, or all if there are threads to share them with. Returns their
     /// number.
     pub(super) fn share(chunks: usize, cost: Cost, work: &Work<'_>) -> usize {
-        // Some of these targets have no threads, and some no clock.
-        if cfg!(target_family = "wasm") {
+        if !HAS_THREADS {
             return 0;
         }
         let (bytes, begun) = match cost {
@@ -249,13 +250,11 @@ mod team {
             let end = chunks.min(done + (GROWTH * done).max(1));
             work(&mut once(done..end));
             done = end;
-            let spent = if done < chunks {
-                seconds_since(begun)
-            } else {
-                0.0
-            };
-            let left = spent / done as f64 * (chunks - done) as f64;
-            if done == chunks || (spent > TRUSTED && left > WORTH_ASLEEP) {
+            if done == chunks {
+                return done;
+            }
+            let spent = seconds_since(begun);
+            if spent > TRUSTED && spent / done as f64 * (chunks - done) as f64 > WORTH_ASLEEP {
                 return done;
             }
         }

@@ -15,7 +15,7 @@
 //! | `materialize/` | moves elements between two arrays of one shape | both are valid ndarray arrays of the shape that was compared just before; the output is borrowed mutably, so the two do not overlap, and ndarray has no mutable view two of whose elements do; a fresh output has exactly as many elements as the shape |
 //! | `elementwise/` | calls the closure on references to elements | the same; every thread has its own elements of the output, inputs are only read |
 //! | `gradient/` | reads the cotangent, writes each sum once | the same; a plan's kept and replicated axes together are the cotangent's axes, so every term is read for one sum only |
-//! | `materialize/parallel.rs` | lends a closure to helper threads for the time of one call | the caller closes the job and waits until the count of helpers inside is 0 before it returns or unwinds; a helper counts itself in before it looks whether the job is still open, and both do so in one total order (`SeqCst`) |
+//! | `engine/threads.rs` | lends a closure to helper threads for the time of one call | the caller takes the job away and waits until the count of running helpers is 0 before it returns or unwinds; a helper copies the job and counts itself in while it holds the same lock |
 //!
 //! Everything goes through the rules of ndarray's own types: no pointer comes from anywhere but an array or a fresh `Vec`.
 //!
@@ -36,8 +36,9 @@
 //! nested in each other and made from any thread: of any rayon pool, from a destructor, while panicking, when the process exits. Where
 //! the system has no threads to give, the caller does all.
 //!
-//! As with all of rayon, a thread of a pool that waits for the helpers of its call may meanwhile do another job of that pool. So a lock
-//! that is held around a call, and taken by other jobs of the pool, can block for ever.
+//! A thread that waits for the helpers of its call is parked and runs no other job of its pool. So a lock may be held, or a
+//! `RefCell` borrowed, around a call. A closure must not wait for all threads of the pool at once, as `rayon::broadcast` does:
+//! the caller may be parked until the closure returns.
 //!
 //! # Memory
 //!
@@ -45,7 +46,7 @@
 //! [`AllocationFailed`](crate::BroadcastError::AllocationFailed): outputs, scratch memory of gradients, shapes inside errors. Some small
 //! allocations end the process if they are refused, as everywhere in Rust's standard library: ndarray's, of a shape of dynamic rank
 //! above 4 (some bytes for each axis); rayon's, of its pool and of a job for a helper (some dozens of bytes, for outputs of 512 KiB and
-//! more, beside them this crate's own record of its helpers, once for each calling thread); the labels in the picture of an error
+//! more, beside them this crate's own state of a call, once for each calling thread); the labels in the picture of an error
 //! between more than two arrays; and those of serde, where plans are written and read.
 //!
 //! # How it is checked
@@ -62,6 +63,6 @@
 //!   drops (`tests/elementwise.rs`, `tests/gradient.rs`); 64 threads, pools of 1 to 40, calls within calls, destructors, exit
 //!   (`tests/concurrency.rs`).
 //! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' under valgrind, all with overflow checks in optimised code, and
-//!   on one and on sixteen threads.
+//!   on one and on sixteen threads; and a model of the threads' protocol in every order of its steps (`loom`).
 //! - ThreadSanitizer needs a standard library built for it (`-Z build-std`); without, it reports races inside that library.
 //! - Miri does not run the assembly: under it (`cfg(miri)`) plain copies stand in.
