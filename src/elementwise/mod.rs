@@ -30,6 +30,9 @@ type Max<D, E> = <D as DimMax<E>>::Output;
 /// the other threads have stopped: of a new array the elements that exist are dropped, once; an
 /// existing array keeps valid elements, of which some are new.
 ///
+/// A closure must not wait for all threads of the rayon pool at once, as `rayon::broadcast` does:
+/// the calling thread may be parked until the closure returns on another thread.
+///
 /// Nothing is allocated but the new array (and, for ranks above 4, what ndarray needs for `IxDyn`
 /// shapes).
 pub trait ElementwiseExt: BroadcastExt {

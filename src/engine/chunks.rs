@@ -1,10 +1,10 @@
-//! How a length of elements is cut into chunks.
+//! Cutting a length of elements into chunks that threads can work on.
 
 use std::ops::Range;
 
-/// A length of elements cut into chunks at multiples of a number of bytes in memory.
+/// A length of elements cut into chunks at the addresses that are multiples of a number of bytes.
 ///
-/// Chunks that begin at cache lines or pages are written by one thread each, whole.
+/// Chunks that begin at cache lines or pages are each written by one thread alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chunks {
     len: usize,
@@ -15,8 +15,9 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// Cuts `len` elements of `element_size` bytes, the first one at `address`, at all addresses that are multiples of
-    /// `chunk_bytes`: each chunk takes the elements that begin there and before the next.
+    /// Cuts `len` elements of `element_size` bytes, the first one at `address`.
+    ///
+    /// A chunk holds the elements that begin between one multiple of `chunk_bytes` and the next.
     #[inline]
     pub(crate) fn new(len: usize, element_size: usize, address: usize, chunk_bytes: usize) -> Self {
         Chunks {
@@ -27,7 +28,7 @@ impl Chunks {
         }
     }
 
-    /// How many chunks there are.
+    /// The number of chunks.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         if self.len == 0 {
@@ -52,10 +53,10 @@ impl Chunks {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::Chunks;
 
     #[test]
-    fn chunks_cover_the_whole_once_and_begin_at_boundaries() {
+    fn chunks_cover_every_element_once_and_begin_at_boundaries() {
         for (len, element_size, address, chunk_bytes) in [
             (0, 4, 64, 64),
             (1, 4, 60, 64),

@@ -1,532 +1,541 @@
-//! The one place where work is split over threads.
+//! Work is split over threads here, and nowhere else.
 //!
-//! Work comes as numbered parts that may run in any order and on any thread. The calling thread works too and needs no one else:
-//! a thread that is asleep, or busy with something else, is not waited for. So a call is never slower than one thread alone by more
-//! than the cost of asking, some microseconds.
+//! The work of a call is a number of chunks, which may run in any order and on any thread. Threads
+//! claim ranges of neighbouring chunks from one counter until none is left. Which threads worked
+//! on which chunks never shows in a result.
 //!
-//! With the feature `rayon`, helpers are threads of the current rayon pool: of the pool whose thread is calling, or else the global
-//! one. Waking one of them takes 50 us and more, as long as a copy of some MiB. So a helper that has worked stays for [`LINGER`],
-//! looking for the next call of the same thread; it gives way to any job of its pool and to any runnable thread of the machine, and
-//! after that the pool sleeps as it does otherwise. How many threads worked, and which, never shows in a result.
+//! # What a call promises to the process that it runs in
+//!
+//! - Helpers are threads of the current rayon pool: of the pool whose thread is calling, else of
+//!   the global one. No thread is started beside them. None has its affinity or priority changed.
+//!   No more threads work on one call than the pool has, nor than the process has processors.
+//! - The caller works from the start, and never waits for a helper that has not started. If no
+//!   thread can be had, the caller does everything.
+//! - A helper goes back to its pool as soon as no chunk is left.
+//! - A caller that waits for a running helper is parked. It runs no other job of its pool: a lock
+//!   that it holds around the call, or a `RefCell` that it borrows, is not found taken by such a
+//!   job. So a closure that needs every thread of the pool at once, as [`rayon::broadcast`] does,
+//!   may wait for the caller, and the caller for the closure.
+//! - Helpers are asked for by the time that is left to work. A call asks for one; a helper that
+//!   has come allows for the next request. A request costs the one who asks one [`rayon::spawn`].
+//! - If a chunk panics, no further chunk begins. The panic goes on in the caller when all helpers
+//!   have left.
 
+use std::iter::once;
+#[cfg(feature = "rayon")]
+use std::num::NonZero;
 use std::ops::Range;
+#[cfg(feature = "rayon")]
+use std::sync::LazyLock;
 
-/// What work costs.
+/// What is known about the time of some work before it begins.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Cost {
+    /// Reads and writes this many bytes, and does little else.
     Bytes(usize),
-    Closure { bytes: usize },
+    /// Calls a user's closure, which may take any time, and reads and writes this many bytes. The
+    /// time is measured.
+    Closure {
+        /// What all chunks together read and write.
+        #[cfg_attr(not(feature = "rayon"), expect(dead_code))]
+        bytes: usize,
+    },
 }
 
-impl From<usize> for Cost {
-    fn from(bytes: usize) -> Self {
-        Cost::Bytes(bytes)
-    }
-}
-
-/// Work that moves fewer bytes than this stays on the calling thread. 512 KiB are written in 11 us by one thread and in 7 by two that
-/// are awake; 256 KiB in 8 and 6.5.
+/// Work that moves fewer bytes than this stays on the calling thread, unless it calls a closure
+/// that turns out to be slow. One thread writes 512 KiB in 11 us, two that are awake in 7; 256 KiB
+/// in 8 and 6.5.
 pub(crate) const PARALLEL_FROM: usize = 512 << 10;
 
-/// Calls `f` with ranges that together are `0..parts`, in no particular order; on several threads if `bytes`, what all parts together
-/// read and write, is worth it.
+/// Calls `f` with ranges that together are `0..chunks`, in no particular order, on as many threads
+/// as `cost` is worth.
 ///
-/// Returns when all have run. If one of them panics, no further range is begun, and the panic goes on in the caller once all
-/// threads have let go of `f`.
+/// Returns when all calls have returned. If one panics, no further range is begun; the panic goes
+/// on in the caller when no thread uses `f` any more.
 #[inline]
-pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(
-    parts: usize,
-    bytes: impl Into<Cost>,
-    f: F,
-) {
-    let (Cost::Bytes(bytes) | Cost::Closure { bytes }) = bytes.into();
-    share(parts, bytes, |ranges| ranges.for_each(&f));
+pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Cost, f: F) {
+    share(chunks, cost, |ranges| ranges.for_each(&f));
 }
 
-/// [`for_each_range`] with `f` called once by each thread that takes part, with the ranges that fall to it.
+/// [`for_each_range`] with `f` called by each thread that takes part, with the ranges that it
+/// claims.
+///
+/// A helper calls `f` once. The caller may call it several times, one after the other. No more
+/// than [`max_threads`] calls run at a time.
 #[inline]
-pub(crate) fn share<F>(parts: usize, bytes: usize, f: F)
+pub(crate) fn share<F>(chunks: usize, cost: Cost, f: F)
 where
     F: Fn(&mut dyn Iterator<Item = Range<usize>>) + Sync,
 {
+    let few = chunks < 2 || matches!(cost, Cost::Bytes(bytes) if bytes < PARALLEL_FROM);
     #[cfg(feature = "rayon")]
-    if parts > 1 && bytes >= PARALLEL_FROM {
-        let threads = max_threads().min(parts);
-        if threads > 1 {
-            return team::run(threads, parts, bytes, &f);
-        }
-    }
+    let done = (!few).then(|| team::share(chunks, cost, &f)).unwrap_or(0);
     #[cfg(not(feature = "rayon"))]
-    let _ = bytes;
-    if parts > 0 {
-        f(&mut std::iter::once(0..parts));
+    let (done, _) = (0, few);
+    if done < chunks {
+        f(&mut once(done..chunks));
     }
 }
 
-/// How many threads may work on one call from here.
+/// The number of threads that may work on one call from this thread.
 pub(crate) fn max_threads() -> usize {
     #[cfg(feature = "rayon")]
-    if rayon::current_thread_index().is_some() || has_global_pool() {
-        return rayon::current_num_threads();
+    if HAS_THREADS && (rayon::current_thread_index().is_some() || *HAS_GLOBAL_POOL) {
+        return rayon::current_num_threads().min(*PROCESSORS);
     }
     1
 }
 
-/// Whether rayon's global pool is there; the first call starts it.
-///
-/// Where the system has no threads to give, as in a container that may have only so many, rayon panics for whoever uses the
-/// pool. Work is then done by who calls.
+/// Some WebAssembly targets have no threads, and some no clock. An attempt to start a pool there
+/// would leave the process without one.
 #[cfg(feature = "rayon")]
-fn has_global_pool() -> bool {
-    use std::error::Error;
-    use std::sync::OnceLock;
-    static STARTED: OnceLock<bool> = OnceLock::new();
-    *STARTED.get_or_init(|| {
-        // Where no system has threads, rayon falls back to a pool of the thread at hand, but only if it starts by itself.
-        let started = match cfg!(target_family = "wasm") {
-            true => None,
-            false => Some(rayon::ThreadPoolBuilder::new().build_global()),
-        };
-        match started {
-            Some(Ok(())) => true,
-            // The system's refusal has a source.
-            Some(Err(error)) if error.source().is_some() => false,
-            // Somebody has tried before, who knows with what success.
-            _ => std::panic::catch_unwind(rayon::current_num_threads).is_ok(),
-        }
-    })
-}
+const HAS_THREADS: bool = !cfg!(target_family = "wasm");
 
+/// The number of processors that the process may use, as the first call finds it.
+#[cfg(feature = "rayon")]
+static PROCESSORS: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(usize::MAX, NonZero::get));
+
+/// Whether rayon's global pool exists. The first look starts it.
+///
+/// Where the system refuses to start threads, as in a container that limits them, rayon panics in
+/// whoever uses the pool.
+#[cfg(feature = "rayon")]
+static HAS_GLOBAL_POOL: LazyLock<bool> = LazyLock::new(|| {
+    match rayon::ThreadPoolBuilder::new().build_global() {
+        Ok(()) => true,
+        // The system's refusal is the source of this error.
+        Err(error) if std::error::Error::source(&error).is_some() => false,
+        // Someone has tried to start it before. That may have failed.
+        Err(_) => std::panic::catch_unwind(rayon::current_num_threads).is_ok(),
+    }
+});
+
+/// A thread that calls, and those that help it.
+///
+/// All state is behind one lock, which is held for some nanoseconds at each claim.
+///
+/// 1. The owner writes its job into the state.
+/// 2. A helper that arrives takes the lock. If there is no job, no chunk left, or no room for
+///    another thread, it leaves. Else it counts itself as running and copies the job.
+/// 3. Owner and helpers work until no chunk is left.
+/// 4. The owner takes the job away, so that nobody else joins, and waits until no helper runs.
+/// 5. A helper counts itself out. The last one wakes the owner.
 #[cfg(feature = "rayon")]
 mod team {
-    use super::cpu;
+    use super::{Cost, HAS_THREADS, PARALLEL_FROM, max_threads};
+    #[cfg(all(test, loom))]
+    use loom::sync::{Condvar, Mutex, MutexGuard};
     use std::any::Any;
-    use std::cell::{Cell, RefCell};
+    use std::cell::Cell;
+    use std::iter::once;
+    use std::mem::{forget, take, transmute};
     use std::ops::Range;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    use std::ptr;
-    use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-    use std::sync::{Arc, Mutex, PoisonError};
-    use std::thread;
+    use std::sync::{Arc, PoisonError};
+    #[cfg(not(all(test, loom)))]
+    use std::sync::{Condvar, Mutex, MutexGuard};
     use std::time::{Duration, Instant};
 
-    /// How long a helper stays after its last work.
-    const LINGER: Duration = Duration::from_micros(200);
+    /// The time that one thread takes to copy a byte within its caches: an estimate from below.
+    const SECONDS_PER_BYTE: f64 = 12.5e-12;
 
-    /// Work that moves fewer bytes than this wakes no one, unless the same thread called less than [`LINGER`] ago and so may call
-    /// again soon. Asking costs the caller some 10 us, and who wakes up is there 50 us later, when one thread has written 4 MiB.
-    pub(super) const WAKE_FROM: usize = 8 << 20;
+    /// Seconds of work for each thread that are worth a request to a helper that sleeps. The
+    /// request costs some 10 us, and the helper comes 50 us later. 8 MiB are worth it, 4 MiB are
+    /// not.
+    const WORTH_ASLEEP: f64 = 75e-6;
 
-    /// How many times a waiting thread looks again before it gives way to others; some microseconds.
-    const SPINS: usize = 64;
+    /// The same while the pool's threads are awake. [`PARALLEL_FROM`] bytes take a little more.
+    const WORTH_AWAKE: f64 = 6e-6;
 
-    /// Into how many stretches the parts are divided at most; more threads than this share them.
-    const MAX_STRETCHES: usize = 32;
+    /// Rayon's threads look for work for a while before they sleep. A thread that calls so soon
+    /// after its last call finds them awake, or wakes them for its next call.
+    const AWAKE_FOR: Duration = Duration::from_micros(100);
 
-    /// So many parts at most are taken at once, of no more than [`AT_ONCE_BYTES`], and no more than half of those that are left of a
-    /// stretch. Between one part and the next, reading comes to a halt: copies and sums of 4 MiB take up to 4 % longer part by part.
-    const AT_ONCE: usize = 4;
+    /// A range is expected to take no longer than 2 MiB of a copy. Shorter ranges cost a copy up
+    /// to 4 %, as reading halts between them. With longer ones threads end further apart.
+    const AT_ONCE: f64 = (2 << 20) as f64 * SECONDS_PER_BYTE;
 
-    /// What is in memory gains nothing from longer ranges, and threads end further apart: 256 MiB in rows of 3 `f32` summed into 85 MiB
-    /// of fresh memory take 11.5 ms by 2 MiB and 13 by 8.
-    const AT_ONCE_BYTES: usize = 2 << 20;
+    /// A shorter time says nothing about a closure: its first chunks also wait for memory.
+    const TRUSTED: f64 = 20e-6;
 
-    /// What each thread does with the ranges that fall to it.
+    /// A thread claims at most so many times the chunks that it has done, as the next ones may
+    /// take longer.
+    const GROWTH: usize = 8;
+
+    /// What a thread does with the ranges that it claims.
     type Work<'a> = dyn Fn(&mut dyn Iterator<Item = Range<usize>>) + Sync + 'a;
 
-    /// On a line of its own, as one thread mostly counts on it alone.
-    #[repr(align(128))]
-    struct Stretch {
-        next: AtomicUsize,
-        end: usize,
-    }
-
-    /// One call of [`run`]: lives on the caller's stack, and helpers hold its address only while counted in `Team::inside`.
+    /// What does not change during a call.
+    #[derive(Clone, Copy)]
     struct Job<'a> {
         work: &'a Work<'a>,
-        stretches: [Stretch; MAX_STRETCHES],
-        used: usize,
-        at_once: usize,
+        chunks: usize,
+        /// Chunks that this thread has done. The owner has done the first ones before it shares.
+        done: usize,
+        /// How many threads may work, the owner included.
         threads: usize,
-        joined: AtomicUsize,
-        stopped: AtomicBool,
-        panic: Mutex<Option<Box<dyn Any + Send>>>,
+        /// Seconds that a chunk takes: estimated from its bytes, later measured by this thread.
+        chunk_time: f64,
+        /// When this thread began, if times are measured.
+        begun: Option<Instant>,
+        /// Whether the pool's threads are expected to be awake.
+        awake: bool,
     }
 
-    impl<'a> Job<'a> {
-        fn new(threads: usize, parts: usize, bytes: usize, work: &'a Work<'a>) -> Self {
-            let used = threads.min(MAX_STRETCHES);
-            let share = parts.div_ceil(used);
-            Job {
-                work,
-                stretches: std::array::from_fn(|i| Stretch {
-                    next: AtomicUsize::new(parts.min(i * share)),
-                    end: parts.min((i + 1) * share),
-                }),
-                used,
-                at_once: (AT_ONCE_BYTES / (bytes / parts).max(1)).clamp(1, AT_ONCE),
-                threads,
-                joined: AtomicUsize::new(0),
-                stopped: AtomicBool::new(false),
-                panic: Mutex::new(None),
-            }
-        }
-
-        /// Takes parts until none is left.
-        fn take_part(&self) {
-            let me = self.joined.fetch_add(1, Ordering::Relaxed);
-            if me >= self.threads {
-                return;
-            }
-            let mut share = Share {
-                job: self,
-                first: me,
-                turn: 0,
-            };
-            let caught = catch_unwind(AssertUnwindSafe(|| (self.work)(&mut share)));
-            if let Err(payload) = caught {
-                self.stopped.store(true, Ordering::Relaxed);
-                let mut slot = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-                if slot.is_none() {
-                    *slot = Some(payload);
-                    return;
-                }
-                drop(slot);
-                // Only the first is passed on. To drop another one may panic too; what that leaves is left alone.
-                if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-                    std::mem::forget(again);
-                }
-            }
-        }
+    #[derive(Default)]
+    struct State {
+        job: Option<Job<'static>>,
+        /// The first chunk that nobody has claimed.
+        next: usize,
+        /// Helpers that have been asked for and have not arrived, by earlier calls too.
+        awaited: usize,
+        /// Helpers that use the job.
+        running: usize,
+        panics: Vec<Box<dyn Any + Send>>,
     }
 
-    /// The ranges that fall to one thread: of an own stretch first, which lie side by side, then what others left over.
-    struct Share<'a> {
-        job: &'a Job<'a>,
-        first: usize,
-        turn: usize,
-    }
-
-    impl Iterator for Share<'_> {
-        type Item = Range<usize>;
-
-        fn next(&mut self) -> Option<Range<usize>> {
-            let used = self.job.used;
-            while self.turn < used {
-                let stretch = &self.job.stretches[(self.first + self.turn) % used];
-                let left = stretch
-                    .end
-                    .saturating_sub(stretch.next.load(Ordering::Relaxed));
-                if left > 0 {
-                    let count = (left / 2).clamp(1, self.job.at_once);
-                    let first = stretch.next.fetch_add(count, Ordering::Relaxed);
-                    if first < stretch.end {
-                        let stopped = self.job.stopped.load(Ordering::Relaxed);
-                        return (!stopped).then_some(first..stretch.end.min(first + count));
-                    }
-                }
-                self.turn += 1;
-            }
-            None
-        }
-    }
-
-    /// A thread that calls, and the helpers that wait for its next call.
-    ///
-    /// It belongs to one calling thread. A thread of a pool is of that pool for life and any other thread uses the global pool, so
-    /// helpers never work for another pool than their own.
+    /// Belongs to one calling thread, which uses it for one call after the other.
+    #[derive(Default)]
     struct Team {
-        /// The [`this_thread`] of the thread that calls.
-        owner: usize,
-        /// The job at hand, or null.
-        job: AtomicPtr<Job<'static>>,
-        /// Number of the job at hand or of the last one, so that a helper joins each once.
-        number: AtomicUsize,
-        /// Helpers that hold the job's address or are about to load it.
-        inside: AtomicUsize,
-        /// Helpers that have been asked for and have not left.
-        helpers: AtomicUsize,
-        /// Helpers that have been asked for and have not come yet.
-        awaited: AtomicUsize,
-        /// The processor that the owner was seen on last, or [`cpu::UNKNOWN`].
-        cpu: AtomicUsize,
-    }
-
-    /// A team between calls, when the last one ended, and whether that one asked for helpers.
-    struct Kept {
-        team: Arc<Team>,
-        ended: Instant,
-        asked: bool,
+        state: Mutex<State>,
+        all_left: Condvar,
     }
 
     thread_local! {
-        /// Taken out while in use: a call from within a part finds none and makes another.
-        static TEAM: RefCell<Option<Kept>> = const { RefCell::new(None) };
-        /// Whether this thread lingers already, further down its stack.
-        static LINGERS: Cell<bool> = const { Cell::new(false) };
+        /// The team of this thread and the end of its last call. A call takes it out, so a call
+        /// from within a chunk makes a team of its own.
+        static KEPT: Cell<Option<(Arc<Team>, Instant)>> = const { Cell::new(None) };
     }
 
-    /// What no other living thread has: where it keeps a thread local. Unlike [`thread::current`] it can be had at all times, by what
-    /// runs when the process exits too.
-    fn this_thread() -> usize {
-        let address = LINGERS.try_with(|lingers| ptr::from_ref(lingers).addr());
-        address.unwrap_or(0)
-    }
-
-    /// Calls `work` for every part on up to `threads` threads, which is worth it if some are awake or for very many `bytes`.
-    pub(super) fn run(threads: usize, parts: usize, bytes: usize, work: &Work<'_>) {
-        let kept = TEAM.try_with(|kept| kept.borrow_mut().take());
-        let (team, ended) = match kept.ok().flatten() {
-            Some(kept) => {
-                // A helper that was put on this processor waits until the scheduler's slice of some milliseconds is over: for
-                // dozens of calls. It has its turn now, once, to go elsewhere.
-                if kept.asked && kept.team.awaited.load(Ordering::Relaxed) > 0 {
-                    thread::yield_now();
-                }
-                (kept.team, Some(kept.ended))
-            }
-            None => (Team::new(), None),
+    /// Does the first chunks, or all if there are threads to share them with. Returns their
+    /// number.
+    pub(super) fn share(chunks: usize, cost: Cost, work: &Work<'_>) -> usize {
+        if !HAS_THREADS {
+            return 0;
+        }
+        let (bytes, begun) = match cost {
+            Cost::Bytes(bytes) => (bytes, None),
+            Cost::Closure { bytes } => (bytes, Some(Instant::now())),
         };
-        let mut asked = false;
-        let mut job = Job::new(threads, parts, bytes, work);
-        {
-            let _closed_at_end = Open::new(&team, &job);
-            let wake = bytes >= WAKE_FROM || ended.is_some_and(|ended| ended.elapsed() < LINGER);
-            while wake && team.helpers.load(Ordering::SeqCst) < threads - 1 {
-                team.helpers.fetch_add(1, Ordering::SeqCst);
-                team.awaited.fetch_add(1, Ordering::Relaxed);
-                asked = true;
-                let helper = Helper(team.clone());
-                rayon::spawn(move || helper.help());
+        let done = match begun {
+            Some(begun) if bytes < PARALLEL_FROM => alone(chunks, begun, work),
+            _ => 0,
+        };
+        if done == chunks || max_threads() < 2 {
+            return done;
+        }
+        let kept = KEPT.try_with(Cell::take).ok().flatten();
+        let (team, ended) = kept.map_or_else(Default::default, |(team, ended)| (team, Some(ended)));
+        let job = Job {
+            work,
+            chunks,
+            done,
+            threads: max_threads().min(chunks - done),
+            chunk_time: bytes as f64 * SECONDS_PER_BYTE / chunks as f64,
+            begun,
+            awake: ended.is_some_and(|ended| ended.elapsed() < AWAKE_FOR),
+        };
+        let panics = run(&team, job);
+        let _ = KEPT.try_with(|kept| kept.set(Some((team, Instant::now()))));
+        pass_on(panics);
+        chunks
+    }
+
+    /// Works on this thread while what is left is not worth a helper. Returns the number of chunks
+    /// done.
+    fn alone(chunks: usize, begun: Instant, work: &Work<'_>) -> usize {
+        let mut done = 0;
+        loop {
+            let end = chunks.min(done + (GROWTH * done).max(1));
+            work(&mut once(done..end));
+            done = end;
+            if done == chunks {
+                return done;
             }
-            job.take_part();
-        }
-        let ended = Instant::now();
-        let _ = TEAM.try_with(|kept| *kept.borrow_mut() = Some(Kept { team, ended, asked }));
-        let panic = job.panic.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(payload) = panic.take() {
-            resume_unwind(payload);
-        }
-    }
-
-    /// While it lives helpers may join the job; when it is dropped, by a panic too, none is left in it.
-    struct Open<'a>(&'a Team);
-
-    impl<'a> Open<'a> {
-        fn new(team: &'a Team, job: &'a Job<'_>) -> Self {
-            team.cpu.store(cpu::current(), Ordering::Relaxed);
-            team.number.fetch_add(1, Ordering::Relaxed);
-            let address = ptr::from_ref(job).cast_mut().cast::<Job<'static>>();
-            team.job.store(address, Ordering::SeqCst);
-            Open(team)
-        }
-    }
-
-    impl Drop for Open<'_> {
-        fn drop(&mut self) {
-            self.0.job.store(ptr::null_mut(), Ordering::SeqCst);
-            let mut spins = 0;
-            while self.0.inside.load(Ordering::SeqCst) != 0 {
-                spins += 1;
-                if spins <= 16 * SPINS {
-                    std::hint::spin_loop();
-                } else if rayon::yield_now() != Some(rayon::Yield::Executed) {
-                    // A job of the pool is done meanwhile, as in `rayon::join`: a helper may be waiting for it.
-                    thread::yield_now();
-                }
+            let spent = seconds_since(begun);
+            if spent > TRUSTED && spent / done as f64 * (chunks - done) as f64 > WORTH_ASLEEP {
+                return done;
             }
         }
     }
 
-    /// A place among the helpers, given up when dropped.
-    struct Helper(Arc<Team>);
-
-    impl Drop for Helper {
-        fn drop(&mut self) {
-            self.0.helpers.fetch_sub(1, Ordering::SeqCst);
+    /// Panics as the first thread did, if any did.
+    fn pass_on(panics: Vec<Box<dyn Any + Send>>) {
+        let mut panics = panics.into_iter();
+        if let Some(first) = panics.next() {
+            for other in panics {
+                // A destructor of a payload may panic too. What that leaves is leaked.
+                catch_unwind(AssertUnwindSafe(|| drop(other))).unwrap_or_else(forget);
+            }
+            resume_unwind(first);
         }
     }
 
-    impl Helper {
-        /// Works for the team until nothing has come from it for a while.
-        fn help(self) {
-            let team = &*self.0;
-            team.awaited.fetch_sub(1, Ordering::Relaxed);
-            // A pool's thread that takes back what it asked for has no one to help.
-            if this_thread() == team.owner {
-                return;
-            }
-            let mut last = None;
-            cpu::leave(team.cpu.load(Ordering::Relaxed));
-            team.join(&mut last);
-            if LINGERS.replace(true) {
-                return;
-            }
-            let mut since = Instant::now();
-            loop {
-                for _ in 0..SPINS {
-                    if team.join(&mut last) {
-                        since = Instant::now();
-                    }
-                    std::hint::spin_loop();
-                }
-                // Whoever else has work for this thread goes first.
-                if rayon::yield_now() == Some(rayon::Yield::Executed) || since.elapsed() > LINGER {
-                    break;
-                }
-                thread::yield_now();
-            }
-            LINGERS.set(false);
+    /// Does all chunks on this thread and those that come to help. Returns what panicked.
+    fn run(team: &Arc<Team>, job: Job<'_>) -> Vec<Box<dyn Any + Send>> {
+        // SAFETY: only the lifetime of `work` changes. It is used by this thread, below, and by
+        // helpers. A helper copies the job from `State::job` under the lock, and in the same
+        // critical section counts itself in `State::running`, until it has used the job for the
+        // last time. This function takes the job away under the lock, and then returns only when
+        // `running` is 0. It does not unwind in between: panics of `work` are caught, and poisoned
+        // locks are taken.
+        let job = unsafe { transmute::<Job<'_>, Job<'static>>(job) };
+        let mut state = lock(team);
+        (state.job, state.next) = (Some(job), job.done);
+        drop(state);
+        let mut state = work(team, job);
+        state.job = None;
+        while state.running > 0 {
+            state = (team.all_left.wait(state)).unwrap_or_else(PoisonError::into_inner);
+        }
+        take(&mut state.panics)
+    }
+
+    /// What a helper does when it arrives.
+    fn help(team: &Arc<Team>) {
+        let mut state = lock(team);
+        state.awaited -= 1;
+        let Some(job) = state.job else { return };
+        if state.next == job.chunks || state.running + 1 == job.threads {
+            return;
+        }
+        state.running += 1;
+        drop(state);
+        let (begun, done) = (job.begun.map(|_| Instant::now()), 0);
+        let mut state = work(team, Job { begun, done, ..job });
+        state.running -= 1;
+        let last = state.running == 0;
+        drop(state);
+        if last {
+            team.all_left.notify_one();
         }
     }
 
-    impl Team {
-        fn new() -> Arc<Self> {
-            Arc::new(Team {
-                owner: this_thread(),
-                job: AtomicPtr::new(ptr::null_mut()),
-                number: AtomicUsize::new(0),
-                inside: AtomicUsize::new(0),
-                helpers: AtomicUsize::new(0),
-                awaited: AtomicUsize::new(0),
-                cpu: AtomicUsize::new(cpu::UNKNOWN),
-            })
+    /// Works until no chunk is left to claim. The state that is returned has the panic, if any.
+    fn work<'a>(team: &'a Arc<Team>, job: Job<'a>) -> MutexGuard<'a, State> {
+        let mut ranges = Ranges { team, job };
+        let caught = catch_unwind(AssertUnwindSafe(|| (job.work)(&mut ranges)));
+        let mut state = lock(team);
+        if let Err(payload) = caught {
+            state.next = job.chunks;
+            state.panics.push(payload);
         }
-
-        /// Takes part in the job at hand, if there is one that is not the `last` one. Says whether there was.
-        fn join(&self, last: &mut Option<usize>) -> bool {
-            if self.job.load(Ordering::Relaxed).is_null()
-                || *last == Some(self.number.load(Ordering::Relaxed))
-            {
-                return false;
-            }
-            // Either the owner, who takes the address away and then reads `inside`, sees this count and waits, or its null is
-            // seen here: the four accesses have one order.
-            self.inside.fetch_add(1, Ordering::SeqCst);
-            let job = self.job.load(Ordering::SeqCst);
-            let number = self.number.load(Ordering::Relaxed);
-            let found = !job.is_null() && *last != Some(number);
-            if found {
-                *last = Some(number);
-                // SAFETY: `job` was not null after this thread was counted inside, so the owner is still in `run` and keeps
-                // the job, and the closure it borrows, until this thread is counted out again.
-                let job = unsafe { &*job };
-                job.take_part();
-            }
-            self.inside.fetch_sub(1, Ordering::SeqCst);
-            found
-        }
-    }
-}
-
-/// Processors, where the system says which one a thread is on.
-#[cfg(feature = "rayon")]
-mod cpu {
-    /// What [`current`] gives where it does not know.
-    pub(super) const UNKNOWN: usize = usize::MAX;
-
-    /// The number of the processor that this thread is on.
-    pub(super) fn current() -> usize {
-        #[cfg(all(target_os = "linux", not(miri)))]
-        {
-            usize::try_from(system::sched_getcpu()).unwrap_or(UNKNOWN)
-        }
-        #[cfg(not(all(target_os = "linux", not(miri))))]
-        UNKNOWN
+        state
     }
 
-    /// Goes to another processor if this thread is on `cpu` and may run elsewhere.
-    ///
-    /// Linux wakes a thread where it ran last or where its waker runs, and where it takes processors for having no cache in common,
-    /// as in many virtual machines, it looks for no idle one. A helper on its caller's processor only takes turns with it, be it that
-    /// it yields or sleeps: measured on two processors, after every second pause, for hundreds of calls in a row, 4 MiB took 60 to
-    /// 90 us instead of 30 to 45.
-    pub(super) fn leave(cpu: usize) {
-        #[cfg(all(target_os = "linux", not(miri)))]
-        if cpu == current() {
-            let mut allowed = system::CpuSet::default();
-            let size = size_of_val(&allowed);
-            // SAFETY: the pointer is valid for a write of `size` bytes.
-            if unsafe { system::sched_getaffinity(0, size, &mut allowed) } != 0 {
-                return;
-            }
-            let mut others = allowed;
-            if let Some(word) = others.0.get_mut(cpu / 64) {
-                *word &= !(1 << (cpu % 64));
-            }
-            if others != system::CpuSet::default() {
-                // Back to all of them at once: the thread is moved by the first call, and stays where it then is.
-                for set in [&others, &allowed] {
-                    // SAFETY: the pointer is valid for a read of `size` bytes.
-                    unsafe { system::sched_setaffinity(0, size, set) };
-                }
-            }
-        }
-        #[cfg(not(all(target_os = "linux", not(miri))))]
-        let _ = cpu;
+    fn lock(team: &Team) -> MutexGuard<'_, State> {
+        team.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[cfg(all(target_os = "linux", not(miri)))]
-    mod system {
-        use std::ffi::c_int;
+    /// The ranges that one thread claims.
+    struct Ranges<'a> {
+        team: &'a Arc<Team>,
+        job: Job<'a>,
+    }
 
-        /// The system's `cpu_set_t`.
-        #[derive(Clone, Copy, Default, PartialEq)]
-        #[repr(C, align(8))]
-        pub(super) struct CpuSet(pub(super) [u64; 16]);
+    impl Iterator for Ranges<'_> {
+        type Item = Range<usize>;
 
-        unsafe extern "C" {
-            pub(super) safe fn sched_getcpu() -> c_int;
-            pub(super) fn sched_getaffinity(thread: c_int, size: usize, set: *mut CpuSet) -> c_int;
-            pub(super) fn sched_setaffinity(
-                thread: c_int,
-                size: usize,
-                set: *const CpuSet,
-            ) -> c_int;
+        fn next(&mut self) -> Option<Range<usize>> {
+            let job = &mut self.job;
+            let spent = job.begun.map_or(0.0, seconds_since);
+            if spent > TRUSTED {
+                job.chunk_time = spent / job.done.max(1) as f64;
+            }
+            let worth = if job.awake { WORTH_AWAKE } else { WORTH_ASLEEP };
+
+            let mut state = lock(self.team);
+            let left = job.chunks - state.next;
+            if left == 0 {
+                return None;
+            }
+            let mut threads = 1 + state.running + state.awaited;
+            // With an open request for each running helper, their number can double each time.
+            let ask = (job.awake || job.done > 0)
+                && state.awaited <= state.running
+                && threads < job.threads
+                && job.chunk_time * left as f64 > worth * threads as f64;
+            state.awaited += usize::from(ask);
+            threads += usize::from(ask);
+            let at_once = (AT_ONCE / job.chunk_time) as usize;
+            let most = (GROWTH * job.done).min(left / (2 * threads));
+            let claimed = state.next..state.next + at_once.min(most).max(1);
+            state.next = claimed.end;
+            drop(state);
+
+            job.done += claimed.len();
+            if ask {
+                spawn(self.team.clone());
+            }
+            Some(claimed)
         }
+    }
+
+    fn seconds_since(begun: Instant) -> f64 {
+        begun.elapsed().as_secs_f64()
+    }
+
+    /// Asks the pool for a helper.
+    fn spawn(team: Arc<Team>) {
+        #[cfg(not(all(test, loom)))]
+        rayon::spawn(move || help(&team));
+        #[cfg(all(test, loom))]
+        loom::thread::spawn(move || help(&team));
     }
 
     #[cfg(test)]
-    #[cfg(all(target_os = "linux", not(miri)))]
-    mod tests {
-        use super::system::{CpuSet, sched_getaffinity, sched_setaffinity};
-        use super::{current, leave};
+    pub(super) mod tests {
+        use super::*;
 
-        fn allowed() -> CpuSet {
-            let mut set = CpuSet::default();
-            // SAFETY: the pointer is valid for a write of as many bytes.
-            assert!(unsafe { sched_getaffinity(0, size_of_val(&set), &mut set) } >= 0);
-            set
+        fn job<'a>(threads: usize, chunks: usize, work: &'a Work<'a>) -> Job<'a> {
+            Job {
+                work,
+                chunks,
+                done: 0,
+                threads,
+                chunk_time: 1.0,
+                begun: None,
+                awake: true,
+            }
         }
 
-        fn allow(set: &CpuSet) {
-            // SAFETY: the pointer is valid for a read of as many bytes.
-            let result = unsafe { sched_setaffinity(0, size_of_val(set), set) };
-            assert_eq!(result, 0);
+        /// A call that is worth `threads` threads, by a team of its own.
+        #[cfg_attr(loom, allow(dead_code))]
+        pub(in super::super) fn call(threads: usize, chunks: usize, work: &Work<'_>) {
+            pass_on(run(&Arc::default(), job(threads, chunks, work)));
         }
 
-        #[test]
-        fn a_thread_leaves_the_processor_that_it_is_on() {
-            let all = allowed();
-            let numbers = (0..1024).filter(|&cpu| all.0[cpu / 64] >> (cpu % 64) & 1 == 1);
-            let cpus: Vec<usize> = numbers.collect();
-            for &cpu in &cpus {
-                let mut one = CpuSet::default();
-                one.0[cpu / 64] = 1 << (cpu % 64);
-                allow(&one);
-                assert_eq!(current(), cpu);
-                leave(cpu);
-                // There was nowhere to go.
-                assert_eq!(current(), cpu);
-                assert!(allowed() == one);
-                // The scheduler may bring it back, but not always.
-                let left = (0..20).any(|_| {
-                    allow(&one);
-                    allow(&all);
-                    leave(cpu);
-                    current() != cpu
+        /// Run with `RUSTFLAGS='--cfg loom'`, these explore every order of the steps that threads take
+        /// between locks.
+        #[cfg(loom)]
+        mod loom_model {
+            use super::*;
+            use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+            use loom::thread;
+
+            /// Shares `chunks` chunks and checks that no thread uses what the work borrows after the
+            /// call. `each` gets the number of a chunk, and whether the owner runs it. Returns
+            /// whether the call panicked.
+            fn checked(
+                team: &Arc<Team>,
+                threads: usize,
+                chunks: usize,
+                each: &(dyn Fn(usize, bool) + Sync),
+            ) -> bool {
+                let owner = thread::current().id();
+                let alive = Arc::new(AtomicBool::new(true));
+                let runs: Vec<_> = (0..chunks).map(|_| AtomicUsize::new(0)).collect();
+                let users = AtomicUsize::new(0);
+                let work = |ranges: &mut dyn Iterator<Item = Range<usize>>| {
+                    let alive = alive.clone();
+                    assert!(users.fetch_add(1, Ordering::SeqCst) < threads);
+                    for chunk in ranges.flatten() {
+                        assert!(alive.load(Ordering::SeqCst));
+                        assert_eq!(runs[chunk].fetch_add(1, Ordering::SeqCst), 0);
+                        each(chunk, thread::current().id() == owner);
+                        assert!(alive.load(Ordering::SeqCst));
+                    }
+                    assert!(alive.load(Ordering::SeqCst));
+                };
+                let panics = run(team, job(threads, chunks, &work));
+                alive.store(false, Ordering::SeqCst);
+                for payload in &panics {
+                    assert_eq!(payload.downcast_ref(), Some(&"on purpose"));
+                }
+                let done = runs.iter().filter(|runs| runs.load(Ordering::SeqCst) == 1);
+                assert!(done.count() == chunks || !panics.is_empty());
+                let state = lock(team);
+                assert!(state.job.is_none() && state.running == 0 && state.panics.is_empty());
+                !panics.is_empty()
+            }
+
+            fn panic_on_purpose() {
+                resume_unwind(Box::new("on purpose"));
+            }
+
+            #[test]
+            fn the_owner_leaves_while_a_helper_arrives() {
+                loom::model(|| {
+                    assert!(!checked(&Arc::default(), 2, 2, &|_, _| ()));
                 });
-                assert_eq!(left, cpus.len() > 1, "{cpu} of {cpus:?}");
-                assert!(allowed() == all);
+            }
+
+            #[test]
+            fn a_helper_asks_for_another() {
+                let mut model = loom::model::Builder::new();
+                model.preemption_bound = Some(2);
+                model.check(|| {
+                    assert!(!checked(&Arc::default(), 3, 4, &|_, _| ()));
+                });
+            }
+
+            #[test]
+            fn a_helper_panics() {
+                loom::model(|| {
+                    let team = Arc::default();
+                    let helped = std::sync::atomic::AtomicBool::new(false);
+                    let panicked = checked(&team, 2, 3, &|_, by_owner| {
+                        if !by_owner {
+                            helped.store(true, std::sync::atomic::Ordering::SeqCst);
+                            panic_on_purpose();
+                        }
+                    });
+                    assert_eq!(panicked, helped.into_inner());
+                });
+            }
+
+            #[test]
+            fn the_owner_panics() {
+                loom::model(|| {
+                    let panicking = std::sync::atomic::AtomicBool::new(false);
+                    let panicked = checked(&Arc::default(), 2, 2, &|_, by_owner| {
+                        if by_owner {
+                            panicking.store(true, std::sync::atomic::Ordering::SeqCst);
+                            panic_on_purpose();
+                        }
+                    });
+                    assert_eq!(panicked, panicking.into_inner());
+                });
+            }
+
+            #[test]
+            fn all_threads_panic() {
+                loom::model(|| {
+                    assert!(checked(&Arc::default(), 2, 2, &|_, _| panic_on_purpose()));
+                });
+            }
+
+            #[test]
+            fn two_jobs_in_a_row() {
+                loom::model(|| {
+                    let team = Arc::default();
+                    assert!(!checked(&team, 2, 2, &|_, _| ()));
+                    assert!(!checked(&team, 2, 2, &|_, _| ()));
+                });
+            }
+
+            #[test]
+            fn a_job_after_one_that_panicked() {
+                loom::model(|| {
+                    let team = Arc::default();
+                    assert!(checked(&team, 2, 1, &|_, _| panic_on_purpose()));
+                    assert!(!checked(&team, 2, 2, &|_, _| ()));
+                });
+            }
+
+            #[test]
+            fn nested_calls() {
+                let mut model = loom::model::Builder::new();
+                model.preemption_bound = Some(2);
+                model.check(|| {
+                    let panicked = checked(&Arc::default(), 2, 2, &|_, by_owner| {
+                        if by_owner {
+                            assert!(!checked(&Arc::default(), 2, 2, &|_, _| ()));
+                        }
+                    });
+                    assert!(!panicked);
+                });
             }
         }
     }
@@ -535,54 +544,57 @@ mod cpu {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    const SHARED: Cost = Cost::Bytes(PARALLEL_FROM);
+
     #[cfg(feature = "rayon")]
-    #[test]
-    fn who_is_not_woken_for_little_works_for_less() {
-        let sizes = [4096, PARALLEL_FROM, team::WAKE_FROM];
-        assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+    fn pool(threads: usize) -> rayon::ThreadPool {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
     }
 
-    fn runs_every_part_once() {
-        for parts in [0, 1, 2, 3, 63, 64, 65, 1000] {
-            for bytes in [0, PARALLEL_FROM] {
-                let runs: Vec<AtomicUsize> = (0..parts).map(|_| AtomicUsize::new(0)).collect();
-                for_each_range(parts, bytes, |range| {
-                    for run in &runs[range] {
-                        run.fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-                assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
+    fn run_every_chunk_once() {
+        for chunks in [0, 1, 2, 3, 63, 64, 65, 1000] {
+            for bytes in [0, PARALLEL_FROM, 1 << 30] {
+                for cost in [Cost::Bytes(bytes), Cost::Closure { bytes }] {
+                    let runs: Vec<AtomicUsize> = (0..chunks).map(|_| AtomicUsize::new(0)).collect();
+                    for_each_range(chunks, cost, |range| {
+                        for run in &runs[range] {
+                            run.fetch_add(1, Ordering::Relaxed);
+                        }
+                    });
+                    assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
+                }
             }
         }
     }
 
     #[test]
-    fn runs_every_part_once_from_any_thread() {
-        runs_every_part_once();
+    fn every_chunk_runs_once_from_any_thread() {
+        run_every_chunk_once();
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(runs_every_part_once);
+                scope.spawn(run_every_chunk_once);
             }
         });
         #[cfg(feature = "rayon")]
         for threads in [1, 2, 5, 40] {
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .unwrap();
-            pool.install(runs_every_part_once);
-            pool.install(|| rayon::join(runs_every_part_once, runs_every_part_once));
-            pool.broadcast(|_| runs_every_part_once());
+            let pool = pool(threads);
+            pool.install(run_every_chunk_once);
+            pool.install(|| rayon::join(run_every_chunk_once, run_every_chunk_once));
+            pool.broadcast(|_| run_every_chunk_once());
         }
     }
 
     #[test]
     fn calls_nest() {
         let count = AtomicUsize::new(0);
-        for_each_range(10, PARALLEL_FROM, |outer| {
-            for_each_range(10, PARALLEL_FROM, |inner| {
+        for_each_range(10, SHARED, |outer| {
+            for_each_range(10, SHARED, |inner| {
                 let calls = outer.len() * inner.len();
                 #[cfg(feature = "rayon")]
                 rayon::join(
@@ -597,137 +609,201 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_the_caller_and_nothing_stays_behind() {
+    fn a_panic_reaches_the_caller_when_no_chunk_runs_any_more() {
+        struct Out<'a>(&'a AtomicUsize);
+        impl Drop for Out<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
         for round in 0..50 {
             let inside = AtomicUsize::new(0);
-            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                for_each_range(100, PARALLEL_FROM, |range| {
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                for_each_range(100, SHARED, |range| {
                     inside.fetch_add(1, Ordering::SeqCst);
-                    struct Out<'a>(&'a AtomicUsize);
-                    impl Drop for Out<'_> {
-                        fn drop(&mut self) {
-                            self.0.fetch_sub(1, Ordering::SeqCst);
-                        }
-                    }
                     let _out = Out(&inside);
                     if range.contains(&(2 * round)) {
-                        std::panic::resume_unwind(Box::new(2 * round));
+                        resume_unwind(Box::new(2 * round));
                     }
                 });
             }));
             assert_eq!(caught.unwrap_err().downcast_ref(), Some(&(2 * round)));
             assert_eq!(inside.load(Ordering::SeqCst), 0);
-            runs_every_part_once();
+            run_every_chunk_once();
         }
     }
 
     #[cfg(feature = "rayon")]
     #[test]
-    fn panics_of_several_threads_leave_nothing_behind() {
-        static ALIVE: AtomicUsize = AtomicUsize::new(0);
-        struct Payload;
-        impl Drop for Payload {
-            fn drop(&mut self) {
-                ALIVE.fetch_sub(1, Ordering::SeqCst);
-            }
-        }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(3)
-            .build()
-            .unwrap();
-        for _ in 0..200 {
-            let caught = pool.install(|| {
-                std::panic::catch_unwind(|| {
-                    for_each_range(100, 1 << 30, |_| {
-                        ALIVE.fetch_add(1, Ordering::SeqCst);
-                        // So that others are in their parts by now.
-                        std::thread::sleep(std::time::Duration::from_micros(200));
-                        std::panic::resume_unwind(Box::new(Payload));
-                    });
-                })
-            });
-            drop(caught);
-            assert_eq!(ALIVE.load(Ordering::SeqCst), 0);
-        }
-    }
-
-    #[cfg(feature = "rayon")]
-    #[test]
-    fn a_pool_that_is_dropped_right_after_a_call_ends() {
-        for _ in 0..20 {
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(3)
-                .build()
-                .unwrap();
-            pool.install(runs_every_part_once);
-        }
-    }
-
-    #[cfg(feature = "rayon")]
-    #[test]
-    fn as_many_threads_may_work_as_the_pool_has() {
-        assert_eq!(max_threads(), rayon::current_num_threads());
+    fn no_more_threads_may_work_than_the_pool_and_the_processors_allow() {
+        let processors = std::thread::available_parallelism().unwrap().get();
+        assert_eq!(max_threads(), rayon::current_num_threads().min(processors));
         for threads in [1, 3, 7] {
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .unwrap();
-            assert_eq!(pool.install(max_threads), threads);
-        }
-    }
-
-    /// Each part waits until all threads are in one, as they are sooner or later if they are called: in the first call and, those
-    /// having gone to sleep, in later ones.
-    #[cfg(feature = "rayon")]
-    #[test]
-    fn large_work_is_done_by_all_threads() {
-        use std::collections::HashSet;
-        use std::sync::Mutex;
-        use std::time::{Duration, Instant};
-
-        let threads = 3;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
-        for _ in 0..5 {
-            let seen = Mutex::new(HashSet::new());
-            let begun = Instant::now();
-            pool.install(|| {
-                for_each_range(threads, 1 << 30, |_| {
-                    seen.lock().unwrap().insert(std::thread::current().id());
-                    while seen.lock().unwrap().len() < threads
-                        && begun.elapsed() < Duration::from_secs(60)
-                    {
-                        std::thread::sleep(Duration::from_micros(50));
-                    }
-                });
-                std::thread::sleep(Duration::from_millis(5));
-            });
-            assert_eq!(seen.into_inner().unwrap().len(), threads);
+            assert_eq!(pool(threads).install(max_threads), threads.min(processors));
         }
     }
 
     #[cfg(feature = "rayon")]
     #[test]
-    fn small_work_stays_on_the_calling_thread() {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(3)
-            .build()
-            .unwrap();
-        pool.install(|| {
+    fn a_pool_may_be_dropped_right_after_a_call() {
+        for _ in 0..20 {
+            pool(3).install(run_every_chunk_once);
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn work_of_few_bytes_stays_on_the_caller() {
+        pool(3).install(|| {
             let caller = std::thread::current().id();
-            let slowly = |_| std::thread::sleep(std::time::Duration::from_micros(20));
+            let sleep = |_| std::thread::sleep(std::time::Duration::from_micros(20));
             for _ in 0..50 {
-                // So that others are awake.
-                for_each_range(8, 1 << 30, slowly);
-                for (parts, bytes) in [(8, PARALLEL_FROM - 1), (1, 1 << 30), (8, 0)] {
-                    for_each_range(parts, bytes, |range| {
-                        slowly(range);
+                // Other threads are awake.
+                for_each_range(8, Cost::Bytes(1 << 30), sleep);
+                for (chunks, bytes) in [(8, PARALLEL_FROM - 1), (1, 1 << 30), (8, 0)] {
+                    for_each_range(chunks, Cost::Bytes(bytes), |range| {
+                        sleep(range);
                         assert_eq!(std::thread::current().id(), caller);
                     });
                 }
             }
         });
+    }
+
+    /// Calls with chunks of 1 ms until a second thread has run one.
+    #[cfg(feature = "rayon")]
+    fn becomes_shared(cost: Cost) -> bool {
+        use std::sync::Mutex;
+        let seen = Mutex::new(std::collections::HashSet::new());
+        pool(3).install(|| {
+            (0..50).any(|_| {
+                for_each_range(100, cost, |range| {
+                    seen.lock().unwrap().insert(std::thread::current().id());
+                    std::thread::sleep(std::time::Duration::from_millis(range.len() as u64));
+                });
+                seen.lock().unwrap().len() > 1
+            })
+        })
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn a_slow_closure_is_shared_however_few_its_bytes() {
+        if max_threads() > 1 {
+            assert!(becomes_shared(Cost::Closure { bytes: 0 }));
+            assert!(becomes_shared(Cost::Closure {
+                bytes: PARALLEL_FROM
+            }));
+            assert!(becomes_shared(Cost::Bytes(1 << 30)));
+        }
+    }
+}
+
+/// Tests with as many helpers as a test asks for, whatever the number of processors.
+#[cfg(all(test, feature = "rayon"))]
+mod team_tests {
+    use super::team::tests::call;
+    use std::collections::HashSet;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    fn pool(threads: usize) -> rayon::ThreadPool {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
+    }
+
+    /// Each chunk waits until all threads are in one.
+    #[test]
+    fn large_work_is_done_by_all_threads() {
+        for threads in [2, 3, 8, 16] {
+            let pool = pool(threads);
+            for _ in 0..5 {
+                let (seen, begun) = (Mutex::new(HashSet::new()), Instant::now());
+                pool.install(|| {
+                    call(threads, 8 * threads, &|ranges| {
+                        for _ in ranges {
+                            seen.lock().unwrap().insert(thread::current().id());
+                            while seen.lock().unwrap().len() < threads
+                                && begun.elapsed() < Duration::from_secs(60)
+                            {
+                                thread::sleep(Duration::from_micros(50));
+                            }
+                        }
+                    });
+                });
+                assert_eq!(seen.into_inner().unwrap().len(), threads);
+            }
+        }
+    }
+
+    #[test]
+    fn all_but_the_first_of_several_panics_are_dropped() {
+        static ALIVE: AtomicUsize = AtomicUsize::new(0);
+        struct Payload;
+        impl Drop for Payload {
+            fn drop(&mut self) {
+                ALIVE.fetch_sub(1, Ordering::SeqCst);
+                if !thread::panicking() && ALIVE.load(Ordering::SeqCst) % 2 == 1 {
+                    resume_unwind(Box::new("a destructor of a payload"));
+                }
+            }
+        }
+        let pool = pool(3);
+        for _ in 0..200 {
+            let caught = pool.install(|| {
+                catch_unwind(|| {
+                    call(3, 100, &|ranges| {
+                        for _ in ranges {
+                            ALIVE.fetch_add(1, Ordering::SeqCst);
+                            // Other threads are in their chunks by now.
+                            thread::sleep(Duration::from_micros(200));
+                            resume_unwind(Box::new(Payload));
+                        }
+                    });
+                })
+            });
+            let payload = caught.unwrap_err().downcast::<Payload>().unwrap();
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+            assert_eq!(ALIVE.load(Ordering::SeqCst), 0);
+        }
+    }
+
+    #[test]
+    fn after_a_panic_no_further_chunk_begins() {
+        let pool = pool(2);
+        for owner_panics in [false, true] {
+            let (entered, panicked) = (AtomicUsize::new(0), AtomicBool::new(false));
+            let late = AtomicUsize::new(0);
+            let caught = pool.install(|| {
+                let owner = thread::current().id();
+                catch_unwind(AssertUnwindSafe(|| {
+                    call(2, 1000, &|ranges| {
+                        for _ in ranges {
+                            if panicked.load(Ordering::SeqCst) {
+                                late.fetch_add(1, Ordering::SeqCst);
+                            }
+                            // Both threads are in a chunk.
+                            entered.fetch_add(1, Ordering::SeqCst);
+                            while entered.load(Ordering::SeqCst) < 2 {
+                                thread::yield_now();
+                            }
+                            if (thread::current().id() == owner) == owner_panics {
+                                panicked.store(true, Ordering::SeqCst);
+                                resume_unwind(Box::new("on purpose"));
+                            }
+                            // The other thread has the time to leave its chunk.
+                            thread::sleep(Duration::from_millis(300));
+                        }
+                    });
+                }))
+            });
+            assert!(caught.is_err());
+            assert_eq!(late.into_inner(), 0);
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::engine::chunks::Chunks as Parts;
 use crate::engine::memory::uninit_array;
 use crate::engine::nest::{LoopNest, offsets_of, walk};
 use crate::engine::stream::{CAN_STREAM, stream_fence};
-use crate::engine::threads::{PARALLEL_FROM, for_each_range, max_threads};
+use crate::engine::threads::{Cost, PARALLEL_FROM, for_each_range, max_threads};
 use crate::engine::tuning::HUGE_PAGE;
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use crate::operand::Operand;
@@ -432,7 +432,7 @@ unsafe fn copy_large<A: Copy + Send + Sync>(
         let address = kernel::dense_len(axes).map_or(0, |_| to as usize);
         Parts::new(len, size_of::<A>(), address, settings.part_bytes)
     };
-    for_each_range(parts.count(), len * size_of::<A>(), |range| {
+    for_each_range(parts.count(), Cost::Bytes(len * size_of::<A>()), |range| {
         let operands = &operands;
         let range = parts.range(range);
         match way {
@@ -524,7 +524,7 @@ unsafe fn copy_transposed<A: Copy + Send + Sync>(
     let (pieces, bands) = (inner.size.div_ceil(width), rows.size.div_ceil(height));
     let matrices = kernel::elements(outer);
     let bytes = matrices * rows.size * inner.size * size;
-    for_each_range(matrices * bands * pieces, bytes, |range| {
+    for_each_range(matrices * bands * pieces, Cost::Bytes(bytes), |range| {
         let operands = &operands;
         for part in range {
             let (rest, piece) = (part / pieces, part % pieces);

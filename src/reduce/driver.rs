@@ -3,7 +3,7 @@
 use super::tree::{self, BLOCK, GROUP, LANES, LongRun, OddRun, Reading, Rows, Run, ShortRun, Term};
 use crate::engine::nest::{LoopAxis, LoopNest, Odometer};
 use crate::engine::stream::{CAN_STREAM, FenceOnDrop, stream};
-use crate::engine::threads::{PARALLEL_FROM, max_threads, share};
+use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use crate::error::{BroadcastError, allocation_failed};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -209,7 +209,7 @@ pub(super) unsafe fn reduce<A: Term>(
             && kept.len() * size >= STREAM_FROM,
     };
     let scratch = Mutex::new(scratch);
-    share(tasks, bytes, |ranges| {
+    share(tasks, Cost::Bytes(bytes), |ranges| {
         // As many as threads may work, so there is one for each.
         let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut own = loop {
