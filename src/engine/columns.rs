@@ -6,7 +6,7 @@
 //! read is handed out as slices, a block of terms at a time.
 
 use super::memory::uninit_array;
-use super::nest::{LoopAxis, LoopNest, offsets_of, walk};
+use super::nest::{LoopAxis, LoopNest, offsets_of};
 use super::stream::{CAN_STREAM, FenceOnDrop, stream};
 use super::threads::share;
 use super::tuning::{STREAM_SUMS_ROW, sums_are_streamed};
@@ -197,6 +197,17 @@ impl<'a, A: Term> Sums<'a, A> {
         &self.summed
     }
 
+    /// Where column 0 is at a position of the outer loops.
+    #[inline]
+    fn offsets_at(&self, position: usize) -> [isize; 2] {
+        let outer = self
+            .kept
+            .axes()
+            .split_last()
+            .map_or(&[][..], |(_, outer)| outer);
+        offsets_of(outer, self.kept.start(), position)
+    }
+
     /// Whether sums are added to what the target holds.
     #[inline]
     pub(crate) fn adds(&self) -> bool {
@@ -222,11 +233,6 @@ impl<'a, A: Term> Sums<'a, A> {
     ) {
         let this = &*self;
         let columns = this.columns();
-        let outer = this
-            .kept
-            .axes()
-            .split_last()
-            .map_or(&[][..], |(_, outer)| outer);
         let inside = columns.size.div_ceil(cut.width) * cut.term_chunks;
         let units = this.units(cut);
         let streams = CAN_STREAM
@@ -249,22 +255,19 @@ impl<'a, A: Term> Sums<'a, A> {
                 let range = begin..units.min(range.end.saturating_mul(cut.units_at_once));
                 let _fence = streams.then_some(FenceOnDrop);
                 let written = Cell::new(0);
-                let mut first_sum = range.start / inside * columns.size;
-                walk(outer, this.kept.start(), inside, range, |offsets, range| {
-                    let units = Units {
-                        sums: this,
-                        cut,
-                        streams,
-                        written: &written,
-                        offsets,
-                        first_sum,
-                        column: range.start / cut.term_chunks * cut.width,
-                        term_chunk: range.start % cut.term_chunks,
-                        left: range.len(),
-                    };
-                    f(&mut own, units);
-                    first_sum += columns.size;
-                });
+                let (position, unit) = (range.start / inside, range.start % inside);
+                let units = Units {
+                    sums: this,
+                    cut,
+                    streams,
+                    written: &written,
+                    position,
+                    offsets: this.offsets_at(position),
+                    column: unit / cut.term_chunks * cut.width,
+                    term_chunk: unit % cut.term_chunks,
+                    left: range.len(),
+                };
+                f(&mut own, units);
                 this.written.fetch_add(written.get(), Ordering::Relaxed);
             }
             lock().push(own);
@@ -272,29 +275,33 @@ impl<'a, A: Term> Sums<'a, A> {
     }
 }
 
-/// Units that follow each other at one position of the outer loops, none of which is handed out elsewhere.
+/// Units that follow each other, none of which is handed out elsewhere.
 pub(crate) struct Units<'s, A> {
     sums: &'s Sums<'s, A>,
     cut: Cut,
     streams: bool,
     written: &'s Cell<usize>,
-    /// Where the terms and the place of column 0 are.
+    /// The position of the outer loops, and where the terms and the place of its column 0 are.
+    position: usize,
     offsets: [isize; 2],
-    /// The number of column 0 among all sums.
-    first_sum: usize,
     /// The next unit.
     column: usize,
     term_chunk: usize,
     left: usize,
 }
 
-impl<'s, A> Iterator for Units<'s, A> {
+impl<'s, A: Term> Iterator for Units<'s, A> {
     type Item = Unit<'s, A>;
 
     #[inline(always)]
     fn next(&mut self) -> Option<Unit<'s, A>> {
         self.left = self.left.checked_sub(1)?;
         let columns = self.sums.kept.inner();
+        if self.column >= columns.size {
+            self.column = 0;
+            self.position += 1;
+            self.offsets = self.sums.offsets_at(self.position);
+        }
         let first = self.column as isize;
         let at = |operand: usize| {
             self.offsets[operand].wrapping_add(columns.strides[operand].wrapping_mul(first))
@@ -309,7 +316,7 @@ impl<'s, A> Iterator for Units<'s, A> {
                 terms: PhantomData,
             },
             term_chunk: self.term_chunk,
-            first_sum: self.first_sum + self.column,
+            first_sum: self.position * columns.size + self.column,
             places: self.sums.places.wrapping_offset(at(1)),
             place_stride: columns.strides[1],
             adds: self.sums.mode == WriteMode::Add,

@@ -403,6 +403,8 @@ fn fold_together<A: Term>(sum: &mut [A], mut first_halving: impl FnMut(usize) ->
 /// The sums of columns of `N` terms each, column after column in memory, for `N` up to 16.
 #[inline(always)]
 pub(super) fn columns_of<A: Term, const N: usize>(terms: &[A], sum: &mut [A]) {
+    // With this length the compiler leaves out the checks of bounds below.
+    let terms = &terms[..sum.len() * N];
     if N > SHORT_ROW_TERMS {
         return fold_together(sum, |column| {
             let terms = &terms[column * N..][..N];
