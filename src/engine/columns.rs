@@ -35,14 +35,6 @@ pub(crate) enum Target<'a, A, I: Dimension> {
     Add(&'a mut ArrayRef<A, I>),
 }
 
-/// How sums are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WriteMode {
-    Fresh,
-    Put,
-    Add,
-}
-
 /// How the work is cut into units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut {
@@ -63,7 +55,9 @@ pub(crate) struct Sums<'a, A> {
     places: *mut A,
     kept: LoopNest<2>,
     summed: LoopNest<1>,
-    mode: WriteMode,
+    /// Whether sums are added to elements that `places` holds.
+    adds: bool,
+    may_stream: bool,
     /// How many sums the last call of [`for_each_unit`](Self::for_each_unit) has written.
     written: AtomicUsize,
     arrays: PhantomData<(&'a [A], &'a mut [A])>,
@@ -112,37 +106,11 @@ impl<'a, A: Term> Sums<'a, A> {
         mut axes: impl Iterator<Item = Option<usize>>,
         target: Target<'a, A, I>,
     ) -> Result<Self, BroadcastError> {
-        let (mode, places, len, to_shape, to_strides): (_, *mut A, _, _, _) = match target {
-            Target::Fresh(out) => {
-                let places = out.as_mut_ptr().cast();
-                (
-                    WriteMode::Fresh,
-                    places,
-                    out.len(),
-                    out.shape(),
-                    out.strides(),
-                )
-            }
-            Target::Put(out) => {
-                let places = out.as_mut_ptr();
-                (
-                    WriteMode::Put,
-                    places,
-                    out.len(),
-                    out.shape(),
-                    out.strides(),
-                )
-            }
-            Target::Add(out) => {
-                let places = out.as_mut_ptr();
-                (
-                    WriteMode::Add,
-                    places,
-                    out.len(),
-                    out.shape(),
-                    out.strides(),
-                )
-            }
+        let adds = matches!(target, Target::Add(_));
+        let may_stream = CAN_STREAM && matches!(target, Target::Put(_));
+        let (places, to_shape, to_strides): (*mut A, &[usize], &[isize]) = match target {
+            Target::Fresh(out) => (out.as_mut_ptr().cast(), out.shape(), out.strides()),
+            Target::Put(out) | Target::Add(out) => (out.as_mut_ptr(), out.shape(), out.strides()),
         };
         const SUMMED: usize = usize::MAX;
         let (shape, strides) = (terms.shape(), terms.strides());
@@ -162,6 +130,7 @@ impl<'a, A: Term> Sums<'a, A> {
                 strides: [strides[axis], to_strides[becomes[axis]]],
             }
         }))?;
+        let len: usize = to_shape.iter().product();
         assert_eq!(kept.len(), len, "an axis of the target is not named");
         let summed = (0..shape.len()).filter(|&axis| becomes[axis] == SUMMED);
         let summed = LoopNest::in_order(summed.map(|axis| LoopAxis {
@@ -173,7 +142,8 @@ impl<'a, A: Term> Sums<'a, A> {
             places,
             kept,
             summed,
-            mode,
+            adds,
+            may_stream,
             written: AtomicUsize::new(0),
             arrays: PhantomData,
         })
@@ -200,18 +170,15 @@ impl<'a, A: Term> Sums<'a, A> {
     /// Where column 0 is at a position of the outer loops.
     #[inline]
     fn offsets_at(&self, position: usize) -> [isize; 2] {
-        let outer = self
-            .kept
-            .axes()
-            .split_last()
-            .map_or(&[][..], |(_, outer)| outer);
+        let axes = self.kept.axes();
+        let outer = &axes[..axes.len().saturating_sub(1)];
         offsets_of(outer, self.kept.start(), position)
     }
 
     /// Whether sums are added to what the target holds.
     #[inline]
     pub(crate) fn adds(&self) -> bool {
-        self.mode == WriteMode::Add
+        self.adds
     }
 
     /// How many units there are.
@@ -235,8 +202,7 @@ impl<'a, A: Term> Sums<'a, A> {
         let columns = this.columns();
         let inside = columns.size.div_ceil(cut.width) * cut.term_chunks;
         let units = this.units(cut);
-        let streams = CAN_STREAM
-            && this.mode == WriteMode::Put
+        let streams = this.may_stream
             && columns.strides[1] == 1
             && cut.width * size_of::<A>() >= STREAM_SUMS_ROW
             && sums_are_streamed(this.len() * size_of::<A>());
@@ -319,7 +285,7 @@ impl<'s, A: Term> Iterator for Units<'s, A> {
             first_sum: self.position * columns.size + self.column,
             places: self.sums.places.wrapping_offset(at(1)),
             place_stride: columns.strides[1],
-            adds: self.sums.mode == WriteMode::Add,
+            adds: self.sums.adds,
             streams: self.streams,
             // Without term chunks the unit is the only one with its columns.
             written: (self.cut.term_chunks == 1).then_some(self.written),
@@ -359,7 +325,6 @@ impl<A: Term> Unit<'_, A> {
     pub(crate) fn write(self, sums: &[A]) {
         let written = self.written.expect("no other unit has these columns");
         assert_eq!(sums.len(), self.columns.width, "not a sum for each column");
-        written.set(written.get() + sums.len());
         if self.streams {
             let (from, to) = (sums.as_ptr().cast(), self.places.cast());
             // SAFETY: sums are streamed only where places have stride 1, and there are `width` of them, as asserted; no other
@@ -383,6 +348,7 @@ impl<A: Term> Unit<'_, A> {
                 }
             }
         }
+        written.set(written.get() + sums.len());
     }
 }
 
@@ -427,10 +393,7 @@ impl<'s, A: Copy> Columns<'s, A> {
     ///
     /// If columns are not side by side.
     #[inline(always)]
-    pub(crate) fn rows<'o>(&self, terms: Range<usize>, offsets: &'o mut [isize]) -> Rows<'o, A>
-    where
-        's: 'o,
-    {
+    pub(crate) fn rows<'o>(&'o self, terms: Range<usize>, offsets: &'o mut [isize]) -> Rows<'o, A> {
         self.assert_terms(&terms);
         self.assert_rows();
         let offsets = &mut offsets[..terms.len()];
@@ -656,5 +619,98 @@ impl<'s, A> Runs<'s, A> {
         // SAFETY: run `i` exists, as asserted; where the stride is the length, the next one begins at its end. `Columns::runs`
         // and `Columns::blocks` build only what they have asserted to be terms, and `one` is built of a slice.
         unsafe { std::slice::from_raw_parts(self.first.wrapping_offset(step), readable) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array2, Ix1, array};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn panics<T>(f: impl FnOnce() -> T) -> bool {
+        catch_unwind(AssertUnwindSafe(f)).is_err()
+    }
+
+    #[test]
+    fn axes_that_do_not_fit_are_refused() {
+        let terms = Array2::<i32>::ones((3, 3));
+        let fits = |axes: &[Option<usize>], shape: (usize, usize)| {
+            let mut out = Array2::zeros(shape);
+            !panics(|| {
+                drop(Sums::new(
+                    &terms,
+                    axes.iter().copied(),
+                    Target::Put(&mut out),
+                ))
+            })
+        };
+        assert!(fits(&[Some(1), Some(0)], (3, 3)));
+        assert!(fits(&[None, Some(0)], (3, 1)));
+        assert!(fits(&[None, None], (1, 1)));
+        assert!(!fits(&[Some(0), Some(0)], (3, 1)));
+        assert!(!fits(&[Some(0), Some(0)], (3, 3)));
+        assert!(!fits(&[Some(0), Some(2)], (3, 3)));
+        assert!(!fits(&[Some(0), Some(1)], (3, 4)));
+        assert!(!fits(&[Some(0), None], (3, 3)));
+        assert!(!fits(&[Some(0)], (3, 1)));
+    }
+
+    const ONE_BY_ONE: Cut = Cut {
+        width: 1,
+        term_chunks: 1,
+        units_at_once: 1,
+    };
+
+    #[test]
+    fn a_fresh_array_is_given_only_if_all_sums_are_written() {
+        let terms = array![[1, 2, 3], [4, 5, 6]];
+        for missing in 0..4 {
+            let sum = |sums: &mut Sums<'_, i32>| {
+                sums.for_each_unit(ONE_BY_ONE, 0, vec![()], |(), units| {
+                    for unit in units.filter(|unit| unit.first_sum != missing) {
+                        let column = unit.columns.runs(0..2).at(0)[..2].iter().sum();
+                        unit.write(&[column]);
+                    }
+                });
+                Ok(())
+            };
+            let mut sums = None;
+            let all = !panics(|| {
+                let turned = terms.t().as_standard_layout().into_owned();
+                sums = fresh_sums(&turned, [Some(0), None].into_iter(), Ix1(3), sum).ok();
+            });
+            assert_eq!(all, missing == 3);
+            assert_eq!(sums, all.then(|| array![5, 7, 9]));
+        }
+    }
+
+    #[test]
+    fn what_a_layout_does_not_offer_is_refused() {
+        let terms = Array2::<i32>::ones((4, 6));
+        let mut out = Array2::zeros((1, 6));
+        let mut sums =
+            Sums::new(&terms, [None, Some(1)].into_iter(), Target::Put(&mut out)).unwrap();
+        let cut = Cut {
+            width: 5,
+            term_chunks: 2,
+            units_at_once: 1,
+        };
+        sums.for_each_unit(cut, 0, vec![()], |(), units| {
+            for unit in units {
+                let columns = unit.columns;
+                let width = columns.width();
+                assert_eq!(columns.rows(1..4, &mut [0; 3]).row(2), &[1; 5][..width]);
+                assert!(panics(|| columns.rows(1..4, &mut [0; 2]).len()));
+                assert!(panics(|| columns.rows(1..5, &mut [0; 9]).len()));
+                assert!(panics(|| columns.table(0..4)));
+                assert!(panics(|| columns.runs(0..4)));
+                assert!(panics(|| columns.blocks(0, 0, usize::MAX / 2 + 1, 2)));
+                assert!(panics(|| columns.run(0, 0..4, &mut [0; 4]).len()));
+                assert!(panics(|| columns.gather(0..4, &mut [0; 3])));
+                // The columns belong to another unit too.
+                assert!(panics(|| unit.write(&[1; 5][..width])));
+            }
+        });
     }
 }

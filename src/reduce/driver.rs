@@ -114,7 +114,21 @@ impl Schedule {
             _ => Reading::Eight,
         };
         let block = terms.min(BLOCK_TERMS);
-        let by_columns = matches!(access, Access::Runs | Access::ShortRuns);
+        let lanes = block.min(LANES) * width;
+        let waiting = match blocks {
+            1 => 0,
+            _ => (unit_blocks.ilog2() as usize + 1) * width,
+        };
+        let (lanes, stack, table) = match access {
+            Access::Rows => (lanes, waiting, 0),
+            Access::Table => (lanes, waiting, reading.extra_rows().min(block) * width),
+            Access::Gathered => (lanes, waiting, block * width),
+            Access::Runs if sums.summed().axes().len() == 1 => {
+                (0, unit_blocks.min(BLOCKS_AT_ONCE), 0)
+            }
+            Access::Runs => (0, unit_blocks.min(BLOCKS_AT_ONCE), block),
+            Access::ShortRuns => (0, 0, 0),
+        };
         Schedule {
             access,
             reading,
@@ -125,25 +139,10 @@ impl Schedule {
             },
             terms,
             chunk_blocks,
-            lanes: match by_columns {
-                true => 0,
-                false => terms.min(LANES) * width,
-            },
-            stack: match access {
-                Access::Runs => unit_blocks.min(BLOCKS_AT_ONCE),
-                _ if blocks > 1 => (unit_blocks.ilog2() as usize + 1) * width,
-                _ => 0,
-            },
-            table: match access {
-                Access::Gathered => block * width,
-                Access::Runs if sums.summed().axes().len() > 1 => block,
-                Access::Table => reading.extra_rows().min(block) * width,
-                _ => 0,
-            },
-            offsets: match access {
-                Access::Rows => block,
-                _ => 0,
-            },
+            lanes,
+            stack,
+            table,
+            offsets: if access == Access::Rows { block } else { 0 },
         }
     }
 }
@@ -168,7 +167,8 @@ pub(super) fn sum<A: Term>(sums: &mut Sums<'_, A>) -> Result<(), BroadcastError>
     }
     if terms == 0 {
         if !sums.adds() {
-            write_zeros(sums);
+            let zeros = filled(MANY_COLUMNS.min(count), A::zero())?;
+            write_all(sums, |_| &zeros);
         }
         return Ok(());
     }
@@ -179,9 +179,7 @@ pub(super) fn sum<A: Term>(sums: &mut Sums<'_, A>) -> Result<(), BroadcastError>
     };
     let schedule = Schedule::new(sums, bytes, threads);
     let cut = schedule.cut;
-    let units = sums.units(cut);
-
-    let threads = threads.min(units.div_ceil(cut.units_at_once));
+    let threads = threads.min(sums.units(cut).div_ceil(cut.units_at_once));
     let mut scratch = reserved(threads)?;
     for _ in 0..threads {
         let values = cut.width + schedule.lanes + schedule.stack + schedule.table;
@@ -208,34 +206,22 @@ pub(super) fn sum<A: Term>(sums: &mut Sums<'_, A>) -> Result<(), BroadcastError>
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
         tree::fold_neighbours(&mut partial, count);
-        let whole = Cut {
-            term_chunks: 1,
-            units_at_once: units,
-            ..cut
-        };
-        sums.for_each_unit(whole, 0, vec![()], |(), units| {
-            for unit in units {
-                let sums = &partial[unit.first_sum..][..unit.columns.width()];
-                unit.write(sums);
-            }
-        });
+        write_all(sums, |first| &partial[first..]);
     }
     Ok(())
 }
 
-/// Writes the sums of no terms.
-#[cold]
-fn write_zeros<A: Term>(sums: &mut Sums<'_, A>) {
-    let zeros = [A::zero(); 64];
+/// Writes all sums on this thread. `from` gives those from a number on, one unit or more.
+fn write_all<'v, A: Term + 'v>(sums: &mut Sums<'_, A>, from: impl Fn(usize) -> &'v [A] + Sync) {
     let cut = Cut {
-        width: zeros.len(),
+        width: MANY_COLUMNS,
         term_chunks: 1,
         units_at_once: usize::MAX,
     };
     sums.for_each_unit(cut, 0, vec![()], |(), units| {
         for unit in units {
-            let width = unit.columns.width();
-            unit.write(&zeros[..width]);
+            let values = &from(unit.first_sum)[..unit.columns.width()];
+            unit.write(values);
         }
     });
 }

@@ -76,7 +76,12 @@ fn pair<A: Term>(to: &mut [A], a: &[A], b: &[A]) {
 #[inline(always)]
 fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &mut [A]) {
     let len = to.len();
-    let [a, b, c, d, e, f, g, h]: [&[A]; FAN_IN] = array::from_fn(|k| &rows[k * len..][..len]);
+    let four = |rows| {
+        let (low, high): (&[A], &[A]) = <[A]>::split_at(rows, 2 * len);
+        (low.split_at(len), high.split_at(len))
+    };
+    let (low, high) = rows.split_at(4 * len);
+    let (((a, b), (c, d)), ((e, f), (g, h))) = (four(low), four(high));
     let pieces = (half.chunks_exact_mut(LANES))
         .zip(a.chunks_exact(LANES).zip(b.chunks_exact(LANES)))
         .zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
