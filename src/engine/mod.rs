@@ -13,9 +13,11 @@
 //! | `simd` | dispatch of vector width |
 //! | `threads` | chunks of work on several threads |
 //! | `chunks` | how elements are cut into chunks |
+//! | `columns` | terms of sums, and the places of the sums |
 //! | `tuning` | every threshold |
 
 pub(crate) mod chunks;
+pub(crate) mod columns;
 pub(crate) mod memory;
 pub(crate) mod nest;
 pub(crate) mod rows;

@@ -2,20 +2,20 @@
 //!
 //! In which order terms are added is said at [`GradientExt`].
 
+#![forbid(unsafe_code)]
+
 mod driver;
-#[forbid(unsafe_code)]
+#[cfg(test)]
+mod tests;
 mod tree;
 
-use crate::engine::memory::uninit_array;
-use crate::engine::nest::{LoopAxis, LoopNest};
+use crate::engine::columns::{Sums, Target, fresh_sums};
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rule::Rule;
-use driver::Then;
-use ndarray::{Array, ArrayBase, ArrayRef, Data, Dimension, IntoDimension};
+use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
 use num_traits::Zero;
-use std::mem::MaybeUninit;
 
 /// # The gradient
 ///
@@ -70,17 +70,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Zero + Send + Sync,
     {
         self.check(cotangent)?;
-        let mut out = uninit_array::<A, I>(self.input_dim())?;
-        let (kept, summed) = self.loops(cotangent, out.strides())?;
-        if summed.len() == 0 {
-            out.fill(MaybeUninit::new(A::zero()));
-        } else if kept.len() > 0 {
-            let target = out.as_mut_ptr().cast::<A>();
-            // SAFETY: as `loops` says. `out` is fresh and of the input's shape, which `check` vouches for the cotangent's to fit.
-            unsafe { driver::reduce(cotangent.as_ptr(), target, &kept, &summed, Then::Init) }?;
-        }
-        // SAFETY: every element was filled with zero, or is the sum at a position of `kept`; or there is none.
-        Ok(unsafe { out.assume_init() })
+        fresh_sums(cotangent, self.kept_axes(), self.input_dim(), driver::sum)
     }
 
     /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it replaces.
@@ -110,7 +100,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Copy + Zero + Send + Sync,
     {
-        self.write_into(cotangent, out, Then::Set)
+        self.sum_into(cotangent, out, Target::Put)
     }
 
     /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds: `out += gradient`.
@@ -141,7 +131,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Copy + Zero + Send + Sync,
     {
-        self.write_into(cotangent, out, Then::Add)
+        self.sum_into(cotangent, out, Target::Add)
     }
 
     fn check<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<(), BroadcastError> {
@@ -155,11 +145,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         ))
     }
 
-    fn write_into<A>(
+    fn sum_into<'a, A>(
         &self,
-        cotangent: &ArrayRef<A, O>,
-        out: &mut ArrayRef<A, I>,
-        then: Then,
+        cotangent: &'a ArrayRef<A, O>,
+        out: &'a mut ArrayRef<A, I>,
+        target: fn(&'a mut ArrayRef<A, I>) -> Target<'a, A, I>,
     ) -> Result<(), BroadcastError>
     where
         A: Copy + Zero + Send + Sync,
@@ -168,47 +158,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         if out.shape() != self.input_shape() {
             return Err(wrong_shape(ArrayRole::Out, self.input_shape(), out.shape()));
         }
-        let (kept, summed) = self.loops(cotangent, out.strides())?;
-        if summed.len() == 0 {
-            if then == Then::Set {
-                out.fill(A::zero());
-            }
-        } else if kept.len() > 0 {
-            let target = out.as_mut_ptr();
-            // SAFETY: as `loops` says, both shapes having been checked. `out` is borrowed mutably and holds elements.
-            unsafe { driver::reduce(cotangent.as_ptr(), target, &kept, &summed, then) }?;
-        }
-        Ok(())
+        driver::sum(&mut Sums::new(cotangent, self.kept_axes(), target(out))?)
     }
 
-    /// The axes that are kept, as loops over the cotangent and an array of the input's shape with these strides; and the axes that are
-    /// summed, in the order of the output's axes.
-    ///
-    /// The cotangent having the plan's output shape, kept and summed positions together are exactly its elements. The kept axes are
-    /// those of the other array but for some of size 1, as a plan feeds each axis to one output axis: positions are its elements.
-    fn loops<A>(
-        &self,
-        cotangent: &ArrayRef<A, O>,
-        gradient_strides: &[isize],
-    ) -> Result<(LoopNest<2>, LoopNest<1>), BroadcastError> {
-        let (shape, strides) = (self.output_shape(), cotangent.strides());
-        let kept = self
-            .axis_sources()
-            .enumerate()
-            .filter_map(|(axis, source)| {
-                let AxisSource::Kept(input_axis) = source else {
-                    return None;
-                };
-                Some(LoopAxis {
-                    size: shape[axis],
-                    strides: [strides[axis], gradient_strides[input_axis]],
-                })
-            });
-        let summed = self.replicated_axes().map(|axis| LoopAxis {
-            size: shape[axis],
-            strides: [strides[axis]],
-        });
-        Ok((LoopNest::from_axes(kept)?, LoopNest::in_order(summed)?))
+    /// For each output axis the input axis that it keeps; `None` for axes that are summed.
+    fn kept_axes(&self) -> impl Iterator<Item = Option<usize>> {
+        self.axis_sources().map(|source| match source {
+            AxisSource::Kept(axis) => Some(axis),
+            _ => None,
+        })
     }
 }
 
@@ -279,27 +237,11 @@ pub trait GradientExt: Operand {
     fn sum_to_shape<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
     where
         E: IntoDimension,
-        Self::Elem: Copy + Zero + Send + Sync;
-}
-
-impl<A, S: Data<Elem = A>, D: Dimension> GradientExt for ArrayBase<S, D> {
-    #[inline]
-    fn sum_to_shape<E>(&self, shape: E) -> Result<Array<A, E::Dim>, BroadcastError>
-    where
-        E: IntoDimension,
-        A: Copy + Zero + Send + Sync,
+        Self::Elem: Copy + Zero + Send + Sync,
     {
-        (**self).sum_to_shape(shape)
+        let (array, shape) = (self.as_array(), shape.into_dimension());
+        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())?.gradient(array)
     }
 }
 
-impl<A, D: Dimension> GradientExt for ArrayRef<A, D> {
-    fn sum_to_shape<E>(&self, shape: E) -> Result<Array<A, E::Dim>, BroadcastError>
-    where
-        E: IntoDimension,
-        A: Copy + Zero + Send + Sync,
-    {
-        BroadcastPlan::right_aligned(Rule::Numpy, shape.into_dimension(), self.shape())?
-            .gradient(self)
-    }
-}
+impl<T: Operand + ?Sized> GradientExt for T {}

@@ -1,33 +1,28 @@
-//! The tree of additions: blocks of terms, and blocks with each other. The module above says which tree it is.
+//! The tree of additions: which terms are added to which.
 //!
-//! Every kernel here sums `width` columns at once, term by term: row `i` holds the `i`-th term of each column. They differ in
-//! how they reach the terms, never in which terms they add to which. All are inlined into the caller, which is compiled for several
-//! instruction sets.
+//! [`GradientExt`](super::GradientExt) documents the tree. `LANES`, `GROUP` and `BLOCK_TERMS` are part of it: other numbers would
+//! give other sums.
+//!
+//! Each kernel sums `width` columns at once: row `i` holds the `i`-th term of each column. Kernels differ in how they read terms,
+//! never in the order of additions. All are `inline(always)`: they are compiled for wide vectors as part of their caller.
 
-/// Accumulators of a block: 64 bytes of `f32`, thus four vectors of any x86-64 and one of AVX-512.
+use crate::engine::columns::{Rows, Term};
+use crate::engine::tuning::{APART_STREAMS, COLUMNS_AT_ONCE, NEAR_STREAMS, SHORT_ROW_TERMS};
+use std::array;
+
+/// Accumulators of a block. 16 `f32` are 64 bytes: four vectors of SSE2, one of AVX-512.
 pub(super) const LANES: usize = 16;
 
-/// How many terms of a lane are added in a balanced tree before they go to the accumulator: rows for eight streams of memory, and
-/// one load and store of the accumulator for eight loads.
+/// Terms of a lane that are added as a balanced tree before they go to the accumulator: eight loads of terms for one load and one
+/// store of the accumulator.
 const FAN_IN: usize = 8;
 
-/// Terms in a group: every lane once.
+/// Terms in a group: `FAN_IN` for every lane.
 pub(super) const GROUP: usize = LANES * FAN_IN;
 
-/// Terms in a block. 4 KiB of `f32`: long enough to hide what is done once a block, short enough for an accumulator to take in no more
-/// than eight groups.
-pub(super) const BLOCK: usize = 8 * GROUP;
-
-/// What a sum needs of its terms.
-pub(super) trait Term: Copy + num_traits::Zero + Send + Sync {}
-
-impl<A: Copy + num_traits::Zero + Send + Sync> Term for A {}
-
-/// Where the rows of a block are, each of the same width.
-pub(super) trait Rows<A> {
-    /// The `i`-th term of each column.
-    fn row(&self, i: usize) -> &[A];
-}
+/// Terms in a block. As `f32` 4 KiB: long enough to hide what is done once for each block, and no accumulator takes in more than
+/// eight groups.
+pub(super) const BLOCK_TERMS: usize = 8 * GROUP;
 
 /// `to[i] = to[i] + from[i]`.
 #[inline(always)]
@@ -48,8 +43,8 @@ fn fan_in<A: Term>(t: [A; FAN_IN]) -> A {
 fn group<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; FAN_IN]) {
     let [a, b, c, d, e, f, g, h] = rows;
     let whole = to.len() / LANES * LANES;
-    // By pieces of a known length, each read before it is written, so that there are vectors without a check for overlaps; and zipped,
-    // so that there is none for the ends.
+    // Pieces of a known length are read before one is written, so the compiler needs no check for overlaps. They are zipped, so it
+    // needs none for bounds.
     let pieces = (to.chunks_exact_mut(LANES))
         .zip(a.chunks_exact(LANES).zip(b.chunks_exact(LANES)))
         .zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)))
@@ -77,7 +72,7 @@ fn pair<A: Term>(to: &mut [A], a: &[A], b: &[A]) {
     }
 }
 
-/// What [`group`] does for eight rows one after the other, four rows at a time; `half` has room for one.
+/// [`group`] for eight rows one after the other, which are read four at a time. `half` has room for one row.
 #[inline(always)]
 fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &mut [A]) {
     let len = to.len();
@@ -86,7 +81,7 @@ fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &m
         (low.split_at(len), high.split_at(len))
     };
     let (low, high) = rows.split_at(4 * len);
-    let ((a, b), (c, d)) = four(low);
+    let (((a, b), (c, d)), ((e, f), (g, h))) = (four(low), four(high));
     let pieces = (half.chunks_exact_mut(LANES))
         .zip(a.chunks_exact(LANES).zip(b.chunks_exact(LANES)))
         .zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
@@ -97,7 +92,6 @@ fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &m
         }
         half.copy_from_slice(&sums);
     }
-    let ((e, f), (g, h)) = four(high);
     let pieces = (to.chunks_exact_mut(LANES).zip(half.chunks_exact(LANES)))
         .zip(e.chunks_exact(LANES).zip(f.chunks_exact(LANES)))
         .zip(g.chunks_exact(LANES).zip(h.chunks_exact(LANES)));
@@ -125,22 +119,17 @@ fn fold_lanes<A: Term>(lanes: &mut [A], width: usize, mut live: usize) {
     }
 }
 
-/// The sums of a block of `count` rows of `width` columns, anywhere in memory. `lanes` has room for 16 rows.
+/// The sums of a block whose rows, one for each of `sum`, are anywhere in memory. `lanes` has room for 16 rows, or for as many as
+/// there are if they are fewer.
 #[inline(always)]
-pub(super) fn block_of_rows<A: Term>(
-    rows: &impl Rows<A>,
-    count: usize,
-    width: usize,
-    lanes: &mut [A],
-    sum: &mut [A],
-) {
-    let sum = &mut sum[..width];
+pub(super) fn block_of_rows<A: Term>(rows: Rows<A>, lanes: &mut [A], sum: &mut [A]) {
+    let (count, width) = (rows.len(), sum.len());
     if count == 1 {
         sum.copy_from_slice(rows.row(0));
         return;
     }
     if count <= LANES {
-        // The first halving takes the terms from where they are.
+        // The first halving reads the terms themselves.
         let half = count.next_power_of_two() / 2;
         let lanes = &mut lanes[..half * width];
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
@@ -158,17 +147,7 @@ pub(super) fn block_of_rows<A: Term>(
     let mut next = count / GROUP * GROUP;
     for at in (0..next).step_by(GROUP) {
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
-            let row = |k: usize| rows.row(at + lane + k * LANES);
-            let rows = [
-                row(0),
-                row(1),
-                row(2),
-                row(3),
-                row(4),
-                row(5),
-                row(6),
-                row(7),
-            ];
+            let rows = array::from_fn(|k| rows.row(at + lane + k * LANES));
             if at == 0 {
                 group::<A, true>(to, rows);
             } else {
@@ -193,29 +172,28 @@ pub(super) fn block_of_rows<A: Term>(
     sum.copy_from_slice(&lanes[..width]);
 }
 
-/// How a table is read. Reading eight streams that share a page of memory is what the machine's prefetchers do worst: 256 MiB in rows of
-/// 16 `f32` take 22 ms so, 13 ms if each group is copied first, and 10 ms in one stream.
+/// How a table is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Eight streams: from the cache, or where each is in a page of its own.
+    /// In eight streams: from the cache, or where each of them is in its own page of memory.
     Eight,
-    /// Four streams, so near to each other that they are as one.
+    /// In four streams that are near to each other.
     Four,
-    /// Group by group copied into the cache.
+    /// Each group is copied into the cache first.
     Copied,
 }
 
 impl Reading {
-    /// The best for a table in memory.
+    /// The fastest for a table in memory.
     pub(super) fn of_memory<A>(width: usize) -> Self {
         match LANES * width * size_of::<A>() {
-            ..=256 => Reading::Four,
-            257..4096 => Reading::Copied,
-            _ => Reading::Eight,
+            ..=NEAR_STREAMS => Reading::Four,
+            APART_STREAMS.. => Reading::Eight,
+            _ => Reading::Copied,
         }
     }
 
-    /// The rows that it takes beside the lanes.
+    /// The rows of scratch memory that it needs beside the lanes.
     pub(super) fn extra_rows(self) -> usize {
         match self {
             Reading::Eight => 0,
@@ -225,18 +203,17 @@ impl Reading {
     }
 }
 
-/// The sums of a block whose rows of `width` columns lie one after the other. `lanes` has room for 16 rows, or as many as there are if
-/// they are less, and `extra` for as many as the way of reading takes.
+/// The sums of a block whose rows, as wide as `sum`, lie one after the other. `lanes` is as for [`block_of_rows`], and `extra` has
+/// the rows that `reading` needs.
 #[inline(always)]
 pub(super) fn block_of_table<A: Term>(
     table: &[A],
-    width: usize,
     reading: Reading,
     lanes: &mut [A],
     extra: &mut [A],
     sum: &mut [A],
 ) {
-    let sum = &mut sum[..width];
+    let width = sum.len();
     let vector = LANES * width;
     let live = (table.len() / width).min(LANES);
     let lanes = &mut lanes[..live * width];
@@ -257,11 +234,7 @@ pub(super) fn block_of_table<A: Term>(
             copy.copy_from_slice(terms);
             terms = copy;
         }
-        let (low, high) = terms.split_at(4 * vector);
-        let ((ab, cd), (ef, gh)) = (low.split_at(2 * vector), high.split_at(2 * vector));
-        let ((a, b), (c, d)) = (ab.split_at(vector), cd.split_at(vector));
-        let ((e, f), (g, h)) = (ef.split_at(vector), gh.split_at(vector));
-        let rows = [a, b, c, d, e, f, g, h];
+        let rows = array::from_fn(|k| &terms[k * vector..][..vector]);
         if first {
             group::<A, true>(lanes, rows);
         } else {
@@ -307,13 +280,13 @@ fn lanes_of_group<A: Term>(terms: &[A]) -> [A; LANES] {
 /// The first halving of all lanes.
 #[inline(always)]
 fn halved<A: Term>(lanes: [A; LANES]) -> [A; 8] {
-    std::array::from_fn(|i| lanes[i] + lanes[i + 8])
+    array::from_fn(|i| lanes[i] + lanes[i + 8])
 }
 
 /// The others.
 #[inline(always)]
 fn fold_eight<A: Term>(eight: [A; 8]) -> A {
-    let four: [A; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+    let four: [A; 4] = array::from_fn(|i| eight[i] + eight[i + 4]);
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
@@ -405,28 +378,26 @@ impl Run for ShortRun {
     }
 }
 
-/// How many columns have their lanes added together: step by step for all of them, as adding up one vector alone takes longer than
-/// making it. 256 MiB in rows of 15 `f32` take 8.5 ms
-/// so and 31 ms one by one; rows of up to 10 take no longer than they are read for.
-const TOGETHER: usize = 32;
-
-/// The sums of columns whose eight first lanes `first_halving` gives, the others having been added to them.
+/// The sums of columns. For each in turn, `first_halving` gives its first eight lanes, to which the others have been added.
 #[inline(always)]
 fn fold_together<A: Term>(sum: &mut [A], mut first_halving: impl FnMut(usize) -> [A; 8]) {
     let mut column = 0;
-    for sum in sum.chunks_mut(TOGETHER) {
-        let (mut eights, mut fours) = ([[A::zero(); 8]; TOGETHER], [[A::zero(); 4]; TOGETHER]);
-        let mut twos = [[A::zero(); 2]; TOGETHER];
+    for sum in sum.chunks_mut(COLUMNS_AT_ONCE) {
+        let (mut eights, mut fours) = (
+            [[A::zero(); 8]; COLUMNS_AT_ONCE],
+            [[A::zero(); 4]; COLUMNS_AT_ONCE],
+        );
+        let mut twos = [[A::zero(); 2]; COLUMNS_AT_ONCE];
         let count = sum.len();
         for eight in &mut eights[..count] {
             *eight = first_halving(column);
             column += 1;
         }
         for (four, eight) in fours[..count].iter_mut().zip(&eights) {
-            *four = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+            *four = array::from_fn(|i| eight[i] + eight[i + 4]);
         }
         for (two, four) in twos[..count].iter_mut().zip(&fours) {
-            *two = std::array::from_fn(|i| four[i] + four[i + 2]);
+            *two = array::from_fn(|i| four[i] + four[i + 2]);
         }
         for (sum, two) in sum.iter_mut().zip(&twos) {
             *sum = two[0] + two[1];
@@ -437,17 +408,19 @@ fn fold_together<A: Term>(sum: &mut [A], mut first_halving: impl FnMut(usize) ->
 /// The sums of columns of `N` terms each, column after column in memory, for `N` up to 16.
 #[inline(always)]
 pub(super) fn columns_of<A: Term, const N: usize>(terms: &[A], sum: &mut [A]) {
-    if N > 10 {
+    // With this length the compiler leaves out the checks of bounds below.
+    let terms = &terms[..sum.len() * N];
+    if N > SHORT_ROW_TERMS {
         return fold_together(sum, |column| {
             let terms = &terms[column * N..][..N];
-            std::array::from_fn(|i| match i + 8 < N {
+            array::from_fn(|i| match i + 8 < N {
                 true => terms[i] + terms[i + 8],
                 false => terms[i],
             })
         });
     }
     for (sum, terms) in sum.iter_mut().zip(terms.chunks_exact(N)) {
-        let mut lanes: [A; N] = std::array::from_fn(|i| terms[i]);
+        let mut lanes: [A; N] = array::from_fn(|i| terms[i]);
         let mut live = N;
         for half in [8, 4, 2, 1] {
             if live > half {
@@ -461,24 +434,25 @@ pub(super) fn columns_of<A: Term, const N: usize>(terms: &[A], sum: &mut [A]) {
     }
 }
 
-/// What [`fold_parts`] comes to for single sums, which it takes longer for: 4 MiB are summed in 48 us so and in 50 by it, on one thread.
+/// Sums rows of partial sums, neighbours first; the result is in row 0. Each row is the sum of the same power of two of blocks, the
+/// last one of as many or fewer.
 #[inline(always)]
-pub(super) fn fold_neighbours<A: Term>(sums: &mut [A]) -> A {
-    let mut count = sums.len();
+pub(super) fn fold_neighbours<A: Term>(rows: &mut [A], width: usize) {
+    let mut count = rows.len() / width;
     while count > 1 {
-        for i in 0..count / 2 {
-            sums[i] = sums[2 * i] + sums[2 * i + 1];
+        for i in 0..count / 2 * width {
+            let left = i / width * 2 * width + i % width;
+            rows[i] = rows[left] + rows[left + width];
         }
         if count % 2 == 1 {
-            sums[count / 2] = sums[count - 1];
+            rows.copy_within((count - 1) * width..count * width, count / 2 * width);
         }
         count = count.div_ceil(2);
     }
-    sums[0]
 }
 
-/// Takes in the sums of the `index`-th block of `width` columns, counted from 0. `stack` has a row for each bit of the count of
-/// blocks, and keeps the sums of 1, 2, 4, ... blocks that wait for their neighbours.
+/// Adds the sums of the block number `index` of `width` columns, counted from 0. Row `k` of `stack` holds the sums of `2^k` blocks
+/// until their neighbours are there.
 #[inline(always)]
 pub(super) fn push_block<A: Term>(stack: &mut [A], width: usize, index: usize, sum: &mut [A]) {
     let mut level = 0;
@@ -492,7 +466,7 @@ pub(super) fn push_block<A: Term>(stack: &mut [A], width: usize, index: usize, s
     stack[level * width..][..width].copy_from_slice(sum);
 }
 
-/// The sums of all `count` blocks that have been pushed, the last of them being in `sum` no more.
+/// The sums of all `count` blocks that have been pushed.
 #[inline(always)]
 pub(super) fn fold_blocks<A: Term>(stack: &[A], width: usize, count: usize, sum: &mut [A]) {
     let lowest = count.trailing_zeros() as usize;
@@ -504,18 +478,5 @@ pub(super) fn fold_blocks<A: Term>(stack: &[A], width: usize, count: usize, sum:
                 *sum = waiting + *sum;
             }
         }
-    }
-}
-
-/// Sums rows of partial sums, each of an equal power of two of blocks but the last, which may have fewer: neighbours first. The sums
-/// are in row 0 then.
-pub(super) fn fold_parts<A: Term>(parts: &mut [A], width: usize, count: usize) {
-    let mut step = 1;
-    while step < count {
-        for left in (0..count - step).step_by(2 * step) {
-            let (low, high) = parts.split_at_mut((left + step) * width);
-            add(&mut low[left * width..][..width], &high[..width]);
-        }
-        step *= 2;
     }
 }

@@ -1,0 +1,355 @@
+//! Sums of every layout against the documented tree, index by index, with sizes on both sides of every threshold.
+
+use super::tree::{BLOCK_TERMS, GROUP, LANES};
+use crate::BroadcastPlan;
+use crate::engine::simd::WITHOUT_WIDE_REGISTERS;
+use crate::engine::tuning::{
+    APART_STREAMS, BLOCKS_AT_ONCE, COLUMNS_AT_ONCE, FEW_COLUMNS, GATHERED_BLOCK, MANY_COLUMNS,
+    NARROW_SUM_ROW, NEAR_STREAMS, READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, STREAM_SUMS_ROW,
+    SUM_CHUNK, SUM_ROW, sums_are_streamed,
+};
+use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+use num_traits::Zero;
+use std::ops::Add;
+use std::sync::atomic::Ordering;
+
+/// An element of `N` bytes whose addition is neither associative nor commutative, so that its sum tells the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mixed<const N: usize>([u8; N]);
+
+impl<const N: usize> Add for Mixed<N> {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Mixed(std::array::from_fn(|i| {
+            let (a, b) = (self.0[i].wrapping_mul(5), other.0[i].rotate_left(3));
+            (a ^ b).wrapping_add(i as u8 + 1)
+        }))
+    }
+}
+
+impl<const N: usize> Zero for Mixed<N> {
+    fn zero() -> Self {
+        Mixed([0; N])
+    }
+
+    fn is_zero(&self) -> bool {
+        *self == Self::zero()
+    }
+}
+
+impl<const N: usize> Mixed<N> {
+    fn number(n: usize) -> Self {
+        let mixed = (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Mixed(std::array::from_fn(|i| (mixed >> (8 * (i % 8))) as u8))
+    }
+}
+
+/// The documented tree.
+fn tree<const N: usize>(terms: &[Mixed<N>]) -> Mixed<N> {
+    let blocks: Vec<_> = terms.chunks(BLOCK_TERMS).map(block).collect();
+    balanced(&blocks)
+}
+
+/// All but the largest power of two that is less than the count are on the right.
+fn balanced<const N: usize>(sums: &[Mixed<N>]) -> Mixed<N> {
+    match sums {
+        [] => Mixed::zero(),
+        [only] => *only,
+        _ => {
+            let (left, right) = sums.split_at(sums.len().next_power_of_two() / 2);
+            balanced(left) + balanced(right)
+        }
+    }
+}
+
+fn block<const N: usize>(terms: &[Mixed<N>]) -> Mixed<N> {
+    let grouped = terms.len() / GROUP * (GROUP / LANES);
+    let mut lanes: Vec<Mixed<N>> = (0..LANES.min(terms.len()))
+        .map(|lane| {
+            let own: Vec<_> = terms.iter().skip(lane).step_by(LANES).copied().collect();
+            let (groups, rest) = own.split_at(grouped);
+            let groups = groups.chunks(GROUP / LANES).map(balanced);
+            (groups.chain(rest.iter().copied()).reduce(Add::add)).expect("there is a term")
+        })
+        .collect();
+    for half in [8, 4, 2, 1] {
+        for lane in half..lanes.len() {
+            lanes[lane - half] = lanes[lane - half] + lanes[lane];
+        }
+        lanes.truncate(half);
+    }
+    lanes[0]
+}
+
+/// Sums over the axes `summed`, one sum after the other.
+fn expected<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) -> Vec<Mixed<N>> {
+    let kept: Vec<usize> = (0..terms.ndim())
+        .filter(|axis| !summed.contains(axis))
+        .collect();
+    let order: Vec<usize> = kept.iter().chain(summed).copied().collect();
+    let count: usize = kept.iter().map(|&axis| terms.shape()[axis]).product();
+    let all: Vec<_> = terms.view().permuted_axes(order).iter().copied().collect();
+    match all.len() {
+        0 => vec![Mixed::zero(); count],
+        len => all.chunks(len / count).map(tree).collect(),
+    }
+}
+
+fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
+    let kept: Vec<usize> = (0..shape.len())
+        .filter(|axis| !summed.contains(axis))
+        .collect();
+    let input: Vec<usize> = kept.iter().map(|&axis| shape[axis]).collect();
+    BroadcastPlan::explicit(IxDyn(&input), IxDyn(shape), &kept).unwrap()
+}
+
+/// Fresh sums, sums that replace and sums that are added, in standard layout and backwards with gaps.
+#[track_caller]
+fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
+    let plan = plan(terms.shape(), summed);
+    let expected = expected(terms, summed);
+    let what = || {
+        format!(
+            "{N} bytes, {:?} {:?}, {summed:?}",
+            terms.shape(),
+            terms.strides()
+        )
+    };
+    let fresh = plan.gradient(terms).unwrap();
+    assert!(fresh.iter().eq(&expected), "{}", what());
+
+    let before = |i: usize| Mixed::<N>::number(i + 77);
+    let none = terms.is_empty();
+    let sums_of_none = |i, sum| if none { before(i) } else { before(i) + sum };
+    let mut wide: Vec<usize> = plan.input_shape().to_vec();
+    wide.iter_mut().for_each(|size| *size *= 2);
+    for apart in [false, true] {
+        let shape = if apart { &wide[..] } else { plan.input_shape() };
+        let mut memory = ArrayD::from_elem(shape, Mixed::number(5));
+        let mut out = memory.view_mut();
+        for axis in 0..out.ndim() {
+            if apart {
+                out.slice_axis_inplace(Axis(axis), Slice::new(0, None, -2));
+            }
+        }
+        plan.gradient_into(terms, &mut out).unwrap();
+        assert!(out.iter().eq(&expected), "into, {}", what());
+        (out.iter_mut().enumerate()).for_each(|(i, place)| *place = before(i));
+        plan.gradient_accumulate(terms, &mut out).unwrap();
+        let added = (expected.iter().enumerate()).map(|(i, &sum)| sums_of_none(i, sum));
+        assert!(out.iter().copied().eq(added), "added, {}", what());
+        let between = match apart {
+            true => memory.len() - expected.len(),
+            false => 0,
+        };
+        let untouched = memory
+            .iter()
+            .filter(|&&place| place == Mixed::number(5))
+            .count();
+        assert!(N < 4 || untouched >= between, "{}", what());
+    }
+}
+
+/// The same elements in C order, in Fortran order, with the axes rotated in memory, backwards, with gaps, and both by turns.
+fn check_layouts<const N: usize>(shape: &[usize], summed: &[usize]) {
+    let rank = shape.len();
+    let len = shape.iter().product();
+    let terms = (0..len).map(Mixed::<N>::number).collect();
+    let terms = ArrayD::from_shape_vec(shape, terms).unwrap();
+    check(&terms.view(), summed);
+    let forward: Vec<usize> = (0..rank).collect();
+    let backward: Vec<usize> = (0..rank).rev().collect();
+    let mut rotated = forward.clone();
+    rotated.rotate_left(1.min(rank));
+    for (order, steps) in [
+        (&backward, [1, 1]),
+        (&rotated, [1, 1]),
+        (&forward, [-1, -1]),
+        (&forward, [2, 2]),
+        (&backward, [-1, 2]),
+        (&forward, [1, -2]),
+    ] {
+        // Axis `order[i]` of the view is axis `i` in memory.
+        let step = |axis: usize| -> isize { steps[axis % 2] };
+        let sizes = order
+            .iter()
+            .map(|&axis| shape[axis] * step(axis).unsigned_abs());
+        let mut memory = ArrayD::from_elem(sizes.collect::<Vec<_>>(), Mixed::number(99));
+        let mut inverse = vec![0; rank];
+        order
+            .iter()
+            .enumerate()
+            .for_each(|(i, &axis)| inverse[axis] = i);
+        let mut view = memory.view_mut().permuted_axes(inverse);
+        for axis in 0..rank {
+            view.slice_axis_inplace(Axis(axis), Slice::new(0, None, step(axis)));
+        }
+        view.assign(&terms);
+        check(&view.view(), summed);
+    }
+}
+
+/// A number, the one before and the one after.
+fn around(n: usize) -> [usize; 3] {
+    [n - 1, n, n + 1]
+}
+
+#[test]
+fn sums_of_few_columns_follow_the_tree_in_every_layout() {
+    let mut terms = vec![0, 1, 2, 3, 5];
+    for border in [
+        SHORT_ROW_TERMS,
+        LANES,
+        2 * LANES,
+        GROUP,
+        BLOCK_TERMS,
+        2 * BLOCK_TERMS,
+    ] {
+        terms.extend(around(border));
+    }
+    for terms in terms {
+        for columns in [0, 1, 2, 3].into_iter().chain(around(FEW_COLUMNS)) {
+            check_layouts::<4>(&[terms, columns], &[0]);
+            check_layouts::<4>(&[columns, terms], &[1]);
+        }
+        check_layouts::<4>(&[terms], &[0]);
+        check_layouts::<4>(&[3, terms, 4], &[1]);
+        check_layouts::<4>(&[terms, 3, 2], &[0, 2]);
+        check_layouts::<4>(&[2, 3, terms], &[0, 2]);
+    }
+}
+
+#[test]
+fn rows_of_every_width_follow_the_tree() {
+    let size = size_of::<Mixed<4>>();
+    let mut widths = vec![];
+    for border in [
+        NEAR_STREAMS / size / LANES,
+        APART_STREAMS / size / LANES,
+        MANY_COLUMNS / LANES,
+        COLUMNS_AT_ONCE,
+        NARROW_SUM_ROW / size,
+        SUM_ROW / size,
+        STREAM_SUMS_ROW / size,
+    ] {
+        widths.extend(around(border));
+    }
+    for columns in widths {
+        for terms in [2, LANES - 1, LANES + 1, GROUP + 3] {
+            check_layouts::<4>(&[terms, columns], &[0]);
+            check_layouts::<4>(&[columns, terms], &[1]);
+        }
+    }
+    for terms in around(GATHERED_BLOCK / size / FEW_COLUMNS) {
+        check_layouts::<4>(&[terms, FEW_COLUMNS + 1], &[0]);
+    }
+    for columns in around(MANY_COLUMNS) {
+        check_layouts::<4>(&[columns, LANES], &[1]);
+        check_layouts::<4>(&[2, columns], &[0]);
+    }
+}
+
+fn check_width<const N: usize>() {
+    for shape in [
+        &[3, 1][..],
+        &[37, 5],
+        &[5, 37],
+        &[16, 16],
+        &[17, 300],
+        &[130, 65],
+        &[1030, 9],
+    ] {
+        check_layouts::<N>(shape, &[0]);
+        check_layouts::<N>(shape, &[1]);
+    }
+    check_layouts::<N>(&[2, 3, 4, 5], &[0, 2]);
+    check_layouts::<N>(&[6, 5, 4, 3, 2], &[1, 3, 4]);
+    check_layouts::<N>(&[3, 0, 2], &[0]);
+    check_layouts::<N>(&[3, 0, 2], &[1]);
+    check_layouts::<N>(&[3, 2, 4], &[]);
+    check_layouts::<N>(&[], &[]);
+}
+
+fn check_widths() {
+    check_width::<0>();
+    check_width::<1>();
+    check_width::<2>();
+    check_width::<3>();
+    check_width::<4>();
+    check_width::<8>();
+    check_width::<16>();
+    check_width::<100>();
+}
+
+#[test]
+fn elements_of_every_size_follow_the_tree() {
+    check_widths();
+}
+
+#[test]
+fn processors_without_wide_registers_come_to_the_same_sums() {
+    WITHOUT_WIDE_REGISTERS.store(true, Ordering::Relaxed);
+    check_widths();
+    WITHOUT_WIDE_REGISTERS.store(false, Ordering::Relaxed);
+}
+
+/// What is split over threads, in units and within sums.
+#[test]
+fn large_sums_follow_the_tree() {
+    let long = SUM_CHUNK.start() / size_of::<Mixed<4>>();
+    for (shape, summed) in [
+        (&[20 * long][..], &[0][..]),
+        (&[20 * long + 1], &[0]),
+        (&[3, 9 * long], &[1]),
+        (&[9 * long, 3], &[0]),
+        (&[5000, 150], &[0]),
+        (&[150, 5000], &[1]),
+        (&[READ_STREAMS * READ_STREAM / 4 + 17, 3], &[1]),
+        (&[40, 60, 300], &[0, 2]),
+        (&[40, 60, 300], &[1]),
+    ] {
+        let terms = (0..shape.iter().product())
+            .map(Mixed::<4>::number)
+            .collect();
+        let terms = ArrayD::from_shape_vec(shape, terms).unwrap();
+        check(&terms.view(), summed);
+        let order: Vec<usize> = (0..shape.len()).rev().collect();
+        let mut turned = ArrayD::from_elem(terms.t().raw_dim(), Mixed::zero());
+        turned.assign(&terms.t());
+        check(&turned.view().permuted_axes(order), summed);
+    }
+}
+
+/// One row that is seen many times has more blocks than are summed at once.
+#[test]
+fn long_rows_follow_the_tree() {
+    for blocks in [BLOCKS_AT_ONCE, 2 * BLOCKS_AT_ONCE + 1] {
+        let row: Array1<_> = (0..blocks * BLOCK_TERMS - 7)
+            .map(Mixed::<4>::number)
+            .collect();
+        let rows = row.broadcast((40, row.len())).unwrap();
+        let sums = plan(rows.shape(), &[1]).gradient(&rows.into_dyn()).unwrap();
+        let expected = tree(row.as_slice().unwrap());
+        assert!(sums.iter().all(|&sum| sum == expected), "{blocks} blocks");
+    }
+}
+
+/// Sums of so many bytes that they go past the cache, and of fewer.
+#[test]
+fn streamed_sums_are_all_written() {
+    let rows = (1..).find(|&rows| sums_are_streamed(rows << 20)).unwrap();
+    for rows in [rows - 1, rows] {
+        let row: Array1<_> = (0..1 << 18).map(Mixed::<4>::number).collect();
+        let shape = [2, rows, row.len()];
+        let plan = plan(&shape, &[0]);
+        let mut out = ArrayD::from_elem(plan.input_dim(), Mixed::zero());
+        let terms = row.broadcast(shape).unwrap();
+        plan.gradient_into(&terms.into_dyn(), &mut out).unwrap();
+        let row_of_sums = row.mapv(|term| term + term);
+        assert!(
+            out.outer_iter()
+                .all(|sums| sums == row_of_sums.view().into_dyn())
+        );
+    }
+}
