@@ -1,0 +1,129 @@
+//! A source whose lines run along the rows of output's columns.
+
+#![forbid(unsafe_code)]
+
+use super::super::strategy::Settings;
+use super::operands::{Block, Operands, Plane};
+use crate::engine::stream::Streamer;
+use crate::engine::tuning::CACHE_LINE;
+use crate::engine::tuning::copies::BLOCK;
+
+/// How many rows are copied together: as many as elements of a cache line of the source, which is then fetched
+/// once.
+const fn band<T>() -> usize {
+    match size_of::<T>() {
+        0 => CACHE_LINE,
+        size @ 1..=16 => CACHE_LINE / size,
+        _ => 4,
+    }
+}
+
+/// Copies a plane whose columns lie side by side in output.
+pub(super) fn transpose<T: Copy>(mut plane: Plane<T>) {
+    let (rows, width) = (plane.rows().size, plane.columns().size);
+    for row in (0..rows).step_by(band::<T>()) {
+        let height = band::<T>().min(rows - row);
+        let mut band = plane.some_rows(row..row + height);
+        // Four registers of four `f32` turn into one another in eight shuffles.
+        let [down, along] = match size_of::<T>() {
+            0..=16 => band.transpose_squares::<4>(),
+            _ => [0, 0],
+        };
+        // What is below the squares and right of them.
+        let below = band.part([down, 0], height - down, along);
+        below.swapped().copy_elements::<0, 0>();
+        let right = band.part([0, along], height, width - along);
+        right.swapped().copy_elements::<0, 0>();
+    }
+}
+
+/// [`transpose`], through a block from which each row is streamed.
+fn stream_transposed<T: Copy>(mut plane: Plane<T>, streamer: &Streamer) {
+    let (rows, columns) = (plane.rows().size, plane.columns().size);
+    let mut block = Block::NEW;
+    let block = block.elements::<T>();
+    let widest = BLOCK / size_of::<T>() / band::<T>();
+    for row in (0..rows).step_by(band::<T>()) {
+        let height = band::<T>().min(rows - row);
+        let mut column = 0;
+        while column < columns {
+            let mut width = widest.min(columns - column);
+            if column + width < columns {
+                // Ends where a line of the first row ends, and so of the others if they are a number of lines apart.
+                let end = plane.out_row(row)[column + width..].as_ptr().addr();
+                width -= (end % CACHE_LINE / size_of::<T>()).min(width - 1);
+            }
+            let mut part = plane.part([row, column], height, width);
+            transpose(part.built_in(block));
+            for (row, built) in block.chunks_exact(width).take(height).enumerate() {
+                streamer.copy(built, part.out_row(row));
+            }
+            column += width;
+        }
+    }
+}
+
+/// Copies transposed matrices, cut into tiles of whole bands, on several threads.
+pub(super) fn copy_transposed<T: Copy + Send + Sync>(
+    mut operands: Operands<T>,
+    settings: Settings,
+) {
+    let Some(columns) = operands.axes().last().map(|axis| axis.size) else {
+        return;
+    };
+    // Pieces of a band, then bands of a matrix, up to the size of a chunk.
+    let elements = settings.chunk_bytes / size_of::<T>();
+    let width = (elements / band::<T>()).clamp(1, columns);
+    let height = (elements / (band::<T>() * width)).max(1) * band::<T>();
+    operands.for_each_tile(
+        [height, width],
+        settings.streamed,
+        |plane, streamer| match streamer {
+            Some(streamer) => stream_transposed(plane, streamer),
+            None => transpose(plane),
+        },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::oracle::{check, check_standard};
+    use super::*;
+
+    #[test]
+    fn matrices_around_the_smallest_one_cut_into_squares() {
+        for (shape, from) in [
+            (&[4, 8][..], &[1, 4][..]),
+            (&[3, 8], &[1, 3]),
+            (&[8, 7], &[1, 8]),
+            (&[8, 8], &[1, 8]),
+            (&[3, 4096], &[1, 3]),
+            (&[4, 5, 8], &[1, 40, 4]),
+            (&[5, 4, 8], &[40, -1, 4]),
+            (&[70, 90, 50], &[1, 3500, 70]),
+            // Windows onto a row: neither axis has the shorter stride.
+            (&[8, 8], &[3, 3]),
+            (&[8, 8], &[2, -2]),
+        ] {
+            check_standard::<u8>(shape, from);
+            check_standard::<f32>(shape, from);
+            check_standard::<[u8; 3]>(shape, from);
+            check_standard::<f64>(shape, from);
+            check_standard::<u128>(shape, from);
+            check_standard::<[u64; 3]>(shape, from);
+        }
+        check::<f32>(&[4, 8], &[10, 1], &[1, 4], 1);
+        check::<f32>(&[4, 8], &[16, 2], &[1, 4], 1);
+    }
+
+    #[test]
+    fn a_band_is_a_line_of_the_source() {
+        assert_eq!(band::<()>(), 64);
+        assert_eq!(band::<u8>(), 64);
+        assert_eq!(band::<f32>(), 16);
+        assert_eq!(band::<[f32; 3]>(), 5);
+        assert_eq!(band::<u128>(), 4);
+        assert_eq!(band::<[u8; 17]>(), 4);
+        assert_eq!(band::<[u64; 50]>(), 4);
+    }
+}
