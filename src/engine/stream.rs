@@ -6,7 +6,6 @@
 use super::tuning::CACHE_LINE;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::slice;
 
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 use portable as target;
@@ -103,21 +102,6 @@ pub(crate) fn copy_in_cache<T: Copy>(from: &[MaybeUninit<T>], to: &mut [MaybeUni
     let bytes = size_of_val(from);
     // SAFETY: the slices have `bytes` bytes each, and `to` is borrowed mutably, so they do not overlap.
     unsafe { target::copy_in_cache(from.as_ptr().cast(), to.as_mut_ptr().cast(), bytes) };
-}
-
-/// The bytes of a slice.
-#[inline(always)]
-pub(crate) fn bytes<T: Copy>(slice: &[MaybeUninit<T>]) -> &[MaybeUninit<u8>] {
-    // SAFETY: the same memory and lifetime; a `MaybeUninit<u8>` has alignment 1 and may be any byte.
-    unsafe { slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
-}
-
-/// The bytes of a slice, to be written.
-#[inline(always)]
-pub(crate) fn bytes_mut<T: Copy>(slice: &mut [MaybeUninit<T>]) -> &mut [MaybeUninit<u8>] {
-    // SAFETY: the same memory and lifetime; a `MaybeUninit<u8>` has alignment 1 and may be any byte, and
-    // so may each byte of a `MaybeUninit<T>`.
-    unsafe { slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
 }
 
 /// Bytes of the registers that [`copy_shuffled`] writes.

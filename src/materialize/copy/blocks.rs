@@ -4,12 +4,13 @@
 
 use super::fill::fill;
 use super::operands::{Block, Region};
-use crate::engine::stream::{Streamer, bytes_mut};
+use crate::engine::stream::Streamer;
 use crate::engine::tuning::CACHE_LINE;
+use crate::engine::tuning::copies::BLOCK;
 
 /// Copies a region that is dense in output, block by block.
-pub(super) fn stream_blocks<T: Copy>(mut region: Region<T>, streamer: &Streamer) {
-    let range = region.range();
+pub(super) fn stream_blocks(mut region: Region, streamer: &Streamer) {
+    let (range, size) = (region.range(), region.kernels().size);
     let mut block = Block::NEW;
     // Bytes in the line before the block: the incomplete line that the block before has left.
     let mut carry = 0;
@@ -17,23 +18,22 @@ pub(super) fn stream_blocks<T: Copy>(mut region: Region<T>, streamer: &Streamer)
     let mut done = 0;
     let mut next = range.start;
     while next < range.end {
-        let built = block.elements::<T>();
-        let count = built.len().min(range.end - next);
-        fill(region.built_in(next..next + count, built));
+        let count = (BLOCK / size).min(range.end - next);
+        fill(region.built_in(next..next + count, block.block()));
         next += count;
         let begin = CACHE_LINE - carry;
-        let end = CACHE_LINE + count * size_of::<T>();
-        let to = &mut bytes_mut(region.out())[done..];
+        let end = CACHE_LINE + count * size;
+        let to = &mut region.out()[done..];
         let mut len = end - begin;
         if next < range.end {
             // Ends where a line ends; the rest is streamed together with the next block.
             len -= to[len..].as_ptr().addr() % CACHE_LINE;
         }
-        streamer.copy(&block.bytes()[begin..begin + len], &mut to[..len]);
+        streamer.copy(&block.line_and_block()[begin..begin + len], &mut to[..len]);
         done += len;
         carry = end - begin - len;
         block
-            .bytes()
+            .line_and_block()
             .copy_within(begin + len..end, CACHE_LINE - carry);
     }
 }

@@ -5,16 +5,16 @@
 use super::super::axes::elements;
 use super::super::strategy::{Settings, Strategy, periods_in_chunk};
 use super::blocks::stream_blocks;
+use super::expand::stream_expanded;
 use super::fill::fill;
 use super::operands::{Block, Operands};
 use super::repeat::{copy_repeated, copy_repeated_pieces};
-use super::splat::stream_rows;
 use super::transpose::copy_transposed;
 use crate::engine::chunks::Chunks;
 use crate::engine::threads::PARALLEL_FROM;
 
 /// Copies all positions. `fresh` memory has been allocated for this copy.
-pub(super) fn copy<T: Copy + Send + Sync>(mut operands: Operands<T>, fresh: bool) {
+pub(super) fn copy(mut operands: Operands, fresh: bool) {
     if operands.bytes() < PARALLEL_FROM {
         fill(operands.all());
     } else {
@@ -24,9 +24,10 @@ pub(super) fn copy<T: Copy + Send + Sync>(mut operands: Operands<T>, fresh: bool
 }
 
 /// [`copy`] for what is worth a choice of strategy.
-pub(super) fn copy_large<T: Copy + Send + Sync>(mut operands: Operands<T>, settings: Settings) {
-    let streamed = settings.streamed && Block::fits::<T>();
-    let strategy = Strategy::choose(operands.axes(), size_of::<T>(), streamed);
+pub(super) fn copy_large(mut operands: Operands, settings: Settings) {
+    let size = operands.kernels().size;
+    let streamed = settings.streamed && Block::fits(operands.kernels());
+    let strategy = Strategy::choose(operands.axes(), size, streamed);
     if let Strategy::Transpose(place) = strategy {
         operands.move_axis(place, operands.axes().len() - 2);
         return copy_transposed(
@@ -40,9 +41,9 @@ pub(super) fn copy_large<T: Copy + Send + Sync>(mut operands: Operands<T>, setti
     let chunks = match strategy {
         Strategy::RepeatPieces(place) => {
             // Whole periods, so that none is built twice.
-            let period = elements(&operands.axes()[place + 1..]) * size_of::<T>();
+            let period = elements(&operands.axes()[place + 1..]) * size;
             let chunk_bytes = period * periods_in_chunk(operands.bytes(), period);
-            Chunks::new(elements(operands.axes()), size_of::<T>(), 0, chunk_bytes)
+            Chunks::new(elements(operands.axes()), size, 0, chunk_bytes)
         }
         _ => operands.chunks(settings.chunk_bytes),
     };
@@ -58,7 +59,8 @@ pub(super) fn copy_large<T: Copy + Send + Sync>(mut operands: Operands<T>, setti
                 region.for_each_inner(place, |region| stream_blocks(region, streamer));
             }
             (Strategy::StreamExpanded, Some(streamer)) => {
-                region.for_each_plane(|plane| stream_rows(plane, streamer));
+                let copy = region.kernels().copy;
+                region.for_each_plane(|plane| stream_expanded(plane, copy, streamer));
             }
             (Strategy::StreamRows, Some(streamer)) => region.for_each_plane(|plane| {
                 plane.for_each_row(|to, from| streamer.copy(from, to));

@@ -9,7 +9,7 @@
 
 use super::super::strategy::{EXPANDED_ROW, can_expand};
 use super::operands::Plane;
-use crate::engine::stream::{SHUFFLED, Shuffle, Streamer, bytes, bytes_mut, copy_shuffled};
+use crate::engine::stream::{SHUFFLED, Shuffle, Streamer, copy_shuffled};
 use crate::engine::tuning::CACHE_LINE;
 use std::ops::Range;
 
@@ -18,15 +18,15 @@ use std::ops::Range;
 /// Positions of other rows may also be written; they are still to do.
 ///
 /// With a streamer the stores go past the cache and begin at a line.
-pub(super) fn expand<T: Copy>(plane: &mut Plane<T>, streamer: Option<&Streamer>) -> Range<usize> {
+pub(super) fn expand(plane: &mut Plane, streamer: Option<&Streamer>) -> Range<usize> {
     let (rows, columns) = (plane.rows(), plane.columns());
-    let size = size_of::<T>();
+    let size = plane.size();
     if !can_expand(rows, columns, size) {
         return 0..0;
     }
     let row_bytes = columns.size * size;
     let head = match streamer {
-        Some(_) => bytes(plane.out()).as_ptr().align_offset(CACHE_LINE),
+        Some(_) => plane.out().as_ptr().align_offset(CACHE_LINE),
         None => 0,
     };
     if head >= rows.size * row_bytes {
@@ -51,15 +51,17 @@ pub(super) fn expand<T: Copy>(plane: &mut Plane<T>, streamer: Option<&Streamer>)
     }
     let step = period * SHUFFLED / row_bytes * size;
     let (out, source) = plane.expansion();
-    let done = copy_shuffled(
-        shuffles,
-        bytes(source),
-        step,
-        &mut bytes_mut(out)[head..],
-        streamer,
-    );
+    let done = copy_shuffled(shuffles, source, step, &mut out[head..], streamer);
     let (begin, end) = (head.div_ceil(row_bytes), (head + done) / row_bytes);
     begin..end.max(begin)
+}
+
+/// Copies an `[N]` to `[N, n]`, past the cache as far as shuffles do it, the other rows by `copy`.
+pub(super) fn stream_expanded(mut plane: Plane, copy: fn(Plane), streamer: &Streamer) {
+    let rows = plane.rows().size;
+    let done = expand(&mut plane, Some(streamer));
+    copy(plane.some_rows(0..done.start));
+    copy(plane.some_rows(done.end..rows));
 }
 
 fn gcd(a: usize, b: usize) -> usize {

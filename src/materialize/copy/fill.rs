@@ -1,27 +1,26 @@
-//! Any region, with plain stores: which rows and planes are made together, and by which kernel.
+//! Any region, with plain stores: which rows and planes are copied together.
 
 #![forbid(unsafe_code)]
 
 use super::super::axes::{Axis, elements, outwards};
-use super::operands::{Plane, Region};
-use super::rows::{copy_rows, repeat};
-use super::splat::{splat, splat_rows};
-use super::transpose::transpose;
-use crate::engine::tuning::copies::{FEW_ROWS, MANY_PLANES, SHORT_PERIOD, SHORT_ROW, SMALL_PLANE};
+use super::operands::{Kernels, Region};
+use super::rows;
+use crate::engine::tuning::copies::{MANY_PLANES, SHORT_PERIOD, SMALL_PLANE};
 
 /// Copies all positions of a region.
 #[inline]
-pub(super) fn fill<T: Copy>(region: Region<T>) {
+pub(super) fn fill(region: Region) {
     let axes = region.axes();
-    // Two axes are a plane, whose rows are repeated by `copy_plane`.
+    let Kernels { size, copy, .. } = *region.kernels();
+    // Two axes are a plane, whose rows are repeated by its kernel.
     if axes.len() < 3 {
-        region.for_each_plane(copy_plane);
-    } else if let Some(place) = repeated_planes(axes, size_of::<T>()) {
+        region.for_each_plane(copy);
+    } else if let Some(place) = repeated_planes(axes, size) {
         region.for_each_inner(place, fill_repeated);
-    } else if let Some(place) = small_planes(axes, size_of::<T>()) {
+    } else if let Some(place) = small_planes(axes, size) {
         region.for_each_inner(place, fill_small_planes);
     } else {
-        region.for_each_plane(copy_plane);
+        region.for_each_plane(copy);
     }
 }
 
@@ -40,16 +39,17 @@ fn repeated_planes(axes: &[Axis], size: usize) -> Option<usize> {
 /// [`fill`] for a region that is dense in output and whose outermost axis replicates what is inside it: built once,
 /// then repeated. Eight axes of six, every other one replicated, take a thread 20 ps a byte so, and 46 plane
 /// by plane.
-pub(super) fn fill_repeated<T: Copy>(mut region: Region<T>) {
+pub(super) fn fill_repeated(mut region: Region) {
     let range = region.range();
+    let Kernels { size, copy, .. } = *region.kernels();
     let period = elements(&region.axes()[1..]).min(range.len());
+    if period == 1 {
+        return region.for_each_plane(copy);
+    }
     // The range may begin in the middle of a period: what follows any position is periodic, too.
     let first = region.part(range.start..range.start + period);
     first.for_each_inner(1, fill);
-    match region.out() {
-        [element, rest @ ..] if period == 1 => splat(rest, *element),
-        out => repeat(out, period),
-    }
+    rows::repeat(region.out(), period * size);
 }
 
 /// The longest axis around a plane that is small, if it is long enough.
@@ -65,51 +65,20 @@ fn small_planes(axes: &[Axis], size: usize) -> Option<usize> {
 
 /// [`fill`] for a region whose outermost axis has many small planes inside: the first row of each, then the second
 /// row of each, and so on.
-fn fill_small_planes<T: Copy>(mut region: Region<T>) {
+fn fill_small_planes(mut region: Region) {
     let range = region.range();
+    let Kernels { size, copy, .. } = *region.kernels();
     let len = elements(&region.axes()[1..]);
     let (first, end) = (range.start.div_ceil(len), range.end / len);
     if end < first + MANY_PLANES {
-        return region.for_each_plane(copy_plane);
+        return region.for_each_plane(copy);
     }
-    region
-        .part(range.start..first * len)
-        .for_each_plane(copy_plane);
-    let together = (SHORT_PERIOD / (len * size_of::<T>())).max(1);
+    region.part(range.start..first * len).for_each_plane(copy);
+    let together = (SHORT_PERIOD / (len * size)).max(1);
     for plane in (first..end).step_by(together) {
-        region.for_each_row_across(plane..end.min(plane + together), copy_plane);
+        region.for_each_row_across(plane..end.min(plane + together), copy);
     }
-    region.part(end * len..range.end).for_each_plane(copy_plane);
-}
-
-/// Copies two loops.
-#[inline]
-fn copy_plane<T: Copy>(mut plane: Plane<T>) {
-    let (rows, columns) = (plane.rows(), plane.columns());
-    let repeats = rows.size > 1 && rows.strides == [columns.size as isize, 0];
-    let few = rows.size <= FEW_ROWS && SHORT_ROW.contains(&(columns.size * size_of::<T>()));
-    match columns.strides {
-        [1, 1] if repeats && few => copy_rows(plane),
-        [1, stride] if repeats && (stride != 0 || columns.size < 8) => {
-            copy_plane(plane.some_rows(0..1));
-            repeat(plane.out(), columns.size);
-        }
-        [1, 1] => copy_rows(plane),
-        [1, 0] => splat_rows(plane),
-        [1, _] if rows.size >= 4 && columns.size >= 4 && is_transposed(rows, columns) => {
-            transpose(plane)
-        }
-        [1, -1] => plane.copy_elements::<1, -1>(),
-        [1, 2] => plane.copy_elements::<1, 2>(),
-        [1, _] => plane.copy_elements::<1, 0>(),
-        _ => plane.copy_elements::<0, 0>(),
-    }
-}
-
-/// Whether the rows step through the source in shorter strides than the columns.
-#[inline]
-fn is_transposed(rows: Axis, columns: Axis) -> bool {
-    rows.strides[1] != 0 && rows.strides[1].unsigned_abs() < columns.strides[1].unsigned_abs()
+    region.part(end * len..range.end).for_each_plane(copy);
 }
 
 #[cfg(test)]

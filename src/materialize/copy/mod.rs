@@ -10,6 +10,7 @@ mod fill;
 mod operands;
 #[cfg(test)]
 mod oracle;
+mod plane;
 mod repeat;
 mod rows;
 mod splat;
@@ -20,8 +21,7 @@ use crate::engine::nest::LoopNest;
 use crate::engine::tuning::copies::FEW_ELEMENTS;
 use crate::error::{ArrayRole, BroadcastError, wrong_shape_error};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
-use operands::Operands;
-use std::marker::PhantomData;
+use operands::{Byte, Kernels, Operands};
 use std::mem::MaybeUninit;
 
 /// A copy of `from` in standard layout.
@@ -65,11 +65,12 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
     // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`, borrowed mutably. The
     // copy writes nothing but elements of `from`, so all elements stay initialised.
     unsafe {
-        copy::<A>(
+        copy(
             from.shape(),
             [out.strides(), from.strides()],
             to,
-            from.as_ptr(),
+            from.as_ptr().cast(),
+            Kernels::of::<A>(),
             false,
         )
     }
@@ -89,14 +90,15 @@ fn initialise<A: Copy + Send + Sync, D: Dimension>(
         }
         return Ok(());
     }
-    let to = out.as_mut_ptr();
+    let to = out.as_mut_ptr().cast();
     // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`, borrowed mutably.
     unsafe {
-        copy::<A>(
+        copy(
             from.shape(),
             [out.strides(), from.strides()],
             to,
-            from.as_ptr(),
+            from.as_ptr().cast(),
+            Kernels::of::<A>(),
             fresh,
         )
     }
@@ -110,86 +112,63 @@ fn check_shapes(from: &[usize], out: &[usize]) -> Result<(), BroadcastError> {
     }
 }
 
-/// Copies every element of an array. Errors come before the first write.
+/// Copies every element of an array. Errors come before the first write. Not generic, so that it is compiled once.
 ///
 /// # Safety
 ///
-/// With `strides[0]`, `to` is a valid array of `shape` that this call may write. With `strides[1]`, `from` is a
-/// valid array of `shape` that this call may read. The two do not overlap. No two indices of `to` share an
-/// element: constructors of mutable views refuse such strides or demand their absence.
-#[inline]
-unsafe fn copy<A: Copy + Send + Sync>(
+/// Elements are `Copy`, `Send` and `Sync`, with the layout in `kernels`. With `strides[0]`, `to` is a valid array of
+/// `shape` that this call may write. With `strides[1]`, `from` is a valid array of `shape` that this call may
+/// read. The two do not overlap. No two indices of `to` share an element: constructors of mutable views
+/// refuse such strides or demand their absence.
+#[inline(never)]
+unsafe fn copy(
     shape: &[usize],
     strides: [&[isize]; 2],
-    to: *mut MaybeUninit<A>,
-    from: *const A,
+    to: *mut Byte,
+    from: *const Byte,
+    kernels: &'static Kernels,
     fresh: bool,
 ) -> Result<(), BroadcastError> {
-    let request = Request {
-        shape,
-        strides,
-        to: to.cast(),
-        from: from.cast(),
-        element_size: size_of::<A>(),
-        fresh,
-    };
-    // SAFETY: both arrays are valid as `run` asks: contract of `copy`. `element_size` is that of an `A`.
-    unsafe { Kernels::<A>::RUN(request) }
-}
-
-/// A copy whose elements are known by their size.
-struct Request<'a> {
-    shape: &'a [usize],
-    strides: [&'a [isize]; 2],
-    to: *mut u8,
-    from: *const u8,
-    element_size: usize,
-    fresh: bool,
-}
-
-struct Kernels<A>(PhantomData<A>);
-
-impl<A: Copy + Send + Sync> Kernels<A> {
-    /// [`run_units`] or [`run`]. In a constant, so that only the one that is needed is compiled for `A`.
-    const RUN: unsafe fn(Request) -> Result<(), BroadcastError> = match size_of::<A>() {
-        1 | 2 | 4 | 8 | 16 => run_units,
-        _ => run::<A>,
-    };
-}
-
-/// [`run`] for elements of 1, 2, 4, 8 or 16 bytes. Not generic, so that it is compiled once.
-///
-/// # Safety
-///
-/// As [`run`], for arrays of elements of `element_size` bytes.
-#[inline(never)]
-unsafe fn run_units(request: Request) -> Result<(), BroadcastError> {
-    let run = match request.element_size {
-        1 => run::<[u8; 1]>,
-        2 => run::<[u8; 2]>,
-        4 => run::<[u8; 4]>,
-        8 => run::<[u8; 8]>,
-        16 => run::<[u8; 16]>,
-        _ => unreachable!("`Kernels::RUN` calls this for no other size"),
-    };
-    // SAFETY: the arrays are valid for elements of this size: contract of `run_units`. Bytes are aligned
-    // anywhere, and as `MaybeUninit` they may be padding.
-    unsafe { run(request) }
-}
-
-/// Copies every element.
-///
-/// # Safety
-///
-/// With its strides, `to` is a valid array of `MaybeUninit<T>` and `from` is one to be read; no other thread
-/// writes to either, they do not overlap, and no two indices of `to` share an element.
-unsafe fn run<T: Copy + Send + Sync>(request: Request) -> Result<(), BroadcastError> {
-    let mut nest = LoopNest::new(request.shape, request.strides)?;
-    if nest.len() > 0 && size_of::<T>() > 0 {
-        let (to, from) = (request.to.cast(), request.from.cast());
-        // SAFETY: the nest walks each index of two valid arrays once: contract of `run`.
-        let operands = unsafe { Operands::<T>::new(&mut nest, to, from) };
-        dispatch::copy(operands, request.fresh);
+    let mut nest = LoopNest::new(shape, strides)?;
+    if nest.len() > 0 && kernels.size > 0 {
+        // SAFETY: the nest walks each index of two valid arrays once, and `kernels` has the layout of their elements:
+        // contract of `copy`.
+        let operands = unsafe { Operands::new(&mut nest, to, from, kernels) };
+        dispatch::copy(operands, fresh);
     }
     Ok(())
+}
+
+/// The kernels of elements of 1, 2, 4, 8 and 16 bytes. In a static, which is compiled once, in this crate.
+static OF_BYTES: [Kernels; 5] = [
+    Kernels::new::<[u8; 1]>(),
+    Kernels::new::<[u8; 2]>(),
+    Kernels::new::<[u8; 4]>(),
+    Kernels::new::<[u8; 8]>(),
+    Kernels::new::<[u8; 16]>(),
+];
+
+impl Kernels {
+    const fn new<T: Copy>() -> Self {
+        Kernels {
+            size: size_of::<T>(),
+            align: align_of::<T>(),
+            copy: plane::copy_plane::<T>,
+            transpose: transpose::transpose::<T>,
+        }
+    }
+
+    /// The kernels for elements of type `A`. Chosen in a constant, so that only those needed are compiled for `A`.
+    const fn of<A: Copy>() -> &'static Self {
+        const {
+            match size_of::<A>() {
+                1 => &OF_BYTES[0],
+                2 => &OF_BYTES[1],
+                4 => &OF_BYTES[2],
+                8 => &OF_BYTES[3],
+                16 => &OF_BYTES[4],
+                _ => &const { Kernels::new::<A>() },
+            }
+        }
+    }
 }

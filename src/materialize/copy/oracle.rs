@@ -3,10 +3,9 @@
 
 use super::super::strategy::Settings;
 use super::dispatch::copy_large;
-use super::{Operands, copy};
+use super::{Kernels, Operands, copy};
 use crate::engine::nest::LoopNest;
 use std::fmt::Debug;
-use std::mem::MaybeUninit;
 
 /// Element types: sizes 1, 2, 4, 8, 16 and others, one with padding.
 pub(super) trait Element: Copy + Send + Sync + PartialEq + Debug {
@@ -86,6 +85,7 @@ pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], s
         expected[(to_first + offset(shape, to, linear)) as usize] =
             source[(from_first + offset(shape, from, linear)) as usize];
     }
+    let kernels = Kernels::of::<A>();
     for settings in [
         None,
         Some((false, 64)),
@@ -95,27 +95,26 @@ pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], s
     ] {
         out.fill(sentinel);
         let to_pointer = out.as_mut_ptr().wrapping_offset(to_first).cast();
-        let from_pointer = source.as_ptr().wrapping_offset(from_first);
+        let from_pointer = source.as_ptr().wrapping_offset(from_first).cast();
+        let strides = [to, from];
         match settings {
             // SAFETY: the buffers reach from the lowest to the highest offset, and are two. No test has an out
             // stride of 0.
-            None => unsafe { copy(shape, [to, from], to_pointer, from_pointer, false) }.unwrap(),
+            None => {
+                unsafe { copy(shape, strides, to_pointer, from_pointer, kernels, false) }.unwrap()
+            }
             Some((streamed, chunk_bytes)) => {
                 let settings = Settings {
                     streamed,
                     chunk_bytes,
                 };
-                let copy = match size_of::<A>() {
-                    1 => copy_with::<[u8; 1]>,
-                    2 => copy_with::<[u8; 2]>,
-                    4 => copy_with::<[u8; 4]>,
-                    8 => copy_with::<[u8; 8]>,
-                    16 => copy_with::<[u8; 16]>,
-                    _ => copy_with::<A>,
-                };
-                let from_pointer = from_pointer.cast();
-                // SAFETY: the same buffers, whose elements are of this size.
-                unsafe { copy(shape, [to, from], to_pointer.cast(), from_pointer, settings) };
+                let mut nest = LoopNest::new(shape, [to, from]).unwrap();
+                if len > 0 && size_of::<A>() > 0 {
+                    // SAFETY: the same buffers.
+                    let operands =
+                        unsafe { Operands::new(&mut nest, to_pointer, from_pointer, kernels) };
+                    copy_large(operands, settings);
+                }
             }
         }
         assert!(
@@ -123,25 +122,6 @@ pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], s
             "{shape:?} to {to:?} from {from:?} shift {shift} {settings:?} {}",
             std::any::type_name::<A>()
         );
-    }
-}
-
-/// # Safety
-///
-/// As [`copy`], for arrays of elements as large as `T` and aligned for it.
-unsafe fn copy_with<T: Copy + Send + Sync>(
-    shape: &[usize],
-    strides: [&[isize]; 2],
-    to: *mut u8,
-    from: *const u8,
-    settings: Settings,
-) {
-    let mut nest = LoopNest::new(shape, strides).unwrap();
-    if nest.len() > 0 && size_of::<T>() > 0 {
-        let to = to.cast::<MaybeUninit<T>>();
-        // SAFETY: the nest walks each index of two valid arrays once: contract of `copy_with`.
-        let operands = unsafe { Operands::new(&mut nest, to, from.cast()) };
-        copy_large(operands, settings);
     }
 }
 

@@ -7,12 +7,12 @@ use super::blocks::stream_blocks;
 use super::fill::{fill, fill_repeated};
 use super::operands::{Block, Region};
 use super::rows;
-use crate::engine::stream::{Streamer, bytes, bytes_mut};
+use crate::engine::stream::Streamer;
 use crate::engine::tuning::CACHE_LINE;
 use crate::engine::tuning::copies::{BLOCK, SHORT_PERIOD};
 
 /// Copies a region whose period has at most [`SHORT_PERIOD`] bytes.
-pub(super) fn copy_repeated<T: Copy>(region: Region<T>, streamer: Option<&Streamer>) {
+pub(super) fn copy_repeated(region: Region, streamer: Option<&Streamer>) {
     match streamer {
         Some(streamer) => stream_repeated(region, streamer),
         None => fill_repeated(region),
@@ -20,20 +20,19 @@ pub(super) fn copy_repeated<T: Copy>(region: Region<T>, streamer: Option<&Stream
 }
 
 /// [`copy_repeated`], from a block that holds several periods.
-fn stream_repeated<T: Copy>(mut region: Region<T>, streamer: &Streamer) {
-    let (range, size) = (region.range(), size_of::<T>());
+fn stream_repeated(mut region: Region, streamer: &Streamer) {
+    let (range, size) = (region.range(), region.kernels().size);
     let period = elements(&region.axes()[1..]);
     debug_assert!(period * size <= SHORT_PERIOD);
     let mut block = Block::NEW;
-    let built = block.elements::<T>();
-    let filled = range.len().min(built.len() / period * period);
-    let built = &mut built[..filled];
+    let filled = range.len().min(BLOCK / size / period * period);
+    let built = &mut block.block()[..filled * size];
     // The range may begin in the middle of a period: what follows any position is periodic, too.
     let first = range.start..range.start + period.min(filled);
     fill(region.built_in(first.clone(), built));
-    rows::repeat(built, first.len());
-    let (built, period) = (bytes(built), period * size);
-    let mut out = bytes_mut(region.out());
+    rows::repeat(built, first.len() * size);
+    let period = period * size;
+    let mut out = region.out();
     let mut phase = 0;
     while !out.is_empty() {
         let mut len = out.len().min(built.len() - phase);
@@ -50,8 +49,8 @@ fn stream_repeated<T: Copy>(mut region: Region<T>, streamer: &Streamer) {
 
 /// Copies a region whose period is longer than the block: each piece of a period is built and copied to all its
 /// places at once.
-pub(super) fn copy_repeated_pieces<T: Copy>(mut region: Region<T>, streamer: Option<&Streamer>) {
-    let range = region.range();
+pub(super) fn copy_repeated_pieces(mut region: Region, streamer: Option<&Streamer>) {
+    let (range, size) = (region.range(), region.kernels().size);
     let period = elements(&region.axes()[1..]);
     let (first, end) = (range.start.div_ceil(period), range.end / period);
     if end < first + 2 {
@@ -59,12 +58,12 @@ pub(super) fn copy_repeated_pieces<T: Copy>(mut region: Region<T>, streamer: Opt
     }
     copy_once(region.part(range.start..first * period), streamer);
     let mut block = Block::NEW;
-    let step = (BLOCK / size_of::<T>()).max(1);
+    let step = (BLOCK / size).max(1);
     for begin in (0..period).step_by(step) {
         let len = step.min(period - begin);
         let piece = first * period + begin..first * period + begin + len;
         if let Some(streamer) = streamer {
-            let built = &mut block.elements::<T>()[..len];
+            let built = &mut block.block()[..len * size];
             fill(region.built_in(piece.clone(), built));
             for copy in 0..end - first {
                 let to = piece.start + copy * period..piece.end + copy * period;
@@ -73,16 +72,17 @@ pub(super) fn copy_repeated_pieces<T: Copy>(mut region: Region<T>, streamer: Opt
         } else {
             fill(region.part(piece.clone()));
             let mut whole = region.part(first * period..end * period);
-            let (built, others) = whole.out().split_at_mut(period);
-            for other in others.chunks_exact_mut(period) {
-                other[begin..][..len].copy_from_slice(&built[begin..][..len]);
+            let (built, others) = whole.out().split_at_mut(period * size);
+            for other in others.chunks_exact_mut(period * size) {
+                let piece = begin * size..(begin + len) * size;
+                other[piece.clone()].copy_from_slice(&built[piece]);
             }
         }
     }
     copy_once(region.part(end * period..range.end), streamer);
 }
 
-fn copy_once<T: Copy>(region: Region<T>, streamer: Option<&Streamer>) {
+fn copy_once(region: Region, streamer: Option<&Streamer>) {
     match streamer {
         Some(streamer) => stream_blocks(region, streamer),
         None => fill(region),

@@ -3,28 +3,27 @@
 #![forbid(unsafe_code)]
 
 use super::operands::Plane;
-use crate::engine::stream::{bytes, bytes_mut, copy_in_cache};
+use crate::engine::stream::copy_in_cache;
 use crate::engine::tuning::copies::SHORT_REPEAT;
 use std::mem::MaybeUninit;
 
 /// Copies rows whose elements lie side by side in both operands.
 #[inline]
-pub(super) fn copy_rows<T: Copy>(plane: Plane<T>) {
-    match plane.columns().size * size_of::<T>() {
-        4..=8 if plane.rows().size > 1 => copy_short_rows::<T, 4>(plane),
-        9..=16 if plane.rows().size > 1 => copy_short_rows::<T, 8>(plane),
-        17..=32 if plane.rows().size > 1 => copy_short_rows::<T, 16>(plane),
-        33..=64 if plane.rows().size > 1 => copy_short_rows::<T, 32>(plane),
+pub(super) fn copy_rows(plane: Plane) {
+    match plane.columns().size * plane.size() {
+        4..=8 if plane.rows().size > 1 => copy_short_rows::<4>(plane),
+        9..=16 if plane.rows().size > 1 => copy_short_rows::<8>(plane),
+        17..=32 if plane.rows().size > 1 => copy_short_rows::<16>(plane),
+        33..=64 if plane.rows().size > 1 => copy_short_rows::<32>(plane),
         _ => plane.for_each_row(|to, from| copy_in_cache(from, to)),
     }
 }
 
 /// Rows of `W..=2 * W` bytes, each as its first `W` and its last `W` bytes, which needs no branch.
 #[inline]
-fn copy_short_rows<T: Copy, const W: usize>(plane: Plane<T>) {
-    assert!((W..=2 * W).contains(&(plane.columns().size * size_of::<T>())));
+fn copy_short_rows<const W: usize>(plane: Plane) {
+    assert!((W..=2 * W).contains(&(plane.columns().size * plane.size())));
     plane.for_each_row(|to, from| {
-        let (to, from) = (bytes_mut(to), bytes(from));
         if let (Some(to), Some(from)) = (to.first_chunk_mut::<W>(), from.first_chunk::<W>()) {
             *to = *from;
         }

@@ -5,37 +5,32 @@
 use super::operands::Plane;
 use super::{expand, rows};
 use crate::engine::simd::{Vectorize, WIDE_REGISTER, has_wide_registers, widest};
-use crate::engine::stream::Streamer;
 use crate::engine::tuning::copies::FILL_WIDE_FROM;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// Fills each row with its one source element.
 #[inline]
-pub(super) fn splat_rows<T: Copy>(mut plane: Plane<T>) {
-    let (rows, len) = (plane.rows().size, plane.columns().size);
-    let bytes = len * size_of::<T>();
+pub(super) fn splat_rows<T: Copy>(mut plane: Plane) {
+    let rows = plane.rows().size;
+    let bytes = plane.columns().size * size_of::<T>();
     let mut done = 0;
     if plane.is_dense() && rows > 1 {
         if rows * bytes >= FILL_WIDE_FROM
             && (WIDE_REGISTER..=4 * WIDE_REGISTER).contains(&bytes)
             && has_wide_registers()
         {
-            done = widest(ShortRows::<T, WIDE_REGISTER>(plane.some_rows(0..rows)));
+            done = widest(ShortRows::<T, WIDE_REGISTER>(
+                plane.some_rows(0..rows),
+                PhantomData,
+            ));
         }
         done += expand::expand(&mut plane.some_rows(done..rows), None).end;
         if rows - done > 1 {
-            done += ShortRows::<T, 16>(plane.some_rows(done..rows)).run();
+            done += ShortRows::<T, 16>(plane.some_rows(done..rows), PhantomData).run();
         }
     }
-    plane.some_rows(done..rows).for_each_splat(splat);
-}
-
-/// Fills the rows of an `[N]` to `[N, n]`, past the cache as far as shuffles do it.
-pub(super) fn stream_rows<T: Copy>(mut plane: Plane<T>, streamer: &Streamer) {
-    let rows = plane.rows().size;
-    let done = expand::expand(&mut plane, Some(streamer));
-    plane.some_rows(0..done.start).for_each_splat(splat);
-    plane.some_rows(done.end..rows).for_each_splat(splat);
+    plane.some_rows(done..rows).for_each_splat::<T>(splat);
 }
 
 /// Fills `row` with copies of `element`.
@@ -81,7 +76,7 @@ impl<T: Copy> Vectorize for LongRow<'_, T> {
 /// Rows of at most four registers of `REGISTER` bytes that lie side by side. The last register of a row reaches
 /// into the next row, which is written after it. Returns how many rows are done: not the last ones, past
 /// whose end it would reach, and none if rows are longer.
-struct ShortRows<'a, T, const REGISTER: usize>(Plane<'a, T>);
+struct ShortRows<'a, T, const REGISTER: usize>(Plane<'a>, PhantomData<T>);
 
 impl<T: Copy, const REGISTER: usize> Vectorize for ShortRows<'_, T, REGISTER> {
     type Output = usize;
@@ -104,12 +99,12 @@ impl<T: Copy, const REGISTER: usize> Vectorize for ShortRows<'_, T, REGISTER> {
 
 /// [`ShortRows`] by registers of `K` elements.
 #[inline(always)]
-fn splat_short_rows<T: Copy, const K: usize>(plane: Plane<T>) -> usize {
+fn splat_short_rows<T: Copy, const K: usize>(plane: Plane) -> usize {
     match plane.columns().size.div_ceil(K) {
-        1 => plane.for_each_reaching_splat::<K, 1>(|row, element| *row = [[element; K]; 1]),
-        2 => plane.for_each_reaching_splat::<K, 2>(|row, element| *row = [[element; K]; 2]),
-        3 => plane.for_each_reaching_splat::<K, 3>(|row, element| *row = [[element; K]; 3]),
-        4 => plane.for_each_reaching_splat::<K, 4>(|row, element| *row = [[element; K]; 4]),
+        1 => plane.for_each_reaching_splat::<T, K, 1>(|row, element| *row = [[element; K]; 1]),
+        2 => plane.for_each_reaching_splat::<T, K, 2>(|row, element| *row = [[element; K]; 2]),
+        3 => plane.for_each_reaching_splat::<T, K, 3>(|row, element| *row = [[element; K]; 3]),
+        4 => plane.for_each_reaching_splat::<T, K, 4>(|row, element| *row = [[element; K]; 4]),
         _ => 0,
     }
 }
