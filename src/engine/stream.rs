@@ -1,7 +1,7 @@
 //! Copies by wide registers: past the cache (streamed), within it, and shuffled.
 //!
-//! The instructions stand in assembly, because Rust has no load of bytes that may be uninitialised, as
-//! padding is. Elsewhere than on x86-64 the copies are plain.
+//! The instructions stand in assembly, because Rust has no load of bytes that may be uninitialised,
+//! as padding is. Elsewhere than on x86-64 the copies are plain.
 
 use super::tuning::CACHE_LINE;
 use std::marker::PhantomData;
@@ -18,9 +18,9 @@ pub(crate) use target::CAN_STREAM;
 /// Whether [`copy_shuffled`] can copy anything on this machine.
 pub(crate) use target::can_shuffle;
 
-/// Copies `bytes` bytes with non-temporal stores: whole cache lines of `to` go to memory without being
-/// read first and without pushing anything out of the cache. Bytes before the first and after the last
-/// whole line are copied with plain stores. The bytes need not be initialised.
+/// Copies `bytes` bytes with non-temporal stores: whole cache lines of `to` go to memory without
+/// being read first and without pushing anything out of the cache. Bytes before the first and after
+/// the last whole line are copied with plain stores. The bytes need not be initialised.
 ///
 /// # Safety
 ///
@@ -35,8 +35,8 @@ pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     unsafe { target::copy(from, to, head) };
     if lines > 0 {
         let (from, to) = (from.wrapping_add(head), to.wrapping_add(head));
-        // SAFETY: `head + 64 * lines <= bytes`, for which both pointers are valid. `to + head` is aligned
-        // to a line: `lines > 0` means that `head` is what `align_offset` returned.
+        // SAFETY: `head + 64 * lines <= bytes`, for which both pointers are valid. `to + head` is
+        // aligned to a line: `lines > 0` means that `head` is what `align_offset` returned.
         unsafe { target::stream_lines(from, to, lines) };
     }
     let (from, to) = (from.wrapping_add(end), to.wrapping_add(end));
@@ -83,8 +83,9 @@ impl Streamer {
     #[inline]
     pub(crate) fn copy<T: Copy>(&self, from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
         assert!(from.len() == to.len());
-        // SAFETY: the slices have `size_of_val(from)` bytes each, and `to` is borrowed mutably, so they do
-        // not overlap. The fence follows when `self` is dropped: contract of `Streamer::new`.
+        // SAFETY: the slices have `size_of_val(from)` bytes each, and `to` is borrowed mutably, so
+        // they do not overlap. The fence follows when `self` is dropped: contract of
+        // `Streamer::new`.
         unsafe {
             stream(
                 from.as_ptr().cast(),
@@ -100,7 +101,8 @@ impl Streamer {
 pub(crate) fn copy_in_cache<T: Copy>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
     assert!(from.len() == to.len());
     let bytes = size_of_val(from);
-    // SAFETY: the slices have `bytes` bytes each, and `to` is borrowed mutably, so they do not overlap.
+    // SAFETY: the slices have `bytes` bytes each, and `to` is borrowed mutably, so they do not
+    // overlap.
     unsafe { target::copy_in_cache(from.as_ptr().cast(), to.as_mut_ptr().cast(), bytes) };
 }
 
@@ -122,9 +124,9 @@ impl Shuffle {
     };
 }
 
-/// Writes one register for each of `shuffles`, again and again, while the source moves on by `step` bytes
-/// each time. Returns how many bytes of `to` are written: as many whole repeats as fit into `to` and
-/// read inside `from`.
+/// Writes one register for each of `shuffles`, again and again, while the source moves on by `step`
+/// bytes each time. Returns how many bytes of `to` are written: as many whole repeats as fit into
+/// `to` and read inside `from`.
 ///
 /// With a streamer the stores go past the cache; `to` must then be aligned to a register.
 pub(crate) fn copy_shuffled(
@@ -151,9 +153,10 @@ pub(crate) fn copy_shuffled(
         return 0;
     }
     let (from, to) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
-    // SAFETY: the processor has SSSE3: `can_shuffle`. The last repeat reads from `(times - 1) * step <= more`
-    // on, at most `last + 16` bytes, which ends inside `from`. `times * period` bytes fit into `to`, which is
-    // aligned to a register if it is streamed. Neither `shuffles` is empty nor `times` 0.
+    // SAFETY: the processor has SSSE3: `can_shuffle`. The last repeat reads from `(times - 1) *
+    // step <= more` on, at most `last + 16` bytes, which ends inside `from`. `times * period` bytes
+    // fit into `to`, which is aligned to a register if it is streamed. Neither `shuffles` is empty
+    // nor `times` 0.
     unsafe { target::shuffle_all(shuffles, to, from, step, times, streamer.is_some()) };
     times * period
 }
@@ -176,21 +179,21 @@ mod x86 {
 
     #[inline]
     pub(super) fn fence() {
-        // SAFETY: a store fence has no precondition; SSE is in the baseline of the target. It is in assembly
-        // like the stores, so that the compiler moves no other memory access across it.
+        // SAFETY: a store fence has no precondition; SSE is in the baseline of the target. It is in
+        // assembly like the stores, so that the compiler moves no other memory access across it.
         unsafe { asm!("sfence", options(nostack, preserves_flags)) };
     }
 
     /// # Safety
     ///
-    /// `from` is readable and `to` is writable for `lines` cache lines, the two do not overlap, `to` is
-    /// aligned to a cache line and `lines` is not 0.
+    /// `from` is readable and `to` is writable for `lines` cache lines, the two do not overlap,
+    /// `to` is aligned to a cache line and `lines` is not 0.
     #[inline]
     pub(super) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
         let bytes = lines * CACHE_LINE;
-        // Wider stores are no faster: four of these fill a line's buffer as well.
-        // SAFETY: each turn reads and writes one of the `lines` lines, by `movntps` on multiples of 16, as
-        // `to` is aligned to a line. SSE2 is in the baseline of the target.
+        // Wider stores are no faster: four of these fill a line's buffer as well. SAFETY: each turn
+        // reads and writes one of the `lines` lines, by `movntps` on multiples of 16, as `to` is
+        // aligned to a line. SSE2 is in the baseline of the target.
         unsafe {
             asm!(
                 "2:",
@@ -222,8 +225,8 @@ mod x86 {
     #[inline]
     pub(super) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
         if bytes >= COPY_WIDE_FROM && has_wide_registers() {
-            // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`. The processor has AVX2,
-            // and `COPY_WIDE_FROM` is above 128.
+            // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`. The
+            // processor has AVX2, and `COPY_WIDE_FROM` is above 128.
             unsafe { copy_wide(from, to, bytes) };
         } else {
             // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`.
@@ -233,15 +236,18 @@ mod x86 {
 
     /// # Safety
     ///
-    /// `from` is readable and `to` is writable for `bytes` bytes, at least 128, and the two do not overlap.
+    /// `from` is readable and `to` is writable for `bytes` bytes, at least 128, and the two do not
+    /// overlap.
     #[target_feature(enable = "avx2")]
     unsafe fn copy_wide(from: *const u8, to: *mut u8, bytes: usize) {
         let head = to.align_offset(WIDE_REGISTER);
-        // All whole lines from the first aligned byte on; at least one, as `bytes - head` is above 96.
+        // All whole lines from the first aligned byte on; at least one, as `bytes - head` is above
+        // 96.
         let lines = (bytes - head) / CACHE_LINE;
         let end = head + lines * CACHE_LINE;
-        // SAFETY: it copies the first 32 bytes, then each whole line from `head` on, by `vmovaps` on multiples
-        // of 32, then the last 64 bytes. All of them are among the `bytes >= 128` bytes.
+        // SAFETY: it copies the first 32 bytes, then each whole line from `head` on, by `vmovaps`
+        // on multiples of 32, then the last 64 bytes. All of them are among the `bytes >= 128`
+        // bytes.
         unsafe {
             asm!(
                 "vmovups ymm0, [{first_from}]",
@@ -276,9 +282,10 @@ mod x86 {
 
     /// # Safety
     ///
-    /// The processor has SSSE3. `from` is readable for the 16 bytes at each offset of `shuffles` plus each of
-    /// `(0..times) * step`, and `to` is writable for `times` registers of each of `shuffles`; with `streamed` it
-    /// is aligned to a register. Neither `shuffles` is empty nor `times` 0.
+    /// The processor has SSSE3. `from` is readable for the 16 bytes at each offset of `shuffles`
+    /// plus each of `(0..times) * step`, and `to` is writable for `times` registers of each of
+    /// `shuffles`; with `streamed` it is aligned to a register. Neither `shuffles` is empty nor
+    /// `times` 0.
     pub(super) unsafe fn shuffle_all(
         shuffles: &[Shuffle],
         to: *mut u8,
@@ -290,8 +297,8 @@ mod x86 {
         let table = shuffles.as_ptr_range();
         macro_rules! any_number {
             ($store:literal) => {
-                // SAFETY: `from` and `to` are valid where it reads and writes: contract of `shuffle_all`. The
-                // entries of the table are aligned as `pshufb` needs them.
+                // SAFETY: `from` and `to` are valid where it reads and writes: contract of
+                // `shuffle_all`. The entries of the table are aligned as `pshufb` needs them.
                 unsafe {
                     asm!(
                         "2:",
@@ -322,11 +329,13 @@ mod x86 {
                 }
             };
         }
-        // So few that the table fits into registers: 36 us instead of 73 for 4 MiB of `[N]` to `[N, 3]`, `f32`.
+        // So few that the table fits into registers: 36 us instead of 73 for 4 MiB of `[N]` to `[N,
+        // 3]`, `f32`.
         macro_rules! few {
             ($store:literal, $bytes:literal, $($at:literal: $entry:literal $offset:ident $shuffle:ident),*) => {
-                // SAFETY: `from` and `to` are valid where it reads and writes: contract of `shuffle_all`. The
-                // table has an entry for each register, aligned as `movdqa` needs it.
+                // SAFETY: `from` and `to` are valid where it reads and writes: contract of
+                // `shuffle_all`. The table has an entry for each register, aligned as `movdqa`
+                // needs it.
                 unsafe {
                     asm!(
                         $(
@@ -435,7 +444,8 @@ mod tests {
                         let mut target = vec![MaybeUninit::new(0xee_u8); 1100];
                         let from = &source[from_offset..from_offset + bytes];
                         copy(from, &mut target[to_offset..to_offset + bytes]);
-                        // SAFETY: all elements were initialised, and copies of initialised ones are, too.
+                        // SAFETY: all elements were initialised, and copies of initialised ones
+                        // are, too.
                         let byte = |slot: &MaybeUninit<u8>| unsafe { slot.assume_init() };
                         let (before, rest) = target.split_at(to_offset);
                         let (copied, after) = rest.split_at(bytes);

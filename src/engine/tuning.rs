@@ -1,7 +1,9 @@
-//! Every threshold of the engine: what it is, what was measured, and how it follows from the caches.
+//! Every threshold of the engine: what it is, what was measured, and how it follows from the
+//! caches.
 //!
-//! Unless said otherwise a measurement is of `f32` on two cores of an AMD EPYC virtual machine, with 32 KiB of first-level, 1 MiB of
-//! second-level cache for each core and 32 MiB of last-level cache.
+//! Unless said otherwise a measurement is of `f32` on two cores of an AMD EPYC virtual machine,
+//! with 32 KiB of first-level, 1 MiB of second-level cache for each core and 32 MiB of last-level
+//! cache.
 
 use std::sync::OnceLock;
 
@@ -13,8 +15,9 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// From this size on a fresh allocation is advised to use huge pages.
 ///
-/// glibc's `malloc` gives every allocation from 32 MiB up a mapping of its own (its threshold grows to that and no further), so the
-/// advice never concerns memory that others use, and it ends with the allocation.
+/// glibc's `malloc` gives every allocation from 32 MiB up a mapping of its own (its threshold grows
+/// to that and no further), so the advice never concerns memory that others use, and it ends with
+/// the allocation.
 pub(crate) const HUGE_PAGES_FROM: usize = 32 << 20;
 
 /// The thresholds of owned copies. Times are of 4 MiB on one thread, unless the text says more.
@@ -22,8 +25,8 @@ pub(crate) mod copies {
     use super::{HUGE_PAGE, last_level_cache};
     use std::ops::{Range, RangeInclusive};
 
-    /// Up to this many elements are copied by ndarray's iterators, at 1 to 1.7 ns for each. Building
-    /// the loop nest takes 65 to 95 ns first.
+    /// Up to this many elements are copied by ndarray's iterators, at 1 to 1.7 ns for each.
+    /// Building the loop nest takes 65 to 95 ns first.
     pub(crate) const FEW_ELEMENTS: usize = 32;
 
     /// Existing memory of this many bytes is written past the cache: 5/8 of the last-level cache.
@@ -36,8 +39,8 @@ pub(crate) mod copies {
     }
 
     /// Bytes of the block on the stack in which output is built before it is streamed or repeated:
-    /// half of a first-level cache of 32 KiB, so that source lines fit beside it. 8 to 32 KiB measured
-    /// the same within 3 %.
+    /// half of a first-level cache of 32 KiB, so that source lines fit beside it. 8 to 32 KiB
+    /// measured the same within 3 %.
     pub(crate) const BLOCK: usize = 16 << 10;
 
     /// The longest period of which a block holds two, in bytes.
@@ -53,13 +56,13 @@ pub(crate) mod copies {
 
     /// With this many repeats the cost of building the period is negligible. With fewer, the period
     /// may be a part of a longer one that repeats at least as often: eight axes, every other one
-    /// replicated 4 times and the first 64 times, take 210 us on two threads if periods of 4 KiB are
-    /// built for 4 places each, and 120 us if those of 64 KiB are built for 8.
+    /// replicated 4 times and the first 64 times, take 210 us on two threads if periods of 4 KiB
+    /// are built for 4 places each, and 120 us if those of 64 KiB are built for 8.
     pub(crate) const MANY_REPEATS: usize = 16;
 
-    /// Rows of at least this many bytes are streamed from the source without a block: the incomplete
-    /// lines at their ends are then below 4 % of them. A replicated axis is written by repetition if
-    /// it covers as many bytes in a row.
+    /// Rows of at least this many bytes are streamed from the source without a block: the
+    /// incomplete lines at their ends are then below 4 % of them. A replicated axis is written by
+    /// repetition if it covers as many bytes in a row.
     pub(crate) const LONG_ROW: usize = 4 << 10;
 
     /// The same for repetition where output is streamed and continues after the axis, because each
@@ -67,14 +70,14 @@ pub(crate) mod copies {
     /// so, and 18 in blocks that end with lines; in runs of 33 KiB they take 18 and 20.
     pub(crate) const LONG_STREAMED_REPEAT: usize = 32 << 10;
 
-    /// Rows and columns from which a transposed matrix is cut into squares. 4 by 6 matrices take 770 us
-    /// so and 670 us row by row; 4 by 8 take 590 us either way; 2 or 3 rows of 64 take 890 and 670 us
-    /// in squares, 140 and 170 us row by row.
+    /// Rows and columns from which a transposed matrix is cut into squares. 4 by 6 matrices take
+    /// 770 us so and 670 us row by row; 4 by 8 take 590 us either way; 2 or 3 rows of 64 take 890
+    /// and 670 us in squares, 140 and 170 us row by row.
     pub(crate) const TRANSPOSED_FROM: [usize; 2] = [4, 8];
 
-    /// Bounds of the bytes of one chunk of work. With a lower bound of 256 KiB, 4 MiB on two threads
-    /// take up to 5 % longer. Beyond a huge page, which one thread should touch first, nothing is
-    /// gained.
+    /// Bounds of the bytes of one chunk of work. With a lower bound of 256 KiB, 4 MiB on two
+    /// threads take up to 5 % longer. Beyond a huge page, which one thread should touch first,
+    /// nothing is gained.
     pub(crate) const CHUNK_BYTES: Range<usize> = 64 << 10..HUGE_PAGE;
 
     /// Planes of fewer bytes than this are not expanded by shuffles: building the table of shuffles
@@ -91,8 +94,8 @@ pub(crate) mod copies {
     pub(crate) const FEW_ROWS: usize = 32;
 
     /// Planes of up to this many bytes are copied many at a time. One by one each costs some 16 ns:
-    /// 4.2 ms for `[N, 1, 2]` to `[N, 2, 2]`, `f32`, and 0.26 ms together. Larger planes begin so far
-    /// apart that this gains nothing.
+    /// 4.2 ms for `[N, 1, 2]` to `[N, 2, 2]`, `f32`, and 0.26 ms together. Larger planes begin so
+    /// far apart that this gains nothing.
     pub(crate) const SMALL_PLANE: usize = 256;
 
     /// Fewer planes than this are not worth it.

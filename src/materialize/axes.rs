@@ -11,8 +11,8 @@ pub(super) fn elements(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.size).product()
 }
 
-/// The axes from the innermost one outwards, each with its place and with how many positions the axes
-/// inside it have.
+/// The axes from the innermost one outwards, each with its place and with how many positions the
+/// axes inside it have.
 #[inline]
 pub(super) fn outwards(axes: &[Axis]) -> impl Iterator<Item = (usize, &Axis, usize)> {
     let mut inside = 1;

@@ -22,8 +22,8 @@ use std::mem::MaybeUninit;
 
 /// Owned copies of any view: broadcast, transposed, strided or reversed.
 ///
-/// For every `ArrayBase` and for `ArrayRef`. With the feature `rayon`, large copies use the threads of the
-/// current rayon pool.
+/// For every `ArrayBase` and for `ArrayRef`. With the feature `rayon`, large copies use the threads
+/// of the current rayon pool.
 ///
 /// | method | the copy lies in | layout |
 /// |---|---|---|
@@ -64,8 +64,8 @@ pub trait MaterializeExt {
 
     /// Copies into `out`: an array, or a mutable view with any strides.
     ///
-    /// `out` cannot overlap the source: it is borrowed mutably while the source is borrowed. No two of its
-    /// elements overlap, because ndarray has no mutable view with such strides.
+    /// `out` cannot overlap the source: it is borrowed mutably while the source is borrowed. No two
+    /// of its elements overlap, because ndarray has no mutable view with such strides.
     ///
     /// # Errors
     ///
@@ -95,13 +95,13 @@ pub trait MaterializeExt {
     where
         Self::Elem: Copy + Send + Sync;
 
-    /// Copies into memory that is not initialised yet, for example an arena or a memory map, and returns a
-    /// view of the initialised elements.
+    /// Copies into memory that is not initialised yet, for example an arena or a memory map, and
+    /// returns a view of the initialised elements.
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](BroadcastError::WrongShape) if `out` has another shape than the source. Nothing is
-    /// then initialised.
+    /// [`WrongShape`](BroadcastError::WrongShape) if `out` has another shape than the source.
+    /// Nothing is then initialised.
     ///
     /// # Example
     ///

@@ -1,5 +1,6 @@
-//! Which strategy a large copy takes. It follows from the axes, the size of an element and the number of
-//! bytes. Each strategy is right for every layout that it accepts; the choice decides the speed.
+//! Which strategy a large copy takes. It follows from the axes, the size of an element and the
+//! number of bytes. Each strategy is right for every layout that it accepts; the choice decides the
+//! speed.
 
 #![forbid(unsafe_code)]
 
@@ -21,8 +22,8 @@ pub(super) struct Settings {
 impl Settings {
     /// For a copy of `bytes` bytes; `fresh` memory has not been touched since it was allocated.
     pub(super) fn for_bytes(bytes: usize, fresh: bool) -> Self {
-        // Several chunks for each thread, so that others take over from a thread that is held up. A power of
-        // two, so that chunks begin at pages.
+        // Several chunks for each thread, so that others take over from a thread that is held up. A
+        // power of two, so that chunks begin at pages.
         let chunk_bytes = (bytes / (4 * max_threads().max(1)))
             .clamp(CHUNK_BYTES.start, CHUNK_BYTES.end)
             .next_power_of_two();
@@ -33,8 +34,8 @@ impl Settings {
     }
 }
 
-/// A copy strategy. Those that name an axis by its place are for the axes from there on, which are dense
-/// in output.
+/// A copy strategy. Those that name an axis by its place are for the axes from there on, which are
+/// dense in output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// Plain stores in the order of the positions.
@@ -91,9 +92,9 @@ impl Strategy {
     }
 }
 
-/// The place from which on the axes are dense in output, or that of the replicated axis with the best
-/// repetition and the strategy for it: the first one outwards that repeats often, otherwise the one that
-/// repeats most.
+/// The place from which on the axes are dense in output, or that of the replicated axis with the
+/// best repetition and the strategy for it: the first one outwards that repeats often, otherwise
+/// the one that repeats most.
 fn dense_and_repeated(axes: &[Axis], size: usize, streamed: bool) -> (usize, Option<Strategy>) {
     let (mut dense, mut dense_len) = (axes.len(), 1);
     let mut best: Option<(Strategy, usize)> = None;
@@ -131,8 +132,8 @@ fn dense_and_repeated(axes: &[Axis], size: usize, streamed: bool) -> (usize, Opt
     (dense, best.map(|(strategy, _)| strategy))
 }
 
-/// How many periods of `period` bytes a chunk holds, where each chunk builds its own: several even if
-/// that leaves few chunks, and so many that building one is a small part of the work.
+/// How many periods of `period` bytes a chunk holds, where each chunk builds its own: several even
+/// if that leaves few chunks, and so many that building one is a small part of the work.
 pub(super) fn periods_in_chunk(bytes: usize, period: usize) -> usize {
     let share = bytes / (4 * max_threads().max(1));
     (share / period).clamp(4, (2 * CHUNK_BYTES.end / period).max(MANY_REPEATS))
@@ -141,7 +142,8 @@ pub(super) fn periods_in_chunk(bytes: usize, period: usize) -> usize {
 /// The longest row that is expanded by shuffles, in bytes.
 pub(super) const EXPANDED_ROW: usize = 64;
 
-/// Whether the plane is an `[N]` to `[N, n]` of elements of `size` bytes that is expanded by shuffles.
+/// Whether the plane is an `[N]` to `[N, n]` of elements of `size` bytes that is expanded by
+/// shuffles.
 #[inline]
 pub(super) fn can_expand(rows: Axis, columns: Axis, size: usize) -> bool {
     let n = columns.size;

@@ -40,7 +40,7 @@ pub(super) fn stream_blocks(mut region: Region, streamer: &Streamer) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{Element, check, check_standard};
+    use super::super::tests::{Element, check, check_standard};
 
     #[test]
     fn every_alignment() {

@@ -1,9 +1,10 @@
-//! `[N]` to `[N, n]` for small `n` and elements of at most sixteen bytes: each register of output is one shuffle
-//! of sixteen source bytes.
+//! `[N]` to `[N, n]` for small `n` and elements of at most sixteen bytes: each register of output
+//! is one shuffle of sixteen source bytes.
 //!
-//! Streaming through a block is slower here. The stores that build the block wait behind the streamed ones, so
-//! source lines are fetched while nothing is written. From registers both overlap: 10 ms instead of 18
-//! for 256 MiB of `[N]` to `[N, 3]`, `f32`, on one core, where a fill takes 9.5.
+//! Streaming through a block is slower here. The stores that build the block wait behind the
+//! streamed ones, so source lines are fetched while nothing is written. From registers both
+//! overlap: 10 ms instead of 18 for 256 MiB of `[N]` to `[N, 3]`, `f32`, on one core, where a fill
+//! takes 9.5.
 
 #![forbid(unsafe_code)]
 
@@ -13,9 +14,9 @@ use crate::engine::stream::{SHUFFLED, Shuffle, Streamer, copy_shuffled};
 use crate::engine::tuning::CACHE_LINE;
 use std::ops::Range;
 
-/// Writes most rows of a plane for which [`can_expand`] holds: those that whole patterns of registers cover and
-/// whose source bytes can be read sixteen at a time. Returns the rows that are done, which may be none.
-/// Positions of other rows may also be written; they are still to do.
+/// Writes most rows of a plane for which [`can_expand`] holds: those that whole patterns of
+/// registers cover and whose source bytes can be read sixteen at a time. Returns the rows that are
+/// done, which may be none. Positions of other rows may also be written; they are still to do.
 ///
 /// With a streamer the stores go past the cache and begin at a line.
 pub(super) fn expand(plane: &mut Plane, streamer: Option<&Streamer>) -> Range<usize> {
@@ -43,8 +44,9 @@ pub(super) fn expand(plane: &mut Plane, streamer: Option<&Streamer>) -> Range<us
         let of_output = begin..begin + SHUFFLED;
         shuffle.offset = of_output.clone().map(source_byte).min().unwrap_or(0);
         for (byte, index) in of_output.zip(&mut shuffle.indices) {
-            // Sixteen bytes of output come from at most sixteen of the source. Within a row they come from one
-            // element, which is no longer; with each further row the source moves on by less than the output.
+            // Sixteen bytes of output come from at most sixteen of the source. Within a row they
+            // come from one element, which is no longer; with each further row the source moves on
+            // by less than the output.
             *index = (source_byte(byte) - shuffle.offset) as u8;
             debug_assert!(usize::from(*index) < SHUFFLED);
         }
@@ -70,7 +72,7 @@ fn gcd(a: usize, b: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{check, standard};
+    use super::super::tests::{check, standard};
     use super::*;
 
     #[test]
@@ -80,7 +82,8 @@ mod tests {
         }
     }
 
-    /// `[N] -> [N, n]` for elements of every size that fits a register, `n` until rows are too long for it.
+    /// `[N] -> [N, n]` for elements of every size that fits a register, `n` until rows are too long
+    /// for it.
     #[test]
     fn short_rows_of_elements_of_every_size() {
         fn expand<const SIZE: usize>() {

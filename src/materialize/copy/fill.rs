@@ -24,7 +24,8 @@ pub(super) fn fill(region: Region) {
     }
 }
 
-/// The outermost axis that replicates two axes or more, if what is inside it is dense in output and short.
+/// The outermost axis that replicates two axes or more, if what is inside it is dense in output and
+/// short.
 #[inline]
 fn repeated_planes(axes: &[Axis], size: usize) -> Option<usize> {
     outwards(axes)
@@ -36,9 +37,9 @@ fn repeated_planes(axes: &[Axis], size: usize) -> Option<usize> {
         .last()
 }
 
-/// [`fill`] for a region that is dense in output and whose outermost axis replicates what is inside it: built once,
-/// then repeated. Eight axes of six, every other one replicated, take a thread 20 ps a byte so, and 46 plane
-/// by plane.
+/// [`fill`] for a region that is dense in output and whose outermost axis replicates what is inside
+/// it: built once, then repeated. Eight axes of six, every other one replicated, take a thread 20
+/// ps a byte so, and 46 plane by plane.
 pub(super) fn fill_repeated(mut region: Region) {
     let range = region.range();
     let Kernels { size, copy, .. } = *region.kernels();
@@ -63,8 +64,8 @@ fn small_planes(axes: &[Axis], size: usize) -> Option<usize> {
         .map(|(place, _)| place)
 }
 
-/// [`fill`] for a region whose outermost axis has many small planes inside: the first row of each, then the second
-/// row of each, and so on.
+/// [`fill`] for a region whose outermost axis has many small planes inside: the first row of each,
+/// then the second row of each, and so on.
 fn fill_small_planes(mut region: Region) {
     let range = region.range();
     let Kernels { size, copy, .. } = *region.kernels();
@@ -83,7 +84,7 @@ fn fill_small_planes(mut region: Region) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{
+    use super::super::tests::{
         Element, Wide, check, check_layouts, check_standard, permuted, replicated, standard,
     };
 
@@ -124,8 +125,9 @@ mod tests {
         check::<[u64; 5]>(&[40, 30], &[30, 1], &[1, 40], 0);
     }
 
-    /// Planes of every small size, on both sides of every threshold: `[N, 1, n] -> [N, k, n]`, `[N, k] -> [N, k, n]`, `[k, n] -> [N, k, n]` and
-    /// the planes of a permuted source, within a larger nest whose outermost axis replicates it all and without.
+    /// Planes of every small size, on both sides of every threshold: `[N, 1, n] -> [N, k, n]`, `[N,
+    /// k] -> [N, k, n]`, `[k, n] -> [N, k, n]` and the planes of a permuted source, within a larger
+    /// nest whose outermost axis replicates it all and without.
     #[test]
     fn small_planes_of_every_size() {
         fn planes<A: Element>(rows: impl Clone + Iterator<Item = usize>) {

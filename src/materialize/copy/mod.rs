@@ -1,19 +1,19 @@
 //! The safe face of the kernels: it checks shapes, allocates, and passes on byte pointers.
 //!
-//! Kernels are compiled in this crate for elements of 1, 2, 4, 8 and 16 bytes, whatever their type. For
-//! elements of other sizes they are compiled where they are used.
+//! Kernels are compiled in this crate for elements of 1, 2, 4, 8 and 16 bytes, whatever their type.
+//! For elements of other sizes they are compiled where they are used.
 
 mod blocks;
 mod dispatch;
 mod expand;
 mod fill;
 mod operands;
-#[cfg(test)]
-mod oracle;
 mod plane;
 mod repeat;
 mod rows;
 mod splat;
+#[cfg(test)]
+mod tests;
 mod transpose;
 
 use crate::engine::memory::uninit_array;
@@ -43,8 +43,8 @@ pub(super) fn into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
 ) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
     initialise(out, from, false)?;
     let filled = out.raw_view_mut().cast::<A>();
-    // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `initialise` has returned
-    // `Ok`, thus written each of them.
+    // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `initialise`
+    // has returned `Ok`, thus written each of them.
     Ok(unsafe { filled.deref_into_view_mut() })
 }
 
@@ -62,8 +62,8 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
         return Ok(());
     }
     let to = out.as_mut_ptr().cast();
-    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`, borrowed mutably. The
-    // copy writes nothing but elements of `from`, so all elements stay initialised.
+    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`, borrowed
+    // mutably. The copy writes nothing but elements of `from`, so all elements stay initialised.
     unsafe {
         copy(
             from.shape(),
@@ -76,7 +76,8 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
     }
 }
 
-/// Writes every element of `out`, or returns an error. `fresh` memory has been allocated for this copy.
+/// Writes every element of `out`, or returns an error. `fresh` memory has been allocated for this
+/// copy.
 #[inline]
 fn initialise<A: Copy + Send + Sync, D: Dimension>(
     out: &mut ArrayRef<MaybeUninit<A>, D>,
@@ -91,7 +92,8 @@ fn initialise<A: Copy + Send + Sync, D: Dimension>(
         return Ok(());
     }
     let to = out.as_mut_ptr().cast();
-    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`, borrowed mutably.
+    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`, borrowed
+    // mutably.
     unsafe {
         copy(
             from.shape(),
@@ -112,14 +114,15 @@ fn check_shapes(from: &[usize], out: &[usize]) -> Result<(), BroadcastError> {
     }
 }
 
-/// Copies every element of an array. Errors come before the first write. Not generic, so that it is compiled once.
+/// Copies every element of an array. Errors come before the first write. Not generic, so that it is
+/// compiled once.
 ///
 /// # Safety
 ///
-/// Elements are `Copy`, `Send` and `Sync`, with the layout in `kernels`. With `strides[0]`, `to` is a valid array of
-/// `shape` that this call may write. With `strides[1]`, `from` is a valid array of `shape` that this call may
-/// read. The two do not overlap. No two indices of `to` share an element: constructors of mutable views
-/// refuse such strides or demand their absence.
+/// Elements are `Copy`, `Send` and `Sync`, with the layout in `kernels`. With `strides[0]`, `to` is
+/// a valid array of `shape` that this call may write. With `strides[1]`, `from` is a valid array of
+/// `shape` that this call may read. The two do not overlap. No two indices of `to` share an
+/// element: constructors of mutable views refuse such strides or demand their absence.
 #[inline(never)]
 unsafe fn copy(
     shape: &[usize],
@@ -131,15 +134,16 @@ unsafe fn copy(
 ) -> Result<(), BroadcastError> {
     let mut nest = LoopNest::new(shape, strides)?;
     if nest.len() > 0 && kernels.size > 0 {
-        // SAFETY: the nest walks each index of two valid arrays once, and `kernels` has the layout of their elements:
-        // contract of `copy`.
+        // SAFETY: the nest walks each index of two valid arrays once, and `kernels` has the layout
+        // of their elements: contract of `copy`.
         let operands = unsafe { Operands::new(&mut nest, to, from, kernels) };
         dispatch::copy(operands, fresh);
     }
     Ok(())
 }
 
-/// The kernels of elements of 1, 2, 4, 8 and 16 bytes. In a static, which is compiled once, in this crate.
+/// The kernels of elements of 1, 2, 4, 8 and 16 bytes. In a static, which is compiled once, in this
+/// crate.
 static OF_BYTES: [Kernels; 5] = [
     Kernels::new::<[u8; 1]>(),
     Kernels::new::<[u8; 2]>(),
@@ -158,7 +162,8 @@ impl Kernels {
         }
     }
 
-    /// The kernels for elements of type `A`. Chosen in a constant, so that only those needed are compiled for `A`.
+    /// The kernels for elements of type `A`. Chosen in a constant, so that only those needed are
+    /// compiled for `A`.
     const fn of<A: Copy>() -> &'static Self {
         const {
             match size_of::<A>() {

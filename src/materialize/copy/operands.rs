@@ -1,8 +1,8 @@
 //! Both operands of a copy, as types that own the right to write some of its positions.
 //!
-//! Kernels use these types, and are safe code. A [`Region`] is a range of positions, a [`Plane`] two nested
-//! loops; both lend slices of rows and parts of themselves. Pointers are moved with `wrapping_*`, which is
-//! never undefined; only reads and writes are unsafe.
+//! Kernels use these types, and are safe code. A [`Region`] is a range of positions, a [`Plane`]
+//! two nested loops; both lend slices of rows and parts of themselves. Pointers are moved with
+//! `wrapping_*`, which is never undefined; only reads and writes are unsafe.
 
 use super::super::axes::{Axis, elements, is_dense};
 use crate::engine::chunks::Chunks;
@@ -39,7 +39,8 @@ pub(super) struct Operands<'a> {
 }
 
 // SAFETY: threads share `from`, to be read, and write disjoint parts of `to`: `for_each_chunk` and
-// `for_each_tile` give no position to two threads. The elements are `Send` and `Sync`: contract of `new`.
+// `for_each_tile` give no position to two threads. The elements are `Send` and `Sync`: contract of
+// `new`.
 unsafe impl Sync for Operands<'_> {}
 
 impl<'a> Operands<'a> {
@@ -47,9 +48,10 @@ impl<'a> Operands<'a> {
     ///
     /// # Safety
     ///
-    /// For 'a and every position of the nest, `to` plus the first offset is valid for writes of an element by
-    /// this copy alone, and `from` plus the second for reads. The elements written are
-    /// distinct, and none of them is read. Elements are `Copy`, `Send` and `Sync`, with the layout in `kernels`.
+    /// For 'a and every position of the nest, `to` plus the first offset is valid for writes of an
+    /// element by this copy alone, and `from` plus the second for reads. The elements written are
+    /// distinct, and none of them is read. Elements are `Copy`, `Send` and `Sync`, with the layout
+    /// in `kernels`.
     #[inline]
     pub(super) unsafe fn new(
         nest: &'a mut LoopNest<2>,
@@ -99,7 +101,8 @@ impl<'a> Operands<'a> {
     /// All positions.
     #[inline]
     pub(super) fn all(&mut self) -> Region<'_> {
-        // SAFETY: all positions are valid: contract of `Operands::new`. `self` is borrowed for as long.
+        // SAFETY: all positions are valid: contract of `Operands::new`. `self` is borrowed for as
+        // long.
         unsafe {
             Region::new(
                 self.nest.axes(),
@@ -121,10 +124,11 @@ impl<'a> Operands<'a> {
         let this = &*self;
         assert!(chunks.range(0..chunks.count()).end <= this.nest.len());
         for_each_range(chunks.count(), this.bytes(), |range| {
-            // SAFETY: it is dropped before this closure returns, and only then `for_each_range` tells others.
+            // SAFETY: it is dropped before this closure returns, and only then `for_each_range`
+            // tells others.
             let streamer = streamed.then(|| unsafe { Streamer::new() });
-            // SAFETY: the positions are inside the nest: the assertion. `for_each_range` passes each chunk
-            // once, and `Chunks` puts each position into one chunk.
+            // SAFETY: the positions are inside the nest: the assertion. `for_each_range` passes
+            // each chunk once, and `Chunks` puts each position into one chunk.
             let region = unsafe { this.region(chunks.range(range)) };
             f(region, streamer.as_ref());
         });
@@ -132,14 +136,17 @@ impl<'a> Operands<'a> {
 
     /// # Safety
     ///
-    /// `range` is inside the nest, and no other region or plane has a position of it while this one lives.
+    /// `range` is inside the nest, and no other region or plane has a position of it while this one
+    /// lives.
     unsafe fn region(&self, range: Range<usize>) -> Region<'_> {
-        // SAFETY: the positions are valid: contract of `Operands::new`; this region alone has those of `range`.
+        // SAFETY: the positions are valid: contract of `Operands::new`; this region alone has those
+        // of `range`.
         unsafe { Region::new(self.nest.axes(), (self.to, self.from), range, self.kernels) }
     }
 
-    /// Calls `f` with tiles of at most `height` by `width` that together are the two innermost axes, at each
-    /// position of the others, on several threads. With `streamed` it also lends a streamer.
+    /// Calls `f` with tiles of at most `height` by `width` that together are the two innermost
+    /// axes, at each position of the others, on several threads. With `streamed` it also lends a
+    /// streamer.
     pub(super) fn for_each_tile(
         &mut self,
         [height, width]: [usize; 2],
@@ -152,7 +159,8 @@ impl<'a> Operands<'a> {
         };
         let (down, along) = (rows.size.div_ceil(height), columns.size.div_ceil(width));
         for_each_range(elements(outer) * down * along, this.bytes(), |range| {
-            // SAFETY: it is dropped before this closure returns, and only then `for_each_range` tells others.
+            // SAFETY: it is dropped before this closure returns, and only then `for_each_range`
+            // tells others.
             let streamer = streamed.then(|| unsafe { Streamer::new() });
             for tile in range {
                 let offsets = offsets_of(outer, [0, 0], tile / along / down);
@@ -174,8 +182,8 @@ impl<'a> Operands<'a> {
 
     /// # Safety
     ///
-    /// The positions are inside the nest, and while this plane lives what is used of it belongs to no other
-    /// region or plane.
+    /// The positions are inside the nest, and while this plane lives what is used of it belongs to
+    /// no other region or plane.
     unsafe fn plane(&self, offsets: [isize; 2], rows: Axis, columns: Axis) -> Plane<'_> {
         let size = self.kernels.size;
         let pointers = moved((self.to, self.from), offsets, size);
@@ -199,8 +207,8 @@ pub(super) struct Region<'a> {
 impl<'a> Region<'a> {
     /// # Safety
     ///
-    /// For 'a and every position of `range`, which ends inside the nest, `to` plus the first offset is valid for
-    /// writes by this region alone, and `from` plus the second for reads. The elements
+    /// For 'a and every position of `range`, which ends inside the nest, `to` plus the first offset
+    /// is valid for writes by this region alone, and `from` plus the second for reads. The elements
     /// written are distinct, and none of them is read.
     #[inline(always)]
     unsafe fn new(
@@ -241,15 +249,15 @@ impl<'a> Region<'a> {
         Region { range, ..*self }
     }
 
-    /// The positions `range`, which are among those of the region, with `block` as output, in which they lie side
-    /// by side. The output of the region must be dense.
+    /// The positions `range`, which are among those of the region, with `block` as output, in which
+    /// they lie side by side. The output of the region must be dense.
     #[inline]
     pub(super) fn built_in<'b>(&'b self, range: Range<usize>, block: &'b mut [Byte]) -> Region<'b> {
         assert!(self.dense && self.range.start <= range.start && range.end <= self.range.end);
         let size = self.kernels.size;
         assert!(range.len() * size <= block.len());
-        // Valid as `Region::new` asks: as the axes are dense, position `range.start + i` is element `i` of
-        // `block`, which is borrowed mutably. The source is that of `self`.
+        // Valid as `Region::new` asks: as the axes are dense, position `range.start + i` is element
+        // `i` of `block`, which is borrowed mutably. The source is that of `self`.
         Region {
             to: block.as_mut_ptr().wrapping_sub(range.start * size),
             range,
@@ -263,8 +271,8 @@ impl<'a> Region<'a> {
         assert!(self.dense);
         let size = self.kernels.size;
         let to = self.to.wrapping_add(self.range.start * size);
-        // SAFETY: as the axes are dense, the positions of the range lie side by side from `to` on. They are
-        // valid for writes: contract of `Region::new`. `self` is borrowed mutably.
+        // SAFETY: as the axes are dense, the positions of the range lie side by side from `to` on.
+        // They are valid for writes: contract of `Region::new`. `self` is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(to, self.range.len() * size) }
     }
 
@@ -300,13 +308,14 @@ impl<'a> Region<'a> {
         let size = self.kernels.size;
         for_each_tile(self.axes, [0, 0], self.range, |tile| {
             let pointers = moved((self.to, self.from), tile.offsets, size);
-            // SAFETY: the positions are valid: contract of `Region::new`. `for_each_tile` passes each once.
+            // SAFETY: the positions are valid: contract of `Region::new`. `for_each_tile` passes
+            // each once.
             f(unsafe { Plane::new(pointers, tile.rows, tile.columns, size) });
         });
     }
 
-    /// For each row of the inner axes, calls `f` with that row of all the `planes`, which are indices of the
-    /// outermost axis and wholly in the region.
+    /// For each row of the inner axes, calls `f` with that row of all the `planes`, which are
+    /// indices of the outermost axis and wholly in the region.
     pub(super) fn for_each_row_across(&mut self, planes: Range<usize>, mut f: impl FnMut(Plane)) {
         let [outer, middle @ .., inner] = self.axes else {
             return;
@@ -320,8 +329,8 @@ impl<'a> Region<'a> {
         let outer = outer.resized(planes.len());
         walk(middle, start, 1, 0..rows, |offsets, _| {
             let pointers = moved((self.to, self.from), offsets, size);
-            // SAFETY: all positions of these planes are in the region: the assertion. `walk` passes each of
-            // their rows once.
+            // SAFETY: all positions of these planes are in the region: the assertion. `walk` passes
+            // each of their rows once.
             f(unsafe { Plane::new(pointers, outer, *inner, size) });
         });
     }
@@ -341,9 +350,9 @@ pub(super) struct Plane<'a> {
 impl<'a> Plane<'a> {
     /// # Safety
     ///
-    /// For 'a and every position of the two loops, `to` plus the first offset is valid for writes by this plane
-    /// alone, and `from` plus the second for reads. The elements written are distinct, and
-    /// none of them is read.
+    /// For 'a and every position of the two loops, `to` plus the first offset is valid for writes
+    /// by this plane alone, and `from` plus the second for reads. The elements written are
+    /// distinct, and none of them is read.
     #[inline(always)]
     unsafe fn new(
         (to, from): (*mut Byte, *const Byte),
@@ -452,8 +461,8 @@ impl<'a> Plane<'a> {
             to: block.as_mut_ptr(),
             ..*self
         };
-        // Valid as `Plane::new` asks: positions are distinct elements of `block`, which is borrowed mutably. The
-        // source is that of `self`.
+        // Valid as `Plane::new` asks: positions are distinct elements of `block`, which is borrowed
+        // mutably. The source is that of `self`.
         plane.rows.strides[0] = self.columns.size as isize;
         plane.columns.strides[0] = 1;
         plane
@@ -480,32 +489,34 @@ impl<'a> Plane<'a> {
     #[inline(always)]
     pub(super) fn out_row(&mut self, row: usize) -> &mut [Byte] {
         assert!(row < self.rows.size && self.columns.strides[0] == 1);
-        // SAFETY: the elements of the row lie side by side: the stride. They are valid for writes: contract of
-        // `Plane::new`. `self` is borrowed mutably.
+        // SAFETY: the elements of the row lie side by side: the stride. They are valid for writes:
+        // contract of `Plane::new`. `self` is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.at(row, 0).0, self.columns.size * self.size) }
     }
 
-    /// The bytes of output, which must be dense, and those of its first column, whose elements must lie side by side.
+    /// The bytes of output, which must be dense, and those of its first column, whose elements must
+    /// lie side by side.
     pub(super) fn expansion(&mut self) -> (&mut [Byte], &[Byte]) {
         assert!(self.rows.strides[1] == 1 && self.columns.size > 0);
-        // SAFETY: the first elements of all rows lie side by side in the source: the stride. They are valid for
-        // reads, and nothing writes to them: contract of `Plane::new`.
+        // SAFETY: the first elements of all rows lie side by side in the source: the stride. They
+        // are valid for reads, and nothing writes to them: contract of `Plane::new`.
         let source = unsafe { slice::from_raw_parts(self.from, self.rows.size * self.size) };
         (self.out(), source)
     }
 
-    /// Calls `f` with the bytes of each row of output and of the source, which must lie side by side in both.
+    /// Calls `f` with the bytes of each row of output and of the source, which must lie side by
+    /// side in both.
     #[inline(always)]
     pub(super) fn for_each_row(self, mut f: impl FnMut(&mut [Byte], &[Byte])) {
         assert!(self.columns.strides == [1, 1]);
         let len = self.columns.size * self.size;
         for row in 0..self.rows.size {
             let (to, from) = self.at(row, 0);
-            // SAFETY: the row lies side by side in output: the stride. It is valid for writes by this plane,
-            // which is used up: contract of `Plane::new`.
+            // SAFETY: the row lies side by side in output: the stride. It is valid for writes by
+            // this plane, which is used up: contract of `Plane::new`.
             let to = unsafe { slice::from_raw_parts_mut(to, len) };
-            // SAFETY: the row lies side by side in the source: the stride. It is valid for reads, and nothing
-            // writes to it: contract of `Plane::new`.
+            // SAFETY: the row lies side by side in the source: the stride. It is valid for reads,
+            // and nothing writes to it: contract of `Plane::new`.
             let from = unsafe { slice::from_raw_parts(from, len) };
             f(to, from);
         }
@@ -527,16 +538,17 @@ impl<'a> Plane<'a> {
             let (to, from) = self.elements_at::<T>(row, 0);
             // SAFETY: the first element of the row is valid for reads: contract of `Plane::new`.
             let element = unsafe { from.read() };
-            // SAFETY: the row lies side by side in output: the stride. It is valid for writes by this plane,
-            // which is used up: contract of `Plane::new`.
+            // SAFETY: the row lies side by side in output: the stride. It is valid for writes by
+            // this plane, which is used up: contract of `Plane::new`.
             let to = unsafe { slice::from_raw_parts_mut(to, len) };
             f(to, element);
         }
     }
 
-    /// [`for_each_splat`](Self::for_each_splat) where each row of output reaches into the rows after it, to a
-    /// length of `K * R`, which is at least that of a row. Leaves out the last rows, which have not as much after
-    /// them, and returns how many it has not left out. The output must be dense.
+    /// [`for_each_splat`](Self::for_each_splat) where each row of output reaches into the rows
+    /// after it, to a length of `K * R`, which is at least that of a row. Leaves out the last rows,
+    /// which have not as much after them, and returns how many it has not left out. The output must
+    /// be dense.
     #[inline(always)]
     pub(super) fn for_each_reaching_splat<T: Copy, const K: usize, const R: usize>(
         self,
@@ -550,17 +562,17 @@ impl<'a> Plane<'a> {
             let (to, from) = self.elements_at::<T>(row, 0);
             // SAFETY: the first element of the row is valid for reads: contract of `Plane::new`.
             let element = unsafe { from.read() };
-            // SAFETY: the rows lie side by side: `is_dense`. `K * R` elements are at most this row and the
-            // `(K * R).div_ceil(len)` after it, which are in the plane as `row < done`. They are valid for writes
-            // by this plane, which is used up: contract of `Plane::new`.
+            // SAFETY: the rows lie side by side: `is_dense`. `K * R` elements are at most this row
+            // and the `(K * R).div_ceil(len)` after it, which are in the plane as `row < done`.
+            // They are valid for writes by this plane, which is used up: contract of `Plane::new`.
             let to = unsafe { &mut *to.cast::<[[MaybeUninit<T>; K]; R]>() };
             f(to, element);
         }
         done
     }
 
-    /// Copies element by element. `TO` and `FROM` are the strides of the columns, or 0 where the compiler does
-    /// not know them: known strides let it shuffle registers.
+    /// Copies element by element. `TO` and `FROM` are the strides of the columns, or 0 where the
+    /// compiler does not know them: known strides let it shuffle registers.
     #[inline]
     pub(super) fn copy_elements<T: Copy, const TO: isize, const FROM: isize>(self) {
         self.assert_elements::<T>();
@@ -575,15 +587,16 @@ impl<'a> Plane<'a> {
             for column in 0..self.columns.size as isize {
                 let to = to.wrapping_offset(column.wrapping_mul(to_stride));
                 let from = from.wrapping_offset(column.wrapping_mul(from_stride));
-                // SAFETY: a position of the plane, valid for a read and a write that do not overlap: contract
-                // of `Plane::new`.
+                // SAFETY: a position of the plane, valid for a read and a write that do not
+                // overlap: contract of `Plane::new`.
                 unsafe { ptr::copy_nonoverlapping(from, to, 1) };
             }
         }
     }
 
-    /// Copies squares of `K` by `K` elements, each transposed in registers, as far as whole ones go. Returns how
-    /// many rows and columns they cover: none if output or the columns of the source have gaps.
+    /// Copies squares of `K` by `K` elements, each transposed in registers, as far as whole ones
+    /// go. Returns how many rows and columns they cover: none if output or the columns of the
+    /// source have gaps.
     #[inline]
     pub(super) fn transpose_squares<T: Copy, const K: usize>(&mut self) -> [usize; 2] {
         self.assert_elements::<T>();
@@ -597,16 +610,17 @@ impl<'a> Plane<'a> {
                 let square: [[MaybeUninit<T>; K]; K] = array::from_fn(|i| {
                     let from =
                         from.wrapping_offset(self.columns.strides[1].wrapping_mul(i as isize));
-                    // SAFETY: `K` rows of column `column + i` of the plane, which lie side by side in the source:
-                    // the stride. They are valid for reads: contract of `Plane::new`.
+                    // SAFETY: `K` rows of column `column + i` of the plane, which lie side by side
+                    // in the source: the stride. They are valid for reads: contract of
+                    // `Plane::new`.
                     unsafe { from.cast::<[MaybeUninit<T>; K]>().read() }
                 });
                 #[allow(clippy::needless_range_loop)] // A column of the square.
                 for j in 0..K {
                     let to = to.wrapping_offset(self.rows.strides[0].wrapping_mul(j as isize));
                     let row: [MaybeUninit<T>; K] = array::from_fn(|i| square[i][j]);
-                    // SAFETY: `K` columns of row `row + j` of the plane, which lie side by side in output: the
-                    // stride. They are valid for writes: contract of `Plane::new`.
+                    // SAFETY: `K` columns of row `row + j` of the plane, which lie side by side in
+                    // output: the stride. They are valid for writes: contract of `Plane::new`.
                     unsafe { to.cast::<[MaybeUninit<T>; K]>().write(row) };
                 }
             }

@@ -1,4 +1,5 @@
-//! Regions that are dense in output and whose outermost axis replicates what is inside it: built once, repeated.
+//! Regions that are dense in output and whose outermost axis replicates what is inside it: built
+//! once, repeated.
 
 #![forbid(unsafe_code)]
 
@@ -37,7 +38,8 @@ fn stream_repeated(mut region: Region, streamer: &Streamer) {
     while !out.is_empty() {
         let mut len = out.len().min(built.len() - phase);
         if len < out.len() {
-            // Ends where a line ends. `phase` is less than a period, so more than a line is left of the block.
+            // Ends where a line ends. `phase` is less than a period, so more than a line is left of
+            // the block.
             len -= out[len..].as_ptr().addr() % CACHE_LINE;
         }
         let (to, rest) = out.split_at_mut(len);
@@ -47,8 +49,8 @@ fn stream_repeated(mut region: Region, streamer: &Streamer) {
     }
 }
 
-/// Copies a region whose period is longer than the block: each piece of a period is built and copied to all its
-/// places at once.
+/// Copies a region whose period is longer than the block: each piece of a period is built and
+/// copied to all its places at once.
 pub(super) fn copy_repeated_pieces(mut region: Region, streamer: Option<&Streamer>) {
     let (range, size) = (region.range(), region.kernels().size);
     let period = elements(&region.axes()[1..]);
@@ -91,7 +93,7 @@ fn copy_once(region: Region, streamer: Option<&Streamer>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{check, check_standard, standard};
+    use super::super::tests::{check, check_standard, standard};
     use super::*;
 
     #[test]
@@ -108,7 +110,8 @@ mod tests {
             BLOCK + 1,
             3 * BLOCK,
         ] {
-            // Of bytes in a row, then reversed, which must be made before it is repeated; then transposed.
+            // Of bytes in a row, then reversed, which must be made before it is repeated; then
+            // transposed.
             check::<u8>(&[5, period], &[period as isize, 1], &[0, 1], 3);
             check::<u8>(&[5, period], &[period as isize, 1], &[0, -1], 3);
             let columns = period / 64;

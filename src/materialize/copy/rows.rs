@@ -55,7 +55,7 @@ pub(super) fn repeat<T: Copy>(out: &mut [MaybeUninit<T>], period: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::check_rows;
+    use super::super::tests::check_rows;
 
     #[test]
     fn rows_of_every_length() {

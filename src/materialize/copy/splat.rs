@@ -64,8 +64,8 @@ impl<T: Copy> Vectorize for LongRow<'_, T> {
     #[inline(always)]
     fn run(self) {
         let LongRow(row, element) = self;
-        // Registers that begin at a multiple of their size cross no cache line: 24 us instead of 31 for 4 MiB
-        // on two threads.
+        // Registers that begin at a multiple of their size cross no cache line: 24 us instead of 31
+        // for 4 MiB on two threads.
         let head = row.as_ptr().align_offset(WIDE_REGISTER);
         let (head, row) = row.split_at_mut(if head < row.len() { head } else { 0 });
         splat_one_by_one(head, element);
@@ -73,9 +73,9 @@ impl<T: Copy> Vectorize for LongRow<'_, T> {
     }
 }
 
-/// Rows of at most four registers of `REGISTER` bytes that lie side by side. The last register of a row reaches
-/// into the next row, which is written after it. Returns how many rows are done: not the last ones, past
-/// whose end it would reach, and none if rows are longer.
+/// Rows of at most four registers of `REGISTER` bytes that lie side by side. The last register of a
+/// row reaches into the next row, which is written after it. Returns how many rows are done: not
+/// the last ones, past whose end it would reach, and none if rows are longer.
 struct ShortRows<'a, T, const REGISTER: usize>(Plane<'a>, PhantomData<T>);
 
 impl<T: Copy, const REGISTER: usize> Vectorize for ShortRows<'_, T, REGISTER> {
@@ -111,7 +111,7 @@ fn splat_short_rows<T: Copy, const K: usize>(plane: Plane) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{check_layouts, check_rows};
+    use super::super::tests::{check_layouts, check_rows};
     use crate::engine::simd::{WITHOUT_WIDE_REGISTERS, has_wide_registers};
     use std::sync::atomic::Ordering;
 

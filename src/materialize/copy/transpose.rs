@@ -8,8 +8,8 @@ use crate::engine::stream::Streamer;
 use crate::engine::tuning::CACHE_LINE;
 use crate::engine::tuning::copies::BLOCK;
 
-/// How many rows of elements of `size` bytes are copied together: as many as elements of a cache line of the
-/// source, which is then fetched once.
+/// How many rows of elements of `size` bytes are copied together: as many as elements of a cache
+/// line of the source, which is then fetched once.
 const fn band(size: usize) -> usize {
     match size {
         1..=16 => CACHE_LINE / size,
@@ -48,7 +48,8 @@ fn stream_transposed(mut plane: Plane, transpose: fn(Plane), streamer: &Streamer
         while column < columns {
             let mut width = (BLOCK / size / step).min(columns - column);
             if column + width < columns {
-                // Ends where a line of the first row ends, and so of the others if they are a number of lines apart.
+                // Ends where a line of the first row ends, and so of the others if they are a
+                // number of lines apart.
                 let end = plane.out_row(row)[(column + width) * size..]
                     .as_ptr()
                     .addr();
@@ -93,7 +94,7 @@ pub(super) fn copy_transposed(mut operands: Operands, settings: Settings) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{check, check_standard};
+    use super::super::tests::{check, check_standard};
     use super::*;
 
     #[test]

@@ -1,5 +1,5 @@
-//! The oracle of the kernels' tests: every strategy against a copy that goes index by index, with streaming
-//! forced on and off and chunks as small as a line.
+//! The oracle of the kernels' tests: every strategy against a copy that goes index by index, with
+//! streaming forced on and off and chunks as small as a line.
 
 use super::super::strategy::Settings;
 use super::dispatch::copy_large;
@@ -66,8 +66,8 @@ fn offset(shape: &[usize], strides: &[isize], mut linear: usize) -> isize {
     offset
 }
 
-/// Copies with the given strides, `shift` elements into the out buffer and others into the source, in every
-/// way, and compares all of the out buffer.
+/// Copies with the given strides, `shift` elements into the out buffer and others into the source,
+/// in every way, and compares all of the out buffer.
 pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], shift: usize) {
     let len: usize = shape.iter().product();
     let (to_low, to_high) = reach(shape, to);
@@ -98,8 +98,8 @@ pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], s
         let from_pointer = source.as_ptr().wrapping_offset(from_first).cast();
         let strides = [to, from];
         match settings {
-            // SAFETY: the buffers reach from the lowest to the highest offset, and are two. No test has an out
-            // stride of 0.
+            // SAFETY: the buffers reach from the lowest to the highest offset, and are two. No test
+            // has an out stride of 0.
             None => {
                 unsafe { copy(shape, strides, to_pointer, from_pointer, kernels, false) }.unwrap()
             }
@@ -159,7 +159,8 @@ pub(super) fn replicated(shape: &[usize], kept: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// `[N] -> [N, len]`, `[len] -> [N, len]`, `[N, len] -> [N, len]` with a gap, and transposed, for every short row.
+/// `[N] -> [N, len]`, `[len] -> [N, len]`, `[N, len] -> [N, len]` with a gap, and transposed, for
+/// every short row.
 pub(super) fn check_rows<A: Element>() {
     for len in 0..=130 {
         let n = 20 + 4000 / (len + 1);
