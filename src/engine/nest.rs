@@ -416,7 +416,7 @@ pub(crate) fn for_each_tile<const N: usize>(
 /// The offsets of each operand while the given axes are stepped through, the last one fastest, from
 /// any position on.
 #[derive(Debug)]
-pub(crate) struct Odometer<'a, const N: usize> {
+struct Odometer<'a, const N: usize> {
     axes: &'a [LoopAxis<N>],
     start: [isize; N],
     offsets: [isize; N],
@@ -428,7 +428,7 @@ pub(crate) struct Odometer<'a, const N: usize> {
 
 impl<'a, const N: usize> Odometer<'a, N> {
     #[inline]
-    pub(crate) fn new(axes: &'a [LoopAxis<N>], start: [isize; N], position: usize) -> Self {
+    fn new(axes: &'a [LoopAxis<N>], start: [isize; N], position: usize) -> Self {
         let mut odometer = Odometer {
             axes,
             start,
@@ -442,13 +442,9 @@ impl<'a, const N: usize> Odometer<'a, N> {
         odometer
     }
 
-    pub(crate) fn offsets(&self) -> [isize; N] {
-        self.offsets
-    }
-
     /// Goes to the next position, which must exist.
     #[inline]
-    pub(crate) fn advance(&mut self) {
+    fn advance(&mut self) {
         self.position = self.position.wrapping_add(1);
         for (axis, index) in self.axes.iter().rev().zip(&mut self.indices) {
             *index += 1;

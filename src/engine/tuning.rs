@@ -24,6 +24,98 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 /// the allocation.
 pub(crate) const HUGE_PAGES_FROM: usize = 32 << 20;
 
+/// The thresholds of owned copies. Times are of 4 MiB on one thread, unless the text says more.
+pub(crate) mod copies {
+    use super::{HUGE_PAGE, last_level_cache};
+    use std::ops::{Range, RangeInclusive};
+
+    /// Up to this many elements are copied by ndarray's iterators, at 1 to 1.7 ns for each.
+    /// Building the loop nest takes 65 to 95 ns first.
+    pub(crate) const FEW_ELEMENTS: usize = 32;
+
+    /// Existing memory of this many bytes is written past the cache: 5/8 of the last-level cache.
+    ///
+    /// With 32 MiB of last-level cache, one core overwrites a buffer with plain stores at 16 us per
+    /// MiB if the buffer has 4 MiB, 33 if 16, 42 if 20, 55 if 28 and 60 beyond. Streamed, it takes
+    /// 37 us per MiB for any size.
+    pub(crate) fn stream_copies_from() -> usize {
+        last_level_cache() / 8 * 5
+    }
+
+    /// Bytes of the block on the stack in which output is built before it is streamed or repeated:
+    /// half of a first-level cache of 32 KiB, so that source lines fit beside it. 8 to 32 KiB
+    /// measured the same within 3 %.
+    pub(crate) const BLOCK: usize = 16 << 10;
+
+    /// The longest period of which a block holds two, in bytes.
+    pub(crate) const SHORT_PERIOD: usize = BLOCK / 2;
+
+    /// Bytes that are repeated at a time with plain stores. Periods of 256 bytes take 53 us so, and
+    /// 60 us with pieces as long as the block, which push the source out of the first-level cache.
+    pub(crate) const SHORT_REPEAT: usize = 2 << 10;
+
+    /// The longest period that is built for several of its places, in bytes. Four of them are then
+    /// one chunk of work.
+    pub(crate) const LONGEST_PERIOD: usize = HUGE_PAGE / 2;
+
+    /// With this many repeats the cost of building the period is negligible. With fewer, the period
+    /// may be a part of a longer one that repeats at least as often: eight axes, every other one
+    /// replicated 4 times and the first 64 times, take 210 us on two threads if periods of 4 KiB
+    /// are built for 4 places each, and 120 us if those of 64 KiB are built for 8.
+    pub(crate) const MANY_REPEATS: usize = 16;
+
+    /// Rows of at least this many bytes are streamed from the source without a block: the
+    /// incomplete lines at their ends are then below 4 % of them. A replicated axis is written by
+    /// repetition if it covers as many bytes in a row.
+    pub(crate) const LONG_ROW: usize = 4 << 10;
+
+    /// The same for repetition where output is streamed and continues after the axis, because each
+    /// repetition may begin and end within a line. 256 MiB in runs of 5 KiB take 28 to 30 ps a byte
+    /// so, and 18 in blocks that end with lines; in runs of 33 KiB they take 18 and 20.
+    pub(crate) const LONG_STREAMED_REPEAT: usize = 32 << 10;
+
+    /// Rows and columns from which a transposed matrix is cut into squares. 4 by 6 matrices take
+    /// 770 us so and 670 us row by row; 4 by 8 take 590 us either way; 2 or 3 rows of 64 take 890
+    /// and 670 us in squares, 140 and 170 us row by row.
+    pub(crate) const TRANSPOSED_FROM: [usize; 2] = [4, 8];
+
+    /// Bounds of the bytes of one chunk of work. With a lower bound of 256 KiB, 4 MiB on two
+    /// threads take up to 5 % longer. Beyond a huge page, which one thread should touch first,
+    /// nothing is gained.
+    pub(crate) const CHUNK_BYTES: Range<usize> = 64 << 10..HUGE_PAGE;
+
+    /// Planes of fewer bytes than this are not expanded by shuffles: building the table of shuffles
+    /// takes some 100 ns.
+    pub(crate) const LONG_EXPANSION: usize = 2 << 10;
+
+    /// Rows of this many bytes are copied as their first and their last bytes.
+    pub(crate) const SHORT_ROW: RangeInclusive<usize> = 4..=64;
+
+    /// Up to this many short rows are copied from the one source row that they repeat. Repetition
+    /// loads bytes that straddle recent stores, so store forwarding fails: `[N, 1, 16]` to
+    /// `[N, 8, 16]`, `f32`, takes 220 us by repetition and 160 us from the source. From 64 rows on
+    /// repetition is faster.
+    pub(crate) const FEW_ROWS: usize = 32;
+
+    /// Planes of up to this many bytes are copied many at a time. One by one each costs some 16 ns:
+    /// 4.2 ms for `[N, 1, 2]` to `[N, 2, 2]`, `f32`, and 0.26 ms together. Larger planes begin so
+    /// far apart that this gains nothing.
+    pub(crate) const SMALL_PLANE: usize = 256;
+
+    /// Fewer planes than this are not worth it.
+    pub(crate) const MANY_PLANES: usize = 4;
+
+    /// Fewer bytes than this are filled with one element without asking for wide registers. From
+    /// 256 bytes on it pays: 10 KB take 1.0 us by registers of 32 bytes and 2.8 us by those of 16.
+    pub(crate) const FILL_WIDE_FROM: usize = 256;
+}
+
+/// Fewer bytes than this are copied by `memcpy`, which is then as fast as wide registers.
+///
+/// From here on registers of 32 bytes that begin at multiples of 32 are ahead: 4 MiB in pieces of
+/// 16 KiB take one thread 59 us, with the `memcpy` of glibc 60 to 63 us.
+pub(crate) const COPY_WIDE_FROM: usize = 256;
+
 /// Bytes of the last-level cache, read once; 32 MiB where the system does not say.
 pub(crate) fn last_level_cache() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();

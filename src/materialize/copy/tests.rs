@@ -1,0 +1,259 @@
+//! The oracle of the kernels' tests: every strategy against a copy that goes index by index, with
+//! streaming forced on and off and chunks as small as a line.
+
+use super::super::strategy::Settings;
+use super::dispatch::copy_large;
+use super::{Kernels, Operands, copy};
+use crate::engine::nest::LoopNest;
+use std::fmt::Debug;
+
+/// Element types: sizes 1, 2, 4, 8, 16 and others, one with padding.
+pub(super) trait Element: Copy + Send + Sync + PartialEq + Debug {
+    fn numbered(i: usize) -> Self;
+}
+
+macro_rules! element {
+    ($($type:ty: |$i:ident| $value:expr;)*) => {$(
+        impl Element for $type {
+            fn numbered($i: usize) -> Self { $value }
+        }
+    )*};
+}
+
+element! {
+    u8: |i| (i * 37 % 251) as u8;
+    u16: |i| (i * 1663 % 65521) as u16;
+    f32: |i| i as f32;
+    f64: |i| i as f64;
+    u128: |i| i as u128 * 0x1_0001_0001_0001_0001;
+    [f32; 3]: |i| [i as f32, i as f32 + 0.25, i as f32 + 0.5];
+    (u8, u16): |i| (i as u8, (i * 77 % 65521) as u16);
+    [u64; 3]: |i| [i as u64, i as u64 + (1 << 40), !(i as u64)];
+    [u64; 5]: |i| [i as u64; 5];
+    Wide: |i| Wide(i);
+    (): |_i| ();
+}
+
+/// Any number of bytes, all different.
+impl<const N: usize> Element for [u8; N] {
+    fn numbered(i: usize) -> Self {
+        std::array::from_fn(|byte| (i * 31 + byte * 7 + (i >> 6)) as u8)
+    }
+}
+
+/// Aligned beyond a cache line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(align(128))]
+pub(super) struct Wide(usize);
+
+/// The lowest and highest offset that the strides reach.
+fn reach(shape: &[usize], strides: &[isize]) -> (isize, isize) {
+    let (mut low, mut high) = (0, 0);
+    for (&size, &stride) in shape.iter().zip(strides) {
+        let far = stride * (size as isize - 1);
+        low += far.min(0);
+        high += far.max(0);
+    }
+    (low, high)
+}
+
+fn offset(shape: &[usize], strides: &[isize], mut linear: usize) -> isize {
+    let mut offset = 0;
+    for (&size, &stride) in shape.iter().zip(strides).rev() {
+        offset += (linear % size) as isize * stride;
+        linear /= size;
+    }
+    offset
+}
+
+/// Copies with the given strides, `shift` elements into the out buffer and others into the source,
+/// in every way, and compares all of the out buffer.
+pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], shift: usize) {
+    let len: usize = shape.iter().product();
+    let (to_low, to_high) = reach(shape, to);
+    let (from_low, from_high) = reach(shape, from);
+    let sentinel = A::numbered(123_456);
+    let mut out = vec![sentinel; (to_high - to_low) as usize + 1 + 2 * shift];
+    let from_shift = shift * 5 % 16;
+    let source: Vec<A> = (0..=(from_high - from_low) as usize + from_shift)
+        .map(A::numbered)
+        .collect();
+    let to_first = shift as isize - to_low;
+    let from_first = from_shift as isize - from_low;
+    let mut expected = out.clone();
+    for linear in 0..len {
+        expected[(to_first + offset(shape, to, linear)) as usize] =
+            source[(from_first + offset(shape, from, linear)) as usize];
+    }
+    let kernels = Kernels::of::<A>();
+    for settings in [
+        None,
+        Some((false, 64)),
+        Some((true, 64)),
+        Some((false, 4096)),
+        Some((true, 1 << 20)),
+    ] {
+        out.fill(sentinel);
+        let to_pointer = out.as_mut_ptr().wrapping_offset(to_first).cast();
+        let from_pointer = source.as_ptr().wrapping_offset(from_first).cast();
+        let strides = [to, from];
+        match settings {
+            // SAFETY: the buffers reach from the lowest to the highest offset, and are two. No test
+            // has an out stride of 0.
+            None => {
+                unsafe { copy(shape, strides, to_pointer, from_pointer, kernels, false) }.unwrap()
+            }
+            Some((streamed, chunk_bytes)) => {
+                let settings = Settings {
+                    streamed,
+                    chunk_bytes,
+                };
+                let mut nest = LoopNest::new(shape, [to, from]).unwrap();
+                if len > 0 && size_of::<A>() > 0 {
+                    // SAFETY: the same buffers.
+                    let operands =
+                        unsafe { Operands::new(&mut nest, to_pointer, from_pointer, kernels) };
+                    copy_large(operands, settings);
+                }
+            }
+        }
+        assert!(
+            out == expected,
+            "{shape:?} to {to:?} from {from:?} shift {shift} {settings:?} {}",
+            std::any::type_name::<A>()
+        );
+    }
+}
+
+/// Copies to standard layout.
+pub(super) fn check_standard<A: Element>(shape: &[usize], from: &[isize]) {
+    check::<A>(shape, &standard(shape), from, 1);
+}
+
+/// Row-major strides.
+pub(super) fn standard(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis] as isize;
+    }
+    strides
+}
+
+/// Row-major strides of the array whose axes are `order`, seen in the order of `shape`.
+pub(super) fn permuted(shape: &[usize], order: &[usize]) -> Vec<isize> {
+    let inner: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
+    let mut strides = vec![0; shape.len()];
+    for (&axis, stride) in order.iter().zip(standard(&inner)) {
+        strides[axis] = stride;
+    }
+    strides
+}
+
+/// The strides of a source that has only the axes in `kept`, the others replicated.
+pub(super) fn replicated(shape: &[usize], kept: &[usize]) -> Vec<isize> {
+    let inner: Vec<usize> = kept.iter().map(|&axis| shape[axis]).collect();
+    let mut strides = vec![0; shape.len()];
+    for (&axis, stride) in kept.iter().zip(standard(&inner)) {
+        strides[axis] = stride;
+    }
+    strides
+}
+
+/// `[N] -> [N, len]`, `[len] -> [N, len]`, `[N, len] -> [N, len]` with a gap, and transposed, for
+/// every short row.
+pub(super) fn check_rows<A: Element>() {
+    for len in 0..=130 {
+        let n = 20 + 4000 / (len + 1);
+        let shape = [n, len];
+        let to = standard(&shape);
+        let shift = len % 17;
+        check::<A>(&shape, &to, &[1, 0], shift);
+        check::<A>(&shape, &to, &[0, 1], shift);
+        check::<A>(&shape, &to, &[len as isize + 2, 1], shift);
+        check::<A>(&shape, &to, &[1, n as isize], shift);
+        check::<A>(&shape, &[len as isize + 1, 1], &[1, 0], shift);
+    }
+}
+
+/// A few shapes of each kind, big enough for several blocks, with every kind of out.
+pub(super) fn check_layouts<A: Element>() {
+    let shapes: &[&[usize]] = &[
+        &[],
+        &[1],
+        &[0, 5],
+        &[3],
+        &[4099],
+        &[4, 3],
+        &[1500, 3],
+        &[3, 1500],
+        &[40, 65],
+        &[5, 1100],
+        &[2, 3, 4],
+        &[17, 6, 33],
+        &[3, 70, 9],
+        &[2, 5, 3, 40],
+        &[2, 3, 2, 3, 2, 3, 2, 3, 2, 3],
+        &[3, 5, 4, 6, 5, 6],
+        &[300, 2, 3],
+        &[2, 90, 2, 3, 2],
+    ];
+    for &shape in shapes {
+        let rank = shape.len();
+        let axes: Vec<usize> = (0..rank).collect();
+        let (even, odd): (Vec<usize>, Vec<usize>) = axes.iter().partition(|&axis| axis % 2 == 0);
+        let reversed: Vec<usize> = axes.iter().rev().copied().collect();
+        let mut rotated = axes.clone();
+        rotated.rotate_left(rank.min(1));
+        let scaled = |strides: Vec<isize>, by: isize| -> Vec<isize> {
+            strides.iter().map(|stride| stride * by).collect()
+        };
+        let first_only: Vec<usize> = axes.iter().take(1).copied().collect();
+        let last_only: Vec<usize> = axes.iter().rev().take(1).copied().collect();
+        let without_first: Vec<usize> = axes.iter().skip(1).copied().collect();
+        let without_last: Vec<usize> = axes.iter().take(rank.max(1) - 1).copied().collect();
+        let ends: Vec<usize> = (axes.iter().copied())
+            .filter(|&axis| axis == 0 || axis + 1 == rank)
+            .collect();
+        let mut alternating = standard(shape);
+        for stride in alternating.iter_mut().step_by(2) {
+            *stride = -*stride;
+        }
+        let mut padded: Vec<usize> = shape.to_vec();
+        if let Some(last) = padded.last_mut() {
+            *last += 3;
+        }
+        let outs = [
+            standard(shape),
+            permuted(shape, &reversed),
+            standard(&padded),
+            scaled(standard(shape), 2),
+            alternating.clone(),
+        ];
+        let mut mixed = replicated(shape, &without_first);
+        mixed.iter_mut().for_each(|stride| *stride = -*stride);
+        let sources = [
+            standard(shape),
+            vec![0; rank],
+            replicated(shape, &first_only),
+            replicated(shape, &last_only),
+            replicated(shape, &without_first),
+            replicated(shape, &without_last),
+            replicated(shape, &ends),
+            replicated(shape, &even),
+            replicated(shape, &odd),
+            permuted(shape, &reversed),
+            permuted(shape, &rotated),
+            scaled(permuted(shape, &reversed), 2),
+            scaled(standard(shape), 2),
+            scaled(standard(shape), -1),
+            scaled(standard(shape), -3),
+            mixed,
+            alternating,
+        ];
+        for out in &outs {
+            for source in &sources {
+                check::<A>(shape, out, source, 1);
+            }
+        }
+    }
+}

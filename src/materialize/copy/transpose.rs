@@ -1,0 +1,132 @@
+//! A source whose lines run along the rows of output's columns.
+
+#![forbid(unsafe_code)]
+
+use super::super::strategy::Settings;
+use super::operands::{Block, Kernels, Operands, Plane};
+use crate::engine::stream::Streamer;
+use crate::engine::tuning::CACHE_LINE;
+use crate::engine::tuning::copies::BLOCK;
+
+/// How many rows of elements of `size` bytes are copied together: as many as elements of a cache
+/// line of the source, which is then fetched once.
+const fn band(size: usize) -> usize {
+    match size {
+        1..=16 => CACHE_LINE / size,
+        _ => 4,
+    }
+}
+
+/// Copies a plane whose columns lie side by side in output.
+pub(super) fn transpose<T: Copy>(mut plane: Plane) {
+    let (rows, width) = (plane.rows().size, plane.columns().size);
+    let step = band(size_of::<T>());
+    for row in (0..rows).step_by(step) {
+        let height = step.min(rows - row);
+        let mut band = plane.some_rows(row..row + height);
+        // Four registers of four `f32` turn into one another in eight shuffles.
+        let [down, along] = match size_of::<T>() {
+            0..=16 => band.transpose_squares::<T, 4>(),
+            _ => [0, 0],
+        };
+        // What is below the squares and right of them.
+        let below = band.part([down, 0], height - down, along);
+        below.swapped().copy_elements::<T, 0, 0>();
+        let right = band.part([0, along], height, width - along);
+        right.swapped().copy_elements::<T, 0, 0>();
+    }
+}
+
+/// Transposes into a block from which each row is streamed.
+fn stream_transposed(mut plane: Plane, transpose: fn(Plane), streamer: &Streamer) {
+    let (rows, columns, size) = (plane.rows().size, plane.columns().size, plane.size());
+    let mut block = Block::NEW;
+    let step = band(size);
+    for row in (0..rows).step_by(step) {
+        let height = step.min(rows - row);
+        let mut column = 0;
+        while column < columns {
+            let mut width = (BLOCK / size / step).min(columns - column);
+            if column + width < columns {
+                // Ends where a line of the first row ends, and so of the others if they are a
+                // number of lines apart.
+                let end = plane.out_row(row)[(column + width) * size..]
+                    .as_ptr()
+                    .addr();
+                width -= (end % CACHE_LINE / size).min(width - 1);
+            }
+            let mut part = plane.part([row, column], height, width);
+            transpose(part.built_in(block.block()));
+            for (row, built) in block
+                .block()
+                .chunks_exact(width * size)
+                .take(height)
+                .enumerate()
+            {
+                streamer.copy(built, part.out_row(row));
+            }
+            column += width;
+        }
+    }
+}
+
+/// Copies transposed matrices, cut into tiles of whole bands, on several threads.
+pub(super) fn copy_transposed(mut operands: Operands, settings: Settings) {
+    let Some(columns) = operands.axes().last().map(|axis| axis.size) else {
+        return;
+    };
+    let Kernels {
+        size, transpose, ..
+    } = *operands.kernels();
+    // Pieces of a band, then bands of a matrix, up to the size of a chunk.
+    let elements = settings.chunk_bytes / size;
+    let width = (elements / band(size)).clamp(1, columns);
+    let height = (elements / (band(size) * width)).max(1) * band(size);
+    operands.for_each_tile(
+        [height, width],
+        settings.streamed,
+        |plane, streamer| match streamer {
+            Some(streamer) => stream_transposed(plane, transpose, streamer),
+            None => transpose(plane),
+        },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{check, check_standard};
+    use super::*;
+
+    #[test]
+    fn matrices_around_the_smallest_one_cut_into_squares() {
+        for (shape, from) in [
+            (&[4, 8][..], &[1, 4][..]),
+            (&[3, 8], &[1, 3]),
+            (&[8, 7], &[1, 8]),
+            (&[8, 8], &[1, 8]),
+            (&[3, 4096], &[1, 3]),
+            (&[4, 5, 8], &[1, 40, 4]),
+            (&[5, 4, 8], &[40, -1, 4]),
+            (&[70, 90, 50], &[1, 3500, 70]),
+            // Windows onto a row: neither axis has the shorter stride.
+            (&[8, 8], &[3, 3]),
+            (&[8, 8], &[2, -2]),
+        ] {
+            check_standard::<u8>(shape, from);
+            check_standard::<f32>(shape, from);
+            check_standard::<[u8; 3]>(shape, from);
+            check_standard::<f64>(shape, from);
+            check_standard::<u128>(shape, from);
+            check_standard::<[u64; 3]>(shape, from);
+        }
+        check::<f32>(&[4, 8], &[10, 1], &[1, 4], 1);
+        check::<f32>(&[4, 8], &[16, 2], &[1, 4], 1);
+    }
+
+    #[test]
+    fn a_band_is_a_line_of_the_source() {
+        for (size, rows) in [(1, 64), (4, 16), (12, 5), (16, 4), (17, 4), (400, 4)] {
+            assert_eq!(band(size), rows);
+        }
+    }
+}

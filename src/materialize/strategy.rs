@@ -1,0 +1,212 @@
+//! Which strategy a large copy takes. It follows from the axes, the size of an element and the
+//! number of bytes. Each strategy is right for every layout that it accepts; the choice decides the
+//! speed.
+
+#![forbid(unsafe_code)]
+
+use super::axes::{Axis, elements};
+use crate::engine::stream::{CAN_STREAM, can_shuffle};
+use crate::engine::threads::max_threads;
+use crate::engine::tuning::copies::{
+    CHUNK_BYTES, LONG_EXPANSION, LONG_ROW, LONG_STREAMED_REPEAT, LONGEST_PERIOD, MANY_REPEATS,
+    SHORT_PERIOD, TRANSPOSED_FROM, stream_copies_from,
+};
+
+/// How the memory is treated; tests choose their own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) streamed: bool,
+    pub(super) chunk_bytes: usize,
+}
+
+impl Settings {
+    /// For a copy of `bytes` bytes; `fresh` memory has not been touched since it was allocated.
+    pub(super) fn for_bytes(bytes: usize, fresh: bool) -> Self {
+        // Several chunks for each thread, so that others take over from a thread that is held up. A
+        // power of two, so that chunks begin at pages.
+        let chunk_bytes = (bytes / (4 * max_threads().max(1)))
+            .clamp(CHUNK_BYTES.start, CHUNK_BYTES.end)
+            .next_power_of_two();
+        Settings {
+            streamed: CAN_STREAM && !fresh && bytes >= stream_copies_from(),
+            chunk_bytes,
+        }
+    }
+}
+
+/// A copy strategy. Those that name an axis by its place are for the axes from there on, which are
+/// dense in output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strategy {
+    /// Plain stores in the order of the positions.
+    Fill,
+    /// Built in a block, streamed from there.
+    StreamBlocks(usize),
+    /// `[N]` to `[N, n]`, streamed from registers.
+    StreamExpanded,
+    /// Long rows, streamed from the source.
+    StreamRows,
+    /// The axis replicates what is inside it, which is short: built once, repeated.
+    Repeat(usize),
+    /// The same with a period that is longer than a block: built and repeated in pieces.
+    RepeatPieces(usize),
+    /// The last axis and this one are a transposed matrix.
+    Transpose(usize),
+}
+
+impl Strategy {
+    /// Chooses for elements of `size` bytes.
+    pub(super) fn choose(axes: &[Axis], size: usize, streamed: bool) -> Self {
+        let Some(inner) = axes.last() else {
+            return Strategy::Fill;
+        };
+        let (dense, repeat) = dense_and_repeated(axes, size, streamed);
+        if let Some(repeat) = repeat {
+            return repeat;
+        }
+        if let [.., rows, columns] = axes {
+            if streamed && can_expand(*rows, *columns, size) {
+                return Strategy::StreamExpanded;
+            }
+        }
+        let shortest = (axes.iter().enumerate())
+            .filter(|(_, axis)| axis.strides[1] != 0)
+            .min_by_key(|(_, axis)| axis.strides[1].unsigned_abs());
+        if let Some((place, axis)) = shortest {
+            if inner.strides[0] == 1
+                && inner.strides[1] != 0
+                && axis.strides[1] != inner.strides[1]
+                && inner.size >= TRANSPOSED_FROM[1]
+                && axis.size >= TRANSPOSED_FROM[0]
+            {
+                return Strategy::Transpose(place);
+            }
+        }
+        if !streamed || elements(&axes[dense..]) * size < LONG_ROW {
+            Strategy::Fill
+        } else if inner.strides[1] == 1 && inner.size * size >= LONG_ROW {
+            Strategy::StreamRows
+        } else {
+            Strategy::StreamBlocks(dense)
+        }
+    }
+}
+
+/// The place from which on the axes are dense in output, or that of the replicated axis with the
+/// best repetition and the strategy for it: the first one outwards that repeats often, otherwise
+/// the one that repeats most.
+fn dense_and_repeated(axes: &[Axis], size: usize, streamed: bool) -> (usize, Option<Strategy>) {
+    let (mut dense, mut dense_len) = (axes.len(), 1);
+    let mut best: Option<(Strategy, usize)> = None;
+    for (place, axis) in axes.iter().enumerate().rev() {
+        if axis.strides[0].unsigned_abs() != dense_len {
+            break;
+        }
+        let inside = dense_len * size;
+        (dense, dense_len) = (place, dense_len * axis.size);
+        // A long row is repeated from the source as well as from a copy of it.
+        let row = matches!(&axes[place + 1..], [row] if row.strides[1] == 1) && inside >= LONG_ROW;
+        let outer = place.checked_sub(1).map(|outer| axes[outer].strides[0]);
+        let continues = outer.is_some_and(|stride| stride.unsigned_abs() == dense_len);
+        let long = match streamed && continues {
+            true => LONG_STREAMED_REPEAT,
+            false => LONG_ROW,
+        };
+        if axis.strides[1] == 0 && !row && dense_len * size >= long {
+            let (strategy, times) = if inside <= SHORT_PERIOD {
+                (Strategy::Repeat(place), axis.size)
+            } else if inside <= LONGEST_PERIOD {
+                let most = periods_in_chunk(elements(axes) * size, inside);
+                (Strategy::RepeatPieces(place), axis.size.min(most))
+            } else {
+                break;
+            };
+            if best.is_none_or(|(_, fewer)| fewer <= times) {
+                best = Some((strategy, times));
+            }
+        }
+        if best.is_some_and(|(_, times)| streamed || times >= MANY_REPEATS) {
+            break;
+        }
+    }
+    (dense, best.map(|(strategy, _)| strategy))
+}
+
+/// How many periods of `period` bytes a chunk holds, where each chunk builds its own: several even
+/// if that leaves few chunks, and so many that building one is a small part of the work.
+pub(super) fn periods_in_chunk(bytes: usize, period: usize) -> usize {
+    let share = bytes / (4 * max_threads().max(1));
+    (share / period).clamp(4, (2 * CHUNK_BYTES.end / period).max(MANY_REPEATS))
+}
+
+/// The longest row that is expanded by shuffles, in bytes.
+pub(super) const EXPANDED_ROW: usize = 64;
+
+/// Whether the plane is an `[N]` to `[N, n]` of elements of `size` bytes that is expanded by
+/// shuffles.
+#[inline]
+pub(super) fn can_expand(rows: Axis, columns: Axis, size: usize) -> bool {
+    let n = columns.size;
+    rows.strides == [n as isize, 1]
+        && columns.strides == [1, 0]
+        && (1..=16).contains(&size)
+        && (2..=EXPANDED_ROW / size).contains(&n)
+        && rows.size * n * size >= LONG_EXPANSION
+        && can_shuffle()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::tuning::HUGE_PAGE;
+
+    #[test]
+    fn chunks_are_a_quarter_of_a_threads_share_within_bounds() {
+        let four_each = 4 * max_threads();
+        for (share, chunk_bytes) in [
+            (0, 64 << 10),
+            (64 << 10, 64 << 10),
+            ((64 << 10) + 1, 128 << 10),
+            (100_000, 128 << 10),
+            (1 << 20, 1 << 20),
+            ((1 << 20) + 1, HUGE_PAGE),
+            (HUGE_PAGE, HUGE_PAGE),
+            (1 << 30, HUGE_PAGE),
+        ] {
+            let settings = Settings::for_bytes(four_each * share, true);
+            assert_eq!(settings.chunk_bytes, chunk_bytes, "{share}");
+        }
+    }
+
+    #[test]
+    fn only_existing_memory_beyond_the_border_is_streamed() {
+        let border = stream_copies_from();
+        for (bytes, fresh, streamed) in [
+            (border - 1, false, false),
+            (border, false, CAN_STREAM),
+            (1 << 40, false, CAN_STREAM),
+            (1 << 40, true, false),
+        ] {
+            let settings = Settings::for_bytes(bytes, fresh);
+            assert_eq!(settings.streamed, streamed, "{bytes} {fresh}");
+        }
+    }
+
+    #[test]
+    fn chunks_of_periods_hold_four_or_more() {
+        let four_each = 4 * max_threads();
+        for (share, period, periods) in [
+            (0, 1 << 10, 4),
+            (3 << 10, 1 << 10, 4),
+            (5 << 10, 1 << 10, 5),
+            (10_000, 1000, 10),
+            (1 << 30, 64 << 10, 64),
+            (1 << 30, 1 << 20, 16),
+            (1 << 30, 8 << 20, 16),
+            (5 << 20, 1 << 20, 5),
+        ] {
+            let found = periods_in_chunk(four_each * share, period);
+            assert_eq!(found, periods, "{share} {period}");
+        }
+    }
+}
