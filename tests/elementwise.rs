@@ -117,18 +117,19 @@ fn every_rule_and_layout_is_as_index_by_index() {
         let answer = pair(&a_shape, &b_shape, &rule);
         let a = a_layout.view(&a_memory);
         let fresh = a.zip_map(&b, &rule, |&a, &b| (a, b));
-        let [a_fed, b_fed] = match answer {
+        let [a_map, b_map] = match answer {
             Err(name) => {
                 assert_eq!(variant(&fresh.unwrap_err()), name, "{case}");
                 refused += 1;
                 continue;
             }
-            Ok(fed) => fed,
+            Ok(map) => map,
         };
         accepted += 1;
-        let expected = ArrayD::from_shape_fn(IxDyn(&a_fed.output), |index| {
-            let of = |shape: &[usize], fed: &common::Fed| IxDyn(&fed.source(shape, index.slice()));
-            (a[of(&a_shape, &a_fed)], b[of(&b_shape, &b_fed)])
+        let expected = ArrayD::from_shape_fn(IxDyn(&a_map.output), |index| {
+            let of =
+                |shape: &[usize], map: &common::AxisMap| IxDyn(&map.source(shape, index.slice()));
+            (a[of(&a_shape, &a_map)], b[of(&b_shape, &b_map)])
         });
         let fresh = fresh.expect(&case);
         assert!(fresh.is_standard_layout(), "{case}");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Fed;
+use common::AxisMap;
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{ArrayRole, Rule};
@@ -91,21 +91,21 @@ impl Layout {
 }
 
 /// A plan of some rule, and what the oracle says of it.
-fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, Fed)> {
+fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, AxisMap)> {
     let dynamic = |shape: &[usize]| IxDyn(shape);
     let by_mode = |input: &[usize], target: &[usize], mode: BroadcastMode| {
         let plan = BroadcastPlan::with_mode(dynamic(input), dynamic(target), &mode);
         match common::mode(input, target, &mode) {
-            Ok(fed) => vec![(plan.expect("the oracle accepts it"), fed)],
+            Ok(map) => vec![(plan.expect("the oracle accepts it"), map)],
             Err(_) => vec![],
         }
     };
     let by_pair = |a: &[usize], b: &[usize], rule: ElementwiseRule| {
         let plans = BroadcastPlan::pair(dynamic(a), dynamic(b), &rule);
         match common::pair(a, b, &rule) {
-            Ok([fed_a, fed_b]) => {
+            Ok([map_a, map_b]) => {
                 let (plan_a, plan_b) = plans.expect("the oracle accepts it");
-                vec![(plan_a, fed_a), (plan_b, fed_b)]
+                vec![(plan_a, map_a), (plan_b, map_b)]
             }
             Err(_) => vec![],
         }
@@ -171,8 +171,8 @@ fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, Fed)> {
         8 => {
             let (front, input) = target.split_at(tail);
             let plan = BroadcastPlan::prepend(dynamic(input), dynamic(front));
-            let fed = common::prepend(input, front).expect("nothing can be wrong");
-            vec![(plan.expect("nothing can be wrong"), fed)]
+            let map = common::prepend(input, front).expect("nothing can be wrong");
+            vec![(plan.expect("nothing can be wrong"), map)]
         }
         9 => by_pair(&target, &target, ElementwiseRule::None),
         10 => {
@@ -206,10 +206,10 @@ fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, Fed)> {
 
 const RULES: usize = 13;
 
-fn scattered(fed: &Fed, input: &[usize], cotangent: &ArrayViewD<'_, i64>) -> ArrayD<i64> {
+fn scattered(map: &AxisMap, input: &[usize], cotangent: &ArrayViewD<'_, i64>) -> ArrayD<i64> {
     let mut gradient = ArrayD::zeros(input);
     for (index, &value) in cotangent.indexed_iter() {
-        gradient[IxDyn(&fed.source(input, index.slice()))] += value;
+        gradient[IxDyn(&map.source(input, index.slice()))] += value;
     }
     gradient
 }
@@ -221,7 +221,7 @@ fn the_gradient_is_the_adjoint_of_a_hundred_thousand_plans() {
     let mut plans = [0; RULES];
     while plans.iter().sum::<usize>() < 100_000 {
         let rule = random.below(RULES);
-        for (plan, fed) in generated(&mut random, rule) {
+        for (plan, map) in generated(&mut random, rule) {
             plans[rule] += 1;
             let (input, output) = (plan.input_shape(), plan.output_shape());
             let x = random.array(input);
@@ -237,7 +237,7 @@ fn the_gradient_is_the_adjoint_of_a_hundred_thousand_plans() {
             let left: i64 = forward.iter().zip(&y).map(|(a, b)| a * b).sum();
             let right: i64 = x.iter().zip(&gradient).map(|(a, b)| a * b).sum();
             assert_eq!(left, right, "{plan}");
-            assert_eq!(gradient, scattered(&fed, input, &y.view()), "{plan}");
+            assert_eq!(gradient, scattered(&map, input, &y.view()), "{plan}");
 
             let layout = random.layout(input.len());
             let mut backing = layout.backing(input, 7);

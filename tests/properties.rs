@@ -190,8 +190,8 @@ proptest! {
         let array = layout.view(&backing);
         prop_assert_eq!(array.shape(), &input[..]);
         match (array.broadcast_to_mode(IxDyn(&target), &mode), common::mode(&input, &target, &mode)) {
-            (Ok(view), Ok(fed)) => {
-                prop_assert_eq!(&view, &fed.array(&array));
+            (Ok(view), Ok(map)) => {
+                prop_assert_eq!(&view, &map.array(&array));
                 // By value the same, and an element is never copied.
                 prop_assert_eq!(&array.clone().into_broadcast_to_mode(IxDyn(&target), &mode).unwrap(), &view);
                 let first = backing.as_ptr() as usize;
@@ -234,7 +234,7 @@ proptest! {
     ) {
         let array = common::iota(&input);
         match (array.broadcast_to_mode(IxDyn(&target), &mode), common::mode(&input, &target, &mode)) {
-            (Ok(view), Ok(fed)) => prop_assert_eq!(view.shape(), &fed.output[..]),
+            (Ok(view), Ok(map)) => prop_assert_eq!(view.shape(), &map.output[..]),
             (Err(error), Err(name)) => {
                 prop_assert_eq!(variant(&error), name);
                 assert_drawn(&error.to_string());
@@ -248,9 +248,9 @@ proptest! {
         a in vec(hostile(), 0..5), b in vec(hostile(), 0..5), rule in any_rule(),
     ) {
         match (BroadcastPlan::pair(IxDyn(&a), IxDyn(&b), &rule), common::pair(&a, &b, &rule)) {
-            (Ok((plan_a, plan_b)), Ok([fed_a, fed_b])) => {
-                prop_assert_eq!(plan_a.output_shape(), &fed_a.output[..]);
-                prop_assert_eq!(plan_b.output_shape(), &fed_b.output[..]);
+            (Ok((plan_a, plan_b)), Ok([map_a, map_b])) => {
+                prop_assert_eq!(plan_a.output_shape(), &map_a.output[..]);
+                prop_assert_eq!(plan_b.output_shape(), &map_b.output[..]);
             }
             (Err(error), Err(name)) => {
                 prop_assert_eq!(variant(&error), name);
@@ -347,9 +347,9 @@ fn ones_but(rank: usize, sizes: &[(usize, usize)]) -> Vec<usize> {
 }
 
 /// View, copy, sum and picture of a plan of many axes are what the oracle says.
-fn assert_plan(plan: &BroadcastPlan, fed: &common::Fed, what: &dyn std::fmt::Display) {
+fn assert_plan(plan: &BroadcastPlan, map: &common::AxisMap, what: &dyn std::fmt::Display) {
     let array = common::iota(plan.input_shape());
-    let expected = fed.array(&array.view());
+    let expected = map.array(&array.view());
     let view = plan.view(&array).unwrap();
     assert_eq!(view, expected, "{what}");
     assert_eq!(view.materialize().unwrap(), expected, "{what}");
@@ -361,7 +361,7 @@ fn assert_plan(plan: &BroadcastPlan, fed: &common::Fed, what: &dyn std::fmt::Dis
     let cotangent = common::iota(plan.output_shape());
     let mut sums = ArrayD::zeros(array.raw_dim());
     for (index, &term) in cotangent.indexed_iter() {
-        sums[IxDyn(&fed.source(plan.input_shape(), index.slice()))] += term;
+        sums[IxDyn(&map.source(plan.input_shape(), index.slice()))] += term;
     }
     assert_eq!(plan.gradient(&cotangent).unwrap(), sums, "{what}");
     assert_drawn(&plan.to_string());
@@ -421,8 +421,8 @@ fn every_mode_takes_a_thousand_axes() {
     ];
     for (input, target, mode) in cases {
         let plan = BroadcastPlan::with_mode(IxDyn(&input), IxDyn(&target), &mode).unwrap();
-        let fed = common::mode(&input, &target, &mode).unwrap();
-        assert_plan(&plan, &fed, &plan.rule());
+        let map = common::mode(&input, &target, &mode).unwrap();
+        assert_plan(&plan, &map, &plan.rule());
         assert_eq!(mode.to_string().parse::<BroadcastMode>(), Ok(mode));
     }
     let (input, sizes) = (narrow, ones_but(MANY, &[(999, 2)]));
@@ -466,13 +466,13 @@ fn every_elementwise_rule_takes_a_thousand_axes() {
 
 fn assert_pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) {
     let (plan_a, plan_b) = BroadcastPlan::pair(IxDyn(a), IxDyn(b), rule).unwrap();
-    let [fed_a, fed_b] = common::pair(a, b, rule).unwrap();
-    assert_plan(&plan_a, &fed_a, rule);
-    assert_plan(&plan_b, &fed_b, rule);
+    let [map_a, map_b] = common::pair(a, b, rule).unwrap();
+    assert_plan(&plan_a, &map_a, rule);
+    assert_plan(&plan_b, &map_b, rule);
     let (x, y) = (common::iota(a), common::iota(b));
     let f = |&x: &i32, &y: &i32| 1000 * x + y;
-    let expected = ndarray::Zip::from(&fed_a.array(&x.view()))
-        .and(&fed_b.array(&y.view()))
+    let expected = ndarray::Zip::from(&map_a.array(&x.view()))
+        .and(&map_b.array(&y.view()))
         .map_collect(f);
     assert_eq!(x.zip_map(&y, rule, f).unwrap(), expected, "{rule}");
     let mut out = ArrayD::zeros(expected.t().raw_dim());
