@@ -446,7 +446,7 @@ fn outputs_that_exceed_memory_are_errors() {
     }
 }
 
-/// Counts its live instances. A second drop of one instance falsifies the count for good.
+/// Counts its live instances. Dropping one instance twice makes the count permanently wrong.
 struct Alive<'a>(&'a AtomicIsize, usize, AtomicBool);
 
 impl<'a> Alive<'a> {
