@@ -1,5 +1,5 @@
-//! The example `broadcast`, run as a process with arguments, files, standard streams and an exit code.
-//! For any input it exits with code 0, 1 or 2, does not panic and leaves no incomplete file.
+//! The example `broadcast`, run as a process with arguments, files, standard streams and an exit
+//! code. For any input it exits with code 0, 1 or 2, does not panic and leaves no incomplete file.
 
 #[path = "common/example.rs"]
 mod example;

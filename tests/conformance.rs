@@ -1,10 +1,10 @@
 //! Runs every case of `tests/data/conformance`, the recorded answers of OpenVINO, nGraph, XLA, JAX,
-//! onnxruntime, PaddlePaddle, torch and NumPy. The environment variable `BROADCAST_CASES` selects another
-//! folder. A case expects a shape and data, or an error.
+//! onnxruntime, PaddlePaddle, torch and NumPy. The environment variable `BROADCAST_CASES` selects
+//! another folder. A case expects a shape and data, or an error.
 //!
-//! An unknown file, rule, argument, operation, element type or key is a failure. A case is skipped only
-//! if its file flags it as `dynamic`, `not_applicable` or `superseded`. The test accepts the arguments of
-//! `cargo test`; a filter selects files.
+//! An unknown file, rule, argument, operation, element type or key is a failure. A case is skipped
+//! only if its file flags it as `dynamic`, `not_applicable` or `superseded`. The test accepts the
+//! arguments of `cargo test`; a filter selects files.
 
 #[path = "conformance/answer.rs"]
 mod answer;

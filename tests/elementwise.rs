@@ -1,5 +1,5 @@
-//! Elementwise operations are correct for every rule and layout, and sound for closures that panic or
-//! call the crate again.
+//! Elementwise operations are correct for every rule and layout, and sound for closures that panic
+//! or call the crate again.
 
 mod common;
 
@@ -211,8 +211,8 @@ fn operations_of_three_arrays_agree_with_the_oracle() {
     }
 }
 
-/// Checks `zip_map`, `zip_map_into` and `zip_map_inplace` on a matrix with rows and columns broadcast
-/// to it. The expected elements are computed one by one.
+/// Checks `zip_map`, `zip_map_into` and `zip_map_inplace` on a matrix with rows and columns
+/// broadcast to it. The expected elements are computed one by one.
 fn check_matrix(rows: usize, columns: usize) {
     let value = |i: usize, j: usize| (i * 31 + j * 7) as u32;
     let x = Array2::from_shape_fn((rows, columns), |(i, j)| value(i, j));
@@ -242,7 +242,8 @@ fn check_matrix(rows: usize, columns: usize) {
         let expected = |i: usize, j: usize| of_a(i, j).wrapping_add(of_b(i, j));
         let fresh = a.zip_map(&b, ElementwiseRule::Numpy, sum).unwrap();
         check(name, &fresh, &expected);
-        // The output starts one element into its buffer, so its rows are not aligned to cache lines.
+        // The output starts one element into its buffer, so its rows are not aligned to cache
+        // lines.
         let mut memory = Array1::zeros(rows * columns + 1);
         let shifted = memory.slice_mut(s![1..]);
         let mut out = shifted.into_shape_with_order((rows, columns)).unwrap();

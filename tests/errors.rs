@@ -1,5 +1,5 @@
-//! The exact text of every error, plan and name. An error states the call, the axis at fault and what
-//! the rule accepts there.
+//! The exact text of every error, plan and name. An error states the call, the axis at fault and
+//! what the rule accepts there.
 
 mod common;
 

@@ -1,9 +1,9 @@
-//! Each allocation of a call fails in turn. The call returns its result or an error, leaks nothing, and
-//! writes an output completely or not at all.
+//! Each allocation of a call fails in turn. The call returns its result or an error, leaks nothing,
+//! and writes an output completely or not at all.
 //!
 //! Only allocations of the calling thread fail. Two cases are not tested, because they abort the
-//! process: ndarray boxes the shapes of dynamic ranks above 4, and rayon allocates when a call asks for
-//! help from other threads.
+//! process: ndarray boxes the shapes of dynamic ranks above 4, and rayon allocates when a call asks
+//! for help from other threads.
 
 use ndarray::{Array, ArrayD, Ix2, IxDyn, array};
 use ndarray_broadcast::openvino::{Broadcast, Mode};
@@ -47,9 +47,9 @@ fn remove(bytes: usize) {
     LIVE.set(LIVE.get() - bytes as isize);
 }
 
-// SAFETY: a call is forwarded to the system allocator, or returns a null pointer without any effect,
-// which the trait permits. The counters are const-initialised thread locals without a destructor, so
-// counting does not allocate.
+// SAFETY: a call is forwarded to the system allocator, or returns a null pointer without any
+// effect, which the trait permits. The counters are const-initialised thread locals without a
+// destructor, so counting does not allocate.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if refuse() {
@@ -99,8 +99,8 @@ fn with_refusal<T>(n: usize, call: impl FnOnce() -> T) -> (T, bool) {
     (value, REFUSED.get())
 }
 
-/// Fails each allocation of `call` in turn. Asserts that the result is `AllocationFailed` or the result
-/// of an undisturbed call, and that all memory is freed. Returns the number of allocations.
+/// Fails each allocation of `call` in turn. Asserts that the result is `AllocationFailed` or the
+/// result of an undisturbed call, and that all memory is freed. Returns the number of allocations.
 #[track_caller]
 fn refuse_each<T: PartialEq + fmt::Debug>(
     what: &str,
@@ -223,8 +223,8 @@ fn existing_outputs_are_complete_or_unchanged() {
     }
 }
 
-/// The loop nest of these axes is allocated, because none of them can be merged. Its allocation fails
-/// before anything is written.
+/// The loop nest of these axes is allocated, because none of them can be merged. Its allocation
+/// fails before anything is written.
 #[test]
 fn copies_of_many_axes_are_complete_or_unchanged() {
     let source = Array::from_shape_fn(IxDyn(&[2; 12]), |index| {

@@ -1,5 +1,5 @@
-//! Gradients are compared with a slow oracle, which adds each output element's cotangent to its input
-//! element.
+//! Gradients are compared with a slow oracle, which adds each output element's cotangent to its
+//! input element.
 
 mod common;
 
@@ -92,8 +92,8 @@ impl Layout {
     }
 }
 
-/// One or two plans of a rule with random shapes, each with the oracle's axis map. Empty if the oracle
-/// rejects the shapes.
+/// One or two plans of a rule with random shapes, each with the oracle's axis map. Empty if the
+/// oracle rejects the shapes.
 fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, AxisMap)> {
     let dynamic = |shape: &[usize]| IxDyn(shape);
     let by_mode = |input: &[usize], target: &[usize], mode: BroadcastMode| {
@@ -218,8 +218,8 @@ fn scattered(map: &AxisMap, input: &[usize], cotangent: &ArrayViewD<'_, i64>) ->
     gradient
 }
 
-/// `<Bx, y> = <x, B'y>` holds exactly, and `B'y` equals the oracle, for any layout of `y` and of the
-/// output.
+/// `<Bx, y> = <x, B'y>` holds exactly, and `B'y` equals the oracle, for any layout of `y` and of
+/// the output.
 #[test]
 fn gradients_of_random_plans_are_the_adjoint_and_agree_with_the_oracle() {
     let mut random = Random(1);

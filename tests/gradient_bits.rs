@@ -1,5 +1,5 @@
-//! Sums of floats equal the documented tree of additions bit for bit, for any layout, number of threads
-//! and features. Their error stays within the documented bound.
+//! Sums of floats equal the documented tree of additions bit for bit, for any layout, number of
+//! threads and features. Their error stays within the documented bound.
 
 use ndarray::{Array1, ArrayD, ArrayView, Axis, Dimension, IxDyn, Slice};
 use ndarray_broadcast::prelude::*;
@@ -109,8 +109,8 @@ fn cut<'a>(
     view
 }
 
-/// Shapes and summed axes. The sizes lie around lanes (16), groups (128), blocks (1024) and the size
-/// from which sums run in parallel.
+/// Shapes and summed axes. The sizes lie around lanes (16), groups (128), blocks (1024) and the
+/// size from which sums run in parallel.
 fn cases() -> Vec<(Vec<usize>, Vec<usize>)> {
     let mut cases = vec![];
     let around = [

@@ -414,7 +414,8 @@ fn invalid_files_exit_with_code_1() {
     folder.holds(&["in.png"]);
 }
 
-/// A valid file with random bytes changed, removed, inserted or cut off. Checksums stay as they were.
+/// A valid file with random bytes changed, removed, inserted or cut off. Checksums stay as they
+/// were.
 #[test]
 fn mutated_files_are_read_or_refused() {
     let folder = EXAMPLE.folder("mutated");

@@ -1,4 +1,5 @@
-//! A copy equals its source index by index, for any layout, element type, size and number of threads.
+//! A copy equals its source index by index, for any layout, element type, size and number of
+//! threads.
 
 use ndarray::{
     ArcArray, Array, Array1, Array2, Array3, ArrayD, ArrayRef, ArrayView, ArrayViewD, ArrayViewMut,

@@ -1,6 +1,6 @@
-//! The example `out_of_core`, run as a process. The output file equals an index-by-index oracle after
-//! one run, tile by tile, by several processes, and after some of them were killed. Files that do not
-//! belong to the job are rejected.
+//! The example `out_of_core`, run as a process. The output file equals an index-by-index oracle
+//! after one run, tile by tile, by several processes, and after some of them were killed. Files
+//! that do not belong to the job are rejected.
 
 #[path = "common/example.rs"]
 mod example;

@@ -1,7 +1,8 @@
 //! The public items of the crate equal the listing in `tests/public-api.txt`. Each of them has an
 //! example or a link to one.
 //!
-//! Both tests parse the sources. `#![deny(unreachable_pub)]` ensures that every `pub` item is public.
+//! Both tests parse the sources. `#![deny(unreachable_pub)]` ensures that every `pub` item is
+//! public.
 
 use proc_macro2::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,8 +81,8 @@ fn has_example(docs: &str) -> bool {
     fences.step_by(2).any(|language| language != "text")
 }
 
-/// The last path segments of all links: `gradient` for `[..](BroadcastPlan::gradient#errors)` and for
-/// `` [`gradient`] ``.
+/// The last path segments of all links: `gradient` for `[..](BroadcastPlan::gradient#errors)` and
+/// for `` [`gradient`] ``.
 fn links(docs: &str) -> impl Iterator<Item = &str> {
     let inline = docs
         .split("](")
@@ -370,8 +371,8 @@ impl Api {
     }
 }
 
-/// Parses a file and its modules. The items of a private module replace the module, because they are
-/// re-exported from its parent.
+/// Parses a file and its modules. The items of a private module replace the module, because they
+/// are re-exported from its parent.
 fn parse(file: &Path) -> syn::File {
     let broken = |why: &dyn std::fmt::Display| -> ! { panic!("{}: {why}", file.display()) };
     let source = std::fs::read_to_string(file).unwrap_or_else(|e| broken(&e));

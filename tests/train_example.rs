@@ -246,8 +246,8 @@ fn a_dash_is_standard_input_for_data_and_standard_output_for_the_plot() {
     }
 }
 
-/// Each feature is scaled to mean 0 and deviation 1, so its unit and offset do not matter. Equal runs
-/// give equal output.
+/// Each feature is scaled to mean 0 and deviation 1, so its unit and offset do not matter. Equal
+/// runs give equal output.
 #[test]
 fn features_are_standardised() {
     let folder = EXAMPLE.folder("standardised");

@@ -71,8 +71,8 @@ impl Call {
         let own_shape =
             || Integers::Unsigned(shape.iter().map(|&size| size as u64).collect::<Vec<_>>());
         let axes_mapping = args.take("axes_mapping");
-        // Two of OpenVINO's own tests state only whether the third input is present. The other inputs
-        // are then arbitrary.
+        // Two of OpenVINO's own tests state only whether the third input is present. The other
+        // inputs are then arbitrary.
         let (axes_mapping, open) = match axes_mapping {
             None => (None, false),
             Some(Value::String(text)) if text == "absent" => (None, true),
