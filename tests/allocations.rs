@@ -244,7 +244,7 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
     /// The bytes that a call may allocate for shapes and errors.
     const FEW: usize = 4096;
     /// Asserts that each call returns the error and allocates at most `FEW` bytes.
-    macro_rules! refused {
+    macro_rules! rejected {
         ($error:ident: $($call:expr;)*) => {$(
             let before = BYTES.get();
             let result = $call;
@@ -275,7 +275,7 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
         byte.broadcast_numpy((2, N, N)).unwrap(),
         wide.broadcast_numpy((2, N, N)).unwrap(),
     );
-    refused! { AllocationFailed:
+    rejected! { AllocationFailed:
         bytes.materialize();
         dynamic.materialize();
         bytes.t().materialize();
@@ -285,7 +285,7 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
         two.sum_to_shape((1, N, N));
         plan.gradient(&two);
     }
-    refused! { OutputTooLarge:
+    rejected! { OutputTooLarge:
         wides.materialize();
         column.zip_map(&row, &numpy, |&a, &b| [u64::from(a), u64::from(b)]);
         column.zip_map3(&row, &byte, |_, _, _| 0_u128);

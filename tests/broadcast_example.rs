@@ -877,7 +877,7 @@ fn arguments_that_are_not_utf8_are_accepted_as_paths_only() {
 
 /// Valid files with random bytes changed, removed, inserted or cut off.
 #[test]
-fn mutated_files_are_read_or_refused() {
+fn mutated_files_are_read_or_rejected() {
     let folder = EXAMPLE.folder("mutated");
     let (input, out) = (folder.path("in.npy"), folder.path("out.npy"));
     let real = counting(&[2, 3]);
@@ -889,7 +889,7 @@ fn mutated_files_are_read_or_refused() {
         state ^= state << 17;
         (state % below as u64) as usize
     };
-    let (mut read, mut refused) = (0, 0);
+    let (mut read, mut rejected) = (0, 0);
     for _ in 0..400 {
         let mut bytes = real.clone();
         for _ in 0..1 + random(3) {
@@ -922,10 +922,10 @@ fn mutated_files_are_read_or_refused() {
             }
             _ => {
                 run.failed(1, "");
-                refused += 1;
+                rejected += 1;
             }
         }
         folder.holds(&["in.npy"]);
     }
-    assert!(read > 10 && refused > 100, "{read} {refused}");
+    assert!(read > 10 && rejected > 100, "{read} {rejected}");
 }

@@ -30,7 +30,7 @@ impl Random {
         let mut shape: Vec<usize> = (0..rank).map(|_| sizes[self.below(choice)]).collect();
         while shape.iter().filter(|&&size| size > 5).count() > 2 {
             let last = shape.iter().rposition(|&size| size > 5);
-            shape[last.expect("there are three")] = 2;
+            shape[last.expect("three sizes are above 5")] = 2;
         }
         shape
     }
@@ -107,7 +107,7 @@ fn lay_out<'a, A>(layout: &Layout, array: &'a mut ArrayD<A>) -> ArrayViewMutD<'a
 #[test]
 fn every_rule_and_layout_agrees_with_the_oracle() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let (mut accepted, mut refused, mut in_place) = (0, 0, 0);
+    let (mut accepted, mut rejected, mut in_place) = (0, 0, 0);
     for _ in 0..6000 {
         let (rule, a_shape, b_shape) = random.case();
         let a_layout = random.layout(a_shape.len());
@@ -121,7 +121,7 @@ fn every_rule_and_layout_agrees_with_the_oracle() {
         let [a_map, b_map] = match answer {
             Err(name) => {
                 assert_eq!(variant(&fresh.unwrap_err()), name, "{case}");
-                refused += 1;
+                rejected += 1;
                 continue;
             }
             Ok(map) => map,
@@ -160,7 +160,7 @@ fn every_rule_and_layout_agrees_with_the_oracle() {
         }
         assert_eq!(a_memory, old_memory, "{case}");
     }
-    assert!(accepted > 3000 && refused > 300 && in_place > 1000);
+    assert!(accepted > 3000 && rejected > 300 && in_place > 1000);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn operations_of_three_arrays_agree_with_the_oracle() {
                 (at(&a), at(&b), at(&c))
             })
         });
-        let expected = expected.expect("sizes are of one shape or 1");
+        let expected = expected.expect("each size is 1 or the size of `full`");
         let fresh = a.zip_map3(&b, &c, |&a, &b, &c| (a, b, c)).unwrap();
         assert_eq!(fresh, expected, "{shapes:?}");
         let layout = random.layout(expected.ndim());

@@ -65,7 +65,7 @@ cannot broadcast [2, 3, 4] to [5] (bidirectional)
   input    2  3  4
   target         5
                  ^ 4 and 5 differ and neither is 1";
-    explicit_size: zeros(&[3, 5]).broadcast_explicit((3, 2, 6), &[0, 2]) => "\
+    explicit_size_mismatch: zeros(&[3, 5]).broadcast_explicit((3, 2, 6), &[0, 2]) => "\
 cannot broadcast [3, 5] to [3, 2, 6] (explicit)
   input    3     5
   target   3  2  6
@@ -120,7 +120,7 @@ cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input                  3  5
   broadcast dimensions   2  2
                             ^ axis 2 is there already: each target axis feeds from one input axis";
-    in_dim_permuting_size: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 1]) => "\
+    in_dim_permuting_size_mismatch: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input       5  3
   target   2  3  6
@@ -130,7 +130,7 @@ cannot broadcast [3, 4] to [2, 3, 4] (broadcast_axes)
   target           2  3  4
   broadcast axes   3
                    ^ the target has no axis 3: its axes are 0 to 2";
-    broadcast_axes_rank: zeros(&[3, 4]).broadcast_axes((2, 3, 4), &[0, 1]) => "\
+    broadcast_axes_rank_mismatch: zeros(&[3, 4]).broadcast_axes((2, 3, 4), &[0, 1]) => "\
 cannot broadcast [3, 4] to [2, 3, 4] (broadcast_axes)
   input       3  4
   target   2  3  4
@@ -156,12 +156,12 @@ cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
     pdpd_axis_far_past_the_rank: zeros(&[3]).broadcast_pdpd((2, 3), isize::MAX) => "\
 cannot broadcast B [3] to A [2, 3] (pdpd)
   laid on axis 9223372036854775807, B has 1 axis to fill but A has only 2 axes";
-    pdpd_size: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 2) => "\
+    pdpd_size_mismatch: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 2) => "\
 cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
   B         3  4
   A   2  3  4  5
             ^ 3 is neither 4 nor 1";
-    pdpd_b_has_more_axes: zeros(&[3, 4, 1]).broadcast_pdpd((3, 4), 0) => "\
+    pdpd_rank_of_b_too_large: zeros(&[3, 4, 1]).broadcast_pdpd((3, 4), 0) => "\
 cannot broadcast B [3, 4, 1] to A [3, 4] (pdpd)
   B   3  4  1
   A      3  4
@@ -171,12 +171,12 @@ cannot broadcast B [3, 4] to A [1, 4] (pdpd)
   B   3  4
   A   1  4
       ^ 3 is not 1";
-    expand_keeps_no_new_axis: zeros(&[2]).broadcast_expand((KEEP, 2)) => "\
+    expand_cannot_keep_a_new_axis: zeros(&[2]).broadcast_expand((KEEP, 2)) => "\
 cannot broadcast [2] to [-1, 2] (expand)
   input       2
   size    -1  2
            ^ -1 keeps an input's size, but this axis is new: give it a size";
-    expand_size: zeros(&[2, 3]).broadcast_expand((KEEP, 2)) => "\
+    expand_size_mismatch: zeros(&[2, 3]).broadcast_expand((KEEP, 2)) => "\
 cannot broadcast [2, 3] to [2, 2] (expand)
   input    2  3
   target   2  2
@@ -192,7 +192,7 @@ cannot broadcast [2, 3, 4] with [] (xla)
     xla_dimensions_for_equal_ranks: zeros(&[2, 3]).broadcast_with(&zeros(&[2, 3]), xla(&[1, 0])) => "\
 cannot broadcast [2, 3] with [2, 3] (xla)
   broadcast dimensions [1, 0]: equal ranks need no broadcast_dimensions: pass [] or the identity";
-    xla_size_on_a_mapped_axis: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), xla(&[0, 1])) => "\
+    xla_size_mismatch_on_a_mapped_axis: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), xla(&[0, 1])) => "\
 cannot broadcast [2, 4] with [2, 3, 4] (xla)
   a   2  4
   b   2  3  4
@@ -212,7 +212,7 @@ cannot broadcast [2, 4] to [2, 3, 4] (xla)
   input                  2  4
   broadcast dimensions   0  3
                             ^ the target has no axis 3: its axes are 0 to 2";
-    numpy_of_two: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &ElementwiseRule::Numpy) => "\
+    numpy_of_two_size_mismatch: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &ElementwiseRule::Numpy) => "\
 cannot broadcast [2, 3, 4] with [2, 4] (numpy)
   a   2  3  4
   b      2  4

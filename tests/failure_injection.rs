@@ -112,10 +112,7 @@ fn refuse_each<T: PartialEq + fmt::Debug>(
         let (answer, refused) = with_refusal(n, &call);
         match &answer {
             Err(BroadcastError::AllocationFailed { .. }) if refused => {}
-            other => assert_eq!(
-                *other, expected,
-                "{what}, allocation {n} refused: {refused}"
-            ),
+            other => assert_eq!(*other, expected, "{what}, allocation {n} failed: {refused}"),
         }
         drop(answer);
         assert_eq!(LIVE.get(), live, "{what}, allocation {n}: memory leaked");
@@ -255,7 +252,6 @@ fn copies_of_many_axes_are_complete_or_unchanged() {
     assert!(refusals > 0);
 }
 
-/// Counts the live elements.
 #[test]
 fn elements_are_dropped_once_if_an_allocation_fails() {
     thread_local! {

@@ -54,7 +54,7 @@ fn block<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
             }
         }
     }
-    lanes[0].expect("there is a term")
+    lanes[0].expect("a block has at least one term")
 }
 
 /// A plan whose gradient sums over these axes and keeps the others in order.

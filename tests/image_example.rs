@@ -57,7 +57,7 @@ impl Picture {
                     let wanted = wanted.clamp(0., 255.);
                     assert!(
                         (found - wanted).abs() < 0.55,
-                        "[{y}, {x}, {c}]: {found}, not {wanted}"
+                        "[{y}, {x}, {c}]: {found}, expected {wanted}"
                     );
                 }
             }
@@ -414,13 +414,13 @@ fn invalid_files_exit_with_code_1() {
     folder.holds(&["in.png"]);
 }
 
-/// A valid file with random bytes changed, removed, inserted or cut off. Checksums stay as they
-/// were.
+/// A valid file with random bytes changed, removed, inserted or cut off. The checksums do not
+/// change.
 #[test]
-fn mutated_files_are_read_or_refused() {
+fn mutated_files_are_read_or_rejected() {
     let folder = EXAMPLE.folder("mutated");
     let (out, good) = (folder.path("out"), rgb(6, 5, &noise(90)));
-    let mut refused = 0;
+    let mut rejected = 0;
     for (i, random) in noise(120).chunks_exact(3).enumerate() {
         let mut bytes = good.clone();
         let at = (usize::from(random[0]) * 251 + usize::from(random[1])) % bytes.len();
@@ -435,11 +435,11 @@ fn mutated_files_are_read_or_refused() {
             0 => {}
             _ => {
                 run.failed(1, "");
-                refused += 1;
+                rejected += 1;
             }
         }
     }
-    assert!(refused > 20, "{refused}");
+    assert!(rejected > 20, "{rejected}");
 }
 
 #[test]

@@ -265,7 +265,7 @@ proptest! {
         shapes in vec(vec(hostile(), 0..4), 0..5),
     ) {
         let slices: Vec<&[usize]> = shapes.iter().map(|shape| &shape[..]).collect();
-        let fits = |shape: &Vec<usize>| {
+        let representable = |shape: &Vec<usize>| {
             let product = shape.iter().filter(|&&size| size > 0).try_fold(1_usize, |p, &size| p.checked_mul(size));
             product.is_some_and(|product| isize::try_from(product).is_ok())
         };
@@ -273,7 +273,7 @@ proptest! {
             (Ok(shape), Some(oracle)) => prop_assert_eq!(shape, oracle),
             (Err(error), Some(oracle)) => {
                 prop_assert_eq!(variant(&error), "ShapeOverflow");
-                prop_assert!(!fits(&oracle));
+                prop_assert!(!representable(&oracle));
             }
             (Err(error), None) => prop_assert_eq!(variant(&error), "OperandMismatch"),
             (answer, oracle) => prop_assert!(false, "{answer:?}, expected {oracle:?}"),
@@ -561,7 +561,8 @@ fn views_have_at_most_isize_max_elements() {
         variant(&one.broadcast_numpy((1 << 32, 1 << 31)).unwrap_err()),
         "ShapeOverflow"
     );
-    // The limit ignores axes of size 0, because offsets are computed axis by axis.
+    // The limit applies to the product of the non-zero sizes, because offsets are computed axis by
+    // axis.
     assert_eq!(
         variant(&one.broadcast_numpy((1 << 32, 0, 1 << 31)).unwrap_err()),
         "ShapeOverflow"

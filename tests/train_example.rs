@@ -87,7 +87,7 @@ fn the_gradient_equals_the_finite_differences_of_the_loss() {
                 let wanted = (at(1e-5) - at(-1e-5)) / 2e-5;
                 assert!(
                     (found - wanted).abs() < 1e-8,
-                    "{name} {position}: {found}, not {wanted}"
+                    "{name} {position}: {found}, expected {wanted}"
                 );
             }
         }
@@ -395,13 +395,13 @@ fn a_diverging_loss_exits_with_code_1() {
 
 /// A valid file with random bytes changed, removed, inserted or repeated.
 #[test]
-fn mutated_files_are_learnt_or_refused() {
+fn mutated_files_are_learnt_or_rejected() {
     let folder = EXAMPLE.folder("mutated");
     let plot = folder.path("loss.svg");
     let wines = fs::read(WINES).unwrap();
     let mut random = Random::new(11);
     let mut below = |count: usize| (random.unit() * count as f64) as usize;
-    let (mut learnt, mut refused) = (0, 0);
+    let (mut learnt, mut rejected) = (0, 0);
     for _ in 0..100 {
         let mut bytes = wines.clone();
         for _ in 0..1 + below(3) {
@@ -420,11 +420,11 @@ fn mutated_files_are_learnt_or_refused() {
             0 => learnt += 1,
             _ => {
                 run.failed(1, "");
-                refused += 1;
+                rejected += 1;
             }
         }
     }
-    assert!(learnt > 10 && refused > 10, "{learnt} {refused}");
+    assert!(learnt > 10 && rejected > 10, "{learnt} {rejected}");
 }
 
 #[test]

@@ -330,8 +330,7 @@ pub fn variant(error: &BroadcastError) -> String {
 /// 0, 1, 2, ... in the given shape.
 pub fn iota(shape: &[usize]) -> ArrayD<i32> {
     let len = shape.iter().product::<usize>() as i32;
-    ArrayD::from_shape_vec(IxDyn(shape), (0..len).collect())
-        .expect("as many elements as the shape says")
+    ArrayD::from_shape_vec(IxDyn(shape), (0..len).collect()).expect("the length matches the shape")
 }
 
 /// A memory layout: the axis order of a backing array and the slicing that yields the view.

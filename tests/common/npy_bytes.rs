@@ -29,7 +29,7 @@ pub fn counting(shape: &[usize]) -> Vec<u8> {
     npy(1, &dict("<i4", false, &tuple(shape)), &data)
 }
 
-/// The element bytes of a file that an example wrote. Asserts that NumPy writes the same header.
+/// The element bytes of a file that an example wrote. Asserts NumPy's header.
 #[track_caller]
 pub fn elements<'a>(file: &'a [u8], descr: &str, shape: &[usize]) -> &'a [u8] {
     let rest = file

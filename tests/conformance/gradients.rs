@@ -25,7 +25,7 @@ fn gradient(plan: &BroadcastPlan, cotangent: &ArrayD<f64>) -> Result<ArrayD<f64>
         .map_err(text)?;
     if out != &fresh * 2.0 {
         return Err(format!(
-            "gradient gives {fresh:?}, accumulated twice {out:?}"
+            "gradient gives {fresh:?}, gradient_accumulate onto it {out:?}"
         ));
     }
     if plan.rule() == Rule::Numpy {
