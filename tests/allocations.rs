@@ -1,5 +1,5 @@
-//! Making a view allocates nothing: for static ranks 0 to 6, and for dynamic ranks up to 4, which `IxDyn` holds inline.
-//! What is too large for memory takes none of it.
+//! Creating a view does not allocate, for static ranks 0 to 6 and for dynamic ranks up to 4, which
+//! `IxDyn` stores inline. An output that exceeds memory is rejected without allocating it.
 
 use ndarray::{
     Array, ArrayView, Axis, DimAdd, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
@@ -9,7 +9,7 @@ use ndarray_broadcast::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Counts, for each thread, the allocations that it makes, and the bytes that it gets.
+/// Counts the allocations and the allocated bytes of each thread.
 struct Counting;
 
 thread_local! {
@@ -25,25 +25,26 @@ fn count(pointer: *mut u8, bytes: usize) -> *mut u8 {
     pointer
 }
 
-// SAFETY: every call is the system allocator's; counting touches a thread local that needs neither memory nor a destructor.
+// SAFETY: each call is forwarded to the system allocator. The counters are const-initialised thread
+// locals without a destructor, so counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller upholds the same contract.
         count(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller upholds the same contract.
         count(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller upholds the same contract.
         count(unsafe { System.realloc(pointer, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -57,7 +58,7 @@ fn allocations<T>(call: impl FnOnce() -> T) -> (T, usize) {
     (value, ALLOCATIONS.get() - before)
 }
 
-/// Every expression succeeds and allocates nothing.
+/// Asserts that each expression succeeds without allocating.
 macro_rules! no_allocation {
     ($($call:expr;)*) => {$(
         let (view, count) = allocations(|| $call);
@@ -75,7 +76,7 @@ fn allocations_are_counted() {
     assert!(view && count > 0, "IxDyn holds four sizes inline, not six");
 }
 
-/// Sizes 1, 2, 3, ... : the first axis replicates, all others must match.
+/// Sizes 1, 2, 3, ...: the first axis is replicated, all others must match.
 fn sizes(rank: usize) -> Vec<usize> {
     (1..=rank).collect()
 }
@@ -86,7 +87,7 @@ fn dimension<D: Dimension>(sizes: &[usize]) -> D {
     dimension
 }
 
-/// All methods, from an array of rank `rank` to a target of rank `rank + new`, for a plain and a reversed array.
+/// Calls every method from rank `rank` to rank `rank + new`, for a contiguous and a reversed array.
 fn views_allocate_nothing<D, E>(rank: usize, new: usize)
 where
     D: Dimension + DimMax<E, Output = E>,
@@ -215,7 +216,7 @@ fn three_views_allocate_nothing() {
 }
 
 #[test]
-fn a_shape_and_a_mapping_that_are_already_there_are_not_copied() {
+fn borrowed_shapes_and_mappings_are_not_copied() {
     let array = Array::<u8, _>::zeros(3);
     let (view, count) = allocations(|| -> Result<ArrayView<'_, u8, IxDyn>, BroadcastError> {
         array.broadcast_explicit([2, 3, 4].as_slice(), &[1])
@@ -224,15 +225,16 @@ fn a_shape_and_a_mapping_that_are_already_there_are_not_copied() {
     assert_eq!(count, 0);
 }
 
-/// 10^18 elements of 1 byte are more than any machine has, of 16 bytes more than an address can say: a view has them, and
-/// whoever asks for them as memory is told so, without any having been taken.
+/// Views of 10^18 elements exist. With elements of 1 byte, an owned output exceeds memory; with
+/// elements of 16 bytes it exceeds `isize::MAX` bytes. Both are errors, and neither output is
+/// allocated.
 #[test]
-fn what_does_not_fit_in_memory_takes_none() {
+fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
     const N: usize = 1_000_000_000;
-    /// What errors and parts of the call may take: shapes, not elements.
+    /// The bytes that a call may allocate for shapes and errors.
     const FEW: usize = 4096;
-    /// The error, at the cost of a few bytes.
-    macro_rules! refused {
+    /// Asserts that each call returns the error and allocates at most `FEW` bytes.
+    macro_rules! rejected {
         ($error:ident: $($call:expr;)*) => {$(
             let before = BYTES.get();
             let result = $call;
@@ -257,13 +259,13 @@ fn what_does_not_fit_in_memory_takes_none() {
     );
     let dynamic = bytes.into_dyn();
     let numpy = ElementwiseRule::Numpy;
-    // The gradient of a stretch from one row to two, with rows of 10^18.
+    // The gradient of a broadcast from (1, N, N) to (2, N, N) has 10^18 elements.
     let plan = BroadcastPlan::numpy((1, N, N), (2, N, N)).unwrap();
     let (two, two_wide) = (
         byte.broadcast_numpy((2, N, N)).unwrap(),
         wide.broadcast_numpy((2, N, N)).unwrap(),
     );
-    refused! { AllocationFailed:
+    rejected! { AllocationFailed:
         bytes.materialize();
         dynamic.materialize();
         bytes.t().materialize();
@@ -273,7 +275,7 @@ fn what_does_not_fit_in_memory_takes_none() {
         two.sum_to_shape((1, N, N));
         plan.gradient(&two);
     }
-    refused! { OutputTooLarge:
+    rejected! { OutputTooLarge:
         wides.materialize();
         column.zip_map(&row, &numpy, |&a, &b| [u64::from(a), u64::from(b)]);
         column.zip_map3(&row, &byte, |_, _, _| 0_u128);

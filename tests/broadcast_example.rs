@@ -1,5 +1,5 @@
-//! The example `broadcast` as its user meets it: a process with arguments, files, standard streams and an exit code.
-//! Whatever it is given, it ends with 0, 1 or 2, does not panic, and leaves no half-written file.
+//! The example `broadcast`, run as a process with arguments, files, standard streams and an exit
+//! code. For any input it exits with code 0, 1 or 2, does not panic and leaves no incomplete file.
 
 #[path = "common/example.rs"]
 mod example;
@@ -18,11 +18,12 @@ const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ir");
 
 type Shape = &'static [usize];
 type Arguments = &'static [&'static str];
+/// The input index of the element at an output index.
 type Source = fn(&[usize]) -> Vec<usize>;
 
-/// For each mode: the input's shape, the arguments, the output's shape, and for each index of the output that of the input.
+/// Each case: input shape, arguments, output shape, source index.
 #[test]
-fn every_mode_gives_what_its_rule_says() {
+fn every_mode_writes_the_elements_of_its_rule() {
     let cases: &[(Shape, Arguments, Shape, Source)] = &[
         (&[3, 1], &["--shape", "2,3,4"], &[2, 3, 4], |o| {
             vec![o[1], 0]
@@ -215,14 +216,14 @@ fn two_arrays_are_broadcast_with_each_other() {
             assert_eq!(elements(&found, "<i4", output).len(), wanted);
         }
     }
-    // The last: a feeds the rows, b the columns.
+    // In the last case `a` varies along axis 0 and `b` along axis 1.
     let element =
         |file: &[u8]| -> Vec<u8> { file[file.len() - 32..].iter().step_by(4).copied().collect() };
     assert_eq!(element(&fs::read(out_a).unwrap()), [0, 0, 1, 1, 2, 2, 3, 3]);
     assert_eq!(element(&fs::read(out_b).unwrap()), [0, 1, 0, 1, 0, 1, 0, 1]);
 }
 
-/// What OpenVINO computed from the same files.
+/// The expected outputs were computed by OpenVINO from the same files.
 #[test]
 fn real_models_give_the_output_of_openvino() {
     for (model, arguments) in [
@@ -275,11 +276,11 @@ const TYPES: [(&str, usize); 12] = [
 ];
 
 #[test]
-fn every_type_order_and_version_is_read() {
+fn every_element_type_byte_order_and_npy_version_is_read() {
     let folder = EXAMPLE.folder("types");
     let out = folder.path("out.npy");
     for (name, size) in TYPES {
-        // Elements 0 to 5 of a [2, 3] array, little-endian; any bits are an element, but of b1 only 0 and 1.
+        // Element `at` of a [2, 3] array, little-endian. A b1 is 0 or 1; other types take any bits.
         let element = |at: usize| -> Vec<u8> {
             (0..size)
                 .map(|byte| {
@@ -329,7 +330,7 @@ fn every_type_order_and_version_is_read() {
 }
 
 #[test]
-fn standard_streams_stand_for_files() {
+fn a_dash_is_standard_input_or_output() {
     let folder = EXAMPLE.folder("streams");
     let (input, out) = (counting(&[3]), folder.path("out.npy"));
     let through = EXAMPLE.run_with_input(&["-", "--shape", "2,3", "--out", "-"], &input);
@@ -348,7 +349,7 @@ fn standard_streams_stand_for_files() {
         .run_with_input(&[&other, "--with", "-", "--out-with", &out], &input)
         .done();
     assert_eq!(fs::read(&out).unwrap(), through.out);
-    // Into its own input, and through again.
+    // The output replaces the input file.
     EXAMPLE.run(&[&out, "--shape", "2,3", "--out", &out]).done();
     assert_eq!(fs::read(&out).unwrap(), through.out);
 }
@@ -373,7 +374,7 @@ fn the_tour_shows_every_rule() {
         assert!(out.contains(&format!(" ({rule})\n")), "{rule}");
     }
     assert!(out.ends_with("^ 3 is neither 4 nor 1\n"), "{out}");
-    // Its lines are commands: each gives what the tour shows below it.
+    // Each command line of the tour prints the text that the tour shows below it.
     let mut lines = 0;
     for stop in out.split("\n\n") {
         let (_, stop) = stop.split_once("$ broadcast ").unwrap();
@@ -390,7 +391,7 @@ fn the_tour_shows_every_rule() {
 }
 
 #[test]
-fn help_is_given() {
+fn help_lists_every_option() {
     for arguments in [
         &["--help"][..],
         &["-h"],
@@ -413,7 +414,7 @@ fn help_is_given() {
 }
 
 #[test]
-fn wrong_arguments_are_code_2() {
+fn wrong_arguments_exit_with_code_2() {
     for (arguments, problem) in [
         ("--frobnicate", "invalid option '--frobnicate'"),
         ("-x", "invalid option '-x'"),
@@ -589,7 +590,7 @@ fn rules_that_refuse_are_code_1() {
         EXAMPLE.run(&words).failed(1, problem);
         folder.holds(&["in.npy"]);
     }
-    // Without a copy, a view of any size is none of these.
+    // Without --out nothing is copied, and no limit applies to the view.
     EXAMPLE
         .run(&[&input, "--shape", "1000000000,100000000,2,3"])
         .done();
@@ -599,9 +600,9 @@ fn rules_that_refuse_are_code_1() {
 }
 
 #[test]
-fn files_that_are_broken_are_code_1() {
-    let plain = |shape: &str| npy(1, &dict("<f4", false, shape), &[0; 24]);
-    let of = |descr: &str| npy(1, &dict(descr, false, "(2, 3)"), &[0; 24]);
+fn invalid_files_exit_with_code_1() {
+    let shaped = |shape: &str| npy(1, &dict("<f4", false, shape), &[0; 24]);
+    let typed = |descr: &str| npy(1, &dict(descr, false, "(2, 3)"), &[0; 24]);
     let header = |text: &str| npy(1, text, &[0; 24]);
     let no_npy = "this is no .npy file, or it ends in its header";
     let no_dict = "the header is not a dict of descr, fortran_order and shape";
@@ -642,26 +643,26 @@ fn files_that_are_broken_are_code_1() {
             header("{'descr': '<f4', 'fortran_order': False, 'shape': 6}"),
             no_dict,
         ),
-        (plain("(2, -3)"), no_dict),
-        (plain("(99999999999999999999,)"), no_dict),
-        (of("|O"), "element type \"|O\" is unknown here"),
-        (of("<U3"), "element type \"<U3\" is unknown here"),
-        (of("<c8"), "element type \"<c8\" is unknown here"),
-        (of("|f4"), "element type \"|f4\" is unknown here"),
-        (of("f4"), "element type \"f4\" is unknown here"),
-        (of(""), "element type \"\" is unknown here"),
-        (of("\u{1f980}f4"), "is unknown here"),
+        (shaped("(2, -3)"), no_dict),
+        (shaped("(99999999999999999999,)"), no_dict),
+        (typed("|O"), "element type \"|O\" is unknown here"),
+        (typed("<U3"), "element type \"<U3\" is unknown here"),
+        (typed("<c8"), "element type \"<c8\" is unknown here"),
+        (typed("|f4"), "element type \"|f4\" is unknown here"),
+        (typed("f4"), "element type \"f4\" is unknown here"),
+        (typed(""), "element type \"\" is unknown here"),
+        (typed("\u{1f980}f4"), "is unknown here"),
         (
-            plain("(2, 2)"),
+            shaped("(2, 2)"),
             "shape [2, 2] of f32 needs 16 bytes of data, and there are more",
         ),
         (
-            plain("(2, 4)"),
+            shaped("(2, 4)"),
             "shape [2, 4] of f32 needs 32 bytes of data, and there are 24",
         ),
-        (plain("(4294967296, 4294967296)"), too_big),
+        (shaped("(4294967296, 4294967296)"), too_big),
         (
-            plain("(18446744073709551615, 18446744073709551615)"),
+            shaped("(18446744073709551615, 18446744073709551615)"),
             too_big,
         ),
         (
@@ -669,7 +670,7 @@ fn files_that_are_broken_are_code_1() {
             "shape [0, 18446744073709551615]: ",
         ),
         (
-            plain(&format!("({})", "1, ".repeat(65))),
+            shaped(&format!("({})", "1, ".repeat(65))),
             "65 axes are more than NumPy's 64",
         ),
         (
@@ -704,9 +705,9 @@ fn files_that_are_broken_are_code_1() {
     }
 }
 
-/// Memory is taken as bytes come, not as a header promises them.
+/// The reader allocates for the bytes that arrive, not for the size in the header.
 #[test]
-fn a_header_that_promises_too_much_takes_no_memory() {
+fn a_huge_size_in_a_header_is_compared_with_the_data_that_arrives() {
     let header = dict("<f8", false, "(1152921504606846975,)");
     let bytes = npy(1, &header, &[0; 8]);
     let run = EXAMPLE.run_with_input(
@@ -720,7 +721,7 @@ fn a_header_that_promises_too_much_takes_no_memory() {
 }
 
 #[test]
-fn input_without_end_is_left() {
+fn endless_input_exits_with_code_1() {
     for beginning in [
         npy(1, &dict("<f4", false, "(4,)"), &[]),
         b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec(),
@@ -742,7 +743,7 @@ fn input_without_end_is_left() {
 }
 
 #[test]
-fn a_reader_that_stops_is_no_error() {
+fn a_closed_standard_output_is_not_reported_as_an_error() {
     let folder = EXAMPLE.folder("stops");
     let (input, out) = (
         folder.write("in.npy", &counting(&[3])),
@@ -756,13 +757,13 @@ fn a_reader_that_stops_is_no_error() {
             .spawn()
             .unwrap()
     };
-    // The report's reader is gone: the file is written all the same.
+    // Nobody reads the report: the file is written, and the exit code is 0.
     let mut child = spawn(&[&input, "--shape", "2,3", "--out", &out]);
     drop(child.stdout.take());
     Run::new(child.wait_with_output().unwrap()).done();
     folder.holds(&["in.npy", "out.npy"]);
     drop(spawn(&[]).stdout.take());
-    // The data's reader is gone: it knows, and so does the exit code.
+    // The data itself is cut off: the exit code is 1, without an error message.
     let mut child = spawn(&[&input, "--shape", "1000000,3", "--out", "-"]);
     child
         .stdout
@@ -776,7 +777,7 @@ fn a_reader_that_stops_is_no_error() {
 }
 
 #[test]
-fn a_file_is_whole_or_as_it_was() {
+fn a_failed_run_leaves_the_output_file_unchanged() {
     let folder = EXAMPLE.folder("whole");
     let (input, out) = (
         folder.write("in.npy", &counting(&[3])),
@@ -812,10 +813,10 @@ fn a_file_is_whole_or_as_it_was() {
     folder.holds(&["in.npy", "out.npy"]);
 }
 
-/// No file may grow past 64 KiB here, as on a disk that is full.
+/// `ulimit` restricts files to 64 KiB, which simulates a full disk.
 #[cfg(unix)]
 #[test]
-fn a_write_that_fails_half_way_leaves_nothing() {
+fn a_write_that_fails_midway_leaves_the_old_file() {
     let folder = EXAMPLE.folder("full");
     let (input, out) = (
         folder.write("in.npy", &counting(&[3])),
@@ -831,10 +832,10 @@ fn a_write_that_fails_half_way_leaves_nothing() {
     folder.holds(&["in.npy", "out.npy"]);
 }
 
-/// A device is written to, and a link leads to its file; neither is replaced.
+/// The example writes to a device and follows a symbolic link. It replaces neither.
 #[cfg(unix)]
 #[test]
-fn what_is_no_plain_file_stays() {
+fn devices_and_links_are_not_replaced() {
     let folder = EXAMPLE.folder("special");
     let (input, file) = (
         folder.write("in.npy", &counting(&[3])),
@@ -856,7 +857,7 @@ fn what_is_no_plain_file_stays() {
 
 #[cfg(unix)]
 #[test]
-fn arguments_that_are_no_text() {
+fn arguments_that_are_not_utf8_are_accepted_as_paths_only() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let broken = OsStr::from_bytes(b"\xff\xfe");
@@ -874,21 +875,21 @@ fn arguments_that_are_no_text() {
         .failed(2, "INPUT is given twice");
 }
 
-/// A real file with bytes of its header changed, left out, doubled, or the end cut off: it is read or refused.
+/// Valid files with random bytes changed, removed, inserted or cut off.
 #[test]
-fn mutated_files_are_read_or_refused() {
+fn mutated_files_are_read_or_rejected() {
     let folder = EXAMPLE.folder("mutated");
     let (input, out) = (folder.path("in.npy"), folder.path("out.npy"));
     let real = counting(&[2, 3]);
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    // A generator of its own, for the same files on every run: xorshift64.
+    // xorshift64, so that every run tests the same files.
     let mut random = |below: usize| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         (state % below as u64) as usize
     };
-    let (mut read, mut refused) = (0, 0);
+    let (mut read, mut rejected) = (0, 0);
     for _ in 0..400 {
         let mut bytes = real.clone();
         for _ in 0..1 + random(3) {
@@ -921,10 +922,10 @@ fn mutated_files_are_read_or_refused() {
             }
             _ => {
                 run.failed(1, "");
-                refused += 1;
+                rejected += 1;
             }
         }
         folder.holds(&["in.npy"]);
     }
-    assert!(read > 10 && refused > 100, "{read} {refused}");
+    assert!(read > 10 && rejected > 100, "{read} {rejected}");
 }

@@ -1,10 +1,10 @@
-//! Every case of `tests/data/conformance`: what OpenVINO, nGraph, XLA, JAX, onnxruntime, PaddlePaddle, torch and NumPy
-//! answered, or the folder that the environment variable `BROADCAST_CASES` names, instead. Shape and data where the peer
-//! answers, an error where it refuses.
+//! Runs every case of `tests/data/conformance`, the recorded answers of OpenVINO, nGraph, XLA, JAX,
+//! onnxruntime, PaddlePaddle, torch and NumPy. The environment variable `BROADCAST_CASES` selects
+//! another folder. A case expects a shape and data, or an error.
 //!
-//! A file, rule, argument, operation, element type or key that is not known here is a failure. Skipped is only what its
-//! file flags as `dynamic`, `not_applicable` or `superseded`. The test's own arguments are those of `cargo test`: a filter
-//! chooses files.
+//! An unknown file, rule, argument, operation, element type or key is a failure. A case is skipped
+//! only if its file flags it as `dynamic`, `not_applicable` or `superseded`. The test accepts the
+//! arguments of `cargo test`; a filter selects files.
 
 #[path = "conformance/answer.rs"]
 mod answer;
@@ -36,7 +36,7 @@ use std::process::ExitCode;
 /// The folder that is run unless `BROADCAST_CASES` names another.
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/conformance");
 
-/// Folders nested deeper than this are taken for a cycle of links.
+/// A deeper nesting of folders is treated as a cycle of links.
 const DEPTH: usize = 16;
 
 #[derive(Default)]
@@ -65,7 +65,7 @@ impl std::fmt::Display for Count {
     }
 }
 
-/// What `cargo test` hands to a test that brings its own main function.
+/// The arguments that `cargo test` passes to a test without its harness.
 #[derive(Default)]
 struct Arguments {
     filters: Vec<String>,
@@ -158,7 +158,7 @@ fn main() -> ExitCode {
     }
 
     let mut total = Count::default();
-    // A panic is the failure of its case; the message is printed with it.
+    // A panic fails its case, and its message is printed with the failure.
     std::panic::set_hook(Box::new(|_| {}));
     for (name, path) in &files {
         let (count, failures) = run_file(path);
@@ -179,8 +179,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// All files below a folder, named by their path from the root. The only one that is not a file of cases is the
-/// `README.md` that says what is in them.
+/// Collects all files below a folder, except `README.md`. Their names are relative to the root.
 fn collect(
     root: &Path,
     folder: &Path,
@@ -233,8 +232,8 @@ fn run_file(path: &Path) -> (Count, Vec<String>) {
         };
         let verdict = match ids.insert(id.clone()) {
             true => catch_unwind(AssertUnwindSafe(|| case::run(value)))
-                .unwrap_or_else(|panic| Verdict::Failed(format!("panicked: {}", said(&*panic)))),
-            false => Verdict::Failed("a case of this id was there before".into()),
+                .unwrap_or_else(|panic| Verdict::Failed(format!("panicked: {}", message(&*panic)))),
+            false => Verdict::Failed("an earlier case has the same id".into()),
         };
         match verdict {
             Verdict::Passed => count.passed += 1,
@@ -248,7 +247,7 @@ fn run_file(path: &Path) -> (Count, Vec<String>) {
     (count, failures)
 }
 
-/// The cases of a file, which must be of the format and hold at least one.
+/// The cases of a file, which must have the documented format and at least one case.
 fn read(path: &Path) -> Result<Vec<Value>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let value = serde_json::from_str(&text).map_err(|error| format!("not JSON: {error}"))?;
@@ -272,7 +271,7 @@ fn read(path: &Path) -> Result<Vec<Value>, String> {
     }
 }
 
-fn said(panic: &(dyn std::any::Any + Send)) -> &str {
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => text,
         (_, Some(text)) => text,

@@ -1,4 +1,5 @@
-//! Elementwise operations: right for every rule and layout, and sound whatever a closure does.
+//! Elementwise operations are correct for every rule and layout, and sound for closures that panic
+//! or call the crate again.
 
 mod common;
 
@@ -12,7 +13,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
-/// A small generator, so that a failure is the same each time.
+/// A deterministic generator (xorshift64), so that failures are reproducible.
 struct Random(u64);
 
 impl Random {
@@ -29,7 +30,7 @@ impl Random {
         let mut shape: Vec<usize> = (0..rank).map(|_| sizes[self.below(choice)]).collect();
         while shape.iter().filter(|&&size| size > 5).count() > 2 {
             let last = shape.iter().rposition(|&size| size > 5);
-            shape[last.expect("there are three")] = 2;
+            shape[last.expect("three sizes are above 5")] = 2;
         }
         shape
     }
@@ -48,31 +49,31 @@ impl Random {
         Layout { order, steps }
     }
 
-    /// A rule and two shapes, which it often takes.
+    /// A rule and two shapes, which the rule often accepts.
     fn case(&mut self) -> (ElementwiseRule, Vec<usize>, Vec<usize>) {
         let rank = self.below(7);
         let a = self.shape(rank);
-        let thin = |random: &mut Random, shape: &[usize]| -> Vec<usize> {
-            let mut thin = |&size: &usize| if random.below(3) == 0 { 1 } else { size };
-            shape.iter().map(&mut thin).collect()
+        let shrunk = |random: &mut Random, shape: &[usize]| -> Vec<usize> {
+            let mut shrink = |&size: &usize| if random.below(3) == 0 { 1 } else { size };
+            shape.iter().map(&mut shrink).collect()
         };
         let begin = self.below(rank + 1);
         let end = begin + self.below(rank - begin + 1);
         match self.below(5) {
             0 => (ElementwiseRule::None, a.clone(), a),
             1 => {
-                let b = thin(self, &a[begin..]);
-                (ElementwiseRule::Numpy, thin(self, &a), b)
+                let b = shrunk(self, &a[begin..]);
+                (ElementwiseRule::Numpy, shrunk(self, &a), b)
             }
             2 => {
-                let b = thin(self, &a[begin..end]);
+                let b = shrunk(self, &a[begin..end]);
                 let axis = begin as isize;
                 (ElementwiseRule::Pdpd { axis }, a, b)
             }
             3 => {
                 let axes: Vec<usize> = (0..rank).filter(|_| self.below(2) == 0).collect();
                 let b: Vec<usize> = axes.iter().map(|&axis| a[axis]).collect();
-                let (a, b) = (thin(self, &a), thin(self, &b));
+                let (a, b) = (shrunk(self, &a), shrunk(self, &b));
                 let rule = ElementwiseRule::Xla {
                     broadcast_dimensions: axes,
                 };
@@ -90,7 +91,7 @@ impl Random {
     }
 }
 
-/// A view of `shape` of an array that is more than it, in a layout.
+/// The mutable view of a backing array in a layout.
 fn lay_out<'a, A>(layout: &Layout, array: &'a mut ArrayD<A>) -> ArrayViewMutD<'a, A> {
     let mut inverse = vec![0; layout.order.len()];
     for (position, &axis) in layout.order.iter().enumerate() {
@@ -104,9 +105,9 @@ fn lay_out<'a, A>(layout: &Layout, array: &'a mut ArrayD<A>) -> ArrayViewMutD<'a
 }
 
 #[test]
-fn every_rule_and_layout_is_as_index_by_index() {
+fn every_rule_and_layout_agrees_with_the_oracle() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let (mut accepted, mut refused, mut in_place) = (0, 0, 0);
+    let (mut accepted, mut rejected, mut in_place) = (0, 0, 0);
     for _ in 0..6000 {
         let (rule, a_shape, b_shape) = random.case();
         let a_layout = random.layout(a_shape.len());
@@ -117,24 +118,25 @@ fn every_rule_and_layout_is_as_index_by_index() {
         let answer = pair(&a_shape, &b_shape, &rule);
         let a = a_layout.view(&a_memory);
         let fresh = a.zip_map(&b, &rule, |&a, &b| (a, b));
-        let [a_fed, b_fed] = match answer {
+        let [a_map, b_map] = match answer {
             Err(name) => {
                 assert_eq!(variant(&fresh.unwrap_err()), name, "{case}");
-                refused += 1;
+                rejected += 1;
                 continue;
             }
-            Ok(fed) => fed,
+            Ok(map) => map,
         };
         accepted += 1;
-        let expected = ArrayD::from_shape_fn(IxDyn(&a_fed.output), |index| {
-            let of = |shape: &[usize], fed: &common::Fed| IxDyn(&fed.source(shape, index.slice()));
-            (a[of(&a_shape, &a_fed)], b[of(&b_shape, &b_fed)])
+        let expected = ArrayD::from_shape_fn(IxDyn(&a_map.output), |index| {
+            let of =
+                |shape: &[usize], map: &common::AxisMap| IxDyn(&map.source(shape, index.slice()));
+            (a[of(&a_shape, &a_map)], b[of(&b_shape, &b_map)])
         });
         let fresh = fresh.expect(&case);
         assert!(fresh.is_standard_layout(), "{case}");
         assert_eq!(fresh, expected, "{case}");
 
-        // Into an array that is more than the output: what is between its elements stays.
+        // The output is a view of a larger array. Elements outside the view must not change.
         let out_layout = random.layout(expected.ndim());
         let mut out_memory = out_layout.backing(expected.shape()).mapv(|_| (-1, -1));
         let mut out = lay_out(&out_layout, &mut out_memory);
@@ -158,11 +160,11 @@ fn every_rule_and_layout_is_as_index_by_index() {
         }
         assert_eq!(a_memory, old_memory, "{case}");
     }
-    assert!(accepted > 3000 && refused > 300 && in_place > 1000);
+    assert!(accepted > 3000 && rejected > 300 && in_place > 1000);
 }
 
 #[test]
-fn three_arrays_are_as_index_by_index() {
+fn operations_of_three_arrays_agree_with_the_oracle() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     for _ in 0..3000 {
         let rank = random.below(7);
@@ -189,7 +191,7 @@ fn three_arrays_are_as_index_by_index() {
                 (at(&a), at(&b), at(&c))
             })
         });
-        let expected = expected.expect("sizes are of one shape or 1");
+        let expected = expected.expect("each size is 1 or the size of `full`");
         let fresh = a.zip_map3(&b, &c, |&a, &b, &c| (a, b, c)).unwrap();
         assert_eq!(fresh, expected, "{shapes:?}");
         let layout = random.layout(expected.ndim());
@@ -209,7 +211,8 @@ fn three_arrays_are_as_index_by_index() {
     }
 }
 
-/// Checks all three forms on a matrix and what is broadcast to it, without an array of what is expected.
+/// Checks `zip_map`, `zip_map_into` and `zip_map_inplace` on a matrix with rows and columns
+/// broadcast to it. The expected elements are computed one by one.
 fn check_matrix(rows: usize, columns: usize) {
     let value = |i: usize, j: usize| (i * 31 + j * 7) as u32;
     let x = Array2::from_shape_fn((rows, columns), |(i, j)| value(i, j));
@@ -239,7 +242,8 @@ fn check_matrix(rows: usize, columns: usize) {
         let expected = |i: usize, j: usize| of_a(i, j).wrapping_add(of_b(i, j));
         let fresh = a.zip_map(&b, ElementwiseRule::Numpy, sum).unwrap();
         check(name, &fresh, &expected);
-        // One element further on, so that lines of the output begin where no cache line does.
+        // The output starts one element into its buffer, so its rows are not aligned to cache
+        // lines.
         let mut memory = Array1::zeros(rows * columns + 1);
         let shifted = memory.slice_mut(s![1..]);
         let mut out = shifted.into_shape_with_order((rows, columns)).unwrap();
@@ -264,7 +268,7 @@ fn check_matrix(rows: usize, columns: usize) {
 }
 
 #[test]
-fn rows_of_any_length_are_right() {
+fn matrices_with_rows_of_many_lengths_are_correct() {
     for columns in (1..=40).chain([63, 64, 65, 255, 256, 257, 1023, 1024, 1025]) {
         for rows in [1, 2, 3, 15, 31, 33, 257, 600] {
             check_matrix(rows, columns);
@@ -273,16 +277,16 @@ fn rows_of_any_length_are_right() {
 }
 
 #[test]
-fn outputs_around_every_threshold_are_right() {
+fn matrices_around_sizes_where_the_strategy_changes_are_correct() {
     for (rows, columns) in [
-        // Around the size from which work is shared, and the parts that it is shared in.
+        // Around the size from which work runs in parallel, and the chunk size.
         (1, 131_071),
         (129, 1023),
         (512, 256),
         (65_537, 3),
         (65_536 * 3 + 1, 1),
         (7, 65_536),
-        // Around the size from which results are streamed.
+        // Around the size from which streaming stores are used.
         (8_388_607, 1),
         (1, 8_388_609),
         (2_796_203, 3),
@@ -294,7 +298,7 @@ fn outputs_around_every_threshold_are_right() {
 }
 
 #[test]
-fn elements_of_odd_sizes_are_streamed_right() {
+fn large_outputs_of_any_element_size_are_correct() {
     fn check<C: Copy + Default + PartialEq + Send>(len: usize, make: impl Fn(u32) -> C + Sync) {
         let row = Array1::from_shape_fn(1000, |i| i as u32);
         let column = Array2::from_shape_fn((len / 1000, 1), |(i, _)| i as u32);
@@ -302,8 +306,8 @@ fn elements_of_odd_sizes_are_streamed_right() {
         column
             .zip_map_into(&row, ElementwiseRule::Numpy, &mut out, |a, b| make(a ^ b))
             .unwrap();
-        let right = |((i, j), out): ((usize, usize), &C)| *out == make(i as u32 ^ j as u32);
-        assert!(out.indexed_iter().all(right), "{}", size_of::<C>());
+        let correct = |((i, j), out): ((usize, usize), &C)| *out == make(i as u32 ^ j as u32);
+        assert!(out.indexed_iter().all(correct), "{}", size_of::<C>());
     }
     check(40_000_000, |x| x as u8);
     check(12_000_000, |x| [x as u8, (x >> 8) as u8, 7]);
@@ -312,9 +316,9 @@ fn elements_of_odd_sizes_are_streamed_right() {
     check(100_000, |x| (x, [u64::from(x); 20], [x; 19]).0);
 }
 
-/// 34 MiB in rows as long as are streamed, and others, of whose gaps nothing is touched.
+/// Outputs of 34 MiB, large enough for streaming stores, with gaps between the rows.
 #[test]
-fn rows_with_gaps_are_streamed_right() {
+fn gaps_between_the_rows_of_large_outputs_are_not_written() {
     for columns in [1023, 1024, 1500, 70_000] {
         let rows = (34 << 18) / columns;
         let mut out = Array2::from_elem((rows, columns + 7), u32::MAX);
@@ -325,14 +329,14 @@ fn rows_with_gaps_are_streamed_right() {
             .zip_map_into(&row, ElementwiseRule::Numpy, &mut inner, |a, b| a ^ b)
             .unwrap();
         for ((i, j), &found) in out.indexed_iter() {
-            let right = (i as u32) << 17 ^ j as u32;
-            assert_eq!(found, if j < columns { right } else { u32::MAX });
+            let expected = (i as u32) << 17 ^ j as u32;
+            assert_eq!(found, if j < columns { expected } else { u32::MAX });
         }
     }
 }
 
 #[test]
-fn every_element_is_visited_once() {
+fn the_closure_is_called_once_for_each_element() {
     let a = Array2::<u8>::zeros((1300, 1));
     let calls = AtomicUsize::new(0);
     let out = a.zip_map(
@@ -346,7 +350,7 @@ fn every_element_is_visited_once() {
 }
 
 #[test]
-fn element_types_may_all_differ() {
+fn operands_and_output_may_have_different_element_types() {
     let (x, limit) = (array![[0.5_f32], [2.5]], array![1_u8, 2, 3]);
     let below: Array2<bool> = x
         .zip_map(&limit, ElementwiseRule::Numpy, |&x, &l| x < f32::from(l))
@@ -368,7 +372,7 @@ fn element_types_may_all_differ() {
         })
         .unwrap();
     assert_eq!(longer, array!["ab2", "c2"]);
-    // Elements of no size, on any side.
+    // Zero-sized elements, as operands and as output.
     let nothing = words.zip_map(&times, ElementwiseRule::Numpy, |_, _| ());
     assert_eq!(nothing.unwrap(), array![(), ()]);
     let unit = Array3::<()>::default((2, 3, 4));
@@ -377,7 +381,7 @@ fn element_types_may_all_differ() {
 }
 
 #[test]
-fn ranks_known_to_the_compiler_stay_known() {
+fn operands_of_static_rank_give_an_output_of_static_rank() {
     let (column, row) = (Array2::<f32>::ones((3, 1)), Array1::<f32>::ones(4));
     let sum: Array2<f32> = row
         .zip_map(&column, ElementwiseRule::Numpy, |a, b| a + b)
@@ -387,7 +391,7 @@ fn ranks_known_to_the_compiler_stay_known() {
         .zip_map3(&column, &arr0(5.), |a, b, c| a * b + c)
         .unwrap();
     assert_eq!(fma, Array2::from_elem((3, 4), 6.));
-    // Every kind of array, references to their parts, and shared ones, which are copied only where written.
+    // Other kinds of arrays. A shared array is copied only when it is written to.
     let shared = column.to_shared();
     let mut mine = shared.clone();
     let wide = mine.zip_map_inplace(&row, ElementwiseRule::Numpy, |a, b| *a += b);
@@ -402,7 +406,7 @@ fn ranks_known_to_the_compiler_stay_known() {
 }
 
 #[test]
-fn what_is_refused_leaves_the_output_as_it_was() {
+fn rejected_calls_leave_the_output_unchanged() {
     let (a, b) = (Array2::<i32>::zeros((3, 1)), Array1::<i32>::zeros(4));
     for shape in [(3, 5), (4, 3), (1, 4), (3, 1), (0, 4)] {
         let mut out = Array2::from_elem(shape, 7);
@@ -427,7 +431,7 @@ fn what_is_refused_leaves_the_output_as_it_was() {
 }
 
 #[test]
-fn what_does_not_fit_is_an_error() {
+fn outputs_that_exceed_memory_are_errors() {
     let zero = arr0(0_u8);
     let tall = zero.broadcast_numpy((1 << 30, 1)).unwrap();
     for (columns, byte, word) in [
@@ -443,7 +447,7 @@ fn what_does_not_fit_is_an_error() {
     }
 }
 
-/// Counts how many of it are alive, and never comes to the right count again if one of them is dropped twice.
+/// Counts its live instances. Dropping one instance twice makes the count permanently wrong.
 struct Alive<'a>(&'a AtomicIsize, usize, AtomicBool);
 
 impl<'a> Alive<'a> {
@@ -455,25 +459,25 @@ impl<'a> Alive<'a> {
 
 impl Drop for Alive<'_> {
     fn drop(&mut self) {
-        // What has been dropped in place lies there still.
+        // After a drop in place the flag is still readable.
         let again = self.2.swap(true, Ordering::SeqCst);
         self.0
             .fetch_sub(if again { 1 << 40 } else { 1 }, Ordering::SeqCst);
     }
 }
 
-/// Panics without a message on the test's output.
-fn give_up(value: usize) -> ! {
+/// Panics without printing a message.
+fn panic_with(value: usize) -> ! {
     resume_unwind(Box::new(value))
 }
 
 fn panic_of<R>(work: impl FnOnce() -> R) -> usize {
     let payload = catch_unwind(AssertUnwindSafe(work))
         .err()
-        .expect("it panics");
+        .expect("the call must panic");
     *payload
         .downcast::<usize>()
-        .expect("the closure's own panic")
+        .expect("the payload must be the closure's")
 }
 
 fn a_panic_leaks_nothing(rows: usize, columns: usize, at: usize) {
@@ -482,7 +486,7 @@ fn a_panic_leaks_nothing(rows: usize, columns: usize, at: usize) {
     let row = Array1::from_iter(0..columns);
     let numpy = ElementwiseRule::Numpy;
     let f = |&a: &usize, &b: &usize| match a + b {
-        position if position == at => give_up(position),
+        position if position == at => panic_with(position),
         position => Alive::new(&count, position),
     };
     assert_eq!(panic_of(|| column.zip_map(&row, &numpy, f)), at);
@@ -492,29 +496,29 @@ fn a_panic_leaks_nothing(rows: usize, columns: usize, at: usize) {
         "fresh, {at} of {rows} x {columns}"
     );
 
-    // Into an existing array: each place holds one value all the time.
+    // Into an existing array: each element always holds one value.
     let len = (rows * columns) as isize;
     let mut out = Array2::from_shape_fn((columns, rows), |_| Alive::new(&count, usize::MAX));
-    let mut turned = out.view_mut().reversed_axes();
+    let mut transposed = out.view_mut().reversed_axes();
     assert_eq!(
-        panic_of(|| column.zip_map_into(&row, &numpy, &mut turned, f)),
+        panic_of(|| column.zip_map_into(&row, &numpy, &mut transposed, f)),
         at
     );
     assert_eq!(count.load(Ordering::SeqCst), len);
-    for ((i, j), value) in turned.indexed_iter() {
+    for ((i, j), value) in transposed.indexed_iter() {
         assert!(value.1 == i * columns + j || value.1 == usize::MAX);
     }
-    let in_place = panic_of(|| turned.zip_map_inplace(&row, &numpy, |x, _| *x = f(&at, &0)));
+    let in_place = panic_of(|| transposed.zip_map_inplace(&row, &numpy, |x, _| *x = f(&at, &0)));
     assert_eq!(in_place, at);
     assert_eq!(count.load(Ordering::SeqCst), len);
     drop(out);
     assert_eq!(count.load(Ordering::SeqCst), 0);
 
-    // Values without drop glue: a place holds an old one or its own.
+    // Values without drop glue: each element holds its old value or its new one.
     let mut plain = Array2::from_elem((rows, columns), usize::MAX);
     let caught = panic_of(|| {
         column.zip_map_into(&row, &numpy, &mut plain, |&a, &b| match a + b {
-            position if position == at => give_up(position),
+            position if position == at => panic_with(position),
             position => position,
         })
     });
@@ -522,7 +526,7 @@ fn a_panic_leaks_nothing(rows: usize, columns: usize, at: usize) {
     for ((i, j), &value) in plain.indexed_iter() {
         assert!(value == i * columns + j || value == usize::MAX);
     }
-    // The threads work on.
+    // The threads still accept work.
     let sum = column.zip_map(&row, &numpy, |a, b| a + b).unwrap();
     assert!(sum.iter().copied().eq(0..rows * columns));
 }
@@ -545,7 +549,7 @@ fn a_panic_on_any_thread_leaks_nothing() {
     for at in [0, 1, 99_999, 100_000, 123_456, 199_999] {
         a_panic_leaks_nothing(400, 500, at);
     }
-    // Where results are streamed: 40 MiB.
+    // 40 MiB, large enough for streaming stores.
     a_panic_leaks_nothing(5, 1 << 20, (5 << 20) - 1);
 }
 
@@ -568,7 +572,7 @@ fn values_are_dropped_once() {
 }
 
 #[test]
-fn values_of_no_size_are_dropped_once() {
+fn zero_sized_values_are_dropped_once() {
     static ALIVE: AtomicIsize = AtomicIsize::new(0);
     struct Mark;
     impl Mark {
@@ -588,7 +592,7 @@ fn values_of_no_size_are_dropped_once() {
         let len = rows * columns;
         let at = |end: usize| {
             move |&a: &usize, &b: &usize| match a + b {
-                position if position == end => give_up(position),
+                position if position == end => panic_with(position),
                 _ => Mark::new(),
             }
         };
@@ -611,7 +615,7 @@ fn values_of_no_size_are_dropped_once() {
 }
 
 #[test]
-fn results_need_not_be_shared_or_copied() {
+fn results_need_not_be_sync_or_copy() {
     // `Send`, but neither `Sync` nor `Copy`.
     let (a, b) = (Array1::from_iter(0..1000), Array2::from_elem((900, 1), 7));
     let cells = a.zip_map(&b, ElementwiseRule::Numpy, |&a, &b| Cell::new(a + b));
@@ -631,14 +635,13 @@ fn results_need_not_be_shared_or_copied() {
     assert_eq!(boxes.unwrap()[[3, 10]].get(), 71);
 }
 
-/// On every thread, whatever it is doing, and from within a call of the same kind.
 #[test]
-fn closures_may_call_everything_again() {
+fn closures_may_call_the_crate_again() {
     let small = Array1::from_iter(0..300_i64);
     let big = Array2::from_shape_fn((400, 1), |(i, _)| i as i64);
     let sum: i64 = small.sum();
     let check = |a: i64, b: i64| {
-        // Each of them is large enough for several threads.
+        // Each call is large enough to run in parallel.
         let view = small.broadcast_numpy((400, 300)).unwrap();
         let copy = view.materialize().unwrap();
         let shifted = copy
@@ -662,7 +665,7 @@ fn closures_may_call_everything_again() {
 
 #[cfg(feature = "rayon")]
 #[test]
-fn pools_of_any_size_and_nested_calls_give_the_same() {
+fn pools_of_any_size_and_nested_calls_give_equal_results() {
     let a = Array2::from_shape_fn((700, 1), |(i, _)| i as f32 * 0.37);
     let b = Array1::from_shape_fn(900, |j| 1.0 / (j as f32 + 0.5));
     let product = || a.zip_map(&b, ElementwiseRule::Numpy, |a, b| a * b).unwrap();
@@ -687,7 +690,7 @@ fn pools_of_any_size_and_nested_calls_give_the_same() {
         let caught = pool.install(|| {
             panic_of(|| {
                 a.zip_map(&b, ElementwiseRule::Numpy, |_, _| -> f32 {
-                    give_up(threads)
+                    panic_with(threads)
                 })
             })
         });

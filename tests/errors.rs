@@ -1,5 +1,5 @@
-//! The exact text of every error, plan and name. Each error is read by a person who has only it to go by: what was asked for, where it does not
-//! fit, what would.
+//! The exact text of every error, plan and name. An error states the call, the axis at fault and
+//! what the rule accepts there.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn xla(dimensions: &[usize]) -> ElementwiseRule {
     }
 }
 
-/// 1s, and one other size.
+/// A shape of 1s, except for one axis.
 fn long(rank: usize, axis: usize, size: usize) -> Vec<usize> {
     (0..rank)
         .map(|a| if a == axis { size } else { 1 })
@@ -39,7 +39,7 @@ cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
   input    3  1  5
   target   4  4  5
            ^ 3 is neither 4 nor 1";
-    columns_are_as_wide_as_their_sizes: zeros(&[3, 1, 500]).broadcast_numpy((2, 3, 4, 1)) => "\
+    columns_of_a_picture_are_as_wide_as_their_sizes: zeros(&[3, 1, 500]).broadcast_numpy((2, 3, 4, 1)) => "\
 cannot broadcast [3, 1, 500] to [2, 3, 4, 1] (numpy)
   input       3  1  500
   target   2  3  4    1
@@ -65,7 +65,7 @@ cannot broadcast [2, 3, 4] to [5] (bidirectional)
   input    2  3  4
   target         5
                  ^ 4 and 5 differ and neither is 1";
-    explicit_size: zeros(&[3, 5]).broadcast_explicit((3, 2, 6), &[0, 2]) => "\
+    explicit_size_mismatch: zeros(&[3, 5]).broadcast_explicit((3, 2, 6), &[0, 2]) => "\
 cannot broadcast [3, 5] to [3, 2, 6] (explicit)
   input    3     5
   target   3  2  6
@@ -85,12 +85,12 @@ cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
   axes mapping   1  3
                     ^ the target has no axis 3: its axes are 0 to 2";
-    a_size_of_usize_max: zeros(&[2]).broadcast_numpy(usize::MAX) => "\
+    a_size_of_usize_max_is_shown_as_minus_one: zeros(&[2]).broadcast_numpy(usize::MAX) => "\
 cannot broadcast [2] to [-1] (numpy)
   input     2
   target   -1
             ^ 2 is neither -1 nor 1";
-    explicit_axis_of_usize_max: zeros(&[3]).broadcast_explicit(3, &[usize::MAX]) => "\
+    an_axis_of_usize_max_is_shown_as_minus_one: zeros(&[3]).broadcast_explicit(3, &[usize::MAX]) => "\
 cannot broadcast [3] to [3] (explicit)
   input           3
   axes mapping   -1
@@ -110,7 +110,7 @@ cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
   axes mapping   1  1
                     ^ axis 1 is there already: each target axis feeds from one input axis";
-    in_dim_unsorted_names_the_way_out: zeros(&[3, 5]).broadcast_in_dim((2, 3, 6), &[2, 1]) => "\
+    in_dim_unsorted_suggests_in_dim_permuting: zeros(&[3, 5]).broadcast_in_dim((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim)
   input                  3  5
   broadcast dimensions   2  1
@@ -120,7 +120,7 @@ cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input                  3  5
   broadcast dimensions   2  2
                             ^ axis 2 is there already: each target axis feeds from one input axis";
-    in_dim_permuting_size: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 1]) => "\
+    in_dim_permuting_size_mismatch: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input       5  3
   target   2  3  6
@@ -130,7 +130,7 @@ cannot broadcast [3, 4] to [2, 3, 4] (broadcast_axes)
   target           2  3  4
   broadcast axes   3
                    ^ the target has no axis 3: its axes are 0 to 2";
-    broadcast_axes_rank: zeros(&[3, 4]).broadcast_axes((2, 3, 4), &[0, 1]) => "\
+    broadcast_axes_rank_mismatch: zeros(&[3, 4]).broadcast_axes((2, 3, 4), &[0, 1]) => "\
 cannot broadcast [3, 4] to [2, 3, 4] (broadcast_axes)
   input       3  4
   target   2  3  4
@@ -156,12 +156,12 @@ cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
     pdpd_axis_far_past_the_rank: zeros(&[3]).broadcast_pdpd((2, 3), isize::MAX) => "\
 cannot broadcast B [3] to A [2, 3] (pdpd)
   laid on axis 9223372036854775807, B has 1 axis to fill but A has only 2 axes";
-    pdpd_size: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 2) => "\
+    pdpd_size_mismatch: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 2) => "\
 cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
   B         3  4
   A   2  3  4  5
             ^ 3 is neither 4 nor 1";
-    pdpd_b_has_more_axes: zeros(&[3, 4, 1]).broadcast_pdpd((3, 4), 0) => "\
+    pdpd_rank_of_b_too_large: zeros(&[3, 4, 1]).broadcast_pdpd((3, 4), 0) => "\
 cannot broadcast B [3, 4, 1] to A [3, 4] (pdpd)
   B   3  4  1
   A      3  4
@@ -171,12 +171,12 @@ cannot broadcast B [3, 4] to A [1, 4] (pdpd)
   B   3  4
   A   1  4
       ^ 3 is not 1";
-    expand_keeps_no_new_axis: zeros(&[2]).broadcast_expand((KEEP, 2)) => "\
+    expand_cannot_keep_a_new_axis: zeros(&[2]).broadcast_expand((KEEP, 2)) => "\
 cannot broadcast [2] to [-1, 2] (expand)
   input       2
   size    -1  2
            ^ -1 keeps an input's size, but this axis is new: give it a size";
-    expand_size: zeros(&[2, 3]).broadcast_expand((KEEP, 2)) => "\
+    expand_size_mismatch: zeros(&[2, 3]).broadcast_expand((KEEP, 2)) => "\
 cannot broadcast [2, 3] to [2, 2] (expand)
   input    2  3
   target   2  2
@@ -192,7 +192,7 @@ cannot broadcast [2, 3, 4] with [] (xla)
     xla_dimensions_for_equal_ranks: zeros(&[2, 3]).broadcast_with(&zeros(&[2, 3]), xla(&[1, 0])) => "\
 cannot broadcast [2, 3] with [2, 3] (xla)
   broadcast dimensions [1, 0]: equal ranks need no broadcast_dimensions: pass [] or the identity";
-    xla_size_on_a_mapped_axis: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), xla(&[0, 1])) => "\
+    xla_size_mismatch_on_a_mapped_axis: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), xla(&[0, 1])) => "\
 cannot broadcast [2, 4] with [2, 3, 4] (xla)
   a   2  4
   b   2  3  4
@@ -212,22 +212,22 @@ cannot broadcast [2, 4] to [2, 3, 4] (xla)
   input                  2  4
   broadcast dimensions   0  3
                             ^ the target has no axis 3: its axes are 0 to 2";
-    numpy_of_two: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &ElementwiseRule::Numpy) => "\
+    numpy_of_two_size_mismatch: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &ElementwiseRule::Numpy) => "\
 cannot broadcast [2, 3, 4] with [2, 4] (numpy)
   a   2  3  4
   b      2  4
          ^ 3 and 2 differ and neither is 1";
-    numpy_of_two_far_apart: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[5]), &ElementwiseRule::Numpy) => "\
+    numpy_of_two_with_ranks_3_and_1: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[5]), &ElementwiseRule::Numpy) => "\
 cannot broadcast [2, 3, 4] with [5] (numpy)
   a   2  3  4
   b         5
             ^ 4 and 5 differ and neither is 1";
-    numpy_of_many_names_the_two: broadcast_shapes(&[&[7, 4][..], &[1], &[2, 7, 1], &[5, 1, 1]]) => "\
+    numpy_of_many_names_the_two_that_differ: broadcast_shapes(&[&[7, 4][..], &[1], &[2, 7, 1], &[5, 1, 1]]) => "\
 cannot broadcast [2, 7, 1] with [5, 1, 1] (numpy)
   input 2   2  7  1
   input 3   5  1  1
             ^ 2 and 5 differ and neither is 1";
-    numpy_of_many_shows_no_axes_of_a_third: broadcast_shapes(&[&[1, 1, 1, 4][..], &[2, 4], &[3, 4]]) => "\
+    numpy_of_many_shows_only_the_axes_of_the_two: broadcast_shapes(&[&[1, 1, 1, 4][..], &[2, 4], &[3, 4]]) => "\
 cannot broadcast [2, 4] with [3, 4] (numpy)
   input 1   2  4
   input 2   3  4
@@ -264,14 +264,15 @@ input has shape [3], expected [3, 1]
   found      3
   expected   3  1
   ranks 1 and 2 differ";
-    a_long_shape_is_drawn_around_its_fault: BroadcastPlan::numpy(IxDyn(&long(40, 30, 12)), IxDyn(&long(40, 30, 3))) => "\
+    a_long_shape_is_drawn_around_the_axis_at_fault: BroadcastPlan::numpy(IxDyn(&long(40, 30, 12)), IxDyn(&long(40, 30, 3))) => "\
 cannot broadcast [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 12, 1, ... 40 axes] to [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 1, ... 40 axes] (numpy)
   input  …  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  12  1  1  1  1  1  1  1  1  1
   target …  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1   3  1  1  1  1  1  1  1  1  1
                                                                                ^ at 30: 12 is neither 3 nor 1";
 }
 
-/// A picture is drawn around its fault, and a list ends after some entries: what a person reads does not grow with the rank.
+/// A picture shows only the axes around the fault, and lists are truncated. The length of a message
+/// therefore does not grow with the rank.
 #[test]
 fn messages_about_a_thousand_axes_are_short() {
     const MANY: usize = 1000;
@@ -306,7 +307,7 @@ fn messages_about_a_thousand_axes_are_short() {
             "SizeMismatch",
             one!(with_broadcast_axes(IxDyn(&[7; MANY]), target(), &[])),
         ),
-        // The widest sizes there are.
+        // Sizes with the largest number of digits.
         (
             "SizeMismatch",
             one!(numpy(IxDyn(&[usize::MAX - 2; MANY]), hostile())),
@@ -398,9 +399,9 @@ fn shapes_are_written_whole_up_to_32_axes() {
     }
 }
 
-/// 16 columns before the fault and 15 after it, or as many as there are and more on the other side.
+/// The window shows 16 axes before the fault and 15 after it. At an end of the shape it is shifted.
 #[test]
-fn the_window_on_a_long_shape_has_the_fault_in_its_middle() {
+fn a_long_shape_is_drawn_as_32_axes_around_the_fault() {
     let target: Vec<usize> = (100..180).collect();
     for (fault, first) in [(0, 0), (16, 0), (17, 1), (40, 24), (64, 48), (79, 48)] {
         let input = long(80, fault, 7);
@@ -458,7 +459,7 @@ plans! {
 }
 
 #[test]
-fn debug_of_a_plan_says_where_each_axis_comes_from() {
+fn debug_of_a_plan_lists_the_source_of_each_axis() {
     let plan = BroadcastPlan::numpy((1, 5), (2, 4, 5)).unwrap();
     assert_eq!(
         format!("{plan:?}"),
@@ -467,7 +468,7 @@ fn debug_of_a_plan_says_where_each_axis_comes_from() {
 }
 
 #[test]
-fn names_leave_out_what_is_the_default() {
+fn names_omit_default_arguments() {
     let pdpd = |axis| (BroadcastMode::Pdpd { axis }, ElementwiseRule::Pdpd { axis });
     for (axis, name) in [(-1, "pdpd"), (0, "pdpd(0)"), (2, "pdpd(2)")] {
         let (mode, rule) = pdpd(axis);

@@ -1,8 +1,9 @@
-//! Every allocation refused in turn: an error or a result comes back, nothing is lost, and outputs are whole or untouched.
+//! Each allocation of a call fails in turn. The call returns its result or an error, leaks nothing,
+//! and writes an output completely or not at all.
 //!
-//! What is refused are allocations of the calling thread. Arrays of dynamic rank above 4 are left out: their shapes are boxes
-//! that ndarray allocates, and where it cannot the process ends. So are outputs that other threads help with: asking for help
-//! allocates some bytes in rayon, which ends the process too.
+//! Only allocations of the calling thread fail. Two cases are not tested, because they abort the
+//! process: ndarray boxes the shapes of dynamic ranks above 4, and rayon allocates when a call asks
+//! for help from other threads.
 
 use ndarray::{Array, ArrayD, Ix2, IxDyn, array};
 use ndarray_broadcast::openvino::{Broadcast, Mode};
@@ -13,11 +14,11 @@ use std::cell::Cell;
 use std::fmt::{self, Write};
 use std::ptr::null_mut;
 
-/// Refuses one allocation of each thread that asks for it, and counts the bytes that are not given back.
+/// Fails one allocation of a thread on request, and counts the live bytes of each thread.
 struct Refusing;
 
 thread_local! {
-    /// How many allocations are granted until one is refused.
+    /// The number of allocations that succeed before one fails. `usize::MAX`: none fails.
     static GRANTED: Cell<usize> = const { Cell::new(usize::MAX) };
     static REFUSED: Cell<bool> = const { Cell::new(false) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
@@ -46,15 +47,16 @@ fn remove(bytes: usize) {
     LIVE.set(LIVE.get() - bytes as isize);
 }
 
-// SAFETY: every granted call is the system allocator's; a refusal is a null pointer, as the trait has it, and changes nothing.
-// Counting touches thread locals that need neither memory nor a destructor.
+// SAFETY: a call is forwarded to the system allocator, or returns a null pointer without any
+// effect, which the trait permits. The counters are const-initialised thread locals without a
+// destructor, so counting does not allocate.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if refuse() {
             return null_mut();
         }
         add(layout.size());
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc(layout) }
     }
 
@@ -63,7 +65,7 @@ unsafe impl GlobalAlloc for Refusing {
             return null_mut();
         }
         add(layout.size());
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -73,13 +75,13 @@ unsafe impl GlobalAlloc for Refusing {
         }
         remove(layout.size());
         add(size);
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         remove(layout.size());
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -87,7 +89,8 @@ unsafe impl GlobalAlloc for Refusing {
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// What `call` does with its allocation number `n` refused; whether it had that many.
+/// Runs `call` and fails its allocation number `n`. Returns the result and whether that allocation
+/// happened.
 fn with_refusal<T>(n: usize, call: impl FnOnce() -> T) -> (T, bool) {
     REFUSED.set(false);
     GRANTED.set(n);
@@ -100,8 +103,8 @@ fn is_allocation_failed(error: &BroadcastError) -> bool {
     matches!(error.kind(), ErrorKind::AllocationFailed { .. })
 }
 
-/// Refuses each allocation of `call` in turn. Where one is refused the answer is `AllocationFailed`, or what it is without
-/// refusals; in any case every byte is given back.
+/// Fails each allocation of `call` in turn. Asserts that the result is `AllocationFailed` or the
+/// result of an undisturbed call, and that all memory is freed. Returns the number of allocations.
 #[track_caller]
 fn refuse_each<T: PartialEq + fmt::Debug>(
     what: &str,
@@ -113,13 +116,10 @@ fn refuse_each<T: PartialEq + fmt::Debug>(
         let (answer, refused) = with_refusal(n, &call);
         match &answer {
             Err(error) if refused && is_allocation_failed(error) => {}
-            other => assert_eq!(
-                *other, expected,
-                "{what}, allocation {n} refused: {refused}"
-            ),
+            other => assert_eq!(*other, expected, "{what}, allocation {n} failed: {refused}"),
         }
         drop(answer);
-        assert_eq!(LIVE.get(), live, "{what}, allocation {n}: bytes are lost");
+        assert_eq!(LIVE.get(), live, "{what}, allocation {n}: memory leaked");
         if !refused {
             return n;
         }
@@ -134,21 +134,21 @@ macro_rules! calls {
 }
 
 #[test]
-fn a_refusal_is_seen() {
+fn a_small_copy_allocates_once_and_reports_its_failure() {
     let row = array![1_u8, 2];
     let allocations = refuse_each("one array", || row.view().materialize());
     assert_eq!(allocations, 1);
 }
 
 #[test]
-fn owned_results_are_made_or_refused() {
+fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
     let row = array![1_u32, 2, 3];
     let table = array![[1_u32, 2, 3], [4, 5, 6]];
     let (row_d, table_d) = (row.clone().into_dyn(), table.clone().into_dyn());
     let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
     let mapped = BroadcastPlan::in_dim_permuting((3, 1), (2, 3, 4), &[1, 0]).unwrap();
     let cotangent = Array::<f32, _>::ones((2, 3, 4));
-    let turned = Array::<f32, _>::ones((4, 3, 2));
+    let fortran = Array::<f32, _>::ones((4, 3, 2));
     calls! {
         row.broadcast_numpy((2, 3)).and_then(|view| view.materialize());
         row_d.broadcast_numpy(IxDyn(&[2, 3])).and_then(|view| view.materialize());
@@ -159,21 +159,21 @@ fn owned_results_are_made_or_refused() {
         table.zip_map3(&row, &row, |&a, &b, &c| a + b * c);
         plan.gradient(&table);
         mapped.gradient(&cotangent);
-        mapped.gradient(&turned.t());
+        mapped.gradient(&fortran.t());
         table.sum_to_shape(3);
         table_d.sum_to_shape(IxDyn(&[1, 3]));
     }
 }
 
-/// A call that writes to an output.
+/// A call that writes to an existing output.
 type Writes<'a> = dyn Fn(&mut Array<u32, Ix2>) -> Result<(), BroadcastError> + 'a;
 
 #[test]
-fn outputs_are_whole_or_untouched() {
+fn existing_outputs_are_complete_or_unchanged() {
     let row = array![1_u32, 2, 3];
     let table = array![[1_u32, 2, 3], [4, 5, 6]];
     let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
-    /// An output, which must be as it was if there is an error.
+    /// Runs `call`. Asserts that an error leaves the output unchanged.
     fn guarded<D: ndarray::Dimension>(
         mut out: Array<u32, D>,
         call: impl FnOnce(&mut Array<u32, D>) -> Result<(), BroadcastError>,
@@ -188,7 +188,7 @@ fn outputs_are_whole_or_untouched() {
             }
         }
     }
-    // Made before allocations are refused, and moved in.
+    // The output is allocated before allocations fail.
     let refuse = |what: &str, call: &Writes<'_>| {
         for n in 0.. {
             let out = Array::from_elem((2, 3), 77);
@@ -224,13 +224,14 @@ fn outputs_are_whole_or_untouched() {
     }
 }
 
-/// More axes than loops are kept inline, none of which can be merged: their list is refused before anything is written.
+/// The loop nest of these axes is allocated, because none of them can be merged. Its allocation
+/// fails before anything is written.
 #[test]
-fn copies_of_many_axes_are_whole_or_untouched() {
+fn copies_of_many_axes_are_complete_or_unchanged() {
     let source = Array::from_shape_fn(IxDyn(&[2; 12]), |index| {
         (0..12).fold(0_u16, |bits, axis| bits << 1 | index[axis] as u16)
     });
-    // Every other axis reversed, so that no two are one loop.
+    // Every other axis is reversed, so that no two axes merge into one loop.
     let mut view = source.view();
     for axis in (0..12).step_by(2) {
         view.invert_axis(ndarray::Axis(axis));
@@ -255,9 +256,8 @@ fn copies_of_many_axes_are_whole_or_untouched() {
     assert!(refusals > 0);
 }
 
-/// Elements that own something, counted: each one made is dropped once, whatever is refused.
 #[test]
-fn elements_are_dropped_once_if_an_output_is_refused() {
+fn elements_are_dropped_once_if_an_allocation_fails() {
     thread_local! {
         static ALIVE: Cell<isize> = const { Cell::new(0) };
     }
@@ -287,7 +287,7 @@ fn elements_are_dropped_once_if_an_output_is_refused() {
 }
 
 #[test]
-fn misfits_are_told_or_refused() {
+fn errors_are_the_same_or_report_the_failed_allocation() {
     let a = ArrayD::<u8>::zeros(IxDyn(&[3, 1, 5]));
     let b = ArrayD::<u8>::zeros(IxDyn(&[2, 5]));
     let xla = |dimensions: &[usize]| ElementwiseRule::Xla {
@@ -329,8 +329,8 @@ fn misfits_are_told_or_refused() {
 }
 
 #[test]
-fn showing_an_error_or_a_plan_allocates_nothing() {
-    /// A line of text of fixed length.
+fn formatting_an_error_or_a_plan_does_not_allocate() {
+    /// A text buffer of fixed size.
     struct Text([u8; 512], usize);
     impl Write for Text {
         fn write_str(&mut self, text: &str) -> fmt::Result {

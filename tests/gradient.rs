@@ -1,14 +1,15 @@
-//! Gradients against a slow oracle: every output element's cotangent scattered to the input element that feeds it.
+//! Gradients are compared with a slow oracle, which adds each output element's cotangent to its
+//! input element.
 
 mod common;
 
-use common::Fed;
+use common::AxisMap;
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{ArrayRole, Rule};
 use num_complex::Complex;
 
-/// SplitMix64: small, and the same on every machine.
+/// SplitMix64. It gives the same numbers on every machine.
 struct Random(u64);
 
 impl Random {
@@ -36,7 +37,7 @@ impl Random {
         (0..self.below(max_rank + 1)).map(|_| self.size()).collect()
     }
 
-    /// Sizes kept, or 1.
+    /// Replaces about a third of the sizes by 1.
     fn shrunk(&mut self, sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let shrink = |size| if self.below(3) == 0 { 1 } else { size };
         sizes.into_iter().map(shrink).collect()
@@ -46,7 +47,7 @@ impl Random {
         ArrayD::from_shape_simple_fn(shape, || self.value())
     }
 
-    /// What an array of this shape is cut from: axes in any order in memory, each with any step.
+    /// A random order of the axes in memory, and a random slice step for each axis.
     fn layout(&mut self, rank: usize) -> Layout {
         let mut order: Vec<usize> = (0..rank).collect();
         for i in (1..rank).rev() {
@@ -60,8 +61,9 @@ impl Random {
     }
 }
 
+/// A memory layout of a view of a larger array.
 struct Layout {
-    /// Axis `i` of the view is axis `order[i]` of the memory.
+    /// Axis `i` of the view is axis `order[i]` of the backing array.
     order: Vec<usize>,
     steps: Vec<isize>,
 }
@@ -75,7 +77,7 @@ impl Layout {
         ArrayD::from_elem(memory, fill)
     }
 
-    /// The view of that shape into the backing.
+    /// The view of the backing array, which must have this shape.
     fn cut<'a>(
         &self,
         backing: &'a mut ArrayD<i64>,
@@ -90,22 +92,23 @@ impl Layout {
     }
 }
 
-/// A plan of some rule, and what the oracle says of it.
-fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, Fed)> {
+/// One or two plans of a rule with random shapes, each with the oracle's axis map. Empty if the
+/// oracle rejects the shapes.
+fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, AxisMap)> {
     let dynamic = |shape: &[usize]| IxDyn(shape);
     let by_mode = |input: &[usize], target: &[usize], mode: BroadcastMode| {
         let plan = BroadcastPlan::with_mode(dynamic(input), dynamic(target), &mode);
         match common::mode(input, target, &mode) {
-            Ok(fed) => vec![(plan.expect("the oracle accepts it"), fed)],
+            Ok(map) => vec![(plan.expect("the oracle accepts it"), map)],
             Err(_) => vec![],
         }
     };
     let by_pair = |a: &[usize], b: &[usize], rule: ElementwiseRule| {
         let plans = BroadcastPlan::pair(dynamic(a), dynamic(b), &rule);
         match common::pair(a, b, &rule) {
-            Ok([fed_a, fed_b]) => {
+            Ok([map_a, map_b]) => {
                 let (plan_a, plan_b) = plans.expect("the oracle accepts it");
-                vec![(plan_a, fed_a), (plan_b, fed_b)]
+                vec![(plan_a, map_a), (plan_b, map_b)]
             }
             Err(_) => vec![],
         }
@@ -161,7 +164,7 @@ fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, Fed)> {
         }
         6 => by_mode(&aligned, &target, BroadcastMode::Expand),
         7 => {
-            // B laid somewhere on A, with trailing 1s that may overhang A's end.
+            // B at any position on A, with trailing 1s that may overhang the end of A.
             let end = tail + random.below(rank - tail + 1);
             let mut b = random.shrunk(target[tail..end].iter().copied());
             b.resize((b.len() + random.below(3)).min(rank), 1);
@@ -171,8 +174,8 @@ fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, Fed)> {
         8 => {
             let (front, input) = target.split_at(tail);
             let plan = BroadcastPlan::prepend(dynamic(input), dynamic(front));
-            let fed = common::prepend(input, front).expect("nothing can be wrong");
-            vec![(plan.expect("nothing can be wrong"), fed)]
+            let map = common::prepend(input, front).expect("these shapes always broadcast");
+            vec![(plan.expect("these shapes always broadcast"), map)]
         }
         9 => by_pair(&target, &target, ElementwiseRule::None),
         10 => {
@@ -206,22 +209,24 @@ fn generated(random: &mut Random, rule: usize) -> Vec<(BroadcastPlan, Fed)> {
 
 const RULES: usize = 13;
 
-fn scattered(fed: &Fed, input: &[usize], cotangent: &ArrayViewD<'_, i64>) -> ArrayD<i64> {
+/// The gradient by definition: each cotangent is added to its input element.
+fn scattered(map: &AxisMap, input: &[usize], cotangent: &ArrayViewD<'_, i64>) -> ArrayD<i64> {
     let mut gradient = ArrayD::zeros(input);
     for (index, &value) in cotangent.indexed_iter() {
-        gradient[IxDyn(&fed.source(input, index.slice()))] += value;
+        gradient[IxDyn(&map.source(input, index.slice()))] += value;
     }
     gradient
 }
 
-/// `<Bx, y> = <x, B'y>`, exactly, and `B'y` is what scattering gives; from any layout of y, into any layout.
+/// `<Bx, y> = <x, B'y>` holds exactly, and `B'y` equals the oracle, for any layout of `y` and of
+/// the output.
 #[test]
-fn the_gradient_is_the_adjoint_of_a_hundred_thousand_plans() {
+fn gradients_of_random_plans_are_the_adjoint_and_agree_with_the_oracle() {
     let mut random = Random(1);
     let mut plans = [0; RULES];
     while plans.iter().sum::<usize>() < 100_000 {
         let rule = random.below(RULES);
-        for (plan, fed) in generated(&mut random, rule) {
+        for (plan, map) in generated(&mut random, rule) {
             plans[rule] += 1;
             let (input, output) = (plan.input_shape(), plan.output_shape());
             let x = random.array(input);
@@ -237,7 +242,7 @@ fn the_gradient_is_the_adjoint_of_a_hundred_thousand_plans() {
             let left: i64 = forward.iter().zip(&y).map(|(a, b)| a * b).sum();
             let right: i64 = x.iter().zip(&gradient).map(|(a, b)| a * b).sum();
             assert_eq!(left, right, "{plan}");
-            assert_eq!(gradient, scattered(&fed, input, &y.view()), "{plan}");
+            assert_eq!(gradient, scattered(&map, input, &y.view()), "{plan}");
 
             let layout = random.layout(input.len());
             let mut backing = layout.backing(input, 7);
@@ -246,7 +251,7 @@ fn the_gradient_is_the_adjoint_of_a_hundred_thousand_plans() {
             assert_eq!(out, gradient, "{plan}");
             plan.gradient_accumulate(&y, &mut out).unwrap();
             assert_eq!(out, &gradient * 2, "{plan}");
-            // Nothing beside the view is touched.
+            // Elements outside the view are unchanged.
             let (total, inside) = (backing.sum(), 2 * gradient.sum());
             assert_eq!(total - inside, 7 * (backing.len() - gradient.len()) as i64);
         }
@@ -255,7 +260,7 @@ fn the_gradient_is_the_adjoint_of_a_hundred_thousand_plans() {
 }
 
 #[test]
-fn every_element_type_with_zero_and_addition() {
+fn any_element_type_with_zero_and_addition_is_summed() {
     let plan = BroadcastPlan::numpy((2, 1), (2, 3)).unwrap();
     assert_eq!(
         plan.gradient(&array![[1_u8, 2, 3], [100, 100, 55]])
@@ -278,19 +283,19 @@ fn every_element_type_with_zero_and_addition() {
     );
 
     #[derive(Debug, Clone, Copy, PartialEq)]
-    struct Strange(u16, [u8; 5]);
-    impl std::ops::Add for Strange {
+    struct Pair(u16, [u8; 5]);
+    impl std::ops::Add for Pair {
         type Output = Self;
         fn add(self, other: Self) -> Self {
-            Strange(
+            Pair(
                 self.0 + other.0,
                 std::array::from_fn(|i| self.1[i].wrapping_add(other.1[i])),
             )
         }
     }
-    impl num_traits::Zero for Strange {
+    impl num_traits::Zero for Pair {
         fn zero() -> Self {
-            Strange(0, [0; 5])
+            Pair(0, [0; 5])
         }
         fn is_zero(&self) -> bool {
             *self == Self::zero()
@@ -298,9 +303,9 @@ fn every_element_type_with_zero_and_addition() {
     }
     for rows in [0, 1, 3, 17, 130, 3000] {
         let cotangent =
-            Array2::from_shape_fn((rows, 4), |(i, j)| Strange(1, [i as u8, j as u8, 1, 2, 3]));
+            Array2::from_shape_fn((rows, 4), |(i, j)| Pair(1, [i as u8, j as u8, 1, 2, 3]));
         let expected = Array1::from_shape_fn(4, |j| {
-            (0..rows).fold(num_traits::Zero::zero(), |sum: Strange, i| {
+            (0..rows).fold(num_traits::Zero::zero(), |sum: Pair, i| {
                 sum + cotangent[[i, j]]
             })
         });
@@ -326,7 +331,7 @@ fn an_empty_sum_is_zero_and_adds_nothing() {
     }
     let kept = Array2::<i32>::zeros((4, 0)).sum_to_shape((1, 0)).unwrap();
     assert_eq!(kept.shape(), [1, 0]);
-    // A stretched axis that replicates to nothing.
+    // A broadcast of an axis from size 1 to size 0.
     let plan = BroadcastPlan::numpy((2, 1), (2, 0)).unwrap();
     assert_eq!(
         plan.gradient(&Array2::<i32>::zeros((2, 0))).unwrap(),
@@ -335,7 +340,7 @@ fn an_empty_sum_is_zero_and_adds_nothing() {
 }
 
 #[test]
-fn pdpd_overhang_and_permutation_come_back() {
+fn gradients_of_pdpd_overhang_and_of_permuted_axes_are_correct() {
     let plan = BroadcastPlan::pdpd((3, 1, 1), (2, 2, 3), 2).unwrap();
     let y = Array::from_shape_fn((2, 2, 3), |(i, j, k)| (i + 2 * j + 10 * k) as i32);
     assert_eq!(plan.gradient(&y).unwrap(), array![[[6]], [[46]], [[86]]]);
@@ -350,7 +355,7 @@ fn pdpd_overhang_and_permutation_come_back() {
 }
 
 #[test]
-fn a_replicated_cotangent_is_summed_as_often_as_it_is_seen() {
+fn a_replicated_cotangent_is_summed_once_for_each_repetition() {
     let ones = ndarray::arr0(1_u64);
     let view = ones.broadcast_numpy((3, 50, 70)).unwrap();
     assert_eq!(
@@ -367,7 +372,7 @@ fn a_replicated_cotangent_is_summed_as_often_as_it_is_seen() {
 }
 
 #[test]
-fn wrong_shapes_are_refused_and_nothing_is_written() {
+fn wrong_shapes_are_rejected_without_writing() {
     let plan = BroadcastPlan::numpy(IxDyn(&[3, 1]), IxDyn(&[2, 3, 4])).unwrap();
     let (right, wrong) = (
         ArrayD::<f32>::ones(vec![2, 3, 4]),
@@ -428,9 +433,9 @@ fn a_gradient_too_large_for_memory_is_an_error() {
     );
 }
 
-/// What would overflow together is in rows of their own.
+/// Adding a term of the next row to `i32::MAX` would overflow.
 #[test]
-fn no_term_of_another_row_is_added() {
+fn only_terms_of_the_same_row_are_added() {
     for len in [17, 20, 24, 31, 40, 100, 127, 129, 1000] {
         let rows = Array2::from_shape_fn((4, len), |(row, column)| match row % 2 {
             0 if column == len % 16 => i32::MAX,
@@ -444,37 +449,37 @@ fn no_term_of_another_row_is_added() {
 
 #[cfg(debug_assertions)]
 #[test]
-fn integer_overflow_is_not_silent_in_debug_builds() {
+fn integer_overflow_panics_in_debug_builds() {
     let big = Array1::from_elem(300, i32::MAX);
     let panic = std::panic::catch_unwind(|| big.sum_to_shape(())).unwrap_err();
     let message = panic.downcast_ref::<&str>().copied().unwrap_or_default();
     assert!(message.contains("overflow"), "{message}");
-    // On several threads too, and they go on afterwards.
+    // Also in parallel. The threads still accept work afterwards.
     let big = Array1::from_elem(3_000_000, i32::MAX);
     std::panic::catch_unwind(|| big.sum_to_shape(())).unwrap_err();
     let small = Array1::from_elem(3_000_000, 1_i32);
     assert_eq!(small.sum_to_shape(()).unwrap().into_scalar(), 3_000_000);
 }
 
-/// A number whose sums panic when they come to a term that is marked, or whatever they pass on the way there.
+/// A number whose addition panics if an operand is `MARK`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Touchy(i64);
+struct Panicking(i64);
 
 const MARK: i64 = i64::MIN;
 
-impl std::ops::Add for Touchy {
+impl std::ops::Add for Panicking {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         if self.0 == MARK || other.0 == MARK {
             std::panic::resume_unwind(Box::new(MARK));
         }
-        Touchy(self.0 + other.0)
+        Panicking(self.0 + other.0)
     }
 }
 
-impl num_traits::Zero for Touchy {
+impl num_traits::Zero for Panicking {
     fn zero() -> Self {
-        Touchy(0)
+        Panicking(0)
     }
     fn is_zero(&self) -> bool {
         self.0 == 0
@@ -482,7 +487,7 @@ impl num_traits::Zero for Touchy {
 }
 
 #[test]
-fn a_panic_of_an_addition_reaches_the_caller_and_leaves_values() {
+fn a_panic_in_an_addition_reaches_the_caller_and_leaves_valid_values() {
     for (rows, columns, axis) in [
         (40, 3, 0),
         (3, 40, 1),
@@ -490,15 +495,15 @@ fn a_panic_of_an_addition_reaches_the_caller_and_leaves_values() {
         (300, 2000, 1),
         (1 << 21, 2, 1),
     ] {
-        let mut y = Array2::from_elem((rows, columns), Touchy(1));
+        let mut y = Array2::from_elem((rows, columns), Panicking(1));
         let kept = [columns, rows][axis];
         let plan =
             BroadcastPlan::explicit(IxDyn(&[kept]), IxDyn(&[rows, columns]), &[1 - axis]).unwrap();
         let terms = (rows * columns / kept) as i64;
-        let mut out = Array1::from_elem(kept, Touchy(-1)).into_dyn();
+        let mut out = Array1::from_elem(kept, Panicking(-1)).into_dyn();
         let last = (rows - 1, columns - 1);
         for at in [(0, 0), (rows / 2, columns / 2), last] {
-            y[at] = Touchy(MARK);
+            y[at] = Panicking(MARK);
             let view = y.view().into_dyn();
             for into in [false, true] {
                 let caught =
@@ -509,35 +514,34 @@ fn a_panic_of_an_addition_reaches_the_caller_and_leaves_values() {
                 assert_eq!(caught.unwrap_err().downcast_ref(), Some(&MARK));
                 assert!(out.iter().all(|&sum| [-1, terms].contains(&sum.0)));
             }
-            y[at] = Touchy(1);
+            y[at] = Panicking(1);
         }
-        // All threads work on.
+        // The threads still accept work.
         let sums = plan.gradient(&y.view().into_dyn()).unwrap();
-        assert!(sums.iter().all(|&sum| sum == Touchy(terms)));
+        assert!(sums.iter().all(|&sum| sum == Panicking(terms)));
     }
 }
 
-/// Elements of no size: there is nothing to add but calls of `+`.
 #[test]
-fn elements_of_no_size_are_summed() {
+fn zero_sized_elements_are_summed() {
     #[derive(Debug, Clone, Copy, PartialEq)]
-    struct Nothing;
-    impl std::ops::Add for Nothing {
+    struct Unit;
+    impl std::ops::Add for Unit {
         type Output = Self;
         fn add(self, _: Self) -> Self {
-            Nothing
+            Unit
         }
     }
-    impl num_traits::Zero for Nothing {
+    impl num_traits::Zero for Unit {
         fn zero() -> Self {
-            Nothing
+            Unit
         }
         fn is_zero(&self) -> bool {
             true
         }
     }
     for shape in [(3, 5), (2000, 7), (7, 2000), (300, 300)] {
-        let y = Array2::from_elem(shape, Nothing);
+        let y = Array2::from_elem(shape, Unit);
         assert_eq!(y.sum_to_shape(shape.1).unwrap().len(), shape.1);
         assert_eq!(y.t().sum_to_shape(shape.0).unwrap().len(), shape.0);
         assert_eq!(y.sum_to_shape(()).unwrap().len(), 1);
@@ -545,10 +549,10 @@ fn elements_of_no_size_are_summed() {
 }
 
 #[test]
-fn many_axes_are_no_obstacle() {
+fn sums_over_every_second_of_many_axes_are_correct() {
     let shape: Vec<usize> = (0..40).map(|i| if i % 3 == 0 { 2 } else { 1 }).collect();
     let y = ArrayD::from_shape_fn(shape.clone(), |index| index.slice().iter().sum::<usize>());
-    // Every second of the axes of size 2 is kept: 7 of 14, so each sum has 128 terms.
+    // 7 of the 14 axes of size 2 are kept, so each sum has 128 terms.
     let input: Vec<usize> = (0..40).map(|i| if i % 6 == 0 { 2 } else { 1 }).collect();
     let gradient = y.sum_to_shape(IxDyn(&input)).unwrap();
     for (index, &sum) in gradient.indexed_iter() {

@@ -1,10 +1,10 @@
-//! Sums of floats: the documented tree of additions bit for bit, whatever the layout, the number of threads and the features; and how
-//! near to the exact sum it comes.
+//! Sums of floats equal the documented tree of additions bit for bit, for any layout, number of
+//! threads and features. Their error stays within the documented bound.
 
 use ndarray::{Array1, ArrayD, ArrayView, Axis, Dimension, IxDyn, Slice};
 use ndarray_broadcast::prelude::*;
 
-/// Numbers in (-1, 1) of many magnitudes, the same on every machine.
+/// Pseudo-random numbers in (-1, 1) of many magnitudes, the same on every machine.
 fn values(len: usize) -> Vec<f32> {
     let mut state = 0x1234_5678_u32;
     let mut next = || {
@@ -15,12 +15,13 @@ fn values(len: usize) -> Vec<f32> {
     (0..len).map(|_| next()).collect()
 }
 
-/// The tree as the documentation words it, one addition after the other.
+/// The sum by the documented tree, one addition at a time.
 fn tree<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
     let blocks: Vec<A> = terms.chunks(1024).map(block).collect();
     neighbours(&blocks)
 }
 
+/// The balanced tree over a list of sums.
 fn neighbours<A: Copy + std::ops::Add<Output = A>>(blocks: &[A]) -> A {
     match blocks {
         [only] => *only,
@@ -34,6 +35,7 @@ fn neighbours<A: Copy + std::ops::Add<Output = A>>(blocks: &[A]) -> A {
     }
 }
 
+/// The sum of a block of at most 1024 terms, in 16 lanes.
 fn block<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
     let mut lanes: Vec<Option<A>> = (0..16)
         .map(|lane| {
@@ -52,10 +54,10 @@ fn block<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
             }
         }
     }
-    lanes[0].expect("there is a term")
+    lanes[0].expect("a block has at least one term")
 }
 
-/// Sums over some axes, as a plan that puts the others back in their order.
+/// A plan whose gradient sums over these axes and keeps the others in order.
 fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
     let kept: Vec<usize> = (0..shape.len())
         .filter(|axis| !summed.contains(axis))
@@ -64,7 +66,7 @@ fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
     BroadcastPlan::explicit(IxDyn(&input), IxDyn(shape), &kept).unwrap()
 }
 
-/// Each element of the gradient by the tree over its terms in the order of their indices.
+/// The gradient by definition: each element is the tree over its terms in index order.
 fn expected(plan: &BroadcastPlan, cotangent: &ArrayD<f32>) -> ArrayD<f32> {
     let mut terms = ArrayD::from_elem(plan.input_shape(), Vec::new());
     let mapping: Vec<_> = plan.mapping().collect();
@@ -84,7 +86,7 @@ fn same_bits(a: &ArrayD<f32>, b: &ArrayD<f32>) -> bool {
     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
 }
 
-/// The same array with its axes in the given order in memory, each with its step.
+/// A copy of an array with this order of axes in memory and these slice steps, and the order.
 fn laid_out(array: &ArrayD<f32>, order: &[usize], steps: &[isize]) -> (ArrayD<f32>, Vec<usize>) {
     let mut shape = vec![0; array.ndim()];
     for (axis, &at) in order.iter().enumerate() {
@@ -107,7 +109,8 @@ fn cut<'a>(
     view
 }
 
-/// Cases of every path, with sizes around lanes (16), groups (128), blocks (1024) and what is split over threads (512 KiB).
+/// Shapes and summed axes. The sizes lie around lanes (16), groups (128), blocks (1024) and the
+/// size from which sums run in parallel.
 fn cases() -> Vec<(Vec<usize>, Vec<usize>)> {
     let mut cases = vec![];
     let around = [
@@ -150,7 +153,7 @@ fn cases() -> Vec<(Vec<usize>, Vec<usize>)> {
 }
 
 #[test]
-fn the_tree_is_the_documented_one_for_every_size() {
+fn sums_equal_the_documented_tree_for_every_case() {
     for (shape, summed) in cases() {
         let len = shape.iter().product();
         let cotangent = ArrayD::from_shape_vec(shape.clone(), values(len)).unwrap();
@@ -164,7 +167,7 @@ fn the_tree_is_the_documented_one_for_every_size() {
 }
 
 #[test]
-fn layouts_do_not_change_a_bit() {
+fn layouts_do_not_change_the_bits() {
     for (shape, summed) in cases() {
         let rank = shape.len();
         let len: usize = shape.iter().product();
@@ -201,9 +204,9 @@ fn layouts_do_not_change_a_bit() {
     }
 }
 
-/// Rows that follow each other are read beyond their ends where that is faster, rows with gaps are not.
+/// A kernel may load vectors that reach into the next row. Those lanes must not enter the sum.
 #[test]
-fn rows_of_every_length_are_summed_without_their_neighbours() {
+fn sums_of_rows_do_not_include_the_next_row_or_the_gap() {
     for len in 1..300 {
         let shape = vec![5, len];
         let rows = ArrayD::from_shape_vec(shape.clone(), values(5 * len)).unwrap();
@@ -213,8 +216,8 @@ fn rows_of_every_length_are_summed_without_their_neighbours() {
             same_bits(&plan.gradient(&rows).unwrap(), &expected),
             "{len}"
         );
-        let mut apart = ArrayD::from_elem(vec![5, len + 1], f32::NAN);
-        let mut gaps = apart.slice_axis_mut(Axis(1), Slice::from(..len));
+        let mut padded = ArrayD::from_elem(vec![5, len + 1], f32::NAN);
+        let mut gaps = padded.slice_axis_mut(Axis(1), Slice::from(..len));
         gaps.assign(&rows);
         assert!(
             same_bits(&plan.gradient(&gaps).unwrap(), &expected),
@@ -223,9 +226,9 @@ fn rows_of_every_length_are_summed_without_their_neighbours() {
     }
 }
 
-/// One row seen many times, so that there are more blocks in it than are kept for adding them up.
+/// One replicated row of 1,173 blocks.
 #[test]
-fn rows_of_more_than_a_thousand_blocks_are_summed_by_the_tree() {
+fn rows_of_more_than_a_thousand_blocks_equal_the_tree() {
     let row = Array1::from(values(1_200_345));
     let rows = row.broadcast((32, row.len())).unwrap();
     let sums = rows.sum_to_shape([32, 1]).unwrap();
@@ -235,7 +238,7 @@ fn rows_of_more_than_a_thousand_blocks_are_summed_by_the_tree() {
 
 #[cfg(feature = "rayon")]
 #[test]
-fn threads_do_not_change_a_bit() {
+fn the_number_of_threads_does_not_change_the_bits() {
     let pools = [1, 2, 3, 16].map(|threads| {
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -248,11 +251,11 @@ fn threads_do_not_change_a_bit() {
             continue;
         }
         let cotangent = ArrayD::from_shape_vec(shape.clone(), values(len)).unwrap();
-        let turned = cotangent.t().as_standard_layout().into_owned();
+        let transposed = cotangent.t().as_standard_layout().into_owned();
         let plan = plan(&shape, &summed);
         let expected = expected(&plan, &cotangent);
         for pool in &pools {
-            for cotangent in [cotangent.view(), turned.t()] {
+            for cotangent in [cotangent.view(), transposed.t()] {
                 for _ in 0..3 {
                     let gradient = pool.install(|| plan.gradient(&cotangent).unwrap());
                     assert!(
@@ -265,7 +268,7 @@ fn threads_do_not_change_a_bit() {
     }
 }
 
-/// Both builds, with and without threads, and any machine must come to these.
+/// The same bits on any machine, with and without the feature `rayon`.
 #[test]
 fn known_sums_have_known_bits() {
     for (len, bits) in KNOWN_BITS {
@@ -284,9 +287,9 @@ const KNOWN_BITS: [(usize, u32); 7] = [
     (1_000_000, 0xc819dbbd),
 ];
 
-/// All cases as one number, by the FNV-1a hash of the bits in their order.
+/// The FNV-1a hash of the bits of all cases, in order.
 #[test]
-fn all_cases_together_have_a_known_hash() {
+fn the_sums_of_all_cases_have_a_known_hash() {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for (shape, summed) in cases() {
         let len = shape.iter().product();
@@ -325,7 +328,7 @@ fn one_term_is_itself_and_zeros_keep_their_sign() {
     assert!(nan.into_scalar().is_nan());
 }
 
-/// The exact sum of floats, as a float of twice the precision: no term is large enough for more to matter.
+/// The sum of floats in twice the precision of `f64`, which is exact enough for these terms.
 fn exact(terms: impl Iterator<Item = f64>) -> f64 {
     let (mut high, mut low) = (0.0_f64, 0.0_f64);
     for term in terms {
@@ -338,7 +341,7 @@ fn exact(terms: impl Iterator<Item = f64>) -> f64 {
 }
 
 #[test]
-fn ten_million_terms_are_within_log2_n_ulps() {
+fn sums_of_ten_million_terms_are_within_3_ulps() {
     let terms: Vec<f32> = values(10_000_000).iter().map(|value| value.abs()).collect();
     let truth = exact(terms.iter().map(|&term| f64::from(term)));
     let sum = f64::from(
@@ -350,7 +353,7 @@ fn ten_million_terms_are_within_log2_n_ulps() {
     let ulp = f64::from(f32::EPSILON) * truth.log2().floor().exp2();
     let ulps = (sum - truth).abs() / ulp;
     assert!(ulps <= 3.0, "{ulps} ulps");
-    // What it replaces is far off: one after the other.
+    // Sequential addition has a much larger error.
     let naive = f64::from(terms.iter().fold(0.0, |sum, term| sum + term));
     assert!((naive - truth).abs() > 100.0 * ulp);
 
@@ -369,7 +372,7 @@ fn ten_million_terms_are_within_log2_n_ulps() {
 
 #[test]
 fn cancelling_terms_stay_within_the_bound() {
-    // Large terms that cancel, around small ones that are all that remains.
+    // Large terms cancel. Only the small terms remain.
     let mut terms = vec![];
     for (i, &value) in values(1_000_003).iter().enumerate() {
         let large = value * 1e6;
@@ -379,7 +382,7 @@ fn cancelling_terms_stay_within_the_bound() {
             -large * if i % 7 == 0 { 1.000001 } else { 1.0 },
         ]);
     }
-    // So that partners are far apart.
+    // Shuffled, so that cancelling terms are far from each other.
     let len = terms.len();
     let shuffled: Vec<f32> = (0..len).map(|i| terms[i * 1_000_033 % len]).collect();
     for terms in [terms, shuffled] {

@@ -1,5 +1,5 @@
-//! The example `image` as its user meets it. What it writes is decoded and compared with the same steps done pixel by pixel;
-//! whatever it is given, it ends with 0, 1 or 2 and does not panic.
+//! The example `image`, run as a process. Its output files are decoded and compared with the same
+//! steps computed pixel by pixel. For any input it exits with code 0, 1 or 2 and does not panic.
 
 #[path = "common/example.rs"]
 mod example;
@@ -21,7 +21,7 @@ struct Picture {
 }
 
 impl Picture {
-    /// An RGB picture of 8 bits, as the example writes.
+    /// Reads a PNG. Asserts that it is RGB with 8 bits, as the example writes.
     fn read(path: &str) -> Self {
         let file = std::io::BufReader::new(fs::File::open(path).unwrap());
         let mut reader = png::Decoder::new(file).read_info().unwrap();
@@ -42,9 +42,13 @@ impl Picture {
         f64::from(self.samples[(y * self.width + x) * 3 + c])
     }
 
-    /// Each sample is what `wanted` says of its place, but for the rounding of `f32` and to a level.
+    /// Asserts that each sample equals `wanted(y, x, channel)`, up to rounding.
     #[track_caller]
-    fn is(&self, (height, width): (usize, usize), wanted: impl Fn(usize, usize, usize) -> f64) {
+    fn assert_samples(
+        &self,
+        (height, width): (usize, usize),
+        wanted: impl Fn(usize, usize, usize) -> f64,
+    ) {
         assert_eq!((self.height, self.width), (height, width));
         for y in 0..height {
             for x in 0..width {
@@ -53,14 +57,14 @@ impl Picture {
                     let wanted = wanted.clamp(0., 255.);
                     assert!(
                         (found - wanted).abs() < 0.55,
-                        "[{y}, {x}, {c}]: {found}, not {wanted}"
+                        "[{y}, {x}, {c}]: {found}, expected {wanted}"
                     );
                 }
             }
         }
     }
 
-    /// The mean and the deviation of a channel.
+    /// The mean and the standard deviation of a channel.
     fn statistics(&self, c: usize) -> (f64, f64) {
         let channel = self
             .samples
@@ -107,14 +111,14 @@ fn rgb(width: u32, height: u32, samples: &[u8]) -> Vec<u8> {
     )
 }
 
-/// A picture in which every sample differs from its neighbours: xorshift32.
+/// Pseudo-random samples (xorshift32). The channels have different ranges.
 fn noise(count: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32;
     let next = || {
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
-        // Not all of the range, and channels that differ.
+        // Below 128, so that the shift of a channel does not overflow.
         (state >> 25) as u8
     };
     let mut samples: Vec<u8> = std::iter::repeat_with(next).take(count).collect();
@@ -129,14 +133,14 @@ fn written(folder: &Folder) -> [Picture; 4] {
     WRITTEN.map(|name| Picture::read(&folder.path(&format!("out/{name}"))))
 }
 
-/// Every picture against the same computed by index from the samples that went in.
+/// Each output picture is compared with one computed by index from the input samples.
 #[test]
-fn pictures_are_what_each_pixel_says() {
+fn pictures_equal_the_result_computed_pixel_by_pixel() {
     for (width, height, tile) in [
         (11, 7, 4),
         (5, 9, 160),
         (40, 30, 7),
-        // This one has one colour.
+        // A picture of a single colour.
         (37, 41, 12),
         (1, 1, 1),
         (1, 13, 2),
@@ -163,14 +167,14 @@ fn pictures_are_what_each_pixel_says() {
                 false => 127.5 + 51. * (input.at(y, x, c) - mean) / deviation,
             }
         };
-        normalised.is((height, width), normal);
+        normalised.assert_samples((height, width), normal);
 
         let dark = |y: usize, x: usize, c: usize| {
             let from_centre = |i: usize, n: usize| (2. * i as f64 + 1. - n as f64) / n as f64;
             let (dy, dx) = (from_centre(y, height), from_centre(x, width));
             normal(y, x, c) * (1. - 0.75 * ((dy * dy + dx * dx) / 2.).powi(2))
         };
-        vignette.is((height, width), dark);
+        vignette.assert_samples((height, width), dark);
 
         let step = height.max(width).div_ceil(tile);
         let (step_h, step_w) = (step.min(height), step.min(width));
@@ -181,7 +185,7 @@ fn pictures_are_what_each_pixel_says() {
             [0.8, 1., 1.2],
             [1., 0.85, 1.1],
         ];
-        sheet.is((3 * (h + 6), 4 * (w + 6)), |y, x, c| {
+        sheet.assert_samples((3 * (h + 6), 4 * (w + 6)), |y, x, c| {
             let (row, column) = (y / (h + 6), x / (w + 6));
             let (y, x) = (y % (h + 6), x % (w + 6));
             if !(3..3 + h).contains(&y) || !(3..3 + w).contains(&x) {
@@ -198,7 +202,7 @@ fn pictures_are_what_each_pixel_says() {
             mean * [0.65, 1., 1.35][row] * tints[column][c]
         });
 
-        // What is printed is true of the files.
+        // The printed shapes, means and deviations are those of the files.
         let lines: Vec<_> = (run.out().lines())
             .filter(|line| line.starts_with("wrote"))
             .collect();
@@ -231,7 +235,7 @@ fn pictures_are_what_each_pixel_says() {
     }
 }
 
-/// Whatever kind of PNG it is, it is read as the RGB that a viewer on white shows.
+/// Each colour type and bit depth is converted to RGB. Transparent pixels are blended with white.
 #[test]
 fn every_kind_of_png_is_read() {
     use png::{BitDepth::*, ColorType::*};
@@ -293,7 +297,7 @@ fn every_kind_of_png_is_read() {
 }
 
 #[test]
-fn without_arguments_it_draws() {
+fn without_arguments_the_example_draws_its_own_picture() {
     let folder = EXAMPLE.folder("draws");
     let run = |name: &str| {
         let mut command = EXAMPLE.command::<&str>(&[]);
@@ -311,7 +315,7 @@ fn without_arguments_it_draws() {
 
     let picture = |name| Picture::read(&folder.path(&format!("first/target/image/{name}")));
     let (input, normalised) = (picture("input.png"), picture("normalised.png"));
-    // Orange, and afterwards of no colour on the whole.
+    // The drawing is orange. Its normalised version is grey on average.
     assert!(input.statistics(0).0 > input.statistics(2).0 + 50.);
     for c in 0..3 {
         let (mean, deviation) = normalised.statistics(c);
@@ -323,7 +327,7 @@ fn without_arguments_it_draws() {
 }
 
 #[test]
-fn help_is_help() {
+fn help_prints_the_usage() {
     for arguments in [&["--help"][..], &["-h"], &["x.png", "--help"]] {
         let run = EXAMPLE.run(arguments).done();
         assert!(run.out().contains("usage: image [INPUT.png]"));
@@ -331,7 +335,7 @@ fn help_is_help() {
 }
 
 #[test]
-fn wrong_arguments_are_code_2() {
+fn wrong_arguments_exit_with_code_2() {
     for (arguments, problem) in [
         (&["--frobnicate"][..], "--frobnicate"),
         (&["a.png", "b.png"], "INPUT is given twice"),
@@ -347,7 +351,7 @@ fn wrong_arguments_are_code_2() {
     }
 }
 
-/// The chunk IHDR of a picture, whose checksum `png` computes here by the bit.
+/// A PNG that ends after its IHDR chunk. The CRC is computed bit by bit.
 fn header(width: u32, height: u32) -> Vec<u8> {
     let mut chunk = b"IHDR".to_vec();
     chunk.extend(width.to_be_bytes());
@@ -369,7 +373,7 @@ fn header(width: u32, height: u32) -> Vec<u8> {
 }
 
 #[test]
-fn files_that_are_broken_are_code_1() {
+fn invalid_files_exit_with_code_1() {
     let folder = EXAMPLE.folder("broken");
     let out = folder.path("out");
     let good = rgb(2, 2, &noise(12));
@@ -381,7 +385,7 @@ fn files_that_are_broken_are_code_1() {
         (good[..good.len() / 2].to_vec(), no_png),
         (header(2, 2), no_png),
         (header(0, 2), no_png),
-        // Nothing is taken that the header promises.
+        // No memory is allocated for the size in the header.
         (
             header(4097, 4096),
             "4097 x 4096 pixels are more than 16777216",
@@ -402,7 +406,7 @@ fn files_that_are_broken_are_code_1() {
         .run(&[&folder.path("missing.png")])
         .failed(1, "missing.png: ");
     EXAMPLE.run(&[&folder.path("")]).failed(1, "");
-    // A file stands where the folder should.
+    // The output path is a file, not a folder.
     let input = folder.write("in.png", &good);
     EXAMPLE
         .run(&[&input, "--out", &input])
@@ -410,12 +414,13 @@ fn files_that_are_broken_are_code_1() {
     folder.holds(&["in.png"]);
 }
 
-/// A real file with bytes changed, left out or doubled, checksums apart: it is read or refused.
+/// A valid file with random bytes changed, removed, inserted or cut off. The checksums do not
+/// change.
 #[test]
-fn mutated_files_are_read_or_refused() {
+fn mutated_files_are_read_or_rejected() {
     let folder = EXAMPLE.folder("mutated");
     let (out, good) = (folder.path("out"), rgb(6, 5, &noise(90)));
-    let mut refused = 0;
+    let mut rejected = 0;
     for (i, random) in noise(120).chunks_exact(3).enumerate() {
         let mut bytes = good.clone();
         let at = (usize::from(random[0]) * 251 + usize::from(random[1])) % bytes.len();
@@ -430,15 +435,15 @@ fn mutated_files_are_read_or_refused() {
             0 => {}
             _ => {
                 run.failed(1, "");
-                refused += 1;
+                rejected += 1;
             }
         }
     }
-    assert!(refused > 20, "{refused}");
+    assert!(rejected > 20, "{rejected}");
 }
 
 #[test]
-fn a_reader_that_stops_is_no_error() {
+fn a_closed_standard_output_is_not_reported_as_an_error() {
     let folder = EXAMPLE.folder("stops");
     let mut command = EXAMPLE.command(&["--out", &folder.path("out")]);
     let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());

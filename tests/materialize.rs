@@ -1,4 +1,5 @@
-//! An owned copy equals its source, index by index: whatever the layouts, the element type, the size and the threads.
+//! A copy equals its source index by index, for any layout, element type, size and number of
+//! threads.
 
 use ndarray::{
     ArcArray, Array, Array1, Array2, Array3, ArrayD, ArrayRef, ArrayView, ArrayViewD, ArrayViewMut,
@@ -8,7 +9,7 @@ use ndarray_broadcast::prelude::*;
 use std::fmt::Debug;
 use std::mem::MaybeUninit;
 
-/// An element type, and its values by number.
+/// An element type with a value for each number.
 trait Element: Copy + Send + Sync + PartialEq + Debug {
     fn numbered(i: usize) -> Self;
 }
@@ -32,7 +33,7 @@ elements! {
     (): |_i| ();
 }
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers (xorshift64), the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -64,11 +65,11 @@ fn assert_copied<A: Element, D: Dimension>(
     }
 }
 
-/// An array in which a view of shape `shape` can be had by `seen`, with more elements around it.
+/// A memory layout of a view: the order of its axes and how it is sliced from a larger array.
 struct Layout {
-    /// For each axis, outermost first in memory, which axis of the shape it is.
+    /// The axes of the view in memory order, outermost first.
     order: Vec<usize>,
-    /// For each axis of the shape: elements before, after, and the step, negative for reversed.
+    /// For each axis of the view: the elements before it, after it, and the slice step.
     cut: Vec<(usize, usize, isize)>,
 }
 
@@ -93,7 +94,7 @@ impl Layout {
         Layout { order, cut }
     }
 
-    /// The shape of the whole array.
+    /// The shape of the larger array for a view of this shape.
     fn whole(&self, shape: &[usize]) -> Vec<usize> {
         let size = |axis: usize| {
             let (before, after, step) = self.cut[axis];
@@ -102,7 +103,7 @@ impl Layout {
         self.order.iter().map(|&axis| size(axis)).collect()
     }
 
-    /// Which axis of the whole array each axis of the shape is.
+    /// For each axis of the view, its axis in the larger array.
     fn axes(&self) -> Vec<usize> {
         let mut axes = vec![0; self.order.len()];
         for (place, &axis) in self.order.iter().enumerate() {
@@ -121,7 +122,7 @@ impl Layout {
     }
 }
 
-fn generated<A: Element>(seed: u64, rounds: usize) {
+fn check_generated_layouts<A: Element>(seed: u64, rounds: usize) {
     let mut numbers = Numbers(seed);
     for _ in 0..rounds {
         let rank = numbers.below(6);
@@ -137,7 +138,7 @@ fn generated<A: Element>(seed: u64, rounds: usize) {
             shape.truncate(2);
         }
         let rank = shape.len();
-        // The source: some axes replicated, the others of an array of its own layout.
+        // The source: a view with a generated layout, some of its axes replicated.
         let layout = Layout::generate(&mut numbers, rank);
         let kept: Vec<bool> = (0..rank).map(|_| numbers.below(3) > 0).collect();
         let small: Vec<usize> = (0..rank)
@@ -156,7 +157,7 @@ fn generated<A: Element>(seed: u64, rounds: usize) {
         assert!(fresh.is_standard_layout());
         assert_copied(&fresh, &source, "fresh");
 
-        // The out: its own layout too, and what is around it must stay.
+        // The output: another generated layout. Elements around the view must not change.
         let layout = Layout::generate(&mut numbers, rank);
         let sentinel = A::numbered(123_456);
         let mut out_whole = ArrayD::from_elem(layout.whole(&shape), sentinel);
@@ -173,8 +174,9 @@ fn generated<A: Element>(seed: u64, rounds: usize) {
         }
         assert_eq!(untouched(&out_whole), out_whole.len());
 
-        // And the same memory, as if it were not initialised.
-        // SAFETY: a view of the same elements; only initialised ones are written.
+        // The same memory, treated as uninitialised.
+        // SAFETY: `MaybeUninit<A>` has the layout of `A`, and `materialize_into_uninit` writes only
+        // initialised elements.
         let uninit = unsafe {
             out_whole
                 .raw_view_mut()
@@ -191,19 +193,20 @@ fn generated<A: Element>(seed: u64, rounds: usize) {
 }
 
 #[test]
-fn generated_layouts_of_every_element_type() {
-    generated::<u8>(1, 300);
-    generated::<u16>(2, 300);
-    generated::<f32>(3, 300);
-    generated::<f64>(4, 300);
-    generated::<u128>(5, 300);
-    generated::<[f32; 3]>(6, 300);
-    generated::<(u8, u16)>(7, 300);
-    generated::<()>(8, 100);
+fn copies_equal_sources_of_generated_layouts_and_every_element_type() {
+    check_generated_layouts::<u8>(1, 300);
+    check_generated_layouts::<u16>(2, 300);
+    check_generated_layouts::<f32>(3, 300);
+    check_generated_layouts::<f64>(4, 300);
+    check_generated_layouts::<u128>(5, 300);
+    check_generated_layouts::<[f32; 3]>(6, 300);
+    check_generated_layouts::<(u8, u16)>(7, 300);
+    check_generated_layouts::<()>(8, 100);
 }
 
-/// `[len] -> [n, len]`, `[n] -> [n, len]` and `[n, len]` with a gap, `len` from 0 to 130, `bytes` in all.
-fn rows<A: Element>(bytes: usize, lens: impl Iterator<Item = usize>) {
+/// Copies `[len] -> [n, len]`, `[n] -> [n, len]` and `[n, len]` with gaps between the rows, about
+/// `bytes` bytes each.
+fn check_rows<A: Element>(bytes: usize, lens: impl Iterator<Item = usize>) {
     for len in lens {
         let n = bytes / (len.max(1) * size_of::<A>()) + 1;
         let row = Array1::from_shape_fn(len, A::numbered);
@@ -219,18 +222,18 @@ fn rows<A: Element>(bytes: usize, lens: impl Iterator<Item = usize>) {
 }
 
 #[test]
-fn rows_of_every_length() {
-    rows::<u8>(3 << 10, 0..=130);
-    rows::<f32>(10 << 10, 0..=130);
-    rows::<f64>(10 << 10, 0..=130);
-    rows::<[f32; 3]>(10 << 10, 0..=130);
-    // Beyond where threads begin.
-    rows::<u8>(520 << 10, [1, 3, 64, 130].into_iter());
-    rows::<f32>(520 << 10, [1, 3, 16, 17, 100].into_iter());
+fn copies_with_rows_of_every_length_are_equal() {
+    check_rows::<u8>(3 << 10, 0..=130);
+    check_rows::<f32>(10 << 10, 0..=130);
+    check_rows::<f64>(10 << 10, 0..=130);
+    check_rows::<[f32; 3]>(10 << 10, 0..=130);
+    // Large enough to be copied in parallel.
+    check_rows::<u8>(520 << 10, [1, 3, 64, 130].into_iter());
+    check_rows::<f32>(520 << 10, [1, 3, 16, 17, 100].into_iter());
 }
 
 #[test]
-fn sizes_around_every_threshold() {
+fn copies_of_sizes_around_powers_of_two_are_equal() {
     for kib in [1, 2, 4, 8, 16, 32, 64, 512] {
         for len in [(kib << 8) - 1, kib << 8, (kib << 8) + 1] {
             let scalar = arr0(7.5_f32);
@@ -247,9 +250,10 @@ fn sizes_around_every_threshold() {
     }
 }
 
-/// Sizes from which existing memory is streamed into and fresh memory has huge pages, with outs that begin anywhere in a line.
+/// Outputs that may be written with streaming stores (existing memory) or backed by huge pages (new
+/// memory). The existing output starts one element after the start of its buffer.
 #[test]
-fn big_outputs() {
+fn large_new_and_unaligned_outputs_are_equal() {
     fn check<A: Element, D: Dimension>(source: &ArrayRef<A, D>) {
         let fresh = source.materialize().unwrap();
         let mut buffer = vec![A::numbered(5); source.len() + 2];
@@ -273,10 +277,10 @@ fn big_outputs() {
     check(&square.t());
 }
 
-/// Around 32 elements (copied one by one), and around the sizes from which helpers are woken (8 MiB), existing memory is streamed into
-/// (20 MiB) and fresh memory has huge pages (32 MiB).
+/// Sizes at which the copy strategy may change: tiny outputs, parallel copies, streaming stores and
+/// huge pages.
 #[test]
-fn sizes_around_the_thresholds_of_all_bytes() {
+fn copies_of_bytes_are_equal_around_sizes_where_the_strategy_changes() {
     fn check(view: &ArrayRef<u8, ndarray::Ix2>, expected: impl Fn(usize, usize) -> u8) {
         let fresh = view.materialize().unwrap();
         let mut into = Array2::zeros(view.raw_dim());
@@ -307,7 +311,7 @@ fn sizes_around_the_thresholds_of_all_bytes() {
 }
 
 #[test]
-fn the_threads_do_not_show() {
+fn copies_are_equal_on_any_number_of_threads() {
     let a = Array3::from_shape_fn((40, 1, 700), |(i, _, j)| (i * 700 + j) as f32);
     let work = || {
         let view = a.broadcast_numpy((40, 30, 700)).unwrap();
@@ -337,7 +341,7 @@ fn the_threads_do_not_show() {
 }
 
 #[test]
-fn every_kind_of_array_and_out() {
+fn every_kind_of_source_and_output_is_accepted() {
     let source = array![[1, 2], [3, 4]];
     let expected = array![[[1, 2], [3, 4]], [[1, 2], [3, 4]]];
     let view = source.broadcast_numpy((2, 2, 2)).unwrap();
@@ -361,7 +365,7 @@ fn every_kind_of_array_and_out() {
     view.materialize_into(&mut out).unwrap();
     assert_eq!(out, expected);
     assert_eq!(shared, Array3::<i32>::zeros((2, 2, 2)));
-    // And sources.
+    // Every kind of source.
     assert_eq!(source.to_shared().materialize().unwrap(), source);
     assert_eq!(CowArray::from(source.view()).materialize().unwrap(), source);
     assert_eq!((*source).materialize().unwrap(), source);
@@ -372,7 +376,7 @@ fn every_kind_of_array_and_out() {
 }
 
 #[test]
-fn small_and_empty() {
+fn scalars_empty_arrays_and_a_thousand_axes_are_copied() {
     assert_eq!(arr0(3).materialize().unwrap(), arr0(3));
     let mut out = arr0(0);
     arr0(3).materialize_into(&mut out).unwrap();
@@ -395,7 +399,7 @@ fn small_and_empty() {
 }
 
 #[test]
-fn a_wrong_shape_leaves_out_as_it_was() {
+fn an_output_of_another_shape_is_an_error_and_unchanged() {
     let source = ArrayD::from_elem(IxDyn(&[2, 3]), 1);
     for shape in [&[3, 2][..], &[2, 1], &[6], &[], &[2, 3, 1], &[2, 4]] {
         let mut out = ArrayD::from_elem(shape, 7);
@@ -407,13 +411,13 @@ fn a_wrong_shape_leaves_out_as_it_was() {
         assert_eq!(out, ArrayD::from_elem(shape, 7));
         let mut out = ArrayD::from_elem(shape, MaybeUninit::new(7));
         assert_eq!(source.materialize_into_uninit(&mut out).unwrap_err(), error);
-        // SAFETY: it was made of initialised elements.
+        // SAFETY: all elements were initialised with 7, and the call wrote nothing.
         assert_eq!(unsafe { out.assume_init() }, ArrayD::from_elem(shape, 7));
     }
 }
 
 #[test]
-fn what_does_not_fit_is_an_error() {
+fn outputs_that_exceed_memory_are_errors() {
     let one = array![1.0_f64];
     let half = isize::MAX as usize / 2;
     let error = one
@@ -430,7 +434,7 @@ fn what_does_not_fit_is_an_error() {
         .materialize()
         .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AllocationFailed { bytes, .. } if *bytes == 1 << 61));
-    // 10^18 elements, at once: of one byte they are too many for any machine, of sixteen for an address.
+    // 10^18 elements: with 1 byte each they exceed memory, with 16 bytes each `isize::MAX` bytes.
     let shape = (1_000_000_000, 1_000_000_000);
     let error = arr0(1_u8)
         .broadcast_numpy(shape)
@@ -449,7 +453,7 @@ fn what_does_not_fit_is_an_error() {
 }
 
 #[test]
-fn a_view_lends_what_it_is_made_of() {
+fn materialize_into_uninit_returns_a_mutable_view_of_the_output() {
     let view: ArrayViewD<'_, u8> = ArrayView::from(&[1, 2, 3]).into_dyn();
     let mut memory = vec![MaybeUninit::uninit(); 6];
     let mut out = ArrayViewMut::from_shape(IxDyn(&[2, 3]), &mut memory).unwrap();

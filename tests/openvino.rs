@@ -1,4 +1,4 @@
-//! OpenVINO's operator: its attribute, its inputs of any integer type, and every way to misuse it.
+//! OpenVINO's operator: its mode attribute, its inputs of any integer type, and its errors.
 
 use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewD, Axis, IxDyn, Slice, arr0, array, s};
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
@@ -15,7 +15,7 @@ fn bidirectional() -> Broadcast {
 }
 
 #[test]
-fn the_mode_is_an_attribute_with_a_default() {
+fn the_mode_is_parsed_and_defaults_to_numpy() {
     for operator in VERSIONS {
         assert_eq!(operator.mode(), Mode::Numpy);
         for (text, mode) in [
@@ -40,14 +40,14 @@ fn the_mode_is_an_attribute_with_a_default() {
 }
 
 #[test]
-fn the_axis_of_pdpd_is_named_unless_it_is_the_default() {
+fn the_name_of_pdpd_omits_the_default_axis() {
     for (axis, name) in [(-1, "pdpd(-1)"), (0, "pdpd"), (1, "pdpd(1)")] {
         assert_eq!(Mode::Pdpd { axis }.to_string(), name);
     }
 }
 
 #[test]
-fn versions_are_told_apart() {
+fn an_operator_keeps_its_version() {
     assert_eq!(VERSIONS.map(|operator| operator.version()), [1, 3]);
     for mode in [Mode::Explicit, Mode::Pdpd { axis: 1 }] {
         let operators = VERSIONS.map(|operator| operator.with_mode(mode).unwrap());
@@ -55,15 +55,14 @@ fn versions_are_told_apart() {
     }
 }
 
-/// Whatever the inputs that are there hold: which ones there are is known before their values.
 #[test]
-fn a_missing_mapping_is_said_before_what_is_wrong_with_the_target() {
+fn a_missing_axes_mapping_is_reported_before_an_invalid_target_shape() {
     let error = explicit().infer_shape(1, &[2, -1], None).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AxesMappingMissing { .. }));
 }
 
 #[test]
-fn broadcast_1_has_no_bidirectional() {
+fn version_1_has_no_bidirectional_mode() {
     let error = Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err();
     assert!(matches!(
         error.kind(),
@@ -76,7 +75,7 @@ fn broadcast_1_has_no_bidirectional() {
 }
 
 #[test]
-fn an_unknown_mode_is_named() {
+fn the_error_for_an_unknown_mode_holds_its_name() {
     for text in [
         "foo",
         "",
@@ -95,9 +94,9 @@ fn an_unknown_mode_is_named() {
     }
 }
 
-/// The shapes and modes that the specifications of Broadcast-1 and Broadcast-3 print.
+/// The examples of the specifications of Broadcast-1 and Broadcast-3.
 #[test]
-fn the_examples_of_the_specifications() {
+fn the_examples_of_the_specifications_give_the_specified_shapes() {
     for operator in VERSIONS {
         let explicit = operator.with_mode(Mode::Explicit).unwrap();
         let shape = operator.infer_shape((16, 1, 1), &[1_i64, 16, 50, 50], None);
@@ -112,7 +111,7 @@ fn the_examples_of_the_specifications() {
 }
 
 #[test]
-fn both_inputs_are_of_any_integer_type_each_of_its_own() {
+fn target_shape_and_axes_mapping_may_have_different_integer_types() {
     let data = array![7, 8, 9];
     macro_rules! both {
         ($($target:ty)*) => {$(both!(@ $target; i8 i16 i32 i64 isize u8 u16 u32 u64 usize);)*};
@@ -128,7 +127,7 @@ fn both_inputs_are_of_any_integer_type_each_of_its_own() {
 }
 
 #[test]
-fn an_input_is_any_array_or_list() {
+fn integer_inputs_may_be_any_array_slice_or_vec() {
     let list = vec![2_i64, 3];
     let slice: &[i64] = &list;
     let array = Array1::from(list.clone());
@@ -160,7 +159,7 @@ fn an_input_is_any_array_or_list() {
 }
 
 #[test]
-fn an_input_of_another_rank_is_refused() {
+fn integer_inputs_that_are_not_1_d_are_rejected() {
     let data = array![1, 2, 3];
     for shape in [&[][..], &[1, 2], &[2, 1], &[0, 3], &[1, 1, 1]] {
         let tensor = ArrayD::<i32>::ones(IxDyn(shape));
@@ -182,24 +181,24 @@ fn an_input_of_another_rank_is_refused() {
 }
 
 #[test]
-fn negative_entries_are_refused() {
+fn negative_entries_are_rejected() {
     for value in [-1_i64, -2, i64::MIN] {
-        let refused = |result: Result<Vec<usize>, BroadcastError>, wanted: IntegerRole| {
+        let assert_rejected = |result: Result<Vec<usize>, BroadcastError>, wanted: IntegerRole| {
             assert!(matches!(
                 result.unwrap_err().kind(),
                 ErrorKind::InvalidInteger { role, position: 1, value: found, .. }
                     if *role == wanted && *found == i128::from(value)
             ));
         };
-        refused(
+        assert_rejected(
             Broadcast::v1().infer_shape(1, &[2, value], None),
             IntegerRole::Size,
         );
-        refused(
+        assert_rejected(
             bidirectional().infer_shape(1, &[2, value], None),
             IntegerRole::Size,
         );
-        refused(
+        assert_rejected(
             explicit().infer_shape((1, 1), &[2, 2], Some(&[0, value])),
             IntegerRole::Axis,
         );
@@ -207,7 +206,7 @@ fn negative_entries_are_refused() {
 }
 
 #[test]
-fn the_third_input_is_there_in_mode_explicit_only() {
+fn only_mode_explicit_takes_the_third_input() {
     let axes: &dyn IntegerTensor = &[0_i64];
     for operator in VERSIONS {
         let operator_explicit = operator.with_mode(Mode::Explicit).unwrap();
@@ -234,13 +233,13 @@ fn the_third_input_is_there_in_mode_explicit_only() {
             ));
         }
     }
-    // Not even an empty one.
+    // An empty third input is rejected too.
     let empty: [i64; 0] = [];
     assert!(Broadcast::v3().infer_shape((), &[2], Some(&empty)).is_err());
 }
 
 #[test]
-fn explicit_refuses_every_mapping_that_is_none() {
+fn explicit_rejects_invalid_mappings() {
     let mapping = |axes: &[i64]| {
         explicit()
             .infer_shape((3, 1), &[2, 3, 4], Some(&axes))
@@ -304,7 +303,7 @@ fn a_scalar_may_be_mapped_onto_an_axis_of_size_1() {
 }
 
 #[test]
-fn pdpd_is_what_the_implementation_does() {
+fn pdpd_aligns_the_input_at_its_axis() {
     for operator in VERSIONS {
         let pdpd = |axis| operator.with_mode(Mode::Pdpd { axis }).unwrap();
         let plan = pdpd(1).plan((3, 1), &[2_i64, 3, 6], None).unwrap();
@@ -322,7 +321,7 @@ fn pdpd_is_what_the_implementation_does() {
 }
 
 #[test]
-fn evaluation_copies_nothing() {
+fn evaluation_does_not_copy() {
     let data = ArrayD::from_shape_fn(IxDyn(&[2, 3]), |index| (index[0], index[1]));
     for layout in [
         data.view(),
@@ -341,7 +340,7 @@ fn evaluation_copies_nothing() {
 }
 
 #[test]
-fn a_view_taken_by_value_gives_its_lifetime_back() {
+fn the_output_of_a_view_taken_by_value_has_the_lifetime_of_the_data() {
     fn rows(data: ArrayView1<'_, String>) -> ArrayViewD<'_, String> {
         let column = data.insert_axis(Axis(1));
         Broadcast::v3().evaluate(column, &[2_u8, 3], None).unwrap()
@@ -350,7 +349,7 @@ fn a_view_taken_by_value_gives_its_lifetime_back() {
     assert_eq!(rows(data.view())[[1, 2]], "b");
 }
 
-/// Shapes alone: no data is needed, and so none need fit in memory.
+/// The shapes may exceed memory, because no data is allocated.
 #[test]
 fn shape_inference_needs_no_data() {
     let size = 1_usize << 40;

@@ -1,5 +1,5 @@
-//! The example `openvino_ir` on real models of OpenVINO, and on the same models broken in one place each: one line says
-//! what is wrong, and nothing panics.
+//! The example `openvino_ir` on real OpenVINO models, and on the same models with one defect each.
+//! Each defect is reported in one line, without a panic.
 
 #[path = "../examples/openvino_ir/cli.rs"]
 mod cli;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ir");
 
-/// Exit code, standard output, standard error.
+/// Returns the exit code, standard output and standard error.
 fn run_cli(arguments: &[&Path]) -> (u8, String, String) {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -29,7 +29,7 @@ fn run_cli(arguments: &[&Path]) -> (u8, String, String) {
     (code, text(out), text(err))
 }
 
-/// A copy of a model's files that can be changed.
+/// A copy of a model's files, which a test can change.
 struct Copy {
     folder: PathBuf,
     model: &'static str,
@@ -57,7 +57,7 @@ impl Copy {
         self.folder.join(format!("{}.{extension}", self.model))
     }
 
-    /// Replaces text of the model that stands in it exactly once.
+    /// Replaces a text that occurs exactly once in the model.
     fn edit(&self, from: &str, to: &str) {
         let text = fs::read_to_string(self.path("xml")).unwrap();
         assert_eq!(text.matches(from).count(), 1, "{from:?} in {}", self.model);
@@ -69,7 +69,7 @@ impl Copy {
         fs::write(&path, change(fs::read(&path).unwrap())).unwrap();
     }
 
-    /// Exit code, and the lines on standard error without the folder.
+    /// Returns the exit code and standard error, without the name of the folder.
     fn run(&self) -> (u8, String) {
         let (code, _, err) = run_cli(&[&self.path("xml")]);
         (
@@ -95,7 +95,7 @@ fn every_real_model_gives_the_output_of_openvino() {
 }
 
 #[test]
-fn wrong_arguments_are_told_apart_from_wrong_models() {
+fn wrong_arguments_have_their_own_exit_code() {
     assert_eq!(run_cli(&[Path::new("--help")]).0, 0);
     let (code, out, err) = run_cli(&[Path::new("--frobnicate")]);
     assert_eq!((code, &out[..]), (cli::MISUSED, ""));
@@ -103,7 +103,7 @@ fn wrong_arguments_are_told_apart_from_wrong_models() {
 }
 
 #[test]
-fn a_difference_is_found() {
+fn an_output_that_differs_from_openvinos_is_reported() {
     let copy = Copy::new("difference", "v1_numpy");
     copy.change("out.npy", |mut bytes| {
         *bytes.last_mut().unwrap() ^= 1;
@@ -113,9 +113,9 @@ fn a_difference_is_found() {
     assert_eq!(copy.run(), (cli::DIFFERENT, line.into()));
 }
 
-/// What real models may also be, written another way than OpenVINO writes them.
+/// Attributes that other versions of OpenVINO spell differently or leave out.
 #[test]
-fn other_spellings_are_read() {
+fn other_spellings_of_attributes_are_accepted() {
     for (name, model, from, to) in [
         ("none", "v3_explicit", "mode=\"explicit\"", "mode=\"NONE\""),
         ("default", "v3_numpy", "<data mode=\"numpy\" />", ""),
@@ -148,7 +148,7 @@ fn other_spellings_are_read() {
         copy.edit(from, to);
         assert_eq!(copy.run(), (cli::EQUAL, String::new()), "{name}");
     }
-    // A size that the model leaves open is whatever comes.
+    // A dynamic dimension (-1) accepts any size.
     let copy = Copy::new("spelling-open", "v3_numpy");
     let text = fs::read_to_string(copy.path("xml")).unwrap();
     let text = text.replace("<dim>50</dim>", "<dim>-1</dim>");
@@ -170,7 +170,7 @@ macro_rules! broken {
 broken! {
     an_unknown_layer: "mul_none", "type=\"Multiply\"" => "type=\"Relu\"" =>
         "mul_none.xml: layer 2 \"eltwise\" (Relu): this kind of layer is unknown here; known are Parameter, Const, Result, Broadcast, Add, Subtract, Multiply, Divide, Maximum, Minimum";
-    no_xml: "mul_none", "<layers>" => "<layers" =>
+    malformed_xml: "mul_none", "<layers>" => "<layers" =>
         "mul_none.xml: this is not well-formed XML: invalid name token at 4:3";
     another_root: "mul_none", "<net " => "<network ", "</net>" => "</network>" =>
         "mul_none.xml: this is no model: its root is not <net>";
@@ -186,15 +186,15 @@ broken! {
         "v1_explicit.xml: layer 3 \"broadcast\" (Broadcast): two ports have the id 2";
     a_cycle: "chain", "<edge from-layer=\"3\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" => "<edge from-layer=\"9\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" =>
         "chain.xml: the graph has a cycle, and layer 7 \"Add_79782\" (Add) waits for it";
-    a_layer_that_feeds_itself: "chain", "<edge from-layer=\"3\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" => "<edge from-layer=\"7\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" =>
+    a_layer_with_an_edge_to_itself: "chain", "<edge from-layer=\"3\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" => "<edge from-layer=\"7\" from-port=\"2\" to-layer=\"7\" to-port=\"0\" />" =>
         "chain.xml: the graph has a cycle, and layer 7 \"Add_79782\" (Add) waits for it";
-    an_edge_from_nowhere: "mul_none", "from-layer=\"0\"" => "from-layer=\"77\"" =>
+    an_edge_from_an_unknown_layer: "mul_none", "from-layer=\"0\"" => "from-layer=\"77\"" =>
         "mul_none.xml: an edge from layer 77, port 0: there is no such layer";
-    an_edge_from_a_port_that_is_not_there: "mul_none", "from-layer=\"0\" from-port=\"0\"" => "from-layer=\"0\" from-port=\"5\"" =>
+    an_edge_from_an_unknown_port: "mul_none", "from-layer=\"0\" from-port=\"0\"" => "from-layer=\"0\" from-port=\"5\"" =>
         "mul_none.xml: an edge from layer 0, port 5: there is no such output";
-    an_edge_to_nowhere: "mul_none", "to-layer=\"3\" to-port=\"0\"" => "to-layer=\"3\" to-port=\"9\"" =>
+    an_edge_to_an_unknown_port: "mul_none", "to-layer=\"3\" to-port=\"0\"" => "to-layer=\"3\" to-port=\"9\"" =>
         "mul_none.xml: an edge to layer 3, port 9: there is no such input";
-    an_edge_that_is_missing: "mul_none", "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"2\" to-port=\"0\" />" => "" =>
+    a_missing_edge: "mul_none", "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"2\" to-port=\"0\" />" => "" =>
         "mul_none.xml: layer 2 \"eltwise\" (Multiply): no edge leads to its port 0";
     two_edges_to_one_port: "mul_none", "to-layer=\"2\" to-port=\"1\"" => "to-layer=\"2\" to-port=\"0\"" =>
         "mul_none.xml: layer 2 \"eltwise\" (Multiply): two edges lead to its port 0";
@@ -226,21 +226,21 @@ broken! {
         "v3_bidirectional.xml: layer 2 \"broadcast\" (Broadcast): OpenVINO Broadcast-1 has no mode \"bidirectional\": Broadcast-3 has it";
     an_unknown_operation_set: "v3_numpy", "type=\"Broadcast\" version=\"opset3\"" => "type=\"Broadcast\" version=\"extension\"" =>
         "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): operation set \"extension\" is unknown here";
-    a_mapping_that_is_missing: "v3_numpy", "mode=\"numpy\"" => "mode=\"explicit\"" =>
+    a_missing_axes_mapping: "v3_numpy", "mode=\"numpy\"" => "mode=\"explicit\"" =>
         "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: one target axis for each input axis";
-    a_mapping_too_much: "v3_explicit", "mode=\"explicit\"" => "mode=\"numpy\"" =>
+    an_unexpected_axes_mapping: "v3_explicit", "mode=\"explicit\"" => "mode=\"numpy\"" =>
         "v3_explicit.xml: layer 3 \"broadcast\" (Broadcast): OpenVINO Broadcast in mode \"numpy\" takes no third input, but axes_mapping was given: drop it, or use mode \"explicit\"";
     a_port_of_another_shape: "v3_numpy_scalar", "<dim>2</dim>\n\t\t\t\t\t<dim>3</dim>\n\t\t\t\t</port>\n\t\t\t</output>" => "<dim>2</dim>\n\t\t\t\t\t<dim>4</dim>\n\t\t\t\t</port>\n\t\t\t</output>" =>
         "v3_numpy_scalar.xml: layer 2 \"broadcast\" (Broadcast): its output has shape [2, 3], and the model says [2, 4]";
-    a_port_with_no_size: "v3_numpy_scalar", "<dim>2</dim>\n\t\t\t\t\t<dim>3</dim>\n\t\t\t\t</port>\n\t\t\t</output>" => "<dim>2</dim>\n\t\t\t\t\t<dim>x</dim>\n\t\t\t\t</port>\n\t\t\t</output>" =>
+    a_port_size_that_is_no_number: "v3_numpy_scalar", "<dim>2</dim>\n\t\t\t\t\t<dim>3</dim>\n\t\t\t\t</port>\n\t\t\t</output>" => "<dim>2</dim>\n\t\t\t\t\t<dim>x</dim>\n\t\t\t\t</port>\n\t\t\t</output>" =>
         "v3_numpy_scalar.xml: a port has the size \"x\", which is none";
-    shapes_that_do_not_fit: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"3\"" =>
+    a_pdpd_operand_that_overhangs: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"3\"" =>
         "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd): laid on axis 3, B has 2 axes to fill but A has 1 left from there";
-    shapes_that_the_rule_does_not_replicate: "add_numpy", "auto_broadcast=\"numpy\"" => "auto_broadcast=\"none\"" =>
+    operands_of_different_shapes_without_broadcast: "add_numpy", "auto_broadcast=\"numpy\"" => "auto_broadcast=\"none\"" =>
         "add_numpy.xml: layer 2 \"eltwise\" (Add): cannot broadcast [2, 1, 5] with [4, 1] (none): ranks 3 and 2 differ; this rule wants identical shapes";
-    an_axis_left_out_is_0: "add_pdpd_axis1", " auto_broadcast.auto_broadcast_axis=\"1\"" => "" =>
+    a_missing_pdpd_axis_is_0: "add_pdpd_axis1", " auto_broadcast.auto_broadcast_axis=\"1\"" => "" =>
         "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd): 3 is neither 2 nor 1";
-    an_axis_that_is_no_integer: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"one\"" =>
+    a_pdpd_axis_that_is_no_integer: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"one\"" =>
         "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): axis is \"one\", not an integer";
     an_unknown_auto_broadcast: "add_numpy", "auto_broadcast=\"numpy\"" => "auto_broadcast=\"xla(0)\"" =>
         "add_numpy.xml: layer 2 \"eltwise\" (Add): auto_broadcast is \"xla(0)\"; known are none, numpy and pdpd";
@@ -253,7 +253,7 @@ broken! {
 }
 
 #[test]
-fn weights_that_are_cut_off() {
+fn a_constant_past_the_end_of_truncated_weights_is_reported() {
     let copy = Copy::new("cut", "v1_explicit");
     copy.change("bin", |bytes| bytes[..36].to_vec());
     let line = "v1_explicit.xml: layer 2 \"axes_mapping\" (Const): 8 bytes from 32 on reach past the end of the .bin file, which has 36\n";
@@ -261,7 +261,7 @@ fn weights_that_are_cut_off() {
 }
 
 #[test]
-fn files_that_are_not_there() {
+fn missing_files_are_reported_by_name() {
     for extension in ["xml", "bin", "in0.npy", "out.npy"] {
         let copy = Copy::new(&format!("missing-{extension}"), "mul_none");
         fs::remove_file(copy.path(extension)).unwrap();
@@ -275,9 +275,9 @@ fn files_that_are_not_there() {
     }
 }
 
-/// A target shape whose output no memory holds is refused before any of it is taken.
+/// A target shape that exceeds memory is rejected before any allocation.
 #[test]
-fn a_target_shape_that_is_huge() {
+fn invalid_target_shapes_are_reported() {
     for (name, sizes, problem) in [
         (
             "overflow",
@@ -304,9 +304,9 @@ fn a_target_shape_that_is_huge() {
     }
 }
 
-/// XML that is made to exhaust its reader.
+/// XML that could exhaust its reader: deep nesting, entities, no XML at all.
 #[test]
-fn hostile_xml() {
+fn hostile_xml_is_reported() {
     let deep = "<net>".to_owned() + &"<a>".repeat(1 << 20) + &"</a>".repeat(1 << 20) + "</net>";
     let entities =
         "<!DOCTYPE net [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;\">]><net>&b;</net>";
@@ -345,7 +345,7 @@ fn hostile_xml() {
 }
 
 #[test]
-fn inputs_that_are_no_npy_files() {
+fn invalid_npy_inputs_are_reported() {
     let header = |text: &str| {
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
         bytes.extend((text.len() as u16).to_le_bytes());
@@ -429,7 +429,7 @@ fn inputs_that_are_no_npy_files() {
     }
 }
 
-/// Both orders of axes, and every element type that a file may hold.
+/// Every element type, in C and in Fortran order.
 #[test]
 fn npy_files_of_every_type_are_read() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("openvino_ir-types.npy");
@@ -453,7 +453,7 @@ fn npy_files_of_every_type_are_read() {
             let mut bytes = b"\x93NUMPY\x03\x00".to_vec();
             bytes.extend((header.len() as u32).to_le_bytes());
             bytes.extend(header.as_bytes());
-            // 0, 1, 0, 0 in the order of the file; 1.0 of a float is some other value than 0.
+            // 0, 1, 0, 0 in file order. As a float, the byte 1 is a small value other than 0.
             for element in 0..4 {
                 bytes.extend((0..size).map(|byte| u8::from(element == 1 && byte == 0)));
             }
@@ -470,7 +470,7 @@ fn npy_files_of_every_type_are_read() {
     }
 }
 
-/// Writes a `.npy` file of shape [2, 3].
+/// The bytes of a `.npy` file of shape [2, 3].
 fn npy_file(descr: &str, data: Vec<u8>) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2, 3), }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -480,9 +480,9 @@ fn npy_file(descr: &str, data: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Every elementwise layer on every kind of number: integers wrap, floats follow IEEE 754.
+/// Elementwise layers on integers and floats of several widths.
 #[test]
-fn elementwise_layers_of_other_types() {
+fn elementwise_layers_wrap_integers_and_follow_ieee_754() {
     macro_rules! check {
         ($name:literal, $descr:literal, $number:expr; $($kind:literal: $a:expr, $b:expr => $out:expr;)*) => {$({
             let bytes = |values: [f64; 6]| {

@@ -1,5 +1,6 @@
-//! The example `out_of_core` as its user meets it. However a file comes about, in one run, tile by tile, by several processes or
-//! after some were killed, it is the same, and what an index by index oracle gives; what is no part of the job is refused.
+//! The example `out_of_core`, run as a process. The output file equals an index-by-index oracle
+//! after one run, tile by tile, by several processes, and after some of them were killed. Files
+//! that do not belong to the job are rejected.
 
 #[path = "common/example.rs"]
 mod example;
@@ -19,9 +20,10 @@ use tensor::with_array;
 
 const EXAMPLE: Example = Example("out_of_core");
 
+/// The row-major position of the input element at an output index.
 type Source = fn(&[usize]) -> usize;
 
-/// A broadcast, and for each index of its output the number of the input's element, both counted in C order.
+/// A broadcast and its oracle.
 struct Case {
     input: &'static [usize],
     arguments: &'static [&'static str],
@@ -81,7 +83,7 @@ const CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// The elements that the output has to have, if the input's are these and each has `size` bytes.
+    /// The expected output bytes for these input bytes, with elements of `size` bytes.
     fn output_of(&self, input: &[u8], size: usize) -> Vec<u8> {
         let source = |index: &Vec<usize>| (self.source)(index) * size;
         (indices(self.output).iter().map(source))
@@ -90,7 +92,7 @@ impl Case {
     }
 }
 
-/// A case with the input of counting `i32`, in a folder of its own.
+/// A case in its own folder. Its input is 0, 1, 2, ... as `i32`.
 struct Job {
     folder: Folder,
     case: &'static Case,
@@ -139,9 +141,9 @@ impl Job {
         String::from_utf8(progress[progress.len() - self.tiles..].to_vec()).unwrap()
     }
 
-    /// All of it is there, and is what it should be.
+    /// Asserts that the output equals the oracle and that all tiles are marked as done.
     #[track_caller]
-    fn complete(&self) {
+    fn assert_complete(&self) {
         self.folder
             .holds(&["in.npy", "out.npy", "out.npy.progress"]);
         let file = self.out();
@@ -152,7 +154,7 @@ impl Job {
     }
 }
 
-/// 0 to `count - 1` in an order of no pattern.
+/// 0 to `count - 1` in pseudo-random order.
 fn shuffled(count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_key(|&i| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -160,7 +162,7 @@ fn shuffled(count: usize) -> Vec<usize> {
 }
 
 #[test]
-fn a_whole_run_and_tiles_in_any_order_give_the_same() {
+fn one_run_and_tiles_in_any_order_write_the_same_file() {
     for (i, case) in CASES.iter().enumerate() {
         for tiles in [1, 2, 5, 64] {
             for map in [&[][..], &["--no-map"]] {
@@ -169,10 +171,10 @@ fn a_whole_run_and_tiles_in_any_order_give_the_same() {
                 let how = if map.is_empty() { "mapped" } else { "buffer" };
                 assert!(run.out().contains(how) || case.output.contains(&0));
                 assert!(run.out().ends_with("state   complete\n"), "{}", run.out());
-                job.complete();
+                job.assert_complete();
                 let again = job.run(map).done();
                 assert!(again.out().contains("wrote   nothing\nstate   complete\n"));
-                job.complete();
+                job.assert_complete();
             }
         }
         let job = Job::new(&format!("tiles-{i}"), case, 7);
@@ -190,15 +192,15 @@ fn a_whole_run_and_tiles_in_any_order_give_the_same() {
                 "{}",
                 run.out()
             );
-            // Whoever hands out tiles may hand out one twice.
+            // A tile that is already done is not written again.
             assert!(job.tile(tile).done().out().contains("wrote   nothing"));
         }
-        job.complete();
+        job.assert_complete();
     }
 }
 
 #[test]
-fn tiles_of_a_run_without_their_number_are_64_mib() {
+fn without_a_number_of_tiles_240_mb_are_4_tiles() {
     let case = Case {
         input: &[2],
         arguments: &["--mode", "explicit(1)", "--shape", "30000000,2"],
@@ -224,7 +226,7 @@ fn tiles_of_a_run_without_their_number_are_64_mib() {
 }
 
 #[test]
-fn every_element_type_and_order_is_written() {
+fn every_element_type_and_byte_order_is_written() {
     let bytes: Vec<u8> = (0..48).collect();
     let case = &CASES[2];
     for (descr, written, size) in [
@@ -259,7 +261,7 @@ fn every_element_type_and_order_is_written() {
                 elements(&file, written, case.output),
                 case.output_of(&data, size)
             );
-            // And as the examples read it.
+            // The examples' own reader gives the same values.
             let (from, shape) = values(&from);
             assert_eq!(shape, case.input);
             let wanted: Vec<_> = (indices(case.output).iter())
@@ -270,7 +272,7 @@ fn every_element_type_and_order_is_written() {
     }
 }
 
-/// The elements of a `.npy` file with their type, and its shape.
+/// The elements of a `.npy` file, each with its type, and the shape.
 fn values(file: &[u8]) -> (Vec<String>, Vec<usize>) {
     let tensor = npy::read(file, usize::MAX).unwrap();
     let element_type = tensor.element_type();
@@ -281,14 +283,14 @@ fn values(file: &[u8]) -> (Vec<String>, Vec<usize>) {
 }
 
 #[test]
-fn standard_input_stands_for_a_file() {
+fn a_dash_is_standard_input() {
     let job = Job::new("dash", &CASES[0], 3);
     let out = job.folder.path("out.npy");
     let arguments = [&["-", "--out", &out, "--tiles", "3"], job.case.arguments].concat();
     EXAMPLE
         .run_with_input(&arguments, &counting(job.case.input))
         .done();
-    job.complete();
+    job.assert_complete();
 }
 
 const MANY: Case = Case {
@@ -320,33 +322,34 @@ fn a_run_that_is_killed_is_continued() {
         child.kill().unwrap();
         child.wait().unwrap();
         let done = done();
-        assert!(done > round, "nothing happened in a minute");
+        assert!(done > round, "no progress within 60 seconds");
         if done == TILES {
             continue;
         }
         killed_midway += 1;
         assert!(
             npy::read(&job.out()[..], usize::MAX).is_err(),
-            "it looks whole"
+            "an incomplete file must not be a valid .npy file"
         );
         let run = job.run(&[]).done();
         let found = format!("{TILES} tiles, {done} of them done\n");
         assert!(run.out().contains(&found), "{}", run.out());
         let rest = format!("wrote   {} tile", TILES - done);
         assert!(run.out().contains(&rest), "{}", run.out());
-        job.complete();
+        job.assert_complete();
         if killed_midway == 3 {
             return;
         }
     }
-    panic!("{killed_midway} of 20 runs could be killed before their end");
+    panic!("only {killed_midway} of 20 runs were killed before their end");
 }
 
 #[test]
-fn what_is_not_marked_is_written_again() {
+fn a_tile_without_mark_is_written_again() {
     let job = Job::new("unmarked", &CASES[1], 6);
     job.run(&[]).done();
-    // As if the power had failed within tile 2: some of it is there, its mark is not, and the header is not.
+    // Simulate a power failure within tile 2: the tile is incomplete, and its mark and the header
+    // are missing.
     let (mut file, mut progress) = (job.out(), job.progress());
     let (data, marks) = (file.len() - 360 * 4, progress.len() - 6);
     file[..data].fill(0);
@@ -365,32 +368,32 @@ fn what_is_not_marked_is_written_again() {
         "{}",
         run.out()
     );
-    job.complete();
+    job.assert_complete();
 }
 
 #[test]
-fn a_run_that_was_ended_while_it_made_its_files_is_continued() {
+fn a_run_that_was_killed_while_it_created_its_files_is_continued() {
     let job = Job::new("early", &CASES[1], 6);
     job.run(&[]).done();
     let mut progress = job.progress();
     let marks = progress.len() - 6;
     progress[marks..].fill(b'.');
     job.folder.write("out.npy.progress", &progress);
-    // Made, and not yet as long as it will be; not even made.
+    // First an output file without content, then no output file.
     job.folder.write("out.npy", b"");
     job.run(&[]).done();
-    job.complete();
+    job.assert_complete();
     job.folder.write("out.npy.progress", &progress);
     fs::remove_file(job.folder.path("out.npy")).unwrap();
     job.run(&[]).done();
-    job.complete();
+    job.assert_complete();
 }
 
 #[test]
-fn processes_share_the_work() {
+fn processes_that_start_together_complete_the_file() {
     for round in 0..10 {
         let job = Job::new(&format!("share-{round}"), &CASES[1], 8);
-        // None of them finds a file; all make it at once.
+        // No file exists yet: all processes create it at the same time.
         let children: Vec<_> = (0..8)
             .map(|tile| job.command(&["--tile", &tile.to_string()]).spawn().unwrap())
             .collect();
@@ -399,13 +402,13 @@ fn processes_share_the_work() {
             let run = Run::new(child.wait_with_output().unwrap()).done();
             complete += usize::from(run.out().ends_with("state   complete\n"));
         }
-        assert!(complete >= 1, "whoever comes last sees that all is done");
-        job.complete();
+        assert!(complete >= 1, "the last process reports the complete state");
+        job.assert_complete();
     }
 }
 
 #[test]
-fn two_processes_with_halves_of_many_tiles_at_once() {
+fn two_concurrent_series_of_processes_complete_the_file() {
     let job = Job::new("halves", &MANY, 40);
     std::thread::scope(|scope| {
         for half in 0..2 {
@@ -417,12 +420,12 @@ fn two_processes_with_halves_of_many_tiles_at_once() {
             });
         }
     });
-    job.complete();
+    job.assert_complete();
 }
 
-/// What somebody else may have left, or a hand may have changed.
+/// Files of another job, or files changed by hand.
 #[test]
-fn what_is_no_part_of_the_job_is_refused_and_stays() {
+fn files_of_another_job_are_rejected_and_unchanged() {
     type Change = fn(&mut Vec<u8>, &mut Vec<u8>);
     let changes: &[(&str, Change)] = &[
         ("this is not the progress of any job", |_, p| {
@@ -483,12 +486,12 @@ fn what_is_no_part_of_the_job_is_refused_and_stays() {
         run.failed(1, "--restart begins again");
         assert_eq!((job.out(), job.progress()), (out, progress));
         job.run(&["--restart"]).done();
-        job.complete();
+        job.assert_complete();
     }
 }
 
 #[test]
-fn another_job_is_refused_by_name() {
+fn the_error_for_another_job_names_the_difference() {
     let job = Job::new("names", &CASES[1], 7);
     job.run(&[]).done();
     let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
@@ -518,12 +521,12 @@ fn another_job_is_refused_by_name() {
     ] {
         let arguments = [arguments, vec!["--out", &out]].concat();
         EXAMPLE.run(&arguments).failed(1, problem);
-        job.complete();
+        job.assert_complete();
     }
 }
 
 #[test]
-fn a_file_without_progress_is_kept() {
+fn an_output_file_without_progress_is_kept() {
     let job = Job::new("kept", &CASES[0], 2);
     job.folder.write("out.npy", b"precious");
     job.run(&[]).failed(
@@ -534,7 +537,7 @@ fn a_file_without_progress_is_kept() {
     assert_eq!(job.out(), b"precious");
     job.folder.holds(&["in.npy", "out.npy"]);
     job.run(&["--restart"]).done();
-    job.complete();
+    job.assert_complete();
     fs::remove_file(job.folder.path("out.npy")).unwrap();
     job.run(&[])
         .failed(1, "tiles of it are done, and it is not there");
@@ -563,7 +566,7 @@ fn the_input_is_never_overwritten() {
 }
 
 #[test]
-fn wrong_arguments_are_code_2() {
+fn wrong_arguments_exit_with_code_2() {
     let job = Job::new("usage", &CASES[0], 2);
     let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
     let cases: &[(&[&str], &str)] = &[
@@ -614,9 +617,9 @@ fn wrong_arguments_are_code_2() {
     job.folder.holds(&["in.npy"]);
 }
 
-/// What no disk, no folder and no rule allows leaves nothing behind.
+/// Runs that the rule, the disk or the folder does not allow leave no file behind.
 #[test]
-fn what_cannot_be_is_code_1() {
+fn impossible_jobs_exit_with_code_1() {
     let job = Job::new("refused", &CASES[0], 2);
     let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
     let deep = job.folder.path("no/such/folder.npy");
@@ -708,7 +711,7 @@ fn what_cannot_be_is_code_1() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_may_not_be_so_long_is_code_1() {
+fn a_file_size_limit_exits_with_code_1() {
     let job = Job::new("limit", &CASES[0], 2);
     let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
     for map in ["--tile=0", "--no-map"] {
@@ -722,15 +725,15 @@ fn a_file_that_may_not_be_so_long_is_code_1() {
     }
 }
 
-/// A folder or a pipe is not mapped, not read from without end, and not replaced.
+/// The example does not map, read or replace a folder or a pipe.
 #[cfg(unix)]
 #[test]
-fn what_is_no_plain_file_stays() {
+fn folders_and_pipes_are_rejected() {
     let job = Job::new("special", &CASES[0], 2);
     let (folder, pipe) = (job.folder.path("folder"), job.folder.path("pipe.progress"));
     fs::create_dir(&folder).unwrap();
-    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
-    assert!(made.success());
+    let status = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(status.success());
     let input = job.folder.path("in.npy");
     for (out, found) in [
         (&folder[..], "folder: this is no plain file"),
@@ -751,7 +754,7 @@ fn what_is_no_plain_file_stays() {
 }
 
 #[test]
-fn help_is_given() {
+fn help_describes_every_option() {
     for option in ["--help", "-h"] {
         let run = EXAMPLE.run(&[option]).done();
         for word in [
@@ -773,7 +776,7 @@ fn help_is_given() {
 }
 
 #[test]
-fn the_demonstration_checks_itself_and_leaves_nothing() {
+fn the_demonstration_verifies_its_file_and_removes_it() {
     let folder = EXAMPLE.folder("demonstration");
     let mut command = EXAMPLE.command::<&str>(&[]);
     for variable in ["TMPDIR", "TEMP", "TMP"] {

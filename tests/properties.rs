@@ -1,4 +1,4 @@
-//! Properties over generated shapes, attributes and memory layouts, fitting and hostile.
+//! Properties of generated shapes, attributes and memory layouts, valid and invalid.
 
 mod common;
 
@@ -9,12 +9,12 @@ use ndarray_broadcast::{AxisSource, Rule};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Sizes as they come: small, with many 0s and 1s.
+/// Small sizes, with many 0s and 1s.
 fn size() -> impl Strategy<Value = usize> {
     prop_oneof![2 => Just(1), 1 => Just(0), 5 => 2_usize..=5]
 }
 
-/// Any `usize`, with the ends of its range and of `isize`'s as likely as the small ones.
+/// Any `usize`, often near 0, `isize::MAX` or `usize::MAX`.
 fn hostile() -> impl Strategy<Value = usize> {
     prop_oneof![
         4 => 0_usize..4,
@@ -27,8 +27,8 @@ fn hostile() -> impl Strategy<Value = usize> {
     ]
 }
 
-/// A shape that fits the mapping to the target, each size kept or 1.
-fn fitting(target: &[usize], mapping: &[usize]) -> impl Strategy<Value = Vec<usize>> + use<> {
+/// An input shape that matches the target under the mapping. Each size is the target's or 1.
+fn matching(target: &[usize], mapping: &[usize]) -> impl Strategy<Value = Vec<usize>> + use<> {
     let sizes: Vec<usize> = mapping.iter().map(|&axis| target[axis]).collect();
     vec(proptest::bool::weighted(0.7), sizes.len()).prop_map(move |keep| {
         sizes
@@ -39,19 +39,19 @@ fn fitting(target: &[usize], mapping: &[usize]) -> impl Strategy<Value = Vec<usi
     })
 }
 
-/// A target, a sorted mapping into it, an input that fits it.
+/// A target, a sorted mapping into it and a matching input.
 fn mapped() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, Vec<usize>)> {
     (vec(size(), 0..=6), any::<u8>()).prop_flat_map(|(target, bits)| {
         let mapping: Vec<usize> = (0..target.len())
             .filter(|axis| bits >> axis & 1 == 1)
             .collect();
-        let input = fitting(&target, &mapping);
+        let input = matching(&target, &mapping);
         (Just(target), Just(mapping), input)
     })
 }
 
-/// A call that fits its rule, more often than not.
-fn fitting_call() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, BroadcastMode)> {
+/// An input, a target and a mode, most of them valid.
+fn mostly_valid_call() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, BroadcastMode)> {
     prop_oneof![
         mapped().prop_map(|(target, axes_mapping, input)| (
             input,
@@ -68,7 +68,7 @@ fn fitting_call() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, BroadcastMod
             )
         }),
         (mapped(), any::<u64>()).prop_map(|((target, mut dimensions, mut input), seed)| {
-            // The same shuffle for both.
+            // Both lists are shuffled in the same way.
             for i in (1..dimensions.len()).rev() {
                 let j = (seed >> i) as usize % (i + 1);
                 dimensions.swap(i, j);
@@ -103,14 +103,14 @@ fn fitting_call() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, BroadcastMod
                 2 => BroadcastMode::Expand,
                 _ => BroadcastMode::Pdpd { axis: -1 },
             };
-            (fitting(&target, &mapping), Just(target), Just(mode))
+            (matching(&target, &mapping), Just(target), Just(mode))
         }),
         (vec(size(), 0..=6), 0_usize..=6, 0_usize..=6, 0_usize..3).prop_flat_map(
             |(target, axis, rank, ones)| {
                 let axis = axis.min(target.len());
                 let rank = rank.min(target.len() - axis);
                 let mapping: Vec<usize> = (axis..axis + rank).collect();
-                let input = fitting(&target, &mapping).prop_map(move |mut input| {
+                let input = matching(&target, &mapping).prop_map(move |mut input| {
                     input.extend(std::iter::repeat_n(1, ones));
                     input
                 });
@@ -166,15 +166,15 @@ fn any_rule() -> impl Strategy<Value = ElementwiseRule> {
     ]
 }
 
-/// Every line of a picture ends where its last mark stands, and the heading names both shapes.
-fn assert_drawn(text: &str) {
+/// Asserts that no line has trailing blanks or 400 characters.
+fn assert_short_lines(text: &str) {
     for line in text.lines() {
         assert_eq!(
             line,
             line.trim_end(),
-            "blanks at the end of a line of\n{text}"
+            "trailing blanks in a line of\n{text}"
         );
-        assert!(line.chars().count() < 400, "an endless line in\n{text}");
+        assert!(line.chars().count() < 400, "a line is too long in\n{text}");
     }
 }
 
@@ -182,17 +182,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
-    fn a_view_of_any_layout_holds_what_the_oracle_says(
-        ((input, target, mode), layout) in fitting_call()
+    fn a_view_of_any_layout_agrees_with_the_oracle(
+        ((input, target, mode), layout) in mostly_valid_call()
             .prop_flat_map(|call| { let rank = call.0.len(); (Just(call), layout(rank)) }),
     ) {
         let backing = layout.backing(&input);
         let array = layout.view(&backing);
         prop_assert_eq!(array.shape(), &input[..]);
         match (array.broadcast_to_mode(IxDyn(&target), &mode), common::mode(&input, &target, &mode)) {
-            (Ok(view), Ok(fed)) => {
-                prop_assert_eq!(&view, &fed.array(&array));
-                // By value the same, and an element is never copied.
+            (Ok(view), Ok(map)) => {
+                prop_assert_eq!(&view, &map.array(&array));
+                // A view taken by value gives the same result. No element is copied.
                 let plan = BroadcastPlan::with_mode(IxDyn(&input), IxDyn(&target), &mode).unwrap();
                 prop_assert_eq!(&plan.apply(array.clone()).unwrap(), &view);
                 let first = backing.as_ptr() as usize;
@@ -205,7 +205,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_says_what_it_does((input, target, mode) in fitting_call()) {
+    fn the_queries_of_a_plan_agree_with_each_other((input, target, mode) in mostly_valid_call()) {
         let Ok(plan) = BroadcastPlan::with_mode(IxDyn(&input), IxDyn(&target), &mode) else { return Ok(()) };
         prop_assert_eq!(plan.rule(), mode.rule());
         prop_assert_eq!(plan.input_shape(), &input[..]);
@@ -224,47 +224,47 @@ proptest! {
         let identity = input == plan.output_shape() && plan.mapping().eq((0..input.len()).map(Some));
         prop_assert_eq!(plan.is_identity(), identity);
         prop_assert_eq!(plan.clone().into_dyn(), plan.clone());
-        assert_drawn(&plan.to_string());
+        assert_short_lines(&plan.to_string());
     }
 
     #[test]
-    fn nothing_panics_whatever_the_target_and_the_attributes_are(
+    fn any_input_target_and_mode_agree_with_the_oracle(
         input in vec(0_usize..4, 0..5), target in vec(hostile(), 0..6), mode in any_mode(),
     ) {
         let array = common::iota(&input);
         match (array.broadcast_to_mode(IxDyn(&target), &mode), common::mode(&input, &target, &mode)) {
-            (Ok(view), Ok(fed)) => prop_assert_eq!(view.shape(), &fed.output[..]),
+            (Ok(view), Ok(map)) => prop_assert_eq!(view.shape(), &map.output[..]),
             (Err(error), Err(name)) => {
                 prop_assert_eq!(variant(&error), name);
-                assert_drawn(&error.to_string());
+                assert_short_lines(&error.to_string());
             }
             (answer, oracle) => prop_assert!(false, "{answer:?}, expected {oracle:?}"),
         }
     }
 
     #[test]
-    fn nothing_panics_whatever_two_shapes_and_their_rule_are(
+    fn any_two_shapes_and_rule_agree_with_the_oracle(
         a in vec(hostile(), 0..5), b in vec(hostile(), 0..5), rule in any_rule(),
     ) {
         match (BroadcastPlan::pair(IxDyn(&a), IxDyn(&b), &rule), common::pair(&a, &b, &rule)) {
-            (Ok((plan_a, plan_b)), Ok([fed_a, fed_b])) => {
-                prop_assert_eq!(plan_a.output_shape(), &fed_a.output[..]);
-                prop_assert_eq!(plan_b.output_shape(), &fed_b.output[..]);
+            (Ok((plan_a, plan_b)), Ok([map_a, map_b])) => {
+                prop_assert_eq!(plan_a.output_shape(), &map_a.output[..]);
+                prop_assert_eq!(plan_b.output_shape(), &map_b.output[..]);
             }
             (Err(error), Err(name)) => {
                 prop_assert_eq!(variant(&error), name);
-                assert_drawn(&error.to_string());
+                assert_short_lines(&error.to_string());
             }
             (answer, oracle) => prop_assert!(false, "{answer:?}, expected {oracle:?}"),
         }
     }
 
     #[test]
-    fn shapes_of_any_number_have_the_common_shape_that_the_oracle_finds(
+    fn the_common_shape_of_any_shapes_agrees_with_the_oracle(
         shapes in vec(vec(hostile(), 0..4), 0..5),
     ) {
         let slices: Vec<&[usize]> = shapes.iter().map(|shape| &shape[..]).collect();
-        let fits = |shape: &Vec<usize>| {
+        let representable = |shape: &Vec<usize>| {
             let product = shape.iter().filter(|&&size| size > 0).try_fold(1_usize, |p, &size| p.checked_mul(size));
             product.is_some_and(|product| isize::try_from(product).is_ok())
         };
@@ -272,7 +272,7 @@ proptest! {
             (Ok(shape), Some(oracle)) => prop_assert_eq!(shape, oracle),
             (Err(error), Some(oracle)) => {
                 prop_assert_eq!(variant(&error), "ShapeOverflow");
-                prop_assert!(!fits(&oracle));
+                prop_assert!(!representable(&oracle));
             }
             (Err(error), None) => prop_assert_eq!(variant(&error), "OperandMismatch"),
             (answer, oracle) => prop_assert!(false, "{answer:?}, expected {oracle:?}"),
@@ -280,14 +280,14 @@ proptest! {
     }
 
     #[test]
-    fn modes_and_rules_read_back_what_they_write(mode in any_mode(), rule in any_rule()) {
+    fn modes_and_rules_parse_their_own_text(mode in any_mode(), rule in any_rule()) {
         prop_assert_eq!(mode.to_string().parse::<BroadcastMode>(), Ok(mode.clone()));
         prop_assert_eq!(mode.to_string().to_uppercase().parse::<BroadcastMode>(), Ok(mode));
         prop_assert_eq!(rule.to_string().parse::<ElementwiseRule>(), Ok(rule));
     }
 
     #[test]
-    fn no_text_makes_the_names_panic(text in "\\PC{0,30}", list in "[a-z_]{0,9}\\([-0-9, ]{0,12}\\)?") {
+    fn parsing_any_text_does_not_panic(text in "\\PC{0,30}", list in "[a-z_]{0,9}\\([-0-9, ]{0,12}\\)?") {
         for text in [&text, &list] {
             let _ = text.parse::<BroadcastMode>().map_err(|error| error.to_string());
             let _ = text.parse::<ElementwiseRule>().map_err(|error| error.to_string());
@@ -296,7 +296,7 @@ proptest! {
 }
 
 #[test]
-fn ranks_far_past_what_anybody_needs_work_and_draw_short_pictures() {
+fn ranks_up_to_a_thousand_broadcast_and_draw_short_pictures() {
     for rank in [7, 8, 31, 32, 33, 100, 1000] {
         let mut target = vec![1; rank];
         *target.last_mut().unwrap() = 3;
@@ -304,7 +304,7 @@ fn ranks_far_past_what_anybody_needs_work_and_draw_short_pictures() {
         let view = array.broadcast_numpy(IxDyn(&target)).unwrap();
         assert_eq!(view.shape(), target);
         assert!(view.iter().eq([&0, &1, &2]));
-        assert_drawn(
+        assert_short_lines(
             &BroadcastPlan::numpy(IxDyn(&[3]), IxDyn(&target))
                 .unwrap()
                 .to_string(),
@@ -324,7 +324,7 @@ fn ranks_far_past_what_anybody_needs_work_and_draw_short_pictures() {
                 .map(|_| ());
             assert_eq!(error, Ok(()));
             let error = BroadcastPlan::numpy(IxDyn(&input), IxDyn(&target)).unwrap_err();
-            assert_drawn(&error.to_string());
+            assert_short_lines(&error.to_string());
             assert!(
                 error.to_string().contains("7 is neither 5 nor 1"),
                 "{error}"
@@ -336,7 +336,7 @@ fn ranks_far_past_what_anybody_needs_work_and_draw_short_pictures() {
 
 const MANY: usize = 1000;
 
-/// As many 1s as axes, but for these.
+/// A shape of 1s, except for these axes.
 fn ones_but(rank: usize, sizes: &[(usize, usize)]) -> Vec<usize> {
     let mut shape = vec![1; rank];
     for &(axis, size) in sizes {
@@ -345,10 +345,11 @@ fn ones_but(rank: usize, sizes: &[(usize, usize)]) -> Vec<usize> {
     shape
 }
 
-/// View, copy, sum and picture of a plan of many axes are what the oracle says.
-fn assert_plan(plan: &BroadcastPlan, fed: &common::Fed, what: &dyn std::fmt::Display) {
+/// Asserts that the view, copies and sums of a plan agree with the oracle, and that its picture is
+/// short.
+fn assert_plan(plan: &BroadcastPlan, map: &common::AxisMap, what: &dyn std::fmt::Display) {
     let array = common::iota(plan.input_shape());
-    let expected = fed.array(&array.view());
+    let expected = map.array(&array.view());
     let view = plan.view(&array).unwrap();
     assert_eq!(view, expected, "{what}");
     assert_eq!(view.materialize().unwrap(), expected, "{what}");
@@ -360,14 +361,14 @@ fn assert_plan(plan: &BroadcastPlan, fed: &common::Fed, what: &dyn std::fmt::Dis
     let cotangent = common::iota(plan.output_shape());
     let mut sums = ArrayD::zeros(array.raw_dim());
     for (index, &term) in cotangent.indexed_iter() {
-        sums[IxDyn(&fed.source(plan.input_shape(), index.slice()))] += term;
+        sums[IxDyn(&map.source(plan.input_shape(), index.slice()))] += term;
     }
     assert_eq!(plan.gradient(&cotangent).unwrap(), sums, "{what}");
-    assert_drawn(&plan.to_string());
+    assert_short_lines(&plan.to_string());
 }
 
 #[test]
-fn every_mode_takes_a_thousand_axes() {
+fn every_mode_accepts_a_thousand_axes() {
     let target = ones_but(MANY, &[(0, 2), (500, 3), (999, 4)]);
     let narrow = ones_but(MANY, &[(500, 3)]);
     let reversed: Vec<usize> = target.iter().rev().copied().collect();
@@ -411,7 +412,7 @@ fn every_mode_takes_a_thousand_axes() {
             target.clone(),
             BroadcastMode::Pdpd { axis: 500 },
         ),
-        // All but the first axis overhang.
+        // All axes but the first overhang.
         (
             ones_but(MANY, &[(0, 4)]),
             target.clone(),
@@ -420,8 +421,8 @@ fn every_mode_takes_a_thousand_axes() {
     ];
     for (input, target, mode) in cases {
         let plan = BroadcastPlan::with_mode(IxDyn(&input), IxDyn(&target), &mode).unwrap();
-        let fed = common::mode(&input, &target, &mode).unwrap();
-        assert_plan(&plan, &fed, &plan.rule());
+        let map = common::mode(&input, &target, &mode).unwrap();
+        assert_plan(&plan, &map, &plan.rule());
         assert_eq!(mode.to_string().parse::<BroadcastMode>(), Ok(mode));
     }
     let (input, sizes) = (narrow, ones_but(MANY, &[(999, 2)]));
@@ -431,7 +432,7 @@ fn every_mode_takes_a_thousand_axes() {
 }
 
 #[test]
-fn every_elementwise_rule_takes_a_thousand_axes() {
+fn every_elementwise_rule_accepts_a_thousand_axes() {
     let long = ones_but(MANY, &[(0, 2), (500, 3), (999, 4)]);
     let other = ones_but(MANY, &[(400, 5), (500, 3)]);
     let xla = |broadcast_dimensions| ElementwiseRule::Xla {
@@ -465,13 +466,13 @@ fn every_elementwise_rule_takes_a_thousand_axes() {
 
 fn assert_pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) {
     let (plan_a, plan_b) = BroadcastPlan::pair(IxDyn(a), IxDyn(b), rule).unwrap();
-    let [fed_a, fed_b] = common::pair(a, b, rule).unwrap();
-    assert_plan(&plan_a, &fed_a, rule);
-    assert_plan(&plan_b, &fed_b, rule);
+    let [map_a, map_b] = common::pair(a, b, rule).unwrap();
+    assert_plan(&plan_a, &map_a, rule);
+    assert_plan(&plan_b, &map_b, rule);
     let (x, y) = (common::iota(a), common::iota(b));
     let f = |&x: &i32, &y: &i32| 1000 * x + y;
-    let expected = ndarray::Zip::from(&fed_a.array(&x.view()))
-        .and(&fed_b.array(&y.view()))
+    let expected = ndarray::Zip::from(&map_a.array(&x.view()))
+        .and(&map_b.array(&y.view()))
         .map_collect(f);
     assert_eq!(x.zip_map(&y, rule, f).unwrap(), expected, "{rule}");
     let mut out = ArrayD::zeros(expected.t().raw_dim());
@@ -489,7 +490,7 @@ fn assert_pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) {
 }
 
 #[test]
-fn views_of_ten_to_the_eighteenth_elements_are_fine_by_every_rule() {
+fn every_rule_broadcasts_to_ten_to_the_eighteenth_elements() {
     const N: usize = 1_000_000_000;
     let array = common::iota(&[1000, 1, 1]);
     let row = common::iota(&[1000]);
@@ -519,7 +520,7 @@ fn views_of_ten_to_the_eighteenth_elements_are_fine_by_every_rule() {
     assert_eq!(view.len(), 10_usize.pow(18));
     assert_eq!(view[[999_999, N - 1, 999]], 999);
 
-    // Two arrays, neither of which has them all: the second is a view of one element itself.
+    // Two arrays, both smaller than the output. The second is a view of one element.
     let one = common::iota(&[]);
     let wide = one.broadcast_numpy(IxDyn(&[1, 1_000_000, N])).unwrap();
     let full = one.broadcast_numpy(target()).unwrap();
@@ -543,7 +544,7 @@ fn views_of_ten_to_the_eighteenth_elements_are_fine_by_every_rule() {
 }
 
 #[test]
-fn views_of_more_elements_than_memory_are_fine_up_to_isize_max() {
+fn views_have_at_most_isize_max_elements() {
     let one = common::iota(&[]);
     let exact = isize::MAX as usize;
     assert_eq!(one.broadcast_numpy(exact).unwrap().len(), exact);
@@ -559,7 +560,8 @@ fn views_of_more_elements_than_memory_are_fine_up_to_isize_max() {
         variant(&one.broadcast_numpy((1 << 32, 1 << 31)).unwrap_err()),
         "ShapeOverflow"
     );
-    // An empty axis does not make room for the others: offsets are computed axis by axis.
+    // The limit applies to the product of the non-zero sizes, because offsets are computed axis by
+    // axis.
     assert_eq!(
         variant(&one.broadcast_numpy((1 << 32, 0, 1 << 31)).unwrap_err()),
         "ShapeOverflow"
@@ -586,7 +588,7 @@ fn elements_of_any_type_broadcast() {
 }
 
 #[test]
-fn a_plan_is_refused_by_an_array_of_another_shape() {
+fn a_plan_rejects_an_array_of_another_shape() {
     let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap();
     let array = ndarray::Array2::<u8>::zeros((1, 3));
     assert_eq!(variant(&plan.view(&array).unwrap_err()), "WrongShape");
@@ -596,7 +598,7 @@ fn a_plan_is_refused_by_an_array_of_another_shape() {
 }
 
 #[test]
-fn trailing_ones_past_the_end_may_have_any_stride() {
+fn trailing_ones_that_overhang_under_pdpd_may_have_any_stride() {
     let a = common::iota(&[2, 3]);
     let mut b = common::iota(&[3, 1]);
     b.invert_axis(ndarray::Axis(0));

@@ -1,7 +1,8 @@
-//! What the crate makes public: a change to it is seen in `tests/public-api.txt`, and every item has an example or a link
-//! to one.
+//! The public items of the crate equal the listing in `tests/public-api.txt`. Each of them has an
+//! example or a link to one.
 //!
-//! Both are read off the sources. `#![deny(unreachable_pub)]` sees to it that what says `pub` there is public.
+//! Both tests parse the sources. `#![deny(unreachable_pub)]` ensures that every `pub` item is
+//! public.
 
 use proc_macro2::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,9 +15,9 @@ use syn::{
 
 const LISTING: &str = "tests/public-api.txt";
 
-/// To accept a change: `ACCEPT_PUBLIC_API=1 cargo test --test public_api`.
+/// `ACCEPT_PUBLIC_API=1 cargo test --test public_api` writes the listing.
 #[test]
-fn is_what_is_listed() {
+fn public_items_equal_the_listing() {
     let found = Api::of_the_crate().listing();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(LISTING);
     if std::env::var_os("ACCEPT_PUBLIC_API").is_some() {
@@ -32,7 +33,8 @@ fn is_what_is_listed() {
     };
     assert!(
         found == listed,
-        "the public API is not what {LISTING} says:\n{}{}if this is meant: ACCEPT_PUBLIC_API=1 cargo test --test public_api",
+        "the public API differs from {LISTING}:\n{}{}\
+         to accept it: ACCEPT_PUBLIC_API=1 cargo test --test public_api",
         differences(&listed, &found, '-'),
         differences(&found, &listed, '+'),
     );
@@ -67,11 +69,11 @@ fn every_item_has_an_example_or_a_link_to_one() {
     }
     assert!(
         without.is_empty(),
-        "no example, no link to one: {without:#?}"
+        "items without an example or a link to one: {without:#?}"
     );
 }
 
-/// Whether there is a block of Rust code.
+/// Whether the docs contain a block of Rust code.
 fn has_example(docs: &str) -> bool {
     let fences = docs
         .lines()
@@ -79,7 +81,8 @@ fn has_example(docs: &str) -> bool {
     fences.step_by(2).any(|language| language != "text")
 }
 
-/// The last names of what is linked: `gradient` for `[..](BroadcastPlan::gradient#errors)` and for `` [`gradient`] ``.
+/// The last path segments of all links: `gradient` for `[..](BroadcastPlan::gradient#errors)` and
+/// for `` [`gradient`] ``.
 fn links(docs: &str) -> impl Iterator<Item = &str> {
     let inline = docs
         .split("](")
@@ -95,18 +98,18 @@ fn links(docs: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The documentation of one item.
+/// An item and its documentation.
 struct Documented {
     name: String,
     docs: String,
     variant_of: Option<String>,
 }
 
-/// What the listing says of one name.
+/// The lines of one name in the listing.
 #[derive(Default)]
 struct Entry {
     header: String,
-    /// Variants and fields, whose order shows.
+    /// Variants and fields. Their order is part of the API.
     in_order: Vec<String>,
     sorted: BTreeSet<String>,
 }
@@ -115,17 +118,17 @@ struct Entry {
 struct Api {
     entries: BTreeMap<String, Entry>,
     documented: Vec<Documented>,
-    /// Where users find each public type and trait of the crate: `openvino::Mode`. None: it is private.
+    /// The public path of each type and trait, such as `openvino::Mode`. `None`: it is private.
     types: BTreeMap<String, Option<String>>,
 }
 
-/// A module on the way down.
+/// The module that contains an item.
 struct Place {
-    /// As users write it, with `::` behind it.
+    /// The path that users write, with a trailing `::`.
     path: String,
-    /// Whether they can write it at all.
+    /// Whether users can access the module.
     public: bool,
-    /// Its `#[cfg(..)]`.
+    /// The `#[cfg(..)]` of the module.
     condition: String,
 }
 
@@ -153,7 +156,7 @@ impl Api {
         api
     }
 
-    /// All names first: which implementations are public depends on them.
+    /// Collects all type names. Whether an implementation is public depends on them.
     fn types(&mut self, place: &Place, items: &[Item]) {
         for item in items {
             let (name, visibility) = match item {
@@ -198,7 +201,7 @@ impl Api {
                     let names = &mut self.entry(&format!("{}use", place.path)).sorted;
                     re_exported(&item.tree, names);
                 }
-                // The only macro that makes public items.
+                // The only macro that defines public items.
                 Item::Macro(item) if item.mac.path.is_ident("shape_integer") => {
                     let call = text(item.mac.span(), item.mac.span());
                     self.entry("ShapeInteger").sorted.insert(call);
@@ -270,7 +273,8 @@ impl Api {
         }
     }
 
-    /// Public methods of public types; any trait for a public type, and a public trait for anything.
+    /// Lists the public methods of public types, and implementations in which the type or the trait
+    /// is public.
     fn implementation(&mut self, place: &Place, item: &syn::ItemImpl) {
         let mut header = place.condition.clone() + &text(item.impl_token.span, item.self_ty.span());
         if let Some(clause) = &item.generics.where_clause {
@@ -367,8 +371,8 @@ impl Api {
     }
 }
 
-/// The items of a file, those of the modules that it names among them: of a public module inside it, of a private one in
-/// its place, as they are re-exported to where it is.
+/// Parses a file and its modules. The items of a private module replace the module, because they
+/// are re-exported from its parent.
 fn parse(file: &Path) -> syn::File {
     let broken = |why: &dyn std::fmt::Display| -> ! { panic!("{}: {why}", file.display()) };
     let source = std::fs::read_to_string(file).unwrap_or_else(|e| broken(&e));
@@ -411,7 +415,7 @@ fn has(attributes: &[Attribute], name: &str, whole: &str) -> bool {
     })
 }
 
-/// The attributes that users notice, each with a blank behind it.
+/// The attributes that matter to users, each followed by a space.
 fn attributes(attributes: &[Attribute]) -> String {
     let noticed = ["cfg", "cfg_attr", "derive", "must_use", "non_exhaustive"];
     let shown = attributes
@@ -442,7 +446,7 @@ fn generics(generics: &syn::Generics) -> String {
     }
 }
 
-/// The name of the type that an implementation is for, without references and generics.
+/// The name of a type, without references and generics.
 fn last_name(of: &Type) -> String {
     match of {
         Type::Path(path) => path
@@ -456,7 +460,7 @@ fn last_name(of: &Type) -> String {
     }
 }
 
-/// The names that a `pub use` gives.
+/// Collects the names that a `pub use` exports.
 fn re_exported(tree: &UseTree, names: &mut BTreeSet<String>) {
     match tree {
         UseTree::Path(path) => re_exported(&path.tree, names),
@@ -468,7 +472,7 @@ fn re_exported(tree: &UseTree, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The source from one place to another on one line, however it is broken there.
+/// The source between two spans, on one line.
 fn text(from: Span, to: Span) -> String {
     let source = from
         .join(to)

@@ -1,18 +1,18 @@
-//! Every rule, on every small shape and every attribute value, agrees with the oracle: the same answer or the same error,
-//! the same elements, and never a panic.
+//! Every rule agrees with the oracle on every small shape and attribute value: the same shape and
+//! elements, or the same error.
 
 mod common;
 
-use common::{Answer, Fed, iota, variant};
+use common::{Answer, AxisMap, iota, variant};
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use ndarray_broadcast::prelude::*;
 
-/// Every shape of ranks 0 to `rank` and sizes 0 to `size`.
+/// Every shape of rank 0 to `rank` with sizes 0 to `size`.
 fn shapes(rank: usize, size: usize) -> Vec<Vec<usize>> {
     lists(rank, &(0..=size).collect::<Vec<_>>())
 }
 
-/// Every list of up to `length` of the given values.
+/// Every list of at most `length` of the given values.
 fn lists(length: usize, values: &[usize]) -> Vec<Vec<usize>> {
     let mut lists = vec![vec![]];
     let mut last = lists.clone();
@@ -26,16 +26,16 @@ fn lists(length: usize, values: &[usize]) -> Vec<Vec<usize>> {
     lists
 }
 
-/// Asserts that a view is what the oracle says it is.
+/// Asserts that a view has the oracle's shape and elements.
 fn assert_view(
     view: &ArrayViewD<'_, i32>,
-    fed: &Fed,
+    map: &AxisMap,
     input: &ArrayD<i32>,
     what: &dyn std::fmt::Debug,
 ) {
-    assert_eq!(view.shape(), fed.output, "{what:?}");
+    assert_eq!(view.shape(), map.output, "{what:?}");
     for (index, value) in view.indexed_iter() {
-        let source = fed.source(input.shape(), ndarray::Dimension::slice(&index));
+        let source = map.source(input.shape(), ndarray::Dimension::slice(&index));
         assert_eq!(*value, input[IxDyn(&source)], "{what:?} at {index:?}");
     }
 }
@@ -47,13 +47,13 @@ fn assert_answer(
     what: &dyn std::fmt::Debug,
 ) {
     match (answer, oracle) {
-        (Ok(view), Ok(fed)) => assert_view(view, fed, input, what),
+        (Ok(view), Ok(map)) => assert_view(view, map, input, what),
         (Err(error), Err(name)) => assert_eq!(variant(error), *name, "{what:?}"),
         _ => panic!("{what:?}: {answer:?}, expected {oracle:?}"),
     }
 }
 
-/// One array to each target, by each of the modes. Returns how many calls that were.
+/// Broadcasts each input to each target by each mode. Returns the number of calls.
 fn assert_modes(
     inputs: &[Vec<usize>],
     targets: &[Vec<usize>],
@@ -78,7 +78,7 @@ fn assert_modes(
     calls
 }
 
-/// Two arrays with each other, by each of the rules. Returns how many calls that were.
+/// Broadcasts each pair of arrays by each rule. Returns the number of calls.
 fn assert_pairs(
     firsts: &[Vec<usize>],
     seconds: &[Vec<usize>],
@@ -95,9 +95,9 @@ fn assert_pairs(
                     a.broadcast_with(&b, &rule),
                     common::pair(first, second, &rule),
                 ) {
-                    (Ok((view_a, view_b)), Ok([fed_a, fed_b])) => {
-                        assert_view(&view_a, &fed_a, &a, &what);
-                        assert_view(&view_b, &fed_b, &b, &what);
+                    (Ok((view_a, view_b)), Ok([map_a, map_b])) => {
+                        assert_view(&view_a, &map_a, &a, &what);
+                        assert_view(&view_b, &map_b, &b, &what);
                     }
                     (Err(error), Err(name)) => assert_eq!(variant(&error), name, "{what:?}"),
                     (answer, oracle) => panic!("{what:?}: {answer:?}, expected {oracle:?}"),
@@ -140,7 +140,7 @@ fn pdpd_agrees_with_the_oracle_for_every_axis() {
 }
 
 #[test]
-fn mappings_agree_with_the_oracle_whatever_they_hold() {
+fn mappings_of_any_axes_agree_with_the_oracle() {
     let every_mapping = |input: &[usize], target: &[usize]| {
         lists(input.len() + 1, &(0..=target.len()).collect::<Vec<_>>())
             .into_iter()
@@ -199,7 +199,7 @@ fn sorted_mappings_agree_with_the_oracle_on_every_small_shape() {
 #[test]
 fn broadcast_axes_agree_with_the_oracle_for_every_set_of_axes() {
     let every_set = |_: &[usize], target: &[usize]| {
-        // One axis too many, so that every set has its twin that is out of range.
+        // One extra axis, so that each set also occurs with an axis out of range.
         (0..1_usize << (target.len() + 1))
             .map(|bits| {
                 (0..=target.len())
@@ -217,7 +217,7 @@ fn broadcast_axes_agree_with_the_oracle_for_every_set_of_axes() {
         assert_modes(&shapes(4, 2), &shapes(4, 2), every_set),
         376_310
     );
-    // A set: neither order nor repetition matters.
+    // Neither the order nor the repetition of axes matters.
     let lists = |_: &[usize], _: &[usize]| {
         lists(3, &[0, 1, 2])
             .into_iter()
@@ -311,7 +311,7 @@ fn pairs_agree_with_the_oracle_under_xla_for_every_list_of_dimensions() {
 }
 
 #[test]
-fn common_shapes_agree_with_the_oracle_for_three() {
+fn common_shapes_of_three_arrays_agree_with_the_oracle() {
     let shapes = shapes(2, 3);
     for a in &shapes {
         for b in &shapes {
@@ -334,9 +334,9 @@ fn common_shapes_agree_with_the_oracle_for_three() {
                         let all = all.unwrap();
                         let (x, y, z) = triple.unwrap();
                         for (array, (view, same)) in arrays.iter().zip(all.iter().zip([x, y, z])) {
-                            let fed =
+                            let map =
                                 common::mode(array.shape(), &shape, &BroadcastMode::Numpy).unwrap();
-                            assert_view(view, &fed, array, &(a, b, c));
+                            assert_view(view, &map, array, &(a, b, c));
                             assert_eq!(view, same);
                         }
                     }

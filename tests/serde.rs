@@ -1,11 +1,12 @@
-//! Modes, rules and plans come back from serde as they went in, and a plan that is not sound does not come in at all.
+//! Modes, rules and plans survive a round trip through serde. Deserialising an invalid plan is an
+//! error.
 #![cfg(feature = "serde")]
 
 use ndarray::{Ix1, Ix2, IxDyn};
 use ndarray_broadcast::prelude::*;
 
 #[test]
-fn modes_and_rules_come_back() {
+fn modes_and_rules_round_trip() {
     let modes = [
         (BroadcastMode::Numpy, r#""numpy""#),
         (BroadcastMode::Bidirectional, r#""bidirectional""#),
@@ -58,7 +59,7 @@ fn modes_and_rules_come_back() {
 }
 
 #[test]
-fn plans_come_back_with_static_and_dynamic_ranks() {
+fn plans_round_trip_with_static_and_dynamic_ranks() {
     let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(
@@ -73,14 +74,14 @@ fn plans_come_back_with_static_and_dynamic_ranks() {
         serde_json::from_str::<BroadcastPlan>(&text).unwrap(),
         plan.into_dyn()
     );
-    // The axis that PDPD lets overhang feeds nothing.
+    // A trailing 1 of B that overhangs A has no output axis.
     let plan = BroadcastPlan::pdpd(IxDyn(&[4, 1]), IxDyn(&[3, 4]), 1).unwrap();
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<BroadcastPlan>(&text).unwrap(), plan);
 }
 
 #[test]
-fn plans_of_a_thousand_axes_come_back() {
+fn plans_of_a_thousand_axes_round_trip() {
     let sizes =
         |stretched: usize| (0..1000).map(move |axis| if axis % 50 == stretched { 2 } else { 1 });
     let shape = |stretched| sizes(stretched).collect::<Vec<usize>>();
@@ -90,7 +91,7 @@ fn plans_of_a_thousand_axes_come_back() {
         numpy,
         BroadcastPlan::numpy(vec![1], vec![1; 1000]).unwrap(),
         BroadcastPlan::in_dim_permuting(vec![1; 1000], vec![1; 1000], &reversed).unwrap(),
-        // No axis feeds anything.
+        // No input axis has an output axis.
         BroadcastPlan::pdpd(vec![1; 1000], vec![1; 1000], 998).unwrap(),
     ];
     for plan in plans {
@@ -100,8 +101,8 @@ fn plans_of_a_thousand_axes_come_back() {
 }
 
 #[test]
-fn plans_that_are_not_sound_are_refused() {
-    let refusals = [
+fn invalid_plans_are_rejected() {
+    let invalid = [
         (
             r#"{"rule":"numpy","input":[3],"output":[2,4],"mapping":[null,0]}"#,
             "another size",
@@ -143,7 +144,7 @@ fn plans_that_are_not_sound_are_refused() {
             "unknown field",
         ),
     ];
-    for (text, why) in refusals {
+    for (text, why) in invalid {
         let error = serde_json::from_str::<BroadcastPlan<Ix1, IxDyn>>(text)
             .unwrap_err()
             .to_string();

@@ -1,4 +1,4 @@
-//! The rank of a result is known to the compiler when the ranks of the inputs are, and says the same as the dynamic one.
+//! Inputs of static rank give results of static rank, equal to the results of dynamic rank.
 
 use ndarray::{
     Array, ArrayD, ArrayRef, ArrayView, ArrayViewD, Axis, CowArray, Dim, DimMax, Dimension, Ix0,
@@ -6,7 +6,7 @@ use ndarray::{
 };
 use ndarray_broadcast::prelude::*;
 
-// Apart, so that the bounds of the test below do not lead inference astray.
+// A separate function, because the bounds of the test below would mislead type inference.
 fn dynamic_view<'a>(
     array: &'a ArrayViewD<'_, i32>,
     target: IxDyn,
@@ -23,7 +23,8 @@ fn dynamic_pair<'a>(
     a.broadcast_with(b, rule)
 }
 
-/// Input of rank D and target of rank E, both static, both dynamic and mixed: the same view, of rank max(D, E).
+/// Asserts that a static input and target, a dynamic input and target, and mixtures give the same
+/// view. Its static rank is max(D, E).
 fn assert_static_equals_dynamic<D, E>()
 where
     D: Dimension + DimMax<E> + DimMax<IxDyn, Output = IxDyn>,
@@ -32,7 +33,7 @@ where
 {
     let (rank, target_rank) = (D::NDIM.unwrap(), E::NDIM.unwrap());
     let size = |axis: usize| 2 + axis % 2;
-    // Sizes fit from the right; every second input axis is 1.
+    // Sizes match right-aligned. Every second input axis has size 1.
     let mut input = D::zeros(rank);
     for axis in 0..rank {
         input[rank - 1 - axis] = if axis % 2 == 0 { 1 } else { size(axis) };
@@ -107,17 +108,17 @@ macro_rules! every_pair_of_ranks {
 }
 
 #[test]
-fn every_pair_of_static_ranks_says_what_the_dynamic_one_says() {
+fn every_pair_of_static_ranks_gives_the_same_as_dynamic_ranks() {
     every_pair_of_ranks!(Ix0 Ix1 Ix2 Ix3 Ix4 Ix5 Ix6);
 }
 
 #[test]
-fn prepended_ranks_add_up() {
+fn the_rank_of_broadcast_prepend_is_the_sum_of_both_ranks() {
     let a = arr2(&[[1, 2]]);
     let view: ArrayView<'_, i32, Ix5> = a.broadcast_prepend((3, 1, 2)).unwrap();
     assert_eq!(view.shape(), [3, 1, 2, 1, 2]);
     let b = Array::<u8, _>::zeros((1, 1, 1, 1));
-    // Past rank 6 ndarray's static ranks end.
+    // ndarray has no static ranks above 6.
     let c: ArrayView<'_, u8, IxDyn> = b.broadcast_prepend((2, 2, 2)).unwrap();
     assert_eq!(c.shape(), [2, 2, 2, 1, 1, 1, 1]);
 }
@@ -141,7 +142,7 @@ fn every_kind_of_array_broadcasts() {
     );
     let reference: &ArrayRef<i32, Ix1> = &owned;
     assert_eq!(reference.broadcast_numpy((2, 2)).unwrap(), expected);
-    // As a bound, and through a trait object's worth of indirection.
+    // In a generic function, for sized and unsized arrays.
     fn rows<T: BroadcastExt<Elem = i32, Dim = Ix1> + ?Sized>(array: &T) -> ArrayView<'_, i32, Ix2> {
         array.broadcast_numpy((2, 2)).unwrap()
     }
@@ -150,7 +151,7 @@ fn every_kind_of_array_broadcasts() {
 }
 
 #[test]
-fn every_kind_of_shape_is_taken() {
+fn every_kind_of_shape_is_accepted() {
     let scalar = arr0(7);
     assert_eq!(scalar.broadcast_numpy(()).unwrap().shape(), [0; 0]);
     assert_eq!(scalar.broadcast_numpy(2).unwrap().shape(), [2]);
@@ -164,7 +165,7 @@ fn every_kind_of_shape_is_taken() {
     );
 }
 
-/// A view taken by value gives its own lifetime back, under every mode.
+/// A view taken by value returns a view with the lifetime of the data, in every mode.
 #[test]
 fn views_by_value_outlive_the_function_that_broadcasts_them() {
     fn column<'a>(a: ArrayView<'a, i32, Ix1>, mode: &BroadcastMode) -> ArrayView<'a, i32, Ix3> {
@@ -197,9 +198,8 @@ fn views_by_value_outlive_the_function_that_broadcasts_them() {
     assert_eq!(a, b);
 }
 
-/// Views of a broadcast are as `Send`, `Sync` and `Unpin` as ndarray's are, and so are plans, modes and errors.
 #[test]
-fn what_is_made_can_be_sent_and_shared() {
+fn views_plans_modes_and_errors_are_send_sync_and_unpin() {
     fn assert_sent_and_shared<T: Send + Sync + Unpin>(_: &T) {}
     let array = ArrayD::<i32>::zeros(IxDyn(&[1]));
     assert_sent_and_shared(&array.broadcast_numpy(3));

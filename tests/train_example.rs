@@ -1,5 +1,5 @@
-//! The example `train`: its loss and gradient against sums written out index by index, and the program as its user meets it.
-//! Whatever it is given, it ends with 0, 1 or 2 and does not panic.
+//! The example `train`. Its loss and gradient are compared with sums written index by index. The
+//! program is run as a process: for any input it exits with code 0, 1 or 2 and does not panic.
 
 #[path = "../examples/train/check.rs"]
 mod check;
@@ -23,7 +23,7 @@ use std::process::Stdio;
 const EXAMPLE: Example = Example("train");
 const WINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/train/wine.csv");
 
-/// A network whose scales and biases are not what it begins with, and rows for it.
+/// A network with random scales and biases, and random input rows for it.
 fn network(
     rows: usize,
     features: usize,
@@ -40,7 +40,7 @@ fn network(
     (network, x, classes)
 }
 
-/// The loss, row by row and unit by unit.
+/// The loss, computed row by row and unit by unit.
 fn slow_loss(network: &Network, x: &Array2<f64>, classes: &Array1<usize>) -> f64 {
     let (features, hidden) = network.weights_in.dim();
     let mut total = 0.;
@@ -64,7 +64,7 @@ fn slow_loss(network: &Network, x: &Array2<f64>, classes: &Array1<usize>) -> f64
 }
 
 #[test]
-fn the_gradient_is_that_of_the_loss_written_out() {
+fn the_gradient_equals_the_finite_differences_of_the_loss() {
     for (rows, features, hidden, classes) in
         [(1, 1, 1, 1), (1, 3, 2, 2), (7, 2, 5, 3), (20, 4, 3, 6)]
     {
@@ -87,7 +87,7 @@ fn the_gradient_is_that_of_the_loss_written_out() {
                 let wanted = (at(1e-5) - at(-1e-5)) / 2e-5;
                 assert!(
                     (found - wanted).abs() < 1e-8,
-                    "{name} {position}: {found}, not {wanted}"
+                    "{name} {position}: {found}, expected {wanted}"
                 );
             }
         }
@@ -103,7 +103,7 @@ fn the_gradient_is_that_of_the_loss_written_out() {
     }
 }
 
-/// No largest logit is too large for exp.
+/// `exp` of the largest logit would be infinite.
 #[test]
 fn large_logits_do_not_overflow() {
     let (mut network, x, classes) = network(5, 2, 3, 4);
@@ -119,7 +119,7 @@ fn large_logits_do_not_overflow() {
     );
 }
 
-/// What stands in the column of a report's rows that begin with a number.
+/// The numbers in one column of the report's table of epochs.
 fn column(report: &str, index: usize) -> Vec<f64> {
     let rows = (report
         .split("test accuracy\n")
@@ -135,7 +135,7 @@ fn column(report: &str, index: usize) -> Vec<f64> {
 }
 
 #[test]
-fn it_learns_the_wines() {
+fn training_on_the_wine_data_classifies_at_least_32_of_36_rows() {
     let folder = EXAMPLE.folder("wines");
     let mut command = EXAMPLE.command::<&str>(&[]);
     let run = Run::new(command.current_dir(folder.path("")).output().unwrap()).done();
@@ -159,7 +159,7 @@ fn it_learns_the_wines() {
     assert!(loss.windows(2).all(|pair| pair[1] < pair[0]), "{report}");
     assert!(loss[0] > 0.8 && loss[10] < 0.05, "{report}");
 
-    // Of 36 rows, and the table of them says so too.
+    // The confusion matrix agrees with the accuracy: 36 rows, `right` on the diagonal.
     let right = column(report, 3)[10];
     assert!(right >= 32., "{report}");
     let (_, table) = report.split_once("true \\ predicted").unwrap();
@@ -179,7 +179,7 @@ fn it_learns_the_wines() {
     assert_eq!(lines(&plot).len(), 2);
 }
 
-/// The points of the lines of losses.
+/// The points of the loss curves.
 fn lines(plot: &roxmltree::Document) -> Vec<Vec<(f64, f64)>> {
     let lines = plot.descendants().filter(|node| {
         node.has_tag_name("polyline") && node.attribute("stroke-width") == Some("2")
@@ -196,13 +196,13 @@ fn lines(plot: &roxmltree::Document) -> Vec<Vec<(f64, f64)>> {
                 .map(point)
                 .collect()
         })
-        // Two points are a sample in the legend.
+        // A line of two points belongs to the legend.
         .filter(|line: &Vec<_>| line.len() > 2)
         .collect()
 }
 
-/// Two heaps that one feature tells apart.
-fn heaps(scale: f64, shift: f64) -> String {
+/// Two clusters of points, which feature `b` separates.
+fn clusters(scale: f64, shift: f64) -> String {
     let mut csv = String::from("a,b,heap\n");
     let mut random = Random::new(3);
     for row in 0..40 {
@@ -211,7 +211,7 @@ fn heaps(scale: f64, shift: f64) -> String {
         } else {
             (-1., "right")
         };
-        // Few bits, so that scaling by a power of two and shifting are exact.
+        // Few bits, so that scaling by a power of two and adding `shift` are exact.
         let a = (random.unit() * 64.).floor() / 64.;
         let b = sign * (1. + (random.unit() * 64.).floor() / 64.);
         csv += &format!("{},{},{heap}\n", a * scale + shift, b * scale + shift);
@@ -220,11 +220,11 @@ fn heaps(scale: f64, shift: f64) -> String {
 }
 
 #[test]
-fn it_learns_what_is_on_standard_input_and_plots_on_standard_output() {
+fn a_dash_is_standard_input_for_data_and_standard_output_for_the_plot() {
     let arguments = [
         "--data", "-", "--plot", "-", "--epochs", "25", "--hidden", "3", "--seed", "9",
     ];
-    let run = EXAMPLE.run_with_input(&arguments, heaps(1., 0.).as_bytes());
+    let run = EXAMPLE.run_with_input(&arguments, clusters(1., 0.).as_bytes());
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(
         run.err.contains("test accuracy 8 of 8 (100.0 %)"),
@@ -237,7 +237,7 @@ fn it_learns_what_is_on_standard_input_and_plots_on_standard_output() {
     assert_eq!(lines.len(), 2);
     for line in lines {
         assert_eq!(line.len(), 26);
-        // Downwards is a larger y.
+        // In SVG, y grows downwards.
         assert!(
             line.windows(2)
                 .all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1)
@@ -246,7 +246,8 @@ fn it_learns_what_is_on_standard_input_and_plots_on_standard_output() {
     }
 }
 
-/// Every feature is given mean 0 and deviation 1: neither its unit nor its zero matters. And runs are repeatable.
+/// Each feature is scaled to mean 0 and deviation 1, so its unit and offset do not matter. Equal
+/// runs give equal output.
 #[test]
 fn features_are_standardised() {
     let folder = EXAMPLE.folder("standardised");
@@ -258,12 +259,12 @@ fn features_are_standardised() {
             fs::read(folder.path("loss.svg")).unwrap(),
         )
     };
-    let plain = run(heaps(1., 0.));
-    assert_eq!(run(heaps(1., 0.)), plain);
-    assert_eq!(run(heaps(1024., 0.)), plain);
-    assert_eq!(column(&run(heaps(1., 8.)).0, 1), column(&plain.0, 1));
-    // A feature of one value says nothing, and breaks nothing.
-    let csv: String = (heaps(1., 0.).lines().enumerate())
+    let plain = run(clusters(1., 0.));
+    assert_eq!(run(clusters(1., 0.)), plain);
+    assert_eq!(run(clusters(1024., 0.)), plain);
+    assert_eq!(column(&run(clusters(1., 8.)).0, 1), column(&plain.0, 1));
+    // A constant feature has deviation 0. It does not change the result.
+    let csv: String = (clusters(1., 0.).lines().enumerate())
         .map(|(i, line)| format!("{},{line}\n", if i == 0 { "always" } else { "7.5" }))
         .collect();
     let (report, _) = run(csv);
@@ -274,7 +275,7 @@ fn features_are_standardised() {
 }
 
 #[test]
-fn help_is_help() {
+fn help_prints_the_usage() {
     for arguments in [&["--help"][..], &["-h"], &["--epochs", "2", "--help"]] {
         let run = EXAMPLE.run(arguments).done();
         assert!(run.out().contains("usage: train [--data FILE.csv]"));
@@ -282,7 +283,7 @@ fn help_is_help() {
 }
 
 #[test]
-fn wrong_arguments_are_code_2() {
+fn wrong_arguments_exit_with_code_2() {
     for (arguments, problem) in [
         (&["--frobnicate"][..], "--frobnicate"),
         (&["data.csv"], "data.csv"),
@@ -305,7 +306,7 @@ fn wrong_arguments_are_code_2() {
 }
 
 #[test]
-fn files_that_are_broken_are_code_1() {
+fn invalid_files_exit_with_code_1() {
     let folder = EXAMPLE.folder("broken");
     let plot = folder.path("loss.svg");
     let rows = |header: &str, row: &str| format!("{header}\n{}", format!("{row}\n").repeat(9));
@@ -383,24 +384,24 @@ fn files_that_are_broken_are_code_1() {
     folder.holds(&["data.csv"]);
 }
 
-/// A step that is too long is found to be, at whatever size.
+/// A learning rate that is too large is reported, however large it is.
 #[test]
-fn a_loss_that_grows_is_code_1() {
+fn a_diverging_loss_exits_with_code_1() {
     for rate in ["1e12", "1e100", "1e300", "1.7e308"] {
         let run = EXAMPLE.run(&["--rate", rate]);
         run.failed(1, "a smaller --rate may help");
     }
 }
 
-/// A real file with bytes changed, left out or doubled: it is learnt or refused.
+/// A valid file with random bytes changed, removed, inserted or repeated.
 #[test]
-fn mutated_files_are_learnt_or_refused() {
+fn mutated_files_are_learnt_or_rejected() {
     let folder = EXAMPLE.folder("mutated");
     let plot = folder.path("loss.svg");
     let wines = fs::read(WINES).unwrap();
     let mut random = Random::new(11);
     let mut below = |count: usize| (random.unit() * count as f64) as usize;
-    let (mut learnt, mut refused) = (0, 0);
+    let (mut learnt, mut rejected) = (0, 0);
     for _ in 0..100 {
         let mut bytes = wines.clone();
         for _ in 0..1 + below(3) {
@@ -419,15 +420,15 @@ fn mutated_files_are_learnt_or_refused() {
             0 => learnt += 1,
             _ => {
                 run.failed(1, "");
-                refused += 1;
+                rejected += 1;
             }
         }
     }
-    assert!(learnt > 10 && refused > 10, "{learnt} {refused}");
+    assert!(learnt > 10 && rejected > 10, "{learnt} {rejected}");
 }
 
 #[test]
-fn a_reader_that_stops_is_no_error() {
+fn a_closed_standard_output_is_not_reported_as_an_error() {
     let folder = EXAMPLE.folder("stops");
     let spawn = |plot: &str| {
         let mut command = EXAMPLE.command(&["--plot", plot]);
@@ -441,7 +442,7 @@ fn a_reader_that_stops_is_no_error() {
     drop(child.stdout.take());
     Run::new(child.wait_with_output().unwrap()).done();
     folder.holds(&["loss.svg"]);
-    // The plot's reader is gone: it knows, and so does the exit code.
+    // The plot itself is cut off: the exit code is 1, without an error message.
     let mut child = spawn("-");
     drop(child.stdout.take());
     let mut err = String::new();

@@ -1,4 +1,4 @@
-//! An example as its user meets it: a process with arguments, files, standard streams and an exit code.
+//! Runs an example as a process, with arguments, files, standard streams and an exit code.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,12 +6,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// An example by its name.
+/// An example program, by name.
 pub struct Example(pub &'static str);
 
 impl Example {
-    /// `cargo test` builds the examples before it runs the tests, and puts them beside the tests' own folder, each with a
-    /// list of the sources that it was built from.
+    /// The executable. `cargo test` builds the examples before it runs the tests. It places them
+    /// next to the folder of the tests, each with a list of its sources.
     pub fn path(&self) -> PathBuf {
         let test = std::env::current_exe().unwrap();
         let folder = test.parent().unwrap().parent().unwrap().join("examples");
@@ -22,14 +22,15 @@ impl Example {
         assert!(
             built.is_ok_and(|built| {
                 sources.is_ok_and(|sources| {
-                    // `EXAMPLE: SOURCE SOURCE ...`, where a space in a name has a backslash before it.
+                    // `EXAMPLE: SOURCE SOURCE ...`; a backslash escapes a space in a name.
                     let (_, sources) = sources.split_once(": ").unwrap();
                     let sources = sources.trim().replace("\\ ", "\0");
                     let mut sources = sources.split(' ').map(|name| name.replace('\0', " "));
                     sources.all(|source| modified(Path::new(&source)).is_ok_and(|at| at <= built))
                 })
             }),
-            "{} is missing or older than its sources: `cargo test` builds it, and so does `cargo build --example {}`",
+            "{} is missing or older than its sources: run `cargo test` or \
+             `cargo build --example {}`",
             path.display(),
             self.0,
         );
@@ -53,12 +54,12 @@ impl Example {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // The example need not read all of it.
+        // The example may close its input before it has read everything.
         let _ = child.stdin.take().unwrap().write_all(input);
         Run::new(child.wait_with_output().unwrap())
     }
 
-    /// An empty folder of a test's own.
+    /// Creates an empty folder for one test.
     pub fn folder(&self, test: &str) -> Folder {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{test}", self.0));
         let _ = fs::remove_dir_all(&folder);
@@ -91,14 +92,14 @@ impl Run {
         std::str::from_utf8(&self.out).unwrap()
     }
 
-    /// It did what it was asked for, without a word on standard error.
+    /// Asserts exit code 0 and an empty standard error.
     #[track_caller]
     pub fn done(self) -> Self {
         assert_eq!((self.code, &self.err[..]), (0, ""));
         self
     }
 
-    /// It ended with an error, the only thing on standard error.
+    /// Asserts this exit code and a single error message that contains `problem`.
     #[track_caller]
     pub fn failed(&self, code: i32, problem: &str) {
         assert_eq!(self.code, code, "{}", self.err);

@@ -1,28 +1,29 @@
-//! A slow oracle: each rule as its specification words it, each output element by its own index. It shares nothing with
-//! the crate but the names of rules and errors.
+//! A slow oracle. It states each rule as the specification does and computes each output element
+//! by its index. It shares only the names of rules and errors with the crate.
 #![allow(dead_code)]
 
 use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice};
 use ndarray_broadcast::{BroadcastError, BroadcastMode, ElementwiseRule, KEEP};
 
-/// What a rule says: the output shape and, for each input axis, the output axis it feeds (none: it has size 1).
-/// Or the name of the error.
-pub type Answer = Result<Fed, &'static str>;
+/// The result of a rule, or the name of the error variant.
+pub type Answer = Result<AxisMap, &'static str>;
 
+/// The output shape of a broadcast and the output axis of each input axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fed {
+pub struct AxisMap {
     pub output: Vec<usize>,
-    pub feeds: Vec<Option<usize>>,
+    /// `None`: the input axis has size 1 and no output axis (a trailing 1 under PDPD).
+    pub output_axes: Vec<Option<usize>>,
 }
 
-impl Fed {
-    /// The input index that feeds an output index.
+impl AxisMap {
+    /// The input index of the element at an output index.
     pub fn source(&self, input: &[usize], index: &[usize]) -> Vec<usize> {
         let position = |(&size, axis): (&usize, &Option<usize>)| match (size, axis) {
             (1, _) | (_, None) => 0,
             (_, Some(axis)) => index[*axis],
         };
-        input.iter().zip(&self.feeds).map(position).collect()
+        input.iter().zip(&self.output_axes).map(position).collect()
     }
 
     /// The broadcast array, element by element.
@@ -37,9 +38,9 @@ fn right_aligned(rank: usize, total: usize) -> Vec<Option<usize>> {
     (0..rank).map(|axis| Some(axis + total - rank)).collect()
 }
 
-/// Every view needs the sizes that are not 0 to multiply to `isize::MAX` at most.
-fn representable(fed: Fed) -> Answer {
-    let product = fed
+/// Checks that the product of the non-zero sizes is at most `isize::MAX`, as every view requires.
+fn representable(map: AxisMap) -> Answer {
+    let product = map
         .output
         .iter()
         .filter(|&&size| size > 0)
@@ -48,20 +49,20 @@ fn representable(fed: Fed) -> Answer {
                 .checked_mul(size as u128)
                 .filter(|&product| product <= isize::MAX as u128)
         });
-    product.map(|_| fed).ok_or("ShapeOverflow")
+    product.map(|_| map).ok_or("ShapeOverflow")
 }
 
-/// Sizes that feed an axis are equal to it or 1.
-fn one_way(input: &[usize], output: &[usize], feeds: Vec<Option<usize>>) -> Answer {
+/// Checks that each input size is 1 or equals the size of its output axis.
+fn one_way(input: &[usize], output: &[usize], output_axes: Vec<Option<usize>>) -> Answer {
     let fits = |(&size, axis): (&usize, &Option<usize>)| {
         axis.is_none_or(|axis| size == 1 || size == output[axis])
     };
-    if !input.iter().zip(&feeds).all(fits) {
+    if !input.iter().zip(&output_axes).all(fits) {
         return Err("SizeMismatch");
     }
-    representable(Fed {
+    representable(AxisMap {
         output: output.to_vec(),
-        feeds,
+        output_axes,
     })
 }
 
@@ -72,7 +73,8 @@ fn numpy(input: &[usize], target: &[usize]) -> Answer {
     one_way(input, target, right_aligned(input.len(), target.len()))
 }
 
-/// NumPy's rule for shapes with each other: pad with 1s in front, then every axis has at most one size that is not 1.
+/// NumPy's rule for several shapes: pad them with leading 1s; then each axis has at most one size
+/// other than 1.
 pub fn common_shape(shapes: &[&[usize]]) -> Option<Vec<usize>> {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let padded: Vec<Vec<usize>> = shapes
@@ -102,7 +104,7 @@ fn bidirectional(input: &[usize], target: &[usize]) -> Answer {
     one_way(input, &output, right_aligned(input.len(), output.len()))
 }
 
-/// The first of the conditions on a list of axes that does not hold.
+/// The name of the error for the first condition that a list of axes violates.
 fn axes_fault(
     rank: usize,
     target_rank: usize,
@@ -150,9 +152,9 @@ fn broadcast_axes(input: &[usize], target: &[usize], axes: &[usize]) -> Answer {
     {
         return Err("SizeMismatch");
     }
-    representable(Fed {
+    representable(AxisMap {
         output: target.to_vec(),
-        feeds: kept.into_iter().map(Some).collect(),
+        output_axes: kept.into_iter().map(Some).collect(),
     })
 }
 
@@ -178,7 +180,7 @@ fn expand(input: &[usize], size: &[usize]) -> Answer {
     numpy(input, &target)
 }
 
-/// The rule in its seven numbered conditions.
+/// PDPD, in the order of the specification's conditions.
 fn pdpd(b: &[usize], a: &[usize], axis: isize) -> Answer {
     if axis < -1 {
         return Err("PdpdAxis");
@@ -198,13 +200,13 @@ fn pdpd(b: &[usize], a: &[usize], axis: isize) -> Answer {
     if axis as u128 + trimmed.len() as u128 > a.len() as u128 {
         return Err("PdpdOverhang");
     }
-    let feeds = (0..b.len())
+    let output_axes = (0..b.len())
         .map(|i| (i < trimmed.len()).then_some(axis + i))
         .collect();
-    one_way(b, a, feeds)
+    one_way(b, a, output_axes)
 }
 
-/// What a mode says of an input and a target.
+/// The oracle for a mode of one array.
 pub fn mode(input: &[usize], target: &[usize], mode: &BroadcastMode) -> Answer {
     match mode {
         BroadcastMode::Numpy => numpy(input, target),
@@ -225,11 +227,11 @@ pub fn mode(input: &[usize], target: &[usize], mode: &BroadcastMode) -> Answer {
     }
 }
 
-/// What prepending says.
+/// The oracle for prepended axes.
 pub fn prepend(input: &[usize], sizes: &[usize]) -> Answer {
     let output = [sizes, input].concat();
-    representable(Fed {
-        feeds: right_aligned(input.len(), output.len()),
+    representable(AxisMap {
+        output_axes: right_aligned(input.len(), output.len()),
         output,
     })
 }
@@ -238,14 +240,18 @@ fn both(
     a: &[usize],
     b: &[usize],
     output: &[usize],
-    feeds: [Vec<Option<usize>>; 2],
-) -> Result<[Fed; 2], &'static str> {
-    let [feeds_a, feeds_b] = feeds;
-    Ok([one_way(a, output, feeds_a)?, one_way(b, output, feeds_b)?])
+    output_axes: [Vec<Option<usize>>; 2],
+) -> Result<[AxisMap; 2], &'static str> {
+    let [axes_a, axes_b] = output_axes;
+    Ok([one_way(a, output, axes_a)?, one_way(b, output, axes_b)?])
 }
 
-/// What an elementwise rule says of two shapes.
-pub fn pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) -> Result<[Fed; 2], &'static str> {
+/// The oracle for an elementwise rule of two arrays.
+pub fn pair(
+    a: &[usize],
+    b: &[usize],
+    rule: &ElementwiseRule,
+) -> Result<[AxisMap; 2], &'static str> {
     match rule {
         ElementwiseRule::None if a != b => Err("ShapesDiffer"),
         ElementwiseRule::None | ElementwiseRule::Numpy => {
@@ -269,9 +275,9 @@ pub fn pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) -> Result<[Fed; 2]
     }
 }
 
-/// In-dim broadcast of the smaller operand first: it becomes an array of the larger rank with 1s on unmapped axes; then
-/// degenerate dimensions.
-fn xla(a: &[usize], b: &[usize], dimensions: &[usize]) -> Result<[Fed; 2], &'static str> {
+/// XLA's two steps. In-dim broadcast gives the smaller operand the larger rank, with 1s on unmapped
+/// axes. Then dimensions of size 1 broadcast.
+fn xla(a: &[usize], b: &[usize], dimensions: &[usize]) -> Result<[AxisMap; 2], &'static str> {
     let rank = a.len().max(b.len());
     let identity: Vec<usize> = (0..rank).collect();
     let dimensions = if a.len() == b.len() {
@@ -291,7 +297,7 @@ fn xla(a: &[usize], b: &[usize], dimensions: &[usize]) -> Result<[Fed; 2], &'sta
         }
         dimensions
     };
-    let feeds = |shape: &[usize]| {
+    let output_axes = |shape: &[usize]| {
         if shape.len() == rank {
             &identity[..]
         } else {
@@ -300,18 +306,18 @@ fn xla(a: &[usize], b: &[usize], dimensions: &[usize]) -> Result<[Fed; 2], &'sta
     };
     let in_dim = |shape: &[usize]| {
         let mut wide = vec![1; rank];
-        feeds(shape)
+        output_axes(shape)
             .iter()
             .zip(shape)
             .for_each(|(&axis, &size)| wide[axis] = size);
         wide
     };
     let output = common_shape(&[&in_dim(a), &in_dim(b)]).ok_or("OperandMismatch")?;
-    let some = |shape: &[usize]| feeds(shape).iter().copied().map(Some).collect();
+    let some = |shape: &[usize]| output_axes(shape).iter().copied().map(Some).collect();
     both(a, b, &output, [some(a), some(b)])
 }
 
-/// The variant of an error, by name.
+/// The name of an error's variant.
 pub fn variant(error: &BroadcastError) -> String {
     let debug = format!("{error:?}");
     debug
@@ -324,16 +330,15 @@ pub fn variant(error: &BroadcastError) -> String {
 /// 0, 1, 2, ... in the given shape.
 pub fn iota(shape: &[usize]) -> ArrayD<i32> {
     let len = shape.iter().product::<usize>() as i32;
-    ArrayD::from_shape_vec(IxDyn(shape), (0..len).collect())
-        .expect("as many elements as the shape says")
+    ArrayD::from_shape_vec(IxDyn(shape), (0..len).collect()).expect("the length matches the shape")
 }
 
-/// An array and the slicing that makes a given shape of it in some memory layout.
+/// A memory layout: the axis order of a backing array and the slicing that yields the view.
 #[derive(Debug, Clone)]
 pub struct Layout {
-    /// Memory order of the axes, outermost first.
+    /// The axes of the view in memory order, outermost first.
     pub order: Vec<usize>,
-    /// For each axis the step it is sliced with; negative: reversed.
+    /// The slice step of each axis. A negative step reverses the axis.
     pub steps: Vec<isize>,
 }
 

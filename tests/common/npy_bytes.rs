@@ -1,4 +1,4 @@
-//! `.npy` files as bytes, apart from the examples' own code.
+//! `.npy` files as bytes. This code is independent of the examples' own reader and writer.
 
 pub fn tuple(shape: &[usize]) -> String {
     match shape {
@@ -21,7 +21,7 @@ pub fn npy(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
     [&bytes, header.as_bytes(), data].concat()
 }
 
-/// 0, 1, 2, ... as `i32`.
+/// A file of 0, 1, 2, ... as `i32`.
 pub fn counting(shape: &[usize]) -> Vec<u8> {
     let data: Vec<u8> = (0..shape.iter().product::<usize>() as i32)
         .flat_map(i32::to_le_bytes)
@@ -29,7 +29,7 @@ pub fn counting(shape: &[usize]) -> Vec<u8> {
     npy(1, &dict("<i4", false, &tuple(shape)), &data)
 }
 
-/// The elements of a file that the example wrote, whose header must be NumPy's.
+/// The element bytes of a file that an example wrote. Asserts NumPy's header.
 #[track_caller]
 pub fn elements<'a>(file: &'a [u8], descr: &str, shape: &[usize]) -> &'a [u8] {
     let rest = file

@@ -1,11 +1,11 @@
-//! What came out, what was to come out, and whether they are the same.
+//! The crate's answer, the expected answer, and their comparison.
 
 use super::element::{Element, element_count, elements};
 use super::fields::{Fields, sizes};
 use ndarray_broadcast::BroadcastError;
 use serde_json::Value;
 
-/// What the crate answered.
+/// The crate's answer.
 #[derive(Debug)]
 pub struct Answer<T> {
     pub shape: Vec<usize>,
@@ -13,7 +13,7 @@ pub struct Answer<T> {
     pub outputs: Option<Vec<Vec<T>>>,
 }
 
-/// What the case says the answer is.
+/// The answer that the case expects.
 pub enum Expected<T> {
     Refused,
     Answer {
@@ -23,7 +23,7 @@ pub enum Expected<T> {
     },
 }
 
-/// A large output in a few numbers.
+/// A summary of a large output.
 pub struct Digest {
     len: u64,
     sum: i64,
@@ -51,7 +51,7 @@ impl Digest {
             .iter()
             .map(|element| element.as_i32())
             .collect::<Option<_>>()
-            .ok_or("the output of a digest holds what is no i32")?;
+            .ok_or("the output of a digest has an element that is no i32")?;
         same("len", self.len, output.len() as u64)?;
         same("sum", self.sum, output.iter().map(|&v| i64::from(v)).sum())?;
         for &(position, value) in &self.samples {
@@ -79,7 +79,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, expected: T, found: T) -> Re
 
 impl<T: Element> Expected<T> {
     pub fn parse(mut fields: Fields) -> Result<Self, String> {
-        // What the peer said when it refused; it says it in its own words.
+        // The peer's error message, which differs from the crate's.
         fields.ignore(&["why", "peer_message", "message_contains"]);
         if !fields.flag("ok")? {
             fields.finish()?;
@@ -104,7 +104,7 @@ impl<T: Element> Expected<T> {
         })
     }
 
-    /// Ok if the answer is the expected one; otherwise both sides.
+    /// Compares the answer with the expected one. An error shows both.
     pub fn check(&self, answer: &Result<Answer<T>, BroadcastError>) -> Result<(), String> {
         let (shape, outputs, digest) = match (self, answer) {
             (Expected::Refused, Err(_)) => return Ok(()),
@@ -128,8 +128,8 @@ impl<T: Element> Expected<T> {
         if outputs.is_none() && digest.is_none() {
             return Ok(());
         }
-        let found = (answer.outputs.as_ref())
-            .ok_or("expected data, but the case has no input data to make it of")?;
+        let found =
+            (answer.outputs.as_ref()).ok_or("expected data, but the case has no input data")?;
         if let Some(outputs) = outputs {
             same("number of outputs", outputs.len(), found.len())?;
             for (position, (expected, found)) in outputs.iter().zip(found).enumerate() {
@@ -145,7 +145,7 @@ impl<T: Element> Expected<T> {
 }
 
 fn same_data<T: Element>(output: usize, expected: &[T], found: &[T]) -> Result<(), String> {
-    /// As much of the data as a person reads.
+    /// The number of elements that an error shows.
     const SHOWN: usize = 48;
     same("length of the data", expected.len(), found.len())?;
     match expected.iter().zip(found).position(|(a, b)| a != b) {

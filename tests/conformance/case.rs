@@ -1,4 +1,4 @@
-//! One case, from its JSON to a verdict.
+//! Runs one case.
 
 use super::answer::Expected;
 use super::element::{Element, element_count, elements};
@@ -20,7 +20,7 @@ pub fn run(case: Value) -> Verdict {
     }
 }
 
-/// Whether the case was run and passed (`true`) or is flagged as one to skip.
+/// Returns `true` if the case passed, `false` if it is flagged to be skipped.
 fn judge(case: Value) -> Result<bool, String> {
     let mut case = Fields::new("the case", case)?;
     for flag in ["dynamic", "not_applicable", "superseded"] {
@@ -34,7 +34,7 @@ fn judge(case: Value) -> Result<bool, String> {
     if id.is_empty() {
         return Err("the id is empty".into());
     }
-    // Where the case comes from, and what is to be said about it.
+    // The origin of the case and comments on it.
     case.ignore(&[
         "tag",
         "note",
@@ -71,7 +71,7 @@ fn typed<T: Element>(rule: &str, mut case: Fields) -> Result<(), String> {
     let expected = Expected::<T>::parse(case.object("expect")?)?;
     let mut args = case.object("args")?;
 
-    // The only rule whose arrays are not the case's input.
+    // Under this rule, the arrays may be in the arguments instead of the case's input.
     let function = match rule {
         "numpy_broadcast" => Some(args.text("fn")?),
         _ => None,
@@ -93,7 +93,7 @@ fn typed<T: Element>(rule: &str, mut case: Fields) -> Result<(), String> {
 
     let shape = match case.integers("input_shape")?.shape() {
         Ok(shape) => shape,
-        // No array has a negative size: there is nothing to refuse it but the conversion.
+        // A negative size is rejected by the conversion, because no array can have it.
         Err(error) => return expected.check(&Err(error)),
     };
     let data = match case.take("input") {

@@ -1,4 +1,4 @@
-//! The element types of the cases, and the operations on them.
+//! The element types of the cases and the operations on them.
 
 use serde_json::Value;
 use std::fmt::Debug;
@@ -29,7 +29,7 @@ pub trait Element: Copy + PartialEq + Debug + Default + Send + Sync {
     /// The element at this position of `"iota"`.
     fn iota(position: usize) -> Self;
     fn apply(operation: Operation, a: Self, b: Self) -> Self;
-    /// The value, for a digest.
+    /// The value as the digests store it, if it fits.
     fn as_i32(self) -> Option<i32>;
 }
 
@@ -43,7 +43,7 @@ macro_rules! integers {
                 position as $t
             }
             fn apply(operation: Operation, a: Self, b: Self) -> Self {
-                // The peers wrap.
+                // Integers wrap in the peers.
                 match operation {
                     Operation::Add => a.wrapping_add(b),
                     Operation::Subtract => a.wrapping_sub(b),
@@ -85,7 +85,7 @@ macro_rules! floats {
 integers!(i8 i32 i64 u8);
 floats!(f32 f64);
 
-/// A flat list of elements, or `"iota"`: 0, 1, 2, ... for each of `len` elements.
+/// Parses `len` elements: a flat list, or `"iota"` for 0, 1, 2, ...
 pub fn elements<T: Element>(key: &str, value: &Value, len: usize) -> Result<Vec<T>, String> {
     let elements: Vec<T> = match value {
         Value::String(text) if text == "iota" => (0..len).map(T::iota).collect(),
@@ -104,9 +104,9 @@ pub fn elements<T: Element>(key: &str, value: &Value, len: usize) -> Result<Vec<
     }
 }
 
-/// How many elements a shape has that the case spells data for.
+/// The number of elements of a shape, or an error if they are too many for a case.
 pub fn element_count(shape: &[usize]) -> Result<usize, String> {
-    /// Cases are written by hand or printed by a script: more elements than this are a mistake of the file.
+    /// More elements than this are a mistake in the file.
     const MAXIMUM: usize = 1 << 24;
     (shape.iter())
         .try_fold(1_usize, |count, &size| count.checked_mul(size))

@@ -1,4 +1,4 @@
-//! JSON objects whose every key must be known.
+//! JSON objects without unknown keys.
 
 use ndarray_broadcast::{
     BroadcastError, axes_from_integers, expand_shape_from_integers, shape_from_integers,
@@ -50,14 +50,14 @@ impl Fields {
         Integers::parse(key, &self.need(key)?)
     }
 
-    /// Reads fields that say nothing about what the answer must be.
+    /// Drops fields that do not affect the expected answer.
     pub fn ignore(&mut self, keys: &[&str]) {
         for key in keys {
             self.map.remove(*key);
         }
     }
 
-    /// An error for what is still there: nobody knows what it means.
+    /// Returns an error if an unknown key remains.
     pub fn finish(self) -> Result<(), String> {
         match self.map.keys().next() {
             Some(key) => Err(format!("{} has the unknown key {key:?}", self.what)),
@@ -66,7 +66,7 @@ impl Fields {
     }
 }
 
-/// A list of integers as a graph file holds it.
+/// A list of integers, as graph files store shapes and axes.
 #[derive(Debug, Clone)]
 pub enum Integers {
     Signed(Vec<i64>),
@@ -106,7 +106,7 @@ impl Integers {
         }
     }
 
-    /// The integers as a tensor of type `T`, if each fits.
+    /// The integers as type `T`, if all of them fit.
     pub fn tensor<T: TryFrom<i64> + TryFrom<u64>>(&self) -> Option<Vec<T>> {
         match self {
             Integers::Signed(list) => list.iter().map(|&v| T::try_from(v).ok()).collect(),
@@ -115,7 +115,7 @@ impl Integers {
     }
 }
 
-/// A shape that the case states about itself, and that is not under test.
+/// Parses a shape that describes the case and is not under test.
 pub fn sizes(key: &str, value: &Value) -> Result<Vec<usize>, String> {
     let integers = Integers::parse(key, value)?;
     integers.shape().map_err(|error| format!("{key}: {error}"))

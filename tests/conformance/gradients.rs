@@ -1,4 +1,4 @@
-//! Gradients: the cotangent of the output, summed over what each plan replicated.
+//! Gradients: the cotangent of the output, summed over the axes that each plan replicated.
 
 use super::element::{element_count, elements};
 use super::fields::{Fields, sizes};
@@ -9,23 +9,23 @@ use ndarray_broadcast::Rule;
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;
 
-/// The gradient with respect to the input of a plan, made in every way that the crate offers; an `Err` if the ways differ.
+/// The gradient with respect to the input of a plan. An `Err` if the crate's methods disagree.
 fn gradient(plan: &BroadcastPlan, cotangent: &ArrayD<f64>) -> Result<ArrayD<f64>, String> {
-    let said = |error: BroadcastError| error.to_string();
-    let fresh = plan.gradient(cotangent).map_err(said)?;
-    // In Fortran order, so that neither is laid out as the other.
-    let mut turned = ArrayD::zeros(cotangent.raw_dim().f());
-    turned.assign(cotangent);
+    let text = |error: BroadcastError| error.to_string();
+    let fresh = plan.gradient(cotangent).map_err(text)?;
+    // Fortran order, so that the layouts of cotangent and output differ from the first call.
+    let mut fortran = ArrayD::zeros(cotangent.raw_dim().f());
+    fortran.assign(cotangent);
     let mut out = ArrayD::from_elem(fresh.raw_dim().f(), f64::NAN);
-    plan.gradient_into(&turned, &mut out).map_err(said)?;
+    plan.gradient_into(&fortran, &mut out).map_err(text)?;
     if out != fresh {
         return Err(format!("gradient gives {fresh:?}, gradient_into {out:?}"));
     }
     plan.gradient_accumulate(cotangent, &mut out)
-        .map_err(said)?;
+        .map_err(text)?;
     if out != &fresh * 2.0 {
         return Err(format!(
-            "gradient gives {fresh:?}, accumulated twice {out:?}"
+            "gradient gives {fresh:?}, gradient_accumulate onto it {out:?}"
         ));
     }
     if plan.rule() == Rule::Numpy {
@@ -44,7 +44,7 @@ fn gradient(plan: &BroadcastPlan, cotangent: &ArrayD<f64>) -> Result<ArrayD<f64>
     Ok(fresh)
 }
 
-/// `sum_to_shape` with ranks known to the compiler.
+/// `sum_to_shape` with static ranks.
 fn static_sum<I: Dimension, O: Dimension>(
     input: I,
     _: O,
@@ -55,7 +55,7 @@ fn static_sum<I: Dimension, O: Dimension>(
     Ok(sum.into_dyn())
 }
 
-/// Runs a case, whose element type is f64.
+/// Runs a case with element type f64.
 pub fn run(mut case: Fields) -> Result<(), String> {
     case.ignore(&["source_id", "how"]);
     match &case.text("dtype")?[..] {
@@ -83,7 +83,7 @@ pub fn run(mut case: Fields) -> Result<(), String> {
 
     let plans = plans(&rule, args, &input_shapes)?;
     if !expect.flag("ok")? {
-        return Err("a gradient of what was refused".into());
+        return Err("a gradient of a rejected broadcast".into());
     }
     let gradients = match expect.need("grads")? {
         Value::Array(gradients) => gradients,

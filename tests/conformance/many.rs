@@ -1,4 +1,4 @@
-//! Any number of arrays, or of shapes alone, under NumPy's rule.
+//! Any number of arrays or shapes, under NumPy's rule.
 
 use super::answer::Answer;
 use super::element::{Element, element_count, elements};
@@ -15,7 +15,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Reads the arguments, but for `fn`.
+    /// Parses the arguments, except for `fn`.
     pub fn parse(args: &mut Fields) -> Result<Self, String> {
         let list = |key: &str, value| match value {
             Value::Array(list) => Ok(list),
@@ -44,7 +44,7 @@ impl Call {
             .collect()
     }
 
-    /// `broadcast_shapes`.
+    /// Runs `broadcast_shapes`.
     pub fn shape<T: Element>(&self) -> Result<Answer<T>, BroadcastError> {
         Ok(Answer {
             shape: broadcast_shapes(&self.shapes()?)?,
@@ -52,7 +52,7 @@ impl Call {
         })
     }
 
-    /// `broadcast_arrays`, made in every way that the crate offers; an `Err` if the ways differ.
+    /// Runs `broadcast_arrays` and its variants. An `Err` if they disagree.
     pub fn arrays<T: Element>(&self) -> Result<Result<Answer<T>, BroadcastError>, String> {
         let inputs = self.inputs.as_ref().ok_or("args has no \"inputs\"")?;
         if inputs.len() != self.shapes.len() {
@@ -103,10 +103,10 @@ impl Call {
     }
 }
 
-/// For each array, which of its elements comes where.
+/// For each array, the position of the source element of each output element.
 type Sources = Result<Vec<Vec<usize>>, BroadcastError>;
 
-/// `broadcast_arrays` of one static rank, if all arrays have it.
+/// `broadcast_arrays` with a static rank, if all arrays have the same rank.
 fn same_rank(shapes: &[Vec<usize>]) -> Option<Sources> {
     let first = shapes.first()?;
     fn run<D: Dimension>(_: D, shapes: &[Vec<usize>]) -> Option<Sources> {
@@ -121,7 +121,7 @@ fn same_rank(shapes: &[Vec<usize>]) -> Option<Sources> {
     with_rank!(&first[..], |dim| run(dim, shapes)).flatten()
 }
 
-/// `broadcast_with` of two static ranks.
+/// `broadcast_with` with static ranks.
 fn two(shapes: &[Vec<usize>]) -> Option<Sources> {
     let [a, b] = shapes else { return None };
     let sources = with_rank!(&a[..], |m| with_rank!(&b[..], |n| static_pair(
@@ -132,7 +132,7 @@ fn two(shapes: &[Vec<usize>]) -> Option<Sources> {
     Some(sources.flatten()?.map(|(_, a, b)| vec![a, b]))
 }
 
-/// `broadcast_triple`, whose ranks may be dynamic too.
+/// `broadcast_triple` with dynamic ranks.
 fn three(shapes: &[Vec<usize>]) -> Option<Sources> {
     let [a, b, c] = shapes else { return None };
     let [a, b, c] = [a, b, c].map(|shape| positions(IxDyn(shape)));

@@ -1,4 +1,4 @@
-//! Two arrays with each other, and an operation on them.
+//! An elementwise operation of two arrays.
 
 use super::answer::Answer;
 use super::element::{Element, Operation, element_count, elements};
@@ -9,7 +9,7 @@ use ndarray::{ArrayD, DimMax, Dimension, IxDyn, ShapeBuilder, arr0};
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;
 
-/// A call, before its integers are known to be sizes and axes.
+/// A call whose integers may be invalid sizes or axes.
 pub struct Call {
     pub rhs_shape: Integers,
     rule: RuleArgs,
@@ -25,7 +25,7 @@ enum RuleArgs {
 }
 
 impl Call {
-    /// Reads the arguments of a rule; `None` if it is no rule of two arrays.
+    /// Parses the arguments of a rule. `None` if it is no rule for two arrays.
     pub fn parse(rule: &str, args: &mut Fields) -> Result<Option<Self>, String> {
         let rule = match rule {
             "elementwise_none" => RuleArgs::None,
@@ -66,7 +66,7 @@ impl Call {
         Ok([a, b])
     }
 
-    /// The answer for this left operand, made in every way that the crate offers; an `Err` if the ways differ.
+    /// The answer for this left operand. An `Err` if the crate's methods disagree.
     pub fn answer<T: Element>(
         &self,
         shape: &[usize],
@@ -133,7 +133,7 @@ impl Call {
         }
     }
 
-    /// A case without data: its views are of one element each.
+    /// The answer for a case without data. The operands are views of one element.
     fn shape_alone<T: Element>(
         &self,
         shape: &[usize],
@@ -149,9 +149,9 @@ impl Call {
             if shapes != planned {
                 return Err(format!("the plans give {planned:?}, the views {shapes:?}"));
             }
-            // The closure is called for every element, of which there may be too many.
-            let few = |[shape, _]: &[Vec<usize>; 2]| element_count(shape).is_ok();
-            if planned.as_ref().map_or(true, few) {
+            // `zip_map` visits every element, which takes too long for large outputs.
+            let small = |[shape, _]: &[Vec<usize>; 2]| element_count(shape).is_ok();
+            if planned.as_ref().map_or(true, small) {
                 let zipped = a
                     .zip_map(&b, rule, |_, _| ())
                     .map(|out| out.shape().to_vec());
@@ -167,8 +167,7 @@ impl Call {
     }
 }
 
-/// Whether the elementwise methods give this answer too: a new array, an existing one, and `a` itself where it keeps its
-/// shape.
+/// Checks that `zip_map`, `zip_map_into` and `zip_map_inplace` give this answer too.
 fn zipped<T: Element>(
     a: &ArrayD<T>,
     b: &ArrayD<T>,
@@ -189,7 +188,7 @@ fn zipped<T: Element>(
     if shape != answer.shape || answer.outputs.as_ref() != Some(&vec![output]) {
         return Err(format!("zip_map gives {fresh:?}, the views {answer:?}"));
     }
-    // In Fortran order, so that the output is not laid out as the operands are.
+    // Fortran order, so that the layouts of output and operands differ.
     let mut out = ArrayD::from_elem(IxDyn(&shape).f(), T::default());
     let into = a.zip_map_into(b, rule, &mut out, f);
     if into.is_err() || out != fresh {
@@ -211,10 +210,10 @@ fn zipped<T: Element>(
     }
 }
 
-/// Shape, and which element of either array comes where.
+/// The output shape, and the positions of the source elements in each array.
 type Sources = (Vec<usize>, Vec<usize>, Vec<usize>);
 
-/// Both arrays with ranks known to the compiler.
+/// Broadcasts two arrays of static rank.
 pub fn static_pair<I, J>(a: I, b: J, rule: &ElementwiseRule) -> Result<Sources, BroadcastError>
 where
     I: Dimension + DimMax<J>,

@@ -1,6 +1,6 @@
-//! From ranks known to the program to ranks known to the compiler.
+//! Conversion of dynamic to static ranks.
 
-/// Runs an expression with a shape as a dimension of static rank, and gives `Some` of it; `None` above rank 6.
+/// Evaluates an expression with the shape as a dimension of static rank. `None` above rank 6.
 ///
 /// ```text
 /// with_rank!(shape, |dimension| expression)
@@ -27,14 +27,14 @@ pub(crate) use with_rank;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-/// An array that holds at each index its position in row-major order: what is broadcast of it says which element of any
-/// other array of that shape comes where.
+/// An array that holds its row-major positions. A broadcast of it shows the source position of each
+/// output element.
 pub fn positions<D: Dimension>(shape: D) -> Array<usize, D> {
     let len = shape.size();
     Array::from_shape_vec(shape, (0..len).collect()).expect("one position for each element")
 }
 
-/// Shape and elements, in row-major order.
+/// The shape, and the elements in row-major order.
 pub fn flat<A: Copy, D: Dimension>(view: &ArrayView<'_, A, D>) -> (Vec<usize>, Vec<A>) {
     (view.shape().to_vec(), view.iter().copied().collect())
 }

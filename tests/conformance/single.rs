@@ -1,4 +1,4 @@
-//! One array to a shape.
+//! A broadcast of one array to a shape.
 
 use super::answer::Answer;
 use super::element::Element;
@@ -9,7 +9,7 @@ use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;
 
-/// A call, before its integers are known to be sizes and axes.
+/// A call whose integers may be invalid sizes or axes.
 pub enum Call {
     /// OpenVINO's operator.
     Operator {
@@ -28,7 +28,7 @@ pub enum Call {
     Expand(Integers),
 }
 
-/// A call that can be made.
+/// A call with valid sizes and axes.
 pub enum Ready<'a> {
     Operator(Broadcast, &'a Integers, Option<&'a Integers>),
     Mode(Vec<usize>, BroadcastMode),
@@ -36,7 +36,7 @@ pub enum Ready<'a> {
 }
 
 impl Call {
-    /// Reads the arguments of a rule; `None` if it is no rule of one array.
+    /// Parses the arguments of a rule. `None` if it is no rule for one array.
     pub fn parse(rule: &str, args: &mut Fields, shape: &[usize]) -> Result<Option<Self>, String> {
         let call = match rule {
             "openvino_broadcast_v1" => Call::operator(1, args, shape)?,
@@ -71,7 +71,8 @@ impl Call {
         let own_shape =
             || Integers::Unsigned(shape.iter().map(|&size| size as u64).collect::<Vec<_>>());
         let axes_mapping = args.take("axes_mapping");
-        // Two of OpenVINO's own tests only say that the third input is there, or is not, and leave the others open.
+        // Two of OpenVINO's own tests state only whether the third input is present. The other
+        // inputs are then arbitrary.
         let (axes_mapping, open) = match axes_mapping {
             None => (None, false),
             Some(Value::String(text)) if text == "absent" => (None, true),
@@ -87,7 +88,7 @@ impl Call {
             None => return Err("args has no \"target_shape\"".into()),
         };
         let mode = args.text("mode")?;
-        // An attribute of this mode alone: with any other it stays, and is a key that nobody knows.
+        // Only this mode has the attribute. With any other mode it is reported as an unknown key.
         let axis = match &mode[..] {
             "pdpd" => args.take("axis").map(|value| axis(&value)).transpose()?,
             _ => None,
@@ -101,7 +102,7 @@ impl Call {
         })
     }
 
-    /// The call, unless its integers are no sizes or its mode is none.
+    /// The valid call, or the error for its integers or mode.
     pub fn ready(&self) -> Result<Ready<'_>, BroadcastError> {
         Ok(match self {
             Call::Operator {
@@ -173,7 +174,7 @@ impl Call {
         }
     }
 
-    /// The answer for this input, made in every way that the crate offers; an `Err` if the ways differ.
+    /// The answer for this input. An `Err` if the crate's methods disagree.
     pub fn answer<T: Element>(
         &self,
         shape: &[usize],
@@ -188,7 +189,7 @@ impl Call {
             ),
             None => None,
         };
-        // Without data any element does, and a view of one takes no memory.
+        // Without data, the input is a view of one element, which takes no memory.
         let view = match &array {
             Some(array) => Some(array.view()),
             None => placeholder.broadcast(IxDyn(shape)),
@@ -229,7 +230,7 @@ impl Call {
         }))
     }
 
-    /// OpenVINO's operator gives one and the same answer for every integer type that its inputs fit in.
+    /// Checks that OpenVINO's operator gives the same answer for each integer type of its inputs.
     fn integer_types(
         &self,
         ready: &Ready<'_>,
@@ -262,7 +263,7 @@ impl Call {
     }
 }
 
-/// The integers as a 1-D tensor of each type that they fit in.
+/// The integers as 1-D tensors of each type that can hold them.
 fn tensors(integers: &Integers) -> Vec<(&'static str, Box<dyn IntegerTensor>)> {
     let mut tensors: Vec<(&'static str, Box<dyn IntegerTensor>)> = Vec::new();
     macro_rules! push {
@@ -311,7 +312,7 @@ fn evaluate<'a, A, D: Dimension>(
     operator.evaluate(data, target_shape, axes_mapping)
 }
 
-/// The mode's own method of the trait.
+/// Calls the trait's method for the mode.
 fn by_name<'a, A, D, E>(
     array: &'a ArrayView<'_, A, D>,
     target: E,
@@ -338,7 +339,7 @@ where
     }
 }
 
-/// The same call with ranks known to the compiler gives the same answer.
+/// Checks that the call gives the same answer with static ranks.
 fn static_ranks<T: Element>(
     ready: &Ready<'_>,
     shape: &[usize],
@@ -383,7 +384,8 @@ fn static_ranks<T: Element>(
             {
                 true => Ok(()),
                 false => Err(format!(
-                    "static ranks give shape {shape:?}, elements {positions:?}, dynamic ones {dynamic_shape:?}, {dynamic:?}"
+                    "static ranks give shape {shape:?}, elements {positions:?}, \
+                     dynamic ones {dynamic_shape:?}, {dynamic:?}"
                 )),
             }
         }
@@ -409,7 +411,7 @@ pub fn axis(value: &Value) -> Result<isize, String> {
         .ok_or_else(|| format!("axis is {value}, not an integer"))
 }
 
-/// The mode of OpenVINO's operator by its name, with the axis that it may have been given.
+/// The mode of OpenVINO's operator by name, with its axis if it has one.
 pub fn operator_mode(name: &str, axis: Option<isize>) -> Result<Mode, BroadcastError> {
     Ok(match (name.parse()?, axis) {
         (Mode::Pdpd { .. }, Some(axis)) => Mode::Pdpd { axis },
