@@ -427,12 +427,17 @@ mod team {
                 let alive = Arc::new(AtomicBool::new(true));
                 let runs: Vec<_> = (0..chunks).map(|_| AtomicUsize::new(0)).collect();
                 let users = AtomicUsize::new(0);
+                let late = AtomicUsize::new(0);
                 let work = |ranges: &mut dyn Iterator<Item = Range<usize>>| {
                     let alive = alive.clone();
                     assert!(users.fetch_add(1, Ordering::SeqCst) < threads);
                     for chunk in ranges.flatten() {
                         assert!(alive.load(Ordering::SeqCst));
                         assert_eq!(runs[chunk].fetch_add(1, Ordering::SeqCst), 0);
+                        if !lock(team).panics.is_empty() {
+                            // The other thread had claimed one chunk.
+                            assert_eq!(late.fetch_add(1, Ordering::SeqCst), 0);
+                        }
                         each(chunk, thread::current().id() == owner);
                         assert!(alive.load(Ordering::SeqCst));
                     }
@@ -489,7 +494,7 @@ mod team {
             fn the_owner_panics() {
                 loom::model(|| {
                     let panicking = std::sync::atomic::AtomicBool::new(false);
-                    let panicked = checked(&Arc::default(), 2, 2, &|_, by_owner| {
+                    let panicked = checked(&Arc::default(), 2, 4, &|_, by_owner| {
                         if by_owner {
                             panicking.store(true, std::sync::atomic::Ordering::SeqCst);
                             panic_on_purpose();
