@@ -69,7 +69,11 @@ where
 {
     let few = chunks < 2 || matches!(cost, Cost::Bytes(bytes) if bytes < PARALLEL_FROM);
     #[cfg(feature = "rayon")]
-    let done = (!few).then(|| team::share(chunks, cost, &f)).unwrap_or(0);
+    let done = if few {
+        0
+    } else {
+        team::share(chunks, cost, &f)
+    };
     #[cfg(not(feature = "rayon"))]
     let (done, _) = (0, few);
     if done < chunks {
@@ -763,7 +767,7 @@ mod team_tests {
             let caught = pool.install(|| {
                 catch_unwind(|| {
                     call(3, 100, &|ranges| {
-                        for _ in ranges {
+                        if ranges.next().is_some() {
                             ALIVE.fetch_add(1, Ordering::SeqCst);
                             // Other threads are in their chunks by now.
                             thread::sleep(Duration::from_micros(200));
