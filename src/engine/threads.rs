@@ -69,7 +69,11 @@ where
 {
     let few = chunks < 2 || matches!(cost, Cost::Bytes(bytes) if bytes < PARALLEL_FROM);
     #[cfg(feature = "rayon")]
-    let done = (!few).then(|| team::share(chunks, cost, &f)).unwrap_or(0);
+    let done = if few {
+        0
+    } else {
+        team::share(chunks, cost, &f)
+    };
     #[cfg(not(feature = "rayon"))]
     let (done, _) = (0, few);
     if done < chunks {
@@ -427,12 +431,17 @@ mod team {
                 let alive = Arc::new(AtomicBool::new(true));
                 let runs: Vec<_> = (0..chunks).map(|_| AtomicUsize::new(0)).collect();
                 let users = AtomicUsize::new(0);
+                let late = AtomicUsize::new(0);
                 let work = |ranges: &mut dyn Iterator<Item = Range<usize>>| {
                     let alive = alive.clone();
                     assert!(users.fetch_add(1, Ordering::SeqCst) < threads);
                     for chunk in ranges.flatten() {
                         assert!(alive.load(Ordering::SeqCst));
                         assert_eq!(runs[chunk].fetch_add(1, Ordering::SeqCst), 0);
+                        if !lock(team).panics.is_empty() {
+                            // The other thread had claimed one chunk.
+                            assert_eq!(late.fetch_add(1, Ordering::SeqCst), 0);
+                        }
                         each(chunk, thread::current().id() == owner);
                         assert!(alive.load(Ordering::SeqCst));
                     }
@@ -489,7 +498,7 @@ mod team {
             fn the_owner_panics() {
                 loom::model(|| {
                     let panicking = std::sync::atomic::AtomicBool::new(false);
-                    let panicked = checked(&Arc::default(), 2, 2, &|_, by_owner| {
+                    let panicked = checked(&Arc::default(), 2, 4, &|_, by_owner| {
                         if by_owner {
                             panicking.store(true, std::sync::atomic::Ordering::SeqCst);
                             panic_on_purpose();
@@ -758,7 +767,7 @@ mod team_tests {
             let caught = pool.install(|| {
                 catch_unwind(|| {
                     call(3, 100, &|ranges| {
-                        for _ in ranges {
+                        if ranges.next().is_some() {
                             ALIVE.fetch_add(1, Ordering::SeqCst);
                             // Other threads are in their chunks by now.
                             thread::sleep(Duration::from_micros(200));
