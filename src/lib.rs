@@ -26,7 +26,6 @@ mod mode;
 pub mod openvino;
 mod picture;
 mod plan;
-#[allow(unsafe_code)]
 mod reduce;
 mod rules;
 #[allow(unsafe_code)]
