@@ -1,9 +1,10 @@
 //! Access to memory for sums: columns of terms that are read, and the places of their sums.
 //!
-//! A sum belongs to one position of the axes that are kept; its terms are the positions of the axes that are summed. [`Sums`] is
-//! built from two arrays and checks that they fit. It cuts the work into units: neighbouring columns, all of them or a range of
-//! their terms, at one position of the outer loops. Each unit is handed out once, so only its holder writes its sums. What is
-//! read is handed out as slices, a block of terms at a time.
+//! A sum belongs to one position of the axes that are kept; its terms are the positions of the axes
+//! that are summed. [`Sums`] is built from two arrays and checks that they fit. It cuts the work
+//! into units: neighbouring columns, all of them or a range of their terms, at one position of the
+//! outer loops. Each unit is handed out once, so only its holder writes its sums. What is read is
+//! handed out as slices, a block of terms at a time.
 
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, offsets_of};
@@ -40,7 +41,8 @@ pub(crate) enum Target<'a, A, I: Dimension> {
 pub(crate) struct Cut {
     /// Columns in a unit, at most.
     pub(crate) width: usize,
-    /// Into how many ranges the terms of each column are cut. The units of a column follow each other.
+    /// Into how many ranges the terms of each column are cut. The units of a column follow each
+    /// other.
     pub(crate) term_chunks: usize,
     /// Units that a thread takes at once.
     pub(crate) units_at_once: usize,
@@ -48,8 +50,9 @@ pub(crate) struct Cut {
 
 /// The terms and the places of all sums.
 ///
-/// Every position of `kept` (operand 0: terms, operand 1: places) with every position of `summed` is an element that is borrowed
-/// for `'a`. The positions of `kept` are all elements of the target, each of them once.
+/// Every position of `kept` (operand 0: terms, operand 1: places) with every position of `summed`
+/// is an element that is borrowed for `'a`. The positions of `kept` are all elements of the target,
+/// each of them once.
 pub(crate) struct Sums<'a, A> {
     terms: *const A,
     places: *mut A,
@@ -63,8 +66,9 @@ pub(crate) struct Sums<'a, A> {
     arrays: PhantomData<(&'a [A], &'a mut [A])>,
 }
 
-// SAFETY: through a shared reference the public methods give numbers only. `for_each_unit` needs an exclusive reference; its
-// threads read terms, which are `Sync`, and write places of distinct units, whose values are `Send`.
+// SAFETY: through a shared reference the public methods give numbers only. `for_each_unit` needs an
+// exclusive reference; its threads read terms, which are `Sync`, and write places of distinct
+// units, whose values are `Send`.
 unsafe impl<A: Send + Sync> Sync for Sums<'_, A> {}
 
 /// A fresh array of sums in standard layout, which `sum` computes.
@@ -85,13 +89,14 @@ pub(crate) fn fresh_sums<A: Term, O: Dimension, I: Dimension>(
     sum(&mut sums)?;
     let written = sums.written.into_inner();
     assert_eq!(written, out.len(), "sums are missing");
-    // SAFETY: a unit counts its sums when it has written them, and `for_each_unit` hands out no unit twice. So as many sums as
-    // there are elements, which was checked here, are all of them.
+    // SAFETY: a unit counts its sums when it has written them, and `for_each_unit` hands out no
+    // unit twice. So as many sums as there are elements, which was checked here, are all of them.
     Ok(unsafe { out.assume_init() })
 }
 
 impl<'a, A: Term> Sums<'a, A> {
-    /// Sums of `terms`. For each of its axes, `axes` names the axis of the target that it becomes; `None` is an axis to sum over.
+    /// Sums of `terms`. For each of its axes, `axes` names the axis of the target that it becomes;
+    /// `None` is an axis to sum over.
     ///
     /// # Errors
     ///
@@ -99,8 +104,8 @@ impl<'a, A: Term> Sums<'a, A> {
     ///
     /// # Panics
     ///
-    /// Unless `axes` has an entry for each axis of `terms`, and each axis of the target either is named once and has the size of
-    /// the axis that it is named for, or has size 1.
+    /// Unless `axes` has an entry for each axis of `terms`, and each axis of the target either is
+    /// named once and has the size of the axis that it is named for, or has size 1.
     pub(crate) fn new<O: Dimension, I: Dimension>(
         terms: &'a ArrayRef<A, O>,
         mut axes: impl Iterator<Item = Option<usize>>,
@@ -115,12 +120,14 @@ impl<'a, A: Term> Sums<'a, A> {
         const SUMMED: usize = usize::MAX;
         let (shape, strides) = (terms.shape(), terms.strides());
         // A list as long as the shape, where what `axes` says is read once.
-        let mut becomes = terms.raw_dim();
+        let mut list = terms.raw_dim();
+        let mut list = list.as_array_view_mut();
+        let becomes = list.as_slice_mut().expect("dimensions are slices");
         for axis in 0..shape.len() {
             let entry = axes.next().expect("there is an entry for each axis");
             becomes[axis] = entry.unwrap_or(SUMMED);
-            let again = (0..axis).any(|other| becomes[other] == becomes[axis]);
-            assert!(!again || entry.is_none(), "an axis is named twice");
+            let again = entry.is_some() && becomes[..axis].contains(&becomes[axis]);
+            assert!(!again, "an axis is named twice");
         }
         let kept = (0..shape.len()).filter(|&axis| becomes[axis] != SUMMED);
         let kept = LoopNest::from_axes(kept.map(|axis| {
@@ -188,9 +195,11 @@ impl<'a, A: Term> Sums<'a, A> {
         self.len() / columns * columns.div_ceil(cut.width) * cut.term_chunks
     }
 
-    /// Calls `f` with all units, each of them once, on several threads if `bytes`, what is read in all, is worth it.
+    /// Calls `f` with all units, each of them once, on several threads if `bytes`, what is read in
+    /// all, is worth it.
     ///
-    /// Each thread takes one element of `scratch` and gives it back at its end; where none is left, it waits for one.
+    /// Each thread takes one element of `scratch` and gives it back at its end; where none is left,
+    /// it waits for one.
     pub(crate) fn for_each_unit<S: Send>(
         &mut self,
         cut: Cut,
@@ -288,8 +297,7 @@ impl<'s, A: Term> Iterator for Units<'s, A> {
             term_chunk: self.term_chunk,
             first_sum: self.position * columns.size + self.column,
             places: self.sums.places.wrapping_offset(at(1)),
-            place_stride: columns.strides[1],
-            adds: self.sums.adds,
+            sums: self.sums,
             streams: self.streams,
             // Without term chunks the unit is the only one with its columns.
             written: (self.cut.term_chunks == 1).then_some(self.written),
@@ -312,8 +320,7 @@ pub(crate) struct Unit<'s, A> {
     /// The number of the first column among all sums.
     pub(crate) first_sum: usize,
     places: *mut A,
-    place_stride: isize,
-    adds: bool,
+    sums: &'s Sums<'s, A>,
     streams: bool,
     /// Counts sums; there if no other unit has these columns.
     written: Option<&'s Cell<usize>>,
@@ -329,21 +336,24 @@ impl<A: Term> Unit<'_, A> {
     pub(crate) fn write(self, sums: &[A]) {
         let written = self.written.expect("no other unit has these columns");
         assert_eq!(sums.len(), self.columns.width, "not a sum for each column");
+        let ([_, stride], adds) = (self.sums.columns().strides, self.sums.adds);
         if self.streams {
             let (from, to) = (sums.as_ptr().cast(), self.places.cast());
-            // SAFETY: sums are streamed only where places have stride 1, and there are `width` of them, as asserted; no other
-            // unit has them. They are borrowed exclusively, so `sums` is elsewhere.
+            // SAFETY: sums are streamed only where places have stride 1, and there are `width` of
+            // them, as asserted; no other unit has them. They are borrowed exclusively, so `sums`
+            // is elsewhere.
             unsafe { stream(from, to, size_of_val(sums)) };
-        } else if self.place_stride == 1 && !self.adds {
-            // SAFETY: places of stride 1 were found; the rest is as for `stream`.
+        } else if stride == 1 && !adds {
+            // SAFETY: places have stride 1, and there are `width` of them, as asserted; no other
+            // unit has them. They are borrowed exclusively, so `sums` is elsewhere.
             unsafe { std::ptr::copy_nonoverlapping(sums.as_ptr(), self.places, sums.len()) };
         } else {
             for (column, &sum) in sums.iter().enumerate() {
-                let step = self.place_stride.wrapping_mul(column as isize);
+                let step = stride.wrapping_mul(column as isize);
                 let place = self.places.wrapping_offset(step);
-                if self.adds {
-                    // SAFETY: the place of one of `width` columns, which no other unit has. It holds an element, as only
-                    // `Target::Add` sets `adds`.
+                if adds {
+                    // SAFETY: the place of one of `width` columns, which no other unit has. It
+                    // holds an element, as only `Target::Add` sets `adds`.
                     let place = unsafe { &mut *place };
                     *place = *place + sum;
                 } else {
@@ -358,8 +368,8 @@ impl<A: Term> Unit<'_, A> {
 
 /// `width` neighbouring columns: the terms of as many sums.
 ///
-/// Column `i` begins `i * stride` elements after `first`; each of its terms is at a position of `summed` from there. All of them
-/// are elements that are borrowed for `'s`.
+/// Column `i` begins `i * stride` elements after `first`; each of its terms is at a position of
+/// `summed` from there. All of them are elements that are borrowed for `'s`.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'s, A> {
     first: *const A,
@@ -387,20 +397,22 @@ impl<'s, A: Copy> Columns<'s, A> {
         let stride = self.summed.inner().strides[0];
         assert!(self.summed.axes().len() == 1 && stride == self.width as isize);
         let first = self.first.wrapping_add(terms.start * self.width);
-        // SAFETY: the rows are among the terms, each is a slice, and one begins where the other ends, as asserted.
+        // SAFETY: the rows are among the terms, each is a slice, and one begins where the other
+        // ends, as asserted.
         unsafe { std::slice::from_raw_parts(first, terms.len() * self.width) }
     }
 
-    /// The rows `terms`, anywhere in memory. `offsets` has room for an offset for each.
+    /// The rows `terms`, anywhere in memory. `to` has room for an offset
+    /// for each.
     ///
     /// # Panics
     ///
     /// If columns are not side by side.
     #[inline(always)]
-    pub(crate) fn rows<'o>(&'o self, terms: Range<usize>, offsets: &'o mut [isize]) -> Rows<'o, A> {
+    pub(crate) fn rows<'o>(&'o self, terms: Range<usize>, to: &'o mut [isize]) -> Rows<'o, A> {
         self.assert_terms(&terms);
         self.assert_rows();
-        let offsets = &mut offsets[..terms.len()];
+        let offsets = &mut to[..terms.len()];
         let stride = self.summed.inner().strides[0];
         let mut free = offsets.iter_mut();
         self.summed.for_each_row(terms, |[offset], len| {
@@ -435,31 +447,27 @@ impl<'s, A: Copy> Columns<'s, A> {
         }
     }
 
-    /// `count` runs of `len` terms each that follow each other in a column, from term `begin` on.
+    /// The terms `terms` of a column, in runs of `len` terms that follow each other.
     ///
     /// # Panics
     ///
-    /// If the terms of a column are not side by side.
+    /// If the terms of a column are not side by side, or the last run is shorter.
     #[inline(always)]
-    pub(crate) fn blocks(
-        &self,
-        column: usize,
-        begin: usize,
-        len: usize,
-        count: usize,
-    ) -> Runs<'s, A> {
-        self.assert_terms(&(begin..begin.saturating_add(len.saturating_mul(count))));
+    pub(crate) fn blocks(&self, column: usize, terms: Range<usize>, len: usize) -> Runs<'s, A> {
+        self.assert_terms(&terms);
         self.assert_one_run();
+        assert_eq!(terms.len() % len, 0, "the last run is shorter");
         Runs {
-            first: self.column(column).wrapping_add(begin),
+            first: self.column(column).wrapping_add(terms.start),
             stride: len as isize,
             len,
-            count,
+            count: terms.len() / len,
             terms: PhantomData,
         }
     }
 
-    /// The terms `terms` of a column as a slice: where they are, if they lie so, or copied to `copy`.
+    /// The terms `terms` of a column as a slice: where they are, if they lie so, or copied to
+    /// `copy`.
     ///
     /// # Panics
     ///
@@ -478,14 +486,16 @@ impl<'s, A: Copy> Columns<'s, A> {
             let outer = &self.summed.axes()[..self.summed.axes().len() - 1];
             let [offset] = offsets_of(outer, self.summed.start(), row);
             let first = base.wrapping_offset(offset).wrapping_add(skip);
-            // SAFETY: these terms of a column lie on the innermost axis, which they do not leave and which has stride 1.
+            // SAFETY: these terms of a column lie on the innermost axis, which they do not leave
+            // and which has stride 1.
             return unsafe { std::slice::from_raw_parts(first, terms.len()) };
         }
         let copy = &mut copy[..terms.len()];
         let mut rest = &mut *copy;
         self.summed.for_each_row(terms, |[offset], len| {
             let (to, after) = std::mem::take(&mut rest).split_at_mut(len);
-            // SAFETY: `for_each_row` gives `len` of the asserted terms on the innermost axis, which has stride 1.
+            // SAFETY: `for_each_row` gives `len` of the asserted terms on the innermost axis, which
+            // has stride 1.
             let from = unsafe { std::slice::from_raw_parts(base.wrapping_offset(offset), len) };
             to.copy_from_slice(from);
             rest = after;
@@ -506,8 +516,9 @@ impl<'s, A: Copy> Columns<'s, A> {
             let term = |i: usize, column: usize| {
                 let step = stride.wrapping_mul(i as isize);
                 let step = step.wrapping_add(across.wrapping_mul(column as isize));
-                // SAFETY: `column < width` in both loops below, and `i < len`, so that this is a position of `summed`:
-                // `assert_terms` has found all of `terms` to be. The type says that these are elements.
+                // SAFETY: `column < width` in both loops below, and `i < len`, so that this is a
+                // position of `summed`: `assert_terms` has found all of `terms` to be. The type
+                // says that these are elements.
                 unsafe { first.wrapping_offset(step).read() }
             };
             // In the order of memory, as far as the two strides tell.
@@ -571,13 +582,15 @@ impl<'o, A> Rows<'o, A> {
     #[inline(always)]
     pub(crate) fn row(&self, i: usize) -> &'o [A] {
         let first = self.first.wrapping_offset(self.offsets[i]);
-        // SAFETY: only `Columns::rows` builds this type. It has set each offset to that of a term, and has asserted that the
-        // columns there are side by side; there are `width` of them, borrowed for `'o`.
+        // SAFETY: only `Columns::rows` builds this type. It has set each offset to that of a term,
+        // and has asserted that the columns there are side by side; there are `width` of them,
+        // borrowed for `'o`.
         unsafe { std::slice::from_raw_parts(first, self.width) }
     }
 }
 
-/// `count` runs of `len` terms each, where run `i` begins `i * stride` elements after `first`. All of them are borrowed for `'s`.
+/// `count` runs of `len` terms each, where run `i` begins `i * stride` elements after `first`. All
+/// of them are borrowed for `'s`.
 #[derive(Clone, Copy)]
 pub(crate) struct Runs<'s, A> {
     first: *const A,
@@ -620,8 +633,9 @@ impl<'s, A> Runs<'s, A> {
             true => self.len * (self.count - i),
             false => self.len,
         };
-        // SAFETY: run `i` exists, as asserted; where the stride is the length, the next one begins at its end. `Columns::runs`
-        // and `Columns::blocks` build only what they have asserted to be terms, and `one` is built of a slice.
+        // SAFETY: run `i` exists, as asserted; where the stride is the length, the next one begins
+        // at its end. `Columns::runs` and `Columns::blocks` build only what they have asserted to
+        // be terms, and `one` is built of a slice.
         unsafe { std::slice::from_raw_parts(self.first.wrapping_offset(step), readable) }
     }
 }
@@ -709,7 +723,7 @@ mod tests {
                 assert!(panics(|| columns.rows(1..5, &mut [0; 9]).len()));
                 assert!(panics(|| columns.table(0..4)));
                 assert!(panics(|| columns.runs(0..4)));
-                assert!(panics(|| columns.blocks(0, 0, usize::MAX / 2 + 1, 2)));
+                assert!(panics(|| columns.blocks(0, 0..4, 2)));
                 assert!(panics(|| columns.run(0, 0..4, &mut [0; 4]).len()));
                 assert!(panics(|| columns.gather(0..4, &mut [0; 3])));
                 // The columns belong to another unit too.

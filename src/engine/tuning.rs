@@ -187,61 +187,71 @@ const FIRST_LEVEL_CACHE: usize = 32 << 10;
 /// Bytes of a page of memory, the stretch that a prefetcher works in.
 const PAGE: usize = 4 << 10;
 
-/// Columns of one row that are summed together take at most as many bytes: their 16 lanes fill a first-level cache.
+/// Columns of one row that are summed together take at most as many bytes: their 16 lanes fill a
+/// first-level cache.
 pub(crate) const SUM_ROW: usize = FIRST_LEVEL_CACHE / 16;
 
-/// Rows are not cut narrower than this to get more units of work. 4096 rows of 256 `f32` take two threads 33 us whole and 45 us
-/// in quarters.
+/// Rows are not cut narrower than this to get more units of work. 4096 rows of 256 `f32` take two
+/// threads 33 us whole and 45 us in quarters.
 pub(crate) const NARROW_SUM_ROW: usize = SUM_ROW / 2;
 
 /// With fewer columns side by side than this, blocks are copied together before they are summed.
 pub(crate) const FEW_COLUMNS: usize = 8;
 
-/// A block that is copied together takes at most as many bytes, unless it is one column: half of a first-level cache.
+/// A block that is copied together takes at most as many bytes, unless it is one column: half of a
+/// first-level cache.
 pub(crate) const GATHERED_BLOCK: usize = FIRST_LEVEL_CACHE / 2;
 
-/// Most columns in a unit of work whose columns are summed one by one, and most elements in 16 rows that are read as a table.
+/// Most columns in a unit of work whose columns are summed one by one, and most elements in 16 rows
+/// that are read as a table.
 pub(crate) const MANY_COLUMNS: usize = 1024;
 
-/// Bytes of terms that a thread takes at once: the terms of a sum are cut into [`MANY_SUM_CHUNKS`] within these bounds. Reading is
-/// fastest in long ranges: two threads take 6.8 ms by 2 MiB and 8.1 ms by 128 KiB.
+/// Bytes of terms that a thread takes at once: the terms of a sum are cut into [`MANY_SUM_CHUNKS`]
+/// within these bounds. Reading is fastest in long ranges: two threads take 6.8 ms by 2 MiB and 8.1
+/// ms by 128 KiB.
 pub(crate) const SUM_CHUNK: RangeInclusive<usize> = 128 << 10..=2 << 20;
 
 /// So many chunks keep all threads busy to the end.
 pub(crate) const MANY_SUM_CHUNKS: usize = 64;
 
-/// With fewer units of work than this, the terms of each sum are cut too, so that there are [`MANY_SUM_CHUNKS`] units.
+/// With fewer units of work than this, the terms of each sum are cut too, so that there are
+/// [`MANY_SUM_CHUNKS`] units.
 pub(crate) const FEW_SUM_UNITS: usize = 32;
 
-/// Long ranges are read at as many places in turn, as each of them has a prefetcher at work: two threads take 6.0 ms by 2 MiB so,
-/// and 6.8 ms from end to end.
+/// Long ranges are read at as many places in turn, as each of them has a prefetcher at work: two
+/// threads take 6.0 ms by 2 MiB so, and 6.8 ms from end to end.
 pub(crate) const READ_STREAMS: usize = 4;
 
 /// Bytes at each of these places at least. With 32 KiB they gain nothing.
 pub(crate) const READ_STREAM: usize = 128 << 10;
 
-/// Blocks of one column whose sums are kept until they are added up: 2 MiB of `f32`, the longest range that a thread takes.
+/// Blocks of one column whose sums are kept until they are added up: 2 MiB of `f32`, the longest
+/// range that a thread takes.
 pub(crate) const BLOCKS_AT_ONCE: usize = 512;
 
-/// Columns whose lanes are added together, step by step for all of them: to add up the lanes of one column takes longer than to
-/// fill them. Rows of 15 `f32` take 8.5 ms so and 31 ms one by one.
+/// Columns whose lanes are added together, step by step for all of them: to add up the lanes of one
+/// column takes longer than to fill them. Rows of 15 `f32` take 8.5 ms so and 31 ms one by one.
 pub(crate) const COLUMNS_AT_ONCE: usize = 32;
 
-/// Rows of more terms than this, up to 16, are added together so; shorter ones take no longer than they are read for.
+/// Rows of more terms than this, up to 16, are added together so; shorter ones take no longer than
+/// they are read for.
 pub(crate) const SHORT_ROW_TERMS: usize = 10;
 
-/// Bytes of 16 rows of a table up to which it is read in four streams, which are so near to each other that they are as one.
+/// Bytes of 16 rows of a table up to which it is read in four streams, which are so near to each
+/// other that they are as one.
 pub(crate) const NEAR_STREAMS: usize = 256;
 
-/// Bytes of 16 rows from which a table is read in eight streams, each in a page of its own. Eight streams in one page are what
-/// prefetchers do worst: rows of 16 `f32` take 22 ms so, 13 ms if each group is copied first, and 10 ms in one stream.
+/// Bytes of 16 rows from which a table is read in eight streams, each in a page of its own. Eight
+/// streams in one page are what prefetchers do worst: rows of 16 `f32` take 22 ms so, 13 ms if each
+/// group is copied first, and 10 ms in one stream.
 pub(crate) const APART_STREAMS: usize = PAGE;
 
 /// Bytes of sums side by side that are worth going past the cache.
 pub(crate) const STREAM_SUMS_ROW: usize = 1 << 10;
 
-/// Whether so many bytes of sums go past the cache to existing memory: from three quarters of the last-level cache on. With rows
-/// of 3 `f32` summed into 85 MiB, 8 ms instead of 10, as these are not read first.
+/// Whether so many bytes of sums go past the cache to existing memory: from three quarters of the
+/// last-level cache on. With rows of 3 `f32` summed into 85 MiB, 8 ms instead of 10, as these are
+/// not read first.
 pub(crate) fn sums_are_streamed(bytes: usize) -> bool {
     // The cache's size is read from files, and is 1 MiB or more.
     bytes >= 3 << 18 && bytes >= last_level_cache() / 4 * 3

@@ -1,4 +1,5 @@
-//! How terms are read, and how the work is cut into units. Which terms are added to which is decided in `tree`.
+//! How terms are read, and how the work is cut into units. Which terms are added to which is
+//! decided in `tree`.
 
 use super::tree::{self, BLOCK_TERMS, GROUP, LANES, LongRun, OddRun, Reading, Run, ShortRun};
 use crate::engine::columns::{Columns, Cut, Runs, Sums, Term, Units};
@@ -21,7 +22,8 @@ enum Access {
     Rows,
     /// Columns are side by side, in rows one after the other.
     Table,
-    /// The terms of a column are side by side, in long runs. Blocks that reach over the end of a run are copied together.
+    /// The terms of a column are side by side, in long runs. Blocks that reach over the end of a
+    /// run are copied together.
     Runs,
     /// From 2 to 16 terms of each column are side by side, and all columns one after the other.
     ShortRuns,
@@ -58,7 +60,7 @@ impl Access {
     }
 }
 
-/// How the sums of one call are computed. Nothing here changes a bit of them.
+/// How the sums of one call are computed. Their bits do not depend on it.
 struct Schedule {
     access: Access,
     reading: Reading,
@@ -149,7 +151,8 @@ impl Schedule {
 
 /// What a thread needs beside the arrays.
 struct Scratch<A> {
-    /// Sections: the sums of a unit; lanes; blocks that wait for their neighbours; a table of copied terms.
+    /// Sections: the sums of a unit; lanes; blocks that wait for their neighbours; a table of
+    /// copied terms.
     values: Vec<A>,
     /// Where the rows of a block begin.
     offsets: Vec<isize>,
@@ -226,10 +229,10 @@ fn write_all<'v, A: Term + 'v>(sums: &mut Sums<'_, A>, from: impl Fn(usize) -> &
     });
 }
 
-/// The numbers below `count`: in order, or those of [`READ_STREAMS`] equal ranges in turn if that is worth it for `bytes` read for
-/// each.
+/// The numbers below `count`, each once: in order, or in turn from [`READ_STREAMS`] ranges of equal
+/// length, if `bytes` bytes that are read for each number make these long enough.
 #[inline(always)]
-fn in_streams(count: usize, bytes: usize) -> impl Iterator<Item = usize> {
+pub(super) fn in_streams(count: usize, bytes: usize) -> impl Iterator<Item = usize> {
     let each = match count / READ_STREAMS {
         each if each.saturating_mul(bytes) >= READ_STREAM => each,
         _ => 0,
@@ -396,9 +399,12 @@ impl Schedule {
             let mut rest = &mut *block_sums;
             if copy.is_empty() {
                 let (whole, last) = rest.split_at_mut((end - terms.start) / BLOCK_TERMS);
-                let runs = columns.blocks(column, terms.start, BLOCK_TERMS, whole.len());
-                sum_runs(runs, whole);
+                let begin = terms.start;
                 terms.start += whole.len() * BLOCK_TERMS;
+                sum_runs(
+                    columns.blocks(column, begin..terms.start, BLOCK_TERMS),
+                    whole,
+                );
                 rest = last;
             }
             for i in in_streams(rest.len(), BLOCK_TERMS * size_of::<A>()) {

@@ -19,22 +19,25 @@ use num_traits::Zero;
 
 /// # The gradient
 ///
-/// What goes forward through a plan as `y = plan.view(&x)` comes back as `dx = plan.gradient(&dy)`: the transpose of the same linear
-/// map, so that `<plan.view(x), dy> == <x, dx>`. Axes that the plan added are summed and gone, axes that it stretched are summed and of
-/// size 1 again, and axes that it permuted are back in their place. For a [`pair`](BroadcastPlan::pair) each operand's plan gives
-/// its gradient.
+/// `y = plan.view(&x)` is a linear map, and `dx = plan.gradient(&dy)` is its transpose:
+/// `<plan.view(x), dy> == <x, dx>`. Axes that the plan added are summed and removed. Axes that it
+/// stretched are summed and have size 1 again. Axes that it permuted are back in their place. Each
+/// plan of a [`pair`](BroadcastPlan::pair) gives the gradient of its operand.
 ///
-/// The element type needs zero and addition: floats, integers, complex numbers. Sums of floats are accurate and reproducible: they are
-/// pairwise, and [the same bit for bit](GradientExt#the-order-of-summation) on any number of threads, with or without the feature
-/// `rayon`, and for any memory layout of the cotangent. Work is split over threads by the bytes of the cotangent. Beside the result
-/// only a scratch of bounded size is allocated, some ten KiB for each thread.
+/// The element type needs zero and addition: floats, integers, complex numbers. Sums of floats are
+/// accurate and reproducible: they are pairwise, and [the same bit for
+/// bit](GradientExt#the-order-of-summation) on any number of threads, with or without the feature
+/// `rayon`, and for any memory layout of the cotangent. The bytes of the cotangent decide whether
+/// several threads work. Beside the result, a call allocates only scratch memory of bounded size,
+/// some ten KiB for each thread.
 ///
 /// # Panics
 ///
-/// Only if the elements' own `+` does: integers, on overflow, where overflow checks are on (as in debug builds). Where they are off,
-/// it wraps. `out` may be written in part then.
+/// Only if the elements' own `+` does: integers, on overflow, where overflow checks are on (as in
+/// debug builds). Where they are off, it wraps. `out` may be written in part then.
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// The gradient with respect to the input, of the input's shape and rank, from the one with respect to the output.
+    /// The gradient with respect to the input, of the input's shape and rank, from the one with
+    /// respect to the output.
     ///
     /// ```text
     /// input            3  1
@@ -50,7 +53,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output shape;
-    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge), [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
     ///
@@ -64,7 +68,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     ///
-    /// Source: the transpose rule of XLA's `broadcast_in_dim` in JAX; nGraph `Broadcast`'s adjoint, a `Sum` over the broadcast axes.
+    /// Source: the transpose rule of XLA's `broadcast_in_dim` in JAX; nGraph `Broadcast`'s adjoint,
+    /// a `Sum` over the broadcast axes.
     pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<Array<A, I>, BroadcastError>
     where
         A: Copy + Zero + Send + Sync,
@@ -73,12 +78,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         fresh_sums(cotangent, self.kept_axes(), self.input_dim(), driver::sum)
     }
 
-    /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it replaces.
+    /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it
+    /// replaces.
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output shape or `out` not its input shape;
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Nothing has been written then.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output shape
+    /// or `out` not its input shape; [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    /// Nothing has been written then.
     ///
     /// # Example
     ///
@@ -103,7 +110,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.sum_into(cotangent, out, Target::Put)
     }
 
-    /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds: `out += gradient`.
+    /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds:
+    /// `out += gradient`.
     ///
     /// Each element of `out` is added to once, when its sum is complete.
     ///
@@ -172,35 +180,46 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 
 /// Sums of an array over the axes that a broadcast to its shape would replicate.
 ///
-/// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`. [`sum_to_shape`](Self::sum_to_shape) is
-/// the gradient by NumPy's rule. The gradient of any rule is that of its plan:
-/// [`BroadcastPlan::gradient`], [`gradient_into`](BroadcastPlan::gradient_into) and
-/// [`gradient_accumulate`](BroadcastPlan::gradient_accumulate). All of them add in the order that is written down here.
+/// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`.
+/// [`sum_to_shape`](Self::sum_to_shape) is the gradient by NumPy's rule. The gradient of any rule
+/// is that of its plan: [`BroadcastPlan::gradient`],
+/// [`gradient_into`](BroadcastPlan::gradient_into) and
+/// [`gradient_accumulate`](BroadcastPlan::gradient_accumulate). All of them add in the order that
+/// is written down here.
 ///
 /// # The order of summation
 ///
-/// Floating-point addition is not associative, so a sum is only defined with its order. Here it is a fixed tree over the terms of one
-/// element of the gradient. It depends on their number alone: not on the number of threads, on the feature `rayon`, on the machine's
-/// vectors, or on where the terms lie in memory. Arrays that are equal have gradients that are equal bit for bit.
+/// Floating-point addition is not associative, so a sum depends on the order of its additions. Here
+/// the order is a fixed tree over the terms of one element of the gradient. The tree depends on the
+/// number of terms alone: not on the number of threads, on the feature `rayon`, on the machine's
+/// vectors, or on where the terms lie in memory. Arrays that are equal have gradients that are
+/// equal bit for bit.
 ///
-/// The terms `t[0], t[1], ..., t[n - 1]` are taken in the order of their indices in the cotangent, the last summed axis fastest.
+/// The terms `t[0], t[1], ..., t[n - 1]` are in the order of their indices in the cotangent, the
+/// last summed axis fastest.
 ///
-/// 1. They are cut into blocks of 1024; the last block may be shorter.
-/// 2. In a block, term `i` belongs to lane `i % 16`. As long as 128 terms are left, each lane adds its next 8 terms as a balanced tree,
-///    `((a + b) + (c + d)) + ((e + f) + (g + h))`; these sums, and then the terms that are left, are added up in the lane one by one,
-///    the first of them being where the lane begins.
-/// 3. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`. Lanes without a term are left out.
-/// 4. Blocks are added with their neighbours in twos, the results in twos again, and so on; one that is left over waits. Thus of `k`
-///    blocks the largest power of two that is less than `k` are summed on the left, and the others on the right.
+/// 1. The terms are cut into blocks of 1024. The last block may be shorter.
+/// 2. In a block, term `i` belongs to lane `i % 16`. As long as 128 terms are left, each lane adds
+///    its next 8 terms as a balanced tree, `((a + b) + (c + d)) + ((e + f) + (g + h))`. These sums,
+///    and then the terms that are left, are added to the lane one by one. The first of them is the
+///    lane's initial value.
+/// 3. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`.
+///    Lanes without a term are left out.
+/// 4. Neighbouring blocks are added in pairs, then neighbouring results in pairs, and so on. A
+///    result without a neighbour goes to the next round as it is. So of `k` blocks, the largest
+///    power of two that is less than `k` are summed on the left, and the others on the right.
 ///
-/// The sum of one term is that term, -0.0 included, and the sum of none is zero. No term passes through more than
-/// `log2(n) + 13` additions, so the error is at most about that many half units in the last place of the sum of the absolute values.
-/// (Bits of a NaN that say nothing but where it came from are not part of the promise.)
+/// The sum of one term is that term, -0.0 included. The sum of no terms is zero. No term passes
+/// through more than `log2(n) + 13` additions, so the error is at most about that many half units
+/// in the last place of the sum of the absolute values. Which NaN a sum gives, by its sign and
+/// payload, is not part of the promise.
 ///
-/// Integers are summed with their own `+`: where overflow checks are on, as they are in debug builds, a sum that overflows panics, and
-/// so may one whose total would fit, if a part of it does not; where they are off it wraps, and the total is right modulo 2^bits.
+/// Integers are summed with their own `+`. Where overflow checks are on, as they are in debug
+/// builds, a sum that overflows panics; so may a sum whose total fits, if a part of it does not.
+/// Where they are off, sums wrap, and the total is right modulo 2^bits.
 pub trait GradientExt: Operand {
-    /// Sums to `shape`: the gradient of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) from `shape` to the shape of `self`.
+    /// Sums to `shape`: the gradient of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy)
+    /// from `shape` to the shape of `self`.
     ///
     /// ```text
     /// self      2  3  4
@@ -209,14 +228,15 @@ pub trait GradientExt: Operand {
     /// result       3  1
     /// ```
     ///
-    /// `shape` is right-aligned with the array's. Leading axes that it does not have are summed and gone; axes that it has as 1 are
-    /// summed and kept. The result has standard layout and the rank of `shape`. Panics only as
-    /// [`gradient`](BroadcastPlan::gradient) does.
+    /// `shape` is right-aligned with the array's. Leading axes that it does not have are summed and
+    /// gone; axes that it has as 1 are summed and kept. The result has standard layout and the rank
+    /// of `shape`. Panics only as [`gradient`](BroadcastPlan::gradient) does.
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge), [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to
-    /// the shape of `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the shape of
+    /// `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example

@@ -1,5 +1,7 @@
-//! Sums of every layout against the documented tree, index by index, with sizes on both sides of every threshold.
+//! Sums of every layout against the documented tree, index by index, with sizes on both sides of
+//! every threshold.
 
+use super::driver::in_streams;
 use super::tree::{BLOCK_TERMS, GROUP, LANES};
 use crate::BroadcastPlan;
 use crate::engine::simd::WITHOUT_WIDE_REGISTERS;
@@ -13,7 +15,8 @@ use num_traits::Zero;
 use std::ops::Add;
 use std::sync::atomic::Ordering;
 
-/// An element of `N` bytes whose addition is neither associative nor commutative, so that its sum tells the order.
+/// An element of `N` bytes whose addition is neither associative nor commutative, so that its sum
+/// tells the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mixed<const N: usize>([u8; N]);
 
@@ -104,7 +107,8 @@ fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
     BroadcastPlan::explicit(IxDyn(&input), IxDyn(shape), &kept).unwrap()
 }
 
-/// Fresh sums, sums that replace and sums that are added, in standard layout and backwards with gaps.
+/// Fresh sums, sums that replace and sums that are added, in standard layout and backwards with
+/// gaps.
 #[track_caller]
 fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
     let plan = plan(terms.shape(), summed);
@@ -151,7 +155,8 @@ fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
     }
 }
 
-/// The same elements in C order, in Fortran order, with the axes rotated in memory, backwards, with gaps, and both by turns.
+/// The same elements in C order, in Fortran order, with the axes rotated in memory, backwards, with
+/// gaps, and both by turns.
 fn check_layouts<const N: usize>(shape: &[usize], summed: &[usize]) {
     let rank = shape.len();
     let len = shape.iter().product();
@@ -351,5 +356,16 @@ fn streamed_sums_are_all_written() {
             out.outer_iter()
                 .all(|sums| sums == row_of_sums.view().into_dyn())
         );
+    }
+}
+
+#[test]
+fn reading_in_streams_visits_each_number_once() {
+    for count in [0, 1, 3, 4, 5, 11, 12, 1000] {
+        for bytes in [1, READ_STREAM / 3, READ_STREAM / 2, READ_STREAM, usize::MAX] {
+            let mut found: Vec<usize> = in_streams(count, bytes).collect();
+            found.sort_unstable();
+            assert!(found.into_iter().eq(0..count), "{count} of {bytes}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The tree of additions: which terms are added to which.
 //!
-//! [`GradientExt`](super::GradientExt) documents the tree. `LANES`, `GROUP` and `BLOCK_TERMS` are part of it: other numbers would
-//! give other sums.
+//! [`GradientExt`](super::GradientExt) documents the tree. `LANES`, `GROUP` and `BLOCK_TERMS` are
+//! part of it: other numbers would give other sums.
 //!
-//! Each kernel sums `width` columns at once: row `i` holds the `i`-th term of each column. Kernels differ in how they read terms,
-//! never in the order of additions. All are `inline(always)`: they are compiled for wide vectors as part of their caller.
+//! Each kernel sums `width` columns at once: row `i` holds the `i`-th term of each column. Kernels
+//! differ in how they read terms, never in the order of additions. All are `inline(always)`: they
+//! are compiled for wide vectors as part of their caller.
 
 use crate::engine::columns::{Rows, Term};
 use crate::engine::tuning::{APART_STREAMS, COLUMNS_AT_ONCE, NEAR_STREAMS, SHORT_ROW_TERMS};
@@ -13,15 +14,15 @@ use std::array;
 /// Accumulators of a block. 16 `f32` are 64 bytes: four vectors of SSE2, one of AVX-512.
 pub(super) const LANES: usize = 16;
 
-/// Terms of a lane that are added as a balanced tree before they go to the accumulator: eight loads of terms for one load and one
-/// store of the accumulator.
+/// Terms of a lane that are added as a balanced tree before they go to the accumulator: eight loads
+/// of terms for one load and one store of the accumulator.
 const FAN_IN: usize = 8;
 
 /// Terms in a group: `FAN_IN` for every lane.
 pub(super) const GROUP: usize = LANES * FAN_IN;
 
-/// Terms in a block. As `f32` 4 KiB: long enough to hide what is done once for each block, and no accumulator takes in more than
-/// eight groups.
+/// Terms in a block. As `f32` 4 KiB: long enough to hide what is done once for each block, and no
+/// accumulator takes in more than eight groups.
 pub(super) const BLOCK_TERMS: usize = 8 * GROUP;
 
 /// `to[i] = to[i] + from[i]`.
@@ -43,8 +44,8 @@ fn fan_in<A: Term>(t: [A; FAN_IN]) -> A {
 fn group<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; FAN_IN]) {
     let [a, b, c, d, e, f, g, h] = rows;
     let whole = to.len() / LANES * LANES;
-    // Pieces of a known length are read before one is written, so the compiler needs no check for overlaps. They are zipped, so it
-    // needs none for bounds.
+    // Pieces of a known length are read before one is written, so the compiler needs no check for
+    // overlaps. They are zipped, so it needs none for bounds.
     let pieces = (to.chunks_exact_mut(LANES))
         .zip(a.chunks_exact(LANES).zip(b.chunks_exact(LANES)))
         .zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)))
@@ -72,7 +73,8 @@ fn pair<A: Term>(to: &mut [A], a: &[A], b: &[A]) {
     }
 }
 
-/// [`group`] for eight rows one after the other, which are read four at a time. `half` has room for one row.
+/// [`group`] for eight rows one after the other, which are read four at a time. `half` has room for
+/// one row.
 #[inline(always)]
 fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &mut [A]) {
     let len = to.len();
@@ -119,8 +121,8 @@ fn fold_lanes<A: Term>(lanes: &mut [A], width: usize, mut live: usize) {
     }
 }
 
-/// The sums of a block whose rows, one for each of `sum`, are anywhere in memory. `lanes` has room for 16 rows, or for as many as
-/// there are if they are fewer.
+/// The sums of a block whose rows, one for each of `sum`, are anywhere in memory. `lanes` has room
+/// for 16 rows, or for as many as there are if they are fewer.
 #[inline(always)]
 pub(super) fn block_of_rows<A: Term>(rows: Rows<A>, lanes: &mut [A], sum: &mut [A]) {
     let (count, width) = (rows.len(), sum.len());
@@ -203,8 +205,8 @@ impl Reading {
     }
 }
 
-/// The sums of a block whose rows, as wide as `sum`, lie one after the other. `lanes` is as for [`block_of_rows`], and `extra` has
-/// the rows that `reading` needs.
+/// The sums of a block whose rows, as wide as `sum`, lie one after the other. `lanes` is as for
+/// [`block_of_rows`], and `extra` has the rows that `reading` needs.
 #[inline(always)]
 pub(super) fn block_of_table<A: Term>(
     table: &[A],
@@ -277,26 +279,26 @@ fn lanes_of_group<A: Term>(terms: &[A]) -> [A; LANES] {
     sum_of(&lanes_of_four(low), &lanes_of_four(high))
 }
 
-/// The first halving of all lanes.
+/// The first step of adding the lanes by halves.
 #[inline(always)]
 fn halved<A: Term>(lanes: [A; LANES]) -> [A; 8] {
     array::from_fn(|i| lanes[i] + lanes[i + 8])
 }
 
-/// The others.
+/// The other steps.
 #[inline(always)]
 fn fold_eight<A: Term>(eight: [A; 8]) -> A {
     let four: [A; 4] = array::from_fn(|i| eight[i] + eight[i + 4]);
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
-/// How a block of one column is summed whose terms lie one after the other.
+/// How a block of one column is summed, whose terms are side by side.
 pub(super) trait Run {
     /// The sum of the first `len` of `terms`.
     fn sum<A: Term>(terms: &[A], len: usize) -> A;
 }
 
-/// Any that has as many terms as lanes.
+/// A run of at least as many terms as lanes.
 pub(super) struct LongRun;
 
 impl Run for LongRun {
@@ -315,26 +317,26 @@ impl Run for LongRun {
             lanes = sum_of(&lanes, &lanes_of_group(terms));
         }
         for terms in vectors {
-            for (lane, &term) in lanes.iter_mut().zip(terms) {
-                *lane = *lane + term;
-            }
+            add(&mut lanes, terms);
         }
         if !rest.is_empty() {
-            // Another array, which is in memory as the compiler does not know how far this goes.
+            // The compiler does not know the length of `rest`, so it keeps what this is added to in
+            // memory. With a copy, that is not `lanes`.
             let mut longer = lanes;
             add(&mut longer, rest);
             lanes = longer;
         }
-        // Aligned, so that no store of it is across two lines, which would have the loads wait for it.
+        // Aligned, so that no store straddles two cache lines: then store forwarding works.
         #[repr(align(64))]
         struct Aligned<T>(T);
-        // Out of the compiler's sight, which would cut the lanes above into such small vectors as the last additions are of.
+        // Hidden from the compiler, which would otherwise use the small vectors of the last
+        // additions for the lanes above.
         let Aligned(eight) = std::hint::black_box(Aligned(halved(lanes)));
         fold_eight(eight)
     }
 }
 
-/// Less than a group, and not all whole vectors.
+/// A run of at least as many terms as lanes, less than a group and not a multiple of the lanes.
 pub(super) struct OddRun;
 
 impl Run for OddRun {
@@ -345,13 +347,12 @@ impl Run for OddRun {
         lanes.copy_from_slice(first);
         let (vectors, rest) = others.split_at((len / LANES - 1) * LANES);
         for terms in vectors.chunks_exact(LANES) {
-            for (lane, &term) in lanes.iter_mut().zip(terms) {
-                *lane = *lane + term;
-            }
+            add(&mut lanes, terms);
         }
         let count = len % LANES;
         let mut copy = [A::zero(); LANES];
-        // A whole vector where there is one, of which only so many are used: rows of 17 `f32` take 22 ps a byte so and 106 one by one.
+        // A whole vector is read where there is one, and `count` of its terms are used: rows of 17
+        // `f32` take 22 ps a byte so, and 106 ps term by term.
         let rest = rest.first_chunk().unwrap_or_else(|| {
             copy[..count].copy_from_slice(&rest[..count]);
             &copy
@@ -365,7 +366,7 @@ impl Run for OddRun {
     }
 }
 
-/// Fewer terms than lanes.
+/// A run of fewer terms than lanes.
 pub(super) struct ShortRun;
 
 impl Run for ShortRun {
@@ -378,7 +379,8 @@ impl Run for ShortRun {
     }
 }
 
-/// The sums of columns. For each in turn, `first_halving` gives its first eight lanes, to which the others have been added.
+/// The sums of columns. For each in turn, `first_halving` gives its first eight lanes, to which the
+/// others have been added.
 #[inline(always)]
 fn fold_together<A: Term>(sum: &mut [A], mut first_halving: impl FnMut(usize) -> [A; 8]) {
     let mut column = 0;
@@ -434,8 +436,8 @@ pub(super) fn columns_of<A: Term, const N: usize>(terms: &[A], sum: &mut [A]) {
     }
 }
 
-/// Sums rows of partial sums, neighbours first; the result is in row 0. Each row is the sum of the same power of two of blocks, the
-/// last one of as many or fewer.
+/// Sums rows of partial sums, neighbours first; the result is in row 0. Each row is the sum of the
+/// same power of two of blocks, the last one of as many or fewer.
 #[inline(always)]
 pub(super) fn fold_neighbours<A: Term>(rows: &mut [A], width: usize) {
     let mut count = rows.len() / width;
@@ -451,8 +453,8 @@ pub(super) fn fold_neighbours<A: Term>(rows: &mut [A], width: usize) {
     }
 }
 
-/// Adds the sums of the block number `index` of `width` columns, counted from 0. Row `k` of `stack` holds the sums of `2^k` blocks
-/// until their neighbours are there.
+/// Adds the sums of the block number `index` of `width` columns, counted from 0. Row `k` of `stack`
+/// holds the sums of `2^k` blocks until their neighbours are there.
 #[inline(always)]
 pub(super) fn push_block<A: Term>(stack: &mut [A], width: usize, index: usize, sum: &mut [A]) {
     let mut level = 0;
