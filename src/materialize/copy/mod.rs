@@ -30,7 +30,8 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
 ) -> Result<Array<A, D>, BroadcastError> {
     let mut out = uninit_array::<A, D>(from.raw_dim())?;
-    initialise(&mut out, from, true)?;
+    // SAFETY: `out` has the dimension of `from`.
+    unsafe { initialise(&mut out, from, true) }?;
     // SAFETY: `initialise` has returned `Ok`, thus written every element.
     Ok(unsafe { out.assume_init() })
 }
@@ -41,10 +42,12 @@ pub(super) fn into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     out: &'o mut ArrayRef<MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
 ) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
-    initialise(out, from, false)?;
+    check_shapes(from.shape(), out.shape())?;
+    // SAFETY: the shapes are equal: `check_shapes`.
+    unsafe { initialise(out, from, false) }?;
     let filled = out.raw_view_mut().cast::<A>();
-    // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `initialise`
-    // has returned `Ok`, thus written each of them.
+    // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `initialise` has
+    // returned `Ok`, thus written each of them.
     Ok(unsafe { filled.deref_into_view_mut() })
 }
 
@@ -78,22 +81,27 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
 
 /// Writes every element of `out`, or returns an error. `fresh` memory has been allocated for this
 /// copy.
-#[inline]
-fn initialise<A: Copy + Send + Sync, D: Dimension>(
+///
+/// # Safety
+///
+/// The shapes of `out` and `from` are equal.
+#[inline(always)]
+unsafe fn initialise<A: Copy + Send + Sync, D: Dimension>(
     out: &mut ArrayRef<MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
     fresh: bool,
 ) -> Result<(), BroadcastError> {
-    check_shapes(from.shape(), out.shape())?;
     if out.len() <= FEW_ELEMENTS {
         for (to, from) in out.iter_mut().zip(from) {
             to.write(*from);
         }
         return Ok(());
     }
+    // Borrowed from a view, the strides leave `out` in registers: 12 elements take 30 ns instead of 37.
     let to = out.as_mut_ptr().cast();
-    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`, borrowed
-    // mutably.
+    let out = out.view();
+    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`: contract of
+    // `initialise`. It is borrowed mutably.
     unsafe {
         copy(
             from.shape(),
@@ -119,7 +127,7 @@ fn check_shapes(from: &[usize], out: &[usize]) -> Result<(), BroadcastError> {
 ///
 /// # Safety
 ///
-/// Elements are `Copy`, `Send` and `Sync`, with the layout in `kernels`. With `strides[0]`, `to` is
+/// Elements are `Copy`, `Send` and `Sync`, of the size in `kernels`. With `strides[0]`, `to` is
 /// a valid array of `shape` that this call may write. With `strides[1]`, `from` is a valid array of
 /// `shape` that this call may read. The two do not overlap. No two indices of `to` share an
 /// element: constructors of mutable views refuse such strides or demand their absence.
@@ -145,18 +153,17 @@ unsafe fn copy(
 /// The kernels of elements of 1, 2, 4, 8 and 16 bytes. In a static, which is compiled once, in this
 /// crate.
 static OF_BYTES: [Kernels; 5] = [
-    Kernels::new::<[u8; 1]>(),
-    Kernels::new::<[u8; 2]>(),
-    Kernels::new::<[u8; 4]>(),
-    Kernels::new::<[u8; 8]>(),
-    Kernels::new::<[u8; 16]>(),
+    Kernels::new::<u8>(),
+    Kernels::new::<u16>(),
+    Kernels::new::<u32>(),
+    Kernels::new::<u64>(),
+    Kernels::new::<u128>(),
 ];
 
 impl Kernels {
     const fn new<T: Copy>() -> Self {
         Kernels {
             size: size_of::<T>(),
-            align: align_of::<T>(),
             copy: plane::copy_plane::<T>,
             transpose: transpose::transpose::<T>,
         }
