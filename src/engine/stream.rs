@@ -81,7 +81,7 @@ impl Streamer {
 
     /// [`stream`] for slices of equal length.
     #[inline]
-    pub(crate) fn copy<T: Copy>(&self, from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
+    pub(crate) fn copy<T: Copy>(&self, from: &[T], to: &mut [T]) {
         assert!(from.len() == to.len());
         // SAFETY: the slices have `size_of_val(from)` bytes each, and `to` is borrowed mutably, so
         // they do not overlap. The fence follows when `self` is dropped: contract of
@@ -98,7 +98,7 @@ impl Streamer {
 
 /// Copies between slices of equal length that stay in the cache.
 #[inline]
-pub(crate) fn copy_in_cache<T: Copy>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
+pub(crate) fn copy_in_cache<T: Copy>(from: &[T], to: &mut [T]) {
     assert!(from.len() == to.len());
     let bytes = size_of_val(from);
     // SAFETY: the slices have `bytes` bytes each, and `to` is borrowed mutably, so they do not

@@ -26,7 +26,7 @@ pub(super) fn copy(mut operands: Operands, fresh: bool) {
 /// [`copy`] for what is worth a choice of strategy.
 pub(super) fn copy_large(mut operands: Operands, settings: Settings) {
     let size = operands.kernels().size;
-    let streamed = settings.streamed && Block::fits(operands.kernels());
+    let streamed = settings.streamed && Block::fits(size);
     let strategy = Strategy::choose(operands.axes(), size, streamed);
     if let Strategy::Transpose(place) = strategy {
         operands.move_axis(place, operands.axes().len() - 2);

@@ -30,8 +30,27 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
 ) -> Result<Array<A, D>, BroadcastError> {
     let mut out = uninit_array::<A, D>(from.raw_dim())?;
-    initialise(&mut out, from, true)?;
-    // SAFETY: `initialise` has returned `Ok`, thus written every element.
+    if out.len() <= FEW_ELEMENTS {
+        for (to, from) in out.iter_mut().zip(from) {
+            to.write(*from);
+        }
+    } else {
+        let (to, strides) = (out.as_mut_ptr().cast(), [out.strides(), from.strides()]);
+        let kernels = Kernels::of::<A>();
+        // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`: it was
+        // allocated with that dimension.
+        unsafe {
+            copy(
+                from.shape(),
+                strides,
+                to,
+                from.as_ptr().cast(),
+                kernels,
+                true,
+            )
+        }?;
+    }
+    // SAFETY: an element has been written for every index, so all of them.
     Ok(unsafe { out.assume_init() })
 }
 
@@ -41,10 +60,24 @@ pub(super) fn into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     out: &'o mut ArrayRef<MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
 ) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
-    initialise(out, from, false)?;
+    check_shapes(from.shape(), out.shape())?;
+    let (to, strides) = (out.as_mut_ptr().cast(), [out.strides(), from.strides()]);
+    let kernels = Kernels::of::<A>();
+    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`:
+    // `check_shapes`. It is borrowed mutably.
+    unsafe {
+        copy(
+            from.shape(),
+            strides,
+            to,
+            from.as_ptr().cast(),
+            kernels,
+            false,
+        )
+    }?;
     let filled = out.raw_view_mut().cast::<A>();
-    // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `initialise`
-    // has returned `Ok`, thus written each of them.
+    // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `copy` has
+    // returned `Ok`, thus written each of them.
     Ok(unsafe { filled.deref_into_view_mut() })
 }
 
@@ -61,47 +94,19 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
         }
         return Ok(());
     }
-    let to = out.as_mut_ptr().cast();
-    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`, borrowed
-    // mutably. The copy writes nothing but elements of `from`, so all elements stay initialised.
+    let (to, strides) = (out.as_mut_ptr().cast(), [out.strides(), from.strides()]);
+    let kernels = Kernels::of::<A>();
+    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`:
+    // `check_shapes`. It is borrowed mutably. The copy writes nothing but elements of `from`, so all
+    // elements stay initialised.
     unsafe {
         copy(
             from.shape(),
-            [out.strides(), from.strides()],
+            strides,
             to,
             from.as_ptr().cast(),
-            Kernels::of::<A>(),
+            kernels,
             false,
-        )
-    }
-}
-
-/// Writes every element of `out`, or returns an error. `fresh` memory has been allocated for this
-/// copy.
-#[inline]
-fn initialise<A: Copy + Send + Sync, D: Dimension>(
-    out: &mut ArrayRef<MaybeUninit<A>, D>,
-    from: &ArrayRef<A, D>,
-    fresh: bool,
-) -> Result<(), BroadcastError> {
-    check_shapes(from.shape(), out.shape())?;
-    if out.len() <= FEW_ELEMENTS {
-        for (to, from) in out.iter_mut().zip(from) {
-            to.write(*from);
-        }
-        return Ok(());
-    }
-    let to = out.as_mut_ptr().cast();
-    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`, borrowed
-    // mutably.
-    unsafe {
-        copy(
-            from.shape(),
-            [out.strides(), from.strides()],
-            to,
-            from.as_ptr().cast(),
-            Kernels::of::<A>(),
-            fresh,
         )
     }
 }
@@ -119,7 +124,7 @@ fn check_shapes(from: &[usize], out: &[usize]) -> Result<(), BroadcastError> {
 ///
 /// # Safety
 ///
-/// Elements are `Copy`, `Send` and `Sync`, with the layout in `kernels`. With `strides[0]`, `to` is
+/// Elements are `Copy`, `Send` and `Sync`, of the size in `kernels`. With `strides[0]`, `to` is
 /// a valid array of `shape` that this call may write. With `strides[1]`, `from` is a valid array of
 /// `shape` that this call may read. The two do not overlap. No two indices of `to` share an
 /// element: constructors of mutable views refuse such strides or demand their absence.
@@ -145,18 +150,17 @@ unsafe fn copy(
 /// The kernels of elements of 1, 2, 4, 8 and 16 bytes. In a static, which is compiled once, in this
 /// crate.
 static OF_BYTES: [Kernels; 5] = [
-    Kernels::new::<[u8; 1]>(),
-    Kernels::new::<[u8; 2]>(),
-    Kernels::new::<[u8; 4]>(),
-    Kernels::new::<[u8; 8]>(),
-    Kernels::new::<[u8; 16]>(),
+    Kernels::new::<u8>(),
+    Kernels::new::<u16>(),
+    Kernels::new::<u32>(),
+    Kernels::new::<u64>(),
+    Kernels::new::<u128>(),
 ];
 
 impl Kernels {
     const fn new<T: Copy>() -> Self {
         Kernels {
             size: size_of::<T>(),
-            align: align_of::<T>(),
             copy: plane::copy_plane::<T>,
             transpose: transpose::transpose::<T>,
         }

@@ -19,11 +19,18 @@ use std::{array, ptr, slice};
 /// A byte of an element, which may be padding.
 pub(super) type Byte = MaybeUninit<u8>;
 
-/// What depends on the elements: their layout, and the kernels that move them one by one.
+/// A value at any address.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+pub(super) struct Packed<V>(pub(super) V);
+
+/// An element as large as a `T`, at any address.
+pub(super) type Slot<T> = Packed<MaybeUninit<T>>;
+
+/// What depends on the elements: their size, and the kernels that move them one by one.
 pub(super) struct Kernels {
     /// Bytes of an element.
     pub(super) size: usize,
-    pub(super) align: usize,
     /// Copies any plane.
     pub(super) copy: fn(Plane),
     /// Copies a plane whose columns lie side by side in output, by bands of rows.
@@ -399,24 +406,17 @@ impl<'a> Plane<'a> {
         moved((self.to, self.from), offsets, self.size)
     }
 
-    /// [`at`](Self::at) for elements of type `T`.
+    /// [`at`](Self::at) for elements as large as a `T`.
     #[inline(always)]
-    fn elements_at<T>(
-        &self,
-        row: usize,
-        column: usize,
-    ) -> (*mut MaybeUninit<T>, *const MaybeUninit<T>) {
+    fn slots_at<T>(&self, row: usize, column: usize) -> (*mut Slot<T>, *const Slot<T>) {
         let (to, from) = self.at(row, column);
         (to.cast(), from.cast())
     }
 
-    /// Checks that a `MaybeUninit<T>` is laid out as an element.
+    /// Checks that elements have the size of a `T`.
     #[inline(always)]
     fn assert_elements<T>(&self) {
         assert!(self.size == size_of::<T>());
-        // Strides are in elements, whose size is a multiple of their alignment.
-        let align = align_of::<T>();
-        assert!(self.to.addr() % align == 0 && self.from.addr() % align == 0);
     }
 
     /// The part of `height` by `width` positions that begins at this row and column.
@@ -528,10 +528,7 @@ impl<'a> Plane<'a> {
 
     /// Calls `f` with each row of output and the one element of the source that the row replicates.
     #[inline(always)]
-    pub(super) fn for_each_splat<T: Copy>(
-        self,
-        mut f: impl FnMut(&mut [MaybeUninit<T>], MaybeUninit<T>),
-    ) {
+    pub(super) fn for_each_splat<T: Copy>(self, mut f: impl FnMut(&mut [Slot<T>], MaybeUninit<T>)) {
         self.assert_elements::<T>();
         assert!(self.columns.strides == [1, 0]);
         let len = self.columns.size;
@@ -539,9 +536,9 @@ impl<'a> Plane<'a> {
             return;
         }
         for row in 0..self.rows.size {
-            let (to, from) = self.elements_at::<T>(row, 0);
+            let (to, from) = self.slots_at::<T>(row, 0);
             // SAFETY: the first element of the row is valid for reads: contract of `Plane::new`.
-            let element = unsafe { from.read() };
+            let Packed(element) = unsafe { from.read() };
             // SAFETY: the row lies side by side in output: the stride. It is valid for writes by
             // this plane, which is used up: contract of `Plane::new`.
             let to = unsafe { slice::from_raw_parts_mut(to, len) };
@@ -556,20 +553,20 @@ impl<'a> Plane<'a> {
     #[inline(always)]
     pub(super) fn for_each_reaching_splat<T: Copy, const K: usize, const R: usize>(
         self,
-        mut f: impl FnMut(&mut [[MaybeUninit<T>; K]; R], MaybeUninit<T>),
+        mut f: impl FnMut(&mut [[Slot<T>; K]; R], MaybeUninit<T>),
     ) -> usize {
         self.assert_elements::<T>();
         let len = self.columns.size;
         assert!(self.is_dense() && self.columns.strides[1] == 0 && 0 < len && len <= K * R);
         let done = self.rows.size.saturating_sub((K * R).div_ceil(len));
         for row in 0..done {
-            let (to, from) = self.elements_at::<T>(row, 0);
+            let (to, from) = self.slots_at::<T>(row, 0);
             // SAFETY: the first element of the row is valid for reads: contract of `Plane::new`.
-            let element = unsafe { from.read() };
+            let Packed(element) = unsafe { from.read() };
             // SAFETY: the rows lie side by side: `is_dense`. `K * R` elements are at most this row
             // and the `(K * R).div_ceil(len)` after it, which are in the plane as `row < done`.
             // They are valid for writes by this plane, which is used up: contract of `Plane::new`.
-            let to = unsafe { &mut *to.cast::<[[MaybeUninit<T>; K]; R]>() };
+            let to = unsafe { &mut *to.cast::<[[Slot<T>; K]; R]>() };
             f(to, element);
         }
         done
@@ -587,7 +584,7 @@ impl<'a> Plane<'a> {
         let (to_stride, from_stride) = (stride(TO, 0), stride(FROM, 1));
         assert!(self.columns.strides == [to_stride, from_stride]);
         for row in 0..self.rows.size {
-            let (to, from) = self.elements_at::<T>(row, 0);
+            let (to, from) = self.slots_at::<T>(row, 0);
             for column in 0..self.columns.size as isize {
                 let to = to.wrapping_offset(column.wrapping_mul(to_stride));
                 let from = from.wrapping_offset(column.wrapping_mul(from_stride));
@@ -610,14 +607,14 @@ impl<'a> Plane<'a> {
         let (down, along) = (self.rows.size / K, self.columns.size / K);
         for column in (0..along).map(|square| square * K) {
             for row in (0..down).map(|square| square * K) {
-                let (to, from) = self.elements_at::<T>(row, column);
+                let (to, from) = self.slots_at::<T>(row, column);
                 let square: [[MaybeUninit<T>; K]; K] = array::from_fn(|i| {
                     let from =
                         from.wrapping_offset(self.columns.strides[1].wrapping_mul(i as isize));
                     // SAFETY: `K` rows of column `column + i` of the plane, which lie side by side
                     // in the source: the stride. They are valid for reads: contract of
                     // `Plane::new`.
-                    unsafe { from.cast::<[MaybeUninit<T>; K]>().read() }
+                    unsafe { from.cast::<[MaybeUninit<T>; K]>().read_unaligned() }
                 });
                 #[allow(clippy::needless_range_loop)] // A column of the square.
                 for j in 0..K {
@@ -625,7 +622,7 @@ impl<'a> Plane<'a> {
                     let row: [MaybeUninit<T>; K] = array::from_fn(|i| square[i][j]);
                     // SAFETY: `K` columns of row `row + j` of the plane, which lie side by side in
                     // output: the stride. They are valid for writes: contract of `Plane::new`.
-                    unsafe { to.cast::<[MaybeUninit<T>; K]>().write(row) };
+                    unsafe { to.cast::<[MaybeUninit<T>; K]>().write_unaligned(row) };
                 }
             }
         }
@@ -640,9 +637,9 @@ pub(super) struct Block([MaybeUninit<u8>; CACHE_LINE + BLOCK]);
 impl Block {
     pub(super) const NEW: Self = Block([MaybeUninit::uninit(); CACHE_LINE + BLOCK]);
 
-    /// Whether a block is for such elements: it holds many, and is aligned for them.
-    pub(super) fn fits(kernels: &Kernels) -> bool {
-        (1..=BLOCK / 16).contains(&kernels.size) && kernels.align <= CACHE_LINE
+    /// Whether a block holds many elements of `size` bytes.
+    pub(super) fn fits(size: usize) -> bool {
+        (1..=BLOCK / 16).contains(&size)
     }
 
     /// The line and the block.

@@ -5,7 +5,6 @@
 use super::operands::Plane;
 use crate::engine::stream::copy_in_cache;
 use crate::engine::tuning::copies::SHORT_REPEAT;
-use std::mem::MaybeUninit;
 
 /// Copies rows whose elements lie side by side in both operands.
 #[inline]
@@ -35,7 +34,7 @@ fn copy_short_rows<const W: usize>(plane: Plane) {
 
 /// Writes the elements of `out` from `period` on as copies of the first `period`, again and again.
 #[inline]
-pub(super) fn repeat<T: Copy>(out: &mut [MaybeUninit<T>], period: usize) {
+pub(super) fn repeat<T: Copy>(out: &mut [T], period: usize) {
     let mut done = period;
     // What is copied doubles until it is long enough, and stays in the first-level cache.
     while done < out.len() && done * size_of::<T>() <= SHORT_REPEAT / 2 {

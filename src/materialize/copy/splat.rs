@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::operands::Plane;
+use super::operands::{Packed, Plane, Slot};
 use super::{expand, rows};
 use crate::engine::simd::{Vectorize, WIDE_REGISTER, has_wide_registers, widest};
 use crate::engine::tuning::copies::FILL_WIDE_FROM;
@@ -30,46 +30,54 @@ pub(super) fn splat_rows<T: Copy>(mut plane: Plane) {
             done += ShortRows::<T, 16>(plane.some_rows(done..rows), PhantomData).run();
         }
     }
-    plane.some_rows(done..rows).for_each_splat::<T>(splat);
+    let rest = plane.some_rows(done..rows);
+    if in_register::<T>() && bytes >= FILL_WIDE_FROM {
+        widest(LongRows::<T>(rest, PhantomData));
+    } else {
+        rest.for_each_splat::<T>(splat);
+    }
+}
+
+/// Whether a register holds one element or more without gaps.
+const fn in_register<T>() -> bool {
+    size_of::<T>().is_power_of_two() && size_of::<T>() <= WIDE_REGISTER
 }
 
 /// Fills `row` with copies of `element`.
 #[inline]
-pub(super) fn splat<T: Copy>(row: &mut [MaybeUninit<T>], element: MaybeUninit<T>) {
-    let in_register = size_of::<T>().is_power_of_two() && size_of::<T>() <= WIDE_REGISTER;
-    if !in_register && row.len() >= 4 {
-        row[0] = element;
-        rows::repeat(row, 1);
-    } else if size_of_val(row) >= FILL_WIDE_FROM {
-        widest(LongRow(row, element));
-    } else {
+fn splat<T: Copy>(row: &mut [Slot<T>], element: MaybeUninit<T>) {
+    if in_register::<T>() || row.len() < 4 {
         splat_one_by_one(row, element);
+    } else {
+        row[0] = Packed(element);
+        rows::repeat(row, 1);
     }
 }
 
 /// [`splat`], for the compiler to vectorise.
 #[inline(always)]
-fn splat_one_by_one<T: Copy>(row: &mut [MaybeUninit<T>], element: MaybeUninit<T>) {
+fn splat_one_by_one<T: Copy>(row: &mut [Slot<T>], element: MaybeUninit<T>) {
     for slot in row {
-        *slot = element;
+        *slot = Packed(element);
     }
 }
 
-/// [`splat`] for a row of several registers.
-struct LongRow<'a, T>(&'a mut [MaybeUninit<T>], MaybeUninit<T>);
+/// Rows of several registers each.
+struct LongRows<'a, T>(Plane<'a>, PhantomData<T>);
 
-impl<T: Copy> Vectorize for LongRow<'_, T> {
+impl<T: Copy> Vectorize for LongRows<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let LongRow(row, element) = self;
-        // Registers that begin at a multiple of their size cross no cache line: 24 us instead of 31
-        // for 4 MiB on two threads.
-        let head = row.as_ptr().align_offset(WIDE_REGISTER);
-        let (head, row) = row.split_at_mut(if head < row.len() { head } else { 0 });
-        splat_one_by_one(head, element);
-        splat_one_by_one(row, element);
+        self.0.for_each_splat::<T>(|row, element| {
+            // Registers that begin at a multiple of their size cross no cache line: 24 us instead of 31
+            // for 4 MiB on two threads.
+            let head = row.as_ptr().addr().wrapping_neg() % WIDE_REGISTER / size_of::<T>();
+            let (head, row) = row.split_at_mut(head.min(row.len()));
+            splat_one_by_one(head, element);
+            splat_one_by_one(row, element);
+        });
     }
 }
 
@@ -101,10 +109,14 @@ impl<T: Copy, const REGISTER: usize> Vectorize for ShortRows<'_, T, REGISTER> {
 #[inline(always)]
 fn splat_short_rows<T: Copy, const K: usize>(plane: Plane) -> usize {
     match plane.columns().size.div_ceil(K) {
-        1 => plane.for_each_reaching_splat::<T, K, 1>(|row, element| *row = [[element; K]; 1]),
-        2 => plane.for_each_reaching_splat::<T, K, 2>(|row, element| *row = [[element; K]; 2]),
-        3 => plane.for_each_reaching_splat::<T, K, 3>(|row, element| *row = [[element; K]; 3]),
-        4 => plane.for_each_reaching_splat::<T, K, 4>(|row, element| *row = [[element; K]; 4]),
+        1 => plane
+            .for_each_reaching_splat::<T, K, 1>(|row, element| *row = [[Packed(element); K]; 1]),
+        2 => plane
+            .for_each_reaching_splat::<T, K, 2>(|row, element| *row = [[Packed(element); K]; 2]),
+        3 => plane
+            .for_each_reaching_splat::<T, K, 3>(|row, element| *row = [[Packed(element); K]; 3]),
+        4 => plane
+            .for_each_reaching_splat::<T, K, 4>(|row, element| *row = [[Packed(element); K]; 4]),
         _ => 0,
     }
 }

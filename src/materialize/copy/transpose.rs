@@ -26,7 +26,7 @@ pub(super) fn transpose<T: Copy>(mut plane: Plane) {
         let mut band = plane.some_rows(row..row + height);
         // Four registers of four `f32` turn into one another in eight shuffles.
         let [down, along] = match size_of::<T>() {
-            0..=16 => band.transpose_squares::<T, 4>(),
+            0..=8 => band.transpose_squares::<T, 4>(),
             _ => [0, 0],
         };
         // What is below the squares and right of them.
