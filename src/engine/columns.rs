@@ -106,6 +106,7 @@ impl<'a, A: Term> Sums<'a, A> {
     ///
     /// Unless `axes` has an entry for each axis of `terms`, and each axis of the target either is
     /// named once and has the size of the axis that it is named for, or has size 1.
+    #[inline(always)]
     pub(crate) fn new<O: Dimension, I: Dimension>(
         terms: &'a ArrayRef<A, O>,
         mut axes: impl Iterator<Item = Option<usize>>,
