@@ -98,9 +98,9 @@ pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], s
         let from_pointer = source.as_ptr().wrapping_offset(from_first).cast();
         let strides = [to, from];
         match settings {
-            // SAFETY: the buffers reach from the lowest to the highest offset, and are two. No test
-            // has an out stride of 0.
             None => {
+                // SAFETY: the buffers reach from the lowest to the highest offset, and are two. No
+                // test has an out stride of 0.
                 unsafe { copy(shape, strides, to_pointer, from_pointer, kernels, false) }.unwrap()
             }
             Some((streamed, chunk_bytes)) => {
@@ -110,7 +110,7 @@ pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], s
                 };
                 let mut nest = LoopNest::new(shape, [to, from]).unwrap();
                 if len > 0 && size_of::<A>() > 0 {
-                    // SAFETY: the same buffers.
+                    // SAFETY: `to_pointer` and `from_pointer` are valid for these strides: `reach`.
                     let operands =
                         unsafe { Operands::new(&mut nest, to_pointer, from_pointer, kernels) };
                     copy_large(operands, settings);
