@@ -57,27 +57,21 @@ pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Co
     share(chunks, cost, |ranges| ranges.for_each(&f));
 }
 
-/// [`for_each_range`] with `f` called by each thread that takes part, with the ranges that it
-/// claims.
-///
-/// A helper calls `f` once. The caller may call it several times, one after the other. No more
-/// than [`max_threads`] calls run at a time.
+/// [`for_each_range`] with `f` called once by each thread that takes part, with the ranges that it
+/// claims: at most [`max_threads`] calls, one of them by the caller.
 #[inline]
 pub(crate) fn share<F>(chunks: usize, cost: Cost, f: F)
 where
     F: Fn(&mut dyn Iterator<Item = Range<usize>>) + Sync,
 {
-    let few = chunks < 2 || matches!(cost, Cost::Bytes(bytes) if bytes < PARALLEL_FROM);
+    let alone = chunks < 2 || matches!(cost, Cost::Bytes(bytes) if bytes < PARALLEL_FROM);
     #[cfg(feature = "rayon")]
-    let done = if few {
-        0
-    } else {
-        team::share(chunks, cost, &f)
-    };
-    #[cfg(not(feature = "rayon"))]
-    let (done, _) = (0, few);
-    if done < chunks {
-        f(&mut once(done..chunks));
+    if !alone && max_threads() > 1 {
+        return team::share(chunks, cost, &f);
+    }
+    let _ = alone;
+    if chunks > 0 {
+        f(&mut once(0..chunks));
     }
 }
 
@@ -119,20 +113,19 @@ static HAS_GLOBAL_POOL: LazyLock<bool> = LazyLock::new(|| {
 ///
 /// All state is behind one lock, which is held for some nanoseconds at each claim.
 ///
-/// 1. The owner writes its job into the state.
+/// 1. The owner works alone until what is left is worth a helper. Then it writes its job into the
+///    state and asks the pool for one.
 /// 2. A helper that arrives takes the lock. If there is no job, no chunk left, or no room for
 ///    another thread, it leaves. Else it counts itself as running and copies the job.
-/// 3. Owner and helpers work until no chunk is left.
+/// 3. Owner and helpers work until no chunk is left. Each may ask for another helper.
 /// 4. The owner takes the job away, so that nobody else joins, and waits until no helper runs.
 /// 5. A helper counts itself out. The last one wakes the owner.
 #[cfg(feature = "rayon")]
 mod team {
-    use super::{Cost, HAS_THREADS, PARALLEL_FROM, max_threads};
+    use super::{Cost, max_threads};
     #[cfg(all(test, loom))]
     use loom::sync::{Condvar, Mutex, MutexGuard};
     use std::any::Any;
-    use std::cell::Cell;
-    use std::iter::once;
     use std::mem::{forget, take, transmute};
     use std::ops::Range;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -149,40 +142,39 @@ mod team {
     /// not.
     const WORTH_ASLEEP: f64 = 75e-6;
 
-    /// The same while the pool's threads are awake. [`PARALLEL_FROM`] bytes take a little more.
+    /// The same while the pool's threads are awake. [`PARALLEL_FROM`](super::PARALLEL_FROM) bytes
+    /// take a little more.
     const WORTH_AWAKE: f64 = 6e-6;
 
     /// Rayon's threads look for work for a while before they sleep. A thread that calls so soon
     /// after its last call finds them awake, or wakes them for its next call.
     const AWAKE_FOR: Duration = Duration::from_micros(100);
 
-    /// A range is expected to take no longer than 2 MiB of a copy. Shorter ranges cost a copy up
-    /// to 4 %, as reading halts between them. With longer ones threads end further apart.
-    const AT_ONCE: f64 = (2 << 20) as f64 * SECONDS_PER_BYTE;
+    /// A claim is expected to take no longer than 2 MiB of a copy. Shorter claims cost a copy up to
+    /// 4 %, as reading halts between them. With longer ones threads end further apart.
+    const CLAIM: f64 = (2 << 20) as f64 * SECONDS_PER_BYTE;
 
     /// A shorter time says nothing about a closure: its first chunks also wait for memory.
     const TRUSTED: f64 = 20e-6;
 
-    /// A thread claims at most so many times the chunks that it has done, as the next ones may
-    /// take longer.
-    const GROWTH: usize = 8;
+    /// Alone, a thread claims chunks of a closure for about so long, or for 8 times as long as it has
+    /// worked, as the next chunks may take longer.
+    const PROBE: f64 = 5e-6;
 
     /// What a thread does with the ranges that it claims.
     type Work<'a> = dyn Fn(&mut dyn Iterator<Item = Range<usize>>) + Sync + 'a;
 
-    /// What does not change during a call.
     #[derive(Clone, Copy)]
     struct Job<'a> {
         work: &'a Work<'a>,
         chunks: usize,
-        /// Chunks that this thread has done. The owner has done the first ones before it shares.
-        done: usize,
         /// How many threads may work, the owner included.
         threads: usize,
-        /// Seconds that a chunk takes: estimated from its bytes, later measured by this thread.
+        /// Seconds that a chunk takes: estimated from its bytes, later measured.
         chunk_time: f64,
-        /// When this thread began, if times are measured.
+        /// When this thread began, if times are measured, and how many chunks it has claimed.
         begun: Option<Instant>,
+        claimed: usize,
         /// Whether the pool's threads are expected to be awake.
         awake: bool,
     }
@@ -197,6 +189,8 @@ mod team {
         /// Helpers that use the job.
         running: usize,
         panics: Vec<Box<dyn Any + Send>>,
+        /// When the last job ended.
+        ended: Option<Instant>,
     }
 
     /// Belongs to one calling thread, which uses it for one call after the other.
@@ -207,61 +201,33 @@ mod team {
     }
 
     thread_local! {
-        /// The team of this thread and the end of its last call. A call takes it out, so a call
-        /// from within a chunk makes a team of its own.
-        static KEPT: Cell<Option<(Arc<Team>, Instant)>> = const { Cell::new(None) };
+        static TEAM: Arc<Team> = Arc::default();
     }
 
-    /// Does the first chunks, or all if there are threads to share them with. Returns their
-    /// number.
-    pub(super) fn share(chunks: usize, cost: Cost, work: &Work<'_>) -> usize {
-        if !HAS_THREADS {
-            return 0;
-        }
+    pub(super) fn share(chunks: usize, cost: Cost, work: &Work<'_>) {
         let (bytes, begun) = match cost {
             Cost::Bytes(bytes) => (bytes, None),
             Cost::Closure { bytes } => (bytes, Some(Instant::now())),
         };
-        let done = match begun {
-            Some(begun) if bytes < PARALLEL_FROM => alone(chunks, begun, work),
-            _ => 0,
-        };
-        if done == chunks || max_threads() < 2 {
-            return done;
+        let mut team = TEAM.try_with(Arc::clone).unwrap_or_default();
+        let state = lock(&team);
+        let awake = state.ended.is_some_and(|ended| ended.elapsed() < AWAKE_FOR);
+        // A call from within a chunk has a team of its own.
+        let nested = state.job.is_some();
+        drop(state);
+        if nested {
+            team = Arc::default();
         }
-        let kept = KEPT.try_with(Cell::take).ok().flatten();
-        let (team, ended) = kept.map_or_else(Default::default, |(team, ended)| (team, Some(ended)));
         let job = Job {
             work,
             chunks,
-            done,
-            threads: max_threads().min(chunks - done),
+            threads: max_threads().min(chunks),
             chunk_time: bytes as f64 * SECONDS_PER_BYTE / chunks as f64,
             begun,
-            awake: ended.is_some_and(|ended| ended.elapsed() < AWAKE_FOR),
+            claimed: 0,
+            awake,
         };
-        let panics = run(&team, job);
-        let _ = KEPT.try_with(|kept| kept.set(Some((team, Instant::now()))));
-        pass_on(panics);
-        chunks
-    }
-
-    /// Works on this thread while what is left is not worth a helper. Returns the number of chunks
-    /// done.
-    fn alone(chunks: usize, begun: Instant, work: &Work<'_>) -> usize {
-        let mut done = 0;
-        loop {
-            let end = chunks.min(done + (GROWTH * done).max(1));
-            work(&mut once(done..end));
-            done = end;
-            if done == chunks {
-                return done;
-            }
-            let spent = seconds_since(begun);
-            if spent > TRUSTED && spent / done as f64 * (chunks - done) as f64 > WORTH_ASLEEP {
-                return done;
-            }
-        }
+        pass_on(run(team, job));
     }
 
     /// Panics as the first thread did, if any did.
@@ -277,7 +243,7 @@ mod team {
     }
 
     /// Does all chunks on this thread and those that come to help. Returns what panicked.
-    fn run(team: &Arc<Team>, job: Job<'_>) -> Vec<Box<dyn Any + Send>> {
+    fn run(team: Arc<Team>, job: Job<'_>) -> Vec<Box<dyn Any + Send>> {
         // SAFETY: only the lifetime of `work` changes. It is used by this thread, below, and by
         // helpers. A helper copies the job from `State::job` under the lock, and in the same
         // critical section counts itself in `State::running`, until it has used the job for the
@@ -285,14 +251,13 @@ mod team {
         // `running` is 0. It does not unwind in between: panics of `work` are caught, and poisoned
         // locks are taken.
         let job = unsafe { transmute::<Job<'_>, Job<'static>>(job) };
-        let mut state = lock(team);
-        (state.job, state.next) = (Some(job), job.done);
-        drop(state);
-        let mut state = work(team, job);
-        state.job = None;
-        while state.running > 0 {
-            state = (team.all_left.wait(state)).unwrap_or_else(PoisonError::into_inner);
+        let mut state = work(&team, job, false);
+        if state.job.take().is_some() {
+            while state.running > 0 {
+                state = (team.all_left.wait(state)).unwrap_or_else(PoisonError::into_inner);
+            }
         }
+        state.ended = Some(Instant::now());
         take(&mut state.panics)
     }
 
@@ -306,19 +271,23 @@ mod team {
         }
         state.running += 1;
         drop(state);
-        let (begun, done) = (job.begun.map(|_| Instant::now()), 0);
-        let mut state = work(team, Job { begun, done, ..job });
+        let (begun, claimed) = (job.begun.map(|_| Instant::now()), 0);
+        let job = Job {
+            begun,
+            claimed,
+            ..job
+        };
+        let mut state = work(team, job, true);
         state.running -= 1;
-        let last = state.running == 0;
-        drop(state);
-        if last {
+        if state.running == 0 {
+            drop(state);
             team.all_left.notify_one();
         }
     }
 
     /// Works until no chunk is left to claim. The state that is returned has the panic, if any.
-    fn work<'a>(team: &'a Arc<Team>, job: Job<'a>) -> MutexGuard<'a, State> {
-        let mut ranges = Ranges { team, job };
+    fn work<'t>(team: &'t Arc<Team>, job: Job<'static>, shared: bool) -> MutexGuard<'t, State> {
+        let mut ranges = Ranges { team, job, shared };
         let caught = catch_unwind(AssertUnwindSafe(|| (job.work)(&mut ranges)));
         let mut state = lock(team);
         if let Err(payload) = caught {
@@ -335,7 +304,9 @@ mod team {
     /// The ranges that one thread claims.
     struct Ranges<'a> {
         team: &'a Arc<Team>,
-        job: Job<'a>,
+        job: Job<'static>,
+        /// Whether the job is in the team's state. Until then its owner works alone.
+        shared: bool,
     }
 
     impl Iterator for Ranges<'_> {
@@ -343,41 +314,56 @@ mod team {
 
         fn next(&mut self) -> Option<Range<usize>> {
             let job = &mut self.job;
-            let spent = job.begun.map_or(0.0, seconds_since);
-            if spent > TRUSTED {
-                job.chunk_time = spent / job.done.max(1) as f64;
+            if !self.shared && job.claimed == job.chunks {
+                return None;
+            }
+            let spent = job.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
+            if spent > TRUSTED && job.claimed > 0 {
+                job.chunk_time = spent / job.claimed as f64;
             }
             let worth = if job.awake { WORTH_AWAKE } else { WORTH_ASLEEP };
-
             let mut state = lock(self.team);
+            if !self.shared {
+                let left = job.chunks - job.claimed;
+                let pays = left > 1 && job.chunk_time * left as f64 > worth;
+                self.shared = pays && (job.awake || job.claimed > 0);
+                if self.shared {
+                    (state.job, state.next) = (Some(*job), job.claimed);
+                } else {
+                    // The first chunk comes before a request. Alone, a closure is measured soon.
+                    let count = match job.begun {
+                        _ if pays => 1,
+                        None => left,
+                        Some(_) => ((job.claimed as f64 * (PROBE / spent).max(8.0)) as usize)
+                            .clamp(1, left),
+                    };
+                    let first = job.claimed;
+                    job.claimed += count;
+                    return Some(first..job.claimed);
+                }
+            }
             let left = job.chunks - state.next;
             if left == 0 {
                 return None;
             }
             let mut threads = 1 + state.running + state.awaited;
             // With an open request for each running helper, their number can double each time.
-            let ask = (job.awake || job.done > 0)
-                && state.awaited <= state.running
+            let ask = state.awaited <= state.running
                 && threads < job.threads
                 && job.chunk_time * left as f64 > worth * threads as f64;
             state.awaited += usize::from(ask);
             threads += usize::from(ask);
-            let at_once = (AT_ONCE / job.chunk_time) as usize;
-            let most = (GROWTH * job.done).min(left / (2 * threads));
-            let claimed = state.next..state.next + at_once.min(most).max(1);
-            state.next = claimed.end;
+            let most = left / (2 * threads);
+            let count = ((CLAIM / job.chunk_time) as usize).min(most).max(1);
+            let first = state.next;
+            state.next += count;
             drop(state);
-
-            job.done += claimed.len();
+            job.claimed += count;
             if ask {
                 spawn(self.team.clone());
             }
-            Some(claimed)
+            Some(first..first + count)
         }
-    }
-
-    fn seconds_since(begun: Instant) -> f64 {
-        begun.elapsed().as_secs_f64()
     }
 
     /// Asks the pool for a helper.
@@ -396,10 +382,10 @@ mod team {
             Job {
                 work,
                 chunks,
-                done: 0,
                 threads,
                 chunk_time: 1.0,
                 begun: None,
+                claimed: 0,
                 awake: true,
             }
         }
@@ -407,7 +393,7 @@ mod team {
         /// A call that is worth `threads` threads, by a team of its own.
         #[cfg_attr(loom, allow(dead_code))]
         pub(in super::super) fn call(threads: usize, chunks: usize, work: &Work<'_>) {
-            pass_on(run(&Arc::default(), job(threads, chunks, work)));
+            pass_on(run(Arc::default(), job(threads, chunks, work)));
         }
 
         /// Run with `RUSTFLAGS='--cfg loom'`, these explore every order of the steps that threads take
@@ -447,7 +433,7 @@ mod team {
                     }
                     assert!(alive.load(Ordering::SeqCst));
                 };
-                let panics = run(team, job(threads, chunks, &work));
+                let panics = run(team.clone(), job(threads, chunks, &work));
                 alive.store(false, Ordering::SeqCst);
                 for payload in &panics {
                     assert_eq!(payload.downcast_ref(), Some(&"on purpose"));

@@ -24,7 +24,7 @@ impl Settings {
     pub(super) fn for_bytes(bytes: usize, fresh: bool) -> Self {
         // Several chunks for each thread, so that others take over from a thread that is held up. A
         // power of two, so that chunks begin at pages.
-        let chunk_bytes = (bytes / (4 * max_threads().max(1)))
+        let chunk_bytes = (bytes / (32 * max_threads().max(1)))
             .clamp(CHUNK_BYTES.start, CHUNK_BYTES.end)
             .next_power_of_two();
         Settings {
