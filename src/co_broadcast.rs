@@ -1,6 +1,6 @@
 //! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
-use crate::error::{BroadcastError, allocation_failed, shape_overflow};
+use crate::error::{BroadcastError, reserved, shape_overflow};
 use crate::mode::ElementwiseRule;
 use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
@@ -254,11 +254,4 @@ fn replicated<'a, A, D: Dimension, O: Dimension>(
     shape: &O,
 ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
     BroadcastPlan::right_aligned(Rule::Numpy, array.raw_dim(), shape.sizes())?.onto(array)
-}
-
-fn reserved<T>(capacity: usize) -> Result<Vec<T>, BroadcastError> {
-    let mut vec = Vec::new();
-    vec.try_reserve_exact(capacity)
-        .map_err(|_| allocation_failed(capacity.saturating_mul(size_of::<T>())))?;
-    Ok(vec)
 }
