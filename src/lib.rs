@@ -26,7 +26,6 @@ pub mod openvino;
 mod operand;
 mod picture;
 mod plan;
-#[allow(unsafe_code)]
 mod reduce;
 mod rule;
 mod rules;

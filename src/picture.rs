@@ -84,22 +84,15 @@ impl<'a> Picture<'a> {
         Picture { rows }
     }
 
-    pub(crate) fn left_aligned(
-        [a, b]: [&'a str; 2],
-        first: &'a [usize],
-        second: &'a [usize],
-    ) -> Self {
-        Picture::new((a, first, Place::From(0)), (b, second, Place::From(0)))
+    pub(crate) fn left_aligned(labels: [&'a str; 2], [a, b]: [&'a [usize]; 2]) -> Self {
+        let place = Place::From(0);
+        Picture::new((labels[0], a, place), (labels[1], b, place))
     }
 
-    pub(crate) fn right_aligned(
-        [a, b]: [&'a str; 2],
-        first: &'a [usize],
-        second: &'a [usize],
-    ) -> Self {
-        let rank = first.len().max(second.len());
-        let place = |shape: &[usize]| Place::From(rank - shape.len());
-        Picture::new((a, first, place(first)), (b, second, place(second)))
+    pub(crate) fn right_aligned(labels: [&'a str; 2], [a, b]: [&'a [usize]; 2]) -> Self {
+        let place =
+            |this: &[usize], other: &[usize]| Place::From(other.len().saturating_sub(this.len()));
+        Picture::new((labels[0], a, place(a, b)), (labels[1], b, place(b, a)))
     }
 
     /// The size in a column of row 0 or 1.
@@ -153,19 +146,10 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Draws a line with a mark of one character, or none, under each column.
-    pub(crate) fn marks(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        mark: impl Fn(usize) -> Option<&'static str>,
-    ) -> fmt::Result {
-        self.line(f, "", 0, mark)
-    }
-
-    /// Draws a line: a label, then right-aligned text in the columns around `column`.
+    /// Draws a line: a label or "", then right-aligned text in the columns around `column`.
     ///
     /// The line has no trailing blanks: blanks are written only when text follows them.
-    fn line<T: fmt::Display>(
+    pub(crate) fn line<T: fmt::Display>(
         &self,
         f: &mut fmt::Formatter<'_>,
         label: &str,

@@ -119,11 +119,8 @@ fn replicate<'a, A, I: Dimension, O: Dimension>(
     if !array.shape().iter().eq(plan.input_shape()) {
         // Copies, as in `BroadcastPlan::new`.
         let (expected, found) = (plan.input_dim(), array.raw_dim());
-        return Err(wrong_shape(
-            ArrayRole::Input,
-            expected.sizes(),
-            found.sizes(),
-        ));
+        let role = ArrayRole::Input;
+        return Err(wrong_shape(role, expected.sizes(), found.sizes()));
     }
     if array.strides().iter().any(|&stride| stride < 0) {
         let mut reversed = (array.clone(), plan.clone());

@@ -10,14 +10,14 @@ use std::fmt;
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ErrorKind::SizeMismatch {
+            Self::SizeMismatch {
                 rule,
                 input,
                 target,
                 mapping,
                 input_axis,
             } => {
-                heading(f, *rule, input, target)?;
+                heading(f, *rule, [input, target])?;
                 let [input_label, target_label] = labels(*rule);
                 let target_start = input.len().saturating_sub(target.len());
                 let picture = Picture::new(
@@ -40,7 +40,7 @@ impl fmt::Display for ErrorKind {
                     _ => write!(f, "{found} is neither {wanted} nor 1"),
                 }
             }
-            ErrorKind::OperandMismatch {
+            Self::OperandMismatch {
                 rule,
                 operands,
                 shapes,
@@ -63,28 +63,24 @@ impl fmt::Display for ErrorKind {
                 let [a, b] = [0, 1].map(|row| picture.size(row, *axis).unwrap_or(1));
                 write!(f, "{a} and {b} differ and neither is 1")
             }
-            ErrorKind::ShapesDiffer { shapes } => {
+            Self::ShapesDiffer { shapes } => {
                 pair_heading(f, Rule::None, shapes)?;
-                difference(f, ["a", "b"], &shapes[0], &shapes[1])?;
+                difference(f, ["a", "b"], [&shapes[0], &shapes[1]])?;
                 f.write_str("; this rule wants identical shapes")
             }
-            ErrorKind::RankTooLarge {
+            Self::RankTooLarge {
                 rule,
                 input,
                 target,
             } => {
-                heading(f, *rule, input, target)?;
-                let [input_label, target_label] = labels(*rule);
-                Picture::right_aligned([input_label, target_label], input, target).rows(f, 0)?;
-                write!(
-                    f,
-                    "\n  {input_label} has {}, {target_label} only {}: this rule never drops an \
-                     axis, not even one of size 1",
-                    axes_count(input.len()),
-                    target.len(),
-                )
+                heading(f, *rule, [input, target])?;
+                let [a, b] = labels(*rule);
+                Picture::right_aligned([a, b], [input, target]).rows(f, 0)?;
+                let (count, target_rank) = (axes_count(input.len()), target.len());
+                write!(f, "\n  {a} has {count}, {b} only {target_rank}: ")?;
+                f.write_str("this rule never drops an axis, not even one of size 1")
             }
-            ErrorKind::AxesLength {
+            Self::AxesLength {
                 rule,
                 input,
                 target,
@@ -94,12 +90,13 @@ impl fmt::Display for ErrorKind {
                 let entries = if axes.len() == 1 { "entry" } else { "entries" };
                 write!(
                     f,
-                    "{} {entries} for {}: say for each input axis which target axis it feeds",
+                    "{} {entries} for {}: ",
                     axes.len(),
-                    axes_count(input.len()),
-                )
+                    axes_count(input.len())
+                )?;
+                f.write_str("say for each input axis which target axis it feeds")
             }
-            ErrorKind::AxisOutOfRange {
+            Self::AxisOutOfRange {
                 rule,
                 input,
                 target,
@@ -117,7 +114,7 @@ impl fmt::Display for ErrorKind {
                     }
                 }
             }
-            ErrorKind::AxesUnsorted {
+            Self::AxesUnsorted {
                 rule,
                 input,
                 target,
@@ -134,7 +131,7 @@ impl fmt::Display for ErrorKind {
                     _ => Ok(()),
                 }
             }
-            ErrorKind::AxisRepeated {
+            Self::AxisRepeated {
                 rule,
                 input,
                 target,
@@ -142,45 +139,40 @@ impl fmt::Display for ErrorKind {
                 position,
             } => {
                 list_of_axes(f, *rule, [input, target, axes], Some(*position))?;
-                let axis = entry(axes, *position);
-                write!(
-                    f,
-                    "axis {axis} is there already: each target axis feeds from one input axis"
-                )
+                write!(f, "axis {} is there already: ", entry(axes, *position))?;
+                f.write_str("each target axis feeds from one input axis")
             }
-            ErrorKind::BroadcastAxesRank {
+            Self::BroadcastAxesRank {
                 input,
                 target,
                 axes,
             } => {
-                heading(f, Rule::BroadcastAxes, input, target)?;
-                Picture::right_aligned(["input", "target"], input, target).rows(f, 0)?;
-                let kept = (0..target.len()).filter(|axis| !axes.contains(axis));
+                heading(f, Rule::BroadcastAxes, [input, target])?;
+                Picture::right_aligned(["input", "target"], [input, target]).rows(f, 0)?;
+                let (input_rank, target_rank, axes_list) = (input.len(), target.len(), list(axes));
+                let kept = (0..target_rank).filter(|axis| !axes.contains(axis)).count();
                 write!(
                     f,
-                    "\n  broadcast axes {} leave {} of the target's {}, the input has {}",
-                    list(axes),
-                    kept.count(),
-                    target.len(),
-                    input.len(),
-                )
+                    "\n  broadcast axes {axes_list} leave {kept} of the target's "
+                )?;
+                write!(f, "{target_rank}, the input has {input_rank}")
             }
-            ErrorKind::PdpdAxis {
+            Self::PdpdAxis {
                 input,
                 target,
                 axis,
             } => {
-                heading(f, Rule::Pdpd, input, target)?;
+                heading(f, Rule::Pdpd, [input, target])?;
                 write!(f, "\n  axis {axis}: it is -1 (right-align B) or ")?;
                 f.write_str("the axis of A that B's first axis is laid on")
             }
-            ErrorKind::PdpdOverhang {
+            Self::PdpdOverhang {
                 input,
                 target,
                 axis,
                 trimmed_rank,
             } => {
-                heading(f, Rule::Pdpd, input, target)?;
+                heading(f, Rule::Pdpd, [input, target])?;
                 let (trimmed, rest) = input.split_at((*trimmed_rank).min(input.len()));
                 let end = axis.saturating_add(trimmed.len());
                 // No picture if the axis is far out: it would be mostly blank.
@@ -202,22 +194,21 @@ impl fmt::Display for ErrorKind {
                     None => write!(f, "only {}", axes_count(target.len())),
                 }
             }
-            ErrorKind::DimensionsRequired { shapes } => {
+            Self::DimensionsRequired { shapes } => {
                 pair_heading(f, Rule::Xla, shapes)?;
                 let [a, b] = shapes;
-                Picture::left_aligned(["a", "b"], a, b).rows(f, 0)?;
-                let (small, large) = (a.len().min(b.len()), a.len().max(b.len()));
+                Picture::left_aligned(["a", "b"], [a, b]).rows(f, 0)?;
+                let (a, b) = (a.len(), b.len());
+                let (small, large) = (a.min(b), a.max(b));
+                let (last, alignment) = (large.saturating_sub(1), entries(large - small..large));
+                write!(f, "\n  ranks {a} and {b} differ and XLA never guesses: ")?;
                 write!(
                     f,
-                    "\n  ranks {} and {} differ and XLA never guesses: pass broadcast_dimensions, \
-                     {small} of the axes 0 to {} in increasing order (NumPy's alignment is {})",
-                    a.len(),
-                    b.len(),
-                    large.saturating_sub(1),
-                    entries(large - small..large),
-                )
+                    "pass broadcast_dimensions, {small} of the axes 0 to {last} "
+                )?;
+                write!(f, "in increasing order (NumPy's alignment is {alignment})")
             }
-            ErrorKind::DimensionsUnexpected { shapes, dimensions } => {
+            Self::DimensionsUnexpected { shapes, dimensions } => {
                 pair_heading(f, Rule::Xla, shapes)?;
                 let why = if shapes.iter().any(|shape| shape.is_empty()) {
                     "a scalar needs no broadcast_dimensions: pass []"
@@ -226,16 +217,16 @@ impl fmt::Display for ErrorKind {
                 };
                 write!(f, "\n  broadcast dimensions {}: {why}", list(dimensions))
             }
-            ErrorKind::KeepOnNewAxis {
+            Self::KeepOnNewAxis {
                 input,
                 target,
                 axis,
             } => {
-                heading(f, Rule::Expand, input, target)?;
-                Picture::right_aligned(["input", "size"], input, target).caret(f, *axis)?;
+                heading(f, Rule::Expand, [input, target])?;
+                Picture::right_aligned(["input", "size"], [input, target]).caret(f, *axis)?;
                 f.write_str("-1 keeps an input's size, but this axis is new: give it a size")
             }
-            ErrorKind::InvalidInteger {
+            Self::InvalidInteger {
                 role,
                 position,
                 value,
@@ -250,12 +241,12 @@ impl fmt::Display for ErrorKind {
                 };
                 write!(f, "entry {position} is {value}: {what} {why}")
             }
-            ErrorKind::ShapeOverflow { shape } => {
+            Self::ShapeOverflow { shape } => {
                 let shape = list(shape);
                 write!(f, "the shape {shape} has more than isize::MAX elements: ")?;
                 f.write_str("no array can have it, not even a view")
             }
-            ErrorKind::OutputTooLarge {
+            Self::OutputTooLarge {
                 shape,
                 element_size,
             } => {
@@ -266,19 +257,17 @@ impl fmt::Display for ErrorKind {
                 )?;
                 f.write_str("passes isize::MAX bytes; a view costs nothing")
             }
-            ErrorKind::AllocationFailed { bytes } => {
-                write!(f, "the allocator refused {bytes} bytes")
-            }
-            ErrorKind::WrongShape {
+            Self::AllocationFailed { bytes } => write!(f, "the allocator refused {bytes} bytes"),
+            Self::WrongShape {
                 role,
                 expected,
                 found,
             } => {
                 let (found_list, expected_list) = (list(found), list(expected));
                 write!(f, "{role} has shape {found_list}, expected {expected_list}")?;
-                difference(f, ["found", "expected"], found, expected)
+                difference(f, ["found", "expected"], [found, expected])
             }
-            ErrorKind::NotOneDimensional { role, shape } => {
+            Self::NotOneDimensional { role, shape } => {
                 let name = match role {
                     IntegerRole::Size => "target_shape",
                     IntegerRole::Axis => "axes_mapping",
@@ -287,12 +276,12 @@ impl fmt::Display for ErrorKind {
                 write!(f, "OpenVINO Broadcast takes {name} as a 1-D tensor, ")?;
                 write!(f, "but its shape is {shape}")
             }
-            ErrorKind::UnknownName {
+            Self::UnknownName {
                 kind,
                 name,
                 expected,
             } => write!(f, "unknown {kind} {}: expected {expected}", quoted(name)),
-            ErrorKind::ModeNotInVersion {
+            Self::ModeNotInVersion {
                 version,
                 mode,
                 hint,
@@ -300,11 +289,11 @@ impl fmt::Display for ErrorKind {
                 f,
                 "OpenVINO Broadcast-{version} has no mode \"{mode}\": {hint}"
             ),
-            ErrorKind::AxesMappingMissing {} => f.write_str(
+            Self::AxesMappingMissing {} => f.write_str(
                 "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
                  one target axis for each input axis",
             ),
-            ErrorKind::AxesMappingUnexpected { mode } => write!(
+            Self::AxesMappingUnexpected { mode } => write!(
                 f,
                 "OpenVINO Broadcast in mode \"{mode}\" takes no third input, but axes_mapping was \
                  given: drop it, or use mode \"explicit\""
@@ -314,13 +303,8 @@ impl fmt::Display for ErrorKind {
 }
 
 /// The first line, for an input and a target.
-fn heading(
-    f: &mut fmt::Formatter<'_>,
-    rule: Rule,
-    input: &[usize],
-    target: &[usize],
-) -> fmt::Result {
-    let (input, target) = (list(input), list(target));
+fn heading(f: &mut fmt::Formatter<'_>, rule: Rule, shapes: [&[usize]; 2]) -> fmt::Result {
+    let [input, target] = shapes.map(list);
     match rule {
         Rule::Pdpd => write!(f, "cannot broadcast B {input} to A {target} ({rule})"),
         _ => write!(f, "cannot broadcast {input} to {target} ({rule})"),
@@ -341,7 +325,7 @@ fn list_of_axes(
     [input, target, axes]: [&[usize]; 3],
     position: Option<usize>,
 ) -> fmt::Result {
-    heading(f, rule, input, target)?;
+    heading(f, rule, [input, target])?;
     let name = match rule {
         Rule::BroadcastAxes => "broadcast axes",
         Rule::InDim | Rule::InDimPermuting | Rule::Xla => "broadcast dimensions",
@@ -352,7 +336,7 @@ fn list_of_axes(
         Rule::BroadcastAxes => ("target", target),
         _ => ("input", input),
     };
-    let picture = Picture::left_aligned([label, name], shape, axes);
+    let picture = Picture::left_aligned([label, name], [shape, axes]);
     match position {
         Some(position) => picture.caret(f, position),
         None => {
@@ -363,13 +347,9 @@ fn list_of_axes(
 }
 
 /// Two shapes that should be identical, and where they differ.
-fn difference(
-    f: &mut fmt::Formatter<'_>,
-    labels: [&str; 2],
-    a: &[usize],
-    b: &[usize],
-) -> fmt::Result {
-    let picture = Picture::left_aligned(labels, a, b);
+fn difference(f: &mut fmt::Formatter<'_>, labels: [&str; 2], shapes: [&[usize]; 2]) -> fmt::Result {
+    let picture = Picture::left_aligned(labels, shapes);
+    let [a, b] = shapes;
     if a.len() != b.len() {
         picture.rows(f, 0)?;
         return write!(f, "\n  ranks {} and {} differ", a.len(), b.len());

@@ -36,7 +36,8 @@ use std::fmt;
 // wide error is returned through memory, which takes five times as long as making a view.
 // `Box::new` aborts when memory is refused, and boxing a slice does not: hence the array of one.
 // `None`: the box itself was refused.
-#[derive(Clone)]
+#[derive(Clone, thiserror::Error)]
+#[error("{}", self.kind())]
 pub struct BroadcastError(Option<Box<[ErrorKind; 1]>>);
 
 static NO_MEMORY_FOR_THE_ERROR: ErrorKind = ErrorKind::AllocationFailed {
@@ -87,14 +88,6 @@ impl fmt::Debug for BroadcastError {
         fmt::Debug::fmt(self.kind(), f)
     }
 }
-
-impl fmt::Display for BroadcastError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self.kind(), f)
-    }
-}
-
-impl std::error::Error for BroadcastError {}
 
 /// The error of this kind, with copies of the given lists.
 ///
@@ -186,8 +179,7 @@ pub(crate) fn rank_too_large(rule: Rule, input: &[usize], target: &[usize]) -> B
 #[cold]
 pub(crate) fn size_mismatch(
     rule: Rule,
-    input: &[usize],
-    target: &[usize],
+    [input, target]: [&[usize]; 2],
     input_axis: usize,
     output_axis_of: impl Fn(usize) -> usize,
 ) -> BroadcastError {

@@ -29,7 +29,9 @@ impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
             (false, true) => "\n  * stretched from 1",
             (false, false) => return Ok(()),
         };
-        picture.marks(f, |column| self.axis_sources().nth(column).and_then(mark))?;
+        picture.line(f, "", 0, |column| {
+            self.axis_sources().nth(column).and_then(mark)
+        })?;
         f.write_str(legend)
     }
 }

@@ -278,8 +278,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         for (axis, (&size, &output_axis)) in fed.enumerate() {
             if size != 1 && output.get(output_axis) != Some(&size) {
                 let (input, output) = (input.clone(), dimension::<O>(output));
-                let (input, output) = (input.sizes(), output.sizes());
-                return Err(size_mismatch(rule, input, output, axis, output_axis_of));
+                let shapes = [input.sizes(), output.sizes()];
+                return Err(size_mismatch(rule, shapes, axis, output_axis_of));
             }
         }
         if elements(output).is_none() {
