@@ -505,7 +505,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     #[inline]
     #[allow(clippy::type_complexity)]
-    fn broadcast_with<'a, 'b, T>(
+    fn broadcast_with<'a, 'b, T: BroadcastExt + ?Sized>(
         &'a self,
         other: &'b T,
         rule: impl Borrow<ElementwiseRule>,
@@ -517,7 +517,6 @@ pub trait BroadcastExt: Operand {
         BroadcastError,
     >
     where
-        T: BroadcastExt + ?Sized,
         Self::Dim: DimMax<T::Dim>,
     {
         broadcast_pair(self.as_array(), other.as_array(), rule)

@@ -196,7 +196,8 @@ impl<T: ShapeInteger> sealed::Integers for Vec<T> {
 impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
     fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
         if self.ndim() != 1 {
-            return Err(not_one_dimensional(role, self.shape()));
+            let kind = |[shape]: [_; 1]| ErrorKind::NotOneDimensional { role, shape };
+            return Err(with_copies([self.shape()], kind));
         }
         convert(self.iter().copied(), role, |_| None)
     }
@@ -219,14 +220,6 @@ impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
     fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
         (**self).integers(role)
     }
-}
-
-#[cold]
-fn not_one_dimensional(role: IntegerRole, shape: &[usize]) -> BroadcastError {
-    with_copies([shape], |[shape]| ErrorKind::NotOneDimensional {
-        role,
-        shape,
-    })
 }
 
 /// The operator Broadcast with its attribute. Each call takes the inputs.

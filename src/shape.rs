@@ -8,16 +8,21 @@ pub const KEEP: usize = usize::MAX;
 
 /// The sizes of a dimension, as a slice.
 ///
-/// A dimension holds its sizes in one piece, so `expect` never panics, and the compiler removes it.
+/// The sizes of a dimension are contiguous in memory. So `expect` never panics, and the compiler
+/// removes its check.
 pub(crate) trait Sizes: Dimension {
     #[inline(always)]
     fn sizes(&self) -> &[usize] {
-        self.as_array_view().to_slice().expect("one piece")
+        self.as_array_view()
+            .to_slice()
+            .expect("sizes are contiguous")
     }
 
     #[inline(always)]
     fn sizes_mut(&mut self) -> &mut [usize] {
-        self.as_array_view_mut().into_slice().expect("one piece")
+        self.as_array_view_mut()
+            .into_slice()
+            .expect("sizes are contiguous")
     }
 }
 
@@ -40,16 +45,11 @@ pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
     let mut product = 1_usize;
     let mut empty = false;
     for &size in shape {
-        if size == 0 {
-            empty = true;
-        } else {
-            product = product.checked_mul(size)?;
-        }
+        empty |= size == 0;
+        product = product.checked_mul(size.max(1))?;
     }
-    match isize::try_from(product) {
-        Ok(_) => Some(if empty { 0 } else { product }),
-        Err(_) => None,
-    }
+    isize::try_from(product).ok()?;
+    Some(if empty { 0 } else { product })
 }
 
 /// The common size of two axes: they are equal, or either is 1. The result is the size that is

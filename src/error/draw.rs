@@ -88,12 +88,8 @@ impl fmt::Display for ErrorKind {
             } => {
                 list_of_axes(f, *rule, [input, target, axes], None)?;
                 let entries = if axes.len() == 1 { "entry" } else { "entries" };
-                write!(
-                    f,
-                    "{} {entries} for {}: ",
-                    axes.len(),
-                    axes_count(input.len())
-                )?;
+                let (count, input_axes) = (axes.len(), axes_count(input.len()));
+                write!(f, "{count} {entries} for {input_axes}: ")?;
                 f.write_str("say for each input axis which target axis it feeds")
             }
             Self::AxisOutOfRange {

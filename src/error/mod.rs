@@ -34,8 +34,8 @@ use std::fmt;
 /// A call that returns an error has written nothing and left nothing allocated.
 // One pointer, so that a `Result` stays in registers on its way out of a rule. A `Result` with a
 // wide error is returned through memory, which takes five times as long as making a view.
-// `Box::new` aborts when memory is refused, and boxing a slice does not: hence the array of one.
-// `None`: the box itself was refused.
+// An array of one, because `Box::new` aborts if the allocator refuses memory. A boxed slice comes
+// from `Vec::try_reserve_exact`, which does not abort. `None`: the allocator refused the box.
 #[derive(Clone, thiserror::Error)]
 #[error("{}", self.kind())]
 pub struct BroadcastError(Option<Box<[ErrorKind; 1]>>);

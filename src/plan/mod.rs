@@ -219,11 +219,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// ```
     #[must_use]
     pub fn is_identity(&self) -> bool {
-        self.input_shape() == self.output_shape()
-            && self
-                .axis_sources()
-                .enumerate()
-                .all(|(axis, source)| source == AxisSource::Kept(axis))
+        let output_axes = self.output_axes().iter().copied();
+        self.input_shape() == self.output_shape() && output_axes.eq(0..self.output.ndim())
     }
 
     /// The same plan with dynamic ranks, for keeping plans of different ranks together.

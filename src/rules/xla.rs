@@ -34,7 +34,7 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     } else {
         one_per_input_axis(dimensions, small.len(), rank)
             .and_then(|()| increasing(dimensions))
-            .map_err(|fault| fault.error_of_shapes(Rule::Xla, small, large, dimensions))?;
+            .map_err(|fault| fault.error(Rule::Xla, [small, large, dimensions]))?;
     }
 
     // Equal ranks are aligned axis by axis, with or without the identity as dimensions.
@@ -71,11 +71,11 @@ fn operand<I: Dimension, O: Dimension>(
     output: &[usize],
     dimensions: &[usize],
 ) -> Result<BroadcastPlan<I, O>, BroadcastError> {
-    if input.ndim() == output.len() {
-        BroadcastPlan::right_aligned(Rule::Xla, input, output)
-    } else {
-        BroadcastPlan::new(Rule::Xla, input, output, |axis| dimensions[axis])
-    }
+    let is_larger = input.ndim() == output.len();
+    BroadcastPlan::new(Rule::Xla, input, output, |axis| match is_larger {
+        true => axis,
+        false => dimensions[axis],
+    })
 }
 
 #[cold]
