@@ -1,6 +1,6 @@
 //! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
-use crate::error::{BroadcastError, allocation_failed, shape_overflow};
+use crate::error::{BroadcastError, reserved, shape_overflow};
 use crate::mode::ElementwiseRule;
 use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
@@ -55,7 +55,7 @@ use std::borrow::Borrow;
 /// rules, XLA's broadcasting semantics.
 #[inline]
 #[allow(clippy::type_complexity)]
-pub fn broadcast_pair<'a, 'b, T, U>(
+pub fn broadcast_pair<'a, 'b, T: IntoView<'a>, U: IntoView<'b>>(
     a: T,
     b: U,
     rule: impl Borrow<ElementwiseRule>,
@@ -67,8 +67,6 @@ pub fn broadcast_pair<'a, 'b, T, U>(
     BroadcastError,
 >
 where
-    T: IntoView<'a>,
-    U: IntoView<'b>,
     T::Dim: DimMax<U::Dim>,
 {
     let (a, b) = (a.into_view(), b.into_view());
@@ -101,7 +99,7 @@ type Max<D, E> = <D as DimMax<E>>::Output;
 ///
 /// Source: NumPy's general broadcasting rules.
 #[allow(clippy::type_complexity)]
-pub fn broadcast_triple<'a, 'b, 'c, T, U, V, O>(
+pub fn broadcast_triple<'a, 'b, 'c, T: IntoView<'a>, U: IntoView<'b>, V: IntoView<'c>, O>(
     a: T,
     b: U,
     c: V,
@@ -114,9 +112,6 @@ pub fn broadcast_triple<'a, 'b, 'c, T, U, V, O>(
     BroadcastError,
 >
 where
-    T: IntoView<'a>,
-    U: IntoView<'b>,
-    V: IntoView<'c>,
     T::Dim: DimMax<U::Dim>,
     Max<T::Dim, U::Dim>: DimMax<V::Dim, Output = O>,
     O: Dimension,
@@ -254,11 +249,4 @@ fn replicated<'a, A, D: Dimension, O: Dimension>(
     shape: &O,
 ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
     BroadcastPlan::right_aligned(Rule::Numpy, array.raw_dim(), shape.sizes())?.onto(array)
-}
-
-fn reserved<T>(capacity: usize) -> Result<Vec<T>, BroadcastError> {
-    let mut vec = Vec::new();
-    vec.try_reserve_exact(capacity)
-        .map_err(|_| allocation_failed(capacity.saturating_mul(size_of::<T>())))?;
-    Ok(vec)
 }

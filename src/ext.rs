@@ -99,13 +99,12 @@ pub trait BroadcastExt: Operand {
     /// # Ok::<(), BroadcastError>(())
     /// ```
     #[inline]
-    fn broadcast_to_mode<E>(
+    fn broadcast_to_mode<E: IntoDimension>(
         &self,
         shape: E,
         mode: impl Borrow<BroadcastMode>,
     ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
-        E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
@@ -145,12 +144,11 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: NumPy `broadcast_to`; OpenVINO Broadcast-1 and -3, mode `numpy`.
     #[inline]
-    fn broadcast_numpy<E>(
+    fn broadcast_numpy<E: IntoDimension>(
         &self,
         shape: E,
     ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
-        E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
@@ -187,12 +185,11 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: OpenVINO Broadcast-3, mode `bidirectional`; ONNX Expand-13.
     #[inline]
-    fn broadcast_bidirectional<E>(
+    fn broadcast_bidirectional<E: IntoDimension>(
         &self,
         shape: E,
     ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
-        E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
@@ -234,13 +231,12 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: OpenVINO Broadcast-1 and -3, mode `explicit`.
     #[inline]
-    fn broadcast_explicit<E>(
+    fn broadcast_explicit<E: IntoDimension>(
         &self,
         shape: E,
         axes_mapping: &[usize],
     ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
-        E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
@@ -279,13 +275,12 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: nGraph v0 `op::Broadcast`.
     #[inline]
-    fn broadcast_axes<E>(
+    fn broadcast_axes<E: IntoDimension>(
         &self,
         shape: E,
         broadcast_axes: &[usize],
     ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
-        E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
@@ -320,13 +315,12 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: XLA `BroadcastInDim`, as XlaBuilder checks it.
     #[inline]
-    fn broadcast_in_dim<E>(
+    fn broadcast_in_dim<E: IntoDimension>(
         &self,
         shape: E,
         broadcast_dimensions: &[usize],
     ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
-        E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
@@ -360,13 +354,12 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: StableHLO `broadcast_in_dim`.
     #[inline]
-    fn broadcast_in_dim_permuting<E>(
+    fn broadcast_in_dim_permuting<E: IntoDimension>(
         &self,
         shape: E,
         broadcast_dimensions: &[usize],
     ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
-        E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
@@ -406,13 +399,12 @@ pub trait BroadcastExt: Operand {
     /// Source: PaddlePaddle's elementwise operations; OpenVINO's broadcast rules, PDPD.
     /// `BroadcastPlan::pair` takes both shapes.
     #[inline]
-    fn broadcast_pdpd<E>(
+    fn broadcast_pdpd<E: IntoDimension>(
         &self,
         shape: E,
         axis: isize,
     ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
-        E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
@@ -442,12 +434,11 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: torch `Tensor.expand`.
     #[inline]
-    fn broadcast_expand<E>(
+    fn broadcast_expand<E: IntoDimension>(
         &self,
         size: E,
     ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
-        E: IntoDimension,
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
@@ -481,12 +472,11 @@ pub trait BroadcastExt: Operand {
     /// Source: `XlaBuilder::Broadcast(operand, broadcast_sizes)`.
     #[inline]
     #[allow(clippy::type_complexity)]
-    fn broadcast_prepend<E>(
+    fn broadcast_prepend<E: IntoDimension>(
         &self,
         sizes: E,
     ) -> Result<ArrayView<'_, Self::Elem, <E::Dim as DimAdd<Self::Dim>>::Output>, BroadcastError>
     where
-        E: IntoDimension,
         E::Dim: DimAdd<Self::Dim>,
     {
         let view = self.as_array().view();
@@ -515,7 +505,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     #[inline]
     #[allow(clippy::type_complexity)]
-    fn broadcast_with<'a, 'b, T>(
+    fn broadcast_with<'a, 'b, T: BroadcastExt + ?Sized>(
         &'a self,
         other: &'b T,
         rule: impl Borrow<ElementwiseRule>,
@@ -527,7 +517,6 @@ pub trait BroadcastExt: Operand {
         BroadcastError,
     >
     where
-        T: BroadcastExt + ?Sized,
         Self::Dim: DimMax<T::Dim>,
     {
         broadcast_pair(self.as_array(), other.as_array(), rule)

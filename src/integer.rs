@@ -1,6 +1,6 @@
 //! Sizes and axes as graph files hold them: integers of any type, which may be negative.
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, allocation_failed};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, reserved};
 use crate::shape::KEEP;
 
 /// The integer types that sizes and axes come in: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`.
@@ -107,10 +107,7 @@ pub(crate) fn convert<T: ShapeInteger>(
     role: IntegerRole,
     special: impl Fn(i128) -> Option<usize>,
 ) -> Result<Vec<usize>, BroadcastError> {
-    let mut converted = Vec::new();
-    converted
-        .try_reserve_exact(values.len())
-        .map_err(|_| allocation_failed(values.len().saturating_mul(size_of::<usize>())))?;
+    let mut converted = reserved(values.len())?;
     for (position, value) in values.map(sealed::Widen::widen).enumerate() {
         match special(value).or_else(|| usize::try_from(value).ok()) {
             Some(value) => converted.push(value),

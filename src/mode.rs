@@ -1,9 +1,9 @@
 //! Rules with their attributes: [`BroadcastMode`] for one array and a target shape,
 //! [`ElementwiseRule`] for two arrays.
 
-use crate::error::{BroadcastError, allocation_failed, unknown_name};
+use crate::error::BroadcastError;
 use crate::rule::Rule;
-use crate::text::{integer_or, integers, lower, split, write_axes, write_axis};
+use crate::text::{TextForm, write_axes};
 use std::fmt;
 use std::str::FromStr;
 
@@ -94,16 +94,20 @@ impl BroadcastMode {
 impl fmt::Display for BroadcastMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let axes: &[usize] = match self {
-            BroadcastMode::Explicit { axes_mapping } => axes_mapping,
-            BroadcastMode::BroadcastAxes { broadcast_axes } => broadcast_axes,
-            BroadcastMode::InDim {
-                broadcast_dimensions,
+            BroadcastMode::Pdpd { axis } if *axis != -1 => {
+                return write!(f, "{}({axis})", self.rule());
+            }
+            BroadcastMode::Explicit { axes_mapping: axes }
+            | BroadcastMode::BroadcastAxes {
+                broadcast_axes: axes,
+            }
+            | BroadcastMode::InDim {
+                broadcast_dimensions: axes,
             }
             | BroadcastMode::InDimPermuting {
-                broadcast_dimensions,
-            } => broadcast_dimensions,
-            BroadcastMode::Pdpd { axis } => return write_axis(f, self.rule(), *axis, -1),
-            BroadcastMode::Numpy | BroadcastMode::Bidirectional | BroadcastMode::Expand => &[],
+                broadcast_dimensions: axes,
+            } => axes,
+            _ => &[],
         };
         write_axes(f, self.rule(), axes)
     }
@@ -113,22 +117,14 @@ impl FromStr for BroadcastMode {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
-        let unknown = |expected| unknown_name("broadcast mode", text, expected);
-        let Some((name, list)) = split(text) else {
-            return Err(unknown(
-                "a name, then integers in parentheses if it takes any: explicit(1, 2)",
-            ));
-        };
-        let axes = || {
-            integers(list)
-                .map_err(allocation_failed)?
-                .ok_or_else(|| unknown("axes as non-negative integers: explicit(1, 2)"))
-        };
-        let bare = |mode| match list {
-            "" => Ok(mode),
-            _ => Err(unknown("no axes: this mode takes none")),
-        };
-        match lower(name, &mut [0; 24]) {
+        let form = TextForm::split(
+            "broadcast mode",
+            text,
+            "a name, then integers in parentheses if it takes any: explicit(1, 2)",
+        )?;
+        let axes = || form.axes("axes as non-negative integers: explicit(1, 2)");
+        let bare = |mode| form.bare(mode, "no axes: this mode takes none");
+        match form.name(&mut [0; 24]) {
             Some("numpy") => bare(BroadcastMode::Numpy),
             Some("bidirectional") => bare(BroadcastMode::Bidirectional),
             Some("explicit") => Ok(BroadcastMode::Explicit {
@@ -144,15 +140,12 @@ impl FromStr for BroadcastMode {
                 broadcast_dimensions: axes()?,
             }),
             Some("expand") => bare(BroadcastMode::Expand),
-            Some("pdpd") => match integer_or(list, -1).map_err(allocation_failed)? {
-                Some(axis) => Ok(BroadcastMode::Pdpd { axis }),
-                None => Err(unknown("one axis: pdpd(1)")),
-            },
-            Some("none") => Err(unknown(
+            Some("pdpd") => form.axis_or(-1).map(|axis| BroadcastMode::Pdpd { axis }),
+            Some("none") => Err(form.unknown(
                 "a mode of one array: \"none\" is OpenVINO's other spelling of explicit (its \
                  operator reads it), and an ElementwiseRule",
             )),
-            _ => Err(unknown(
+            _ => Err(form.unknown(
                 "numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), \
                  in_dim_permuting(..), expand or pdpd(..)",
             )),
@@ -224,12 +217,13 @@ impl ElementwiseRule {
 
 impl fmt::Display for ElementwiseRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rule = self.rule();
         match self {
-            ElementwiseRule::None | ElementwiseRule::Numpy => write!(f, "{}", self.rule()),
-            ElementwiseRule::Pdpd { axis } => write_axis(f, self.rule(), *axis, -1),
+            ElementwiseRule::Pdpd { axis } if *axis != -1 => write!(f, "{rule}({axis})"),
             ElementwiseRule::Xla {
                 broadcast_dimensions,
-            } => write_axes(f, self.rule(), broadcast_dimensions),
+            } => write_axes(f, rule, broadcast_dimensions),
+            _ => rule.fmt(f),
         }
     }
 }
@@ -238,29 +232,21 @@ impl FromStr for ElementwiseRule {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
-        let unknown = |expected| unknown_name("elementwise rule", text, expected);
-        let Some((name, list)) = split(text) else {
-            return Err(unknown(
-                "a name, then integers in parentheses if it takes any: pdpd(1)",
-            ));
-        };
-        match lower(name, &mut [0; 24]) {
-            Some("none") if list.is_empty() => Ok(ElementwiseRule::None),
-            Some("numpy") if list.is_empty() => Ok(ElementwiseRule::Numpy),
-            Some("none" | "numpy") => Err(unknown("no axes: this rule takes none")),
-            Some("pdpd") => match integer_or(list, -1).map_err(allocation_failed)? {
-                Some(axis) => Ok(ElementwiseRule::Pdpd { axis }),
-                None => Err(unknown("one axis: pdpd(1)")),
-            },
-            Some("xla") => match integers(list).map_err(allocation_failed)? {
-                Some(broadcast_dimensions) => Ok(ElementwiseRule::Xla {
-                    broadcast_dimensions,
-                }),
-                None => Err(unknown(
-                    "broadcast dimensions as non-negative integers: xla(0, 2)",
-                )),
-            },
-            _ => Err(unknown("none, numpy, pdpd(..) or xla(..)")),
+        let form = TextForm::split(
+            "elementwise rule",
+            text,
+            "a name, then integers in parentheses if it takes any: pdpd(1)",
+        )?;
+        let bare = |rule| form.bare(rule, "no axes: this rule takes none");
+        match form.name(&mut [0; 24]) {
+            Some("none") => bare(ElementwiseRule::None),
+            Some("numpy") => bare(ElementwiseRule::Numpy),
+            Some("pdpd") => form.axis_or(-1).map(|axis| ElementwiseRule::Pdpd { axis }),
+            Some("xla") => Ok(ElementwiseRule::Xla {
+                broadcast_dimensions: form
+                    .axes("broadcast dimensions as non-negative integers: xla(0, 2)")?,
+            }),
+            _ => Err(form.unknown("none, numpy, pdpd(..) or xla(..)")),
         }
     }
 }

@@ -40,15 +40,13 @@
 //! OpenVINO's implementation. Negative sizes, an axis mapped twice and inputs that it ignores are
 //! errors here.
 
-use crate::error::{
-    BroadcastError, ErrorKind, IntegerRole, allocation_failed, copied, unknown_name, with_copies,
-};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, copied, with_copies};
 use crate::integer::{ShapeInteger, convert};
 use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::Sizes;
-use crate::text::{integer_or, lower, split, write_axis};
+use crate::text::TextForm;
 use ndarray::{ArrayBase, ArrayRef, ArrayViewD, Data, Dimension, IntoDimension, IxDyn};
 use std::fmt;
 use std::str::FromStr;
@@ -118,9 +116,10 @@ impl Mode {
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rule = self.rule();
         match self {
-            Mode::Pdpd { axis } => write_axis(f, self.rule(), *axis, 0),
-            _ => write!(f, "{}", self.rule()),
+            Mode::Pdpd { axis } if *axis != 0 => write!(f, "{rule}({axis})"),
+            _ => rule.fmt(f),
         }
     }
 }
@@ -129,27 +128,19 @@ impl FromStr for Mode {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
-        let unknown = |expected| unknown_name("OpenVINO broadcast mode", text, expected);
         let known = "numpy, explicit (or none), bidirectional or pdpd(..)";
-        let (name, list) = split(text).ok_or_else(|| unknown(known))?;
-        let mode = match lower(name, &mut [0; 24]) {
+        let form = TextForm::split("OpenVINO broadcast mode", text, known)?;
+        let mode = match form.name(&mut [0; 24]) {
             Some("numpy") => Mode::Numpy,
             Some("explicit" | "none") => Mode::Explicit,
             Some("bidirectional") => Mode::Bidirectional,
-            Some("pdpd") => {
-                return match integer_or(list, 0).map_err(allocation_failed)? {
-                    Some(axis) => Ok(Mode::Pdpd { axis }),
-                    None => Err(unknown("one axis: pdpd(1)")),
-                };
-            }
-            _ => return Err(unknown(known)),
+            Some("pdpd") => return form.axis_or(0).map(|axis| Mode::Pdpd { axis }),
+            _ => return Err(form.unknown(known)),
         };
-        match list {
-            "" => Ok(mode),
-            _ => Err(unknown(
-                "no axes: axes_mapping is an input, and this is the attribute",
-            )),
-        }
+        form.bare(
+            mode,
+            "no axes: axes_mapping is an input, and this is the attribute",
+        )
     }
 }
 
@@ -205,7 +196,8 @@ impl<T: ShapeInteger> sealed::Integers for Vec<T> {
 impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
     fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
         if self.ndim() != 1 {
-            return Err(not_one_dimensional(role, self.shape()));
+            let kind = |[shape]: [_; 1]| ErrorKind::NotOneDimensional { role, shape };
+            return Err(with_copies([self.shape()], kind));
         }
         convert(self.iter().copied(), role, |_| None)
     }
@@ -228,14 +220,6 @@ impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
     fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
         (**self).integers(role)
     }
-}
-
-#[cold]
-fn not_one_dimensional(role: IntegerRole, shape: &[usize]) -> BroadcastError {
-    with_copies([shape], |[shape]| ErrorKind::NotOneDimensional {
-        role,
-        shape,
-    })
 }
 
 /// The operator Broadcast with its attribute. Each call takes the inputs.
@@ -399,25 +383,16 @@ impl Broadcast {
         target_shape: &dyn IntegerTensor,
         axes_mapping: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan, BroadcastError> {
-        let data_shape = data_shape.into_dimension();
-        let data_shape = IxDyn(data_shape.sizes());
-        let mode = self.mode;
+        let data_shape = IxDyn(data_shape.into_dimension().sizes());
+        let target = || Ok(IxDyn(&target_shape.integers(IntegerRole::Size)?));
         let refused = |kind| Err(BroadcastError::new(kind));
-        let mapping = match (mode, axes_mapping) {
-            (Mode::Explicit, None) => return refused(ErrorKind::AxesMappingMissing {}),
-            (Mode::Explicit, mapping) | (_, mapping @ None) => mapping,
-            _ => return refused(ErrorKind::AxesMappingUnexpected { mode: mode.rule() }),
-        };
-        let target = IxDyn(&target_shape.integers(IntegerRole::Size)?);
-        let mapping = match mapping {
-            Some(tensor) => tensor.integers(IntegerRole::Axis)?,
-            None => Vec::new(),
-        };
-        match mode {
-            Mode::Numpy => BroadcastPlan::numpy(data_shape, target),
-            Mode::Bidirectional => BroadcastPlan::bidirectional(data_shape, target),
-            Mode::Pdpd { axis } => BroadcastPlan::pdpd(data_shape, target, axis),
-            Mode::Explicit => {
+        match (self.mode, axes_mapping) {
+            (Mode::Numpy, None) => BroadcastPlan::numpy(data_shape, target()?),
+            (Mode::Bidirectional, None) => BroadcastPlan::bidirectional(data_shape, target()?),
+            (Mode::Pdpd { axis }, None) => BroadcastPlan::pdpd(data_shape, target()?, axis),
+            (Mode::Explicit, Some(mapping)) => {
+                let target = target()?;
+                let mapping = mapping.integers(IntegerRole::Axis)?;
                 let mapping = match mapping[..] {
                     // Scalar data counts as of shape [1]. Its axis feeds one of size 1: to add
                     // that axis gives the same.
@@ -425,6 +400,11 @@ impl Broadcast {
                     _ => &mapping[..],
                 };
                 BroadcastPlan::explicit(data_shape, target, mapping)
+            }
+            (Mode::Explicit, None) => refused(ErrorKind::AxesMappingMissing {}),
+            (mode, Some(_)) => {
+                let mode = mode.rule();
+                refused(ErrorKind::AxesMappingUnexpected { mode })
             }
         }
     }

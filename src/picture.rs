@@ -1,11 +1,24 @@
 //! Draws shapes under each other, axis by axis, for errors and plans. Nothing here allocates.
 
 use crate::shape::KEEP;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::ops::Range;
 
 /// Of a shape with more axes, only this many are drawn, around the axis of interest.
 const WINDOW: usize = 32;
+
+/// A value that the closure writes.
+pub(crate) fn display<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result>(
+    write: F,
+) -> impl fmt::Display {
+    struct Written<F>(F);
+    impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Written<F> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            (self.0)(f)
+        }
+    }
+    Written(write)
+}
 
 /// A shape as ndarray prints it: `[3, 1, 5]`. The end of a very long shape is left out.
 pub(crate) fn list(shape: &[usize]) -> impl fmt::Display {
@@ -14,23 +27,17 @@ pub(crate) fn list(shape: &[usize]) -> impl fmt::Display {
 
 /// [`list`], from an iterator.
 pub(crate) fn entries(entries: impl ExactSizeIterator<Item = usize> + Clone) -> impl fmt::Display {
-    struct List<I>(I);
-    impl<I: ExactSizeIterator<Item = usize> + Clone> fmt::Display for List<I> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("[")?;
-            for (axis, size) in self.0.clone().take(WINDOW).enumerate() {
-                if axis > 0 {
-                    f.write_str(", ")?;
-                }
-                write!(f, "{}", Size(size))?;
-            }
-            if self.0.len() > WINDOW {
-                write!(f, ", ... {} axes", self.0.len())?;
-            }
-            f.write_str("]")
+    display(move |f| {
+        f.write_str("[")?;
+        for (axis, size) in entries.clone().take(WINDOW).enumerate() {
+            let separator = if axis > 0 { ", " } else { "" };
+            write!(f, "{separator}{}", Size(size))?;
         }
-    }
-    List(entries)
+        if entries.len() > WINDOW {
+            write!(f, ", ... {} axes", entries.len())?;
+        }
+        f.write_str("]")
+    })
 }
 
 /// One size or axis. `usize::MAX` is shown as -1: it is [`KEEP`], or a -1 that was cast.
@@ -38,20 +45,18 @@ pub(crate) struct Size(pub(crate) usize);
 
 impl Size {
     fn width(&self) -> usize {
-        if self.0 == KEEP {
-            2
-        } else {
-            self.0.checked_ilog10().unwrap_or(0) as usize + 1
+        match self.0 {
+            KEEP => 2,
+            size => size.checked_ilog10().unwrap_or(0) as usize + 1,
         }
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == KEEP {
-            f.write_str("-1")
-        } else {
-            write!(f, "{}", self.0)
+        match self.0 {
+            KEEP => f.pad("-1"),
+            size => size.fmt(f),
         }
     }
 }
@@ -61,197 +66,131 @@ impl fmt::Display for Size {
 pub(crate) enum Place<'a> {
     /// Consecutive columns, from this one on.
     From(usize),
-    /// Axis `i` in column `mapping[i]`.
+    /// Axis `i` in column `mapping[i]`, where the other row has this column.
     Mapped(&'a [usize]),
 }
 
-struct Row<'a> {
-    label: &'a str,
-    sizes: &'a [usize],
-    place: Place<'a>,
-}
-
-impl Row<'_> {
-    fn at(&self, column: usize) -> Option<usize> {
-        let axis = match self.place {
-            Place::From(first) => column.checked_sub(first)?,
-            Place::Mapped(mapping) => mapping.iter().position(|&c| c == column)?,
-        };
-        self.sizes.get(axis).copied()
-    }
-}
+/// A label, the sizes, and their columns.
+type Row<'a> = (&'a str, &'a [usize], Place<'a>);
 
 /// Two shapes, the second under the first.
 pub(crate) struct Picture<'a> {
-    rank: usize,
     rows: [Row<'a>; 2],
 }
 
 impl<'a> Picture<'a> {
-    /// A picture of `rank` columns.
-    pub(crate) fn new(
-        rank: usize,
-        first: (&'a str, &'a [usize], Place<'a>),
-        second: (&'a str, &'a [usize], Place<'a>),
-    ) -> Self {
-        let row = |(label, sizes, place)| Row {
-            label,
-            sizes,
-            place,
-        };
-        Picture {
-            rank,
-            rows: [row(first), row(second)],
-        }
+    pub(crate) fn new(first: Row<'a>, second: Row<'a>) -> Self {
+        let rows = [first, second];
+        Picture { rows }
     }
 
-    /// Two right-aligned shapes.
-    pub(crate) fn right_aligned(
-        labels: [&'a str; 2],
-        first: &'a [usize],
-        second: &'a [usize],
-    ) -> Self {
-        let rank = first.len().max(second.len());
-        Picture::new(
-            rank,
-            (labels[0], first, Place::From(rank - first.len())),
-            (labels[1], second, Place::From(rank - second.len())),
-        )
+    pub(crate) fn left_aligned(labels: [&'a str; 2], [a, b]: [&'a [usize]; 2]) -> Self {
+        let place = Place::From(0);
+        Picture::new((labels[0], a, place), (labels[1], b, place))
+    }
+
+    pub(crate) fn right_aligned(labels: [&'a str; 2], [a, b]: [&'a [usize]; 2]) -> Self {
+        let place =
+            |this: &[usize], other: &[usize]| Place::From(other.len().saturating_sub(this.len()));
+        Picture::new((labels[0], a, place(a, b)), (labels[1], b, place(b, a)))
     }
 
     /// The size in a column of row 0 or 1.
     pub(crate) fn size(&self, row: usize, column: usize) -> Option<usize> {
-        self.rows[row].at(column)
+        let (_, sizes, place) = self.rows[row];
+        let axis = match place {
+            Place::From(first) => column.checked_sub(first)?,
+            Place::Mapped(mapping) => mapping.iter().position(|&c| c == column)?,
+        };
+        sizes.get(axis).copied()
     }
 
-    fn label_width(&self) -> usize {
-        self.rows
-            .iter()
-            .map(|row| row.label.chars().count())
-            .max()
-            .unwrap_or(0)
+    /// How many columns there are.
+    fn rank(&self) -> usize {
+        let end = |(_, sizes, place): &Row<'_>| match place {
+            Place::From(first) => first + sizes.len(),
+            Place::Mapped(_) => 0,
+        };
+        self.rows.iter().map(end).max().unwrap_or(0)
     }
 
     fn column_width(&self, column: usize) -> usize {
-        let sizes = self.rows.iter().filter_map(|row| row.at(column));
+        let sizes = [0, 1].into_iter().filter_map(|row| self.size(row, column));
         sizes.map(|size| Size(size).width()).max().unwrap_or(1)
     }
 
+    /// The columns that are drawn if `column` is the one of interest.
     fn window(&self, column: usize) -> Range<usize> {
-        if self.rank <= WINDOW {
-            return 0..self.rank;
-        }
-        let start = column.saturating_sub(WINDOW / 2).min(self.rank - WINDOW);
-        start..start + WINDOW
+        let rank = self.rank();
+        let start = column.saturating_sub(WINDOW / 2);
+        let start = start.min(rank.saturating_sub(WINDOW));
+        start..rank.min(start + WINDOW)
     }
 
     /// Draws each row on its own line. Long rows are drawn around `column`.
     pub(crate) fn rows(&self, f: &mut fmt::Formatter<'_>, column: usize) -> fmt::Result {
-        let window = self.window(column);
-        for row in &self.rows {
-            let mut line = self.line(f, row.label, &window)?;
-            for column in window.clone() {
-                let size = row.at(column).map(Size);
-                let width = size.as_ref().map_or(0, Size::width);
-                line.cell(self.column_width(column), width, size)?;
-            }
-            if window.end < self.rank {
-                line.cell(1, 1, Some("…"))?;
-            }
+        for (row, (label, ..)) in self.rows.iter().enumerate() {
+            self.line(f, label, column, |column| self.size(row, column).map(Size))?;
         }
         Ok(())
     }
 
-    /// Begins the line under the rows: a mark under `column`, then a space for the text that
-    /// follows. If columns before the window are left out, the number of the column is written too.
+    /// Draws the rows, then a mark under `column`, and a space for the text that follows. If
+    /// columns before the window are left out, the number of the column is written too.
     pub(crate) fn caret(&self, f: &mut fmt::Formatter<'_>, column: usize) -> fmt::Result {
-        self.mark_line(f, column, |c| if c == column { "^" } else { "" })?;
+        self.rows(f, column)?;
+        self.line(f, "", column, |c| (c == column).then_some("^"))?;
         match self.window(column).start {
             0 => f.write_str(" "),
             _ => write!(f, " at {column}: "),
         }
     }
 
-    /// Draws a line with a mark of one character, or none, under each column.
-    pub(crate) fn marks(
+    /// Draws a line: a label or "", then right-aligned text in the columns around `column`.
+    ///
+    /// The line has no trailing blanks: blanks are written only when text follows them.
+    pub(crate) fn line<T: fmt::Display>(
         &self,
         f: &mut fmt::Formatter<'_>,
-        mark: impl Fn(usize) -> &'static str,
+        label: &str,
+        column: usize,
+        text: impl Fn(usize) -> Option<T>,
     ) -> fmt::Result {
-        self.mark_line(f, 0, mark)
-    }
-
-    fn mark_line(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        around: usize,
-        mark: impl Fn(usize) -> &'static str,
-    ) -> fmt::Result {
-        let window = self.window(around);
-        let mut line = self.line(f, "", &window)?;
-        for column in window {
-            let mark = mark(column);
-            line.cell(
-                self.column_width(column),
-                mark.len(),
-                (!mark.is_empty()).then_some(mark),
-            )?;
+        let window = self.window(column);
+        let label_width = self.rows.iter().map(|row| row.0.len()).max();
+        f.write_str("\n")?;
+        let mut blanks = 2;
+        if !label.is_empty() {
+            put(f, &mut blanks, 0, label)?;
+        }
+        blanks += label_width.unwrap_or(0) + 1 - label.len();
+        match (window.start, label) {
+            (0, _) => {}
+            (_, "") => blanks += 1,
+            _ => put(f, &mut blanks, 0, "…")?,
+        }
+        for column in window.clone() {
+            blanks += 2;
+            let width = self.column_width(column);
+            match text(column) {
+                Some(text) => put(f, &mut blanks, width, text)?,
+                None => blanks += width,
+            }
+        }
+        if window.end < self.rank() && !label.is_empty() {
+            blanks += 2;
+            put(f, &mut blanks, 0, "…")?;
         }
         Ok(())
     }
-
-    /// Begins a line: its label, then a sign if columns before the window are left out.
-    fn line<'f, 'b>(
-        &self,
-        f: &'f mut fmt::Formatter<'b>,
-        label: &str,
-        window: &Range<usize>,
-    ) -> Result<Line<'f, 'b>, fmt::Error> {
-        f.write_char('\n')?;
-        let mut line = Line { f, blanks: 0 };
-        let indent = 2 + label.len();
-        line.cell(
-            label.len(),
-            label.len(),
-            (!label.is_empty()).then_some(label),
-        )?;
-        line.blanks += 2 + self.label_width() + 1 - indent;
-        match (window.start, label) {
-            (0, _) => {}
-            (_, "") => line.blanks += 1,
-            _ => line.text("…")?,
-        }
-        Ok(line)
-    }
 }
 
-/// A line without trailing blanks: blanks are written only when text follows them.
-struct Line<'f, 'b> {
-    f: &'f mut fmt::Formatter<'b>,
-    blanks: usize,
-}
-
-impl Line<'_, '_> {
-    fn text(&mut self, text: impl fmt::Display) -> fmt::Result {
-        write!(
-            self.f,
-            "{:blanks$}{text}",
-            "",
-            blanks = std::mem::take(&mut self.blanks)
-        )
-    }
-
-    /// Two blanks, then a column with right-aligned text of `width` characters, or without text.
-    fn cell(
-        &mut self,
-        column: usize,
-        width: usize,
-        text: Option<impl fmt::Display>,
-    ) -> fmt::Result {
-        self.blanks += 2 + column.saturating_sub(width);
-        match text {
-            Some(text) => self.text(text),
-            None => Ok(()),
-        }
-    }
+/// Writes the blanks, of which none are left then, and the text, right-aligned.
+fn put(
+    f: &mut fmt::Formatter<'_>,
+    blanks: &mut usize,
+    width: usize,
+    text: impl fmt::Display,
+) -> fmt::Result {
+    write!(f, "{:1$}{text:>width$}", "", std::mem::take(blanks))
 }

@@ -8,17 +8,21 @@ pub const KEEP: usize = usize::MAX;
 
 /// The sizes of a dimension, as a slice.
 ///
-/// ndarray hides `Dimension::slice` and `slice_mut` from its documentation. Its public way is a
-/// view of the dimension, which costs time in every call. Only this trait calls the hidden ones.
+/// The sizes of a dimension are contiguous in memory. So `expect` never panics, and the compiler
+/// removes its check.
 pub(crate) trait Sizes: Dimension {
     #[inline(always)]
     fn sizes(&self) -> &[usize] {
-        self.slice()
+        self.as_array_view()
+            .to_slice()
+            .expect("sizes are contiguous")
     }
 
     #[inline(always)]
     fn sizes_mut(&mut self) -> &mut [usize] {
-        self.slice_mut()
+        self.as_array_view_mut()
+            .into_slice()
+            .expect("sizes are contiguous")
     }
 }
 
@@ -41,16 +45,11 @@ pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
     let mut product = 1_usize;
     let mut empty = false;
     for &size in shape {
-        if size == 0 {
-            empty = true;
-        } else {
-            product = product.checked_mul(size)?;
-        }
+        empty |= size == 0;
+        product = product.checked_mul(size.max(1))?;
     }
-    match isize::try_from(product) {
-        Ok(_) => Some(if empty { 0 } else { product }),
-        Err(_) => None,
-    }
+    isize::try_from(product).ok()?;
+    Some(if empty { 0 } else { product })
 }
 
 /// The common size of two axes: they are equal, or either is 1. The result is the size that is

@@ -1,7 +1,7 @@
 //! The text form of modes and rules: a name, then integers in parentheses.
 
+use crate::error::{BroadcastError, reserved, unknown_name};
 use std::fmt::{self, Display};
-use std::str::FromStr;
 
 /// Writes `explicit(1, 2)`, or the bare name if there are no axes.
 pub(crate) fn write_axes(
@@ -16,69 +16,89 @@ pub(crate) fn write_axes(
     f.write_str(if axes.is_empty() { "" } else { ")" })
 }
 
-/// Writes `pdpd(1)`, or the bare name if the axis is the default one.
-pub(crate) fn write_axis(
-    f: &mut fmt::Formatter<'_>,
-    name: impl Display,
-    axis: isize,
-    default: isize,
-) -> fmt::Result {
-    write!(f, "{name}")?;
-    if axis == default {
-        return Ok(());
-    }
-    write!(f, "({axis})")
+/// A text in parts: `explicit(1, 2)` has the name `explicit` and the list `1, 2`.
+pub(crate) struct TextForm<'a> {
+    /// What the text should name. For errors.
+    kind: &'static str,
+    text: &'a str,
+    name: &'a str,
+    /// Empty for a bare name.
+    list: &'a str,
 }
 
-/// Splits `explicit(1, 2)` into `explicit` and `1, 2`. The list of a bare name is empty. `None`
-/// if the closing parenthesis is missing.
-pub(crate) fn split(text: &str) -> Option<(&str, &str)> {
-    match text.trim().split_once('(') {
-        None => Some((text.trim(), "")),
-        Some((name, rest)) => Some((name.trim(), rest.strip_suffix(')')?.trim())),
+impl<'a> TextForm<'a> {
+    /// # Errors
+    ///
+    /// `UnknownName` with the text `expected` if the closing parenthesis is missing.
+    pub(crate) fn split(
+        kind: &'static str,
+        text: &'a str,
+        expected: &'static str,
+    ) -> Result<Self, BroadcastError> {
+        let (name, rest) = text.trim().split_once('(').unwrap_or((text, ")"));
+        let Some(list) = rest.strip_suffix(')') else {
+            return Err(unknown_name(kind, text, expected));
+        };
+        Ok(TextForm {
+            kind,
+            text,
+            name: name.trim(),
+            list: list.trim(),
+        })
     }
-}
 
-/// A name in lower case, without allocating. `None` if it is longer than every known name.
-pub(crate) fn lower<'a>(name: &str, buffer: &'a mut [u8; 24]) -> Option<&'a str> {
-    let buffer = buffer.get_mut(..name.len())?;
-    buffer.copy_from_slice(name.as_bytes());
-    buffer.make_ascii_lowercase();
-    std::str::from_utf8(buffer).ok()
-}
-
-/// The integers of a list. `None` if an entry is not an integer of this type.
-///
-/// # Errors
-///
-/// The number of bytes that the allocator refused.
-pub(crate) fn integers<T: FromStr>(list: &str) -> Result<Option<Vec<T>>, usize> {
-    let mut integers = Vec::new();
-    if list.is_empty() {
-        return Ok(Some(integers));
+    /// The name in lower case, without allocating. `None` if it is longer than every known name.
+    pub(crate) fn name<'b>(&self, buffer: &'b mut [u8; 24]) -> Option<&'b str> {
+        let buffer = buffer.get_mut(..self.name.len())?;
+        buffer.copy_from_slice(self.name.as_bytes());
+        buffer.make_ascii_lowercase();
+        std::str::from_utf8(buffer).ok()
     }
-    let count = list.split(',').count();
-    integers
-        .try_reserve_exact(count)
-        .map_err(|_| count.saturating_mul(size_of::<T>()))?;
-    for entry in list.split(',') {
-        match entry.trim().parse() {
-            Ok(integer) => integers.push(integer),
-            Err(_) => return Ok(None),
+
+    /// The error for a text that is not as expected.
+    pub(crate) fn unknown(&self, expected: &'static str) -> BroadcastError {
+        unknown_name(self.kind, self.text, expected)
+    }
+
+    /// The value of a bare name.
+    ///
+    /// # Errors
+    ///
+    /// [`unknown`](Self::unknown) if a list follows the name.
+    pub(crate) fn bare<T>(&self, value: T, expected: &'static str) -> Result<T, BroadcastError> {
+        match self.list {
+            "" => Ok(value),
+            _ => Err(self.unknown(expected)),
         }
     }
-    Ok(Some(integers))
-}
 
-/// The one integer of a list, or `default` if the list is empty. `None` if it is neither.
-///
-/// # Errors
-///
-/// The number of bytes that the allocator refused.
-pub(crate) fn integer_or(list: &str, default: isize) -> Result<Option<isize>, usize> {
-    Ok(match integers(list)?.as_deref() {
-        Some([]) => Some(default),
-        Some([integer]) => Some(*integer),
-        _ => None,
-    })
+    /// The axes of the list.
+    ///
+    /// # Errors
+    ///
+    /// [`unknown`](Self::unknown) if an entry is not an axis. `AllocationFailed`.
+    pub(crate) fn axes(&self, expected: &'static str) -> Result<Vec<usize>, BroadcastError> {
+        if self.list.is_empty() {
+            return Ok(Vec::new());
+        }
+        let entries = self.list.split(',');
+        let mut axes = reserved(entries.clone().count())?;
+        for entry in entries {
+            let axis = entry.trim().parse();
+            axes.push(axis.map_err(|_| self.unknown(expected))?);
+        }
+        Ok(axes)
+    }
+
+    /// The one axis of the list, or `default` if the list is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`unknown`](Self::unknown) for any other list.
+    pub(crate) fn axis_or(&self, default: isize) -> Result<isize, BroadcastError> {
+        match self.list {
+            "" => Ok(default),
+            axis => axis.parse().map_err(|_| self.unknown("one axis: pdpd(1)")),
+        }
+    }
 }

@@ -93,8 +93,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 }
 
-/// A plan that is applied. A `Cow`, but with a tag of its own: the compiler does not see through a
-/// tag that hides in the plan's fields.
+/// A plan that is applied. Like `Cow`, but with its own byte for the tag. `Cow` would store its tag
+/// in an unused value of one of the plan's fields, and the compiler then reads it at run time.
 #[repr(u8)]
 enum Applied<'p, I, O> {
     /// The view takes the plan's output dimension.
@@ -119,11 +119,8 @@ fn replicate<'a, A, I: Dimension, O: Dimension>(
     if !array.shape().iter().eq(plan.input_shape()) {
         // Copies, as in `BroadcastPlan::new`.
         let (expected, found) = (plan.input_dim(), array.raw_dim());
-        return Err(wrong_shape(
-            ArrayRole::Input,
-            expected.sizes(),
-            found.sizes(),
-        ));
+        let role = ArrayRole::Input;
+        return Err(wrong_shape(role, expected.sizes(), found.sizes()));
     }
     if array.strides().iter().any(|&stride| stride < 0) {
         let mut reversed = (array.clone(), plan.clone());
@@ -158,8 +155,8 @@ fn replicate<'a, A, I: Dimension, O: Dimension>(
 
 /// [`replicate`] for an array with negative strides, which raw views must not have. Inverts these
 /// axes of the array, then those of the view.
-// The arguments are copies behind a reference, and the result is more than a register, so that
-// the caller's own values stay in registers.
+// Takes a reference to copies, and the `u64` makes the result wider than a register. Both keep the
+// caller's own values in registers.
 #[cold]
 #[inline(never)]
 fn replicate_reversed<'a, A, I: Dimension, O: Dimension>(

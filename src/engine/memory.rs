@@ -2,7 +2,8 @@
 //! panic.
 
 use super::tuning::{HUGE_PAGE, HUGE_PAGES_FROM};
-use crate::error::{BroadcastError, allocation_failed, output_too_large};
+pub(crate) use crate::error::reserved;
+use crate::error::{BroadcastError, output_too_large};
 use crate::shape::{Sizes, elements};
 use ndarray::{Array, Dimension};
 use std::mem::MaybeUninit;
@@ -20,19 +21,6 @@ pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
             bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
         })
         .ok_or_else(|| output_too_large(shape, size_of::<A>()))
-}
-
-/// An empty vector with room for `len` elements.
-///
-/// # Errors
-///
-/// `AllocationFailed`, with the number of bytes.
-#[inline]
-pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, BroadcastError> {
-    let mut vec = Vec::new();
-    vec.try_reserve_exact(len)
-        .map_err(|_| allocation_failed(len.saturating_mul(size_of::<T>())))?;
-    Ok(vec)
 }
 
 /// A vector of `len` copies of `value`.
@@ -95,6 +83,7 @@ fn advise_huge_pages<A>(_memory: &mut [MaybeUninit<A>]) {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::allocation_failed;
     use ndarray::Ix1;
 
     #[test]

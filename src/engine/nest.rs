@@ -6,7 +6,7 @@
 
 use super::memory::reserved;
 use super::tuning::INLINE_AXES;
-use crate::error::{BroadcastError, allocation_failed};
+use crate::error::BroadcastError;
 use std::ops::Range;
 
 /// One loop: how often it turns, and how far it moves each of the `N` operands, in elements.
@@ -187,9 +187,9 @@ impl<const N: usize> LoopNest<N> {
         }
         if let Axes::Heap(heap) = &mut self.axes {
             if heap.len() == heap.capacity() {
-                let bytes = 2 * heap.len() * size_of::<LoopAxis<N>>();
-                heap.try_reserve_exact(heap.len())
-                    .map_err(|_| allocation_failed(bytes))?;
+                let mut larger = reserved(2 * heap.len())?;
+                larger.append(heap);
+                *heap = larger;
             }
             heap.push(axis);
         }

@@ -13,27 +13,24 @@ impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
             return Ok(());
         }
         let picture = Picture::new(
-            output.len(),
             ("input", input, Place::Mapped(self.output_axes())),
             ("output", output, Place::From(0)),
         );
         picture.rows(f, 0)?;
-        let is = |source, added: bool| match source {
-            AxisSource::Kept(_) => false,
-            AxisSource::Added => added,
-            AxisSource::Stretched(_) => !added,
+        let mark = |source| match source {
+            AxisSource::Kept(_) => None,
+            AxisSource::Added => Some("+"),
+            AxisSource::Stretched(_) => Some("*"),
         };
-        let has = |added| self.axis_sources().any(|source| is(source, added));
-        let legend = match (has(true), has(false)) {
+        let has = |sign| self.axis_sources().any(|source| mark(source) == Some(sign));
+        let legend = match (has("+"), has("*")) {
             (true, true) => "\n  + added, * stretched from 1",
             (true, false) => "\n  + added",
             (false, true) => "\n  * stretched from 1",
             (false, false) => return Ok(()),
         };
-        picture.marks(f, |column| match self.axis_sources().nth(column) {
-            Some(AxisSource::Added) => "+",
-            Some(AxisSource::Stretched(_)) => "*",
-            _ => "",
+        picture.line(f, "", 0, |column| {
+            self.axis_sources().nth(column).and_then(mark)
         })?;
         f.write_str(legend)
     }

@@ -219,11 +219,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// ```
     #[must_use]
     pub fn is_identity(&self) -> bool {
-        self.input_shape() == self.output_shape()
-            && self
-                .axis_sources()
-                .enumerate()
-                .all(|(axis, source)| source == AxisSource::Kept(axis))
+        let output_axes = self.output_axes().iter().copied();
+        self.input_shape() == self.output_shape() && output_axes.eq(0..self.output.ndim())
     }
 
     /// The same plan with dynamic ranks, for keeping plans of different ranks together.
@@ -278,8 +275,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         for (axis, (&size, &output_axis)) in fed.enumerate() {
             if size != 1 && output.get(output_axis) != Some(&size) {
                 let (input, output) = (input.clone(), dimension::<O>(output));
-                let (input, output) = (input.sizes(), output.sizes());
-                return Err(size_mismatch(rule, input, output, axis, output_axis_of));
+                let shapes = [input.sizes(), output.sizes()];
+                return Err(size_mismatch(rule, shapes, axis, output_axis_of));
             }
         }
         if elements(output).is_none() {

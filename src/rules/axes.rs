@@ -1,13 +1,14 @@
 //! The conditions on lists of axes that `explicit`, `in_dim`, `broadcast_axes` and `xla` share.
 
 use crate::error::{BroadcastError, ErrorKind, with_copies};
+use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::Dimension;
 
 /// What is wrong with a list of axes, and at which position.
 #[derive(Clone, Copy)]
-pub(crate) enum AxesFault {
+pub(super) enum AxesFault {
     Length,
     OutOfRange(usize),
     Unsorted(usize),
@@ -16,7 +17,7 @@ pub(crate) enum AxesFault {
 
 /// One entry for each input axis, each an axis of the target.
 #[inline(always)]
-pub(crate) fn one_per_input_axis(
+pub(super) fn one_per_input_axis(
     axes: &[usize],
     input_rank: usize,
     target_rank: usize,
@@ -29,7 +30,7 @@ pub(crate) fn one_per_input_axis(
 
 /// Each entry is an axis of the target.
 #[inline(always)]
-pub(crate) fn in_range(axes: &[usize], target_rank: usize) -> Result<(), AxesFault> {
+pub(super) fn in_range(axes: &[usize], target_rank: usize) -> Result<(), AxesFault> {
     match axes.iter().position(|&axis| axis >= target_rank) {
         Some(position) => Err(AxesFault::OutOfRange(position)),
         None => Ok(()),
@@ -38,7 +39,7 @@ pub(crate) fn in_range(axes: &[usize], target_rank: usize) -> Result<(), AxesFau
 
 /// Strictly increasing.
 #[inline(always)]
-pub(crate) fn increasing(axes: &[usize]) -> Result<(), AxesFault> {
+pub(super) fn increasing(axes: &[usize]) -> Result<(), AxesFault> {
     match axes.windows(2).position(|pair| pair[0] >= pair[1]) {
         Some(at) if axes[..=at].contains(&axes[at + 1]) => Err(AxesFault::Repeated(at + 1)),
         Some(at) => Err(AxesFault::Unsorted(at + 1)),
@@ -48,7 +49,7 @@ pub(crate) fn increasing(axes: &[usize]) -> Result<(), AxesFault> {
 
 /// No axis twice, in any order.
 #[inline(always)]
-pub(crate) fn unique(axes: &[usize]) -> Result<(), AxesFault> {
+pub(super) fn unique(axes: &[usize]) -> Result<(), AxesFault> {
     // Not `contains`: its loop over chunks is never unrolled.
     match (1..axes.len()).find(|&at| axes[..at].iter().any(|&axis| axis == axes[at])) {
         Some(position) => Err(AxesFault::Repeated(position)),
@@ -56,30 +57,34 @@ pub(crate) fn unique(axes: &[usize]) -> Result<(), AxesFault> {
     }
 }
 
-impl AxesFault {
-    /// The error. It takes copies of the dimensions, as in `BroadcastPlan::new`.
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// The plan in which input axis `i` feeds target axis `mapping[i]`. The mapping has one entry
+    /// for each input axis, each an axis of the target, in the order that `order` demands.
     #[inline(always)]
-    pub(crate) fn error<I: Dimension, E: Dimension>(
-        self,
+    pub(super) fn by_mapping(
         rule: Rule,
-        input: &I,
-        target: &E,
-        axes: &[usize],
-    ) -> BroadcastError {
-        let (input, target) = (input.clone(), target.clone());
-        self.error_of_shapes(rule, input.sizes(), target.sizes(), axes)
+        input: I,
+        target: &impl Dimension,
+        mapping: &[usize],
+        order: impl FnOnce(&[usize]) -> Result<(), AxesFault>,
+    ) -> Result<Self, BroadcastError> {
+        one_per_input_axis(mapping, input.ndim(), target.ndim())
+            .and_then(|()| order(mapping))
+            .map_err(|fault| {
+                // Copies, as in `BroadcastPlan::new`.
+                let (input, target) = (input.clone(), target.clone());
+                fault.error(rule, [input.sizes(), target.sizes(), mapping])
+            })?;
+        BroadcastPlan::new(rule, input, target.sizes(), |axis| mapping[axis])
     }
+}
 
+impl AxesFault {
+    /// The error for an input shape, a target shape and a list of axes.
     #[cold]
     #[inline(never)]
-    pub(crate) fn error_of_shapes(
-        self,
-        rule: Rule,
-        input: &[usize],
-        target: &[usize],
-        axes: &[usize],
-    ) -> BroadcastError {
-        with_copies([input, target, axes], |[input, target, axes]| match self {
+    pub(super) fn error(self, rule: Rule, lists: [&[usize]; 3]) -> BroadcastError {
+        with_copies(lists, |[input, target, axes]| match self {
             AxesFault::Length => ErrorKind::AxesLength {
                 rule,
                 input,

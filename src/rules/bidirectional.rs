@@ -29,11 +29,9 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         if let Err(axis) = merge(output.sizes_mut(), target.sizes()) {
             let offset = rank - input.ndim();
             let (input, target) = (input.clone(), target.clone());
-            let (input, target) = (input.sizes(), target.sizes());
-            let input_axis = axis - offset;
-            return Err(size_mismatch(rule, input, target, input_axis, |axis| {
-                offset + axis
-            }));
+            let shapes = [input.sizes(), target.sizes()];
+            let output_axis_of = |axis| offset + axis;
+            return Err(size_mismatch(rule, shapes, axis - offset, output_axis_of));
         }
         BroadcastPlan::right_aligned(rule, input, output.sizes())
     }

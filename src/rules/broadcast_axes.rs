@@ -17,45 +17,45 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// Those of the rule.
     #[inline(always)]
-    pub fn with_broadcast_axes<D, E>(
+    pub fn with_broadcast_axes<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,
         target: E,
         broadcast_axes: &[usize],
     ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where
-        D: IntoDimension<Dim = I>,
-        E: IntoDimension,
         I: DimMax<E::Dim>,
     {
         let (input, target) = (input.into_dimension(), target.into_dimension());
         let rule = Rule::BroadcastAxes;
-        in_range(broadcast_axes, target.ndim())
-            .map_err(|fault| fault.error(rule, &input, &target, broadcast_axes))?;
-        let kept =
-            || (0..target.ndim()).filter(|axis| !broadcast_axes.iter().any(|added| added == axis));
+        in_range(broadcast_axes, target.ndim()).map_err(|fault| {
+            let (input, target) = (input.clone(), target.clone());
+            fault.error(rule, [input.sizes(), target.sizes(), broadcast_axes])
+        })?;
+        let is_kept = |axis: &usize| !broadcast_axes.iter().any(|added| added == axis);
+        let kept = || (0..target.ndim()).filter(is_kept);
         if kept().count() != input.ndim() {
-            return Err(rank_differs(&input, &target, broadcast_axes));
+            let (input, target) = (input.clone(), target.clone());
+            let lists = [input.sizes(), target.sizes(), broadcast_axes];
+            return Err(rank_differs(lists));
         }
         let mut output_axes = input.clone();
         for (output_axis, axis) in output_axes.sizes_mut().iter_mut().zip(kept()) {
             *output_axis = axis;
         }
+        let output_axis_of = |axis| output_axes[axis];
         // Stricter than `BroadcastPlan::new`: a 1 stays a 1.
-        if let Some(axis) = (0..input.ndim()).find(|&axis| input[axis] != target[output_axes[axis]])
-        {
+        let differs = |&axis: &usize| input[axis] != target[output_axes[axis]];
+        if let Some(axis) = (0..input.ndim()).find(differs) {
             let (input, target) = (input.clone(), target.clone());
-            let (input, target) = (input.sizes(), target.sizes());
-            return Err(size_mismatch(rule, input, target, axis, |axis| {
-                output_axes[axis]
-            }));
+            let shapes = [input.sizes(), target.sizes()];
+            return Err(size_mismatch(rule, shapes, axis, output_axis_of));
         }
-        BroadcastPlan::new(rule, input, target.sizes(), |axis| output_axes[axis])
+        BroadcastPlan::new(rule, input, target.sizes(), output_axis_of)
     }
 }
 
 #[cold]
-fn rank_differs(input: &impl Dimension, target: &impl Dimension, axes: &[usize]) -> BroadcastError {
-    let lists = [input.sizes(), target.sizes(), axes];
+fn rank_differs(lists: [&[usize]; 3]) -> BroadcastError {
     with_copies(lists, |[input, target, axes]| {
         ErrorKind::BroadcastAxesRank {
             input,

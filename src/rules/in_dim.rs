@@ -3,11 +3,10 @@
 //! Source: XLA `BroadcastInDim`, whose dimensions increase strictly, as XlaBuilder demands. The
 //! permuting form is StableHLO `broadcast_in_dim`, which demands only that they are unique.
 
-use super::axes::{increasing, one_per_input_axis, unique};
+use super::axes::{increasing, unique};
 use crate::error::BroadcastError;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::Rule;
-use crate::shape::Sizes;
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
@@ -17,24 +16,17 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// Those of the rule.
     #[inline(always)]
-    pub fn in_dim<D, E>(
+    pub fn in_dim<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,
         target: E,
         broadcast_dimensions: &[usize],
     ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where
-        D: IntoDimension<Dim = I>,
-        E: IntoDimension,
         I: DimMax<E::Dim>,
     {
         let (input, target) = (input.into_dimension(), target.into_dimension());
-        let rule = Rule::InDim;
-        one_per_input_axis(broadcast_dimensions, input.ndim(), target.ndim())
-            .and_then(|()| increasing(broadcast_dimensions))
-            .map_err(|fault| fault.error(rule, &input, &target, broadcast_dimensions))?;
-        BroadcastPlan::new(rule, input, target.sizes(), |axis| {
-            broadcast_dimensions[axis]
-        })
+        let (rule, mapping) = (Rule::InDim, broadcast_dimensions);
+        BroadcastPlan::by_mapping(rule, input, &target, mapping, increasing)
     }
 
     /// [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting), on shapes
@@ -44,23 +36,16 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// Those of the rule.
     #[inline(always)]
-    pub fn in_dim_permuting<D, E>(
+    pub fn in_dim_permuting<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,
         target: E,
         broadcast_dimensions: &[usize],
     ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where
-        D: IntoDimension<Dim = I>,
-        E: IntoDimension,
         I: DimMax<E::Dim>,
     {
         let (input, target) = (input.into_dimension(), target.into_dimension());
-        let rule = Rule::InDimPermuting;
-        one_per_input_axis(broadcast_dimensions, input.ndim(), target.ndim())
-            .and_then(|()| unique(broadcast_dimensions))
-            .map_err(|fault| fault.error(rule, &input, &target, broadcast_dimensions))?;
-        BroadcastPlan::new(rule, input, target.sizes(), |axis| {
-            broadcast_dimensions[axis]
-        })
+        let (rule, mapping) = (Rule::InDimPermuting, broadcast_dimensions);
+        BroadcastPlan::by_mapping(rule, input, &target, mapping, unique)
     }
 }

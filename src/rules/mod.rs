@@ -28,14 +28,12 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// Those of the mode's rule.
     #[inline]
-    pub fn with_mode<D, E>(
+    pub fn with_mode<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,
         target: E,
         mode: impl Borrow<BroadcastMode>,
     ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where
-        D: IntoDimension<Dim = I>,
-        E: IntoDimension,
         I: DimMax<E::Dim>,
     {
         let (input, target) = (input.into_dimension(), target.into_dimension());
@@ -73,14 +71,12 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     #[inline]
-    pub fn pair<D, E>(
+    pub fn pair<D: IntoDimension<Dim = I>, E: IntoDimension>(
         a: D,
         b: E,
         rule: impl Borrow<ElementwiseRule>,
     ) -> Result<PlanPair<I, E::Dim>, BroadcastError>
     where
-        D: IntoDimension<Dim = I>,
-        E: IntoDimension,
         I: DimMax<E::Dim>,
     {
         let (a, b) = (a.into_dimension(), b.into_dimension());

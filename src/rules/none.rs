@@ -15,16 +15,14 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     b: J,
 ) -> Result<PlanPair<I, J>, BroadcastError> {
     if a.sizes() != b.sizes() {
-        return Err(shapes_differ(a.sizes(), b.sizes()));
+        let shapes = [a.sizes(), b.sizes()];
+        return Err(with_copies(shapes, |shapes| ErrorKind::ShapesDiffer {
+            shapes,
+        }));
     }
     let shape = a.clone();
     Ok((
         BroadcastPlan::right_aligned(Rule::None, a, shape.sizes())?,
         BroadcastPlan::right_aligned(Rule::None, b, shape.sizes())?,
     ))
-}
-
-#[cold]
-fn shapes_differ(a: &[usize], b: &[usize]) -> BroadcastError {
-    with_copies([a, b], |shapes| ErrorKind::ShapesDiffer { shapes })
 }

@@ -18,7 +18,8 @@ fn aligned_from<I: Dimension, J: Dimension, O: Dimension>(
     axis: isize,
 ) -> Result<BroadcastPlan<J, O>, BroadcastError> {
     if axis < -1 {
-        return Err(axis_below_minus_one(&b.clone(), &a.clone(), axis));
+        let (b, a) = (b.clone(), a.clone());
+        return Err(axis_below_minus_one([b.sizes(), a.sizes()], axis));
     }
     let Some(right_aligned) = a.ndim().checked_sub(b.ndim()) else {
         return Err(rank_too_large(Rule::Pdpd, b.sizes(), a.sizes()));
@@ -30,11 +31,9 @@ fn aligned_from<I: Dimension, J: Dimension, O: Dimension>(
             trimmed_rank = axis + 1;
         }
     }
-    if axis
-        .checked_add(trimmed_rank)
-        .is_none_or(|end| end > a.ndim())
-    {
-        return Err(overhang(&b.clone(), &a.clone(), axis, trimmed_rank));
+    if axis.saturating_add(trimmed_rank) > a.ndim() {
+        let (b, a) = (b.clone(), a.clone());
+        return Err(overhang([b.sizes(), a.sizes()], axis, trimmed_rank));
     }
     // Trailing 1s past A's end feed nothing.
     BroadcastPlan::new(Rule::Pdpd, b, a.sizes(), move |i| axis.saturating_add(i))
@@ -72,29 +71,20 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
 }
 
 #[cold]
-fn axis_below_minus_one(b: &impl Dimension, a: &impl Dimension, axis: isize) -> BroadcastError {
-    with_copies([b.sizes(), a.sizes()], |[input, target]| {
-        ErrorKind::PdpdAxis {
-            input,
-            target,
-            axis,
-        }
+fn axis_below_minus_one(shapes: [&[usize]; 2], axis: isize) -> BroadcastError {
+    with_copies(shapes, |[input, target]| ErrorKind::PdpdAxis {
+        input,
+        target,
+        axis,
     })
 }
 
 #[cold]
-fn overhang(
-    b: &impl Dimension,
-    a: &impl Dimension,
-    axis: usize,
-    trimmed_rank: usize,
-) -> BroadcastError {
-    with_copies([b.sizes(), a.sizes()], |[input, target]| {
-        ErrorKind::PdpdOverhang {
-            input,
-            target,
-            axis,
-            trimmed_rank,
-        }
+fn overhang(shapes: [&[usize]; 2], axis: usize, trimmed_rank: usize) -> BroadcastError {
+    with_copies(shapes, |[input, target]| ErrorKind::PdpdOverhang {
+        input,
+        target,
+        axis,
+        trimmed_rank,
     })
 }

@@ -15,13 +15,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// Those of the rule.
     #[inline(always)]
-    pub fn prepend<D, E>(
+    pub fn prepend<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,
         sizes: E,
     ) -> Result<BroadcastPlan<I, <E::Dim as DimAdd<I>>::Output>, BroadcastError>
     where
-        D: IntoDimension<Dim = I>,
-        E: IntoDimension,
         E::Dim: DimAdd<I>,
     {
         let (input, sizes) = (input.into_dimension(), sizes.into_dimension());

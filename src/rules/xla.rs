@@ -23,21 +23,18 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
         false => [shapes[1], shapes[0]],
     };
     let rank = large.len();
-    if small.len() == rank {
-        let identity = dimensions.iter().copied().eq(0..rank);
+    if small.len() == rank || small.is_empty() {
+        let identity = small.len() == rank && dimensions.iter().copied().eq(0..rank);
         if !dimensions.is_empty() && !identity {
             return Err(dimensions_unexpected(shapes, dimensions));
         }
+    } else if dimensions.is_empty() {
+        let kind = |shapes| ErrorKind::DimensionsRequired { shapes };
+        return Err(with_copies(shapes, kind));
     } else {
-        if small.is_empty() && !dimensions.is_empty() {
-            return Err(dimensions_unexpected(shapes, dimensions));
-        }
-        if !small.is_empty() && dimensions.is_empty() {
-            return Err(dimensions_required(shapes));
-        }
         one_per_input_axis(dimensions, small.len(), rank)
             .and_then(|()| increasing(dimensions))
-            .map_err(|fault| fault.error_of_shapes(Rule::Xla, small, large, dimensions))?;
+            .map_err(|fault| fault.error(Rule::Xla, [small, large, dimensions]))?;
     }
 
     // Equal ranks are aligned axis by axis, with or without the identity as dimensions.
@@ -51,9 +48,9 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
         match common(size, large[axis]) {
             Some(size) => output.sizes_mut()[axis] = size,
             None => {
-                let operands = [0, 1];
+                let (rule, operands) = (Rule::Xla, [0, 1]);
                 return Err(operand_mismatch(
-                    Rule::Xla,
+                    rule,
                     operands,
                     shapes,
                     axis,
@@ -74,24 +71,17 @@ fn operand<I: Dimension, O: Dimension>(
     output: &[usize],
     dimensions: &[usize],
 ) -> Result<BroadcastPlan<I, O>, BroadcastError> {
-    if input.ndim() == output.len() {
-        BroadcastPlan::right_aligned(Rule::Xla, input, output)
-    } else {
-        BroadcastPlan::new(Rule::Xla, input, output, |axis| dimensions[axis])
-    }
-}
-
-#[cold]
-fn dimensions_required(shapes: [&[usize]; 2]) -> BroadcastError {
-    with_copies(shapes, |shapes| ErrorKind::DimensionsRequired { shapes })
+    let is_larger = input.ndim() == output.len();
+    BroadcastPlan::new(Rule::Xla, input, output, |axis| match is_larger {
+        true => axis,
+        false => dimensions[axis],
+    })
 }
 
 #[cold]
 fn dimensions_unexpected([a, b]: [&[usize]; 2], dimensions: &[usize]) -> BroadcastError {
     with_copies([a, b, dimensions], |[a, b, dimensions]| {
-        ErrorKind::DimensionsUnexpected {
-            shapes: [a, b],
-            dimensions,
-        }
+        let shapes = [a, b];
+        ErrorKind::DimensionsUnexpected { shapes, dimensions }
     })
 }
