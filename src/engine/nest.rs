@@ -4,9 +4,9 @@
 //! one loop. The walk calls a closure with offsets into each operand. This file reads and writes no
 //! element.
 
-use super::memory::reserved;
 use super::tuning::INLINE_AXES;
-use crate::error::BroadcastError;
+use crate::error::{BroadcastError, allocation_failed};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// One loop: how often it turns, and how far it moves each of the `N` operands, in elements.
@@ -54,12 +54,6 @@ impl<const N: usize> LoopAxis<N> {
     }
 }
 
-#[derive(Debug, Clone)]
-enum Axes<const N: usize> {
-    Inline([LoopAxis<N>; INLINE_AXES], usize),
-    Heap(Vec<LoopAxis<N>>),
-}
-
 /// Nested loops over the same index space in `N` operands, outermost first.
 ///
 /// A nest is built from one shape and the element strides of each operand:
@@ -75,7 +69,7 @@ enum Axes<const N: usize> {
 /// counts the innermost axis fastest.
 #[derive(Debug, Clone)]
 pub(crate) struct LoopNest<const N: usize> {
-    axes: Axes<N>,
+    axes: SmallVec<[LoopAxis<N>; INLINE_AXES]>,
     start: [isize; N],
     len: usize,
 }
@@ -146,7 +140,7 @@ impl<const N: usize> LoopNest<N> {
     #[inline]
     fn empty() -> Self {
         LoopNest {
-            axes: Axes::Inline([LoopAxis::UNIT; INLINE_AXES], 0),
+            axes: SmallVec::new(),
             start: [0; N],
             len: 1,
         }
@@ -161,44 +155,18 @@ impl<const N: usize> LoopNest<N> {
             self.len = 0;
         } else if axis.size > 1 && self.len > 0 {
             self.len *= axis.size;
-            self.push(axis)?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn push(&mut self, axis: LoopAxis<N>) -> Result<(), BroadcastError> {
-        match &mut self.axes {
-            Axes::Inline(axes, len) if *len < INLINE_AXES => {
-                axes[*len] = axis;
-                *len += 1;
-                Ok(())
-            }
-            _ => self.push_on_heap(axis),
-        }
-    }
-
-    #[cold]
-    fn push_on_heap(&mut self, axis: LoopAxis<N>) -> Result<(), BroadcastError> {
-        if let Axes::Inline(axes, len) = &self.axes {
-            let mut heap = reserved(4 * INLINE_AXES)?;
-            heap.extend_from_slice(&axes[..*len]);
-            self.axes = Axes::Heap(heap);
-        }
-        if let Axes::Heap(heap) = &mut self.axes {
-            if heap.len() == heap.capacity() {
-                let mut larger = reserved(2 * heap.len())?;
-                larger.append(heap);
-                *heap = larger;
-            }
-            heap.push(axis);
+            (self.axes.try_reserve(1)).map_err(|_| {
+                let axes = self.axes.len().saturating_mul(2);
+                allocation_failed(axes.saturating_mul(size_of::<LoopAxis<N>>()))
+            })?;
+            self.axes.push(axis);
         }
         Ok(())
     }
 
     #[inline]
     fn order(&mut self) {
-        let axes = self.axes_mut();
+        let axes = &mut self.axes;
         for sorted in 1..axes.len() {
             let mut at = sorted;
             while at > 0 && axes[at].is_outside(&axes[at - 1]) {
@@ -210,7 +178,7 @@ impl<const N: usize> LoopNest<N> {
 
     #[inline]
     fn merge(&mut self) {
-        let axes = self.axes_mut();
+        let axes = &mut self.axes;
         let mut kept = 0;
         for next in 1..axes.len() {
             if axes[kept].continues(&axes[next]) {
@@ -220,32 +188,13 @@ impl<const N: usize> LoopNest<N> {
             }
             axes[kept] = axes[next];
         }
-        let len = axes.len().min(kept + 1);
-        self.truncate(len);
-    }
-
-    fn truncate(&mut self, to: usize) {
-        match &mut self.axes {
-            Axes::Inline(_, len) => *len = to,
-            Axes::Heap(heap) => heap.truncate(to),
-        }
-    }
-
-    #[inline]
-    fn axes_mut(&mut self) -> &mut [LoopAxis<N>] {
-        match &mut self.axes {
-            Axes::Inline(axes, len) => &mut axes[..*len],
-            Axes::Heap(heap) => heap,
-        }
+        axes.truncate(kept + 1);
     }
 
     /// The loops, outermost first.
     #[inline]
     pub(crate) fn axes(&self) -> &[LoopAxis<N>] {
-        match &self.axes {
-            Axes::Inline(axes, len) => &axes[..*len],
-            Axes::Heap(heap) => heap,
-        }
+        &self.axes
     }
 
     /// Where position 0 lies in each operand, as an offset from index 0 of every axis.
@@ -263,7 +212,7 @@ impl<const N: usize> LoopNest<N> {
     /// Moves axis `from` to place `to`; the axes between move by one place. The set of elements
     /// stays the same, and positions are counted in the new order.
     pub(crate) fn move_axis(&mut self, from: usize, to: usize) {
-        let axes = self.axes_mut();
+        let axes = &mut self.axes;
         if from < to {
             axes[from..=to].rotate_left(1);
         } else {

@@ -150,6 +150,10 @@ mod team {
     /// after its last call finds them awake, or wakes them for its next call.
     const AWAKE_FOR: Duration = Duration::from_micros(100);
 
+    /// The owner looks again for so long before it parks: a helper mostly ends soon, and to park and
+    /// be woken takes longer.
+    const SPIN: Duration = Duration::from_micros(5);
+
     /// A claim is expected to take no longer than 2 MiB of a copy. Shorter claims cost a copy up to
     /// 4 %, as reading halts between them. With longer ones threads end further apart.
     const CLAIM: f64 = (2 << 20) as f64 * SECONDS_PER_BYTE;
@@ -253,6 +257,12 @@ mod team {
         let job = unsafe { transmute::<Job<'_>, Job<'static>>(job) };
         let mut state = work(&team, job, false);
         if state.job.take().is_some() {
+            let closed = Instant::now();
+            while state.running > 0 && closed.elapsed() < SPIN {
+                drop(state);
+                std::hint::spin_loop();
+                state = lock(&team);
+            }
             while state.running > 0 {
                 state = (team.all_left.wait(state)).unwrap_or_else(PoisonError::into_inner);
             }

@@ -5,6 +5,8 @@
 //! with 32 KiB of first-level, 1 MiB of second-level cache for each core and 32 MiB of last-level
 //! cache.
 
+use std::fs::File;
+use std::io::Read;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
@@ -122,18 +124,25 @@ pub(crate) fn last_level_cache() -> usize {
     *BYTES.get_or_init(|| read_last_level_cache().unwrap_or(32 << 20))
 }
 
-/// Linux lists the caches of each processor, from the first level on, in these files: `32768K`.
+/// Linux lists the caches of a processor in these files, from the first level on: `32768K`. Nothing
+/// here allocates, as an allocation that fails would abort.
 fn read_last_level_cache() -> Option<usize> {
-    let size = |index: usize| {
-        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
-        let text = std::fs::read_to_string(path).ok()?;
+    const FILES: [&str; 3] = [
+        "/sys/devices/system/cpu/cpu0/cache/index3/size",
+        "/sys/devices/system/cpu/cpu0/cache/index2/size",
+        "/sys/devices/system/cpu/cpu0/cache/index1/size",
+    ];
+    let size = |file: &&str| {
+        let mut text = [0; 16];
+        let len = File::open(file).ok()?.read(&mut text).ok()?;
+        let text = std::str::from_utf8(&text[..len]).ok()?;
         let kibibytes: usize = text.trim().strip_suffix('K')?.parse().ok()?;
         kibibytes.checked_mul(1024)
     };
-    (0..8)
-        .map_while(size)
+    FILES
+        .iter()
+        .find_map(size)
         .filter(|&bytes| bytes >= 1 << 20)
-        .last()
 }
 
 // Maps: closures over rows of several operands.
