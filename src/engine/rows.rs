@@ -16,8 +16,8 @@ use super::stream::{CAN_STREAM, FenceOnDrop, stream};
 use super::threads::{Cost, for_each_range};
 use super::tiles::{cross, in_best_order};
 use super::tuning::{
-    CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, MAP_ALONE,
-    MAP_BLOCK, MAP_CHUNK, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
+    CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, MAP_BLOCK,
+    MAP_CHUNK, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
 };
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use ndarray::{Array, ArrayRef, Dimension};
@@ -329,7 +329,7 @@ fn drive<const N: usize>(
     tile: &(dyn Fn(Tile<N>) + Sync),
 ) {
     let walk = |range| nest.for_each_tile(range, |whole| in_best_order(whole, squares, tile));
-    if nest.len() <= MAP_ALONE {
+    if nest.len() <= MAP_CHUNK {
         return walk(0..nest.len());
     }
     for_each_range(chunks.count(), Cost::Closure { bytes }, |range| {

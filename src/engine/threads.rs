@@ -186,8 +186,9 @@ mod team {
     #[derive(Default)]
     struct State {
         job: Option<Job<'static>>,
-        /// The first chunk that nobody has claimed.
-        next: usize,
+        /// The chunks that nobody has claimed. The owner claims from the front, helpers from the back,
+        /// so that in calls that follow each other two threads find their chunks in their caches.
+        left: Range<usize>,
         /// Helpers that have been asked for and have not arrived, by earlier calls too.
         awaited: usize,
         /// Helpers that use the job.
@@ -276,7 +277,7 @@ mod team {
         let mut state = lock(team);
         state.awaited -= 1;
         let Some(job) = state.job else { return };
-        if state.next == job.chunks || state.running + 1 == job.threads {
+        if state.left.is_empty() || state.running + 1 == job.threads {
             return;
         }
         state.running += 1;
@@ -297,11 +298,16 @@ mod team {
 
     /// Works until no chunk is left to claim. The state that is returned has the panic, if any.
     fn work<'t>(team: &'t Arc<Team>, job: Job<'static>, shared: bool) -> MutexGuard<'t, State> {
-        let mut ranges = Ranges { team, job, shared };
+        let mut ranges = Ranges {
+            team,
+            job,
+            shared,
+            owner: !shared,
+        };
         let caught = catch_unwind(AssertUnwindSafe(|| (job.work)(&mut ranges)));
         let mut state = lock(team);
         if let Err(payload) = caught {
-            state.next = job.chunks;
+            state.left = 0..0;
             state.panics.push(payload);
         }
         state
@@ -317,6 +323,7 @@ mod team {
         job: Job<'static>,
         /// Whether the job is in the team's state. Until then its owner works alone.
         shared: bool,
+        owner: bool,
     }
 
     impl Iterator for Ranges<'_> {
@@ -338,7 +345,7 @@ mod team {
                 let pays = left > 1 && job.chunk_time * left as f64 > worth;
                 self.shared = pays && (job.awake || job.claimed > 0);
                 if self.shared {
-                    (state.job, state.next) = (Some(*job), job.claimed);
+                    (state.job, state.left) = (Some(*job), job.claimed..job.chunks);
                 } else {
                     // The first chunk comes before a request. Alone, a closure is measured soon.
                     let count = match job.begun {
@@ -352,7 +359,7 @@ mod team {
                     return Some(first..job.claimed);
                 }
             }
-            let left = job.chunks - state.next;
+            let left = state.left.len();
             if left == 0 {
                 return None;
             }
@@ -365,8 +372,14 @@ mod team {
             threads += usize::from(ask);
             let most = left / (2 * threads);
             let count = ((CLAIM / job.chunk_time) as usize).min(most).max(1);
-            let first = state.next;
-            state.next += count;
+            let first = match self.owner {
+                true => state.left.start,
+                false => state.left.end - count,
+            };
+            match self.owner {
+                true => state.left.start += count,
+                false => state.left.end = first,
+            }
             drop(state);
             job.claimed += count;
             if ask {
