@@ -610,7 +610,7 @@ mod tests {
         for (place, &axis) in axes.iter().enumerate() {
             back[axis] = place;
         }
-        let step = if number.is_multiple_of(2) { 2 } else { -2 };
+        let step = if number % 2 == 0 { 2 } else { -2 };
         let mut array = values.permuted_axes(back);
         array.slice_each_axis_inplace(|_| Slice::new(0, None, step));
         array

@@ -113,11 +113,11 @@ static HAS_GLOBAL_POOL: LazyLock<bool> = LazyLock::new(|| {
 ///
 /// All state is behind one lock, which is held for some nanoseconds at each claim.
 ///
-/// 1. The owner works alone until what is left is worth a helper. Then it writes its job into the
-///    state and asks the pool for one.
+/// 1. The owner writes its job into the state. While what is left is worth a helper, whoever claims
+///    chunks asks the pool for one.
 /// 2. A helper that arrives takes the lock. If there is no job, no chunk left, or no room for
 ///    another thread, it leaves. Else it counts itself as running and copies the job.
-/// 3. Owner and helpers work until no chunk is left. Each may ask for another helper.
+/// 3. Owner and helpers work until no chunk is left.
 /// 4. The owner takes the job away, so that nobody else joins, and waits until no helper runs.
 /// 5. A helper counts itself out. The last one wakes the owner.
 #[cfg(feature = "rayon")]
@@ -176,9 +176,8 @@ mod team {
         threads: usize,
         /// Seconds that a chunk takes: estimated from its bytes, later measured.
         chunk_time: f64,
-        /// When this thread began, if times are measured, and how many chunks it has claimed.
+        /// When this thread began, if times are measured.
         begun: Option<Instant>,
-        claimed: usize,
         /// Whether the pool's threads are expected to be awake.
         awake: bool,
     }
@@ -229,10 +228,9 @@ mod team {
             threads: max_threads().min(chunks),
             chunk_time: bytes as f64 * SECONDS_PER_BYTE / chunks as f64,
             begun,
-            claimed: 0,
             awake,
         };
-        pass_on(run(team, job));
+        pass_on(run(&team, job));
     }
 
     /// Panics as the first thread did, if any did.
@@ -248,7 +246,7 @@ mod team {
     }
 
     /// Does all chunks on this thread and those that come to help. Returns what panicked.
-    fn run(team: Arc<Team>, job: Job<'_>) -> Vec<Box<dyn Any + Send>> {
+    fn run(team: &Arc<Team>, job: Job<'_>) -> Vec<Box<dyn Any + Send>> {
         // SAFETY: only the lifetime of `work` changes. It is used by this thread, below, and by
         // helpers. A helper copies the job from `State::job` under the lock, and in the same
         // critical section counts itself in `State::running`, until it has used the job for the
@@ -256,17 +254,19 @@ mod team {
         // `running` is 0. It does not unwind in between: panics of `work` are caught, and poisoned
         // locks are taken.
         let job = unsafe { transmute::<Job<'_>, Job<'static>>(job) };
-        let mut state = work(&team, job, false);
-        if state.job.take().is_some() {
-            let closed = Instant::now();
-            while state.running > 0 && closed.elapsed() < SPIN {
-                drop(state);
-                std::hint::spin_loop();
-                state = lock(&team);
-            }
-            while state.running > 0 {
-                state = (team.all_left.wait(state)).unwrap_or_else(PoisonError::into_inner);
-            }
+        let mut state = lock(team);
+        (state.job, state.left) = (Some(job), 0..job.chunks);
+        drop(state);
+        let mut state = work(team, job, true);
+        state.job = None;
+        let closed = Instant::now();
+        while state.running > 0 && closed.elapsed() < SPIN {
+            drop(state);
+            std::hint::spin_loop();
+            state = lock(team);
+        }
+        while state.running > 0 {
+            state = (team.all_left.wait(state)).unwrap_or_else(PoisonError::into_inner);
         }
         state.ended = Some(Instant::now());
         take(&mut state.panics)
@@ -282,13 +282,8 @@ mod team {
         }
         state.running += 1;
         drop(state);
-        let (begun, claimed) = (job.begun.map(|_| Instant::now()), 0);
-        let job = Job {
-            begun,
-            claimed,
-            ..job
-        };
-        let mut state = work(team, job, true);
+        let begun = job.begun.map(|_| Instant::now());
+        let mut state = work(team, Job { begun, ..job }, false);
         state.running -= 1;
         if state.running == 0 {
             drop(state);
@@ -297,12 +292,13 @@ mod team {
     }
 
     /// Works until no chunk is left to claim. The state that is returned has the panic, if any.
-    fn work<'t>(team: &'t Arc<Team>, job: Job<'static>, shared: bool) -> MutexGuard<'t, State> {
+    fn work<'t>(team: &'t Arc<Team>, job: Job<'static>, owner: bool) -> MutexGuard<'t, State> {
+        let claimed = 0;
         let mut ranges = Ranges {
             team,
             job,
-            shared,
-            owner: !shared,
+            owner,
+            claimed,
         };
         let caught = catch_unwind(AssertUnwindSafe(|| (job.work)(&mut ranges)));
         let mut state = lock(team);
@@ -321,71 +317,59 @@ mod team {
     struct Ranges<'a> {
         team: &'a Arc<Team>,
         job: Job<'static>,
-        /// Whether the job is in the team's state. Until then its owner works alone.
-        shared: bool,
         owner: bool,
+        /// How many chunks this thread has claimed.
+        claimed: usize,
     }
 
     impl Iterator for Ranges<'_> {
         type Item = Range<usize>;
 
         fn next(&mut self) -> Option<Range<usize>> {
-            let job = &mut self.job;
-            if !self.shared && job.claimed == job.chunks {
-                return None;
-            }
-            let spent = job.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
-            if spent > TRUSTED && job.claimed > 0 {
-                job.chunk_time = spent / job.claimed as f64;
+            let (job, claimed) = (&mut self.job, self.claimed as f64);
+            let begun = job.begun.filter(|_| self.claimed > 0);
+            let spent = begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
+            if spent > TRUSTED {
+                job.chunk_time = spent / claimed;
             }
             let worth = if job.awake { WORTH_AWAKE } else { WORTH_ASLEEP };
+
             let mut state = lock(self.team);
-            if !self.shared {
-                let left = job.chunks - job.claimed;
-                let pays = left > 1 && job.chunk_time * left as f64 > worth;
-                self.shared = pays && (job.awake || job.claimed > 0);
-                if self.shared {
-                    (state.job, state.left) = (Some(*job), job.claimed..job.chunks);
-                } else {
-                    // The first chunk comes before a request. Alone, a closure is measured soon.
-                    let count = match job.begun {
-                        _ if pays => 1,
-                        None => left,
-                        Some(_) => ((job.claimed as f64 * (PROBE / spent).max(8.0)) as usize)
-                            .clamp(1, left),
-                    };
-                    let first = job.claimed;
-                    job.claimed += count;
-                    return Some(first..job.claimed);
-                }
-            }
             let left = state.left.len();
             if left == 0 {
                 return None;
             }
             let mut threads = 1 + state.running + state.awaited;
+            let pays = left > 1 && job.chunk_time * left as f64 > worth * threads as f64;
             // With an open request for each running helper, their number can double each time.
-            let ask = state.awaited <= state.running
-                && threads < job.threads
-                && job.chunk_time * left as f64 > worth * threads as f64;
+            let ask = pays
+                && (job.awake || self.claimed > 0)
+                && state.awaited <= state.running
+                && threads < job.threads;
             state.awaited += usize::from(ask);
             threads += usize::from(ask);
-            let most = left / (2 * threads);
-            let count = ((CLAIM / job.chunk_time) as usize).min(most).max(1);
-            let first = match self.owner {
-                true => state.left.start,
-                false => state.left.end - count,
+            let most = match spent {
+                // The first chunk comes before a request, and before a closure is measured.
+                _ if self.claimed == 0 && !ask => 1.0,
+                _ if pays || threads > 1 => left as f64 / (2 * threads) as f64,
+                ..=TRUSTED if begun.is_some() => claimed * (PROBE / spent).max(8.0),
+                _ => left as f64,
+            };
+            let count = (most.min(CLAIM / job.chunk_time) as usize).clamp(1, left);
+            let range = match self.owner {
+                true => state.left.start..state.left.start + count,
+                false => state.left.end - count..state.left.end,
             };
             match self.owner {
-                true => state.left.start += count,
-                false => state.left.end = first,
+                true => state.left.start = range.end,
+                false => state.left.end = range.start,
             }
             drop(state);
-            job.claimed += count;
+            self.claimed += count;
             if ask {
                 spawn(self.team.clone());
             }
-            Some(first..first + count)
+            Some(range)
         }
     }
 
@@ -408,7 +392,6 @@ mod team {
                 threads,
                 chunk_time: 1.0,
                 begun: None,
-                claimed: 0,
                 awake: true,
             }
         }
@@ -416,7 +399,7 @@ mod team {
         /// A call that is worth `threads` threads, by a team of its own.
         #[cfg_attr(loom, allow(dead_code))]
         pub(in super::super) fn call(threads: usize, chunks: usize, work: &Work<'_>) {
-            pass_on(run(Arc::default(), job(threads, chunks, work)));
+            pass_on(run(&Arc::default(), job(threads, chunks, work)));
         }
 
         /// Run with `RUSTFLAGS='--cfg loom'`, these explore every order of the steps that threads take
@@ -456,7 +439,7 @@ mod team {
                     }
                     assert!(alive.load(Ordering::SeqCst));
                 };
-                let panics = run(team.clone(), job(threads, chunks, &work));
+                let panics = run(team, job(threads, chunks, &work));
                 alive.store(false, Ordering::SeqCst);
                 for payload in &panics {
                     assert_eq!(payload.downcast_ref(), Some(&"on purpose"));

@@ -68,6 +68,7 @@
 //!
 //! - ndarray's, for a shape of dynamic rank above 4: a few bytes for each axis;
 //! - rayon's, for its pool and for the job of a helper: some dozens of bytes;
+//! - this crate's record of a thread that calls and of its helpers, once for each calling thread;
 //! - the labels in the picture of an error between more than two arrays;
 //! - serde's, when plans are serialised and deserialised.
 //!
