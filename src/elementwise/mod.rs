@@ -9,9 +9,6 @@ use crate::mode::ElementwiseRule;
 use ndarray::{Array, ArrayRef, DimMax, Dimension};
 use std::borrow::{Borrow, BorrowMut};
 
-/// The dimension of two arrays broadcast with each other.
-type Max<D, E> = <D as DimMax<E>>::Output;
-
 /// Elementwise operations of two or three arrays that are broadcast with each other: what ndarray's
 /// operators and `Zip` do, under any rule, in parallel, with an error where those panic.
 ///
@@ -81,11 +78,10 @@ pub trait ElementwiseExt: BroadcastExt {
         f: F,
     ) -> Result<Array<C, O>, BroadcastError>
     where
-        T: BroadcastExt + ?Sized,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
         Self::Dim: DimMax<T::Dim, Output = O>,
         O: Dimension,
         Self::Elem: Sync,
-        T::Elem: Sync,
         C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
@@ -128,11 +124,10 @@ pub trait ElementwiseExt: BroadcastExt {
         f: F,
     ) -> Result<(), BroadcastError>
     where
-        T: BroadcastExt + ?Sized,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
         Self::Dim: DimMax<T::Dim, Output = O>,
         O: Dimension,
         Self::Elem: Sync,
-        T::Elem: Sync,
         C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
@@ -176,10 +171,9 @@ pub trait ElementwiseExt: BroadcastExt {
     ) -> Result<(), BroadcastError>
     where
         Self: BorrowMut<ArrayRef<Self::Elem, Self::Dim>>,
-        T: BroadcastExt + ?Sized,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
         Self::Dim: DimMax<T::Dim>,
         Self::Elem: Send,
-        T::Elem: Sync,
         F: Fn(&mut Self::Elem, &T::Elem) + Sync,
     {
         let (_, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
@@ -214,14 +208,11 @@ pub trait ElementwiseExt: BroadcastExt {
     /// Source: NumPy `where`; NumPy's universal functions.
     fn zip_map3<T, U, C, O, F>(&self, b: &T, c: &U, f: F) -> Result<Array<C, O>, BroadcastError>
     where
-        T: BroadcastExt + ?Sized,
-        U: BroadcastExt + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
-        Max<Self::Dim, T::Dim>: DimMax<U::Dim, Output = O>,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
+        U: BroadcastExt<Elem: Sync> + ?Sized,
+        Self::Dim: DimMax<T::Dim, Output: DimMax<U::Dim, Output = O>>,
         O: Dimension,
         Self::Elem: Sync,
-        T::Elem: Sync,
-        U::Elem: Sync,
         C: Send,
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
@@ -263,14 +254,11 @@ pub trait ElementwiseExt: BroadcastExt {
         f: F,
     ) -> Result<(), BroadcastError>
     where
-        T: BroadcastExt + ?Sized,
-        U: BroadcastExt + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
-        Max<Self::Dim, T::Dim>: DimMax<U::Dim, Output = O>,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
+        U: BroadcastExt<Elem: Sync> + ?Sized,
+        Self::Dim: DimMax<T::Dim, Output: DimMax<U::Dim, Output = O>>,
         O: Dimension,
         Self::Elem: Sync,
-        T::Elem: Sync,
-        U::Elem: Sync,
         C: Send,
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
@@ -306,14 +294,11 @@ pub trait ElementwiseExt: BroadcastExt {
     fn zip_map3_inplace<T, U, O, F>(&mut self, b: &T, c: &U, f: F) -> Result<(), BroadcastError>
     where
         Self: BorrowMut<ArrayRef<Self::Elem, Self::Dim>>,
-        T: BroadcastExt + ?Sized,
-        U: BroadcastExt + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
-        Max<Self::Dim, T::Dim>: DimMax<U::Dim, Output = O>,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
+        U: BroadcastExt<Elem: Sync> + ?Sized,
+        Self::Dim: DimMax<T::Dim, Output: DimMax<U::Dim, Output = O>>,
         O: Dimension,
         Self::Elem: Send,
-        T::Elem: Sync,
-        U::Elem: Sync,
         F: Fn(&mut Self::Elem, &T::Elem, &U::Elem) + Sync,
     {
         let (_, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
