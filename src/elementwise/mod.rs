@@ -71,7 +71,7 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// Source: NumPy's universal functions; OpenVINO's, PaddlePaddle's and XLA's elementwise
     /// operations.
-    fn zip_map<T, C, O, F>(
+    fn zip_map<T, C: Send, O: Dimension, F>(
         &self,
         other: &T,
         rule: impl Borrow<ElementwiseRule>,
@@ -80,9 +80,7 @@ pub trait ElementwiseExt: BroadcastExt {
     where
         T: BroadcastExt<Elem: Sync> + ?Sized,
         Self::Dim: DimMax<T::Dim, Output = O>,
-        O: Dimension,
         Self::Elem: Sync,
-        C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
         let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
@@ -116,7 +114,7 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: NumPy's universal functions with `out`.
-    fn zip_map_into<T, C, O, F>(
+    fn zip_map_into<T, C: Send, O: Dimension, F>(
         &self,
         other: &T,
         rule: impl Borrow<ElementwiseRule>,
@@ -126,9 +124,7 @@ pub trait ElementwiseExt: BroadcastExt {
     where
         T: BroadcastExt<Elem: Sync> + ?Sized,
         Self::Dim: DimMax<T::Dim, Output = O>,
-        O: Dimension,
         Self::Elem: Sync,
-        C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
         let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
@@ -246,7 +242,7 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: NumPy's universal functions with `out`.
-    fn zip_map3_into<T, U, C, O, F>(
+    fn zip_map3_into<T, U, C: Send, O: Dimension, F>(
         &self,
         b: &T,
         c: &U,
@@ -257,9 +253,7 @@ pub trait ElementwiseExt: BroadcastExt {
         T: BroadcastExt<Elem: Sync> + ?Sized,
         U: BroadcastExt<Elem: Sync> + ?Sized,
         Self::Dim: DimMax<T::Dim, Output: DimMax<U::Dim, Output = O>>,
-        O: Dimension,
         Self::Elem: Sync,
-        C: Send,
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
         let (a, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
