@@ -74,8 +74,6 @@ where
     Ok((plan_a.onto(a)?, plan_b.onto(b)?))
 }
 
-type Max<D, E> = <D as DimMax<E>>::Output;
-
 /// Three arrays as views of their common shape, under NumPy's rule.
 ///
 /// Takes references to arrays, or views by value. Element types and ranks may differ.
@@ -112,8 +110,7 @@ pub fn broadcast_triple<'a, 'b, 'c, T: IntoView<'a>, U: IntoView<'b>, V: IntoVie
     BroadcastError,
 >
 where
-    T::Dim: DimMax<U::Dim>,
-    Max<T::Dim, U::Dim>: DimMax<V::Dim, Output = O>,
+    T::Dim: DimMax<U::Dim, Output: DimMax<V::Dim, Output = O>>,
     O: Dimension,
 {
     let (a, b, c) = (a.into_view(), b.into_view(), c.into_view());
@@ -218,8 +215,7 @@ fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, BroadcastError> 
 /// Merges every shape into `common`, which has the largest rank and starts as 1s.
 fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<(), BroadcastError> {
     for (operand, shape) in shapes.iter().enumerate() {
-        merge(common, shape.as_ref())
-            .map_err(|axis| mismatch(shapes, operand, common.len(), axis))?;
+        merge(common, shape.as_ref()).map_err(|axis| mismatch(shapes, operand, axis))?;
     }
     Ok(())
 }
@@ -227,21 +223,13 @@ fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<()
 /// The error for `operand` and the first shape that it does not fit on this axis of the common
 /// shape.
 #[cold]
-fn mismatch<S: AsRef<[usize]>>(
-    shapes: &[S],
-    operand: usize,
-    rank: usize,
-    axis: usize,
-) -> BroadcastError {
+fn mismatch<S: AsRef<[usize]>>(shapes: &[S], operand: usize, axis: usize) -> BroadcastError {
+    let rank = rank_of(shapes);
     let size = |shape: &S| padded(shape.as_ref(), rank, axis);
-    let wanted = size(&shapes[operand]);
-    let first = shapes
-        .iter()
-        .position(|shape| common(size(shape), wanted).is_none())
-        .unwrap_or(0);
+    let misfit = |shape: &S| common(size(shape), size(&shapes[operand])).is_none();
+    let first = shapes.iter().position(misfit).unwrap_or(0);
     let pair = [shapes[first].as_ref(), shapes[operand].as_ref()];
-    let longer = pair[0].len().max(pair[1].len());
-    right_aligned_mismatch([first, operand], pair, axis - (rank - longer))
+    right_aligned_mismatch([first, operand], pair, axis - (rank - rank_of(&pair)))
 }
 
 fn replicated<'a, A, D: Dimension, O: Dimension>(

@@ -19,7 +19,6 @@ mod sealed {
 macro_rules! shape_integer {
     ($($t:ty)*) => {$(
         impl sealed::Widen for $t {
-            #[inline]
             fn widen(self) -> i128 {
                 self as i128
             }
@@ -109,16 +108,15 @@ pub(crate) fn convert<T: ShapeInteger>(
 ) -> Result<Vec<usize>, BroadcastError> {
     let mut converted = reserved(values.len())?;
     for (position, value) in values.map(sealed::Widen::widen).enumerate() {
-        match special(value).or_else(|| usize::try_from(value).ok()) {
-            Some(value) => converted.push(value),
-            None => {
-                return Err(BroadcastError::new(ErrorKind::InvalidInteger {
-                    role,
-                    position,
-                    value,
-                }));
-            }
-        }
+        let Some(size) = special(value).or_else(|| usize::try_from(value).ok()) else {
+            let kind = ErrorKind::InvalidInteger {
+                role,
+                position,
+                value,
+            };
+            return Err(BroadcastError::new(kind));
+        };
+        converted.push(size);
     }
     Ok(converted)
 }

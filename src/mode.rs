@@ -127,12 +127,10 @@ impl FromStr for BroadcastMode {
         match form.name(&mut [0; 24]) {
             Some("numpy") => bare(BroadcastMode::Numpy),
             Some("bidirectional") => bare(BroadcastMode::Bidirectional),
-            Some("explicit") => Ok(BroadcastMode::Explicit {
-                axes_mapping: axes()?,
-            }),
-            Some("broadcast_axes") => Ok(BroadcastMode::BroadcastAxes {
-                broadcast_axes: axes()?,
-            }),
+            Some("explicit") => axes().map(|axes_mapping| Self::Explicit { axes_mapping }),
+            Some("broadcast_axes") => {
+                axes().map(|broadcast_axes| Self::BroadcastAxes { broadcast_axes })
+            }
             Some("in_dim") => Ok(BroadcastMode::InDim {
                 broadcast_dimensions: axes()?,
             }),

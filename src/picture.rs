@@ -161,36 +161,31 @@ impl<'a> Picture<'a> {
         f.write_str("\n")?;
         let mut blanks = 2;
         if !label.is_empty() {
-            put(f, &mut blanks, 0, label)?;
+            put(f, &mut blanks, label)?;
         }
         blanks += label_width.unwrap_or(0) + 1 - label.len();
         match (window.start, label) {
             (0, _) => {}
             (_, "") => blanks += 1,
-            _ => put(f, &mut blanks, 0, "…")?,
+            _ => put(f, &mut blanks, "…")?,
         }
         for column in window.clone() {
             blanks += 2;
             let width = self.column_width(column);
             match text(column) {
-                Some(text) => put(f, &mut blanks, width, text)?,
+                Some(text) => put(f, &mut blanks, format_args!("{text:>width$}"))?,
                 None => blanks += width,
             }
         }
         if window.end < self.rank() && !label.is_empty() {
             blanks += 2;
-            put(f, &mut blanks, 0, "…")?;
+            put(f, &mut blanks, "…")?;
         }
         Ok(())
     }
 }
 
 /// Writes the blanks, of which none are left then, and the text, right-aligned.
-fn put(
-    f: &mut fmt::Formatter<'_>,
-    blanks: &mut usize,
-    width: usize,
-    text: impl fmt::Display,
-) -> fmt::Result {
-    write!(f, "{:1$}{text:>width$}", "", std::mem::take(blanks))
+fn put(f: &mut fmt::Formatter<'_>, blanks: &mut usize, text: impl fmt::Display) -> fmt::Result {
+    write!(f, "{:1$}{text}", "", std::mem::take(blanks))
 }

@@ -9,9 +9,6 @@ use crate::mode::ElementwiseRule;
 use ndarray::{Array, ArrayRef, DimMax, Dimension};
 use std::borrow::{Borrow, BorrowMut};
 
-/// The dimension of two arrays broadcast with each other.
-type Max<D, E> = <D as DimMax<E>>::Output;
-
 /// Elementwise operations of two or three arrays that are broadcast with each other: what ndarray's
 /// operators and `Zip` do, under any rule, in parallel, with an error where those panic.
 ///
@@ -74,19 +71,16 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// Source: NumPy's universal functions; OpenVINO's, PaddlePaddle's and XLA's elementwise
     /// operations.
-    fn zip_map<T, C, O, F>(
+    fn zip_map<T, C: Send, O: Dimension, F>(
         &self,
         other: &T,
         rule: impl Borrow<ElementwiseRule>,
         f: F,
     ) -> Result<Array<C, O>, BroadcastError>
     where
-        T: BroadcastExt + ?Sized,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
         Self::Dim: DimMax<T::Dim, Output = O>,
-        O: Dimension,
         Self::Elem: Sync,
-        T::Elem: Sync,
-        C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
         let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
@@ -120,7 +114,7 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: NumPy's universal functions with `out`.
-    fn zip_map_into<T, C, O, F>(
+    fn zip_map_into<T, C: Send, O: Dimension, F>(
         &self,
         other: &T,
         rule: impl Borrow<ElementwiseRule>,
@@ -128,12 +122,9 @@ pub trait ElementwiseExt: BroadcastExt {
         f: F,
     ) -> Result<(), BroadcastError>
     where
-        T: BroadcastExt + ?Sized,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
         Self::Dim: DimMax<T::Dim, Output = O>,
-        O: Dimension,
         Self::Elem: Sync,
-        T::Elem: Sync,
-        C: Send,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
         let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
@@ -176,10 +167,9 @@ pub trait ElementwiseExt: BroadcastExt {
     ) -> Result<(), BroadcastError>
     where
         Self: BorrowMut<ArrayRef<Self::Elem, Self::Dim>>,
-        T: BroadcastExt + ?Sized,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
         Self::Dim: DimMax<T::Dim>,
         Self::Elem: Send,
-        T::Elem: Sync,
         F: Fn(&mut Self::Elem, &T::Elem) + Sync,
     {
         let (_, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
@@ -214,14 +204,11 @@ pub trait ElementwiseExt: BroadcastExt {
     /// Source: NumPy `where`; NumPy's universal functions.
     fn zip_map3<T, U, C, O, F>(&self, b: &T, c: &U, f: F) -> Result<Array<C, O>, BroadcastError>
     where
-        T: BroadcastExt + ?Sized,
-        U: BroadcastExt + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
-        Max<Self::Dim, T::Dim>: DimMax<U::Dim, Output = O>,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
+        U: BroadcastExt<Elem: Sync> + ?Sized,
+        Self::Dim: DimMax<T::Dim, Output: DimMax<U::Dim, Output = O>>,
         O: Dimension,
         Self::Elem: Sync,
-        T::Elem: Sync,
-        U::Elem: Sync,
         C: Send,
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
@@ -255,7 +242,7 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: NumPy's universal functions with `out`.
-    fn zip_map3_into<T, U, C, O, F>(
+    fn zip_map3_into<T, U, C: Send, O: Dimension, F>(
         &self,
         b: &T,
         c: &U,
@@ -263,15 +250,10 @@ pub trait ElementwiseExt: BroadcastExt {
         f: F,
     ) -> Result<(), BroadcastError>
     where
-        T: BroadcastExt + ?Sized,
-        U: BroadcastExt + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
-        Max<Self::Dim, T::Dim>: DimMax<U::Dim, Output = O>,
-        O: Dimension,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
+        U: BroadcastExt<Elem: Sync> + ?Sized,
+        Self::Dim: DimMax<T::Dim, Output: DimMax<U::Dim, Output = O>>,
         Self::Elem: Sync,
-        T::Elem: Sync,
-        U::Elem: Sync,
-        C: Send,
         F: Fn(&Self::Elem, &T::Elem, &U::Elem) -> C + Sync,
     {
         let (a, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
@@ -306,14 +288,11 @@ pub trait ElementwiseExt: BroadcastExt {
     fn zip_map3_inplace<T, U, O, F>(&mut self, b: &T, c: &U, f: F) -> Result<(), BroadcastError>
     where
         Self: BorrowMut<ArrayRef<Self::Elem, Self::Dim>>,
-        T: BroadcastExt + ?Sized,
-        U: BroadcastExt + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
-        Max<Self::Dim, T::Dim>: DimMax<U::Dim, Output = O>,
+        T: BroadcastExt<Elem: Sync> + ?Sized,
+        U: BroadcastExt<Elem: Sync> + ?Sized,
+        Self::Dim: DimMax<T::Dim, Output: DimMax<U::Dim, Output = O>>,
         O: Dimension,
         Self::Elem: Send,
-        T::Elem: Sync,
-        U::Elem: Sync,
         F: Fn(&mut Self::Elem, &T::Elem, &U::Elem) + Sync,
     {
         let (_, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;

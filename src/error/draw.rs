@@ -122,10 +122,8 @@ impl fmt::Display for ErrorKind {
                 let previous = entry(axes, position.saturating_sub(1));
                 write!(f, "{axis} after {previous}: ")?;
                 f.write_str("axes must increase, a broadcast does not transpose")?;
-                match rule {
-                    Rule::InDim => f.write_str("; broadcast_in_dim_permuting does"),
-                    _ => Ok(()),
-                }
+                let hint = "; broadcast_in_dim_permuting does";
+                f.write_str(if *rule == Rule::InDim { hint } else { "" })
             }
             Self::AxisRepeated {
                 rule,
@@ -145,13 +143,10 @@ impl fmt::Display for ErrorKind {
             } => {
                 heading(f, Rule::BroadcastAxes, [input, target])?;
                 Picture::right_aligned(["input", "target"], [input, target]).rows(f, 0)?;
-                let (input_rank, target_rank, axes_list) = (input.len(), target.len(), list(axes));
+                let (input_rank, target_rank, list) = (input.len(), target.len(), list(axes));
                 let kept = (0..target_rank).filter(|axis| !axes.contains(axis)).count();
-                write!(
-                    f,
-                    "\n  broadcast axes {axes_list} leave {kept} of the target's "
-                )?;
-                write!(f, "{target_rank}, the input has {input_rank}")
+                write!(f, "\n  broadcast axes {list} leave {kept} of ")?;
+                write!(f, "the target's {target_rank}, the input has {input_rank}")
             }
             Self::PdpdAxis {
                 input,
@@ -180,14 +175,12 @@ impl fmt::Display for ErrorKind {
                     [] => "",
                     _ => " without its trailing 1s",
                 };
-                let count = axes_count(trimmed.len());
-                write!(
-                    f,
-                    "\n  laid on axis {axis}, B{without} has {count} to fill but A has "
-                )?;
+                let (count, rank) = (axes_count(trimmed.len()), axes_count(target.len()));
+                write!(f, "\n  laid on axis {axis}, B{without} has ")?;
+                write!(f, "{count} to fill but A has ")?;
                 match target.len().checked_sub(*axis) {
                     Some(left) => write!(f, "{left} left from there"),
-                    None => write!(f, "only {}", axes_count(target.len())),
+                    None => write!(f, "only {rank}"),
                 }
             }
             Self::DimensionsRequired { shapes } => {
@@ -198,11 +191,9 @@ impl fmt::Display for ErrorKind {
                 let (small, large) = (a.min(b), a.max(b));
                 let (last, alignment) = (large.saturating_sub(1), entries(large - small..large));
                 write!(f, "\n  ranks {a} and {b} differ and XLA never guesses: ")?;
-                write!(
-                    f,
-                    "pass broadcast_dimensions, {small} of the axes 0 to {last} "
-                )?;
-                write!(f, "in increasing order (NumPy's alignment is {alignment})")
+                write!(f, "pass broadcast_dimensions, {small} of the axes 0 to ")?;
+                write!(f, "{last} in increasing order ")?;
+                write!(f, "(NumPy's alignment is {alignment})")
             }
             Self::DimensionsUnexpected { shapes, dimensions } => {
                 pair_heading(f, Rule::Xla, shapes)?;
@@ -247,11 +238,9 @@ impl fmt::Display for ErrorKind {
                 element_size,
             } => {
                 let shape = list(shape);
-                write!(
-                    f,
-                    "an owned array of shape {shape} with {element_size}-byte elements "
-                )?;
-                f.write_str("passes isize::MAX bytes; a view costs nothing")
+                write!(f, "an owned array of shape {shape} with ")?;
+                write!(f, "{element_size}-byte elements passes isize::MAX bytes; ")?;
+                f.write_str("a view costs nothing")
             }
             Self::AllocationFailed { bytes } => write!(f, "the allocator refused {bytes} bytes"),
             Self::WrongShape {

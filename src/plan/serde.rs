@@ -2,7 +2,7 @@
 
 use super::BroadcastPlan;
 use crate::rule::Rule;
-use crate::shape::{dimension, elements};
+use crate::shape::dimension;
 use ndarray::Dimension;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -35,8 +35,6 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for BroadcastPlan<I, O> {
         let form = Form::deserialize(deserializer)?;
         let input = checked_dimension::<I, D::Error>("input", &form.input)?;
         checked_dimension::<O, D::Error>("output", &form.output)?;
-        elements(&form.input)
-            .ok_or_else(|| D::Error::custom("the input has more than isize::MAX elements"))?;
         let refused = |why: &str| Err(D::Error::custom(why));
         if form.mapping.len() != form.output.len() {
             return refused("the mapping must have one entry for each output axis");
@@ -51,22 +49,14 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for BroadcastPlan<I, O> {
             }
         }
         for (output_axis, &size) in output_axes.iter().zip(&form.input) {
-            match *output_axis {
-                _ if size == 1 => {}
-                None => {
-                    return refused("an input axis of another size than 1 feeds no output axis");
-                }
-                Some(axis) if form.output[axis] != size => {
-                    return refused("an input axis feeds an output axis of another size");
-                }
-                Some(_) => {}
+            if size != 1 && output_axis.map(|axis| form.output[axis]) != Some(size) {
+                return refused(
+                    "an input axis of another size than 1 feeds no output axis of its size",
+                );
             }
         }
-        let none = form.output.len();
-        BroadcastPlan::new(form.rule, input, &form.output, |axis| {
-            output_axes[axis].unwrap_or(none)
-        })
-        .map_err(D::Error::custom)
+        let output_axis_of = |axis: usize| output_axes[axis].unwrap_or(form.output.len());
+        BroadcastPlan::new(form.rule, input, &form.output, output_axis_of).map_err(D::Error::custom)
     }
 }
 

@@ -36,7 +36,13 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         if kept().count() != input.ndim() {
             let (input, target) = (input.clone(), target.clone());
             let lists = [input.sizes(), target.sizes(), broadcast_axes];
-            return Err(rank_differs(lists));
+            return Err(with_copies(lists, |[input, target, axes]| {
+                ErrorKind::BroadcastAxesRank {
+                    input,
+                    target,
+                    axes,
+                }
+            }));
         }
         let mut output_axes = input.clone();
         for (output_axis, axis) in output_axes.sizes_mut().iter_mut().zip(kept()) {
@@ -52,15 +58,4 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         }
         BroadcastPlan::new(rule, input, target.sizes(), output_axis_of)
     }
-}
-
-#[cold]
-fn rank_differs(lists: [&[usize]; 3]) -> BroadcastError {
-    with_copies(lists, |[input, target, axes]| {
-        ErrorKind::BroadcastAxesRank {
-            input,
-            target,
-            axes,
-        }
-    })
 }

@@ -27,24 +27,21 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         };
         let mut target = size.clone();
         for (axis, entry) in target.sizes_mut().iter_mut().enumerate() {
-            if *entry == KEEP {
-                match axis.checked_sub(offset) {
-                    Some(axis) => *entry = input[axis],
-                    None => return Err(keep_on_new_axis(input.sizes(), size.sizes(), axis)),
-                }
+            if *entry != KEEP {
+                continue;
             }
+            let Some(input_axis) = axis.checked_sub(offset) else {
+                return Err(with_copies(
+                    [input.sizes(), size.sizes()],
+                    |[input, target]| ErrorKind::KeepOnNewAxis {
+                        input,
+                        target,
+                        axis,
+                    },
+                ));
+            };
+            *entry = input[input_axis];
         }
         BroadcastPlan::right_aligned(Rule::Expand, input, target.sizes())
     }
-}
-
-#[cold]
-fn keep_on_new_axis(input: &[usize], target: &[usize], axis: usize) -> BroadcastError {
-    with_copies([input, target], |[input, target]| {
-        ErrorKind::KeepOnNewAxis {
-            input,
-            target,
-            axis,
-        }
-    })
 }

@@ -19,7 +19,13 @@ fn aligned_from<I: Dimension, J: Dimension, O: Dimension>(
 ) -> Result<BroadcastPlan<J, O>, BroadcastError> {
     if axis < -1 {
         let (b, a) = (b.clone(), a.clone());
-        return Err(axis_below_minus_one([b.sizes(), a.sizes()], axis));
+        return Err(with_copies([b.sizes(), a.sizes()], |[input, target]| {
+            ErrorKind::PdpdAxis {
+                input,
+                target,
+                axis,
+            }
+        }));
     }
     let Some(right_aligned) = a.ndim().checked_sub(b.ndim()) else {
         return Err(rank_too_large(Rule::Pdpd, b.sizes(), a.sizes()));
@@ -33,7 +39,14 @@ fn aligned_from<I: Dimension, J: Dimension, O: Dimension>(
     }
     if axis.saturating_add(trimmed_rank) > a.ndim() {
         let (b, a) = (b.clone(), a.clone());
-        return Err(overhang([b.sizes(), a.sizes()], axis, trimmed_rank));
+        return Err(with_copies([b.sizes(), a.sizes()], |[input, target]| {
+            ErrorKind::PdpdOverhang {
+                input,
+                target,
+                axis,
+                trimmed_rank,
+            }
+        }));
     }
     // Trailing 1s past A's end feed nothing.
     BroadcastPlan::new(Rule::Pdpd, b, a.sizes(), move |i| axis.saturating_add(i))
@@ -68,23 +81,4 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     let target = a.clone();
     let a = BroadcastPlan::right_aligned(Rule::Pdpd, a, target.sizes())?;
     Ok((a, b))
-}
-
-#[cold]
-fn axis_below_minus_one(shapes: [&[usize]; 2], axis: isize) -> BroadcastError {
-    with_copies(shapes, |[input, target]| ErrorKind::PdpdAxis {
-        input,
-        target,
-        axis,
-    })
-}
-
-#[cold]
-fn overhang(shapes: [&[usize]; 2], axis: usize, trimmed_rank: usize) -> BroadcastError {
-    with_copies(shapes, |[input, target]| ErrorKind::PdpdOverhang {
-        input,
-        target,
-        axis,
-        trimmed_rank,
-    })
 }

@@ -26,7 +26,13 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     if small.len() == rank || small.is_empty() {
         let identity = small.len() == rank && dimensions.iter().copied().eq(0..rank);
         if !dimensions.is_empty() && !identity {
-            return Err(dimensions_unexpected(shapes, dimensions));
+            return Err(with_copies(
+                [shapes[0], shapes[1], dimensions],
+                |[a, b, dimensions]| {
+                    let shapes = [a, b];
+                    ErrorKind::DimensionsUnexpected { shapes, dimensions }
+                },
+            ));
         }
     } else if dimensions.is_empty() {
         let kind = |shapes| ErrorKind::DimensionsRequired { shapes };
@@ -37,51 +43,28 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
             .map_err(|fault| fault.error(Rule::Xla, [small, large, dimensions]))?;
     }
 
-    // Equal ranks are aligned axis by axis, with or without the identity as dimensions.
-    let output_axis_of = |axis: usize| match small.len() == rank {
-        true => axis,
-        false => dimensions[axis],
-    };
-    let mut output: <I as DimMax<J>>::Output = dimension(large);
-    for (axis, &size) in small.iter().enumerate() {
-        let axis = output_axis_of(axis);
-        match common(size, large[axis]) {
-            Some(size) => output.sizes_mut()[axis] = size,
-            None => {
-                let (rule, operands) = (Rule::Xla, [0, 1]);
-                return Err(operand_mismatch(
-                    rule,
-                    operands,
-                    shapes,
-                    axis,
-                    output_axis_of,
-                ));
+    // Operands of full rank are aligned axis by axis, the smaller one by the dimensions.
+    let output_axis_of = |operand_rank: usize| {
+        move |axis: usize| {
+            if operand_rank == rank {
+                axis
+            } else {
+                dimensions[axis]
             }
         }
+    };
+    let of_small = output_axis_of(small.len());
+    let mut output: <I as DimMax<J>>::Output = dimension(large);
+    for (axis, &size) in small.iter().enumerate() {
+        let axis = of_small(axis);
+        let Some(size) = common(size, large[axis]) else {
+            return Err(operand_mismatch(Rule::Xla, [0, 1], shapes, axis, of_small));
+        };
+        output.sizes_mut()[axis] = size;
     }
+    let (of_a, of_b) = (output_axis_of(a.ndim()), output_axis_of(b.ndim()));
     Ok((
-        operand(a, output.sizes(), dimensions)?,
-        operand(b, output.sizes(), dimensions)?,
+        BroadcastPlan::new(Rule::Xla, a, output.sizes(), of_a)?,
+        BroadcastPlan::new(Rule::Xla, b, output.sizes(), of_b)?,
     ))
-}
-
-/// The plan of an operand: the larger one axis by axis, the smaller one by the dimensions.
-fn operand<I: Dimension, O: Dimension>(
-    input: I,
-    output: &[usize],
-    dimensions: &[usize],
-) -> Result<BroadcastPlan<I, O>, BroadcastError> {
-    let is_larger = input.ndim() == output.len();
-    BroadcastPlan::new(Rule::Xla, input, output, |axis| match is_larger {
-        true => axis,
-        false => dimensions[axis],
-    })
-}
-
-#[cold]
-fn dimensions_unexpected([a, b]: [&[usize]; 2], dimensions: &[usize]) -> BroadcastError {
-    with_copies([a, b, dimensions], |[a, b, dimensions]| {
-        let shapes = [a, b];
-        ErrorKind::DimensionsUnexpected { shapes, dimensions }
-    })
 }
