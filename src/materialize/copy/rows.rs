@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 use super::operands::Plane;
-use crate::engine::stream::copy_in_cache;
 use crate::engine::tuning::copies::SHORT_REPEAT;
 
 /// Copies rows whose elements lie side by side in both operands.
@@ -14,7 +13,7 @@ pub(super) fn copy_rows(plane: Plane) {
         9..=16 if plane.rows().size > 1 => copy_short_rows::<8>(plane),
         17..=32 if plane.rows().size > 1 => copy_short_rows::<16>(plane),
         33..=64 if plane.rows().size > 1 => copy_short_rows::<32>(plane),
-        _ => plane.for_each_row(|to, from| copy_in_cache(from, to)),
+        _ => plane.for_each_row(|to, from| to.copy_from_slice(from)),
     }
 }
 
@@ -47,7 +46,7 @@ pub(super) fn repeat<T: Copy>(out: &mut [T], period: usize) {
     while done < out.len() {
         let (written, rest) = out.split_at_mut(done);
         let count = piece.min(rest.len());
-        copy_in_cache(&written[..count], &mut rest[..count]);
+        rest[..count].copy_from_slice(&written[..count]);
         done += count;
     }
 }
