@@ -32,7 +32,6 @@ pub(crate) use target::stream;
 pub(crate) struct FenceOnDrop;
 
 impl Drop for FenceOnDrop {
-    #[inline]
     fn drop(&mut self) {
         target::fence();
     }
@@ -49,7 +48,6 @@ impl Streamer {
     /// # Safety
     ///
     /// The streamer is dropped before another thread is told of the bytes that it has streamed.
-    #[inline]
     pub(crate) unsafe fn new() -> Self {
         Streamer {
             _fence: FenceOnDrop,
@@ -58,7 +56,6 @@ impl Streamer {
     }
 
     /// [`stream`] for slices of equal length.
-    #[inline]
     pub(crate) fn copy<T: Copy>(&self, from: &[T], to: &mut [T]) {
         assert!(from.len() == to.len());
         let (bytes, from, to) = (size_of_val(from), from.as_ptr(), to.as_mut_ptr());
@@ -133,12 +130,10 @@ mod x86 {
 
     pub(crate) const CAN_STREAM: bool = true;
 
-    #[inline]
     pub(crate) fn can_shuffle() -> bool {
         std::is_x86_feature_detected!("ssse3")
     }
 
-    #[inline]
     pub(super) fn fence() {
         // SAFETY: a store fence has no precondition; SSE is in the baseline of the target. It is in
         // assembly like the stores, so that the compiler moves no other memory access across it.
@@ -172,7 +167,6 @@ mod x86 {
     ///
     /// `from` is readable and `to` is writable for `lines` cache lines, the two do not overlap,
     /// `to` is aligned to a cache line and `lines` is not 0.
-    #[inline]
     unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
         let bytes = lines * CACHE_LINE;
         // Wider stores are no faster: four of these fill a line's buffer as well. SAFETY: each turn
@@ -216,7 +210,7 @@ mod x86 {
         streamed: bool,
     ) {
         // Each entry is its place, then names for its offset and its shuffle.
-        macro_rules! registers {
+        macro_rules! each {
             ($store:literal, $count:literal: $($at:literal $offset:ident $shuffle:ident),*) => {
                 // SAFETY: `from` and `to` are valid where it reads and writes: contract of
                 // `shuffle_all`. The table has an entry for each register, aligned as `movdqa`
@@ -224,8 +218,8 @@ mod x86 {
                 unsafe {
                     asm!(
                         $(
-                            concat!("movdqa {", stringify!($shuffle), "}, [{table} + 32 * ", $at, "]"),
-                            concat!("mov {", stringify!($offset), "}, [{table} + 32 * ", $at, " + 16]"),
+                            concat!("movdqa {", stringify!($shuffle), "}, [{t} + 32 * ", $at, "]"),
+                            concat!("mov {", stringify!($offset), "}, [{t} + 32 * ", $at, " + 16]"),
                         )*
                         "2:",
                         $(
@@ -242,7 +236,7 @@ mod x86 {
                             $shuffle = out(xmm_reg) _,
                         )*
                         register = out(xmm_reg) _,
-                        table = in(reg) shuffles.as_ptr(),
+                        t = in(reg) shuffles.as_ptr(),
                         from = inout(reg) from => _,
                         to = inout(reg) to => _,
                         step = in(reg) step,
@@ -255,13 +249,13 @@ mod x86 {
         macro_rules! shuffle_all {
             ($store:literal) => {
                 match shuffles.len() {
-                    1 => registers!($store, 1: 0 o0 s0),
-                    2 => registers!($store, 2: 0 o0 s0, 1 o1 s1),
-                    3 => registers!($store, 3: 0 o0 s0, 1 o1 s1, 2 o2 s2),
-                    4 => registers!($store, 4: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3),
-                    5 => registers!($store, 5: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4),
-                    6 => registers!($store, 6: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5),
-                    _ => registers!(
+                    1 => each!($store, 1: 0 o0 s0),
+                    2 => each!($store, 2: 0 o0 s0, 1 o1 s1),
+                    3 => each!($store, 3: 0 o0 s0, 1 o1 s1, 2 o2 s2),
+                    4 => each!($store, 4: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3),
+                    5 => each!($store, 5: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4),
+                    6 => each!($store, 6: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5),
+                    _ => each!(
                         $store, 7: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5, 6 o6 s6
                     ),
                 }
@@ -305,8 +299,6 @@ mod tests {
 
     #[test]
     fn streams_any_length_from_and_to_any_alignment() {
-        // SAFETY: the streamer is dropped before anything else happens.
-        let copy = |from, to| unsafe { Streamer::new() }.copy(from, to);
         let source: Vec<_> = (0..1024)
             .map(|i| MaybeUninit::new((i * 7 % 251) as u8))
             .collect();
@@ -315,7 +307,10 @@ mod tests {
                 for bytes in (0..=330).chain([500, 512, 900]) {
                     let mut target = vec![MaybeUninit::new(0xee_u8); 1100];
                     let from = &source[from_offset..from_offset + bytes];
-                    copy(from, &mut target[to_offset..to_offset + bytes]);
+                    // SAFETY: the streamer is dropped before anything else happens.
+                    let streamer = unsafe { Streamer::new() };
+                    streamer.copy(from, &mut target[to_offset..to_offset + bytes]);
+                    drop(streamer);
                     // SAFETY: all elements were initialised, and copies of initialised ones
                     // are, too.
                     let byte = |slot: &MaybeUninit<u8>| unsafe { slot.assume_init() };
