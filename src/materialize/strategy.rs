@@ -171,8 +171,8 @@ mod tests {
     use crate::engine::tuning::HUGE_PAGE;
 
     #[test]
-    fn chunks_are_a_quarter_of_a_threads_share_within_bounds() {
-        let four_each = 4 * max_threads();
+    fn chunks_are_a_32nd_of_a_threads_share_within_bounds() {
+        let parts = 32 * max_threads();
         for (share, chunk_bytes) in [
             (0, 64 << 10),
             (64 << 10, 64 << 10),
@@ -183,7 +183,7 @@ mod tests {
             (HUGE_PAGE, HUGE_PAGE),
             (1 << 30, HUGE_PAGE),
         ] {
-            let settings = Settings::for_bytes(four_each * share, true);
+            let settings = Settings::for_bytes(parts * share, true);
             assert_eq!(settings.chunk_bytes, chunk_bytes, "{share}");
         }
     }
