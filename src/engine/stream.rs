@@ -1,9 +1,8 @@
-//! Copies by wide registers: past the cache (streamed), within it, and shuffled.
+//! Copies by registers: past the cache (streamed), and shuffled.
 //!
 //! The instructions stand in assembly, because Rust has no load of bytes that may be uninitialised,
 //! as padding is. Elsewhere than on x86-64 the copies are plain.
 
-use super::tuning::CACHE_LINE;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -25,38 +24,16 @@ pub(crate) use target::can_shuffle;
 /// # Safety
 ///
 /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap. No other
-/// thread is told of the bytes before this thread calls [`stream_fence`].
-#[inline]
-pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
-    let head = to.align_offset(CACHE_LINE).min(bytes);
-    let lines = (bytes - head) / CACHE_LINE;
-    let end = head + lines * CACHE_LINE;
-    // SAFETY: `head <= bytes`, and both pointers are valid for `bytes`: contract of `stream`.
-    unsafe { target::copy(from, to, head) };
-    if lines > 0 {
-        let (from, to) = (from.wrapping_add(head), to.wrapping_add(head));
-        // SAFETY: `head + 64 * lines <= bytes`, for which both pointers are valid. `to + head` is
-        // aligned to a line: `lines > 0` means that `head` is what `align_offset` returned.
-        unsafe { target::stream_lines(from, to, lines) };
-    }
-    let (from, to) = (from.wrapping_add(end), to.wrapping_add(end));
-    // SAFETY: `end + (bytes - end) == bytes`, for which both pointers are valid.
-    unsafe { target::copy(from, to, bytes - end) };
-}
+/// thread is told of the bytes before this thread drops a [`FenceOnDrop`].
+pub(crate) use target::stream;
 
-/// Orders what this thread has streamed before whatever it stores next.
-#[inline]
-pub(crate) fn stream_fence() {
-    target::fence();
-}
-
-/// Calls [`stream_fence`] when it is dropped, also during a panic.
+/// Orders what this thread has streamed before whatever it stores next, when it is dropped, also
+/// during a panic.
 pub(crate) struct FenceOnDrop;
 
 impl Drop for FenceOnDrop {
-    #[inline]
     fn drop(&mut self) {
-        stream_fence();
+        target::fence();
     }
 }
 
@@ -71,7 +48,6 @@ impl Streamer {
     /// # Safety
     ///
     /// The streamer is dropped before another thread is told of the bytes that it has streamed.
-    #[inline]
     pub(crate) unsafe fn new() -> Self {
         Streamer {
             _fence: FenceOnDrop,
@@ -80,34 +56,22 @@ impl Streamer {
     }
 
     /// [`stream`] for slices of equal length.
-    #[inline]
     pub(crate) fn copy<T: Copy>(&self, from: &[T], to: &mut [T]) {
         assert!(from.len() == to.len());
-        // SAFETY: the slices have `size_of_val(from)` bytes each, and `to` is borrowed mutably, so
-        // they do not overlap. The fence follows when `self` is dropped: contract of
-        // `Streamer::new`.
-        unsafe {
-            stream(
-                from.as_ptr().cast(),
-                to.as_mut_ptr().cast(),
-                size_of_val(from),
-            )
-        };
+        let (bytes, from, to) = (size_of_val(from), from.as_ptr(), to.as_mut_ptr());
+        // SAFETY: the slices have `bytes` bytes each, and `to` is borrowed mutably, so they do not
+        // overlap. The fence follows when `self` is dropped: contract of `Streamer::new`.
+        unsafe { stream(from.cast(), to.cast(), bytes) };
     }
-}
-
-/// Copies between slices of equal length that stay in the cache.
-#[inline]
-pub(crate) fn copy_in_cache<T: Copy>(from: &[T], to: &mut [T]) {
-    assert!(from.len() == to.len());
-    let bytes = size_of_val(from);
-    // SAFETY: the slices have `bytes` bytes each, and `to` is borrowed mutably, so they do not
-    // overlap.
-    unsafe { target::copy_in_cache(from.as_ptr().cast(), to.as_mut_ptr().cast(), bytes) };
 }
 
 /// Bytes of the registers that [`copy_shuffled`] writes.
 pub(crate) const SHUFFLED: usize = 16;
+
+/// The most registers that [`copy_shuffled`] writes for each step of the source. Their shuffles
+/// and offsets stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, take 36 us so, and 73 if they
+/// are loaded again for each register of output.
+pub(crate) const MOST_SHUFFLES: usize = 7;
 
 /// One register of output: where its sixteen source bytes begin, and which of them go where.
 #[derive(Clone, Copy)]
@@ -140,56 +104,70 @@ pub(crate) fn copy_shuffled(
     let Some(last) = shuffles.iter().map(|shuffle| shuffle.offset).max() else {
         return 0;
     };
-    let period = shuffles.len() * SHUFFLED;
-    let Some(more) = from
-        .len()
-        .checked_sub(SHUFFLED)
-        .and_then(|len| len.checked_sub(last))
-    else {
+    let Some(more) = from.len().checked_sub(SHUFFLED + last) else {
         return 0;
     };
+    let period = shuffles.len() * SHUFFLED;
     let times = (to.len() / period).min(more / step + 1);
-    if times == 0 || !can_shuffle() {
+    if times == 0 || shuffles.len() > MOST_SHUFFLES || !can_shuffle() {
         return 0;
     }
     let (from, to) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
     // SAFETY: the processor has SSSE3: `can_shuffle`. The last repeat reads from `(times - 1) *
     // step <= more` on, at most `last + 16` bytes, which ends inside `from`. `times * period` bytes
-    // fit into `to`, which is aligned to a register if it is streamed. Neither `shuffles` is empty
-    // nor `times` 0.
-    unsafe { target::shuffle_all(shuffles, to, from, step, times, streamer.is_some()) };
+    // fit into `to`, which is aligned to a register if it is streamed. There are up to
+    // `MOST_SHUFFLES` entries, and neither none nor 0 `times`.
+    unsafe { target::shuffle_all(shuffles, (to, from), [step, times], streamer.is_some()) };
     times * period
 }
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86 {
-    use super::super::simd::{WIDE_REGISTER, has_wide_registers};
-    use super::super::tuning::{CACHE_LINE, COPY_WIDE_FROM};
+    use super::super::tuning::CACHE_LINE;
     use super::Shuffle;
     use std::arch::asm;
+    use std::ptr::copy_nonoverlapping;
 
     pub(crate) const CAN_STREAM: bool = true;
 
-    pub(super) use std::ptr::copy_nonoverlapping as copy;
-
-    #[inline]
     pub(crate) fn can_shuffle() -> bool {
         std::is_x86_feature_detected!("ssse3")
     }
 
-    #[inline]
     pub(super) fn fence() {
         // SAFETY: a store fence has no precondition; SSE is in the baseline of the target. It is in
         // assembly like the stores, so that the compiler moves no other memory access across it.
         unsafe { asm!("sfence", options(nostack, preserves_flags)) };
     }
 
+    /// See [`super::stream`].
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline]
+    pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+        let head = to.align_offset(CACHE_LINE).min(bytes);
+        let lines = (bytes - head) / CACHE_LINE;
+        let end = head + lines * CACHE_LINE;
+        // SAFETY: `head <= bytes`, and both pointers are valid for `bytes`: contract of `stream`.
+        unsafe { copy_nonoverlapping(from, to, head) };
+        if lines > 0 {
+            let (from, to) = (from.wrapping_add(head), to.wrapping_add(head));
+            // SAFETY: `head + 64 * lines <= bytes`, for which both pointers are valid. `to + head`
+            // is aligned to a line: `lines > 0` means that `head` is what `align_offset` returned.
+            unsafe { stream_lines(from, to, lines) };
+        }
+        let (from, to) = (from.wrapping_add(end), to.wrapping_add(end));
+        // SAFETY: `end + (bytes - end) == bytes`, for which both pointers are valid.
+        unsafe { copy_nonoverlapping(from, to, bytes - end) };
+    }
+
     /// # Safety
     ///
     /// `from` is readable and `to` is writable for `lines` cache lines, the two do not overlap,
     /// `to` is aligned to a cache line and `lines` is not 0.
-    #[inline]
-    pub(super) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
+    unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
         let bytes = lines * CACHE_LINE;
         // Wider stores are no faster: four of these fill a line's buffer as well. SAFETY: each turn
         // reads and writes one of the `lines` lines, by `movntps` on multiples of 16, as `to` is
@@ -221,134 +199,35 @@ mod x86 {
 
     /// # Safety
     ///
-    /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
-    #[inline]
-    pub(super) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
-        if bytes >= COPY_WIDE_FROM && has_wide_registers() {
-            // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`. The
-            // processor has AVX2, and `COPY_WIDE_FROM` is above 128.
-            unsafe { copy_wide(from, to, bytes) };
-        } else {
-            // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`.
-            unsafe { copy(from, to, bytes) };
-        }
-    }
-
-    /// # Safety
-    ///
-    /// `from` is readable and `to` is writable for `bytes` bytes, at least 128, and the two do not
-    /// overlap.
-    #[target_feature(enable = "avx2")]
-    unsafe fn copy_wide(from: *const u8, to: *mut u8, bytes: usize) {
-        let head = to.align_offset(WIDE_REGISTER);
-        // All whole lines from the first aligned byte on; at least one, as `bytes - head` is above
-        // 96.
-        let lines = (bytes - head) / CACHE_LINE;
-        let end = head + lines * CACHE_LINE;
-        // SAFETY: it copies the first 32 bytes, then each whole line from `head` on, by `vmovaps`
-        // on multiples of 32, then the last 64 bytes. All of them are among the `bytes >= 128`
-        // bytes.
-        unsafe {
-            asm!(
-                "vmovups ymm0, [{first_from}]",
-                "vmovups [{first_to}], ymm0",
-                "2:",
-                "vmovups ymm0, [{from} + {at}]",
-                "vmovups ymm1, [{from} + {at} + 32]",
-                "vmovaps [{to} + {at}], ymm0",
-                "vmovaps [{to} + {at} + 32], ymm1",
-                "add {at}, 64",
-                "jnz 2b",
-                "vmovups ymm0, [{first_from} + {last}]",
-                "vmovups ymm1, [{first_from} + {last} + 32]",
-                "vmovups [{first_to} + {last}], ymm0",
-                "vmovups [{first_to} + {last} + 32], ymm1",
-                "vzeroupper",
-                first_from = in(reg) from,
-                first_to = in(reg) to,
-                last = in(reg) bytes - CACHE_LINE,
-                from = in(reg) from.wrapping_add(end),
-                to = in(reg) to.wrapping_add(end),
-                at = inout(reg) ((lines * CACHE_LINE) as isize).wrapping_neg() => _,
-                // `vzeroupper` writes to all of them.
-                out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
-                out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
-                out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _,
-                out("ymm12") _, out("ymm13") _, out("ymm14") _, out("ymm15") _,
-                options(nostack),
-            );
-        }
-    }
-
-    /// # Safety
-    ///
     /// The processor has SSSE3. `from` is readable for the 16 bytes at each offset of `shuffles`
     /// plus each of `(0..times) * step`, and `to` is writable for `times` registers of each of
-    /// `shuffles`; with `streamed` it is aligned to a register. Neither `shuffles` is empty nor
-    /// `times` 0.
+    /// `shuffles`; with `streamed` it is aligned to a register. `times` is not 0, and there are 1
+    /// to `MOST_SHUFFLES` entries.
     pub(super) unsafe fn shuffle_all(
         shuffles: &[Shuffle],
-        to: *mut u8,
-        from: *const u8,
-        step: usize,
-        times: usize,
+        (to, from): (*mut u8, *const u8),
+        [step, times]: [usize; 2],
         streamed: bool,
     ) {
-        let table = shuffles.as_ptr_range();
-        macro_rules! any_number {
-            ($store:literal) => {
-                // SAFETY: `from` and `to` are valid where it reads and writes: contract of
-                // `shuffle_all`. The entries of the table are aligned as `pshufb` needs them.
-                unsafe {
-                    asm!(
-                        "2:",
-                        "mov {entry}, {begin}",
-                        "3:",
-                        "mov {offset}, [{entry} + 16]",
-                        "movdqu {register}, [{from} + {offset}]",
-                        "pshufb {register}, [{entry}]",
-                        concat!($store, " [{to}], {register}"),
-                        "add {to}, 16",
-                        "add {entry}, 32",
-                        "cmp {entry}, {end}",
-                        "jne 3b",
-                        "add {from}, {step}",
-                        "dec {times}",
-                        "jnz 2b",
-                        begin = in(reg) table.start,
-                        end = in(reg) table.end,
-                        entry = out(reg) _,
-                        offset = out(reg) _,
-                        register = out(xmm_reg) _,
-                        from = inout(reg) from => _,
-                        to = inout(reg) to => _,
-                        step = in(reg) step,
-                        times = inout(reg) times => _,
-                        options(nostack),
-                    )
-                }
-            };
-        }
-        // So few that the table fits into registers: 36 us instead of 73 for 4 MiB of `[N]` to `[N,
-        // 3]`, `f32`.
-        macro_rules! few {
-            ($store:literal, $bytes:literal, $($at:literal: $entry:literal $offset:ident $shuffle:ident),*) => {
+        // Each entry is its place, then names for its offset and its shuffle.
+        macro_rules! each {
+            ($store:literal, $count:literal: $($at:literal $offset:ident $shuffle:ident),*) => {
                 // SAFETY: `from` and `to` are valid where it reads and writes: contract of
                 // `shuffle_all`. The table has an entry for each register, aligned as `movdqa`
                 // needs it.
                 unsafe {
                     asm!(
                         $(
-                            concat!("movdqa {", stringify!($shuffle), "}, [{table} + ", $entry, "]"),
-                            concat!("mov {", stringify!($offset), "}, [{table} + ", $entry, " + 16]"),
+                            concat!("movdqa {", stringify!($shuffle), "}, [{t} + 32 * ", $at, "]"),
+                            concat!("mov {", stringify!($offset), "}, [{t} + 32 * ", $at, " + 16]"),
                         )*
                         "2:",
                         $(
                             concat!("movdqu {register}, [{from} + {", stringify!($offset), "}]"),
                             concat!("pshufb {register}, {", stringify!($shuffle), "}"),
-                            concat!($store, " [{to} + ", $at, "], {register}"),
+                            concat!($store, " [{to} + 16 * ", $at, "], {register}"),
                         )*
-                        concat!("add {to}, ", $bytes),
+                        concat!("add {to}, 16 * ", $count),
                         "add {from}, {step}",
                         "dec {times}",
                         "jnz 2b",
@@ -357,7 +236,7 @@ mod x86 {
                             $shuffle = out(xmm_reg) _,
                         )*
                         register = out(xmm_reg) _,
-                        table = in(reg) table.start,
+                        t = in(reg) shuffles.as_ptr(),
                         from = inout(reg) from => _,
                         to = inout(reg) to => _,
                         step = in(reg) step,
@@ -370,11 +249,15 @@ mod x86 {
         macro_rules! shuffle_all {
             ($store:literal) => {
                 match shuffles.len() {
-                    1 => few!($store, 16, 0: 0 o0 s0),
-                    2 => few!($store, 32, 0: 0 o0 s0, 16: 32 o1 s1),
-                    3 => few!($store, 48, 0: 0 o0 s0, 16: 32 o1 s1, 32: 64 o2 s2),
-                    4 => few!($store, 64, 0: 0 o0 s0, 16: 32 o1 s1, 32: 64 o2 s2, 48: 96 o3 s3),
-                    _ => any_number!($store),
+                    1 => each!($store, 1: 0 o0 s0),
+                    2 => each!($store, 2: 0 o0 s0, 1 o1 s1),
+                    3 => each!($store, 3: 0 o0 s0, 1 o1 s1, 2 o2 s2),
+                    4 => each!($store, 4: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3),
+                    5 => each!($store, 5: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4),
+                    6 => each!($store, 6: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5),
+                    _ => each!(
+                        $store, 7: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5, 6 o6 s6
+                    ),
                 }
             };
         }
@@ -388,13 +271,11 @@ mod x86 {
 
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 mod portable {
-    use super::super::tuning::CACHE_LINE;
     use super::Shuffle;
 
-    pub(crate) const CAN_STREAM: bool = false;
+    pub(crate) use std::ptr::copy_nonoverlapping as stream;
 
-    pub(super) use std::ptr::copy_nonoverlapping as copy;
-    pub(super) use std::ptr::copy_nonoverlapping as copy_in_cache;
+    pub(crate) const CAN_STREAM: bool = false;
 
     pub(crate) fn can_shuffle() -> bool {
         false
@@ -402,21 +283,11 @@ mod portable {
 
     pub(super) fn fence() {}
 
-    /// # Safety
-    ///
-    /// `from` is readable and `to` is writable for `lines` cache lines, and the two do not overlap.
-    pub(super) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
-        // SAFETY: both pointers are valid for `lines` lines: contract of `stream_lines`.
-        unsafe { copy(from, to, lines * CACHE_LINE) };
-    }
-
     /// Never called, as [`can_shuffle`] is false.
     pub(super) unsafe fn shuffle_all(
         _: &[Shuffle],
-        _: *mut u8,
-        _: *const u8,
-        _: usize,
-        _: usize,
+        _: (*mut u8, *const u8),
+        _: [usize; 2],
         _: bool,
     ) {
     }
@@ -427,31 +298,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_any_length_from_and_to_any_alignment() {
-        type Copy = fn(&[MaybeUninit<u8>], &mut [MaybeUninit<u8>]);
-        let copies: [Copy; 2] = [
-            // SAFETY: the streamer is dropped before anything else happens.
-            |from, to| unsafe { Streamer::new() }.copy(from, to),
-            copy_in_cache,
-        ];
+    fn streams_any_length_from_and_to_any_alignment() {
         let source: Vec<_> = (0..1024)
             .map(|i| MaybeUninit::new((i * 7 % 251) as u8))
             .collect();
         for to_offset in 0..=64 {
             for from_offset in [0, 1, 3, 8, 31, 63] {
                 for bytes in (0..=330).chain([500, 512, 900]) {
-                    for copy in copies {
-                        let mut target = vec![MaybeUninit::new(0xee_u8); 1100];
-                        let from = &source[from_offset..from_offset + bytes];
-                        copy(from, &mut target[to_offset..to_offset + bytes]);
-                        // SAFETY: all elements were initialised, and copies of initialised ones
-                        // are, too.
-                        let byte = |slot: &MaybeUninit<u8>| unsafe { slot.assume_init() };
-                        let (before, rest) = target.split_at(to_offset);
-                        let (copied, after) = rest.split_at(bytes);
-                        assert!(copied.iter().map(byte).eq(from.iter().map(byte)));
-                        assert!(before.iter().chain(after).all(|slot| byte(slot) == 0xee));
-                    }
+                    let mut target = vec![MaybeUninit::new(0xee_u8); 1100];
+                    let from = &source[from_offset..from_offset + bytes];
+                    // SAFETY: the streamer is dropped before anything else happens.
+                    let streamer = unsafe { Streamer::new() };
+                    streamer.copy(from, &mut target[to_offset..to_offset + bytes]);
+                    drop(streamer);
+                    // SAFETY: all elements were initialised, and copies of initialised ones
+                    // are, too.
+                    let byte = |slot: &MaybeUninit<u8>| unsafe { slot.assume_init() };
+                    let (before, rest) = target.split_at(to_offset);
+                    let (copied, after) = rest.split_at(bytes);
+                    assert!(copied.iter().map(byte).eq(from.iter().map(byte)));
+                    assert!(before.iter().chain(after).all(|slot| byte(slot) == 0xee));
                 }
             }
         }

@@ -112,12 +112,6 @@ pub(crate) mod copies {
     pub(crate) const FILL_WIDE_FROM: usize = 256;
 }
 
-/// Fewer bytes than this are copied by `memcpy`, which is then as fast as wide registers.
-///
-/// From here on registers of 32 bytes that begin at multiples of 32 are ahead: 4 MiB in pieces of
-/// 16 KiB take one thread 59 us, with the `memcpy` of glibc 60 to 63 us.
-pub(crate) const COPY_WIDE_FROM: usize = 256;
-
 /// Bytes of the last-level cache, read once; 32 MiB where the system does not say.
 pub(crate) fn last_level_cache() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();

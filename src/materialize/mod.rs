@@ -9,10 +9,7 @@
 //! | `copy/fill`, `rows`, `splat`, `expand`, `transpose` | plain stores |
 //! | `copy/repeat`, `blocks` | repetition, and streaming through a block |
 
-#![deny(unsafe_code)]
-
 mod axes;
-#[allow(unsafe_code)]
 mod copy;
 mod strategy;
 

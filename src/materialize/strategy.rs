@@ -2,11 +2,10 @@
 //! number of bytes. Each strategy is right for every layout that it accepts; the choice decides the
 //! speed.
 
-#![forbid(unsafe_code)]
-
 use super::axes::{Axis, elements};
-use crate::engine::stream::{CAN_STREAM, can_shuffle};
-use crate::engine::threads::max_threads;
+use crate::engine::nest::LoopNest;
+use crate::engine::stream::{CAN_STREAM, MOST_SHUFFLES, SHUFFLED, can_shuffle};
+use crate::engine::threads::{PARALLEL_FROM, max_threads};
 use crate::engine::tuning::copies::{
     CHUNK_BYTES, LONG_EXPANSION, LONG_ROW, LONG_STREAMED_REPEAT, LONGEST_PERIOD, MANY_REPEATS,
     SHORT_PERIOD, TRANSPOSED_FROM, stream_copies_from,
@@ -20,6 +19,12 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// For a copy to memory that exists, or to `fresh` memory, which has not been touched since it
+    /// was allocated. None if there are so few bytes that this thread copies them by plain stores.
+    pub(super) fn of(bytes: usize, fresh: bool) -> Option<Self> {
+        (bytes >= PARALLEL_FROM).then(|| Self::for_bytes(bytes, fresh))
+    }
+
     /// For a copy of `bytes` bytes; `fresh` memory has not been touched since it was allocated.
     pub(super) fn for_bytes(bytes: usize, fresh: bool) -> Self {
         // Several chunks for each thread, so that others take over from a thread that is held up. A
@@ -50,13 +55,14 @@ pub(super) enum Strategy {
     Repeat(usize),
     /// The same with a period that is longer than a block: built and repeated in pieces.
     RepeatPieces(usize),
-    /// The last axis and this one are a transposed matrix.
-    Transpose(usize),
+    /// The last two axes are a transposed matrix.
+    Transpose,
 }
 
 impl Strategy {
-    /// Chooses for elements of `size` bytes.
-    pub(super) fn choose(axes: &[Axis], size: usize, streamed: bool) -> Self {
+    /// Chooses for elements of `size` bytes. Moves the axes of a transposed matrix to the end.
+    pub(super) fn choose(nest: &mut LoopNest<2>, size: usize, streamed: bool) -> Self {
+        let axes = nest.axes();
         let Some(inner) = axes.last() else {
             return Strategy::Fill;
         };
@@ -79,7 +85,9 @@ impl Strategy {
                 && inner.size >= TRANSPOSED_FROM[1]
                 && axis.size >= TRANSPOSED_FROM[0]
             {
-                return Strategy::Transpose(place);
+                let last_but_one = axes.len() - 2;
+                nest.move_axis(place, last_but_one);
+                return Strategy::Transpose;
             }
         }
         if !streamed || elements(&axes[dense..]) * size < LONG_ROW {
@@ -139,18 +147,20 @@ pub(super) fn periods_in_chunk(bytes: usize, period: usize) -> usize {
     (share / period).clamp(4, (2 * CHUNK_BYTES.end / period).max(MANY_REPEATS))
 }
 
-/// The longest row that is expanded by shuffles, in bytes.
-pub(super) const EXPANDED_ROW: usize = 64;
+/// How many registers of output hold a number of whole rows of `row_bytes` bytes.
+pub(super) fn period(row_bytes: usize) -> usize {
+    row_bytes >> row_bytes.trailing_zeros().min(SHUFFLED.ilog2())
+}
 
 /// Whether the plane is an `[N]` to `[N, n]` of elements of `size` bytes that is expanded by
-/// shuffles.
-#[inline]
+/// shuffles: those of rows of up to 64 bytes whose pattern fits into registers.
 pub(super) fn can_expand(rows: Axis, columns: Axis, size: usize) -> bool {
     let n = columns.size;
     rows.strides == [n as isize, 1]
         && columns.strides == [1, 0]
         && (1..=16).contains(&size)
-        && (2..=EXPANDED_ROW / size).contains(&n)
+        && (2..=64 / size).contains(&n)
+        && period(n * size) <= MOST_SHUFFLES
         && rows.size * n * size >= LONG_EXPANSION
         && can_shuffle()
 }
@@ -161,8 +171,8 @@ mod tests {
     use crate::engine::tuning::HUGE_PAGE;
 
     #[test]
-    fn chunks_are_a_quarter_of_a_threads_share_within_bounds() {
-        let four_each = 4 * max_threads();
+    fn chunks_are_a_32nd_of_a_threads_share_within_bounds() {
+        let parts = 32 * max_threads();
         for (share, chunk_bytes) in [
             (0, 64 << 10),
             (64 << 10, 64 << 10),
@@ -173,7 +183,7 @@ mod tests {
             (HUGE_PAGE, HUGE_PAGE),
             (1 << 30, HUGE_PAGE),
         ] {
-            let settings = Settings::for_bytes(four_each * share, true);
+            let settings = Settings::for_bytes(parts * share, true);
             assert_eq!(settings.chunk_bytes, chunk_bytes, "{share}");
         }
     }

@@ -1,7 +1,5 @@
 //! Streaming through a block: output is built in the cache, and whole lines of it are streamed.
 
-#![forbid(unsafe_code)]
-
 use super::fill::fill;
 use super::operands::{Block, Region};
 use crate::engine::stream::Streamer;

@@ -6,11 +6,9 @@
 //! overlap: 10 ms instead of 18 for 256 MiB of `[N]` to `[N, 3]`, `f32`, on one core, where a fill
 //! takes 9.5.
 
-#![forbid(unsafe_code)]
-
-use super::super::strategy::{EXPANDED_ROW, can_expand};
+use super::super::strategy::{can_expand, period};
 use super::operands::Plane;
-use crate::engine::stream::{SHUFFLED, Shuffle, Streamer, copy_shuffled};
+use crate::engine::stream::{MOST_SHUFFLES, SHUFFLED, Shuffle, Streamer, copy_shuffled};
 use crate::engine::tuning::CACHE_LINE;
 use std::ops::Range;
 
@@ -33,9 +31,9 @@ pub(super) fn expand(plane: &mut Plane, streamer: Option<&Streamer>) -> Range<us
     if head >= rows.size * row_bytes {
         return 0..0;
     }
-    // The pattern begins anew after as many registers, at most 64, as end where a row ends.
-    let period = row_bytes / gcd(row_bytes, SHUFFLED);
-    let mut shuffles = [Shuffle::NONE; EXPANDED_ROW];
+    // The pattern begins anew after as many registers as end where a row ends.
+    let period = period(row_bytes);
+    let mut shuffles = [Shuffle::NONE; MOST_SHUFFLES];
     let shuffles = &mut shuffles[..period];
     // The source byte of an output byte.
     let source_byte = |byte: usize| byte / row_bytes * size + byte % row_bytes % size;
@@ -66,21 +64,9 @@ pub(super) fn stream_expanded(mut plane: Plane, copy: fn(Plane), streamer: &Stre
     copy(plane.some_rows(done.end..rows));
 }
 
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, standard};
-    use super::*;
-
-    #[test]
-    fn greatest_common_divisors_are_right() {
-        for (a, b, divisor) in [(12, 16, 4), (64, 16, 16), (5, 16, 1), (16, 0, 16)] {
-            assert_eq!(gcd(a, b), divisor, "{a} and {b}");
-        }
-    }
 
     /// `[N] -> [N, n]` for elements of every size that fits a register, `n` until rows are too long
     /// for it.

@@ -1,7 +1,5 @@
 //! Any region, with plain stores: which rows and planes are copied together.
 
-#![forbid(unsafe_code)]
-
 use super::super::axes::{Axis, elements, outwards};
 use super::operands::{Kernels, Region};
 use super::rows;
@@ -26,7 +24,6 @@ pub(super) fn fill(region: Region) {
 
 /// The outermost axis that replicates two axes or more, if what is inside it is dense in output and
 /// short.
-#[inline]
 fn repeated_planes(axes: &[Axis], size: usize) -> Option<usize> {
     outwards(axes)
         .take_while(|&(_, axis, inside)| {
@@ -54,7 +51,6 @@ pub(super) fn fill_repeated(mut region: Region) {
 }
 
 /// The longest axis around a plane that is small, if it is long enough.
-#[inline]
 fn small_planes(axes: &[Axis], size: usize) -> Option<usize> {
     outwards(axes)
         .take_while(|(_, _, inside)| inside * size <= SMALL_PLANE)

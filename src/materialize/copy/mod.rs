@@ -4,9 +4,9 @@
 //! For elements of other sizes they are compiled where they are used.
 
 mod blocks;
-mod dispatch;
 mod expand;
 mod fill;
+#[allow(unsafe_code)]
 mod operands;
 mod plane;
 mod repeat;
@@ -16,16 +16,24 @@ mod splat;
 mod tests;
 mod transpose;
 
+use super::axes::elements;
+use super::strategy::{Settings, Strategy, periods_in_chunk};
+use crate::engine::chunks::Chunks;
 use crate::engine::memory::uninit_array;
 use crate::engine::nest::LoopNest;
 use crate::engine::tuning::copies::FEW_ELEMENTS;
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
-use operands::{Byte, Kernels, Operands};
+use operands::{Block, Kernels, Pointers, Region};
+use repeat::{copy_repeated, copy_repeated_pieces};
 use std::mem::MaybeUninit;
+
+/// What a copy of so many bytes is run by: see [`Settings::of`].
+type Choose = fn(usize) -> Option<Settings>;
 
 /// A copy of `from` in standard layout.
 #[inline]
+#[allow(unsafe_code)]
 pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
 ) -> Result<Array<A, D>, BroadcastError> {
@@ -35,20 +43,9 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
             to.write(*from);
         }
     } else {
-        let (to, strides) = (out.as_mut_ptr().cast(), [out.strides(), from.strides()]);
-        let kernels = Kernels::of::<A>();
-        // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`: it was
-        // allocated with that dimension.
-        unsafe {
-            copy(
-                from.shape(),
-                strides,
-                to,
-                from.as_ptr().cast(),
-                kernels,
-                true,
-            )
-        }?;
+        let choose: Choose = |bytes| Settings::of(bytes, true);
+        // SAFETY: `to` is a valid array of the shape of `from`, allocated with that dimension.
+        unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, choose) }?;
     }
     // SAFETY: an element has been written for every index, so all of them.
     Ok(unsafe { out.assume_init() })
@@ -56,27 +53,17 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
 
 /// Copies `from` into `out` and returns a view of the elements, now initialised.
 #[inline]
+#[allow(unsafe_code)]
 pub(super) fn into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     out: &'o mut ArrayRef<MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
 ) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
     check_shapes(from.shape(), out.shape())?;
-    let (to, strides) = (out.as_mut_ptr().cast(), [out.strides(), from.strides()]);
-    let kernels = Kernels::of::<A>();
-    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`:
-    // `check_shapes`. It is borrowed mutably.
-    unsafe {
-        copy(
-            from.shape(),
-            strides,
-            to,
-            from.as_ptr().cast(),
-            kernels,
-            false,
-        )
-    }?;
+    let choose: Choose = |bytes| Settings::of(bytes, false);
+    // SAFETY: `to` is a valid array of the shape of `from`: `check_shapes`. It is borrowed mutably.
+    unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, choose) }?;
     let filled = out.raw_view_mut().cast::<A>();
-    // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `copy` has
+    // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `copy_to` has
     // returned `Ok`, thus written each of them.
     Ok(unsafe { filled.deref_into_view_mut() })
 }
@@ -88,27 +75,26 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
 ) -> Result<(), BroadcastError> {
     check_shapes(from.shape(), out.shape())?;
-    if out.len() <= FEW_ELEMENTS {
-        for (to, from) in out.iter_mut().zip(from) {
-            *to = *from;
-        }
-        return Ok(());
+    if out.len() > FEW_ELEMENTS {
+        return into_by(out, from, |bytes| Settings::of(bytes, false));
     }
-    let (to, strides) = (out.as_mut_ptr().cast(), [out.strides(), from.strides()]);
-    let kernels = Kernels::of::<A>();
-    // SAFETY: `to` and `out.strides()` are those of a valid array of the shape of `from`:
-    // `check_shapes`. It is borrowed mutably. The copy writes nothing but elements of `from`, so all
-    // elements stay initialised.
-    unsafe {
-        copy(
-            from.shape(),
-            strides,
-            to,
-            from.as_ptr().cast(),
-            kernels,
-            false,
-        )
+    for (to, from) in out.iter_mut().zip(from) {
+        *to = *from;
     }
+    Ok(())
+}
+
+/// [`into`] for any number of elements, as `choose` says; tests have their own.
+#[allow(unsafe_code)]
+fn into_by<A: Copy + Send + Sync, D: Dimension>(
+    out: &mut ArrayRef<A, D>,
+    from: &ArrayRef<A, D>,
+    choose: Choose,
+) -> Result<(), BroadcastError> {
+    check_shapes(from.shape(), out.shape())?;
+    // SAFETY: `to` is a valid array of the shape of `from`: `check_shapes`. It is borrowed mutably.
+    // The copy writes nothing but elements of `from`, so all elements stay initialised.
+    unsafe { copy_to(out.as_mut_ptr(), out.strides(), from, choose) }
 }
 
 #[inline]
@@ -119,32 +105,98 @@ fn check_shapes(from: &[usize], out: &[usize]) -> Result<(), BroadcastError> {
     }
 }
 
+/// Copies every element of `from` to the array at `to`.
+///
+/// # Safety
+///
+/// With `strides`, `to` is a valid array of the shape of `from` that this call alone may access. No
+/// two of its indices share an element.
+#[allow(unsafe_code)]
+unsafe fn copy_to<A: Copy + Send + Sync, D: Dimension>(
+    to: *mut A,
+    strides: &[isize],
+    from: &ArrayRef<A, D>,
+    choose: Choose,
+) -> Result<(), BroadcastError> {
+    let (pointers, strides) = ((to.cast(), from.as_ptr().cast()), [strides, from.strides()]);
+    // SAFETY: contract of `copy_to`; `from` is borrowed, and its elements are `Copy`, `Send` and
+    // `Sync`, of the size in their kernels. What `to` alone may access does not overlap it.
+    unsafe { copy(from.shape(), strides, pointers, Kernels::of::<A>(), choose) }
+}
+
 /// Copies every element of an array. Errors come before the first write. Not generic, so that it is
 /// compiled once.
 ///
 /// # Safety
 ///
-/// Elements are `Copy`, `Send` and `Sync`, of the size in `kernels`. With `strides[0]`, `to` is
-/// a valid array of `shape` that this call may write. With `strides[1]`, `from` is a valid array of
-/// `shape` that this call may read. The two do not overlap. No two indices of `to` share an
-/// element: constructors of mutable views refuse such strides or demand their absence.
+/// Elements are `Copy`, `Send` and `Sync`, of the size in `kernels`. With `strides[0]`, the first
+/// pointer is a valid array of `shape` that this call may write. With `strides[1]`, the second is a
+/// valid array of `shape` that this call may read. The two do not overlap. No two indices of the
+/// first share an element: constructors of mutable views refuse such strides or demand their
+/// absence.
 #[inline(never)]
+#[allow(unsafe_code)]
 unsafe fn copy(
     shape: &[usize],
     strides: [&[isize]; 2],
-    to: *mut Byte,
-    from: *const Byte,
+    pointers: Pointers,
     kernels: &'static Kernels,
-    fresh: bool,
+    choose: Choose,
 ) -> Result<(), BroadcastError> {
     let mut nest = LoopNest::new(shape, strides)?;
-    if nest.len() > 0 && kernels.size > 0 {
-        // SAFETY: the nest walks each index of two valid arrays once, and `kernels` has the layout
-        // of their elements: contract of `copy`.
-        let operands = unsafe { Operands::new(&mut nest, to, from, kernels) };
-        dispatch::copy(operands, fresh);
+    let bytes = nest.len() * kernels.size;
+    if bytes == 0 {
+        return Ok(());
+    }
+    let large = choose(bytes).map(|mut settings| {
+        settings.streamed &= Block::fits(kernels.size);
+        let strategy = Strategy::choose(&mut nest, kernels.size, settings.streamed);
+        (strategy, settings)
+    });
+    // SAFETY: the nest walks each index of two valid arrays once, and `kernels` has the layout of
+    // their elements: contract of `copy`.
+    let region = unsafe { Region::new(&nest, pointers, kernels) };
+    match large {
+        Some((strategy, settings)) => copy_large(region, strategy, settings),
+        None => fill::fill(region),
     }
     Ok(())
+}
+
+/// Copies a whole region by a strategy, in chunks.
+fn copy_large(region: Region, strategy: Strategy, settings: Settings) {
+    let chunks = match strategy {
+        Strategy::Transpose => return transpose::copy_transposed(region, settings),
+        Strategy::RepeatPieces(place) => {
+            // Whole periods, so that none is built twice.
+            let size = region.kernels().size;
+            let period = elements(&region.axes()[place + 1..]) * size;
+            let chunk_bytes = period * periods_in_chunk(region.bytes(), period);
+            Chunks::new(elements(region.axes()), size, 0, chunk_bytes)
+        }
+        _ => region.chunks(settings.chunk_bytes),
+    };
+    region.for_each_chunk(chunks, settings.streamed, |region, streamer| {
+        match (strategy, streamer) {
+            (Strategy::Repeat(place), _) => {
+                region.for_each_inner(place, |region| copy_repeated(region, streamer));
+            }
+            (Strategy::RepeatPieces(place), _) => {
+                region.for_each_inner(place, |region| copy_repeated_pieces(region, streamer));
+            }
+            (Strategy::StreamBlocks(place), Some(streamer)) => {
+                region.for_each_inner(place, |region| blocks::stream_blocks(region, streamer));
+            }
+            (Strategy::StreamExpanded, Some(streamer)) => {
+                let copy = region.kernels().copy;
+                region.for_each_plane(|plane| expand::stream_expanded(plane, copy, streamer));
+            }
+            (Strategy::StreamRows, Some(streamer)) => region.for_each_plane(|plane| {
+                plane.for_each_row(|to, from| streamer.copy(from, to));
+            }),
+            _ => fill::fill(region),
+        }
+    });
 }
 
 /// The kernels of elements of 1, 2, 4, 8 and 16 bytes. In a static, which is compiled once, in this

@@ -6,26 +6,26 @@
 
 use super::super::axes::{Axis, elements, is_dense};
 use crate::engine::chunks::Chunks;
-use crate::engine::nest::{LoopNest, for_each_tile, offsets_of, walk};
+use crate::engine::nest::{LoopNest, Tile, for_each_tile, offsets_of, walk};
 use crate::engine::stream::Streamer;
 use crate::engine::threads::{Cost, for_each_range};
 use crate::engine::tuning::CACHE_LINE;
 use crate::engine::tuning::copies::BLOCK;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, swap};
 use std::ops::Range;
 use std::{array, ptr, slice};
 
 /// A byte of an element, which may be padding.
 pub(super) type Byte = MaybeUninit<u8>;
 
-/// A value at any address.
-#[derive(Clone, Copy)]
-#[repr(C, packed)]
-pub(super) struct Packed<V>(pub(super) V);
+/// Pointers to output and source.
+pub(super) type Pointers = (*mut Byte, *const Byte);
 
 /// An element as large as a `T`, at any address.
-pub(super) type Slot<T> = Packed<MaybeUninit<T>>;
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+pub(super) struct Slot<T>(pub(super) MaybeUninit<T>);
 
 /// What depends on the elements: their size, and the kernels that move them one by one.
 pub(super) struct Kernels {
@@ -37,177 +37,10 @@ pub(super) struct Kernels {
     pub(super) transpose: fn(Plane),
 }
 
-/// Output and source of a whole copy.
-pub(super) struct Operands<'a> {
-    nest: &'a mut LoopNest<2>,
-    to: *mut Byte,
-    from: *const Byte,
-    kernels: &'static Kernels,
-}
-
-// SAFETY: threads share `from`, to be read, and write disjoint parts of `to`: `for_each_chunk` and
-// `for_each_tile` give no position to two threads. The elements are `Send` and `Sync`: contract of
-// `new`.
-unsafe impl Sync for Operands<'_> {}
-
-impl<'a> Operands<'a> {
-    /// `to` and `from` point at index 0 of every axis.
-    ///
-    /// # Safety
-    ///
-    /// For 'a and every position of the nest, `to` plus the first offset is valid for writes of an
-    /// element by this copy alone, and `from` plus the second for reads. The elements written are
-    /// distinct, and none of them is read. Elements are `Copy`, `Send` and `Sync`, with the layout
-    /// in `kernels`.
-    #[inline]
-    pub(super) unsafe fn new(
-        nest: &'a mut LoopNest<2>,
-        to: *mut Byte,
-        from: *const Byte,
-        kernels: &'static Kernels,
-    ) -> Self {
-        let (to, from) = moved((to, from), nest.start(), kernels.size);
-        Operands {
-            nest,
-            to,
-            from,
-            kernels,
-        }
-    }
-
-    pub(super) fn kernels(&self) -> &'static Kernels {
-        self.kernels
-    }
-
-    pub(super) fn axes(&self) -> &[Axis] {
-        self.nest.axes()
-    }
-
-    /// Bytes of all elements that are written.
-    #[inline]
-    pub(super) fn bytes(&self) -> usize {
-        self.nest.len() * self.kernels.size
-    }
-
-    /// Cuts the positions at multiples of `chunk_bytes` in memory, if their order is that of their
-    /// addresses, otherwise at multiples of as many bytes of positions.
-    pub(super) fn chunks(&self, chunk_bytes: usize) -> Chunks {
-        let address = if is_dense(self.axes()) {
-            self.to.addr()
-        } else {
-            0
-        };
-        Chunks::new(self.nest.len(), self.kernels.size, address, chunk_bytes)
-    }
-
-    /// See [`LoopNest::move_axis`].
-    pub(super) fn move_axis(&mut self, from: usize, to: usize) {
-        self.nest.move_axis(from, to);
-    }
-
-    /// All positions.
-    #[inline]
-    pub(super) fn all(&mut self) -> Region<'_> {
-        // SAFETY: all positions are valid: contract of `Operands::new`. `self` is borrowed for as
-        // long.
-        unsafe {
-            Region::new(
-                self.nest.axes(),
-                (self.to, self.from),
-                0..self.nest.len(),
-                self.kernels,
-            )
-        }
-    }
-
-    /// Calls `f` with regions that together are the positions of `chunks`, on several threads. With
-    /// `streamed` it also lends a streamer.
-    pub(super) fn for_each_chunk(
-        &mut self,
-        chunks: Chunks,
-        streamed: bool,
-        f: impl Fn(Region, Option<&Streamer>) + Sync,
-    ) {
-        let this = &*self;
-        assert!(chunks.range(0..chunks.count()).end <= this.nest.len());
-        for_each_range(chunks.count(), Cost::Bytes(this.bytes()), |range| {
-            // SAFETY: it is dropped before this closure returns, and only then `for_each_range`
-            // tells others.
-            let streamer = streamed.then(|| unsafe { Streamer::new() });
-            // SAFETY: the positions are inside the nest: the assertion. `for_each_range` passes
-            // each chunk once, and `Chunks` puts each position into one chunk.
-            let region = unsafe { this.region(chunks.range(range)) };
-            f(region, streamer.as_ref());
-        });
-    }
-
-    /// # Safety
-    ///
-    /// `range` is inside the nest, and no other region or plane has a position of it while this one
-    /// lives.
-    unsafe fn region(&self, range: Range<usize>) -> Region<'_> {
-        // SAFETY: the positions are valid: contract of `Operands::new`; this region alone has those
-        // of `range`.
-        unsafe { Region::new(self.nest.axes(), (self.to, self.from), range, self.kernels) }
-    }
-
-    /// Calls `f` with tiles of at most `height` by `width` that together are the two innermost
-    /// axes, at each position of the others, on several threads. With `streamed` it also lends a
-    /// streamer.
-    pub(super) fn for_each_tile(
-        &mut self,
-        [height, width]: [usize; 2],
-        streamed: bool,
-        f: impl Fn(Plane, Option<&Streamer>) + Sync,
-    ) {
-        let this = &*self;
-        let [outer @ .., rows, columns] = this.axes() else {
-            return;
-        };
-        let (down, along) = (rows.size.div_ceil(height), columns.size.div_ceil(width));
-        for_each_range(
-            elements(outer) * down * along,
-            Cost::Bytes(this.bytes()),
-            |range| {
-                // SAFETY: it is dropped before this closure returns, and only then `for_each_range`
-                // tells others.
-                let streamer = streamed.then(|| unsafe { Streamer::new() });
-                for tile in range {
-                    let offsets = offsets_of(outer, [0, 0], tile / along / down);
-                    let row = tile / along % down * height;
-                    let column = tile % along * width;
-                    // SAFETY: `for_each_range` passes each tile once, and tiles are disjoint.
-                    let plane = unsafe { this.plane(offsets, *rows, *columns) };
-                    let (height, width) = (
-                        height.min(rows.size - row),
-                        width.min(columns.size - column),
-                    );
-                    f(
-                        plane.into_part([row, column], height, width),
-                        streamer.as_ref(),
-                    );
-                }
-            },
-        );
-    }
-
-    /// # Safety
-    ///
-    /// The positions are inside the nest, and while this plane lives what is used of it belongs to
-    /// no other region or plane.
-    unsafe fn plane(&self, offsets: [isize; 2], rows: Axis, columns: Axis) -> Plane<'_> {
-        let size = self.kernels.size;
-        let pointers = moved((self.to, self.from), offsets, size);
-        // SAFETY: the positions are valid: contract of `Operands::new`.
-        unsafe { Plane::new(pointers, rows, columns, size) }
-    }
-}
-
 /// The positions `range` of a nest of axes, with the right to write them.
 pub(super) struct Region<'a> {
     axes: &'a [Axis],
-    to: *mut Byte,
-    from: *const Byte,
+    pointers: Pointers,
     range: Range<usize>,
     kernels: &'static Kernels,
     /// Whether all axes are dense in output.
@@ -215,26 +48,32 @@ pub(super) struct Region<'a> {
     borrow: PhantomData<&'a mut [Byte]>,
 }
 
+// SAFETY: threads share the source, to be read, and write disjoint parts of output:
+// `for_each_chunk` and `for_each_tile` give no position to two threads. The elements are `Send` and
+// `Sync`: contract of `new`.
+unsafe impl Sync for Region<'_> {}
+
 impl<'a> Region<'a> {
+    /// All positions of `nest`. The pointers point at index 0 of every axis.
+    ///
     /// # Safety
     ///
-    /// For 'a and every position of `range`, which ends inside the nest, `to` plus the first offset
-    /// is valid for writes by this region alone, and `from` plus the second for reads. The elements
-    /// written are distinct, and none of them is read.
-    #[inline(always)]
-    unsafe fn new(
-        axes: &'a [Axis],
-        (to, from): (*mut Byte, *const Byte),
-        range: Range<usize>,
+    /// For 'a and every position of the nest, the first pointer plus the first offset is valid for
+    /// writes of an element by this region alone, and the second plus the second for reads. The
+    /// elements written are distinct, and none of them is read. Elements are `Copy`, `Send` and
+    /// `Sync`, with the layout in `kernels`.
+    #[inline]
+    pub(super) unsafe fn new(
+        nest: &'a LoopNest<2>,
+        pointers: Pointers,
         kernels: &'static Kernels,
     ) -> Self {
         Region {
-            axes,
-            to,
-            from,
-            range,
+            axes: nest.axes(),
+            pointers: moved(pointers, nest.start(), kernels.size),
+            range: 0..nest.len(),
             kernels,
-            dense: is_dense(axes),
+            dense: is_dense(nest.axes()),
             borrow: PhantomData,
         }
     }
@@ -249,6 +88,103 @@ impl<'a> Region<'a> {
 
     pub(super) fn range(&self) -> Range<usize> {
         self.range.clone()
+    }
+
+    /// Bytes of all elements that are written.
+    pub(super) fn bytes(&self) -> usize {
+        self.range.len() * self.kernels.size
+    }
+
+    /// Cuts the positions at multiples of `chunk_bytes` in memory, if their order is that of their
+    /// addresses, otherwise at multiples of as many bytes of positions.
+    pub(super) fn chunks(&self, chunk_bytes: usize) -> Chunks {
+        let address = if self.dense {
+            self.pointers.0.addr()
+        } else {
+            0
+        };
+        Chunks::new(self.range.len(), self.kernels.size, address, chunk_bytes)
+    }
+
+    /// Calls `f` with regions that together are the positions of `chunks`, on several threads. With
+    /// `streamed` it also lends a streamer. The region must be whole.
+    pub(super) fn for_each_chunk(
+        self,
+        chunks: Chunks,
+        streamed: bool,
+        f: impl Fn(Region, Option<&Streamer>) + Sync,
+    ) {
+        assert!(self.range.start == 0 && chunks.range(0..chunks.count()).end <= self.range.end);
+        let this = &self;
+        this.on_threads(chunks.count(), streamed, |range, streamer| {
+            let range = chunks.range(range);
+            // Valid as `Region::new` asks: the positions are inside the region: the assertion.
+            // `on_threads` passes each chunk once, and `Chunks` puts each position into one chunk.
+            f(Region { range, ..*this }, streamer);
+        });
+    }
+
+    /// Calls `f` with tiles of at most `height` by `width` that together are the two innermost
+    /// axes, at each position of the others, on several threads. With `streamed` it also lends a
+    /// streamer. The region must be whole.
+    pub(super) fn for_each_tile(
+        self,
+        [height, width]: [usize; 2],
+        streamed: bool,
+        f: impl Fn(Plane, Option<&Streamer>) + Sync,
+    ) {
+        let &[ref outer @ .., rows, columns] = self.axes else {
+            return;
+        };
+        assert!(self.range == (0..elements(self.axes)));
+        let (down, along) = (rows.size.div_ceil(height), columns.size.div_ceil(width));
+        let (this, count) = (&self, elements(outer) * down * along);
+        this.on_threads(count, streamed, |range, streamer| {
+            for at in range {
+                let offsets = offsets_of(outer, [0, 0], at / along / down);
+                let (row, column) = (at / along % down * height, at % along * width);
+                let height = height.min(rows.size - row);
+                let width = width.min(columns.size - column);
+                let matrix = Tile {
+                    offsets,
+                    rows,
+                    columns,
+                };
+                let tile = matrix.part([row, column], height, width);
+                // SAFETY: the positions are in the region, which is whole. `on_threads` passes each
+                // tile once, and tiles are disjoint.
+                f(unsafe { this.plane(tile) }, streamer);
+            }
+        });
+    }
+
+    /// Calls `f` with ranges of `0..count`, each number once, on several threads.
+    fn on_threads(
+        &self,
+        count: usize,
+        streamed: bool,
+        f: impl Fn(Range<usize>, Option<&Streamer>) + Sync,
+    ) {
+        for_each_range(count, Cost::Bytes(self.bytes()), |range| {
+            // SAFETY: it is dropped before this closure returns, and only then `for_each_range`
+            // tells others.
+            let streamer = streamed.then(|| unsafe { Streamer::new() });
+            f(range, streamer.as_ref());
+        });
+    }
+
+    /// # Safety
+    ///
+    /// The positions are in the region, and while this plane lives no other region or plane has
+    /// one of them.
+    #[inline(always)]
+    unsafe fn plane(&self, tile: Tile<2>) -> Plane<'_> {
+        Plane {
+            pointers: self.pointers,
+            tile,
+            size: self.kernels.size,
+            borrow: PhantomData,
+        }
     }
 
     /// The positions `range`, which are among those of the region.
@@ -269,8 +205,9 @@ impl<'a> Region<'a> {
         assert!(range.len() * size <= block.len());
         // Valid as `Region::new` asks: as the axes are dense, position `range.start + i` is element
         // `i` of `block`, which is borrowed mutably. The source is that of `self`.
+        let to = block.as_mut_ptr().wrapping_sub(range.start * size);
         Region {
-            to: block.as_mut_ptr().wrapping_sub(range.start * size),
+            pointers: (to, self.pointers.1),
             range,
             ..*self
         }
@@ -281,30 +218,27 @@ impl<'a> Region<'a> {
     pub(super) fn out(&mut self) -> &mut [Byte] {
         assert!(self.dense);
         let size = self.kernels.size;
-        let to = self.to.wrapping_add(self.range.start * size);
+        let to = self.pointers.0.wrapping_add(self.range.start * size);
         // SAFETY: as the axes are dense, the positions of the range lie side by side from `to` on.
         // They are valid for writes: contract of `Region::new`. `self` is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(to, self.range.len() * size) }
     }
 
     /// Calls `f` with regions of the axes from `place` on that together are this region.
-    #[inline]
     pub(super) fn for_each_inner(self, place: usize, mut f: impl FnMut(Region)) {
         let (outer, axes) = self.axes.split_at(place);
         let dense = self.dense || is_dense(axes);
-        let pointers = (self.to, self.from);
+        let inside = elements(axes);
         walk(
             outer,
             [0, 0],
-            elements(axes),
+            inside,
             self.range.clone(),
             |offsets, range| {
-                let (to, from) = moved(pointers, offsets, self.kernels.size);
                 // Valid as `Region::new` asks: `walk` passes each position of `self.range` once.
                 f(Region {
                     axes,
-                    to,
-                    from,
+                    pointers: moved(self.pointers, offsets, self.kernels.size),
                     range,
                     dense,
                     ..self
@@ -316,12 +250,9 @@ impl<'a> Region<'a> {
     /// Calls `f` with planes of the two innermost axes that together are this region.
     #[inline]
     pub(super) fn for_each_plane(self, mut f: impl FnMut(Plane)) {
-        let size = self.kernels.size;
-        for_each_tile(self.axes, [0, 0], self.range, |tile| {
-            let pointers = moved((self.to, self.from), tile.offsets, size);
-            // SAFETY: the positions are valid: contract of `Region::new`. `for_each_tile` passes
-            // each once.
-            f(unsafe { Plane::new(pointers, tile.rows, tile.columns, size) });
+        for_each_tile(self.axes, [0, 0], self.range.clone(), |tile| {
+            // SAFETY: `for_each_tile` passes each position of the region once.
+            f(unsafe { self.plane(tile) });
         });
     }
 
@@ -331,64 +262,43 @@ impl<'a> Region<'a> {
         let [outer, middle @ .., inner] = self.axes else {
             return;
         };
-        let (rows, size) = (elements(middle), self.kernels.size);
+        let rows = elements(middle);
         let len = rows * inner.size;
         assert!(self.range.start <= planes.start * len && planes.end * len <= self.range.end);
-        let start = outer
-            .strides
-            .map(|stride| stride.wrapping_mul(planes.start as isize));
-        let outer = outer.resized(planes.len());
+        let start = (outer.strides).map(|stride| stride.wrapping_mul(planes.start as isize));
+        let (rows_across, columns) = (outer.resized(planes.len()), *inner);
         walk(middle, start, 1, 0..rows, |offsets, _| {
-            let pointers = moved((self.to, self.from), offsets, size);
+            let tile = Tile {
+                offsets,
+                rows: rows_across,
+                columns,
+            };
             // SAFETY: all positions of these planes are in the region: the assertion. `walk` passes
             // each of their rows once.
-            f(unsafe { Plane::new(pointers, outer, *inner, size) });
+            f(unsafe { self.plane(tile) });
         });
     }
 }
 
-/// Two nested loops, `rows` around `columns`, with the right to write each of their positions.
+/// Two nested loops, `rows` around `columns`, with the right to write each of their positions: as
+/// [`Region::new`] asks of a region.
 pub(super) struct Plane<'a> {
-    to: *mut Byte,
-    from: *const Byte,
-    rows: Axis,
-    columns: Axis,
+    pointers: Pointers,
+    tile: Tile<2>,
     /// Bytes of an element.
     size: usize,
     borrow: PhantomData<&'a mut [Byte]>,
 }
 
-impl<'a> Plane<'a> {
-    /// # Safety
-    ///
-    /// For 'a and every position of the two loops, `to` plus the first offset is valid for writes
-    /// by this plane alone, and `from` plus the second for reads. The elements written are
-    /// distinct, and none of them is read.
-    #[inline(always)]
-    unsafe fn new(
-        (to, from): (*mut Byte, *const Byte),
-        rows: Axis,
-        columns: Axis,
-        size: usize,
-    ) -> Self {
-        Plane {
-            to,
-            from,
-            rows,
-            columns,
-            size,
-            borrow: PhantomData,
-        }
-    }
-
+impl Plane<'_> {
     #[inline(always)]
     pub(super) fn rows(&self) -> Axis {
-        self.rows
+        self.tile.rows
     }
 
     #[inline(always)]
     pub(super) fn columns(&self) -> Axis {
-        self.columns
+        self.tile.columns
     }
 
     /// Bytes of an element.
@@ -398,12 +308,8 @@ impl<'a> Plane<'a> {
     }
 
     #[inline(always)]
-    fn at(&self, row: usize, column: usize) -> (*mut Byte, *const Byte) {
-        let offsets = array::from_fn(|operand| {
-            let down = self.rows.strides[operand].wrapping_mul(row as isize);
-            down.wrapping_add(self.columns.strides[operand].wrapping_mul(column as isize))
-        });
-        moved((self.to, self.from), offsets, self.size)
+    fn at(&self, row: usize, column: usize) -> Pointers {
+        moved(self.pointers, self.tile.offsets_at(row, column), self.size)
     }
 
     /// [`at`](Self::at) for elements as large as a `T`.
@@ -421,90 +327,81 @@ impl<'a> Plane<'a> {
 
     /// The part of `height` by `width` positions that begins at this row and column.
     #[inline(always)]
-    fn into_part(self, at: [usize; 2], height: usize, width: usize) -> Self {
-        assert!(at[0] <= self.rows.size && height <= self.rows.size - at[0]);
-        assert!(at[1] <= self.columns.size && width <= self.columns.size - at[1]);
-        let (to, from) = self.at(at[0], at[1]);
-        // Valid as `Plane::new` asks: some of the positions of `self`, which is used up.
-        Plane {
-            to,
-            from,
-            rows: self.rows.resized(height),
-            columns: self.columns.resized(width),
-            ..self
-        }
-    }
-
-    /// The part of `height` by `width` positions that begins at this row and column.
-    #[inline(always)]
     pub(super) fn part(&mut self, at: [usize; 2], height: usize, width: usize) -> Plane<'_> {
-        // Valid as `Plane::new` asks: the positions of `self`, which is borrowed mutably.
-        Plane { ..*self }.into_part(at, height, width)
+        let Tile { rows, columns, .. } = self.tile;
+        assert!(at[0] <= rows.size && height <= rows.size - at[0]);
+        assert!(at[1] <= columns.size && width <= columns.size - at[1]);
+        // Valid as `Region::new` asks: some of the positions of `self`, which is borrowed mutably.
+        Plane {
+            tile: self.tile.part(at, height, width),
+            ..*self
+        }
     }
 
     /// The rows `rows`.
     #[inline(always)]
     pub(super) fn some_rows(&mut self, rows: Range<usize>) -> Plane<'_> {
-        let width = self.columns.size;
+        let width = self.columns().size;
         self.part([rows.start, 0], rows.len(), width)
     }
 
     /// The same positions with rows and columns exchanged.
-    pub(super) fn swapped(self) -> Self {
-        Plane {
-            rows: self.columns,
-            columns: self.rows,
-            ..self
-        }
+    pub(super) fn swapped(mut self) -> Self {
+        swap(&mut self.tile.rows, &mut self.tile.columns);
+        self
     }
 
     /// The same positions with `block` as output, row after row.
     pub(super) fn built_in<'b>(&'b self, block: &'b mut [Byte]) -> Plane<'b> {
-        assert!(self.rows.size * self.columns.size * self.size <= block.len());
-        let mut plane = Plane {
-            to: block.as_mut_ptr(),
+        let mut tile = self.tile;
+        assert!(tile.rows.size * tile.columns.size * self.size <= block.len());
+        tile.offsets[0] = 0;
+        tile.rows.strides[0] = tile.columns.size as isize;
+        tile.columns.strides[0] = 1;
+        // Valid as `Region::new` asks: positions are distinct elements of `block`, which is
+        // borrowed mutably. The source is that of `self`.
+        Plane {
+            pointers: (block.as_mut_ptr(), self.pointers.1),
+            tile,
             ..*self
-        };
-        // Valid as `Plane::new` asks: positions are distinct elements of `block`, which is borrowed
-        // mutably. The source is that of `self`.
-        plane.rows.strides[0] = self.columns.size as isize;
-        plane.columns.strides[0] = 1;
-        plane
+        }
     }
 
     /// Whether the rows lie side by side in output, in order.
     #[inline(always)]
     pub(super) fn is_dense(&self) -> bool {
-        self.columns.strides[0] == 1 && self.rows.strides[0] == self.columns.size as isize
+        self.tile.columns.strides[0] == 1
+            && self.tile.rows.strides[0] == self.tile.columns.size as isize
     }
 
     /// The bytes of output, which must be dense.
     #[inline(always)]
     pub(super) fn out(&mut self) -> &mut [Byte] {
         assert!(self.is_dense());
+        let len = self.tile.rows.size * self.tile.columns.size * self.size;
         // SAFETY: the elements lie side by side: `is_dense`. They are valid for writes: contract of
-        // `Plane::new`. `self` is borrowed mutably.
-        unsafe {
-            slice::from_raw_parts_mut(self.to, self.rows.size * self.columns.size * self.size)
-        }
+        // `Region::new`. `self` is borrowed mutably.
+        unsafe { slice::from_raw_parts_mut(self.at(0, 0).0, len) }
     }
 
     /// The bytes of a row of output, whose elements must lie side by side.
     #[inline(always)]
     pub(super) fn out_row(&mut self, row: usize) -> &mut [Byte] {
-        assert!(row < self.rows.size && self.columns.strides[0] == 1);
+        assert!(row < self.tile.rows.size && self.tile.columns.strides[0] == 1);
+        let len = self.tile.columns.size * self.size;
         // SAFETY: the elements of the row lie side by side: the stride. They are valid for writes:
-        // contract of `Plane::new`. `self` is borrowed mutably.
-        unsafe { slice::from_raw_parts_mut(self.at(row, 0).0, self.columns.size * self.size) }
+        // contract of `Region::new`. `self` is borrowed mutably.
+        unsafe { slice::from_raw_parts_mut(self.at(row, 0).0, len) }
     }
 
     /// The bytes of output, which must be dense, and those of its first column, whose elements must
     /// lie side by side.
     pub(super) fn expansion(&mut self) -> (&mut [Byte], &[Byte]) {
-        assert!(self.rows.strides[1] == 1 && self.columns.size > 0);
+        assert!(self.tile.rows.strides[1] == 1 && self.tile.columns.size > 0);
+        let len = self.tile.rows.size * self.size;
         // SAFETY: the first elements of all rows lie side by side in the source: the stride. They
-        // are valid for reads, and nothing writes to them: contract of `Plane::new`.
-        let source = unsafe { slice::from_raw_parts(self.from, self.rows.size * self.size) };
+        // are valid for reads, and nothing writes to them: contract of `Region::new`.
+        let source = unsafe { slice::from_raw_parts(self.at(0, 0).1, len) };
         (self.out(), source)
     }
 
@@ -512,15 +409,15 @@ impl<'a> Plane<'a> {
     /// side in both.
     #[inline(always)]
     pub(super) fn for_each_row(self, mut f: impl FnMut(&mut [Byte], &[Byte])) {
-        assert!(self.columns.strides == [1, 1]);
-        let len = self.columns.size * self.size;
-        for row in 0..self.rows.size {
+        assert!(self.tile.columns.strides == [1, 1]);
+        let len = self.tile.columns.size * self.size;
+        for row in 0..self.tile.rows.size {
             let (to, from) = self.at(row, 0);
             // SAFETY: the row lies side by side in output: the stride. It is valid for writes by
-            // this plane, which is used up: contract of `Plane::new`.
+            // this plane, which is used up: contract of `Region::new`.
             let to = unsafe { slice::from_raw_parts_mut(to, len) };
             // SAFETY: the row lies side by side in the source: the stride. It is valid for reads,
-            // and nothing writes to it: contract of `Plane::new`.
+            // and nothing writes to it: contract of `Region::new`.
             let from = unsafe { slice::from_raw_parts(from, len) };
             f(to, from);
         }
@@ -528,68 +425,62 @@ impl<'a> Plane<'a> {
 
     /// Calls `f` with each row of output and the one element of the source that the row replicates.
     #[inline(always)]
-    pub(super) fn for_each_splat<T: Copy>(self, mut f: impl FnMut(&mut [Slot<T>], MaybeUninit<T>)) {
+    pub(super) fn for_each_splat<T: Copy>(self, mut f: impl FnMut(&mut [Slot<T>], Slot<T>)) {
         self.assert_elements::<T>();
-        assert!(self.columns.strides == [1, 0]);
-        let len = self.columns.size;
+        assert!(self.tile.columns.strides == [1, 0]);
+        let len = self.tile.columns.size;
         if len == 0 {
             return;
         }
-        for row in 0..self.rows.size {
+        for row in 0..self.tile.rows.size {
             let (to, from) = self.slots_at::<T>(row, 0);
-            // SAFETY: the first element of the row is valid for reads: contract of `Plane::new`.
-            let Packed(element) = unsafe { from.read() };
+            // SAFETY: the first element of the row is valid for reads: contract of `Region::new`.
+            let element = unsafe { from.read() };
             // SAFETY: the row lies side by side in output: the stride. It is valid for writes by
-            // this plane, which is used up: contract of `Plane::new`.
+            // this plane, which is used up: contract of `Region::new`.
             let to = unsafe { slice::from_raw_parts_mut(to, len) };
             f(to, element);
         }
     }
 
-    /// [`for_each_splat`](Self::for_each_splat) where each row of output reaches into the rows
-    /// after it, to a length of `K * R`, which is at least that of a row. Leaves out the last rows,
-    /// which have not as much after them, and returns how many it has not left out. The output must
-    /// be dense.
+    /// Fills each row with its one source element, in stores of `R` times `K` elements, which are
+    /// at least a row and reach into the rows after it. Leaves out the last rows, which have not as
+    /// much after them, and returns how many it has not left out. The output must be dense.
     #[inline(always)]
-    pub(super) fn for_each_reaching_splat<T: Copy, const K: usize, const R: usize>(
-        self,
-        mut f: impl FnMut(&mut [[Slot<T>; K]; R], MaybeUninit<T>),
-    ) -> usize {
+    pub(super) fn splat_reaching<T: Copy, const K: usize, const R: usize>(self) -> usize {
         self.assert_elements::<T>();
-        let len = self.columns.size;
-        assert!(self.is_dense() && self.columns.strides[1] == 0 && 0 < len && len <= K * R);
-        let done = self.rows.size.saturating_sub((K * R).div_ceil(len));
+        let len = self.tile.columns.size;
+        assert!(self.is_dense() && self.tile.columns.strides[1] == 0 && 0 < len && len <= K * R);
+        let done = self.tile.rows.size.saturating_sub((K * R).div_ceil(len));
         for row in 0..done {
             let (to, from) = self.slots_at::<T>(row, 0);
-            // SAFETY: the first element of the row is valid for reads: contract of `Plane::new`.
-            let Packed(element) = unsafe { from.read() };
+            // SAFETY: the first element of the row is valid for reads: contract of `Region::new`.
+            let element = unsafe { from.read() };
             // SAFETY: the rows lie side by side: `is_dense`. `K * R` elements are at most this row
             // and the `(K * R).div_ceil(len)` after it, which are in the plane as `row < done`.
-            // They are valid for writes by this plane, which is used up: contract of `Plane::new`.
-            let to = unsafe { &mut *to.cast::<[[Slot<T>; K]; R]>() };
-            f(to, element);
+            // They are valid for writes by this plane, which is used up: contract of `Region::new`.
+            unsafe { to.cast::<[[Slot<T>; K]; R]>().write([[element; K]; R]) };
         }
         done
     }
 
     /// Copies element by element. `TO` and `FROM` are the strides of the columns, or 0 where the
     /// compiler does not know them: known strides let it shuffle registers.
-    #[inline]
     pub(super) fn copy_elements<T: Copy, const TO: isize, const FROM: isize>(self) {
         self.assert_elements::<T>();
         let stride = |known: isize, operand: usize| match known {
-            0 => self.columns.strides[operand],
+            0 => self.tile.columns.strides[operand],
             _ => known,
         };
         let (to_stride, from_stride) = (stride(TO, 0), stride(FROM, 1));
-        assert!(self.columns.strides == [to_stride, from_stride]);
-        for row in 0..self.rows.size {
+        assert!(self.tile.columns.strides == [to_stride, from_stride]);
+        for row in 0..self.tile.rows.size {
             let (to, from) = self.slots_at::<T>(row, 0);
-            for column in 0..self.columns.size as isize {
+            for column in 0..self.tile.columns.size as isize {
                 let to = to.wrapping_offset(column.wrapping_mul(to_stride));
                 let from = from.wrapping_offset(column.wrapping_mul(from_stride));
                 // SAFETY: a position of the plane, valid for a read and a write that do not
-                // overlap: contract of `Plane::new`.
+                // overlap: contract of `Region::new`.
                 unsafe { ptr::copy_nonoverlapping(from, to, 1) };
             }
         }
@@ -598,30 +489,29 @@ impl<'a> Plane<'a> {
     /// Copies squares of `K` by `K` elements, each transposed in registers, as far as whole ones
     /// go. Returns how many rows and columns they cover: none if output or the columns of the
     /// source have gaps.
-    #[inline]
     pub(super) fn transpose_squares<T: Copy, const K: usize>(&mut self) -> [usize; 2] {
         self.assert_elements::<T>();
-        if self.rows.strides[1] != 1 || self.columns.strides[0] != 1 {
+        if self.tile.rows.strides[1] != 1 || self.tile.columns.strides[0] != 1 {
             return [0, 0];
         }
-        let (down, along) = (self.rows.size / K, self.columns.size / K);
+        let (down, along) = (self.tile.rows.size / K, self.tile.columns.size / K);
         for column in (0..along).map(|square| square * K) {
             for row in (0..down).map(|square| square * K) {
                 let (to, from) = self.slots_at::<T>(row, column);
                 let square: [[MaybeUninit<T>; K]; K] = array::from_fn(|i| {
                     let from =
-                        from.wrapping_offset(self.columns.strides[1].wrapping_mul(i as isize));
+                        from.wrapping_offset(self.tile.columns.strides[1].wrapping_mul(i as isize));
                     // SAFETY: `K` rows of column `column + i` of the plane, which lie side by side
                     // in the source: the stride. They are valid for reads: contract of
-                    // `Plane::new`.
+                    // `Region::new`.
                     unsafe { from.cast::<[MaybeUninit<T>; K]>().read_unaligned() }
                 });
                 #[allow(clippy::needless_range_loop)] // A column of the square.
                 for j in 0..K {
-                    let to = to.wrapping_offset(self.rows.strides[0].wrapping_mul(j as isize));
+                    let to = to.wrapping_offset(self.tile.rows.strides[0].wrapping_mul(j as isize));
                     let row: [MaybeUninit<T>; K] = array::from_fn(|i| square[i][j]);
                     // SAFETY: `K` columns of row `row + j` of the plane, which lie side by side in
-                    // output: the stride. They are valid for writes: contract of `Plane::new`.
+                    // output: the stride. They are valid for writes: contract of `Region::new`.
                     unsafe { to.cast::<[MaybeUninit<T>; K]>().write_unaligned(row) };
                 }
             }
@@ -655,11 +545,7 @@ impl Block {
 
 /// Pointers to output and source moved by offsets in elements of `size` bytes.
 #[inline(always)]
-fn moved(
-    (to, from): (*mut Byte, *const Byte),
-    offsets: [isize; 2],
-    size: usize,
-) -> (*mut Byte, *const Byte) {
+fn moved((to, from): Pointers, offsets: [isize; 2], size: usize) -> Pointers {
     let [to_offset, from_offset] = offsets.map(|offset| offset.wrapping_mul(size as isize));
     (
         to.wrapping_offset(to_offset),

@@ -1,7 +1,5 @@
 //! Planes, with plain stores: which kernel copies one.
 
-#![forbid(unsafe_code)]
-
 use super::super::axes::Axis;
 use super::operands::Plane;
 use super::rows::{copy_rows, repeat};
@@ -33,7 +31,6 @@ pub(super) fn copy_plane<T: Copy>(mut plane: Plane) {
 }
 
 /// Whether the rows step through the source in shorter strides than the columns.
-#[inline]
 fn is_transposed(rows: Axis, columns: Axis) -> bool {
     rows.strides[1] != 0 && rows.strides[1].unsigned_abs() < columns.strides[1].unsigned_abs()
 }

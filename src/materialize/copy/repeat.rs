@@ -1,8 +1,6 @@
 //! Regions that are dense in output and whose outermost axis replicates what is inside it: built
 //! once, repeated.
 
-#![forbid(unsafe_code)]
-
 use super::super::axes::elements;
 use super::blocks::stream_blocks;
 use super::fill::{fill, fill_repeated};

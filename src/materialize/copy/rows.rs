@@ -1,25 +1,20 @@
 //! Rows that lie side by side in output and source, and repetition of what has been written.
 
-#![forbid(unsafe_code)]
-
 use super::operands::Plane;
-use crate::engine::stream::copy_in_cache;
 use crate::engine::tuning::copies::SHORT_REPEAT;
 
 /// Copies rows whose elements lie side by side in both operands.
-#[inline]
 pub(super) fn copy_rows(plane: Plane) {
     match plane.columns().size * plane.size() {
         4..=8 if plane.rows().size > 1 => copy_short_rows::<4>(plane),
         9..=16 if plane.rows().size > 1 => copy_short_rows::<8>(plane),
         17..=32 if plane.rows().size > 1 => copy_short_rows::<16>(plane),
         33..=64 if plane.rows().size > 1 => copy_short_rows::<32>(plane),
-        _ => plane.for_each_row(|to, from| copy_in_cache(from, to)),
+        _ => plane.for_each_row(|to, from| to.copy_from_slice(from)),
     }
 }
 
 /// Rows of `W..=2 * W` bytes, each as its first `W` and its last `W` bytes, which needs no branch.
-#[inline]
 fn copy_short_rows<const W: usize>(plane: Plane) {
     assert!((W..=2 * W).contains(&(plane.columns().size * plane.size())));
     plane.for_each_row(|to, from| {
@@ -33,22 +28,17 @@ fn copy_short_rows<const W: usize>(plane: Plane) {
 }
 
 /// Writes the elements of `out` from `period` on as copies of the first `period`, again and again.
-#[inline]
 pub(super) fn repeat<T: Copy>(out: &mut [T], period: usize) {
-    let mut done = period;
-    // What is copied doubles until it is long enough, and stays in the first-level cache.
-    while done < out.len() && done * size_of::<T>() <= SHORT_REPEAT / 2 {
-        let (written, rest) = out.split_at_mut(done);
-        let count = done.min(rest.len());
-        rest[..count].copy_from_slice(&written[..count]);
-        done += count;
-    }
-    let piece = done;
+    let (mut done, mut piece) = (period, period);
     while done < out.len() {
         let (written, rest) = out.split_at_mut(done);
         let count = piece.min(rest.len());
-        copy_in_cache(&written[..count], &mut rest[..count]);
+        rest[..count].copy_from_slice(&written[..count]);
         done += count;
+        // What is copied doubles until it is long enough, and stays in the first-level cache.
+        if done * size_of::<T>() <= SHORT_REPEAT {
+            piece = done;
+        }
     }
 }
 

@@ -1,16 +1,12 @@
 //! Rows of copies of one element.
 
-#![forbid(unsafe_code)]
-
-use super::operands::{Packed, Plane, Slot};
+use super::operands::{Plane, Slot};
 use super::{expand, rows};
 use crate::engine::simd::{Vectorize, WIDE_REGISTER, has_wide_registers, widest};
 use crate::engine::tuning::copies::FILL_WIDE_FROM;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 /// Fills each row with its one source element.
-#[inline]
 pub(super) fn splat_rows<T: Copy>(mut plane: Plane) {
     let rows = plane.rows().size;
     let bytes = plane.columns().size * size_of::<T>();
@@ -20,10 +16,8 @@ pub(super) fn splat_rows<T: Copy>(mut plane: Plane) {
             && (WIDE_REGISTER..=4 * WIDE_REGISTER).contains(&bytes)
             && has_wide_registers()
         {
-            done = widest(ShortRows::<T, WIDE_REGISTER>(
-                plane.some_rows(0..rows),
-                PhantomData,
-            ));
+            let rows = plane.some_rows(0..rows);
+            done = widest(ShortRows::<T, WIDE_REGISTER>(rows, PhantomData));
         }
         done += expand::expand(&mut plane.some_rows(done..rows), None).end;
         if rows - done > 1 {
@@ -44,21 +38,20 @@ const fn in_register<T>() -> bool {
 }
 
 /// Fills `row` with copies of `element`.
-#[inline]
-fn splat<T: Copy>(row: &mut [Slot<T>], element: MaybeUninit<T>) {
+fn splat<T: Copy>(row: &mut [Slot<T>], element: Slot<T>) {
     if in_register::<T>() || row.len() < 4 {
         splat_one_by_one(row, element);
     } else {
-        row[0] = Packed(element);
+        row[0] = element;
         rows::repeat(row, 1);
     }
 }
 
 /// [`splat`], for the compiler to vectorise.
 #[inline(always)]
-fn splat_one_by_one<T: Copy>(row: &mut [Slot<T>], element: MaybeUninit<T>) {
+fn splat_one_by_one<T: Copy>(row: &mut [Slot<T>], element: Slot<T>) {
     for slot in row {
-        *slot = Packed(element);
+        *slot = element;
     }
 }
 
@@ -109,14 +102,10 @@ impl<T: Copy, const REGISTER: usize> Vectorize for ShortRows<'_, T, REGISTER> {
 #[inline(always)]
 fn splat_short_rows<T: Copy, const K: usize>(plane: Plane) -> usize {
     match plane.columns().size.div_ceil(K) {
-        1 => plane
-            .for_each_reaching_splat::<T, K, 1>(|row, element| *row = [[Packed(element); K]; 1]),
-        2 => plane
-            .for_each_reaching_splat::<T, K, 2>(|row, element| *row = [[Packed(element); K]; 2]),
-        3 => plane
-            .for_each_reaching_splat::<T, K, 3>(|row, element| *row = [[Packed(element); K]; 3]),
-        4 => plane
-            .for_each_reaching_splat::<T, K, 4>(|row, element| *row = [[Packed(element); K]; 4]),
+        1 => plane.splat_reaching::<T, K, 1>(),
+        2 => plane.splat_reaching::<T, K, 2>(),
+        3 => plane.splat_reaching::<T, K, 3>(),
+        4 => plane.splat_reaching::<T, K, 4>(),
         _ => 0,
     }
 }

@@ -2,9 +2,8 @@
 //! streaming forced on and off and chunks as small as a line.
 
 use super::super::strategy::Settings;
-use super::dispatch::copy_large;
-use super::{Kernels, Operands, copy};
-use crate::engine::nest::LoopNest;
+use super::{Choose, into_by};
+use ndarray::{ArrayView, ArrayViewMut, Axis, IxDyn, ShapeBuilder};
 use std::fmt::Debug;
 
 /// Element types: sizes 1, 2, 4, 8, 16 and others, one with padding.
@@ -85,44 +84,47 @@ pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], s
         expected[(to_first + offset(shape, to, linear)) as usize] =
             source[(from_first + offset(shape, from, linear)) as usize];
     }
-    let kernels = Kernels::of::<A>();
-    for settings in [
-        None,
-        Some((false, 64)),
-        Some((true, 64)),
-        Some((false, 4096)),
-        Some((true, 1 << 20)),
-    ] {
+    // Views begin at the lowest offset, with positive strides; axes are then turned round.
+    let layout = |strides: &[isize]| {
+        let strides: Vec<usize> = strides.iter().map(|stride| stride.unsigned_abs()).collect();
+        IxDyn(shape).strides(IxDyn(&strides))
+    };
+    let mut from_view = ArrayView::from_shape(layout(from), &source[from_shift..]).unwrap();
+    reversed(from).for_each(|axis| from_view.invert_axis(axis));
+    let choices: [Choose; 5] = [
+        |bytes| Settings::of(bytes, false),
+        |_| settings(false, 64),
+        |_| settings(true, 64),
+        |_| settings(false, 4096),
+        |_| settings(true, 1 << 20),
+    ];
+    for (number, choose) in choices.into_iter().enumerate() {
         out.fill(sentinel);
-        let to_pointer = out.as_mut_ptr().wrapping_offset(to_first).cast();
-        let from_pointer = source.as_ptr().wrapping_offset(from_first).cast();
-        let strides = [to, from];
-        match settings {
-            None => {
-                // SAFETY: the buffers reach from the lowest to the highest offset, and are two. No
-                // test has an out stride of 0.
-                unsafe { copy(shape, strides, to_pointer, from_pointer, kernels, false) }.unwrap()
-            }
-            Some((streamed, chunk_bytes)) => {
-                let settings = Settings {
-                    streamed,
-                    chunk_bytes,
-                };
-                let mut nest = LoopNest::new(shape, [to, from]).unwrap();
-                if len > 0 && size_of::<A>() > 0 {
-                    // SAFETY: `to_pointer` and `from_pointer` are valid for these strides: `reach`.
-                    let operands =
-                        unsafe { Operands::new(&mut nest, to_pointer, from_pointer, kernels) };
-                    copy_large(operands, settings);
-                }
-            }
-        }
+        let mut to_view = ArrayViewMut::from_shape(layout(to), &mut out[shift..]).unwrap();
+        reversed(to).for_each(|axis| to_view.invert_axis(axis));
+        into_by(&mut to_view, &from_view, choose).unwrap();
         assert!(
             out == expected,
-            "{shape:?} to {to:?} from {from:?} shift {shift} {settings:?} {}",
+            "{shape:?} to {to:?} from {from:?} shift {shift} settings {number} {}",
             std::any::type_name::<A>()
         );
     }
+}
+
+/// The axes with negative strides.
+fn reversed(strides: &[isize]) -> impl Iterator<Item = Axis> {
+    let negative = strides
+        .iter()
+        .enumerate()
+        .filter(|(_, stride)| **stride < 0);
+    negative.map(|(axis, _)| Axis(axis))
+}
+
+fn settings(streamed: bool, chunk_bytes: usize) -> Option<Settings> {
+    Some(Settings {
+        streamed,
+        chunk_bytes,
+    })
 }
 
 /// Copies to standard layout.

@@ -1,9 +1,7 @@
 //! A source whose lines run along the rows of output's columns.
 
-#![forbid(unsafe_code)]
-
 use super::super::strategy::Settings;
-use super::operands::{Block, Kernels, Operands, Plane};
+use super::operands::{Block, Kernels, Plane, Region};
 use crate::engine::stream::Streamer;
 use crate::engine::tuning::CACHE_LINE;
 use crate::engine::tuning::copies::BLOCK;
@@ -50,19 +48,12 @@ fn stream_transposed(mut plane: Plane, transpose: fn(Plane), streamer: &Streamer
             if column + width < columns {
                 // Ends where a line of the first row ends, and so of the others if they are a
                 // number of lines apart.
-                let end = plane.out_row(row)[(column + width) * size..]
-                    .as_ptr()
-                    .addr();
-                width -= (end % CACHE_LINE / size).min(width - 1);
+                let end = plane.out_row(row)[(column + width) * size..].as_ptr();
+                width -= (end.addr() % CACHE_LINE / size).min(width - 1);
             }
             let mut part = plane.part([row, column], height, width);
             transpose(part.built_in(block.block()));
-            for (row, built) in block
-                .block()
-                .chunks_exact(width * size)
-                .take(height)
-                .enumerate()
-            {
+            for (row, built) in (0..height).zip(block.block().chunks_exact(width * size)) {
                 streamer.copy(built, part.out_row(row));
             }
             column += width;
@@ -71,18 +62,16 @@ fn stream_transposed(mut plane: Plane, transpose: fn(Plane), streamer: &Streamer
 }
 
 /// Copies transposed matrices, cut into tiles of whole bands, on several threads.
-pub(super) fn copy_transposed(mut operands: Operands, settings: Settings) {
-    let Some(columns) = operands.axes().last().map(|axis| axis.size) else {
-        return;
-    };
+pub(super) fn copy_transposed(region: Region, settings: Settings) {
+    let columns = region.axes().last().map_or(1, |axis| axis.size);
     let Kernels {
         size, transpose, ..
-    } = *operands.kernels();
+    } = *region.kernels();
     // Pieces of a band, then bands of a matrix, up to the size of a chunk.
     let elements = settings.chunk_bytes / size;
     let width = (elements / band(size)).clamp(1, columns);
     let height = (elements / (band(size) * width)).max(1) * band(size);
-    operands.for_each_tile(
+    region.for_each_tile(
         [height, width],
         settings.streamed,
         |plane, streamer| match streamer {
