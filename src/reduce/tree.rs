@@ -130,22 +130,12 @@ pub(super) fn block_of_rows<A: Term>(rows: Rows<A>, lanes: &mut [A], sum: &mut [
         sum.copy_from_slice(rows.row(0));
         return;
     }
-    if count <= LANES {
+    let live = match count <= LANES {
         // The first halving reads the terms themselves.
-        let half = count.next_power_of_two() / 2;
-        let lanes = &mut lanes[..half * width];
-        for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
-            if lane + half < count {
-                pair(to, rows.row(lane), rows.row(lane + half));
-            } else {
-                to.copy_from_slice(rows.row(lane));
-            }
-        }
-        fold_lanes(lanes, width, half);
-        sum.copy_from_slice(&lanes[..width]);
-        return;
-    }
-    let lanes = &mut lanes[..LANES * width];
+        true => count.next_power_of_two() / 2,
+        false => LANES,
+    };
+    let lanes = &mut lanes[..live * width];
     let mut next = count / GROUP * GROUP;
     for at in (0..next).step_by(GROUP) {
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
@@ -159,18 +149,18 @@ pub(super) fn block_of_rows<A: Term>(rows: Rows<A>, lanes: &mut [A], sum: &mut [
     }
     if next == 0 {
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
-            if lane + LANES < count {
-                pair(to, rows.row(lane), rows.row(lane + LANES));
+            if lane + live < count {
+                pair(to, rows.row(lane), rows.row(lane + live));
             } else {
                 to.copy_from_slice(rows.row(lane));
             }
         }
-        next = (2 * LANES).min(count);
+        next = (2 * live).min(count);
     }
     for i in next..count {
         add(&mut lanes[i % LANES * width..][..width], rows.row(i));
     }
-    fold_lanes(lanes, width, LANES);
+    fold_lanes(lanes, width, live);
     sum.copy_from_slice(&lanes[..width]);
 }
 
@@ -295,7 +285,7 @@ fn fold_eight<A: Term>(eight: [A; 8]) -> A {
 /// How a block of one column is summed, whose terms are side by side.
 pub(super) trait Run {
     /// The sum of the first `len` of `terms`.
-    fn sum<A: Term>(terms: &[A], len: usize) -> A;
+    fn sum<A: Term>(&self, terms: &[A], len: usize) -> A;
 }
 
 /// A run of at least as many terms as lanes.
@@ -303,7 +293,7 @@ pub(super) struct LongRun;
 
 impl Run for LongRun {
     #[inline(always)]
-    fn sum<A: Term>(terms: &[A], len: usize) -> A {
+    fn sum<A: Term>(&self, terms: &[A], len: usize) -> A {
         let mut groups = terms[..len].chunks_exact(GROUP);
         let mut vectors = groups.remainder().chunks_exact(LANES);
         let rest = vectors.remainder();
@@ -341,7 +331,7 @@ pub(super) struct OddRun;
 
 impl Run for OddRun {
     #[inline(always)]
-    fn sum<A: Term>(terms: &[A], len: usize) -> A {
+    fn sum<A: Term>(&self, terms: &[A], len: usize) -> A {
         let (first, others) = terms.split_at(LANES);
         let mut lanes = [A::zero(); LANES];
         lanes.copy_from_slice(first);
@@ -371,7 +361,7 @@ pub(super) struct ShortRun;
 
 impl Run for ShortRun {
     #[inline(always)]
-    fn sum<A: Term>(terms: &[A], len: usize) -> A {
+    fn sum<A: Term>(&self, terms: &[A], len: usize) -> A {
         let mut lanes = [A::zero(); LANES];
         lanes[..len].copy_from_slice(&terms[..len]);
         fold_lanes(&mut lanes, 1, len);
@@ -385,10 +375,8 @@ impl Run for ShortRun {
 fn fold_together<A: Term>(sum: &mut [A], mut first_halving: impl FnMut(usize) -> [A; 8]) {
     let mut column = 0;
     for sum in sum.chunks_mut(COLUMNS_AT_ONCE) {
-        let (mut eights, mut fours) = (
-            [[A::zero(); 8]; COLUMNS_AT_ONCE],
-            [[A::zero(); 4]; COLUMNS_AT_ONCE],
-        );
+        let mut eights = [[A::zero(); 8]; COLUMNS_AT_ONCE];
+        let mut fours = [[A::zero(); 4]; COLUMNS_AT_ONCE];
         let mut twos = [[A::zero(); 2]; COLUMNS_AT_ONCE];
         let count = sum.len();
         for eight in &mut eights[..count] {
