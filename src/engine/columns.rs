@@ -410,10 +410,8 @@ impl<'s, A: Copy> Columns<'s, A> {
         });
         assert!(free.next().is_none());
         Rows {
-            first: self.first,
-            width: self.width,
+            columns: *self,
             offsets,
-            terms: PhantomData,
         }
     }
 
@@ -523,10 +521,8 @@ impl<'s, A: Copy> Columns<'s, A> {
 
 /// Rows of columns, anywhere in memory.
 pub(crate) struct Rows<'o, A> {
-    first: *const A,
-    width: usize,
+    columns: Columns<'o, A>,
     offsets: &'o [isize],
-    terms: PhantomData<&'o [A]>,
 }
 
 impl<'o, A> Rows<'o, A> {
@@ -538,17 +534,17 @@ impl<'o, A> Rows<'o, A> {
     /// The `i`-th term of each column.
     #[inline(always)]
     pub(crate) fn row(&self, i: usize) -> &'o [A] {
-        let first = self.first.wrapping_offset(self.offsets[i]);
+        let Columns { first, width, .. } = self.columns;
+        let first = first.wrapping_offset(self.offsets[i]);
         // SAFETY: only `Columns::rows` builds this type. It has set each offset to that of a term,
         // and has asserted that the columns there are side by side; there are `width` of them,
         // borrowed for `'o`.
-        unsafe { std::slice::from_raw_parts(first, self.width) }
+        unsafe { std::slice::from_raw_parts(first, width) }
     }
 }
 
 /// `count` runs of `len` terms each, where run `i` begins `i * stride` elements after `first`. All
 /// of them are borrowed for `'s`.
-#[derive(Clone, Copy)]
 pub(crate) struct Runs<'s, A> {
     first: *const A,
     stride: isize,

@@ -19,8 +19,8 @@ use std::sync::{Mutex, PoisonError};
 enum Access {
     /// Columns are side by side, in rows anywhere in memory.
     Rows,
-    /// Columns are side by side, in rows one after the other.
-    Table,
+    /// Columns are side by side, in rows one after the other. A unit has all of a row.
+    Table(Reading),
     /// The terms of a column are side by side, in long runs. Blocks that reach over the end of a
     /// run are copied together.
     Runs,
@@ -49,7 +49,7 @@ impl Access {
         if column_stride == 1 && columns.size > 1 {
             let follows = columns.size as isize == inner.strides[0];
             if single && follows && columns.size * terms.min(LANES) <= MANY_COLUMNS {
-                return Access::Table;
+                return Access::Table(Reading::of_memory::<A>(columns.size));
             }
             if columns.size >= FEW_COLUMNS {
                 return Access::Rows;
@@ -62,7 +62,6 @@ impl Access {
 /// How the sums of one call are computed. Their bits do not depend on it.
 struct Schedule {
     access: Access,
-    reading: Reading,
     cut: Cut,
     /// Terms of each sum.
     terms: usize,
@@ -94,7 +93,7 @@ impl Schedule {
                 }
                 width
             }
-            Access::Table => columns,
+            Access::Table(_) => columns,
             Access::Runs | Access::ShortRuns => (at_once / size / terms).min(MANY_COLUMNS),
             Access::Gathered => GATHERED_BLOCK / size / terms.min(BLOCK_TERMS),
         };
@@ -110,29 +109,19 @@ impl Schedule {
         let unit_blocks = chunk_blocks.min(blocks);
         let unit_bytes = (width * size).saturating_mul(terms.min(chunk_blocks * BLOCK_TERMS));
 
-        let reading = match access {
-            Access::Table => Reading::of_memory::<A>(width),
-            _ => Reading::Eight,
-        };
         let block = terms.min(BLOCK_TERMS);
         let lanes = block.min(LANES) * width;
-        let waiting = match blocks {
-            1 => 0,
-            _ => (unit_blocks.ilog2() as usize + 1) * width,
-        };
+        let waiting = usize::from(blocks > 1) * (unit_blocks.ilog2() as usize + 1) * width;
+        let copied = usize::from(sums.summed().axes().len() > 1) * block;
         let (lanes, stack, table) = match access {
             Access::Rows => (lanes, waiting, 0),
-            Access::Table => (lanes, waiting, reading.extra_rows().min(block) * width),
+            Access::Table(reading) => (lanes, waiting, reading.extra_rows().min(block) * width),
             Access::Gathered => (lanes, waiting, block * width),
-            Access::Runs if sums.summed().axes().len() == 1 => {
-                (0, unit_blocks.min(BLOCKS_AT_ONCE), 0)
-            }
-            Access::Runs => (0, unit_blocks.min(BLOCKS_AT_ONCE), block),
+            Access::Runs => (0, unit_blocks.min(BLOCKS_AT_ONCE), copied),
             Access::ShortRuns => (0, 0, 0),
         };
         Schedule {
             access,
-            reading,
             cut: Cut {
                 width,
                 term_chunks: blocks.div_ceil(chunk_blocks),
@@ -148,14 +137,9 @@ impl Schedule {
     }
 }
 
-/// What a thread needs beside the arrays.
-struct Scratch<A> {
-    /// Sections: the sums of a unit; lanes; blocks that wait for their neighbours; a table of
-    /// copied terms.
-    values: Vec<A>,
-    /// Where the rows of a block begin.
-    offsets: Vec<isize>,
-}
+/// What a thread needs beside the arrays: first, in sections, the sums of a unit, lanes, blocks that
+/// wait for their neighbours and a table of copied terms; second, where the rows of a block begin.
+type Scratch<A> = (Vec<A>, Vec<isize>);
 
 /// Computes and writes all sums.
 ///
@@ -185,17 +169,11 @@ pub(super) fn sum<A: Term>(sums: &mut Sums<'_, A>) -> Result<(), BroadcastError>
     let mut scratch = reserved(threads)?;
     for _ in 0..threads {
         let values = cut.width + schedule.lanes + schedule.stack + schedule.table;
-        scratch.push(Scratch {
-            values: filled(values, A::zero())?,
-            offsets: filled(schedule.offsets, 0)?,
-        });
+        scratch.push((filled(values, A::zero())?, filled(schedule.offsets, 0)?));
     }
-    // A row of sums for each range of terms.
-    let partial = match cut.term_chunks {
-        1 => Vec::new(),
-        chunks => filled(chunks * count, A::zero())?,
-    };
-    let partial = Mutex::new(partial);
+    // A row of sums for each range of terms, if there are several.
+    let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
+    let partial = Mutex::new(filled(ranges * count, A::zero())?);
     sums.for_each_unit(cut, bytes, scratch, |scratch, units| {
         widest(SumUnits {
             schedule: &schedule,
@@ -297,10 +275,10 @@ impl<A: Term> Vectorize for SumUnits<'_, A> {
         let schedule = self.schedule;
         let terms = schedule.terms;
         let all_blocks = terms.div_ceil(BLOCK_TERMS);
-        let (sum, rest) = self.scratch.values.split_at_mut(schedule.cut.width);
+        let (values, offsets) = self.scratch;
+        let (sum, rest) = values.split_at_mut(schedule.cut.width);
         let (lanes, rest) = rest.split_at_mut(schedule.lanes);
         let (stack, table) = rest.split_at_mut(schedule.stack);
-        let offsets = &mut self.scratch.offsets[..];
         for unit in self.units {
             let columns = unit.columns;
             let width = columns.width();
@@ -313,7 +291,7 @@ impl<A: Term> Vectorize for SumUnits<'_, A> {
                     sum_columns(columns, terms, stack, table, sum);
                 }
                 Access::ShortRuns => sum_short_runs(columns.runs(0..terms), sum),
-                Access::Rows | Access::Table | Access::Gathered => {
+                Access::Rows | Access::Table(_) | Access::Gathered => {
                     let count = blocks.len();
                     for (index, block) in blocks.enumerate() {
                         let terms = block * BLOCK_TERMS..terms.min((block + 1) * BLOCK_TERMS);
@@ -321,9 +299,9 @@ impl<A: Term> Vectorize for SumUnits<'_, A> {
                             Access::Rows => {
                                 tree::block_of_rows(columns.rows(terms, offsets), lanes, sum);
                             }
-                            Access::Table => {
+                            Access::Table(reading) => {
                                 let rows = columns.table(terms);
-                                tree::block_of_table(rows, schedule.reading, lanes, table, sum);
+                                tree::block_of_table(rows, reading, lanes, table, sum);
                             }
                             _ => {
                                 let rows = &mut table[..terms.len() * width];

@@ -73,17 +73,11 @@ fn pair<A: Term>(to: &mut [A], a: &[A], b: &[A]) {
     }
 }
 
-/// [`group`] for eight rows one after the other, which are read four at a time. `half` has room for
-/// one row.
+/// [`group`] for eight rows whose lengths are multiples of the lanes, which are read four at a time.
+/// `half` has room for one row.
 #[inline(always)]
-fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &mut [A]) {
-    let len = to.len();
-    let four = |rows| {
-        let (low, high): (&[A], &[A]) = <[A]>::split_at(rows, 2 * len);
-        (low.split_at(len), high.split_at(len))
-    };
-    let (low, high) = rows.split_at(4 * len);
-    let (((a, b), (c, d)), ((e, f), (g, h))) = (four(low), four(high));
+fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; 8], half: &mut [A]) {
+    let [a, b, c, d, e, f, g, h] = rows;
     let pieces = (half.chunks_exact_mut(LANES))
         .zip(a.chunks_exact(LANES).zip(b.chunks_exact(LANES)))
         .zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
@@ -211,26 +205,21 @@ pub(super) fn block_of_table<A: Term>(
     let lanes = &mut lanes[..live * width];
     let mut first = true;
     let mut groups = table.chunks_exact(FAN_IN * vector);
-    for mut terms in &mut groups {
-        if reading == Reading::Four {
-            if first {
-                group_by_fours::<A, true>(lanes, terms, &mut extra[..vector]);
-            } else {
-                group_by_fours::<A, false>(lanes, terms, &mut extra[..vector]);
+    for terms in &mut groups {
+        let (terms, half): (&[A], &mut [A]) = match reading {
+            Reading::Eight => (terms, &mut []),
+            Reading::Four => (terms, &mut extra[..vector]),
+            Reading::Copied => {
+                extra[..terms.len()].copy_from_slice(terms);
+                (&extra[..terms.len()], &mut [])
             }
-            first = false;
-            continue;
-        }
-        if reading == Reading::Copied {
-            let copy = &mut extra[..terms.len()];
-            copy.copy_from_slice(terms);
-            terms = copy;
-        }
+        };
         let rows = array::from_fn(|k| &terms[k * vector..][..vector]);
-        if first {
-            group::<A, true>(lanes, rows);
-        } else {
-            group::<A, false>(lanes, rows);
+        match (reading, first) {
+            (Reading::Four, true) => group_by_fours::<A, true>(lanes, rows, half),
+            (Reading::Four, false) => group_by_fours::<A, false>(lanes, rows, half),
+            (_, true) => group::<A, true>(lanes, rows),
+            (_, false) => group::<A, false>(lanes, rows),
         }
         first = false;
     }
