@@ -157,26 +157,17 @@ impl<'a, A: Term> Sums<'a, A> {
         })
     }
 
-    /// How many sums there are.
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.kept.len()
-    }
-
-    /// The innermost loop over sums. A unit is a range of it.
-    #[inline]
-    pub(crate) fn columns(&self) -> LoopAxis<2> {
-        self.kept.inner()
+    /// The loops over the sums. A unit is a range of the innermost one.
+    pub(crate) fn kept(&self) -> &LoopNest<2> {
+        &self.kept
     }
 
     /// The loops over the terms of one sum, in the order of the axes.
-    #[inline]
     pub(crate) fn summed(&self) -> &LoopNest<1> {
         &self.summed
     }
 
     /// Where column 0 is at a position of the outer loops.
-    #[inline]
     fn offsets_at(&self, position: usize) -> [isize; 2] {
         let axes = self.kept.axes();
         let outer = &axes[..axes.len().saturating_sub(1)];
@@ -184,23 +175,25 @@ impl<'a, A: Term> Sums<'a, A> {
     }
 
     /// Whether sums are added to what the target holds.
-    #[inline]
     pub(crate) fn adds(&self) -> bool {
         self.adds
     }
 
     /// How many units there are.
-    #[inline]
     pub(crate) fn units(&self, cut: Cut) -> usize {
-        let columns = self.columns().size;
-        self.len() / columns * columns.div_ceil(cut.width) * cut.term_chunks
+        let columns = self.kept.inner().size;
+        self.kept.len() / columns * columns.div_ceil(cut.width) * cut.term_chunks
     }
 
     /// Calls `f` with all units, each of them once, on several threads if `bytes`, what is read in
     /// all, is worth it.
     ///
-    /// Each thread takes one element of `scratch` and gives it back at its end; where none is left,
-    /// it waits for one.
+    /// Each thread takes one element of `scratch` with its first unit and gives it back at its end.
+    /// One for each thread is enough, and so is one for each time that units are taken.
+    ///
+    /// # Panics
+    ///
+    /// If no element of `scratch` is left.
     pub(crate) fn for_each_unit<S: Send>(
         &mut self,
         cut: Cut,
@@ -209,13 +202,13 @@ impl<'a, A: Term> Sums<'a, A> {
         f: impl Fn(&mut S, Units<'_, A>) + Sync,
     ) {
         let this = &*self;
-        let columns = this.columns();
+        let columns = this.kept.inner();
         let inside = columns.size.div_ceil(cut.width) * cut.term_chunks;
         let units = this.units(cut);
         let streams = this.may_stream
             && columns.strides[1] == 1
             && cut.width * size_of::<A>() >= STREAM_SUMS_ROW
-            && sums_are_streamed(this.len() * size_of::<A>());
+            && sums_are_streamed(this.kept.len() * size_of::<A>());
         this.written.store(0, Ordering::Relaxed);
         let scratch = Mutex::new(scratch);
         share(
@@ -223,13 +216,9 @@ impl<'a, A: Term> Sums<'a, A> {
             Cost::Bytes(bytes),
             |ranges| {
                 let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut own = loop {
-                    match lock().pop() {
-                        Some(own) => break own,
-                        None => std::thread::yield_now(),
-                    }
-                };
+                let mut own = None;
                 for range in ranges {
+                    let own = own.get_or_insert_with(|| lock().pop().expect("scratch is left"));
                     let begin = range.start * cut.units_at_once;
                     let range = begin..units.min(range.end.saturating_mul(cut.units_at_once));
                     let _fence = streams.then_some(FenceOnDrop);
@@ -246,10 +235,10 @@ impl<'a, A: Term> Sums<'a, A> {
                         term_chunk: unit % cut.term_chunks,
                         left: range.len(),
                     };
-                    f(&mut own, units);
+                    f(own, units);
                     this.written.fetch_add(written.get(), Ordering::Relaxed);
                 }
-                lock().push(own);
+                lock().extend(own);
             },
         );
     }
@@ -337,7 +326,7 @@ impl<A: Term> Unit<'_, A> {
     pub(crate) fn write(self, sums: &[A]) {
         let written = self.written.expect("no other unit has these columns");
         assert_eq!(sums.len(), self.columns.width, "not a sum for each column");
-        let ([_, stride], adds) = (self.sums.columns().strides, self.sums.adds);
+        let ([_, stride], adds) = (self.sums.kept.inner().strides, self.sums.adds);
         if self.streams {
             let (from, to) = (sums.as_ptr().cast(), self.places.cast());
             // SAFETY: sums are streamed only where places have stride 1, and there are `width` of
@@ -349,18 +338,16 @@ impl<A: Term> Unit<'_, A> {
             // unit has them. They are borrowed exclusively, so `sums` is elsewhere.
             unsafe { std::ptr::copy_nonoverlapping(sums.as_ptr(), self.places, sums.len()) };
         } else {
-            for (column, &sum) in sums.iter().enumerate() {
+            for (column, &(mut sum)) in sums.iter().enumerate() {
                 let step = stride.wrapping_mul(column as isize);
                 let place = self.places.wrapping_offset(step);
                 if adds {
                     // SAFETY: the place of one of `width` columns, which no other unit has. It
                     // holds an element, as only `Target::Add` sets `adds`.
-                    let place = unsafe { &mut *place };
-                    *place = *place + sum;
-                } else {
-                    // SAFETY: the place of one of `width` columns, which no other unit has.
-                    unsafe { place.write(sum) };
+                    sum = unsafe { place.read() } + sum;
                 }
+                // SAFETY: the place of one of `width` columns, which no other unit has.
+                unsafe { place.write(sum) };
             }
         }
         written.set(written.get() + sums.len());
@@ -423,10 +410,8 @@ impl<'s, A: Copy> Columns<'s, A> {
         });
         assert!(free.next().is_none());
         Rows {
-            first: self.first,
-            width: self.width,
+            columns: *self,
             offsets,
-            terms: PhantomData,
         }
     }
 
@@ -438,31 +423,13 @@ impl<'s, A: Copy> Columns<'s, A> {
     #[inline(always)]
     pub(crate) fn runs(&self, terms: Range<usize>) -> Runs<'s, A> {
         self.assert_terms(&terms);
-        self.assert_one_run();
+        let (single, stride) = (self.summed.axes().len() == 1, self.summed.inner().strides);
+        assert!(single && stride == [1], "terms are not side by side");
         Runs {
             first: self.first.wrapping_add(terms.start),
             stride: self.stride,
             len: terms.len(),
             count: self.width,
-            terms: PhantomData,
-        }
-    }
-
-    /// The terms `terms` of a column, in runs of `len` terms that follow each other.
-    ///
-    /// # Panics
-    ///
-    /// If the terms of a column are not side by side, or the last run is shorter.
-    #[inline(always)]
-    pub(crate) fn blocks(&self, column: usize, terms: Range<usize>, len: usize) -> Runs<'s, A> {
-        self.assert_terms(&terms);
-        self.assert_one_run();
-        assert_eq!(terms.len() % len, 0, "the last run is shorter");
-        Runs {
-            first: self.column(column).wrapping_add(terms.start),
-            stride: len as isize,
-            len,
-            count: terms.len() / len,
             terms: PhantomData,
         }
     }
@@ -481,7 +448,8 @@ impl<'s, A: Copy> Columns<'s, A> {
         self.assert_terms(&terms);
         let inner = self.summed.inner();
         assert_eq!(inner.strides, [1], "terms are not side by side");
-        let base = self.column(column);
+        assert!(column < self.width, "no such column");
+        let base = (self.first).wrapping_offset(self.stride.wrapping_mul(column as isize));
         let (row, skip) = (terms.start / inner.size, terms.start % inner.size);
         if skip + terms.len() <= inner.size {
             let outer = &self.summed.axes()[..self.summed.axes().len() - 1];
@@ -540,13 +508,6 @@ impl<'s, A: Copy> Columns<'s, A> {
     }
 
     #[inline(always)]
-    fn column(&self, column: usize) -> *const A {
-        assert!(column < self.width);
-        let step = self.stride.wrapping_mul(column as isize);
-        self.first.wrapping_offset(step)
-    }
-
-    #[inline(always)]
     fn assert_terms(&self, terms: &Range<usize>) {
         assert!(terms.start <= terms.end && terms.end <= self.summed.len());
     }
@@ -556,21 +517,12 @@ impl<'s, A: Copy> Columns<'s, A> {
     fn assert_rows(&self) {
         assert!(self.stride == 1 || self.width == 1, "columns are apart");
     }
-
-    /// That the terms of a column are a slice.
-    #[inline(always)]
-    fn assert_one_run(&self) {
-        let inner = self.summed.inner();
-        assert!(self.summed.axes().len() == 1 && inner.strides == [1]);
-    }
 }
 
 /// Rows of columns, anywhere in memory.
 pub(crate) struct Rows<'o, A> {
-    first: *const A,
-    width: usize,
+    columns: Columns<'o, A>,
     offsets: &'o [isize],
-    terms: PhantomData<&'o [A]>,
 }
 
 impl<'o, A> Rows<'o, A> {
@@ -582,17 +534,17 @@ impl<'o, A> Rows<'o, A> {
     /// The `i`-th term of each column.
     #[inline(always)]
     pub(crate) fn row(&self, i: usize) -> &'o [A] {
-        let first = self.first.wrapping_offset(self.offsets[i]);
+        let Columns { first, width, .. } = self.columns;
+        let first = first.wrapping_offset(self.offsets[i]);
         // SAFETY: only `Columns::rows` builds this type. It has set each offset to that of a term,
         // and has asserted that the columns there are side by side; there are `width` of them,
         // borrowed for `'o`.
-        unsafe { std::slice::from_raw_parts(first, self.width) }
+        unsafe { std::slice::from_raw_parts(first, width) }
     }
 }
 
 /// `count` runs of `len` terms each, where run `i` begins `i * stride` elements after `first`. All
 /// of them are borrowed for `'s`.
-#[derive(Clone, Copy)]
 pub(crate) struct Runs<'s, A> {
     first: *const A,
     stride: isize,
@@ -602,14 +554,14 @@ pub(crate) struct Runs<'s, A> {
 }
 
 impl<'s, A> Runs<'s, A> {
-    /// One run.
+    /// Runs of `len` terms that follow each other. What is left at the end is in none of them.
     #[inline(always)]
-    pub(crate) fn one(terms: &'s [A]) -> Self {
+    pub(crate) fn cut(terms: &'s [A], len: usize) -> Self {
         Runs {
             first: terms.as_ptr(),
-            stride: 0,
-            len: terms.len(),
-            count: 1,
+            stride: len as isize,
+            len,
+            count: terms.len() / len,
             terms: PhantomData,
         }
     }
@@ -635,8 +587,8 @@ impl<'s, A> Runs<'s, A> {
             false => self.len,
         };
         // SAFETY: run `i` exists, as asserted; where the stride is the length, the next one begins
-        // at its end. `Columns::runs` and `Columns::blocks` build only what they have asserted to
-        // be terms, and `one` is built of a slice.
+        // at its end. `Columns::runs` builds only what it has asserted to be terms, and `cut` is
+        // built of a slice.
         unsafe { std::slice::from_raw_parts(self.first.wrapping_offset(step), readable) }
     }
 }
@@ -724,7 +676,7 @@ mod tests {
                 assert!(panics(|| columns.rows(1..5, &mut [0; 9]).len()));
                 assert!(panics(|| columns.table(0..4)));
                 assert!(panics(|| columns.runs(0..4)));
-                assert!(panics(|| columns.blocks(0, 0..4, 2)));
+                assert!(panics(|| Runs::cut(&[1; 5], 2).at(2)));
                 assert!(panics(|| columns.run(0, 0..4, &mut [0; 4]).len()));
                 assert!(panics(|| columns.gather(0..4, &mut [0; 3])));
                 // The columns belong to another unit too.

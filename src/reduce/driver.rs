@@ -11,7 +11,6 @@ use crate::engine::tuning::{
     NARROW_SUM_ROW, READ_STREAM, READ_STREAMS, SUM_CHUNK, SUM_ROW,
 };
 use crate::error::BroadcastError;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,8 +19,8 @@ use std::sync::{Mutex, PoisonError};
 enum Access {
     /// Columns are side by side, in rows anywhere in memory.
     Rows,
-    /// Columns are side by side, in rows one after the other.
-    Table,
+    /// Columns are side by side, in rows one after the other. A unit has all of a row.
+    Table(Reading),
     /// The terms of a column are side by side, in long runs. Blocks that reach over the end of a
     /// run are copied together.
     Runs,
@@ -34,7 +33,7 @@ enum Access {
 impl Access {
     /// The fastest for the layout.
     fn of<A: Term>(sums: &Sums<'_, A>) -> Self {
-        let (columns, summed) = (sums.columns(), sums.summed());
+        let (columns, summed) = (sums.kept().inner(), sums.summed());
         let (terms, inner) = (summed.len(), summed.inner());
         let single = summed.axes().len() <= 1;
         let column_stride = columns.strides[0];
@@ -50,7 +49,7 @@ impl Access {
         if column_stride == 1 && columns.size > 1 {
             let follows = columns.size as isize == inner.strides[0];
             if single && follows && columns.size * terms.min(LANES) <= MANY_COLUMNS {
-                return Access::Table;
+                return Access::Table(Reading::of_memory::<A>(columns.size));
             }
             if columns.size >= FEW_COLUMNS {
                 return Access::Rows;
@@ -63,7 +62,6 @@ impl Access {
 /// How the sums of one call are computed. Their bits do not depend on it.
 struct Schedule {
     access: Access,
-    reading: Reading,
     cut: Cut,
     /// Terms of each sum.
     terms: usize,
@@ -80,8 +78,8 @@ impl Schedule {
     /// For `bytes` bytes of terms on as many threads.
     fn new<A: Term>(sums: &Sums<'_, A>, bytes: usize, threads: usize) -> Self {
         let access = Access::of(sums);
-        let columns = sums.columns().size;
-        let positions = sums.len() / columns;
+        let columns = sums.kept().inner().size;
+        let positions = sums.kept().len() / columns;
         let terms = sums.summed().len();
         let blocks = terms.div_ceil(BLOCK_TERMS);
         let size = size_of::<A>().max(1);
@@ -95,7 +93,7 @@ impl Schedule {
                 }
                 width
             }
-            Access::Table => columns,
+            Access::Table(_) => columns,
             Access::Runs | Access::ShortRuns => (at_once / size / terms).min(MANY_COLUMNS),
             Access::Gathered => GATHERED_BLOCK / size / terms.min(BLOCK_TERMS),
         };
@@ -111,29 +109,19 @@ impl Schedule {
         let unit_blocks = chunk_blocks.min(blocks);
         let unit_bytes = (width * size).saturating_mul(terms.min(chunk_blocks * BLOCK_TERMS));
 
-        let reading = match access {
-            Access::Table => Reading::of_memory::<A>(width),
-            _ => Reading::Eight,
-        };
         let block = terms.min(BLOCK_TERMS);
         let lanes = block.min(LANES) * width;
-        let waiting = match blocks {
-            1 => 0,
-            _ => (unit_blocks.ilog2() as usize + 1) * width,
-        };
+        let waiting = usize::from(blocks > 1) * (unit_blocks.ilog2() as usize + 1) * width;
+        let copied = usize::from(sums.summed().axes().len() > 1) * block;
         let (lanes, stack, table) = match access {
             Access::Rows => (lanes, waiting, 0),
-            Access::Table => (lanes, waiting, reading.extra_rows().min(block) * width),
+            Access::Table(reading) => (lanes, waiting, reading.extra_rows().min(block) * width),
             Access::Gathered => (lanes, waiting, block * width),
-            Access::Runs if sums.summed().axes().len() == 1 => {
-                (0, unit_blocks.min(BLOCKS_AT_ONCE), 0)
-            }
-            Access::Runs => (0, unit_blocks.min(BLOCKS_AT_ONCE), block),
+            Access::Runs => (0, unit_blocks.min(BLOCKS_AT_ONCE), copied),
             Access::ShortRuns => (0, 0, 0),
         };
         Schedule {
             access,
-            reading,
             cut: Cut {
                 width,
                 term_chunks: blocks.div_ceil(chunk_blocks),
@@ -149,14 +137,9 @@ impl Schedule {
     }
 }
 
-/// What a thread needs beside the arrays.
-struct Scratch<A> {
-    /// Sections: the sums of a unit; lanes; blocks that wait for their neighbours; a table of
-    /// copied terms.
-    values: Vec<A>,
-    /// Where the rows of a block begin.
-    offsets: Vec<isize>,
-}
+/// What a thread needs beside the arrays: first, in sections, the sums of a unit, lanes, blocks that
+/// wait for their neighbours and a table of copied terms; second, where the rows of a block begin.
+type Scratch<A> = (Vec<A>, Vec<isize>);
 
 /// Computes and writes all sums.
 ///
@@ -164,7 +147,7 @@ struct Scratch<A> {
 ///
 /// `AllocationFailed`; nothing has been written then.
 pub(super) fn sum<A: Term>(sums: &mut Sums<'_, A>) -> Result<(), BroadcastError> {
-    let (count, terms) = (sums.len(), sums.summed().len());
+    let (count, terms) = (sums.kept().len(), sums.summed().len());
     if count == 0 {
         return Ok(());
     }
@@ -186,17 +169,11 @@ pub(super) fn sum<A: Term>(sums: &mut Sums<'_, A>) -> Result<(), BroadcastError>
     let mut scratch = reserved(threads)?;
     for _ in 0..threads {
         let values = cut.width + schedule.lanes + schedule.stack + schedule.table;
-        scratch.push(Scratch {
-            values: filled(values, A::zero())?,
-            offsets: filled(schedule.offsets, 0)?,
-        });
+        scratch.push((filled(values, A::zero())?, filled(schedule.offsets, 0)?));
     }
-    // A row of sums for each range of terms.
-    let partial = match cut.term_chunks {
-        1 => Vec::new(),
-        chunks => filled(chunks * count, A::zero())?,
-    };
-    let partial = Mutex::new(partial);
+    // A row of sums for each range of terms, if there are several.
+    let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
+    let partial = Mutex::new(filled(ranges * count, A::zero())?);
     sums.for_each_unit(cut, bytes, scratch, |scratch, units| {
         widest(SumUnits {
             schedule: &schedule,
@@ -244,32 +221,27 @@ pub(super) fn in_streams(count: usize, bytes: usize) -> impl Iterator<Item = usi
 }
 
 /// The sums of runs of up to [`BLOCK_TERMS`] terms.
-#[inline]
 fn sum_runs<A: Term>(runs: Runs<'_, A>, sums: &mut [A]) {
     let len = runs.len();
     if len < LANES {
-        sum_runs_by::<A, ShortRun>(runs, sums);
+        sum_runs_by(runs, sums, ShortRun);
     } else if len < GROUP && len % LANES > 0 {
-        sum_runs_by::<A, OddRun>(runs, sums);
+        sum_runs_by(runs, sums, OddRun);
     } else {
-        sum_runs_by::<A, LongRun>(runs, sums);
+        sum_runs_by(runs, sums, LongRun);
     }
 }
 
 /// Never inlined: whether the compiler keeps the lanes in registers depends on the code around.
 #[inline(never)]
-fn sum_runs_by<A: Term, R: Run>(runs: Runs<'_, A>, sums: &mut [A]) {
-    widest(SumRuns::<A, R> {
-        runs,
-        sums,
-        run: PhantomData,
-    });
+fn sum_runs_by<A: Term, R: Run>(runs: Runs<'_, A>, sums: &mut [A], run: R) {
+    widest(SumRuns { runs, sums, run });
 }
 
 struct SumRuns<'s, A, R> {
     runs: Runs<'s, A>,
     sums: &'s mut [A],
-    run: PhantomData<R>,
+    run: R,
 }
 
 impl<A: Term, R: Run> Vectorize for SumRuns<'_, A, R> {
@@ -280,7 +252,7 @@ impl<A: Term, R: Run> Vectorize for SumRuns<'_, A, R> {
         let (count, len) = (self.runs.count(), self.runs.len());
         let sums = &mut self.sums[..count];
         for i in in_streams(count, len * size_of::<A>()) {
-            sums[i] = R::sum(self.runs.at(i), len);
+            sums[i] = self.run.sum(self.runs.at(i), len);
         }
     }
 }
@@ -303,10 +275,10 @@ impl<A: Term> Vectorize for SumUnits<'_, A> {
         let schedule = self.schedule;
         let terms = schedule.terms;
         let all_blocks = terms.div_ceil(BLOCK_TERMS);
-        let (sum, rest) = self.scratch.values.split_at_mut(schedule.cut.width);
+        let (values, offsets) = self.scratch;
+        let (sum, rest) = values.split_at_mut(schedule.cut.width);
         let (lanes, rest) = rest.split_at_mut(schedule.lanes);
         let (stack, table) = rest.split_at_mut(schedule.stack);
-        let offsets = &mut self.scratch.offsets[..];
         for unit in self.units {
             let columns = unit.columns;
             let width = columns.width();
@@ -314,13 +286,29 @@ impl<A: Term> Vectorize for SumUnits<'_, A> {
             let begin = unit.term_chunk * schedule.chunk_blocks;
             let blocks = begin..(begin + schedule.chunk_blocks).min(all_blocks);
             match schedule.access {
-                Access::Runs => schedule.sum_columns(columns, blocks, stack, table, sum),
+                Access::Runs => {
+                    let terms = blocks.start * BLOCK_TERMS..terms.min(blocks.end * BLOCK_TERMS);
+                    sum_columns(columns, terms, stack, table, sum);
+                }
                 Access::ShortRuns => sum_short_runs(columns.runs(0..terms), sum),
-                Access::Rows | Access::Table | Access::Gathered => {
+                Access::Rows | Access::Table(_) | Access::Gathered => {
                     let count = blocks.len();
                     for (index, block) in blocks.enumerate() {
                         let terms = block * BLOCK_TERMS..terms.min((block + 1) * BLOCK_TERMS);
-                        schedule.sum_block(columns, terms, lanes, table, offsets, sum);
+                        match schedule.access {
+                            Access::Rows => {
+                                tree::block_of_rows(columns.rows(terms, offsets), lanes, sum);
+                            }
+                            Access::Table(reading) => {
+                                let rows = columns.table(terms);
+                                tree::block_of_table(rows, reading, lanes, table, sum);
+                            }
+                            _ => {
+                                let rows = &mut table[..terms.len() * width];
+                                columns.gather(terms, rows);
+                                tree::block_of_table(rows, Reading::Eight, lanes, &mut [], sum);
+                            }
+                        }
                         if count > 1 {
                             tree::push_block(stack, width, index, sum);
                         }
@@ -356,96 +344,63 @@ fn sum_short_runs<A: Term>(runs: Runs<'_, A>, sum: &mut [A]) {
     sum_by_count!(2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }
 
-impl Schedule {
-    /// The sums of columns whose terms lie in runs, over these blocks.
-    #[inline(always)]
-    fn sum_columns<A: Term>(
-        &self,
-        columns: Columns<'_, A>,
-        blocks: Range<usize>,
-        block_sums: &mut [A],
-        copy: &mut [A],
-        sum: &mut [A],
-    ) {
-        let terms = blocks.start * BLOCK_TERMS..self.terms.min(blocks.end * BLOCK_TERMS);
-        // No copies are made of terms on one axis.
-        let single = copy.is_empty();
-        if single && blocks.len() == 1 {
-            return sum_runs(columns.runs(terms), sum);
-        }
-        for column in in_streams(sum.len(), terms.len() * size_of::<A>()) {
-            sum[column] = self.sum_column(columns, column, terms.clone(), block_sums, copy);
-        }
+/// The sums of columns over these terms, which lie in runs.
+#[inline(always)]
+fn sum_columns<A: Term>(
+    columns: Columns<'_, A>,
+    terms: Range<usize>,
+    block_sums: &mut [A],
+    copy: &mut [A],
+    sum: &mut [A],
+) {
+    // No copies are made of terms on one axis.
+    if copy.is_empty() && terms.len() <= BLOCK_TERMS {
+        return sum_runs(columns.runs(terms), sum);
     }
+    for column in in_streams(sum.len(), terms.len() * size_of::<A>()) {
+        sum[column] = sum_column(columns, column, terms.clone(), block_sums, copy);
+    }
+}
 
-    /// The sum of these terms of a column, which begin with a block.
-    #[inline(always)]
-    fn sum_column<A: Term>(
-        &self,
-        columns: Columns<'_, A>,
-        column: usize,
-        mut terms: Range<usize>,
-        block_sums: &mut [A],
-        copy: &mut [A],
-    ) -> A {
-        let mut stack = [A::zero(); usize::BITS as usize];
-        let mut sum = [A::zero()];
-        let at_once = BLOCKS_AT_ONCE * BLOCK_TERMS;
-        let count = terms.len().div_ceil(at_once);
-        for index in 0..count {
-            // The sum of so many blocks is a node of the tree.
-            let end = terms.end.min(terms.start + at_once);
-            let block_sums = &mut block_sums[..(end - terms.start).div_ceil(BLOCK_TERMS)];
-            let mut rest = &mut *block_sums;
-            if copy.is_empty() {
-                let (whole, last) = rest.split_at_mut((end - terms.start) / BLOCK_TERMS);
-                let begin = terms.start;
-                terms.start += whole.len() * BLOCK_TERMS;
-                sum_runs(
-                    columns.blocks(column, begin..terms.start, BLOCK_TERMS),
-                    whole,
-                );
-                rest = last;
-            }
-            for i in in_streams(rest.len(), BLOCK_TERMS * size_of::<A>()) {
-                let begin = terms.start + i * BLOCK_TERMS;
-                let run = columns.run(column, begin..end.min(begin + BLOCK_TERMS), copy);
-                sum_runs(Runs::one(run), &mut rest[i..=i]);
-            }
-            terms.start = end;
-            tree::fold_neighbours(block_sums, 1);
-            sum = [block_sums[0]];
-            if count > 1 {
-                tree::push_block(&mut stack, 1, index, &mut sum);
-            }
+/// The sum of these terms of a column, which begin with a block.
+#[inline(always)]
+fn sum_column<A: Term>(
+    columns: Columns<'_, A>,
+    column: usize,
+    terms: Range<usize>,
+    block_sums: &mut [A],
+    copy: &mut [A],
+) -> A {
+    let mut stack = [A::zero(); usize::BITS as usize];
+    let mut sum = [A::zero()];
+    // The sum of so many blocks is a node of the tree.
+    let at_once = BLOCKS_AT_ONCE * BLOCK_TERMS;
+    let count = terms.len().div_ceil(at_once);
+    for (index, mut start) in terms.clone().step_by(at_once).enumerate() {
+        let end = terms.end.min(start + at_once);
+        let block_sums = &mut block_sums[..(end - start).div_ceil(BLOCK_TERMS)];
+        let mut rest = &mut *block_sums;
+        if copy.is_empty() {
+            let (whole, last) = rest.split_at_mut((end - start) / BLOCK_TERMS);
+            let begin = start;
+            start += whole.len() * BLOCK_TERMS;
+            let run = columns.run(column, begin..start, &mut []);
+            sum_runs(Runs::cut(run, BLOCK_TERMS), whole);
+            rest = last;
         }
+        for i in in_streams(rest.len(), BLOCK_TERMS * size_of::<A>()) {
+            let begin = start + i * BLOCK_TERMS;
+            let run = columns.run(column, begin..end.min(begin + BLOCK_TERMS), copy);
+            sum_runs(Runs::cut(run, run.len()), &mut rest[i..=i]);
+        }
+        tree::fold_neighbours(block_sums, 1);
+        sum = [block_sums[0]];
         if count > 1 {
-            tree::fold_blocks(&stack, 1, count, &mut sum);
-        }
-        sum[0]
-    }
-
-    /// The sums of a block of columns.
-    #[inline(always)]
-    fn sum_block<A: Term>(
-        &self,
-        columns: Columns<'_, A>,
-        terms: Range<usize>,
-        lanes: &mut [A],
-        table: &mut [A],
-        offsets: &mut [isize],
-        sum: &mut [A],
-    ) {
-        match self.access {
-            Access::Rows => tree::block_of_rows(columns.rows(terms, offsets), lanes, sum),
-            Access::Table => {
-                tree::block_of_table(columns.table(terms), self.reading, lanes, table, sum);
-            }
-            _ => {
-                let table = &mut table[..terms.len() * sum.len()];
-                columns.gather(terms, table);
-                tree::block_of_table(table, self.reading, lanes, &mut [], sum);
-            }
+            tree::push_block(&mut stack, 1, index, &mut sum);
         }
     }
+    if count > 1 {
+        tree::fold_blocks(&stack, 1, count, &mut sum);
+    }
+    sum[0]
 }

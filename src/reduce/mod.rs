@@ -9,7 +9,7 @@ mod driver;
 mod tests;
 mod tree;
 
-use crate::engine::columns::{Sums, Target, fresh_sums};
+use crate::engine::columns::{Sums, Target, Term, fresh_sums};
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
@@ -74,7 +74,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Copy + Zero + Send + Sync,
     {
-        self.check(cotangent)?;
+        check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         fresh_sums(cotangent, self.kept_axes(), self.input_dim(), driver::sum)
     }
 
@@ -142,30 +142,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.sum_into(cotangent, out, Target::Add)
     }
 
-    fn check<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<(), BroadcastError> {
-        if cotangent.shape() == self.output_shape() {
-            return Ok(());
-        }
-        Err(wrong_shape(
-            ArrayRole::Cotangent,
-            self.output_shape(),
-            cotangent.shape(),
-        ))
-    }
-
-    fn sum_into<'a, A>(
+    fn sum_into<'a, A: Term>(
         &self,
         cotangent: &'a ArrayRef<A, O>,
         out: &'a mut ArrayRef<A, I>,
         target: fn(&'a mut ArrayRef<A, I>) -> Target<'a, A, I>,
-    ) -> Result<(), BroadcastError>
-    where
-        A: Copy + Zero + Send + Sync,
-    {
-        self.check(cotangent)?;
-        if out.shape() != self.input_shape() {
-            return Err(wrong_shape(ArrayRole::Out, self.input_shape(), out.shape()));
-        }
+    ) -> Result<(), BroadcastError> {
+        check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
+        check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
         driver::sum(&mut Sums::new(cotangent, self.kept_axes(), target(out))?)
     }
 
@@ -175,6 +159,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             AxisSource::Kept(axis) => Some(axis),
             _ => None,
         })
+    }
+}
+
+fn check_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> Result<(), BroadcastError> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(wrong_shape(role, expected, found)),
     }
 }
 

@@ -73,17 +73,11 @@ fn pair<A: Term>(to: &mut [A], a: &[A], b: &[A]) {
     }
 }
 
-/// [`group`] for eight rows one after the other, which are read four at a time. `half` has room for
-/// one row.
+/// [`group`] for eight rows whose lengths are multiples of the lanes, which are read four at a time.
+/// `half` has room for one row.
 #[inline(always)]
-fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &mut [A]) {
-    let len = to.len();
-    let four = |rows| {
-        let (low, high): (&[A], &[A]) = <[A]>::split_at(rows, 2 * len);
-        (low.split_at(len), high.split_at(len))
-    };
-    let (low, high) = rows.split_at(4 * len);
-    let (((a, b), (c, d)), ((e, f), (g, h))) = (four(low), four(high));
+fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; 8], half: &mut [A]) {
+    let [a, b, c, d, e, f, g, h] = rows;
     let pieces = (half.chunks_exact_mut(LANES))
         .zip(a.chunks_exact(LANES).zip(b.chunks_exact(LANES)))
         .zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
@@ -130,22 +124,12 @@ pub(super) fn block_of_rows<A: Term>(rows: Rows<A>, lanes: &mut [A], sum: &mut [
         sum.copy_from_slice(rows.row(0));
         return;
     }
-    if count <= LANES {
+    let live = match count <= LANES {
         // The first halving reads the terms themselves.
-        let half = count.next_power_of_two() / 2;
-        let lanes = &mut lanes[..half * width];
-        for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
-            if lane + half < count {
-                pair(to, rows.row(lane), rows.row(lane + half));
-            } else {
-                to.copy_from_slice(rows.row(lane));
-            }
-        }
-        fold_lanes(lanes, width, half);
-        sum.copy_from_slice(&lanes[..width]);
-        return;
-    }
-    let lanes = &mut lanes[..LANES * width];
+        true => count.next_power_of_two() / 2,
+        false => LANES,
+    };
+    let lanes = &mut lanes[..live * width];
     let mut next = count / GROUP * GROUP;
     for at in (0..next).step_by(GROUP) {
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
@@ -159,18 +143,18 @@ pub(super) fn block_of_rows<A: Term>(rows: Rows<A>, lanes: &mut [A], sum: &mut [
     }
     if next == 0 {
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
-            if lane + LANES < count {
-                pair(to, rows.row(lane), rows.row(lane + LANES));
+            if lane + live < count {
+                pair(to, rows.row(lane), rows.row(lane + live));
             } else {
                 to.copy_from_slice(rows.row(lane));
             }
         }
-        next = (2 * LANES).min(count);
+        next = (2 * live).min(count);
     }
     for i in next..count {
         add(&mut lanes[i % LANES * width..][..width], rows.row(i));
     }
-    fold_lanes(lanes, width, LANES);
+    fold_lanes(lanes, width, live);
     sum.copy_from_slice(&lanes[..width]);
 }
 
@@ -221,26 +205,21 @@ pub(super) fn block_of_table<A: Term>(
     let lanes = &mut lanes[..live * width];
     let mut first = true;
     let mut groups = table.chunks_exact(FAN_IN * vector);
-    for mut terms in &mut groups {
-        if reading == Reading::Four {
-            if first {
-                group_by_fours::<A, true>(lanes, terms, &mut extra[..vector]);
-            } else {
-                group_by_fours::<A, false>(lanes, terms, &mut extra[..vector]);
+    for terms in &mut groups {
+        let (terms, half): (&[A], &mut [A]) = match reading {
+            Reading::Eight => (terms, &mut []),
+            Reading::Four => (terms, &mut extra[..vector]),
+            Reading::Copied => {
+                extra[..terms.len()].copy_from_slice(terms);
+                (&extra[..terms.len()], &mut [])
             }
-            first = false;
-            continue;
-        }
-        if reading == Reading::Copied {
-            let copy = &mut extra[..terms.len()];
-            copy.copy_from_slice(terms);
-            terms = copy;
-        }
+        };
         let rows = array::from_fn(|k| &terms[k * vector..][..vector]);
-        if first {
-            group::<A, true>(lanes, rows);
-        } else {
-            group::<A, false>(lanes, rows);
+        match (reading, first) {
+            (Reading::Four, true) => group_by_fours::<A, true>(lanes, rows, half),
+            (Reading::Four, false) => group_by_fours::<A, false>(lanes, rows, half),
+            (_, true) => group::<A, true>(lanes, rows),
+            (_, false) => group::<A, false>(lanes, rows),
         }
         first = false;
     }
@@ -295,7 +274,7 @@ fn fold_eight<A: Term>(eight: [A; 8]) -> A {
 /// How a block of one column is summed, whose terms are side by side.
 pub(super) trait Run {
     /// The sum of the first `len` of `terms`.
-    fn sum<A: Term>(terms: &[A], len: usize) -> A;
+    fn sum<A: Term>(&self, terms: &[A], len: usize) -> A;
 }
 
 /// A run of at least as many terms as lanes.
@@ -303,7 +282,7 @@ pub(super) struct LongRun;
 
 impl Run for LongRun {
     #[inline(always)]
-    fn sum<A: Term>(terms: &[A], len: usize) -> A {
+    fn sum<A: Term>(&self, terms: &[A], len: usize) -> A {
         let mut groups = terms[..len].chunks_exact(GROUP);
         let mut vectors = groups.remainder().chunks_exact(LANES);
         let rest = vectors.remainder();
@@ -341,7 +320,7 @@ pub(super) struct OddRun;
 
 impl Run for OddRun {
     #[inline(always)]
-    fn sum<A: Term>(terms: &[A], len: usize) -> A {
+    fn sum<A: Term>(&self, terms: &[A], len: usize) -> A {
         let (first, others) = terms.split_at(LANES);
         let mut lanes = [A::zero(); LANES];
         lanes.copy_from_slice(first);
@@ -371,7 +350,7 @@ pub(super) struct ShortRun;
 
 impl Run for ShortRun {
     #[inline(always)]
-    fn sum<A: Term>(terms: &[A], len: usize) -> A {
+    fn sum<A: Term>(&self, terms: &[A], len: usize) -> A {
         let mut lanes = [A::zero(); LANES];
         lanes[..len].copy_from_slice(&terms[..len]);
         fold_lanes(&mut lanes, 1, len);
@@ -385,10 +364,8 @@ impl Run for ShortRun {
 fn fold_together<A: Term>(sum: &mut [A], mut first_halving: impl FnMut(usize) -> [A; 8]) {
     let mut column = 0;
     for sum in sum.chunks_mut(COLUMNS_AT_ONCE) {
-        let (mut eights, mut fours) = (
-            [[A::zero(); 8]; COLUMNS_AT_ONCE],
-            [[A::zero(); 4]; COLUMNS_AT_ONCE],
-        );
+        let mut eights = [[A::zero(); 8]; COLUMNS_AT_ONCE];
+        let mut fours = [[A::zero(); 4]; COLUMNS_AT_ONCE];
         let mut twos = [[A::zero(); 2]; COLUMNS_AT_ONCE];
         let count = sum.len();
         for eight in &mut eights[..count] {
