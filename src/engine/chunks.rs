@@ -28,6 +28,12 @@ impl Chunks {
         }
     }
 
+    /// Whether the elements are no more than a chunk, wherever they begin.
+    #[inline]
+    pub(crate) fn is_one(&self) -> bool {
+        self.len.saturating_mul(self.element_size) <= self.chunk_bytes
+    }
+
     /// The number of chunks.
     #[inline]
     pub(crate) fn count(&self) -> usize {

@@ -329,7 +329,7 @@ fn drive<const N: usize>(
     tile: &(dyn Fn(Tile<N>) + Sync),
 ) {
     let walk = |range| nest.for_each_tile(range, |whole| in_best_order(whole, squares, tile));
-    if nest.len() <= MAP_CHUNK {
+    if chunks.is_one() {
         return walk(0..nest.len());
     }
     for_each_range(chunks.count(), Cost::Closure { bytes }, |range| {
@@ -360,14 +360,6 @@ impl<X, I: Inputs<N>, F: Fn(&mut X, I::Refs), const N: usize> Vectorize
     }
 }
 
-/// The bytes of a chunk of output: [`MAP_CHUNK`] elements, rounded so that chunks begin at cache
-/// lines.
-fn chunk_bytes<X>() -> usize {
-    (MAP_CHUNK * size_of::<X>())
-        .next_power_of_two()
-        .max(CACHE_LINE)
-}
-
 /// The error of an output that has another shape than the inputs.
 pub(crate) fn check_shape(expected: &[usize], out: &[usize]) -> Result<(), BroadcastError> {
     if expected == out {
@@ -386,7 +378,7 @@ pub(crate) fn update<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     inputs: I,
     op: impl Fn(&mut X, I::Refs) + Sync,
 ) -> Result<(), BroadcastError> {
-    Sweep::new(x, inputs)?.run(chunk_bytes::<X>(), &op);
+    Sweep::new(x, inputs)?.run(MAP_CHUNK, &op);
     Ok(())
 }
 
@@ -414,7 +406,7 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     };
     match sweep.streamable_from() {
         Some(place) => sweep.stream(place, &op),
-        None => sweep.run(chunk_bytes::<C>(), &op),
+        None => sweep.run(MAP_CHUNK, &op),
     }
     Ok(())
 }
@@ -439,7 +431,7 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         let chunk_bytes = match bytes >= HUGE_PAGES_FROM {
             // Each huge page is zeroed by the thread that fills it.
             true => HUGE_PAGE,
-            false => chunk_bytes::<C>(),
+            false => MAP_CHUNK,
         };
         let op = |x: &mut MaybeUninit<C>, refs: I::Refs| {
             x.write(f(refs));
