@@ -116,9 +116,9 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     ///
     /// # Safety
     ///
-    /// The offsets of operand `k + 1` in the tile are elements of input `k`. From `x` on, the offsets of
-    /// operand 0 are different elements that are valid for reads and writes, and reached by nothing
-    /// else meanwhile.
+    /// The offsets of operand `k + 1` in the tile are elements of input `k`. From `x` on, the
+    /// offsets of operand 0 are different elements that are valid for reads and writes, and reached
+    /// by nothing else meanwhile.
     unsafe fn sweep<X>(&self, x: *mut X, tile: Tile<N>, op: &impl Fn(&mut X, Self::Refs));
 }
 
@@ -319,8 +319,8 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
     }
 }
 
-/// Walks the nest on several threads and gives each tile to `tile`. Compiled once for each number of
-/// operands, not for each closure.
+/// Walks the nest on several threads and gives each tile to `tile`. Compiled once for each number
+/// of operands, not for each closure.
 fn drive<const N: usize>(
     nest: &LoopNest<N>,
     squares: bool,
@@ -353,8 +353,8 @@ impl<X, I: Inputs<N>, F: Fn(&mut X, I::Refs), const N: usize> Vectorize
 
     #[inline(always)]
     fn run(self) {
-        // SAFETY: the tile is one of the sweep's nest, which walks the shape and the strides of each
-        // input: `Sweep::new` has checked the shapes. What is said of `x` is the contract of
+        // SAFETY: the tile is one of the sweep's nest, which walks the shape and the strides of
+        // each input: `Sweep::new` has checked the shapes. What is said of `x` is the contract of
         // `Sweep::tile`.
         unsafe { self.inputs.sweep(self.x, self.tile, self.op) };
     }

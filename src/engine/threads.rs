@@ -150,8 +150,8 @@ mod team {
     /// after its last call finds them awake, or wakes them for its next call.
     const AWAKE_FOR: Duration = Duration::from_micros(100);
 
-    /// The owner looks again for so long before it parks: a helper mostly ends soon, and to park and
-    /// be woken takes longer.
+    /// The owner looks again for so long before it parks: a helper mostly ends soon, and to park
+    /// and be woken takes longer.
     const SPIN: Duration = Duration::from_micros(5);
 
     /// A claim is expected to take no longer than 2 MiB of a copy. Shorter claims cost a copy up to
@@ -161,8 +161,8 @@ mod team {
     /// A shorter time says nothing about a closure: its first chunks also wait for memory.
     const TRUSTED: f64 = 20e-6;
 
-    /// Alone, a thread claims chunks of a closure for about so long, or for 8 times as long as it has
-    /// worked, as the next chunks may take longer.
+    /// Alone, a thread claims chunks of a closure for about so long, or for 8 times as long as it
+    /// has worked, as the next chunks may take longer.
     const PROBE: f64 = 5e-6;
 
     /// What a thread does with the ranges that it claims.
@@ -185,8 +185,9 @@ mod team {
     #[derive(Default)]
     struct State {
         job: Option<Job<'static>>,
-        /// The chunks that nobody has claimed. The owner claims from the front, helpers from the back,
-        /// so that in calls that follow each other two threads find their chunks in their caches.
+        /// The chunks that nobody has claimed. The owner claims from the front, helpers from the
+        /// back, so that in calls that follow each other two threads find their chunks in their
+        /// caches.
         left: Range<usize>,
         /// Helpers that have been asked for and have not arrived, by earlier calls too.
         awaited: usize,
@@ -402,16 +403,16 @@ mod team {
             pass_on(run(&Arc::default(), job(threads, chunks, work)));
         }
 
-        /// Run with `RUSTFLAGS='--cfg loom'`, these explore every order of the steps that threads take
-        /// between locks.
+        /// Run with `RUSTFLAGS='--cfg loom'`, these explore every order of the steps that threads
+        /// take between locks.
         #[cfg(loom)]
         mod loom_model {
             use super::*;
             use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
             use loom::thread;
 
-            /// Shares `chunks` chunks and checks that no thread uses what the work borrows after the
-            /// call. `each` gets the number of a chunk, and whether the owner runs it. Returns
+            /// Shares `chunks` chunks and checks that no thread uses what the work borrows after
+            /// the call. `each` gets the number of a chunk, and whether the owner runs it. Returns
             /// whether the call panicked.
             fn checked(
                 team: &Arc<Team>,

@@ -3,7 +3,8 @@
 use super::role::{ArrayRole, IntegerRole};
 use crate::rule::Rule;
 
-/// What a [`BroadcastError`] says, with the shapes and the axis needed to fix the call.
+/// What a [`BroadcastError`](crate::BroadcastError) says, with the shapes and the axis needed to
+/// fix the call.
 ///
 /// Shapes are sizes per axis, outermost axis first. Each variant links to an example.
 ///

@@ -66,8 +66,8 @@ pub trait MaterializeExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has another shape than the source. It is
-    /// then unchanged.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has another shape than the source. It
+    /// is then unchanged.
     ///
     /// # Example
     ///

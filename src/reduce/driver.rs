@@ -137,8 +137,9 @@ impl Schedule {
     }
 }
 
-/// What a thread needs beside the arrays: first, in sections, the sums of a unit, lanes, blocks that
-/// wait for their neighbours and a table of copied terms; second, where the rows of a block begin.
+/// What a thread needs beside the arrays: first, in sections, the sums of a unit, lanes, blocks
+/// that wait for their neighbours and a table of copied terms; second, where the rows of a block
+/// begin.
 type Scratch<A> = (Vec<A>, Vec<isize>);
 
 /// Computes and writes all sums.

@@ -52,8 +52,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output shape;
-    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output
+    /// shape; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
@@ -83,9 +83,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output shape
-    /// or `out` not its input shape; [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
-    /// Nothing has been written then.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output
+    /// shape or `out` not its input shape;
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Nothing has been written then.
     ///
     /// # Example
     ///
@@ -226,8 +226,8 @@ pub trait GradientExt: Operand {
     /// # Errors
     ///
     /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the shape of
-    /// `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the shape
+    /// of `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example

@@ -73,8 +73,8 @@ fn pair<A: Term>(to: &mut [A], a: &[A], b: &[A]) {
     }
 }
 
-/// [`group`] for eight rows whose lengths are multiples of the lanes, which are read four at a time.
-/// `half` has room for one row.
+/// [`group`] for eight rows whose lengths are multiples of the lanes, which are read four at a
+/// time. `half` has room for one row.
 #[inline(always)]
 fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; 8], half: &mut [A]) {
     let [a, b, c, d, e, f, g, h] = rows;

@@ -64,8 +64,8 @@ impl<T: Copy> Vectorize for LongRows<'_, T> {
     #[inline(always)]
     fn run(self) {
         self.0.for_each_splat::<T>(|row, element| {
-            // Registers that begin at a multiple of their size cross no cache line: 24 us instead of 31
-            // for 4 MiB on two threads.
+            // Registers that begin at a multiple of their size cross no cache line: 24 us instead
+            // of 31 for 4 MiB on two threads.
             let head = row.as_ptr().addr().wrapping_neg() % WIDE_REGISTER / size_of::<T>();
             let (head, row) = row.split_at_mut(head.min(row.len()));
             splat_one_by_one(head, element);
