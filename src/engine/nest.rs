@@ -56,13 +56,15 @@ impl<const N: usize> LoopAxis<N> {
 
 /// Nested loops over the same index space in `N` operands, outermost first.
 ///
-/// A nest is built from one shape and the element strides of each operand: - Axes of size 1 are
-/// dropped. An index space with an axis of size 0 has `len() == 0` and no axes. - No stride of
-/// operand 0 is negative. Where it is 0, the first operand with another stride decides. An axis
-/// with a negative stride is walked from its other end; `start()` is where each operand's first
-/// element then lies, relative to index 0 of every axis. - Axes are sorted by the stride of operand
-/// 0, the largest outermost; ties by the stride of operand 1, and so on. The sort is stable. -
-/// Neighbours that form one loop in all operands are merged, also replicated ones (all strides 0).
+/// A nest is built from one shape and the element strides of each operand:
+///
+/// - Axes of size 1 are dropped. An index space with an axis of size 0 has `len() == 0`, no axes.
+/// - No stride of operand 0 is negative. Where it is 0, the first operand with another stride
+///   decides. An axis with a negative stride is walked from its other end; `start()` is where each
+///   operand's first element then lies, relative to index 0 of every axis.
+/// - Axes are sorted by the stride of operand 0, the largest outermost; ties by the stride of
+///   operand 1, and so on. The sort is stable.
+/// - Neighbours that form one loop in all operands are merged, also replicated ones.
 ///
 /// So there is an innermost axis unless `len()` is 0 or 1. A position is a number in `0..len()`
 /// that counts the innermost axis fastest.

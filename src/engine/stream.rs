@@ -65,6 +65,16 @@ impl Streamer {
     }
 }
 
+/// Copies between slices of equal length that stay in the cache.
+#[inline]
+pub(crate) fn copy_in_cache<T: Copy>(from: &[T], to: &mut [T]) {
+    assert!(from.len() == to.len());
+    let bytes = size_of_val(from);
+    // SAFETY: the slices have `bytes` bytes each, and `to` is borrowed mutably, so they do not
+    // overlap.
+    unsafe { target::copy_in_cache(from.as_ptr().cast(), to.as_mut_ptr().cast(), bytes) };
+}
+
 /// Bytes of the registers that [`copy_shuffled`] writes.
 pub(crate) const SHUFFLED: usize = 16;
 
@@ -123,7 +133,8 @@ pub(crate) fn copy_shuffled(
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86 {
-    use super::super::tuning::CACHE_LINE;
+    use super::super::simd::{WIDE_REGISTER, has_wide_registers};
+    use super::super::tuning::{CACHE_LINE, COPY_WIDE_FROM};
     use super::Shuffle;
     use std::arch::asm;
     use std::ptr::copy_nonoverlapping;
@@ -192,6 +203,67 @@ mod x86 {
                 b = out(xmm_reg) _,
                 c = out(xmm_reg) _,
                 d = out(xmm_reg) _,
+                options(nostack),
+            );
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
+    #[inline]
+    pub(super) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
+        if bytes >= COPY_WIDE_FROM && has_wide_registers() {
+            // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`. The
+            // processor has AVX2, and `COPY_WIDE_FROM` is above 128.
+            unsafe { copy_wide(from, to, bytes) };
+        } else {
+            // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`.
+            unsafe { copy_nonoverlapping(from, to, bytes) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `from` is readable and `to` is writable for `bytes` bytes, at least 128, and the two do not
+    /// overlap.
+    #[target_feature(enable = "avx2")]
+    unsafe fn copy_wide(from: *const u8, to: *mut u8, bytes: usize) {
+        let head = to.align_offset(WIDE_REGISTER);
+        // All whole lines from the first aligned byte on; at least one, as `bytes - head` is above
+        // 96.
+        let lines = (bytes - head) / CACHE_LINE;
+        let end = head + lines * CACHE_LINE;
+        // SAFETY: it copies the first 32 bytes, then each whole line from `head` on, by `vmovaps`
+        // on multiples of 32, then the last 64 bytes. All of them are among the `bytes >= 128`
+        // bytes.
+        unsafe {
+            asm!(
+                "vmovups ymm0, [{first_from}]",
+                "vmovups [{first_to}], ymm0",
+                "2:",
+                "vmovups ymm0, [{from} + {at}]",
+                "vmovups ymm1, [{from} + {at} + 32]",
+                "vmovaps [{to} + {at}], ymm0",
+                "vmovaps [{to} + {at} + 32], ymm1",
+                "add {at}, 64",
+                "jnz 2b",
+                "vmovups ymm0, [{first_from} + {last}]",
+                "vmovups ymm1, [{first_from} + {last} + 32]",
+                "vmovups [{first_to} + {last}], ymm0",
+                "vmovups [{first_to} + {last} + 32], ymm1",
+                "vzeroupper",
+                first_from = in(reg) from,
+                first_to = in(reg) to,
+                last = in(reg) bytes - CACHE_LINE,
+                from = in(reg) from.wrapping_add(end),
+                to = in(reg) to.wrapping_add(end),
+                at = inout(reg) ((lines * CACHE_LINE) as isize).wrapping_neg() => _,
+                // `vzeroupper` writes to all of them.
+                out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
+                out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
+                out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _,
+                out("ymm12") _, out("ymm13") _, out("ymm14") _, out("ymm15") _,
                 options(nostack),
             );
         }
@@ -276,6 +348,7 @@ mod portable {
     pub(crate) use std::ptr::copy_nonoverlapping as stream;
 
     pub(crate) const CAN_STREAM: bool = false;
+    pub(super) use std::ptr::copy_nonoverlapping as copy_in_cache;
 
     pub(crate) fn can_shuffle() -> bool {
         false

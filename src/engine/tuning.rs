@@ -260,3 +260,9 @@ pub(crate) fn sums_are_streamed(bytes: usize) -> bool {
     // The cache's size is read from files, and is 1 MiB or more.
     bytes >= 3 << 18 && bytes >= last_level_cache() / 4 * 3
 }
+
+/// Fewer bytes than this are copied by `memcpy`, which is then as fast as wide registers.
+///
+/// From here on registers of 32 bytes that begin at multiples of 32 are ahead: copies of 4 MiB in
+/// rows or repeated pieces take two threads 5 to 8 % less than with the `memcpy` of glibc.
+pub(crate) const COPY_WIDE_FROM: usize = 256;

@@ -73,11 +73,17 @@ fn pair<A: Term>(to: &mut [A], a: &[A], b: &[A]) {
     }
 }
 
-/// [`group`] for eight rows whose lengths are multiples of the lanes, which are read four at a
-/// time. `half` has room for one row.
+/// [`group`] for eight rows one after the other, which are read four at a time. `half` has room for
+/// one row.
 #[inline(always)]
-fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: [&[A]; 8], half: &mut [A]) {
-    let [a, b, c, d, e, f, g, h] = rows;
+fn group_by_fours<A: Term, const FIRST: bool>(to: &mut [A], rows: &[A], half: &mut [A]) {
+    let len = to.len();
+    let four = |rows| {
+        let (low, high): (&[A], &[A]) = <[A]>::split_at(rows, 2 * len);
+        (low.split_at(len), high.split_at(len))
+    };
+    let (low, high) = rows.split_at(4 * len);
+    let (((a, b), (c, d)), ((e, f), (g, h))) = (four(low), four(high));
     let pieces = (half.chunks_exact_mut(LANES))
         .zip(a.chunks_exact(LANES).zip(b.chunks_exact(LANES)))
         .zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
@@ -124,12 +130,22 @@ pub(super) fn block_of_rows<A: Term>(rows: Rows<A>, lanes: &mut [A], sum: &mut [
         sum.copy_from_slice(rows.row(0));
         return;
     }
-    let live = match count <= LANES {
+    if count <= LANES {
         // The first halving reads the terms themselves.
-        true => count.next_power_of_two() / 2,
-        false => LANES,
-    };
-    let lanes = &mut lanes[..live * width];
+        let half = count.next_power_of_two() / 2;
+        let lanes = &mut lanes[..half * width];
+        for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
+            if lane + half < count {
+                pair(to, rows.row(lane), rows.row(lane + half));
+            } else {
+                to.copy_from_slice(rows.row(lane));
+            }
+        }
+        fold_lanes(lanes, width, half);
+        sum.copy_from_slice(&lanes[..width]);
+        return;
+    }
+    let lanes = &mut lanes[..LANES * width];
     let mut next = count / GROUP * GROUP;
     for at in (0..next).step_by(GROUP) {
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
@@ -143,18 +159,18 @@ pub(super) fn block_of_rows<A: Term>(rows: Rows<A>, lanes: &mut [A], sum: &mut [
     }
     if next == 0 {
         for (lane, to) in lanes.chunks_exact_mut(width).enumerate() {
-            if lane + live < count {
-                pair(to, rows.row(lane), rows.row(lane + live));
+            if lane + LANES < count {
+                pair(to, rows.row(lane), rows.row(lane + LANES));
             } else {
                 to.copy_from_slice(rows.row(lane));
             }
         }
-        next = (2 * live).min(count);
+        next = (2 * LANES).min(count);
     }
     for i in next..count {
         add(&mut lanes[i % LANES * width..][..width], rows.row(i));
     }
-    fold_lanes(lanes, width, live);
+    fold_lanes(lanes, width, LANES);
     sum.copy_from_slice(&lanes[..width]);
 }
 
@@ -205,21 +221,26 @@ pub(super) fn block_of_table<A: Term>(
     let lanes = &mut lanes[..live * width];
     let mut first = true;
     let mut groups = table.chunks_exact(FAN_IN * vector);
-    for terms in &mut groups {
-        let (terms, half): (&[A], &mut [A]) = match reading {
-            Reading::Eight => (terms, &mut []),
-            Reading::Four => (terms, &mut extra[..vector]),
-            Reading::Copied => {
-                extra[..terms.len()].copy_from_slice(terms);
-                (&extra[..terms.len()], &mut [])
+    for mut terms in &mut groups {
+        if reading == Reading::Four {
+            if first {
+                group_by_fours::<A, true>(lanes, terms, &mut extra[..vector]);
+            } else {
+                group_by_fours::<A, false>(lanes, terms, &mut extra[..vector]);
             }
-        };
+            first = false;
+            continue;
+        }
+        if reading == Reading::Copied {
+            let copy = &mut extra[..terms.len()];
+            copy.copy_from_slice(terms);
+            terms = copy;
+        }
         let rows = array::from_fn(|k| &terms[k * vector..][..vector]);
-        match (reading, first) {
-            (Reading::Four, true) => group_by_fours::<A, true>(lanes, rows, half),
-            (Reading::Four, false) => group_by_fours::<A, false>(lanes, rows, half),
-            (_, true) => group::<A, true>(lanes, rows),
-            (_, false) => group::<A, false>(lanes, rows),
+        if first {
+            group::<A, true>(lanes, rows);
+        } else {
+            group::<A, false>(lanes, rows);
         }
         first = false;
     }
@@ -364,8 +385,10 @@ impl Run for ShortRun {
 fn fold_together<A: Term>(sum: &mut [A], mut first_halving: impl FnMut(usize) -> [A; 8]) {
     let mut column = 0;
     for sum in sum.chunks_mut(COLUMNS_AT_ONCE) {
-        let mut eights = [[A::zero(); 8]; COLUMNS_AT_ONCE];
-        let mut fours = [[A::zero(); 4]; COLUMNS_AT_ONCE];
+        let (mut eights, mut fours) = (
+            [[A::zero(); 8]; COLUMNS_AT_ONCE],
+            [[A::zero(); 4]; COLUMNS_AT_ONCE],
+        );
         let mut twos = [[A::zero(); 2]; COLUMNS_AT_ONCE];
         let count = sum.len();
         for eight in &mut eights[..count] {

@@ -1,6 +1,7 @@
 //! Rows that lie side by side in output and source, and repetition of what has been written.
 
 use super::operands::Plane;
+use crate::engine::stream::copy_in_cache;
 use crate::engine::tuning::copies::SHORT_REPEAT;
 
 /// Copies rows whose elements lie side by side in both operands.
@@ -10,7 +11,7 @@ pub(super) fn copy_rows(plane: Plane) {
         9..=16 if plane.rows().size > 1 => copy_short_rows::<8>(plane),
         17..=32 if plane.rows().size > 1 => copy_short_rows::<16>(plane),
         33..=64 if plane.rows().size > 1 => copy_short_rows::<32>(plane),
-        _ => plane.for_each_row(|to, from| to.copy_from_slice(from)),
+        _ => plane.for_each_row(|to, from| copy_in_cache(from, to)),
     }
 }
 
@@ -33,7 +34,7 @@ pub(super) fn repeat<T: Copy>(out: &mut [T], period: usize) {
     while done < out.len() {
         let (written, rest) = out.split_at_mut(done);
         let count = piece.min(rest.len());
-        rest[..count].copy_from_slice(&written[..count]);
+        copy_in_cache(&written[..count], &mut rest[..count]);
         done += count;
         // What is copied doubles until it is long enough, and stays in the first-level cache.
         if done * size_of::<T>() <= SHORT_REPEAT {
