@@ -152,7 +152,7 @@ mod team {
 
     /// The owner looks again for so long before it parks: a helper mostly ends soon, and to park
     /// and be woken takes longer.
-    const SPIN: Duration = Duration::from_micros(5);
+    const SPIN: Duration = Duration::from_micros(if cfg!(loom) { 0 } else { 5 });
 
     /// A claim is expected to take no longer than 2 MiB of a copy. Shorter claims cost a copy up to
     /// 4 %, as reading halts between them. With longer ones threads end further apart.
