@@ -30,10 +30,7 @@ use std::borrow::Borrow;
 /// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd). `Xla`:
 /// [`DimensionsRequired`](crate::ErrorKind::DimensionsRequired) where ranks differ and no
 /// dimensions are given, [`DimensionsUnexpected`](crate::ErrorKind::DimensionsUnexpected) where
-/// none are allowed, [`AxesLength`](crate::ErrorKind::AxesLength),
-/// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
-/// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted),
-/// [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+/// none are allowed, [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
 /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch). All:
 /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
 ///

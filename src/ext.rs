@@ -209,10 +209,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`AxesLength`](crate::ErrorKind::AxesLength),
-    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
-    /// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted),
-    /// [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
@@ -257,7 +254,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
     /// [`BroadcastAxesRank`](crate::ErrorKind::BroadcastAxesRank),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
@@ -295,10 +292,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`AxesLength`](crate::ErrorKind::AxesLength),
-    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
-    /// [`AxesUnsorted`](crate::ErrorKind::AxesUnsorted),
-    /// [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
@@ -332,9 +326,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`AxesLength`](crate::ErrorKind::AxesLength),
-    /// [`AxisOutOfRange`](crate::ErrorKind::AxisOutOfRange),
-    /// [`AxisRepeated`](crate::ErrorKind::AxisRepeated),
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///

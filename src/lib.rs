@@ -36,7 +36,7 @@ mod view;
 
 pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes, broadcast_triple};
 pub use elementwise::ElementwiseExt;
-pub use error::{ArrayRole, BroadcastError, ErrorKind, IntegerRole};
+pub use error::{ArrayRole, AxesFault, BroadcastError, ErrorKind, IntegerRole};
 pub use ext::BroadcastExt;
 pub use integer::{
     ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,

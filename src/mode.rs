@@ -131,11 +131,11 @@ impl FromStr for BroadcastMode {
             Some("broadcast_axes") => {
                 axes().map(|broadcast_axes| Self::BroadcastAxes { broadcast_axes })
             }
-            Some("in_dim") => Ok(BroadcastMode::InDim {
-                broadcast_dimensions: axes()?,
+            Some("in_dim") => axes().map(|broadcast_dimensions| Self::InDim {
+                broadcast_dimensions,
             }),
-            Some("in_dim_permuting") => Ok(BroadcastMode::InDimPermuting {
-                broadcast_dimensions: axes()?,
+            Some("in_dim_permuting") => axes().map(|broadcast_dimensions| Self::InDimPermuting {
+                broadcast_dimensions,
             }),
             Some("expand") => bare(BroadcastMode::Expand),
             Some("pdpd") => form.axis_or(-1).map(|axis| BroadcastMode::Pdpd { axis }),

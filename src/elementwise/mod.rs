@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use crate::co_broadcast::{broadcast_pair, broadcast_triple};
-use crate::engine::rows::{Source, check_shape, collect, overwrite, update};
-use crate::error::BroadcastError;
+use crate::engine::rows::{Source, collect, overwrite, update};
+use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::ext::BroadcastExt;
 use crate::mode::ElementwiseRule;
 use ndarray::{Array, ArrayRef, DimMax, Dimension};
@@ -174,7 +174,7 @@ pub trait ElementwiseExt: BroadcastExt {
     {
         let (_, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
         // Before the mutable borrow, which copies an array that is shared.
-        check_shape(b.shape(), self.as_array().shape())?;
+        check_shape(ArrayRole::Out, b.shape(), self.as_array().shape())?;
         update(self.borrow_mut(), (Source::new(&b),), |a, (b,)| f(a, b))
     }
 
@@ -296,7 +296,7 @@ pub trait ElementwiseExt: BroadcastExt {
         F: Fn(&mut Self::Elem, &T::Elem, &U::Elem) + Sync,
     {
         let (_, b, c) = broadcast_triple(self.as_array(), b.as_array(), c.as_array())?;
-        check_shape(b.shape(), self.as_array().shape())?;
+        check_shape(ArrayRole::Out, b.shape(), self.as_array().shape())?;
         let inputs = (Source::new(&b), Source::new(&c));
         update(self.borrow_mut(), inputs, |a, (b, c)| f(a, b, c))
     }

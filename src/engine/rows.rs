@@ -19,7 +19,7 @@ use super::tuning::{
     CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, MAP_BLOCK,
     MAP_CHUNK, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
 };
-use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -252,7 +252,7 @@ impl<'a, X, I: Inputs<N>, const N: usize> Sweep<'a, X, I, N> {
     ) -> Result<Self, BroadcastError> {
         let origin = output.as_mut_ptr();
         for input in 0..N - 1 {
-            check_shape(inputs.layout(input).0, output.shape())?;
+            check_shape(ArrayRole::Out, inputs.layout(input).0, output.shape())?;
         }
         let strides = std::array::from_fn(|operand| match operand {
             0 => output.strides(),
@@ -358,14 +358,6 @@ impl<X, I: Inputs<N>, F: Fn(&mut X, I::Refs), const N: usize> Vectorize
         // `Sweep::tile`.
         unsafe { self.inputs.sweep(self.x, self.tile, self.op) };
     }
-}
-
-/// The error of an output that has another shape than the inputs.
-pub(crate) fn check_shape(expected: &[usize], out: &[usize]) -> Result<(), BroadcastError> {
-    if expected == out {
-        return Ok(());
-    }
-    Err(wrong_shape(ArrayRole::Out, expected, out))
 }
 
 /// Calls `op` with each element of `x` and the elements of the inputs.

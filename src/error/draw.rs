@@ -1,6 +1,6 @@
 //! What errors print: a heading, the shapes drawn as the rule aligns them, and the axis at fault.
 
-use super::kind::ErrorKind;
+use super::kind::{AxesFault, ErrorKind};
 use super::role::IntegerRole;
 use crate::picture::{Picture, Place, Size, display, entries, list};
 use crate::rule::Rule;
@@ -80,61 +80,15 @@ impl fmt::Display for ErrorKind {
                 write!(f, "\n  {a} has {count}, {b} only {target_rank}: ")?;
                 f.write_str("this rule never drops an axis, not even one of size 1")
             }
-            Self::AxesLength {
+            Self::InvalidAxes {
                 rule,
                 input,
                 target,
                 axes,
+                fault,
             } => {
-                list_of_axes(f, *rule, [input, target, axes], None)?;
-                let entries = if axes.len() == 1 { "entry" } else { "entries" };
-                let (count, input_axes) = (axes.len(), axes_count(input.len()));
-                write!(f, "{count} {entries} for {input_axes}: ")?;
-                f.write_str("say for each input axis which target axis it feeds")
-            }
-            Self::AxisOutOfRange {
-                rule,
-                input,
-                target,
-                axes,
-                position,
-            } => {
-                list_of_axes(f, *rule, [input, target, axes], Some(*position))?;
-                let axis = Size(entry(axes, *position));
-                match target.len() {
-                    0 => write!(f, "the target is a scalar and has no axis {axis}"),
-                    1 => write!(f, "the target has no axis {axis}: its only axis is 0"),
-                    rank => {
-                        let last = rank - 1;
-                        write!(f, "the target has no axis {axis}: its axes are 0 to {last}")
-                    }
-                }
-            }
-            Self::AxesUnsorted {
-                rule,
-                input,
-                target,
-                axes,
-                position,
-            } => {
-                list_of_axes(f, *rule, [input, target, axes], Some(*position))?;
-                let axis = entry(axes, *position);
-                let previous = entry(axes, position.saturating_sub(1));
-                write!(f, "{axis} after {previous}: ")?;
-                f.write_str("axes must increase, a broadcast does not transpose")?;
-                let hint = "; broadcast_in_dim_permuting does";
-                f.write_str(if *rule == Rule::InDim { hint } else { "" })
-            }
-            Self::AxisRepeated {
-                rule,
-                input,
-                target,
-                axes,
-                position,
-            } => {
-                list_of_axes(f, *rule, [input, target, axes], Some(*position))?;
-                write!(f, "axis {} is there already: ", entry(axes, *position))?;
-                f.write_str("each target axis feeds from one input axis")
+                list_of_axes(f, *rule, [input, target, axes], *fault)?;
+                invalid_axes(f, *rule, [input.len(), target.len()], axes, *fault)
             }
             Self::BroadcastAxesRank {
                 input,
@@ -308,7 +262,7 @@ fn list_of_axes(
     f: &mut fmt::Formatter<'_>,
     rule: Rule,
     [input, target, axes]: [&[usize]; 3],
-    position: Option<usize>,
+    fault: AxesFault,
 ) -> fmt::Result {
     heading(f, rule, [input, target])?;
     let name = match rule {
@@ -322,11 +276,57 @@ fn list_of_axes(
         _ => ("input", input),
     };
     let picture = Picture::left_aligned([label, name], [shape, axes]);
-    match position {
-        Some(position) => picture.caret(f, position),
-        None => {
+    match fault {
+        AxesFault::Length => {
             picture.rows(f, 0)?;
             f.write_str("\n  ")
+        }
+        AxesFault::OutOfRange(at) | AxesFault::Unsorted(at) | AxesFault::Repeated(at) => {
+            picture.caret(f, at)
+        }
+    }
+}
+
+/// What is wrong with a list of axes, in words.
+fn invalid_axes(
+    f: &mut fmt::Formatter<'_>,
+    rule: Rule,
+    [input_rank, target_rank]: [usize; 2],
+    axes: &[usize],
+    fault: AxesFault,
+) -> fmt::Result {
+    match fault {
+        AxesFault::Length => {
+            let entries = if axes.len() == 1 { "entry" } else { "entries" };
+            write!(
+                f,
+                "{} {entries} for {}: ",
+                axes.len(),
+                axes_count(input_rank)
+            )?;
+            f.write_str("say for each input axis which target axis it feeds")
+        }
+        AxesFault::OutOfRange(at) => {
+            let axis = Size(entry(axes, at));
+            match target_rank {
+                0 => write!(f, "the target is a scalar and has no axis {axis}"),
+                1 => write!(f, "the target has no axis {axis}: its only axis is 0"),
+                rank => {
+                    let last = rank - 1;
+                    write!(f, "the target has no axis {axis}: its axes are 0 to {last}")
+                }
+            }
+        }
+        AxesFault::Unsorted(at) => {
+            let (axis, previous) = (entry(axes, at), entry(axes, at.saturating_sub(1)));
+            write!(f, "{axis} after {previous}: ")?;
+            f.write_str("axes must increase, a broadcast does not transpose")?;
+            let hint = "; broadcast_in_dim_permuting does";
+            f.write_str(if rule == Rule::InDim { hint } else { "" })
+        }
+        AxesFault::Repeated(at) => {
+            write!(f, "axis {} is there already: ", entry(axes, at))?;
+            f.write_str("each target axis feeds from one input axis")
         }
     }
 }

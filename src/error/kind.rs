@@ -74,11 +74,11 @@ pub enum ErrorKind {
         target: Box<[usize]>,
     },
 
-    /// A list of axes does not have one entry for each input axis.
+    /// A list of axes does not fit the input and the target.
     ///
     /// [Example](crate::guide::explicit#errors).
     #[non_exhaustive]
-    AxesLength {
+    InvalidAxes {
         /// The rule that was asked for.
         rule: Rule,
         /// Shape of the input; for `xla`, of the operand with fewer axes.
@@ -87,57 +87,8 @@ pub enum ErrorKind {
         target: Box<[usize]>,
         /// The axes that were given.
         axes: Box<[usize]>,
-    },
-
-    /// A list of axes names an axis that the target does not have.
-    ///
-    /// [Example](crate::guide::explicit#errors).
-    #[non_exhaustive]
-    AxisOutOfRange {
-        /// The rule that was asked for.
-        rule: Rule,
-        /// Shape of the input.
-        input: Box<[usize]>,
-        /// The target shape.
-        target: Box<[usize]>,
-        /// The axes that were given.
-        axes: Box<[usize]>,
-        /// Position in `axes` of the entry at fault.
-        position: usize,
-    },
-
-    /// A list of axes does not increase. The broadcast would transpose the input.
-    ///
-    /// [Example](crate::guide::explicit#errors).
-    #[non_exhaustive]
-    AxesUnsorted {
-        /// The rule that was asked for.
-        rule: Rule,
-        /// Shape of the input.
-        input: Box<[usize]>,
-        /// The target shape.
-        target: Box<[usize]>,
-        /// The axes that were given.
-        axes: Box<[usize]>,
-        /// Position in `axes` of the entry that is smaller than the one before it.
-        position: usize,
-    },
-
-    /// A list of axes names the same target axis twice.
-    ///
-    /// [Example](crate::guide::explicit#errors).
-    #[non_exhaustive]
-    AxisRepeated {
-        /// The rule that was asked for.
-        rule: Rule,
-        /// Shape of the input.
-        input: Box<[usize]>,
-        /// The target shape.
-        target: Box<[usize]>,
-        /// The axes that were given.
-        axes: Box<[usize]>,
-        /// Position in `axes` of the second occurrence.
-        position: usize,
+        /// What is wrong with them.
+        fault: AxesFault,
     },
 
     /// nGraph's rule: the target without its broadcast axes has another rank than the input.
@@ -321,4 +272,37 @@ pub enum ErrorKind {
         /// The mode that was asked for.
         mode: Rule,
     },
+}
+
+/// What is wrong with a list of axes, in [`ErrorKind::InvalidAxes`].
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::{AxesFault, BroadcastExt, ErrorKind};
+///
+/// let fault = |axes: &[usize]| match array![[1, 2]].broadcast_explicit((2, 2, 2), axes) {
+///     Err(error) => match error.kind() {
+///         ErrorKind::InvalidAxes { fault, .. } => Some(*fault),
+///         _ => None,
+///     },
+///     Ok(_) => None,
+/// };
+/// assert_eq!(fault(&[1]), Some(AxesFault::Length));
+/// assert_eq!(fault(&[1, 3]), Some(AxesFault::OutOfRange(1)));
+/// assert_eq!(fault(&[1, 0]), Some(AxesFault::Unsorted(1)));
+/// assert_eq!(fault(&[1, 1]), Some(AxesFault::Repeated(1)));
+/// assert_eq!(fault(&[0, 2]), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AxesFault {
+    /// There is not one entry for each input axis.
+    Length,
+    /// The entry at this position is not an axis of the target.
+    OutOfRange(usize),
+    /// The entry at this position is smaller than the one before it. The broadcast would transpose
+    /// the input.
+    Unsorted(usize),
+    /// The entry at this position names an axis for the second time.
+    Repeated(usize),
 }

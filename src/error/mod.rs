@@ -4,7 +4,7 @@ mod draw;
 mod kind;
 mod role;
 
-pub use kind::ErrorKind;
+pub use kind::{AxesFault, ErrorKind};
 pub use role::{ArrayRole, IntegerRole};
 
 use crate::rule::Rule;
@@ -49,11 +49,11 @@ impl BroadcastError {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndarray_broadcast::prelude::*;
+    /// use ndarray_broadcast::{AxesFault, prelude::*};
     ///
     /// let error = array![1, 2].broadcast_explicit((2, 3), &[2]).unwrap_err();
     /// match error.kind() {
-    ///     ErrorKind::AxisOutOfRange { axes, position, .. } => assert_eq!(axes[*position], 2),
+    ///     ErrorKind::InvalidAxes { axes, fault: AxesFault::OutOfRange(0), .. } => assert_eq!(axes[0], 2),
     ///     _ => unreachable!(),
     /// }
     /// ```
@@ -147,6 +147,19 @@ pub(crate) fn wrong_shape(role: ArrayRole, expected: &[usize], found: &[usize]) 
             found,
         }
     })
+}
+
+/// That an array has the expected shape.
+#[inline]
+pub(crate) fn check_shape(
+    role: ArrayRole,
+    expected: &[usize],
+    found: &[usize],
+) -> Result<(), BroadcastError> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(wrong_shape(role, expected, found)),
+    }
 }
 
 /// The shape has more than `isize::MAX` elements.

@@ -10,7 +10,7 @@ mod tests;
 mod tree;
 
 use crate::engine::columns::{Sums, Target, Term, fresh_sums};
-use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rule::Rule;
@@ -159,13 +159,6 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             AxisSource::Kept(axis) => Some(axis),
             _ => None,
         })
-    }
-}
-
-fn check_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> Result<(), BroadcastError> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(wrong_shape(role, expected, found)),
     }
 }
 

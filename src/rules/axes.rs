@@ -1,19 +1,10 @@
 //! The conditions on lists of axes that `explicit`, `in_dim`, `broadcast_axes` and `xla` share.
 
-use crate::error::{BroadcastError, ErrorKind, with_copies};
+use crate::error::{AxesFault, BroadcastError, ErrorKind, with_copies};
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::Dimension;
-
-/// What is wrong with a list of axes, and at which position.
-#[derive(Clone, Copy)]
-pub(super) enum AxesFault {
-    Length,
-    OutOfRange(usize),
-    Unsorted(usize),
-    Repeated(usize),
-}
 
 /// One entry for each input axis, each an axis of the target.
 #[inline(always)]
@@ -73,45 +64,21 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             .map_err(|fault| {
                 // Copies, as in `BroadcastPlan::new`.
                 let (input, target) = (input.clone(), target.clone());
-                fault.error(rule, [input.sizes(), target.sizes(), mapping])
+                invalid_axes(rule, [input.sizes(), target.sizes(), mapping], fault)
             })?;
         BroadcastPlan::new(rule, input, target.sizes(), |axis| mapping[axis])
     }
 }
 
-impl AxesFault {
-    /// The error for an input shape, a target shape and a list of axes.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn error(self, rule: Rule, lists: [&[usize]; 3]) -> BroadcastError {
-        with_copies(lists, |[input, target, axes]| match self {
-            AxesFault::Length => ErrorKind::AxesLength {
-                rule,
-                input,
-                target,
-                axes,
-            },
-            AxesFault::OutOfRange(position) => ErrorKind::AxisOutOfRange {
-                rule,
-                input,
-                target,
-                axes,
-                position,
-            },
-            AxesFault::Unsorted(position) => ErrorKind::AxesUnsorted {
-                rule,
-                input,
-                target,
-                axes,
-                position,
-            },
-            AxesFault::Repeated(position) => ErrorKind::AxisRepeated {
-                rule,
-                input,
-                target,
-                axes,
-                position,
-            },
-        })
-    }
+/// The error for an input shape, a target shape and a list of axes.
+#[cold]
+#[inline(never)]
+pub(super) fn invalid_axes(rule: Rule, lists: [&[usize]; 3], fault: AxesFault) -> BroadcastError {
+    with_copies(lists, |[input, target, axes]| ErrorKind::InvalidAxes {
+        rule,
+        input,
+        target,
+        axes,
+        fault,
+    })
 }

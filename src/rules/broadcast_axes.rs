@@ -3,7 +3,7 @@
 //!
 //! Source: nGraph v0 `op::Broadcast`.
 
-use super::axes::in_range;
+use super::axes::{in_range, invalid_axes};
 use crate::error::{BroadcastError, ErrorKind, size_mismatch, with_copies};
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::Rule;
@@ -29,7 +29,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         let rule = Rule::BroadcastAxes;
         in_range(broadcast_axes, target.ndim()).map_err(|fault| {
             let (input, target) = (input.clone(), target.clone());
-            fault.error(rule, [input.sizes(), target.sizes(), broadcast_axes])
+            invalid_axes(rule, [input.sizes(), target.sizes(), broadcast_axes], fault)
         })?;
         let is_kept = |axis: &usize| !broadcast_axes.iter().any(|added| added == axis);
         let kept = || (0..target.ndim()).filter(is_kept);

@@ -4,7 +4,7 @@
 //! Source: XLA's broadcasting semantics for binary operations (`broadcast_dimensions`, then
 //! degenerate dimensions), as `XlaBuilder` checks them.
 
-use super::axes::{increasing, one_per_input_axis};
+use super::axes::{increasing, invalid_axes, one_per_input_axis};
 use crate::error::{BroadcastError, ErrorKind, operand_mismatch, with_copies};
 use crate::plan::{BroadcastPlan, PlanPair};
 use crate::rule::Rule;
@@ -40,7 +40,7 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     } else {
         one_per_input_axis(dimensions, small.len(), rank)
             .and_then(|()| increasing(dimensions))
-            .map_err(|fault| fault.error(Rule::Xla, [small, large, dimensions]))?;
+            .map_err(|fault| invalid_axes(Rule::Xla, [small, large, dimensions], fault))?;
     }
 
     // Operands of full rank are aligned axis by axis, the smaller one by the dimensions.

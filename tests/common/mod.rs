@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice};
-use ndarray_broadcast::{BroadcastError, BroadcastMode, ElementwiseRule, KEEP};
+use ndarray_broadcast::{BroadcastError, BroadcastMode, ElementwiseRule, ErrorKind, KEEP};
 
 /// The result of a rule, or the name of the error variant.
 pub type Answer = Result<AxisMap, &'static str>;
@@ -112,17 +112,17 @@ fn axes_fault(
     increasing: bool,
 ) -> Option<&'static str> {
     if axes.len() != rank {
-        return Some("AxesLength");
+        return Some("Length");
     }
     if axes.iter().any(|&axis| axis >= target_rank) {
-        return Some("AxisOutOfRange");
+        return Some("OutOfRange");
     }
     for at in 1..axes.len() {
         if axes[..at].contains(&axes[at]) {
-            return Some("AxisRepeated");
+            return Some("Repeated");
         }
         if increasing && axes[at - 1] > axes[at] {
-            return Some("AxesUnsorted");
+            return Some("Unsorted");
         }
     }
     None
@@ -137,7 +137,7 @@ fn mapped(input: &[usize], target: &[usize], axes: &[usize], increasing: bool) -
 
 fn broadcast_axes(input: &[usize], target: &[usize], axes: &[usize]) -> Answer {
     if axes.iter().any(|&axis| axis >= target.len()) {
-        return Err("AxisOutOfRange");
+        return Err("OutOfRange");
     }
     let kept: Vec<usize> = (0..target.len())
         .filter(|axis| !axes.contains(axis))
@@ -317,9 +317,12 @@ fn xla(a: &[usize], b: &[usize], dimensions: &[usize]) -> Result<[AxisMap; 2], &
     both(a, b, &output, [some(a), some(b)])
 }
 
-/// The name of an error's variant.
+/// The name of an error's variant; for a list of axes, of what is wrong with it.
 pub fn variant(error: &BroadcastError) -> String {
-    let debug = format!("{error:?}");
+    let debug = match error.kind() {
+        ErrorKind::InvalidAxes { fault, .. } => format!("{fault:?}"),
+        kind => format!("{kind:?}"),
+    };
     debug
         .split([' ', '{', '('])
         .next()

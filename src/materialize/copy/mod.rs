@@ -22,7 +22,7 @@ use crate::engine::chunks::Chunks;
 use crate::engine::memory::uninit_array;
 use crate::engine::nest::LoopNest;
 use crate::engine::tuning::copies::FEW_ELEMENTS;
-use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use operands::{Block, Kernels, Pointers, Region};
 use repeat::{copy_repeated, copy_repeated_pieces};
@@ -58,9 +58,9 @@ pub(super) fn into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     out: &'o mut ArrayRef<MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
 ) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
-    check_shapes(from.shape(), out.shape())?;
+    check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     let choose: Choose = |bytes| Settings::of(bytes, false);
-    // SAFETY: `to` is a valid array of the shape of `from`: `check_shapes`. It is borrowed mutably.
+    // SAFETY: `to` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, choose) }?;
     let filled = out.raw_view_mut().cast::<A>();
     // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `copy_to` has
@@ -74,7 +74,7 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
     out: &mut ArrayRef<A, D>,
     from: &ArrayRef<A, D>,
 ) -> Result<(), BroadcastError> {
-    check_shapes(from.shape(), out.shape())?;
+    check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     if out.len() > FEW_ELEMENTS {
         return into_by(out, from, |bytes| Settings::of(bytes, false));
     }
@@ -91,18 +91,10 @@ fn into_by<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
     choose: Choose,
 ) -> Result<(), BroadcastError> {
-    check_shapes(from.shape(), out.shape())?;
-    // SAFETY: `to` is a valid array of the shape of `from`: `check_shapes`. It is borrowed mutably.
+    check_shape(ArrayRole::Out, from.shape(), out.shape())?;
+    // SAFETY: `to` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     // The copy writes nothing but elements of `from`, so all elements stay initialised.
     unsafe { copy_to(out.as_mut_ptr(), out.strides(), from, choose) }
-}
-
-#[inline]
-fn check_shapes(from: &[usize], out: &[usize]) -> Result<(), BroadcastError> {
-    match from == out {
-        true => Ok(()),
-        false => Err(wrong_shape(ArrayRole::Out, from, out)),
-    }
 }
 
 /// Copies every element of `from` to the array at `to`.
