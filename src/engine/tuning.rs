@@ -152,6 +152,10 @@ pub(crate) const ROWS_ACROSS: usize = 256;
 /// output.
 pub(crate) const SQUARE: usize = 32;
 
+/// Bytes of all blocks that parts of inputs are copied to: a quarter of a first-level cache, beside
+/// what is read and written.
+pub(crate) const PACKED: usize = 8 << 10;
+
 /// Bytes of a chunk of output. Slow closures are shared by chunks; an output that is no longer
 /// stays on the calling thread, which then looks at no clock. 4 MiB of the sum of a column and a
 /// row, `f32`, take two threads 27 us in chunks of 8 KiB, 29 us in chunks of 1 KiB.
