@@ -534,8 +534,8 @@ macro_rules! zip_tuples {
                 f: impl Fn(Self::Values) -> (C, E) + Sync,
             ) -> Result<(), BroadcastError> {
                 let ($($a,)+) = self.broadcast()?;
-                let inputs = (Places::new(second), $(Values::new(&$a)),+);
-                overwrite(first, inputs, |(second, $($a),+)| {
+                let inputs = ($(Values::new(&$a),)+ Places::new(second));
+                overwrite(first, inputs, |($($a,)+ second)| {
                     let (c, e) = f(($($a,)+));
                     *second = e;
                     c

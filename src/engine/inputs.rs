@@ -7,11 +7,12 @@
 
 use super::nest::{LoopAxis, Tile};
 use super::pack::Packing;
+use super::simd::{Vectorize, widest};
 use super::tuning::{CACHE_LINE, PACKED};
 use ndarray::{ArrayRef, ArrayView, Dimension};
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, take};
-use std::{ptr, slice};
+use std::{array, ptr, slice};
 
 /// Where the element at index 0 of every axis lies, the shape and the strides of an array.
 pub(crate) struct Layout<'v, A> {
@@ -240,6 +241,60 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     );
 }
 
+/// Inputs to which the places of a second output can be added.
+///
+/// # Safety
+///
+/// `split` returns the item that was made of the places, and the items of the inputs.
+pub(crate) unsafe trait AndPlaces<E, const N: usize, const M: usize>:
+    Inputs<N>
+{
+    /// The inputs and the places.
+    type With<'p>: Inputs<M>
+    where
+        E: 'p;
+
+    fn and<'p>(self, places: Places<'p, 'p, E>) -> Self::With<'p>;
+
+    fn split<'p>(items: <Self::With<'p> as Inputs<M>>::Items) -> (Self::Items, &'p mut E)
+    where
+        E: 'p;
+}
+
+/// Implements [`AndPlaces`] for a tuple.
+macro_rules! and_places {
+    ($n:literal $m:literal: $($a:ident $A:ident),+) => {
+        // SAFETY: the places are the last of the tuple, and so are their items.
+        unsafe impl<E: Send, $($A: Input + Sync),+> AndPlaces<E, $n, $m> for ($($A,)+) {
+            type With<'p> = ($($A,)+ Places<'p, 'p, E>) where E: 'p;
+
+            #[inline]
+            fn and<'p>(self, places: Places<'p, 'p, E>) -> Self::With<'p> {
+                let ($($a,)+) = self;
+                ($($a,)+ places)
+            }
+
+            #[inline(always)]
+            fn split<'p>(
+                items: <Self::With<'p> as Inputs<$m>>::Items,
+            ) -> (Self::Items, &'p mut E)
+            where
+                E: 'p,
+            {
+                let ($($a,)+ place) = items;
+                (($($a,)+), place)
+            }
+        }
+    };
+}
+
+and_places!(2 3: a A);
+and_places!(3 4: a A, b B);
+and_places!(4 5: a A, b B, c C);
+and_places!(5 6: a A, b B, c C, d D);
+and_places!(6 7: a A, b B, c C, d D, e F);
+and_places!(7 8: a A, b B, c C, d D, e F, f G);
+
 /// Implements [`Inputs`] for a tuple: its inputs with their places in the tuple and in the sweep,
 /// then the combinations of strides along a row that have loops of their own.
 macro_rules! inputs {
@@ -425,40 +480,113 @@ unsafe fn pack<A, const N: usize>(
 #[inline(never)]
 unsafe fn pack_rows<A>(
     from: *const MaybeUninit<A>,
-    (rows, down): (usize, isize),
-    (columns, along): (usize, isize),
+    rows: (usize, isize),
+    columns: (usize, isize),
     block: &mut [MaybeUninit<A>],
 ) {
-    let block = &mut block[..rows * columns];
-    let at = |row: usize, column: usize| {
-        let step = down.wrapping_mul(row as isize);
-        let from = from.wrapping_offset(step.wrapping_add(along.wrapping_mul(column as isize)));
-        // SAFETY: the contract of this function: `row` and `column` are below the sizes.
-        unsafe { ptr::read(from) }
-    };
-    if down == 0 {
-        for (column, place) in block[..columns].iter_mut().enumerate() {
-            *place = at(0, column);
-        }
-        // Twice as many rows each time.
-        let mut done = columns;
-        while done < block.len() {
-            let (from, to) = block.split_at_mut(done);
-            let len = to.len().min(done);
-            // SAFETY: two slices, which do not overlap, with at least `len` elements.
-            unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr(), len) };
-            done += len;
-        }
-    } else if columns < rows || along.unsigned_abs() > down.unsigned_abs() {
-        for column in 0..columns {
-            for (row, place) in block.iter_mut().skip(column).step_by(columns).enumerate() {
-                *place = at(row, column);
+    widest(PackRows {
+        from,
+        rows,
+        columns,
+        block,
+    });
+}
+
+/// What [`pack_rows`] does. Only that function makes one, under its contract.
+struct PackRows<'b, A> {
+    from: *const MaybeUninit<A>,
+    rows: (usize, isize),
+    columns: (usize, isize),
+    block: &'b mut [MaybeUninit<A>],
+}
+
+impl<A> PackRows<'_, A> {
+    #[inline(always)]
+    fn at(&self, row: usize, column: usize) -> MaybeUninit<A> {
+        let down = self.rows.1.wrapping_mul(row as isize);
+        let along = self.columns.1.wrapping_mul(column as isize);
+        // SAFETY: `row` and `column` are below the sizes; the contract of `pack_rows`.
+        unsafe { ptr::read(self.from.wrapping_offset(down.wrapping_add(along))) }
+    }
+
+    /// `K` columns.
+    #[inline(always)]
+    fn short_rows<const K: usize>(self) {
+        for row in 0..self.rows.0 {
+            let elements: [_; K] = array::from_fn(|column| self.at(row, column));
+            for (column, element) in elements.into_iter().enumerate() {
+                self.block[row * K + column] = element;
             }
         }
-    } else {
-        for (row, to) in block.chunks_exact_mut(columns).enumerate() {
-            for (column, place) in to.iter_mut().enumerate() {
-                *place = at(row, column);
+    }
+
+    /// `K` rows whose elements alternate in memory.
+    #[inline(always)]
+    fn alternating<const K: usize>(self) {
+        let columns = self.columns.0;
+        let source = Self {
+            rows: (K, 1),
+            columns: (columns, K as isize),
+            ..self
+        };
+        for column in 0..columns {
+            for row in 0..K {
+                source.block[row * columns + column] = source.at(row, column);
+            }
+        }
+    }
+}
+
+impl<A> Vectorize for PackRows<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let ((rows, down), (columns, along)) = (self.rows, self.columns);
+        assert!(self.block.len() >= rows * columns);
+        match (rows, columns) {
+            (2, _) if down == 1 && along == 2 => self.alternating::<2>(),
+            (3, _) if down == 1 && along == 3 => self.alternating::<3>(),
+            (4, _) if down == 1 && along == 4 => self.alternating::<4>(),
+            _ if down == 0 && rows > 1 => {
+                for column in 0..columns {
+                    self.block[column] = self.at(0, column);
+                }
+                // Twice as many rows each time.
+                let (mut done, all) = (columns, rows * columns);
+                while done < all {
+                    let (from, to) = self.block.split_at_mut(done);
+                    let len = (all - done).min(done);
+                    // SAFETY: two slices, which do not overlap, with at least `len` elements.
+                    unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr(), len) };
+                    done += len;
+                }
+            }
+            (_, 2) => self.short_rows::<2>(),
+            (_, 3) => self.short_rows::<3>(),
+            (_, 4) => self.short_rows::<4>(),
+            _ if along == 0 => {
+                for row in 0..rows {
+                    let element = self.at(row, 0);
+                    for place in &mut self.block[row * columns..][..columns] {
+                        // SAFETY: `element` may be copied, as it is not used otherwise.
+                        *place = unsafe { ptr::read(&element) };
+                    }
+                }
+            }
+            _ if along.unsigned_abs() > down.unsigned_abs() => {
+                for column in 0..columns {
+                    for row in 0..rows {
+                        self.block[row * columns + column] = self.at(row, column);
+                    }
+                }
+            }
+            _ => {
+                for row in 0..rows {
+                    for column in 0..columns {
+                        self.block[row * columns + column] = self.at(row, column);
+                    }
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 //! [`overwrite`] and [`update`] call a closure with items of the inputs.
 
 use super::chunks::Chunks;
-use super::inputs::Inputs;
+use super::inputs::{AndPlaces, Inputs, Places};
 use super::memory::uninit_array;
 use super::nest::{LoopNest, Tile, for_each_tile, walk};
 use super::simd::{Vectorize, widest};
@@ -242,14 +242,14 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     Ok(unsafe { out.assume_init() })
 }
 
-/// Two new arrays in standard layout of the two values that `f` returns for the elements of the
+/// Two new arrays in standard layout of the two values that `f` returns for the items of the
 /// inputs.
 ///
 /// # Errors
 ///
 /// `WrongShape` if the inputs have another shape than `dim`; `OutputTooLarge`, `AllocationFailed`.
 #[allow(clippy::type_complexity)]
-pub(crate) fn collect_two<C, E, D, I, const N: usize>(
+pub(crate) fn collect_two<C, E, D, I, const N: usize, const M: usize>(
     dim: D,
     inputs: I,
     f: impl Fn(I::Items) -> (C, E) + Sync,
@@ -258,59 +258,18 @@ where
     C: Copy + Send,
     E: Copy + Send,
     D: Dimension,
-    I: Inputs<N>,
+    I: Inputs<N> + AndPlaces<MaybeUninit<E>, N, M>,
 {
-    let mut first = uninit_array::<C, D>(dim.clone())?;
-    let mut second = uninit_array::<E, D>(dim)?;
-    if size_of::<C>() > 0 {
-        sweep_two(&mut first, &mut second, inputs, f)?;
-    } else {
-        sweep_two(&mut second, &mut first, inputs, |items| {
-            let (c, e) = f(items);
-            (e, c)
-        })?;
-    }
-    // SAFETY: the sweep has written an element at every index, unless elements have size 0: those
-    // need not be written.
-    let first = unsafe { first.assume_init() };
-    // SAFETY: as many elements of `second` have been written.
-    Ok((first, unsafe { second.assume_init() }))
-}
-
-/// Writes both values that `f` returns: every element of `first`, and every element of `second`
-/// unless those of `first` have size 0. Both are fresh arrays of one shape in standard layout.
-fn sweep_two<C, E, D, I, const N: usize>(
-    first: &mut Array<MaybeUninit<C>, D>,
-    second: &mut Array<MaybeUninit<E>, D>,
-    inputs: I,
-    f: impl Fn(I::Items) -> (C, E) + Sync,
-) -> Result<(), BroadcastError>
-where
-    C: Copy + Send,
-    E: Copy + Send,
-    D: Dimension,
-    I: Inputs<N>,
-{
-    struct Second<E>(*mut MaybeUninit<E>);
-    // SAFETY: each thread writes the elements of `second` at the indices of `first` that it is
-    // given.
-    unsafe impl<E: Send> Sync for Second<E> {}
-
-    assert!(first.shape() == second.shape() && first.is_standard_layout());
-    assert!(second.is_standard_layout());
-    let (origin, second) = (first.as_ptr().addr(), Second(second.as_mut_ptr()));
-    let second = &second;
-    Sweep::new(first, inputs)?.run(MAP_CHUNK, &|x: &mut MaybeUninit<C>, items| {
+    let mut second = uninit_array::<E, D>(dim.clone())?;
+    let first = collect(dim, inputs.and(Places::new(&mut second)), |items| {
+        let (items, place) = I::split(items);
         let (c, e) = f(items);
-        x.write(c);
-        let offset = ptr::from_mut(x).addr() - origin;
-        if let Some(index) = offset.checked_div(size_of::<C>()) {
-            // SAFETY: `x` is element `index` of `first`, as that is in standard layout. So is the
-            // place of `second`, which has as many elements. Each is given to one thread, once.
-            unsafe { second.0.wrapping_add(index).write(MaybeUninit::new(e)) };
-        }
-    });
-    Ok(())
+        place.write(e);
+        c
+    })?;
+    // SAFETY: `collect` has called the closure for every index, with the place at that index: the
+    // contract of `AndPlaces`. A panic does not get here.
+    Ok((first, unsafe { second.assume_init() }))
 }
 
 impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
@@ -459,7 +418,7 @@ impl Drop for Count<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::inputs::{Places, Source, Values};
+    use crate::engine::inputs::{Source, Values};
     use ndarray::{Array1, Array2, Array3, ArrayD, IxDyn, Slice};
 
     /// An array of the shape whose strides are reversed, doubled or permuted, as the number says.

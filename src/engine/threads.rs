@@ -239,8 +239,11 @@ mod team {
         let mut panics = panics.into_iter();
         if let Some(first) = panics.next() {
             for other in panics {
-                // A destructor of a payload may panic too. What that leaves is leaked.
-                catch_unwind(AssertUnwindSafe(|| drop(other))).unwrap_or_else(forget);
+                // A destructor of a payload may panic too. If that of the next payload does so
+                // again, the one after it is leaked.
+                if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(other))) {
+                    catch_unwind(AssertUnwindSafe(|| drop(next))).unwrap_or_else(forget);
+                }
             }
             resume_unwind(first);
         }
