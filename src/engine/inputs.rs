@@ -326,6 +326,7 @@ macro_rules! inputs {
                 tile: Tile<$n>,
                 op: &impl Fn(&mut X, Self::Items),
             ) {
+                let tile = if Self::PACKS { tile.along_output() } else { tile };
                 let firsts = ($(self.$input.layout().first,)+);
                 let sizes = [size_of::<X>(), $(size_of::<$A::Elem>()),+];
                 let may = [false, $($A::PACKS),+];

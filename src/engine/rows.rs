@@ -80,8 +80,9 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
     /// Calls `op` once for each element of the output, in no particular order, in chunks that begin
     /// at multiples of `chunk_bytes` in memory if the output is contiguous.
     fn run(&mut self, chunk_bytes: usize, op: &(impl Fn(&mut X, I::Items) + Sync)) {
-        let squares = cross(&mut self.nest);
-        let order = (!self.packs()).then_some(squares);
+        let packs = self.packs();
+        let squares = cross(&mut self.nest, packs);
+        let order = (!packs).then_some(squares);
         let chunks = self.chunks(chunk_bytes);
         drive(&self.nest, order, &chunks, self.bytes(), &|tile| {
             // SAFETY: `drive` gives each tile of the nest to one thread. From `origin`, operand 0
@@ -325,7 +326,7 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
             place -= 1;
             run *= axes[place].size;
         }
-        let squares = cross(&mut self.nest.clone());
+        let squares = cross(&mut self.nest.clone(), false);
         (!squares && run * size >= MAP_STREAM_RUN_FROM).then_some(place)
     }
 
