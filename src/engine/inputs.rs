@@ -201,6 +201,8 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// which a tile is walked fastest.
     const PACKS: bool;
 
+    fn firsts(&self) -> Self::Firsts;
+
     /// Shape and strides of an input, and the bytes of an element.
     fn layout(&self, input: usize) -> (&[usize], &[isize], usize);
 
@@ -308,7 +310,12 @@ macro_rules! inputs {
             type Firsts = ($(*const $A::Elem,)+);
             const PACKS: bool = false $(|| $A::PACKS)+;
 
-            #[inline]
+            #[inline(always)]
+            fn firsts(&self) -> Self::Firsts {
+                ($(self.$input.layout().first,)+)
+            }
+
+            #[inline(always)]
             fn layout(&self, input: usize) -> (&[usize], &[isize], usize) {
                 match input {
                     $($input => {
@@ -327,7 +334,7 @@ macro_rules! inputs {
                 op: &impl Fn(&mut X, Self::Items),
             ) {
                 let tile = if Self::PACKS { tile.along_output() } else { tile };
-                let firsts = ($(self.$input.layout().first,)+);
+                let firsts = self.firsts();
                 let sizes = [size_of::<X>(), $(size_of::<$A::Elem>()),+];
                 let may = [false, $($A::PACKS),+];
                 let Some(packing) = Packing::of(&tile, sizes, may) else {

@@ -7,22 +7,82 @@
 use super::chunks::Chunks;
 use super::inputs::{AndPlaces, Inputs, Places};
 use super::memory::uninit_array;
-use super::nest::{LoopNest, Tile, for_each_tile, walk};
+use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
 use super::simd::{Vectorize, widest};
 use super::stream::{CAN_STREAM, FenceOnDrop, stream};
 use super::threads::{Cost, for_each_range};
 use super::tiles::{cross, in_best_order};
 use super::tuning::{
-    CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, MAP_BLOCK,
-    MAP_CHUNK, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
+    CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM,
+    MAP_BLOCK, MAP_CHUNK, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
 };
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
-use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{array, ptr};
+
+/// That all inputs have the shape of the output.
+#[inline]
+fn check_shapes<X, D: Dimension, I: Inputs<N>, const N: usize>(
+    output: &ArrayRef<X, D>,
+    inputs: &I,
+) -> Result<(), BroadcastError> {
+    (0..N - 1)
+        .try_for_each(|input| check_shape(ArrayRole::Out, inputs.layout(input).0, output.shape()))
+}
+
+/// Calls `op` once for each element of the output, in the order of the axes.
+///
+/// It finds no fastest way, and takes 60 ns less than a sweep does: 4 by 4 `f32` plus a row of 4.
+///
+/// # Errors
+///
+/// `WrongShape` if the output has another shape than the inputs.
+fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
+    output: &mut ArrayRef<X, D>,
+    inputs: &I,
+    op: &impl Fn(&mut X, I::Items),
+) -> Result<(), BroadcastError> {
+    check_shapes(output, inputs)?;
+    let origin = output.as_mut_ptr();
+    let (shape, strides) = (output.shape(), output.strides());
+    let axis = |axis: usize| LoopAxis {
+        size: shape[axis],
+        strides: array::from_fn(|operand| match operand {
+            0 => strides[axis],
+            _ => inputs.layout(operand - 1).1[axis],
+        }),
+    };
+    let rank = shape.len();
+    let [rows, columns] = match rank {
+        0 => [LoopAxis::UNIT; 2],
+        1 => [LoopAxis::UNIT, axis(0)],
+        _ => [axis(rank - 2), axis(rank - 1)],
+    };
+    let outer = rank.saturating_sub(2);
+    for position in 0..shape[..outer].iter().product() {
+        let (mut offsets, mut rest) = ([0; N], position);
+        for axis in (0..outer).rev().map(axis) {
+            let index = (rest % axis.size) as isize;
+            rest /= axis.size;
+            for (offset, stride) in offsets.iter_mut().zip(axis.strides) {
+                *offset += stride * index;
+            }
+        }
+        let tile = Tile {
+            offsets,
+            rows,
+            columns,
+        };
+        // SAFETY: the tile has the elements of the two last axes of the output and of the inputs,
+        // which have its shape, at one position of the other axes. The output is borrowed mutably.
+        unsafe { I::best_rows(origin, inputs.firsts(), &tile, op) };
+    }
+    Ok(())
+}
 
 /// One output and its inputs, all of one shape, and the loop nest over them.
 struct Sweep<'a, X, I, const N: usize> {
@@ -47,10 +107,8 @@ impl<'a, X, I: Inputs<N>, const N: usize> Sweep<'a, X, I, N> {
         inputs: I,
     ) -> Result<Self, BroadcastError> {
         let origin = output.as_mut_ptr();
-        for input in 0..N - 1 {
-            check_shape(ArrayRole::Out, inputs.layout(input).0, output.shape())?;
-        }
-        let strides = std::array::from_fn(|operand| match operand {
+        check_shapes(output, &inputs)?;
+        let strides = array::from_fn(|operand| match operand {
             0 => output.strides(),
             _ => inputs.layout(operand - 1).1,
         });
@@ -178,6 +236,9 @@ pub(crate) fn update<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     inputs: I,
     op: impl Fn(&mut X, I::Items) + Sync,
 ) -> Result<(), BroadcastError> {
+    if x.len() <= FEW_MAPPED {
+        return sweep_few(x, &inputs, &op);
+    }
     Sweep::new(x, inputs)?.run(MAP_CHUNK, &op);
     Ok(())
 }
@@ -200,10 +261,13 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     // SAFETY: these are the elements that `out` borrows mutably, as a type of the same layout.
     // Below they are only overwritten with values of `C`.
     let mut out = unsafe { raw.deref_into_view_mut() };
-    let mut sweep = Sweep::new(&mut out, inputs)?;
     let op = |x: &mut MaybeUninit<C>, items: I::Items| {
         x.write(f(items));
     };
+    if out.len() <= FEW_MAPPED {
+        return sweep_few(&mut out, &inputs, &op);
+    }
+    let mut sweep = Sweep::new(&mut out, inputs)?;
     match sweep.streamable_from() {
         Some(place) => sweep.stream(place, &op),
         None => sweep.run(MAP_CHUNK, &op),
@@ -223,18 +287,20 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     f: impl Fn(I::Items) -> C + Sync,
 ) -> Result<Array<C, D>, BroadcastError> {
     let mut out = uninit_array::<C, D>(dim)?;
-    let mut sweep = Sweep::new(&mut out, inputs)?;
+    let op = |x: &mut MaybeUninit<C>, items: I::Items| {
+        x.write(f(items));
+    };
     if needs_drop::<C>() {
-        sweep.initialise(&f);
+        Sweep::new(&mut out, inputs)?.initialise(&f);
+    } else if out.len() <= FEW_MAPPED {
+        sweep_few(&mut out, &inputs, &op)?;
     } else {
+        let mut sweep = Sweep::new(&mut out, inputs)?;
         let bytes = sweep.nest.len().saturating_mul(size_of::<C>());
         let chunk_bytes = match bytes >= HUGE_PAGES_FROM {
             // Each huge page is zeroed by the thread that fills it.
             true => HUGE_PAGE,
             false => MAP_CHUNK,
-        };
-        let op = |x: &mut MaybeUninit<C>, items: I::Items| {
-            x.write(f(items));
         };
         sweep.run(chunk_bytes, &op);
     }

@@ -141,6 +141,10 @@ fn read_last_level_cache() -> Option<usize> {
 
 // Maps: closures over rows of several operands.
 
+/// Up to so many elements are mapped in the order of the axes, without sorting loops and looking for
+/// the fastest way: that takes longer than they do.
+pub(crate) const FEW_MAPPED: usize = 64;
+
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
 /// time, as starting a loop costs more than so few elements.
 pub(crate) const MAP_LONG_ROW: usize = 16;
