@@ -149,12 +149,14 @@ pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>, B
     }
 }
 
+#[inline]
 fn rank_of<S: AsRef<[usize]>>(shapes: &[S]) -> usize {
     let ranks = shapes.iter().map(|shape| shape.as_ref().len());
     ranks.max().unwrap_or(0)
 }
 
 /// The common shape as a dimension, whose rank is the largest of the shapes' ranks.
+#[inline]
 pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, BroadcastError> {
     let mut common: D = padded_to(rank_of(shapes), &[]);
     merge_all(common.sizes_mut(), shapes)?;
@@ -162,6 +164,7 @@ pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, Broad
 }
 
 /// Merges every shape into `common`, which has the largest rank and starts as 1s.
+#[inline]
 fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<(), BroadcastError> {
     for (operand, shape) in shapes.iter().enumerate() {
         merge(common, shape.as_ref()).map_err(|axis| mismatch(shapes, operand, axis))?;
@@ -181,6 +184,7 @@ fn mismatch<S: AsRef<[usize]>>(shapes: &[S], operand: usize, axis: usize) -> Bro
     right_aligned_mismatch([first, operand], pair, axis - (rank - rank_of(&pair)))
 }
 
+#[inline]
 pub(crate) fn replicated<'a, A, D: Dimension, O: Dimension>(
     array: ArrayView<'a, A, D>,
     shape: &O,

@@ -449,6 +449,7 @@ macro_rules! zip_tuples {
             type Dim = $Dim;
             type Broadcast = ($(ArrayView<'a, $A, $Dim>,)+);
 
+            #[inline]
             fn broadcast(&self) -> Result<Self::Broadcast, BroadcastError> {
                 let ($($a,)+) = self;
                 let shape: $Dim = common_shape(&[$($a.shape()),+])?;
