@@ -423,7 +423,9 @@ macro_rules! inputs {
                 for row in 0..tile.rows.size {
                     let at = tile.offsets_at(row, 0);
                     let x = x.wrapping_offset(at[0]);
-                    $(let $a = $a.wrapping_offset(at[$operand]);)+
+                    $(
+                        let $a = $a.wrapping_offset(at[$operand]);
+                    )+
                     if strides[0] == 1 {
                         // SAFETY: a row of the tile. Its elements are neighbours, as the stride of
                         // operand 0 is 1, and nothing else reaches them: the contract.

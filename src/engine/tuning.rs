@@ -31,6 +31,10 @@ pub(crate) mod copies {
     use super::{HUGE_PAGE, last_level_cache};
     use std::ops::{Range, RangeInclusive};
 
+    /// Up to this many elements are copied to fresh memory by ndarray's iterators: 12 take 50 ns so,
+    /// and 70 ns by a map.
+    pub(crate) const FEW_ELEMENTS: usize = 32;
+
     /// Existing memory of this many bytes is written past the cache: 5/8 of the last-level cache.
     ///
     /// With 32 MiB of last-level cache, one core overwrites a buffer with plain stores at 16 us per

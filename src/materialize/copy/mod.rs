@@ -23,7 +23,7 @@ use crate::engine::inputs::Values;
 use crate::engine::memory::uninit_array;
 use crate::engine::nest::LoopNest;
 use crate::engine::rows::{collect, overwrite};
-use crate::engine::tuning::FEW_MAPPED;
+use crate::engine::tuning::{FEW_MAPPED, copies::FEW_ELEMENTS};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use operands::{Block, Kernels, Pointers, Region};
@@ -39,13 +39,19 @@ type Choose = fn(usize) -> Option<Settings>;
 pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
 ) -> Result<Array<A, D>, BroadcastError> {
-    if from.len() <= FEW_MAPPED {
+    if (FEW_ELEMENTS + 1..=FEW_MAPPED).contains(&from.len()) {
         return collect(from.raw_dim(), (Values::new(from),), |(element,)| element);
     }
     let mut out = uninit_array::<A, D>(from.raw_dim())?;
-    let choose: Choose = |bytes| Settings::of(bytes, true);
-    // SAFETY: `to` is a valid array of the shape of `from`, allocated with that dimension.
-    unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, choose) }?;
+    if out.len() <= FEW_ELEMENTS {
+        for (to, from) in out.iter_mut().zip(from) {
+            to.write(*from);
+        }
+    } else {
+        let choose: Choose = |bytes| Settings::of(bytes, true);
+        // SAFETY: `to` is a valid array of the shape of `from`, allocated with that dimension.
+        unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, choose) }?;
+    }
     // SAFETY: an element has been written for every index, so all of them.
     Ok(unsafe { out.assume_init() })
 }
