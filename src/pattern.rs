@@ -94,7 +94,10 @@ impl<const N: usize> FromStr for AxisPattern<N> {
         }
         let refused = |at, fault| Err(invalid_pattern(&text, at, fault));
         let Some((left, right)) = text.split_once("->") else {
-            return refused(text.len(), PatternFault::Syntax("->, then the output's axes"));
+            return refused(
+                text.len(),
+                PatternFault::Syntax("->, then the output's axes"),
+            );
         };
         let mut output = names(&text, right)?;
         let mut axis_of = HashMap::new();

@@ -40,7 +40,9 @@ fn shape(intervals: &[Interval]) -> PartialShape {
 fn members(intervals: &[Interval], largest: usize) -> Vec<Vec<usize>> {
     let mut shapes = vec![Vec::new()];
     for interval in intervals {
-        let sizes = interval.clone().filter(|&size| size <= largest || size >= MANY);
+        let sizes = interval
+            .clone()
+            .filter(|&size| size <= largest || size >= MANY);
         shapes = shapes
             .into_iter()
             .flat_map(|shape| {
@@ -62,7 +64,8 @@ fn boxes(of: &[Interval], len: usize) -> Vec<Vec<Interval>> {
         lists = lists
             .into_iter()
             .flat_map(|list: Vec<Interval>| {
-                of.iter().map(move |interval| [&list[..], &[interval.clone()]].concat())
+                of.iter()
+                    .map(move |interval| [&list[..], &[interval.clone()]].concat())
             })
             .collect();
     }
@@ -139,7 +142,9 @@ impl Call {
         let table: Vec<u64> = members(&values, 4)
             .iter()
             .map(|pair| match self.oracle(&pair[..rank_a], &pair[rank_a..]) {
-                Some(output) => output.iter().fold(1, |bits, &size| (bits << 8) | (1 << size)),
+                Some(output) => output
+                    .iter()
+                    .fold(1, |bits, &size| (bits << 8) | (1 << size)),
                 None => 0,
             })
             .collect();
@@ -164,15 +169,20 @@ impl Call {
                 shape(&(0..rank).map(interval).collect::<Vec<_>>())
             });
             let draw = number / step % 64 == 0;
-            self.check([&shape(&pair[..rank_a]), &shape(&pair[rank_a..])], expected, draw);
+            self.check(
+                [&shape(&pair[..rank_a]), &shape(&pair[rank_a..])],
+                expected,
+                draw,
+            );
         }
     }
 
     /// Compares shapes of unknown rank with boxes of these intervals.
     fn check_unknown_ranks(&self) {
         let few: Vec<Interval> = vec![0..=0, 1..=1, 2..=2, 1..=2, 2..=MANY, 0..=MANY];
-        let all: Vec<Vec<usize>> =
-            (0..=4).flat_map(|rank| members(&vec![0..=MANY; rank], 2)).collect();
+        let all: Vec<Vec<usize>> = (0..=4)
+            .flat_map(|rank| members(&vec![0..=MANY; rank], 2))
+            .collect();
         let mut known = Vec::new();
         for rank in 0..=2 {
             known.extend(boxes(&few, rank));
@@ -233,7 +243,15 @@ fn simple_calls() -> Vec<Call> {
         calls.push(Call::Mode(BroadcastMode::Pdpd { axis }));
         calls.push(Call::Pair(ElementwiseRule::Pdpd { axis }));
     }
-    for text in ["a -> a", "a b -> b x a", "1 a -> 2 a", "1 -> 2", "a -> 1 a 2", "->", "1 a -> a"] {
+    for text in [
+        "a -> a",
+        "a b -> b x a",
+        "1 a -> 2 a",
+        "1 -> 2",
+        "a -> 1 a 2",
+        "->",
+        "1 a -> a",
+    ] {
         calls.push(Call::Mode(text.parse().unwrap()));
     }
     calls
@@ -242,18 +260,30 @@ fn simple_calls() -> Vec<Call> {
 fn calls_with_axes(axes: &[usize]) -> [Call; 5] {
     let axes = axes.to_vec();
     [
-        Call::Mode(BroadcastMode::Explicit { axes_mapping: axes.clone() }),
-        Call::Mode(BroadcastMode::InDim { broadcast_dimensions: axes.clone() }),
-        Call::Mode(BroadcastMode::InDimPermuting { broadcast_dimensions: axes.clone() }),
-        Call::Mode(BroadcastMode::BroadcastAxes { broadcast_axes: axes.clone() }),
-        Call::Pair(ElementwiseRule::Xla { broadcast_dimensions: axes }),
+        Call::Mode(BroadcastMode::Explicit {
+            axes_mapping: axes.clone(),
+        }),
+        Call::Mode(BroadcastMode::InDim {
+            broadcast_dimensions: axes.clone(),
+        }),
+        Call::Mode(BroadcastMode::InDimPermuting {
+            broadcast_dimensions: axes.clone(),
+        }),
+        Call::Mode(BroadcastMode::BroadcastAxes {
+            broadcast_axes: axes.clone(),
+        }),
+        Call::Pair(ElementwiseRule::Xla {
+            broadcast_dimensions: axes,
+        }),
     ]
 }
 
 /// All pairs of boxes where there are no more than `sample`, and as many of the others.
 /// `PARTIAL_STEP=1` checks all of them, which takes hours; 1001 checks every 1001st.
 fn check_all_ranks(call: &Call, sample: usize) {
-    let step = std::env::var("PARTIAL_STEP").ok().and_then(|step| step.parse().ok());
+    let step = std::env::var("PARTIAL_STEP")
+        .ok()
+        .and_then(|step| step.parse().ok());
     for rank_a in 0..=3_usize {
         for rank_b in 0..=3_usize {
             let count = 20_usize.pow((rank_a + rank_b) as u32);
@@ -307,8 +337,16 @@ fn the_box_of_unknown_ranks_is_the_smallest() {
 
 #[test]
 fn known_shapes_give_the_shape_or_the_error_of_the_plan() {
-    for (input, target) in [(&[3, 1][..], &[2, 3, 4][..]), (&[3, 1], &[2, 3]), (&[5], &[1])] {
-        for mode in [BroadcastMode::Numpy, BroadcastMode::Bidirectional, BroadcastMode::Expand] {
+    for (input, target) in [
+        (&[3, 1][..], &[2, 3, 4][..]),
+        (&[3, 1], &[2, 3]),
+        (&[5], &[1]),
+    ] {
+        for mode in [
+            BroadcastMode::Numpy,
+            BroadcastMode::Bidirectional,
+            BroadcastMode::Expand,
+        ] {
             let plan = BroadcastPlan::with_mode(input, target, &mode);
             let shape = plan.map(|plan| PartialShape::known(plan.output_dim()));
             let (input, target) = (PartialShape::known(input), PartialShape::known(target));
@@ -321,9 +359,13 @@ fn known_shapes_give_the_shape_or_the_error_of_the_plan() {
     assert_eq!(shape.to_string(), "[2..3, 4]");
     let vector = PartialShape::new([PartialSize::ANY]);
     let error = BroadcastMode::Expand.infer(&vector, &target).unwrap_err();
-    let ErrorKind::Impossible { fault, .. } = error.kind() else { panic!("{error}") };
+    let ErrorKind::Impossible { fault, .. } = error.kind() else {
+        panic!("{error}")
+    };
     assert_eq!(*fault, PartialFault::KeepOnNewAxis(0));
-    let shape = BroadcastMode::Expand.infer(&PartialShape::UNKNOWN, &target).unwrap();
+    let shape = BroadcastMode::Expand
+        .infer(&PartialShape::UNKNOWN, &target)
+        .unwrap();
     assert_eq!(shape.to_string(), "[?, ?]");
 }
 
@@ -338,12 +380,16 @@ fn the_box_of_an_unknown_mapping_is_the_smallest() {
             [axis] if data.is_empty() && target.get(*axis) == Some(&1) => vec![],
             mapping => mapping.to_vec(),
         };
-        let mode = BroadcastMode::Explicit { axes_mapping: mapping };
+        let mode = BroadcastMode::Explicit {
+            axes_mapping: mapping,
+        };
         common::mode(data, target, &mode).ok().map(|map| map.output)
     };
     let mut seed = 1_u64;
     let mut below = |end: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % end
     };
     let mut impossible = 0;
@@ -352,7 +398,11 @@ fn the_box_of_an_unknown_mapping_is_the_smallest() {
         let target_rank = below(4);
         let data: Vec<Interval> = (0..rank).map(|_| few[below(6)].clone()).collect();
         let target: Vec<Interval> = (0..target_rank).map(|_| few[below(6)].clone()).collect();
-        let entries = if below(8) == 0 { below(3) } else { rank.max(below(2)) };
+        let entries = if below(8) == 0 {
+            below(3)
+        } else {
+            rank.max(below(2))
+        };
         let mapping: Vec<Interval> = (0..entries).map(|_| axes[below(7)].clone()).collect();
         let mapping_known = below(4) > 0;
         let mappings = match mapping_known {
@@ -372,7 +422,11 @@ fn the_box_of_an_unknown_mapping_is_the_smallest() {
         let found = operator.infer(&shape(&data), &shape(&target), Some(&known));
         let expected = hull(outputs);
         impossible += usize::from(expected.is_none());
-        assert_eq!(found.as_ref().ok(), expected.as_ref(), "{data:?} {target:?} {known}: {found:?}");
+        assert_eq!(
+            found.as_ref().ok(),
+            expected.as_ref(),
+            "{data:?} {target:?} {known}: {found:?}"
+        );
         // If less is known, the box is no smaller.
         if let Some(expected) = expected {
             let wider = operator
@@ -395,10 +449,16 @@ fn a_partial_plan_resolves_to_the_plan_of_the_mode() {
         plan.resolve((3, 1), (2, 3, 4)),
         BroadcastPlan::numpy(IxDyn(&[3, 1]), IxDyn(&[2, 3, 4]))
     );
-    assert_eq!(plan.resolve((3, 1), (2, 4)), BroadcastPlan::numpy(IxDyn(&[3, 1]), IxDyn(&[2, 4])));
+    assert_eq!(
+        plan.resolve((3, 1), (2, 4)),
+        BroadcastPlan::numpy(IxDyn(&[3, 1]), IxDyn(&[2, 4]))
+    );
     for (input, target) in [(&[3, 2][..], &[2, 3, 2][..]), (&[1], &[3])] {
         let error = plan.resolve(input, target).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::NotPossible { .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::NotPossible { .. }),
+            "{error}"
+        );
     }
 }
 
@@ -418,7 +478,10 @@ fn hostile_bounds_neither_panic_nor_overflow() {
     }
     calls.push(Call::Mode(BroadcastMode::Pdpd { axis: isize::MAX }));
     calls.push(Call::Mode(BroadcastMode::Pdpd { axis: isize::MIN }));
-    let mut shapes = vec![PartialShape::UNKNOWN, PartialShape::new(vec![PartialSize::ANY; 1000])];
+    let mut shapes = vec![
+        PartialShape::UNKNOWN,
+        PartialShape::new(vec![PartialSize::ANY; 1000]),
+    ];
     for a in sizes {
         shapes.extend(sizes.map(|b| PartialShape::new([a, b])));
     }
@@ -427,7 +490,10 @@ fn hostile_bounds_neither_panic_nor_overflow() {
             for b in &shapes {
                 if let Err(error) = call.infer(a, b) {
                     let text = error.to_string();
-                    assert!(text.lines().all(|line| line.chars().count() < 600), "{text}");
+                    assert!(
+                        text.lines().all(|line| line.chars().count() < 600),
+                        "{text}"
+                    );
                 }
             }
         }
@@ -436,7 +502,9 @@ fn hostile_bounds_neither_panic_nor_overflow() {
     for a in &shapes {
         for b in &shapes {
             for mapping in &shapes {
-                let _ = operator.infer(a, b, Some(mapping)).map_err(|error| error.to_string());
+                let _ = operator
+                    .infer(a, b, Some(mapping))
+                    .map_err(|error| error.to_string());
             }
         }
     }

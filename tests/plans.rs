@@ -80,28 +80,44 @@ impl Random {
         let right_aligned = [&prefix[..], &stretched].concat();
         let (wide, mapping) = self.widened(&stretched);
         let mode = |target: Vec<usize>, mode| BroadcastPlan::with_mode(input, target, mode);
-        let pair = |other: Vec<usize>, rule| {
-            BroadcastPlan::pair(input, other, rule).map(|(plan, _)| plan)
-        };
+        let pair =
+            |other: Vec<usize>, rule| BroadcastPlan::pair(input, other, rule).map(|(plan, _)| plan);
         match self.below(13) {
             0 => mode(right_aligned, BroadcastMode::Numpy),
             1 => {
-                let target = right_aligned.iter().map(|&size| if self.coin() { 1 } else { size });
+                let target = right_aligned
+                    .iter()
+                    .map(|&size| if self.coin() { 1 } else { size });
                 let target: Vec<usize> = target.collect();
                 let from = self.below(target.len() + 1);
                 mode(target[from..].to_vec(), BroadcastMode::Bidirectional)
             }
-            2 => mode(wide, BroadcastMode::Explicit { axes_mapping: mapping }),
+            2 => mode(
+                wide,
+                BroadcastMode::Explicit {
+                    axes_mapping: mapping,
+                },
+            ),
             3 => {
                 let broadcast_dimensions = mapping;
-                mode(wide, BroadcastMode::InDim { broadcast_dimensions })
+                mode(
+                    wide,
+                    BroadcastMode::InDim {
+                        broadcast_dimensions,
+                    },
+                )
             }
             4 => {
                 let order = self.permutation(wide.len());
                 let target = order.iter().map(|&axis| wide[axis]).collect();
                 let new_axis = |axis| order.iter().position(|&old| old == axis).unwrap();
                 let broadcast_dimensions = mapping.into_iter().map(new_axis).collect();
-                mode(target, BroadcastMode::InDimPermuting { broadcast_dimensions })
+                mode(
+                    target,
+                    BroadcastMode::InDimPermuting {
+                        broadcast_dimensions,
+                    },
+                )
             }
             5 => {
                 let (wide, mapping) = self.widened(input);
@@ -120,13 +136,21 @@ impl Random {
             }
             7 => {
                 // Trailing 1s of the input may overhang.
-                let kept = input.iter().rposition(|&size| size != 1).map_or(0, |last| last + 1);
+                let kept = input
+                    .iter()
+                    .rposition(|&size| size != 1)
+                    .map_or(0, |last| last + 1);
                 let end = kept + self.below(input.len() - kept + 1);
                 let mut target = [&prefix[..], &stretched[..end]].concat();
                 let missing = input.len().saturating_sub(target.len());
                 let axis = prefix.len() + missing;
                 target.splice(0..0, std::iter::repeat_n(2, missing));
-                mode(target, BroadcastMode::Pdpd { axis: axis as isize })
+                mode(
+                    target,
+                    BroadcastMode::Pdpd {
+                        axis: axis as isize,
+                    },
+                )
             }
             8 => BroadcastPlan::prepend(input, prefix),
             9 => {
@@ -143,14 +167,28 @@ impl Random {
                     right.push(new.into());
                     sizes.push((new, size));
                 }
-                right = self.permutation(right.len()).iter().map(|&i| right[i].clone()).collect();
+                right = self
+                    .permutation(right.len())
+                    .iter()
+                    .map(|&i| right[i].clone())
+                    .collect();
                 let text = format!("{} -> {} 2", left.join(" "), right.join(" "));
                 BroadcastPlan::named(input, &text.parse().unwrap(), &sizes)
             }
             10 => pair(right_aligned, ElementwiseRule::Numpy),
             11 => match wide.len() == input.len() || input.is_empty() {
-                true => pair(wide, ElementwiseRule::Xla { broadcast_dimensions: vec![] }),
-                false => pair(wide, ElementwiseRule::Xla { broadcast_dimensions: mapping }),
+                true => pair(
+                    wide,
+                    ElementwiseRule::Xla {
+                        broadcast_dimensions: vec![],
+                    },
+                ),
+                false => pair(
+                    wide,
+                    ElementwiseRule::Xla {
+                        broadcast_dimensions: mapping,
+                    },
+                ),
             },
             _ => pair(input.to_vec(), ElementwiseRule::None),
         }
@@ -219,7 +257,9 @@ fn a_chain_is_the_two_broadcasts_in_a_row() {
         let cotangent = random.array(second.output_shape());
         assert_eq!(
             chain.gradient(&cotangent).unwrap(),
-            first.gradient(&second.gradient(&cotangent).unwrap()).unwrap(),
+            first
+                .gradient(&second.gradient(&cotangent).unwrap())
+                .unwrap(),
             "case {case}:\n{first}\n{second}\n{chain}"
         );
         assert_eq!(chain.rule(), Rule::Composed);
@@ -246,14 +286,24 @@ fn a_permuted_plan_gives_the_permuted_view() {
         let transposed = |array: &ArrayD<i64>| array.clone().permuted_axes(axes.clone());
         let expected = view.clone().permuted_axes(axes.clone());
         assert_eq!(permuted.view(&x).unwrap(), expected, "{}", what());
-        assert_eq!(permuted.gradient(&transposed(&cotangent)).unwrap(), gradient, "{}", what());
+        assert_eq!(
+            permuted.gradient(&transposed(&cotangent)).unwrap(),
+            gradient,
+            "{}",
+            what()
+        );
 
         let axes = random.permutation(input_rank);
         let of_permuted = plan.permuted_input(&axes).unwrap();
         let y = x.clone().permuted_axes(axes.clone());
         assert_eq!(of_permuted.view(&y).unwrap(), view, "{}", what());
         let expected = gradient.clone().permuted_axes(axes);
-        assert_eq!(of_permuted.gradient(&cotangent).unwrap(), expected, "{}", what());
+        assert_eq!(
+            of_permuted.gradient(&cotangent).unwrap(),
+            expected,
+            "{}",
+            what()
+        );
 
         let axis = random.below(rank + 1);
         let wider = plan.insert_axis(axis).unwrap();
@@ -291,7 +341,11 @@ fn a_tile_is_the_slice_of_the_view() {
         let ranges = random.ranges(plan.output_shape());
         let tile = plan.tile(&ranges).unwrap();
         let what = || format!("case {case}: {ranges:?} of\n{plan}\n{tile:?}");
-        assert!(tile.output().ranges().eq(ranges.iter().cloned()), "{}", what());
+        assert!(
+            tile.output().ranges().eq(ranges.iter().cloned()),
+            "{}",
+            what()
+        );
         assert_eq!(tile.plan().rule(), plan.rule());
         let x = random.array(plan.input_shape());
         let input: Vec<_> = tile.input().ranges().collect();
@@ -327,15 +381,31 @@ fn tiles_cover_the_output_once_in_memory_order() {
         for tile in tiles {
             left -= 1;
             let part = tile.output().of(&positions).unwrap();
-            assert!(part.len() * element_size <= bytes || part.len() == 1, "case {case}");
-            assert!(part.iter().copied().eq(next..next + part.len() as i32), "case {case}: {plan}");
+            assert!(
+                part.len() * element_size <= bytes || part.len() == 1,
+                "case {case}"
+            );
+            assert!(
+                part.iter().copied().eq(next..next + part.len() as i32),
+                "case {case}: {plan}"
+            );
             next += part.len() as i32;
             let cotangent = tile.output().of(&cotangent).unwrap();
             let mut gradient = tile.input().of_mut(&mut gradient).unwrap();
-            tile.plan().gradient_accumulate(&cotangent, &mut gradient).unwrap();
+            tile.plan()
+                .gradient_accumulate(&cotangent, &mut gradient)
+                .unwrap();
         }
-        assert_eq!((left, next as usize), (0, positions.len()), "case {case}: {plan}");
-        assert_eq!(gradient, plan.gradient(&cotangent).unwrap(), "case {case}: {plan}");
+        assert_eq!(
+            (left, next as usize),
+            (0, positions.len()),
+            "case {case}: {plan}"
+        );
+        assert_eq!(
+            gradient,
+            plan.gradient(&cotangent).unwrap(),
+            "case {case}: {plan}"
+        );
     }
 }
 
@@ -350,7 +420,9 @@ fn operands_are_tiled_together() {
             ElementwiseRule::Numpy,
             ElementwiseRule::None,
             ElementwiseRule::Pdpd { axis: 0 },
-            ElementwiseRule::Xla { broadcast_dimensions: (0..a.len().min(b.len())).collect() },
+            ElementwiseRule::Xla {
+                broadcast_dimensions: (0..a.len().min(b.len())).collect(),
+            },
         ];
         for rule in rules {
             let Ok((of_a, of_b)) = BroadcastPlan::pair(a.clone(), b.clone(), &rule) else {
@@ -361,9 +433,19 @@ fn operands_are_tiled_together() {
             let mut out = ArrayD::zeros(expected.raw_dim());
             for (tile_a, tile_b) in of_a.tiles(40, 8).zip(of_b.tiles(40, 8)) {
                 assert_eq!(tile_a.output(), tile_b.output());
-                let (x, y) = (tile_a.input().of(&x).unwrap(), tile_b.input().of(&y).unwrap());
-                let (x, y) = (tile_a.plan().view(&x).unwrap(), tile_b.plan().view(&y).unwrap());
-                tile_a.output().of_mut(&mut out).unwrap().assign(&(&x * 1000 + y));
+                let (x, y) = (
+                    tile_a.input().of(&x).unwrap(),
+                    tile_b.input().of(&y).unwrap(),
+                );
+                let (x, y) = (
+                    tile_a.plan().view(&x).unwrap(),
+                    tile_b.plan().view(&y).unwrap(),
+                );
+                tile_a
+                    .output()
+                    .of_mut(&mut out)
+                    .unwrap()
+                    .assign(&(&x * 1000 + y));
             }
             assert_eq!(out, expected, "{rule}");
         }
@@ -381,7 +463,10 @@ fn static_ranks_chain_and_cut() {
     let tile: Tile<ndarray::Ix2, ndarray::Ix3> = chain.tile(&[1..3, 0..1, 1..2]).unwrap();
     assert!(tile.input().ranges().eq([0..1, 1..3]));
     let six = BroadcastPlan::numpy((1, 1, 1, 1, 1, 2), (3, 1, 1, 1, 1, 2)).unwrap();
-    assert_eq!(six.insert_axis(6).unwrap().output_shape(), [3, 1, 1, 1, 1, 2, 1]);
+    assert_eq!(
+        six.insert_axis(6).unwrap().output_shape(),
+        [3, 1, 1, 1, 1, 2, 1]
+    );
     assert_eq!(six.remove_axis(1).unwrap().output_shape(), [3, 1, 1, 1, 2]);
     let scalar = BroadcastPlan::numpy((), ()).unwrap();
     assert_eq!(variant(&scalar.remove_axis(0).unwrap_err()), "InvalidAxis");
@@ -436,17 +521,33 @@ fn invalid_input_is_an_error_with_a_short_picture() {
         ("InvalidBox", plan.tile(&ranges[1..]).err()),
         ("InvalidBox", reversed.err()),
         ("InvalidBox", huge.tile(&[0..usize::MAX]).err()),
-        ("InvalidPattern", BroadcastPlan::named(ones(1000), &pattern, &sizes).err()),
-        ("InvalidPattern", format!("{long} -> b {long} a3").parse::<AxisPattern>().err()),
-        ("InvalidPattern", format!("{long} b -> {long}").parse::<AxisPattern>().err()),
+        (
+            "InvalidPattern",
+            BroadcastPlan::named(ones(1000), &pattern, &sizes).err(),
+        ),
+        (
+            "InvalidPattern",
+            format!("{long} -> b {long} a3")
+                .parse::<AxisPattern>()
+                .err(),
+        ),
+        (
+            "InvalidPattern",
+            format!("{long} b -> {long}").parse::<AxisPattern>().err(),
+        ),
     ];
     for (name, error) in errors {
         let error = error.unwrap();
         assert_eq!(variant(&error), name);
         let text = error.to_string();
-        assert!(text.lines().all(|line| line.chars().count() < 400), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() < 400),
+            "{text}"
+        );
     }
-    let tile = huge.tile(&[isize::MAX as usize - 1..isize::MAX as usize]).unwrap();
+    let tile = huge
+        .tile(&[isize::MAX as usize - 1..isize::MAX as usize])
+        .unwrap();
     assert!(tile.input().ranges().eq([0..1]));
     assert_eq!(huge.tiles(usize::MAX, 1).count(), 1);
     assert_eq!(huge.tiles(usize::MAX, 0).count(), 1);
@@ -455,7 +556,10 @@ fn invalid_input_is_an_error_with_a_short_picture() {
     let empty = BroadcastPlan::numpy(IxDyn(&[0]), IxDyn(&[1 << 40, 1 << 20, 0])).unwrap();
     assert_eq!(empty.tiles(1, 1).count(), 0);
     // A box of another array.
-    let error = tile.output().of(&ndarray::arr1(&[1, 2]).into_dyn()).unwrap_err();
+    let error = tile
+        .output()
+        .of(&ndarray::arr1(&[1, 2]).into_dyn())
+        .unwrap_err();
     assert_eq!(variant(&error), "InvalidBox");
 }
 
@@ -483,8 +587,21 @@ fn patterns_parse_their_own_text_and_reject_others() {
         assert_eq!(printed.parse(), Ok(pattern));
     }
     for text in [
-        "", "a", "a, b -> a b", "a a -> a", "a -> a a", "a -> b", "2 -> a", "a -> a -> a", "a -> a.",
-        "... -> ...", "(a) -> a", "1x -> 1x", "a -> -1", "é́ -> é́", "a -> 99999999999999999999999",
+        "",
+        "a",
+        "a, b -> a b",
+        "a a -> a",
+        "a -> a a",
+        "a -> b",
+        "2 -> a",
+        "a -> a -> a",
+        "a -> a.",
+        "... -> ...",
+        "(a) -> a",
+        "1x -> 1x",
+        "a -> -1",
+        "é́ -> é́",
+        "a -> 99999999999999999999999",
     ] {
         let error = text.parse::<AxisPattern>().unwrap_err();
         assert_eq!(variant(&error), "InvalidPattern", "{text}");
@@ -500,7 +617,12 @@ fn patterns_parse_their_own_text_and_reject_others() {
 fn named_modes_take_sizes_from_the_target() {
     let mode: BroadcastMode = "c 1 -> n c 2".parse().unwrap();
     let plan = |input: &[usize], target: &[usize]| BroadcastPlan::with_mode(input, target, &mode);
-    assert!(plan(&[3, 1], &[5, 3, 2]).unwrap().mapping().eq([None, Some(0), None]));
+    assert!(
+        plan(&[3, 1], &[5, 3, 2])
+            .unwrap()
+            .mapping()
+            .eq([None, Some(0), None])
+    );
     for (input, target) in [
         (&[3][..], &[5, 3, 2][..]),
         (&[3, 1], &[3, 2]),

@@ -363,7 +363,11 @@ pub(super) fn invalid_axes(
 }
 
 /// Two shapes that should be identical, and where they differ.
-pub(super) fn difference(f: &mut fmt::Formatter<'_>, labels: [&str; 2], shapes: [&[usize]; 2]) -> fmt::Result {
+pub(super) fn difference(
+    f: &mut fmt::Formatter<'_>,
+    labels: [&str; 2],
+    shapes: [&[usize]; 2],
+) -> fmt::Result {
     let [a, b] = shapes;
     let picture = Picture::left_aligned(labels, a, b);
     if a.len() != b.len() {

@@ -66,11 +66,15 @@ pub(super) fn ranges(
     let (ranges_list, shape_list) = (list(ranges), list(shape));
     write!(f, "the box {ranges_list} is not inside {shape_list}")?;
     let picture = Picture::left_aligned(["box", "output"], ranges, shape);
-    let outside =
-        |(range, &size): (&Range<usize>, _)| range.start > range.end || range.end > size;
+    let outside = |(range, &size): (&Range<usize>, _)| range.start > range.end || range.end > size;
     if ranges.len() != shape.len() {
         picture.rows(f, 0)?;
-        return write!(f, "\n  {} ranges for {}", ranges.len(), axes_count(shape.len()));
+        return write!(
+            f,
+            "\n  {} ranges for {}",
+            ranges.len(),
+            axes_count(shape.len())
+        );
     }
     let Some(axis) = ranges.iter().zip(shape).position(outside) else {
         return Ok(());
@@ -108,8 +112,7 @@ pub(super) fn impossible(
                 true => [Place::Mapped(mapping), Place::From(0)],
                 false => [Place::From(0), Place::Mapped(mapping)],
             };
-            let picture =
-                Picture::new((labels[0], a, places[0]), (labels[1], b, places[1]));
+            let picture = Picture::new((labels[0], a, places[0]), (labels[1], b, places[1]));
             match picture.cells(*axis) {
                 (Some(a), Some(b)) => {
                     picture.caret(f, *axis)?;
@@ -135,7 +138,11 @@ pub(super) fn impossible(
         }
         PartialFault::Dimensions(axes) => {
             Picture::left_aligned(labels, a, b).rows(f, 0)?;
-            write!(f, "\n  broadcast dimensions {} never fit these ranks", list(axes))
+            write!(
+                f,
+                "\n  broadcast dimensions {} never fit these ranks",
+                list(axes)
+            )
         }
         PartialFault::KeepOnNewAxis(axis) => {
             Picture::right_aligned(labels, a, b).caret(f, *axis)?;
@@ -214,10 +221,18 @@ pub(super) fn pattern(
     for character in pattern.chars().skip(skipped).take(SHOWN) {
         write!(f, "{character}")?;
     }
-    f.write_str(if pattern.chars().nth(skipped + SHOWN).is_some() { "…" } else { "" })?;
+    f.write_str(if pattern.chars().nth(skipped + SHOWN).is_some() {
+        "…"
+    } else {
+        ""
+    })?;
     let name = quoted(rest.split([' ', ',']).next().unwrap_or(rest));
     if let PatternFault::SizeUnknown(name) = fault {
-        return write!(f, "\n  a size is given for {}, which it does not have", quoted(name));
+        return write!(
+            f,
+            "\n  a size is given for {}, which it does not have",
+            quoted(name)
+        );
     }
     let blanks = column - skipped + 2 + ellipsis.chars().count();
     write!(f, "\n{:blanks$}^ ", "")?;

@@ -1,9 +1,7 @@
 //! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
 
 use super::BroadcastPlan;
-use crate::error::{
-    AxesFault, BroadcastError, invalid_axis, not_a_permutation, plans_do_not_meet,
-};
+use crate::error::{AxesFault, BroadcastError, invalid_axis, not_a_permutation, plans_do_not_meet};
 use crate::rule::Rule;
 use crate::shape::{Sizes, dimension};
 use ndarray::Dimension;
@@ -181,12 +179,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn remove_axis(&self, axis: usize) -> Result<BroadcastPlan<I, O::Smaller>, BroadcastError> {
         let output: O::Smaller = without_one_at(&self.output, axis)?;
         let rank = output.ndim();
-        BroadcastPlan::new(Rule::Composed, self.input_dim(), output.sizes(), |i| {
-            match self.output_axes[i] {
+        BroadcastPlan::new(
+            Rule::Composed,
+            self.input_dim(),
+            output.sizes(),
+            |i| match self.output_axes[i] {
                 fed if fed == axis => rank,
                 fed => fed - usize::from(fed > axis),
-            }
-        })
+            },
+        )
     }
 
     /// The plan whose input has a further axis of size 1 at this position, which is dropped.

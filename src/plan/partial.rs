@@ -106,10 +106,7 @@ impl PartialPlan {
         input: &impl Dimension,
         target: &impl Dimension,
     ) -> Result<(), BroadcastError> {
-        for (known, found) in [
-            (&self.input, input.sizes()),
-            (&self.target, target.sizes()),
-        ] {
+        for (known, found) in [(&self.input, input.sizes()), (&self.target, target.sizes())] {
             if !known.contains(found) {
                 return Err(shape_not_possible(known, found));
             }

@@ -101,11 +101,12 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for Tile<I, O> {
             (&form.output_start, form.plan.output_shape()),
         ];
         for (start, sizes) in boxes {
-            let ends = |(start, size): (&usize, &usize)| {
-                isize::try_from(start.checked_add(*size)?).ok()
-            };
+            let ends =
+                |(start, size): (&usize, &usize)| isize::try_from(start.checked_add(*size)?).ok();
             if start.len() != sizes.len() || !start.iter().zip(sizes).all(|at| ends(at).is_some()) {
-                return Err(D::Error::custom("a box must begin where its plan's shape fits"));
+                return Err(D::Error::custom(
+                    "a box must begin where its plan's shape fits",
+                ));
             }
         }
         Ok(Tile {

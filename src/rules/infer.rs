@@ -7,9 +7,7 @@
 //! which axes are aligned, for ranks that may be unknown. An unknown rank may be any.
 
 use super::axes::{in_range, increasing, unique};
-use crate::error::{
-    AxesFault, BroadcastError, ErrorKind, PartialFault, copied, shape_overflow,
-};
+use crate::error::{AxesFault, BroadcastError, ErrorKind, PartialFault, copied, shape_overflow};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, PartialSizes};
 use crate::pattern::AxisPattern;
@@ -234,7 +232,9 @@ pub(crate) fn infer_explicit(
         (None, None) => return Ok(target.clone()),
     };
     let any = |count| SmallVec::<[_; 4]>::from_elem(PartialSize::ANY, count);
-    let axes = mapping.sizes().map_or_else(|| any(rank), SmallVec::from_slice);
+    let axes = mapping
+        .sizes()
+        .map_or_else(|| any(rank), SmallVec::from_slice);
     // A scalar with one entry is as data of size 1 that must not be stretched.
     let (data, fit): (_, Fit) = match data.sizes() {
         _ if scalar_as_vector => (any(0), PartialSize::and),
@@ -273,7 +273,10 @@ pub(crate) fn infer_explicit(
     let mut to = target.len();
     for (axis, at) in last.iter_mut().enumerate().rev() {
         // There is one, as there was one above.
-        *at = (0..to).rev().find(|&at| fed(axis, at).is_some()).unwrap_or(0);
+        *at = (0..to)
+            .rev()
+            .find(|&at| fed(axis, at).is_some())
+            .unwrap_or(0);
         to = *at;
     }
     // Whether data axes before this one fit before the target axis, and the others from there on.
@@ -376,7 +379,12 @@ impl<'a> Call<'a> {
             }
         }
         let input = input.unwrap_or(&[]);
-        self.aligned(output, input, |axis| offset + axis, PartialSize::stretched_to)
+        self.aligned(
+            output,
+            input,
+            |axis| offset + axis,
+            PartialSize::stretched_to,
+        )
     }
 
     /// bidirectional, and numpy of two operands.

@@ -148,7 +148,10 @@ fn output_shape<const N: usize>(
     }
     for &(given, size) in sizes {
         let named = |name: &_| pattern.name(name) == given;
-        let Some(axis) = names.iter().position(|name| name.size.is_none() && named(name)) else {
+        let Some(axis) = names
+            .iter()
+            .position(|name| name.size.is_none() && named(name))
+        else {
             let fault = PatternFault::SizeUnknown(copied_text(given)?);
             return Err(pattern.error(0, fault));
         };

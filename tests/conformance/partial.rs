@@ -70,7 +70,13 @@ pub fn run_dynamic(rule: &str, mut case: Fields) -> Result<(), String> {
                 Some(mapping) => Some(shape("axes_mapping", &mapping)?),
                 None => None,
             };
-            infer(operator, &args.text("mode")?, &input, &target, mapping.as_ref())
+            infer(
+                operator,
+                &args.text("mode")?,
+                &input,
+                &target,
+                mapping.as_ref(),
+            )
         }
         "ngraph_broadcast_axes" => {
             let target = shape("shape", &args.need("shape")?)?;
@@ -126,7 +132,9 @@ fn shape(key: &str, value: &Value) -> Result<PartialShape, String> {
         Value::Null => Ok(PartialShape::UNKNOWN),
         Value::Array(sizes) => {
             let sizes: Result<Vec<_>, _> = sizes.iter().map(size).collect();
-            sizes.map(PartialShape::new).map_err(|why| format!("{key}: {why}"))
+            sizes
+                .map(PartialShape::new)
+                .map_err(|why| format!("{key}: {why}"))
         }
         other => Err(format!("{key} is {other}, not a shape")),
     }
@@ -134,7 +142,11 @@ fn shape(key: &str, value: &Value) -> Result<PartialShape, String> {
 
 /// A number, a pair of bounds of which the upper may be null, or `"?"`.
 fn size(value: &Value) -> Result<PartialSize, String> {
-    let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+    let number = |value: &Value| {
+        value
+            .as_u64()
+            .and_then(|number| usize::try_from(number).ok())
+    };
     let size = match value {
         Value::String(text) if text == "?" => Some(PartialSize::ANY),
         Value::Array(bounds) => match &bounds[..] {
