@@ -16,7 +16,8 @@ use std::ops::{RangeFrom, RangeFull};
 /// ```
 /// use ndarray_broadcast::PartialSize;
 ///
-/// let sizes = [PartialSize::known(3), PartialSize::between(2, 5)?, (2..).into(), PartialSize::ANY];
+/// let between = PartialSize::between(2, 5)?;
+/// let sizes = [PartialSize::known(3), between, (2..).into(), PartialSize::ANY];
 /// assert_eq!(sizes.map(|size| size.to_string()), ["3", "2..5", "2..", "?"]);
 /// assert_eq!(sizes.map(|size| size.contains(4)), [false, true, true, true]);
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())

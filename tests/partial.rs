@@ -1,5 +1,5 @@
-//! Inference on shapes known in part, compared with the hull of all concrete results: by enumeration
-//! over all small intervals, for every rule.
+//! Inference on shapes known in part, compared with the hull of all concrete results: by
+//! enumeration over small intervals, for every rule.
 
 mod common;
 
@@ -65,7 +65,7 @@ fn boxes(of: &[Interval], len: usize) -> Vec<Vec<Interval>> {
             .into_iter()
             .flat_map(|list: Vec<Interval>| {
                 of.iter()
-                    .map(move |interval| [&list[..], &[interval.clone()]].concat())
+                    .map(move |interval| [&list[..], std::slice::from_ref(interval)].concat())
             })
             .collect();
     }

@@ -1,5 +1,8 @@
 //! Plans as values: generated chains, permutations and tiles of every rule, and invalid input.
 
+// A box of one axis is an array of one range. Some are reversed.
+#![allow(clippy::single_range_in_vec_init, clippy::reversed_empty_ranges)]
+
 mod common;
 
 use common::{iota, variant};
@@ -127,9 +130,9 @@ impl Random {
             }
             6 => {
                 let mut target = right_aligned;
-                for axis in prefix.len()..target.len() {
+                for size in &mut target[prefix.len()..] {
                     if self.coin() {
-                        target[axis] = KEEP;
+                        *size = KEEP;
                     }
                 }
                 mode(target, BroadcastMode::Expand)
@@ -500,7 +503,6 @@ fn invalid_input_is_an_error_with_a_short_picture() {
     twice[700] = 3;
     let mut ranges = vec![0..1; 1000];
     ranges[700] = 1..usize::MAX;
-    #[allow(clippy::reversed_empty_ranges)]
     let reversed = huge.tile(&[5..2]);
     let names: Vec<String> = (0..1000).map(|axis| format!("a{axis}")).collect();
     let long = names.join(" ");
