@@ -252,11 +252,25 @@ pub(crate) fn plans_do_not_meet(output: &[usize], input: &[usize]) -> BroadcastE
 
 /// The list does not name every axis of the shape once.
 #[cold]
-pub(crate) fn not_a_permutation(
-    shape: &[usize],
-    axes: &[usize],
-    fault: AxesFault,
-) -> BroadcastError {
+pub(crate) fn not_a_permutation(shape: &[usize], axes: &[usize]) -> BroadcastError {
+    let mut seen = match reserved(shape.len()) {
+        Ok(seen) => seen,
+        Err(error) => return error,
+    };
+    seen.resize(shape.len(), false);
+    let mut fault = AxesFault::Length;
+    if axes.len() == shape.len() {
+        for (at, &axis) in axes.iter().enumerate() {
+            match seen.get_mut(axis) {
+                Some(seen) if !*seen => *seen = true,
+                Some(_) => fault = AxesFault::Repeated(at),
+                None => fault = AxesFault::OutOfRange(at),
+            }
+            if fault != AxesFault::Length {
+                break;
+            }
+        }
+    }
     with_copies([shape, axes], |[shape, axes]| ErrorKind::NotAPermutation {
         shape,
         axes,

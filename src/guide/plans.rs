@@ -61,22 +61,22 @@
 //! in pieces of bounded size, in memory order. Operands with a common shape are walked together:
 //!
 //! ```
-//! use ndarray::{Array, ArrayD, IxDyn, Zip, array};
+//! use ndarray::{ArrayD, IxDyn, array};
 //! use ndarray_broadcast::{BroadcastPlan, broadcast_shapes};
 //!
 //! let operands: [ArrayD<i32>; 3] =
 //!     [array![[1], [2]].into_dyn(), array![10, 20, 30].into_dyn(), array![[[100]]].into_dyn()];
 //! let shape = IxDyn(&broadcast_shapes(&operands.each_ref().map(|x| x.shape()))?);
-//! let mut sums = Array::zeros(shape.clone());
 //! let mut plans = Vec::new();
 //! for operand in &operands {
 //!     plans.push(BroadcastPlan::numpy(operand.raw_dim(), shape.clone())?);
 //! }
-//! for (plan, operand) in plans.iter().zip(&operands) {
-//!     for tile in plan.tiles(8, size_of::<i32>()) {
-//!         let part = tile.input().of(operand)?;
-//!         let view = tile.plan().view(&part)?;
-//!         Zip::from(tile.output().of_mut(&mut sums)?).and(view).for_each(|sum, x| *sum += x);
+//! let mut sums = ArrayD::<i32>::zeros(shape);
+//! let mut walks: Vec<_> = plans.iter().map(|plan| plan.tiles(8, size_of::<i32>())).collect();
+//! while let Some(tiles) = walks.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>() {
+//!     let mut part = tiles[0].output().of_mut(&mut sums)?;
+//!     for (tile, operand) in tiles.iter().zip(&operands) {
+//!         part += &tile.plan().view(&tile.input().of(operand)?)?;
 //!     }
 //! }
 //! assert_eq!(sums, array![[[111, 121, 131], [112, 122, 132]]].into_dyn());

@@ -1,7 +1,7 @@
 //! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
 
 use super::BroadcastPlan;
-use crate::error::{AxesFault, BroadcastError, invalid_axis, not_a_permutation, plans_do_not_meet};
+use crate::error::{BroadcastError, invalid_axis, not_a_permutation, plans_do_not_meet};
 use crate::rule::Rule;
 use crate::shape::{Sizes, dimension};
 use ndarray::Dimension;
@@ -55,10 +55,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         if self.output_shape() != second.input_shape() {
             return Err(plans_do_not_meet(self.output_shape(), second.input_shape()));
         }
-        let (fed, output) = (self.output_axes(), second.output_shape());
-        BroadcastPlan::new(Rule::Composed, self.input_dim(), output, |axis| {
-            entry(second.output_axes(), fed[axis], output.len())
-        })
+        let (fed, then_fed) = (self.output_axes(), second.output_axes());
+        Ok(composed(self.input_dim(), second.output_dim(), |axis| {
+            then_fed.get(fed[axis]).copied()
+        }))
     }
 
     /// The plan whose output has its axes in another order: axis `i` is axis `axes[i]` of this
@@ -90,14 +90,20 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: ndarray `permuted_axes`, NumPy `transpose`.
     #[inline]
     pub fn permuted(&self, axes: &[usize]) -> Result<Self, BroadcastError> {
-        let position_of = positions(&self.output, axes)?;
-        let mut output = self.output.clone();
-        for (size, &axis) in output.sizes_mut().iter_mut().zip(axes) {
-            *size = self.output[axis];
+        let (fed, output) = (self.output_axes(), reordered(&self.output, axes)?);
+        if axes.len() <= FEW {
+            return Ok(composed(self.input_dim(), output, |axis| {
+                axes.iter().position(|&old| old == fed[axis])
+            }));
         }
-        BroadcastPlan::new(Rule::Composed, self.input_dim(), output.sizes(), |axis| {
-            entry(position_of.sizes(), self.output_axes[axis], axes.len())
-        })
+        let mut positions = output.clone();
+        for (position, &axis) in axes.iter().enumerate() {
+            positions.sizes_mut()[axis] = position;
+        }
+        let positions = positions.sizes();
+        Ok(composed(self.input_dim(), output, |axis| {
+            positions.get(fed[axis]).copied()
+        }))
     }
 
     /// The plan whose input has its axes in another order: axis `i` is axis `axes[i]` of this
@@ -122,14 +128,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: as [`permuted`](Self::permuted).
     #[inline]
     pub fn permuted_input(&self, axes: &[usize]) -> Result<Self, BroadcastError> {
-        positions(&self.input, axes)?;
-        let mut input = self.input.clone();
-        for (size, &axis) in input.sizes_mut().iter_mut().zip(axes) {
-            *size = self.input[axis];
-        }
-        BroadcastPlan::new(Rule::Composed, input, self.output_shape(), |axis| {
-            self.output_axes[axes[axis]]
-        })
+        let input = reordered(&self.input, axes)?;
+        let fed = self.output_axes();
+        Ok(composed(input, self.output_dim(), |axis| {
+            Some(fed[axes[axis]])
+        }))
     }
 
     /// The plan whose output has a new axis of size 1 at this position.
@@ -159,11 +162,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: ndarray `insert_axis`, NumPy `expand_dims`.
     #[inline]
     pub fn insert_axis(&self, axis: usize) -> Result<BroadcastPlan<I, O::Larger>, BroadcastError> {
-        let output: O::Larger = with_one_at(&self.output, axis)?;
-        BroadcastPlan::new(Rule::Composed, self.input_dim(), output.sizes(), |i| {
-            let fed = self.output_axes[i];
-            fed + usize::from(fed >= axis)
-        })
+        let (fed, output) = (self.output_axes(), with_one_at(&self.output, axis)?);
+        Ok(composed(self.input_dim(), output, |i| {
+            Some(fed[i] + usize::from(fed[i] >= axis))
+        }))
     }
 
     /// The plan whose output lacks this axis, which must have size 1. Example:
@@ -177,17 +179,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: ndarray `remove_axis`, NumPy `squeeze`.
     #[inline]
     pub fn remove_axis(&self, axis: usize) -> Result<BroadcastPlan<I, O::Smaller>, BroadcastError> {
-        let output: O::Smaller = without_one_at(&self.output, axis)?;
-        let rank = output.ndim();
-        BroadcastPlan::new(
-            Rule::Composed,
-            self.input_dim(),
-            output.sizes(),
-            |i| match self.output_axes[i] {
-                fed if fed == axis => rank,
-                fed => fed - usize::from(fed > axis),
-            },
-        )
+        let (fed, output) = (self.output_axes(), without_one_at(&self.output, axis)?);
+        Ok(composed(self.input_dim(), output, |i| {
+            (fed[i] != axis).then(|| fed[i] - usize::from(fed[i] > axis))
+        }))
     }
 
     /// The plan whose input has a further axis of size 1 at this position, which is dropped.
@@ -201,12 +196,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: usize,
     ) -> Result<BroadcastPlan<I::Larger, O>, BroadcastError> {
-        let input: I::Larger = with_one_at(&self.input, axis)?;
-        let output = self.output_shape();
-        BroadcastPlan::new(Rule::Composed, input, output, |i| match i == axis {
-            true => output.len(),
-            false => self.output_axes[i - usize::from(i > axis)],
-        })
+        let (fed, input) = (self.output_axes(), with_one_at(&self.input, axis)?);
+        Ok(composed(input, self.output_dim(), |i| {
+            (i != axis).then(|| fed[i - usize::from(i > axis)])
+        }))
     }
 
     /// The plan whose input lacks this axis, which must have size 1. The output axis that it fed is
@@ -221,41 +214,68 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: usize,
     ) -> Result<BroadcastPlan<I::Smaller, O>, BroadcastError> {
-        let input: I::Smaller = without_one_at(&self.input, axis)?;
-        BroadcastPlan::new(Rule::Composed, input, self.output_shape(), |i| {
-            self.output_axes[i + usize::from(i >= axis)]
-        })
+        let (fed, input) = (self.output_axes(), without_one_at(&self.input, axis)?);
+        Ok(composed(input, self.output_dim(), |i| {
+            Some(fed[i + usize::from(i >= axis)])
+        }))
     }
 }
 
-/// The entry of a list, or `end` past its end.
+/// Up to this rank, a list is searched. At larger ranks, positions are looked up in a table.
+const FEW: usize = 8;
+
+/// The plan in which input axis `i` feeds output axis `output_axis_of(i)`, or none. It is made of
+/// other plans: an axis of another size than 1 has this size in all of them.
 #[inline(always)]
-fn entry(list: &[usize], position: usize, end: usize) -> usize {
-    list.get(position).copied().unwrap_or(end)
+fn composed<I: Dimension, O: Dimension>(
+    input: I,
+    output: O,
+    output_axis_of: impl Fn(usize) -> Option<usize>,
+) -> BroadcastPlan<I, O> {
+    let mut output_axes = I::zeros(input.ndim());
+    for (axis, fed) in output_axes.sizes_mut().iter_mut().enumerate() {
+        *fed = output_axis_of(axis).unwrap_or(output.ndim());
+    }
+    BroadcastPlan::from_parts(Rule::Composed, input, output, output_axes)
 }
 
-/// For each axis of a shape its position in `axes`.
+/// The shape with axis `axes[i]` as axis `i`.
 ///
 /// # Errors
 ///
 /// `NotAPermutation` if `axes` does not name each axis once.
 #[inline(always)]
-fn positions<D: Dimension>(shape: &D, axes: &[usize]) -> Result<D, BroadcastError> {
-    const NONE: usize = usize::MAX;
-    let refused = |fault| Err(not_a_permutation(shape.clone().sizes(), axes, fault));
-    if axes.len() != shape.ndim() {
-        return refused(AxesFault::Length);
+fn reordered<D: Dimension>(shape: &D, axes: &[usize]) -> Result<D, BroadcastError> {
+    let mut reordered = D::zeros(shape.ndim());
+    if !is_permutation(&mut reordered, axes) {
+        return Err(not_a_permutation(shape.clone().sizes(), axes));
     }
-    let mut positions = shape.clone();
-    positions.sizes_mut().fill(NONE);
-    for (at, &axis) in axes.iter().enumerate() {
-        match positions.sizes_mut().get_mut(axis) {
-            Some(position) if *position == NONE => *position = at,
-            Some(_) => return refused(AxesFault::Repeated(at)),
-            None => return refused(AxesFault::OutOfRange(at)),
+    for (size, &axis) in reordered.sizes_mut().iter_mut().zip(axes) {
+        *size = shape.sizes()[axis];
+    }
+    Ok(reordered)
+}
+
+/// Whether the list names each axis once. The table is 0s, one for each axis; its contents are not
+/// needed afterwards.
+#[inline(always)]
+fn is_permutation<D: Dimension>(table: &mut D, axes: &[usize]) -> bool {
+    let rank = table.ndim();
+    if axes.len() != rank {
+        return false;
+    }
+    if rank <= FEW {
+        let mut seen = 0_u32;
+        for &axis in axes {
+            seen |= 1_u32.checked_shl(axis as u32).unwrap_or(0);
         }
+        return axes.iter().all(|&axis| axis < rank) && seen == (1 << rank) - 1;
     }
-    Ok(positions)
+    let mut first_time = |&axis: &usize| {
+        let entry = table.sizes_mut().get_mut(axis);
+        entry.is_some_and(|seen| std::mem::replace(seen, 1) == 0)
+    };
+    axes.iter().all(&mut first_time)
 }
 
 /// The shape with an axis of size 1 at this position.

@@ -300,6 +300,25 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         })
     }
 
+    /// A plan that is made of other plans, so that [`new`](Self::new) would accept it: each input
+    /// axis has size 1 or the size of its output axis, and the output has at most `isize::MAX`
+    /// elements, sizes of 0 counted as 1.
+    #[inline(always)]
+    fn from_parts(rule: Rule, input: I, output: O, output_axes: I) -> Self {
+        let plan = BroadcastPlan {
+            rule,
+            input,
+            output,
+            output_axes,
+        };
+        debug_assert!(elements(plan.output_shape()).is_some());
+        debug_assert!(
+            (plan.input_shape().iter().zip(plan.output_axes()))
+                .all(|(&size, &axis)| size == 1 || plan.output_shape().get(axis) == Some(&size))
+        );
+        plan
+    }
+
     /// For each input axis: the output axis that it feeds, or the output's rank if it feeds none.
     #[inline(always)]
     pub(crate) fn output_axes(&self) -> &[usize] {

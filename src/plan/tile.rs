@@ -57,12 +57,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         if ranges.len() != shape.len() || !ranges.iter().zip(shape).all(inside) {
             return Err(invalid_box(self.output.clone().sizes(), ranges));
         }
-        let mut output = TileBox::<O>::empty(shape.len());
-        for (axis, range) in ranges.iter().enumerate() {
-            output.start[axis] = range.start;
-            output.size[axis] = range.end - range.start;
-        }
-        self.cut(output)
+        Ok(self.cut(|axis| ranges[axis].clone()))
     }
 
     /// The tiles of the output in C order, each of at most `max_bytes` where an element has
@@ -113,24 +108,36 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         }
     }
 
-    /// The tile for a box that is inside the output.
+    /// The tile for a box that is inside the output, given by the range of each axis.
     #[inline(always)]
-    fn cut(&self, output: TileBox<O>) -> Result<Tile<I, O>, BroadcastError> {
-        let mut input = TileBox::<I>::empty(self.input.ndim());
-        for (axis, &fed) in self.output_axes().iter().enumerate() {
-            // An axis that is stretched or dropped has size 1: all of it.
-            (input.start[axis], input.size[axis]) = match self.output_shape().get(fed) {
-                Some(&size) if size == self.input[axis] => (output.start[fed], output.size[fed]),
-                _ => (0, 1),
-            };
+    fn cut(&self, range: impl Fn(usize) -> Range<usize>) -> Tile<I, O> {
+        let (input_shape, output_shape) = (self.input_shape(), self.output_shape());
+        let (mut output_start, mut output) =
+            (O::zeros(output_shape.len()), O::zeros(output_shape.len()));
+        let starts = output_start.sizes_mut().iter_mut();
+        for (axis, (start, size)) in starts.zip(output.sizes_mut()).enumerate() {
+            let Range { start: from, end } = range(axis);
+            (*start, *size) = (from, end - from);
         }
-        let (sizes, output_axes) = (input.size.clone(), self.output_axes());
-        let plan = BroadcastPlan::new(self.rule, sizes, output.size.sizes(), |i| output_axes[i])?;
-        Ok(Tile {
-            input_start: input.start,
-            output_start: output.start,
-            plan,
-        })
+        let (mut input_start, mut input) =
+            (I::zeros(input_shape.len()), I::zeros(input_shape.len()));
+        let starts = input_start.sizes_mut().iter_mut();
+        let fed = input_shape.iter().zip(self.output_axes());
+        for ((start, size), (full, &fed)) in starts.zip(input.sizes_mut()).zip(fed) {
+            // An axis that is stretched or dropped has size 1: all of it.
+            let Range { start: from, end } = match output_shape.get(fed) {
+                Some(output_size) if output_size == full => range(fed),
+                _ => 0..1,
+            };
+            (*start, *size) = (from, end - from);
+        }
+        // Axes that are kept have the same range on both sides. No axis has grown.
+        let output_axes = self.output_axes.clone();
+        Tile {
+            input_start,
+            output_start,
+            plan: BroadcastPlan::from_parts(self.rule, input, output, output_axes),
+        }
     }
 }
 
@@ -300,21 +307,16 @@ impl<I: Dimension, O: Dimension> Iterator for Tiles<'_, I, O> {
     fn next(&mut self) -> Option<Tile<I, O>> {
         self.left = self.left.checked_sub(1)?;
         let shape = self.plan.output_shape();
-        let mut tile = self.next.clone();
-        let start = self.next.start.sizes_mut();
+        let (start, size) = (self.next.start.sizes_mut(), self.next.size.sizes());
+        let tile = (self.plan).cut(|axis| start[axis]..shape[axis].min(start[axis] + size[axis]));
         for axis in (0..shape.len()).rev() {
-            let size = &mut tile.size[axis];
-            *size = (*size).min(shape[axis] - start[axis]);
-        }
-        for axis in (0..shape.len()).rev() {
-            start[axis] += self.next.size[axis];
+            start[axis] += size[axis];
             if start[axis] < shape[axis] {
                 break;
             }
             start[axis] = 0;
         }
-        // Never an error: the box is inside the output.
-        self.plan.cut(tile).ok()
+        Some(tile)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
