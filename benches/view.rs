@@ -1,13 +1,14 @@
 //! The cost of building a view, for each rule and for ndarray's `broadcast` on the same array and
-//! shape.
+//! shape; and that of chaining, reordering and cutting plans, beside making a plan of the same
+//! ranks.
 //!
-//! `cargo bench --bench view`. On every call, for both sides, the array, the shape, the list of
+//! `cargo bench --bench view`, `cargo bench --bench view -- plans`. On every call, for both sides, the array, the shape, the list of
 //! axes and the resulting view go through `black_box`. So no call is constant-folded, and all calls
 //! return a view of the same type.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
-use ndarray::{Array, ArrayView, DimMax, Dimension, IntoDimension, IxDyn};
+use ndarray::{Array, ArrayView, DimMax, Dimension, IntoDimension, Ix1, Ix2, Ix4, Ix6, IxDyn};
 use ndarray_broadcast::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
@@ -101,6 +102,62 @@ fn time<T: Dimension, U: Dimension>(
     });
 }
 
+/// Plans as values, from this plan on. `plan` is the cost of making it.
+fn algebra<I, O>(criterion: &mut Criterion, name: &str, input: I, target: O)
+where
+    I: Dimension + DimMax<O, Output = O>,
+    O: Dimension + DimMax<O, Output = O>,
+{
+    let mut group = criterion.benchmark_group(format!("plans {name}"));
+    group
+        .sample_size(50)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(500));
+    let plan: BroadcastPlan<I, O> = BroadcastPlan::numpy(input.clone(), target.clone()).unwrap();
+    let second = BroadcastPlan::numpy(target.clone(), target.clone()).unwrap();
+    let axes: Vec<usize> = (0..target.ndim()).rev().collect();
+    let ranges: Vec<_> = target.slice().iter().map(|&size| 0..size - 1).collect();
+    group.bench_function("plan", |bencher| {
+        bencher
+            .iter(|| BroadcastPlan::numpy(black_box(&input).clone(), black_box(&target).clone()));
+    });
+    group.bench_function("then", |bencher| {
+        bencher.iter(|| black_box(&plan).then(black_box(&second)));
+    });
+    group.bench_function("permuted", |bencher| {
+        bencher.iter(|| black_box(&plan).permuted(black_box(&axes)));
+    });
+    group.bench_function("tile", |bencher| {
+        bencher.iter(|| black_box(&plan).tile(black_box(&ranges)));
+    });
+    group.finish();
+}
+
+fn plans(criterion: &mut Criterion) {
+    algebra(criterion, "1 to 2", Ix1(5), Ix2(4, 5));
+    algebra(criterion, "2 to 4", Ix2(4, 1), Ix4(2, 3, 4, 5));
+    algebra(
+        criterion,
+        "6 to 6",
+        Ix6(2, 1, 3, 1, 2, 1),
+        Ix6(2, 4, 3, 5, 2, 6),
+    );
+    algebra(
+        criterion,
+        "IxDyn 2 to 4",
+        IxDyn(&[4, 1]),
+        IxDyn(&[2, 3, 4, 5]),
+    );
+    algebra(
+        criterion,
+        "IxDyn 6 to 6",
+        IxDyn(&[2, 1, 3, 1, 2, 1]),
+        IxDyn(&[2, 4, 3, 5, 2, 6]),
+    );
+    let ones = [1; 100];
+    algebra(criterion, "IxDyn 100 to 100", IxDyn(&ones), IxDyn(&ones));
+}
+
 fn views(criterion: &mut Criterion) {
     Case {
         name: "0 to 2",
@@ -152,5 +209,5 @@ fn views(criterion: &mut Criterion) {
     .run(criterion);
 }
 
-criterion_group!(benches, views);
+criterion_group!(benches, views, plans);
 criterion_main!(benches);

@@ -24,6 +24,8 @@ mod materialize;
 mod mode;
 pub mod openvino;
 mod operand;
+mod partial;
+mod pattern;
 mod picture;
 mod plan;
 mod reduce;
@@ -36,7 +38,9 @@ mod view;
 
 pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes};
 pub use elementwise::{ElementwiseExt, Zip, zip};
-pub use error::{ArrayRole, AxesFault, BroadcastError, ErrorKind, IntegerRole};
+pub use error::{
+    ArrayRole, AxesFault, BroadcastError, ErrorKind, IntegerRole, PartialFault, PatternFault,
+};
 pub use ext::BroadcastExt;
 pub use integer::{
     ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,
@@ -44,7 +48,9 @@ pub use integer::{
 pub use materialize::MaterializeExt;
 pub use mode::{BroadcastMode, ElementwiseRule};
 pub use operand::IntoView;
-pub use plan::{AxisSource, BroadcastPlan, PlanPair, PlanTo};
+pub use partial::{PartialShape, PartialSize};
+pub use pattern::AxisPattern;
+pub use plan::{AxisSource, BroadcastPlan, PartialPlan, PlanPair, PlanTo, Tile, TileBox, Tiles};
 pub use reduce::GradientExt;
 pub use rule::Rule;
 pub use shape::KEEP;

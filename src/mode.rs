@@ -2,6 +2,7 @@
 //! [`ElementwiseRule`] for two arrays.
 
 use crate::error::BroadcastError;
+use crate::pattern::AxisPattern;
 use crate::rule::Rule;
 use crate::text::{TextForm, write_axes};
 use std::fmt;
@@ -11,8 +12,9 @@ use std::str::FromStr;
 ///
 /// The text form is the field's spelling, with attributes in parentheses: `numpy`,
 /// `bidirectional`, `explicit(1, 2)`, `broadcast_axes(0, 3)`, `in_dim(1)`,
-/// `in_dim_permuting(2, 1)`, `expand`, `pdpd`, `pdpd(1)`. A bare `explicit`, `broadcast_axes` or
-/// `in_dim` has an empty list. A bare `pdpd` has axis -1. Names are case-insensitive.
+/// `in_dim_permuting(2, 1)`, `expand`, `pdpd`, `pdpd(1)`, and `c -> n c h w` for axes by name. A
+/// bare `explicit`, `broadcast_axes` or `in_dim` has an empty list. A bare `pdpd` has axis -1.
+/// Names of modes are case-insensitive.
 ///
 /// With the feature `serde` it serialises by the same names:
 /// `{"explicit":{"axes_mapping":[1,2]}}` in JSON.
@@ -66,6 +68,12 @@ pub enum BroadcastMode {
         /// The target axis that the input's first axis is aligned with. -1 right-aligns.
         axis: isize,
     },
+    /// Axes by name: [`BroadcastPlan::named`](crate::BroadcastPlan::named), where the target shape
+    /// gives the sizes.
+    Named {
+        /// The names of the axes of the input and of the target.
+        pattern: AxisPattern,
+    },
 }
 
 impl BroadcastMode {
@@ -87,6 +95,7 @@ impl BroadcastMode {
             BroadcastMode::InDimPermuting { .. } => Rule::InDimPermuting,
             BroadcastMode::Expand => Rule::Expand,
             BroadcastMode::Pdpd { .. } => Rule::Pdpd,
+            BroadcastMode::Named { .. } => Rule::Named,
         }
     }
 }
@@ -97,6 +106,7 @@ impl fmt::Display for BroadcastMode {
             BroadcastMode::Pdpd { axis } if *axis != -1 => {
                 return write!(f, "{}({axis})", self.rule());
             }
+            BroadcastMode::Named { pattern } => return pattern.fmt(f),
             BroadcastMode::Explicit { axes_mapping: axes }
             | BroadcastMode::BroadcastAxes {
                 broadcast_axes: axes,
@@ -117,6 +127,9 @@ impl FromStr for BroadcastMode {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
+        if text.contains("->") {
+            return text.parse().map(|pattern| Self::Named { pattern });
+        }
         let form = TextForm::split(
             "broadcast mode",
             text,
@@ -145,7 +158,7 @@ impl FromStr for BroadcastMode {
             )),
             _ => Err(form.unknown(
                 "numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), \
-                 in_dim_permuting(..), expand or pdpd(..)",
+                 in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w",
             )),
         }
     }

@@ -42,9 +42,12 @@
 
 use crate::error::{BroadcastError, ErrorKind, IntegerRole, copied, with_copies};
 use crate::integer::{ShapeInteger, convert};
+use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
+use crate::partial::PartialShape;
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
+use crate::rules::infer_explicit;
 use crate::shape::Sizes;
 use crate::text::TextForm;
 use ndarray::{ArrayBase, ArrayRef, ArrayViewD, Data, Dimension, IntoDimension, IxDyn};
@@ -385,7 +388,6 @@ impl Broadcast {
     ) -> Result<BroadcastPlan, BroadcastError> {
         let data_shape = IxDyn(data_shape.into_dimension().sizes());
         let target = || Ok(IxDyn(&target_shape.integers(IntegerRole::Size)?));
-        let refused = |kind| Err(BroadcastError::new(kind));
         match (self.mode, axes_mapping) {
             (Mode::Numpy, None) => BroadcastPlan::numpy(data_shape, target()?),
             (Mode::Bidirectional, None) => BroadcastPlan::bidirectional(data_shape, target()?),
@@ -401,11 +403,62 @@ impl Broadcast {
                 };
                 BroadcastPlan::explicit(data_shape, target, mapping)
             }
-            (Mode::Explicit, None) => refused(ErrorKind::AxesMappingMissing {}),
-            (mode, Some(_)) => {
-                let mode = mode.rule();
-                refused(ErrorKind::AxesMappingUnexpected { mode })
+            (mode, mapping) => Err(wrong_inputs(mode, mapping.is_some())),
+        }
+    }
+
+    /// The shape of the output, as far as it follows from what is known of the data's shape, of the
+    /// value of `target_shape` and of that of `axes_mapping`: the smallest box that holds every
+    /// result that values within the bounds can give.
+    ///
+    /// What is not known of a value is written as a [`PartialShape`]: its entries are sizes or
+    /// axes, and the rank is its length.
+    ///
+    /// # Errors
+    ///
+    /// If no values within the bounds fit: [`Impossible`](ErrorKind::Impossible), or that [of the
+    /// operator](Self#errors) if everything is known.
+    ///
+    /// ```
+    /// use ndarray_broadcast::openvino::{Broadcast, Mode};
+    /// use ndarray_broadcast::{PartialShape, PartialSize};
+    ///
+    /// let (any, three) = (PartialSize::ANY, PartialSize::known(3));
+    /// let (data, target) = (PartialShape::new([any, three]), PartialShape::new([any, any, any]));
+    /// assert_eq!(Broadcast::v3().infer(&data, &target, None)?.to_string(), "[?, ?, 3]");
+    ///
+    /// // The mapping is not known: the 3 may feed axis 1 or 2.
+    /// let explicit = Broadcast::v3().with_mode(Mode::Explicit)?;
+    /// let target = PartialShape::new([any, (2..).into(), any]);
+    /// let output = explicit.infer(&data, &target, Some(&PartialShape::UNKNOWN))?;
+    /// assert_eq!(output.to_string(), "[?, 2.., ?]");
+    /// let output = explicit.infer(&data, &target, Some(&PartialShape::known((0, 1))))?;
+    /// assert_eq!(output.to_string(), "[?, 3, ?]");
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn infer(
+        &self,
+        data_shape: &PartialShape,
+        target_shape: &PartialShape,
+        axes_mapping: Option<&PartialShape>,
+    ) -> Result<PartialShape, BroadcastError> {
+        let infer = |mode: BroadcastMode| mode.infer(data_shape, target_shape);
+        match (self.mode, axes_mapping) {
+            (Mode::Numpy, None) => infer(BroadcastMode::Numpy),
+            (Mode::Bidirectional, None) => infer(BroadcastMode::Bidirectional),
+            (Mode::Pdpd { axis }, None) => infer(BroadcastMode::Pdpd { axis }),
+            (Mode::Explicit, Some(mapping)) => {
+                let known = [data_shape, target_shape, mapping].map(PartialShape::value);
+                match known {
+                    [Some(data), Some(target), Some(mapping)] => {
+                        let mapping = mapping.as_array_view();
+                        let plan = self.plan(data, &target.as_array_view(), Some(&mapping))?;
+                        Ok(PartialShape::known(plan.output_dim()))
+                    }
+                    _ => infer_explicit(data_shape, target_shape, mapping),
+                }
             }
+            (mode, mapping) => Err(wrong_inputs(mode, mapping.is_some())),
         }
     }
 
@@ -462,4 +515,14 @@ impl Broadcast {
         self.plan(data.raw_dim(), target_shape, axes_mapping)?
             .apply(data)
     }
+}
+
+/// The error for a mode that needs `axes_mapping`, or takes none.
+#[cold]
+fn wrong_inputs(mode: Mode, mapping_given: bool) -> BroadcastError {
+    let mode = mode.rule();
+    BroadcastError::new(match mapping_given {
+        true => ErrorKind::AxesMappingUnexpected { mode },
+        false => ErrorKind::AxesMappingMissing {},
+    })
 }

@@ -44,6 +44,10 @@ pub enum Rule {
     None,
     /// XLA's [elementwise rule](crate::guide::elementwise#xla).
     Xla,
+    /// Axes by name, as einops' `repeat`: [`named`](crate::BroadcastPlan::named).
+    Named,
+    /// No rule: the plan was [made of other plans](crate::guide::plans), whose rules it combines.
+    Composed,
 }
 
 impl fmt::Display for Rule {
@@ -60,6 +64,8 @@ impl fmt::Display for Rule {
             Rule::Pdpd => "pdpd",
             Rule::None => "none",
             Rule::Xla => "xla",
+            Rule::Named => "named",
+            Rule::Composed => "composed",
         })
     }
 }

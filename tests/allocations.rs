@@ -203,6 +203,94 @@ fn prepended_axes_allocate_nothing() {
     prepend(IxDyn(&[3, 1]), IxDyn(&[2, 2]));
 }
 
+/// Asserts that no method of plans as values allocates for this input and target.
+fn plans_allocate_nothing<D, E>(input: D, target: E)
+where
+    D: Dimension + DimMax<E, Output = E>,
+    E: Dimension,
+{
+    let plan: BroadcastPlan<D, E> = BroadcastPlan::numpy(input, target).unwrap();
+    let (input_rank, rank) = (plan.input_shape().len(), plan.output_shape().len());
+    let identity = BroadcastPlan::numpy(plan.output_dim(), plan.output_dim()).unwrap();
+    let axes: Vec<usize> = (0..rank).rev().collect();
+    let input_axes: Vec<usize> = (0..input_rank).rev().collect();
+    let ranges: Vec<_> = plan.output_shape().iter().map(|&size| 0..size).collect();
+    no_allocation! {
+        plan.then(&identity);
+        plan.permuted(&axes);
+        plan.permuted_input(&input_axes);
+        plan.tile(&ranges);
+        plan.tiles(100, 4).map(|tile| tile.plan().output_dim()).last().ok_or("no tile");
+    }
+    if rank < 4 || E::NDIM.is_some_and(|rank| rank < 6) {
+        let inserted = plan.insert_axis(0).unwrap();
+        no_allocation! {
+            plan.insert_axis(rank);
+            plan.insert_input_axis(input_rank);
+            inserted.remove_axis(0);
+        }
+    }
+    let array = Array::<u8, D>::zeros(plan.input_dim());
+    let tile = plan.tile(&ranges).unwrap();
+    no_allocation! {
+        tile.input().of(&array);
+    }
+}
+
+#[test]
+fn plans_as_values_allocate_nothing() {
+    plans_allocate_nothing(Ix0(), Ix0());
+    plans_allocate_nothing(Ix1(3), Ix2(2, 3));
+    plans_allocate_nothing(Ix2(3, 1), Ix4(5, 2, 3, 4));
+    plans_allocate_nothing(Ix6(1, 2, 1, 2, 1, 2), Ix6(3, 2, 1, 2, 4, 2));
+    plans_allocate_nothing(IxDyn(&[3, 1]), IxDyn(&[2, 3, 4]));
+    plans_allocate_nothing(IxDyn(&[3, 1]), IxDyn(&[5, 2, 3, 4]));
+}
+
+#[test]
+fn inference_allocates_nothing_up_to_rank_four() {
+    use ndarray_broadcast::openvino::{Broadcast, Mode};
+    use ndarray_broadcast::{PartialPlan, PartialShape, PartialSize};
+
+    let any = PartialSize::ANY;
+    let (a, b) = (
+        PartialShape::new([any, 3.into()]),
+        PartialShape::new([any, any, (1..).into(), 3.into()]),
+    );
+    let explicit = BroadcastMode::Explicit {
+        axes_mapping: vec![0, 3],
+    };
+    let axes = BroadcastMode::BroadcastAxes {
+        broadcast_axes: vec![2, 1],
+    };
+    let named: BroadcastMode = "c w -> n 3 c w".parse().unwrap();
+    let operator = Broadcast::v3().with_mode(Mode::Explicit).unwrap();
+    let plan = PartialPlan::with_mode(a.clone(), b.clone(), BroadcastMode::Numpy).unwrap();
+    no_allocation! {
+        BroadcastMode::Numpy.infer(&a, &b);
+        BroadcastMode::Bidirectional.infer(&b, &a);
+        BroadcastMode::Expand.infer(&a, &b);
+        BroadcastMode::Pdpd { axis: 1 }.infer(&a, &b);
+        explicit.infer(&a, &b);
+        axes.infer(&a, &b);
+        named.infer(&a, &b);
+        ElementwiseRule::Numpy.infer(&a, &b);
+        ElementwiseRule::Pdpd { axis: -1 }.infer(&b, &a);
+        operator.infer(&a, &b, Some(&PartialShape::UNKNOWN));
+        plan.resolve(IxDyn(&[2, 3]), IxDyn(&[1, 1, 2, 3]));
+    }
+}
+
+#[test]
+fn plans_of_parsed_names_allocate_nothing() {
+    let pattern = "c w -> w n 3 c".parse().unwrap();
+    let mode: BroadcastMode = "c w -> n c w".parse().unwrap();
+    no_allocation! {
+        BroadcastPlan::named(Ix2(2, 3), &pattern, &[("n", 4)]);
+        BroadcastPlan::with_mode(Ix2(2, 3), Ix3(5, 2, 3), &mode);
+    }
+}
+
 #[test]
 fn three_views_allocate_nothing() {
     let (a, b, c) = (

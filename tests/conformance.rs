@@ -3,8 +3,8 @@
 //! another folder. A case expects a shape and data, or an error.
 //!
 //! An unknown file, rule, argument, operation, element type or key is a failure. A case is skipped
-//! only if its file flags it as `dynamic`, `not_applicable` or `superseded`. The test accepts the
-//! arguments of `cargo test`; a filter selects files.
+//! only if its file flags it as `not_applicable` or `superseded`. The test accepts the arguments of
+//! `cargo test`; a filter selects files.
 
 #[path = "conformance/answer.rs"]
 mod answer;
@@ -20,6 +20,8 @@ mod gradients;
 mod many;
 #[path = "conformance/pair.rs"]
 mod pair;
+#[path = "conformance/partial.rs"]
+mod partial;
 #[path = "conformance/ranks.rs"]
 mod ranks;
 #[path = "conformance/single.rs"]

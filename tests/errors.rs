@@ -244,11 +244,11 @@ cannot broadcast [1] with [] (none)
   ranks 1 and 0 differ; this rule wants identical shapes";
     a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative";
     a_negative_axis: axes_from_integers(&[0_i32, -3]) => "entry 1 is -3: an axis must not be negative";
-    an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "unknown broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand or pdpd(..)";
+    an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "unknown broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w";
     a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "unknown broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any: explicit(1, 2)";
     a_mode_with_a_negative_axis: "explicit(-1)".parse::<BroadcastMode>() => "unknown broadcast mode \"explicit(-1)\": expected axes as non-negative integers: explicit(1, 2)";
     a_mode_that_takes_no_axes: "numpy(1)".parse::<BroadcastMode>() => "unknown broadcast mode \"numpy(1)\": expected no axes: this mode takes none";
-    a_text_too_long_to_be_a_name: "é".repeat(5000).parse::<BroadcastMode>() => format!("unknown broadcast mode \"{}\"... 10000 bytes: expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand or pdpd(..)", "é".repeat(64));
+    a_text_too_long_to_be_a_name: "é".repeat(5000).parse::<BroadcastMode>() => format!("unknown broadcast mode \"{}\"... 10000 bytes: expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w", "é".repeat(64));
     none_is_not_a_mode_of_one_array: "none".parse::<BroadcastMode>() => "unknown broadcast mode \"none\": expected a mode of one array: \"none\" is OpenVINO's other spelling of explicit (its operator reads it), and an ElementwiseRule";
     an_unknown_rule: "same".parse::<ElementwiseRule>() => "unknown elementwise rule \"same\": expected none, numpy, pdpd(..) or xla(..)";
     none_takes_no_axes: "none(1)".parse::<ElementwiseRule>() => "unknown elementwise rule \"none(1)\": expected no axes: this rule takes none";
@@ -451,7 +451,8 @@ plans! {
     a_plan_that_replicates_nothing_has_no_marks: BroadcastPlan::in_dim_permuting((3, 4), (4, 3), &[1, 0]) => "\
 [3, 4] -> [4, 3] (in_dim_permuting)
   input    4  3
-  output   4  3";
+  output   4  3
+  input axes in the order [1, 0]";
     a_plan_to_a_scalar_has_no_picture: BroadcastPlan::numpy((), ()) => "[] -> [] (numpy)";
 }
 

@@ -4,6 +4,7 @@
 
 use ndarray::{Ix1, Ix2, IxDyn};
 use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{AxisPattern, PartialPlan, PartialShape, PartialSize, Tile};
 
 #[test]
 fn modes_and_rules_round_trip() {
@@ -36,6 +37,10 @@ fn modes_and_rules_round_trip() {
         ),
         (BroadcastMode::Expand, r#""expand""#),
         (BroadcastMode::Pdpd { axis: -1 }, r#"{"pdpd":{"axis":-1}}"#),
+        (
+            "c -> n c".parse().unwrap(),
+            r#"{"named":{"pattern":"c -> n c"}}"#,
+        ),
     ];
     for (mode, text) in modes {
         assert_eq!(serde_json::to_string(&mode).unwrap(), text);
@@ -150,4 +155,69 @@ fn invalid_plans_are_rejected() {
             .to_string();
         assert!(error.contains(why), "{text}: {error}");
     }
+}
+
+/// Asserts that the value serialises as this text and reads back.
+fn assert_round_trip<T>(value: &T, text: &str)
+where
+    T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug,
+{
+    assert_eq!(serde_json::to_string(value).unwrap(), text);
+    assert_eq!(&serde_json::from_str::<T>(text).unwrap(), value);
+}
+
+#[test]
+fn tiles_and_composed_plans_round_trip() {
+    let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap();
+    assert_round_trip(
+        &plan.tile(&[1..2, 1..3, 0..2]).unwrap(),
+        r#"{"input_start":[1,0],"output_start":[1,1,0],"plan":{"rule":"numpy","input":[2,1],"output":[1,2,2],"mapping":[null,0,1]}}"#,
+    );
+    assert_round_trip(
+        &plan.permuted(&[2, 1, 0]).unwrap(),
+        r#"{"rule":"composed","input":[3,1],"output":[4,3,2],"mapping":[1,0,null]}"#,
+    );
+    for (text, why) in [
+        (
+            r#"{"input_start":[1],"output_start":[1,18446744073709551615],"plan":{"rule":"numpy","input":[2],"output":[1,2],"mapping":[null,0]}}"#,
+            "a box must begin",
+        ),
+        (
+            r#"{"input_start":[],"output_start":[1,1],"plan":{"rule":"numpy","input":[2],"output":[1,2],"mapping":[null,0]}}"#,
+            "a box must begin",
+        ),
+        (
+            r#"{"input_start":[0],"output_start":[1,1],"plan":{"rule":"numpy","input":[3],"output":[1,2],"mapping":[null,0]}}"#,
+            "another size",
+        ),
+    ] {
+        let error = serde_json::from_str::<Tile>(text).unwrap_err().to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn partial_shapes_and_patterns_round_trip() {
+    let between = PartialSize::between(2, 5).unwrap();
+    let shape = PartialShape::new([PartialSize::ANY, between, PartialSize::known(3)]);
+    assert_round_trip(&shape, "[[0,null],[2,5],[3,3]]");
+    assert_round_trip(&PartialShape::UNKNOWN, "null");
+    assert_round_trip(
+        &PartialSize::known(usize::MAX),
+        "[18446744073709551615,18446744073709551615]",
+    );
+    let plan = PartialPlan::with_mode(shape, PartialShape::UNKNOWN, BroadcastMode::Numpy).unwrap();
+    assert_round_trip(
+        &plan,
+        r#"{"mode":"numpy","input":[[0,null],[2,5],[3,3]],"target":null}"#,
+    );
+    let plan = PartialPlan::prepend(PartialShape::UNKNOWN, PartialShape::known(2)).unwrap();
+    assert_round_trip(&plan, r#"{"mode":null,"input":null,"target":[[2,2]]}"#);
+    assert_round_trip::<AxisPattern<2>>(&"x, y".parse().unwrap(), r#""x, y -> x y""#);
+
+    assert!(serde_json::from_str::<PartialSize>("[5,2]").is_err());
+    assert!(serde_json::from_str::<AxisPattern>(r#""c -> c c""#).is_err());
+    let impossible = r#"{"mode":"numpy","input":[[2,3]],"target":[[4,null]]}"#;
+    let error = serde_json::from_str::<PartialPlan>(impossible).unwrap_err();
+    assert!(error.to_string().contains("is never 4.."), "{error}");
 }

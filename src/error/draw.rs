@@ -1,8 +1,9 @@
 //! What errors print: a heading, the shapes drawn as the rule aligns them, and the axis at fault.
 
+use super::draw_plans;
 use super::kind::{AxesFault, ErrorKind};
 use super::role::IntegerRole;
-use crate::picture::{Picture, Place, Size, display, entries, list};
+use crate::picture::{Cell, Picture, Place, Size, display, entries, list};
 use crate::rule::Rule;
 use std::borrow::Cow;
 use std::fmt;
@@ -75,7 +76,7 @@ impl fmt::Display for ErrorKind {
             } => {
                 heading(f, *rule, [input, target])?;
                 let [a, b] = labels(*rule);
-                Picture::right_aligned([a, b], [input, target]).rows(f, 0)?;
+                Picture::right_aligned([a, b], input, target).rows(f, 0)?;
                 let (count, target_rank) = (axes_count(input.len()), target.len());
                 write!(f, "\n  {a} has {count}, {b} only {target_rank}: ")?;
                 f.write_str("this rule never drops an axis, not even one of size 1")
@@ -87,7 +88,8 @@ impl fmt::Display for ErrorKind {
                 axes,
                 fault,
             } => {
-                list_of_axes(f, *rule, [input, target, axes], *fault)?;
+                heading(f, *rule, [input, target])?;
+                list_of_axes(f, *rule, [input, target], axes, *fault)?;
                 invalid_axes(f, *rule, [input.len(), target.len()], axes, *fault)
             }
             Self::BroadcastAxesRank {
@@ -96,7 +98,7 @@ impl fmt::Display for ErrorKind {
                 axes,
             } => {
                 heading(f, Rule::BroadcastAxes, [input, target])?;
-                Picture::right_aligned(["input", "target"], [input, target]).rows(f, 0)?;
+                Picture::right_aligned(["input", "target"], input, target).rows(f, 0)?;
                 let (input_rank, target_rank, list) = (input.len(), target.len(), list(axes));
                 let kept = (0..target_rank).filter(|axis| !axes.contains(axis)).count();
                 write!(f, "\n  broadcast axes {list} leave {kept} of ")?;
@@ -140,7 +142,7 @@ impl fmt::Display for ErrorKind {
             Self::DimensionsRequired { shapes } => {
                 pair_heading(f, Rule::Xla, shapes)?;
                 let [a, b] = shapes;
-                Picture::left_aligned(["a", "b"], [a, b]).rows(f, 0)?;
+                Picture::left_aligned(["a", "b"], a, b).rows(f, 0)?;
                 let (a, b) = (a.len(), b.len());
                 let (small, large) = (a.min(b), a.max(b));
                 let (last, alignment) = (large.saturating_sub(1), entries(large - small..large));
@@ -164,7 +166,7 @@ impl fmt::Display for ErrorKind {
                 axis,
             } => {
                 heading(f, Rule::Expand, [input, target])?;
-                Picture::right_aligned(["input", "size"], [input, target]).caret(f, *axis)?;
+                Picture::right_aligned(["input", "size"], input, target).caret(f, *axis)?;
                 f.write_str("-1 keeps an input's size, but this axis is new: give it a size")
             }
             Self::InvalidInteger {
@@ -228,6 +230,36 @@ impl fmt::Display for ErrorKind {
                 f,
                 "OpenVINO Broadcast-{version} has no mode \"{mode}\": {hint}"
             ),
+            Self::PlansDoNotMeet { output, input } => {
+                let (output_list, input_list) = (list(output), list(input));
+                write!(f, "the plans do not meet: the first gives {output_list}, ")?;
+                write!(f, "the second takes {input_list}")?;
+                difference(f, ["first", "second"], [output, input])
+            }
+            Self::NotAPermutation { shape, axes, fault } => {
+                draw_plans::permutation(f, shape, axes, *fault)
+            }
+            Self::InvalidAxis {
+                shape,
+                axis,
+                insert,
+            } => draw_plans::axis(f, shape, *axis, *insert),
+            Self::InvalidBox { shape, ranges } => draw_plans::ranges(f, shape, ranges),
+            Self::BoundsReversed { min, max } => {
+                write!(f, "no size is at least {min} and at most {max}")
+            }
+            Self::Impossible {
+                rule,
+                shapes,
+                operands,
+                fault,
+            } => draw_plans::impossible(f, *rule, shapes, *operands, fault),
+            Self::NotPossible { known, found } => draw_plans::not_possible(f, known, found),
+            Self::InvalidPattern {
+                pattern,
+                position,
+                fault,
+            } => draw_plans::pattern(f, pattern, *position, fault),
             Self::AxesMappingMissing {} => f.write_str(
                 "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
                  one target axis for each input axis",
@@ -256,15 +288,14 @@ fn pair_heading(f: &mut fmt::Formatter<'_>, rule: Rule, shapes: &[Box<[usize]>; 
     write!(f, "cannot broadcast {a} with {b} ({rule})")
 }
 
-/// The heading of errors about a list of axes, then the list under the shape that it belongs to,
-/// and a mark under the entry at fault.
-fn list_of_axes(
+/// A list of axes under the shape that it belongs to, and a mark under the entry at fault.
+pub(super) fn list_of_axes<T: Cell>(
     f: &mut fmt::Formatter<'_>,
     rule: Rule,
-    [input, target, axes]: [&[usize]; 3],
+    [input, target]: [&[T]; 2],
+    axes: &[usize],
     fault: AxesFault,
 ) -> fmt::Result {
-    heading(f, rule, [input, target])?;
     let name = match rule {
         Rule::BroadcastAxes => "broadcast axes",
         Rule::InDim | Rule::InDimPermuting | Rule::Xla => "broadcast dimensions",
@@ -275,7 +306,7 @@ fn list_of_axes(
         Rule::BroadcastAxes => ("target", target),
         _ => ("input", input),
     };
-    let picture = Picture::left_aligned([label, name], [shape, axes]);
+    let picture = Picture::left_aligned([label, name], shape, axes);
     match fault {
         AxesFault::Length => {
             picture.rows(f, 0)?;
@@ -288,7 +319,7 @@ fn list_of_axes(
 }
 
 /// What is wrong with a list of axes, in words.
-fn invalid_axes(
+pub(super) fn invalid_axes(
     f: &mut fmt::Formatter<'_>,
     rule: Rule,
     [input_rank, target_rank]: [usize; 2],
@@ -332,9 +363,13 @@ fn invalid_axes(
 }
 
 /// Two shapes that should be identical, and where they differ.
-fn difference(f: &mut fmt::Formatter<'_>, labels: [&str; 2], shapes: [&[usize]; 2]) -> fmt::Result {
-    let picture = Picture::left_aligned(labels, shapes);
+pub(super) fn difference(
+    f: &mut fmt::Formatter<'_>,
+    labels: [&str; 2],
+    shapes: [&[usize]; 2],
+) -> fmt::Result {
     let [a, b] = shapes;
+    let picture = Picture::left_aligned(labels, a, b);
     if a.len() != b.len() {
         picture.rows(f, 0)?;
         return write!(f, "\n  ranks {} and {} differ", a.len(), b.len());
@@ -349,7 +384,7 @@ fn difference(f: &mut fmt::Formatter<'_>, labels: [&str; 2], shapes: [&[usize]; 
 }
 
 /// What the rule calls its two shapes.
-fn labels(rule: Rule) -> [&'static str; 2] {
+pub(super) fn labels(rule: Rule) -> [&'static str; 2] {
     match rule {
         Rule::Pdpd => ["B", "A"],
         _ => ["input", "target"],
@@ -357,16 +392,16 @@ fn labels(rule: Rule) -> [&'static str; 2] {
 }
 
 /// An entry of a list. Callers may change the fields of a copied error, so it may be missing.
-fn entry(list: &[usize], position: usize) -> usize {
+pub(super) fn entry(list: &[usize], position: usize) -> usize {
     list.get(position).copied().unwrap_or(0)
 }
 
-fn axes_count(rank: usize) -> impl fmt::Display {
+pub(super) fn axes_count(rank: usize) -> impl fmt::Display {
     display(move |f| write!(f, "{rank} {}", if rank == 1 { "axis" } else { "axes" }))
 }
 
 /// A name in quotes. Of a text too long to be a name, the beginning.
-fn quoted(name: &str) -> impl fmt::Display {
+pub(super) fn quoted(name: &str) -> impl fmt::Display {
     /// Longer than any name, short enough for a line.
     const SHOWN: usize = 64;
     display(move |f| match name.char_indices().nth(SHOWN) {

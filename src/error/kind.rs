@@ -1,7 +1,10 @@
 //! [`ErrorKind`]: every reason for an error. [`draw`](super::draw) has what they print.
 
+use super::fault::{PartialFault, PatternFault};
 use super::role::{ArrayRole, IntegerRole};
+use crate::partial::PartialShape;
 use crate::rule::Rule;
+use std::ops::Range;
 
 /// What a [`BroadcastError`](crate::BroadcastError) says, with the shapes and the axis needed to
 /// fix the call.
@@ -272,9 +275,109 @@ pub enum ErrorKind {
         /// The mode that was asked for.
         mode: Rule,
     },
+
+    /// Two plans in a row: the output of the first is not the input of the second.
+    ///
+    /// [Example](crate::guide::plans#errors).
+    #[non_exhaustive]
+    PlansDoNotMeet {
+        /// The output shape of the first.
+        output: Box<[usize]>,
+        /// The input shape of the second.
+        input: Box<[usize]>,
+    },
+
+    /// A list does not name every axis of a shape once.
+    ///
+    /// [Example](crate::guide::plans#errors).
+    #[non_exhaustive]
+    NotAPermutation {
+        /// The shape whose axes it should reorder.
+        shape: Box<[usize]>,
+        /// The list.
+        axes: Box<[usize]>,
+        /// What is wrong with it.
+        fault: AxesFault,
+    },
+
+    /// There is no such axis to remove, it has not size 1, or none can be inserted there.
+    ///
+    /// [Example](crate::guide::plans#errors).
+    #[non_exhaustive]
+    InvalidAxis {
+        /// The shape.
+        shape: Box<[usize]>,
+        /// The axis.
+        axis: usize,
+        /// Whether it should be inserted.
+        insert: bool,
+    },
+
+    /// A box is not inside a shape.
+    ///
+    /// [Example](crate::guide::plans#errors).
+    #[non_exhaustive]
+    InvalidBox {
+        /// The shape.
+        shape: Box<[usize]>,
+        /// The box.
+        ranges: Box<[Range<usize>]>,
+    },
+
+    /// A lower bound of a size is above the upper one.
+    ///
+    /// [Example](crate::PartialSize::between).
+    #[non_exhaustive]
+    BoundsReversed {
+        /// The lower bound.
+        min: usize,
+        /// The upper bound.
+        max: usize,
+    },
+
+    /// Shapes that are known in part: nothing within their bounds fits.
+    ///
+    /// [Example](crate::guide::plans#errors).
+    #[non_exhaustive]
+    Impossible {
+        /// The rule that was asked for.
+        rule: Rule,
+        /// What is known of the shapes: of input and target (of B and A, for `pdpd`), or of two
+        /// operands.
+        shapes: [PartialShape; 2],
+        /// Whether they are two operands.
+        operands: bool,
+        /// Why nothing fits.
+        fault: PartialFault,
+    },
+
+    /// A shape is not one of those that were announced as possible.
+    ///
+    /// [Example](crate::PartialPlan).
+    #[non_exhaustive]
+    NotPossible {
+        /// What was known.
+        known: PartialShape,
+        /// The shape.
+        found: Box<[usize]>,
+    },
+
+    /// A pattern of names is not valid, or does not fit the shapes.
+    ///
+    /// [Example](crate::guide::names#errors).
+    #[non_exhaustive]
+    InvalidPattern {
+        /// The pattern.
+        pattern: Box<str>,
+        /// The byte at fault.
+        position: usize,
+        /// What is wrong there.
+        fault: PatternFault,
+    },
 }
 
-/// What is wrong with a list of axes, in [`ErrorKind::InvalidAxes`].
+/// What is wrong with a list of axes, in [`ErrorKind::InvalidAxes`] and
+/// [`ErrorKind::NotAPermutation`].
 ///
 /// ```
 /// use ndarray::array;

@@ -1,14 +1,19 @@
 //! [`BroadcastError`], and a constructor for each [`ErrorKind`] that more than one file returns.
 
 mod draw;
+mod draw_plans;
+mod fault;
 mod kind;
 mod role;
 
+pub use fault::{PartialFault, PatternFault};
 pub use kind::{AxesFault, ErrorKind};
 pub use role::{ArrayRole, IntegerRole};
 
+use crate::partial::PartialShape;
 use crate::rule::Rule;
 use std::fmt;
+use std::ops::Range;
 
 /// Why a broadcast was refused, or an owned copy could not be made.
 ///
@@ -113,7 +118,7 @@ pub(crate) fn with_copies<const N: usize>(
 /// # Errors
 ///
 /// `AllocationFailed`.
-pub(crate) fn copied(values: &[usize]) -> Result<Box<[usize]>, BroadcastError> {
+pub(crate) fn copied<T: Clone>(values: &[T]) -> Result<Box<[T]>, BroadcastError> {
     let mut vec = reserved(values.len())?;
     vec.extend_from_slice(values);
     Ok(vec.into_boxed_slice())
@@ -237,6 +242,101 @@ fn fill_mapping(mapping: &mut [usize], output_axis_of: impl Fn(usize) -> usize) 
     }
 }
 
+/// The output of the first plan is not the input of the second.
+#[cold]
+pub(crate) fn plans_do_not_meet(output: &[usize], input: &[usize]) -> BroadcastError {
+    with_copies([output, input], |[output, input]| {
+        ErrorKind::PlansDoNotMeet { output, input }
+    })
+}
+
+/// The list does not name every axis of the shape once.
+#[cold]
+pub(crate) fn not_a_permutation(shape: &[usize], axes: &[usize]) -> BroadcastError {
+    let mut seen = match reserved(shape.len()) {
+        Ok(seen) => seen,
+        Err(error) => return error,
+    };
+    seen.resize(shape.len(), false);
+    let mut fault = AxesFault::Length;
+    if axes.len() == shape.len() {
+        for (at, &axis) in axes.iter().enumerate() {
+            match seen.get_mut(axis) {
+                Some(seen) if !*seen => *seen = true,
+                Some(_) => fault = AxesFault::Repeated(at),
+                None => fault = AxesFault::OutOfRange(at),
+            }
+            if fault != AxesFault::Length {
+                break;
+            }
+        }
+    }
+    with_copies([shape, axes], |[shape, axes]| ErrorKind::NotAPermutation {
+        shape,
+        axes,
+        fault,
+    })
+}
+
+/// No axis of size 1 can be removed or inserted there.
+#[cold]
+pub(crate) fn invalid_axis(shape: &[usize], axis: usize, insert: bool) -> BroadcastError {
+    with_copies([shape], |[shape]| ErrorKind::InvalidAxis {
+        shape,
+        axis,
+        insert,
+    })
+}
+
+/// The ranges are not inside the shape.
+#[cold]
+pub(crate) fn invalid_box(shape: &[usize], ranges: &[Range<usize>]) -> BroadcastError {
+    let ranges = match copied(ranges) {
+        Ok(ranges) => ranges,
+        Err(error) => return error,
+    };
+    with_copies([shape], |[shape]| ErrorKind::InvalidBox { shape, ranges })
+}
+
+/// The shape is not within what is known of it.
+#[cold]
+pub(crate) fn shape_not_possible(known: &PartialShape, found: &[usize]) -> BroadcastError {
+    with_copies([found], |[found]| ErrorKind::NotPossible {
+        known: known.clone(),
+        found,
+    })
+}
+
+/// The pattern is not valid at this byte, or does not fit the shapes.
+#[cold]
+pub(crate) fn invalid_pattern(
+    pattern: &str,
+    position: usize,
+    fault: PatternFault,
+) -> BroadcastError {
+    match copied_text(pattern) {
+        Ok(pattern) => BroadcastError::new(ErrorKind::InvalidPattern {
+            pattern,
+            position,
+            fault,
+        }),
+        Err(error) => error,
+    }
+}
+
+/// A copy of a text.
+///
+/// # Errors
+///
+/// `AllocationFailed`.
+pub(crate) fn copied_text(text: &str) -> Result<Box<str>, BroadcastError> {
+    let mut copy = String::new();
+    copy.try_reserve_exact(text.len())
+        .map_err(|_| allocation_failed(text.len()))?;
+    copy.push_str(text);
+    Ok(copy.into_boxed_str())
+}
+
 /// A name that nothing has.
 #[cold]
 pub(crate) fn unknown_name(
@@ -244,16 +344,14 @@ pub(crate) fn unknown_name(
     name: &str,
     expected: &'static str,
 ) -> BroadcastError {
-    let mut copy = String::new();
-    if copy.try_reserve_exact(name.len()).is_err() {
-        return allocation_failed(name.len());
+    match copied_text(name) {
+        Ok(name) => BroadcastError::new(ErrorKind::UnknownName {
+            kind,
+            name,
+            expected,
+        }),
+        Err(error) => error,
     }
-    copy.push_str(name);
-    BroadcastError::new(ErrorKind::UnknownName {
-        kind,
-        name: copy.into_boxed_str(),
-        expected,
-    })
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@
 //! | the same in any order, which transposes (StableHLO, JAX) | [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) | [`explicit`] |
 //! | the axes of the target that are new (nGraph) | [`broadcast_axes`](crate::BroadcastExt::broadcast_axes) | [`broadcast_axes`] |
 //! | two or more arrays with a common shape, and an operation on them | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`zip_map`](crate::ElementwiseExt::zip_map) | [`elementwise`] |
+//! | names for the axes (einops `repeat`, xarray) | [`named`](crate::BroadcastPlan::named), [`named_pair`](crate::BroadcastPlan::named_pair) | [`names`] |
+//! | several broadcasts in a row, a box of the output, sizes that are not known yet | [`then`](crate::BroadcastPlan::then), [`tile`](crate::BroadcastPlan::tile), [`infer`](crate::BroadcastMode::infer) | [`plans`] |
 //! | a PaddlePaddle operation with `axis` | [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), or the rule `pdpd` | [`elementwise`] |
 //! | the operator Broadcast of a model file, with its tensors | [`openvino::Broadcast`](crate::openvino::Broadcast) | [`openvino`] |
 //! | a view whose elements must be contiguous | [`materialize`](crate::MaterializeExt::materialize) | [`copies_and_gradients`] |
@@ -74,7 +76,9 @@ pub mod broadcast_axes;
 pub mod copies_and_gradients;
 pub mod elementwise;
 pub mod explicit;
+pub mod names;
 pub mod ndarray;
 pub mod numpy;
 pub mod openvino;
+pub mod plans;
 pub mod soundness;

@@ -3,6 +3,7 @@
 use super::{AxisSource, BroadcastPlan};
 use crate::picture::{Picture, Place, list};
 use ndarray::Dimension;
+use smallvec::SmallVec;
 use std::fmt;
 
 impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
@@ -27,12 +28,23 @@ impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
             (true, true) => "\n  + added, * stretched from 1",
             (true, false) => "\n  + added",
             (false, true) => "\n  * stretched from 1",
-            (false, false) => return Ok(()),
+            (false, false) => "",
         };
-        picture.line(f, "", 0, |column| {
-            self.axis_sources().nth(column).and_then(mark)
-        })?;
-        f.write_str(legend)
+        if !legend.is_empty() {
+            picture.line(f, "", 0, |column| {
+                self.axis_sources().nth(column).and_then(mark)
+            })?;
+        }
+        f.write_str(legend)?;
+        // The columns do not show the order of axes that a plan permutes, nor which it drops.
+        let fed = self.mapping().flatten();
+        match fed.clone().eq(0..fed.clone().count()) {
+            true => Ok(()),
+            false => {
+                let axes: SmallVec<[usize; 8]> = fed.collect();
+                write!(f, "\n  input axes in the order {}", list(&axes))
+            }
+        }
     }
 }
 

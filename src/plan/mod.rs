@@ -1,9 +1,16 @@
 //! [`BroadcastPlan`]: the answer that every rule gives. Its constructors stand in `rules`, one file
 //! per rule.
 
+mod algebra;
 mod display;
+mod partial;
 #[cfg(feature = "serde")]
 mod serde;
+mod tile;
+
+pub(crate) use partial::PartialCall;
+pub use partial::PartialPlan;
+pub use tile::{Tile, TileBox, Tiles};
 
 use crate::error::{BroadcastError, shape_overflow, size_mismatch};
 use crate::rule::Rule;
@@ -38,14 +45,17 @@ pub enum AxisSource {
 ///
 /// | to | use |
 /// |---|---|
-/// | make a plan, by rule | [`numpy`](Self::numpy), [`bidirectional`](Self::bidirectional), [`explicit`](Self::explicit), [`with_broadcast_axes`](Self::with_broadcast_axes), [`in_dim`](Self::in_dim), [`in_dim_permuting`](Self::in_dim_permuting), [`prepend`](Self::prepend), [`expand`](Self::expand), [`pdpd`](Self::pdpd), [`with_mode`](Self::with_mode); for two arrays [`pair`](Self::pair) |
+/// | make a plan, by rule | [`numpy`](Self::numpy), [`bidirectional`](Self::bidirectional), [`explicit`](Self::explicit), [`with_broadcast_axes`](Self::with_broadcast_axes), [`in_dim`](Self::in_dim), [`in_dim_permuting`](Self::in_dim_permuting), [`prepend`](Self::prepend), [`expand`](Self::expand), [`pdpd`](Self::pdpd), [`with_mode`](Self::with_mode), [`named`](Self::named); for two arrays [`pair`](Self::pair), [`named_pair`](Self::named_pair) |
 /// | ask it | [`output_shape`](Self::output_shape), [`axis_sources`](Self::axis_sources), [`mapping`](Self::mapping), [`replicated_axes`](Self::replicated_axes), [`is_identity`](Self::is_identity), [`rule`](Self::rule); or print it |
 /// | broadcast an array | [`view`](Self::view), [`apply`](Self::apply) |
 /// | sum a gradient | [`gradient`](Self::gradient), [`gradient_into`](Self::gradient_into), [`gradient_accumulate`](Self::gradient_accumulate) |
+/// | chain and reorder | [`then`](Self::then), [`permuted`](Self::permuted), [`permuted_input`](Self::permuted_input), [`insert_axis`](Self::insert_axis), [`remove_axis`](Self::remove_axis), [`insert_input_axis`](Self::insert_input_axis), [`remove_input_axis`](Self::remove_input_axis) |
+/// | cut it into pieces | [`tile`](Self::tile), [`tiles`](Self::tiles) |
 /// | store it with plans of other ranks | [`into_dyn`](Self::into_dyn) |
 ///
 /// A plan is always sound. Each input axis feeds one output axis, of the same size or stretched
-/// from 1. (An input axis of size 1 may feed none: under `pdpd`, trailing 1s of B may overhang A.)
+/// from 1. (An input axis of size 1 may feed none: under `pdpd`, trailing 1s of B may overhang A,
+/// and axes can be removed.)
 /// The output has at most `isize::MAX` elements. With the feature `serde` a plan serialises.
 /// Reading one that is not sound is an error.
 ///
@@ -288,6 +298,25 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             output: dimension(output),
             output_axes,
         })
+    }
+
+    /// A plan that is made of other plans, so that [`new`](Self::new) would accept it: each input
+    /// axis has size 1 or the size of its output axis, and the output has at most `isize::MAX`
+    /// elements, sizes of 0 counted as 1.
+    #[inline(always)]
+    fn from_parts(rule: Rule, input: I, output: O, output_axes: I) -> Self {
+        let plan = BroadcastPlan {
+            rule,
+            input,
+            output,
+            output_axes,
+        };
+        debug_assert!(elements(plan.output_shape()).is_some());
+        debug_assert!(
+            (plan.input_shape().iter().zip(plan.output_axes()))
+                .all(|(&size, &axis)| size == 1 || plan.output_shape().get(axis) == Some(&size))
+        );
+        plan
     }
 
     /// For each input axis: the output axis that it feeds, or the output's rank if it feeds none.

@@ -1,8 +1,10 @@
-//! Plans as serde writes and reads them.
+//! Plans, tiles and partial shapes as serde writes and reads them.
 
-use super::BroadcastPlan;
+use super::{BroadcastPlan, PartialCall, PartialPlan, Tile};
+use crate::mode::BroadcastMode;
+use crate::partial::{PartialShape, PartialSize};
 use crate::rule::Rule;
-use crate::shape::dimension;
+use crate::shape::{Sizes, dimension};
 use ndarray::Dimension;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -67,5 +69,115 @@ fn checked_dimension<T: Dimension, E: Error>(what: &str, shape: &[usize]) -> Res
             shape.len()
         ))),
         _ => Ok(dimension(shape)),
+    }
+}
+
+/// What is written of a tile: where its boxes begin, and the plan, which has their sizes.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Tile", deny_unknown_fields, bound = "")]
+struct TileForm<I: Dimension, O: Dimension> {
+    input_start: Vec<usize>,
+    output_start: Vec<usize>,
+    plan: BroadcastPlan<I, O>,
+}
+
+impl<I: Dimension, O: Dimension> Serialize for Tile<I, O> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        TileForm {
+            input_start: self.input_start.sizes().to_vec(),
+            output_start: self.output_start.sizes().to_vec(),
+            plan: self.plan.clone(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// Reading checks that no end of a box overflows.
+impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for Tile<I, O> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let form = TileForm::<I, O>::deserialize(deserializer)?;
+        let boxes = [
+            (&form.input_start, form.plan.input_shape()),
+            (&form.output_start, form.plan.output_shape()),
+        ];
+        for (start, sizes) in boxes {
+            let ends =
+                |(start, size): (&usize, &usize)| isize::try_from(start.checked_add(*size)?).ok();
+            if start.len() != sizes.len() || !start.iter().zip(sizes).all(|at| ends(at).is_some()) {
+                return Err(D::Error::custom(
+                    "a box must begin where its plan's shape fits",
+                ));
+            }
+        }
+        Ok(Tile {
+            input_start: dimension(&form.input_start),
+            output_start: dimension(&form.output_start),
+            plan: form.plan,
+        })
+    }
+}
+
+impl Serialize for PartialSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.min(), self.max()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PartialSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (min, max) = <(usize, Option<usize>)>::deserialize(deserializer)?;
+        PartialSize::between(min, max.unwrap_or(usize::MAX)).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for PartialShape {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.sizes().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PartialShape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let sizes = Option::<Vec<PartialSize>>::deserialize(deserializer)?;
+        Ok(sizes.map_or(PartialShape::UNKNOWN, PartialShape::new))
+    }
+}
+
+/// What is written of a partial plan. The output follows from it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "PartialPlan", deny_unknown_fields)]
+struct PartialForm {
+    /// Null for the rule prepend, which is no mode.
+    mode: Option<BroadcastMode>,
+    input: PartialShape,
+    target: PartialShape,
+}
+
+impl Serialize for PartialPlan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        PartialForm {
+            mode: match &self.call {
+                PartialCall::Mode(mode) => Some(mode.clone()),
+                PartialCall::Prepend => None,
+            },
+            input: self.input.clone(),
+            target: self.target.clone(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PartialPlan {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let PartialForm {
+            mode,
+            input,
+            target,
+        } = PartialForm::deserialize(deserializer)?;
+        match mode {
+            Some(mode) => PartialPlan::with_mode(input, target, mode),
+            None => PartialPlan::prepend(input, target),
+        }
+        .map_err(D::Error::custom)
     }
 }

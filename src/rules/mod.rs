@@ -9,11 +9,15 @@ mod broadcast_axes;
 mod expand;
 mod explicit;
 mod in_dim;
+mod infer;
+mod named;
 mod none;
 pub(crate) mod numpy;
 mod pdpd;
 mod prepend;
 mod xla;
+
+pub(crate) use infer::infer_explicit;
 
 use crate::error::BroadcastError;
 use crate::mode::{BroadcastMode, ElementwiseRule};
@@ -52,6 +56,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
             } => Self::in_dim_permuting(input, target, broadcast_dimensions),
             BroadcastMode::Expand => Self::expand(input, target),
             BroadcastMode::Pdpd { axis } => Self::pdpd(input, target, *axis),
+            BroadcastMode::Named { pattern } => named::to_target(input, &target, pattern),
         }
     }
 

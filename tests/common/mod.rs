@@ -223,8 +223,35 @@ pub fn mode(input: &[usize], target: &[usize], mode: &BroadcastMode) -> Answer {
         } => mapped(input, target, broadcast_dimensions, false),
         BroadcastMode::Expand => expand(input, target),
         BroadcastMode::Pdpd { axis } => pdpd(input, target, *axis),
+        BroadcastMode::Named { pattern } => named(input, target, &pattern.to_string()),
         other => panic!("the oracle does not know {other}"),
     }
+}
+
+/// Axes by name, to a target: sizes of one name are equal, and no axis is stretched.
+fn named(input: &[usize], target: &[usize], pattern: &str) -> Answer {
+    let (left, right) = pattern.split_once("->").expect("the pattern is valid");
+    let words = |side: &str| -> Vec<String> { side.split_whitespace().map(Into::into).collect() };
+    let (left, right) = (words(left), words(right));
+    if input.len() != left.len() || target.len() != right.len() {
+        return Err("InvalidPattern");
+    }
+    if input.len() > target.len() {
+        return Err("RankTooLarge");
+    }
+    let is_number = |word: &String| word.parse::<usize>().is_ok();
+    let axis_of = |word: &String| {
+        let found = right.iter().position(|other| other == word);
+        found.filter(|_| !is_number(word))
+    };
+    let output_axes: Vec<Option<usize>> = left.iter().map(axis_of).collect();
+    let wanted = |axis: &Option<usize>| axis.map_or(1, |axis| target[axis]);
+    let numbers_fit = (right.iter().zip(target))
+        .all(|(word, &size)| word.parse().is_ok_and(|n: usize| n == size) || !is_number(word));
+    if !numbers_fit || !output_axes.iter().map(wanted).eq(input.iter().copied()) {
+        return Err("InvalidPattern");
+    }
+    one_way(input, target, output_axes)
 }
 
 /// The oracle for prepended axes.

@@ -3,7 +3,7 @@
 use super::answer::Expected;
 use super::element::{Element, element_count, elements};
 use super::fields::{Fields, Integers};
-use super::{gradients, many, pair, single};
+use super::{gradients, many, pair, partial, single};
 use serde_json::Value;
 
 pub enum Verdict {
@@ -23,13 +23,16 @@ pub fn run(case: Value) -> Verdict {
 /// Returns `true` if the case passed, `false` if it is flagged to be skipped.
 fn judge(case: Value) -> Result<bool, String> {
     let mut case = Fields::new("the case", case)?;
-    for flag in ["dynamic", "not_applicable", "superseded"] {
-        match case.take(flag) {
-            None | Some(Value::Null | Value::Bool(false)) => {}
-            Some(Value::Bool(true) | Value::String(_)) => return Ok(false),
-            Some(other) => return Err(format!("{flag} is {other}")),
-        }
+    let mut flagged = |flag| match case.take(flag) {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(false),
+        Some(Value::Bool(true) | Value::String(_)) => Ok(true),
+        Some(other) => Err(format!("{flag} is {other}")),
+    };
+    if flagged("not_applicable")? || flagged("superseded")? {
+        return Ok(false);
     }
+    // Shapes are known in part.
+    let dynamic = flagged("dynamic")?;
     let id = case.text("id")?;
     if id.is_empty() {
         return Err("the id is empty".into());
@@ -49,6 +52,12 @@ fn judge(case: Value) -> Result<bool, String> {
     let rule = case.text("rule")?;
     if rule == "gradients" {
         return gradients::run(case).map(|()| true);
+    }
+    if dynamic {
+        return partial::run_dynamic(&rule, case).map(|()| true);
+    }
+    if partial::is_partial(&rule) {
+        return partial::run(&rule, case).map(|()| true);
     }
     let dtype = match case.take("dtype") {
         None => "i64".into(),

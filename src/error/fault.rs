@@ -1,0 +1,88 @@
+//! What is wrong with a shape that is known in part, and with a pattern of names.
+
+use super::kind::AxesFault;
+use crate::partial::PartialShape;
+
+/// Why no shapes within the bounds fit, in
+/// [`ErrorKind::Impossible`](crate::ErrorKind::Impossible).
+///
+/// ```
+/// use ndarray_broadcast::{BroadcastMode, ErrorKind, PartialFault, PartialShape, PartialSize};
+///
+/// let input = PartialShape::new([PartialSize::ANY, PartialSize::ANY]);
+/// let error = BroadcastMode::Numpy.infer(&input, &PartialShape::known(3)).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::Impossible { fault: PartialFault::Ranks, .. }));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PartialFault {
+    /// The ranks do not fit. [Example](crate::guide::plans#errors).
+    Ranks,
+    /// No sizes of an axis fit. [Example](crate::guide::plans#errors).
+    #[non_exhaustive]
+    Sizes {
+        /// For each axis of the shape with fewer axes (of the first, if the ranks are equal), the
+        /// axis that it is aligned with.
+        mapping: Box<[usize]>,
+        /// The axis at fault, counted in the shape with more axes.
+        axis: usize,
+    },
+    /// A list of axes does not fit. [Example](crate::guide::plans#errors).
+    #[non_exhaustive]
+    Axes {
+        /// The list.
+        axes: Box<[usize]>,
+        /// What is wrong with it.
+        fault: AxesFault,
+    },
+    /// XLA's broadcast dimensions are missing, or given where none are allowed.
+    /// [Example](crate::guide::plans#errors).
+    Dimensions(Box<[usize]>),
+    /// A new axis has no size that it could keep. [Example](crate::guide::plans#errors).
+    KeepOnNewAxis(usize),
+    /// PaddlePaddle's axis is below -1, or past the end of A.
+    /// [Example](crate::guide::plans#errors).
+    PdpdAxis(isize),
+    /// No axes mapping within these bounds fits. [Example](crate::guide::plans#errors).
+    Mapping(PartialShape),
+}
+
+/// What is wrong with a pattern of names, or with shapes and sizes given for it, in
+/// [`ErrorKind::InvalidPattern`](crate::ErrorKind::InvalidPattern).
+///
+/// ```
+/// use ndarray_broadcast::{AxisPattern, BroadcastError, ErrorKind, PatternFault};
+///
+/// let error: BroadcastError = "c -> n c c".parse::<AxisPattern>().unwrap_err();
+/// let fault = PatternFault::AxisTwice;
+/// assert!(matches!(
+///     error.kind(),
+///     ErrorKind::InvalidPattern { position: 9, fault: f, .. } if *f == fault
+/// ));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PatternFault {
+    /// Something else is expected here. [Example](crate::guide::names#errors).
+    Syntax(&'static str),
+    /// The axis stands in this list already. [Example](crate::guide::names#errors).
+    AxisTwice,
+    /// The output has no such axis. [Example](crate::guide::names#errors).
+    AxisUnknown,
+    /// A size was given for an axis that the pattern does not have.
+    /// [Example](crate::guide::names#errors).
+    SizeUnknown(Box<str>),
+    /// No array has this axis, and no size was given. [Example](crate::guide::names#errors).
+    SizeMissing,
+    /// The axis has two sizes. [Example](crate::guide::names#errors).
+    SizesDiffer([usize; 2]),
+    /// The list that begins here names another number of axes than the shape has.
+    /// [Example](crate::guide::names#errors).
+    #[non_exhaustive]
+    Rank {
+        /// The number of axes in the pattern.
+        names: usize,
+        /// The rank of the shape.
+        rank: usize,
+    },
+}

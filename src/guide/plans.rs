@@ -1,0 +1,189 @@
+//! Plans as values: chains of broadcasts, other orders of axes, tiles, and shapes that are not
+//! known yet. No array is needed for any of it.
+//!
+//! A [`BroadcastPlan`](crate::BroadcastPlan) says for each output axis which input axis feeds it.
+//! So two plans in a row are one plan, a transpose moves through a plan, and a box of the output
+//! needs a box of the input.
+//!
+//! # Chains
+//!
+//! An importer folds a chain of broadcasts into one with [`then`](crate::BroadcastPlan::then).
+//! View, copy, gradient and picture are as of the two. Transposes and axes of size 1 between the
+//! broadcasts fold too:
+//!
+//! ```
+//! use ndarray::{Axis, array};
+//! use ndarray_broadcast::BroadcastPlan;
+//!
+//! let x = array![1, 2, 3];
+//! let to_rows = BroadcastPlan::numpy(3, (2, 3))?;
+//! let to_batch = BroadcastPlan::numpy((3, 2), (4, 3, 2))?;
+//! let chain = to_rows.permuted(&[1, 0])?.then(&to_batch)?;
+//!
+//! let rows = to_rows.view(&x)?;
+//! let columns = rows.t();
+//! assert_eq!(chain.view(&x)?, to_batch.view(&columns)?);
+//! assert_eq!(
+//!     chain.to_string(),
+//!     "\
+//! [3] -> [4, 3, 2] (composed)
+//!   input       3
+//!   output   4  3  2
+//!            +     +
+//!   + added",
+//! );
+//!
+//! let with_axis = to_rows.insert_axis(1)?;
+//! assert_eq!(with_axis.view(&x)?, to_rows.view(&x)?.insert_axis(Axis(1)));
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! A plan that permutes says in which order it takes the axes of the input:
+//!
+//! ```
+//! use ndarray_broadcast::BroadcastPlan;
+//!
+//! assert_eq!(
+//!     BroadcastPlan::numpy((2, 2), (2, 2))?.permuted(&[1, 0])?.to_string(),
+//!     "\
+//! [2, 2] -> [2, 2] (composed)
+//!   input    2  2
+//!   output   2  2
+//!   input axes in the order [1, 0]",
+//! );
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! # Tiles
+//!
+//! [`tile`](crate::BroadcastPlan::tile) gives the box of the input that feeds a box of the output,
+//! and the plan between the two. [`tiles`](crate::BroadcastPlan::tiles) walks over the whole output
+//! in pieces of bounded size, in memory order. Operands with a common shape are walked together:
+//!
+//! ```
+//! use ndarray::{ArrayD, IxDyn, array};
+//! use ndarray_broadcast::{BroadcastPlan, broadcast_shapes};
+//!
+//! let operands: [ArrayD<i32>; 3] =
+//!     [array![[1], [2]].into_dyn(), array![10, 20, 30].into_dyn(), array![[[100]]].into_dyn()];
+//! let shape = IxDyn(&broadcast_shapes(&operands.each_ref().map(|x| x.shape()))?);
+//! let mut plans = Vec::new();
+//! for operand in &operands {
+//!     plans.push(BroadcastPlan::numpy(operand.raw_dim(), shape.clone())?);
+//! }
+//! let mut sums = ArrayD::<i32>::zeros(shape);
+//! let mut walks: Vec<_> = plans.iter().map(|plan| plan.tiles(8, size_of::<i32>())).collect();
+//! while let Some(tiles) = walks.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>() {
+//!     let mut part = tiles[0].output().of_mut(&mut sums)?;
+//!     for (tile, operand) in tiles.iter().zip(&operands) {
+//!         part += &tile.plan().view(&tile.input().of(operand)?)?;
+//!     }
+//! }
+//! assert_eq!(sums, array![[[111, 121, 131], [112, 122, 132]]].into_dyn());
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! # Shapes known in part
+//!
+//! A [`PartialSize`](crate::PartialSize) is known or lies between bounds. A
+//! [`PartialShape`](crate::PartialShape) is a list of them, or not even its rank is known. Each
+//! mode and each elementwise rule infers from them
+//! ([`BroadcastMode::infer`](crate::BroadcastMode::infer),
+//! [`ElementwiseRule::infer`](crate::ElementwiseRule::infer)): the result is the smallest box that
+//! holds every shape that is possible. A size that must hold is found, not only copied:
+//!
+//! ```
+//! use ndarray_broadcast::{BroadcastMode, ElementwiseRule, PartialShape, PartialSize};
+//!
+//! let any = PartialSize::ANY;
+//! // 5 feeds the last axis, so that axis is 5.
+//! let input = PartialShape::new([any, 5.into()]);
+//! let target = PartialShape::new([any, any, PartialSize::between(1, 8)?]);
+//! assert_eq!(BroadcastMode::Numpy.infer(&input, &target)?.to_string(), "[?, ?, 5]");
+//!
+//! let a = PartialShape::new([any, 3.into()]);
+//! let b = PartialShape::new([PartialSize::between(2, 4)?, 1.into()]);
+//! assert_eq!(ElementwiseRule::Numpy.infer(&a, &b)?.to_string(), "[2..4, 3]");
+//! assert_eq!(
+//!     ElementwiseRule::Numpy.infer(&a, &PartialShape::UNKNOWN)?,
+//!     PartialShape::UNKNOWN,
+//! );
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! A [`PartialPlan`](crate::PartialPlan) keeps the mode with what is known, and resolves to a plan
+//! once everything is. OpenVINO's operator infers from values of its inputs that are known in part:
+//! [`openvino::Broadcast::infer`](crate::openvino::Broadcast::infer).
+//!
+//! # Errors
+//!
+//! ```
+//! use ndarray_broadcast::{BroadcastMode, BroadcastPlan, PartialShape, PartialSize};
+//!
+//! let plan = BroadcastPlan::numpy(3, (2, 3))?;
+//! assert_eq!(
+//!     plan.then(&BroadcastPlan::numpy((2, 1), (2, 4))?).unwrap_err().to_string(),
+//!     "\
+//! the plans do not meet: the first gives [2, 3], the second takes [2, 1]
+//!   first    2  3
+//!   second   2  1
+//!               ^ 3 is not 1",
+//! );
+//! assert_eq!(
+//!     plan.permuted(&[0, 2]).unwrap_err().to_string(),
+//!     "\
+//! cannot reorder the axes of [2, 3]
+//!   shape   2  3
+//!   axes    0  2
+//!              ^ there is no axis 2",
+//! );
+//! assert_eq!(
+//!     plan.insert_axis(3).unwrap_err().to_string(),
+//!     "\
+//! cannot insert axis 3 in [2, 3]
+//!   shape   2  3
+//!   it has 2 axes",
+//! );
+//! assert_eq!(
+//!     plan.tile(&[0..2, 2..4]).unwrap_err().to_string(),
+//!     "\
+//! the box [0..2, 2..4] is not inside [2, 3]
+//!   box      0..2  2..4
+//!   output      2     3
+//!                     ^ 2..4 is not inside 0..3",
+//! );
+//!
+//! // Nothing within the bounds fits.
+//! let input = PartialShape::new([PartialSize::ANY, PartialSize::between(5, 7)?]);
+//! assert_eq!(
+//!     BroadcastMode::Numpy.infer(&input, &PartialShape::known((2, 3))).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [?, 5..7] to [2, 3] (numpy)
+//!   input    ?  5..7
+//!   target   2     3
+//!                  ^ 5..7 is never 3, and never 1",
+//! );
+//! assert_eq!(
+//!     BroadcastMode::Numpy.infer(&input, &PartialShape::known(3)).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [?, 5..7] to [3] (numpy)
+//!   input    ?  5..7
+//!   target         3
+//!   these ranks never fit",
+//! );
+//! let explicit: BroadcastMode = "explicit(1, 0)".parse()?;
+//! assert_eq!(
+//!     explicit.infer(&input, &PartialShape::UNKNOWN).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [?, 5..7] to [...] (explicit)
+//!   input          ?  5..7
+//!   axes mapping   1     0
+//!                        ^ 0 after 1: axes must increase, a broadcast does not transpose",
+//! );
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! # Sources
+//!
+//! OpenVINO's shape inference (`PartialShape`), of which the boxes here are part; XLA's simplifier,
+//! which folds chains of `broadcast_in_dim`.

@@ -1,0 +1,278 @@
+//! Shapes of which not everything is known: [`PartialSize`] and [`PartialShape`].
+
+use crate::picture::{Cell, list};
+use crate::shape::Sizes;
+use ndarray::{IntoDimension, IxDyn};
+use smallvec::SmallVec;
+use std::fmt;
+use std::ops::{RangeFrom, RangeFull};
+
+/// A size that is known, or of which bounds are known.
+///
+/// Prints as `3`, as `2..5` (both bounds included), as `2..` without an upper bound, or as `?`
+/// where nothing is known. With the feature `serde` it serialises as the pair of both bounds, and
+/// the upper one may be null.
+///
+/// ```
+/// use ndarray_broadcast::PartialSize;
+///
+/// let between = PartialSize::between(2, 5)?;
+/// let sizes = [PartialSize::known(3), between, (2..).into(), PartialSize::ANY];
+/// assert_eq!(sizes.map(|size| size.to_string()), ["3", "2..5", "2..", "?"]);
+/// assert_eq!(sizes.map(|size| size.contains(4)), [false, true, true, true]);
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PartialSize {
+    min: usize,
+    /// `usize::MAX` if there is no upper bound. No size is larger, so that the bound says the same.
+    max: usize,
+}
+
+impl PartialSize {
+    /// Any size. Example: [`PartialSize`].
+    pub const ANY: Self = PartialSize {
+        min: 0,
+        max: usize::MAX,
+    };
+
+    pub(crate) const ONE: Self = PartialSize::known(1);
+
+    /// This size. Example: [`PartialSize`].
+    #[must_use]
+    pub const fn known(size: usize) -> Self {
+        PartialSize {
+            min: size,
+            max: size,
+        }
+    }
+
+    /// The sizes from `min` to `max`, if there are any.
+    pub(crate) fn bounded(min: usize, max: usize) -> Option<Self> {
+        (min <= max).then_some(PartialSize { min, max })
+    }
+
+    /// The smallest size that is possible.
+    ///
+    /// ```
+    /// use ndarray_broadcast::PartialSize;
+    ///
+    /// let size = PartialSize::between(2, 5)?;
+    /// assert_eq!((size.min(), size.max(), size.value()), (2, Some(5), None));
+    /// let size = PartialSize::known(3);
+    /// assert_eq!((size.min(), size.max(), size.value()), (3, Some(3), Some(3)));
+    /// assert_eq!(PartialSize::ANY.max(), None);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub const fn min(self) -> usize {
+        self.min
+    }
+
+    /// The largest size that is possible, if there is a bound. Example: [`min`](Self::min).
+    #[must_use]
+    pub fn max(self) -> Option<usize> {
+        (self.max != usize::MAX || self.min == usize::MAX).then_some(self.max)
+    }
+
+    /// The size, if it is known. Example: [`min`](Self::min).
+    #[must_use]
+    pub fn value(self) -> Option<usize> {
+        (self.min == self.max).then_some(self.min)
+    }
+
+    /// Whether this size is possible. Example: [`PartialSize`].
+    #[must_use]
+    pub fn contains(self, size: usize) -> bool {
+        (self.min..=self.max).contains(&size)
+    }
+
+    /// The sizes that both have.
+    pub(crate) fn and(self, other: Self) -> Option<Self> {
+        PartialSize::bounded(self.min.max(other.min), self.max.min(other.max))
+    }
+
+    /// The smallest bounds that hold the sizes of both.
+    pub(crate) fn or(self, other: Self) -> Self {
+        PartialSize {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+
+    /// The sizes of an output axis of size `target` that this input axis feeds: they are equal, or
+    /// this is 1.
+    pub(crate) fn stretched_to(self, target: Self) -> Option<Self> {
+        match self.contains(1) {
+            true => Some(target),
+            false => self.and(target),
+        }
+    }
+
+    /// The common sizes of two axes: they are equal, or either is 1.
+    pub(crate) fn common(self, other: Self) -> Option<Self> {
+        match (self.contains(1), other.contains(1)) {
+            (true, true) => Some(self.or(other)),
+            (true, false) => Some(other),
+            (false, true) => Some(self),
+            (false, false) => self.and(other),
+        }
+    }
+}
+
+impl From<usize> for PartialSize {
+    fn from(size: usize) -> Self {
+        PartialSize::known(size)
+    }
+}
+
+impl From<RangeFrom<usize>> for PartialSize {
+    fn from(range: RangeFrom<usize>) -> Self {
+        PartialSize {
+            min: range.start,
+            max: usize::MAX,
+        }
+    }
+}
+
+impl From<RangeFull> for PartialSize {
+    fn from(_: RangeFull) -> Self {
+        PartialSize::ANY
+    }
+}
+
+impl fmt::Display for PartialSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.value(), self.min, self.max()) {
+            (Some(size), ..) => size.shown().fmt(f),
+            (None, 0, None) => f.write_str("?"),
+            (None, min, None) => write!(f, "{min}.."),
+            (None, min, Some(max)) => write!(f, "{min}..{max}"),
+        }
+    }
+}
+
+impl fmt::Debug for PartialSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Cell for PartialSize {
+    fn shown(&self) -> impl fmt::Display {
+        *self
+    }
+}
+
+/// Sizes that are known in part. Up to four of them take no memory of their own.
+pub(crate) type PartialSizes = SmallVec<[PartialSize; 4]>;
+
+/// A shape whose sizes are known in part, or of which not even the rank is known.
+///
+/// Prints as `[?, 3, 2..5]`, or as `[...]` if the rank is unknown. With the feature `serde` it
+/// serialises as the list of its sizes, or as null.
+///
+/// ```
+/// use ndarray_broadcast::{PartialShape, PartialSize};
+///
+/// let shape = PartialShape::new([PartialSize::ANY, PartialSize::known(3)]);
+/// assert_eq!(shape.to_string(), "[?, 3]");
+/// assert!(shape.contains(&[7, 3]) && !shape.contains(&[7, 4]) && !shape.contains(&[3]));
+/// assert_eq!(PartialShape::UNKNOWN.to_string(), "[...]");
+/// assert!(PartialShape::UNKNOWN.contains(&[1, 2, 3]));
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct PartialShape(Option<PartialSizes>);
+
+impl PartialShape {
+    /// A shape of unknown rank. Example: [`PartialShape`].
+    pub const UNKNOWN: Self = PartialShape(None);
+
+    /// A shape of these sizes. Example: [`PartialShape`].
+    #[must_use]
+    pub fn new<T: Into<PartialSize>>(sizes: impl IntoIterator<Item = T>) -> Self {
+        PartialShape(Some(sizes.into_iter().map(T::into).collect()))
+    }
+
+    /// A shape that is known.
+    ///
+    /// ```
+    /// use ndarray_broadcast::PartialShape;
+    ///
+    /// assert_eq!(PartialShape::known((2, 3)), PartialShape::new([2, 3]));
+    /// assert_eq!(PartialShape::known(()).rank(), Some(0));
+    /// ```
+    #[must_use]
+    pub fn known(shape: impl IntoDimension) -> Self {
+        PartialShape::new(shape.into_dimension().sizes().iter().copied())
+    }
+
+    /// The sizes, outermost axis first, if the rank is known.
+    ///
+    /// ```
+    /// use ndarray_broadcast::{PartialShape, PartialSize};
+    ///
+    /// assert_eq!(PartialShape::known(3).sizes(), Some(&[PartialSize::known(3)][..]));
+    /// assert_eq!(PartialShape::UNKNOWN.sizes(), None);
+    /// ```
+    #[must_use]
+    pub fn sizes(&self) -> Option<&[PartialSize]> {
+        self.0.as_deref()
+    }
+
+    /// The rank, if it is known. Example: [`known`](Self::known).
+    #[must_use]
+    pub fn rank(&self) -> Option<usize> {
+        self.sizes().map(<[_]>::len)
+    }
+
+    /// The shape, if all of it is known.
+    ///
+    /// ```
+    /// use ndarray::IxDyn;
+    /// use ndarray_broadcast::{PartialShape, PartialSize};
+    ///
+    /// assert_eq!(PartialShape::known((2, 3)).value(), Some(IxDyn(&[2, 3])));
+    /// assert_eq!(PartialShape::new([PartialSize::ANY]).value(), None);
+    /// assert_eq!(PartialShape::UNKNOWN.value(), None);
+    /// ```
+    #[must_use]
+    pub fn value(&self) -> Option<IxDyn> {
+        let sizes = self.sizes()?;
+        let mut shape = IxDyn::zeros(sizes.len());
+        for (known, size) in shape.sizes_mut().iter_mut().zip(sizes) {
+            *known = size.value()?;
+        }
+        Some(shape)
+    }
+
+    /// Whether this shape is possible. Example: [`PartialShape`].
+    #[must_use]
+    pub fn contains(&self, shape: &[usize]) -> bool {
+        self.sizes().is_none_or(|sizes| {
+            let mut pairs = sizes.iter().zip(shape);
+            sizes.len() == shape.len() && pairs.all(|(size, &value)| size.contains(value))
+        })
+    }
+}
+
+impl From<PartialSizes> for PartialShape {
+    fn from(sizes: PartialSizes) -> Self {
+        PartialShape(Some(sizes))
+    }
+}
+
+impl fmt::Display for PartialShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.sizes() {
+            Some(sizes) => list(sizes).fmt(f),
+            None => f.write_str("[...]"),
+        }
+    }
+}
+
+impl fmt::Debug for PartialShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,232 @@
+//! [`AxisPattern`]: axes by name, and the text form of the rule.
+
+use crate::error::{BroadcastError, PatternFault, invalid_pattern};
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// A broadcast in terms of axis names: `c -> n c h w`.
+///
+/// On the left stand the names of the input's axes, on the right those of the output's, separated
+/// by blanks. The order may change. Every input axis is in the output. The output axes that the
+/// input lacks are added. A `1` on the left is an axis of size 1 that is dropped. An integer on the
+/// right is an added axis of this size. No axis is stretched.
+///
+/// `AxisPattern<2>` is the pattern of two arrays, `c h, h w -> c h w`. Without an arrow, the output
+/// has the axes in the order of their first appearance: `c h, h w` is the same.
+///
+/// With the feature `serde` it serialises as its text.
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::{AxisPattern, BroadcastPlan};
+///
+/// let pattern: AxisPattern = "h w -> w copies h".parse()?;
+/// let plan = BroadcastPlan::named((2, 3), &pattern, &[("copies", 4)])?;
+/// assert_eq!(plan.output_shape(), [3, 4, 2]);
+/// assert_eq!(pattern.to_string(), "h w -> w copies h");
+///
+/// let outer: AxisPattern<2> = "x, y".parse()?;
+/// assert_eq!(outer.to_string(), "x, y -> x y");
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+///
+/// Source: einops `repeat`, without parentheses and ellipsis. For two arrays, xarray's
+/// broadcasting by dimension name.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct AxisPattern<const N: usize = 1> {
+    text: Box<str>,
+    pub(crate) operands: [NameList; N],
+    pub(crate) output: NameList,
+}
+
+/// The axes on one side of the arrow.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub(crate) struct NameList {
+    /// Where the list begins in the text.
+    pub(crate) at: usize,
+    pub(crate) names: Vec<Name>,
+}
+
+/// One axis.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Name {
+    /// Where the name begins in the text.
+    pub(crate) at: usize,
+    len: usize,
+    /// The size, for an integer.
+    pub(crate) size: Option<usize>,
+    /// Of an operand: the output axis that it feeds, or the output's rank.
+    pub(crate) output_axis: usize,
+}
+
+impl<const N: usize> AxisPattern<N> {
+    /// The name of an axis.
+    pub(crate) fn name(&self, name: &Name) -> &str {
+        &self.text[name.at..name.at + name.len]
+    }
+
+    /// The error for the pattern at this byte.
+    pub(crate) fn error(&self, at: usize, fault: PatternFault) -> BroadcastError {
+        invalid_pattern(&self.text, at, fault)
+    }
+}
+
+impl<const N: usize> fmt::Display for AxisPattern<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl<const N: usize> fmt::Debug for AxisPattern<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, f)
+    }
+}
+
+impl<const N: usize> FromStr for AxisPattern<N> {
+    type Err = BroadcastError;
+
+    fn from_str(text: &str) -> Result<Self, BroadcastError> {
+        let mut text = normal(text);
+        if N > 1 && !text.contains("->") {
+            text = with_output(&text)?;
+        }
+        let refused = |at, fault| Err(invalid_pattern(&text, at, fault));
+        let Some((left, right)) = text.split_once("->") else {
+            return refused(
+                text.len(),
+                PatternFault::Syntax("->, then the output's axes"),
+            );
+        };
+        let mut output = names(&text, right)?;
+        let mut axis_of = HashMap::new();
+        for (axis, name) in output.names.iter_mut().enumerate() {
+            name.output_axis = axis;
+            let text = &text[name.at..name.at + name.len];
+            if name.size.is_none() && axis_of.insert(text, axis).is_some() {
+                return refused(name.at, PatternFault::AxisTwice);
+            }
+        }
+        let mut operands = std::array::from_fn(|_| NameList::default());
+        let mut lists = left.split(',');
+        for operand in &mut operands {
+            let Some(list) = lists.next() else {
+                return refused(left.len(), PatternFault::Syntax("another list of axes"));
+            };
+            *operand = names(&text, list)?;
+            let mut fed = vec![false; output.names.len()];
+            for name in &mut operand.names {
+                match name.size {
+                    None => {}
+                    Some(1) => {
+                        name.output_axis = output.names.len();
+                        continue;
+                    }
+                    Some(_) => return refused(name.at, PatternFault::Syntax("a name or 1")),
+                }
+                let Some(&axis) = axis_of.get(&text[name.at..name.at + name.len]) else {
+                    return refused(name.at, PatternFault::AxisUnknown);
+                };
+                if std::mem::replace(&mut fed[axis], true) {
+                    return refused(name.at, PatternFault::AxisTwice);
+                }
+                name.output_axis = axis;
+            }
+        }
+        if let Some(list) = lists.next() {
+            let at = offset(&text, list).saturating_sub(1);
+            return refused(at, PatternFault::Syntax("->: there are no more arrays"));
+        }
+        Ok(AxisPattern {
+            text: text.into_boxed_str(),
+            operands,
+            output,
+        })
+    }
+}
+
+/// The text with one blank between words, and none before a comma.
+fn normal(text: &str) -> String {
+    let mut normal = String::new();
+    let spaced = text.replace("->", " -> ").replace(',', " , ");
+    for word in spaced.split_whitespace() {
+        if !normal.is_empty() && word != "," {
+            normal.push(' ');
+        }
+        normal.push_str(word);
+    }
+    normal
+}
+
+/// The pattern with the output that it has by default.
+fn with_output(left: &str) -> Result<String, BroadcastError> {
+    let mut text = format!("{left} ->");
+    let mut seen = HashMap::new();
+    for list in left.split(',') {
+        for name in names(left, list)?.names {
+            let word = &left[name.at..name.at + name.len];
+            if name.size.is_none() && seen.insert(word, ()).is_none() {
+                text.push(' ');
+                text.push_str(word);
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// The names in a list, which is a part of the text.
+fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
+    let mut names = Vec::new();
+    for word in list.split(' ').filter(|word| !word.is_empty()) {
+        let at = offset(text, word);
+        let refused = |at, expected| invalid_pattern(text, at, PatternFault::Syntax(expected));
+        let size = match word.starts_with(|first: char| first.is_ascii_digit()) {
+            true => match word.parse() {
+                Ok(size) => Some(size),
+                Err(_) => return Err(refused(at, "a size: an integer that fits usize")),
+            },
+            false => None,
+        };
+        let stray = |character: char| !character.is_alphanumeric() && character != '_';
+        if let Some(inside) = word.find(stray) {
+            let expected = match word[inside..].chars().next() {
+                Some('(' | ')') => "a name: axes are neither split nor merged",
+                Some('.') => "a name: an ellipsis is not supported",
+                _ => "a name of letters, digits and _",
+            };
+            return Err(refused(at + inside, expected));
+        }
+        names.push(Name {
+            at,
+            len: word.len(),
+            size,
+            output_axis: 0,
+        });
+    }
+    let at = match names.first() {
+        Some(name) => name.at,
+        None => offset(text, list),
+    };
+    Ok(NameList { at, names })
+}
+
+/// Where a part of the text begins.
+fn offset(text: &str, part: &str) -> usize {
+    part.as_ptr() as usize - text.as_ptr() as usize
+}
+
+#[cfg(feature = "serde")]
+impl<const N: usize> serde::Serialize for AxisPattern<N> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de, const N: usize> serde::Deserialize<'de> for AxisPattern<N> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}

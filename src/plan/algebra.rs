@@ -1,0 +1,306 @@
+//! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
+
+use super::BroadcastPlan;
+use crate::error::{BroadcastError, invalid_axis, not_a_permutation, plans_do_not_meet};
+use crate::rule::Rule;
+use crate::shape::{Sizes, dimension};
+use ndarray::Dimension;
+
+/// # Chain and reorder
+///
+/// The result of each method is a plan like any other. Its [`rule`](Self::rule) is
+/// [`Composed`](Rule::Composed). [The guide](crate::guide::plans) has more examples.
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// The plan that does what this plan and then `second` do.
+    ///
+    /// ```text
+    /// first          [C] -> [C, 1]
+    /// second      [C, 1] -> [N, C, W]
+    /// composed       [C] -> [N, C, W]
+    /// ```
+    ///
+    /// `second.view(first.view(x))` and `first.then(&second).view(x)` are the same view. Its
+    /// gradient is that of `first`, of the gradient of `second`.
+    ///
+    /// # Errors
+    ///
+    /// [`PlansDoNotMeet`](crate::ErrorKind::PlansDoNotMeet) if the output shape of this plan is not
+    /// the input shape of `second`.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let first = BroadcastPlan::explicit(3, (3, 1), &[0])?;
+    /// let second = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+    /// let plan = first.then(&second)?;
+    /// assert_eq!(
+    ///     plan.to_string(),
+    ///     "\
+    /// [3] -> [2, 3, 4] (composed)
+    ///   input       3
+    ///   output   2  3  4
+    ///            +     +
+    ///   + added",
+    /// );
+    /// assert!(first.then(&BroadcastPlan::numpy((1, 3), (2, 3))?).is_err());
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: the composition of maps; XLA folds chains of `broadcast_in_dim` so.
+    #[inline]
+    pub fn then<P: Dimension>(
+        &self,
+        second: &BroadcastPlan<O, P>,
+    ) -> Result<BroadcastPlan<I, P>, BroadcastError> {
+        if self.output_shape() != second.input_shape() {
+            return Err(plans_do_not_meet(self.output_shape(), second.input_shape()));
+        }
+        let (fed, then_fed) = (self.output_axes(), second.output_axes());
+        Ok(composed(self.input_dim(), second.output_dim(), |axis| {
+            then_fed.get(fed[axis]).copied()
+        }))
+    }
+
+    /// The plan whose output has its axes in another order: axis `i` is axis `axes[i]` of this
+    /// plan's output, as in ndarray's `permuted_axes`.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAPermutation`](crate::ErrorKind::NotAPermutation) if `axes` does not name every output
+    /// axis once.
+    ///
+    /// ```
+    /// use ndarray::{array, s};
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy(3, (2, 3))?;
+    /// let permuted = plan.permuted(&[1, 0])?;
+    /// assert_eq!(permuted.view(&array![1, 2, 3])?, array![[1, 1], [2, 2], [3, 3]]);
+    /// assert_eq!(
+    ///     plan.permuted(&[1, 1]).unwrap_err().to_string(),
+    ///     "\
+    /// cannot reorder the axes of [2, 3]
+    ///   shape   2  3
+    ///   axes    1  1
+    ///              ^ axis 1 is there already: each axis stands in the list once",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: ndarray `permuted_axes`, NumPy `transpose`.
+    #[inline]
+    pub fn permuted(&self, axes: &[usize]) -> Result<Self, BroadcastError> {
+        let (fed, output) = (self.output_axes(), reordered(&self.output, axes)?);
+        if axes.len() <= FEW {
+            return Ok(composed(self.input_dim(), output, |axis| {
+                axes.iter().position(|&old| old == fed[axis])
+            }));
+        }
+        let mut positions = output.clone();
+        for (position, &axis) in axes.iter().enumerate() {
+            positions.sizes_mut()[axis] = position;
+        }
+        let positions = positions.sizes();
+        Ok(composed(self.input_dim(), output, |axis| {
+            positions.get(fed[axis]).copied()
+        }))
+    }
+
+    /// The plan whose input has its axes in another order: axis `i` is axis `axes[i]` of this
+    /// plan's input. For an array whose axes were permuted, it gives the same output.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAPermutation`](crate::ErrorKind::NotAPermutation) if `axes` does not name every input
+    /// axis once.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let x = array![[1, 2, 3], [4, 5, 6]];
+    /// let plan = BroadcastPlan::numpy((2, 3), (4, 2, 3))?;
+    /// let of_transposed = plan.permuted_input(&[1, 0])?;
+    /// assert_eq!(of_transposed.view(&x.t())?, plan.view(&x)?);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: as [`permuted`](Self::permuted).
+    #[inline]
+    pub fn permuted_input(&self, axes: &[usize]) -> Result<Self, BroadcastError> {
+        let input = reordered(&self.input, axes)?;
+        let fed = self.output_axes();
+        Ok(composed(input, self.output_dim(), |axis| {
+            Some(fed[axes[axis]])
+        }))
+    }
+
+    /// The plan whose output has a new axis of size 1 at this position.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) if the position is past the end.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy(3, (2, 3))?;
+    /// assert_eq!(plan.insert_axis(1)?.output_shape(), [2, 1, 3]);
+    /// assert_eq!(plan.insert_axis(1)?.remove_axis(1)?.output_shape(), [2, 3]);
+    /// assert_eq!(plan.insert_input_axis(1)?.input_shape(), [3, 1]);
+    /// assert_eq!(plan.insert_input_axis(1)?.remove_input_axis(1)?.input_shape(), [3]);
+    /// assert_eq!(
+    ///     plan.remove_axis(0).unwrap_err().to_string(),
+    ///     "\
+    /// cannot remove axis 0 of [2, 3]
+    ///   shape   2  3
+    ///           ^ 2 is not 1",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: ndarray `insert_axis`, NumPy `expand_dims`.
+    #[inline]
+    pub fn insert_axis(&self, axis: usize) -> Result<BroadcastPlan<I, O::Larger>, BroadcastError> {
+        let (fed, output) = (self.output_axes(), with_one_at(&self.output, axis)?);
+        Ok(composed(self.input_dim(), output, |i| {
+            Some(fed[i] + usize::from(fed[i] >= axis))
+        }))
+    }
+
+    /// The plan whose output lacks this axis, which must have size 1. Example:
+    /// [`insert_axis`](Self::insert_axis).
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) if there is no such axis, or its size is not
+    /// 1.
+    ///
+    /// Source: ndarray `remove_axis`, NumPy `squeeze`.
+    #[inline]
+    pub fn remove_axis(&self, axis: usize) -> Result<BroadcastPlan<I, O::Smaller>, BroadcastError> {
+        let (fed, output) = (self.output_axes(), without_one_at(&self.output, axis)?);
+        Ok(composed(self.input_dim(), output, |i| {
+            (fed[i] != axis).then(|| fed[i] - usize::from(fed[i] > axis))
+        }))
+    }
+
+    /// The plan whose input has a further axis of size 1 at this position, which is dropped.
+    /// Example: [`insert_axis`](Self::insert_axis).
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) if the position is past the end.
+    #[inline]
+    pub fn insert_input_axis(
+        &self,
+        axis: usize,
+    ) -> Result<BroadcastPlan<I::Larger, O>, BroadcastError> {
+        let (fed, input) = (self.output_axes(), with_one_at(&self.input, axis)?);
+        Ok(composed(input, self.output_dim(), |i| {
+            (i != axis).then(|| fed[i - usize::from(i > axis)])
+        }))
+    }
+
+    /// The plan whose input lacks this axis, which must have size 1. The output axis that it fed is
+    /// added then. Example: [`insert_axis`](Self::insert_axis).
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) if there is no such axis, or its size is not
+    /// 1.
+    #[inline]
+    pub fn remove_input_axis(
+        &self,
+        axis: usize,
+    ) -> Result<BroadcastPlan<I::Smaller, O>, BroadcastError> {
+        let (fed, input) = (self.output_axes(), without_one_at(&self.input, axis)?);
+        Ok(composed(input, self.output_dim(), |i| {
+            Some(fed[i + usize::from(i >= axis)])
+        }))
+    }
+}
+
+/// Up to this rank, a list is searched. At larger ranks, positions are looked up in a table.
+const FEW: usize = 8;
+
+/// The plan in which input axis `i` feeds output axis `output_axis_of(i)`, or none. It is made of
+/// other plans: an axis of another size than 1 has this size in all of them.
+#[inline(always)]
+fn composed<I: Dimension, O: Dimension>(
+    input: I,
+    output: O,
+    output_axis_of: impl Fn(usize) -> Option<usize>,
+) -> BroadcastPlan<I, O> {
+    let mut output_axes = I::zeros(input.ndim());
+    for (axis, fed) in output_axes.sizes_mut().iter_mut().enumerate() {
+        *fed = output_axis_of(axis).unwrap_or(output.ndim());
+    }
+    BroadcastPlan::from_parts(Rule::Composed, input, output, output_axes)
+}
+
+/// The shape with axis `axes[i]` as axis `i`.
+///
+/// # Errors
+///
+/// `NotAPermutation` if `axes` does not name each axis once.
+#[inline(always)]
+fn reordered<D: Dimension>(shape: &D, axes: &[usize]) -> Result<D, BroadcastError> {
+    let mut reordered = D::zeros(shape.ndim());
+    if !is_permutation(&mut reordered, axes) {
+        return Err(not_a_permutation(shape.clone().sizes(), axes));
+    }
+    for (size, &axis) in reordered.sizes_mut().iter_mut().zip(axes) {
+        *size = shape.sizes()[axis];
+    }
+    Ok(reordered)
+}
+
+/// Whether the list names each axis once. The table is 0s, one for each axis; its contents are not
+/// needed afterwards.
+#[inline(always)]
+fn is_permutation<D: Dimension>(table: &mut D, axes: &[usize]) -> bool {
+    let rank = table.ndim();
+    if axes.len() != rank {
+        return false;
+    }
+    if rank <= FEW {
+        let mut seen = 0_u32;
+        for &axis in axes {
+            seen |= 1_u32.checked_shl(axis as u32).unwrap_or(0);
+        }
+        return axes.iter().all(|&axis| axis < rank) && seen == (1 << rank) - 1;
+    }
+    let mut first_time = |&axis: &usize| {
+        let entry = table.sizes_mut().get_mut(axis);
+        entry.is_some_and(|seen| std::mem::replace(seen, 1) == 0)
+    };
+    axes.iter().all(&mut first_time)
+}
+
+/// The shape with an axis of size 1 at this position.
+#[inline(always)]
+fn with_one_at<D: Dimension>(shape: &D, axis: usize) -> Result<D::Larger, BroadcastError> {
+    if axis > shape.ndim() {
+        return Err(invalid_axis(shape.clone().sizes(), axis, true));
+    }
+    let mut larger = D::Larger::zeros(shape.ndim() + 1);
+    let (front, back) = shape.sizes().split_at(axis);
+    let sizes = larger.sizes_mut();
+    sizes[..axis].copy_from_slice(front);
+    sizes[axis] = 1;
+    sizes[axis + 1..].copy_from_slice(back);
+    Ok(larger)
+}
+
+/// The shape without this axis, which must have size 1.
+#[inline(always)]
+fn without_one_at<D: Dimension>(shape: &D, axis: usize) -> Result<D::Smaller, BroadcastError> {
+    let sizes = shape.sizes();
+    if sizes.get(axis) != Some(&1) {
+        return Err(invalid_axis(shape.clone().sizes(), axis, false));
+    }
+    let mut smaller: D::Smaller = dimension(&sizes[1..]);
+    smaller.sizes_mut()[..axis].copy_from_slice(&sizes[..axis]);
+    Ok(smaller)
+}

@@ -1,0 +1,116 @@
+//! Plans whose shapes are known in part.
+
+use crate::error::{BroadcastError, ErrorKind, shape_not_possible};
+use crate::mode::BroadcastMode;
+use crate::partial::{PartialShape, PartialSize};
+use crate::shape::Sizes;
+use ndarray::Dimension;
+
+impl PartialSize {
+    /// A size from `min` to `max`, both included.
+    ///
+    /// # Errors
+    ///
+    /// [`BoundsReversed`](ErrorKind::BoundsReversed) if `min` is above `max`.
+    ///
+    /// ```
+    /// use ndarray_broadcast::PartialSize;
+    ///
+    /// assert!(PartialSize::between(2, 5)?.contains(5));
+    /// assert_eq!(
+    ///     PartialSize::between(5, 2).unwrap_err().to_string(),
+    ///     "no size is at least 5 and at most 2",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn between(min: usize, max: usize) -> Result<Self, BroadcastError> {
+        PartialSize::bounded(min, max)
+            .ok_or_else(|| BroadcastError::new(ErrorKind::BoundsReversed { min, max }))
+    }
+}
+
+/// A broadcast of which not all sizes are known yet.
+///
+/// [`resolve`](Self::resolve) gives the [`BroadcastPlan`](crate::BroadcastPlan) once they are
+/// known. With the feature `serde` it serialises.
+///
+/// ```
+/// use ndarray_broadcast::{BroadcastMode, PartialPlan, PartialShape, PartialSize};
+///
+/// // The batch is not known yet.
+/// let input = PartialShape::new([PartialSize::ANY, PartialSize::known(1)]);
+/// let target = PartialShape::new([PartialSize::ANY, PartialSize::known(3)]);
+/// let plan = PartialPlan::with_mode(input, target, BroadcastMode::Numpy)?;
+/// assert_eq!(plan.output_shape().to_string(), "[?, 3]");
+/// assert_eq!(plan.resolve((8, 1), (8, 3))?.output_shape(), [8, 3]);
+/// assert_eq!(
+///     plan.resolve((8, 1), (8, 4)).unwrap_err().to_string(),
+///     "\
+/// the shape [8, 4] is not one of [?, 3]
+///   found   8  4
+///   known   ?  3
+///              ^ 4 is not 3",
+/// );
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[must_use = "a plan does nothing until it is resolved"]
+pub struct PartialPlan {
+    pub(crate) call: PartialCall,
+    pub(crate) input: PartialShape,
+    pub(crate) target: PartialShape,
+    pub(crate) output: PartialShape,
+}
+
+/// What a [`PartialPlan`] resolves to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum PartialCall {
+    Mode(BroadcastMode),
+    Prepend,
+}
+
+impl PartialPlan {
+    /// What is known of the input's shape.
+    ///
+    /// ```
+    /// use ndarray_broadcast::{BroadcastMode, PartialPlan, PartialShape};
+    ///
+    /// let (input, target) = (PartialShape::UNKNOWN, PartialShape::known((2, 3)));
+    /// let plan = PartialPlan::with_mode(input.clone(), target.clone(), BroadcastMode::Numpy)?;
+    /// assert_eq!((plan.input_shape(), plan.target_shape()), (&input, &target));
+    /// assert_eq!(plan.output_shape(), &target);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn input_shape(&self) -> &PartialShape {
+        &self.input
+    }
+
+    /// What is known of the target shape; of [`prepend`](Self::prepend), of the new sizes. Example:
+    /// [`input_shape`](Self::input_shape).
+    #[must_use]
+    pub fn target_shape(&self) -> &PartialShape {
+        &self.target
+    }
+
+    /// What is known of the output's shape: the smallest box that holds every possible one.
+    /// Example: [`input_shape`](Self::input_shape).
+    #[must_use]
+    pub fn output_shape(&self) -> &PartialShape {
+        &self.output
+    }
+
+    /// Whether these shapes are possible.
+    pub(crate) fn check(
+        &self,
+        input: &impl Dimension,
+        target: &impl Dimension,
+    ) -> Result<(), BroadcastError> {
+        for (known, found) in [(&self.input, input.sizes()), (&self.target, target.sizes())] {
+            if !known.contains(found) {
+                return Err(shape_not_possible(known, found));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,327 @@
+//! Pieces of a broadcast: the box of the input that feeds a box of the output, and the plan between
+//! the two.
+
+use super::BroadcastPlan;
+use crate::error::{BroadcastError, invalid_box};
+use crate::shape::Sizes;
+use ndarray::{ArrayRef, ArrayView, ArrayViewMut, Dimension, IxDyn, Slice};
+use std::ops::Range;
+
+/// # Cut into tiles
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// The box of the input that feeds a box of the output, and the plan between the two. The box
+    /// has one range for each output axis.
+    ///
+    /// ```text
+    /// output         2     3     4          box        0..1  1..3  0..4
+    /// input                3     1          feeds it         1..3  0..1
+    /// ```
+    ///
+    /// The slice of the whole view is the tile's view of the input's slice. So a worker that makes
+    /// a part of the output needs only a part of the input. The gradient of the tile is the part
+    /// that the box adds to the gradient of the whole.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the ranges are not inside the output.
+    ///
+    /// ```
+    /// use ndarray::{array, s};
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let x = array![[1], [2], [3]];
+    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+    /// let tile = plan.tile(&[0..1, 1..3, 0..4])?;
+    /// assert!(tile.input().ranges().eq([1..3, 0..1]));
+    /// assert_eq!(
+    ///     tile.plan().view(&x.slice(s![1..3, 0..1]))?,
+    ///     plan.view(&x)?.slice(s![0..1, 1..3, 0..4]),
+    /// );
+    /// assert_eq!(
+    ///     plan.tile(&[0..1, 1..4, 0..4]).unwrap_err().to_string(),
+    ///     "\
+    /// the box [0..1, 1..4, 0..4] is not inside [2, 3, 4]
+    ///   box      0..1  1..4  0..4
+    ///   output      2     3     4
+    ///                     ^ 1..4 is not inside 0..3",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: interval arithmetic on the plan; partitioners such as XLA's GSPMD do the same.
+    #[inline]
+    pub fn tile(&self, ranges: &[Range<usize>]) -> Result<Tile<I, O>, BroadcastError> {
+        let shape = self.output_shape();
+        let inside =
+            |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
+        if ranges.len() != shape.len() || !ranges.iter().zip(shape).all(inside) {
+            return Err(invalid_box(self.output.clone().sizes(), ranges));
+        }
+        Ok(self.cut(|axis| ranges[axis].clone()))
+    }
+
+    /// The tiles of the output in C order, each of at most `max_bytes` where an element has
+    /// `element_size` bytes. Together they cover the output once.
+    ///
+    /// A tile is whole in its inner axes, cut along one axis, and of size 1 in the outer axes: its
+    /// elements are consecutive in an output of standard layout. It has at least one element, even
+    /// if that has more bytes. An empty output has no tiles.
+    ///
+    /// The boxes depend only on the output shape and the two numbers. So plans with the same output
+    /// shape can be walked together: those of a [`pair`](Self::pair), or of any number of operands.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
+    ///
+    /// let (a, b) = (array![[1], [2]], array![10, 20, 30]);
+    /// let (plan_a, plan_b) = BroadcastPlan::pair((2, 1), 3, ElementwiseRule::Numpy)?;
+    /// let mut sums = Vec::new();
+    /// for (a_tile, b_tile) in plan_a.tiles(8, 4).zip(plan_b.tiles(8, 4)) {
+    ///     assert_eq!(a_tile.output(), b_tile.output());
+    ///     let (a, b) = (a_tile.input().of(&a)?, b_tile.input().of(&b)?);
+    ///     sums.extend(&a_tile.plan().view(&a)? + &b_tile.plan().view(&b)?);
+    /// }
+    /// assert_eq!(sums, [11, 21, 31, 12, 22, 32]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn tiles(&self, max_bytes: usize, element_size: usize) -> Tiles<'_, I, O> {
+        let shape = self.output_shape();
+        let mut room = (max_bytes.checked_div(element_size).unwrap_or(usize::MAX)).max(1);
+        let mut first = TileBox::<O>::empty(shape.len());
+        // Few enough: there are no more tiles than elements.
+        let mut left = 1;
+        for (size, &full) in first.size.sizes_mut().iter_mut().zip(shape).rev() {
+            *size = full.min(room);
+            left *= match *size {
+                0 => 0,
+                size => full.div_ceil(size),
+            };
+            // An axis that is cut leaves no room for more than 1 in the axes outside it.
+            room = if *size < full { 1 } else { room / full.max(1) };
+        }
+        Tiles {
+            plan: self,
+            next: first,
+            left,
+        }
+    }
+
+    /// The tile for a box that is inside the output, given by the range of each axis.
+    #[inline(always)]
+    fn cut(&self, range: impl Fn(usize) -> Range<usize>) -> Tile<I, O> {
+        let (input_shape, output_shape) = (self.input_shape(), self.output_shape());
+        let (mut output_start, mut output) =
+            (O::zeros(output_shape.len()), O::zeros(output_shape.len()));
+        let starts = output_start.sizes_mut().iter_mut();
+        for (axis, (start, size)) in starts.zip(output.sizes_mut()).enumerate() {
+            let Range { start: from, end } = range(axis);
+            (*start, *size) = (from, end - from);
+        }
+        let (mut input_start, mut input) =
+            (I::zeros(input_shape.len()), I::zeros(input_shape.len()));
+        let starts = input_start.sizes_mut().iter_mut();
+        let fed = input_shape.iter().zip(self.output_axes());
+        for ((start, size), (full, &fed)) in starts.zip(input.sizes_mut()).zip(fed) {
+            // An axis that is stretched or dropped has size 1: all of it.
+            let Range { start: from, end } = match output_shape.get(fed) {
+                Some(output_size) if output_size == full => range(fed),
+                _ => 0..1,
+            };
+            (*start, *size) = (from, end - from);
+        }
+        // Axes that are kept have the same range on both sides. No axis has grown.
+        let output_axes = self.output_axes.clone();
+        Tile {
+            input_start,
+            output_start,
+            plan: BroadcastPlan::from_parts(self.rule, input, output, output_axes),
+        }
+    }
+}
+
+/// A box of the output of a plan, the box of the input that feeds it, and the plan between the two.
+/// [`BroadcastPlan::tile`] and [`BroadcastPlan::tiles`] return it.
+///
+/// With the feature `serde` it serialises, so that it can be sent to a worker.
+///
+/// ```
+/// use ndarray::{Array2, array};
+/// use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+///
+/// // The gradient of the whole is the sum of the gradients of the tiles.
+/// let plan = BroadcastPlan::numpy((2, 1), (2, 3))?;
+/// let cotangent = array![[1, 2, 3], [4, 5, 6]];
+/// let mut gradient = Array2::zeros((2, 1));
+/// for tile in plan.tiles(8, 4) {
+///     let cotangent = tile.output().of(&cotangent)?;
+///     let mut gradient = tile.input().of_mut(&mut gradient)?;
+///     tile.plan().gradient_accumulate(&cotangent, &mut gradient)?;
+/// }
+/// assert_eq!(gradient, array![[6], [15]]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Tile<I: Dimension = IxDyn, O: Dimension = IxDyn> {
+    pub(super) input_start: I,
+    pub(super) output_start: O,
+    pub(super) plan: BroadcastPlan<I, O>,
+}
+
+impl<I: Dimension, O: Dimension> Tile<I, O> {
+    /// The plan from the box of the input to the box of the output. It has the rule of the whole.
+    /// Example: [`BroadcastPlan::tile`].
+    pub fn plan(&self) -> &BroadcastPlan<I, O> {
+        &self.plan
+    }
+
+    /// The box of the input. Example: [`TileBox`].
+    #[must_use]
+    pub fn input(&self) -> TileBox<I> {
+        TileBox {
+            start: self.input_start.clone(),
+            size: self.plan.input_dim(),
+        }
+    }
+
+    /// The box of the output. Example: [`TileBox`].
+    #[must_use]
+    pub fn output(&self) -> TileBox<O> {
+        TileBox {
+            start: self.output_start.clone(),
+            size: self.plan.output_dim(),
+        }
+    }
+}
+
+/// A box of an array: one range for each axis.
+///
+/// ```
+/// use ndarray::{array, s};
+/// use ndarray_broadcast::BroadcastPlan;
+///
+/// let mut out = array![[0, 0, 0], [0, 0, 0]];
+/// let plan = BroadcastPlan::numpy(3, (2, 3))?;
+/// let tile = plan.tile(&[1..2, 0..2])?;
+/// assert!(tile.input().ranges().eq([0..2]));
+/// assert!(tile.output().ranges().eq([1..2, 0..2]));
+///
+/// let x = array![7, 8, 9];
+/// let (x, mut part) = (tile.input().of(&x)?, tile.output().of_mut(&mut out)?);
+/// part.assign(&tile.plan().view(&x)?);
+/// assert_eq!(out, array![[0, 0, 0], [7, 8, 0]]);
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TileBox<D = IxDyn> {
+    start: D,
+    size: D,
+}
+
+impl<D: Dimension> TileBox<D> {
+    #[inline(always)]
+    fn empty(rank: usize) -> Self {
+        TileBox {
+            start: D::zeros(rank),
+            size: D::zeros(rank),
+        }
+    }
+
+    /// The range of each axis, as `slice` takes them. Example: [`TileBox`].
+    pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + '_ {
+        let ends = self.start.sizes().iter().zip(self.size.sizes());
+        ends.map(|(&start, &size)| start..start + size)
+    }
+
+    /// The sizes of the box.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let tile = BroadcastPlan::numpy(3, (2, 3))?.tile(&[1..2, 0..2])?;
+    /// assert_eq!(tile.output().shape(), [1, 2]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.size.sizes()
+    }
+
+    /// The box of an array, as a view. Example: [`TileBox`].
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if it is not inside the array.
+    pub fn of<'a, A>(
+        &self,
+        array: &'a ArrayRef<A, D>,
+    ) -> Result<ArrayView<'a, A, D>, BroadcastError> {
+        self.check(array.shape())?;
+        let mut view = array.view();
+        view.slice_each_axis_inplace(|axis| self.slice(axis.axis.index()));
+        Ok(view)
+    }
+
+    /// The box of an array, as a view to write to. Example: [`TileBox`].
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if it is not inside the array.
+    pub fn of_mut<'a, A>(
+        &self,
+        array: &'a mut ArrayRef<A, D>,
+    ) -> Result<ArrayViewMut<'a, A, D>, BroadcastError> {
+        self.check(array.shape())?;
+        let mut view = array.view_mut();
+        view.slice_each_axis_inplace(|axis| self.slice(axis.axis.index()));
+        Ok(view)
+    }
+
+    fn slice(&self, axis: usize) -> Slice {
+        Slice::from(self.start[axis]..self.start[axis] + self.size[axis])
+    }
+
+    fn check(&self, shape: &[usize]) -> Result<(), BroadcastError> {
+        let mut ends = self.ranges().map(|range| range.end).zip(shape);
+        if self.size.ndim() == shape.len() && ends.all(|(end, &size)| end <= size) {
+            return Ok(());
+        }
+        let ranges: Vec<_> = self.ranges().collect();
+        Err(invalid_box(shape, &ranges))
+    }
+}
+
+/// The tiles of a plan in C order of the output: see [`BroadcastPlan::tiles`].
+#[derive(Debug, Clone)]
+pub struct Tiles<'p, I: Dimension, O: Dimension> {
+    plan: &'p BroadcastPlan<I, O>,
+    /// The next box. At the far end of an axis it may be too large.
+    next: TileBox<O>,
+    left: usize,
+}
+
+impl<I: Dimension, O: Dimension> Iterator for Tiles<'_, I, O> {
+    type Item = Tile<I, O>;
+
+    fn next(&mut self) -> Option<Tile<I, O>> {
+        self.left = self.left.checked_sub(1)?;
+        let shape = self.plan.output_shape();
+        let (start, size) = (self.next.start.sizes_mut(), self.next.size.sizes());
+        let tile = (self.plan).cut(|axis| start[axis]..shape[axis].min(start[axis] + size[axis]));
+        for axis in (0..shape.len()).rev() {
+            start[axis] += size[axis];
+            if start[axis] < shape[axis] {
+                break;
+            }
+            start[axis] = 0;
+        }
+        Some(tile)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<I: Dimension, O: Dimension> ExactSizeIterator for Tiles<'_, I, O> {}

@@ -1,0 +1,98 @@
+//! explicit with a mapping that is known in part.
+
+use super::call::{Call, Fit, checked};
+use crate::error::{BroadcastError, PartialFault};
+use crate::partial::{PartialShape, PartialSize};
+use crate::rule::Rule;
+use crate::rules::axes::increasing;
+use crate::shape::Sizes;
+use smallvec::SmallVec;
+
+/// The mode `explicit` with a mapping known in part, as OpenVINO's operator has it: scalar data may
+/// have a mapping of one entry onto an axis of size 1.
+pub(crate) fn infer_explicit(
+    data: &PartialShape,
+    target: &PartialShape,
+    mapping: &PartialShape,
+) -> Result<PartialShape, BroadcastError> {
+    let call = Call {
+        rule: Rule::Explicit,
+        shapes: [data, target],
+        operands: false,
+    };
+    let scalar_as_vector = data.rank() == Some(0) && mapping.rank() == Some(1);
+    if let (Some(axes), false) = (mapping.value(), scalar_as_vector) {
+        return call.mapped(axes.sizes(), increasing);
+    }
+    let refused = || Err(call.error(PartialFault::Mapping(mapping.clone())));
+    let rank = match (data.rank(), mapping.rank()) {
+        (Some(0), Some(1)) => 1,
+        (Some(rank), Some(entries)) if rank != entries => return refused(),
+        (Some(rank), _) | (None, Some(rank)) => rank,
+        // The data may be scalar.
+        (None, None) => return Ok(target.clone()),
+    };
+    let any = |count| SmallVec::<[_; 4]>::from_elem(PartialSize::ANY, count);
+    let axes = mapping
+        .sizes()
+        .map_or_else(|| any(rank), SmallVec::from_slice);
+    // A scalar with one entry is as data of size 1 that must not be stretched.
+    let (data, fit): (_, Fit) = match data.sizes() {
+        _ if scalar_as_vector => (any(0), PartialSize::and),
+        Some(data) => (SmallVec::from_slice(data), PartialSize::stretched_to),
+        None => (any(rank), PartialSize::stretched_to),
+    };
+    let size = |axis: usize| data.get(axis).copied().unwrap_or(PartialSize::ONE);
+    let Some(target) = target.sizes() else {
+        let mut next = 0;
+        for axis in &axes {
+            let at = axis.min().max(next);
+            if !axis.contains(at) {
+                return refused();
+            }
+            next = at.saturating_add(1);
+        }
+        return Ok(PartialShape::UNKNOWN);
+    };
+    // The size of a target axis that this data axis feeds, if it may.
+    let fed = |axis: usize, at: usize| match axes[axis].contains(at) {
+        true => fit(size(axis), target[at]),
+        false => None,
+    };
+    // The first target axes that data axes 0, 0 and 1, ... can feed in increasing order, and the
+    // last ones that can be fed by the last data axis, by the last two, ...
+    let mut first: SmallVec<[usize; 4]> = SmallVec::from_elem(0, rank);
+    let mut last = first.clone();
+    let mut from = 0;
+    for (axis, at) in first.iter_mut().enumerate() {
+        match (from..target.len()).find(|&at| fed(axis, at).is_some()) {
+            Some(found) => *at = found,
+            None => return refused(),
+        }
+        from = *at + 1;
+    }
+    let mut to = target.len();
+    for (axis, at) in last.iter_mut().enumerate().rev() {
+        // There is one, as there was one above.
+        *at = (0..to)
+            .rev()
+            .find(|&at| fed(axis, at).is_some())
+            .unwrap_or(0);
+        to = *at;
+    }
+    // Whether data axes before this one fit before the target axis, and the others from there on.
+    let before = |axis: usize, at| axis == 0 || first[axis - 1] < at;
+    let after = |axis: usize, at| axis == rank || last[axis] > at;
+    let output = (0..target.len()).map(|at| {
+        let not_fed = (0..=rank)
+            .any(|axis| before(axis, at) && after(axis, at))
+            .then_some(target[at]);
+        (0..rank)
+            .filter(|&axis| before(axis, at) && after(axis + 1, at))
+            .filter_map(|axis| fed(axis, at))
+            .chain(not_fed)
+            .reduce(PartialSize::or)
+            .unwrap_or(target[at])
+    });
+    checked(output.collect())
+}

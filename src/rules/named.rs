@@ -1,0 +1,219 @@
+//! named: a pattern names the axes of input and output. Axes of one name have one size, none is
+//! stretched. Output axes that the input lacks are new.
+//!
+//! Source: einops `repeat` (without parentheses and ellipsis), and for two arrays xarray's
+//! broadcasting by dimension name. einops and xarray do not stretch axes of size 1 either.
+
+use crate::error::{BroadcastError, PatternFault, copied_text, rank_too_large};
+use crate::pattern::{AxisPattern, NameList};
+use crate::plan::{BroadcastPlan, PlanTo};
+use crate::rule::Rule;
+use crate::shape::Sizes;
+use ndarray::{DimMax, Dimension, IntoDimension, IxDyn};
+
+impl<I: Dimension> BroadcastPlan<I, I> {
+    /// The plan of a pattern of axis names. The sizes of new axes are given by name.
+    ///
+    /// ```text
+    /// input    h w           2  3
+    /// output   w copies h    3  4  2
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if the pattern has another number of
+    /// input axes than the input; if a new axis has no size; if an axis has two sizes; if a size is
+    /// given for an axis that the pattern does not have.
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let pattern = "c -> n c h w".parse()?;
+    /// let plan = BroadcastPlan::named(3, &pattern, &[("n", 2), ("h", 4), ("w", 5)])?;
+    /// assert_eq!(
+    ///     plan.to_string(),
+    ///     "\
+    /// [3] -> [2, 3, 4, 5] (named)
+    ///   input       3
+    ///   output   2  3  4  5
+    ///            +     +  +
+    ///   + added",
+    /// );
+    /// assert_eq!(
+    ///     BroadcastPlan::named(3, &pattern, &[("n", 2), ("h", 4)]).unwrap_err().to_string(),
+    ///     "\
+    /// the shapes do not fit the axis pattern
+    ///   c -> n c h w
+    ///              ^ \"w\" is new: its size is needed",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: einops `repeat`.
+    pub fn named<D: IntoDimension<Dim = I>>(
+        input: D,
+        pattern: &AxisPattern,
+        sizes: &[(&str, usize)],
+    ) -> Result<BroadcastPlan<I>, BroadcastError> {
+        let input = input.into_dimension();
+        let output = output_shape(pattern, [input.sizes()], sizes)?;
+        of_operand(input, &pattern.operands[0], &output)
+    }
+
+    /// The plans of two arrays whose axes have names. Axes of one name are one axis of the output.
+    /// The sizes of axes that neither array has are given by name.
+    ///
+    /// # Errors
+    ///
+    /// As [`named`](Self::named).
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let (a, b) = BroadcastPlan::named_pair((2, 3), (3, 4), &"x y, y z".parse()?, &[])?;
+    /// assert_eq!(a.output_shape(), [2, 3, 4]);
+    /// assert!(a.mapping().eq([Some(0), Some(1), None]));
+    /// assert!(b.mapping().eq([None, Some(0), Some(1)]));
+    /// assert_eq!(
+    ///     BroadcastPlan::named_pair((2, 3), (5, 4), &"x y, y z".parse()?, &[])
+    ///         .unwrap_err()
+    ///         .to_string(),
+    ///     "\
+    /// the shapes do not fit the axis pattern
+    ///   x y, y z -> x y z
+    ///        ^ \"y\" has the sizes 5 and 3",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: xarray, broadcasting by dimension name.
+    #[allow(clippy::type_complexity)]
+    pub fn named_pair<D: IntoDimension<Dim = I>, E: IntoDimension>(
+        a: D,
+        b: E,
+        pattern: &AxisPattern<2>,
+        sizes: &[(&str, usize)],
+    ) -> Result<(BroadcastPlan<I>, BroadcastPlan<E::Dim>), BroadcastError> {
+        let (a, b) = (a.into_dimension(), b.into_dimension());
+        let output = output_shape(pattern, [a.sizes(), b.sizes()], sizes)?;
+        let [of_a, of_b] = &pattern.operands;
+        Ok((of_operand(a, of_a, &output)?, of_operand(b, of_b, &output)?))
+    }
+}
+
+/// The plan to a target that gives the sizes.
+pub(super) fn to_target<I: Dimension + DimMax<E>, E: Dimension>(
+    input: I,
+    target: &E,
+    pattern: &AxisPattern,
+) -> Result<PlanTo<I, E>, BroadcastError> {
+    let (list, output) = (&pattern.operands[0], &pattern.output);
+    check_rank(pattern, list, input.sizes())?;
+    check_rank(pattern, output, target.sizes())?;
+    if input.ndim() > target.ndim() {
+        return Err(rank_too_large(Rule::Named, input.sizes(), target.sizes()));
+    }
+    for (name, &found) in output.names.iter().zip(target.sizes()) {
+        if name.size.is_some_and(|size| size != found) {
+            let sizes = [name.size.unwrap_or(found), found];
+            return Err(pattern.error(name.at, PatternFault::SizesDiffer(sizes)));
+        }
+    }
+    check_sizes(pattern, list, input.sizes(), target.sizes())?;
+    of_operand(input, list, target)
+}
+
+/// The plan of one operand, whose axes have the sizes that they have in the output.
+fn of_operand<I: Dimension, O: Dimension>(
+    input: I,
+    list: &NameList,
+    output: &impl Dimension,
+) -> Result<BroadcastPlan<I, O>, BroadcastError> {
+    let output_axis_of = |axis: usize| list.names[axis].output_axis;
+    BroadcastPlan::new(Rule::Named, input, output.sizes(), output_axis_of)
+}
+
+/// The output's shape. Each size is an integer of the pattern, that of an operand, or given.
+fn output_shape<const N: usize>(
+    pattern: &AxisPattern<N>,
+    shapes: [&[usize]; N],
+    sizes: &[(&str, usize)],
+) -> Result<IxDyn, BroadcastError> {
+    const NONE: usize = usize::MAX;
+    let names = &pattern.output.names;
+    let mut output = IxDyn::zeros(names.len());
+    for (size, name) in output.sizes_mut().iter_mut().zip(names) {
+        *size = name.size.unwrap_or(NONE);
+    }
+    for &(given, size) in sizes {
+        let named = |name: &_| pattern.name(name) == given;
+        let Some(axis) = names
+            .iter()
+            .position(|name| name.size.is_none() && named(name))
+        else {
+            let fault = PatternFault::SizeUnknown(copied_text(given)?);
+            return Err(pattern.error(0, fault));
+        };
+        set(&mut output[axis], size)
+            .map_err(|sizes| pattern.error(names[axis].at, PatternFault::SizesDiffer(sizes)))?;
+    }
+    for (list, shape) in pattern.operands.iter().zip(shapes) {
+        check_rank(pattern, list, shape)?;
+        for (name, &size) in list.names.iter().zip(shape) {
+            if let Some(known) = output.sizes_mut().get_mut(name.output_axis) {
+                set(known, size)
+                    .map_err(|sizes| pattern.error(name.at, PatternFault::SizesDiffer(sizes)))?;
+            }
+        }
+        check_sizes(pattern, list, shape, output.sizes())?;
+    }
+    match output.sizes().iter().position(|&size| size == NONE) {
+        Some(axis) => Err(pattern.error(names[axis].at, PatternFault::SizeMissing)),
+        None => Ok(output),
+    }
+}
+
+/// Sets a size that is not known yet.
+///
+/// # Errors
+///
+/// Both sizes, if it has another.
+fn set(known: &mut usize, size: usize) -> Result<(), [usize; 2]> {
+    match *known {
+        usize::MAX => *known = size,
+        known if known != size => return Err([size, known]),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The shape has as many axes as the list.
+fn check_rank<const N: usize>(
+    pattern: &AxisPattern<N>,
+    list: &NameList,
+    shape: &[usize],
+) -> Result<(), BroadcastError> {
+    let (names, rank) = (list.names.len(), shape.len());
+    match names == rank {
+        true => Ok(()),
+        false => Err(pattern.error(list.at, PatternFault::Rank { names, rank })),
+    }
+}
+
+/// Each axis of an operand has the size that it has in the output. A 1 of the pattern has size 1.
+fn check_sizes<const N: usize>(
+    pattern: &AxisPattern<N>,
+    list: &NameList,
+    shape: &[usize],
+    output: &[usize],
+) -> Result<(), BroadcastError> {
+    for (name, &size) in list.names.iter().zip(shape) {
+        let wanted = output.get(name.output_axis).copied().unwrap_or(1);
+        if size != wanted {
+            let fault = PatternFault::SizesDiffer([size, wanted]);
+            return Err(pattern.error(name.at, fault));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,513 @@
+//! Inference on shapes known in part, compared with the hull of all concrete results: by
+//! enumeration over small intervals, for every rule.
+
+mod common;
+
+use ndarray::IxDyn;
+use ndarray_broadcast::openvino::{Broadcast, Mode};
+use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{PartialFault, PartialPlan, PartialShape, PartialSize};
+use std::ops::RangeInclusive;
+
+/// Stands for all sizes that no bound names.
+const MANY: usize = 5;
+
+/// Sizes from a bound to a bound. The upper bound `MANY` is none.
+type Interval = RangeInclusive<usize>;
+
+/// All intervals with bounds of 0 to `largest`, without and with upper bound.
+fn intervals(largest: usize) -> Vec<Interval> {
+    (0..=largest)
+        .flat_map(|min| {
+            let bounded = (min..=largest).map(move |max| min..=max);
+            bounded.chain([min..=MANY])
+        })
+        .collect()
+}
+
+fn partial(interval: &Interval) -> PartialSize {
+    match (*interval.start(), *interval.end()) {
+        (min, MANY) => (min..).into(),
+        (min, max) => PartialSize::between(min, max).unwrap(),
+    }
+}
+
+fn shape(intervals: &[Interval]) -> PartialShape {
+    PartialShape::new(intervals.iter().map(partial))
+}
+
+/// Every shape in the box, with `MANY` for all sizes above the largest bound.
+fn members(intervals: &[Interval], largest: usize) -> Vec<Vec<usize>> {
+    let mut shapes = vec![Vec::new()];
+    for interval in intervals {
+        let sizes = interval
+            .clone()
+            .filter(|&size| size <= largest || size >= MANY);
+        shapes = shapes
+            .into_iter()
+            .flat_map(|shape| {
+                sizes.clone().map(move |size| {
+                    let mut longer: Vec<usize> = shape.clone();
+                    longer.push(size);
+                    longer
+                })
+            })
+            .collect();
+    }
+    shapes
+}
+
+/// Every list of `len` intervals.
+fn boxes(of: &[Interval], len: usize) -> Vec<Vec<Interval>> {
+    let mut lists = vec![Vec::new()];
+    for _ in 0..len {
+        lists = lists
+            .into_iter()
+            .flat_map(|list: Vec<Interval>| {
+                of.iter()
+                    .map(move |interval| [&list[..], std::slice::from_ref(interval)].concat())
+            })
+            .collect();
+    }
+    lists
+}
+
+/// The smallest box that holds the shapes. `None` if there are none.
+fn hull(shapes: impl IntoIterator<Item = Vec<usize>>) -> Option<PartialShape> {
+    let mut hull: Option<Vec<Interval>> = None;
+    for shape in shapes {
+        let hull = hull.get_or_insert_with(|| shape.iter().map(|&size| size..=size).collect());
+        if hull.len() != shape.len() {
+            return Some(PartialShape::UNKNOWN);
+        }
+        for (interval, size) in hull.iter_mut().zip(shape) {
+            *interval = size.min(*interval.start())..=size.max(*interval.end());
+        }
+    }
+    hull.map(|hull| shape(&hull))
+}
+
+/// A rule with its attributes.
+#[derive(Debug, Clone)]
+enum Call {
+    Mode(BroadcastMode),
+    Pair(ElementwiseRule),
+    Prepend,
+}
+
+impl Call {
+    fn infer(&self, a: &PartialShape, b: &PartialShape) -> Result<PartialShape, BroadcastError> {
+        match self {
+            Call::Mode(mode) => mode.infer(a, b),
+            Call::Pair(rule) => rule.infer(a, b),
+            Call::Prepend => {
+                PartialPlan::prepend(a.clone(), b.clone()).map(|plan| plan.output_shape().clone())
+            }
+        }
+    }
+
+    fn oracle(&self, a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+        match self {
+            Call::Mode(mode) => common::mode(a, b, mode).ok().map(|map| map.output),
+            Call::Pair(rule) => common::pair(a, b, rule).ok().map(|[map, _]| map.output),
+            Call::Prepend => common::prepend(a, b).ok().map(|map| map.output),
+        }
+    }
+
+    /// Draws the error if `draw`.
+    fn check(&self, [a, b]: [&PartialShape; 2], expected: Option<PartialShape>, draw: bool) {
+        match (self.infer(a, b), expected) {
+            (Ok(found), Some(expected)) => assert_eq!(found, expected, "{self:?}: {a}, {b}"),
+            (Err(_), None) if !draw => {}
+            (Err(error), None) => {
+                let text = error.to_string();
+                // A pattern's error points into the pattern, if both shapes are known.
+                let pattern = matches!(error.kind(), ErrorKind::InvalidPattern { .. });
+                let shown = text.contains(&format!("{a}")) && text.contains(&format!("{b}"));
+                assert!(pattern || shown, "{text}");
+                assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
+            }
+            (found, expected) => {
+                panic!("{self:?}: {a}, {b}: expected {expected:?}, got {found:?}")
+            }
+        }
+    }
+
+    /// Compares all pairs of boxes of these ranks, or every `step`-th.
+    fn check_ranks(&self, rank_a: usize, rank_b: usize, step: usize) {
+        let intervals = intervals(4);
+        let values: Vec<Interval> = vec![0..=MANY; rank_a + rank_b];
+        let sizes = MANY + 1;
+        // For each pair of shapes the sizes of the output, one bit of a byte each. 0 is an error.
+        let table: Vec<u64> = members(&values, 4)
+            .iter()
+            .map(|pair| match self.oracle(&pair[..rank_a], &pair[rank_a..]) {
+                Some(output) => output
+                    .iter()
+                    .fold(1, |bits, &size| (bits << 8) | (1 << size)),
+                None => 0,
+            })
+            .collect();
+        let count = intervals.len().pow((rank_a + rank_b) as u32);
+        let mut pair: Vec<Interval> = Vec::new();
+        for number in (0..count).step_by(step) {
+            pair.clear();
+            let mut digits = number;
+            for _ in 0..rank_a + rank_b {
+                pair.push(intervals[digits % intervals.len()].clone());
+                digits /= intervals.len();
+            }
+            let mut bits = 0;
+            union(&pair, &table, sizes, 0, &mut bits);
+            let expected = (bits != 0).then(|| {
+                // The leading 1 says how many bytes there are.
+                let rank = (63 - bits.leading_zeros() as usize) / 8;
+                let interval = |axis: usize| {
+                    let byte = (bits >> (8 * (rank - 1 - axis))) as u8;
+                    byte.trailing_zeros() as usize..=7 - byte.leading_zeros() as usize
+                };
+                shape(&(0..rank).map(interval).collect::<Vec<_>>())
+            });
+            let draw = number / step % 64 == 0;
+            self.check(
+                [&shape(&pair[..rank_a]), &shape(&pair[rank_a..])],
+                expected,
+                draw,
+            );
+        }
+    }
+
+    /// Compares shapes of unknown rank with boxes of these intervals.
+    fn check_unknown_ranks(&self) {
+        let few: Vec<Interval> = vec![0..=0, 1..=1, 2..=2, 1..=2, 2..=MANY, 0..=MANY];
+        let all: Vec<Vec<usize>> = (0..=4)
+            .flat_map(|rank| members(&vec![0..=MANY; rank], 2))
+            .collect();
+        let mut known = Vec::new();
+        for rank in 0..=2 {
+            known.extend(boxes(&few, rank));
+        }
+        for known in known {
+            let members = members(&known, 2);
+            let known = shape(&known);
+            let pairs = || members.iter().flat_map(|a| all.iter().map(move |b| (a, b)));
+            let unknown = PartialShape::UNKNOWN;
+            let results = pairs().filter_map(|(a, b)| self.oracle(a, b));
+            self.check([&known, &unknown], hull(results), true);
+            let results = pairs().filter_map(|(a, b)| self.oracle(b, a));
+            self.check([&unknown, &known], hull(results), true);
+        }
+        let pairs = all.iter().flat_map(|a| all.iter().map(move |b| (a, b)));
+        let expected = hull(pairs.filter_map(|(a, b)| self.oracle(a, b)));
+        self.check([&PartialShape::UNKNOWN; 2], expected, true);
+    }
+}
+
+/// The union of the entries for all members of a box.
+fn union(pair: &[Interval], table: &[u64], sizes: usize, at: usize, bits: &mut u64) {
+    match pair {
+        [] => *bits |= table[at],
+        [first, rest @ ..] => {
+            for size in first.clone() {
+                union(rest, table, sizes, at * sizes + size, bits);
+            }
+        }
+    }
+}
+
+/// Every list of at most `len` axes below `end`.
+fn lists(len: usize, end: usize) -> Vec<Vec<usize>> {
+    let mut lists = vec![vec![]];
+    let mut from = 0;
+    for _ in 0..len {
+        let longer: Vec<Vec<usize>> = lists[from..]
+            .iter()
+            .flat_map(|list| (0..end).map(move |axis| [&list[..], &[axis]].concat()))
+            .collect();
+        from = lists.len();
+        lists.extend(longer);
+    }
+    lists
+}
+
+fn simple_calls() -> Vec<Call> {
+    let mut calls = vec![
+        Call::Mode(BroadcastMode::Numpy),
+        Call::Mode(BroadcastMode::Bidirectional),
+        Call::Mode(BroadcastMode::Expand),
+        Call::Pair(ElementwiseRule::None),
+        Call::Pair(ElementwiseRule::Numpy),
+        Call::Prepend,
+    ];
+    for axis in [-2, -1, 0, 1, 2] {
+        calls.push(Call::Mode(BroadcastMode::Pdpd { axis }));
+        calls.push(Call::Pair(ElementwiseRule::Pdpd { axis }));
+    }
+    for text in [
+        "a -> a",
+        "a b -> b x a",
+        "1 a -> 2 a",
+        "1 -> 2",
+        "a -> 1 a 2",
+        "->",
+        "1 a -> a",
+    ] {
+        calls.push(Call::Mode(text.parse().unwrap()));
+    }
+    calls
+}
+
+fn calls_with_axes(axes: &[usize]) -> [Call; 5] {
+    let axes = axes.to_vec();
+    [
+        Call::Mode(BroadcastMode::Explicit {
+            axes_mapping: axes.clone(),
+        }),
+        Call::Mode(BroadcastMode::InDim {
+            broadcast_dimensions: axes.clone(),
+        }),
+        Call::Mode(BroadcastMode::InDimPermuting {
+            broadcast_dimensions: axes.clone(),
+        }),
+        Call::Mode(BroadcastMode::BroadcastAxes {
+            broadcast_axes: axes.clone(),
+        }),
+        Call::Pair(ElementwiseRule::Xla {
+            broadcast_dimensions: axes,
+        }),
+    ]
+}
+
+/// All pairs of boxes where there are no more than `sample`, and as many of the others.
+/// `PARTIAL_STEP=1` checks all of them, which takes hours; 1001 checks every 1001st.
+fn check_all_ranks(call: &Call, sample: usize) {
+    let step = std::env::var("PARTIAL_STEP")
+        .ok()
+        .and_then(|step| step.parse().ok());
+    for rank_a in 0..=3_usize {
+        for rank_b in 0..=3_usize {
+            let count = 20_usize.pow((rank_a + rank_b) as u32);
+            // Odd and no multiple of 5, so that every interval of every axis is reached.
+            let step = step.unwrap_or_else(|| match count <= sample {
+                true => 1,
+                false => count.div_ceil(sample) / 10 * 10 + 3,
+            });
+            call.check_ranks(rank_a, rank_b, step);
+        }
+    }
+}
+
+#[test]
+fn the_box_of_simple_rules_is_the_smallest() {
+    for call in simple_calls() {
+        check_all_ranks(&call, 10_000);
+    }
+}
+
+#[test]
+fn the_box_of_rules_with_axes_is_the_smallest() {
+    let mut axes = lists(2, 3);
+    axes.extend([vec![0, 1, 2], vec![2, 0, 1], vec![0, 2, 2], vec![0, 1, 3]]);
+    for axes in axes {
+        for call in calls_with_axes(&axes) {
+            check_all_ranks(&call, 2_000);
+        }
+    }
+}
+
+#[test]
+fn the_box_of_unknown_ranks_is_the_smallest() {
+    // The oracle's ranks end at 4, so that axis 2 of `pdpd` leaves too few.
+    let far = |call: &Call| {
+        matches!(
+            call,
+            Call::Mode(BroadcastMode::Pdpd { axis: 2 })
+                | Call::Pair(ElementwiseRule::Pdpd { axis: 2 })
+        )
+    };
+    for call in simple_calls().iter().filter(|call| !far(call)) {
+        call.check_unknown_ranks();
+    }
+    for axes in lists(2, 3) {
+        for call in calls_with_axes(&axes) {
+            call.check_unknown_ranks();
+        }
+    }
+}
+
+#[test]
+fn known_shapes_give_the_shape_or_the_error_of_the_plan() {
+    for (input, target) in [
+        (&[3, 1][..], &[2, 3, 4][..]),
+        (&[3, 1], &[2, 3]),
+        (&[5], &[1]),
+    ] {
+        for mode in [
+            BroadcastMode::Numpy,
+            BroadcastMode::Bidirectional,
+            BroadcastMode::Expand,
+        ] {
+            let plan = BroadcastPlan::with_mode(input, target, &mode);
+            let shape = plan.map(|plan| PartialShape::known(plan.output_dim()));
+            let (input, target) = (PartialShape::known(input), PartialShape::known(target));
+            assert_eq!(mode.infer(&input, &target), shape);
+        }
+    }
+    let target = PartialShape::new([PartialSize::known(KEEP), PartialSize::ANY]);
+    let input = PartialShape::new([PartialSize::between(2, 3).unwrap(), 4.into()]);
+    let shape = BroadcastMode::Expand.infer(&input, &target).unwrap();
+    assert_eq!(shape.to_string(), "[2..3, 4]");
+    let vector = PartialShape::new([PartialSize::ANY]);
+    let error = BroadcastMode::Expand.infer(&vector, &target).unwrap_err();
+    let ErrorKind::Impossible { fault, .. } = error.kind() else {
+        panic!("{error}")
+    };
+    assert_eq!(*fault, PartialFault::KeepOnNewAxis(0));
+    let shape = BroadcastMode::Expand
+        .infer(&PartialShape::UNKNOWN, &target)
+        .unwrap();
+    assert_eq!(shape.to_string(), "[?, ?]");
+}
+
+/// OpenVINO's operator with a mapping that is known in part.
+#[test]
+fn the_box_of_an_unknown_mapping_is_the_smallest() {
+    let few: Vec<Interval> = vec![0..=0, 1..=1, 2..=2, 1..=2, 2..=MANY, 0..=MANY];
+    let axes: Vec<Interval> = vec![0..=0, 1..=1, 2..=2, 0..=1, 1..=2, 0..=2, 1..=MANY];
+    let operator = Broadcast::v3().with_mode(Mode::Explicit).unwrap();
+    let explicit = |data: &[usize], target: &[usize], mapping: &[usize]| {
+        let mapping = match mapping {
+            [axis] if data.is_empty() && target.get(*axis) == Some(&1) => vec![],
+            mapping => mapping.to_vec(),
+        };
+        let mode = BroadcastMode::Explicit {
+            axes_mapping: mapping,
+        };
+        common::mode(data, target, &mode).ok().map(|map| map.output)
+    };
+    let mut seed = 1_u64;
+    let mut below = |end: usize| {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % end
+    };
+    let mut impossible = 0;
+    for _ in 0..30_000 {
+        let rank = below(3);
+        let target_rank = below(4);
+        let data: Vec<Interval> = (0..rank).map(|_| few[below(6)].clone()).collect();
+        let target: Vec<Interval> = (0..target_rank).map(|_| few[below(6)].clone()).collect();
+        let entries = if below(8) == 0 {
+            below(3)
+        } else {
+            rank.max(below(2))
+        };
+        let mapping: Vec<Interval> = (0..entries).map(|_| axes[below(7)].clone()).collect();
+        let mapping_known = below(4) > 0;
+        let mappings = match mapping_known {
+            true => members(&mapping, 2),
+            false => lists(3, 3),
+        };
+        let mut outputs = Vec::new();
+        for data in &members(&data, 2) {
+            for target in &members(&target, 2) {
+                outputs.extend(mappings.iter().filter_map(|m| explicit(data, target, m)));
+            }
+        }
+        let known = match mapping_known {
+            true => shape(&mapping),
+            false => PartialShape::UNKNOWN,
+        };
+        let found = operator.infer(&shape(&data), &shape(&target), Some(&known));
+        let expected = hull(outputs);
+        impossible += usize::from(expected.is_none());
+        assert_eq!(
+            found.as_ref().ok(),
+            expected.as_ref(),
+            "{data:?} {target:?} {known}: {found:?}"
+        );
+        // If less is known, the box is no smaller.
+        if let Some(expected) = expected {
+            let wider = operator
+                .infer(&PartialShape::UNKNOWN, &shape(&target), Some(&known))
+                .unwrap();
+            for (size, wide) in expected.sizes().unwrap().iter().zip(wider.sizes().unwrap()) {
+                assert!(wide.min() <= size.min() && size.max() <= wide.max().or(size.max()));
+            }
+        }
+    }
+    assert!((5_000..25_000).contains(&impossible), "{impossible}");
+}
+
+#[test]
+fn a_partial_plan_resolves_to_the_plan_of_the_mode() {
+    let any = PartialSize::ANY;
+    let (input, target) = (PartialShape::new([any, 1.into()]), PartialShape::UNKNOWN);
+    let plan = PartialPlan::with_mode(input, target, BroadcastMode::Numpy).unwrap();
+    assert_eq!(
+        plan.resolve((3, 1), (2, 3, 4)),
+        BroadcastPlan::numpy(IxDyn(&[3, 1]), IxDyn(&[2, 3, 4]))
+    );
+    assert_eq!(
+        plan.resolve((3, 1), (2, 4)),
+        BroadcastPlan::numpy(IxDyn(&[3, 1]), IxDyn(&[2, 4]))
+    );
+    for (input, target) in [(&[3, 2][..], &[2, 3, 2][..]), (&[1], &[3])] {
+        let error = plan.resolve(input, target).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::NotPossible { .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn hostile_bounds_neither_panic_nor_overflow() {
+    let end = usize::MAX;
+    let sizes = [
+        PartialSize::known(end),
+        PartialSize::between(end - 1, end).unwrap(),
+        PartialSize::between(0, end - 1).unwrap(),
+        PartialSize::known(1),
+        PartialSize::ANY,
+    ];
+    let mut calls = simple_calls();
+    for axes in [&[][..], &[0, 1], &[end, end], &[end - 1, end]] {
+        calls.extend(calls_with_axes(axes));
+    }
+    calls.push(Call::Mode(BroadcastMode::Pdpd { axis: isize::MAX }));
+    calls.push(Call::Mode(BroadcastMode::Pdpd { axis: isize::MIN }));
+    let mut shapes = vec![
+        PartialShape::UNKNOWN,
+        PartialShape::new(vec![PartialSize::ANY; 1000]),
+    ];
+    for a in sizes {
+        shapes.extend(sizes.map(|b| PartialShape::new([a, b])));
+    }
+    for call in calls {
+        for a in &shapes {
+            for b in &shapes {
+                if let Err(error) = call.infer(a, b) {
+                    let text = error.to_string();
+                    assert!(
+                        text.lines().all(|line| line.chars().count() < 600),
+                        "{text}"
+                    );
+                }
+            }
+        }
+    }
+    let operator = Broadcast::v1().with_mode(Mode::Explicit).unwrap();
+    for a in &shapes {
+        for b in &shapes {
+            for mapping in &shapes {
+                let _ = operator
+                    .infer(a, b, Some(mapping))
+                    .map_err(|error| error.to_string());
+            }
+        }
+    }
+    let error = PartialSize::between(end, 0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::BoundsReversed { .. }));
+}
