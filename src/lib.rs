@@ -45,7 +45,10 @@ pub use materialize::MaterializeExt;
 pub use mode::{BroadcastMode, ElementwiseRule};
 pub use operand::IntoView;
 pub use plan::{AxisSource, BroadcastPlan, PlanPair, PlanTo};
-pub use reduce::GradientExt;
+pub use reduce::{
+    All, Any, ArgMax, ArgMin, Fold, GradientExt, Max, Mean, MeanIn, Min, NanMax, NanMin, Operands,
+    Product, ReduceExt, Reduction, Sum, SumIn,
+};
 pub use rule::Rule;
 pub use shape::KEEP;
 pub use view::Broadcasted;
@@ -63,7 +66,7 @@ pub use view::Broadcasted;
 pub mod prelude {
     pub use crate::{
         BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,
-        ElementwiseRule, ErrorKind, GradientExt, KEEP, MaterializeExt, broadcast_arrays,
+        ElementwiseRule, ErrorKind, GradientExt, KEEP, MaterializeExt, ReduceExt, broadcast_arrays,
         broadcast_pair, broadcast_shapes, broadcast_triple,
     };
 }

@@ -13,7 +13,8 @@
 //! | `simd` | dispatch of vector width |
 //! | `threads` | chunks of work on several threads |
 //! | `chunks` | how elements are cut into chunks |
-//! | `columns` | terms of sums, and the places of the sums |
+//! | `sums` | the inputs and the places of sums, and units of work on them |
+//! | `columns` | terms that are read where they lie |
 //! | `tuning` | every threshold |
 
 pub(crate) mod chunks;
@@ -23,6 +24,7 @@ pub(crate) mod nest;
 pub(crate) mod rows;
 pub(crate) mod simd;
 pub(crate) mod stream;
+pub(crate) mod sums;
 pub(crate) mod threads;
 pub(crate) mod tiles;
 pub(crate) mod tuning;

@@ -30,7 +30,7 @@ use std::{ptr, slice};
 /// An array that is read: where its element at index 0 of every axis lies, its shape and its
 /// strides.
 pub(crate) struct Source<'a, A> {
-    first: *const A,
+    pub(super) first: *const A,
     shape: &'a [usize],
     strides: &'a [isize],
     elements: PhantomData<&'a A>,
@@ -226,6 +226,10 @@ inputs!(
     [a 0 1 repeated 0, b 1 2 contiguous 1, c 2 3 contiguous 1]
     [a 0 1 repeated 0, b 1 2 contiguous 1, c 2 3 repeated 0]
     [a 0 1 repeated 0, b 1 2 repeated 0, c 2 3 contiguous 1]
+);
+inputs!(
+    5: a A 0 1, b B 1 2, c C 2 3, d D 3 4;
+    [a 0 1 contiguous 1, b 1 2 contiguous 1, c 2 3 contiguous 1, d 3 4 contiguous 1]
 );
 
 /// One output and its inputs, all of one shape, and the loop nest over them.

@@ -1,15 +1,36 @@
-//! The gradient of a broadcast: the cotangent, summed over what the plan replicated.
+//! Sums and other reductions over what a plan replicates: of an array, and of a map.
 //!
 //! In which order terms are added is said at [`GradientExt`].
+//!
+//! | file | subject |
+//! |---|---|
+//! | `reduce` | reductions of arrays and maps, the methods |
+//! | `reduction` | what a reduction does with its terms |
+//! | `operands` | the tuples of arrays of a map |
+//! | `tree` | which terms are combined with which |
+//! | `driver` | sums of terms that are read where they lie |
+//! | `tables` | reductions of terms that are computed into tables first |
 
 #![forbid(unsafe_code)]
 
 mod driver;
+mod operands;
+mod reduce;
+mod reduction;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod tree;
 
-use crate::engine::columns::{Sums, Target, Term, fresh_sums};
+pub use operands::Operands;
+pub use reduce::ReduceExt;
+pub use reduction::{
+    All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Product, Reduction,
+    Sum, SumIn,
+};
+
+use crate::engine::rows::Source;
+use crate::engine::sums::{Sums, Target, fresh_sums};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
@@ -75,7 +96,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Zero + Send + Sync,
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
-        fresh_sums(cotangent, self.kept_axes(), self.input_dim(), driver::sum)
+        let inputs = (Source::new(cotangent),);
+        let (axes, becomes) = (self.kept_axes(), self.output_dim());
+        fresh_sums(inputs, becomes, axes, self.input_dim(), driver::sum)
     }
 
     /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it
@@ -142,7 +165,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.sum_into(cotangent, out, Target::Add)
     }
 
-    fn sum_into<'a, A: Term>(
+    fn sum_into<'a, A: Copy + Zero + Send + Sync>(
         &self,
         cotangent: &'a ArrayRef<A, O>,
         out: &'a mut ArrayRef<A, I>,
@@ -150,7 +173,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ) -> Result<(), BroadcastError> {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        driver::sum(&mut Sums::new(cotangent, self.kept_axes(), target(out))?)
+        let (axes, becomes) = (self.kept_axes(), self.output_dim());
+        let inputs = (Source::new(cotangent),);
+        driver::sum(&mut Sums::new(inputs, becomes, axes, target(out))?)
     }
 
     /// For each output axis the input axis that it keeps; `None` for axes that are summed.

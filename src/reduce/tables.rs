@@ -1,0 +1,331 @@
+//! Reductions of terms that are computed into a table in cache first, a piece of a block at a time:
+//! terms that are a function of several arrays, terms that are accumulated in another type, and
+//! terms that lie badly for the kernels that read memory.
+
+use super::driver::{blocks_of_chunk, sum_runs, sum_short_runs, write_all, write_of_none};
+use super::reduction::Reduction;
+use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
+use crate::engine::columns::Runs;
+use crate::engine::memory::{filled, reserved};
+use crate::engine::nest::LoopAxis;
+use crate::engine::rows::Inputs;
+use crate::engine::simd::{Vectorize, widest};
+use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Units, distance};
+use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
+use crate::engine::tuning::{
+    FEW_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SUM_CHUNK, SUM_TABLE,
+};
+use crate::error::{BroadcastError, empty_reduction};
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+/// The operation of a reduction.
+struct By<'r, R, T>(&'r R, PhantomData<fn(T)>);
+
+impl<R, T> Clone for By<'_, R, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R, T> Copy for By<'_, R, T> {}
+
+impl<T, R: Reduction<T>> Monoid<R::Acc> for By<'_, R, T> {
+    #[inline(always)]
+    fn identity(self) -> R::Acc {
+        self.0.identity()
+    }
+
+    #[inline(always)]
+    fn combine(self, a: R::Acc, b: R::Acc) -> R::Acc {
+        self.0.combine(a, b)
+    }
+}
+
+/// How the work is cut, and how a table lies. The bits of results do not depend on it.
+struct Schedule {
+    cut: Cut,
+    order: Order,
+    /// Columns of a unit, at most.
+    width: usize,
+    /// Terms of each sum.
+    terms: usize,
+    /// Terms in a table: a block, or whole groups of one.
+    piece: usize,
+    /// Blocks in a range of terms, a power of two.
+    chunk_blocks: usize,
+    threads: usize,
+}
+
+impl Schedule {
+    /// For accumulators of `size` bytes.
+    fn new<I, B, const N: usize>(sums: &Sums<'_, I, B, N>, size: usize, cost: Cost) -> Self
+    where
+        I: Inputs<N>,
+        B: Copy + Send + Sync,
+    {
+        let (kept, summed) = (sums.kept(), sums.summed());
+        let (terms, blocks) = (summed.len(), summed.len().div_ceil(BLOCK_TERMS));
+        let room = (SUM_TABLE / size).max(1);
+        let nearest = |axes: &[LoopAxis<N>]| axes.iter().map(distance).min().unwrap_or(usize::MAX);
+        let few = kept.len() < FEW_COLUMNS.min(terms);
+        let order = match nearest(summed.axes()) < nearest(kept.axes()) || few {
+            true => Order::Runs,
+            false => Order::Rows,
+        };
+        let wanted = match order {
+            Order::Runs => room / terms.min(BLOCK_TERMS),
+            Order::Rows => (room / terms.min(GROUP)).max(NARROW_SUM_ROW / size),
+        };
+        let (axis, turns, width) = columns_of_unit(sums, order, wanted.max(1));
+        let piece = match order {
+            Order::Runs => BLOCK_TERMS,
+            Order::Rows => (room / width / GROUP * GROUP).clamp(GROUP, BLOCK_TERMS),
+        };
+
+        let (bytes, least) = match cost {
+            Cost::Bytes(bytes) => (bytes, *SUM_CHUNK.start()),
+            Cost::Closure { bytes } => (bytes, 2 * MAP_CHUNK),
+        };
+        let threads = match cost {
+            Cost::Bytes(bytes) if bytes < PARALLEL_FROM => 1,
+            _ if bytes <= least => 1,
+            _ => max_threads(),
+        };
+        let units = kept.len().div_ceil(width);
+        let chunk_blocks = blocks_of_chunk(blocks, units, width * size, threads);
+        let at_once = (bytes / MANY_SUM_CHUNKS).clamp(least, *SUM_CHUNK.end());
+        let unit_bytes = bytes / units / blocks.div_ceil(chunk_blocks);
+        let cut = Cut {
+            axis,
+            turns,
+            term_chunks: blocks.div_ceil(chunk_blocks),
+            units_at_once: match threads {
+                1 => usize::MAX,
+                _ => (at_once / unit_bytes.max(1)).max(1),
+            },
+        };
+        Schedule {
+            threads: threads.min(sums.units(cut).div_ceil(cut.units_at_once)),
+            cut,
+            order,
+            width,
+            terms,
+            piece: piece.min(terms),
+            chunk_blocks,
+        }
+    }
+
+    /// How many accumulators a thread needs: the sums of a unit, its lanes, blocks that wait for
+    /// their neighbours, and a table.
+    fn sections(&self) -> [usize; 4] {
+        let blocks = self.terms.div_ceil(BLOCK_TERMS);
+        let waiting = match blocks {
+            1 => 0,
+            _ => self.chunk_blocks.min(blocks).ilog2() as usize + 1,
+        };
+        let lanes = match self.order {
+            Order::Runs => 0,
+            Order::Rows => self.terms.min(LANES),
+        };
+        [1, lanes, waiting, self.piece].map(|rows| rows * self.width)
+    }
+}
+
+/// The loop over sums that is cut, its turns in a unit, and the columns of a unit: some `wanted`
+/// columns that are near to each other.
+fn columns_of_unit<I, B, const N: usize>(
+    sums: &Sums<'_, I, B, N>,
+    order: Order,
+    wanted: usize,
+) -> (usize, usize, usize)
+where
+    I: Inputs<N>,
+    B: Copy + Send + Sync,
+{
+    let axes = sums.kept().axes();
+    let Some(inner) = axes.last() else {
+        return (0, 1, 1);
+    };
+    // Terms that continue the columns are one loop with them.
+    let term = sums.summed().inner();
+    let continues = |operand: usize| {
+        term.strides[operand] == inner.strides[operand].wrapping_mul(inner.size as isize)
+    };
+    let alone = order == Order::Rows && (0..N - 1).all(continues);
+    let (mut axis, mut inside) = (axes.len() - 1, 1);
+    let fits = |inside: usize| 2 * inside <= wanted;
+    while axis > 0 && !alone && fits(inside * axes[axis].size) && axes.len() - axis < UNIT_AXES {
+        inside *= axes[axis].size;
+        axis -= 1;
+    }
+    let turns = (wanted / inside).clamp(1, axes[axis].size);
+    (axis, turns, turns * inside)
+}
+
+/// What a thread needs beside the arrays: accumulators, and results that are to be written.
+type Scratch<A, B> = (Vec<A>, Vec<B>);
+
+/// Computes and writes all results of `reduction` over the terms that `f` makes of the elements of
+/// the inputs. `add` adds a result to an element of a target of added sums.
+///
+/// # Errors
+///
+/// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
+pub(super) fn reduce<T, I, R, F, const N: usize>(
+    sums: &mut Sums<'_, I, R::Out, N>,
+    reduction: &R,
+    f: &F,
+    add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
+    cost: Cost,
+) -> Result<(), BroadcastError>
+where
+    I: Inputs<N>,
+    R: Reduction<T>,
+    F: Fn(I::Refs) -> T + Sync,
+{
+    let (count, terms) = (sums.kept().len(), sums.summed().len());
+    if count == 0 {
+        return Ok(());
+    }
+    if terms == 0 {
+        let value = reduction.of_none();
+        let value = value.ok_or_else(|| empty_reduction(sums.shape()))?;
+        return write_of_none(sums, value);
+    }
+    let schedule = Schedule::new(sums, size_of::<R::Acc>().max(1), cost);
+    let cut = schedule.cut;
+    let identity = reduction.identity();
+    let mut scratch = reserved(schedule.threads)?;
+    for _ in 0..schedule.threads {
+        let values = schedule.sections().iter().sum();
+        scratch.push((filled(values, identity)?, reserved(schedule.width)?));
+    }
+    // A row of accumulators for each range of terms, if there are several.
+    let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
+    let partial = Mutex::new(filled(ranges * count, identity)?);
+    sums.for_each_unit(cut, cost, scratch, |scratch, units| {
+        widest(ReduceUnits {
+            schedule: &schedule,
+            units,
+            scratch,
+            reduction,
+            f,
+            add: &add,
+            count,
+            partial: &partial,
+            terms: PhantomData,
+        });
+    });
+    if cut.term_chunks > 1 {
+        let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
+        tree::fold_neighbours(By(reduction, PhantomData), &mut partial, count);
+        write_all(sums, add, |sum| reduction.finish(partial[sum], terms))?;
+    }
+    Ok(())
+}
+
+/// Reduces units of work.
+struct ReduceUnits<'s, T, I, R: Reduction<T>, F, G, const N: usize> {
+    schedule: &'s Schedule,
+    units: Units<'s, I, R::Out, N>,
+    scratch: &'s mut Scratch<R::Acc, R::Out>,
+    reduction: &'s R,
+    f: &'s F,
+    add: &'s G,
+    /// Of all results.
+    count: usize,
+    partial: &'s Mutex<Vec<R::Acc>>,
+    terms: PhantomData<fn(T)>,
+}
+
+impl<T, I, R, F, G, const N: usize> Vectorize for ReduceUnits<'_, T, I, R, F, G, N>
+where
+    I: Inputs<N>,
+    R: Reduction<T>,
+    F: Fn(I::Refs) -> T,
+    G: Fn(R::Out, R::Out) -> R::Out,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (schedule, reduction) = (self.schedule, self.reduction);
+        let by = By(reduction, PhantomData);
+        let all_blocks = schedule.terms.div_ceil(BLOCK_TERMS);
+        let (values, finished) = self.scratch;
+        let [columns, lanes, stack, _] = schedule.sections();
+        let (sum, rest) = values.split_at_mut(columns);
+        let (lanes, rest) = rest.split_at_mut(lanes);
+        let (stack, table) = rest.split_at_mut(stack);
+        let put = |place: &mut R::Acc, refs: I::Refs| *place = reduction.lift((self.f)(refs));
+        for unit in self.units {
+            let width = unit.width();
+            let sum = &mut sum[..width];
+            let begin = unit.term_chunk * schedule.chunk_blocks;
+            let blocks = begin..(begin + schedule.chunk_blocks).min(all_blocks);
+            let count = blocks.len();
+            for (index, block) in blocks.enumerate() {
+                let begin = block * BLOCK_TERMS;
+                let end = schedule.terms.min(begin + BLOCK_TERMS);
+                for from in (begin..end).step_by(schedule.piece) {
+                    let terms = from..end.min(from + schedule.piece);
+                    let table = &mut table[..terms.len() * width];
+                    unit.fill(terms.clone(), schedule.order, table, &put);
+                    let first = from == begin;
+                    match schedule.order {
+                        Order::Rows => {
+                            for (row, index) in table.chunks_exact_mut(width).zip(terms) {
+                                row.iter_mut()
+                                    .for_each(|acc| *acc = reduction.at_index(*acc, index));
+                            }
+                            if R::COMMUTATIVE {
+                                let reading = Reading::Eight;
+                                tree::add_table(by, table, width, reading, lanes, &mut [], first);
+                            } else {
+                                tree::add_in_order(by, table, first, sum);
+                            }
+                        }
+                        Order::Runs => {
+                            let len = terms.len();
+                            for run in table.chunks_exact_mut(len) {
+                                for (acc, index) in run.iter_mut().zip(terms.clone()) {
+                                    *acc = reduction.at_index(*acc, index);
+                                }
+                            }
+                            if !R::COMMUTATIVE {
+                                for (run, sum) in table.chunks_exact(len).zip(&mut *sum) {
+                                    tree::add_in_order(by, run, true, std::slice::from_mut(sum));
+                                }
+                            } else if (2..=LANES).contains(&len) {
+                                sum_short_runs(by, table, len, sum);
+                            } else {
+                                sum_runs(by, Runs::cut(table, len), sum);
+                            }
+                        }
+                    }
+                }
+                if R::COMMUTATIVE && schedule.order == Order::Rows {
+                    tree::fold_table(by, lanes, LANES.min(end - begin), sum);
+                }
+                if count > 1 {
+                    tree::push_block(by, stack, width, index, sum);
+                }
+            }
+            if count > 1 {
+                tree::fold_blocks(by, stack, width, count, sum);
+            }
+            if schedule.cut.term_chunks == 1 {
+                finished.clear();
+                let results = sum.iter().map(|&acc| reduction.finish(acc, schedule.terms));
+                finished.extend(results);
+                unit.write(finished, self.add);
+            } else {
+                let at = unit.term_chunk * self.count + unit.first_sum;
+                let mut partial = self.partial.lock().unwrap_or_else(PoisonError::into_inner);
+                partial[at..at + width].copy_from_slice(sum);
+            }
+        }
+    }
+}
