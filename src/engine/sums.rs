@@ -614,7 +614,7 @@ mod tests {
     fn axes_that_do_not_fit_are_refused() {
         let terms = Array2::<i32>::ones((3, 3));
         let fits = |axes: &[Option<usize>], shape: (usize, usize)| {
-            let mut out = Array2::zeros(shape);
+            let mut out = Array2::<i32>::zeros(shape);
             !panics(|| {
                 let (inputs, axes) = ((Source::new(&terms),), axes.iter().copied());
                 drop(Sums::new(inputs, Ix2(0, 0), axes, Target::Put(&mut out)))

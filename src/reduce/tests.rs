@@ -3,13 +3,13 @@
 
 use super::driver::in_streams;
 use super::tree::{BLOCK_TERMS, GROUP, LANES};
-use crate::BroadcastPlan;
 use crate::engine::simd::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
-    APART_STREAMS, BLOCKS_AT_ONCE, COLUMNS_AT_ONCE, FEW_COLUMNS, GATHERED_BLOCK, MANY_COLUMNS,
-    NARROW_SUM_ROW, NEAR_STREAMS, READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, STREAM_SUMS_ROW,
-    SUM_CHUNK, SUM_ROW, sums_are_streamed,
+    APART_STREAMS, BLOCKS_AT_ONCE, COLUMNS_AT_ONCE, FEW_COLUMNS, MANY_COLUMNS, NARROW_SUM_ROW,
+    NEAR_STREAMS, READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW,
+    SUM_TABLE, sums_are_streamed,
 };
+use crate::{BroadcastPlan, Fold};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
 use std::ops::Add;
@@ -85,17 +85,61 @@ fn block<const N: usize>(terms: &[Mixed<N>]) -> Mixed<N> {
     lanes[0]
 }
 
-/// Sums over the axes `summed`, one sum after the other.
-fn expected<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) -> Vec<Mixed<N>> {
+/// How many sums there are over the axes `summed`, and the terms of one after those of the other.
+fn in_order<const N: usize>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+) -> (usize, Vec<Mixed<N>>) {
     let kept: Vec<usize> = (0..terms.ndim())
         .filter(|axis| !summed.contains(axis))
         .collect();
     let order: Vec<usize> = kept.iter().chain(summed).copied().collect();
     let count: usize = kept.iter().map(|&axis| terms.shape()[axis]).product();
-    let all: Vec<_> = terms.view().permuted_axes(order).iter().copied().collect();
+    let all = terms.view().permuted_axes(order).iter().copied().collect();
+    (count, all)
+}
+
+/// Sums over the axes `summed`, one sum after the other.
+fn expected<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) -> Vec<Mixed<N>> {
+    let (count, all) = in_order(terms, summed);
     match all.len() {
         0 => vec![Mixed::zero(); count],
         len => all.chunks(len / count).map(tree).collect(),
+    }
+}
+
+/// A matrix, and the product of two: associative, and not commutative.
+fn matrix(bytes: &[u8]) -> [u8; 4] {
+    std::array::from_fn(|i| bytes.get(i).map_or(1, |byte| byte | (i % 3 == 0) as u8))
+}
+
+fn joined([a, b, c, d]: [u8; 4], [e, f, g, h]: [u8; 4]) -> [u8; 4] {
+    let dot = |a: u8, b: u8, c: u8, d: u8| a.wrapping_mul(c).wrapping_add(b.wrapping_mul(d));
+    [
+        dot(a, b, e, g),
+        dot(a, b, f, h),
+        dot(c, d, e, g),
+        dot(c, d, f, h),
+    ]
+}
+
+/// Products of matrices over the axes `summed`.
+fn expected_products<const N: usize>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+) -> Vec<[u8; 4]> {
+    let (count, all) = in_order(terms, summed);
+    match all.len() {
+        0 => vec![[0; 4]; count],
+        len => (all.chunks(len / count))
+            .map(|terms| {
+                terms
+                    .iter()
+                    .map(|term| matrix(&term.0))
+                    .reduce(joined)
+                    .unwrap()
+            })
+            .collect(),
     }
 }
 
@@ -122,6 +166,16 @@ fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
     };
     let fresh = plan.gradient(terms).unwrap();
     assert!(fresh.iter().eq(&expected), "{}", what());
+
+    let of_two = plan.gradient_of((terms, terms), |(&a, &b)| {
+        assert_eq!(a, b);
+        a
+    });
+    assert!(of_two.unwrap().iter().eq(&expected), "of two, {}", what());
+    let products = expected_products(terms, summed);
+    let product = Fold::new([0; 4], joined);
+    let found = plan.reduce_of((terms,), product, |(&Mixed(bytes),)| matrix(&bytes));
+    assert!(found.unwrap().iter().eq(&products), "in order, {}", what());
 
     let before = |i: usize| Mixed::<N>::number(i + 77);
     let none = terms.is_empty();
@@ -246,7 +300,7 @@ fn rows_of_every_width_follow_the_tree() {
             check_layouts::<4>(&[columns, terms], &[1]);
         }
     }
-    for terms in around(GATHERED_BLOCK / size / FEW_COLUMNS) {
+    for terms in around(SUM_TABLE / size / FEW_COLUMNS) {
         check_layouts::<4>(&[terms, FEW_COLUMNS + 1], &[0]);
     }
     for columns in around(MANY_COLUMNS) {
