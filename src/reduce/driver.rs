@@ -2,18 +2,17 @@
 //! decided in `tree`.
 
 use super::reduction::Sum;
-use super::tables;
-use super::tree::{self, BLOCK_TERMS, GROUP, LANES, LongRun, Monoid, OddRun, Plus, Reading, Run};
-use super::tree::{ShortRun, Term};
+use super::runs::{in_streams, sum_runs, sum_short_runs};
+use super::tables::{self, By, blocks_of_chunk, write_all, write_of_none};
+use super::tree::{self, BLOCK_TERMS, LANES, Reading, Term};
 use crate::engine::columns::{Columns, Runs};
 use crate::engine::memory::{filled, reserved};
-use crate::engine::rows::{Inputs, Source};
+use crate::engine::rows::Source;
 use crate::engine::simd::{Vectorize, widest};
 use crate::engine::sums::{Cut, Sums, Units};
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
-    BLOCKS_AT_ONCE, FEW_COLUMNS, FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, NARROW_SUM_ROW,
-    READ_STREAM, READ_STREAMS, SUM_CHUNK, SUM_ROW,
+    BLOCKS_AT_ONCE, FEW_COLUMNS, MANY_COLUMNS, MANY_SUM_CHUNKS, NARROW_SUM_ROW, SUM_CHUNK, SUM_ROW,
 };
 use crate::error::BroadcastError;
 use std::ops::Range;
@@ -146,17 +145,6 @@ impl Schedule {
 /// begin.
 type Scratch<A> = (Vec<A>, Vec<isize>);
 
-/// How many blocks of terms are in a chunk: a power of two, so that the sum of a chunk is a node of
-/// the tree. With few `units` of work of `row` bytes for each term, there are several chunks.
-pub(super) fn blocks_of_chunk(blocks: usize, units: usize, row: usize, threads: usize) -> usize {
-    let mut of_chunk = blocks;
-    if threads > 1 && units < FEW_SUM_UNITS {
-        let least = (SUM_CHUNK.start() / 2 / BLOCK_TERMS / row).max(1);
-        of_chunk = blocks.div_ceil(MANY_SUM_CHUNKS.div_ceil(units)).max(least);
-    }
-    of_chunk.next_power_of_two()
-}
-
 /// Computes and writes all sums.
 ///
 /// # Errors
@@ -203,7 +191,7 @@ pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), Broadc
     });
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
-        tree::fold_neighbours(Plus, &mut partial, count);
+        tree::fold_neighbours(By::PLUS, &mut partial, count);
         write_all(sums, plus, |sum| partial[sum])?;
     }
     Ok(())
@@ -212,108 +200,6 @@ pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), Broadc
 #[inline(always)]
 pub(super) fn plus<A: Term>(a: A, b: A) -> A {
     a + b
-}
-
-/// Writes `value` to all places, unless sums are added there.
-///
-/// # Errors
-///
-/// `AllocationFailed`; nothing has been written then.
-pub(super) fn write_of_none<I, B, const N: usize>(
-    sums: &mut Sums<'_, I, B, N>,
-    value: B,
-) -> Result<(), BroadcastError>
-where
-    I: Inputs<N>,
-    B: Copy + Send + Sync,
-{
-    match sums.adds() || sums.kept().len() == 0 {
-        true => Ok(()),
-        false => write_all(sums, |_, new| new, |_| value),
-    }
-}
-
-/// Writes all sums on this thread, by their numbers.
-///
-/// # Errors
-///
-/// `AllocationFailed`; nothing has been written then.
-pub(super) fn write_all<I, B, const N: usize>(
-    sums: &mut Sums<'_, I, B, N>,
-    add: impl Fn(B, B) -> B + Sync,
-    sum: impl Fn(usize) -> B + Sync,
-) -> Result<(), BroadcastError>
-where
-    I: Inputs<N>,
-    B: Copy + Send + Sync,
-{
-    let cut = Cut {
-        axis: sums.kept().axes().len().saturating_sub(1),
-        turns: MANY_COLUMNS,
-        term_chunks: 1,
-        units_at_once: usize::MAX,
-    };
-    let room: Vec<B> = reserved(MANY_COLUMNS.min(sums.kept().len()))?;
-    sums.for_each_unit(cut, Cost::Bytes(0), vec![room], |room, units| {
-        for unit in units {
-            room.clear();
-            room.extend((unit.first_sum..unit.first_sum + unit.width()).map(&sum));
-            unit.write(room, &add);
-        }
-    });
-    Ok(())
-}
-
-/// The numbers below `count`, each once: in order, or in turn from [`READ_STREAMS`] ranges of equal
-/// length, if `bytes` bytes that are read for each number make these long enough.
-#[inline(always)]
-pub(super) fn in_streams(count: usize, bytes: usize) -> impl Iterator<Item = usize> {
-    let each = match count / READ_STREAMS {
-        each if each.saturating_mul(bytes) >= READ_STREAM => each,
-        _ => 0,
-    };
-    (0..count).map(move |i| match i < READ_STREAMS * each {
-        true => i % READ_STREAMS * each + i / READ_STREAMS,
-        false => i,
-    })
-}
-
-/// The sums of runs of up to [`BLOCK_TERMS`] terms.
-pub(super) fn sum_runs<A: Copy, M: Monoid<A>>(m: M, runs: Runs<'_, A>, sums: &mut [A]) {
-    let len = runs.len();
-    if len < LANES {
-        sum_runs_by(m, runs, sums, ShortRun);
-    } else if len < GROUP && len % LANES > 0 {
-        sum_runs_by(m, runs, sums, OddRun);
-    } else {
-        sum_runs_by(m, runs, sums, LongRun);
-    }
-}
-
-/// Never inlined: whether the compiler keeps the lanes in registers depends on the code around.
-#[inline(never)]
-fn sum_runs_by<A: Copy, M: Monoid<A>, R: Run>(m: M, runs: Runs<'_, A>, sums: &mut [A], run: R) {
-    widest(SumRuns { m, runs, sums, run });
-}
-
-struct SumRuns<'s, A, M, R> {
-    m: M,
-    runs: Runs<'s, A>,
-    sums: &'s mut [A],
-    run: R,
-}
-
-impl<A: Copy, M: Monoid<A>, R: Run> Vectorize for SumRuns<'_, A, M, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let (count, len) = (self.runs.count(), self.runs.len());
-        let sums = &mut self.sums[..count];
-        for i in in_streams(count, len * size_of::<A>()) {
-            sums[i] = self.run.sum(self.m, self.runs.at(i), len);
-        }
-    }
 }
 
 /// Sums units of work.
@@ -350,7 +236,7 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
                     sum_columns(columns, terms, stack, table, sum);
                 }
                 Access::ShortRuns => {
-                    sum_short_runs(Plus, columns.runs(0..terms).at(0), terms, sum);
+                    sum_short_runs(By::PLUS, columns.runs(0..terms).at(0), terms, sum);
                 }
                 Access::Rows | Access::Table(_) => {
                     let count = blocks.len();
@@ -358,16 +244,16 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
                         let terms = block * BLOCK_TERMS..terms.min((block + 1) * BLOCK_TERMS);
                         if let Access::Table(reading) = schedule.access {
                             let rows = columns.table(terms);
-                            tree::block_of_table(Plus, rows, reading, lanes, table, sum);
+                            tree::block_of_table(By::PLUS, rows, reading, lanes, table, sum);
                         } else {
-                            tree::block_of_rows(Plus, columns.rows(terms, offsets), lanes, sum);
+                            tree::block_of_rows(By::PLUS, columns.rows(terms, offsets), lanes, sum);
                         }
                         if count > 1 {
-                            tree::push_block(Plus, stack, width, index, sum);
+                            tree::push_block(By::PLUS, stack, width, index, sum);
                         }
                     }
                     if count > 1 {
-                        tree::fold_blocks(Plus, stack, width, count, sum);
+                        tree::fold_blocks(By::PLUS, stack, width, count, sum);
                     }
                 }
             }
@@ -382,25 +268,6 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
     }
 }
 
-/// The sums of columns of `count` terms, from 2 to 16, column after column in memory.
-#[inline(always)]
-pub(super) fn sum_short_runs<A: Copy, M: Monoid<A>>(
-    m: M,
-    terms: &[A],
-    count: usize,
-    sum: &mut [A],
-) {
-    macro_rules! sum_by_count {
-        ($($count:literal)*) => {
-            match count {
-                $($count => tree::columns_of::<A, M, $count>(m, terms, sum),)*
-                count => unreachable!("{count} terms are no short run"),
-            }
-        };
-    }
-    sum_by_count!(2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
-}
-
 /// The sums of columns over these terms, which lie in runs.
 #[inline(always)]
 fn sum_columns<A: Term>(
@@ -412,7 +279,7 @@ fn sum_columns<A: Term>(
 ) {
     // No copies are made of terms on one axis.
     if copy.is_empty() && terms.len() <= BLOCK_TERMS {
-        return sum_runs(Plus, columns.runs(terms), sum);
+        return sum_runs(By::PLUS, columns.runs(terms), sum);
     }
     for column in in_streams(sum.len(), terms.len() * size_of::<A>()) {
         sum[column] = sum_column(columns, column, terms.clone(), block_sums, copy);
@@ -442,22 +309,22 @@ fn sum_column<A: Term>(
             let begin = start;
             start += whole.len() * BLOCK_TERMS;
             let run = columns.run(column, begin..start, &mut []);
-            sum_runs(Plus, Runs::cut(run, BLOCK_TERMS), whole);
+            sum_runs(By::PLUS, Runs::cut(run, BLOCK_TERMS), whole);
             rest = last;
         }
         for i in in_streams(rest.len(), BLOCK_TERMS * size_of::<A>()) {
             let begin = start + i * BLOCK_TERMS;
             let run = columns.run(column, begin..end.min(begin + BLOCK_TERMS), copy);
-            sum_runs(Plus, Runs::cut(run, run.len()), &mut rest[i..=i]);
+            sum_runs(By::PLUS, Runs::cut(run, run.len()), &mut rest[i..=i]);
         }
-        tree::fold_neighbours(Plus, block_sums, 1);
+        tree::fold_neighbours(By::PLUS, block_sums, 1);
         sum = [block_sums[0]];
         if count > 1 {
-            tree::push_block(Plus, &mut stack, 1, index, &mut sum);
+            tree::push_block(By::PLUS, &mut stack, 1, index, &mut sum);
         }
     }
     if count > 1 {
-        tree::fold_blocks(Plus, &stack, 1, count, &mut sum);
+        tree::fold_blocks(By::PLUS, &stack, 1, count, &mut sum);
     }
     sum[0]
 }

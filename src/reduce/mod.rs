@@ -8,6 +8,7 @@
 //! | `reduction` | what a reduction does with its terms |
 //! | `operands` | the tuples of arrays of a map |
 //! | `tree` | which terms are combined with which |
+//! | `runs` | sums of terms that are side by side |
 //! | `driver` | sums of terms that are read where they lie |
 //! | `tables` | reductions of terms that are computed into tables first |
 
@@ -17,6 +18,7 @@ mod driver;
 mod operands;
 mod reduce;
 mod reduction;
+mod runs;
 mod tables;
 #[cfg(test)]
 mod tests;

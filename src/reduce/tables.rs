@@ -2,8 +2,8 @@
 //! terms that are a function of several arrays, terms that are accumulated in another type, and
 //! terms that lie badly for the kernels that read memory.
 
-use super::driver::{blocks_of_chunk, sum_runs, sum_short_runs, write_all, write_of_none};
-use super::reduction::Reduction;
+use super::reduction::{Reduction, Sum};
+use super::runs::{sum_runs, sum_short_runs};
 use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
 use crate::engine::columns::Runs;
 use crate::engine::memory::{filled, reserved};
@@ -13,14 +13,20 @@ use crate::engine::simd::{Vectorize, widest};
 use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Units, distance};
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
-    FEW_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SUM_CHUNK, SUM_TABLE,
+    FEW_COLUMNS, FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW,
+    SUM_CHUNK, SUM_TABLE,
 };
 use crate::error::{BroadcastError, empty_reduction};
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 /// The operation of a reduction.
-struct By<'r, R, T>(&'r R, PhantomData<fn(T)>);
+pub(super) struct By<'r, R, T>(&'r R, PhantomData<fn(T)>);
+
+impl<A> By<'_, Sum, A> {
+    /// The elements' own addition.
+    pub(super) const PLUS: Self = By(&Sum, PhantomData);
+}
 
 impl<R, T> Clone for By<'_, R, T> {
     #[inline(always)]
@@ -131,6 +137,17 @@ impl Schedule {
         };
         [1, lanes, waiting, self.piece].map(|rows| rows * self.width)
     }
+}
+
+/// How many blocks of terms are in a chunk: a power of two, so that the sum of a chunk is a node of
+/// the tree. With few `units` of work of `row` bytes for each term, there are several chunks.
+pub(super) fn blocks_of_chunk(blocks: usize, units: usize, row: usize, threads: usize) -> usize {
+    let mut of_chunk = blocks;
+    if threads > 1 && units < FEW_SUM_UNITS {
+        let least = (SUM_CHUNK.start() / 2 / BLOCK_TERMS / row).max(1);
+        of_chunk = blocks.div_ceil(MANY_SUM_CHUNKS.div_ceil(units)).max(least);
+    }
+    of_chunk.next_power_of_two()
 }
 
 /// The loop over sums that is cut, its turns in a unit, and the columns of a unit: some `wanted`
@@ -328,4 +345,54 @@ where
             }
         }
     }
+}
+
+/// Writes `value` to all places, unless sums are added there.
+///
+/// # Errors
+///
+/// `AllocationFailed`; nothing has been written then.
+pub(super) fn write_of_none<I, B, const N: usize>(
+    sums: &mut Sums<'_, I, B, N>,
+    value: B,
+) -> Result<(), BroadcastError>
+where
+    I: Inputs<N>,
+    B: Copy + Send + Sync,
+{
+    match sums.adds() || sums.kept().len() == 0 {
+        true => Ok(()),
+        false => write_all(sums, |_, new| new, |_| value),
+    }
+}
+
+/// Writes all sums on this thread, by their numbers.
+///
+/// # Errors
+///
+/// `AllocationFailed`; nothing has been written then.
+pub(super) fn write_all<I, B, const N: usize>(
+    sums: &mut Sums<'_, I, B, N>,
+    add: impl Fn(B, B) -> B + Sync,
+    sum: impl Fn(usize) -> B + Sync,
+) -> Result<(), BroadcastError>
+where
+    I: Inputs<N>,
+    B: Copy + Send + Sync,
+{
+    let cut = Cut {
+        axis: sums.kept().axes().len().saturating_sub(1),
+        turns: MANY_COLUMNS,
+        term_chunks: 1,
+        units_at_once: usize::MAX,
+    };
+    let room: Vec<B> = reserved(MANY_COLUMNS.min(sums.kept().len()))?;
+    sums.for_each_unit(cut, Cost::Bytes(0), vec![room], |room, units| {
+        for unit in units {
+            room.clear();
+            room.extend((unit.first_sum..unit.first_sum + unit.width()).map(&sum));
+            unit.write(room, &add);
+        }
+    });
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Sums of every layout against the documented tree, index by index, with sizes on both sides of
 //! every threshold.
 
-use super::driver::in_streams;
+use super::runs::in_streams;
 use super::tree::{BLOCK_TERMS, GROUP, LANES};
 use crate::engine::simd::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
@@ -167,16 +167,6 @@ fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
     let fresh = plan.gradient(terms).unwrap();
     assert!(fresh.iter().eq(&expected), "{}", what());
 
-    let of_two = plan.gradient_of((terms, terms), |(&a, &b)| {
-        assert_eq!(a, b);
-        a
-    });
-    assert!(of_two.unwrap().iter().eq(&expected), "of two, {}", what());
-    let products = expected_products(terms, summed);
-    let product = Fold::new([0; 4], joined);
-    let found = plan.reduce_of((terms,), product, |(&Mixed(bytes),)| matrix(&bytes));
-    assert!(found.unwrap().iter().eq(&products), "in order, {}", what());
-
     let before = |i: usize| Mixed::<N>::number(i + 77);
     let none = terms.is_empty();
     let sums_of_none = |i, sum| if none { before(i) } else { before(i) + sum };
@@ -209,9 +199,30 @@ fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
     }
 }
 
+/// Sums of a map of two arrays, and an operation that does not commute.
+#[track_caller]
+fn check_maps(terms: &ArrayViewD<'_, Mixed<4>>, summed: &[usize]) {
+    let plan = plan(terms.shape(), summed);
+    let expected = expected(terms, summed);
+    let what = || format!("{:?} {:?}, {summed:?}", terms.shape(), terms.strides());
+    let of_two = plan.gradient_of((terms, terms), |(&a, &b)| {
+        assert_eq!(a, b);
+        a
+    });
+    assert!(of_two.unwrap().iter().eq(&expected), "of two, {}", what());
+    let products = expected_products(terms, summed);
+    let product = Fold::new([0; 4], joined);
+    let found = plan.reduce_of((terms,), product, |(&Mixed(bytes),)| matrix(&bytes));
+    assert!(found.unwrap().iter().eq(&products), "in order, {}", what());
+}
+
 /// The same elements in C order, in Fortran order, with the axes rotated in memory, backwards, with
 /// gaps, and both by turns.
-fn check_layouts<const N: usize>(shape: &[usize], summed: &[usize]) {
+fn check_layouts<const N: usize>(
+    shape: &[usize],
+    summed: &[usize],
+    check: impl Fn(&ArrayViewD<'_, Mixed<N>>, &[usize]),
+) {
     let rank = shape.len();
     let len = shape.iter().product();
     let terms = (0..len).map(Mixed::<N>::number).collect();
@@ -269,13 +280,31 @@ fn sums_of_few_columns_follow_the_tree_in_every_layout() {
     }
     for terms in terms {
         for columns in [0, 1, 2, 3].into_iter().chain(around(FEW_COLUMNS)) {
-            check_layouts::<4>(&[terms, columns], &[0]);
-            check_layouts::<4>(&[columns, terms], &[1]);
+            check_layouts(&[terms, columns], &[0], |terms, summed| {
+                check(terms, summed);
+                check_maps(terms, summed)
+            });
+            check_layouts(&[columns, terms], &[1], |terms, summed| {
+                check(terms, summed);
+                check_maps(terms, summed)
+            });
         }
-        check_layouts::<4>(&[terms], &[0]);
-        check_layouts::<4>(&[3, terms, 4], &[1]);
-        check_layouts::<4>(&[terms, 3, 2], &[0, 2]);
-        check_layouts::<4>(&[2, 3, terms], &[0, 2]);
+        check_layouts(&[terms], &[0], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
+        check_layouts(&[3, terms, 4], &[1], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
+        check_layouts(&[terms, 3, 2], &[0, 2], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
+        check_layouts(&[2, 3, terms], &[0, 2], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
     }
 }
 
@@ -296,16 +325,31 @@ fn rows_of_every_width_follow_the_tree() {
     }
     for columns in widths {
         for terms in [2, LANES - 1, LANES + 1, GROUP + 3] {
-            check_layouts::<4>(&[terms, columns], &[0]);
-            check_layouts::<4>(&[columns, terms], &[1]);
+            check_layouts(&[terms, columns], &[0], |terms, summed| {
+                check(terms, summed);
+                check_maps(terms, summed)
+            });
+            check_layouts(&[columns, terms], &[1], |terms, summed| {
+                check(terms, summed);
+                check_maps(terms, summed)
+            });
         }
     }
     for terms in around(SUM_TABLE / size / FEW_COLUMNS) {
-        check_layouts::<4>(&[terms, FEW_COLUMNS + 1], &[0]);
+        check_layouts(&[terms, FEW_COLUMNS + 1], &[0], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
     }
     for columns in around(MANY_COLUMNS) {
-        check_layouts::<4>(&[columns, LANES], &[1]);
-        check_layouts::<4>(&[2, columns], &[0]);
+        check_layouts(&[columns, LANES], &[1], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
+        check_layouts(&[2, columns], &[0], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
     }
 }
 
@@ -319,15 +363,15 @@ fn check_width<const N: usize>() {
         &[130, 65],
         &[1030, 9],
     ] {
-        check_layouts::<N>(shape, &[0]);
-        check_layouts::<N>(shape, &[1]);
+        check_layouts::<N>(shape, &[0], check);
+        check_layouts::<N>(shape, &[1], check);
     }
-    check_layouts::<N>(&[2, 3, 4, 5], &[0, 2]);
-    check_layouts::<N>(&[6, 5, 4, 3, 2], &[1, 3, 4]);
-    check_layouts::<N>(&[3, 0, 2], &[0]);
-    check_layouts::<N>(&[3, 0, 2], &[1]);
-    check_layouts::<N>(&[3, 2, 4], &[]);
-    check_layouts::<N>(&[], &[]);
+    check_layouts::<N>(&[2, 3, 4, 5], &[0, 2], check);
+    check_layouts::<N>(&[6, 5, 4, 3, 2], &[1, 3, 4], check);
+    check_layouts::<N>(&[3, 0, 2], &[0], check);
+    check_layouts::<N>(&[3, 0, 2], &[1], check);
+    check_layouts::<N>(&[3, 2, 4], &[], check);
+    check_layouts::<N>(&[], &[], check);
 }
 
 fn check_widths() {

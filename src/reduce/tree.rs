@@ -28,22 +28,6 @@ pub(super) trait Term: Copy + Zero + Send + Sync {}
 
 impl<A: Copy + Zero + Send + Sync> Term for A {}
 
-/// The elements' own addition.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Plus;
-
-impl<A: Term> Monoid<A> for Plus {
-    #[inline(always)]
-    fn identity(self) -> A {
-        A::zero()
-    }
-
-    #[inline(always)]
-    fn combine(self, a: A, b: A) -> A {
-        a + b
-    }
-}
-
 /// Accumulators of a block. 16 `f32` are 64 bytes: four vectors of SSE2, one of AVX-512.
 pub(super) const LANES: usize = 16;
 
