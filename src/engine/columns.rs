@@ -217,12 +217,18 @@ impl<'s, A> Runs<'s, A> {
         self.len
     }
 
+    /// Whether each run begins where the one before it ends.
+    #[inline(always)]
+    pub(crate) fn follow_each_other(&self) -> bool {
+        self.stride == self.len as isize
+    }
+
     /// The terms of run `i` and, where runs follow each other in memory, of all that come after.
     #[inline(always)]
     pub(crate) fn at(&self, i: usize) -> &'s [A] {
         assert!(i < self.count);
         let step = self.stride.wrapping_mul(i as isize);
-        let readable = match self.stride == self.len as isize {
+        let readable = match self.follow_each_other() {
             true => self.len * (self.count - i),
             false => self.len,
         };

@@ -31,7 +31,7 @@ enum Access {
     /// The terms of a column are side by side, in long runs. Blocks that reach over the end of a
     /// run are copied together.
     Runs,
-    /// From 2 to 16 terms of each column are side by side, and all columns one after the other.
+    /// From 2 to 16 terms of each column are side by side.
     ShortRuns,
 }
 
@@ -44,7 +44,7 @@ impl Access {
         let column_stride = columns.strides[0];
         if inner.strides[0] == 1 {
             let short = (2..=LANES).contains(&terms);
-            if single && short && column_stride == terms as isize {
+            if single && short {
                 return Some(Access::ShortRuns);
             }
             if inner.size >= LANES {
@@ -236,7 +236,15 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
                     sum_columns(columns, terms, stack, table, sum);
                 }
                 Access::ShortRuns => {
-                    sum_short_runs(By::PLUS, columns.runs(0..terms).at(0), terms, sum);
+                    let runs = columns.runs(0..terms);
+                    if runs.follow_each_other() {
+                        sum_short_runs(By::PLUS, runs.at(0), terms, sum);
+                    } else {
+                        for (i, sum) in sum.iter_mut().enumerate() {
+                            let sum = std::slice::from_mut(sum);
+                            sum_short_runs(By::PLUS, runs.at(i), terms, sum);
+                        }
+                    }
                 }
                 Access::Rows | Access::Table(_) => {
                     let count = blocks.len();

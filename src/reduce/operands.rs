@@ -2,7 +2,7 @@
 
 use super::reduction::Reduction;
 use super::tables;
-use crate::engine::rows::Source;
+use crate::engine::rows::{Source, collect, overwrite, update};
 use crate::engine::sums::{Sums, Target, fresh_sums};
 use crate::engine::threads::Cost;
 use crate::error::BroadcastError;
@@ -91,6 +91,12 @@ fn replicated<'a, A, D: Dimension, I: Dimension, O: Dimension>(
         .onto(array.view())
 }
 
+/// The result of one term.
+#[inline(always)]
+fn of_one<T, R: Reduction<T>>(reduction: &R, value: T) -> R::Out {
+    reduction.finish(reduction.at_index(reduction.lift(value), 0), 1)
+}
+
 macro_rules! operands {
     ($($x:ident $X:ident),+) => {
         impl<'e, $($X: Operand + ?Sized),+> Elements<'e> for ($(&$X,)+) {
@@ -111,6 +117,11 @@ macro_rules! operands {
             {
                 let ($($x,)+) = self;
                 $(let $x = replicated(plan, $x.as_array())?;)+
+                // Without sums the terms are the results: a map.
+                if let ($(Some($x),)+) = ($(plan.unreplicated($x.view()),)+) {
+                    let inputs = ($(Source::new(&$x),)+);
+                    return collect(plan.input_dim(), inputs, |refs| of_one(reduction, f(refs)));
+                }
                 let inputs = ($(Source::new(&$x),)+);
                 let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
                 fresh_sums(inputs, becomes, axes, plan.input_dim(), |sums| {
@@ -134,6 +145,16 @@ macro_rules! operands {
             {
                 let ($($x,)+) = self;
                 $(let $x = replicated(plan, $x.as_array())?;)+
+                if let ($(Some($x),)+) = ($(plan.unreplicated($x.view()),)+) {
+                    let inputs = ($(Source::new(&$x),)+);
+                    let result = |refs| of_one(reduction, f(refs));
+                    return match target {
+                        Existing::Put(out) => overwrite(out, inputs, result),
+                        Existing::Add(out) => update(out, inputs, |old, refs| {
+                            *old = add(*old, result(refs));
+                        }),
+                    };
+                }
                 let inputs = ($(Source::new(&$x),)+);
                 let target = match target {
                     Existing::Put(out) => Target::Put(out),

@@ -13,11 +13,11 @@ use crate::engine::simd::{Vectorize, widest};
 use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Units, distance};
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
-    FEW_COLUMNS, FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW,
-    SUM_CHUNK, SUM_TABLE,
+    FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SUM_CHUNK, SUM_TABLE,
 };
 use crate::error::{BroadcastError, empty_reduction};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// The operation of a reduction.
@@ -57,7 +57,7 @@ struct Schedule {
     width: usize,
     /// Terms of each sum.
     terms: usize,
-    /// Terms in a table: a block, or whole groups of one.
+    /// Terms in a table: whole blocks of one column, or a block, or whole groups of one.
     piece: usize,
     /// Blocks in a range of terms, a power of two.
     chunk_blocks: usize,
@@ -75,8 +75,7 @@ impl Schedule {
         let (terms, blocks) = (summed.len(), summed.len().div_ceil(BLOCK_TERMS));
         let room = (SUM_TABLE / size).max(1);
         let nearest = |axes: &[LoopAxis<N>]| axes.iter().map(distance).min().unwrap_or(usize::MAX);
-        let few = kept.len() < FEW_COLUMNS.min(terms);
-        let order = match nearest(summed.axes()) < nearest(kept.axes()) || few {
+        let order = match kept.len() == 1 || nearest(summed.axes()) < nearest(kept.axes()) {
             true => Order::Runs,
             false => Order::Rows,
         };
@@ -86,6 +85,8 @@ impl Schedule {
         };
         let (axis, turns, width) = columns_of_unit(sums, order, wanted.max(1));
         let piece = match order {
+            // Blocks of one column follow each other in the table.
+            Order::Runs if width == 1 => (4 * room / BLOCK_TERMS).max(1) * BLOCK_TERMS,
             Order::Runs => BLOCK_TERMS,
             Order::Rows => (room / width / GROUP * GROUP).clamp(GROUP, BLOCK_TERMS),
         };
@@ -223,7 +224,7 @@ where
     let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
     let partial = Mutex::new(filled(ranges * count, identity)?);
     sums.for_each_unit(cut, cost, scratch, |scratch, units| {
-        widest(ReduceUnits {
+        let units = ReduceUnits {
             schedule: &schedule,
             units,
             scratch,
@@ -233,7 +234,8 @@ where
             count,
             partial: &partial,
             terms: PhantomData,
-        });
+        };
+        units.run();
     });
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -257,20 +259,17 @@ struct ReduceUnits<'s, T, I, R: Reduction<T>, F, G, const N: usize> {
     terms: PhantomData<fn(T)>,
 }
 
-impl<T, I, R, F, G, const N: usize> Vectorize for ReduceUnits<'_, T, I, R, F, G, N>
+impl<T, I, R, F, G, const N: usize> ReduceUnits<'_, T, I, R, F, G, N>
 where
     I: Inputs<N>,
     R: Reduction<T>,
     F: Fn(I::Refs) -> T,
     G: Fn(R::Out, R::Out) -> R::Out,
 {
-    type Output = ();
-
-    #[inline(always)]
     fn run(self) {
         let (schedule, reduction) = (self.schedule, self.reduction);
         let by = By(reduction, PhantomData);
-        let all_blocks = schedule.terms.div_ceil(BLOCK_TERMS);
+        let all_terms = schedule.terms;
         let (values, finished) = self.scratch;
         let [columns, lanes, stack, _] = schedule.sections();
         let (sum, rest) = values.split_at_mut(columns);
@@ -280,69 +279,139 @@ where
         for unit in self.units {
             let width = unit.width();
             let sum = &mut sum[..width];
-            let begin = unit.term_chunk * schedule.chunk_blocks;
-            let blocks = begin..(begin + schedule.chunk_blocks).min(all_blocks);
-            let count = blocks.len();
-            for (index, block) in blocks.enumerate() {
-                let begin = block * BLOCK_TERMS;
-                let end = schedule.terms.min(begin + BLOCK_TERMS);
-                for from in (begin..end).step_by(schedule.piece) {
-                    let terms = from..end.min(from + schedule.piece);
-                    let table = &mut table[..terms.len() * width];
-                    unit.fill(terms.clone(), schedule.order, table, &put);
-                    let first = from == begin;
-                    match schedule.order {
-                        Order::Rows => {
-                            for (row, index) in table.chunks_exact_mut(width).zip(terms) {
-                                row.iter_mut()
-                                    .for_each(|acc| *acc = reduction.at_index(*acc, index));
-                            }
-                            if R::COMMUTATIVE {
-                                let reading = Reading::Eight;
-                                tree::add_table(by, table, width, reading, lanes, &mut [], first);
-                            } else {
-                                tree::add_in_order(by, table, first, sum);
-                            }
-                        }
-                        Order::Runs => {
-                            let len = terms.len();
-                            for run in table.chunks_exact_mut(len) {
-                                for (acc, index) in run.iter_mut().zip(terms.clone()) {
-                                    *acc = reduction.at_index(*acc, index);
-                                }
-                            }
-                            if !R::COMMUTATIVE {
-                                for (run, sum) in table.chunks_exact(len).zip(&mut *sum) {
-                                    tree::add_in_order(by, run, true, std::slice::from_mut(sum));
-                                }
-                            } else if (2..=LANES).contains(&len) {
-                                sum_short_runs(by, table, len, sum);
-                            } else {
-                                sum_runs(by, Runs::cut(table, len), sum);
-                            }
-                        }
+            let chunk = schedule.chunk_blocks.saturating_mul(BLOCK_TERMS);
+            let begin = unit.term_chunk * chunk;
+            let end = all_terms.min(begin.saturating_add(chunk));
+            let count = (end - begin).div_ceil(BLOCK_TERMS);
+            let mut from = begin;
+            while from < end {
+                // A table ends where a block does.
+                let left_of_block = BLOCK_TERMS - from % BLOCK_TERMS;
+                let most = match schedule.piece < BLOCK_TERMS {
+                    true => schedule.piece.min(left_of_block),
+                    false => schedule.piece,
+                };
+                let to = end.min(from + most);
+                let table = &mut table[..(to - from) * width];
+                unit.fill(from..to, schedule.order, table, &put);
+                number(reduction, table, from..to, schedule.order);
+                let tables = table.chunks(BLOCK_TERMS * width);
+                for (table, from) in tables.zip((from..to).step_by(BLOCK_TERMS)) {
+                    let to = from + table.len() / width;
+                    let piece = Piece {
+                        by,
+                        commutative: R::COMMUTATIVE,
+                        order: schedule.order,
+                        table,
+                        first: from % BLOCK_TERMS == 0,
+                        last: to % BLOCK_TERMS == 0 || to == end,
+                        lanes,
+                        sum,
+                    };
+                    if piece.combine() && count > 1 {
+                        tree::push_block(by, stack, width, (from - begin) / BLOCK_TERMS, sum);
                     }
                 }
-                if R::COMMUTATIVE && schedule.order == Order::Rows {
-                    tree::fold_table(by, lanes, LANES.min(end - begin), sum);
-                }
-                if count > 1 {
-                    tree::push_block(by, stack, width, index, sum);
-                }
+                from = to;
             }
             if count > 1 {
                 tree::fold_blocks(by, stack, width, count, sum);
             }
             if schedule.cut.term_chunks == 1 {
                 finished.clear();
-                let results = sum.iter().map(|&acc| reduction.finish(acc, schedule.terms));
-                finished.extend(results);
+                finished.extend(sum.iter().map(|&acc| reduction.finish(acc, all_terms)));
                 unit.write(finished, self.add);
             } else {
                 let at = unit.term_chunk * self.count + unit.first_sum;
                 let mut partial = self.partial.lock().unwrap_or_else(PoisonError::into_inner);
                 partial[at..at + width].copy_from_slice(sum);
             }
+        }
+    }
+}
+
+/// Tells the accumulators of a table the numbers of their terms, `terms`.
+#[inline(always)]
+fn number<T, R: Reduction<T>>(
+    reduction: &R,
+    table: &mut [R::Acc],
+    terms: Range<usize>,
+    order: Order,
+) {
+    match order {
+        Order::Rows => {
+            let width = table.len() / terms.len();
+            for (row, index) in table.chunks_exact_mut(width).zip(terms) {
+                row.iter_mut()
+                    .for_each(|acc| *acc = reduction.at_index(*acc, index));
+            }
+        }
+        Order::Runs => {
+            for run in table.chunks_exact_mut(terms.len()) {
+                for (acc, index) in run.iter_mut().zip(terms.clone()) {
+                    *acc = reduction.at_index(*acc, index);
+                }
+            }
+        }
+    }
+}
+
+/// A table of terms of one block. This is compiled once for each reduction, not for each closure
+/// that computes terms.
+struct Piece<'p, A, M> {
+    by: M,
+    commutative: bool,
+    order: Order,
+    table: &'p [A],
+    /// Whether the table has the first and the last terms of the block.
+    first: bool,
+    last: bool,
+    lanes: &'p mut [A],
+    sum: &'p mut [A],
+}
+
+impl<A: Copy, M: Monoid<A>> Piece<'_, A, M> {
+    /// Adds the table to the sums of the block. Returns whether they are complete.
+    #[inline(never)]
+    fn combine(self) -> bool {
+        let last = self.last;
+        widest(self);
+        last
+    }
+}
+
+impl<A: Copy, M: Monoid<A>> Vectorize for Piece<'_, A, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Piece {
+            by,
+            table,
+            first,
+            lanes,
+            sum,
+            ..
+        } = self;
+        let width = sum.len();
+        let len = table.len() / width;
+        match self.order {
+            Order::Rows if self.commutative => {
+                tree::add_table(by, table, width, Reading::Eight, lanes, &mut [], first);
+                if self.last {
+                    // Any table but the first has terms of all lanes before it.
+                    let live = if first { LANES.min(len) } else { LANES };
+                    tree::fold_table(by, lanes, live, sum);
+                }
+            }
+            Order::Rows => tree::add_in_order(by, table, first, sum),
+            Order::Runs if !self.commutative => {
+                for (run, sum) in table.chunks_exact(len).zip(sum) {
+                    tree::add_in_order(by, run, true, std::slice::from_mut(sum));
+                }
+            }
+            Order::Runs if (2..=LANES).contains(&len) => sum_short_runs(by, table, len, sum),
+            Order::Runs => sum_runs(by, Runs::cut(table, len), sum),
         }
     }
 }
