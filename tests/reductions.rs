@@ -132,10 +132,6 @@ fn reductions_agree_with_numpy() {
                 answer_in!(f64, operation, terms, &to; "sum" Sum, "product" Product, "max" Max,
                 "min" Min, "nanmax" NanMax, "nanmin" NanMin, "mean" Mean)
             }
-            "float32" => {
-                answer_in!(f32, operation, terms, &to; "sum" Sum, "product" Product, "max" Max,
-                "min" Min, "nanmax" NanMax, "nanmin" NanMin, "mean" Mean)
-            }
             "int64" => {
                 answer_in!(i64, operation, terms, &to; "sum" Sum, "product" Product, "max" Max,
                 "min" Min)

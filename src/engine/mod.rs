@@ -14,11 +14,13 @@
 //! | `threads` | chunks of work on several threads |
 //! | `chunks` | how elements are cut into chunks |
 //! | `sums` | the inputs and the places of sums, and units of work on them |
+//! | `gather` | copies of terms into tables |
 //! | `columns` | terms that are read where they lie |
 //! | `tuning` | every threshold |
 
 pub(crate) mod chunks;
 pub(crate) mod columns;
+pub(crate) mod gather;
 pub(crate) mod memory;
 pub(crate) mod nest;
 pub(crate) mod rows;

@@ -8,6 +8,7 @@
 //! ([`Unit::columns`]), or their terms are computed into a table ([`Unit::fill`]).
 
 use super::columns::Columns;
+use super::gather::Gather;
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, offsets_of};
 use super::rows::{Inputs, Source};
@@ -375,7 +376,17 @@ pub(crate) struct Unit<'s, I, B, const N: usize> {
     written: Option<&'s Cell<usize>>,
 }
 
-impl<'s, A: Copy, B> Unit<'s, (Source<'_, A>,), B, 2> {
+impl<'s, A: Copy + Sync, B> Unit<'s, (Source<'_, A>,), B, 2> {
+    /// [`fill`](Self::fill) with the terms themselves.
+    pub(crate) fn gather(&self, terms: Range<usize>, order: Order, table: &mut [A]) {
+        let from = self.sums.inputs.0.first;
+        self.for_each_tile(terms, order, table, |to, tile| {
+            // SAFETY: what `for_each_tile` says of its tiles. The terms are borrowed, so they are
+            // no elements of the table.
+            widest(unsafe { Gather::new(to, from, tile) });
+        });
+    }
+
     /// The columns of the one array of terms, with all their terms.
     ///
     /// # Panics
@@ -414,13 +425,43 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
     /// # Panics
     ///
     /// If there are no such terms, or `table` has not a place for each of each column.
-    #[inline(always)]
     pub(crate) fn fill<A>(
         &self,
         terms: Range<usize>,
         order: Order,
         table: &mut [A],
         op: &impl Fn(&mut A, I::Refs),
+    ) {
+        self.for_each_tile(terms, order, table, |x, tile| {
+            let inputs = &self.sums.inputs;
+            widest(Sweep {
+                inputs,
+                x,
+                tile,
+                op,
+            });
+        });
+    }
+
+    /// Calls `f` with tiles that together are the places of a table of these terms. Operand 0 of a
+    /// tile is the table, from the pointer on, and the others are the inputs.
+    ///
+    /// The positions of the inputs are those of columns of this unit, which are positions of
+    /// `kept`, and of terms, which are positions of `summed`, as is asserted here. So `Sums` says
+    /// that they are elements. Operand 0 numbers the places of the table: a column and a term are
+    /// at `column * column_step + term * term_step`, which differs for each of them and is below
+    /// the length of the table, as is asserted here. The table is borrowed exclusively, and used
+    /// only by the pointer while `f` runs.
+    ///
+    /// # Panics
+    ///
+    /// If there are no such terms, or `table` has not a place for each of each column.
+    fn for_each_tile<A>(
+        &self,
+        terms: Range<usize>,
+        order: Order,
+        table: &mut [A],
+        f: impl Fn(*mut A, Tile<N>),
     ) {
         let summed = &self.sums.summed;
         assert!(terms.start <= terms.end && terms.end <= summed.len());
@@ -466,14 +507,7 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
                 _ => self.offsets[operand - 1].wrapping_add(tile.offsets[operand - 1]),
             });
             let x = table.as_mut_ptr();
-            for_each_tile(loops.axes(), start, 0..loops.len(), |tile| {
-                widest(Sweep {
-                    unit: self,
-                    x,
-                    tile,
-                    op,
-                });
-            });
+            for_each_tile(loops.axes(), start, 0..loops.len(), |tile| f(x, tile));
             if backwards {
                 let rows = tile.rows.size;
                 for column in 0..self.width {
@@ -537,15 +571,15 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
     }
 }
 
-/// A part of a table. It is built by [`Unit::fill`] only.
-struct Sweep<'s, 'u, I, B, A, F, const N: usize> {
-    unit: &'s Unit<'u, I, B, N>,
+/// A tile of a table and the inputs. It is built by [`Unit::fill`] only.
+struct Sweep<'s, I, A, F, const N: usize> {
+    inputs: &'s I,
     x: *mut A,
     tile: Tile<N>,
     op: &'s F,
 }
 
-impl<I, B, A, F, const N: usize> Vectorize for Sweep<'_, '_, I, B, A, F, N>
+impl<I, A, F, const N: usize> Vectorize for Sweep<'_, I, A, F, N>
 where
     I: Inputs<N>,
     F: Fn(&mut A, I::Refs),
@@ -554,13 +588,10 @@ where
 
     #[inline(always)]
     fn run(self) {
-        // SAFETY: the positions of the inputs are those of columns of this unit, which are
-        // positions of `kept`, and of terms, which are positions of `summed`, as `fill` asserts.
-        // `Sums` says that they are elements. Operand 0 numbers the places of the table: a column
-        // and a term are at `column * column_step + term * term_step`, which differs for each of
-        // them and is below the length of the table, as `fill` asserts. It borrows the table
-        // exclusively, and uses it only by `x` meanwhile.
-        unsafe { self.unit.sums.inputs.sweep(self.x, self.tile, self.op) };
+        // SAFETY: a tile that `Unit::for_each_tile` has given, with the inputs of that unit: its
+        // text says that the inputs' offsets are elements, and those of `x` different places of a
+        // table that nothing else reaches.
+        unsafe { self.inputs.sweep(self.x, self.tile, self.op) };
     }
 }
 
@@ -589,6 +620,13 @@ fn loops_of<const N: usize>(axes: &mut [LoopAxis<N>]) -> LoopNest<N> {
     });
     let loops = LoopNest::in_order(axes.iter().copied());
     let mut loops = loops.expect("so few loops need no allocation");
+    // Where the table is contiguous along another loop, the two are the innermost.
+    let axes = loops.axes();
+    if let Some(place) = axes.iter().position(|axis| axis.strides[0] == 1) {
+        if place + 2 < axes.len() {
+            loops.move_axis(place, axes.len() - 2);
+        }
+    }
     let longest = (loops.axes().iter().enumerate()).max_by_key(|(_, axis)| axis.size);
     if let Some((place, axis)) = longest {
         let inner = loops.inner().size;

@@ -157,13 +157,10 @@ pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), Broadc
     }
     let bytes = (count.saturating_mul(terms)).saturating_mul(size_of::<A>().max(1));
     let Some(access) = Access::of(sums) else {
-        return tables::reduce(
-            sums,
-            &Sum,
-            &|(&term,): (&A,)| term,
-            plus,
-            Cost::Bytes(bytes),
-        );
+        let cost = Cost::Bytes(bytes);
+        return tables::reduce(sums, &Sum, plus, cost, |unit, terms, order, table| {
+            unit.gather(terms, order, table);
+        });
     };
     let threads = match bytes >= PARALLEL_FROM {
         true => max_threads(),

@@ -4,7 +4,6 @@ use super::reduction::Reduction;
 use super::tables;
 use crate::engine::rows::{Source, collect, overwrite, update};
 use crate::engine::sums::{Sums, Target, fresh_sums};
-use crate::engine::threads::Cost;
 use crate::error::BroadcastError;
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
@@ -125,8 +124,7 @@ macro_rules! operands {
                 let inputs = ($(Source::new(&$x),)+);
                 let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
                 fresh_sums(inputs, becomes, axes, plan.input_dim(), |sums| {
-                    let cost = Cost::Closure { bytes: sums.bytes() };
-                    tables::reduce(sums, reduction, &f, |_, new| new, cost)
+                    tables::reduce_map(sums, reduction, &f, |_, new| new)
                 })
             }
 
@@ -162,8 +160,7 @@ macro_rules! operands {
                 };
                 let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
                 let mut sums = Sums::new(inputs, becomes, axes, target)?;
-                let cost = Cost::Closure { bytes: sums.bytes() };
-                tables::reduce(&mut sums, reduction, &f, add, cost)
+                tables::reduce_map(&mut sums, reduction, &f, add)
             }
         }
     };

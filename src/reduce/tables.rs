@@ -10,7 +10,7 @@ use crate::engine::memory::{filled, reserved};
 use crate::engine::nest::LoopAxis;
 use crate::engine::rows::Inputs;
 use crate::engine::simd::{Vectorize, widest};
-use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Units, distance};
+use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Unit, Units, distance};
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
     FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SUM_CHUNK, SUM_TABLE,
@@ -191,17 +191,42 @@ type Scratch<A, B> = (Vec<A>, Vec<B>);
 /// # Errors
 ///
 /// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
-pub(super) fn reduce<T, I, R, F, const N: usize>(
+pub(super) fn reduce_map<T, I, R, F, const N: usize>(
     sums: &mut Sums<'_, I, R::Out, N>,
     reduction: &R,
     f: &F,
     add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
-    cost: Cost,
 ) -> Result<(), BroadcastError>
 where
     I: Inputs<N>,
     R: Reduction<T>,
     F: Fn(I::Refs) -> T + Sync,
+{
+    let cost = Cost::Closure {
+        bytes: sums.bytes(),
+    };
+    let put = |place: &mut R::Acc, refs: I::Refs| *place = reduction.lift(f(refs));
+    reduce(sums, reduction, add, cost, |unit, terms, order, table| {
+        unit.fill(terms, order, table, &put);
+    })
+}
+
+/// [`reduce_map`] with accumulators of terms that `fill` puts into tables.
+///
+/// # Errors
+///
+/// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
+pub(super) fn reduce<T, I, R, F, const N: usize>(
+    sums: &mut Sums<'_, I, R::Out, N>,
+    reduction: &R,
+    add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
+    cost: Cost,
+    fill: F,
+) -> Result<(), BroadcastError>
+where
+    I: Inputs<N>,
+    R: Reduction<T>,
+    F: Fn(&Unit<'_, I, R::Out, N>, Range<usize>, Order, &mut [R::Acc]) + Sync,
 {
     let (count, terms) = (sums.kept().len(), sums.summed().len());
     if count == 0 {
@@ -229,7 +254,7 @@ where
             units,
             scratch,
             reduction,
-            f,
+            fill: &fill,
             add: &add,
             count,
             partial: &partial,
@@ -251,7 +276,7 @@ struct ReduceUnits<'s, T, I, R: Reduction<T>, F, G, const N: usize> {
     units: Units<'s, I, R::Out, N>,
     scratch: &'s mut Scratch<R::Acc, R::Out>,
     reduction: &'s R,
-    f: &'s F,
+    fill: &'s F,
     add: &'s G,
     /// Of all results.
     count: usize,
@@ -263,7 +288,7 @@ impl<T, I, R, F, G, const N: usize> ReduceUnits<'_, T, I, R, F, G, N>
 where
     I: Inputs<N>,
     R: Reduction<T>,
-    F: Fn(I::Refs) -> T,
+    F: Fn(&Unit<'_, I, R::Out, N>, Range<usize>, Order, &mut [R::Acc]),
     G: Fn(R::Out, R::Out) -> R::Out,
 {
     fn run(self) {
@@ -275,7 +300,6 @@ where
         let (sum, rest) = values.split_at_mut(columns);
         let (lanes, rest) = rest.split_at_mut(lanes);
         let (stack, table) = rest.split_at_mut(stack);
-        let put = |place: &mut R::Acc, refs: I::Refs| *place = reduction.lift((self.f)(refs));
         for unit in self.units {
             let width = unit.width();
             let sum = &mut sum[..width];
@@ -293,9 +317,9 @@ where
                 };
                 let to = end.min(from + most);
                 let table = &mut table[..(to - from) * width];
-                unit.fill(from..to, schedule.order, table, &put);
+                (self.fill)(&unit, from..to, schedule.order, table);
                 number(reduction, table, from..to, schedule.order);
-                let tables = table.chunks(BLOCK_TERMS * width);
+                let tables = table.chunks_mut(BLOCK_TERMS * width);
                 for (table, from) in tables.zip((from..to).step_by(BLOCK_TERMS)) {
                     let to = from + table.len() / width;
                     let piece = Piece {
@@ -338,20 +362,21 @@ fn number<T, R: Reduction<T>>(
     terms: Range<usize>,
     order: Order,
 ) {
-    match order {
-        Order::Rows => {
-            let width = table.len() / terms.len();
-            for (row, index) in table.chunks_exact_mut(width).zip(terms) {
-                row.iter_mut()
-                    .for_each(|acc| *acc = reduction.at_index(*acc, index));
-            }
+    // One loop over all places, which the compiler removes where `at_index` does nothing.
+    let (mut index, mut column) = (terms.start, 0);
+    let width = table.len() / terms.len();
+    for acc in table {
+        *acc = reduction.at_index(*acc, index);
+        column += 1;
+        match order {
+            Order::Runs => index += 1,
+            Order::Rows => index += usize::from(column == width),
         }
-        Order::Runs => {
-            for run in table.chunks_exact_mut(terms.len()) {
-                for (acc, index) in run.iter_mut().zip(terms.clone()) {
-                    *acc = reduction.at_index(*acc, index);
-                }
-            }
+        if order == Order::Rows && column == width {
+            column = 0;
+        }
+        if index == terms.end {
+            index = terms.start;
         }
     }
 }
@@ -362,7 +387,7 @@ struct Piece<'p, A, M> {
     by: M,
     commutative: bool,
     order: Order,
-    table: &'p [A],
+    table: &'p mut [A],
     /// Whether the table has the first and the last terms of the block.
     first: bool,
     last: bool,
@@ -396,6 +421,10 @@ impl<A: Copy, M: Monoid<A>> Vectorize for Piece<'_, A, M> {
         let width = sum.len();
         let len = table.len() / width;
         match self.order {
+            // The rows are the lanes.
+            Order::Rows if self.commutative && first && self.last && len <= LANES => {
+                tree::fold_table(by, table, len, sum);
+            }
             Order::Rows if self.commutative => {
                 tree::add_table(by, table, width, Reading::Eight, lanes, &mut [], first);
                 if self.last {
