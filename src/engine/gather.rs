@@ -9,6 +9,9 @@ use std::ptr::copy_nonoverlapping;
 /// Side of the squares. Four registers of four `f32` turn into one another in eight shuffles.
 const SQUARE: usize = 4;
 
+/// Elements of a row that are turned round together: a wide register of `f32`.
+const BACKWARDS: usize = 8;
+
 /// A tile of a table, operand 0, and of the terms, operand 1.
 pub(super) struct Gather<A> {
     to: *mut A,
@@ -44,7 +47,22 @@ impl<A: Copy> Gather<A> {
                 unsafe { copy_nonoverlapping(from, to, columns) };
                 continue;
             }
-            for i in 0..columns as isize {
+            let mut done = 0;
+            if [to_step, from_step] == [1, -1] {
+                while done + BACKWARDS <= columns {
+                    let first = from.wrapping_sub(done + BACKWARDS - 1);
+                    // SAFETY: the next `BACKWARDS` elements of a row of the tile, which are
+                    // neighbours: the contract of `new`.
+                    let mut terms =
+                        unsafe { first.cast::<[MaybeUninit<A>; BACKWARDS]>().read_unaligned() };
+                    terms.reverse();
+                    let to = to.wrapping_add(done).cast::<[MaybeUninit<A>; BACKWARDS]>();
+                    // SAFETY: as many neighbours in the table: the contract of `new`.
+                    unsafe { to.write_unaligned(terms) };
+                    done += BACKWARDS;
+                }
+            }
+            for i in done as isize..columns as isize {
                 let from = from.wrapping_offset(from_step.wrapping_mul(i));
                 // SAFETY: an element of the tile: the contract of `new`.
                 let term = unsafe { from.read() };

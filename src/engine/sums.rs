@@ -380,7 +380,7 @@ impl<'s, A: Copy + Sync, B> Unit<'s, (Source<'_, A>,), B, 2> {
     /// [`fill`](Self::fill) with the terms themselves.
     pub(crate) fn gather(&self, terms: Range<usize>, order: Order, table: &mut [A]) {
         let from = self.sums.inputs.0.first;
-        self.for_each_tile(terms, order, table, |to, tile| {
+        self.for_each_tile(terms, order, table, false, |to, tile| {
             // SAFETY: what `for_each_tile` says of its tiles. The terms are borrowed, so they are
             // no elements of the table.
             widest(unsafe { Gather::new(to, from, tile) });
@@ -432,7 +432,7 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
         table: &mut [A],
         op: &impl Fn(&mut A, I::Refs),
     ) {
-        self.for_each_tile(terms, order, table, |x, tile| {
+        self.for_each_tile(terms, order, table, true, |x, tile| {
             let inputs = &self.sums.inputs;
             widest(Sweep {
                 inputs,
@@ -444,7 +444,8 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
     }
 
     /// Calls `f` with tiles that together are the places of a table of these terms. Operand 0 of a
-    /// tile is the table, from the pointer on, and the others are the inputs.
+    /// tile is the table, from the pointer on, and the others are the inputs. If `turned`, runs of
+    /// terms that all inputs hold backwards are given forwards, and then reversed in the table.
     ///
     /// The positions of the inputs are those of columns of this unit, which are positions of
     /// `kept`, and of terms, which are positions of `summed`, as is asserted here. So `Sums` says
@@ -461,6 +462,7 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
         terms: Range<usize>,
         order: Order,
         table: &mut [A],
+        turned: bool,
         f: impl Fn(*mut A, Tile<N>),
     ) {
         let summed = &self.sums.summed;
@@ -480,8 +482,7 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
         };
         let mut at = 0;
         summed.for_each_tile(terms, |mut tile| {
-            // Terms that all inputs hold backwards are read forwards, and then reversed.
-            let backwards = order == Order::Runs && runs_backwards(&tile.columns);
+            let backwards = turned && order == Order::Runs && runs_backwards(&tile.columns);
             if backwards {
                 tile.offsets = tile.offsets_at(0, tile.columns.size - 1);
                 tile.columns.strides = tile.columns.strides.map(isize::wrapping_neg);

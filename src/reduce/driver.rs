@@ -234,13 +234,10 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
                 }
                 Access::ShortRuns => {
                     let runs = columns.runs(0..terms);
-                    if runs.follow_each_other() {
-                        sum_short_runs(By::PLUS, runs.at(0), terms, sum);
-                    } else {
-                        for (i, sum) in sum.iter_mut().enumerate() {
-                            let sum = std::slice::from_mut(sum);
-                            sum_short_runs(By::PLUS, runs.at(i), terms, sum);
-                        }
+                    // Runs that follow each other are read together.
+                    let together = if runs.follow_each_other() { width } else { 1 };
+                    for (i, sums) in sum.chunks_mut(together).enumerate() {
+                        sum_short_runs(By::PLUS, runs.at(i * together), terms, sums);
                     }
                 }
                 Access::Rows | Access::Table(_) => {
