@@ -4,7 +4,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `reduce` | reductions of arrays and maps, the methods |
+//! | `methods` | reductions of arrays and maps, the methods |
 //! | `reduction` | what a reduction does with its terms |
 //! | `operands` | the tuples of arrays of a map |
 //! | `tree` | which terms are combined with which |
@@ -15,8 +15,8 @@
 #![forbid(unsafe_code)]
 
 mod driver;
+mod methods;
 mod operands;
-mod reduce;
 mod reduction;
 mod runs;
 mod tables;
@@ -24,8 +24,8 @@ mod tables;
 mod tests;
 mod tree;
 
+pub use methods::ReduceExt;
 pub use operands::Operands;
-pub use reduce::ReduceExt;
 pub use reduction::{
     All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Product, Reduction,
     Sum, SumIn,

@@ -508,8 +508,8 @@ macro_rules! choice {
 
 // A comparison with NaN is false.
 choice! {
-    Max: min_value, |a, b| !is_nan(&a) & !(a >= b);
-    Min: max_value, |a, b| !is_nan(&a) & !(a <= b);
+    Max: min_value, |a, b| !is_nan(&a) & ((b > a) | is_nan(&b));
+    Min: max_value, |a, b| !is_nan(&a) & ((b < a) | is_nan(&b));
     NanMax: min_value, |a, b| is_nan(&a) | (b > a);
     NanMin: max_value, |a, b| is_nan(&a) | (b < a);
 }
