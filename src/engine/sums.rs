@@ -481,44 +481,46 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
             })
         };
         let mut at = 0;
-        summed.for_each_tile(terms, |mut tile| {
-            let backwards = turned && order == Order::Runs && runs_backwards(&tile.columns);
+        let most = INLINE_AXES - 1 - self.inside.len();
+        for_each_box(summed.axes(), terms, most, |mut offsets, boxed| {
+            let inner = boxed.last_mut().expect("a box has a loop");
+            let backwards = turned && order == Order::Runs && runs_backwards(inner);
             if backwards {
-                tile.offsets = tile.offsets_at(0, tile.columns.size - 1);
-                tile.columns.strides = tile.columns.strides.map(isize::wrapping_neg);
+                let last = inner.size as isize - 1;
+                for (offset, stride) in offsets.iter_mut().zip(&mut inner.strides) {
+                    *offset = offset.wrapping_add(stride.wrapping_mul(last));
+                    *stride = stride.wrapping_neg();
+                }
             }
+            let row = inner.size;
             let mut axes: SmallVec<[LoopAxis<N>; INLINE_AXES]> = SmallVec::new();
-            let mut add = |axis: LoopAxis<N>, step: usize| {
+            let mut add = |axis: &LoopAxis<N>, step: &mut usize| {
                 axes.push(LoopAxis {
                     size: axis.size,
-                    strides: with_table(step, axis.strides),
+                    strides: with_table(*step, axis.strides),
                 });
+                *step *= axis.size;
             };
             let mut step = column_step;
-            for axis in self.inside.iter().rev().chain([&self.axis]) {
-                add(*axis, step);
-                step *= axis.size;
-            }
-            add(tile.columns, term_step);
-            add(tile.rows, term_step * tile.columns.size);
+            let columns = self.inside.iter().rev().chain([&self.axis]);
+            columns.for_each(|axis| add(axis, &mut step));
+            let mut step = term_step;
+            boxed.iter().rev().for_each(|axis| add(axis, &mut step));
             let loops = loops_of(&mut axes);
-            let first = at * term_step;
             let start = std::array::from_fn(|operand| match operand {
-                0 => first as isize,
-                _ => self.offsets[operand - 1].wrapping_add(tile.offsets[operand - 1]),
+                0 => (at * term_step) as isize,
+                _ => self.offsets[operand - 1].wrapping_add(offsets[operand - 1]),
             });
             let x = table.as_mut_ptr();
             for_each_tile(loops.axes(), start, 0..loops.len(), |tile| f(x, tile));
+            let count = step / term_step;
             if backwards {
-                let rows = tile.rows.size;
                 for column in 0..self.width {
-                    for row in 0..rows {
-                        let first = column * len + at + row * tile.columns.size;
-                        table[first..first + tile.columns.size].reverse();
-                    }
+                    let run = &mut table[column * len + at..][..count];
+                    run.chunks_exact_mut(row).for_each(<[A]>::reverse);
                 }
             }
-            at += tile.rows.size * tile.columns.size;
+            at += count;
         });
     }
 
@@ -596,6 +598,35 @@ where
     }
 }
 
+/// Calls `f` with boxes that together are the positions `range` of the nest `axes`, in order: where
+/// a box begins, and its loops, of which there are one to `most`. All but the first turn as often as
+/// the nest's.
+fn for_each_box<const N: usize>(
+    axes: &[LoopAxis<N>],
+    range: Range<usize>,
+    most: usize,
+    mut f: impl FnMut([isize; N], &mut [LoopAxis<N>]),
+) {
+    let mut at = range.start;
+    while at < range.end {
+        let (left, mut inside) = (range.end - at, 1);
+        let mut boxed: SmallVec<[LoopAxis<N>; INLINE_AXES]> = SmallVec::new();
+        for axis in axes.iter().rev().take(most) {
+            let turns = (axis.size - at / inside % axis.size).min(left / inside);
+            boxed.insert(0, axis.resized(turns));
+            inside *= turns;
+            if turns < axis.size {
+                break;
+            }
+        }
+        if boxed.is_empty() {
+            boxed.push(LoopAxis::UNIT);
+        }
+        f(offsets_of(axes, [0; N], at), &mut boxed);
+        at += inside;
+    }
+}
+
 /// Whether an input is walked backwards, and none forwards.
 fn runs_backwards<const N: usize>(axis: &LoopAxis<N>) -> bool {
     let inputs = &axis.strides[..N - 1];
@@ -668,6 +699,42 @@ mod tests {
         assert!(!fits(&[Some(0), Some(1)], (3, 4)));
         assert!(!fits(&[Some(0), None], (3, 3)));
         assert!(!fits(&[Some(0)], (3, 1)));
+    }
+
+    #[test]
+    fn boxes_are_all_positions_of_a_range_in_order() {
+        let shape = [2, 3, 1, 4, 5];
+        let array = ndarray::Array5::<u8>::zeros((2, 4, 2, 5, 5));
+        let part = array.slice(ndarray::s![.., ..3, ..1, ..4, ..]);
+        let nest =
+            LoopNest::in_order((shape.iter().zip(part.strides())).map(|(&size, &stride)| {
+                LoopAxis {
+                    size,
+                    strides: [stride],
+                }
+            }));
+        let nest = nest.unwrap();
+        assert!(nest.axes().len() > 2);
+        for begin in 0..nest.len() {
+            for end in begin..=nest.len() {
+                for most in 1..4 {
+                    let mut found = vec![];
+                    for_each_box(nest.axes(), begin..end, most, |start, axes| {
+                        assert!(axes.len() <= most);
+                        let len = axes.iter().map(|axis| axis.size).product();
+                        for_each_tile(axes, start, 0..len, |tile| {
+                            for row in 0..tile.rows.size {
+                                let columns = 0..tile.columns.size;
+                                found.extend(columns.map(|column| tile.offsets_at(row, column)));
+                            }
+                        });
+                    });
+                    let expected = begin..end;
+                    let expected = expected.map(|at| offsets_of(nest.axes(), [0], at));
+                    assert!(found.into_iter().eq(expected), "{begin} {end} {most}");
+                }
+            }
+        }
     }
 
     const ONE_BY_ONE: Cut = Cut {

@@ -2,7 +2,7 @@
 //! decided in `tree`.
 
 use super::reduction::Sum;
-use super::runs::{in_streams, sum_runs, sum_short_runs};
+use super::runs::{in_streams, sum_runs};
 use super::tables::{self, By, blocks_of_chunk, write_all, write_of_none};
 use super::tree::{self, BLOCK_TERMS, LANES, Reading, Term};
 use crate::engine::columns::{Columns, Runs};
@@ -31,8 +31,6 @@ enum Access {
     /// The terms of a column are side by side, in long runs. Blocks that reach over the end of a
     /// run are copied together.
     Runs,
-    /// From 2 to 16 terms of each column are side by side.
-    ShortRuns,
 }
 
 impl Access {
@@ -42,14 +40,8 @@ impl Access {
         let (terms, inner) = (summed.len(), summed.inner());
         let single = summed.axes().len() <= 1;
         let column_stride = columns.strides[0];
-        if inner.strides[0] == 1 {
-            let short = (2..=LANES).contains(&terms);
-            if single && short {
-                return Some(Access::ShortRuns);
-            }
-            if inner.size >= LANES {
-                return Some(Access::Runs);
-            }
+        if inner.strides[0] == 1 && (single || inner.size >= LANES) {
+            return Some(Access::Runs);
         }
         if column_stride == 1 && columns.size > 1 {
             let follows = columns.size as isize == inner.strides[0];
@@ -103,7 +95,7 @@ impl Schedule {
                 width
             }
             Access::Table(_) => columns,
-            Access::Runs | Access::ShortRuns => (at_once / size / terms).min(MANY_COLUMNS),
+            Access::Runs => (at_once / size / terms).min(MANY_COLUMNS),
         };
         let width = wanted.clamp(1, columns);
         let units = positions * columns.div_ceil(width);
@@ -120,7 +112,6 @@ impl Schedule {
             Access::Rows => (lanes, waiting, 0),
             Access::Table(reading) => (lanes, waiting, reading.extra_rows().min(block) * width),
             Access::Runs => (0, unit_blocks.min(BLOCKS_AT_ONCE), copied),
-            Access::ShortRuns => (0, 0, 0),
         };
         Schedule {
             access,
@@ -231,14 +222,6 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
                 Access::Runs => {
                     let terms = blocks.start * BLOCK_TERMS..terms.min(blocks.end * BLOCK_TERMS);
                     sum_columns(columns, terms, stack, table, sum);
-                }
-                Access::ShortRuns => {
-                    let runs = columns.runs(0..terms);
-                    // Runs that follow each other are read together.
-                    let together = if runs.follow_each_other() { width } else { 1 };
-                    for (i, sums) in sum.chunks_mut(together).enumerate() {
-                        sum_short_runs(By::PLUS, runs.at(i * together), terms, sums);
-                    }
                 }
                 Access::Rows | Access::Table(_) => {
                     let count = blocks.len();

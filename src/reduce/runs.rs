@@ -1,6 +1,6 @@
 //! Sums of columns whose terms are side by side.
 
-use super::tree::{self, GROUP, LANES, LongRun, Monoid, OddRun, Run, ShortRun};
+use super::tree::{self, GROUP, LANES, LongRun, Monoid, OddRun, Run};
 use crate::engine::columns::Runs;
 use crate::engine::simd::{Vectorize, widest};
 use crate::engine::tuning::{READ_STREAM, READ_STREAMS};
@@ -19,11 +19,11 @@ pub(super) fn in_streams(count: usize, bytes: usize) -> impl Iterator<Item = usi
     })
 }
 
-/// The sums of runs of up to [`BLOCK_TERMS`] terms.
+/// The sums of runs of up to a block of terms.
 pub(super) fn sum_runs<A: Copy, M: Monoid<A>>(m: M, runs: Runs<'_, A>, sums: &mut [A]) {
     let len = runs.len();
-    if len < LANES {
-        sum_runs_by(m, runs, sums, ShortRun);
+    if len <= LANES {
+        sum_short_runs(m, runs, sums);
     } else if len < GROUP && len % LANES > 0 {
         sum_runs_by(m, runs, sums, OddRun);
     } else {
@@ -57,21 +57,42 @@ impl<A: Copy, M: Monoid<A>, R: Run> Vectorize for SumRuns<'_, A, M, R> {
     }
 }
 
-/// The sums of columns of `count` terms, from 2 to 16, column after column in memory.
-#[inline(always)]
-pub(super) fn sum_short_runs<A: Copy, M: Monoid<A>>(
+/// The sums of runs of up to 16 terms.
+#[inline(never)]
+fn sum_short_runs<A: Copy, M: Monoid<A>>(m: M, runs: Runs<'_, A>, sums: &mut [A]) {
+    widest(SumShortRuns { m, runs, sums });
+}
+
+struct SumShortRuns<'s, A, M> {
     m: M,
-    terms: &[A],
-    count: usize,
-    sum: &mut [A],
-) {
-    macro_rules! sum_by_count {
-        ($($count:literal)*) => {
-            match count {
-                $($count => tree::columns_of::<A, M, $count>(m, terms, sum),)*
-                count => unreachable!("{count} terms are no short run"),
-            }
+    runs: Runs<'s, A>,
+    sums: &'s mut [A],
+}
+
+impl<A: Copy, M: Monoid<A>> Vectorize for SumShortRuns<'_, A, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (m, runs) = (self.m, self.runs);
+        let sums = &mut self.sums[..runs.count()];
+        // Runs that follow each other are read together.
+        let together = match runs.follow_each_other() {
+            true => runs.count(),
+            false => 1,
         };
+        macro_rules! sum_by_count {
+            ($($count:literal)*) => {
+                match runs.len() {
+                    $($count => {
+                        for (i, sums) in sums.chunks_mut(together).enumerate() {
+                            tree::columns_of::<A, M, $count>(m, runs.at(i * together), sums);
+                        }
+                    })*
+                    count => unreachable!("{count} terms are no short run"),
+                }
+            };
+        }
+        sum_by_count!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     }
-    sum_by_count!(2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }

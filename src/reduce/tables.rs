@@ -3,7 +3,7 @@
 //! terms that lie badly for the kernels that read memory.
 
 use super::reduction::{Reduction, Sum};
-use super::runs::{sum_runs, sum_short_runs};
+use super::runs::sum_runs;
 use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
 use crate::engine::columns::Runs;
 use crate::engine::memory::{filled, reserved};
@@ -439,7 +439,6 @@ impl<A: Copy, M: Monoid<A>> Vectorize for Piece<'_, A, M> {
                     tree::add_in_order(by, run, true, std::slice::from_mut(sum));
                 }
             }
-            Order::Runs if (2..=LANES).contains(&len) => sum_short_runs(by, table, len, sum),
             Order::Runs => sum_runs(by, Runs::cut(table, len), sum),
         }
     }

@@ -444,19 +444,6 @@ impl Run for OddRun {
     }
 }
 
-/// A run of fewer terms than lanes.
-pub(super) struct ShortRun;
-
-impl Run for ShortRun {
-    #[inline(always)]
-    fn sum<A: Copy, M: Monoid<A>>(&self, m: M, terms: &[A], len: usize) -> A {
-        let mut lanes = [m.identity(); LANES];
-        lanes[..len].copy_from_slice(&terms[..len]);
-        fold_lanes(m, &mut lanes, 1, len);
-        lanes[0]
-    }
-}
-
 /// The sums of columns. For each in turn, `first_halving` gives its first eight lanes, to which the
 /// others have been added.
 #[inline(always)]
