@@ -9,6 +9,9 @@ use std::ptr::copy_nonoverlapping;
 /// Side of the squares. Four registers of four `f32` turn into one another in eight shuffles.
 const SQUARE: usize = 4;
 
+/// Rows whose squares are copied together: the lines of the terms stay in the first-level cache.
+const BAND: usize = 64;
+
 /// Elements of a row that are turned round together: a wide register of `f32`.
 const BACKWARDS: usize = 8;
 
@@ -83,8 +86,12 @@ impl<A: Copy> Gather<A> {
             return [0, 0];
         }
         let [down, along] = [rows.size, columns.size].map(|size| size / SQUARE * SQUARE);
-        for column in (0..along).step_by(SQUARE) {
-            for row in (0..down).step_by(SQUARE) {
+        let bands = (0..down).step_by(BAND);
+        let in_band = |band| (band..down.min(band + BAND)).step_by(SQUARE);
+        for (band, column) in
+            bands.flat_map(|band| (0..along).step_by(SQUARE).map(move |column| (band, column)))
+        {
+            for row in in_band(band) {
                 let square: [[MaybeUninit<A>; SQUARE]; SQUARE] = std::array::from_fn(|i| {
                     let (_, from) = self.at(row + i, column);
                     // SAFETY: as many columns of row `row + i`, which are neighbours among the

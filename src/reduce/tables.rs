@@ -85,8 +85,13 @@ impl Schedule {
         };
         let (axis, turns, width) = columns_of_unit(sums, order, wanted.max(1));
         let piece = match order {
-            // Blocks of one column follow each other in the table.
-            Order::Runs if width == 1 => (4 * room / BLOCK_TERMS).max(1) * BLOCK_TERMS,
+            // Blocks of one column follow each other in the table: more of them where neighbours in
+            // memory are far apart among the terms.
+            Order::Runs if width == 1 => {
+                let crossed = nearest(summed.axes()) < distance(&summed.inner());
+                let room = room * if crossed { 16 } else { 4 };
+                (room / BLOCK_TERMS).max(1) * BLOCK_TERMS
+            }
             Order::Runs => BLOCK_TERMS,
             Order::Rows => (room / width / GROUP * GROUP).clamp(GROUP, BLOCK_TERMS),
         };
