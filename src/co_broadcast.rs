@@ -71,54 +71,6 @@ where
     Ok((plan_a.onto(a)?, plan_b.onto(b)?))
 }
 
-/// Three arrays as views of their common shape, under NumPy's rule.
-///
-/// Takes references to arrays, or views by value. Element types and ranks may differ.
-///
-/// # Errors
-///
-/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch), which names the two that disagree;
-/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
-///
-/// # Example
-///
-/// ```
-/// use ndarray::{arr0, array};
-/// use ndarray_broadcast::prelude::*;
-///
-/// let (condition, x, y) = (array![[true], [false]], array![1., 2., 3.], arr0(0.));
-/// let (condition, x, y) = broadcast_triple(&condition, &x, &y)?;
-/// assert_eq!((condition.shape(), x.shape(), y.shape()), (&[2, 3][..], &[2, 3][..], &[2, 3][..]));
-/// # Ok::<(), BroadcastError>(())
-/// ```
-///
-/// Source: NumPy's general broadcasting rules.
-#[allow(clippy::type_complexity)]
-pub fn broadcast_triple<'a, 'b, 'c, T: IntoView<'a>, U: IntoView<'b>, V: IntoView<'c>, O>(
-    a: T,
-    b: U,
-    c: V,
-) -> Result<
-    (
-        ArrayView<'a, T::Elem, O>,
-        ArrayView<'b, U::Elem, O>,
-        ArrayView<'c, V::Elem, O>,
-    ),
-    BroadcastError,
->
-where
-    T::Dim: DimMax<U::Dim, Output: DimMax<V::Dim, Output = O>>,
-    O: Dimension,
-{
-    let (a, b, c) = (a.into_view(), b.into_view(), c.into_view());
-    let shape: O = common_shape(&[a.shape(), b.shape(), c.shape()])?;
-    Ok((
-        replicated(a, &shape)?,
-        replicated(b, &shape)?,
-        replicated(c, &shape)?,
-    ))
-}
-
 /// Any number of arrays as views of their common shape, under NumPy's rule.
 ///
 /// All have one element type and one dimension type, which is `IxDyn` for arrays of different
@@ -197,19 +149,22 @@ pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>, B
     }
 }
 
+#[inline]
 fn rank_of<S: AsRef<[usize]>>(shapes: &[S]) -> usize {
     let ranks = shapes.iter().map(|shape| shape.as_ref().len());
     ranks.max().unwrap_or(0)
 }
 
 /// The common shape as a dimension, whose rank is the largest of the shapes' ranks.
-fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, BroadcastError> {
+#[inline]
+pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, BroadcastError> {
     let mut common: D = padded_to(rank_of(shapes), &[]);
     merge_all(common.sizes_mut(), shapes)?;
     Ok(common)
 }
 
 /// Merges every shape into `common`, which has the largest rank and starts as 1s.
+#[inline]
 fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<(), BroadcastError> {
     for (operand, shape) in shapes.iter().enumerate() {
         merge(common, shape.as_ref()).map_err(|axis| mismatch(shapes, operand, axis))?;
@@ -229,7 +184,8 @@ fn mismatch<S: AsRef<[usize]>>(shapes: &[S], operand: usize, axis: usize) -> Bro
     right_aligned_mismatch([first, operand], pair, axis - (rank - rank_of(&pair)))
 }
 
-fn replicated<'a, A, D: Dimension, O: Dimension>(
+#[inline]
+pub(crate) fn replicated<'a, A, D: Dimension, O: Dimension>(
     array: ArrayView<'a, A, D>,
     shape: &O,
 ) -> Result<ArrayView<'a, A, O>, BroadcastError> {

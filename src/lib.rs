@@ -36,8 +36,8 @@ mod text;
 #[allow(unsafe_code)]
 mod view;
 
-pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes, broadcast_triple};
-pub use elementwise::ElementwiseExt;
+pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes};
+pub use elementwise::{ElementwiseExt, Zip, zip};
 pub use error::{
     ArrayRole, AxesFault, BroadcastError, ErrorKind, IntegerRole, PartialFault, PatternFault,
 };
@@ -70,6 +70,6 @@ pub mod prelude {
     pub use crate::{
         BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,
         ElementwiseRule, ErrorKind, GradientExt, KEEP, MaterializeExt, broadcast_arrays,
-        broadcast_pair, broadcast_shapes, broadcast_triple,
+        broadcast_pair, broadcast_shapes, zip,
     };
 }

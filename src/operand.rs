@@ -53,7 +53,7 @@ impl<A, D: Dimension> Operand for ArrayRef<A, D> {
 }
 
 /// A reference to an array, or a view by value: what
-/// [`broadcast_pair`](crate::broadcast_pair), [`broadcast_triple`](crate::broadcast_triple) and
+/// [`broadcast_pair`](crate::broadcast_pair), [`zip`](crate::zip) and
 /// [`openvino::Broadcast::evaluate`](crate::openvino::Broadcast::evaluate) take.
 ///
 /// The views that these functions return live as long as the array, also if the view that they

@@ -299,7 +299,7 @@ fn three_views_allocate_nothing() {
         Array::<bool, _>::from_elem((2, 1), true),
     );
     no_allocation! {
-        broadcast_triple(a.view(), b.view(), c.view());
+        zip((a.view(), b.view(), c.view())).views();
     }
 }
 
@@ -359,14 +359,14 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
         bytes.t().materialize();
         column.zip_map(&row, &numpy, |&a, &b| a + b);
         bytes.zip_map(&bytes, ElementwiseRule::None, |&a, &b| a + b);
-        column.zip_map3(&row, &byte, |&a, &b, &c| a + b + c);
+        zip((&column, &row, &byte)).map(|(a, b, c)| a + b + c);
         two.sum_to_shape((1, N, N));
         plan.gradient(&two);
     }
     rejected! { OutputTooLarge:
         wides.materialize();
         column.zip_map(&row, &numpy, |&a, &b| [u64::from(a), u64::from(b)]);
-        column.zip_map3(&row, &byte, |_, _, _| 0_u128);
+        zip((&column, &row, &byte)).map(|_| 0_u128);
         two_wide.sum_to_shape((1, N, N));
         plan.gradient(&two_wide);
     }

@@ -163,13 +163,65 @@ fn every_rule_and_layout_agrees_with_the_oracle() {
     assert!(accepted > 3000 && rejected > 300 && in_place > 1000);
 }
 
+/// Checks each operation of a `Zip` of the views against elements computed one by one.
+macro_rules! check_zip {
+    ($random:ident, $count:literal: $($view:ident)+) => {{
+        let shapes = [$($view.shape()),+];
+        let shape = common::common_shape(&shapes).expect("each size is 1 or the size of `full`");
+        let expected = ArrayD::from_shape_fn(IxDyn(&shape), |index| {
+            let at = |x: &ndarray::ArrayViewD<'_, i32>| {
+                let index = &index.slice()[shape.len() - x.ndim()..];
+                let wrapped = index.iter().zip(x.shape());
+                let index: Vec<_> = wrapped.map(|(&i, &n)| if n == 1 { 0 } else { i }).collect();
+                x[IxDyn(&index)]
+            };
+            ($(at(&$view),)+)
+        });
+        let fold = |all: [i32; $count]| all.iter().fold(0_i32, |sum, &x| sum.wrapping_mul(31) ^ x);
+        let first = expected.mapv(|($($view,)+)| fold([$($view),+]));
+        let zipped = || zip(($(&$view,)+));
+        assert_eq!(zipped().map(|all| all).unwrap(), expected, "{shapes:?}");
+        let by_ref = zipped().map_ref(|($($view,)+)| ($(*$view,)+)).unwrap();
+        assert_eq!(by_ref, expected, "{shapes:?}");
+        let two = zipped().map_two(|all| {
+            let ($($view,)+) = all;
+            (fold([$($view),+]), all)
+        });
+        assert_eq!(two.unwrap(), (first.clone(), expected.clone()), "{shapes:?}");
+
+        let layouts = [0; 3].map(|_| $random.layout(shape.len()));
+        let mut memory = layouts[0].backing(&shape);
+        let mut out = lay_out(&layouts[0], &mut memory);
+        zipped().map_into(&mut out, |($($view,)+)| fold([$($view),+])).unwrap();
+        assert_eq!(out, first, "{shapes:?} {layouts:?}");
+        let start = out.to_owned();
+        zipped().update(&mut out, |x, ($($view,)+)| *x -= fold([$($view),+])).unwrap();
+        assert!(out.iter().all(|&x| x == 0), "{shapes:?} {layouts:?}");
+        zipped().map_ref_into(&mut out, |($(&$view,)+)| fold([$($view),+])).unwrap();
+        assert_eq!(out, start, "{shapes:?} {layouts:?}");
+        zipped().update_ref(&mut out, |x, ($(&$view,)+)| *x -= fold([$($view),+])).unwrap();
+        assert!(out.iter().all(|&x| x == 0), "{shapes:?} {layouts:?}");
+        let mut memory = layouts[1].backing(&shape);
+        let mut second_memory = layouts[2].backing(&shape);
+        let mut out = lay_out(&layouts[1], &mut memory);
+        let mut second = lay_out(&layouts[2], &mut second_memory);
+        let result = zipped().map_two_into(&mut out, &mut second, |($($view,)+)| {
+            let fold = fold([$($view),+]);
+            (fold, !fold)
+        });
+        result.unwrap();
+        assert_eq!(out, first, "{shapes:?} {layouts:?}");
+        assert_eq!(second, first.mapv(|x| !x), "{shapes:?} {layouts:?}");
+    }};
+}
+
 #[test]
-fn operations_of_three_arrays_agree_with_the_oracle() {
+fn operations_of_up_to_six_arrays_agree_with_the_oracle() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    for _ in 0..3000 {
+    for turn in 0..2400 {
         let rank = random.below(7);
         let full = random.shape(rank);
-        let operands: [_; 3] = std::array::from_fn(|_| {
+        let operands: [_; 6] = std::array::from_fn(|_| {
             let begin = random.below(rank + 1);
             let shape: Vec<usize> = (full[begin..].iter())
                 .map(|&size| if random.below(3) == 0 { 1 } else { size })
@@ -177,38 +229,77 @@ fn operations_of_three_arrays_agree_with_the_oracle() {
             let layout = random.layout(shape.len());
             (layout.backing(&shape), layout, shape)
         });
-        let [a, b, c] = [0, 1, 2].map(|i| operands[i].1.view(&operands[i].0));
-        let shapes = [a.shape(), b.shape(), c.shape()];
-        let expected = common::common_shape(&shapes).map(|shape| {
-            ArrayD::from_shape_fn(IxDyn(&shape), |index| {
-                let at = |x: &ndarray::ArrayViewD<'_, i32>| {
-                    let index = &index.slice()[shape.len() - x.ndim()..];
-                    let wrapped = index.iter().zip(x.shape());
-                    let index: Vec<_> =
-                        wrapped.map(|(&i, &n)| if n == 1 { 0 } else { i }).collect();
-                    x[IxDyn(&index)]
-                };
-                (at(&a), at(&b), at(&c))
-            })
-        });
-        let expected = expected.expect("each size is 1 or the size of `full`");
-        let fresh = a.zip_map3(&b, &c, |&a, &b, &c| (a, b, c)).unwrap();
-        assert_eq!(fresh, expected, "{shapes:?}");
-        let layout = random.layout(expected.ndim());
-        let mut memory = layout.backing(expected.shape()).mapv(|_| (0, 0, 0));
-        let mut out = lay_out(&layout, &mut memory);
-        a.zip_map3_into(&b, &c, &mut out, |&a, &b, &c| (a, b, c))
-            .unwrap();
-        assert_eq!(out, expected, "{shapes:?} {layout:?}");
-        let mut x = a.to_owned();
-        let result = x.zip_map3_inplace(&b, &c, |x, &b, &c| *x += 100 * b + 10_000 * c);
-        if expected.shape() == a.shape() {
-            assert_eq!(x, expected.mapv(|(a, b, c)| a + 100 * b + 10_000 * c));
-        } else {
-            assert_eq!(variant(&result.unwrap_err()), "WrongShape");
-            assert_eq!(x, a);
+        let views = [0, 1, 2, 3, 4, 5].map(|i| operands[i].1.view(&operands[i].0));
+        let [a, b, c, d, e, f] = views;
+        match turn % 6 {
+            0 => check_zip!(random, 1: a),
+            1 => check_zip!(random, 2: a b),
+            2 => check_zip!(random, 3: a b c),
+            3 => check_zip!(random, 4: a b c d),
+            4 => check_zip!(random, 5: a b c d e),
+            _ => check_zip!(random, 6: a b c d e f),
         }
     }
+}
+
+#[test]
+fn zips_of_any_element_size_and_row_length_agree_with_the_oracle() {
+    /// An element of `N` bytes that tells its number.
+    fn make<const N: usize>(number: usize) -> [u8; N] {
+        std::array::from_fn(|i| (number >> (8 * (i % 4))) as u8)
+    }
+    fn check<const N: usize>(rows: usize, columns: usize) {
+        let number = |(i, j): (usize, usize)| i * columns + j;
+        let row = Array2::from_shape_fn((rows, columns), |at| make::<N>(number(at)));
+        let transposed = Array2::from_shape_fn((columns, rows), |(j, i)| make::<N>(number((i, j))));
+        let wide =
+            Array2::from_shape_fn((rows, 3 * columns), |(i, j)| make::<N>(number((i, j / 3))));
+        let across = Array1::from_shape_fn(columns, make::<N>);
+        let down = Array2::from_shape_fn((rows, 1), |(i, _)| make::<N>(i));
+        let strided = wide.slice(s![.., ..;3]);
+        let reversed = row.slice(s![..;-1, ..;-1]);
+        let all = zip((&row, transposed.t(), strided, &across, &down, reversed))
+            .map(|all| all)
+            .unwrap();
+        for ((i, j), &(a, b, c, d, e, f)) in all.indexed_iter() {
+            let expected = make::<N>(number((i, j)));
+            assert!(
+                a == expected && b == expected && c == expected,
+                "{rows} {columns} {i} {j}"
+            );
+            assert!(
+                d == make::<N>(j) && e == make::<N>(i),
+                "{rows} {columns} {i} {j}"
+            );
+            assert_eq!(f, make::<N>(number((rows - 1 - i, columns - 1 - j))));
+        }
+        let two = zip((&across, transposed.t())).map(|(a, b)| (b, a)).unwrap();
+        for ((i, j), &(b, a)) in two.indexed_iter() {
+            assert!(a == make::<N>(j) && b == make::<N>(number((i, j))));
+        }
+    }
+    for (rows, columns) in [
+        (1, 1),
+        (3, 5),
+        (700, 1),
+        (900, 2),
+        (1200, 3),
+        (500, 15),
+        (300, 16),
+        (33, 65),
+        (3, 5000),
+        (70, 300),
+    ] {
+        check::<1>(rows, columns);
+        check::<3>(rows, columns);
+        check::<4>(rows, columns);
+        check::<8>(rows, columns);
+        check::<24>(rows, columns);
+    }
+    // Elements too large for a block.
+    check::<1000>(40, 3);
+    check::<3000>(5, 20);
+    check::<0>(50, 3);
 }
 
 /// Checks `zip_map`, `zip_map_into` and `zip_map_inplace` on a matrix with rows and columns
@@ -357,23 +448,21 @@ fn operands_and_output_may_have_different_element_types() {
         .unwrap();
     assert_eq!(below, array![[true, true, true], [false, false, true]]);
     let (words, times) = (array!["ab".to_string(), "c".to_string()], arr0(2));
-    let repeated: Array1<String> = words
-        .zip_map(&times, ElementwiseRule::Numpy, |word, &n| word.repeat(n))
+    let repeated: Array1<String> = zip((&words, &times))
+        .map_ref(|(word, &n)| word.repeat(n))
         .unwrap();
     assert_eq!(repeated, array!["abab", "cc"]);
     let mut longer = repeated.clone();
-    longer
-        .zip_map_inplace(&words, ElementwiseRule::None, |x, word| x.push_str(word))
+    zip((&words,))
+        .update_ref(&mut longer, |x, (word,)| x.push_str(word))
         .unwrap();
     assert_eq!(longer, array!["ababab", "ccc"]);
-    words
-        .zip_map_into(&times, ElementwiseRule::Numpy, &mut longer, |w, n| {
-            format!("{w}{n}")
-        })
+    zip((&words, &times))
+        .map_ref_into(&mut longer, |(w, n)| format!("{w}{n}"))
         .unwrap();
     assert_eq!(longer, array!["ab2", "c2"]);
     // Zero-sized elements, as operands and as output.
-    let nothing = words.zip_map(&times, ElementwiseRule::Numpy, |_, _| ());
+    let nothing = zip((&words, &times)).map_ref(|_| ());
     assert_eq!(nothing.unwrap(), array![(), ()]);
     let unit = Array3::<()>::default((2, 3, 4));
     let ones = unit.zip_map(&arr0(()), ElementwiseRule::Numpy, |(), ()| 1);
@@ -387,8 +476,8 @@ fn operands_of_static_rank_give_an_output_of_static_rank() {
         .zip_map(&column, ElementwiseRule::Numpy, |a, b| a + b)
         .unwrap();
     assert_eq!(sum, Array2::from_elem((3, 4), 2.));
-    let fma: Array<f32, Ix2> = row
-        .zip_map3(&column, &arr0(5.), |a, b, c| a * b + c)
+    let fma: Array<f32, Ix2> = zip((&row, &column, &arr0(5.)))
+        .map(|(a, b, c)| a * b + c)
         .unwrap();
     assert_eq!(fma, Array2::from_elem((3, 4), 6.));
     // Other kinds of arrays. A shared array is copied only when it is written to.
@@ -417,7 +506,7 @@ fn rejected_calls_leave_the_output_unchanged() {
             error.to_string().contains("[3, 4]") && variant(&error) == "WrongShape",
             "{error}"
         );
-        let error = a.zip_map3_into(&b, &arr0(1), &mut out, |a, b, c| a + b + c);
+        let error = zip((&a, &b, &arr0(1))).map_into(&mut out, |(a, b, c)| a + b + c);
         assert_eq!(variant(&error.unwrap_err()), "WrongShape");
         assert!(out.iter().all(|&x| x == 7));
     }
@@ -442,7 +531,7 @@ fn outputs_that_exceed_memory_are_errors() {
         let wide = zero.broadcast_numpy((1, columns)).unwrap();
         let bytes = tall.zip_map(&wide, ElementwiseRule::Numpy, |a, b| a + b);
         assert_eq!(variant(&bytes.unwrap_err()), byte);
-        let words = tall.zip_map3(&wide, &zero, |_, _, _| 0_u64);
+        let words = zip((tall, wide, &zero)).map(|_| 0_u64);
         assert_eq!(variant(&words.unwrap_err()), word);
     }
 }
@@ -564,7 +653,8 @@ fn values_are_dropped_once() {
     a.zip_map_into(&b, ElementwiseRule::Numpy, &mut fresh, make)
         .unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 210_000);
-    a.zip_map3_into(&b, &arr0(1), &mut fresh, |a, b, _| make(a, b))
+    zip((&a, &b, &arr0(1)))
+        .map_ref_into(&mut fresh, |(a, b, _)| make(a, b))
         .unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 210_000);
     drop(fresh);
@@ -631,7 +721,7 @@ fn results_need_not_be_sync_or_copy() {
         })
         .unwrap();
     assert!(cells.iter().all(|cell| cell.get() == 7));
-    let boxes = a.zip_map3(&b, &arr0(1), |&a, &b, &c| Box::new(Cell::new(a * b + c)));
+    let boxes = zip((&a, &b, &arr0(1))).map(|(a, b, c)| Box::new(Cell::new(a * b + c)));
     assert_eq!(boxes.unwrap()[[3, 10]].get(), 71);
 }
 

@@ -156,7 +156,7 @@ fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
         row.broadcast_numpy((500, 3)).and_then(|view| view.materialize());
         table.zip_map(&row, ElementwiseRule::Numpy, |&a, &b| a + b);
         table_d.zip_map(&row_d, ElementwiseRule::Numpy, |&a, &b| a + b);
-        table.zip_map3(&row, &row, |&a, &b, &c| a + b * c);
+        zip((&table, &row, &row)).map(|(a, b, c)| a + b * c);
         plan.gradient(&table);
         mapped.gradient(&cotangent);
         mapped.gradient(&fortran.t());

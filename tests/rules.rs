@@ -322,7 +322,7 @@ fn common_shapes_of_three_arrays_agree_with_the_oracle() {
                 let arrays = [iota(a), iota(b), iota(c)];
                 let views: Vec<_> = arrays.iter().map(|array| array.view()).collect();
                 let all = broadcast_arrays(&views);
-                let triple = broadcast_triple(&arrays[0], &arrays[1], &arrays[2]);
+                let triple = zip((&arrays[0], &arrays[1], &arrays[2])).views();
                 match oracle {
                     None => {
                         let error = answer.unwrap_err();

@@ -62,8 +62,7 @@ fn blend(
 ) -> Result<(), BroadcastError> {
     let cover = cover.broadcast_explicit(image.raw_dim(), &[0, 1])?;
     let colour = ArrayView1::from(&colour);
-    let colour = colour.broadcast_explicit(image.raw_dim(), &[2])?;
-    image.zip_map3_inplace(&cover, &colour, |pixel, &cover, colour| {
+    zip((cover, colour)).update(image, |pixel, (cover, colour)| {
         *pixel += cover.clamp(0., 1.) * (colour - *pixel);
     })
 }

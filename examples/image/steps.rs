@@ -38,7 +38,7 @@ pub fn normalise(image: &Array3<f32>) -> Result<Array3<f32>, BroadcastError> {
     // [3] -> [H, W, 3]: channel c feeds axis 2.
     let mean = mean.broadcast_explicit(image.raw_dim(), &[2])?;
     let deviation = deviation.broadcast_explicit(image.raw_dim(), &[2])?;
-    image.zip_map3(&mean, &deviation, |x, m, d| {
+    zip((image, mean, deviation)).map(|(x, m, d)| {
         // The deviation of a constant channel is only rounding.
         MEAN + DEVIATION * (x - m) / d.max(1e-4)
     })

@@ -43,9 +43,8 @@ impl Network {
     pub fn forward(&self, x: &Array2<f64>) -> Result<[Array2<f64>; 3], BroadcastError> {
         let product = x.dot(&self.weights_in);
         // [H] and [H] -> [N, H]
-        let hidden = product.zip_map3(&self.scale, &self.shift, |product, scale, shift| {
-            (scale * product + shift).tanh()
-        })?;
+        let hidden = zip((&product, &self.scale, &self.shift))
+            .map(|(product, scale, shift)| (scale * product + shift).tanh())?;
         let mut logits = hidden.dot(&self.weights_out);
         // [K] -> [N, K]
         logits.zip_map_inplace(&self.bias, ElementwiseRule::Numpy, |logit, bias| {
@@ -157,7 +156,8 @@ fn cross_entropy(
     })?;
     let sums = exps.sum_to_shape(column)?;
     // [N, K] with [N, 1] and [N, 1]
-    let log_softmax = logits.zip_map3(&largest, &sums, |logit, max, sum| logit - max - sum.ln())?;
+    let log_softmax =
+        zip((logits, &largest, &sums)).map(|(logit, max, sum)| logit - max - sum.ln())?;
 
     // [N, 1] with [K]: 1 where k is the row's class.
     let classes = classes.view().insert_axis(Axis(1));

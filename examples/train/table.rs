@@ -133,11 +133,10 @@ impl Table {
         }
         for rows in [&mut train, &mut test] {
             // [D] and [D] -> [N, D]
-            rows.x
-                .zip_map3_inplace(&mean, &deviation, |x, mean, deviation| {
-                    // A constant feature has deviation 0.
-                    *x = (*x - mean) / if *deviation > 0. { *deviation } else { 1. };
-                })?;
+            zip((&mean, &deviation)).update(&mut rows.x, |x, (mean, deviation)| {
+                // A constant feature has deviation 0.
+                *x = (*x - mean) / if deviation > 0. { deviation } else { 1. };
+            })?;
         }
         Ok((train, test))
     }

@@ -6,7 +6,9 @@
 //! | file | subject |
 //! |---|---|
 //! | `nest` | loop nests over several operands, and the walk over them |
-//! | `rows` | rows of operands, checked where they are built |
+//! | `rows` | sweeps over an output and its inputs |
+//! | `inputs` | the inputs of a sweep, read by reference or by value |
+//! | `pack` | which inputs are copied together before they are walked |
 //! | `tiles` | the order in which a tile of a nest is walked |
 //! | `memory` | allocation |
 //! | `stream` | copies of bytes past the cache or within it |
@@ -18,8 +20,10 @@
 
 pub(crate) mod chunks;
 pub(crate) mod columns;
+pub(crate) mod inputs;
 pub(crate) mod memory;
 pub(crate) mod nest;
+pub(crate) mod pack;
 pub(crate) mod rows;
 pub(crate) mod simd;
 pub(crate) mod stream;

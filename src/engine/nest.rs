@@ -266,6 +266,25 @@ impl<const N: usize> Tile<N> {
         })
     }
 
+    /// The same tile with rows and columns exchanged, if the rows of operand 0 are contiguous then
+    /// and not now.
+    #[inline(always)]
+    pub(crate) fn along_output(self) -> Self {
+        let Tile {
+            offsets,
+            rows,
+            columns,
+        } = self;
+        if columns.strides[0] == 1 || rows.strides[0] != 1 {
+            return self;
+        }
+        Tile {
+            offsets,
+            rows: columns,
+            columns: rows,
+        }
+    }
+
     /// The tile of `rows` by `columns` elements that begins at this row and column.
     #[inline(always)]
     pub(crate) fn part(&self, at: [usize; 2], rows: usize, columns: usize) -> Self {

@@ -7,7 +7,10 @@ use super::tuning::{MAP_LONG_ROW, ROWS_ACROSS, SQUARE};
 /// If an input has its shortest stride along another axis than the innermost, moves that axis next
 /// to the innermost and returns true. The two are then walked in squares, so that each cache line
 /// of the input is used while it is in the cache.
-pub(crate) fn cross<const N: usize>(nest: &mut LoopNest<N>) -> bool {
+///
+/// With `packs` a short axis is moved inside the innermost, so that every chunk of work has all of
+/// it, as the channels of a pixel.
+pub(crate) fn cross<const N: usize>(nest: &mut LoopNest<N>, packs: bool) -> bool {
     let Some((inner, outer)) = nest.axes().split_last() else {
         return false;
     };
@@ -21,7 +24,8 @@ pub(crate) fn cross<const N: usize>(nest: &mut LoopNest<N>) -> bool {
             .filter(|&(stride, _)| stride != 0 && stride < along)
             .min();
         if let Some((_, axis)) = nearest {
-            let next = outer.len() - 1;
+            let short = packs && outer[axis].size < MAP_LONG_ROW;
+            let next = outer.len() - usize::from(!short);
             nest.move_axis(axis, next);
             return true;
         }
@@ -132,8 +136,10 @@ mod tests {
                 elements
             };
             let before = elements(&nest);
-            cross(&mut nest);
-            assert_eq!(elements(&nest), before, "{shape:?} {input:?}");
+            for packs in [false, true] {
+                cross(&mut nest, packs);
+                assert_eq!(elements(&nest), before, "{shape:?} {input:?}");
+            }
         }
     }
 }

@@ -15,7 +15,7 @@
 //! |---|---|
 //! | two views of the common shape | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_pair`](crate::broadcast_pair) |
 //! | `f(a, b)`, in parallel, without copies of the operands | [`zip_map`](crate::ElementwiseExt::zip_map), [`zip_map_into`](crate::ElementwiseExt::zip_map_into), [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) |
-//! | three arrays, NumPy's rule | [`broadcast_triple`](crate::broadcast_triple), [`zip_map3`](crate::ElementwiseExt::zip_map3) and its forms |
+//! | up to six arrays, NumPy's rule: new and existing arrays, in place, two outputs | [`zip`](crate::zip) |
 //! | any number of arrays, NumPy's rule | [`broadcast_arrays`](crate::broadcast_arrays); of shapes only: [`broadcast_shapes`](crate::broadcast_shapes) |
 //! | two plans from shapes only, any rule | [`BroadcastPlan::pair`](crate::BroadcastPlan::pair) |
 //!

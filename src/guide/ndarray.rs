@@ -7,8 +7,8 @@
 //! | [`a.broadcast(shape)`](#broadcast) | NumPy `broadcast_to` | `None` | a view | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | `None` is enough for a mismatch |
 //! | [`&a + &b`](#operators) | NumPy, both may grow | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | short code, small arrays, shapes known to match |
 //! | [`a += &b`](#operators) | NumPy, `b` may grow | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) | the same |
-//! | [`Zip::and`, `azip!`](#zip) | none: the shapes must be equal | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | more than three arrays, indices, closures with state |
-//! | [`Zip::and_broadcast`](#zip) | NumPy `broadcast_to`, to the first's shape | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`zip_map3_into`](crate::ElementwiseExt::zip_map3_into) | the same |
+//! | [`Zip::and`, `azip!`](#zip) | none: the shapes must be equal | panics | one | [`zip`](crate::zip) | indices, closures with state |
+//! | [`Zip::and_broadcast`](#zip) | NumPy `broadcast_to`, to the first's shape | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | the same |
 //! | [`Zip::par_for_each`, `par_azip!`](#zip) | that of the `Zip` | that of the `Zip` | rayon | [`zip_map`](crate::ElementwiseExt::zip_map) | the same; needs ndarray's feature `rayon` |
 //! | [`to_owned`](#copies) | | none possible | one | [`materialize`](crate::MaterializeExt::materialize) | elements that are `Clone` and not `Copy`; small arrays |
 //! | [`assign`](#copies) | NumPy `broadcast_to` | panics | one | [`materialize_into`](crate::MaterializeExt::materialize_into) | the same |

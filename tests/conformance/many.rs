@@ -132,10 +132,10 @@ fn two(shapes: &[Vec<usize>]) -> Option<Sources> {
     Some(sources.flatten()?.map(|(_, a, b)| vec![a, b]))
 }
 
-/// `broadcast_triple` with dynamic ranks.
+/// `zip` with dynamic ranks.
 fn three(shapes: &[Vec<usize>]) -> Option<Sources> {
     let [a, b, c] = shapes else { return None };
     let [a, b, c] = [a, b, c].map(|shape| positions(IxDyn(shape)));
-    let views = broadcast_triple(&a, &b, &c);
+    let views = zip((&a, &b, &c)).views();
     Some(views.map(|(a, b, c)| [a, b, c].iter().map(|view| flat(view).1).collect()))
 }

@@ -19,9 +19,11 @@ mod transpose;
 use super::axes::elements;
 use super::strategy::{Settings, Strategy, periods_in_chunk};
 use crate::engine::chunks::Chunks;
+use crate::engine::inputs::Values;
 use crate::engine::memory::uninit_array;
 use crate::engine::nest::LoopNest;
-use crate::engine::tuning::copies::FEW_ELEMENTS;
+use crate::engine::rows::{collect, overwrite};
+use crate::engine::tuning::{FEW_MAPPED, copies::FEW_ELEMENTS};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use operands::{Block, Kernels, Pointers, Region};
@@ -37,6 +39,9 @@ type Choose = fn(usize) -> Option<Settings>;
 pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
 ) -> Result<Array<A, D>, BroadcastError> {
+    if (FEW_ELEMENTS + 1..=FEW_MAPPED).contains(&from.len()) {
+        return collect(from.raw_dim(), (Values::new(from),), |(element,)| element);
+    }
     let mut out = uninit_array::<A, D>(from.raw_dim())?;
     if out.len() <= FEW_ELEMENTS {
         for (to, from) in out.iter_mut().zip(from) {
@@ -75,13 +80,10 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
 ) -> Result<(), BroadcastError> {
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
-    if out.len() > FEW_ELEMENTS {
-        return into_by(out, from, |bytes| Settings::of(bytes, false));
+    if out.len() <= FEW_MAPPED {
+        return overwrite(out, (Values::new(from),), |(element,)| element);
     }
-    for (to, from) in out.iter_mut().zip(from) {
-        *to = *from;
-    }
-    Ok(())
+    into_by(out, from, |bytes| Settings::of(bytes, false))
 }
 
 /// [`into`] for any number of elements, as `choose` says; tests have their own.

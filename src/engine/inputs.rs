@@ -1,0 +1,617 @@
+//! The inputs of a sweep: tuples of arrays, read a row at a time.
+//!
+//! A row of the output is walked together with a row of each input. An input's row is contiguous,
+//! one repeated element, or strided. Loops are compiled for each combination that the compiler can
+//! vectorise, and once for all others. Inputs that are read by value are first copied together
+//! where that is faster: see `pack`.
+
+use super::nest::{LoopAxis, Tile};
+use super::pack::Packing;
+use super::simd::{Vectorize, widest};
+use super::tuning::{CACHE_LINE, PACKED};
+use ndarray::{ArrayRef, ArrayView, Dimension};
+use std::marker::PhantomData;
+use std::mem::{MaybeUninit, take};
+use std::{array, ptr, slice};
+
+/// Where the element at index 0 of every axis lies, the shape and the strides of an array.
+pub(crate) struct Layout<'v, A> {
+    first: *const A,
+    shape: &'v [usize],
+    strides: &'v [isize],
+}
+
+// Derived, both would ask the same of `A`.
+impl<A> Clone for Layout<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Layout<'_, A> {}
+
+/// An array of which a sweep visits elements.
+///
+/// # Safety
+///
+/// `layout` is the layout of an array whose elements may be made items by [`item`](Self::item), as
+/// long as the input lives. Items of different threads may exist at the same time.
+pub(crate) unsafe trait Input {
+    /// What lies in memory.
+    type Elem;
+
+    /// What a closure is given.
+    type Item;
+
+    /// Whether elements may be copied before they are made items.
+    const PACKS: bool;
+
+    fn layout(&self) -> Layout<'_, Self::Elem>;
+
+    /// The item of the element at `place`.
+    ///
+    /// # Safety
+    ///
+    /// `place` is an element of the array, or, with [`PACKS`](Self::PACKS), a copy of one. Of an
+    /// array that is written it is made an item once.
+    unsafe fn item(place: *const Self::Elem) -> Self::Item;
+}
+
+/// An input that is read by reference.
+pub(crate) struct Source<'v, 'a, A> {
+    layout: Layout<'v, A>,
+    elements: PhantomData<&'a A>,
+}
+
+// SAFETY: a `Source` only gives out `&A`, as the array that it is built from does. `&A` may be sent
+// where `A` is `Sync`.
+unsafe impl<A: Sync> Sync for Source<'_, '_, A> {}
+
+impl<'v, 'a, A> Source<'v, 'a, A> {
+    /// Items that live as long as the elements of the view.
+    #[inline]
+    pub(crate) fn new<D: Dimension>(view: &'v ArrayView<'a, A, D>) -> Self {
+        let (layout, elements) = (Layout::of(view), PhantomData);
+        Source { layout, elements }
+    }
+}
+
+// SAFETY: the layout is that of an array whose elements are borrowed for 'a.
+unsafe impl<'a, A: Sync> Input for Source<'_, 'a, A> {
+    type Elem = A;
+    type Item = &'a A;
+    const PACKS: bool = false;
+
+    #[inline(always)]
+    fn layout(&self) -> Layout<'_, A> {
+        self.layout
+    }
+
+    #[inline(always)]
+    unsafe fn item(place: *const A) -> &'a A {
+        // SAFETY: an element of the array: the contract of this function.
+        unsafe { &*place }
+    }
+}
+
+/// An input that is read by value.
+pub(crate) struct Values<'v, A> {
+    layout: Layout<'v, A>,
+    elements: PhantomData<&'v A>,
+}
+
+// SAFETY: threads copy elements out of an array that is borrowed, and use them on their own: `A` is
+// `Send` and `Sync`.
+unsafe impl<A: Send + Sync> Sync for Values<'_, A> {}
+
+impl<'v, A> Values<'v, A> {
+    #[inline]
+    pub(crate) fn new<D: Dimension>(array: &'v ArrayRef<A, D>) -> Self {
+        let (layout, elements) = (Layout::of(array), PhantomData);
+        Values { layout, elements }
+    }
+}
+
+// SAFETY: the layout is that of an array whose elements are borrowed for 'v. They are `Copy`.
+unsafe impl<A: Copy + Send + Sync> Input for Values<'_, A> {
+    type Elem = A;
+    type Item = A;
+    const PACKS: bool = true;
+
+    #[inline(always)]
+    fn layout(&self) -> Layout<'_, A> {
+        self.layout
+    }
+
+    #[inline(always)]
+    unsafe fn item(place: *const A) -> A {
+        // SAFETY: an element or a copy of one: the contract of this function.
+        unsafe { *place }
+    }
+}
+
+/// A second output of a sweep. Items are its elements.
+pub(crate) struct Places<'v, 'a, A> {
+    layout: Layout<'v, A>,
+    elements: PhantomData<&'a mut A>,
+}
+
+// SAFETY: threads are given different elements, by the contract of `item`, so `A` must be `Send`.
+unsafe impl<A: Send> Sync for Places<'_, '_, A> {}
+
+impl<'a, A> Places<'a, 'a, A> {
+    #[inline]
+    pub(crate) fn new<D: Dimension>(array: &'a mut ArrayRef<A, D>) -> Self {
+        let first = array.as_mut_ptr().cast_const();
+        let layout = Layout {
+            first,
+            ..Layout::of(array)
+        };
+        Places {
+            layout,
+            elements: PhantomData,
+        }
+    }
+}
+
+// SAFETY: the layout is that of an array that is borrowed mutably for 'a. Its indices are different
+// elements, as in every array that can be borrowed so.
+unsafe impl<'a, A: Send> Input for Places<'_, 'a, A> {
+    type Elem = A;
+    type Item = &'a mut A;
+    const PACKS: bool = false;
+
+    #[inline(always)]
+    fn layout(&self) -> Layout<'_, A> {
+        self.layout
+    }
+
+    #[inline(always)]
+    unsafe fn item(place: *const A) -> &'a mut A {
+        // SAFETY: an element of an array that is borrowed mutably, for which this is the only item:
+        // the contract of this function.
+        unsafe { &mut *place.cast_mut() }
+    }
+}
+
+impl<'v, A> Layout<'v, A> {
+    #[inline]
+    fn of<D: Dimension>(array: &'v ArrayRef<A, D>) -> Self {
+        Layout {
+            first: array.as_ptr(),
+            shape: array.shape(),
+            strides: array.strides(),
+        }
+    }
+}
+
+/// The inputs of a sweep: a tuple of them. `N` counts the output too, which is operand 0.
+///
+/// # Safety
+///
+/// `layout` returns the shape and the strides of the array that `sweep` reads for this input.
+pub(crate) unsafe trait Inputs<const N: usize>: Sync {
+    /// An item of each input.
+    type Items;
+
+    /// Where the elements at index 0 of every axis lie.
+    type Firsts: Copy;
+
+    /// Whether some inputs may be copied together. Then [`sweep`](Self::sweep) finds the order in
+    /// which a tile is walked fastest.
+    const PACKS: bool;
+
+    fn firsts(&self) -> Self::Firsts;
+
+    /// Shape and strides of an input, and the bytes of an element.
+    fn layout(&self, input: usize) -> (&[usize], &[isize], usize);
+
+    /// Calls `op` for each element of a tile of the output with the items of the inputs.
+    ///
+    /// # Safety
+    ///
+    /// The offsets of operand `k + 1` in the tile are elements of input `k`. From `x` on, the
+    /// offsets of operand 0 are different elements that are valid for reads and writes, and reached
+    /// by nothing else meanwhile. Each position of the output is visited by one sweep only.
+    unsafe fn sweep<X>(&self, x: *mut X, tile: Tile<N>, op: &impl Fn(&mut X, Self::Items));
+
+    /// [`sweep`](Self::sweep) of the inputs at `firsts`, row by row, by the loop that is compiled
+    /// for the strides along a row.
+    ///
+    /// # Safety
+    ///
+    /// As for `sweep`.
+    unsafe fn best_rows<X>(
+        x: *mut X,
+        firsts: Self::Firsts,
+        tile: &Tile<N>,
+        op: &impl Fn(&mut X, Self::Items),
+    );
+
+    /// [`best_rows`](Self::best_rows) with the strides along a row, which the compiler knows where
+    /// the caller does.
+    ///
+    /// # Safety
+    ///
+    /// As for `sweep`.
+    unsafe fn rows<X>(
+        x: *mut X,
+        firsts: Self::Firsts,
+        tile: &Tile<N>,
+        strides: [isize; N],
+        op: &impl Fn(&mut X, Self::Items),
+    );
+}
+
+/// Inputs to which the places of a second output can be added.
+///
+/// # Safety
+///
+/// `split` returns the item that was made of the places, and the items of the inputs.
+pub(crate) unsafe trait AndPlaces<E, const N: usize, const M: usize>:
+    Inputs<N>
+{
+    /// The inputs and the places.
+    type With<'p>: Inputs<M>
+    where
+        E: 'p;
+
+    fn and<'p>(self, places: Places<'p, 'p, E>) -> Self::With<'p>;
+
+    fn split<'p>(items: <Self::With<'p> as Inputs<M>>::Items) -> (Self::Items, &'p mut E)
+    where
+        E: 'p;
+}
+
+/// Implements [`AndPlaces`] for a tuple.
+macro_rules! and_places {
+    ($n:literal $m:literal: $($a:ident $A:ident),+) => {
+        // SAFETY: the places are the last of the tuple, and so are their items.
+        unsafe impl<E: Send, $($A: Input + Sync),+> AndPlaces<E, $n, $m> for ($($A,)+) {
+            type With<'p> = ($($A,)+ Places<'p, 'p, E>) where E: 'p;
+
+            #[inline]
+            fn and<'p>(self, places: Places<'p, 'p, E>) -> Self::With<'p> {
+                let ($($a,)+) = self;
+                ($($a,)+ places)
+            }
+
+            #[inline(always)]
+            fn split<'p>(
+                items: <Self::With<'p> as Inputs<$m>>::Items,
+            ) -> (Self::Items, &'p mut E)
+            where
+                E: 'p,
+            {
+                let ($($a,)+ place) = items;
+                (($($a,)+), place)
+            }
+        }
+    };
+}
+
+and_places!(2 3: a A);
+and_places!(3 4: a A, b B);
+and_places!(4 5: a A, b B, c C);
+and_places!(5 6: a A, b B, c C, d D);
+and_places!(6 7: a A, b B, c C, d D, e F);
+and_places!(7 8: a A, b B, c C, d D, e F, f G);
+
+/// Implements [`Inputs`] for a tuple: its inputs with their places in the tuple and in the sweep,
+/// then the combinations of strides along a row that have loops of their own.
+macro_rules! inputs {
+    (
+        $n:literal: $($a:ident $A:ident $input:tt $operand:tt),+;
+        $([$($stride:literal)+])+
+    ) => {
+        // SAFETY: both functions use the same input, which holds the layout of its array.
+        unsafe impl<$($A: Input + Sync),+> Inputs<$n> for ($($A,)+) {
+            type Items = ($($A::Item,)+);
+            type Firsts = ($(*const $A::Elem,)+);
+            const PACKS: bool = false $(|| $A::PACKS)+;
+
+            #[inline(always)]
+            fn firsts(&self) -> Self::Firsts {
+                ($(self.$input.layout().first,)+)
+            }
+
+            #[inline(always)]
+            fn layout(&self, input: usize) -> (&[usize], &[isize], usize) {
+                match input {
+                    $($input => {
+                        let Layout { shape, strides, .. } = self.$input.layout();
+                        (shape, strides, size_of::<$A::Elem>())
+                    })+
+                    _ => (&[], &[], 0),
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn sweep<X>(
+                &self,
+                x: *mut X,
+                tile: Tile<$n>,
+                op: &impl Fn(&mut X, Self::Items),
+            ) {
+                let tile = if Self::PACKS { tile.along_output() } else { tile };
+                let firsts = self.firsts();
+                let sizes = [size_of::<X>(), $(size_of::<$A::Elem>()),+];
+                let may = [false, $($A::PACKS),+];
+                let Some(packing) = Packing::of(&tile, sizes, may) else {
+                    // SAFETY: the contract of this function.
+                    return unsafe { Self::best_rows(x, firsts, &tile, op) };
+                };
+                let mut blocks = Blocks([MaybeUninit::uninit(); PACKED]);
+                packing.for_each_part(&tile, |mut part, again| {
+                    let mut rest = &mut blocks.0[..];
+                    $(
+                        let mut $a = firsts.$input;
+                        if packing.packs($operand) {
+                            let block = cut_block(&mut rest, packing.elements());
+                            if !(again && part.rows.strides[$operand] == 0) {
+                                // SAFETY: elements of the input: the contract of this function.
+                                unsafe { pack($a, &part, $operand, block) };
+                            }
+                            $a = block.as_ptr().cast();
+                            part.offsets[$operand] = 0;
+                            part.rows.strides[$operand] = part.columns.size as isize;
+                            part.columns.strides[$operand] = 1;
+                        }
+                    )+
+                    let part = packing.merged(part);
+                    // SAFETY: the part is one of the tile, and where an input was copied, by this
+                    // turn or an earlier one with the same columns, its offsets are those of the
+                    // copies. Only inputs with `PACKS` are copied.
+                    unsafe { Self::best_rows(x, ($($a,)+), &part, op) };
+                });
+            }
+
+            #[inline(always)]
+            unsafe fn best_rows<X>(
+                x: *mut X,
+                firsts: Self::Firsts,
+                tile: &Tile<$n>,
+                op: &impl Fn(&mut X, Self::Items),
+            ) {
+                match tile.columns.strides {
+                    $(
+                        // SAFETY: the contract of this function.
+                        [1, $($stride),+] => unsafe {
+                            Self::rows(x, firsts, tile, [1, $($stride),+], op);
+                        },
+                    )+
+                    // SAFETY: the contract of this function.
+                    strides => unsafe { Self::rows(x, firsts, tile, strides, op) },
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn rows<X>(
+                x: *mut X,
+                ($($a,)+): Self::Firsts,
+                tile: &Tile<$n>,
+                strides: [isize; $n],
+                op: &impl Fn(&mut X, Self::Items),
+            ) {
+                /// Calls `op` for each element of a row. As a parameter, `x` tells the compiler
+                /// that nothing else reaches its elements, so that it vectorises the loop without a
+                /// check.
+                ///
+                /// # Safety
+                ///
+                /// From each pointer on, the strides reach as many elements of the input as `x`
+                /// has.
+                #[inline(always)]
+                unsafe fn each<X, $($A: Input),+>(
+                    x: &mut [X],
+                    ($($a,)+): ($(*const $A::Elem,)+),
+                    strides: [isize; $n],
+                    op: &impl Fn(&mut X, ($($A::Item,)+)),
+                ) {
+                    for (i, x) in x.iter_mut().enumerate() {
+                        $(
+                            let step = (i as isize).wrapping_mul(strides[$operand]);
+                            let $a = $a.wrapping_offset(step);
+                        )+
+                        // SAFETY: elements of the inputs, as `i` is below the length of `x`: the
+                        // contract.
+                        op(x, ($(unsafe { $A::item($a) },)+));
+                    }
+                }
+
+                let len = tile.columns.size;
+                for row in 0..tile.rows.size {
+                    let at = tile.offsets_at(row, 0);
+                    let x = x.wrapping_offset(at[0]);
+                    $(
+                        let $a = $a.wrapping_offset(at[$operand]);
+                    )+
+                    if strides[0] == 1 {
+                        // SAFETY: a row of the tile. Its elements are neighbours, as the stride of
+                        // operand 0 is 1, and nothing else reaches them: the contract.
+                        let x = unsafe { slice::from_raw_parts_mut(x, len) };
+                        // SAFETY: the elements of the row of each input: the contract.
+                        unsafe { each::<X, $($A),+>(x, ($($a,)+), strides, op) };
+                    } else {
+                        for i in 0..len as isize {
+                            let x = x.wrapping_offset(i.wrapping_mul(strides[0]));
+                            $(let $a = $a.wrapping_offset(i.wrapping_mul(strides[$operand]));)+
+                            // SAFETY: an element of the tile, which nothing else reaches, and the
+                            // element of each input at this position: the contract.
+                            op(unsafe { &mut *x }, ($(unsafe { $A::item($a) },)+));
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// Memory for parts of inputs.
+#[repr(C, align(64))]
+struct Blocks([MaybeUninit<u8>; PACKED]);
+
+/// Cuts room for `len` elements off `rest`, at the next cache line.
+#[inline]
+fn cut_block<'b, A>(rest: &mut &'b mut [MaybeUninit<u8>], len: usize) -> &'b mut [MaybeUninit<A>] {
+    let bytes = (len * size_of::<A>()).next_multiple_of(CACHE_LINE);
+    let (block, after) = take(rest).split_at_mut(bytes);
+    *rest = after;
+    // SAFETY: any bytes are `MaybeUninit`.
+    let (before, block, _) = unsafe { block.align_to_mut::<MaybeUninit<A>>() };
+    assert!(before.is_empty() && block.len() >= len);
+    &mut block[..len]
+}
+
+/// Copies an operand's elements of a part to `block`, row after row.
+///
+/// # Safety
+///
+/// The offsets of the operand from `from` on are elements that are valid for reads.
+#[inline]
+unsafe fn pack<A, const N: usize>(
+    from: *const A,
+    part: &Tile<N>,
+    operand: usize,
+    block: &mut [MaybeUninit<A>],
+) {
+    let from = from.wrapping_offset(part.offsets[operand]).cast();
+    let axis = |axis: LoopAxis<N>| (axis.size, axis.strides[operand]);
+    // SAFETY: the contract of this function.
+    unsafe { pack_rows(from, axis(part.rows), axis(part.columns), block) };
+}
+
+/// Copies the elements at `from + i * down + j * along` to `block`, where `i` is below `rows` and
+/// `j` below `columns`, row after row.
+///
+/// # Safety
+///
+/// They are valid for reads.
+#[inline(never)]
+unsafe fn pack_rows<A>(
+    from: *const MaybeUninit<A>,
+    rows: (usize, isize),
+    columns: (usize, isize),
+    block: &mut [MaybeUninit<A>],
+) {
+    widest(PackRows {
+        from,
+        rows,
+        columns,
+        block,
+    });
+}
+
+/// What [`pack_rows`] does. Only that function makes one, under its contract.
+struct PackRows<'b, A> {
+    from: *const MaybeUninit<A>,
+    rows: (usize, isize),
+    columns: (usize, isize),
+    block: &'b mut [MaybeUninit<A>],
+}
+
+impl<A> PackRows<'_, A> {
+    #[inline(always)]
+    fn at(&self, row: usize, column: usize) -> MaybeUninit<A> {
+        let down = self.rows.1.wrapping_mul(row as isize);
+        let along = self.columns.1.wrapping_mul(column as isize);
+        // SAFETY: `row` and `column` are below the sizes; the contract of `pack_rows`.
+        unsafe { ptr::read(self.from.wrapping_offset(down.wrapping_add(along))) }
+    }
+
+    /// `K` columns.
+    #[inline(always)]
+    fn short_rows<const K: usize>(self) {
+        for row in 0..self.rows.0 {
+            let elements: [_; K] = array::from_fn(|column| self.at(row, column));
+            for (column, element) in elements.into_iter().enumerate() {
+                self.block[row * K + column] = element;
+            }
+        }
+    }
+
+    /// `K` rows whose elements alternate in memory.
+    #[inline(always)]
+    fn alternating<const K: usize>(self) {
+        let columns = self.columns.0;
+        let source = Self {
+            rows: (K, 1),
+            columns: (columns, K as isize),
+            ..self
+        };
+        for column in 0..columns {
+            for row in 0..K {
+                source.block[row * columns + column] = source.at(row, column);
+            }
+        }
+    }
+}
+
+impl<A> Vectorize for PackRows<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let ((rows, down), (columns, along)) = (self.rows, self.columns);
+        assert!(self.block.len() >= rows * columns);
+        match (rows, columns) {
+            (2, _) if down == 1 && along == 2 => self.alternating::<2>(),
+            (3, _) if down == 1 && along == 3 => self.alternating::<3>(),
+            (4, _) if down == 1 && along == 4 => self.alternating::<4>(),
+            _ if down == 0 && rows > 1 => {
+                for column in 0..columns {
+                    self.block[column] = self.at(0, column);
+                }
+                // Twice as many rows each time.
+                let (mut done, all) = (columns, rows * columns);
+                while done < all {
+                    let (from, to) = self.block.split_at_mut(done);
+                    let len = (all - done).min(done);
+                    // SAFETY: two slices, which do not overlap, with at least `len` elements.
+                    unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr(), len) };
+                    done += len;
+                }
+            }
+            (_, 2) => self.short_rows::<2>(),
+            (_, 3) => self.short_rows::<3>(),
+            (_, 4) => self.short_rows::<4>(),
+            _ if along == 0 => {
+                for row in 0..rows {
+                    let element = self.at(row, 0);
+                    for place in &mut self.block[row * columns..][..columns] {
+                        // SAFETY: `element` may be copied, as it is not used otherwise.
+                        *place = unsafe { ptr::read(&element) };
+                    }
+                }
+            }
+            _ if along.unsigned_abs() > down.unsigned_abs() => {
+                for column in 0..columns {
+                    for row in 0..rows {
+                        self.block[row * columns + column] = self.at(row, column);
+                    }
+                }
+            }
+            _ => {
+                for row in 0..rows {
+                    for column in 0..columns {
+                        self.block[row * columns + column] = self.at(row, column);
+                    }
+                }
+            }
+        }
+    }
+}
+
+inputs!(2: a A 0 1; [1] [0]);
+inputs!(3: a A 0 1, b B 1 2; [1 1] [1 0] [0 1]);
+inputs!(
+    4: a A 0 1, b B 1 2, c C 2 3;
+    [1 1 1] [1 1 0] [1 0 1] [1 0 0] [0 1 1] [0 1 0] [0 0 1]
+);
+inputs!(5: a A 0 1, b B 1 2, c C 2 3, d D 3 4; [1 1 1 1]);
+inputs!(6: a A 0 1, b B 1 2, c C 2 3, d D 3 4, e E 4 5; [1 1 1 1 1]);
+inputs!(7: a A 0 1, b B 1 2, c C 2 3, d D 3 4, e E 4 5, f F 5 6; [1 1 1 1 1 1]);
+inputs!(
+    8: a A 0 1, b B 1 2, c C 2 3, d D 3 4, e E 4 5, f F 5 6, g G 6 7;
+    [1 1 1 1 1 1 1]
+);
