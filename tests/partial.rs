@@ -6,7 +6,7 @@ mod common;
 use ndarray::IxDyn;
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{PartialFault, PartialPlan, PartialShape, PartialSize};
+use ndarray_broadcast::{AxisPattern, PartialFault, PartialPlan, PartialShape, PartialSize};
 use std::ops::RangeInclusive;
 
 /// Stands for all sizes that no bound names.
@@ -438,6 +438,45 @@ fn the_box_of_an_unknown_mapping_is_the_smallest() {
         }
     }
     assert!((5_000..25_000).contains(&impossible), "{impossible}");
+}
+
+#[test]
+fn the_box_of_named_pairs_is_the_smallest() {
+    let few: Vec<Interval> = vec![0..=0, 1..=1, 2..=2, 1..=2, 2..=MANY, 0..=MANY];
+    for text in [
+        "x y, y z",
+        "x y, y x -> y x",
+        "x, y",
+        "1 x, x -> x 2",
+        "x, x 1",
+        ", x",
+    ] {
+        let pattern: AxisPattern<2> = text.parse().unwrap();
+        let left = text.split("->").next().unwrap();
+        let ranks = left.split(',').map(|list| list.split_whitespace().count());
+        let ranks: Vec<usize> = ranks.collect();
+        for a in boxes(&few, ranks[0]) {
+            for b in boxes(&few, ranks[1]) {
+                let (in_a, in_b) = (members(&a, 2), members(&b, 2));
+                let plans = in_a.iter().flat_map(|a| in_b.iter().map(move |b| (a, b)));
+                let outputs = plans.filter_map(|(a, b)| {
+                    let plans = BroadcastPlan::named_pair(&a[..], &b[..], &pattern, &[]).ok()?;
+                    Some(plans.0.output_shape().to_vec())
+                });
+                let found = pattern.infer(&shape(&a), &shape(&b));
+                assert_eq!(
+                    found.as_ref().ok(),
+                    hull(outputs).as_ref(),
+                    "{text}: {found:?}"
+                );
+            }
+            let unknown = pattern.infer(&shape(&a), &PartialShape::UNKNOWN);
+            let any = PartialShape::new(vec![PartialSize::ANY; ranks[1]]);
+            assert_eq!(unknown.ok(), pattern.infer(&shape(&a), &any).ok(), "{text}");
+        }
+        let three = PartialShape::known((1, 1, 1));
+        assert!(pattern.infer(&PartialShape::UNKNOWN, &three).is_err());
+    }
 }
 
 #[test]

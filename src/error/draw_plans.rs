@@ -152,6 +152,11 @@ pub(super) fn impossible(
             write!(f, "\n  axis {axis}: it is -1 (right-align B) or ")?;
             f.write_str("the axis of A that B's first axis is laid on")
         }
+        PartialFault::Name { name, sizes } => {
+            Picture::left_aligned(labels, a, b).rows(f, 0)?;
+            let [size, other] = sizes;
+            write!(f, "\n  {} is {size} here and {other} there", quoted(name))
+        }
         PartialFault::Mapping(mapping) => {
             Picture::left_aligned(labels, a, b).rows(f, 0)?;
             write!(f, "\n  no increasing axes mapping in {mapping} fits")

@@ -1,7 +1,7 @@
 //! What is wrong with a shape that is known in part, and with a pattern of names.
 
 use super::kind::AxesFault;
-use crate::partial::PartialShape;
+use crate::partial::{PartialShape, PartialSize};
 
 /// Why no shapes within the bounds fit, in
 /// [`ErrorKind::Impossible`](crate::ErrorKind::Impossible).
@@ -43,6 +43,14 @@ pub enum PartialFault {
     /// PaddlePaddle's axis is below -1, or past the end of A.
     /// [Example](crate::guide::plans#errors).
     PdpdAxis(isize),
+    /// Two sizes of one name never are equal. [Example](crate::AxisPattern::infer).
+    #[non_exhaustive]
+    Name {
+        /// The name.
+        name: Box<str>,
+        /// What is known of its size in an operand and elsewhere.
+        sizes: [PartialSize; 2],
+    },
     /// No axes mapping within these bounds fits. [Example](crate::guide::plans#errors).
     Mapping(PartialShape),
 }

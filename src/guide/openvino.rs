@@ -102,6 +102,22 @@
 //! );
 //! ```
 //!
+//! # Shapes known in part
+//!
+//! [`infer`](crate::openvino::Broadcast::infer) takes what is known of the data's shape, of the
+//! value of `target_shape` and of that of `axes_mapping`. OpenVINO's own inference may return a
+//! larger box, or accept values that never fit.
+//!
+//! ```
+//! use ndarray_broadcast::openvino::Broadcast;
+//! use ndarray_broadcast::{PartialShape, PartialSize};
+//!
+//! let data = PartialShape::new([4]);
+//! let target = PartialShape::new([PartialSize::ANY]);
+//! assert_eq!(Broadcast::v3().infer(&data, &target, None)?, PartialShape::known(4));
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
 //! # Errors
 //!
 //! The errors of the mode's rule, and five more: a missing third input, an unexpected third input,

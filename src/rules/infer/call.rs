@@ -82,7 +82,7 @@ impl<'a> Call<'a> {
         let offset = match input {
             Some(input) => (target.len().checked_sub(input.len()))
                 .ok_or_else(|| self.error(PartialFault::Ranks))?,
-            // As few axes as keep a size.
+            // Whatever rank fits: its axes may all have size 1.
             None => target.len(),
         };
         let mut output = PartialSizes::from_slice(target);

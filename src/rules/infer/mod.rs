@@ -6,10 +6,12 @@ mod mapping;
 pub(crate) use mapping::infer_explicit;
 
 use super::axes::{increasing, unique};
-use crate::error::BroadcastError;
+use crate::error::{BroadcastError, PartialFault, copied_text};
 use crate::mode::{BroadcastMode, ElementwiseRule};
-use crate::partial::PartialShape;
+use crate::partial::{PartialShape, PartialSize, PartialSizes};
+use crate::pattern::{AxisPattern, Name};
 use crate::plan::{BroadcastPlan, PartialCall, PartialPlan};
+use crate::rule::Rule;
 use crate::shape::{KEEP, Sizes};
 use call::{Call, checked};
 use ndarray::{IntoDimension, IxDyn};
@@ -132,6 +134,68 @@ impl ElementwiseRule {
                 broadcast_dimensions,
             } => call.xla(broadcast_dimensions),
         }
+    }
+}
+
+impl AxisPattern<2> {
+    /// The common shape of two arrays, as far as it follows from what is known of both: the
+    /// smallest box that holds every possible result. Axes that neither array has may have any
+    /// size.
+    ///
+    /// # Errors
+    ///
+    /// [`Impossible`](crate::ErrorKind::Impossible) if no shapes within the bounds fit.
+    ///
+    /// ```
+    /// use ndarray_broadcast::{AxisPattern, PartialShape, PartialSize};
+    ///
+    /// let pattern: AxisPattern<2> = "x y, y z".parse()?;
+    /// let a = PartialShape::new([PartialSize::ANY, PartialSize::between(2, 5)?]);
+    /// let b = PartialShape::new([PartialSize::from(4..), 7.into()]);
+    /// assert_eq!(pattern.infer(&a, &b)?.to_string(), "[?, 4..5, 7]");
+    /// assert_eq!(
+    ///     pattern.infer(&a, &PartialShape::known((6, 7))).unwrap_err().to_string(),
+    ///     "\
+    /// cannot broadcast [?, 2..5] with [6, 7] (named)
+    ///   a   ?  2..5
+    ///   b   6     7
+    ///   \"y\" is 6 here and 2..5 there",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: xarray, broadcasting by dimension name.
+    pub fn infer(
+        &self,
+        a: &PartialShape,
+        b: &PartialShape,
+    ) -> Result<PartialShape, BroadcastError> {
+        let call = Call {
+            rule: Rule::Named,
+            shapes: [a, b],
+            operands: true,
+        };
+        let integer = |name: &Name| name.size.map_or(PartialSize::ANY, PartialSize::known);
+        let mut output: PartialSizes = self.output.names.iter().map(integer).collect();
+        for (list, shape) in self.operands.iter().zip([a, b]) {
+            let Some(sizes) = shape.sizes() else { continue };
+            if sizes.len() != list.names.len() {
+                return Err(call.error(PartialFault::Ranks));
+            }
+            for (name, &size) in list.names.iter().zip(sizes) {
+                let slot = output.get_mut(name.output_axis);
+                let known = slot.as_deref().copied().unwrap_or(PartialSize::ONE);
+                match (size.and(known), slot) {
+                    (Some(both), Some(slot)) => *slot = both,
+                    (Some(_), None) => {}
+                    (None, _) => {
+                        let (name, sizes) = (copied_text(self.name(name))?, [size, known]);
+                        return Err(call.error(PartialFault::Name { name, sizes }));
+                    }
+                }
+            }
+        }
+        checked(output)
     }
 }
 
