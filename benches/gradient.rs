@@ -8,8 +8,8 @@
 mod memory;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use ndarray::{ArrayD, Axis, IxDyn};
-use ndarray_broadcast::BroadcastPlan;
+use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, s};
+use ndarray_broadcast::prelude::*;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -261,6 +261,89 @@ fn table() {
     }
 }
 
+/// A view of a layout, by name, with the axes to sum.
+type Layout<'a> = (&'static str, ArrayViewD<'a, f32>, &'static [usize]);
+
+/// Prints the fastest of some calls: sums of awkward layouts beside that of a contiguous copy and
+/// ndarray's, and sums of a product beside reading both factors.
+fn layouts() {
+    fn fastest<T>(mut f: impl FnMut() -> T) -> f64 {
+        let times = (0..30).map(|_| milliseconds(&mut f));
+        times.fold(f64::MAX, f64::min)
+    }
+    fn case_of<'a>(shape: &[usize], summed: &'a [usize]) -> (BroadcastPlan, &'a [usize]) {
+        let kept = (0..shape.len()).filter(|axis| !summed.contains(axis));
+        let kept: Vec<usize> = kept.collect();
+        let input: Vec<usize> = kept.iter().map(|&axis| shape[axis]).collect();
+        let plan = BroadcastPlan::explicit(IxDyn(&input), IxDyn(shape), &kept);
+        (plan.expect("the kept axes have their own sizes"), summed)
+    }
+    let ones = |shape: &[usize]| memory::array(shape, || 1.0);
+    let (triples, four) = (ones(&[500_000, 2, 3]), ones(&[4, 250_000, 3]));
+    let (line, matrix) = (ones(&[4_000_000]), ones(&[1000, 3000]));
+    let pairs = ones(&[100, 2, 5000, 2]);
+    let cases: [Layout<'_>; 8] = [
+        (
+            "two_of_three, nothing",
+            triples.slice(s![.., .., ..2]).into_dyn(),
+            &[],
+        ),
+        (
+            "last_reversed, nothing",
+            triples.slice(s![.., .., ..;-1]).into_dyn(),
+            &[],
+        ),
+        (
+            "two_of_three, first",
+            four.slice(s![.., .., ..2]).into_dyn(),
+            &[0],
+        ),
+        ("reversed, all", line.slice(s![..;-1]).into_dyn(), &[0]),
+        ("transposed, all", matrix.t().into_dyn(), &[0, 1]),
+        ("transposed, last", matrix.t().into_dyn(), &[1]),
+        ("pairs, 0 and 2", pairs.view(), &[0, 2]),
+        ("pairs, 1 and 3", pairs.view(), &[1, 3]),
+    ];
+    println!("\nfastest of 30 calls in ms\nlayout                        sum  of a copy   ndarray");
+    for (name, view, summed) in cases {
+        let (plan, summed) = case_of(view.shape(), summed);
+        let copy = view.materialize().expect("there is memory");
+        let sum = fastest(|| plan.gradient(black_box(&view)));
+        let of_copy = fastest(|| plan.gradient(black_box(&copy)));
+        let ndarray = fastest(|| match summed {
+            [] => view.to_owned(),
+            all if all.len() == view.ndim() => ndarray::arr0(view.sum()).into_dyn(),
+            [rest @ .., last] => (rest.iter().rev())
+                .fold(view.sum_axis(Axis(*last)), |sums, &axis| {
+                    sums.sum_axis(Axis(axis))
+                }),
+        });
+        println!("{name:24} {sum:9.3}  {of_copy:9.3}  {ndarray:8.3}");
+    }
+    println!("\nsum of a product              sum  read both  product first");
+    for (shape, summed) in [
+        (&[4096, 1024][..], &[0][..]),
+        (&[4096, 1024], &[1]),
+        (&[131_072, 256], &[0]),
+        (&[131_072, 256], &[1]),
+        (&[16, 64, 256, 128], &[0, 2, 3]),
+    ] {
+        let (plan, _) = case_of(shape, summed);
+        let (a, b) = (ones(shape), ones(shape));
+        let slices = [&a, &b].map(|array| array.as_slice().expect("standard layout"));
+        let sum = fastest(|| plan.gradient_of((&a, &b), |(a, b)| a * b));
+        let both = fastest(|| slices.map(|values| read(black_box(values))));
+        let first = fastest(|| {
+            let product = a.zip_map(&b, ElementwiseRule::Numpy, |a, b| a * b);
+            plan.gradient(&product.expect("there is memory"))
+        });
+        println!(
+            "{:24} {sum:9.3}  {both:9.3}  {first:8.3}",
+            format!("{shape:?} {summed:?}")
+        );
+    }
+}
+
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     criterion_benches(&mut criterion);
@@ -268,5 +351,6 @@ fn main() {
     // `cargo test --benches` only checks that the benchmark runs.
     if !std::env::args().any(|argument| argument == "--test") {
         table();
+        layouts();
     }
 }

@@ -51,7 +51,10 @@ pub use operand::IntoView;
 pub use partial::{PartialShape, PartialSize};
 pub use pattern::AxisPattern;
 pub use plan::{AxisSource, BroadcastPlan, PartialPlan, PlanPair, PlanTo, Tile, TileBox, Tiles};
-pub use reduce::GradientExt;
+pub use reduce::{
+    All, Any, ArgMax, ArgMin, Fold, GradientExt, Max, Mean, MeanIn, Min, NanMax, NanMin, Operands,
+    Product, ReduceExt, Reduction, Sum, SumIn,
+};
 pub use rule::Rule;
 pub use shape::KEEP;
 pub use view::Broadcasted;
@@ -69,7 +72,7 @@ pub use view::Broadcasted;
 pub mod prelude {
     pub use crate::{
         BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,
-        ElementwiseRule, ErrorKind, GradientExt, KEEP, MaterializeExt, broadcast_arrays,
+        ElementwiseRule, ErrorKind, GradientExt, KEEP, MaterializeExt, ReduceExt, broadcast_arrays,
         broadcast_pair, broadcast_shapes, zip,
     };
 }

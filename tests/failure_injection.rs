@@ -5,14 +5,15 @@
 //! process: ndarray boxes the shapes of dynamic ranks above 4, and rayon allocates when a call asks
 //! for help from other threads.
 
-use ndarray::{Array, ArrayD, Ix2, IxDyn, array};
+use ndarray::{Array, ArrayD, Ix2, IxDyn, array, s};
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{axes_from_integers, expand_shape_from_integers, shape_from_integers};
+use ndarray_broadcast::{Max, axes_from_integers, expand_shape_from_integers, shape_from_integers};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::{self, Write};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Fails one allocation of a thread on request, and counts the live bytes of each thread.
 struct Refusing;
@@ -161,6 +162,10 @@ fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
         mapped.gradient(&cotangent);
         mapped.gradient(&fortran.t());
         table.sum_to_shape(3);
+        table.reduce_to_shape((2, 1), Max);
+        plan.reduce(&table.slice(s![..0, ..]), Max);
+        plan.gradient_of((&table, &row), |(a, b)| a * b);
+        mapped.gradient_of((&fortran.t(), &cotangent), |(a, b)| a * b);
         table_d.sum_to_shape(IxDyn(&[1, 3]));
     }
 }
@@ -211,6 +216,10 @@ fn existing_outputs_are_complete_or_unchanged() {
     refuse("zip_map_inplace", &|out| {
         out.zip_map_inplace(&row, ElementwiseRule::Numpy, |a, &b| *a += b)
     });
+    refuse("gradient_of_into", &|out| {
+        let plan = BroadcastPlan::numpy((2, 3), (4, 2, 3))?;
+        plan.gradient_of_into((&table, &row), |(a, b)| a * b, out)
+    });
     refuse("gradient_into", &|out| {
         let plan = BroadcastPlan::numpy((2, 3), (2, 3))?;
         plan.gradient_into(&table, out)
@@ -221,6 +230,27 @@ fn existing_outputs_are_complete_or_unchanged() {
             guarded(out, |out| plan.gradient_accumulate(&table, out))
         });
         assert!(answer.map_or_else(|error| is_allocation_failed(&error), |_| true));
+    }
+}
+
+#[test]
+fn a_panic_in_a_closure_leaks_nothing() {
+    let (table, row) = (array![[1_u32, 2, 3], [4, 5, 6]], array![1_u32, 2, 3]);
+    let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
+    let live = LIVE.get();
+    for at in 0..6 {
+        let calls = AtomicUsize::new(0);
+        let caught = std::panic::catch_unwind(|| {
+            plan.gradient_of((&table, &row), |(a, b)| {
+                if calls.fetch_add(1, Ordering::Relaxed) == at {
+                    std::panic::resume_unwind(Box::new(()));
+                }
+                a * b
+            })
+            .map(drop)
+        });
+        drop(caught.unwrap_err());
+        assert_eq!(LIVE.get(), live, "call {at}");
     }
 }
 

@@ -9,8 +9,9 @@
 //! ```
 
 use crate::random::Random;
-use ndarray::{Array, Array1, Array2, ArrayView1, ArrayViewD, ArrayViewMutD, Axis};
+use ndarray::{Array, Array1, Array2, ArrayViewD, ArrayViewMutD, Axis};
 use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{ArgMax, Max};
 
 /// The parameters; also the gradient of the loss with respect to them, which has the same shapes.
 #[derive(Clone, Debug)]
@@ -73,9 +74,7 @@ impl Network {
         // The same for [H] -> [N, H], with the plan of that broadcast.
         let plan = BroadcastPlan::numpy(self.shift.raw_dim(), d_inner.raw_dim())?;
         let shift = plan.gradient(&d_inner)?;
-        let d_scaled =
-            d_inner.zip_map(&product, ElementwiseRule::None, |d, product| d * product)?;
-        let scale = plan.gradient(&d_scaled)?;
+        let scale = plan.gradient_of((&d_inner, &product), |(d, product)| d * product)?;
         d_inner.zip_map_inplace(&self.scale, ElementwiseRule::Numpy, |d, scale| *d *= scale)?;
         let weights_in = x.t().dot(&d_inner);
 
@@ -98,11 +97,7 @@ impl Network {
     /// For each row the class whose logit is the largest, `[N]`.
     pub fn predict(&self, x: &Array2<f64>) -> Result<Array1<usize>, BroadcastError> {
         let [logits, ..] = self.forward(x)?;
-        let largest = |row: ArrayView1<f64>| {
-            let larger = |best: usize, k: usize| if row[k] > row[best] { k } else { best };
-            (0..row.len()).fold(0, larger)
-        };
-        Ok(logits.map_axis(Axis(1), largest))
+        BroadcastPlan::explicit(logits.nrows(), logits.raw_dim(), &[0])?.reduce(&logits, ArgMax)
     }
 
     /// A step of gradient descent.
@@ -148,13 +143,9 @@ fn cross_entropy(
     // Two columns [N, 1]: the largest logit of each row, which prevents overflow of exp, and the
     // sum of the exps.
     let column = (logits.nrows(), 1);
-    let largest = logits
-        .map_axis(Axis(1), |row| row.fold(f64::NEG_INFINITY, |a, &b| a.max(b)))
-        .insert_axis(Axis(1));
-    let exps = logits.zip_map(&largest, ElementwiseRule::Numpy, |logit, max| {
-        (logit - max).exp()
-    })?;
-    let sums = exps.sum_to_shape(column)?;
+    let largest = logits.reduce_to_shape(column, Max)?;
+    let sums = BroadcastPlan::numpy(column, logits.raw_dim())?
+        .gradient_of((logits, &largest), |(logit, max)| (logit - max).exp())?;
     // [N, K] with [N, 1] and [N, 1]
     let log_softmax =
         zip((logits, &largest, &sums)).map(|(logit, max, sum)| logit - max - sum.ln())?;
@@ -166,9 +157,9 @@ fn cross_entropy(
         f64::from(class == k)
     })?;
 
-    let terms =
-        log_softmax.zip_map(&is_class, ElementwiseRule::None, |log, is| -log * is / rows)?;
-    let loss = terms.sum_to_shape(())?.into_scalar();
+    let loss = BroadcastPlan::numpy((), logits.raw_dim())?
+        .gradient_of((&log_softmax, &is_class), |(log, is)| -log * is / rows)?
+        .into_scalar();
     let gradient = log_softmax.zip_map(&is_class, ElementwiseRule::None, |log, is| {
         (log.exp() - is) / rows
     })?;

@@ -67,6 +67,15 @@ pub(crate) struct Source<'v, 'a, A> {
 // where `A` is `Sync`.
 unsafe impl<A: Sync> Sync for Source<'_, '_, A> {}
 
+impl<'a, A> Source<'a, 'a, A> {
+    /// Items that live as long as the array is borrowed.
+    #[inline]
+    pub(crate) fn of<D: Dimension>(array: &'a ArrayRef<A, D>) -> Self {
+        let (layout, elements) = (Layout::of(array), PhantomData);
+        Source { layout, elements }
+    }
+}
+
 impl<'v, 'a, A> Source<'v, 'a, A> {
     /// Items that live as long as the elements of the view.
     #[inline]

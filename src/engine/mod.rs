@@ -15,11 +15,14 @@
 //! | `simd` | dispatch of vector width |
 //! | `threads` | chunks of work on several threads |
 //! | `chunks` | how elements are cut into chunks |
-//! | `columns` | terms of sums, and the places of the sums |
+//! | `sums` | the inputs and the places of sums, and units of work on them |
+//! | `gather` | copies of terms into tables |
+//! | `columns` | terms that are read where they lie |
 //! | `tuning` | every threshold |
 
 pub(crate) mod chunks;
 pub(crate) mod columns;
+pub(crate) mod gather;
 pub(crate) mod inputs;
 pub(crate) mod memory;
 pub(crate) mod nest;
@@ -27,6 +30,7 @@ pub(crate) mod pack;
 pub(crate) mod rows;
 pub(crate) mod simd;
 pub(crate) mod stream;
+pub(crate) mod sums;
 pub(crate) mod threads;
 pub(crate) mod tiles;
 pub(crate) mod tuning;

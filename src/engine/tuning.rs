@@ -211,9 +211,9 @@ pub(crate) const NARROW_SUM_ROW: usize = SUM_ROW / 2;
 /// With fewer columns side by side than this, blocks are copied together before they are summed.
 pub(crate) const FEW_COLUMNS: usize = 8;
 
-/// A block that is copied together takes at most as many bytes, unless it is one column: half of a
-/// first-level cache.
-pub(crate) const GATHERED_BLOCK: usize = FIRST_LEVEL_CACHE / 2;
+/// A table of terms takes at most as many bytes, unless it is one column or [`NARROW_SUM_ROW`] wide:
+/// half of a first-level cache.
+pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 
 /// Most columns in a unit of work whose columns are summed one by one, and most elements in 16 rows
 /// that are read as a table.

@@ -189,6 +189,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the shape {shape} has more than isize::MAX elements: ")?;
                 f.write_str("no array can have it, not even a view")
             }
+            Self::EmptyReduction { shape } => {
+                write!(f, "cannot reduce {}: there are no terms, ", list(shape))?;
+                f.write_str("and this reduction has no result for that")
+            }
             Self::OutputTooLarge {
                 shape,
                 element_size,

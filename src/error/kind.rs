@@ -224,6 +224,15 @@ pub enum ErrorKind {
         found: Box<[usize]>,
     },
 
+    /// A reduction that has no result for no terms, as a maximum, over axes of which one has size 0.
+    ///
+    /// [Example](crate::Max).
+    #[non_exhaustive]
+    EmptyReduction {
+        /// The shape of the terms.
+        shape: Box<[usize]>,
+    },
+
     /// OpenVINO's operator: `target_shape` or `axes_mapping` is a tensor of another rank than 1.
     ///
     /// [Example](crate::guide::openvino#errors).

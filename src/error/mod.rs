@@ -142,6 +142,12 @@ pub(crate) fn allocation_failed(bytes: usize) -> BroadcastError {
     BroadcastError::new(ErrorKind::AllocationFailed { bytes })
 }
 
+/// A reduction of terms of this shape, of which there are none, has no result for that.
+#[cold]
+pub(crate) fn empty_reduction(shape: &[usize]) -> BroadcastError {
+    with_copies([shape], |[shape]| ErrorKind::EmptyReduction { shape })
+}
+
 /// The array in this role has the shape `found`.
 #[cold]
 pub(crate) fn wrong_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> BroadcastError {

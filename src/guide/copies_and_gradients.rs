@@ -87,6 +87,8 @@
 //! Sums of floats are pairwise, in [a documented order](crate::GradientExt#the-order-of-summation).
 //! The result is the same bit for bit on any number of threads and for any memory layout.
 //!
+//! Sums of a product, maxima, means, and sums in a wider type: [`reductions`](super::reductions).
+//!
 //! # Errors
 //!
 //! An array whose shape is not the one that a plan or a copy expects:

@@ -24,6 +24,7 @@
 //! | the operator Broadcast of a model file, with its tensors | [`openvino::Broadcast`](crate::openvino::Broadcast) | [`openvino`] |
 //! | a view whose elements must be contiguous | [`materialize`](crate::MaterializeExt::materialize) | [`copies_and_gradients`] |
 //! | the gradient of any of these | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`copies_and_gradients`] |
+//! | a maximum, a mean, a position; a sum of a product | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape), [`gradient_of`](crate::BroadcastPlan::gradient_of) | [`reductions`] |
 //! | code that uses ndarray's own methods | | [`ndarray`] |
 //! | a question about safety | | [`soundness`] |
 //!
@@ -81,4 +82,5 @@ pub mod ndarray;
 pub mod numpy;
 pub mod openvino;
 pub mod plans;
+pub mod reductions;
 pub mod soundness;

@@ -1,20 +1,27 @@
 //! How terms are read, and how the work is cut into units. Which terms are added to which is
 //! decided in `tree`.
 
-use super::tree::{self, BLOCK_TERMS, GROUP, LANES, LongRun, OddRun, Reading, Run, ShortRun};
-use crate::engine::columns::{Columns, Cut, Runs, Sums, Term, Units};
+use super::reduction::Sum;
+use super::runs::{in_streams, sum_runs};
+use super::tables::{self, By, blocks_of_chunk, write_all, write_of_none};
+use super::tree::{self, BLOCK_TERMS, LANES, Reading, Term};
+use crate::engine::columns::{Columns, Runs};
+use crate::engine::inputs::Source;
 use crate::engine::memory::{filled, reserved};
 use crate::engine::simd::{Vectorize, widest};
-use crate::engine::threads::{PARALLEL_FROM, max_threads};
+use crate::engine::sums::{Cut, Sums, Units};
+use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
-    BLOCKS_AT_ONCE, FEW_COLUMNS, FEW_SUM_UNITS, GATHERED_BLOCK, MANY_COLUMNS, MANY_SUM_CHUNKS,
-    NARROW_SUM_ROW, READ_STREAM, READ_STREAMS, SUM_CHUNK, SUM_ROW,
+    BLOCKS_AT_ONCE, FEW_COLUMNS, MANY_COLUMNS, MANY_SUM_CHUNKS, NARROW_SUM_ROW, SUM_CHUNK, SUM_ROW,
 };
 use crate::error::BroadcastError;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// How the terms of a unit are read.
+/// Sums of the elements of one array.
+pub(super) type PlainSums<'a, 't, A> = Sums<'a, (Source<'t, 't, A>,), A, 2>;
+
+/// How the terms of a unit are read where they lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     /// Columns are side by side, in rows anywhere in memory.
@@ -24,38 +31,28 @@ enum Access {
     /// The terms of a column are side by side, in long runs. Blocks that reach over the end of a
     /// run are copied together.
     Runs,
-    /// From 2 to 16 terms of each column are side by side, and all columns one after the other.
-    ShortRuns,
-    /// Blocks are copied together, into a table.
-    Gathered,
 }
 
 impl Access {
-    /// The fastest for the layout.
-    fn of<A: Term>(sums: &Sums<'_, A>) -> Self {
+    /// The fastest for the layout. `None`: terms are better copied to a table.
+    fn of<A: Term>(sums: &PlainSums<'_, '_, A>) -> Option<Self> {
         let (columns, summed) = (sums.kept().inner(), sums.summed());
         let (terms, inner) = (summed.len(), summed.inner());
         let single = summed.axes().len() <= 1;
         let column_stride = columns.strides[0];
-        if inner.strides == [1] {
-            let short = (2..=LANES).contains(&terms);
-            if single && short && column_stride == terms as isize {
-                return Access::ShortRuns;
-            }
-            if inner.size >= LANES {
-                return Access::Runs;
-            }
+        if inner.strides[0] == 1 && (single || inner.size >= LANES) {
+            return Some(Access::Runs);
         }
         if column_stride == 1 && columns.size > 1 {
             let follows = columns.size as isize == inner.strides[0];
             if single && follows && columns.size * terms.min(LANES) <= MANY_COLUMNS {
-                return Access::Table(Reading::of_memory::<A>(columns.size));
+                return Some(Access::Table(Reading::of_memory::<A>(columns.size)));
             }
             if columns.size >= FEW_COLUMNS {
-                return Access::Rows;
+                return Some(Access::Rows);
             }
         }
-        Access::Gathered
+        None
     }
 }
 
@@ -76,8 +73,12 @@ struct Schedule {
 
 impl Schedule {
     /// For `bytes` bytes of terms on as many threads.
-    fn new<A: Term>(sums: &Sums<'_, A>, bytes: usize, threads: usize) -> Self {
-        let access = Access::of(sums);
+    fn new<A: Term>(
+        sums: &PlainSums<'_, '_, A>,
+        access: Access,
+        bytes: usize,
+        threads: usize,
+    ) -> Self {
         let columns = sums.kept().inner().size;
         let positions = sums.kept().len() / columns;
         let terms = sums.summed().len();
@@ -94,18 +95,12 @@ impl Schedule {
                 width
             }
             Access::Table(_) => columns,
-            Access::Runs | Access::ShortRuns => (at_once / size / terms).min(MANY_COLUMNS),
-            Access::Gathered => GATHERED_BLOCK / size / terms.min(BLOCK_TERMS),
+            Access::Runs => (at_once / size / terms).min(MANY_COLUMNS),
         };
         let width = wanted.clamp(1, columns);
         let units = positions * columns.div_ceil(width);
 
-        let mut chunk_blocks = blocks;
-        if threads > 1 && units < FEW_SUM_UNITS {
-            let least = (SUM_CHUNK.start() / 2 / size / BLOCK_TERMS / width).max(1);
-            chunk_blocks = blocks.div_ceil(MANY_SUM_CHUNKS.div_ceil(units)).max(least);
-        }
-        let chunk_blocks = chunk_blocks.next_power_of_two();
+        let chunk_blocks = blocks_of_chunk(blocks, units, width * size, threads);
         let unit_blocks = chunk_blocks.min(blocks);
         let unit_bytes = (width * size).saturating_mul(terms.min(chunk_blocks * BLOCK_TERMS));
 
@@ -116,14 +111,13 @@ impl Schedule {
         let (lanes, stack, table) = match access {
             Access::Rows => (lanes, waiting, 0),
             Access::Table(reading) => (lanes, waiting, reading.extra_rows().min(block) * width),
-            Access::Gathered => (lanes, waiting, block * width),
             Access::Runs => (0, unit_blocks.min(BLOCKS_AT_ONCE), copied),
-            Access::ShortRuns => (0, 0, 0),
         };
         Schedule {
             access,
             cut: Cut {
-                width,
+                axis: sums.kept().axes().len().saturating_sub(1),
+                turns: width,
                 term_chunks: blocks.div_ceil(chunk_blocks),
                 units_at_once: (at_once / unit_bytes.max(1)).max(1),
             },
@@ -147,35 +141,34 @@ type Scratch<A> = (Vec<A>, Vec<isize>);
 /// # Errors
 ///
 /// `AllocationFailed`; nothing has been written then.
-pub(super) fn sum<A: Term>(sums: &mut Sums<'_, A>) -> Result<(), BroadcastError> {
+pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), BroadcastError> {
     let (count, terms) = (sums.kept().len(), sums.summed().len());
-    if count == 0 {
-        return Ok(());
-    }
-    if terms == 0 {
-        if !sums.adds() {
-            let zeros = filled(MANY_COLUMNS.min(count), A::zero())?;
-            write_all(sums, |_| &zeros);
-        }
-        return Ok(());
+    if count == 0 || terms == 0 {
+        return write_of_none(sums, A::zero());
     }
     let bytes = (count.saturating_mul(terms)).saturating_mul(size_of::<A>().max(1));
+    let Some(access) = Access::of(sums) else {
+        let cost = Cost::Bytes(bytes);
+        return tables::reduce(sums, &Sum, plus, cost, |unit, terms, order, table| {
+            unit.gather(terms, order, table);
+        });
+    };
     let threads = match bytes >= PARALLEL_FROM {
         true => max_threads(),
         false => 1,
     };
-    let schedule = Schedule::new(sums, bytes, threads);
+    let schedule = Schedule::new(sums, access, bytes, threads);
     let cut = schedule.cut;
     let threads = threads.min(sums.units(cut).div_ceil(cut.units_at_once));
     let mut scratch = reserved(threads)?;
     for _ in 0..threads {
-        let values = cut.width + schedule.lanes + schedule.stack + schedule.table;
+        let values = cut.turns + schedule.lanes + schedule.stack + schedule.table;
         scratch.push((filled(values, A::zero())?, filled(schedule.offsets, 0)?));
     }
     // A row of sums for each range of terms, if there are several.
     let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
     let partial = Mutex::new(filled(ranges * count, A::zero())?);
-    sums.for_each_unit(cut, bytes, scratch, |scratch, units| {
+    sums.for_each_unit(cut, Cost::Bytes(bytes), scratch, |scratch, units| {
         widest(SumUnits {
             schedule: &schedule,
             units,
@@ -186,89 +179,28 @@ pub(super) fn sum<A: Term>(sums: &mut Sums<'_, A>) -> Result<(), BroadcastError>
     });
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
-        tree::fold_neighbours(&mut partial, count);
-        write_all(sums, |first| &partial[first..]);
+        tree::fold_neighbours(By::PLUS, &mut partial, count);
+        write_all(sums, plus, |sum| partial[sum])?;
     }
     Ok(())
 }
 
-/// Writes all sums on this thread. `from` gives those from a number on, one unit or more.
-fn write_all<'v, A: Term + 'v>(sums: &mut Sums<'_, A>, from: impl Fn(usize) -> &'v [A] + Sync) {
-    let cut = Cut {
-        width: MANY_COLUMNS,
-        term_chunks: 1,
-        units_at_once: usize::MAX,
-    };
-    sums.for_each_unit(cut, 0, vec![()], |(), units| {
-        for unit in units {
-            let values = &from(unit.first_sum)[..unit.columns.width()];
-            unit.write(values);
-        }
-    });
-}
-
-/// The numbers below `count`, each once: in order, or in turn from [`READ_STREAMS`] ranges of equal
-/// length, if `bytes` bytes that are read for each number make these long enough.
 #[inline(always)]
-pub(super) fn in_streams(count: usize, bytes: usize) -> impl Iterator<Item = usize> {
-    let each = match count / READ_STREAMS {
-        each if each.saturating_mul(bytes) >= READ_STREAM => each,
-        _ => 0,
-    };
-    (0..count).map(move |i| match i < READ_STREAMS * each {
-        true => i % READ_STREAMS * each + i / READ_STREAMS,
-        false => i,
-    })
-}
-
-/// The sums of runs of up to [`BLOCK_TERMS`] terms.
-fn sum_runs<A: Term>(runs: Runs<'_, A>, sums: &mut [A]) {
-    let len = runs.len();
-    if len < LANES {
-        sum_runs_by(runs, sums, ShortRun);
-    } else if len < GROUP && len % LANES > 0 {
-        sum_runs_by(runs, sums, OddRun);
-    } else {
-        sum_runs_by(runs, sums, LongRun);
-    }
-}
-
-/// Never inlined: whether the compiler keeps the lanes in registers depends on the code around.
-#[inline(never)]
-fn sum_runs_by<A: Term, R: Run>(runs: Runs<'_, A>, sums: &mut [A], run: R) {
-    widest(SumRuns { runs, sums, run });
-}
-
-struct SumRuns<'s, A, R> {
-    runs: Runs<'s, A>,
-    sums: &'s mut [A],
-    run: R,
-}
-
-impl<A: Term, R: Run> Vectorize for SumRuns<'_, A, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let (count, len) = (self.runs.count(), self.runs.len());
-        let sums = &mut self.sums[..count];
-        for i in in_streams(count, len * size_of::<A>()) {
-            sums[i] = self.run.sum(self.runs.at(i), len);
-        }
-    }
+pub(super) fn plus<A: Term>(a: A, b: A) -> A {
+    a + b
 }
 
 /// Sums units of work.
-struct SumUnits<'s, A> {
+struct SumUnits<'s, 't, A> {
     schedule: &'s Schedule,
-    units: Units<'s, A>,
+    units: Units<'s, (Source<'t, 't, A>,), A, 2>,
     scratch: &'s mut Scratch<A>,
     /// Of all sums.
     count: usize,
     partial: &'s Mutex<Vec<A>>,
 }
 
-impl<A: Term> Vectorize for SumUnits<'_, A> {
+impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
     type Output = ();
 
     #[inline(always)]
@@ -277,12 +209,12 @@ impl<A: Term> Vectorize for SumUnits<'_, A> {
         let terms = schedule.terms;
         let all_blocks = terms.div_ceil(BLOCK_TERMS);
         let (values, offsets) = self.scratch;
-        let (sum, rest) = values.split_at_mut(schedule.cut.width);
+        let (sum, rest) = values.split_at_mut(schedule.cut.turns);
         let (lanes, rest) = rest.split_at_mut(schedule.lanes);
         let (stack, table) = rest.split_at_mut(schedule.stack);
         for unit in self.units {
-            let columns = unit.columns;
-            let width = columns.width();
+            let columns = unit.columns();
+            let width = unit.width();
             let sum = &mut sum[..width];
             let begin = unit.term_chunk * schedule.chunk_blocks;
             let blocks = begin..(begin + schedule.chunk_blocks).min(all_blocks);
@@ -291,36 +223,27 @@ impl<A: Term> Vectorize for SumUnits<'_, A> {
                     let terms = blocks.start * BLOCK_TERMS..terms.min(blocks.end * BLOCK_TERMS);
                     sum_columns(columns, terms, stack, table, sum);
                 }
-                Access::ShortRuns => sum_short_runs(columns.runs(0..terms), sum),
-                Access::Rows | Access::Table(_) | Access::Gathered => {
+                Access::Rows | Access::Table(_) => {
                     let count = blocks.len();
                     for (index, block) in blocks.enumerate() {
                         let terms = block * BLOCK_TERMS..terms.min((block + 1) * BLOCK_TERMS);
-                        match schedule.access {
-                            Access::Rows => {
-                                tree::block_of_rows(columns.rows(terms, offsets), lanes, sum);
-                            }
-                            Access::Table(reading) => {
-                                let rows = columns.table(terms);
-                                tree::block_of_table(rows, reading, lanes, table, sum);
-                            }
-                            _ => {
-                                let rows = &mut table[..terms.len() * width];
-                                columns.gather(terms, rows);
-                                tree::block_of_table(rows, Reading::Eight, lanes, &mut [], sum);
-                            }
+                        if let Access::Table(reading) = schedule.access {
+                            let rows = columns.table(terms);
+                            tree::block_of_table(By::PLUS, rows, reading, lanes, table, sum);
+                        } else {
+                            tree::block_of_rows(By::PLUS, columns.rows(terms, offsets), lanes, sum);
                         }
                         if count > 1 {
-                            tree::push_block(stack, width, index, sum);
+                            tree::push_block(By::PLUS, stack, width, index, sum);
                         }
                     }
                     if count > 1 {
-                        tree::fold_blocks(stack, width, count, sum);
+                        tree::fold_blocks(By::PLUS, stack, width, count, sum);
                     }
                 }
             }
             if schedule.cut.term_chunks == 1 {
-                unit.write(sum);
+                unit.write(sum, plus);
             } else {
                 let at = unit.term_chunk * self.count + unit.first_sum;
                 let mut partial = self.partial.lock().unwrap_or_else(PoisonError::into_inner);
@@ -328,21 +251,6 @@ impl<A: Term> Vectorize for SumUnits<'_, A> {
             }
         }
     }
-}
-
-/// The sums of columns of 2 to 16 terms, column after column in memory.
-#[inline(always)]
-fn sum_short_runs<A: Term>(runs: Runs<'_, A>, sum: &mut [A]) {
-    let terms = runs.at(0);
-    macro_rules! sum_by_count {
-        ($($count:literal)*) => {
-            match runs.len() {
-                $($count => tree::columns_of::<A, $count>(terms, sum),)*
-                count => unreachable!("{count} terms are no short run"),
-            }
-        };
-    }
-    sum_by_count!(2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }
 
 /// The sums of columns over these terms, which lie in runs.
@@ -356,7 +264,7 @@ fn sum_columns<A: Term>(
 ) {
     // No copies are made of terms on one axis.
     if copy.is_empty() && terms.len() <= BLOCK_TERMS {
-        return sum_runs(columns.runs(terms), sum);
+        return sum_runs(By::PLUS, columns.runs(terms), sum);
     }
     for column in in_streams(sum.len(), terms.len() * size_of::<A>()) {
         sum[column] = sum_column(columns, column, terms.clone(), block_sums, copy);
@@ -386,22 +294,22 @@ fn sum_column<A: Term>(
             let begin = start;
             start += whole.len() * BLOCK_TERMS;
             let run = columns.run(column, begin..start, &mut []);
-            sum_runs(Runs::cut(run, BLOCK_TERMS), whole);
+            sum_runs(By::PLUS, Runs::cut(run, BLOCK_TERMS), whole);
             rest = last;
         }
         for i in in_streams(rest.len(), BLOCK_TERMS * size_of::<A>()) {
             let begin = start + i * BLOCK_TERMS;
             let run = columns.run(column, begin..end.min(begin + BLOCK_TERMS), copy);
-            sum_runs(Runs::cut(run, run.len()), &mut rest[i..=i]);
+            sum_runs(By::PLUS, Runs::cut(run, run.len()), &mut rest[i..=i]);
         }
-        tree::fold_neighbours(block_sums, 1);
+        tree::fold_neighbours(By::PLUS, block_sums, 1);
         sum = [block_sums[0]];
         if count > 1 {
-            tree::push_block(&mut stack, 1, index, &mut sum);
+            tree::push_block(By::PLUS, &mut stack, 1, index, &mut sum);
         }
     }
     if count > 1 {
-        tree::fold_blocks(&stack, 1, count, &mut sum);
+        tree::fold_blocks(By::PLUS, &stack, 1, count, &mut sum);
     }
     sum[0]
 }

@@ -1,20 +1,45 @@
-//! The gradient of a broadcast: the cotangent, summed over what the plan replicated.
+//! Sums and other reductions over what a plan replicates: of an array, and of a map.
 //!
 //! In which order terms are added is said at [`GradientExt`].
+//!
+//! | file | subject |
+//! |---|---|
+//! | `methods` | reductions of arrays and maps, the methods |
+//! | `reduction` | what a reduction does with its terms |
+//! | `operands` | the tuples of arrays of a map |
+//! | `tree` | which terms are combined with which |
+//! | `runs` | sums of terms that are side by side |
+//! | `driver` | sums of terms that are read where they lie |
+//! | `tables` | reductions of terms that are computed into tables first |
 
 #![forbid(unsafe_code)]
 
 mod driver;
+mod methods;
+mod operands;
+mod reduction;
+mod runs;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod tree;
 
-use crate::engine::columns::{Sums, Target, Term, fresh_sums};
+pub use methods::ReduceExt;
+pub use operands::Operands;
+pub use reduction::{
+    All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Product, Reduction,
+    Sum, SumIn,
+};
+
+use crate::engine::inputs::Source;
+use crate::engine::rows::update;
+use crate::engine::sums::{Sums, Target, fresh_sums};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::materialize::MaterializeExt;
 use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rule::Rule;
-use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
+use ndarray::{Array, ArrayRef, ArrayView, Axis, Dimension, IntoDimension, IxDyn};
 use num_traits::Zero;
 
 /// # The gradient
@@ -75,7 +100,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Zero + Send + Sync,
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
-        fresh_sums(cotangent, self.kept_axes(), self.input_dim(), driver::sum)
+        if let Some(terms) = self.unreplicated(cotangent.view()) {
+            return terms.materialize();
+        }
+        let inputs = (Source::of(cotangent),);
+        let (axes, becomes) = (self.kept_axes(), self.output_dim());
+        fresh_sums(inputs, becomes, axes, self.input_dim(), driver::sum)
     }
 
     /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it
@@ -107,7 +137,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Copy + Zero + Send + Sync,
     {
-        self.sum_into(cotangent, out, Target::Put)
+        check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
+        check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
+        match self.unreplicated(cotangent.view()) {
+            Some(terms) => terms.materialize_into(out),
+            None => self.sum_to(cotangent, Target::Put(out)),
+        }
     }
 
     /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds:
@@ -139,18 +174,50 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Copy + Zero + Send + Sync,
     {
-        self.sum_into(cotangent, out, Target::Add)
-    }
-
-    fn sum_into<'a, A: Term>(
-        &self,
-        cotangent: &'a ArrayRef<A, O>,
-        out: &'a mut ArrayRef<A, I>,
-        target: fn(&'a mut ArrayRef<A, I>) -> Target<'a, A, I>,
-    ) -> Result<(), BroadcastError> {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        driver::sum(&mut Sums::new(cotangent, self.kept_axes(), target(out))?)
+        match self.unreplicated(cotangent.view()) {
+            Some(terms) => update(out, (Source::of(&terms),), |sum, (&term,)| {
+                *sum = *sum + term
+            }),
+            None => self.sum_to(cotangent, Target::Add(out)),
+        }
+    }
+
+    fn sum_to<A: Copy + Zero + Send + Sync>(
+        &self,
+        cotangent: &ArrayRef<A, O>,
+        target: Target<'_, A, I>,
+    ) -> Result<(), BroadcastError> {
+        let (axes, becomes) = (self.kept_axes(), self.output_dim());
+        let inputs = (Source::of(cotangent),);
+        driver::sum(&mut Sums::new(inputs, becomes, axes, target)?)
+    }
+
+    /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so
+    /// that each sum is one term.
+    fn unreplicated<'a, A>(&self, view: ArrayView<'a, A, O>) -> Option<ArrayView<'a, A, I>> {
+        if (self.replicated_axes()).any(|axis| self.output_shape()[axis] != 1) {
+            return None;
+        }
+        let mut view = view.into_dyn();
+        let kept = |axis: usize| self.output_axes().contains(&axis);
+        for axis in (0..view.ndim()).rev().filter(|&axis| !kept(axis)) {
+            view = view.index_axis_move(Axis(axis), 0);
+        }
+        // The place of each input axis among those that are left. One that feeds none has size 1.
+        let mut order = IxDyn::zeros(view.ndim());
+        let feeding = (self.output_axes().iter()).filter(|&&fed| fed < self.output_shape().len());
+        for (place, &fed) in order.slice_mut().iter_mut().zip(feeding) {
+            *place = (0..fed).filter(|&axis| kept(axis)).count();
+        }
+        let mut view = view.permuted_axes(order);
+        for (axis, &fed) in self.output_axes().iter().enumerate() {
+            if fed >= self.output_shape().len() {
+                view = view.insert_axis(Axis(axis));
+            }
+        }
+        view.into_dimensionality().ok()
     }
 
     /// For each output axis the input axis that it keeps; `None` for axes that are summed.

@@ -1,15 +1,15 @@
 //! Sums of every layout against the documented tree, index by index, with sizes on both sides of
 //! every threshold.
 
-use super::driver::in_streams;
+use super::runs::in_streams;
 use super::tree::{BLOCK_TERMS, GROUP, LANES};
-use crate::BroadcastPlan;
 use crate::engine::simd::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
-    APART_STREAMS, BLOCKS_AT_ONCE, COLUMNS_AT_ONCE, FEW_COLUMNS, GATHERED_BLOCK, MANY_COLUMNS,
-    NARROW_SUM_ROW, NEAR_STREAMS, READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, STREAM_SUMS_ROW,
-    SUM_CHUNK, SUM_ROW, sums_are_streamed,
+    APART_STREAMS, BLOCKS_AT_ONCE, COLUMNS_AT_ONCE, FEW_COLUMNS, MANY_COLUMNS, NARROW_SUM_ROW,
+    NEAR_STREAMS, READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW,
+    SUM_TABLE, sums_are_streamed,
 };
+use crate::{BroadcastPlan, Fold};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
 use std::ops::Add;
@@ -85,17 +85,61 @@ fn block<const N: usize>(terms: &[Mixed<N>]) -> Mixed<N> {
     lanes[0]
 }
 
-/// Sums over the axes `summed`, one sum after the other.
-fn expected<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) -> Vec<Mixed<N>> {
+/// How many sums there are over the axes `summed`, and the terms of one after those of the other.
+fn in_order<const N: usize>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+) -> (usize, Vec<Mixed<N>>) {
     let kept: Vec<usize> = (0..terms.ndim())
         .filter(|axis| !summed.contains(axis))
         .collect();
     let order: Vec<usize> = kept.iter().chain(summed).copied().collect();
     let count: usize = kept.iter().map(|&axis| terms.shape()[axis]).product();
-    let all: Vec<_> = terms.view().permuted_axes(order).iter().copied().collect();
+    let all = terms.view().permuted_axes(order).iter().copied().collect();
+    (count, all)
+}
+
+/// Sums over the axes `summed`, one sum after the other.
+fn expected<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) -> Vec<Mixed<N>> {
+    let (count, all) = in_order(terms, summed);
     match all.len() {
         0 => vec![Mixed::zero(); count],
         len => all.chunks(len / count).map(tree).collect(),
+    }
+}
+
+/// A matrix, and the product of two: associative, and not commutative.
+fn matrix(bytes: &[u8]) -> [u8; 4] {
+    std::array::from_fn(|i| bytes.get(i).map_or(1, |byte| byte | (i % 3 == 0) as u8))
+}
+
+fn joined([a, b, c, d]: [u8; 4], [e, f, g, h]: [u8; 4]) -> [u8; 4] {
+    let dot = |a: u8, b: u8, c: u8, d: u8| a.wrapping_mul(c).wrapping_add(b.wrapping_mul(d));
+    [
+        dot(a, b, e, g),
+        dot(a, b, f, h),
+        dot(c, d, e, g),
+        dot(c, d, f, h),
+    ]
+}
+
+/// Products of matrices over the axes `summed`.
+fn expected_products<const N: usize>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+) -> Vec<[u8; 4]> {
+    let (count, all) = in_order(terms, summed);
+    match all.len() {
+        0 => vec![[0; 4]; count],
+        len => (all.chunks(len / count))
+            .map(|terms| {
+                terms
+                    .iter()
+                    .map(|term| matrix(&term.0))
+                    .reduce(joined)
+                    .unwrap()
+            })
+            .collect(),
     }
 }
 
@@ -155,9 +199,30 @@ fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
     }
 }
 
+/// Sums of a map of two arrays, and an operation that does not commute.
+#[track_caller]
+fn check_maps(terms: &ArrayViewD<'_, Mixed<4>>, summed: &[usize]) {
+    let plan = plan(terms.shape(), summed);
+    let expected = expected(terms, summed);
+    let what = || format!("{:?} {:?}, {summed:?}", terms.shape(), terms.strides());
+    let of_two = plan.gradient_of((terms, terms), |(&a, &b)| {
+        assert_eq!(a, b);
+        a
+    });
+    assert!(of_two.unwrap().iter().eq(&expected), "of two, {}", what());
+    let products = expected_products(terms, summed);
+    let product = Fold::new([0; 4], joined);
+    let found = plan.reduce_of((terms,), product, |(&Mixed(bytes),)| matrix(&bytes));
+    assert!(found.unwrap().iter().eq(&products), "in order, {}", what());
+}
+
 /// The same elements in C order, in Fortran order, with the axes rotated in memory, backwards, with
 /// gaps, and both by turns.
-fn check_layouts<const N: usize>(shape: &[usize], summed: &[usize]) {
+fn check_layouts<const N: usize>(
+    shape: &[usize],
+    summed: &[usize],
+    check: impl Fn(&ArrayViewD<'_, Mixed<N>>, &[usize]),
+) {
     let rank = shape.len();
     let len = shape.iter().product();
     let terms = (0..len).map(Mixed::<N>::number).collect();
@@ -215,13 +280,31 @@ fn sums_of_few_columns_follow_the_tree_in_every_layout() {
     }
     for terms in terms {
         for columns in [0, 1, 2, 3].into_iter().chain(around(FEW_COLUMNS)) {
-            check_layouts::<4>(&[terms, columns], &[0]);
-            check_layouts::<4>(&[columns, terms], &[1]);
+            check_layouts(&[terms, columns], &[0], |terms, summed| {
+                check(terms, summed);
+                check_maps(terms, summed)
+            });
+            check_layouts(&[columns, terms], &[1], |terms, summed| {
+                check(terms, summed);
+                check_maps(terms, summed)
+            });
         }
-        check_layouts::<4>(&[terms], &[0]);
-        check_layouts::<4>(&[3, terms, 4], &[1]);
-        check_layouts::<4>(&[terms, 3, 2], &[0, 2]);
-        check_layouts::<4>(&[2, 3, terms], &[0, 2]);
+        check_layouts(&[terms], &[0], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
+        check_layouts(&[3, terms, 4], &[1], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
+        check_layouts(&[terms, 3, 2], &[0, 2], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
+        check_layouts(&[2, 3, terms], &[0, 2], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
     }
 }
 
@@ -242,16 +325,31 @@ fn rows_of_every_width_follow_the_tree() {
     }
     for columns in widths {
         for terms in [2, LANES - 1, LANES + 1, GROUP + 3] {
-            check_layouts::<4>(&[terms, columns], &[0]);
-            check_layouts::<4>(&[columns, terms], &[1]);
+            check_layouts(&[terms, columns], &[0], |terms, summed| {
+                check(terms, summed);
+                check_maps(terms, summed)
+            });
+            check_layouts(&[columns, terms], &[1], |terms, summed| {
+                check(terms, summed);
+                check_maps(terms, summed)
+            });
         }
     }
-    for terms in around(GATHERED_BLOCK / size / FEW_COLUMNS) {
-        check_layouts::<4>(&[terms, FEW_COLUMNS + 1], &[0]);
+    for terms in around(SUM_TABLE / size / FEW_COLUMNS) {
+        check_layouts(&[terms, FEW_COLUMNS + 1], &[0], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
     }
     for columns in around(MANY_COLUMNS) {
-        check_layouts::<4>(&[columns, LANES], &[1]);
-        check_layouts::<4>(&[2, columns], &[0]);
+        check_layouts(&[columns, LANES], &[1], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
+        check_layouts(&[2, columns], &[0], |terms, summed| {
+            check(terms, summed);
+            check_maps(terms, summed)
+        });
     }
 }
 
@@ -265,15 +363,15 @@ fn check_width<const N: usize>() {
         &[130, 65],
         &[1030, 9],
     ] {
-        check_layouts::<N>(shape, &[0]);
-        check_layouts::<N>(shape, &[1]);
+        check_layouts::<N>(shape, &[0], check);
+        check_layouts::<N>(shape, &[1], check);
     }
-    check_layouts::<N>(&[2, 3, 4, 5], &[0, 2]);
-    check_layouts::<N>(&[6, 5, 4, 3, 2], &[1, 3, 4]);
-    check_layouts::<N>(&[3, 0, 2], &[0]);
-    check_layouts::<N>(&[3, 0, 2], &[1]);
-    check_layouts::<N>(&[3, 2, 4], &[]);
-    check_layouts::<N>(&[], &[]);
+    check_layouts::<N>(&[2, 3, 4, 5], &[0, 2], check);
+    check_layouts::<N>(&[6, 5, 4, 3, 2], &[1, 3, 4], check);
+    check_layouts::<N>(&[3, 0, 2], &[0], check);
+    check_layouts::<N>(&[3, 0, 2], &[1], check);
+    check_layouts::<N>(&[3, 2, 4], &[], check);
+    check_layouts::<N>(&[], &[], check);
 }
 
 fn check_widths() {

@@ -1,0 +1,173 @@
+//! The operands of a map that is reduced: tuples of one to four arrays.
+
+use super::reduction::Reduction;
+use super::tables;
+use crate::engine::inputs::Source;
+use crate::engine::rows::{collect, overwrite, update};
+use crate::engine::sums::{Sums, Target, fresh_sums};
+use crate::error::BroadcastError;
+use crate::operand::Operand;
+use crate::plan::BroadcastPlan;
+use crate::rule::Rule;
+use ndarray::{Array, ArrayRef, ArrayView, Dimension};
+
+/// A tuple of references to one to four arrays: what
+/// [`gradient_of`](BroadcastPlan::gradient_of) and [`reduce_of`](BroadcastPlan::reduce_of) take.
+///
+/// Element types, ranks and layouts may differ. Each array has the plan's output shape, or
+/// broadcasts to it by NumPy's rule. The closure takes a tuple of references to their elements.
+///
+/// ```
+/// use ndarray::{arr0, array};
+/// use ndarray_broadcast::BroadcastPlan;
+///
+/// let plan = BroadcastPlan::numpy(3, (2, 3))?;
+/// let (dy, mean, x) = (array![[1., 2., 3.], [4., 5., 6.]], arr0(1.), array![[2], [3]]);
+/// let sum = plan.gradient_of((&dy, &mean, &x), |(dy, mean, &x)| dy * (f64::from(x) - mean))?;
+/// assert_eq!(sum, array![9., 12., 15.]);
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+pub trait Operands<O: Dimension>: sealed::Reduced<O> {}
+
+impl<O: Dimension, T: sealed::Reduced<O>> Operands<O> for T {}
+
+pub(crate) mod sealed {
+    use super::*;
+
+    /// The references to elements that a closure takes. The parameter `Bound` says that the
+    /// elements live for `'e`.
+    pub trait Elements<'e, Bound = &'e Self> {
+        /// The tuple of references.
+        type Refs;
+    }
+
+    /// The sealed supertrait of [`Operands`](super::Operands).
+    pub trait Reduced<O: Dimension>: for<'e> Elements<'e> {
+        /// A fresh array of what `reduction` makes of `f` of the operands.
+        fn fresh<I, T, R, F>(
+            self,
+            plan: &BroadcastPlan<I, O>,
+            reduction: &R,
+            f: F,
+        ) -> Result<Array<R::Out, I>, BroadcastError>
+        where
+            I: Dimension,
+            R: Reduction<T>,
+            F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
+
+        /// The same to an existing array; `add` adds to what it holds.
+        fn into<I, T, R, F>(
+            self,
+            plan: &BroadcastPlan<I, O>,
+            reduction: &R,
+            f: F,
+            target: Existing<'_, R::Out, I>,
+            add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
+        ) -> Result<(), BroadcastError>
+        where
+            I: Dimension,
+            R: Reduction<T>,
+            F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
+    }
+
+    /// An existing array that results replace, or are added to.
+    #[allow(missing_debug_implementations)]
+    pub enum Existing<'o, B, I: Dimension> {
+        /// Results replace what is there.
+        Put(&'o mut ArrayRef<B, I>),
+        /// Results are added to what is there.
+        Add(&'o mut ArrayRef<B, I>),
+    }
+}
+
+use sealed::{Elements, Existing, Reduced};
+
+/// The operand as a view of the plan's output shape.
+fn replicated<'a, A, D: Dimension, I: Dimension, O: Dimension>(
+    plan: &BroadcastPlan<I, O>,
+    array: &'a ArrayRef<A, D>,
+) -> Result<ArrayView<'a, A, O>, BroadcastError> {
+    BroadcastPlan::right_aligned(Rule::Numpy, array.raw_dim(), plan.output_shape())?
+        .onto(array.view())
+}
+
+/// The result of one term.
+#[inline(always)]
+fn of_one<T, R: Reduction<T>>(reduction: &R, value: T) -> R::Out {
+    reduction.finish(reduction.at_index(reduction.lift(value), 0), 1)
+}
+
+macro_rules! operands {
+    ($($x:ident $X:ident),+) => {
+        impl<'e, $($X: Operand + ?Sized),+> Elements<'e> for ($(&$X,)+) {
+            type Refs = ($(&'e $X::Elem,)+);
+        }
+
+        impl<O: Dimension, $($X: Operand<Elem: Sync> + ?Sized),+> Reduced<O> for ($(&$X,)+) {
+            fn fresh<I, T, R, F>(
+                self,
+                plan: &BroadcastPlan<I, O>,
+                reduction: &R,
+                f: F,
+            ) -> Result<Array<R::Out, I>, BroadcastError>
+            where
+                I: Dimension,
+                R: Reduction<T>,
+                F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
+            {
+                let ($($x,)+) = self;
+                $(let $x = replicated(plan, $x.as_array())?;)+
+                // Without sums the terms are the results: a map.
+                if let ($(Some($x),)+) = ($(plan.unreplicated($x.view()),)+) {
+                    let inputs = ($(Source::of(&$x),)+);
+                    return collect(plan.input_dim(), inputs, |refs| of_one(reduction, f(refs)));
+                }
+                let inputs = ($(Source::of(&$x),)+);
+                let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
+                fresh_sums(inputs, becomes, axes, plan.input_dim(), |sums| {
+                    tables::reduce_map(sums, reduction, &f, |_, new| new)
+                })
+            }
+
+            fn into<I, T, R, F>(
+                self,
+                plan: &BroadcastPlan<I, O>,
+                reduction: &R,
+                f: F,
+                target: Existing<'_, R::Out, I>,
+                add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
+            ) -> Result<(), BroadcastError>
+            where
+                I: Dimension,
+                R: Reduction<T>,
+                F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
+            {
+                let ($($x,)+) = self;
+                $(let $x = replicated(plan, $x.as_array())?;)+
+                if let ($(Some($x),)+) = ($(plan.unreplicated($x.view()),)+) {
+                    let inputs = ($(Source::of(&$x),)+);
+                    let result = |refs| of_one(reduction, f(refs));
+                    return match target {
+                        Existing::Put(out) => overwrite(out, inputs, result),
+                        Existing::Add(out) => update(out, inputs, |old, refs| {
+                            *old = add(*old, result(refs));
+                        }),
+                    };
+                }
+                let inputs = ($(Source::of(&$x),)+);
+                let target = match target {
+                    Existing::Put(out) => Target::Put(out),
+                    Existing::Add(out) => Target::Add(out),
+                };
+                let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
+                let mut sums = Sums::new(inputs, becomes, axes, target)?;
+                tables::reduce_map(&mut sums, reduction, &f, add)
+            }
+        }
+    };
+}
+
+operands!(a A);
+operands!(a A, b B);
+operands!(a A, b B, c C);
+operands!(a A, b B, c C, d D);

@@ -1,0 +1,500 @@
+//! Reductions of terms that are computed into a table in cache first, a piece of a block at a time:
+//! terms that are a function of several arrays, terms that are accumulated in another type, and
+//! terms that lie badly for the kernels that read memory.
+
+use super::reduction::{Reduction, Sum};
+use super::runs::sum_runs;
+use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
+use crate::engine::columns::Runs;
+use crate::engine::inputs::Inputs;
+use crate::engine::memory::{filled, reserved};
+use crate::engine::nest::LoopAxis;
+use crate::engine::simd::{Vectorize, widest};
+use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Unit, Units, distance};
+use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
+use crate::engine::tuning::{
+    FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SUM_CHUNK, SUM_TABLE,
+};
+use crate::error::{BroadcastError, empty_reduction};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// The operation of a reduction.
+pub(super) struct By<'r, R, T>(&'r R, PhantomData<fn(T)>);
+
+impl<A> By<'_, Sum, A> {
+    /// The elements' own addition.
+    pub(super) const PLUS: Self = By(&Sum, PhantomData);
+}
+
+impl<R, T> Clone for By<'_, R, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R, T> Copy for By<'_, R, T> {}
+
+impl<T, R: Reduction<T>> Monoid<R::Acc> for By<'_, R, T> {
+    #[inline(always)]
+    fn identity(self) -> R::Acc {
+        self.0.identity()
+    }
+
+    #[inline(always)]
+    fn combine(self, a: R::Acc, b: R::Acc) -> R::Acc {
+        self.0.combine(a, b)
+    }
+}
+
+/// How the work is cut, and how a table lies. The bits of results do not depend on it.
+struct Schedule {
+    cut: Cut,
+    order: Order,
+    /// Columns of a unit, at most.
+    width: usize,
+    /// Terms of each sum.
+    terms: usize,
+    /// Terms in a table: whole blocks of one column, or a block, or whole groups of one.
+    piece: usize,
+    /// Blocks in a range of terms, a power of two.
+    chunk_blocks: usize,
+    threads: usize,
+}
+
+impl Schedule {
+    /// For accumulators of `size` bytes.
+    fn new<I, B, const N: usize>(sums: &Sums<'_, I, B, N>, size: usize, cost: Cost) -> Self
+    where
+        I: Inputs<N>,
+        B: Copy + Send + Sync,
+    {
+        let (kept, summed) = (sums.kept(), sums.summed());
+        let (terms, blocks) = (summed.len(), summed.len().div_ceil(BLOCK_TERMS));
+        let room = (SUM_TABLE / size).max(1);
+        let nearest = |axes: &[LoopAxis<N>]| axes.iter().map(distance).min().unwrap_or(usize::MAX);
+        let order = match kept.len() == 1 || nearest(summed.axes()) < nearest(kept.axes()) {
+            true => Order::Runs,
+            false => Order::Rows,
+        };
+        let wanted = match order {
+            Order::Runs => room / terms.min(BLOCK_TERMS),
+            Order::Rows => (room / terms.min(GROUP)).max(NARROW_SUM_ROW / size),
+        };
+        let (axis, turns, width) = columns_of_unit(sums, order, wanted.max(1));
+        let piece = match order {
+            // Blocks of one column follow each other in the table: more of them where neighbours in
+            // memory are far apart among the terms.
+            Order::Runs if width == 1 => {
+                let crossed = nearest(summed.axes()) < distance(&summed.inner());
+                let room = room * if crossed { 16 } else { 4 };
+                (room / BLOCK_TERMS).max(1) * BLOCK_TERMS
+            }
+            Order::Runs => BLOCK_TERMS,
+            Order::Rows => (room / width / GROUP * GROUP).clamp(GROUP, BLOCK_TERMS),
+        };
+
+        let (bytes, least) = match cost {
+            Cost::Bytes(bytes) => (bytes, *SUM_CHUNK.start()),
+            Cost::Closure { bytes } => (bytes, 2 * MAP_CHUNK),
+        };
+        let threads = match cost {
+            Cost::Bytes(bytes) if bytes < PARALLEL_FROM => 1,
+            _ if bytes <= least => 1,
+            _ => max_threads(),
+        };
+        let units = kept.len().div_ceil(width);
+        let chunk_blocks = blocks_of_chunk(blocks, units, width * size, threads);
+        let at_once = (bytes / MANY_SUM_CHUNKS).clamp(least, *SUM_CHUNK.end());
+        let unit_bytes = bytes / units / blocks.div_ceil(chunk_blocks);
+        let cut = Cut {
+            axis,
+            turns,
+            term_chunks: blocks.div_ceil(chunk_blocks),
+            units_at_once: match threads {
+                1 => usize::MAX,
+                _ => (at_once / unit_bytes.max(1)).max(1),
+            },
+        };
+        Schedule {
+            threads: threads.min(sums.units(cut).div_ceil(cut.units_at_once)),
+            cut,
+            order,
+            width,
+            terms,
+            piece: piece.min(terms),
+            chunk_blocks,
+        }
+    }
+
+    /// How many accumulators a thread needs: the sums of a unit, its lanes, blocks that wait for
+    /// their neighbours, and a table.
+    fn sections(&self) -> [usize; 4] {
+        let blocks = self.terms.div_ceil(BLOCK_TERMS);
+        let waiting = match blocks {
+            1 => 0,
+            _ => self.chunk_blocks.min(blocks).ilog2() as usize + 1,
+        };
+        let lanes = match self.order {
+            Order::Runs => 0,
+            Order::Rows => self.terms.min(LANES),
+        };
+        [1, lanes, waiting, self.piece].map(|rows| rows * self.width)
+    }
+}
+
+/// How many blocks of terms are in a chunk: a power of two, so that the sum of a chunk is a node of
+/// the tree. With few `units` of work of `row` bytes for each term, there are several chunks.
+pub(super) fn blocks_of_chunk(blocks: usize, units: usize, row: usize, threads: usize) -> usize {
+    let mut of_chunk = blocks;
+    if threads > 1 && units < FEW_SUM_UNITS {
+        let least = (SUM_CHUNK.start() / 2 / BLOCK_TERMS / row).max(1);
+        of_chunk = blocks.div_ceil(MANY_SUM_CHUNKS.div_ceil(units)).max(least);
+    }
+    of_chunk.next_power_of_two()
+}
+
+/// The loop over sums that is cut, its turns in a unit, and the columns of a unit: some `wanted`
+/// columns that are near to each other.
+fn columns_of_unit<I, B, const N: usize>(
+    sums: &Sums<'_, I, B, N>,
+    order: Order,
+    wanted: usize,
+) -> (usize, usize, usize)
+where
+    I: Inputs<N>,
+    B: Copy + Send + Sync,
+{
+    let axes = sums.kept().axes();
+    let Some(inner) = axes.last() else {
+        return (0, 1, 1);
+    };
+    // Terms that continue the columns are one loop with them.
+    let term = sums.summed().inner();
+    let continues = |operand: usize| {
+        term.strides[operand] == inner.strides[operand].wrapping_mul(inner.size as isize)
+    };
+    let alone = order == Order::Rows && (0..N - 1).all(continues);
+    let (mut axis, mut inside) = (axes.len() - 1, 1);
+    let fits = |inside: usize| 2 * inside <= wanted;
+    while axis > 0 && !alone && fits(inside * axes[axis].size) && axes.len() - axis < UNIT_AXES {
+        inside *= axes[axis].size;
+        axis -= 1;
+    }
+    let turns = (wanted / inside).clamp(1, axes[axis].size);
+    (axis, turns, turns * inside)
+}
+
+/// What a thread needs beside the arrays: accumulators, and results that are to be written.
+type Scratch<A, B> = (Vec<A>, Vec<B>);
+
+/// Computes and writes all results of `reduction` over the terms that `f` makes of the elements of
+/// the inputs. `add` adds a result to an element of a target of added sums.
+///
+/// # Errors
+///
+/// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
+pub(super) fn reduce_map<T, I, R, F, const N: usize>(
+    sums: &mut Sums<'_, I, R::Out, N>,
+    reduction: &R,
+    f: &F,
+    add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
+) -> Result<(), BroadcastError>
+where
+    I: Inputs<N>,
+    R: Reduction<T>,
+    F: Fn(I::Items) -> T + Sync,
+{
+    let cost = Cost::Closure {
+        bytes: sums.bytes(),
+    };
+    let put = |place: &mut R::Acc, refs: I::Items| *place = reduction.lift(f(refs));
+    reduce(sums, reduction, add, cost, |unit, terms, order, table| {
+        unit.fill(terms, order, table, &put);
+    })
+}
+
+/// [`reduce_map`] with accumulators of terms that `fill` puts into tables.
+///
+/// # Errors
+///
+/// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
+pub(super) fn reduce<T, I, R, F, const N: usize>(
+    sums: &mut Sums<'_, I, R::Out, N>,
+    reduction: &R,
+    add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
+    cost: Cost,
+    fill: F,
+) -> Result<(), BroadcastError>
+where
+    I: Inputs<N>,
+    R: Reduction<T>,
+    F: Fn(&Unit<'_, I, R::Out, N>, Range<usize>, Order, &mut [R::Acc]) + Sync,
+{
+    let (count, terms) = (sums.kept().len(), sums.summed().len());
+    if count == 0 {
+        return Ok(());
+    }
+    if terms == 0 {
+        let value = reduction.of_none();
+        let value = value.ok_or_else(|| empty_reduction(sums.shape()))?;
+        return write_of_none(sums, value);
+    }
+    let schedule = Schedule::new(sums, size_of::<R::Acc>().max(1), cost);
+    let cut = schedule.cut;
+    let identity = reduction.identity();
+    let mut scratch = reserved(schedule.threads)?;
+    for _ in 0..schedule.threads {
+        let values = schedule.sections().iter().sum();
+        scratch.push((filled(values, identity)?, reserved(schedule.width)?));
+    }
+    // A row of accumulators for each range of terms, if there are several.
+    let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
+    let partial = Mutex::new(filled(ranges * count, identity)?);
+    sums.for_each_unit(cut, cost, scratch, |scratch, units| {
+        let units = ReduceUnits {
+            schedule: &schedule,
+            units,
+            scratch,
+            reduction,
+            fill: &fill,
+            add: &add,
+            count,
+            partial: &partial,
+            terms: PhantomData,
+        };
+        units.run();
+    });
+    if cut.term_chunks > 1 {
+        let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
+        tree::fold_neighbours(By(reduction, PhantomData), &mut partial, count);
+        write_all(sums, add, |sum| reduction.finish(partial[sum], terms))?;
+    }
+    Ok(())
+}
+
+/// Reduces units of work.
+struct ReduceUnits<'s, T, I, R: Reduction<T>, F, G, const N: usize> {
+    schedule: &'s Schedule,
+    units: Units<'s, I, R::Out, N>,
+    scratch: &'s mut Scratch<R::Acc, R::Out>,
+    reduction: &'s R,
+    fill: &'s F,
+    add: &'s G,
+    /// Of all results.
+    count: usize,
+    partial: &'s Mutex<Vec<R::Acc>>,
+    terms: PhantomData<fn(T)>,
+}
+
+impl<T, I, R, F, G, const N: usize> ReduceUnits<'_, T, I, R, F, G, N>
+where
+    I: Inputs<N>,
+    R: Reduction<T>,
+    F: Fn(&Unit<'_, I, R::Out, N>, Range<usize>, Order, &mut [R::Acc]),
+    G: Fn(R::Out, R::Out) -> R::Out,
+{
+    fn run(self) {
+        let (schedule, reduction) = (self.schedule, self.reduction);
+        let by = By(reduction, PhantomData);
+        let all_terms = schedule.terms;
+        let (values, finished) = self.scratch;
+        let [columns, lanes, stack, _] = schedule.sections();
+        let (sum, rest) = values.split_at_mut(columns);
+        let (lanes, rest) = rest.split_at_mut(lanes);
+        let (stack, table) = rest.split_at_mut(stack);
+        for unit in self.units {
+            let width = unit.width();
+            let sum = &mut sum[..width];
+            let chunk = schedule.chunk_blocks.saturating_mul(BLOCK_TERMS);
+            let begin = unit.term_chunk * chunk;
+            let end = all_terms.min(begin.saturating_add(chunk));
+            let count = (end - begin).div_ceil(BLOCK_TERMS);
+            let mut from = begin;
+            while from < end {
+                // A table ends where a block does.
+                let left_of_block = BLOCK_TERMS - from % BLOCK_TERMS;
+                let most = match schedule.piece < BLOCK_TERMS {
+                    true => schedule.piece.min(left_of_block),
+                    false => schedule.piece,
+                };
+                let to = end.min(from + most);
+                let table = &mut table[..(to - from) * width];
+                (self.fill)(&unit, from..to, schedule.order, table);
+                number(reduction, table, from..to, schedule.order);
+                let tables = table.chunks_mut(BLOCK_TERMS * width);
+                for (table, from) in tables.zip((from..to).step_by(BLOCK_TERMS)) {
+                    let to = from + table.len() / width;
+                    let piece = Piece {
+                        by,
+                        commutative: R::COMMUTATIVE,
+                        order: schedule.order,
+                        table,
+                        first: from % BLOCK_TERMS == 0,
+                        last: to % BLOCK_TERMS == 0 || to == end,
+                        lanes,
+                        sum,
+                    };
+                    if piece.combine() && count > 1 {
+                        tree::push_block(by, stack, width, (from - begin) / BLOCK_TERMS, sum);
+                    }
+                }
+                from = to;
+            }
+            if count > 1 {
+                tree::fold_blocks(by, stack, width, count, sum);
+            }
+            if schedule.cut.term_chunks == 1 {
+                finished.clear();
+                finished.extend(sum.iter().map(|&acc| reduction.finish(acc, all_terms)));
+                unit.write(finished, self.add);
+            } else {
+                let at = unit.term_chunk * self.count + unit.first_sum;
+                let mut partial = self.partial.lock().unwrap_or_else(PoisonError::into_inner);
+                partial[at..at + width].copy_from_slice(sum);
+            }
+        }
+    }
+}
+
+/// Tells the accumulators of a table the numbers of their terms, `terms`.
+#[inline(always)]
+fn number<T, R: Reduction<T>>(
+    reduction: &R,
+    table: &mut [R::Acc],
+    terms: Range<usize>,
+    order: Order,
+) {
+    // One loop over all places, which the compiler removes where `at_index` does nothing.
+    let (mut index, mut column) = (terms.start, 0);
+    let width = table.len() / terms.len();
+    for acc in table {
+        *acc = reduction.at_index(*acc, index);
+        column += 1;
+        match order {
+            Order::Runs => index += 1,
+            Order::Rows => index += usize::from(column == width),
+        }
+        if order == Order::Rows && column == width {
+            column = 0;
+        }
+        if index == terms.end {
+            index = terms.start;
+        }
+    }
+}
+
+/// A table of terms of one block. This is compiled once for each reduction, not for each closure
+/// that computes terms.
+struct Piece<'p, A, M> {
+    by: M,
+    commutative: bool,
+    order: Order,
+    table: &'p mut [A],
+    /// Whether the table has the first and the last terms of the block.
+    first: bool,
+    last: bool,
+    lanes: &'p mut [A],
+    sum: &'p mut [A],
+}
+
+impl<A: Copy, M: Monoid<A>> Piece<'_, A, M> {
+    /// Adds the table to the sums of the block. Returns whether they are complete.
+    #[inline(never)]
+    fn combine(self) -> bool {
+        let last = self.last;
+        widest(self);
+        last
+    }
+}
+
+impl<A: Copy, M: Monoid<A>> Vectorize for Piece<'_, A, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Piece {
+            by,
+            table,
+            first,
+            lanes,
+            sum,
+            ..
+        } = self;
+        let width = sum.len();
+        let len = table.len() / width;
+        match self.order {
+            // The rows are the lanes.
+            Order::Rows if self.commutative && first && self.last && len <= LANES => {
+                tree::fold_table(by, table, len, sum);
+            }
+            Order::Rows if self.commutative => {
+                tree::add_table(by, table, width, Reading::Eight, lanes, &mut [], first);
+                if self.last {
+                    // Any table but the first has terms of all lanes before it.
+                    let live = if first { LANES.min(len) } else { LANES };
+                    tree::fold_table(by, lanes, live, sum);
+                }
+            }
+            Order::Rows => tree::add_in_order(by, table, first, sum),
+            Order::Runs if !self.commutative => {
+                for (run, sum) in table.chunks_exact(len).zip(sum) {
+                    tree::add_in_order(by, run, true, std::slice::from_mut(sum));
+                }
+            }
+            Order::Runs => sum_runs(by, Runs::cut(table, len), sum),
+        }
+    }
+}
+
+/// Writes `value` to all places, unless sums are added there.
+///
+/// # Errors
+///
+/// `AllocationFailed`; nothing has been written then.
+pub(super) fn write_of_none<I, B, const N: usize>(
+    sums: &mut Sums<'_, I, B, N>,
+    value: B,
+) -> Result<(), BroadcastError>
+where
+    I: Inputs<N>,
+    B: Copy + Send + Sync,
+{
+    match sums.adds() || sums.kept().len() == 0 {
+        true => Ok(()),
+        false => write_all(sums, |_, new| new, |_| value),
+    }
+}
+
+/// Writes all sums on this thread, by their numbers.
+///
+/// # Errors
+///
+/// `AllocationFailed`; nothing has been written then.
+pub(super) fn write_all<I, B, const N: usize>(
+    sums: &mut Sums<'_, I, B, N>,
+    add: impl Fn(B, B) -> B + Sync,
+    sum: impl Fn(usize) -> B + Sync,
+) -> Result<(), BroadcastError>
+where
+    I: Inputs<N>,
+    B: Copy + Send + Sync,
+{
+    let cut = Cut {
+        axis: sums.kept().axes().len().saturating_sub(1),
+        turns: MANY_COLUMNS,
+        term_chunks: 1,
+        units_at_once: usize::MAX,
+    };
+    let room: Vec<B> = reserved(MANY_COLUMNS.min(sums.kept().len()))?;
+    sums.for_each_unit(cut, Cost::Bytes(0), vec![room], |room, units| {
+        for unit in units {
+            room.clear();
+            room.extend((unit.first_sum..unit.first_sum + unit.width()).map(&sum));
+            unit.write(room, &add);
+        }
+    });
+    Ok(())
+}
