@@ -61,7 +61,8 @@ impl<V: ZipViews> Zip<V> {
     /// use ndarray_broadcast::{BroadcastError, zip};
     ///
     /// # fn main() -> Result<(), BroadcastError> {
-    /// let (a, b, c) = zip((&array![1, 2], &array![[3.0], [4.0]], &array!['x'])).views()?;
+    /// let (row, column, letter) = (array![1, 2], array![[3.0], [4.0]], array!['x']);
+    /// let (a, b, c) = zip((&row, &column, &letter)).views()?;
     /// assert_eq!(a, array![[1, 2], [1, 2]]);
     /// assert_eq!(b, array![[3.0, 3.0], [4.0, 4.0]]);
     /// assert_eq!(c, array![['x', 'x'], ['x', 'x']]);

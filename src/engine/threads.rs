@@ -27,7 +27,6 @@ use std::num::NonZero;
 use std::ops::Range;
 #[cfg(feature = "rayon")]
 use std::sync::LazyLock;
-#[cfg(feature = "rayon")]
 use std::time::Instant;
 
 /// What is known about the time of some work before it begins.
@@ -39,7 +38,6 @@ pub(crate) enum Cost {
     /// time is measured.
     Closure {
         /// What all chunks together read and write.
-        #[cfg_attr(not(feature = "rayon"), expect(dead_code))]
         bytes: usize,
     },
 }
@@ -51,7 +49,6 @@ pub(crate) const PARALLEL_FROM: usize = 512 << 10;
 
 /// Chunks that call a closure, and move few bytes, are not shared if all of them are expected to
 /// take no longer than so many seconds. To share them costs the caller 0.3 us, and a request 10.
-#[cfg(feature = "rayon")]
 const QUICK: f64 = 20e-6;
 
 /// Calls `f` with ranges that together are `0..chunks`, in no particular order, on as many threads
@@ -61,21 +58,17 @@ const QUICK: f64 = 20e-6;
 /// on in the caller when no thread uses `f` any more.
 #[inline]
 pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Cost, f: F) {
-    let mut done = 0;
-    #[cfg(feature = "rayon")]
-    if matches!(cost, Cost::Closure { bytes } if bytes < PARALLEL_FROM)
-        && chunks > 1
-        && max_threads() > 1
-    {
-        let begun = Instant::now();
-        f(0..1);
-        done = 1;
-        if begun.elapsed().as_secs_f64() * chunks as f64 <= QUICK {
-            return f(1..chunks);
-        }
+    let quick = matches!(cost, Cost::Closure { bytes } if bytes < PARALLEL_FROM);
+    if !quick || chunks < 2 || max_threads() < 2 {
+        return share(chunks, cost, |ranges| ranges.for_each(&f));
     }
-    share(chunks - done, cost, |ranges| {
-        ranges.for_each(|range| f(range.start + done..range.end + done));
+    let begun = Instant::now();
+    f(0..1);
+    if begun.elapsed().as_secs_f64() * chunks as f64 <= QUICK {
+        return f(1..chunks);
+    }
+    share(chunks - 1, cost, |ranges| {
+        ranges.for_each(|range| f(range.start + 1..range.end + 1));
     });
 }
 
