@@ -99,22 +99,27 @@ impl<'s, A: Copy> Columns<'s, A> {
             self.summed.axes().len() == 1,
             self.summed.inner().strides[0],
         );
-        assert!(single && stride == 1, "terms are not side by side");
+        assert!(single && stride.abs() == 1, "terms are not side by side");
+        let backwards = stride == -1;
         Runs {
-            first: self.first.wrapping_add(terms.start),
+            first: match backwards {
+                true => self.first.wrapping_sub(terms.end).wrapping_add(1),
+                false => self.first.wrapping_add(terms.start),
+            },
             stride: self.stride,
             len: terms.len(),
             count: self.width,
+            backwards,
             terms: PhantomData,
         }
     }
 
     /// The terms `terms` of a column as a slice: where they are, if they lie so, or copied to
-    /// `copy`.
+    /// `copy`. Terms with stride -1 lie backwards in it.
     ///
     /// # Panics
     ///
-    /// If the innermost axis of terms has not stride 1.
+    /// If the innermost axis of terms has not stride 1, nor stride -1 without other axes.
     #[inline(always)]
     pub(crate) fn run<'o>(&self, column: usize, terms: Range<usize>, copy: &'o mut [A]) -> &'o [A]
     where
@@ -122,6 +127,11 @@ impl<'s, A: Copy> Columns<'s, A> {
     {
         self.assert_terms(&terms);
         let inner = self.summed.inner();
+        if self.backwards() {
+            assert!(column < self.width, "no such column");
+            let len = terms.len();
+            return &self.runs(terms).at(column)[..len];
+        }
         assert_eq!(inner.strides[0], 1, "terms are not side by side");
         assert!(column < self.width, "no such column");
         let base = (self.first).wrapping_offset(self.stride.wrapping_mul(column as isize));
@@ -145,6 +155,12 @@ impl<'s, A: Copy> Columns<'s, A> {
             rest = after;
         });
         copy
+    }
+
+    /// Whether neighbouring terms have stride -1.
+    #[inline(always)]
+    pub(crate) fn backwards(&self) -> bool {
+        self.summed.inner().strides[0] == -1
     }
 
     #[inline(always)]
@@ -190,20 +206,33 @@ pub(crate) struct Runs<'s, A> {
     stride: isize,
     len: usize,
     count: usize,
+    /// Whether the last term of a run is the first one in memory.
+    backwards: bool,
     terms: PhantomData<&'s [A]>,
 }
 
 impl<'s, A> Runs<'s, A> {
-    /// Runs of `len` terms that follow each other. What is left at the end is in none of them.
+    /// Runs of `len` terms that follow each other, all backwards or none. What is left at the end
+    /// is in none of them.
     #[inline(always)]
-    pub(crate) fn cut(terms: &'s [A], len: usize) -> Self {
+    pub(crate) fn cut(terms: &'s [A], len: usize, backwards: bool) -> Self {
+        let (first, stride) = (terms.as_ptr(), len as isize);
         Runs {
-            first: terms.as_ptr(),
-            stride: len as isize,
+            first: match backwards {
+                true => first.wrapping_add(terms.len()).wrapping_sub(len),
+                false => first,
+            },
+            stride: if backwards { -stride } else { stride },
             len,
             count: terms.len() / len,
+            backwards,
             terms: PhantomData,
         }
+    }
+
+    #[inline(always)]
+    pub(crate) fn backwards(&self) -> bool {
+        self.backwards
     }
 
     #[inline(always)]

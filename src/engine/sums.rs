@@ -791,7 +791,7 @@ mod tests {
                 assert!(panics(|| columns.rows(1..5, &mut [0; 9]).len()));
                 assert!(panics(|| columns.table(0..4)));
                 assert!(panics(|| columns.runs(0..4)));
-                assert!(panics(|| Runs::cut(&[1; 5], 2).at(2)));
+                assert!(panics(|| Runs::cut(&[1; 5], 2, false).at(2)));
                 assert!(panics(|| columns.run(0, 0..4, &mut [0; 4]).len()));
                 let put = |place: &mut i32, (term,): (&i32,)| *place = *term;
                 assert!(panics(|| unit.fill(0..4, Order::Rows, &mut [0; 3], &put)));

@@ -28,7 +28,7 @@ enum Access {
     Rows,
     /// Columns are side by side, in rows one after the other. A unit has all of a row.
     Table(Reading),
-    /// The terms of a column are side by side, in long runs. Blocks that reach over the end of a
+    /// The terms of a column are side by side, forwards or backwards, in long runs. Blocks that reach over the end of a
     /// run are copied together.
     Runs,
 }
@@ -40,8 +40,11 @@ impl Access {
         let (terms, inner) = (summed.len(), summed.inner());
         let single = summed.axes().len() <= 1;
         let column_stride = columns.strides[0];
-        if inner.strides[0] == 1 && (single || inner.size >= LANES) {
-            return Some(Access::Runs);
+        let long = inner.size >= LANES;
+        match inner.strides[0] {
+            1 if single || long => return Some(Access::Runs),
+            -1 if single && long => return Some(Access::Runs),
+            _ => {}
         }
         if column_stride == 1 && columns.size > 1 {
             let follows = columns.size as isize == inner.strides[0];
@@ -294,13 +297,15 @@ fn sum_column<A: Term>(
             let begin = start;
             start += whole.len() * BLOCK_TERMS;
             let run = columns.run(column, begin..start, &mut []);
-            sum_runs(By::PLUS, Runs::cut(run, BLOCK_TERMS), whole);
+            let runs = Runs::cut(run, BLOCK_TERMS, columns.backwards());
+            sum_runs(By::PLUS, runs, whole);
             rest = last;
         }
         for i in in_streams(rest.len(), BLOCK_TERMS * size_of::<A>()) {
             let begin = start + i * BLOCK_TERMS;
             let run = columns.run(column, begin..end.min(begin + BLOCK_TERMS), copy);
-            sum_runs(By::PLUS, Runs::cut(run, run.len()), &mut rest[i..=i]);
+            let runs = Runs::cut(run, run.len(), columns.backwards());
+            sum_runs(By::PLUS, runs, &mut rest[i..=i]);
         }
         tree::fold_neighbours(By::PLUS, block_sums, 1);
         sum = [block_sums[0]];

@@ -1,6 +1,6 @@
 //! Sums of columns whose terms are side by side.
 
-use super::tree::{self, GROUP, LANES, LongRun, Monoid, OddRun, Run};
+use super::tree::{self, BackwardRun, GROUP, LANES, LongRun, Monoid, OddRun, Run};
 use crate::engine::columns::Runs;
 use crate::engine::simd::{Vectorize, widest};
 use crate::engine::tuning::{READ_STREAM, READ_STREAMS};
@@ -22,7 +22,9 @@ pub(super) fn in_streams(count: usize, bytes: usize) -> impl Iterator<Item = usi
 /// The sums of runs of up to a block of terms.
 pub(super) fn sum_runs<A: Copy, M: Monoid<A>>(m: M, runs: Runs<'_, A>, sums: &mut [A]) {
     let len = runs.len();
-    if len <= LANES {
+    if runs.backwards() {
+        sum_runs_by(m, runs, sums, BackwardRun);
+    } else if len <= LANES {
         sum_short_runs(m, runs, sums);
     } else if len < GROUP && len % LANES > 0 {
         sum_runs_by(m, runs, sums, OddRun);

@@ -444,7 +444,7 @@ impl<A: Copy, M: Monoid<A>> Vectorize for Piece<'_, A, M> {
                     tree::add_in_order(by, run, true, std::slice::from_mut(sum));
                 }
             }
-            Order::Runs => sum_runs(by, Runs::cut(table, len), sum),
+            Order::Runs => sum_runs(by, Runs::cut(table, len, false), sum),
         }
     }
 }

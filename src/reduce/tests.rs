@@ -417,6 +417,9 @@ fn large_sums_follow_the_tree() {
             .collect();
         let terms = ArrayD::from_shape_vec(shape, terms).unwrap();
         check(&terms.view(), summed);
+        let mut backwards = terms.view();
+        (0..shape.len()).for_each(|axis| backwards.invert_axis(Axis(axis)));
+        check(&backwards, summed);
         let order: Vec<usize> = (0..shape.len()).rev().collect();
         let mut turned = ArrayD::from_elem(terms.t().raw_dim(), Mixed::zero());
         turned.assign(&terms.t());

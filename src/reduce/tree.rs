@@ -414,6 +414,63 @@ impl Run for LongRun {
     }
 }
 
+/// [`lanes_of_four`] of terms that lie backwards. So do the lanes.
+#[inline(always)]
+fn backward_lanes_of_four<A: Copy, M: Monoid<A>>(m: M, terms: &[A]) -> [A; LANES] {
+    let (high, low) = terms.split_at(2 * LANES);
+    let two = |terms: &[A]| sum_of(m, &terms[LANES..], &terms[..LANES]);
+    sum_of(m, &two(low), &two(high))
+}
+
+/// [`lanes_of_group`] of terms that lie backwards. So do the lanes.
+#[inline(always)]
+fn backward_lanes_of_group<A: Copy, M: Monoid<A>>(m: M, terms: &[A]) -> [A; LANES] {
+    let (high, low) = terms.split_at(GROUP / 2);
+    let (low, high) = (
+        backward_lanes_of_four(m, low),
+        backward_lanes_of_four(m, high),
+    );
+    sum_of(m, &low, &high)
+}
+
+/// A [`LongRun`] that lies backwards.
+pub(super) struct BackwardRun;
+
+impl Run for BackwardRun {
+    #[inline(always)]
+    fn sum<A: Copy, M: Monoid<A>>(&self, m: M, terms: &[A], len: usize) -> A {
+        if len < LANES {
+            let mut lanes = [m.identity(); LANES];
+            let terms = terms[..len].iter().rev();
+            lanes
+                .iter_mut()
+                .zip(terms)
+                .for_each(|(lane, &term)| *lane = term);
+            fold_lanes(m, &mut lanes, 1, len);
+            return lanes[0];
+        }
+        let mut groups = terms[..len].rchunks_exact(GROUP);
+        let mut vectors = groups.remainder().rchunks_exact(LANES);
+        let rest = vectors.remainder();
+        let mut lanes = [m.identity(); LANES];
+        if let Some(terms) = groups.next() {
+            lanes = backward_lanes_of_group(m, terms);
+        } else if let Some(terms) = vectors.next() {
+            lanes.copy_from_slice(terms);
+        }
+        for terms in groups {
+            lanes = sum_of(m, &lanes, &backward_lanes_of_group(m, terms));
+        }
+        for terms in vectors {
+            add(m, &mut lanes, terms);
+        }
+        let mut longer = lanes;
+        add(m, &mut longer[LANES - rest.len()..], rest);
+        longer.reverse();
+        fold_eight(m, halved(m, longer))
+    }
+}
+
 /// A run of at least as many terms as lanes, less than a group and not a multiple of the lanes.
 pub(super) struct OddRun;
 
