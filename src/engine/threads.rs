@@ -37,7 +37,6 @@ pub(crate) enum Cost {
     /// time is measured.
     Closure {
         /// What all chunks together read and write.
-        #[cfg_attr(not(feature = "rayon"), expect(dead_code))]
         bytes: usize,
     },
 }
