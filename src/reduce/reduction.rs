@@ -55,7 +55,7 @@ use std::ops::Mul;
 ///
 /// let a = array![[1, 7], [2, -5]];
 /// assert_eq!(a.reduce_to_shape((2, 1), Range)?, array![[6], [7]]);
-/// assert!(array![[0; 0]; 2].reduce_to_shape((2, 1), Range).is_err());
+/// assert!(array![[], []].reduce_to_shape((2, 1), Range).is_err());
 /// # Ok::<(), BroadcastError>(())
 /// ```
 pub trait Reduction<T>: Sync {
