@@ -41,8 +41,10 @@ impl Access {
         let single = summed.axes().len() <= 1;
         let column_stride = columns.strides[0];
         let long = inner.size >= LANES;
+        // Short runs with gaps between them are faster copied: 10^6 of 2 `f32`, 0.56 ms against 1.1.
+        let one_run = single && column_stride == terms as isize;
         match inner.strides[0] {
-            1 if single || long => return Some(Access::Runs),
+            1 if one_run || long => return Some(Access::Runs),
             -1 if single && long => return Some(Access::Runs),
             _ => {}
         }
