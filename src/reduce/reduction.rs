@@ -55,11 +55,7 @@ use std::ops::Mul;
 ///
 /// let a = array![[1, 7], [2, -5]];
 /// assert_eq!(a.reduce_to_shape((2, 1), Range)?, array![[6], [7]]);
-<<<<<<< HEAD
 /// assert!(Array2::<i32>::zeros((2, 0)).reduce_to_shape((2, 1), Range).is_err());
-=======
-/// assert!(array![[], []].reduce_to_shape((2, 1), Range).is_err());
->>>>>>> b5e67208aba0b49f696ccc8c31e53f4845fe6d65
 /// # Ok::<(), BroadcastError>(())
 /// ```
 pub trait Reduction<T>: Sync {
