@@ -346,10 +346,7 @@ macro_rules! inputs {
                 let firsts = self.firsts();
                 let sizes = [size_of::<X>(), $(size_of::<$A::Elem>()),+];
                 let may = [false, $($A::PACKS),+];
-                let Some(packing) = Packing::of(&tile, sizes, may) else {
-                    // SAFETY: the contract of this function.
-                    return unsafe { Self::best_rows(x, firsts, &tile, op) };
-                };
+                let packing = Packing::of(&tile, sizes, may);
                 let mut blocks = Blocks([MaybeUninit::uninit(); PACKED]);
                 packing.for_each_part(&tile, |mut part, again| {
                     let mut rest = &mut blocks.0[..];

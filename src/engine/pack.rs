@@ -23,13 +23,21 @@ pub(crate) struct Packing {
 
 impl Packing {
     /// The parts of a tile whose elements have `sizes` bytes, and of which those that `may` say so
-    /// may be copied. `None` if the tile is walked as it is.
+    /// may be copied.
     #[inline]
-    pub(crate) fn of<const N: usize>(
-        tile: &Tile<N>,
-        sizes: [usize; N],
-        may: [bool; N],
-    ) -> Option<Self> {
+    pub(crate) fn of<const N: usize>(tile: &Tile<N>, sizes: [usize; N], may: [bool; N]) -> Self {
+        Self::try_of(tile, sizes, may).unwrap_or(Packing {
+            packed: 0,
+            height: tile.rows.size.max(1),
+            width: tile.columns.size.max(1),
+            merges: false,
+            down_first: false,
+        })
+    }
+
+    /// `None` if the tile is walked as it is.
+    #[inline]
+    fn try_of<const N: usize>(tile: &Tile<N>, sizes: [usize; N], may: [bool; N]) -> Option<Self> {
         let (rows, columns) = (tile.rows, tile.columns);
         if columns.strides[0] != 1 {
             return None;

@@ -79,7 +79,7 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
         };
         // SAFETY: the tile has the elements of the two last axes of the output and of the inputs,
         // which have its shape, at one position of the other axes. The output is borrowed mutably.
-        unsafe { I::best_rows(origin, inputs.firsts(), &tile, op) };
+        unsafe { I::rows(origin, inputs.firsts(), &tile, columns.strides, op) };
     }
     Ok(())
 }

@@ -100,7 +100,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Zero + Send + Sync,
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
-        if let Some(terms) = self.unreplicated(cotangent.view()) {
+        if let Some(terms) = self.unreplicated(cotangent) {
             return terms.materialize();
         }
         let inputs = (Source::of(cotangent),);
@@ -139,7 +139,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        match self.unreplicated(cotangent.view()) {
+        match self.unreplicated(cotangent) {
             Some(terms) => terms.materialize_into(out),
             None => self.sum_to(cotangent, Target::Put(out)),
         }
@@ -176,7 +176,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        match self.unreplicated(cotangent.view()) {
+        match self.unreplicated(cotangent) {
             Some(terms) => update(out, (Source::of(&terms),), |sum, (&term,)| {
                 *sum = *sum + term
             }),
@@ -196,11 +196,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 
     /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so
     /// that each sum is one term.
-    fn unreplicated<'a, A>(&self, view: ArrayView<'a, A, O>) -> Option<ArrayView<'a, A, I>> {
-        if (self.replicated_axes()).any(|axis| self.output_shape()[axis] != 1) {
+    fn unreplicated<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
+        let (shape, output_axes) = (self.output_shape(), self.output_axes());
+        let added = |(axis, &size): (usize, &usize)| size != 1 && !output_axes.contains(&axis);
+        let mut fed = output_axes.iter().zip(self.input_shape());
+        let stretched = fed.any(|(&fed, size)| shape.get(fed).is_some_and(|to| to != size));
+        if stretched || shape.iter().enumerate().any(added) {
             return None;
         }
-        let mut view = view.into_dyn();
+        let mut view = array.view().into_dyn();
         let kept = |axis: usize| self.output_axes().contains(&axis);
         for axis in (0..view.ndim()).rev().filter(|&axis| !kept(axis)) {
             view = view.index_axis_move(Axis(axis), 0);

@@ -118,7 +118,7 @@ macro_rules! operands {
                 let ($($x,)+) = self;
                 $(let $x = replicated(plan, $x.as_array())?;)+
                 // Without sums the terms are the results: a map.
-                if let ($(Some($x),)+) = ($(plan.unreplicated($x.view()),)+) {
+                if let ($(Some($x),)+) = ($(plan.unreplicated(&$x),)+) {
                     let inputs = ($(Source::of(&$x),)+);
                     return collect(plan.input_dim(), inputs, |refs| of_one(reduction, f(refs)));
                 }
@@ -144,7 +144,7 @@ macro_rules! operands {
             {
                 let ($($x,)+) = self;
                 $(let $x = replicated(plan, $x.as_array())?;)+
-                if let ($(Some($x),)+) = ($(plan.unreplicated($x.view()),)+) {
+                if let ($(Some($x),)+) = ($(plan.unreplicated(&$x),)+) {
                     let inputs = ($(Source::of(&$x),)+);
                     let result = |refs| of_one(reduction, f(refs));
                     return match target {
