@@ -147,9 +147,10 @@ fn replicate<'a, A, I: Dimension, O: Dimension>(
     // SAFETY: every output index reaches an element of `array`, which lives for 'a and is only
     // read. An output axis with a stride other than 0 is fed by an input axis whose size is not 1.
     // `BroadcastPlan::new` has checked, and `from_parts` has kept, that both have the same size, in
-    // the plan's input shape, and that shape is the array's, as checked above. An input axis feeds one output axis only,
-    // so no input index is exceeded. The other output axes do not move the pointer. If an axis of
-    // `array` has size 0, it feeds an output axis of size 0, and the view has no elements.
+    // the plan's input shape, and that shape is the array's, as checked above. An input axis feeds
+    // one output axis only, so no input index is exceeded. The other output axes do not move the
+    // pointer. If an axis of `array` has size 0, it feeds an output axis of size 0, and the view
+    // has no elements.
     Ok(unsafe { raw.deref_into_view() })
 }
 

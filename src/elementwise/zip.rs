@@ -320,7 +320,8 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// # fn main() -> Result<(), BroadcastError> {
     /// let mut words = array![String::from("ab"), String::from("c")];
-    /// zip((&array![String::from("x")],)).update_ref(&mut words, |word, (end,)| word.push_str(end))?;
+    /// let end = array![String::from("x")];
+    /// zip((&end,)).update_ref(&mut words, |word, (end,)| word.push_str(end))?;
     /// assert_eq!(words, array!["abx", "cx"]);
     /// # Ok(())
     /// # }

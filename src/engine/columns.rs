@@ -1,5 +1,5 @@
-//! Columns of terms that are read where they lie in memory, as slices: rows of neighbouring columns,
-//! tables of them, and runs of neighbouring terms.
+//! Columns of terms that are read where they lie in memory, as slices: rows of neighbouring
+//! columns, tables of them, and runs of neighbouring terms.
 
 use super::nest::{LoopNest, offsets_of};
 use std::marker::PhantomData;

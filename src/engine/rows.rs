@@ -149,7 +149,8 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
         });
     }
 
-    /// Whether inputs are copied together where that is faster, so that tiles are walked as they are.
+    /// Whether inputs are copied together where that is faster, so that tiles are walked as they
+    /// are.
     fn packs(&self) -> bool {
         I::PACKS && self.nest.inner().strides[0] == 1
     }

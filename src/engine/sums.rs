@@ -2,9 +2,9 @@
 //!
 //! A sum belongs to one position of the axes that are kept; its terms are the positions of the axes
 //! that are summed. A term is an element of the one array of terms, or computed of the elements of
-//! several arrays. [`Sums`] is built from the arrays and checks that they fit. It cuts the work into
-//! units: neighbouring columns, all of them or a range of their terms. Each unit is handed out once,
-//! so only its holder writes its sums. The columns of a unit are read as slices
+//! several arrays. [`Sums`] is built from the arrays and checks that they fit. It cuts the work
+//! into units: neighbouring columns, all of them or a range of their terms. Each unit is handed out
+//! once, so only its holder writes its sums. The columns of a unit are read as slices
 //! ([`Unit::columns`]), or their terms are computed into a table ([`Unit::fill`]).
 
 use super::columns::Columns;
@@ -80,8 +80,8 @@ unsafe impl<I: Sync, B: Send, const N: usize> Sync for Sums<'_, I, B, N> {}
 
 /// A fresh array of sums in standard layout, which `sum` computes.
 ///
-/// `becomes` and `axes` are as in [`Sums::new`]. Panics if `sum` returns `Ok` without having written
-/// each sum.
+/// `becomes` and `axes` are as in [`Sums::new`]. Panics if `sum` returns `Ok` without having
+/// written each sum.
 ///
 /// # Errors
 ///
@@ -599,8 +599,8 @@ where
 }
 
 /// Calls `f` with boxes that together are the positions `range` of the nest `axes`, in order: where
-/// a box begins, and its loops, of which there are one to `most`. All but the first turn as often as
-/// the nest's.
+/// a box begins, and its loops, of which there are one to `most`. All but the first turn as often
+/// as the nest's.
 fn for_each_box<const N: usize>(
     axes: &[LoopAxis<N>],
     range: Range<usize>,

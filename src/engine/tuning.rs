@@ -31,8 +31,8 @@ pub(crate) mod copies {
     use super::{HUGE_PAGE, last_level_cache};
     use std::ops::{Range, RangeInclusive};
 
-    /// Up to this many elements are copied to fresh memory by ndarray's iterators: 12 take 50 ns so,
-    /// and 70 ns by a map.
+    /// Up to this many elements are copied to fresh memory by ndarray's iterators: 12 take 50 ns
+    /// so, and 70 ns by a map.
     pub(crate) const FEW_ELEMENTS: usize = 32;
 
     /// Existing memory of this many bytes is written past the cache: 5/8 of the last-level cache.
@@ -141,9 +141,9 @@ fn read_last_level_cache() -> Option<usize> {
 
 // Maps: closures over rows of several operands.
 
-/// Up to so many elements are mapped or copied in the order of the axes. To build a loop nest and to
-/// look for the fastest way takes longer than they do: 4 by 4 `f32` plus a row of 4 take 75 ns so,
-/// and 165 ns with a nest.
+/// Up to so many elements are mapped or copied in the order of the axes. To build a loop nest and
+/// to look for the fastest way takes longer than they do: 4 by 4 `f32` plus a row of 4 take 75 ns
+/// so, and 165 ns with a nest.
 pub(crate) const FEW_MAPPED: usize = 64;
 
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
@@ -211,8 +211,8 @@ pub(crate) const NARROW_SUM_ROW: usize = SUM_ROW / 2;
 /// With fewer columns side by side than this, blocks are copied together before they are summed.
 pub(crate) const FEW_COLUMNS: usize = 8;
 
-/// A table of terms takes at most as many bytes, unless it is one column or [`NARROW_SUM_ROW`] wide:
-/// half of a first-level cache.
+/// A table of terms takes at most as many bytes, unless it is one column or [`NARROW_SUM_ROW`]
+/// wide: half of a first-level cache.
 pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 
 /// Most columns in a unit of work whose columns are summed one by one, and most elements in 16 rows

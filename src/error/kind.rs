@@ -224,7 +224,8 @@ pub enum ErrorKind {
         found: Box<[usize]>,
     },
 
-    /// A reduction that has no result for no terms, as a maximum, over axes of which one has size 0.
+    /// A reduction that has no result for no terms, as a maximum, over axes of which one has size
+    /// 0.
     ///
     /// [Example](crate::Max).
     #[non_exhaustive]

@@ -58,7 +58,9 @@ impl BroadcastError {
     ///
     /// let error = array![1, 2].broadcast_explicit((2, 3), &[2]).unwrap_err();
     /// match error.kind() {
-    ///     ErrorKind::InvalidAxes { axes, fault: AxesFault::OutOfRange(0), .. } => assert_eq!(axes[0], 2),
+    ///     ErrorKind::InvalidAxes { axes, fault, .. } => {
+    ///         assert_eq!((&axes[..], *fault), (&[2][..], AxesFault::OutOfRange(0)));
+    ///     }
     ///     _ => unreachable!(),
     /// }
     /// ```
