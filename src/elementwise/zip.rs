@@ -152,7 +152,8 @@ impl<V: ZipViews> Zip<V> {
     /// use ndarray_broadcast::{BroadcastError, zip};
     ///
     /// # fn main() -> Result<(), BroadcastError> {
-    /// let (quotient, rest) = zip((&array![7, 9], &array![[2], [4]])).map_two(|(a, b)| (a / b, a % b))?;
+    /// let (a, b) = (array![7, 9], array![[2], [4]]);
+    /// let (quotient, rest) = zip((&a, &b)).map_two(|(a, b)| (a / b, a % b))?;
     /// assert_eq!(quotient, array![[3, 4], [1, 2]]);
     /// assert_eq!(rest, array![[1, 1], [3, 1]]);
     /// # Ok(())

@@ -1,8 +1,7 @@
 //! What errors about plans as values, partial shapes and patterns print.
 
-use super::draw::{axes_count, entry, invalid_axes, labels, list_of_axes, quoted};
-use super::fault::{PartialFault, PatternFault};
-use super::kind::AxesFault;
+use super::draw_parts::{axes_count, entry, invalid_axes, labels, list_of_axes, quoted};
+use super::fault::{AxesFault, PartialFault, PatternFault};
 use crate::partial::{PartialShape, PartialSize};
 use crate::picture::{Picture, Place, list};
 use crate::rule::Rule;

@@ -1,7 +1,41 @@
-//! What is wrong with a shape that is known in part, and with a pattern of names.
+//! What is wrong with a list of axes, a shape that is known in part, and a pattern of names.
 
-use super::kind::AxesFault;
 use crate::partial::{PartialShape, PartialSize};
+
+/// What is wrong with a list of axes, in
+/// [`ErrorKind::InvalidAxes`](crate::ErrorKind::InvalidAxes) and
+/// [`ErrorKind::NotAPermutation`](crate::ErrorKind::NotAPermutation).
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::{AxesFault, BroadcastExt, ErrorKind};
+///
+/// let fault = |axes: &[usize]| match array![[1, 2]].broadcast_explicit((2, 2, 2), axes) {
+///     Err(error) => match error.kind() {
+///         ErrorKind::InvalidAxes { fault, .. } => Some(*fault),
+///         _ => None,
+///     },
+///     Ok(_) => None,
+/// };
+/// assert_eq!(fault(&[1]), Some(AxesFault::Length));
+/// assert_eq!(fault(&[1, 3]), Some(AxesFault::OutOfRange(1)));
+/// assert_eq!(fault(&[1, 0]), Some(AxesFault::Unsorted(1)));
+/// assert_eq!(fault(&[1, 1]), Some(AxesFault::Repeated(1)));
+/// assert_eq!(fault(&[0, 2]), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AxesFault {
+    /// There is not one entry for each input axis.
+    Length,
+    /// The entry at this position is not an axis of the target.
+    OutOfRange(usize),
+    /// The entry at this position is smaller than the one before it. The broadcast would transpose
+    /// the input.
+    Unsorted(usize),
+    /// The entry at this position names an axis for the second time.
+    Repeated(usize),
+}
 
 /// Why no shapes within the bounds fit, in
 /// [`ErrorKind::Impossible`](crate::ErrorKind::Impossible).

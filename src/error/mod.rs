@@ -1,13 +1,14 @@
 //! [`BroadcastError`], and a constructor for each [`ErrorKind`] that more than one file returns.
 
 mod draw;
+mod draw_parts;
 mod draw_plans;
 mod fault;
 mod kind;
 mod role;
 
-pub use fault::{PartialFault, PatternFault};
-pub use kind::{AxesFault, ErrorKind};
+pub use fault::{AxesFault, PartialFault, PatternFault};
+pub use kind::ErrorKind;
 pub use role::{ArrayRole, IntegerRole};
 
 use crate::partial::PartialShape;

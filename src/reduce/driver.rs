@@ -28,8 +28,8 @@ enum Access {
     Rows,
     /// Columns are side by side, in rows one after the other. A unit has all of a row.
     Table(Reading),
-    /// The terms of a column are side by side, forwards or backwards, in long runs. Blocks that reach over the end of a
-    /// run are copied together.
+    /// The terms of a column are side by side, forwards or backwards, in long runs. Blocks that
+    /// reach over the end of a run are copied together.
     Runs,
 }
 
@@ -41,7 +41,8 @@ impl Access {
         let single = summed.axes().len() <= 1;
         let column_stride = columns.strides[0];
         let long = inner.size >= LANES;
-        // Short runs with gaps between them are faster copied: 10^6 of 2 `f32`, 0.56 ms against 1.1.
+        // Short runs with gaps between them are copied first: 10^6 runs of 2 `f32` take 0.56 ms so,
+        // and 1.1 ms read in place.
         let one_run = single && column_stride == terms as isize;
         match inner.strides[0] {
             1 if one_run || long => return Some(Access::Runs),

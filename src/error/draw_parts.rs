@@ -1,0 +1,151 @@
+//! Parts of what errors print, which several of them share.
+
+use super::fault::AxesFault;
+use crate::picture::{Cell, Picture, Size, display, list};
+use crate::rule::Rule;
+use std::fmt;
+
+/// The first line, for an input and a target.
+pub(super) fn heading(
+    f: &mut fmt::Formatter<'_>,
+    rule: Rule,
+    shapes: [&[usize]; 2],
+) -> fmt::Result {
+    let [input, target] = shapes.map(list);
+    match rule {
+        Rule::Pdpd => write!(f, "cannot broadcast B {input} to A {target} ({rule})"),
+        _ => write!(f, "cannot broadcast {input} to {target} ({rule})"),
+    }
+}
+
+/// The first line, for two operands.
+pub(super) fn pair_heading(
+    f: &mut fmt::Formatter<'_>,
+    rule: Rule,
+    shapes: &[Box<[usize]>; 2],
+) -> fmt::Result {
+    let (a, b) = (list(&shapes[0]), list(&shapes[1]));
+    write!(f, "cannot broadcast {a} with {b} ({rule})")
+}
+
+/// A list of axes under the shape that it belongs to, and a mark under the entry at fault.
+pub(super) fn list_of_axes<T: Cell>(
+    f: &mut fmt::Formatter<'_>,
+    rule: Rule,
+    [input, target]: [&[T]; 2],
+    axes: &[usize],
+    fault: AxesFault,
+) -> fmt::Result {
+    let name = match rule {
+        Rule::BroadcastAxes => "broadcast axes",
+        Rule::InDim | Rule::InDimPermuting | Rule::Xla => "broadcast dimensions",
+        _ => "axes mapping",
+    };
+    // nGraph's list names axes of the target. Every other list has one entry for each input axis.
+    let (label, shape) = match rule {
+        Rule::BroadcastAxes => ("target", target),
+        _ => ("input", input),
+    };
+    let picture = Picture::left_aligned([label, name], shape, axes);
+    match fault {
+        AxesFault::Length => {
+            picture.rows(f, 0)?;
+            f.write_str("\n  ")
+        }
+        AxesFault::OutOfRange(at) | AxesFault::Unsorted(at) | AxesFault::Repeated(at) => {
+            picture.caret(f, at)
+        }
+    }
+}
+
+/// What is wrong with a list of axes, in words.
+pub(super) fn invalid_axes(
+    f: &mut fmt::Formatter<'_>,
+    rule: Rule,
+    [input_rank, target_rank]: [usize; 2],
+    axes: &[usize],
+    fault: AxesFault,
+) -> fmt::Result {
+    match fault {
+        AxesFault::Length => {
+            let entries = if axes.len() == 1 { "entry" } else { "entries" };
+            write!(
+                f,
+                "{} {entries} for {}: ",
+                axes.len(),
+                axes_count(input_rank)
+            )?;
+            f.write_str("say for each input axis which target axis it feeds")
+        }
+        AxesFault::OutOfRange(at) => {
+            let axis = Size(entry(axes, at));
+            match target_rank {
+                0 => write!(f, "the target is a scalar and has no axis {axis}"),
+                1 => write!(f, "the target has no axis {axis}: its only axis is 0"),
+                rank => {
+                    let last = rank - 1;
+                    write!(f, "the target has no axis {axis}: its axes are 0 to {last}")
+                }
+            }
+        }
+        AxesFault::Unsorted(at) => {
+            let (axis, previous) = (entry(axes, at), entry(axes, at.saturating_sub(1)));
+            write!(f, "{axis} after {previous}: ")?;
+            f.write_str("axes must increase, a broadcast does not transpose")?;
+            let hint = "; broadcast_in_dim_permuting does";
+            f.write_str(if rule == Rule::InDim { hint } else { "" })
+        }
+        AxesFault::Repeated(at) => {
+            write!(f, "axis {} is there already: ", entry(axes, at))?;
+            f.write_str("each target axis feeds from one input axis")
+        }
+    }
+}
+
+/// Two shapes that should be identical, and where they differ.
+pub(super) fn difference(
+    f: &mut fmt::Formatter<'_>,
+    labels: [&str; 2],
+    shapes: [&[usize]; 2],
+) -> fmt::Result {
+    let [a, b] = shapes;
+    let picture = Picture::left_aligned(labels, a, b);
+    if a.len() != b.len() {
+        picture.rows(f, 0)?;
+        return write!(f, "\n  ranks {} and {} differ", a.len(), b.len());
+    }
+    match (0..a.len()).find(|&axis| a[axis] != b[axis]) {
+        Some(axis) => {
+            picture.caret(f, axis)?;
+            write!(f, "{} is not {}", a[axis], b[axis])
+        }
+        None => Ok(()),
+    }
+}
+
+/// What the rule calls its two shapes.
+pub(super) fn labels(rule: Rule) -> [&'static str; 2] {
+    match rule {
+        Rule::Pdpd => ["B", "A"],
+        _ => ["input", "target"],
+    }
+}
+
+/// An entry of a list. Callers may change the fields of a copied error, so it may be missing.
+pub(super) fn entry(list: &[usize], position: usize) -> usize {
+    list.get(position).copied().unwrap_or(0)
+}
+
+pub(super) fn axes_count(rank: usize) -> impl fmt::Display {
+    display(move |f| write!(f, "{rank} {}", if rank == 1 { "axis" } else { "axes" }))
+}
+
+/// A name in quotes. Of a text too long to be a name, the beginning.
+pub(super) fn quoted(name: &str) -> impl fmt::Display {
+    /// Longer than any name, short enough for a line.
+    const SHOWN: usize = 64;
+    display(move |f| match name.char_indices().nth(SHOWN) {
+        None => write!(f, "{name:?}"),
+        Some((end, _)) => write!(f, "{:?}... {} bytes", &name[..end], name.len()),
+    })
+}
