@@ -5,9 +5,9 @@
 //! vectorise, and once for all others. Inputs that are read by value are first copied together
 //! where that is faster: see `pack`.
 
+use super::machine::{Vectorize, widest};
 use super::nest::{LoopAxis, Tile};
 use super::pack::Packing;
-use super::simd::{Vectorize, widest};
 use super::tuning::{CACHE_LINE, PACKED};
 use ndarray::{ArrayRef, ArrayView, Dimension};
 use std::marker::PhantomData;

@@ -10,27 +10,21 @@
 //! | `inputs` | the inputs of a sweep, read by reference or by value |
 //! | `pack` | which inputs are copied together before they are walked |
 //! | `tiles` | the order in which a tile of a nest is walked |
-//! | `memory` | allocation |
-//! | `stream` | copies of bytes past the cache or within it |
-//! | `simd` | dispatch of vector width |
+//! | `machine` | what depends on the machine: allocation, vector registers, copies past the cache |
 //! | `threads` | chunks of work on several threads |
 //! | `chunks` | how elements are cut into chunks |
 //! | `sums` | the inputs and the places of sums, and units of work on them |
-//! | `gather` | copies of terms into tables |
-//! | `columns` | terms that are read where they lie |
+//! | `terms` | terms of sums, read where they lie or copied into tables |
 //! | `tuning` | every threshold |
 
 pub(crate) mod chunks;
-pub(crate) mod columns;
-pub(crate) mod gather;
 pub(crate) mod inputs;
-pub(crate) mod memory;
+pub(crate) mod machine;
 pub(crate) mod nest;
 pub(crate) mod pack;
 pub(crate) mod rows;
-pub(crate) mod simd;
-pub(crate) mod stream;
 pub(crate) mod sums;
+pub(crate) mod terms;
 pub(crate) mod threads;
 pub(crate) mod tiles;
 pub(crate) mod tuning;

@@ -7,13 +7,10 @@
 //! once, so only its holder writes its sums. The columns of a unit are read as slices
 //! ([`Unit::columns`]), or their terms are computed into a table ([`Unit::fill`]).
 
-use super::columns::Columns;
-use super::gather::Gather;
 use super::inputs::{Inputs, Source};
-use super::memory::uninit_array;
+use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, uninit_array, widest};
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, offsets_of};
-use super::simd::{Vectorize, widest};
-use super::stream::{CAN_STREAM, FenceOnDrop, stream};
+use super::terms::{Columns, Gather};
 use super::threads::{Cost, share};
 use super::tuning::{INLINE_AXES, MAP_LONG_ROW, STREAM_SUMS_ROW, sums_are_streamed};
 use crate::error::BroadcastError;
@@ -672,7 +669,7 @@ fn loops_of<const N: usize>(axes: &mut [LoopAxis<N>]) -> LoopNest<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::columns::Runs;
+    use crate::engine::terms::Runs;
     use ndarray::{Array2, Ix1, Ix2, array};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 

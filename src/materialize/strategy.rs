@@ -3,8 +3,8 @@
 //! speed.
 
 use super::axes::{Axis, elements};
+use crate::engine::machine::{CAN_STREAM, MOST_SHUFFLES, SHUFFLED, can_shuffle};
 use crate::engine::nest::LoopNest;
-use crate::engine::stream::{CAN_STREAM, MOST_SHUFFLES, SHUFFLED, can_shuffle};
 use crate::engine::threads::{PARALLEL_FROM, max_threads};
 use crate::engine::tuning::copies::{
     CHUNK_BYTES, LONG_EXPANSION, LONG_ROW, LONG_STREAMED_REPEAT, LONGEST_PERIOD, MANY_REPEATS,

@@ -5,11 +5,10 @@ use super::reduction::Sum;
 use super::runs::{in_streams, sum_runs};
 use super::tables::{self, By, blocks_of_chunk, write_all, write_of_none};
 use super::tree::{self, BLOCK_TERMS, LANES, Reading, Term};
-use crate::engine::columns::{Columns, Runs};
 use crate::engine::inputs::Source;
-use crate::engine::memory::{filled, reserved};
-use crate::engine::simd::{Vectorize, widest};
+use crate::engine::machine::{Vectorize, filled, reserved, widest};
 use crate::engine::sums::{Cut, Sums, Units};
+use crate::engine::terms::{Columns, Runs};
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
     BLOCKS_AT_ONCE, FEW_COLUMNS, MANY_COLUMNS, MANY_SUM_CHUNKS, NARROW_SUM_ROW, SUM_CHUNK, SUM_ROW,

@@ -1,8 +1,8 @@
 //! Sums of columns whose terms are side by side.
 
 use super::tree::{self, BackwardRun, GROUP, LANES, LongRun, Monoid, OddRun, Run};
-use crate::engine::columns::Runs;
-use crate::engine::simd::{Vectorize, widest};
+use crate::engine::machine::{Vectorize, widest};
+use crate::engine::terms::Runs;
 use crate::engine::tuning::{READ_STREAM, READ_STREAMS};
 
 /// The numbers below `count`, each once: in order, or in turn from [`READ_STREAMS`] ranges of equal

@@ -5,12 +5,11 @@
 use super::reduction::{Reduction, Sum};
 use super::runs::sum_runs;
 use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
-use crate::engine::columns::Runs;
 use crate::engine::inputs::Inputs;
-use crate::engine::memory::{filled, reserved};
+use crate::engine::machine::{Vectorize, filled, reserved, widest};
 use crate::engine::nest::LoopAxis;
-use crate::engine::simd::{Vectorize, widest};
 use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Unit, Units, distance};
+use crate::engine::terms::Runs;
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
     FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SUM_CHUNK, SUM_TABLE,

@@ -3,7 +3,7 @@
 
 use super::runs::in_streams;
 use super::tree::{BLOCK_TERMS, GROUP, LANES};
-use crate::engine::simd::WITHOUT_WIDE_REGISTERS;
+use crate::engine::machine::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
     APART_STREAMS, BLOCKS_AT_ONCE, COLUMNS_AT_ONCE, FEW_COLUMNS, MANY_COLUMNS, NARROW_SUM_ROW,
     NEAR_STREAMS, READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW,

@@ -7,7 +7,7 @@
 //! differ in how they read terms, never in the order of additions. All are `inline(always)`: they
 //! are compiled for wide vectors as part of their caller.
 
-use crate::engine::columns::Rows;
+use crate::engine::terms::Rows;
 use crate::engine::tuning::{APART_STREAMS, COLUMNS_AT_ONCE, NEAR_STREAMS, SHORT_ROW_TERMS};
 use num_traits::Zero;
 use std::array;

@@ -2,7 +2,7 @@
 
 use super::fill::fill;
 use super::operands::{Block, Region};
-use crate::engine::stream::Streamer;
+use crate::engine::machine::Streamer;
 use crate::engine::tuning::CACHE_LINE;
 use crate::engine::tuning::copies::BLOCK;
 

@@ -8,7 +8,7 @@
 
 use super::super::strategy::{can_expand, period};
 use super::operands::Plane;
-use crate::engine::stream::{MOST_SHUFFLES, SHUFFLED, Shuffle, Streamer, copy_shuffled};
+use crate::engine::machine::{MOST_SHUFFLES, SHUFFLED, Shuffle, Streamer, copy_shuffled};
 use crate::engine::tuning::CACHE_LINE;
 use std::ops::Range;
 

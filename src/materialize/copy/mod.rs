@@ -20,7 +20,7 @@ use super::axes::elements;
 use super::strategy::{Settings, Strategy, periods_in_chunk};
 use crate::engine::chunks::Chunks;
 use crate::engine::inputs::Values;
-use crate::engine::memory::uninit_array;
+use crate::engine::machine::uninit_array;
 use crate::engine::nest::LoopNest;
 use crate::engine::rows::{collect, overwrite};
 use crate::engine::tuning::{FEW_MAPPED, copies::FEW_ELEMENTS};

@@ -6,8 +6,8 @@
 
 use super::super::axes::{Axis, elements, is_dense};
 use crate::engine::chunks::Chunks;
+use crate::engine::machine::Streamer;
 use crate::engine::nest::{LoopNest, Tile, for_each_tile, offsets_of, walk};
-use crate::engine::stream::Streamer;
 use crate::engine::threads::{Cost, for_each_range};
 use crate::engine::tuning::CACHE_LINE;
 use crate::engine::tuning::copies::BLOCK;

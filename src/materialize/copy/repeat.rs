@@ -6,7 +6,7 @@ use super::blocks::stream_blocks;
 use super::fill::{fill, fill_repeated};
 use super::operands::{Block, Region};
 use super::rows;
-use crate::engine::stream::Streamer;
+use crate::engine::machine::Streamer;
 use crate::engine::tuning::CACHE_LINE;
 use crate::engine::tuning::copies::{BLOCK, SHORT_PERIOD};
 

@@ -1,7 +1,7 @@
 //! Rows that lie side by side in output and source, and repetition of what has been written.
 
 use super::operands::Plane;
-use crate::engine::stream::copy_in_cache;
+use crate::engine::machine::copy_in_cache;
 use crate::engine::tuning::copies::SHORT_REPEAT;
 
 /// Copies rows whose elements lie side by side in both operands.

@@ -2,7 +2,7 @@
 
 use super::operands::{Plane, Slot};
 use super::{expand, rows};
-use crate::engine::simd::{Vectorize, WIDE_REGISTER, has_wide_registers, widest};
+use crate::engine::machine::{Vectorize, WIDE_REGISTER, has_wide_registers, widest};
 use crate::engine::tuning::copies::FILL_WIDE_FROM;
 use std::marker::PhantomData;
 
@@ -113,7 +113,7 @@ fn splat_short_rows<T: Copy, const K: usize>(plane: Plane) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check_layouts, check_rows};
-    use crate::engine::simd::{WITHOUT_WIDE_REGISTERS, has_wide_registers};
+    use crate::engine::machine::{WITHOUT_WIDE_REGISTERS, has_wide_registers};
     use std::sync::atomic::Ordering;
 
     /// Tests that run at the same time also do without wide registers, with the same results.

@@ -2,7 +2,7 @@
 
 use super::super::strategy::Settings;
 use super::operands::{Block, Kernels, Plane, Region};
-use crate::engine::stream::Streamer;
+use crate::engine::machine::Streamer;
 use crate::engine::tuning::CACHE_LINE;
 use crate::engine::tuning::copies::BLOCK;
 

@@ -1,10 +1,141 @@
-//! Copies by registers: past the cache (streamed), and shuffled.
+//! What depends on the machine: allocation, vector registers, copies past the cache.
 //!
-//! The instructions stand in assembly, because Rust has no load of bytes that may be uninitialised,
-//! as padding is. Elsewhere than on x86-64 the copies are plain.
+//! Kernels are portable code that the compiler vectorises. [`widest`] compiles a kernel twice, once
+//! for AVX2, and chooses at run time. Results do not depend on the choice: the compiler never
+//! contracts or reorders operations on floats.
+//!
+//! The instructions of copies stand in assembly, because Rust has no load of bytes that may be
+//! uninitialised, as padding is. Elsewhere than on x86-64 the copies are plain.
 
+use super::tuning::{HUGE_PAGE, HUGE_PAGES_FROM};
+pub(crate) use crate::error::reserved;
+use crate::error::{BroadcastError, output_too_large};
+use crate::shape::{Sizes, elements};
+use ndarray::{Array, Dimension};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+
+/// How many elements a fresh array of `shape` has.
+///
+/// # Errors
+///
+/// `OutputTooLarge` if it has more than `isize::MAX` bytes.
+#[inline]
+pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
+    elements(shape)
+        .filter(|len| {
+            let bytes = len.checked_mul(size_of::<A>());
+            bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
+        })
+        .ok_or_else(|| output_too_large(shape, size_of::<A>()))
+}
+
+/// A vector of `len` copies of `value`.
+///
+/// # Errors
+///
+/// `AllocationFailed`, with the number of bytes.
+pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, BroadcastError> {
+    let mut vec = reserved(len)?;
+    vec.resize(len, value);
+    Ok(vec)
+}
+
+/// An array in standard layout whose elements are not initialised yet, on huge pages if it is
+/// large.
+///
+/// # Errors
+///
+/// `OutputTooLarge`, `AllocationFailed`.
+#[inline]
+pub(crate) fn uninit_array<A, D: Dimension>(
+    dim: D,
+) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
+    let len = output_len::<A>(dim.sizes())?;
+    let mut vec = reserved(len)?;
+    // SAFETY: the capacity is at least `len`, and a `MaybeUninit` needs no initialisation.
+    unsafe { vec.set_len(len) };
+    if size_of_val(&vec[..]) >= HUGE_PAGES_FROM {
+        advise_huge_pages(&mut vec);
+    }
+    // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`, as
+    // `output_len` has found.
+    Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
+}
+
+/// Asks the kernel for huge pages behind the whole 2 MiB pages inside `memory`. What it answers
+/// does not matter.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[cold]
+fn advise_huge_pages<A>(memory: &mut [MaybeUninit<A>]) {
+    use std::ffi::{c_int, c_void};
+    unsafe extern "C" {
+        fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+    }
+    const MADV_HUGEPAGE: c_int = 14;
+    let bytes = size_of_val(memory);
+    let start = memory.as_mut_ptr().cast::<u8>();
+    let skip = start.align_offset(HUGE_PAGE);
+    if skip < bytes {
+        let whole = (bytes - skip) / HUGE_PAGE * HUGE_PAGE;
+        // SAFETY: `skip + whole <= bytes`, so the range lies inside `memory`; this advice changes
+        // no byte of it.
+        unsafe { madvise(start.wrapping_add(skip).cast(), whole, MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn advise_huge_pages<A>(_memory: &mut [MaybeUninit<A>]) {}
+
+/// Bytes of a register of AVX2.
+pub(crate) const WIDE_REGISTER: usize = 32;
+
+/// Lets tests run the code for processors without wide registers.
+#[cfg(test)]
+pub(crate) static WITHOUT_WIDE_REGISTERS: std::sync::atomic::AtomicBool =
+    std::sync::atomic::AtomicBool::new(false);
+
+/// Whether the processor has registers of [`WIDE_REGISTER`] bytes.
+#[inline]
+pub(crate) fn has_wide_registers() -> bool {
+    #[cfg(test)]
+    if WITHOUT_WIDE_REGISTERS.load(std::sync::atomic::Ordering::Relaxed) {
+        return false;
+    }
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    return std::arch::is_x86_feature_detected!("avx2");
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    return false;
+}
+
+/// A kernel that is compiled for several instruction sets.
+pub(crate) trait Vectorize {
+    type Output;
+
+    /// Runs the kernel. Implementations are `#[inline(always)]`, and so is what they call in their
+    /// loops: only code that is inlined into [`widest`] is compiled for wide vectors.
+    fn run(self) -> Self::Output;
+}
+
+/// Runs `kernel` in the widest vectors of the processor.
+#[inline]
+pub(crate) fn widest<K: Vectorize>(kernel: K) -> K::Output {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if has_wide_registers() {
+        // SAFETY: the processor has AVX2, as `has_wide_registers` has just found.
+        return unsafe { run_avx2(kernel) };
+    }
+    kernel.run()
+}
+
+/// # Safety
+///
+/// The processor has AVX2.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx2")]
+unsafe fn run_avx2<K: Vectorize>(kernel: K) -> K::Output {
+    kernel.run()
+}
 
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 use portable as target;
@@ -133,9 +264,8 @@ pub(crate) fn copy_shuffled(
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86 {
-    use super::super::simd::{WIDE_REGISTER, has_wide_registers};
     use super::super::tuning::{CACHE_LINE, COPY_WIDE_FROM};
-    use super::Shuffle;
+    use super::{Shuffle, WIDE_REGISTER, has_wide_registers};
     use std::arch::asm;
     use std::ptr::copy_nonoverlapping;
 
@@ -369,6 +499,80 @@ mod portable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::allocation_failed;
+    use ndarray::Ix1;
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        assert_eq!(output_len::<u8>(&[3, 4]), Ok(12));
+        assert_eq!(output_len::<[u8; 0]>(&[usize::MAX / 2]), Ok(usize::MAX / 2));
+        assert_eq!(output_len::<u64>(&[usize::MAX / 2, 0]), Ok(0));
+        for shape in [
+            &[usize::MAX / 2][..],
+            &[usize::MAX / 8],
+            &[1 << 40, 1 << 40],
+        ] {
+            assert_eq!(
+                output_len::<u64>(shape),
+                Err(output_too_large(shape, 8)),
+                "{shape:?}"
+            );
+        }
+        let bytes = 1 << 60;
+        assert_eq!(
+            uninit_array::<u8, _>(Ix1(bytes)).unwrap_err(),
+            allocation_failed(bytes)
+        );
+    }
+
+    /// The parts of `memory` that lie in mappings for which huge pages have been advised, as
+    /// offsets; what the kernel says of them.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn advised(memory: &[MaybeUninit<u8>]) -> Vec<std::ops::Range<usize>> {
+        let start = memory.as_ptr().addr();
+        let (mut found, mut mapping) = (vec![], 0..0);
+        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("Linux has it");
+        for line in smaps.lines() {
+            let first = line.split(' ').next().expect("one part at least");
+            let address = |text| usize::from_str_radix(text, 16).ok();
+            if let Some((from, to)) = first.split_once('-') {
+                if let (Some(from), Some(to)) = (address(from), address(to)) {
+                    mapping = from..to;
+                }
+            }
+            let inside = mapping.start.max(start)..mapping.end.min(start + memory.len());
+            if first == "VmFlags:" && line.split(' ').any(|flag| flag == "hg") && !inside.is_empty()
+            {
+                found.push(inside.start - start..inside.end - start);
+            }
+        }
+        found
+    }
+
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn huge_pages_are_advised_for_all_whole_ones_of_large_memory() {
+        if !std::fs::exists("/sys/kernel/mm/transparent_hugepage").is_ok_and(|there| there) {
+            return;
+        }
+        let advised_of = |bytes| {
+            let array = uninit_array::<u8, _>(Ix1(bytes)).unwrap();
+            let memory = array.as_slice().unwrap();
+            (advised(memory), memory.as_ptr().addr())
+        };
+        assert!(advised_of(HUGE_PAGES_FROM - 1).0.is_empty());
+        for bytes in [HUGE_PAGES_FROM, HUGE_PAGES_FROM + 3 * HUGE_PAGE + 12_345] {
+            let (found, address) = advised_of(bytes);
+            let first = address.next_multiple_of(HUGE_PAGE) - address;
+            let end = first + (bytes - first) / HUGE_PAGE * HUGE_PAGE;
+            assert_eq!(found, std::slice::from_ref(&(first..end)));
+        }
+        // What holds no whole page is left alone.
+        let mut none = uninit_array::<u8, _>(Ix1(HUGE_PAGE - 1)).unwrap();
+        let memory = none.as_slice_mut().unwrap();
+        advise_huge_pages(memory);
+        assert!(advised(memory).is_empty());
+    }
 
     #[test]
     fn streams_any_length_from_and_to_any_alignment() {
