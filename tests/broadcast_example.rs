@@ -825,7 +825,7 @@ fn a_write_that_fails_midway_leaves_the_old_file() {
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"])
-        .arg(EXAMPLE.path());
+        .args(EXAMPLE.words());
     command.args([&input, "--shape", "1000000,3", "--out", &out]);
     Run::new(command.output().unwrap()).failed(1, "out.npy: ");
     assert_eq!(fs::read(&out).unwrap(), b"before");

@@ -1,6 +1,9 @@
 //! Calls from everywhere at once: from pools of any size, nested in each other, from destructors and while panicking. None
 //! waits for ever, and all give the same bits.
 
+#[path = "common/process.rs"]
+mod process;
+
 use ndarray::{Array1, Array2, Array3};
 use ndarray_broadcast::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,9 +56,10 @@ fn bits() -> u64 {
     })
 }
 
-/// Runs a test of this file in a process of its own that has these variables, and gives what that says and complains.
+/// Runs a test of this file in a process of its own that has these variables. Returns its standard
+/// output and its standard error.
 fn run_alone(test: &str, variables: &[(&str, String)]) -> (String, String) {
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
+    let output = process::command(&std::env::current_exe().unwrap())
         .args(["--exact", "--test-threads=1", "--nocapture", test])
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .output()

@@ -398,3 +398,77 @@ fn cancelling_terms_stay_within_the_bound() {
         assert!((sum - truth).abs() <= bound, "{sum} is not {truth}");
     }
 }
+
+/// An element of many floats, which sums add one by one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Floats<const N: usize>([f32; N]);
+
+impl<const N: usize> std::ops::Add for Floats<N> {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Floats(std::array::from_fn(|i| self.0[i] + other.0[i]))
+    }
+}
+
+impl<const N: usize> num_traits::Zero for Floats<N> {
+    fn zero() -> Self {
+        Floats([0.; N])
+    }
+
+    fn is_zero(&self) -> bool {
+        *self == Self::zero()
+    }
+}
+
+fn wide_elements_have_the_bits_of_their_floats<const N: usize>() {
+    let lens = [
+        1_usize, 2, 15, 16, 17, 31, 33, 127, 128, 129, 300, 1023, 1024, 1025, 2100, 5000,
+    ];
+    for len in lens {
+        for (shape, summed) in [
+            (vec![len], vec![0]),
+            (vec![len, 3], vec![0]),
+            (vec![2, len], vec![1]),
+            (vec![5, 2, len.div_ceil(5)], vec![0, 2]),
+        ] {
+            let plan = plan(&shape, &summed);
+            let count: usize = shape.iter().product();
+            let floats = ArrayD::from_shape_vec(&shape[..], values(count)).unwrap();
+            // The last float differs from the others.
+            let scaled = floats.map(|x| x * -0.75);
+            let wide = ndarray::Zip::from(&floats)
+                .and(&scaled)
+                .map_collect(|&a, &b| {
+                    let mut element = [a; N];
+                    element[N - 1] = b;
+                    Floats(element)
+                });
+            let first = expected(&plan, &floats);
+            let last = expected(&plan, &scaled);
+            for reversed in [false, true] {
+                let mut laid_out = wide.clone();
+                if reversed {
+                    let mut view = laid_out.view_mut();
+                    (0..shape.len()).for_each(|axis| view.invert_axis(Axis(axis)));
+                    view.assign(&wide);
+                }
+                let mut view = laid_out.view();
+                if reversed {
+                    (0..shape.len()).for_each(|axis| view.invert_axis(Axis(axis)));
+                }
+                let sums = plan.gradient(&view).unwrap();
+                assert!(same_bits(&sums.map(|sum| sum.0[0]), &first), "{shape:?}");
+                assert!(same_bits(&sums.map(|sum| sum.0[N - 1]), &last), "{shape:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_of_any_size_have_the_bits_of_their_floats() {
+    wide_elements_have_the_bits_of_their_floats::<8>();
+    wide_elements_have_the_bits_of_their_floats::<15>();
+    wide_elements_have_the_bits_of_their_floats::<16>();
+    wide_elements_have_the_bits_of_their_floats::<64>();
+}

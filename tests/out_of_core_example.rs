@@ -718,7 +718,7 @@ fn a_file_size_limit_exits_with_code_1() {
         let mut command = Command::new("sh");
         command
             .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"])
-            .arg(EXAMPLE.path());
+            .args(EXAMPLE.words());
         command.args([&input, "--shape", "1000000,3", "--out", &out, map]);
         Run::new(command.output().unwrap()).failed(1, "out.npy: ");
         job.folder.holds(&["in.npy"]);

@@ -259,6 +259,11 @@ pub(crate) const NEAR_STREAMS: usize = 256;
 /// group is copied first, and 10 ms in one stream.
 pub(crate) const APART_STREAMS: usize = PAGE;
 
+/// Elements of at least this many bytes are summed one by one, in tables on the heap. The other
+/// kernels keep up to 64 elements on the stack: in a debug build a row of 6 elements of 128 bytes
+/// took 250 KiB of it (`STACK_TABLE=1 cargo test --test stack table -- --nocapture`).
+pub(crate) const LARGE_ELEMENT: usize = 64;
+
 /// Bytes of sums side by side that are worth going past the cache.
 pub(crate) const STREAM_SUMS_ROW: usize = 1 << 10;
 

@@ -148,15 +148,31 @@ type Scratch<A> = (Vec<A>, Vec<isize>);
 /// `AllocationFailed`; nothing has been written then.
 pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), BroadcastError> {
     let (count, terms) = (sums.kept().len(), sums.summed().len());
+    let bytes = (count.saturating_mul(terms)).saturating_mul(size_of::<A>().max(1));
+    if tree::is_large::<A>() {
+        return tables::reduce(
+            sums,
+            &Sum,
+            plus,
+            Cost::Bytes(bytes),
+            |unit, terms, order, table| {
+                unit.fill(terms, order, table, &|place, (term,)| *place = *term);
+            },
+        );
+    }
     if count == 0 || terms == 0 {
         return write_of_none(sums, A::zero());
     }
-    let bytes = (count.saturating_mul(terms)).saturating_mul(size_of::<A>().max(1));
     let Some(access) = Access::of(sums) else {
-        let cost = Cost::Bytes(bytes);
-        return tables::reduce(sums, &Sum, plus, cost, |unit, terms, order, table| {
-            unit.gather(terms, order, table);
-        });
+        return tables::reduce(
+            sums,
+            &Sum,
+            plus,
+            Cost::Bytes(bytes),
+            |unit, terms, order, table| {
+                unit.gather(terms, order, table);
+            },
+        );
     };
     let threads = match bytes >= PARALLEL_FROM {
         true => max_threads(),
@@ -168,11 +184,11 @@ pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), Broadc
     let mut scratch = reserved(threads)?;
     for _ in 0..threads {
         let values = cut.turns + schedule.lanes + schedule.stack + schedule.table;
-        scratch.push((filled(values, A::zero())?, filled(schedule.offsets, 0)?));
+        scratch.push((filled(values, A::zero)?, filled(schedule.offsets, || 0)?));
     }
     // A row of sums for each range of terms, if there are several.
     let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
-    let partial = Mutex::new(filled(ranges * count, A::zero())?);
+    let partial = Mutex::new(filled(ranges * count, A::zero)?);
     sums.for_each_unit(cut, Cost::Bytes(bytes), scratch, |scratch, units| {
         widest(SumUnits {
             schedule: &schedule,

@@ -4,7 +4,7 @@
 
 use super::reduction::{Reduction, Sum};
 use super::runs::sum_runs;
-use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
+use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading, is_large};
 use crate::engine::inputs::Inputs;
 use crate::engine::machine::{Vectorize, filled, reserved, widest};
 use crate::engine::nest::LoopAxis;
@@ -64,17 +64,19 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// For accumulators of `size` bytes.
-    fn new<I, B, const N: usize>(sums: &Sums<'_, I, B, N>, size: usize, cost: Cost) -> Self
+    /// For accumulators of type `A`.
+    fn new<A, I, B, const N: usize>(sums: &Sums<'_, I, B, N>, cost: Cost) -> Self
     where
         I: Inputs<N>,
         B: Copy + Send + Sync,
     {
+        let size = size_of::<A>().max(1);
         let (kept, summed) = (sums.kept(), sums.summed());
         let (terms, blocks) = (summed.len(), summed.len().div_ceil(BLOCK_TERMS));
         let room = (SUM_TABLE / size).max(1);
         let nearest = |axes: &[LoopAxis<N>]| axes.iter().map(distance).min().unwrap_or(usize::MAX);
-        let order = match kept.len() == 1 || nearest(summed.axes()) < nearest(kept.axes()) {
+        let near = kept.len() == 1 || nearest(summed.axes()) < nearest(kept.axes());
+        let order = match near || is_large::<A>() {
             true => Order::Runs,
             false => Order::Rows,
         };
@@ -237,13 +239,11 @@ where
         return Ok(());
     }
     if terms == 0 {
-        let value = reduction.of_none();
-        let value = value.ok_or_else(|| empty_reduction(sums.shape()))?;
-        return write_of_none(sums, value);
+        return reduce_none(sums, reduction);
     }
-    let schedule = Schedule::new(sums, size_of::<R::Acc>().max(1), cost);
+    let schedule = Schedule::new::<R::Acc, _, _, N>(sums, cost);
     let cut = schedule.cut;
-    let identity = reduction.identity();
+    let identity = || reduction.identity();
     let mut scratch = reserved(schedule.threads)?;
     for _ in 0..schedule.threads {
         let values = schedule.sections().iter().sum();
@@ -268,10 +268,30 @@ where
     });
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
-        tree::fold_neighbours(By(reduction, PhantomData), &mut partial, count);
+        fold_neighbours(By(reduction, PhantomData), &mut partial, count);
         write_all(sums, add, |sum| reduction.finish(partial[sum], terms))?;
     }
     Ok(())
+}
+
+/// Writes the result of no terms. Never inlined, as are other steps that are not taken for each
+/// term: values may be large, and those of one step are not on the stack of the next.
+///
+/// # Errors
+///
+/// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
+#[inline(never)]
+fn reduce_none<T, I, R, const N: usize>(
+    sums: &mut Sums<'_, I, R::Out, N>,
+    reduction: &R,
+) -> Result<(), BroadcastError>
+where
+    I: Inputs<N>,
+    R: Reduction<T>,
+{
+    let value = reduction.of_none();
+    let value = value.ok_or_else(|| empty_reduction(sums.shape()))?;
+    write_of_none(sums, value)
 }
 
 /// Reduces units of work.
@@ -337,18 +357,17 @@ where
                         sum,
                     };
                     if piece.combine() && count > 1 {
-                        tree::push_block(by, stack, width, (from - begin) / BLOCK_TERMS, sum);
+                        push_block(by, stack, (from - begin) / BLOCK_TERMS, sum);
                     }
                 }
                 from = to;
             }
             if count > 1 {
-                tree::fold_blocks(by, stack, width, count, sum);
+                fold_blocks(by, stack, count, sum);
             }
             if schedule.cut.term_chunks == 1 {
-                finished.clear();
-                finished.extend(sum.iter().map(|&acc| reduction.finish(acc, all_terms)));
-                unit.write(finished, self.add);
+                finish(reduction, sum, all_terms, finished);
+                write(unit, finished, self.add);
             } else {
                 let at = unit.term_chunk * self.count + unit.first_sum;
                 let mut partial = self.partial.lock().unwrap_or_else(PoisonError::into_inner);
@@ -358,8 +377,43 @@ where
     }
 }
 
+/// [`tree::push_block`].
+#[inline(never)]
+fn push_block<A: Copy, M: Monoid<A>>(by: M, stack: &mut [A], index: usize, sum: &mut [A]) {
+    tree::push_block(by, stack, sum.len(), index, sum);
+}
+
+/// [`tree::fold_blocks`].
+#[inline(never)]
+fn fold_blocks<A: Copy, M: Monoid<A>>(by: M, stack: &[A], count: usize, sum: &mut [A]) {
+    tree::fold_blocks(by, stack, sum.len(), count, sum);
+}
+
+/// [`tree::fold_neighbours`].
+#[inline(never)]
+fn fold_neighbours<A: Copy, M: Monoid<A>>(by: M, rows: &mut [A], width: usize) {
+    tree::fold_neighbours(by, rows, width);
+}
+
+/// Puts the results of accumulators of so many terms into `to`.
+#[inline(never)]
+fn finish<T, R: Reduction<T>>(reduction: &R, from: &[R::Acc], terms: usize, to: &mut Vec<R::Out>) {
+    to.clear();
+    to.extend(from.iter().map(|&acc| reduction.finish(acc, terms)));
+}
+
+/// [`Unit::write`].
+#[inline(never)]
+fn write<I: Inputs<N>, B: Copy, const N: usize>(
+    unit: Unit<'_, I, B, N>,
+    results: &[B],
+    add: &impl Fn(B, B) -> B,
+) {
+    unit.write(results, add);
+}
+
 /// Tells the accumulators of a table the numbers of their terms, `terms`.
-#[inline(always)]
+#[inline(never)]
 fn number<T, R: Reduction<T>>(
     reduction: &R,
     table: &mut [R::Acc],
@@ -404,8 +458,24 @@ impl<A: Copy, M: Monoid<A>> Piece<'_, A, M> {
     #[inline(never)]
     fn combine(self) -> bool {
         let last = self.last;
-        widest(self);
+        match is_large::<A>() {
+            true => self.combine_large(),
+            false => widest(self),
+        }
         last
+    }
+
+    /// Whole blocks in runs of their own.
+    fn combine_large(self) {
+        let Piece { by, table, sum, .. } = self;
+        let len = table.len() / sum.len();
+        for (run, sum) in table.chunks_exact_mut(len).zip(sum) {
+            match self.commutative {
+                true => tree::block_of_large(by, run),
+                false => (1..len).for_each(|i| tree::add_one(by, run, 0, i)),
+            }
+            *sum = run[0];
+        }
     }
 }
 

@@ -8,7 +8,9 @@
 //! are compiled for wide vectors as part of their caller.
 
 use crate::engine::terms::Rows;
-use crate::engine::tuning::{APART_STREAMS, COLUMNS_AT_ONCE, NEAR_STREAMS, SHORT_ROW_TERMS};
+use crate::engine::tuning::{
+    APART_STREAMS, COLUMNS_AT_ONCE, LARGE_ELEMENT, NEAR_STREAMS, SHORT_ROW_TERMS,
+};
 use num_traits::Zero;
 use std::array;
 
@@ -21,6 +23,12 @@ pub(super) trait Monoid<A>: Copy + Sync {
 
     /// `a` comes before `b`.
     fn combine(self, a: A, b: A) -> A;
+}
+
+/// Whether terms are so large that kernels must not keep 16 of them on the stack.
+#[inline(always)]
+pub(super) const fn is_large<A>() -> bool {
+    size_of::<A>() >= LARGE_ELEMENT
 }
 
 /// What can be summed.
@@ -559,6 +567,46 @@ pub(super) fn columns_of<A: Copy, M: Monoid<A>, const N: usize>(m: M, terms: &[A
             }
         }
         *sum = lanes[0];
+    }
+}
+
+/// `terms[to] = terms[to] + terms[from]`. Never inlined, so that large elements of all calls are at
+/// one place of the stack.
+#[inline(never)]
+pub(super) fn add_one<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A], to: usize, from: usize) {
+    terms[to] = m.combine(terms[to], terms[from]);
+}
+
+/// Sums a block of one column in place: the sum is in the first of `terms` then.
+///
+/// For large elements: no element is on the stack but those that
+/// `combine` takes and returns.
+pub(super) fn block_of_large<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A]) {
+    let (len, lanes) = (terms.len(), terms.len().min(LANES));
+    let in_groups = len / GROUP * GROUP;
+    let mut add = |to: usize, from: usize| add_one(m, terms, to, from);
+    for group in (0..in_groups).step_by(GROUP) {
+        for lane in 0..LANES {
+            for half in [1, 2, 4] {
+                for k in (0..FAN_IN).step_by(2 * half) {
+                    let to = group + lane + k * LANES;
+                    add(to, to + half * LANES);
+                }
+            }
+            if group > 0 {
+                add(lane, group + lane);
+            }
+        }
+    }
+    for i in in_groups.max(lanes)..len {
+        add(i % LANES, i);
+    }
+    let mut live = lanes;
+    for half in [8, 4, 2, 1] {
+        if live > half {
+            (0..live - half).for_each(|i| add(i, i + half));
+            live = half;
+        }
     }
 }
 

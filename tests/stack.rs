@@ -1,0 +1,239 @@
+//! The stack that calls need, by the size of an element.
+//!
+//! Each call runs in a process of its own, on a thread with a given stack. A stack that is too
+//! small ends the process.
+
+#![cfg(unix)]
+
+#[path = "common/process.rs"]
+mod process;
+
+use ndarray::{Array, Array2, Array3, Axis, s};
+use ndarray_broadcast::prelude::*;
+use num_traits::Zero;
+use std::ops::Add;
+use std::process::Stdio;
+
+/// An element of `N` words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Words<const N: usize>([u64; N]);
+
+impl<const N: usize> Add for Words<N> {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        for i in 0..N {
+            self.0[i] = self.0[i].wrapping_add(other.0[i]);
+        }
+        self
+    }
+}
+
+impl<const N: usize> Zero for Words<N> {
+    fn zero() -> Self {
+        Words([0; N])
+    }
+
+    fn is_zero(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+}
+
+/// The calls that are tried.
+const CALLS: [&str; 14] = [
+    "nothing",
+    "materialize",
+    "materialize_into",
+    "map_by_reference",
+    "map_by_value",
+    "sum_last_axis",
+    "sum_first_axis",
+    "sum_all",
+    "sum_strided",
+    "sum_reversed",
+    "accumulate",
+    "gradient_of",
+    "sum_few",
+    "fold",
+];
+
+/// Arrays, which are made on another thread.
+struct Arrays<const N: usize> {
+    row: Array2<Words<N>>,
+    full: Array3<Words<N>>,
+    few: Array2<Words<N>>,
+    out: Array3<Words<N>>,
+}
+
+impl<const N: usize> Arrays<N> {
+    fn new() -> Self {
+        // 2,100 terms and more for small elements, several blocks of a sum; 40 for large ones.
+        let len = (2 << 20) / size_of::<Words<N>>() / 12;
+        let len = len.clamp(40, 4_500);
+        let element = |i: usize| Words([i as u64; N]);
+        Arrays {
+            row: Array::from_iter((0..4).map(element))
+                .into_shape_with_order((1, 4))
+                .unwrap(),
+            full: Array::from_iter((0..len * 12).map(element))
+                .into_shape_with_order((len, 3, 4))
+                .unwrap(),
+            few: Array::from_iter((0..6).map(element))
+                .into_shape_with_order((3, 2))
+                .unwrap(),
+            out: Array::from_elem((len, 3, 4), element(0)),
+        }
+    }
+
+    fn call(&mut self, call: &str) -> Result<(), BroadcastError> {
+        let dim = self.full.raw_dim();
+        let (len, _, _) = self.full.dim();
+        match call {
+            "nothing" => {}
+            "materialize" => drop(self.row.broadcast_numpy(dim)?.materialize()?),
+            "materialize_into" => self
+                .row
+                .broadcast_numpy(dim)?
+                .materialize_into(&mut self.out)?,
+            "map_by_reference" => {
+                let zipped = zip((&self.full, &self.row));
+                drop(zipped.map_ref(|(a, b)| a.0[0].wrapping_add(b.0[0]))?);
+            }
+            "map_by_value" => {
+                let sum = self
+                    .full
+                    .zip_map(&self.row, &ElementwiseRule::Numpy, |a, b| {
+                        a.0[0].wrapping_add(b.0[0])
+                    });
+                drop(sum?);
+            }
+            "sum_last_axis" => drop(self.full.sum_to_shape((len, 3, 1))?),
+            "sum_first_axis" => drop(self.full.sum_to_shape((3, 4))?),
+            "sum_all" => drop(self.full.sum_to_shape(())?),
+            "sum_strided" => drop(
+                self.full
+                    .slice(s![.., .., ..;2])
+                    .sum_to_shape((len, 1, 1))?,
+            ),
+            "sum_reversed" => {
+                let mut reversed = self.full.view();
+                reversed.invert_axis(Axis(0));
+                reversed.swap_axes(0, 2);
+                drop(reversed.sum_to_shape((4, 1, 1))?);
+            }
+            "accumulate" => {
+                let plan = BroadcastPlan::numpy(self.row.raw_dim(), dim)?;
+                plan.gradient_accumulate(&self.full, &mut self.row)?;
+            }
+            "gradient_of" => {
+                let plan = BroadcastPlan::numpy(self.row.raw_dim(), dim)?;
+                let full = &self.full;
+                drop(plan.gradient_of((full, full), |(a, b)| *a + *b)?);
+            }
+            "sum_few" => drop(self.few.sum_to_shape((3, 1))?),
+            "fold" => {
+                let fold = ndarray_broadcast::Fold::new(Words([0; N]), |a, b| a + b);
+                drop(self.full.reduce_to_shape((3, 4), fold)?);
+            }
+            other => panic!("no call {other}"),
+        }
+        Ok(())
+    }
+}
+
+fn run<const N: usize>(call: &str, stack: usize) {
+    let mut arrays = Box::new(Arrays::<N>::new());
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(stack);
+        let run = || arrays.call(call).unwrap();
+        thread.spawn_scoped(scope, run).unwrap();
+    });
+}
+
+const SIZES: [usize; 7] = [8, 64, 128, 512, 2 << 10, 8 << 10, 64 << 10];
+
+fn run_size(size: usize, call: &str, stack: usize) {
+    match size {
+        8 => run::<1>(call, stack),
+        64 => run::<8>(call, stack),
+        128 => run::<16>(call, stack),
+        512 => run::<64>(call, stack),
+        2048 => run::<256>(call, stack),
+        8192 => run::<1024>(call, stack),
+        _ => run::<8192>(call, stack),
+    }
+}
+
+const CHILD: &str = "STACK_TEST_CALL";
+
+/// The program of a child; without its variable it does nothing.
+#[test]
+fn child() {
+    let Ok(call) = std::env::var(CHILD) else {
+        return;
+    };
+    let words: Vec<&str> = call.split(' ').collect();
+    let number = |at: usize| words[at].parse().unwrap();
+    run_size(number(1), words[0], number(2));
+}
+
+/// Whether a call on a thread with a stack of so many bytes ends well.
+fn fits(call: &str, size: usize, stack: usize) -> bool {
+    let status = process::command(&std::env::current_exe().unwrap())
+        .args(["child", "--exact", "--test-threads=1"])
+        .env(CHILD, format!("{call} {size} {stack}"))
+        .env("RAYON_NUM_THREADS", "1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.unwrap().success()
+}
+
+/// Additions and closures take elements by value, so very large ones are on the stack.
+#[test]
+fn a_call_needs_little_stack_whatever_the_size_of_an_element() {
+    let least = if cfg!(debug_assertions) {
+        256 << 10
+    } else {
+        64 << 10
+    };
+    for call in CALLS {
+        for size in SIZES {
+            let stack = least.max(8 * size);
+            assert!(
+                fits(call, size, stack),
+                "{call}, elements of {size} bytes: {stack} bytes"
+            );
+        }
+    }
+    assert!(
+        !fits("sum_all", 64 << 10, 64 << 10),
+        "the child notices nothing"
+    );
+}
+
+/// `STACK_TABLE=1 cargo test --test stack table -- --nocapture` prints what each call needs.
+#[test]
+fn table() {
+    if std::env::var_os("STACK_TABLE").is_none() {
+        return;
+    }
+    print!("{:18}", "KiB of stack");
+    SIZES.iter().for_each(|size| print!("{size:8}"));
+    println!();
+    for call in CALLS {
+        print!("{call:18}");
+        for size in SIZES {
+            let (mut low, mut high) = (0, 1 << 13);
+            while high - low > 4 {
+                let middle = (low + high) / 2;
+                match fits(call, size, middle << 10) {
+                    true => high = middle,
+                    false => low = middle,
+                }
+            }
+            print!("{high:8}");
+        }
+        println!();
+    }
+}
