@@ -6,6 +6,7 @@ mod example;
 #[path = "common/npy_bytes.rs"]
 mod npy_bytes;
 
+use example::process::prefixed;
 use example::{Example, Run};
 use npy_bytes::{counting, dict, elements, indices, npy};
 use std::fs;
@@ -825,7 +826,7 @@ fn a_write_that_fails_midway_leaves_the_old_file() {
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"])
-        .args(EXAMPLE.words());
+        .args(prefixed(&EXAMPLE.path()));
     command.args([&input, "--shape", "1000000,3", "--out", &out]);
     Run::new(command.output().unwrap()).failed(1, "out.npy: ");
     assert_eq!(fs::read(&out).unwrap(), b"before");

@@ -11,6 +11,7 @@ mod npy_bytes;
 #[path = "../examples/shared/tensor.rs"]
 mod tensor;
 
+use example::process::prefixed;
 use example::{Example, Folder, Run};
 use npy_bytes::{counting, dict, elements, indices, npy, tuple};
 use std::fs;
@@ -718,7 +719,7 @@ fn a_file_size_limit_exits_with_code_1() {
         let mut command = Command::new("sh");
         command
             .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"])
-            .args(EXAMPLE.words());
+            .args(prefixed(&EXAMPLE.path()));
         command.args([&input, "--shape", "1000000,3", "--out", &out, map]);
         Run::new(command.output().unwrap()).failed(1, "out.npy: ");
         job.folder.holds(&["in.npy"]);

@@ -8,7 +8,7 @@
 use super::machine::{Vectorize, widest};
 use super::nest::{LoopAxis, Tile};
 use super::pack::Packing;
-use super::tuning::{CACHE_LINE, PACKED};
+use super::tuning::{CACHE_LINE, LARGE_ELEMENT, PACKED};
 use ndarray::{ArrayRef, ArrayView, Dimension};
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, take};
@@ -125,7 +125,7 @@ impl<'v, A> Values<'v, A> {
 unsafe impl<A: Copy + Send + Sync> Input for Values<'_, A> {
     type Elem = A;
     type Item = A;
-    const PACKS: bool = true;
+    const PACKS: bool = size_of::<A>() < LARGE_ELEMENT;
 
     #[inline(always)]
     fn layout(&self) -> Layout<'_, A> {
@@ -209,6 +209,10 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// Whether some inputs may be copied together. Then [`sweep`](Self::sweep) finds the order in
     /// which a tile is walked fastest.
     const PACKS: bool;
+
+    /// Whether elements are so large that they are read by one loop, for any strides. Each loop
+    /// would have its own on the stack in a debug build.
+    const LARGE: bool;
 
     fn firsts(&self) -> Self::Firsts;
 
@@ -318,6 +322,7 @@ macro_rules! inputs {
             type Items = ($($A::Item,)+);
             type Firsts = ($(*const $A::Elem,)+);
             const PACKS: bool = false $(|| $A::PACKS)+;
+            const LARGE: bool = false $(|| size_of::<$A::Elem>() >= LARGE_ELEMENT)+;
 
             #[inline(always)]
             fn firsts(&self) -> Self::Firsts {
@@ -344,6 +349,10 @@ macro_rules! inputs {
             ) {
                 let tile = if Self::PACKS { tile.along_output() } else { tile };
                 let firsts = self.firsts();
+                if const { Self::LARGE } {
+                    // SAFETY: the contract of this function.
+                    return unsafe { Self::rows(x, firsts, &tile, tile.columns.strides, op) };
+                }
                 let sizes = [size_of::<X>(), $(size_of::<$A::Elem>()),+];
                 let may = [false, $($A::PACKS),+];
                 let packing = Packing::of(&tile, sizes, may);
@@ -432,7 +441,7 @@ macro_rules! inputs {
                     $(
                         let $a = $a.wrapping_offset(at[$operand]);
                     )+
-                    if strides[0] == 1 {
+                    if !Self::LARGE && strides[0] == 1 {
                         // SAFETY: a row of the tile. Its elements are neighbours, as the stride of
                         // operand 0 is 1, and nothing else reaches them: the contract.
                         let x = unsafe { slice::from_raw_parts_mut(x, len) };

@@ -149,7 +149,8 @@ type Scratch<A> = (Vec<A>, Vec<isize>);
 pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), BroadcastError> {
     let (count, terms) = (sums.kept().len(), sums.summed().len());
     let bytes = (count.saturating_mul(terms)).saturating_mul(size_of::<A>().max(1));
-    if tree::is_large::<A>() {
+    // In a constant, so that the other kernels are not compiled for large elements.
+    if const { tree::is_large::<A>() } {
         return tables::reduce(
             sums,
             &Sum,

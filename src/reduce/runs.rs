@@ -62,39 +62,38 @@ impl<A: Copy, M: Monoid<A>, R: Run> Vectorize for SumRuns<'_, A, M, R> {
 /// The sums of runs of up to 16 terms.
 #[inline(never)]
 fn sum_short_runs<A: Copy, M: Monoid<A>>(m: M, runs: Runs<'_, A>, sums: &mut [A]) {
-    widest(SumShortRuns { m, runs, sums });
+    let sums = &mut sums[..runs.count()];
+    macro_rules! sum_by_count {
+        ($($count:literal)*) => {
+            match runs.len() {
+                $($count => widest(SumShortRuns::<A, M, $count> { m, runs, sums }),)*
+                count => unreachable!("{count} terms are no short run"),
+            }
+        };
+    }
+    sum_by_count!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }
 
-struct SumShortRuns<'s, A, M> {
+/// Sums runs of `N` terms.
+struct SumShortRuns<'s, A, M, const N: usize> {
     m: M,
     runs: Runs<'s, A>,
     sums: &'s mut [A],
 }
 
-impl<A: Copy, M: Monoid<A>> Vectorize for SumShortRuns<'_, A, M> {
+impl<A: Copy, M: Monoid<A>, const N: usize> Vectorize for SumShortRuns<'_, A, M, N> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let (m, runs) = (self.m, self.runs);
-        let sums = &mut self.sums[..runs.count()];
         // Runs that follow each other are read together.
         let together = match runs.follow_each_other() {
             true => runs.count(),
             false => 1,
         };
-        macro_rules! sum_by_count {
-            ($($count:literal)*) => {
-                match runs.len() {
-                    $($count => {
-                        for (i, sums) in sums.chunks_mut(together).enumerate() {
-                            tree::columns_of::<A, M, $count>(m, runs.at(i * together), sums);
-                        }
-                    })*
-                    count => unreachable!("{count} terms are no short run"),
-                }
-            };
+        for (i, sums) in self.sums.chunks_mut(together).enumerate() {
+            tree::columns_of::<A, M, N>(m, runs.at(i * together), sums);
         }
-        sum_by_count!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     }
 }

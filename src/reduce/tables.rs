@@ -458,7 +458,8 @@ impl<A: Copy, M: Monoid<A>> Piece<'_, A, M> {
     #[inline(never)]
     fn combine(self) -> bool {
         let last = self.last;
-        match is_large::<A>() {
+        // In a constant, so that the other kernels are not compiled for large elements.
+        match const { is_large::<A>() } {
             true => self.combine_large(),
             false => widest(self),
         }

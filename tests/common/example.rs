@@ -1,15 +1,15 @@
 //! Runs an example as a process, with arguments, files, standard streams and an exit code.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 #[path = "process.rs"]
-mod process;
+pub mod process;
 
-use process::{command, prefixed};
+use process::command;
 
 /// An example program, by name.
 pub struct Example(pub &'static str);
@@ -46,11 +46,6 @@ impl Example {
         let mut command = command(&self.path());
         command.args(arguments).stdin(Stdio::null());
         command
-    }
-
-    /// The words of a command that another program can run.
-    pub fn words(&self) -> Vec<OsString> {
-        prefixed(&self.path())
     }
 
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Run {
