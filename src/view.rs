@@ -127,12 +127,18 @@ fn replicate<'a, A, I: Dimension, O: Dimension>(
         return replicate_reversed(&mut reversed).0;
     }
     let mut strides = O::zeros(plan.output_shape().len());
-    for (output_axis, stride) in strides.sizes_mut().iter_mut().enumerate() {
-        let sizes_and_strides = array.shape().iter().zip(array.strides());
-        let mut input = plan.output_axes().iter().zip(sizes_and_strides);
-        *stride = input
-            .find(|(fed, (size, _))| **fed == output_axis && **size != 1)
-            .map_or(0, |(_, (_, &stride))| stride as usize);
+    let sizes_and_strides = array.shape().iter().zip(array.strides());
+    let inputs = plan.output_axes().iter().zip(sizes_and_strides);
+    let inputs = inputs.filter(|(_, (size, _))| **size != 1);
+    if I::NDIM.is_some() && O::NDIM.is_some() {
+        // With few axes of known number a search stays in registers.
+        for (output_axis, stride) in strides.sizes_mut().iter_mut().enumerate() {
+            *stride = (inputs.clone())
+                .find(|(fed, _)| **fed == output_axis)
+                .map_or(0, |(_, (_, &stride))| stride as usize);
+        }
+    } else {
+        inputs.for_each(|(&fed, (_, &stride))| strides.sizes_mut()[fed] = stride as usize);
     }
     let output = match applied {
         Applied::Once(plan) => plan.into_output_dim(),

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Big enough for several threads to work on one call.
 const ROWS: usize = 700;
@@ -271,6 +271,18 @@ mod pools {
             for _ in 0..2 {
                 assert_eq!(bits().to_string(), expected);
             }
+            // The application's own pool, with a smaller stack, is not refused.
+            if std::env::var_os(TRIED_BEFORE).is_none() {
+                let own = rayon::ThreadPoolBuilder::new()
+                    .stack_size(1 << 20)
+                    .num_threads(3);
+                own.build_global().unwrap();
+                assert_eq!(
+                    rayon::broadcast(|_| bits().to_string()),
+                    vec![expected.clone(); 3]
+                );
+                assert_eq!(bits().to_string(), expected);
+            }
             return;
         }
         for tried_before in [false, true] {
@@ -290,6 +302,70 @@ mod pools {
                 tried_before || !complaints.contains("panicked"),
                 "{complaints}"
             );
+        }
+    }
+
+    /// How many threads of a pool work on a map whose closure is slow.
+    fn threads_of_a_slow_map(pool: &rayon::ThreadPool) -> usize {
+        let seen = std::sync::Mutex::new(std::collections::HashSet::new());
+        let slow = |&x: &u8, _: &u8| {
+            seen.lock().unwrap().insert(thread::current().id());
+            thread::sleep(Duration::from_nanos(1));
+            [x; 64]
+        };
+        let elements = Array1::<u8>::zeros(2_000);
+        pool.install(|| elements.zip_map(&Array1::zeros(1), ElementwiseRule::Numpy, slow))
+            .unwrap();
+        seen.into_inner().unwrap().len()
+    }
+
+    /// A process that `fork` makes has one thread, and locks that other threads held.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_forked_process_works_alone() {
+        use std::ffi::c_int;
+        unsafe extern "C" {
+            safe fn fork() -> c_int;
+            safe fn _exit(status: c_int) -> !;
+            fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
+            safe fn kill(process: c_int, signal: c_int) -> c_int;
+        }
+        const NO_HANG: c_int = 1;
+        const KILL: c_int = 9;
+        const BITS: &str = "BITS_OF_FORKS";
+        let Ok(expected) = std::env::var(BITS) else {
+            let variables = [
+                (BITS, bits().to_string()),
+                ("RAYON_NUM_THREADS", "32".to_string()),
+            ];
+            run_alone("pools::a_forked_process_works_alone", &variables);
+            return;
+        };
+        // Threads that fall asleep and are woken all the time hold locks when a process is forked.
+        thread::spawn(|| {
+            loop {
+                (0..8).for_each(|_| rayon::spawn(|| ()));
+                thread::sleep(Duration::from_micros(50));
+            }
+        });
+        assert_eq!(threads_of_a_slow_map(&pool(2)), processors().min(2));
+        for _ in 0..20 {
+            assert_eq!(bits().to_string(), expected);
+            let child = fork();
+            if child == 0 {
+                let same = (0..3).all(|_| bits().to_string() == expected);
+                _exit(c_int::from(!same || threads_of_a_slow_map(&pool(2)) > 1));
+            }
+            let (begun, mut status) = (Instant::now(), -1);
+            // SAFETY: `status` is a place for an integer.
+            while unsafe { waitpid(child, &raw mut status, NO_HANG) } == 0 {
+                if begun.elapsed() > Duration::from_secs(60) {
+                    kill(child, KILL);
+                    panic!("a forked process hangs");
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            assert_eq!(status, 0);
         }
     }
 

@@ -324,6 +324,18 @@ fn one_term_is_itself_and_zeros_keep_their_sign() {
                 .is_sign_negative()
         );
     }
+    // A sum of no terms is 0.0; added to what is there, it adds nothing.
+    let plan = BroadcastPlan::numpy(2, (0, 2)).unwrap();
+    let none = ndarray::Array2::<f32>::zeros((0, 2));
+    assert!(
+        plan.gradient(&none)
+            .unwrap()
+            .iter()
+            .all(|sum| sum.to_bits() == 0)
+    );
+    let mut sums = Array1::from_elem(2, -0.0_f32);
+    plan.gradient_accumulate(&none, &mut sums).unwrap();
+    assert!(sums.iter().all(|sum| sum.is_sign_negative()));
     let nan = Array1::from_elem(3000, f32::NAN).sum_to_shape(()).unwrap();
     assert!(nan.into_scalar().is_nan());
 }

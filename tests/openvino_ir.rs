@@ -336,6 +336,29 @@ fn hostile_xml_is_reported() {
             "{name}"
         );
     }
+    let attributes: String = (0..1001).map(|i| format!(" a{i}=\"\"")).collect();
+    let port = |i| format!("<port id=\"{i}\"/>");
+    let ports: String = (0..1001).map(port).collect();
+    for (name, text, problem) in [
+        (
+            "attributes",
+            format!("<net><layers{attributes}/></net>"),
+            "<layers> has more than 1000 attributes",
+        ),
+        (
+            "ports",
+            format!(
+                "<net><layers><layer id=\"7\" name=\"a\" type=\"Add\"><input>{ports}</input></layer>\
+                 </layers><edges/></net>"
+            ),
+            "layer 7 \"a\" (Add) has more than 1000 inputs",
+        ),
+    ] {
+        let copy = Copy::new(&format!("xml-{name}"), "mul_none");
+        copy.change("xml", |_| text.into());
+        let expected = format!("mul_none.xml: {problem}\n");
+        assert_eq!(copy.run(), (cli::DIFFERENT, expected), "{name}");
+    }
     let copy = Copy::new("xml-utf8", "mul_none");
     copy.change("xml", |_| b"<net>\xff</net>".to_vec());
     assert_eq!(

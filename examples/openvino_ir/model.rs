@@ -12,6 +12,10 @@ const MAXIMUM_XML: u64 = 64 << 20;
 /// The largest other file to read.
 const MAXIMUM_FILE: u64 = 4 << 30;
 
+/// The most attributes of an element, and the most inputs or outputs of a layer. Each is compared
+/// with each other one.
+const MAXIMUM_LIST: usize = 1000;
+
 /// A layer of the model.
 #[derive(Debug)]
 pub struct Layer {
@@ -190,6 +194,11 @@ struct Edge {
 type Node<'a> = roxmltree::Node<'a, 'a>;
 
 fn parse(text: &str) -> Result<(Vec<Layer>, Vec<Edge>), String> {
+    let attributes = |element: &str| element.matches('=').count();
+    if let Some(element) = (text.split('<')).find(|&element| attributes(element) > MAXIMUM_LIST) {
+        let name = element.split_whitespace().next().unwrap_or_default();
+        return Err(format!("<{name}> has more than {MAXIMUM_LIST} attributes"));
+    }
     let document = roxmltree::Document::parse(text)
         .map_err(|error| format!("this is not well-formed XML: {error}"))?;
     let net = document.root_element();
@@ -240,6 +249,11 @@ fn parse_layer(node: Node<'_>) -> Result<Layer, String> {
         inputs: ports("input")?,
         outputs: ports("output")?,
     };
+    for (ports, name) in [(&layer.inputs, "inputs"), (&layer.outputs, "outputs")] {
+        if ports.len() > MAXIMUM_LIST {
+            return Err(format!("{layer} has more than {MAXIMUM_LIST} {name}"));
+        }
+    }
     let mut ids = HashSet::new();
     for port in layer.inputs.iter().chain(&layer.outputs) {
         if !ids.insert(port.id) {

@@ -14,6 +14,7 @@ use super::terms::{Columns, Gather};
 use super::threads::{Cost, share};
 use super::tuning::{INLINE_AXES, MAP_LONG_ROW, STREAM_SUMS_ROW, sums_are_streamed};
 use crate::error::BroadcastError;
+use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -148,11 +149,15 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
         let mut becomes = becomes.as_array_view_mut();
         let becomes = becomes.as_slice_mut().expect("dimensions are slices");
         assert_eq!(becomes.len(), shape.len(), "there is a place for each axis");
-        for axis in 0..shape.len() {
+        let mut named = J::zeros(to_shape.len());
+        let named = named.sizes_mut();
+        for axis in &mut *becomes {
             let entry = axes.next().expect("there is an entry for each axis");
-            becomes[axis] = entry.unwrap_or(SUMMED);
-            let again = entry.is_some() && becomes[..axis].contains(&becomes[axis]);
-            assert!(!again, "an axis is named twice");
+            *axis = entry.unwrap_or(SUMMED);
+            if let Some(entry) = entry {
+                assert!(named[entry] == 0, "an axis is named twice");
+                named[entry] = 1;
+            }
         }
         let kept = (0..shape.len()).filter(|&axis| becomes[axis] != SUMMED);
         let kept = LoopNest::from_axes(kept.map(|axis| {

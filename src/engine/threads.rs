@@ -10,7 +10,9 @@
 //!   the global one. No thread is started beside them. None has its affinity or priority changed.
 //!   No more threads work on one call than the pool has, nor than the process has processors.
 //! - The caller works from the start, and never waits for a helper that has not started. If no
-//!   thread can be had, the caller does everything.
+//!   thread can be had, the caller does everything. If the system refuses to start the global pool,
+//!   the application may still start it later.
+//! - In a process that was forked after the first call, each call works alone.
 //! - A helper goes back to its pool as soon as no chunk is left.
 //! - A caller that waits for a running helper is parked. It runs no other job of its pool: a lock
 //!   that it holds around the call, or a `RefCell` that it borrows, is not found taken by such a
@@ -26,7 +28,7 @@ use std::iter::once;
 use std::num::NonZero;
 use std::ops::Range;
 #[cfg(feature = "rayon")]
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 use std::time::Instant;
 
 /// What is known about the time of some work before it begins.
@@ -93,10 +95,21 @@ where
 /// The number of threads that may work on one call from this thread.
 pub(crate) fn max_threads() -> usize {
     #[cfg(feature = "rayon")]
-    if HAS_THREADS && (rayon::current_thread_index().is_some() || *HAS_GLOBAL_POOL) {
-        return rayon::current_num_threads().min(*PROCESSORS);
+    if HAS_THREADS && !is_forked() {
+        if rayon::current_thread_index().is_some() || pool::is_there() {
+            return rayon::current_num_threads().min(*PROCESSORS);
+        }
     }
     1
+}
+
+/// Whether this process is a copy, made by `fork`, of the one that made the first call. The pool's
+/// threads are not in the copy, and what they held is locked for ever.
+#[cfg(feature = "rayon")]
+fn is_forked() -> bool {
+    static PROCESS: OnceLock<u32> = OnceLock::new();
+    let process = std::process::id();
+    *PROCESS.get_or_init(|| process) != process
 }
 
 /// Some WebAssembly targets have no threads, and some no clock. An attempt to start a pool there
@@ -109,20 +122,55 @@ const HAS_THREADS: bool = !cfg!(target_family = "wasm");
 static PROCESSORS: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(usize::MAX, NonZero::get));
 
-/// Whether rayon's global pool exists. The first look starts it.
-///
-/// Where the system refuses to start threads, as in a container that limits them, rayon panics in
-/// whoever uses the pool.
+/// Rayon's global pool.
 #[cfg(feature = "rayon")]
-static HAS_GLOBAL_POOL: LazyLock<bool> = LazyLock::new(|| {
-    match rayon::ThreadPoolBuilder::new().build_global() {
-        Ok(()) => true,
-        // The system's refusal is the source of this error.
-        Err(error) if std::error::Error::source(&error).is_some() => false,
-        // Someone has tried to start it before. That may have failed.
-        Err(_) => std::panic::catch_unwind(rayon::current_num_threads).is_ok(),
+mod pool {
+    use rayon::{ThreadPoolBuilder, current_num_threads};
+    use std::error::Error;
+    use std::panic::catch_unwind;
+    use std::sync::{Mutex, OnceLock, PoisonError};
+    use std::time::{Duration, Instant};
+
+    /// After the system has refused threads, the next attempt waits for so long.
+    const RETRY: Duration = Duration::from_secs(1);
+
+    /// Whether the pool exists. The first look starts it.
+    pub(super) fn is_there() -> bool {
+        static STARTED: OnceLock<()> = OnceLock::new();
+        static REFUSED: Mutex<Option<Instant>> = Mutex::new(None);
+        if STARTED.get().is_some() {
+            return true;
+        }
+        let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.is_some_and(|at| at.elapsed() < RETRY) {
+            return false;
+        }
+        let started = start();
+        match started {
+            true => drop(STARTED.set(())),
+            false => *refused = Some(Instant::now()),
+        }
+        started
     }
-});
+
+    /// Starts the pool, unless it is there, or the system refuses threads, as in a container that
+    /// limits them.
+    ///
+    /// If the global pool is refused once, rayon never starts it, and panics in whoever uses it. So
+    /// another pool is tried before.
+    fn start() -> bool {
+        if ThreadPoolBuilder::new().build().is_err() {
+            return false;
+        }
+        match ThreadPoolBuilder::new().build_global() {
+            Ok(()) => true,
+            // The system's refusal is the source of this error.
+            Err(error) if error.source().is_some() => false,
+            // Someone has tried to start it before. That may have failed.
+            Err(_) => catch_unwind(current_num_threads).is_ok(),
+        }
+    }
+}
 
 /// A thread that calls, and those that help it.
 ///

@@ -196,8 +196,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn mapping(
         &self,
     ) -> impl ExactSizeIterator<Item = Option<usize>> + DoubleEndedIterator + Clone + '_ {
-        let fed_by = |axis| self.output_axes().iter().position(|&fed| fed == axis);
-        (0..self.output.ndim()).map(fed_by)
+        // One more than the input axis, 0 for none.
+        let mut fed_by = O::zeros(self.output.ndim());
+        for (axis, &fed) in self.output_axes().iter().enumerate() {
+            // An axis that feeds nothing is beyond the output.
+            if let Some(place) = fed_by.sizes_mut().get_mut(fed) {
+                *place = axis + 1;
+            }
+        }
+        (0..self.output.ndim()).map(move |axis| fed_by.sizes()[axis].checked_sub(1))
     }
 
     /// The output axes along which elements are replicated: the added and the stretched ones. The

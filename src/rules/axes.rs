@@ -5,6 +5,7 @@ use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::Dimension;
+use std::collections::HashSet;
 
 /// One entry for each input axis, each an axis of the target.
 #[inline(always)]
@@ -38,11 +39,24 @@ pub(super) fn increasing(axes: &[usize]) -> Result<(), AxesFault> {
     }
 }
 
+/// In lists of more axes repeated ones are found by a hash table.
+const MANY_AXES: usize = 32;
+
+#[cold]
+fn first_repeated(axes: &[usize]) -> Option<usize> {
+    let mut seen = HashSet::new();
+    axes.iter().position(|axis| !seen.insert(axis))
+}
+
 /// No axis twice, in any order.
 #[inline(always)]
 pub(super) fn unique(axes: &[usize]) -> Result<(), AxesFault> {
-    // Not `contains`: its loop over chunks is never unrolled.
-    match (1..axes.len()).find(|&at| axes[..at].iter().any(|&axis| axis == axes[at])) {
+    let repeated = match axes.len() <= MANY_AXES {
+        // Not `contains`: its loop over chunks is never unrolled.
+        true => (1..axes.len()).find(|&at| axes[..at].iter().any(|&axis| axis == axes[at])),
+        false => first_repeated(axes),
+    };
+    match repeated {
         Some(position) => Err(AxesFault::Repeated(position)),
         None => Ok(()),
     }
