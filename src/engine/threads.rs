@@ -95,10 +95,9 @@ where
 /// The number of threads that may work on one call from this thread.
 pub(crate) fn max_threads() -> usize {
     #[cfg(feature = "rayon")]
-    if HAS_THREADS && !is_forked() {
-        if rayon::current_thread_index().is_some() || pool::is_there() {
-            return rayon::current_num_threads().min(*PROCESSORS);
-        }
+    if HAS_THREADS && !is_forked() && (rayon::current_thread_index().is_some() || pool::is_there())
+    {
+        return rayon::current_num_threads().min(*PROCESSORS);
     }
     1
 }
