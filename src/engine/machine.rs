@@ -7,7 +7,9 @@
 //! The instructions of copies stand in assembly, because Rust has no load of bytes that may be
 //! uninitialised, as padding is. Elsewhere than on x86-64 the copies are plain.
 
-use super::tuning::{HUGE_PAGE, HUGE_PAGES_FROM};
+#[cfg(all(target_os = "linux", not(miri)))]
+use super::tuning::HUGE_PAGE;
+use super::tuning::HUGE_PAGES_FROM;
 pub(crate) use crate::error::reserved;
 use crate::error::{BroadcastError, output_too_large};
 use crate::shape::{Sizes, elements};
@@ -477,10 +479,19 @@ mod x86 {
 mod portable {
     use super::Shuffle;
 
-    pub(crate) use std::ptr::copy_nonoverlapping as stream;
-
     pub(crate) const CAN_STREAM: bool = false;
-    pub(super) use std::ptr::copy_nonoverlapping as copy_in_cache;
+
+    /// See [`super::stream`].
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+        // SAFETY: the contract of this function.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+
+    pub(super) use stream as copy_in_cache;
 
     pub(crate) fn can_shuffle() -> bool {
         false
