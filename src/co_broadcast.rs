@@ -1,6 +1,6 @@
 //! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
-use crate::error::{BroadcastError, reserved, shape_overflow};
+use crate::error::{ArrayRole, BroadcastError, reserved, shape_overflow};
 use crate::mode::ElementwiseRule;
 use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
@@ -105,7 +105,7 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
     }
     let mut shapes = reserved(arrays.len())?;
     shapes.extend(arrays.iter().map(|array| array.shape()));
-    let shape: D = common_shape(&shapes)?;
+    let shape: D = common_shape(&shapes).map_err(|e| e.with_operands(ArrayRole::Listed))?;
     for array in arrays {
         views.push(replicated(array.clone(), &shape)?);
     }
@@ -142,7 +142,7 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>, BroadcastError> {
     let mut common = reserved(rank_of(shapes))?;
     common.resize(rank_of(shapes), 1);
-    merge_all(&mut common, shapes)?;
+    merge_all(&mut common, shapes).map_err(|e| e.with_operands(ArrayRole::Listed))?;
     match elements(&common) {
         Some(_) => Ok(common),
         None => Err(shape_overflow(&common)),

@@ -92,7 +92,7 @@ fn assert_pairs(
             for rule in rules(first, second) {
                 let what = (first, second, &rule);
                 match (
-                    a.broadcast_with(&b, &rule),
+                    a.broadcast_with_rule(&b, &rule),
                     common::pair(first, second, &rule),
                 ) {
                     (Ok((view_a, view_b)), Ok([map_a, map_b])) => {

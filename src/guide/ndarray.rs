@@ -71,7 +71,7 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let (column, row) = (array![[1], [2]], array![10, 20, 30]);
-//! assert_eq!(&column + &row, column.zip_map(&row, ElementwiseRule::Numpy, |a, b| a + b)?);
+//! assert_eq!(&column + &row, column.zip_map(&row, |a, b| a + b)?);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -95,7 +95,7 @@
 //!
 //! let a = Array2::<f32>::zeros((2, 3).f());
 //! assert!(!(&a + &a).is_standard_layout());
-//! assert!(a.zip_map(&a, ElementwiseRule::Numpy, |a, b| a + b)?.is_standard_layout());
+//! assert!(a.zip_map(&a, |a, b| a + b)?.is_standard_layout());
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -112,7 +112,7 @@
 //! let (mut a, b) = (array![[1, 2, 3], [4, 5, 6]], array![10, 20, 30]);
 //! let mut c = a.clone();
 //! Zip::from(&mut a).and_broadcast(&b).for_each(|a, &b| *a += b);
-//! c.zip_map_inplace(&b, ElementwiseRule::Numpy, |c, &b| *c += b)?;
+//! c.zip_map_inplace(&b, |c, &b| *c += b)?;
 //! assert_eq!(a, c);
 //! # Ok::<(), BroadcastError>(())
 //! ```

@@ -308,9 +308,8 @@ pub trait ReduceExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the shape
-    /// of `self`; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and
+    /// [`ReduceMismatch`](crate::ErrorKind::ReduceMismatch) if `shape` does not broadcast to the
+    /// shape of `self`; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and
     /// the reduction has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
@@ -340,7 +339,9 @@ pub trait ReduceExt: Operand {
         R: Reduction<Self::Elem>,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
-        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())?.reduce(array, reduction)
+        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
+            .map_err(|error| error.of_reduction("reduce"))?
+            .reduce(array, reduction)
     }
 }
 

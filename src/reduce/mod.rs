@@ -290,9 +290,8 @@ pub trait GradientExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the shape
-    /// of `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`ReduceMismatch`](crate::ErrorKind::ReduceMismatch) if `shape` does not broadcast to the
+    /// shape of `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
@@ -305,7 +304,14 @@ pub trait GradientExt: Operand {
     /// assert_eq!(cotangent.sum_to_shape(3)?, array![5, 7, 9]);
     /// assert_eq!(cotangent.sum_to_shape((2, 1))?, array![[6], [15]]);
     /// assert_eq!(cotangent.sum_to_shape(())?.into_scalar(), 21);
-    /// assert!(cotangent.sum_to_shape(2).is_err());
+    /// assert_eq!(
+    ///     cotangent.sum_to_shape(2).unwrap_err().to_string(),
+    ///     "\
+    /// cannot sum [2, 3] to [2] (numpy)
+    ///   self     2  3
+    ///   result      2
+    ///               ^ 2 is neither 3 nor 1",
+    /// );
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
@@ -316,7 +322,9 @@ pub trait GradientExt: Operand {
         Self::Elem: Copy + Zero + Send + Sync,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
-        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())?.gradient(array)
+        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
+            .map_err(|error| error.of_reduction("sum"))?
+            .gradient(array)
     }
 }
 
