@@ -50,6 +50,7 @@ use std::borrow::Borrow;
 ///
 /// Source: OpenVINO's and PaddlePaddle's elementwise operations, NumPy's general broadcasting
 /// rules, XLA's broadcasting semantics.
+#[doc(alias = "multidirectional")]
 #[inline]
 #[allow(clippy::type_complexity)]
 pub fn broadcast_pair<'a, 'b, T: IntoView<'a>, U: IntoView<'b>>(
@@ -96,6 +97,8 @@ where
 /// ```
 ///
 /// Source: NumPy `broadcast_arrays`.
+#[doc(alias = "broadcast_tensors")]
+#[doc(alias = "meshgrid")]
 pub fn broadcast_arrays<'a, A, D: Dimension>(
     arrays: &[ArrayView<'a, A, D>],
 ) -> Result<Vec<ArrayView<'a, A, D>>, BroadcastError> {
@@ -139,6 +142,8 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 /// ```
 ///
 /// Source: NumPy `broadcast_shapes`.
+#[doc(alias = "broadcast_dynamic_shape")]
+#[doc(alias = "broadcast_static_shape")]
 pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>, BroadcastError> {
     let mut common = reserved(rank_of(shapes))?;
     common.resize(rank_of(shapes), 1);

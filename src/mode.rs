@@ -185,6 +185,8 @@ impl FromStr for BroadcastMode {
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "snake_case")
 )]
+#[doc(alias = "auto_broadcast")]
+#[doc(alias = "AutoBroadcastSpec")]
 #[non_exhaustive]
 pub enum ElementwiseRule {
     /// No broadcast: the shapes must be identical, rank included.
@@ -228,6 +230,7 @@ impl ElementwiseRule {
     /// assert_eq!(scaled[[0, 0, 0, 2]], 3.);
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    #[doc(alias = "bias")]
     #[must_use]
     pub fn channel(axis: usize) -> Self {
         // An axis that does not fit is out of range for every array.

@@ -98,6 +98,37 @@ fn pictures_are_what_their_calls_print() {
     }
 }
 
+/// The page shows parts of crates that the tests of this crate do not compile.
+#[test]
+fn code_of_hosts_is_in_their_crates() {
+    let crates = ["pyo3/src/lib.rs", "ort/src/main.rs"];
+    let lines = |text: &str| {
+        let lines = text.lines().map(str::trim);
+        lines
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let sources = crates.map(|path| lines(&read(&format!("examples/hosts/{path}"))));
+    let page = read("src/guide/hosts.rs");
+    let page = page.lines().map(|line| line.trim_start_matches("//!"));
+    let page: Vec<_> = page
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect();
+    let mut shown = 0;
+    for (language, code, _) in blocks(&page.join("\n")) {
+        if language == "ignore" {
+            let code = lines(&code);
+            assert!(
+                sources.iter().any(|source| source.contains(&code)),
+                "{code}"
+            );
+            shown += 1;
+        }
+    }
+    assert_eq!(shown, 4);
+}
+
 #[test]
 fn code_fits_the_screen() {
     for (path, widest) in [
@@ -155,4 +186,116 @@ fn links_lead_to_files_and_pages_that_exist() {
         }
     }
     assert!(pages >= 5, "{pages}");
+}
+
+/// Words of other libraries, and the items that the search for them finds.
+const ALIASES: &[(&str, &str)] = &[
+    ("broadcast_to", "broadcast_numpy"),
+    ("unidirectional", "broadcast_numpy"),
+    ("Expand", "broadcast_bidirectional"),
+    ("expand_dims", "broadcast_explicit"),
+    ("unsqueeze", "broadcast_explicit"),
+    ("newaxis", "broadcast_explicit"),
+    ("repeat_interleave", "broadcast_explicit"),
+    ("BroadcastInDim", "broadcast_in_dim"),
+    ("stablehlo", "broadcast_in_dim_permuting"),
+    ("AxisSet", "broadcast_axes"),
+    ("elementwise_add", "broadcast_pdpd"),
+    ("expand", "broadcast_expand"),
+    ("tile", "broadcast_prepend"),
+    ("broadcast", "broadcast_prepend"),
+    ("broadcast_like", "broadcast_with"),
+    ("expand_as", "broadcast_with"),
+    ("broadcast_dimensions", "broadcast_with_rule"),
+    ("multidirectional", "broadcast_pair"),
+    ("broadcast_tensors", "broadcast_arrays"),
+    ("meshgrid", "broadcast_arrays"),
+    ("broadcast_dynamic_shape", "broadcast_shapes"),
+    ("broadcast_static_shape", "broadcast_shapes"),
+    ("-1", "KEEP"),
+    ("ufunc", "zip_map"),
+    ("outer", "zip_map"),
+    ("add", "zip_map"),
+    ("mul", "zip_map"),
+    ("bias_add", "zip_map_rule"),
+    ("iadd", "zip_map_inplace"),
+    ("where", "zip"),
+    ("select", "zip"),
+    ("vectorize", "zip"),
+    ("masked_fill", "map"),
+    ("addcmul", "map"),
+    ("auto_broadcast", "ElementwiseRule"),
+    ("AutoBroadcastSpec", "ElementwiseRule"),
+    ("bias", "channel"),
+    ("contiguous", "materialize"),
+    ("ascontiguousarray", "materialize"),
+    ("to_owned", "materialize"),
+    ("copyto", "materialize_into"),
+    ("copy_", "materialize_into"),
+    ("assign", "materialize_into"),
+    ("clone", "materialize_cloned"),
+    ("backward", "gradient"),
+    ("vjp", "gradient"),
+    ("transpose", "gradient"),
+    ("adjoint", "gradient"),
+    ("sum_to_size", "sum_to_shape"),
+    ("unbroadcast", "sum_to_shape"),
+    ("reduce_sum", "sum_to_shape"),
+    ("sum_axis", "sum_to_shape"),
+    ("ReduceSum", "sum_to_shape"),
+    ("amax", "reduce_to_shape"),
+    ("keepdims", "reduce_to_shape"),
+    ("ReduceMax", "reduce_to_shape"),
+    ("ReduceMean", "reduce_to_shape"),
+    ("einsum", "gradient_of"),
+    ("repeat", "named"),
+    ("einops", "named"),
+    ("xarray", "named_pair"),
+    ("rearrange", "permuted"),
+    ("permute", "permuted"),
+    ("broadcast_gradient_args", "replicated_axes"),
+];
+
+/// The alias of each `#[doc(alias = "..")]` in a source file, and the name of its item.
+fn aliases(source: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut words = Vec::new();
+    for line in source.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix("#[doc(alias = \"") {
+            words.push(rest.trim_end_matches("\")]").to_string());
+        } else if !line.starts_with('#') && !words.is_empty() {
+            let keywords = ["fn ", "const ", "enum "];
+            let name = keywords
+                .into_iter()
+                .find_map(|keyword| line.split_once(keyword));
+            let name = name.unwrap_or_else(|| panic!("no item: {line}")).1;
+            let end = name
+                .find(|c: char| !c.is_alphanumeric() && c != '_')
+                .unwrap();
+            found.extend(words.drain(..).map(|word| (word, name[..end].to_string())));
+        }
+    }
+    found
+}
+
+#[test]
+fn words_of_other_libraries_find_their_item() {
+    fn collect(folder: &Path, found: &mut Vec<(String, String)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => collect(&path, found),
+                false => found.extend(aliases(&fs::read_to_string(&path).unwrap())),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(&Path::new(REPOSITORY).join("src"), &mut found);
+    let mut expected: Vec<_> = ALIASES
+        .iter()
+        .map(|(word, item)| (word.to_string(), item.to_string()))
+        .collect();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
 }

@@ -70,6 +70,10 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: NumPy's universal functions.
+    #[doc(alias = "ufunc")]
+    #[doc(alias = "outer")]
+    #[doc(alias = "add")]
+    #[doc(alias = "mul")]
     fn zip_map<T, C: Send, O: Dimension, F>(
         &self,
         other: &T,
@@ -110,6 +114,7 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: OpenVINO's, PaddlePaddle's and XLA's elementwise operations.
+    #[doc(alias = "bias_add")]
     fn zip_map_rule<T, C: Send, O: Dimension, F>(
         &self,
         other: &T,
@@ -242,6 +247,7 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     ///
     /// Source: NumPy's augmented assignment, `a += b`.
+    #[doc(alias = "iadd")]
     fn zip_map_inplace<T, F>(&mut self, other: &T, f: F) -> Result<(), BroadcastError>
     where
         Self: BorrowMut<ArrayRef<Self::Elem, Self::Dim>>,

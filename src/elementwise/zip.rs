@@ -40,6 +40,9 @@ pub struct Zip<V> {
 /// ```
 ///
 /// The rule is that of [NumPy](https://numpy.org/doc/stable/user/basics.broadcasting.html).
+#[doc(alias = "where")]
+#[doc(alias = "select")]
+#[doc(alias = "vectorize")]
 #[inline]
 pub fn zip<'a, T: ZipOperands<'a>>(operands: T) -> Zip<T::Views> {
     Zip {
@@ -98,6 +101,8 @@ impl<V: ZipViews> Zip<V> {
     /// # Ok(())
     /// # }
     /// ```
+    #[doc(alias = "masked_fill")]
+    #[doc(alias = "addcmul")]
     pub fn map<C: Send, F>(&self, f: F) -> Result<Array<C, V::Dim>, BroadcastError>
     where
         V: ZipValues,

@@ -57,6 +57,9 @@ pub trait MaterializeExt: Operand {
     /// assert!(owned.is_standard_layout());
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    #[doc(alias = "contiguous")]
+    #[doc(alias = "ascontiguousarray")]
+    #[doc(alias = "to_owned")]
     #[inline]
     fn materialize(&self) -> Result<Array<Self::Elem, Self::Dim>, BroadcastError>
     where
@@ -91,6 +94,9 @@ pub trait MaterializeExt: Operand {
     /// assert_eq!(out, array![[1, 2, 2], [1, 2, 1]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    #[doc(alias = "copyto")]
+    #[doc(alias = "copy_")]
+    #[doc(alias = "assign")]
     #[inline]
     fn materialize_into(
         &self,
@@ -155,6 +161,7 @@ pub trait MaterializeExt: Operand {
     /// assert_eq!(table, array![["a", "b"], ["a", "b"]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    #[doc(alias = "clone")]
     fn materialize_cloned(&self) -> Result<Array<Self::Elem, Self::Dim>, BroadcastError>
     where
         Self::Elem: Clone + Send + Sync,

@@ -60,6 +60,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// ```
     ///
     /// Source: the chain rule; [`gradient`](Self::gradient) of the product.
+    #[doc(alias = "einsum")]
     pub fn gradient_of<X, A, F>(&self, arrays: X, f: F) -> Result<Array<A, I>, BroadcastError>
     where
         X: Operands<O>,
@@ -328,6 +329,10 @@ pub trait ReduceExt: Operand {
     /// ```
     ///
     /// Source: NumPy's `ufunc.reduce` with `keepdims`; ONNX `Reduce*`.
+    #[doc(alias = "amax")]
+    #[doc(alias = "keepdims")]
+    #[doc(alias = "ReduceMax")]
+    #[doc(alias = "ReduceMean")]
     fn reduce_to_shape<E, R>(
         &self,
         shape: E,

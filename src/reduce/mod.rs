@@ -95,6 +95,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: the transpose rule of XLA's `broadcast_in_dim` in JAX; nGraph `Broadcast`'s adjoint,
     /// a `Sum` over the broadcast axes.
+    #[doc(alias = "backward")]
+    #[doc(alias = "vjp")]
+    #[doc(alias = "transpose")]
+    #[doc(alias = "adjoint")]
     pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<Array<A, I>, BroadcastError>
     where
         A: Copy + Zero + Send + Sync,
@@ -316,6 +320,11 @@ pub trait GradientExt: Operand {
     /// ```
     ///
     /// Source: torch `Tensor.sum_to_size`; the rule is NumPy's `broadcast_to`.
+    #[doc(alias = "sum_to_size")]
+    #[doc(alias = "unbroadcast")]
+    #[doc(alias = "reduce_sum")]
+    #[doc(alias = "sum_axis")]
+    #[doc(alias = "ReduceSum")]
     fn sum_to_shape<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
     where
         E: IntoDimension,
