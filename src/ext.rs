@@ -33,8 +33,8 @@ use std::borrow::Borrow;
 ///
 /// [The guide](crate::guide) says which rule to use when, with the examples of the specifications.
 ///
-/// Modes and rules are taken by value or by reference. An axis of size 1 replicates to any size, 0
-/// included. A size of 0 matches only 0 or 1. The views borrow from `self`. To broadcast a view and
+/// Modes and rules are taken by value or by reference. Where an axis of size 1 replicates, it does
+/// so to any size, 0 included, and a size of 0 matches only 0 or 1. The views borrow from `self`. To broadcast a view and
 /// keep its own lifetime, [apply](BroadcastPlan::apply) a plan to it. The trait is sealed.
 ///
 /// # What the compiler refuses
@@ -144,6 +144,8 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: NumPy `broadcast_to`; OpenVINO Broadcast-1 and -3, mode `numpy`.
+    #[doc(alias = "broadcast_to")]
+    #[doc(alias = "unidirectional")]
     #[inline]
     fn broadcast_numpy<E: IntoDimension>(
         &self,
@@ -185,6 +187,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: OpenVINO Broadcast-3, mode `bidirectional`; ONNX Expand-13.
+    #[doc(alias = "Expand")]
     #[inline]
     fn broadcast_bidirectional<E: IntoDimension>(
         &self,
@@ -228,6 +231,10 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: OpenVINO Broadcast-1 and -3, mode `explicit`.
+    #[doc(alias = "expand_dims")]
+    #[doc(alias = "unsqueeze")]
+    #[doc(alias = "newaxis")]
+    #[doc(alias = "repeat_interleave")]
     #[inline]
     fn broadcast_explicit<E: IntoDimension>(
         &self,
@@ -272,6 +279,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: nGraph v0 `op::Broadcast`.
+    #[doc(alias = "AxisSet")]
     #[inline]
     fn broadcast_axes<E: IntoDimension>(
         &self,
@@ -309,6 +317,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: XLA `BroadcastInDim`, as XlaBuilder checks it.
+    #[doc(alias = "BroadcastInDim")]
     #[inline]
     fn broadcast_in_dim<E: IntoDimension>(
         &self,
@@ -346,6 +355,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: StableHLO `broadcast_in_dim`.
+    #[doc(alias = "stablehlo")]
     #[inline]
     fn broadcast_in_dim_permuting<E: IntoDimension>(
         &self,
@@ -391,6 +401,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: PaddlePaddle's elementwise operations; OpenVINO's broadcast rules, PDPD.
     /// `BroadcastPlan::pair` takes both shapes.
+    #[doc(alias = "elementwise_add")]
     #[inline]
     fn broadcast_pdpd<E: IntoDimension>(
         &self,
@@ -426,6 +437,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: torch `Tensor.expand`.
+    #[doc(alias = "expand")]
     #[inline]
     fn broadcast_expand<E: IntoDimension>(
         &self,
@@ -463,6 +475,8 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: `XlaBuilder::Broadcast(operand, broadcast_sizes)`.
+    #[doc(alias = "tile")]
+    #[doc(alias = "broadcast")]
     #[inline]
     #[allow(clippy::type_complexity)]
     fn broadcast_prepend<E: IntoDimension>(
@@ -500,6 +514,8 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: NumPy `broadcast_arrays`.
+    #[doc(alias = "broadcast_like")]
+    #[doc(alias = "expand_as")]
     #[inline]
     #[allow(clippy::type_complexity)]
     fn broadcast_with<'a, 'b, T: BroadcastExt + ?Sized>(
@@ -537,6 +553,7 @@ pub trait BroadcastExt: Operand {
     /// assert_eq!((x.strides(), scale.strides()), (&[12, 4, 1][..], &[0, 1, 0][..]));
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    #[doc(alias = "broadcast_dimensions")]
     #[inline]
     #[allow(clippy::type_complexity)]
     fn broadcast_with_rule<'a, 'b, T: BroadcastExt + ?Sized>(

@@ -39,7 +39,8 @@
 //!
 //! [The guide](guide) explains which rule to use. [The cookbook](guide::cookbook) has common
 //! operations, each beside the NumPy or torch line that it replaces. Other pages: [types and
-//! generic functions](guide::types), [ndarray's own methods and their equivalents](guide::ndarray),
+//! generic functions](guide::types), [ndarray's own methods and their
+//! equivalents](guide::ndarray), [Python and ONNX Runtime](guide::hosts),
 //! [soundness](guide::soundness).
 //!
 //! # The rules, drawn

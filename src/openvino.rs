@@ -249,8 +249,8 @@ impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
 /// - those of the mode's rule.
 ///
 /// Data of rank 0 takes a mapping of one entry too, if that axis of the target has size 1.
-/// OpenVINO's sources of 2026, after release 2026.4.1, treat such data as of shape `[1]`; that
-/// release and older ones refuse it. This holds only here:
+/// OpenVINO's current source treats such data as of shape `[1]`; release 2026.4.1 refuses it. This
+/// holds only here:
 /// [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) wants an empty mapping.
 ///
 /// # Example

@@ -1,8 +1,8 @@
 //! Recipes: common operations, the NumPy or torch line that each replaces, and its gradient.
 //!
 //! Each recipe names the shapes of its arrays. `dy` is the gradient with respect to the result, of
-//! the result's shape. Every gradient is compared with a loop or with finite differences; that code
-//! is hidden, and shown by the button of the example.
+//! the result's shape. `counting(shape)` returns an array of example data. Hidden lines, which the
+//! button of an example shows, compare every gradient with a loop or with finite differences.
 //!
 //! | recipe | shapes |
 //! |---|---|

@@ -10,7 +10,7 @@
 //! | [`Zip::and`, `azip!`](#zip) | none: the shapes must be equal | panics | one | [`zip`](crate::zip) | indices, closures with state |
 //! | [`Zip::and_broadcast`](#zip) | NumPy `broadcast_to`, to the first's shape | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | the same |
 //! | [`Zip::par_for_each`, `par_azip!`](#zip) | that of the `Zip` | that of the `Zip` | rayon | [`zip_map`](crate::ElementwiseExt::zip_map) | the same; needs ndarray's feature `rayon` |
-//! | [`to_owned`](#copies) | | none possible | one | [`materialize`](crate::MaterializeExt::materialize) | elements that are `Clone` and not `Copy`; small arrays |
+//! | [`to_owned`](#copies) | | none possible | one | [`materialize`](crate::MaterializeExt::materialize), [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | small arrays |
 //! | [`assign`](#copies) | NumPy `broadcast_to` | panics | one | [`materialize_into`](crate::MaterializeExt::materialize_into) | the same |
 //! | [`sum_axis`](#sums) | | panics | one | [`sum_to_shape`](crate::GradientExt::sum_to_shape), [`gradient`](crate::BroadcastPlan::gradient) | one axis; elements that are `Clone` and not `Copy` |
 //! | [`insert_axis`](#new-axes) | | panics | a view | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | the new axis keeps size 1 |
