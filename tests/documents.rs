@@ -117,7 +117,7 @@ fn code_of_hosts_is_in_their_crates() {
         .collect();
     let mut shown = 0;
     for (language, code, _) in blocks(&page.join("\n")) {
-        if language == "ignore" {
+        if language == "text" {
             let code = lines(&code);
             assert!(
                 sources.iter().any(|source| source.contains(&code)),

@@ -58,7 +58,7 @@
 //! A view of Python's array, read-only as that of `numpy.broadcast_to`. The array is the view's
 //! base, which keeps its memory alive:
 //!
-//! ```ignore
+//! ```text
 //! #[pyfunction]
 //! #[pyo3(signature = (a, shape, mode = "numpy"))]
 //! fn broadcast<'py>(
@@ -80,7 +80,7 @@
 //!
 //! An operation that writes into an array of Python. The interpreter is released meanwhile:
 //!
-//! ```ignore
+//! ```text
 //! #[pyfunction]
 //! fn add_bias(
 //!     py: Python<'_>,
@@ -105,7 +105,7 @@
 //! is from `examples/hosts/ort`, which runs a model. `ort` may use another version of ndarray than
 //! this crate: slices fit every version.
 //!
-//! ```ignore
+//! ```text
 //! // In front: [N, C, H, W] + [C], into the input.
 //! let shape = images.raw_dim();
 //! let mut input = Tensor::<f32>::new(&Allocator::default(), [2_usize, 3, 4, 5])?;
@@ -117,7 +117,7 @@
 //! let outputs = session.run(ort::inputs!["x" => input])?;
 //! ```
 //!
-//! ```ignore
+//! ```text
 //! // Behind: [N, C] to [N, C, H, W], not copied.
 //! let (sizes, means) = outputs["y"].try_extract_tensor::<f32>()?;
 //! let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
