@@ -69,7 +69,8 @@ pub fn shape_from_integers<T: ShapeInteger>(sizes: &[T]) -> Result<Vec<usize>, B
 /// assert_eq!(expand_shape_from_integers(&[4, -1])?, [4, KEEP]);
 /// assert_eq!(
 ///     expand_shape_from_integers(&[4, -2]).unwrap_err().to_string(),
-///     "entry 1 is -2: a size must not be negative, except for -1, which keeps the input's size",
+///     "entry 1 is -2: a size must not be negative, \
+///      except for -1, which keeps the input's size",
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```

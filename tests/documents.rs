@@ -145,6 +145,31 @@ fn code_fits_the_screen() {
     }
 }
 
+/// At 1280 pixels, rustdoc shows this many columns of code.
+const COLUMNS_OF_RUSTDOC: usize = 92;
+
+#[test]
+fn code_of_the_documentation_fits_a_page() {
+    let mut wide = Vec::new();
+    for (path, source) in sources() {
+        let mut code = false;
+        for (number, line) in source.lines().enumerate() {
+            let line = line.trim_start();
+            let line = line.strip_prefix("//!").or(line.strip_prefix("///"));
+            let Some(line) = line.map(|line| line.strip_prefix(' ').unwrap_or(line)) else {
+                code = false;
+                continue;
+            };
+            if line.starts_with("```") {
+                code = !code;
+            } else if code && !line.starts_with("# ") && line.chars().count() > COLUMNS_OF_RUSTDOC {
+                wide.push(format!("{path}:{}", number + 1));
+            }
+        }
+    }
+    assert!(wide.is_empty(), "{wide:#?}");
+}
+
 /// The addresses in `[..](address)` and `[..]: address`.
 fn addresses(text: &str) -> Vec<&str> {
     let inline = text
@@ -278,21 +303,33 @@ fn aliases(source: &str) -> Vec<(String, String)> {
     found
 }
 
-#[test]
-fn words_of_other_libraries_find_their_item() {
-    fn collect(folder: &Path, found: &mut Vec<(String, String)>) {
+/// Each file in `src`, with its text.
+fn sources() -> Vec<(String, String)> {
+    fn collect(folder: &Path, sources: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             match path.is_dir() {
-                true => collect(&path, found),
-                false => found.extend(aliases(&fs::read_to_string(&path).unwrap())),
+                true => collect(&path, sources),
+                false => sources.push((
+                    path.display().to_string(),
+                    fs::read_to_string(&path).unwrap(),
+                )),
             }
         }
     }
-    let mut found = Vec::new();
-    collect(&Path::new(REPOSITORY).join("src"), &mut found);
-    let mut expected: Vec<_> = ALIASES
+    let mut sources = Vec::new();
+    collect(&Path::new(REPOSITORY).join("src"), &mut sources);
+    sources
+}
+
+#[test]
+fn words_of_other_libraries_find_their_item() {
+    let mut found: Vec<_> = sources()
         .iter()
+        .flat_map(|(_, source)| aliases(source))
+        .collect();
+    let expected = ALIASES.iter();
+    let mut expected: Vec<_> = expected
         .map(|(word, item)| (word.to_string(), item.to_string()))
         .collect();
     found.sort();

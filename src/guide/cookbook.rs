@@ -184,10 +184,10 @@
 //! let columns = BroadcastPlan::numpy(3, (2, 3))?; // [C] -> [N, C]
 //! let d_shift = columns.gradient(&dy)?; // [C]
 //! let d_scale = columns.gradient_of((&dy, &z), |(dy, z)| dy * z)?; // [C]
-//! let mean_dz = rows.reduce_of((&dy, &scale), Mean, |(dy, scale)| dy * scale)?; // [N, 1]
-//! let mean_dz_z = rows.reduce_of((&dy, &scale, &z), Mean, |(dy, scale, z)| dy * scale * z)?;
-//! let dx = zip((&dy, &scale, &z, &r, &mean_dz, &mean_dz_z))
-//!     .map(|(dy, scale, z, r, mean_dz, mean_dz_z)| r * (dy * scale - mean_dz - z * mean_dz_z))?;
+//! let m = rows.reduce_of((&dy, &scale), Mean, |(dy, scale)| dy * scale)?; // [N, 1]
+//! let m_z = rows.reduce_of((&dy, &scale, &z), Mean, |(dy, scale, z)| dy * scale * z)?;
+//! let dx = zip((&dy, &scale, &z, &r, &m, &m_z))
+//!     .map(|(dy, scale, z, r, m, m_z)| r * (dy * scale - m - z * m_z))?;
 //! # assert_eq!(y, &z * &scale + &shift);
 //! # let loss = |x: &Array2<f64>, scale: &Array1<f64>, shift: &Array1<f64>| {
 //! #     (&dy * (normalise(x).unwrap().0 * scale + shift)).sum()
@@ -373,7 +373,8 @@
 //! let scores: Array4<f64> = counting((2, 2, 3, 3)); // [B, H, Q, K]
 //! let keep = array![[true, true, true], [true, true, false]]; // [B, K]
 //! let keep = keep.broadcast_explicit(scores.raw_dim(), &[0, 3])?; // [B, H, Q, K], not copied
-//! let masked = zip((&scores, keep)).map(|(s, keep)| if keep { s } else { f64::NEG_INFINITY })?;
+//! let masked =
+//!     zip((&scores, keep)).map(|(s, keep)| if keep { s } else { f64::NEG_INFINITY })?;
 //! assert_eq!(masked[[1, 0, 0, 2]], f64::NEG_INFINITY);
 //!
 //! let dy: Array4<f64> = counting((2, 2, 3, 3));
@@ -1007,7 +1008,7 @@
 //!     BroadcastPlan::bidirectional(IxDyn(data), shape_from_integers(shape)?)
 //! }
 //!
-//! /// OpenVINO: <layer type="Broadcast" version="opset3"><data mode=".."/>, with constant inputs.
+//! /// OpenVINO: <layer type="Broadcast" version="opset3"><data mode=".."/>.
 //! fn broadcast(
 //!     data: &[usize],
 //!     mode: &str,

@@ -262,8 +262,8 @@
 //! cannot broadcast [2, 3] with [3] (xla)
 //!   a   2  3
 //!   b   3
-//!   ranks 2 and 1 differ and XLA never guesses: pass broadcast_dimensions, 1 of the axes 0 to 1 \
-//! in increasing order (NumPy's alignment is [1])",
+//!   ranks 2 and 1 differ and XLA never guesses: pass broadcast_dimensions, \
+//! 1 of the axes 0 to 1 in increasing order (NumPy's alignment is [1])",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair((2, 3), 3, xla(&[0])).unwrap_err().to_string(),
@@ -298,9 +298,9 @@
 //! use ndarray::{Array4, array};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! // y = a + b with b at axis 1. The gradient of a is dy. That of b is dy summed over axes 0, 2
-//! // and 3.
-//! let (a, b) = BroadcastPlan::pair((2, 3, 4, 5), 3, ElementwiseRule::Pdpd { axis: 1 })?;
+//! // y = a + b with b at axis 1. The gradient of a is dy. That of b is dy summed over
+//! // axes 0, 2 and 3.
+//! let (a, b) = BroadcastPlan::pair((2, 3, 4, 5), 3, ElementwiseRule::channel(1))?;
 //! let dy = Array4::<f64>::ones((2, 3, 4, 5));
 //! assert_eq!(a.gradient(&dy)?, dy);
 //! assert_eq!(b.gradient(&dy)?, array![40., 40., 40.]);

@@ -70,7 +70,7 @@
 //!     let array = a.try_readonly()?;
 //!     let view = array.as_array();
 //!     let view = view.broadcast_to_mode(shape, mode).map_err(value_error)?;
-//!     // SAFETY: the view points into the memory of `a`, which the result keeps alive as its base.
+//!     // SAFETY: the view points into `a`, which is the base of the result and outlives it.
 //!     let result = unsafe { PyArrayDyn::borrow_from_array(&view, a.clone().into_any()) };
 //!     // Elements of the view share memory: as in numpy, nobody may write to them.
 //!     result.getattr("flags")?.setattr("writeable", false)?;

@@ -150,8 +150,8 @@
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().infer_shape(3, &[3], Some(&[0])).unwrap_err().to_string(),
-//!     "OpenVINO Broadcast in mode \"numpy\" takes no third input, but axes_mapping was given: \
-//!      drop it, or use mode \"explicit\"",
+//!     "OpenVINO Broadcast in mode \"numpy\" takes no third input, \
+//!      but axes_mapping was given: drop it, or use mode \"explicit\"",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err().to_string(),
