@@ -111,14 +111,17 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ) -> Result<(), BroadcastError> {
         let (role, len) = (ArrayRole::Input, input.len());
         let lengths = lengths(role, self.input_shape(), input_strides, len)?;
+        // ndarray refuses more than isize::MAX elements, which a slice of `()` may have.
+        let long = SliceFault::Length(usize::MAX);
         let mut input = ArrayView::from_shape(self.input_dim().strides(lengths), input)
-            .map_err(|_| overlap(role, self.input_shape(), input_strides, len))?;
+            .map_err(|_| invalid_slice(role, self.input_shape(), input_strides, len, long))?;
         invert(&mut input, input_strides);
 
         let (role, len) = (ArrayRole::Out, out.len());
         let lengths = self::lengths(role, self.output_shape(), out_strides, len)?;
+        let overlap = SliceFault::Overlap;
         let mut out = ArrayViewMut::from_shape(self.output_dim().strides(lengths), out)
-            .map_err(|_| overlap(role, self.output_shape(), out_strides, len))?;
+            .map_err(|_| invalid_slice(role, self.output_shape(), out_strides, len, overlap))?;
         invert(&mut out, out_strides);
         filled(out, &self.apply(input)?).map(drop)
     }
@@ -153,11 +156,6 @@ fn lengths<D: Dimension>(
         }
     }
     Ok(lengths)
-}
-
-#[cold]
-fn overlap(role: ArrayRole, shape: &[usize], strides: &[isize], len: usize) -> BroadcastError {
-    invalid_slice(role, shape, strides, len, SliceFault::Overlap)
 }
 
 /// Reverses the axes whose stride is negative.

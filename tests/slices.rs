@@ -187,6 +187,21 @@ fn slices_that_do_not_hold_their_array_are_errors() {
     );
 }
 
+/// A slice of `()` may be longer than `isize::MAX`.
+#[test]
+fn slices_of_every_length_are_accepted_or_errors() {
+    let (input, plan) = (
+        vec![(); usize::MAX],
+        BroadcastPlan::numpy(2, (3, 2)).unwrap(),
+    );
+    let mut out = [MaybeUninit::uninit(); 6];
+    for stride in [isize::MIN, isize::MIN + 1, isize::MAX, -1] {
+        let result = plan.copy_strided(&input, &[stride], &mut out, &[2, 1]);
+        assert_eq!(result.is_ok(), stride != isize::MIN, "{stride}");
+    }
+    assert!(plan.copy_slice(&input, &mut out).is_err());
+}
+
 static ALIVE: AtomicIsize = AtomicIsize::new(0);
 static CLONES_LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
