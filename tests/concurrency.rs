@@ -312,7 +312,7 @@ mod pools {
             [x; 64]
         };
         let elements = Array1::<u8>::zeros(2_000);
-        pool.install(|| elements.zip_map(&Array1::zeros(1), ElementwiseRule::Numpy, slow))
+        pool.install(|| elements.zip_map(&Array1::zeros(1), slow))
             .unwrap();
         seen.into_inner().unwrap().len()
     }
