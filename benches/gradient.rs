@@ -334,7 +334,7 @@ fn layouts() {
         let sum = fastest(|| plan.gradient_of((&a, &b), |(a, b)| a * b));
         let both = fastest(|| slices.map(|values| read(black_box(values))));
         let first = fastest(|| {
-            let product = a.zip_map(&b, ElementwiseRule::Numpy, |a, b| a * b);
+            let product = a.zip_map(&b, |a, b| a * b);
             plan.gradient(&product.expect("there is memory"))
         });
         println!(

@@ -1,6 +1,6 @@
 //! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
-use crate::error::{BroadcastError, reserved, shape_overflow};
+use crate::error::{ArrayRole, BroadcastError, reserved, shape_overflow};
 use crate::mode::ElementwiseRule;
 use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
@@ -50,6 +50,7 @@ use std::borrow::Borrow;
 ///
 /// Source: OpenVINO's and PaddlePaddle's elementwise operations, NumPy's general broadcasting
 /// rules, XLA's broadcasting semantics.
+#[doc(alias = "multidirectional")]
 #[inline]
 #[allow(clippy::type_complexity)]
 pub fn broadcast_pair<'a, 'b, T: IntoView<'a>, U: IntoView<'b>>(
@@ -96,6 +97,8 @@ where
 /// ```
 ///
 /// Source: NumPy `broadcast_arrays`.
+#[doc(alias = "broadcast_tensors")]
+#[doc(alias = "meshgrid")]
 pub fn broadcast_arrays<'a, A, D: Dimension>(
     arrays: &[ArrayView<'a, A, D>],
 ) -> Result<Vec<ArrayView<'a, A, D>>, BroadcastError> {
@@ -105,7 +108,7 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
     }
     let mut shapes = reserved(arrays.len())?;
     shapes.extend(arrays.iter().map(|array| array.shape()));
-    let shape: D = common_shape(&shapes)?;
+    let shape: D = common_shape(&shapes).map_err(|e| e.with_operands(ArrayRole::Listed))?;
     for array in arrays {
         views.push(replicated(array.clone(), &shape)?);
     }
@@ -139,10 +142,12 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 /// ```
 ///
 /// Source: NumPy `broadcast_shapes`.
+#[doc(alias = "broadcast_dynamic_shape")]
+#[doc(alias = "broadcast_static_shape")]
 pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>, BroadcastError> {
     let mut common = reserved(rank_of(shapes))?;
     common.resize(rank_of(shapes), 1);
-    merge_all(&mut common, shapes)?;
+    merge_all(&mut common, shapes).map_err(|e| e.with_operands(ArrayRole::Listed))?;
     match elements(&common) {
         Some(_) => Ok(common),
         None => Err(shape_overflow(&common)),

@@ -1,7 +1,7 @@
 //! [`BroadcastExt`]: each rule as one chained method.
 
 use crate::co_broadcast::broadcast_pair;
-use crate::error::BroadcastError;
+use crate::error::{ArrayRole, BroadcastError};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
@@ -28,12 +28,13 @@ use std::borrow::Borrow;
 /// | [`broadcast_prepend`](Self::broadcast_prepend) | new axes in front | nothing else | `sizes` + input |
 /// | [`broadcast_expand`](Self::broadcast_expand) | right-aligned, -1 keeps the size | input's 1s | `size` |
 /// | [`broadcast_to_mode`](Self::broadcast_to_mode) | by the mode | | |
-/// | [`broadcast_with`](Self::broadcast_with) | two arrays, by the rule | | common shape |
+/// | [`broadcast_with`](Self::broadcast_with) | two arrays, right-aligned | 1s of either | common shape |
+/// | [`broadcast_with_rule`](Self::broadcast_with_rule) | two arrays, by the rule | | common shape |
 ///
 /// [The guide](crate::guide) says which rule to use when, with the examples of the specifications.
 ///
-/// Modes and rules are taken by value or by reference. An axis of size 1 replicates to any size, 0
-/// included. A size of 0 matches only 0 or 1. The views borrow from `self`. To broadcast a view and
+/// Modes and rules are taken by value or by reference. Where an axis of size 1 replicates, it does
+/// so to any size, 0 included, and a size of 0 matches only 0 or 1. The views borrow from `self`. To broadcast a view and
 /// keep its own lifetime, [apply](BroadcastPlan::apply) a plan to it. The trait is sealed.
 ///
 /// # What the compiler refuses
@@ -143,6 +144,8 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: NumPy `broadcast_to`; OpenVINO Broadcast-1 and -3, mode `numpy`.
+    #[doc(alias = "broadcast_to")]
+    #[doc(alias = "unidirectional")]
     #[inline]
     fn broadcast_numpy<E: IntoDimension>(
         &self,
@@ -184,6 +187,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: OpenVINO Broadcast-3, mode `bidirectional`; ONNX Expand-13.
+    #[doc(alias = "Expand")]
     #[inline]
     fn broadcast_bidirectional<E: IntoDimension>(
         &self,
@@ -227,6 +231,10 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: OpenVINO Broadcast-1 and -3, mode `explicit`.
+    #[doc(alias = "expand_dims")]
+    #[doc(alias = "unsqueeze")]
+    #[doc(alias = "newaxis")]
+    #[doc(alias = "repeat_interleave")]
     #[inline]
     fn broadcast_explicit<E: IntoDimension>(
         &self,
@@ -271,6 +279,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: nGraph v0 `op::Broadcast`.
+    #[doc(alias = "AxisSet")]
     #[inline]
     fn broadcast_axes<E: IntoDimension>(
         &self,
@@ -308,6 +317,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: XLA `BroadcastInDim`, as XlaBuilder checks it.
+    #[doc(alias = "BroadcastInDim")]
     #[inline]
     fn broadcast_in_dim<E: IntoDimension>(
         &self,
@@ -345,6 +355,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: StableHLO `broadcast_in_dim`.
+    #[doc(alias = "stablehlo")]
     #[inline]
     fn broadcast_in_dim_permuting<E: IntoDimension>(
         &self,
@@ -390,6 +401,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: PaddlePaddle's elementwise operations; OpenVINO's broadcast rules, PDPD.
     /// `BroadcastPlan::pair` takes both shapes.
+    #[doc(alias = "elementwise_add")]
     #[inline]
     fn broadcast_pdpd<E: IntoDimension>(
         &self,
@@ -425,6 +437,7 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: torch `Tensor.expand`.
+    #[doc(alias = "expand")]
     #[inline]
     fn broadcast_expand<E: IntoDimension>(
         &self,
@@ -462,6 +475,8 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Source: `XlaBuilder::Broadcast(operand, broadcast_sizes)`.
+    #[doc(alias = "tile")]
+    #[doc(alias = "broadcast")]
     #[inline]
     #[allow(clippy::type_complexity)]
     fn broadcast_prepend<E: IntoDimension>(
@@ -475,7 +490,51 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::prepend(view.raw_dim(), sizes)?.onto(view)
     }
 
-    /// Broadcasts two arrays with each other: views of their common shape.
+    /// Broadcasts two arrays with each other by NumPy's rule: views of their common shape.
+    ///
+    /// The element types may differ. More arrays: [`zip`](crate::zip),
+    /// [`broadcast_arrays`](crate::broadcast_arrays).
+    ///
+    /// # Errors
+    ///
+    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let (column, row) = (array![[1], [2]], array![0.5, 0.25]);
+    /// let (a, b) = column.broadcast_with(&row)?;
+    /// assert_eq!(a, array![[1, 1], [2, 2]]);
+    /// assert_eq!(b, array![[0.5, 0.25], [0.5, 0.25]]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: NumPy `broadcast_arrays`.
+    #[doc(alias = "broadcast_like")]
+    #[doc(alias = "expand_as")]
+    #[inline]
+    #[allow(clippy::type_complexity)]
+    fn broadcast_with<'a, 'b, T: BroadcastExt + ?Sized>(
+        &'a self,
+        other: &'b T,
+    ) -> Result<
+        (
+            Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
+            Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
+        ),
+        BroadcastError,
+    >
+    where
+        Self::Dim: DimMax<T::Dim>,
+    {
+        self.broadcast_with_rule(other, ElementwiseRule::Numpy)
+    }
+
+    /// Broadcasts two arrays with each other under `rule`: views of their common shape.
     ///
     /// The element types may differ. [`broadcast_pair`] has the conditions of each rule.
     ///
@@ -486,18 +545,18 @@ pub trait BroadcastExt: Operand {
     /// # Example
     ///
     /// ```
-    /// use ndarray::array;
+    /// use ndarray::{Array3, array};
     /// use ndarray_broadcast::prelude::*;
     ///
-    /// let (column, row) = (array![[1], [2]], array![0.5, 0.25]);
-    /// let (a, b) = column.broadcast_with(&row, ElementwiseRule::Numpy)?;
-    /// assert_eq!(a, array![[1, 1], [2, 2]]);
-    /// assert_eq!(b, array![[0.5, 0.25], [0.5, 0.25]]);
+    /// let (images, scale) = (Array3::<f32>::zeros((2, 3, 4)), array![1, 2, 3]);
+    /// let (x, scale) = images.broadcast_with_rule(&scale, ElementwiseRule::channel(1))?;
+    /// assert_eq!((x.strides(), scale.strides()), (&[12, 4, 1][..], &[0, 1, 0][..]));
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    #[doc(alias = "broadcast_dimensions")]
     #[inline]
     #[allow(clippy::type_complexity)]
-    fn broadcast_with<'a, 'b, T: BroadcastExt + ?Sized>(
+    fn broadcast_with_rule<'a, 'b, T: BroadcastExt + ?Sized>(
         &'a self,
         other: &'b T,
         rule: impl Borrow<ElementwiseRule>,
@@ -511,7 +570,12 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<T::Dim>,
     {
-        broadcast_pair(self.as_array(), other.as_array(), rule)
+        broadcast_pair(self.as_array(), other.as_array(), rule).map_err(|error| {
+            error.with_operands(|position| match position {
+                0 => ArrayRole::Receiver,
+                _ => ArrayRole::Other,
+            })
+        })
     }
 }
 

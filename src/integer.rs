@@ -67,13 +67,17 @@ pub fn shape_from_integers<T: ShapeInteger>(sizes: &[T]) -> Result<Vec<usize>, B
 /// use ndarray_broadcast::{KEEP, expand_shape_from_integers};
 ///
 /// assert_eq!(expand_shape_from_integers(&[4, -1])?, [4, KEEP]);
-/// assert!(expand_shape_from_integers(&[4, -2]).is_err());
+/// assert_eq!(
+///     expand_shape_from_integers(&[4, -2]).unwrap_err().to_string(),
+///     "entry 1 is -2: a size must not be negative, \
+///      except for -1, which keeps the input's size",
+/// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
 pub fn expand_shape_from_integers<T: ShapeInteger>(
     sizes: &[T],
 ) -> Result<Vec<usize>, BroadcastError> {
-    convert(sizes.iter().copied(), IntegerRole::Size, |value| {
+    convert(sizes.iter().copied(), IntegerRole::SizeOrKeep, |value| {
         (value == -1).then_some(KEEP)
     })
 }

@@ -1,10 +1,199 @@
-// These link definitions override the ones in the README, and its picture stands in the text.
-//! [guide]: crate::guide
-//! [from-ndarray]: crate::guide::ndarray
-//! [soundness]: crate::guide::soundness
+//! Every broadcast rule of NumPy, OpenVINO, nGraph, XLA / StableHLO, ONNX, torch and PaddlePaddle
+//! for [`ndarray`](https://docs.rs/ndarray), as one method that returns a zero-copy view.
 //!
-#![doc = include_str!("plots.md")]
-#![doc = include_str!("../README.md")]
+//! ```
+//! use ndarray::{Array4, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let images = Array4::<f32>::ones((8, 3, 32, 32));
+//! let bias = array![1., 2., 3.]; // one value per channel
+//!
+//! let view = bias.broadcast_explicit((8, 3, 32, 32), &[1])?; // no copy
+//! let owned = view.materialize()?; // Array4<f32>, in parallel
+//! assert_eq!(owned[[7, 2, 31, 31]], 3.);
+//!
+//! let sum = images.zip_map_rule(&bias, ElementwiseRule::channel(1), |x, b| x + b)?;
+//! assert_eq!(sum[[7, 2, 31, 31]], 4.);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # The map
+//!
+//! | to | use | |
+//! |---|---|---|
+//! | broadcast an array to a shape | [`BroadcastExt`] | a view, by any of nine rules |
+//! | | [`BroadcastMode`] | a rule as a value: parsed, printed, chosen at run time |
+//! | broadcast arrays with each other | [`broadcast_with`](BroadcastExt::broadcast_with), [`broadcast_arrays`], [`broadcast_shapes`] | by NumPy's rule |
+//! | | [`broadcast_with_rule`](BroadcastExt::broadcast_with_rule), [`broadcast_pair`], [`ElementwiseRule`] | by the rule `none`, `numpy`, `pdpd` or `xla` |
+//! | compute with two to six arrays | [`ElementwiseExt`], [`zip`] | new arrays, existing arrays, in place |
+//! | copy a view | [`MaterializeExt`] | owned, into an existing array, into uninitialised memory |
+//! | sum what a broadcast replicated | [`BroadcastPlan::gradient`], [`GradientExt`] | the gradient of a broadcast |
+//! | reduce in another way | [`ReduceExt`], [`BroadcastPlan::reduce`], [`Reduction`] | maximum, mean, position, your own |
+//! | compute with shapes only | [`BroadcastPlan`] | which input axis feeds each output axis; composed, permuted, tiled |
+//! | | [`PartialShape`] | sizes that are known in part |
+//! | name axes | [`AxisPattern`] | `h w -> h w c`, as in einops and xarray |
+//! | import a model | [`openvino`], [`shape_from_integers`], [`axes_from_integers`] | operators and integer tensors |
+//! | handle an error | [`BroadcastError`], [`ErrorKind`] | a picture for people, fields for programs |
+//!
+//! `use ndarray_broadcast::prelude::*;` brings the traits, and what their methods take and return.
+//!
+//! [The guide](guide) explains which rule to use. [The cookbook](guide::cookbook) has common
+//! operations, each beside the NumPy or torch line that it replaces. Other pages: [types and
+//! generic functions](guide::types), [ndarray's own methods and their
+//! equivalents](guide::ndarray), [Python and ONNX Runtime](guide::hosts),
+//! [soundness](guide::soundness).
+//!
+//! # The rules, drawn
+//!
+//! Each picture shows which input axis feeds which output axis. `+` marks an added axis, `*` an
+//! axis stretched from size 1. `println!("{plan}")` prints it.
+//!
+//! [`broadcast_numpy`](BroadcastExt::broadcast_numpy): right-aligned. The input's 1s replicate.
+//! NumPy `broadcast_to`, OpenVINO mode `numpy`. [Page](guide::numpy).
+//!
+//! `BroadcastPlan::numpy((3, 1), (2, 3, 4))`
+//!
+//! ```text
+//! [3, 1] -> [2, 3, 4] (numpy)
+//!   input       3  1
+//!   output   2  3  4
+//!            +     *
+//!   + added, * stretched from 1
+//! ```
+//!
+//! [`broadcast_bidirectional`](BroadcastExt::broadcast_bidirectional): right-aligned. The 1s of the
+//! input and of the shape replicate, so the output may be larger than the shape. ONNX `Expand`,
+//! OpenVINO mode `bidirectional`. [Page](guide::numpy#onnx-expand).
+//!
+//! `BroadcastPlan::bidirectional((16, 1, 1), (1, 1, 50, 50))`
+//!
+//! ```text
+//! [16, 1, 1] -> [1, 16, 50, 50] (bidirectional)
+//!   input       16   1   1
+//!   output   1  16  50  50
+//!            +       *   *
+//!   + added, * stretched from 1
+//! ```
+//!
+//! [`broadcast_explicit`](BroadcastExt::broadcast_explicit): input axis `i` feeds axis
+//! `axes_mapping[i]`. OpenVINO mode `explicit`.
+//! [`broadcast_in_dim`](BroadcastExt::broadcast_in_dim) is the same rule under XLA's name.
+//! [Page](guide::explicit).
+//!
+//! `BroadcastPlan::explicit(3, (2, 3, 4, 5), &[1])`
+//!
+//! ```text
+//! [3] -> [2, 3, 4, 5] (explicit)
+//!   input       3
+//!   output   2  3  4  5
+//!            +     +  +
+//!   + added
+//! ```
+//!
+//! [`broadcast_in_dim_permuting`](BroadcastExt::broadcast_in_dim_permuting): the dimensions may
+//! also permute the axes. StableHLO `broadcast_in_dim`. [Page](guide::explicit).
+//!
+//! `BroadcastPlan::in_dim_permuting((1, 3), (2, 3, 2), &[2, 1])`
+//!
+//! ```text
+//! [1, 3] -> [2, 3, 2] (in_dim_permuting)
+//!   input       3  1
+//!   output   2  3  2
+//!            +     *
+//!   + added, * stretched from 1
+//!   input axes in the order [1, 0]
+//! ```
+//!
+//! [`broadcast_axes`](BroadcastExt::broadcast_axes): the listed axes are new. The other axes are
+//! exactly the input's: no 1 replicates. nGraph. [Page](guide::broadcast_axes).
+//!
+//! `BroadcastPlan::with_broadcast_axes(3, (2, 3, 4), &[0, 2])`
+//!
+//! ```text
+//! [3] -> [2, 3, 4] (broadcast_axes)
+//!   input       3
+//!   output   2  3  4
+//!            +     +
+//!   + added
+//! ```
+//!
+//! [`broadcast_pdpd`](BroadcastExt::broadcast_pdpd): the input's first axis feeds axis `axis`, the
+//! next axes follow. Trailing 1s of the input are ignored. PaddlePaddle.
+//! [Page](guide::elementwise#pdpd).
+//!
+//! `BroadcastPlan::pdpd((3, 4), (2, 3, 4, 5), 1)`
+//!
+//! ```text
+//! [3, 4] -> [2, 3, 4, 5] (pdpd)
+//!   input       3  4
+//!   output   2  3  4  5
+//!            +        +
+//!   + added
+//! ```
+//!
+//! [`broadcast_expand`](BroadcastExt::broadcast_expand): as `broadcast_numpy`, and [`KEEP`]
+//! (torch's
+//! -1) keeps the size of an axis. torch `expand`. [Page](guide::numpy#torch-expand).
+//!
+//! `BroadcastPlan::expand((2, 1), (KEEP, 4))`
+//!
+//! ```text
+//! [2, 1] -> [2, 4] (expand)
+//!   input    2  1
+//!   output   2  4
+//!               *
+//!   * stretched from 1
+//! ```
+//!
+//! [`broadcast_prepend`](BroadcastExt::broadcast_prepend): new axes in front. `XlaBuilder`'s
+//! `Broadcast`. [Page](guide::numpy#prepended-axes).
+//!
+//! `BroadcastPlan::prepend(4, (2, 3))`
+//!
+//! ```text
+//! [4] -> [2, 3, 4] (prepend)
+//!   input          4
+//!   output   2  3  4
+//!            +  +
+//!   + added
+//! ```
+//!
+//! [`BroadcastPlan::named`]: axes by name. einops `repeat`. [Page](guide::names).
+//!
+//! `BroadcastPlan::named((2, 3), &"h w -> w h c".parse()?, &[("c", 4)])`
+//!
+//! ```text
+//! [2, 3] -> [3, 2, 4] (named)
+//!   input    3  2
+//!   output   3  2  4
+//!                  +
+//!   + added
+//!   input axes in the order [1, 0]
+//! ```
+//!
+//! Where a 1 replicates, it does so to any size, 0 included, and a size of 0 matches only 0 or 1. A
+//! scalar broadcasts to any shape, except under `none`, which asks for identical shapes.
+//!
+//! # What holds for all of it
+//!
+//! - Arrays are owned arrays, views, `ArcArray`, `CowArray` and `ArrayRef`, of ranks 0 to 6 and of
+//!   dynamic rank, in any memory layout. Views need no bound on the element type. If the ranks of
+//!   the inputs are static, the rank of the result is static too, and building a view allocates
+//!   nothing.
+//! - No shape, axis or attribute makes a call panic: it returns a [`BroadcastError`]. What a caller
+//!   passes as code may panic: a closure, or the elements' own `+`. Integers panic on overflow
+//!   where overflow checks are on, as in debug builds.
+//! - Results are the same bit for bit on any number of threads, with and without the feature
+//!   `rayon`, and for any memory layout. Sums of floats follow [a documented
+//!   tree](GradientExt#the-order-of-summation).
+//!
+//! # Features
+//!
+//! | feature | default | |
+//! |---|---|---|
+//! | `rayon` | on | copies, elementwise operations and sums run on the current rayon pool |
+//! | `serde` | off | `Serialize` and `Deserialize` of modes, rules, plans, tiles and partial shapes |
+//! | `half` | off | sums and means of `f16` and `bf16` in another type |
 // docs.rs builds with nightly Rust. This shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
@@ -32,6 +221,7 @@ mod reduce;
 mod rule;
 mod rules;
 mod shape;
+mod slices;
 mod text;
 #[allow(unsafe_code)]
 mod view;
@@ -40,6 +230,7 @@ pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes};
 pub use elementwise::{ElementwiseExt, Zip, zip};
 pub use error::{
     ArrayRole, AxesFault, BroadcastError, ErrorKind, IntegerRole, PartialFault, PatternFault,
+    SliceFault,
 };
 pub use ext::BroadcastExt;
 pub use integer::{
@@ -76,3 +267,8 @@ pub mod prelude {
         broadcast_pair, broadcast_shapes, zip,
     };
 }
+
+/// Runs the code of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -185,6 +185,8 @@ impl FromStr for BroadcastMode {
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "snake_case")
 )]
+#[doc(alias = "auto_broadcast")]
+#[doc(alias = "AutoBroadcastSpec")]
 #[non_exhaustive]
 pub enum ElementwiseRule {
     /// No broadcast: the shapes must be identical, rank included.
@@ -208,6 +210,34 @@ pub enum ElementwiseRule {
 }
 
 impl ElementwiseRule {
+    /// The rule for an operand `b` that has one value for each channel, where the channels are
+    /// `axis` of `a`: `b` is aligned with `a` from this axis on. Short for [`Pdpd`](Self::Pdpd).
+    ///
+    /// ```text
+    /// a   N  C  H  W
+    /// b      C           channel(1)
+    /// ```
+    ///
+    /// ```
+    /// use ndarray::{Array4, array};
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let (nchw, nhwc) = (Array4::<f32>::ones((2, 3, 4, 4)), Array4::<f32>::ones((2, 4, 4, 3)));
+    /// let scale = array![1., 2., 3.];
+    /// let scaled = nchw.zip_map_rule(&scale, ElementwiseRule::channel(1), |x, s| x * s)?;
+    /// assert_eq!(scaled[[0, 2, 0, 0]], 3.);
+    /// let scaled = nhwc.zip_map_rule(&scale, ElementwiseRule::channel(3), |x, s| x * s)?;
+    /// assert_eq!(scaled[[0, 0, 0, 2]], 3.);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    #[doc(alias = "bias")]
+    #[must_use]
+    pub fn channel(axis: usize) -> Self {
+        // An axis that does not fit is out of range for every array.
+        let axis = isize::try_from(axis).unwrap_or(isize::MAX);
+        ElementwiseRule::Pdpd { axis }
+    }
+
     /// The name of the rule, without attributes.
     ///
     /// ```

@@ -248,8 +248,9 @@ impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
 /// - [`InvalidInteger`](ErrorKind::InvalidInteger): a negative entry in either.
 /// - those of the mode's rule.
 ///
-/// Data of rank 0 takes a mapping of one entry too, if that axis of the target has size 1: OpenVINO
-/// treats such data as of shape `[1]`. This holds only here:
+/// Data of rank 0 takes a mapping of one entry too, if that axis of the target has size 1.
+/// OpenVINO's current source treats such data as of shape `[1]`; release 2026.4.1 refuses it. This
+/// holds only here:
 /// [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) wants an empty mapping.
 ///
 /// # Example

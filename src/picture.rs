@@ -32,6 +32,12 @@ impl Cell for usize {
     }
 }
 
+impl Cell for isize {
+    fn shown(&self) -> impl fmt::Display {
+        *self
+    }
+}
+
 impl Cell for Range<usize> {
     fn shown(&self) -> impl fmt::Display {
         display(|f| write!(f, "{}..{}", self.start, self.end))

@@ -4,6 +4,7 @@ use ndarray::Dimension;
 
 /// In a size given to [`broadcast_expand`](crate::BroadcastExt::broadcast_expand): the axis keeps
 /// the size that it has in the input. It stands for torch's -1, and is -1 cast to `usize`.
+#[doc(alias = "-1")]
 pub const KEEP: usize = usize::MAX;
 
 /// The sizes of a dimension, as a slice.

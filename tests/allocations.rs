@@ -142,11 +142,11 @@ where
             array.broadcast_pdpd(shape(), new as isize);
             array.broadcast_expand(shape());
             exact.broadcast_axes(shape(), &added);
-            array.broadcast_with(&other, ElementwiseRule::Numpy);
-            array.broadcast_with(&other, &xla);
-            other.broadcast_with(&array, ElementwiseRule::Numpy);
-            other.broadcast_with(&array, ElementwiseRule::Pdpd { axis: -1 });
-            other.broadcast_with(&array, &xla);
+            array.broadcast_with(&other);
+            array.broadcast_with_rule(&other, &xla);
+            other.broadcast_with(&array);
+            other.broadcast_with_rule(&array, ElementwiseRule::Pdpd { axis: -1 });
+            other.broadcast_with_rule(&array, &xla);
             broadcast_pair(array.clone(), other.view(), ElementwiseRule::Numpy);
         }
         let plan = BroadcastPlan::numpy(array.raw_dim(), shape()).unwrap();
@@ -156,7 +156,7 @@ where
         }
     }
     no_allocation! {
-        other.broadcast_with(&other, ElementwiseRule::None);
+        other.broadcast_with_rule(&other, ElementwiseRule::None);
     }
 }
 
@@ -357,15 +357,15 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
         bytes.materialize();
         dynamic.materialize();
         bytes.t().materialize();
-        column.zip_map(&row, &numpy, |&a, &b| a + b);
-        bytes.zip_map(&bytes, ElementwiseRule::None, |&a, &b| a + b);
+        column.zip_map_rule(&row, &numpy, |&a, &b| a + b);
+        bytes.zip_map_rule(&bytes, ElementwiseRule::None, |&a, &b| a + b);
         zip((&column, &row, &byte)).map(|(a, b, c)| a + b + c);
         two.sum_to_shape((1, N, N));
         plan.gradient(&two);
     }
     rejected! { OutputTooLarge:
         wides.materialize();
-        column.zip_map(&row, &numpy, |&a, &b| [u64::from(a), u64::from(b)]);
+        column.zip_map_rule(&row, &numpy, |&a, &b| [u64::from(a), u64::from(b)]);
         zip((&column, &row, &byte)).map(|_| 0_u128);
         two_wide.sum_to_shape((1, N, N));
         plan.gradient(&two_wide);

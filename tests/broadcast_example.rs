@@ -530,8 +530,14 @@ fn rules_that_refuse_are_code_1() {
     for (arguments, problem) in [
         ("--shape 4,4", "\n           ^ 2 is neither 4 nor 1\n"),
         ("--shape 3", "cannot broadcast [2, 3] to [3] (numpy)"),
-        ("--shape 2,-3", "entry 1 is -3: a size must not be negative"),
-        ("--mode expand --shape -2,3", "entry 0 is -2"),
+        (
+            "--shape 2,-3",
+            "--shape: entry 1 is -3: a size must not be negative",
+        ),
+        (
+            "--mode expand --shape -2,3",
+            "--shape: entry 0 is -2: a size must not be negative, except for -1, which keeps",
+        ),
         ("--mode explicit --shape 2,3,4", "0 entries for 2 axes"),
         (
             "--mode explicit --shape 2,3,4 --axes 1,0",
@@ -539,7 +545,7 @@ fn rules_that_refuse_are_code_1() {
         ),
         (
             "--mode explicit --shape 2,3,4 --axes 0,-1",
-            "entry 1 is -1: an axis must not be negative",
+            "--axes: entry 1 is -1: an axis must not be negative",
         ),
         (
             "--mode in_dim --shape 2,3 --axes 0,9223372036854775807",

@@ -41,9 +41,7 @@ fn bits() -> u64 {
         .unwrap()
         .materialize()
         .unwrap();
-    let product = copy
-        .zip_map(&column, ElementwiseRule::Numpy, |&a, &b| a * b)
-        .unwrap();
+    let product = copy.zip_map(&column, |&a, &b| a * b).unwrap();
     let plan = BroadcastPlan::numpy(COLUMNS, (ROWS, COLUMNS)).unwrap();
     let sums = plan.gradient(&product).unwrap();
     let total = BroadcastPlan::numpy((), (ROWS, COLUMNS))
@@ -127,7 +125,7 @@ fn calls_nested_in_each_other_give_the_same_bits() {
     in_time("nested calls", || {
         let outer = Array1::from_shape_fn(400_000, |i| i as u32);
         let calls = AtomicUsize::new(0);
-        let doubled = outer.zip_map(&outer, ElementwiseRule::None, |&a, &b| {
+        let doubled = outer.zip_map_rule(&outer, ElementwiseRule::None, |&a, &b| {
             if a % 40_000 == 7 {
                 calls.fetch_add(1, Ordering::Relaxed);
                 assert_eq!(bits(), expected);
@@ -187,7 +185,7 @@ fn a_thread_that_panics_may_call_everything() {
         for at in [0, ROWS * 2000 / 2, ROWS * 2000 - 1] {
             let seen = AtomicUsize::new(0);
             let panicked = catch_unwind(AssertUnwindSafe(|| {
-                ones.zip_map(&ones, ElementwiseRule::None, |&a, _| {
+                ones.zip_map_rule(&ones, ElementwiseRule::None, |&a, _| {
                     if seen.fetch_add(1, Ordering::Relaxed) == at {
                         let _called_while_panicking = AtTheEnd(expected);
                         std::panic::resume_unwind(Box::new("on purpose"));
@@ -314,7 +312,7 @@ mod pools {
             [x; 64]
         };
         let elements = Array1::<u8>::zeros(2_000);
-        pool.install(|| elements.zip_map(&Array1::zeros(1), ElementwiseRule::Numpy, slow))
+        pool.install(|| elements.zip_map(&Array1::zeros(1), slow))
             .unwrap();
         seen.into_inner().unwrap().len()
     }
@@ -401,7 +399,7 @@ mod pools {
         };
         let shared = (0..50).any(|_| {
             large
-                .zip_map_inplace(&Array1::<u8>::zeros(1), ElementwiseRule::Numpy, mark)
+                .zip_map_inplace(&Array1::<u8>::zeros(1), mark)
                 .unwrap();
             seen.lock().unwrap().len() > 1
         });
@@ -493,9 +491,7 @@ mod pools {
                         thread::sleep(Duration::from_secs(1));
                     }
                 };
-                large
-                    .zip_map_inplace(&ones, ElementwiseRule::Numpy, wait)
-                    .unwrap();
+                large.zip_map_inplace(&ones, wait).unwrap();
                 assert!(!helped.load(Ordering::SeqCst) || begun.elapsed().as_millis() >= 1000);
                 helped.into_inner().then(|| processor_time() - before)
             })

@@ -117,7 +117,7 @@ fn every_rule_and_layout_agrees_with_the_oracle() {
         let case = format!("{a_shape:?} {b_shape:?} {rule} {a_layout:?} {b_layout:?}");
         let answer = pair(&a_shape, &b_shape, &rule);
         let a = a_layout.view(&a_memory);
-        let fresh = a.zip_map(&b, &rule, |&a, &b| (a, b));
+        let fresh = a.zip_map_rule(&b, &rule, |&a, &b| (a, b));
         let [a_map, b_map] = match answer {
             Err(name) => {
                 assert_eq!(variant(&fresh.unwrap_err()), name, "{case}");
@@ -140,7 +140,7 @@ fn every_rule_and_layout_agrees_with_the_oracle() {
         let out_layout = random.layout(expected.ndim());
         let mut out_memory = out_layout.backing(expected.shape()).mapv(|_| (-1, -1));
         let mut out = lay_out(&out_layout, &mut out_memory);
-        a.zip_map_into(&b, &rule, &mut out, |&a, &b| (a, b))
+        a.zip_map_rule_into(&b, &rule, &mut out, |&a, &b| (a, b))
             .expect(&case);
         assert_eq!(out, expected, "{case} {out_layout:?}");
         out.fill((-1, -1));
@@ -149,7 +149,7 @@ fn every_rule_and_layout_agrees_with_the_oracle() {
         let before = a.to_owned();
         let old_memory = a_memory.clone();
         let mut x = lay_out(&a_layout, &mut a_memory);
-        let result = x.zip_map_inplace(&b, &rule, |x, &b| *x = *x * 1_000 + b);
+        let result = x.zip_map_rule_inplace(&b, &rule, |x, &b| *x = *x * 1_000 + b);
         if expected.shape() == &a_shape[..] {
             result.expect(&case);
             assert_eq!(x, expected.mapv(|(a, b)| a * 1_000 + b), "{case}");
@@ -331,27 +331,25 @@ fn check_matrix(rows: usize, columns: usize) {
         ("fortran + row", fortran.view(), row_view, &of_x, &of_row),
     ] {
         let expected = |i: usize, j: usize| of_a(i, j).wrapping_add(of_b(i, j));
-        let fresh = a.zip_map(&b, ElementwiseRule::Numpy, sum).unwrap();
+        let fresh = a.zip_map(&b, sum).unwrap();
         check(name, &fresh, &expected);
         // The output starts one element into its buffer, so its rows are not aligned to cache
         // lines.
         let mut memory = Array1::zeros(rows * columns + 1);
         let shifted = memory.slice_mut(s![1..]);
         let mut out = shifted.into_shape_with_order((rows, columns)).unwrap();
-        a.zip_map_into(&b, ElementwiseRule::Numpy, &mut out, sum)
-            .unwrap();
+        a.zip_map_into(&b, &mut out, sum).unwrap();
         check(name, &out.to_owned(), &expected);
         assert_eq!(memory[0], 0);
         let mut pitched = Array2::zeros((rows, columns + 3));
         let mut out = pitched.slice_mut(s![.., 1..columns + 1]);
-        a.zip_map_into(&b, ElementwiseRule::Numpy, &mut out, sum)
-            .unwrap();
+        a.zip_map_into(&b, &mut out, sum).unwrap();
         check(name, &out.to_owned(), &expected);
         assert!(pitched.column(0).iter().all(|&x| x == 0));
         assert!(pitched.slice(s![.., columns + 1..]).iter().all(|&x| x == 0));
         if a.dim() == (rows, columns) {
             let mut x = a.to_owned();
-            x.zip_map_inplace(&b, ElementwiseRule::Numpy, |a, b| *a = a.wrapping_add(*b))
+            x.zip_map_inplace(&b, |a, b| *a = a.wrapping_add(*b))
                 .unwrap();
             check(name, &x, &expected);
         }
@@ -395,7 +393,7 @@ fn large_outputs_of_any_element_size_are_correct() {
         let column = Array2::from_shape_fn((len / 1000, 1), |(i, _)| i as u32);
         let mut out = Array2::from_elem((len / 1000, 1000), C::default());
         column
-            .zip_map_into(&row, ElementwiseRule::Numpy, &mut out, |a, b| make(a ^ b))
+            .zip_map_into(&row, &mut out, |a, b| make(a ^ b))
             .unwrap();
         let correct = |((i, j), out): ((usize, usize), &C)| *out == make(i as u32 ^ j as u32);
         assert!(out.indexed_iter().all(correct), "{}", size_of::<C>());
@@ -416,9 +414,7 @@ fn gaps_between_the_rows_of_large_outputs_are_not_written() {
         let column = Array2::from_shape_fn((rows, 1), |(i, _)| (i as u32) << 17);
         let row = Array1::from_shape_fn(columns, |j| j as u32);
         let mut inner = out.slice_mut(s![.., ..columns]);
-        column
-            .zip_map_into(&row, ElementwiseRule::Numpy, &mut inner, |a, b| a ^ b)
-            .unwrap();
+        column.zip_map_into(&row, &mut inner, |a, b| a ^ b).unwrap();
         for ((i, j), &found) in out.indexed_iter() {
             let expected = (i as u32) << 17 ^ j as u32;
             assert_eq!(found, if j < columns { expected } else { u32::MAX });
@@ -430,11 +426,9 @@ fn gaps_between_the_rows_of_large_outputs_are_not_written() {
 fn the_closure_is_called_once_for_each_element() {
     let a = Array2::<u8>::zeros((1300, 1));
     let calls = AtomicUsize::new(0);
-    let out = a.zip_map(
-        &Array1::<u16>::zeros(1100),
-        ElementwiseRule::Numpy,
-        |_, _| calls.fetch_add(1, Ordering::Relaxed),
-    );
+    let out = a.zip_map(&Array1::<u16>::zeros(1100), |_, _| {
+        calls.fetch_add(1, Ordering::Relaxed)
+    });
     let mut seen = out.unwrap().into_raw_vec_and_offset().0;
     seen.sort_unstable();
     assert!(seen.into_iter().eq(0..1300 * 1100));
@@ -443,9 +437,7 @@ fn the_closure_is_called_once_for_each_element() {
 #[test]
 fn operands_and_output_may_have_different_element_types() {
     let (x, limit) = (array![[0.5_f32], [2.5]], array![1_u8, 2, 3]);
-    let below: Array2<bool> = x
-        .zip_map(&limit, ElementwiseRule::Numpy, |&x, &l| x < f32::from(l))
-        .unwrap();
+    let below: Array2<bool> = x.zip_map(&limit, |&x, &l| x < f32::from(l)).unwrap();
     assert_eq!(below, array![[true, true, true], [false, false, true]]);
     let (words, times) = (array!["ab".to_string(), "c".to_string()], arr0(2));
     let repeated: Array1<String> = zip((&words, &times))
@@ -465,16 +457,14 @@ fn operands_and_output_may_have_different_element_types() {
     let nothing = zip((&words, &times)).map_ref(|_| ());
     assert_eq!(nothing.unwrap(), array![(), ()]);
     let unit = Array3::<()>::default((2, 3, 4));
-    let ones = unit.zip_map(&arr0(()), ElementwiseRule::Numpy, |(), ()| 1);
+    let ones = unit.zip_map(&arr0(()), |(), ()| 1);
     assert_eq!(ones.unwrap().sum(), 24);
 }
 
 #[test]
 fn operands_of_static_rank_give_an_output_of_static_rank() {
     let (column, row) = (Array2::<f32>::ones((3, 1)), Array1::<f32>::ones(4));
-    let sum: Array2<f32> = row
-        .zip_map(&column, ElementwiseRule::Numpy, |a, b| a + b)
-        .unwrap();
+    let sum: Array2<f32> = row.zip_map(&column, |a, b| a + b).unwrap();
     assert_eq!(sum, Array2::from_elem((3, 4), 2.));
     let fma: Array<f32, Ix2> = zip((&row, &column, &arr0(5.)))
         .map(|(a, b, c)| a * b + c)
@@ -483,14 +473,13 @@ fn operands_of_static_rank_give_an_output_of_static_rank() {
     // Other kinds of arrays. A shared array is copied only when it is written to.
     let shared = column.to_shared();
     let mut mine = shared.clone();
-    let wide = mine.zip_map_inplace(&row, ElementwiseRule::Numpy, |a, b| *a += b);
+    let wide = mine.zip_map_inplace(&row, |a, b| *a += b);
     assert_eq!(variant(&wide.unwrap_err()), "WrongShape");
     assert_eq!(mine.as_ptr(), shared.as_ptr());
-    mine.zip_map_inplace(&arr0(1.), ElementwiseRule::Numpy, |a, b| *a += b)
-        .unwrap();
+    mine.zip_map_inplace(&arr0(1.), |a, b| *a += b).unwrap();
     assert_eq!((shared[[0, 0]], mine[[0, 0]]), (1., 2.));
     let reference: &ndarray::ArrayRef2<f32> = &column;
-    let sum = reference.zip_map(&row.view(), ElementwiseRule::Numpy, |a, b| a + b);
+    let sum = reference.zip_map(&row.view(), |a, b| a + b);
     assert_eq!(sum.unwrap().dim(), (3, 4));
 }
 
@@ -499,9 +488,7 @@ fn rejected_calls_leave_the_output_unchanged() {
     let (a, b) = (Array2::<i32>::zeros((3, 1)), Array1::<i32>::zeros(4));
     for shape in [(3, 5), (4, 3), (1, 4), (3, 1), (0, 4)] {
         let mut out = Array2::from_elem(shape, 7);
-        let error = a
-            .zip_map_into(&b, ElementwiseRule::Numpy, &mut out, |a, b| a + b)
-            .unwrap_err();
+        let error = a.zip_map_into(&b, &mut out, |a, b| a + b).unwrap_err();
         assert!(
             error.to_string().contains("[3, 4]") && variant(&error) == "WrongShape",
             "{error}"
@@ -511,10 +498,10 @@ fn rejected_calls_leave_the_output_unchanged() {
         assert!(out.iter().all(|&x| x == 7));
     }
     let mut out = Array2::from_elem((3, 4), 7);
-    let error = a.zip_map_into(&b, ElementwiseRule::None, &mut out, |a, b| a + b);
+    let error = a.zip_map_rule_into(&b, ElementwiseRule::None, &mut out, |a, b| a + b);
     assert_eq!(variant(&error.unwrap_err()), "ShapesDiffer");
     let pdpd = ElementwiseRule::Pdpd { axis: 0 };
-    let error = out.zip_map_inplace(&b, pdpd, |a, b| *a += b);
+    let error = out.zip_map_rule_inplace(&b, pdpd, |a, b| *a += b);
     assert_eq!(variant(&error.unwrap_err()), "SizeMismatch");
     assert!(out.iter().all(|&x| x == 7));
 }
@@ -529,7 +516,7 @@ fn outputs_that_exceed_memory_are_errors() {
         (1 << 34, "ShapeOverflow", "ShapeOverflow"),
     ] {
         let wide = zero.broadcast_numpy((1, columns)).unwrap();
-        let bytes = tall.zip_map(&wide, ElementwiseRule::Numpy, |a, b| a + b);
+        let bytes = tall.zip_map(&wide, |a, b| a + b);
         assert_eq!(variant(&bytes.unwrap_err()), byte);
         let words = zip((tall, wide, &zero)).map(|_| 0_u64);
         assert_eq!(variant(&words.unwrap_err()), word);
@@ -578,7 +565,7 @@ fn a_panic_leaks_nothing(rows: usize, columns: usize, at: usize) {
         position if position == at => panic_with(position),
         position => Alive::new(&count, position),
     };
-    assert_eq!(panic_of(|| column.zip_map(&row, &numpy, f)), at);
+    assert_eq!(panic_of(|| column.zip_map_rule(&row, &numpy, f)), at);
     assert_eq!(
         count.load(Ordering::SeqCst),
         0,
@@ -590,14 +577,15 @@ fn a_panic_leaks_nothing(rows: usize, columns: usize, at: usize) {
     let mut out = Array2::from_shape_fn((columns, rows), |_| Alive::new(&count, usize::MAX));
     let mut transposed = out.view_mut().reversed_axes();
     assert_eq!(
-        panic_of(|| column.zip_map_into(&row, &numpy, &mut transposed, f)),
+        panic_of(|| column.zip_map_rule_into(&row, &numpy, &mut transposed, f)),
         at
     );
     assert_eq!(count.load(Ordering::SeqCst), len);
     for ((i, j), value) in transposed.indexed_iter() {
         assert!(value.1 == i * columns + j || value.1 == usize::MAX);
     }
-    let in_place = panic_of(|| transposed.zip_map_inplace(&row, &numpy, |x, _| *x = f(&at, &0)));
+    let in_place =
+        panic_of(|| transposed.zip_map_rule_inplace(&row, &numpy, |x, _| *x = f(&at, &0)));
     assert_eq!(in_place, at);
     assert_eq!(count.load(Ordering::SeqCst), len);
     drop(out);
@@ -606,7 +594,7 @@ fn a_panic_leaks_nothing(rows: usize, columns: usize, at: usize) {
     // Values without drop glue: each element holds its old value or its new one.
     let mut plain = Array2::from_elem((rows, columns), usize::MAX);
     let caught = panic_of(|| {
-        column.zip_map_into(&row, &numpy, &mut plain, |&a, &b| match a + b {
+        column.zip_map_rule_into(&row, &numpy, &mut plain, |&a, &b| match a + b {
             position if position == at => panic_with(position),
             position => position,
         })
@@ -616,7 +604,7 @@ fn a_panic_leaks_nothing(rows: usize, columns: usize, at: usize) {
         assert!(value == i * columns + j || value == usize::MAX);
     }
     // The threads still accept work.
-    let sum = column.zip_map(&row, &numpy, |a, b| a + b).unwrap();
+    let sum = column.zip_map_rule(&row, &numpy, |a, b| a + b).unwrap();
     assert!(sum.iter().copied().eq(0..rows * columns));
 }
 
@@ -648,10 +636,9 @@ fn values_are_dropped_once() {
     let a = Array1::from_iter(0..700);
     let b = Array2::from_shape_fn((300, 1), |(i, _)| i);
     let make = |&a: &usize, &b: &usize| Alive::new(&count, a + b);
-    let mut fresh = a.zip_map(&b, ElementwiseRule::Numpy, make).unwrap();
+    let mut fresh = a.zip_map(&b, make).unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 210_000);
-    a.zip_map_into(&b, ElementwiseRule::Numpy, &mut fresh, make)
-        .unwrap();
+    a.zip_map_into(&b, &mut fresh, make).unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 210_000);
     zip((&a, &b, &arr0(1)))
         .map_ref_into(&mut fresh, |(a, b, _)| make(a, b))
@@ -686,16 +673,13 @@ fn zero_sized_values_are_dropped_once() {
                 _ => Mark::new(),
             }
         };
-        let mut whole = column
-            .zip_map(&row, ElementwiseRule::Numpy, at(len))
-            .unwrap();
+        let mut whole = column.zip_map(&row, at(len)).unwrap();
         assert_eq!(ALIVE.load(Ordering::SeqCst), len as isize);
         for end in (0..len).step_by(1 + len / 40).chain([len - 1]) {
-            let fresh = panic_of(|| column.zip_map(&row, ElementwiseRule::Numpy, at(end)));
+            let fresh = panic_of(|| column.zip_map(&row, at(end)));
             assert_eq!(fresh, end);
             assert_eq!(ALIVE.load(Ordering::SeqCst), len as isize);
-            let into =
-                panic_of(|| column.zip_map_into(&row, ElementwiseRule::Numpy, &mut whole, at(end)));
+            let into = panic_of(|| column.zip_map_into(&row, &mut whole, at(end)));
             assert_eq!(into, end);
             assert_eq!(ALIVE.load(Ordering::SeqCst), len as isize);
         }
@@ -708,7 +692,7 @@ fn zero_sized_values_are_dropped_once() {
 fn results_need_not_be_sync_or_copy() {
     // `Send`, but neither `Sync` nor `Copy`.
     let (a, b) = (Array1::from_iter(0..1000), Array2::from_elem((900, 1), 7));
-    let cells = a.zip_map(&b, ElementwiseRule::Numpy, |&a, &b| Cell::new(a + b));
+    let cells = a.zip_map(&b, |&a, &b| Cell::new(a + b));
     let mut cells: Array2<Cell<i32>> = cells.unwrap();
     assert!(
         cells
@@ -716,9 +700,7 @@ fn results_need_not_be_sync_or_copy() {
             .all(|((_, j), cell)| cell.get() == j as i32 + 7)
     );
     cells
-        .zip_map_inplace(&a, ElementwiseRule::Numpy, |cell, &a| {
-            cell.set(cell.get() - a)
-        })
+        .zip_map_inplace(&a, |cell, &a| cell.set(cell.get() - a))
         .unwrap();
     assert!(cells.iter().all(|cell| cell.get() == 7));
     let boxes = zip((&a, &b, &arr0(1))).map(|(a, b, c)| Box::new(Cell::new(a * b + c)));
@@ -734,19 +716,15 @@ fn closures_may_call_the_crate_again() {
         // Each call is large enough to run in parallel.
         let view = small.broadcast_numpy((400, 300)).unwrap();
         let copy = view.materialize().unwrap();
-        let shifted = copy
-            .zip_map(&big, ElementwiseRule::Numpy, |x, y| x + y)
-            .unwrap();
+        let shifted = copy.zip_map(&big, |x, y| x + y).unwrap();
         let back = shifted.sum_to_shape(300).unwrap();
         let expected = (small.iter()).all(|&x| back[x as usize] == 400 * x + 399 * 200);
         (expected && copy.sum() == 400 * sum, a + b)
     };
     let rows = Array2::from_shape_fn((70_000, 1), |(i, _)| i as i64);
-    let out = rows.zip_map(&array![0_i64, 1], ElementwiseRule::Numpy, |&a, &b| {
-        match a % 1000 {
-            0 => check(a, b),
-            _ => (true, a + b),
-        }
+    let out = rows.zip_map(&array![0_i64, 1], |&a, &b| match a % 1000 {
+        0 => check(a, b),
+        _ => (true, a + b),
     });
     for ((i, j), &found) in out.unwrap().indexed_iter() {
         assert_eq!(found, (true, (i + j) as i64));
@@ -758,7 +736,7 @@ fn closures_may_call_the_crate_again() {
 fn pools_of_any_size_and_nested_calls_give_equal_results() {
     let a = Array2::from_shape_fn((700, 1), |(i, _)| i as f32 * 0.37);
     let b = Array1::from_shape_fn(900, |j| 1.0 / (j as f32 + 0.5));
-    let product = || a.zip_map(&b, ElementwiseRule::Numpy, |a, b| a * b).unwrap();
+    let product = || a.zip_map(&b, |a, b| a * b).unwrap();
     let expected = product();
     for threads in [1, 2, 3, 16] {
         let pool = rayon::ThreadPoolBuilder::new()
@@ -772,18 +750,11 @@ fn pools_of_any_size_and_nested_calls_give_equal_results() {
         });
         let nested = pool.install(|| {
             let twelve = Array1::from_iter(0..12);
-            twelve.zip_map(&arr0(0), ElementwiseRule::Numpy, |_, _| {
-                product() == expected
-            })
+            twelve.zip_map(&arr0(0), |_, _| product() == expected)
         });
         assert!(nested.unwrap().iter().all(|&same| same));
-        let caught = pool.install(|| {
-            panic_of(|| {
-                a.zip_map(&b, ElementwiseRule::Numpy, |_, _| -> f32 {
-                    panic_with(threads)
-                })
-            })
-        });
+        let caught =
+            pool.install(|| panic_of(|| a.zip_map(&b, |_, _| -> f32 { panic_with(threads) })));
         assert_eq!(caught, threads);
         assert_eq!(pool.install(product), expected);
     }

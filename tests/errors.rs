@@ -5,7 +5,7 @@ mod common;
 
 use ndarray::{Array2, ArrayD, IxDyn};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{axes_from_integers, shape_from_integers};
+use ndarray_broadcast::{Max, axes_from_integers, expand_shape_from_integers, shape_from_integers};
 
 fn zeros(shape: &[usize]) -> ArrayD<u8> {
     ArrayD::zeros(IxDyn(shape))
@@ -104,7 +104,7 @@ cannot broadcast [5] to [] (explicit)
 cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
   axes mapping   2  1
-                    ^ 1 after 2: axes must increase, a broadcast does not transpose";
+                    ^ 1 after 2: axes must increase, a broadcast does not transpose; broadcast_in_dim_permuting does";
     explicit_mapping_repeated: zeros(&[3, 5]).broadcast_explicit((2, 3, 6), &[1, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
@@ -115,6 +115,47 @@ cannot broadcast [3, 5] to [2, 3, 6] (in_dim)
   input                  3  5
   broadcast dimensions   2  1
                             ^ 1 after 2: axes must increase, a broadcast does not transpose; broadcast_in_dim_permuting does";
+    operands_of_a_function_are_a_and_b: broadcast_pair(&zeros(&[2]), &zeros(&[3]), ElementwiseRule::Numpy) => "\
+cannot broadcast [2] with [3] (numpy)
+  a   2
+  b   3
+      ^ 2 and 3 differ and neither is 1";
+    operands_of_a_tuple_are_letters: zip((&zeros(&[2, 3]), &zeros(&[1]), &zeros(&[2]))).views() => "\
+cannot broadcast [2, 3] with [2] (numpy)
+  a   2  3
+  c      2
+         ^ 3 and 2 differ and neither is 1";
+    an_update_names_the_operand_at_fault: zip((&zeros(&[3]), &zeros(&[2]))).update(&mut zeros(&[2, 3]), |x, (a, b)| *x = a + b) => "\
+cannot broadcast b [2] to [2, 3] (numpy)
+  b           2
+  target   2  3
+              ^ 2 is neither 3 nor 1";
+    a_gradient_of_a_map_names_the_operand_at_fault: BroadcastPlan::numpy(IxDyn(&[3]), IxDyn(&[2, 3])).unwrap().gradient_of((&zeros(&[2, 3]), &zeros(&[1, 2, 3])), |(a, b)| a * b) => "\
+cannot broadcast b [1, 2, 3] to [2, 3] (numpy)
+  b        1  2  3
+  target      2  3
+  b has 3 axes, target only 2: this rule never drops an axis, not even one of size 1";
+    a_map_in_place_does_not_broadcast_self: zeros(&[1, 3]).zip_map_inplace(&zeros(&[2, 1]), |x, y| *x += y) => "\
+self has shape [1, 3], expected [2, 3]
+  found      1  3
+  expected   2  3
+             ^ 1 is not 2; an operation in place does not broadcast self";
+    a_sum_that_does_not_fit: zeros(&[2, 3, 4]).sum_to_shape((3, 5)) => "\
+cannot sum [2, 3, 4] to [3, 5] (numpy)
+  self     2  3  4
+  result      3  5
+                 ^ 5 is neither 4 nor 1";
+    a_sum_adds_no_axis: zeros(&[4]).sum_to_shape((2, 4)) => "\
+cannot sum [4] to [2, 4] (numpy)
+  self        4
+  result   2  4
+  self has 1 axis, the result would have 2";
+    a_reduction_that_does_not_fit: zeros(&[3, 4]).reduce_to_shape(3, Max) => "\
+cannot reduce [3, 4] to [3] (numpy)
+  self     3  4
+  result      3
+              ^ 3 is neither 4 nor 1";
+    expand_sizes_below_minus_one: expand_shape_from_integers(&[-1, -2]) => "entry 1 is -2: a size must not be negative, except for -1, which keeps the input's size";
     in_dim_permuting_repeated: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 2]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input                  3  5
@@ -166,7 +207,7 @@ cannot broadcast B [3, 4, 1] to A [3, 4] (pdpd)
   B   3  4  1
   A      3  4
   B has 3 axes, A only 2: this rule never drops an axis, not even one of size 1";
-    pdpd_a_never_grows: zeros(&[1, 4]).broadcast_with(&zeros(&[3, 4]), &ElementwiseRule::Pdpd { axis: -1 }) => "\
+    pdpd_a_never_grows: zeros(&[1, 4]).broadcast_with_rule(&zeros(&[3, 4]), &ElementwiseRule::Pdpd { axis: -1 }) => "\
 cannot broadcast B [3, 4] to A [1, 4] (pdpd)
   B   3  4
   A   1  4
@@ -181,47 +222,47 @@ cannot broadcast [2, 3] to [2, 2] (expand)
   input    2  3
   target   2  2
               ^ 3 is neither 2 nor 1";
-    xla_ranks_differ_without_dimensions: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[3]), xla(&[])) => "\
+    xla_ranks_differ_without_dimensions: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[3]), xla(&[])) => "\
 cannot broadcast [2, 3, 4] with [3] (xla)
-  a   2  3  4
-  b   3
+  self    2  3  4
+  other   3
   ranks 3 and 1 differ and XLA never guesses: pass broadcast_dimensions, 1 of the axes 0 to 2 in increasing order (NumPy's alignment is [2])";
-    xla_dimensions_for_a_scalar: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[]), xla(&[0])) => "\
+    xla_dimensions_for_a_scalar: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[]), xla(&[0])) => "\
 cannot broadcast [2, 3, 4] with [] (xla)
   broadcast dimensions [0]: a scalar needs no broadcast_dimensions: pass []";
-    xla_dimensions_for_equal_ranks: zeros(&[2, 3]).broadcast_with(&zeros(&[2, 3]), xla(&[1, 0])) => "\
+    xla_dimensions_for_equal_ranks: zeros(&[2, 3]).broadcast_with_rule(&zeros(&[2, 3]), xla(&[1, 0])) => "\
 cannot broadcast [2, 3] with [2, 3] (xla)
   broadcast dimensions [1, 0]: equal ranks need no broadcast_dimensions: pass [] or the identity";
-    xla_size_mismatch_on_a_mapped_axis: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), xla(&[0, 1])) => "\
+    xla_size_mismatch_on_a_mapped_axis: zeros(&[2, 4]).broadcast_with_rule(&zeros(&[2, 3, 4]), xla(&[0, 1])) => "\
 cannot broadcast [2, 4] with [2, 3, 4] (xla)
-  a   2  4
-  b   2  3  4
-         ^ 4 and 3 differ and neither is 1";
-    xla_dimensions_too_short: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3, 4]), xla(&[1])) => "\
+  self    2  4
+  other   2  3  4
+             ^ 4 and 3 differ and neither is 1";
+    xla_dimensions_too_short: zeros(&[2, 4]).broadcast_with_rule(&zeros(&[2, 3, 4]), xla(&[1])) => "\
 cannot broadcast [2, 4] to [2, 3, 4] (xla)
   input                  2  4
   broadcast dimensions   1
   1 entry for 2 axes: say for each input axis which target axis it feeds";
-    xla_dimensions_unsorted: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), xla(&[2, 0])) => "\
+    xla_dimensions_unsorted: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[2, 4]), xla(&[2, 0])) => "\
 cannot broadcast [2, 4] to [2, 3, 4] (xla)
   input                  2  4
   broadcast dimensions   2  0
-                            ^ 0 after 2: axes must increase, a broadcast does not transpose";
-    xla_dimensions_out_of_range: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), xla(&[0, 3])) => "\
+                            ^ 0 after 2: axes must increase, a broadcast does not transpose; permuted_axes of the operand does";
+    xla_dimensions_out_of_range: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[2, 4]), xla(&[0, 3])) => "\
 cannot broadcast [2, 4] to [2, 3, 4] (xla)
   input                  2  4
   broadcast dimensions   0  3
                             ^ the target has no axis 3: its axes are 0 to 2";
-    numpy_of_two_size_mismatch: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4]), &ElementwiseRule::Numpy) => "\
+    numpy_of_two_size_mismatch: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4])) => "\
 cannot broadcast [2, 3, 4] with [2, 4] (numpy)
-  a   2  3  4
-  b      2  4
-         ^ 3 and 2 differ and neither is 1";
-    numpy_of_two_with_ranks_3_and_1: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[5]), &ElementwiseRule::Numpy) => "\
+  self    2  3  4
+  other      2  4
+             ^ 3 and 2 differ and neither is 1";
+    numpy_of_two_with_ranks_3_and_1: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[5])) => "\
 cannot broadcast [2, 3, 4] with [5] (numpy)
-  a   2  3  4
-  b         5
-            ^ 4 and 5 differ and neither is 1";
+  self    2  3  4
+  other         5
+                ^ 4 and 5 differ and neither is 1";
     numpy_of_many_names_the_two_that_differ: broadcast_shapes(&[&[7, 4][..], &[1], &[2, 7, 1], &[5, 1, 1]]) => "\
 cannot broadcast [2, 7, 1] with [5, 1, 1] (numpy)
   input 2   2  7  1
@@ -232,15 +273,15 @@ cannot broadcast [2, 4] with [3, 4] (numpy)
   input 1   2  4
   input 2   3  4
             ^ 2 and 3 differ and neither is 1";
-    none_sizes_differ: zeros(&[2, 4]).broadcast_with(&zeros(&[2, 3]), &ElementwiseRule::None) => "\
+    none_sizes_differ: zeros(&[2, 4]).broadcast_with_rule(&zeros(&[2, 3]), &ElementwiseRule::None) => "\
 cannot broadcast [2, 4] with [2, 3] (none)
-  a   2  4
-  b   2  3
-         ^ 4 is not 3; this rule wants identical shapes";
-    none_ranks_differ: zeros(&[1]).broadcast_with(&zeros(&[]), &ElementwiseRule::None) => "\
+  self    2  4
+  other   2  3
+             ^ 4 is not 3; this rule wants identical shapes";
+    none_ranks_differ: zeros(&[1]).broadcast_with_rule(&zeros(&[]), &ElementwiseRule::None) => "\
 cannot broadcast [1] with [] (none)
-  a   1
-  b
+  self    1
+  other
   ranks 1 and 0 differ; this rule wants identical shapes";
     a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative";
     a_negative_axis: axes_from_integers(&[0_i32, -3]) => "entry 1 is -3: an axis must not be negative";

@@ -155,8 +155,8 @@ fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
         row_d.broadcast_numpy(IxDyn(&[2, 3])).and_then(|view| view.materialize());
         table.t().materialize();
         row.broadcast_numpy((500, 3)).and_then(|view| view.materialize());
-        table.zip_map(&row, ElementwiseRule::Numpy, |&a, &b| a + b);
-        table_d.zip_map(&row_d, ElementwiseRule::Numpy, |&a, &b| a + b);
+        table.zip_map(&row, |&a, &b| a + b);
+        table_d.zip_map(&row_d, |&a, &b| a + b);
         zip((&table, &row, &row)).map(|(a, b, c)| a + b * c);
         plan.gradient(&table);
         mapped.gradient(&cotangent);
@@ -211,10 +211,10 @@ fn existing_outputs_are_complete_or_unchanged() {
         row.broadcast_numpy((2, 3))?.materialize_into(out)
     });
     refuse("zip_map_into", &|out| {
-        table.zip_map_into(&row, ElementwiseRule::Numpy, out, |&a, &b| a + b)
+        table.zip_map_into(&row, out, |&a, &b| a + b)
     });
     refuse("zip_map_inplace", &|out| {
-        out.zip_map_inplace(&row, ElementwiseRule::Numpy, |a, &b| *a += b)
+        out.zip_map_inplace(&row, |a, &b| *a += b)
     });
     refuse("gradient_of_into", &|out| {
         let plan = BroadcastPlan::numpy((2, 3), (4, 2, 3))?;
@@ -306,7 +306,7 @@ fn elements_are_dropped_once_if_an_allocation_fails() {
     }
     let (row, column) = (array![1_u32, 2, 3], array![[10_u32], [20]]);
     let allocations = refuse_each("owned elements", || {
-        column.zip_map(&row, ElementwiseRule::Numpy, |&a, &b| Counted::new(a + b))
+        column.zip_map(&row, |&a, &b| Counted::new(a + b))
     });
     assert_eq!((allocations, ALIVE.get()), (1, 0));
     let (row, column) = (row.view().into_dyn(), column.view().into_dyn());
@@ -340,9 +340,9 @@ fn errors_are_the_same_or_report_the_failed_allocation() {
         is_err(a.broadcast_axes(IxDyn(&[3, 1, 5]), &[9]).map(drop));
         is_err(a.broadcast_pdpd(IxDyn(&[3, 1, 5]), -2).map(drop));
         is_err(b.broadcast_pdpd(IxDyn(&[3, 1, 5]), 2).map(drop));
-        is_err(a.broadcast_with(&b, ElementwiseRule::None).map(drop));
-        is_err(a.broadcast_with(&b, &short).map(drop));
-        is_err(a.broadcast_with(&b, &none).map(drop));
+        is_err(a.broadcast_with_rule(&b, ElementwiseRule::None).map(drop));
+        is_err(a.broadcast_with_rule(&b, &short).map(drop));
+        is_err(a.broadcast_with_rule(&b, &none).map(drop));
         broadcast_shapes(&[&[2, 3][..], &[3], &[1, 3]]);
         broadcast_shapes(&[&[2, 3][..], &[4]]);
         shape_from_integers(&[2_i64, 3]);

@@ -434,7 +434,7 @@ fn operands_are_tiled_together() {
                 continue;
             };
             let (x, y) = (random.array(&a), random.array(&b));
-            let expected = x.zip_map(&y, &rule, |x, y| x * 1000 + y).unwrap();
+            let expected = x.zip_map_rule(&y, &rule, |x, y| x * 1000 + y).unwrap();
             let mut out = ArrayD::zeros(expected.raw_dim());
             for (tile_a, tile_b) in of_a.tiles(40, 8).zip(of_b.tiles(40, 8)) {
                 assert_eq!(tile_a.output(), tile_b.output());

@@ -474,13 +474,13 @@ fn assert_pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) {
     let expected = ndarray::Zip::from(&map_a.array(&x.view()))
         .and(&map_b.array(&y.view()))
         .map_collect(f);
-    assert_eq!(x.zip_map(&y, rule, f).unwrap(), expected, "{rule}");
+    assert_eq!(x.zip_map_rule(&y, rule, f).unwrap(), expected, "{rule}");
     let mut out = ArrayD::zeros(expected.t().raw_dim());
-    x.zip_map_into(&y, rule, &mut out.view_mut().reversed_axes(), f)
+    x.zip_map_rule_into(&y, rule, &mut out.view_mut().reversed_axes(), f)
         .unwrap();
     assert_eq!(out.t(), expected, "{rule}");
     let mut inplace = x.clone();
-    match inplace.zip_map_inplace(&y, rule, |x, y| *x = f(x, y)) {
+    match inplace.zip_map_rule_inplace(&y, rule, |x, y| *x = f(x, y)) {
         Ok(()) => assert_eq!(inplace, expected, "{rule}"),
         Err(error) => {
             assert_eq!(variant(&error), "WrongShape", "{rule}");
@@ -528,11 +528,11 @@ fn every_rule_broadcasts_to_ten_to_the_eighteenth_elements() {
         broadcast_dimensions: vec![0],
     };
     let pairs = [
-        array.broadcast_with(&wide, ElementwiseRule::Numpy),
-        full.broadcast_with(&full, ElementwiseRule::None),
-        full.broadcast_with(&row, ElementwiseRule::Pdpd { axis: 0 }),
-        row.broadcast_with(&wide, &xla),
-        wide.broadcast_with(&row, &xla),
+        array.broadcast_with(&wide),
+        full.broadcast_with_rule(&full, ElementwiseRule::None),
+        full.broadcast_with_rule(&row, ElementwiseRule::Pdpd { axis: 0 }),
+        row.broadcast_with_rule(&wide, &xla),
+        wide.broadcast_with_rule(&row, &xla),
     ];
     for pair in pairs {
         let (a, b) = pair.unwrap();

@@ -322,7 +322,7 @@ fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {
             let d = random.laid_out(&stretched, |random| f64::from(random.float()));
             let what = || format!("{shape:?} {:?} {:?} {reduced:?}", a.strides(), b.strides());
 
-            let product = a.zip_map(&b, ElementwiseRule::Numpy, |a, b| a * b).unwrap();
+            let product = a.zip_map(&b, |a, b| a * b).unwrap();
             let expected = plan.gradient(&product).unwrap();
             let f = |(a, b): (&f32, &f32)| a * b;
             assert_eq!(

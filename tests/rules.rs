@@ -92,7 +92,7 @@ fn assert_pairs(
             for rule in rules(first, second) {
                 let what = (first, second, &rule);
                 match (
-                    a.broadcast_with(&b, &rule),
+                    a.broadcast_with_rule(&b, &rule),
                     common::pair(first, second, &rule),
                 ) {
                     (Ok((view_a, view_b)), Ok([map_a, map_b])) => {
@@ -328,7 +328,11 @@ fn common_shapes_of_three_arrays_agree_with_the_oracle() {
                         let error = answer.unwrap_err();
                         assert_eq!(variant(&error), "OperandMismatch");
                         assert_eq!(all.unwrap_err(), error);
-                        assert_eq!(triple.unwrap_err(), error);
+                        // A tuple has letters for its arrays, a list has numbers.
+                        assert_eq!(
+                            triple.unwrap_err().to_string().lines().next(),
+                            error.to_string().lines().next()
+                        );
                     }
                     Some(shape) => {
                         let all = all.unwrap();

@@ -102,9 +102,7 @@ impl<const N: usize> Arrays<N> {
             "map_by_value" => {
                 let sum = self
                     .full
-                    .zip_map(&self.row, &ElementwiseRule::Numpy, |a, b| {
-                        a.0[0].wrapping_add(b.0[0])
-                    });
+                    .zip_map(&self.row, |a, b| a.0[0].wrapping_add(b.0[0]));
                 drop(sum?);
             }
             "sum_last_axis" => drop(self.full.sum_to_shape((len, 3, 1))?),

@@ -20,7 +20,7 @@ fn dynamic_pair<'a>(
     b: &'a ArrayViewD<'_, u8>,
     rule: &ElementwiseRule,
 ) -> Result<(ArrayViewD<'a, i32>, ArrayViewD<'a, u8>), BroadcastError> {
-    a.broadcast_with(b, rule)
+    a.broadcast_with_rule(b, rule)
 }
 
 /// Asserts that a static input and target, a dynamic input and target, and mixtures give the same
@@ -96,7 +96,7 @@ where
     for rule in &rules {
         let expected = dynamic_pair(&dynamic, &dynamic_other, rule);
         let pair = array
-            .broadcast_with(&other, rule)
+            .broadcast_with_rule(&other, rule)
             .map(|(a, b)| (a.into_dyn(), b.into_dyn()));
         assert_eq!(pair, expected, "{input:?} {target:?} {rule}");
     }

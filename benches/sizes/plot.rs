@@ -1,4 +1,4 @@
-//! Plots the lines, for the README and for the crate's documentation.
+//! Plots the lines, for the README.
 
 use crate::Line;
 use plotters::coord::combinators::BindKeyPoints;
@@ -7,6 +7,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
+const PATH: &str = "benches/plots/sizes.svg";
 const SIZE: (u32, u32) = (880, 430);
 const LEGEND_HEIGHT: u32 = 62;
 
@@ -43,23 +44,12 @@ const STYLES: [(&str, &str, RGBColor, &str); 5] = [
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Writes the SVG, and `src/plots.md`: a link definition with the SVG as a data URL, so that the
-/// documentation shows it anywhere.
+/// Writes the SVG.
 pub fn write(lines: &[Line]) -> Result<()> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut svg = String::new();
     draw(lines, &mut svg)?;
-    fs::write(repository.join("benches/plots/sizes.svg"), &svg)?;
-    // The first definition of a link wins. The documentation includes this one before the README.
-    let link = format!(
-        "[sizes]: data:image/svg+xml;base64,{}\n",
-        base64(svg.as_bytes())
-    );
-    fs::write(repository.join("src/plots.md"), link)?;
-    println!(
-        "\nbenches/plots/sizes.svg and src/plots.md: {} bytes of SVG",
-        svg.len()
-    );
+    fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(PATH), &svg)?;
+    println!("\n{PATH}: {} bytes", svg.len());
     Ok(())
 }
 
@@ -161,20 +151,4 @@ fn short(bytes: f64) -> String {
         bytes / 1024_f64.powi(unit as i32),
         units[unit.min(3)]
     )
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let padded = [0, 1, 2].map(|i| u32::from(three.get(i).copied().unwrap_or(0)));
-        let bits = padded[0] << 16 | padded[1] << 8 | padded[2];
-        for i in 0..4 {
-            match i <= three.len() {
-                true => text.push(DIGITS[(bits >> (18 - 6 * i) & 63) as usize] as char),
-                false => text.push('='),
-            }
-        }
-    }
-    text
 }

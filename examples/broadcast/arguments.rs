@@ -10,9 +10,10 @@ use std::str::FromStr;
 macro_rules! usage {
     () => {
         "\
-usage: broadcast INPUT.npy --shape SIZES [--mode MODE] [--axes AXES] [--axis AXIS] [--out FILE]
+usage: broadcast INPUT.npy --shape SIZES [--mode MODE] [--axes AXES] [--axis AXIS]
+                 [--out FILE] [--max-bytes N]
        broadcast INPUT.npy --with OTHER.npy [--mode MODE] [--axes AXES] [--axis AXIS]
-                 [--out FILE] [--out-with FILE]
+                 [--out FILE] [--out-with FILE] [--max-bytes N]
        broadcast            (a tour of the rules)
        broadcast --help"
     };
@@ -28,6 +29,7 @@ Broadcasts a .npy file by any rule, draws the rule's plan, and writes the result
     usage!(),
     "
 
+  INPUT.npy         the array to broadcast: a file of NumPy's format .npy, of any name
   --shape SIZES     the target shape: 2,3,4 or '(2, 3, 4)'; '' or '()' is the shape of a scalar
 ",
     modes!(),
@@ -42,9 +44,9 @@ Broadcasts a .npy file by any rule, draws the rule's plan, and writes the result
   --out-with FILE   write the broadcast OTHER as .npy
   --max-bytes N     refuse to read or write more than N bytes of elements; default 4294967296
 
-FILE - is standard input or output; the report then goes to standard error. Element types are f2,
-f4, f8, i1 to i8, u1 to u8 and b1, little- or big-endian, in C or Fortran order. The output is
-little-endian, in C order.
+The file - is standard input or output; if it is an output, the report goes to standard error.
+Element types are f2, f4, f8, i1 to i8, u1 to u8 and b1, little- or big-endian, in C or Fortran
+order. The output is little-endian, in C order.
 
 Exit code 0 on success, 1 if a file or a shape is wrong, 2 if the arguments are wrong.
 "

@@ -5,8 +5,37 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-const USAGE: &str =
-    "usage: openvino_ir [MODEL.xml ...]   (without any, the models in tests/data/ir)";
+macro_rules! usage {
+    () => {
+        "\
+usage: openvino_ir [MODEL.xml ...]
+       openvino_ir --help"
+    };
+}
+
+const USAGE: &str = usage!();
+
+const HELP: &str = concat!(
+    "\
+Runs OpenVINO models with broadcasting layers, and compares the output with OpenVINO's.
+
+",
+    usage!(),
+    "
+
+  MODEL.xml         a model in OpenVINO's IR, with these files beside NAME.xml; default: all models
+                    in tests/data/ir
+      NAME.bin          the constants
+      NAME.in0.npy      the first input; NAME.in1.npy is the second, and so on
+      NAME.out.npy      the output that OpenVINO gave
+
+Layers: Broadcast of every operation set; Add, Subtract, Multiply, Divide, Maximum and Minimum under
+auto_broadcast none, numpy and pdpd.
+
+Exit code 0 if every output equals OpenVINO's, 1 if one differs or a file is wrong, 2 if the
+arguments are wrong.
+"
+);
 
 /// Every output equals OpenVINO's.
 pub const EQUAL: u8 = 0;
@@ -23,14 +52,14 @@ pub fn run(arguments: &[OsString], out: &mut impl Write, err: &mut impl Write) -
 
 fn try_run(arguments: &[OsString], out: &mut impl Write, err: &mut impl Write) -> io::Result<u8> {
     if arguments.iter().any(|a| a == "--help" || a == "-h") {
-        writeln!(out, "{USAGE}")?;
+        out.write_all(HELP.as_bytes())?;
         return Ok(EQUAL);
     }
     let mut options = arguments
         .iter()
         .filter(|a| a.as_encoded_bytes().starts_with(b"-"));
     if let Some(unknown) = options.next() {
-        writeln!(err, "unknown option {unknown:?}; {USAGE}")?;
+        writeln!(err, "error: unknown option {unknown:?}\n\n{USAGE}")?;
         return Ok(MISUSED);
     }
     let models = match arguments.is_empty() {

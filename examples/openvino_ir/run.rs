@@ -279,7 +279,7 @@ fn zip<T: Element>(
     let (plan, _) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule).map_err(in_layer)?;
     byte_count(plan.output_shape(), T::SIZE, MAXIMUM_BYTES)
         .map_err(|problem| format!("{layer}: {problem}"))?;
-    a.zip_map(b, rule, |&a, &b| f(a, b)).map_err(in_layer)
+    a.zip_map_rule(b, rule, |&a, &b| f(a, b)).map_err(in_layer)
 }
 
 /// An error without its picture: the first line, and the remark under the axis at fault.

@@ -80,7 +80,7 @@ impl RuleOptions {
         let sizes = self.shape.as_deref();
         let sizes = sizes.ok_or_else(|| Failure::usage("--shape is missing"))?;
         if self.name().trim().eq_ignore_ascii_case("prepend") {
-            let sizes = shape_from_integers(sizes).map_err(Failure::data)?;
+            let sizes = shape_from_integers(sizes).map_err(of_option("--shape"))?;
             return self.expect_no_axes().map(|()| RuleTo::Prepend(sizes));
         }
         let mut mode =
@@ -115,7 +115,7 @@ impl RuleOptions {
             BroadcastMode::Expand => expand_shape_from_integers(sizes),
             _ => shape_from_integers(sizes),
         };
-        Ok(RuleTo::Mode(mode, shape.map_err(Failure::data)?))
+        Ok(RuleTo::Mode(mode, shape.map_err(of_option("--shape"))?))
     }
 
     pub fn expect_no_axes(&self) -> Result<(), Failure> {
@@ -131,7 +131,7 @@ impl RuleOptions {
             (_, Some(_)) => Err(self.unexpected("--axis")),
             (Some(_), None) if self.name().contains('(') => Err(self.already_set("--axes")),
             (Some(given), None) => {
-                *axes = axes_from_integers(given).map_err(Failure::data)?;
+                *axes = axes_from_integers(given).map_err(of_option("--axes"))?;
                 Ok(())
             }
             (None, None) => Ok(()),
@@ -159,6 +159,11 @@ impl RuleOptions {
             self.name()
         ))
     }
+}
+
+/// An error in the integers of an option, which it names.
+fn of_option(name: &'static str) -> impl Fn(BroadcastError) -> Failure {
+    move |error| Failure::Data(format!("{name}: {error}"))
 }
 
 /// Parses the value of `--max-bytes`.

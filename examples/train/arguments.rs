@@ -22,9 +22,9 @@ Trains a classifier with one hidden layer, and plots its loss.
     usage!(),
     "
 
-  --data FILE.csv   a table with names in the first line, the class in the last column and numbers
-                    in the others; - for standard input; default: the wines in the repository.
-                    One row in five is used for testing.
+  --data FILE.csv   a table, in a file of any name: names in the first line, the class in the last
+                    column, numbers in the others; - for standard input; default: the wines in the
+                    repository. One row in five is used for testing.
   --hidden N        the units of the hidden layer: 1 to 1024, default 8
   --epochs N        the steps of gradient descent, each over all rows: 1 to 100000, default 200
   --rate R          the learning rate: more than 0, default 0.2

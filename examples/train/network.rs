@@ -48,9 +48,7 @@ impl Network {
             .map(|(product, scale, shift)| (scale * product + shift).tanh())?;
         let mut logits = hidden.dot(&self.weights_out);
         // [K] -> [N, K]
-        logits.zip_map_inplace(&self.bias, ElementwiseRule::Numpy, |logit, bias| {
-            *logit += bias
-        })?;
+        logits.zip_map_inplace(&self.bias, |logit, bias| *logit += bias)?;
         Ok([logits, hidden, product])
     }
 
@@ -67,7 +65,7 @@ impl Network {
         let bias = d_logits.sum_to_shape(self.bias.raw_dim())?;
         let weights_out = hidden.t().dot(&d_logits);
         let mut d_inner = d_logits.dot(&self.weights_out.t()); // of tanh's argument, [N, H]
-        d_inner.zip_map_inplace(&hidden, ElementwiseRule::None, |d, hidden| {
+        d_inner.zip_map_rule_inplace(&hidden, ElementwiseRule::None, |d, hidden| {
             *d *= 1. - hidden * hidden
         })?;
 
@@ -75,7 +73,7 @@ impl Network {
         let plan = BroadcastPlan::numpy(self.shift.raw_dim(), d_inner.raw_dim())?;
         let shift = plan.gradient(&d_inner)?;
         let scale = plan.gradient_of((&d_inner, &product), |(d, product)| d * product)?;
-        d_inner.zip_map_inplace(&self.scale, ElementwiseRule::Numpy, |d, scale| *d *= scale)?;
+        d_inner.zip_map_inplace(&self.scale, |d, scale| *d *= scale)?;
         let weights_in = x.t().dot(&d_inner);
 
         let gradient = Network {
@@ -105,7 +103,7 @@ impl Network {
         for ((_, mut parameter), (_, d)) in
             self.parameters_mut().into_iter().zip(gradient.parameters())
         {
-            parameter.zip_map_inplace(&d, ElementwiseRule::None, |p, d| *p -= rate * d)?;
+            parameter.zip_map_rule_inplace(&d, ElementwiseRule::None, |p, d| *p -= rate * d)?;
         }
         Ok(())
     }
@@ -153,14 +151,12 @@ fn cross_entropy(
     // [N, 1] with [K]: 1 where k is the row's class.
     let classes = classes.view().insert_axis(Axis(1));
     let every = Array::from_iter(0..logits.ncols());
-    let is_class = classes.zip_map(&every, ElementwiseRule::Numpy, |class, k| {
-        f64::from(class == k)
-    })?;
+    let is_class = classes.zip_map(&every, |class, k| f64::from(class == k))?;
 
     let loss = BroadcastPlan::numpy((), logits.raw_dim())?
         .gradient_of((&log_softmax, &is_class), |(log, is)| -log * is / rows)?
         .into_scalar();
-    let gradient = log_softmax.zip_map(&is_class, ElementwiseRule::None, |log, is| {
+    let gradient = log_softmax.zip_map_rule(&is_class, ElementwiseRule::None, |log, is| {
         (log.exp() - is) / rows
     })?;
     Ok((loss, gradient))

@@ -146,7 +146,7 @@ impl Table {
 fn mean_and_deviation(x: &Array2<f64>) -> Result<(Array1<f64>, Array1<f64>), BroadcastError> {
     let (rows, features) = x.dim();
     let mean = x.sum_to_shape(features)? / rows as f64;
-    let squares = x.zip_map(&mean, ElementwiseRule::Numpy, |x, mean| (x - mean).powi(2))?;
+    let squares = x.zip_map(&mean, |x, mean| (x - mean).powi(2))?;
     let deviation = (squares.sum_to_shape(features)? / rows as f64).sqrt();
     Ok((mean, deviation))
 }

@@ -185,7 +185,7 @@ fn zip(zip: Zip) {
     let [fed_x, fed_y] = match fed {
         Ok(fed) => fed,
         Err(expected) => {
-            let error = x.zip_map(&y, &rule, f).unwrap_err();
+            let error = x.zip_map_rule(&y, &rule, f).unwrap_err();
             assert_eq!(oracle::variant(&error), expected, "{error}");
             return;
         }
@@ -193,27 +193,28 @@ fn zip(zip: Zip) {
     let output = &fed_x.output;
     let (wide_x, wide_y) = (fed_x.array(&x), fed_y.array(&y));
     let expected = ndarray::Zip::from(&wide_x).and(&wide_y).map_collect(f);
-    assert_eq!(x.zip_map(&y, &rule, f).unwrap(), expected);
+    assert_eq!(x.zip_map_rule(&y, &rule, f).unwrap(), expected);
     // All rules but pdpd are symmetric.
     if !matches!(rule, ElementwiseRule::Pdpd { .. }) {
-        assert_eq!(y.zip_map(&x, &rule, |y, x| f(x, y)).unwrap(), expected);
+        assert_eq!(y.zip_map_rule(&x, &rule, |y, x| f(x, y)).unwrap(), expected);
     }
 
     let mut guarded = layout_out.buffer(output, |_| u32::MAX);
     let mut wanted = guarded.clone();
     layout_out.view_mut(&mut wanted, output).assign(&expected);
     let mut out = layout_out.view_mut(&mut guarded, output);
-    x.zip_map_into(&y, &rule, &mut out, f).unwrap();
+    x.zip_map_rule_into(&y, &rule, &mut out, f).unwrap();
     assert_eq!(guarded, wanted);
 
     let mut out = layout_out.view_mut(&mut guarded, output);
     out.assign(&wide_x);
-    out.zip_map_inplace(&wide_y, ElementwiseRule::None, |x, y| *x = f(x, y))
+    out.zip_map_rule_inplace(&wide_y, ElementwiseRule::None, |x, y| *x = f(x, y))
         .unwrap();
     assert_eq!(guarded, wanted);
     let mut inplace = buffer_x.clone();
     let result =
-        (layout_x.view_mut(&mut inplace, &shape)).zip_map_inplace(&y, &rule, |x, y| *x = f(x, y));
+        (layout_x.view_mut(&mut inplace, &shape))
+            .zip_map_rule_inplace(&y, &rule, |x, y| *x = f(x, y));
     match shape == *output {
         true => {
             result.unwrap();

@@ -102,7 +102,7 @@ fn check<A: Copy + Send + Sync + PartialEq + Debug>(call: &Call, element: fn(usi
     // The same copy as an elementwise operation, with an operand of the output's shape.
     let same = target.view(&expected, output);
     found.fill(guard);
-    same.zip_map_into(
+    same.zip_map_rule_into(
         &view,
         ElementwiseRule::None,
         &mut target.view_mut(&mut found, output),
@@ -111,7 +111,7 @@ fn check<A: Copy + Send + Sync + PartialEq + Debug>(call: &Call, element: fn(usi
     .unwrap();
     assert!(found == expected, "zip_map_into: {call:?}");
     let pairs = same
-        .zip_map(&view, ElementwiseRule::None, |&a, &b| a == b)
+        .zip_map_rule(&view, ElementwiseRule::None, |&a, &b| a == b)
         .unwrap();
     assert!(pairs.iter().all(|&equal| equal), "zip_map: {call:?}");
 }

@@ -126,7 +126,7 @@ impl Answered for Recorded<Two> {
         match (&self.data[..], call.operation) {
             ([a, b], Some(operation)) => {
                 let f = |&a: &f64, &b: &f64| f64::apply(operation, a, b);
-                self.assert(a.zip_map(b, &call.rule, f));
+                self.assert(a.zip_map_rule(b, &call.rule, f));
             }
             _ => self.assert_shape(
                 BroadcastPlan::pair(IxDyn(&call.a), IxDyn(&call.b), &call.rule).map(|(a, _)| a),

@@ -5,7 +5,6 @@ mod zip;
 
 pub use zip::{Zip, zip};
 
-use crate::co_broadcast::broadcast_pair;
 use crate::engine::inputs::Values;
 use crate::engine::rows::{collect, overwrite, update};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
@@ -21,12 +20,12 @@ use std::borrow::{Borrow, BorrowMut};
 /// `CowArray`) and `ArrayRef`, of any layouts and ranks. [`zip`] takes up to six arrays, and
 /// elements that are not `Copy`.
 ///
-/// | | two arrays, any [`ElementwiseRule`] | up to six arrays, NumPy's rule |
-/// |---|---|---|
-/// | a new array | [`zip_map`](Self::zip_map) | [`Zip::map`] |
-/// | into an existing one | [`zip_map_into`](Self::zip_map_into) | [`Zip::map_into`] |
-/// | in place | [`zip_map_inplace`](Self::zip_map_inplace) | [`Zip::update`] |
-/// | two arrays | | [`Zip::map_two`], [`Zip::map_two_into`] |
+/// | | two arrays, NumPy's rule | two arrays, any [`ElementwiseRule`] | up to six arrays, NumPy's rule |
+/// |---|---|---|---|
+/// | a new array | [`zip_map`](Self::zip_map) | [`zip_map_rule`](Self::zip_map_rule) | [`Zip::map`] |
+/// | into an existing one | [`zip_map_into`](Self::zip_map_into) | [`zip_map_rule_into`](Self::zip_map_rule_into) | [`Zip::map_into`] |
+/// | in place | [`zip_map_inplace`](Self::zip_map_inplace) | [`zip_map_rule_inplace`](Self::zip_map_rule_inplace) | [`Zip::update`] |
+/// | two arrays | | | [`Zip::map_two`], [`Zip::map_two_into`] |
 ///
 /// The closure is called once for each element of the output, in no particular order, and with the
 /// feature `rayon` from several threads at a time. If it panics, the panic reaches the caller after
@@ -39,14 +38,57 @@ use std::borrow::{Borrow, BorrowMut};
 /// Nothing is allocated but the new array (and, for ranks above 4, what ndarray needs for `IxDyn`
 /// shapes).
 pub trait ElementwiseExt: BroadcastExt {
-    /// A new array of `f(a, b)`, for `self` and `other` broadcast with each other under `rule`.
+    /// A new array of `f(a, b)`, for `self` and `other` broadcast with each other by NumPy's rule.
     ///
     /// ```text
     /// self        8  1  6  1
     /// other          7  1  5
     ///            -----------
-    /// result      8  7  6  5   (numpy)
+    /// result      8  7  6  5
     /// ```
+    ///
+    /// The result has the common shape, in standard layout.
+    ///
+    /// # Errors
+    ///
+    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow);
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if the result does not fit into
+    /// memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let (words, wanted) = (array!["a", "bc", "def"], array![[1], [2]]);
+    /// let fits = words.zip_map(&wanted, |word, &len| word.len() == len)?;
+    /// assert_eq!(fits, array![[true, false, false], [false, true, false]]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: NumPy's universal functions.
+    #[doc(alias = "ufunc")]
+    #[doc(alias = "outer")]
+    #[doc(alias = "add")]
+    #[doc(alias = "mul")]
+    fn zip_map<T, C: Send, O: Dimension, F>(
+        &self,
+        other: &T,
+        f: F,
+    ) -> Result<Array<C, O>, BroadcastError>
+    where
+        T: BroadcastExt<Elem: Copy + Send + Sync> + ?Sized,
+        Self::Dim: DimMax<T::Dim, Output = O>,
+        Self::Elem: Copy + Send + Sync,
+        F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
+    {
+        self.zip_map_rule(other, ElementwiseRule::Numpy, f)
+    }
+
+    /// A new array of `f(a, b)`, for `self` and `other` broadcast with each other under `rule`.
     ///
     /// The result has the common shape, in standard layout. What each rule asks for:
     /// [`broadcast_pair`](crate::broadcast_pair).
@@ -63,21 +105,17 @@ pub trait ElementwiseExt: BroadcastExt {
     /// use ndarray::{Array4, array};
     /// use ndarray_broadcast::prelude::*;
     ///
-    /// let activations = Array4::<f32>::ones((2, 3, 4, 4));
-    /// let bias = array![10., 20., 30.];
-    /// let biased = activations.zip_map(&bias, ElementwiseRule::Pdpd { axis: 1 }, |&a, &b| a + b)?;
+    /// let images = Array4::<f32>::ones((2, 3, 4, 4)); // [N, C, H, W]
+    /// let bias = array![10., 20., 30.]; // [C]
+    /// let biased = images.zip_map_rule(&bias, ElementwiseRule::channel(1), |x, b| x + b)?;
     /// assert_eq!(biased.shape(), [2, 3, 4, 4]);
     /// assert_eq!(biased[[1, 2, 0, 3]], 31.);
-    ///
-    /// let (words, wanted) = (array!["a", "bc", "def"], array![[1], [2]]);
-    /// let fits = words.zip_map(&wanted, ElementwiseRule::Numpy, |word, &len| word.len() == len)?;
-    /// assert_eq!(fits, array![[true, false, false], [false, true, false]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
-    /// Source: NumPy's universal functions; OpenVINO's, PaddlePaddle's and XLA's elementwise
-    /// operations.
-    fn zip_map<T, C: Send, O: Dimension, F>(
+    /// Source: OpenVINO's, PaddlePaddle's and XLA's elementwise operations.
+    #[doc(alias = "bias_add")]
+    fn zip_map_rule<T, C: Send, O: Dimension, F>(
         &self,
         other: &T,
         rule: impl Borrow<ElementwiseRule>,
@@ -89,21 +127,22 @@ pub trait ElementwiseExt: BroadcastExt {
         Self::Elem: Copy + Send + Sync,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
-        let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
+        let (a, b) = self.broadcast_with_rule(other, rule)?;
         let inputs = (Values::new(&a), Values::new(&b));
         collect(a.raw_dim(), inputs, |(a, b)| f(&a, &b))
     }
 
-    /// `f(a, b)` into the existing array `out`, for `self` and `other` broadcast with each other
-    /// under `rule`.
+    /// [`zip_map`](Self::zip_map) into the existing array `out`.
     ///
     /// `out` has the common shape and any layout: a slice or a transposed view will do. Its old
     /// values are dropped. Big outputs are written past the cache.
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the common
-    /// shape. Then nothing is written.
+    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the common shape. Then nothing
+    /// is written.
     ///
     /// # Example
     ///
@@ -113,14 +152,48 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// let (column, row) = (array![[1.], [2.]], array![10., 20., 30.]);
     /// let mut table = Array2::<f64>::zeros((2, 4));
-    /// let mut out = table.slice_mut(s![.., 1..]);
-    /// column.zip_map_into(&row, ElementwiseRule::Numpy, &mut out, |a, b| a * b)?;
+    /// column.zip_map_into(&row, &mut table.slice_mut(s![.., 1..]), |a, b| a * b)?;
     /// assert_eq!(table, array![[0., 10., 20., 30.], [0., 20., 40., 60.]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
     /// Source: NumPy's universal functions with `out`.
     fn zip_map_into<T, C: Send, O: Dimension, F>(
+        &self,
+        other: &T,
+        out: &mut ArrayRef<C, O>,
+        f: F,
+    ) -> Result<(), BroadcastError>
+    where
+        T: BroadcastExt<Elem: Copy + Send + Sync> + ?Sized,
+        Self::Dim: DimMax<T::Dim, Output = O>,
+        Self::Elem: Copy + Send + Sync,
+        F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
+    {
+        self.zip_map_rule_into(other, ElementwiseRule::Numpy, out, f)
+    }
+
+    /// [`zip_map_rule`](Self::zip_map_rule) into the existing array `out`, as
+    /// [`zip_map_into`](Self::zip_map_into).
+    ///
+    /// # Errors
+    ///
+    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the common
+    /// shape. Then nothing is written.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::{Array2, array};
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let (x, scale) = (array![[1, 2, 3], [4, 5, 6]], array![10, 100]);
+    /// let mut out = Array2::zeros((2, 3));
+    /// x.zip_map_rule_into(&scale, ElementwiseRule::channel(0), &mut out, |x, s| x * s)?;
+    /// assert_eq!(out, array![[10, 20, 30], [400, 500, 600]]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    fn zip_map_rule_into<T, C: Send, O: Dimension, F>(
         &self,
         other: &T,
         rule: impl Borrow<ElementwiseRule>,
@@ -133,9 +206,57 @@ pub trait ElementwiseExt: BroadcastExt {
         Self::Elem: Copy + Send + Sync,
         F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
     {
-        let (a, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
+        let (a, b) = self.broadcast_with_rule(other, rule)?;
         let inputs = (Values::new(&a), Values::new(&b));
         overwrite(out, inputs, |(a, b)| f(&a, &b))
+    }
+
+    /// Calls `f(&mut a, &b)` for each element of `self`, with `other` broadcast to it by NumPy's
+    /// rule.
+    ///
+    /// `self` keeps its shape.
+    ///
+    /// # Errors
+    ///
+    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would have to be broadcast too. Then
+    /// nothing is changed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let mut x = array![[1., 2., 3.], [4., 5., 6.]];
+    /// x.zip_map_inplace(&array![10., 20., 30.], |x, shift| *x += shift)?;
+    /// assert_eq!(x, array![[11., 22., 33.], [14., 25., 36.]]);
+    ///
+    /// let mut row = array![1., 2., 3.];
+    /// let column = array![[1.], [2.]];
+    /// assert_eq!(
+    ///     row.zip_map_inplace(&column, |a, b| *a += b).unwrap_err().to_string(),
+    ///     "\
+    /// self has shape [3], expected [2, 3]
+    ///   found      3
+    ///   expected   2  3
+    ///   ranks 1 and 2 differ; an operation in place does not broadcast self",
+    /// );
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: NumPy's augmented assignment, `a += b`.
+    #[doc(alias = "iadd")]
+    fn zip_map_inplace<T, F>(&mut self, other: &T, f: F) -> Result<(), BroadcastError>
+    where
+        Self: BorrowMut<ArrayRef<Self::Elem, Self::Dim>>,
+        T: BroadcastExt<Elem: Copy + Send + Sync> + ?Sized,
+        Self::Dim: DimMax<T::Dim>,
+        Self::Elem: Send,
+        F: Fn(&mut Self::Elem, &T::Elem) + Sync,
+    {
+        self.zip_map_rule_inplace(other, ElementwiseRule::Numpy, f)
     }
 
     /// Calls `f(&mut a, &b)` for each element of `self`, with `other` broadcast to it under `rule`.
@@ -153,19 +274,13 @@ pub trait ElementwiseExt: BroadcastExt {
     /// use ndarray::{Array4, array};
     /// use ndarray_broadcast::prelude::*;
     ///
-    /// let mut activations = Array4::<f32>::ones((2, 3, 4, 4));
+    /// let mut images = Array4::<f32>::ones((2, 3, 4, 4));
     /// let bias = array![10., 20., 30.];
-    /// activations.zip_map_inplace(&bias, ElementwiseRule::Pdpd { axis: 1 }, |a, b| *a += b)?;
-    /// assert_eq!(activations[[1, 2, 0, 3]], 31.);
-    ///
-    /// let mut row = array![1., 2., 3.];
-    /// let column = array![[1.], [2.]];
-    /// assert!(row.zip_map_inplace(&column, ElementwiseRule::Numpy, |a, b| *a += b).is_err());
+    /// images.zip_map_rule_inplace(&bias, ElementwiseRule::channel(1), |x, b| *x += b)?;
+    /// assert_eq!(images[[1, 2, 0, 3]], 31.);
     /// # Ok::<(), BroadcastError>(())
     /// ```
-    ///
-    /// Source: NumPy's augmented assignment, `a += b`.
-    fn zip_map_inplace<T, F>(
+    fn zip_map_rule_inplace<T, F>(
         &mut self,
         other: &T,
         rule: impl Borrow<ElementwiseRule>,
@@ -178,9 +293,9 @@ pub trait ElementwiseExt: BroadcastExt {
         Self::Elem: Send,
         F: Fn(&mut Self::Elem, &T::Elem) + Sync,
     {
-        let (_, b) = broadcast_pair(self.as_array(), other.as_array(), rule)?;
+        let (_, b) = self.broadcast_with_rule(other, rule)?;
         // Before the mutable borrow, which copies an array that is shared.
-        check_shape(ArrayRole::Out, b.shape(), self.as_array().shape())?;
+        check_shape(ArrayRole::Receiver, b.shape(), self.as_array().shape())?;
         update(self.borrow_mut(), (Values::new(&b),), |a, (b,)| f(a, &b))
     }
 }

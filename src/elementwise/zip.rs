@@ -3,7 +3,7 @@
 use crate::co_broadcast::{common_shape, replicated};
 use crate::engine::inputs::{Places, Source, Values};
 use crate::engine::rows::{collect, collect_two, overwrite, update};
-use crate::error::BroadcastError;
+use crate::error::{BroadcastError, named};
 use crate::operand::IntoView;
 use ndarray::{Array, ArrayRef, ArrayView, DimMax, Dimension};
 
@@ -18,7 +18,8 @@ pub struct Zip<V> {
 ///
 /// The arrays are references to arrays or views by value. Their shapes are aligned at the last
 /// axes; axes of size 1 replicate. Ranks and element types may differ. An array that is broadcast
-/// by another rule is passed as a view: `zip((&a, b.broadcast_pdpd(shape, 1)?))`.
+/// by another rule is passed as a view: `zip((&a, b.broadcast_pdpd(shape, 1)?))`. Errors call the
+/// arrays `a`, `b`, `c` and so on, in the order of the tuple.
 ///
 /// A closure takes a tuple of elements. It runs on several threads where that pays, in no
 /// particular order.
@@ -39,6 +40,9 @@ pub struct Zip<V> {
 /// ```
 ///
 /// The rule is that of [NumPy](https://numpy.org/doc/stable/user/basics.broadcasting.html).
+#[doc(alias = "where")]
+#[doc(alias = "select")]
+#[doc(alias = "vectorize")]
 #[inline]
 pub fn zip<'a, T: ZipOperands<'a>>(operands: T) -> Zip<T::Views> {
     Zip {
@@ -97,6 +101,8 @@ impl<V: ZipViews> Zip<V> {
     /// # Ok(())
     /// # }
     /// ```
+    #[doc(alias = "masked_fill")]
+    #[doc(alias = "addcmul")]
     pub fn map<C: Send, F>(&self, f: F) -> Result<Array<C, V::Dim>, BroadcastError>
     where
         V: ZipValues,
@@ -492,7 +498,7 @@ macro_rules! zip_tuples {
             ) -> Result<(), BroadcastError> {
                 let ($($a,)+) = self;
                 let shape = x.raw_dim();
-                $(let $a = replicated($a.clone(), &shape)?;)+
+                $(let $a = replicated($a.clone(), &shape).map_err(named(stringify!($a)))?;)+
                 update(x, ($(Source::new(&$a),)+), f)
             }
         }
@@ -553,7 +559,7 @@ macro_rules! zip_tuples {
             ) -> Result<(), BroadcastError> {
                 let ($($a,)+) = self;
                 let shape = x.raw_dim();
-                $(let $a = replicated($a.clone(), &shape)?;)+
+                $(let $a = replicated($a.clone(), &shape).map_err(named(stringify!($a)))?;)+
                 update(x, ($(Values::new(&$a),)+), f)
             }
         }

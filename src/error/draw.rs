@@ -6,10 +6,9 @@ use super::draw_parts::{
 };
 use super::draw_plans;
 use super::kind::ErrorKind;
-use super::role::IntegerRole;
+use super::role::{ArrayRole, IntegerRole};
 use crate::picture::{Picture, Place, Size, entries, list};
 use crate::rule::Rule;
-use std::borrow::Cow;
 use std::fmt;
 
 impl fmt::Display for ErrorKind {
@@ -17,17 +16,18 @@ impl fmt::Display for ErrorKind {
         match self {
             Self::SizeMismatch {
                 rule,
+                array,
                 input,
                 target,
                 mapping,
                 input_axis,
             } => {
-                heading(f, *rule, [input, target])?;
-                let [input_label, target_label] = labels(*rule);
+                heading(f, *rule, *array, [input, target])?;
+                let [input_label, target_label] = labels(*rule, *array);
                 let target_start = input.len().saturating_sub(target.len());
                 let picture = Picture::new(
-                    (input_label, input, Place::Mapped(mapping)),
-                    (target_label, target, Place::From(target_start)),
+                    (&input_label, input, Place::Mapped(mapping)),
+                    (&target_label, target, Place::From(target_start)),
                 );
                 let column = entry(mapping, *input_axis);
                 picture.caret(f, column)?;
@@ -58,29 +58,28 @@ impl fmt::Display for ErrorKind {
                     true => Place::Mapped(mapping),
                     false => Place::From(0),
                 };
-                let labels: [Cow<'_, str>; 2] = match operands {
-                    [0, 1] => ["a".into(), "b".into()],
-                    operands => operands.map(|operand| format!("input {operand}").into()),
-                };
+                let labels = operands.map(ArrayRole::name);
                 let picture =
                     Picture::new((&labels[0], a, place(a, b)), (&labels[1], b, place(b, a)));
                 picture.caret(f, *axis)?;
                 let [a, b] = [0, 1].map(|row| picture.size(row, *axis).unwrap_or(1));
                 write!(f, "{a} and {b} differ and neither is 1")
             }
-            Self::ShapesDiffer { shapes } => {
+            Self::ShapesDiffer { operands, shapes } => {
                 pair_heading(f, Rule::None, shapes)?;
-                difference(f, ["a", "b"], [&shapes[0], &shapes[1]])?;
+                let labels = operands.map(ArrayRole::name);
+                difference(f, [&labels[0], &labels[1]], [&shapes[0], &shapes[1]])?;
                 f.write_str("; this rule wants identical shapes")
             }
             Self::RankTooLarge {
                 rule,
+                array,
                 input,
                 target,
             } => {
-                heading(f, *rule, [input, target])?;
-                let [a, b] = labels(*rule);
-                Picture::right_aligned([a, b], input, target).rows(f, 0)?;
+                heading(f, *rule, *array, [input, target])?;
+                let [a, b] = labels(*rule, *array);
+                Picture::right_aligned([&a, &b], input, target).rows(f, 0)?;
                 let (count, target_rank) = (axes_count(input.len()), target.len());
                 write!(f, "\n  {a} has {count}, {b} only {target_rank}: ")?;
                 f.write_str("this rule never drops an axis, not even one of size 1")
@@ -92,7 +91,7 @@ impl fmt::Display for ErrorKind {
                 axes,
                 fault,
             } => {
-                heading(f, *rule, [input, target])?;
+                heading(f, *rule, ArrayRole::Input, [input, target])?;
                 list_of_axes(f, *rule, [input, target], axes, *fault)?;
                 invalid_axes(f, *rule, [input.len(), target.len()], axes, *fault)
             }
@@ -101,7 +100,7 @@ impl fmt::Display for ErrorKind {
                 target,
                 axes,
             } => {
-                heading(f, Rule::BroadcastAxes, [input, target])?;
+                heading(f, Rule::BroadcastAxes, ArrayRole::Input, [input, target])?;
                 Picture::right_aligned(["input", "target"], input, target).rows(f, 0)?;
                 let (input_rank, target_rank, list) = (input.len(), target.len(), list(axes));
                 let kept = (0..target_rank).filter(|axis| !axes.contains(axis)).count();
@@ -113,7 +112,7 @@ impl fmt::Display for ErrorKind {
                 target,
                 axis,
             } => {
-                heading(f, Rule::Pdpd, [input, target])?;
+                heading(f, Rule::Pdpd, ArrayRole::Input, [input, target])?;
                 write!(f, "\n  axis {axis}: it is -1 (right-align B) or ")?;
                 f.write_str("the axis of A that B's first axis is laid on")
             }
@@ -123,7 +122,7 @@ impl fmt::Display for ErrorKind {
                 axis,
                 trimmed_rank,
             } => {
-                heading(f, Rule::Pdpd, [input, target])?;
+                heading(f, Rule::Pdpd, ArrayRole::Input, [input, target])?;
                 let (trimmed, rest) = input.split_at((*trimmed_rank).min(input.len()));
                 let end = axis.saturating_add(trimmed.len());
                 // No picture if the axis is far out: it would be mostly blank.
@@ -143,10 +142,11 @@ impl fmt::Display for ErrorKind {
                     None => write!(f, "only {rank}"),
                 }
             }
-            Self::DimensionsRequired { shapes } => {
+            Self::DimensionsRequired { operands, shapes } => {
                 pair_heading(f, Rule::Xla, shapes)?;
                 let [a, b] = shapes;
-                Picture::left_aligned(["a", "b"], a, b).rows(f, 0)?;
+                let labels = operands.map(ArrayRole::name);
+                Picture::left_aligned([&labels[0], &labels[1]], a, b).rows(f, 0)?;
                 let (a, b) = (a.len(), b.len());
                 let (small, large) = (a.min(b), a.max(b));
                 let (last, alignment) = (large.saturating_sub(1), entries(large - small..large));
@@ -169,7 +169,7 @@ impl fmt::Display for ErrorKind {
                 target,
                 axis,
             } => {
-                heading(f, Rule::Expand, [input, target])?;
+                heading(f, Rule::Expand, ArrayRole::Input, [input, target])?;
                 Picture::right_aligned(["input", "size"], input, target).caret(f, *axis)?;
                 f.write_str("-1 keeps an input's size, but this axis is new: give it a size")
             }
@@ -179,19 +179,48 @@ impl fmt::Display for ErrorKind {
                 value,
             } => {
                 let what = match role {
-                    IntegerRole::Size => "a size",
+                    IntegerRole::Size | IntegerRole::SizeOrKeep => "a size",
                     IntegerRole::Axis => "an axis",
                 };
                 let why = match value {
                     ..0 => "must not be negative",
                     _ => "must fit usize",
                 };
-                write!(f, "entry {position} is {value}: {what} {why}")
+                write!(f, "entry {position} is {value}: {what} {why}")?;
+                match (role, value) {
+                    (IntegerRole::SizeOrKeep, ..0) => {
+                        f.write_str(", except for -1, which keeps the input's size")
+                    }
+                    _ => Ok(()),
+                }
             }
             Self::ShapeOverflow { shape } => {
                 let shape = list(shape);
                 write!(f, "the shape {shape} has more than isize::MAX elements: ")?;
                 f.write_str("no array can have it, not even a view")
+            }
+            Self::ReduceMismatch {
+                operation,
+                input,
+                target,
+                axis,
+            } => {
+                let shapes = (list(input), list(target));
+                write!(f, "cannot {operation} {} to {} (numpy)", shapes.0, shapes.1)?;
+                let picture = Picture::right_aligned(["self", "result"], input, target);
+                match axis {
+                    Some(axis) => {
+                        let column = input.len().saturating_sub(target.len()) + axis;
+                        picture.caret(f, column)?;
+                        let (wanted, size) = (entry(target, *axis), entry(input, column));
+                        write!(f, "{wanted} is neither {size} nor 1")
+                    }
+                    None => {
+                        picture.rows(f, 0)?;
+                        let (have, wanted) = (axes_count(input.len()), target.len());
+                        write!(f, "\n  self has {have}, the result would have {wanted}")
+                    }
+                }
             }
             Self::EmptyReduction { shape } => {
                 write!(f, "cannot reduce {}: there are no terms, ", list(shape))?;
@@ -214,11 +243,24 @@ impl fmt::Display for ErrorKind {
             } => {
                 let (found_list, expected_list) = (list(found), list(expected));
                 write!(f, "{role} has shape {found_list}, expected {expected_list}")?;
-                difference(f, ["found", "expected"], [found, expected])
+                difference(f, ["found", "expected"], [found, expected])?;
+                match role {
+                    ArrayRole::Receiver => {
+                        f.write_str("; an operation in place does not broadcast self")
+                    }
+                    _ => Ok(()),
+                }
             }
+            Self::InvalidSlice {
+                role,
+                shape,
+                strides,
+                len,
+                fault,
+            } => draw_plans::slice(f, *role, (shape, strides), *len, *fault),
             Self::NotOneDimensional { role, shape } => {
                 let name = match role {
-                    IntegerRole::Size => "target_shape",
+                    IntegerRole::Size | IntegerRole::SizeOrKeep => "target_shape",
                     IntegerRole::Axis => "axes_mapping",
                 };
                 let shape = list(shape);

@@ -1,20 +1,24 @@
 //! Parts of what errors print, which several of them share.
 
 use super::fault::AxesFault;
+use super::role::ArrayRole;
 use crate::picture::{Cell, Picture, Size, display, list};
 use crate::rule::Rule;
+use std::borrow::Cow;
 use std::fmt;
 
 /// The first line, for an input and a target.
 pub(super) fn heading(
     f: &mut fmt::Formatter<'_>,
     rule: Rule,
+    array: ArrayRole,
     shapes: [&[usize]; 2],
 ) -> fmt::Result {
     let [input, target] = shapes.map(list);
-    match rule {
-        Rule::Pdpd => write!(f, "cannot broadcast B {input} to A {target} ({rule})"),
-        _ => write!(f, "cannot broadcast {input} to {target} ({rule})"),
+    match (rule, array) {
+        (Rule::Pdpd, _) => write!(f, "cannot broadcast B {input} to A {target} ({rule})"),
+        (_, ArrayRole::Input) => write!(f, "cannot broadcast {input} to {target} ({rule})"),
+        _ => write!(f, "cannot broadcast {array} {input} to {target} ({rule})"),
     }
 }
 
@@ -92,8 +96,10 @@ pub(super) fn invalid_axes(
             let (axis, previous) = (entry(axes, at), entry(axes, at.saturating_sub(1)));
             write!(f, "{axis} after {previous}: ")?;
             f.write_str("axes must increase, a broadcast does not transpose")?;
-            let hint = "; broadcast_in_dim_permuting does";
-            f.write_str(if rule == Rule::InDim { hint } else { "" })
+            f.write_str(match rule {
+                Rule::Explicit | Rule::InDim => "; broadcast_in_dim_permuting does",
+                _ => "; permuted_axes of the operand does",
+            })
         }
         AxesFault::Repeated(at) => {
             write!(f, "axis {} is there already: ", entry(axes, at))?;
@@ -124,10 +130,10 @@ pub(super) fn difference(
 }
 
 /// What the rule calls its two shapes.
-pub(super) fn labels(rule: Rule) -> [&'static str; 2] {
+pub(super) fn labels(rule: Rule, array: ArrayRole) -> [Cow<'static, str>; 2] {
     match rule {
-        Rule::Pdpd => ["B", "A"],
-        _ => ["input", "target"],
+        Rule::Pdpd => ["B".into(), "A".into()],
+        _ => [array.name(), "target".into()],
     }
 }
 

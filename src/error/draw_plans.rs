@@ -1,7 +1,8 @@
 //! What errors about plans as values, partial shapes and patterns print.
 
 use super::draw_parts::{axes_count, entry, invalid_axes, labels, list_of_axes, quoted};
-use super::fault::{AxesFault, PartialFault, PatternFault};
+use super::fault::{AxesFault, PartialFault, PatternFault, SliceFault};
+use super::role::ArrayRole;
 use crate::partial::{PartialShape, PartialSize};
 use crate::picture::{Picture, Place, list};
 use crate::rule::Rule;
@@ -99,7 +100,11 @@ pub(super) fn impossible(
         (false, Rule::Pdpd) => write!(f, "cannot broadcast B {a} to A {b} ({rule})"),
         (false, _) => write!(f, "cannot broadcast {a} to {b} ({rule})"),
     }?;
-    let labels = if operands { ["a", "b"] } else { labels(rule) };
+    let labels = match operands {
+        true => ["a".into(), "b".into()],
+        false => labels(rule, ArrayRole::Input),
+    };
+    let labels = labels.each_ref().map(|label| &**label);
     let [a, b] = shapes.each_ref().map(|shape| shape.sizes().unwrap_or(&[]));
     match fault {
         PartialFault::Ranks => {
@@ -250,5 +255,41 @@ pub(super) fn pattern(
             write!(f, "this list has {}, the shape {rank}", axes_count(*names))
         }
         PatternFault::SizeUnknown(_) => Ok(()),
+    }
+}
+
+pub(super) fn slice(
+    f: &mut fmt::Formatter<'_>,
+    role: ArrayRole,
+    (shape, strides): (&[usize], &[isize]),
+    len: usize,
+    fault: SliceFault,
+) -> fmt::Result {
+    let (shape_list, strides_list) = (list(shape), list(strides));
+    match fault {
+        SliceFault::Rank => {
+            let axes = axes_count(shape.len());
+            write!(f, "{role} has the strides {strides_list}, ")?;
+            write!(f, "its shape {shape_list} has {axes}")
+        }
+        SliceFault::Length(needed) if strides.is_empty() => {
+            let plural = if needed == 1 { "" } else { "s" };
+            write!(f, "{role} is a slice of length {len}, ")?;
+            write!(f, "the shape {shape_list} has {needed} element{plural}")
+        }
+        SliceFault::Length(needed) => {
+            write!(
+                f,
+                "{role} is a slice of length {len}, the shape {shape_list} "
+            )?;
+            write!(f, "with the strides {strides_list} needs {needed}")
+        }
+        SliceFault::Overlap => {
+            write!(
+                f,
+                "{role} cannot be written: elements of the shape {shape_list} "
+            )?;
+            write!(f, "with the strides {strides_list} overlap")
+        }
     }
 }

@@ -41,7 +41,9 @@ pub enum AxesFault {
 /// [`ErrorKind::Impossible`](crate::ErrorKind::Impossible).
 ///
 /// ```
-/// use ndarray_broadcast::{BroadcastMode, ErrorKind, PartialFault, PartialShape, PartialSize};
+/// use ndarray_broadcast::{
+///     BroadcastMode, ErrorKind, PartialFault, PartialShape, PartialSize,
+/// };
 ///
 /// let input = PartialShape::new([PartialSize::ANY, PartialSize::ANY]);
 /// let error = BroadcastMode::Numpy.infer(&input, &PartialShape::known(3)).unwrap_err();
@@ -127,4 +129,35 @@ pub enum PatternFault {
         /// The rank of the shape.
         rank: usize,
     },
+}
+
+/// What is wrong with a slice and its strides, in
+/// [`ErrorKind::InvalidSlice`](crate::ErrorKind::InvalidSlice).
+///
+/// ```
+/// use ndarray_broadcast::{BroadcastPlan, ErrorKind, SliceFault};
+/// use std::mem::MaybeUninit;
+///
+/// let plan = BroadcastPlan::numpy(2, (3, 2))?;
+/// let fault = |len: usize, strides: &[isize]| {
+///     let mut out = vec![MaybeUninit::uninit(); len];
+///     match plan.copy_strided(&[1, 2], &[1], &mut out, strides).unwrap_err().kind() {
+///         ErrorKind::InvalidSlice { fault, .. } => *fault,
+///         _ => unreachable!(),
+///     }
+/// };
+/// assert_eq!(fault(6, &[2, 1, 1]), SliceFault::Rank);
+/// assert_eq!(fault(5, &[2, 1]), SliceFault::Length(6));
+/// assert_eq!(fault(6, &[1, 1]), SliceFault::Overlap);
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SliceFault {
+    /// There is not one stride for each axis.
+    Rank,
+    /// The array needs a slice of this length.
+    Length(usize),
+    /// Two elements of an array that is written are at one place.
+    Overlap,
 }

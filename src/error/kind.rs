@@ -1,6 +1,6 @@
 //! [`ErrorKind`]: every reason for an error. [`draw`](super::draw) has what they print.
 
-use super::fault::{AxesFault, PartialFault, PatternFault};
+use super::fault::{AxesFault, PartialFault, PatternFault, SliceFault};
 use super::role::{ArrayRole, IntegerRole};
 use crate::partial::PartialShape;
 use crate::rule::Rule;
@@ -27,6 +27,8 @@ pub enum ErrorKind {
     SizeMismatch {
         /// The rule that was asked for.
         rule: Rule,
+        /// Which array it is.
+        array: ArrayRole,
         /// Shape of the input.
         input: Box<[usize]>,
         /// The target shape.
@@ -44,8 +46,8 @@ pub enum ErrorKind {
     OperandMismatch {
         /// The rule that was asked for.
         rule: Rule,
-        /// Which of the operands disagree, counted from 0.
-        operands: [usize; 2],
+        /// Which of the operands disagree.
+        operands: [ArrayRole; 2],
         /// Their shapes, in the same order.
         shapes: [Box<[usize]>; 2],
         /// For each axis of the shape with fewer axes (of the first, if the ranks are equal), the
@@ -60,6 +62,8 @@ pub enum ErrorKind {
     /// [Example](crate::guide::elementwise#none).
     #[non_exhaustive]
     ShapesDiffer {
+        /// Which operands they are.
+        operands: [ArrayRole; 2],
         /// The two shapes.
         shapes: [Box<[usize]>; 2],
     },
@@ -71,6 +75,8 @@ pub enum ErrorKind {
     RankTooLarge {
         /// The rule that was asked for.
         rule: Rule,
+        /// Which array it is.
+        array: ArrayRole,
         /// Shape of the input (of B, for `pdpd`).
         input: Box<[usize]>,
         /// The target shape (of A, for `pdpd`).
@@ -141,6 +147,8 @@ pub enum ErrorKind {
     /// [Example](crate::guide::elementwise#xla).
     #[non_exhaustive]
     DimensionsRequired {
+        /// Which operands they are.
+        operands: [ArrayRole; 2],
         /// The two shapes.
         shapes: [Box<[usize]>; 2],
     },
@@ -224,6 +232,22 @@ pub enum ErrorKind {
         found: Box<[usize]>,
     },
 
+    /// An array cannot be summed, or reduced in another way, to a shape: the shape does not
+    /// broadcast to that of the array.
+    ///
+    /// [Example](crate::GradientExt::sum_to_shape).
+    #[non_exhaustive]
+    ReduceMismatch {
+        /// What was asked for: `"sum"` or `"reduce"`.
+        operation: &'static str,
+        /// Shape of the array.
+        input: Box<[usize]>,
+        /// The shape that was asked for.
+        target: Box<[usize]>,
+        /// The axis at fault, counted in `target`. `None` if `target` has more axes than the array.
+        axis: Option<usize>,
+    },
+
     /// A reduction that has no result for no terms, as a maximum, over axes of which one has size
     /// 0.
     ///
@@ -232,6 +256,23 @@ pub enum ErrorKind {
     EmptyReduction {
         /// The shape of the terms.
         shape: Box<[usize]>,
+    },
+
+    /// A slice does not hold an array of the shape and strides that it should.
+    ///
+    /// [Example](crate::BroadcastPlan::copy_slice).
+    #[non_exhaustive]
+    InvalidSlice {
+        /// Which array it is.
+        role: ArrayRole,
+        /// The shape of the array.
+        shape: Box<[usize]>,
+        /// The strides that were given, in elements. Empty if none were.
+        strides: Box<[isize]>,
+        /// The length of the slice.
+        len: usize,
+        /// What is wrong.
+        fault: SliceFault,
     },
 
     /// OpenVINO's operator: `target_shape` or `axes_mapping` is a tensor of another rank than 1.

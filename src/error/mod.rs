@@ -7,7 +7,7 @@ mod fault;
 mod kind;
 mod role;
 
-pub use fault::{AxesFault, PartialFault, PatternFault};
+pub use fault::{AxesFault, PartialFault, PatternFault, SliceFault};
 pub use kind::ErrorKind;
 pub use role::{ArrayRole, IntegerRole};
 
@@ -73,6 +73,58 @@ impl BroadcastError {
         }
     }
 
+    /// The same error with other names for the operands, which are numbered so far.
+    #[cold]
+    pub(crate) fn with_operands(mut self, name: impl Fn(usize) -> ArrayRole) -> Self {
+        if let Some(
+            ErrorKind::OperandMismatch { operands, .. }
+            | ErrorKind::ShapesDiffer { operands, .. }
+            | ErrorKind::DimensionsRequired { operands, .. },
+        ) = self.0.as_mut().map(|kind| &mut kind[0])
+        {
+            for operand in operands {
+                if let ArrayRole::Operand(position) = *operand {
+                    *operand = name(position);
+                }
+            }
+        }
+        self
+    }
+
+    /// The error of a broadcast from the result of a sum to the array, in the words of the sum.
+    #[cold]
+    pub(crate) fn of_reduction(self, operation: &'static str) -> Self {
+        let (target, input, axis) = match self.kind() {
+            ErrorKind::SizeMismatch {
+                input,
+                target,
+                input_axis,
+                ..
+            } => (input, target, Some(*input_axis)),
+            ErrorKind::RankTooLarge { input, target, .. } => (input, target, None),
+            _ => return self,
+        };
+        with_copies([input, target], |[input, target]| {
+            ErrorKind::ReduceMismatch {
+                operation,
+                input,
+                target,
+                axis,
+            }
+        })
+    }
+
+    /// The same error, of an input with this name.
+    #[cold]
+    pub(crate) fn with_input(mut self, name: ArrayRole) -> Self {
+        if let Some(ErrorKind::SizeMismatch { array, .. } | ErrorKind::RankTooLarge { array, .. }) =
+            self.0.as_mut().map(|kind| &mut kind[0])
+        {
+            *array = name;
+        }
+        self
+    }
+
     #[cold]
     pub(crate) fn new(kind: ErrorKind) -> Self {
         let mut boxed = Vec::new();
@@ -94,6 +146,14 @@ impl Eq for BroadcastError {}
 impl fmt::Debug for BroadcastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.kind(), f)
+    }
+}
+
+/// Names the input of an error by its place in a tuple, which a letter from `a` on says.
+pub(crate) fn named(letter: &'static str) -> impl Fn(BroadcastError) -> BroadcastError {
+    move |error| {
+        let place = letter.bytes().next().map_or(0, |letter| letter - b'a');
+        error.with_input(ArrayRole::Operand(place.into()))
     }
 }
 
@@ -151,6 +211,28 @@ pub(crate) fn empty_reduction(shape: &[usize]) -> BroadcastError {
     with_copies([shape], |[shape]| ErrorKind::EmptyReduction { shape })
 }
 
+/// A slice does not hold an array of this shape and these strides.
+#[cold]
+pub(crate) fn invalid_slice(
+    role: ArrayRole,
+    shape: &[usize],
+    strides: &[isize],
+    len: usize,
+    fault: SliceFault,
+) -> BroadcastError {
+    let strides = match copied(strides) {
+        Ok(strides) => strides,
+        Err(error) => return error,
+    };
+    with_copies([shape], |[shape]| ErrorKind::InvalidSlice {
+        role,
+        shape,
+        strides,
+        len,
+        fault,
+    })
+}
+
 /// The array in this role has the shape `found`.
 #[cold]
 pub(crate) fn wrong_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> BroadcastError {
@@ -196,6 +278,7 @@ pub(crate) fn output_too_large(shape: &[usize], element_size: usize) -> Broadcas
 pub(crate) fn rank_too_large(rule: Rule, input: &[usize], target: &[usize]) -> BroadcastError {
     with_copies([input, target], |[input, target]| ErrorKind::RankTooLarge {
         rule,
+        array: ArrayRole::Input,
         input,
         target,
     })
@@ -214,6 +297,7 @@ pub(crate) fn size_mismatch(
         fill_mapping(&mut mapping, output_axis_of);
         ErrorKind::SizeMismatch {
             rule,
+            array: ArrayRole::Input,
             input,
             target,
             mapping,
@@ -227,7 +311,7 @@ pub(crate) fn size_mismatch(
 #[cold]
 pub(crate) fn operand_mismatch(
     rule: Rule,
-    operands: [usize; 2],
+    operands: [ArrayRole; 2],
     [a, b]: [&[usize]; 2],
     axis: usize,
     output_axis_of: impl Fn(usize) -> usize,

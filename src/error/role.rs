@@ -1,5 +1,6 @@
 //! What an array or an integer in an error stands for.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// What an integer of a list stands for, in
@@ -7,27 +8,43 @@ use std::fmt;
 /// [`ErrorKind::NotOneDimensional`](crate::ErrorKind::NotOneDimensional).
 ///
 /// ```
-/// use ndarray_broadcast::{ErrorKind, IntegerRole, axes_from_integers, shape_from_integers};
+/// use ndarray_broadcast::{BroadcastError, ErrorKind, IntegerRole};
+/// use ndarray_broadcast::{
+///     axes_from_integers, expand_shape_from_integers, shape_from_integers,
+/// };
 ///
-/// let error = shape_from_integers(&[2, -1]).unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::InvalidInteger { role: IntegerRole::Size, .. }));
-/// let error = axes_from_integers(&[-1]).unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::InvalidInteger { role: IntegerRole::Axis, .. }));
+/// fn role(error: BroadcastError) -> Option<IntegerRole> {
+///     match error.kind() {
+///         ErrorKind::InvalidInteger { role, .. } => Some(*role),
+///         _ => None,
+///     }
+/// }
+///
+/// assert_eq!(role(shape_from_integers(&[2, -1]).unwrap_err()), Some(IntegerRole::Size));
+/// let error = expand_shape_from_integers(&[-2]).unwrap_err();
+/// assert_eq!(role(error), Some(IntegerRole::SizeOrKeep));
+/// assert_eq!(role(axes_from_integers(&[-1]).unwrap_err()), Some(IntegerRole::Axis));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IntegerRole {
     /// The size of an axis.
     Size,
+    /// The size of an axis, or -1 to keep the input's.
+    SizeOrKeep,
     /// The index of an axis.
     Axis,
 }
 
-/// Which array has the wrong shape, in [`ErrorKind::WrongShape`](crate::ErrorKind::WrongShape).
+/// Which array an error speaks of, as the caller knows it.
+///
+/// `Display` writes the name that the documentation uses: `self`, `other`, `out`, `cotangent`. The
+/// arrays of a tuple, and those of functions that take two, are `a`, `b`, `c` and so on.
 ///
 /// ```
 /// use ndarray::{Array1, Array2};
-/// use ndarray_broadcast::{ArrayRole, BroadcastError, BroadcastPlan, ErrorKind};
+/// use ndarray_broadcast::ArrayRole;
+/// use ndarray_broadcast::prelude::*;
 ///
 /// fn role(error: &BroadcastError) -> Option<ArrayRole> {
 ///     match error.kind() {
@@ -38,7 +55,8 @@ pub enum IntegerRole {
 ///
 /// let plan = BroadcastPlan::numpy(3, (2, 3))?;
 /// let (mut three, mut four) = (Array1::<f32>::zeros(3), Array1::<f32>::zeros(4));
-/// let (two_by_three, two_by_four) = (Array2::<f32>::zeros((2, 3)), Array2::<f32>::zeros((2, 4)));
+/// let (two_by_three, two_by_four) =
+///     (Array2::<f32>::zeros((2, 3)), Array2::<f32>::zeros((2, 4)));
 ///
 /// let error = plan.view(&four).unwrap_err();
 /// assert_eq!(role(&error), Some(ArrayRole::Input));
@@ -46,6 +64,27 @@ pub enum IntegerRole {
 /// assert_eq!(role(&error), Some(ArrayRole::Out));
 /// let error = plan.gradient_into(&two_by_four, &mut three).unwrap_err();
 /// assert_eq!(role(&error), Some(ArrayRole::Cotangent));
+///
+/// let error = three.zip_map_inplace(&two_by_three, |a, b| *a += b).unwrap_err();
+/// assert_eq!(role(&error), Some(ArrayRole::Receiver));
+///
+/// fn operands(error: &BroadcastError) -> Option<[ArrayRole; 2]> {
+///     match error.kind() {
+///         ErrorKind::OperandMismatch { operands, .. } => Some(*operands),
+///         _ => None,
+///     }
+/// }
+///
+/// let error = three.broadcast_with(&four).unwrap_err();
+/// assert_eq!(operands(&error), Some([ArrayRole::Receiver, ArrayRole::Other]));
+/// let error = zip((&three, &two_by_three, &four)).views().unwrap_err();
+/// assert_eq!(operands(&error), Some([ArrayRole::Operand(0), ArrayRole::Operand(2)]));
+/// let error = broadcast_shapes(&[[3], [1], [4]]).unwrap_err();
+/// assert_eq!(operands(&error), Some([ArrayRole::Listed(0), ArrayRole::Listed(2)]));
+/// assert_eq!(
+///     [ArrayRole::Receiver, ArrayRole::Operand(2)].map(|role| role.to_string()),
+///     ["self", "c"]
+/// );
 /// # Ok::<(), BroadcastError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,14 +96,36 @@ pub enum ArrayRole {
     Out,
     /// The gradient with respect to the output of a broadcast.
     Cotangent,
+    /// The array that the method was called on: `self`.
+    Receiver,
+    /// The other array of a method that takes two.
+    Other,
+    /// An array of a tuple, or of a function that takes two, counted from 0.
+    Operand(usize),
+    /// An array or a shape of a list, counted from 0.
+    Listed(usize),
+}
+
+impl ArrayRole {
+    pub(super) fn name(self) -> Cow<'static, str> {
+        const LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+        match self {
+            ArrayRole::Input => "input".into(),
+            ArrayRole::Out => "out".into(),
+            ArrayRole::Cotangent => "cotangent".into(),
+            ArrayRole::Receiver => "self".into(),
+            ArrayRole::Other => "other".into(),
+            ArrayRole::Operand(position) => match LETTERS.get(position) {
+                Some(&letter) => letter.into(),
+                None => format!("operand {position}").into(),
+            },
+            ArrayRole::Listed(position) => format!("input {position}").into(),
+        }
+    }
 }
 
 impl fmt::Display for ArrayRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ArrayRole::Input => "input",
-            ArrayRole::Out => "out",
-            ArrayRole::Cotangent => "cotangent",
-        })
+        f.write_str(&self.name())
     }
 }

@@ -9,6 +9,8 @@
 //! | an owned copy, in standard layout | [`materialize`](crate::MaterializeExt::materialize) | the copy |
 //! | a copy in an existing array or view, of any layout | [`materialize_into`](crate::MaterializeExt::materialize_into) | nothing |
 //! | a copy in uninitialised memory | [`materialize_into_uninit`](crate::MaterializeExt::materialize_into_uninit) | nothing |
+//! | copies of elements that are `Clone` and not `Copy` | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned), [`materialize_cloned_into`](crate::MaterializeExt::materialize_cloned_into) | the copy; nothing |
+//! | a copy from a slice to a slice | [`copy_slice`](crate::BroadcastPlan::copy_slice), [`copy_strided`](crate::BroadcastPlan::copy_strided) | nothing |
 //! | the gradient of a plan | [`gradient`](crate::BroadcastPlan::gradient) | the gradient |
 //! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) | some scratch memory |
 //! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) | the sum |

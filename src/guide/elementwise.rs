@@ -13,8 +13,11 @@
 //!
 //! | result | call |
 //! |---|---|
-//! | two views of the common shape | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_pair`](crate::broadcast_pair) |
+//! | two views of the common shape, by NumPy's rule | [`broadcast_with`](crate::BroadcastExt::broadcast_with) |
+//! | the same by any rule | [`broadcast_with_rule`](crate::BroadcastExt::broadcast_with_rule), [`broadcast_pair`](crate::broadcast_pair) |
 //! | `f(a, b)`, in parallel, without copies of the operands | [`zip_map`](crate::ElementwiseExt::zip_map), [`zip_map_into`](crate::ElementwiseExt::zip_map_into), [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) |
+//! | the same by any rule | [`zip_map_rule`](crate::ElementwiseExt::zip_map_rule), [`zip_map_rule_into`](crate::ElementwiseExt::zip_map_rule_into), [`zip_map_rule_inplace`](crate::ElementwiseExt::zip_map_rule_inplace) |
+//! | one value for each channel | the rule [`ElementwiseRule::channel(axis)`](crate::ElementwiseRule::channel) |
 //! | up to six arrays, NumPy's rule: new and existing arrays, in place, two outputs | [`zip`](crate::zip) |
 //! | any number of arrays, NumPy's rule | [`broadcast_arrays`](crate::broadcast_arrays); of shapes only: [`broadcast_shapes`](crate::broadcast_shapes) |
 //! | two plans from shapes only, any rule | [`BroadcastPlan::pair`](crate::BroadcastPlan::pair) |
@@ -76,7 +79,7 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let (xx, y) = (array![[0.], [1.], [2.], [3.]], Array1::<f64>::ones(5));
-//! let sum = xx.zip_map(&y, ElementwiseRule::Numpy, |x, y| x + y)?;
+//! let sum = xx.zip_map(&y, |x, y| x + y)?;
 //! assert_eq!(sum.shape(), [4, 5]);
 //! assert_eq!(sum.column(4), array![1., 2., 3., 4.]);
 //! # Ok::<(), BroadcastError>(())
@@ -203,9 +206,9 @@
 //! let add = |a: &i32, b: &i32| a + b;
 //! let matrix = array![[1, 2, 3], [4, 5, 6]];
 //!
-//! assert_eq!(matrix.zip_map(&arr0(7), xla(&[]), add)?, array![[8, 9, 10], [11, 12, 13]]);
+//! assert_eq!(matrix.zip_map_rule(&arr0(7), xla(&[]), add)?, array![[8, 9, 10], [11, 12, 13]]);
 //! assert_eq!(
-//!     matrix.zip_map(&array![7, 8, 9], xla(&[1]), add)?,
+//!     matrix.zip_map_rule(&array![7, 8, 9], xla(&[1]), add)?,
 //!     array![[8, 10, 12], [11, 13, 15]]
 //! );
 //!
@@ -224,13 +227,24 @@
 //! assert_eq!(BroadcastPlan::pair((2, 1), (1, 3), xla(&[]))?.0.output_shape(), [2, 3]);
 //!
 //! // Different ranks, and 1s that replicate.
-//! let sum = array![1, 2, 3, 4].zip_map(&array![[5, 6]], xla(&[0]), add)?;
+//! let sum = array![1, 2, 3, 4].zip_map_rule(&array![[5, 6]], xla(&[0]), add)?;
 //! assert_eq!(sum, array![[6, 7], [7, 8], [8, 9], [9, 10]]);
 //! assert_eq!(
 //!     BroadcastPlan::pair((1, 2), (4, 3, 1), xla(&[1, 2]))?.0.output_shape(),
 //!     [4, 3, 2]
 //! );
 //! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! XLA's page says that the output has the maximum of two sizes. XLA itself gives 0 where a 1 meets a
+//! 0, and so does this crate: the output has the size that is not 1.
+//!
+//! ```
+//! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
+//!
+//! let xla = ElementwiseRule::Xla { broadcast_dimensions: vec![] };
+//! assert_eq!(BroadcastPlan::pair((1, 3), (0, 3), xla)?.0.output_shape(), [0, 3]);
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
 //! The mismatches of XLA's page: a vector without dimensions, a vector with the wrong dimension,
@@ -248,8 +262,8 @@
 //! cannot broadcast [2, 3] with [3] (xla)
 //!   a   2  3
 //!   b   3
-//!   ranks 2 and 1 differ and XLA never guesses: pass broadcast_dimensions, 1 of the axes 0 to 1 \
-//! in increasing order (NumPy's alignment is [1])",
+//!   ranks 2 and 1 differ and XLA never guesses: pass broadcast_dimensions, \
+//! 1 of the axes 0 to 1 in increasing order (NumPy's alignment is [1])",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair((2, 3), 3, xla(&[0])).unwrap_err().to_string(),
@@ -284,9 +298,9 @@
 //! use ndarray::{Array4, array};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! // y = a + b with b at axis 1. The gradient of a is dy. That of b is dy summed over axes 0, 2
-//! // and 3.
-//! let (a, b) = BroadcastPlan::pair((2, 3, 4, 5), 3, ElementwiseRule::Pdpd { axis: 1 })?;
+//! // y = a + b with b at axis 1. The gradient of a is dy. That of b is dy summed over
+//! // axes 0, 2 and 3.
+//! let (a, b) = BroadcastPlan::pair((2, 3, 4, 5), 3, ElementwiseRule::channel(1))?;
 //! let dy = Array4::<f64>::ones((2, 3, 4, 5));
 //! assert_eq!(a.gradient(&dy)?, dy);
 //! assert_eq!(b.gradient(&dy)?, array![40., 40., 40.]);

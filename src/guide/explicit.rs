@@ -110,7 +110,8 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    2   1
-//!                       ^ 1 after 2: axes must increase, a broadcast does not transpose",
+//!                       ^ 1 after 2: axes must increase, a broadcast does not transpose; \
+//! broadcast_in_dim_permuting does",
 //! );
 //! assert_eq!(
 //!     refused(&[1, 1]),
@@ -118,7 +119,8 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1   1
-//!                       ^ axis 1 is there already: each target axis feeds from one input axis",
+//!                       ^ axis 1 is there already: \
+//! each target axis feeds from one input axis",
 //! );
 //! ```
 //!

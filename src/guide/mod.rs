@@ -25,14 +25,20 @@
 //! | a view whose elements must be contiguous | [`materialize`](crate::MaterializeExt::materialize) | [`copies_and_gradients`] |
 //! | the gradient of any of these | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`copies_and_gradients`] |
 //! | a maximum, a mean, a position; a sum of a product | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape), [`gradient_of`](crate::BroadcastPlan::gradient_of) | [`reductions`] |
+//! | one value per channel | [`ElementwiseRule::channel`](crate::ElementwiseRule::channel) | [`elementwise`] |
+//! | slices instead of arrays | [`copy_slice`](crate::BroadcastPlan::copy_slice), [`copy_strided`](crate::BroadcastPlan::copy_strided) | [`hosts`] |
+//! | a common operation: a norm, a mask, a distance | | [`cookbook`] |
 //! | code that uses ndarray's own methods | | [`ndarray`] |
+//! | a generic function, a lifetime, an element type | | [`types`] |
 //! | a question about safety | | [`soundness`] |
 //!
 //! # What holds everywhere
 //!
-//! A 1 replicates to any size, 0 included. A size of 0 matches only 0 and 1. A scalar broadcasts to
-//! every shape. A view copies nothing: a replicated axis has stride 0. A mismatch is an error with
-//! a picture, never a panic.
+//! A 1 that replicates does so to any size, 0 included. Under `broadcast_axes`, `prepend`, axes by
+//! name and `none`, no 1 replicates. A size of 0 matches only 0 and, where 1s replicate, 1. A scalar
+//! broadcasts to every shape, except under `none`. A view copies nothing: a replicated axis has
+//! stride 0. A mismatch is an error with a picture, never a panic. Only code of the caller may
+//! panic: a closure, or the `+` of the elements, as integers do on overflow in debug builds.
 //!
 //! ```
 //! use ndarray::{Array2, arr0, array};
@@ -74,9 +80,11 @@
 //! ```
 
 pub mod broadcast_axes;
+pub mod cookbook;
 pub mod copies_and_gradients;
 pub mod elementwise;
 pub mod explicit;
+pub mod hosts;
 pub mod names;
 pub mod ndarray;
 pub mod numpy;
@@ -84,3 +92,4 @@ pub mod openvino;
 pub mod plans;
 pub mod reductions;
 pub mod soundness;
+pub mod types;

@@ -10,7 +10,7 @@
 //! | [`Zip::and`, `azip!`](#zip) | none: the shapes must be equal | panics | one | [`zip`](crate::zip) | indices, closures with state |
 //! | [`Zip::and_broadcast`](#zip) | NumPy `broadcast_to`, to the first's shape | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | the same |
 //! | [`Zip::par_for_each`, `par_azip!`](#zip) | that of the `Zip` | that of the `Zip` | rayon | [`zip_map`](crate::ElementwiseExt::zip_map) | the same; needs ndarray's feature `rayon` |
-//! | [`to_owned`](#copies) | | none possible | one | [`materialize`](crate::MaterializeExt::materialize) | elements that are `Clone` and not `Copy`; small arrays |
+//! | [`to_owned`](#copies) | | none possible | one | [`materialize`](crate::MaterializeExt::materialize), [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | small arrays |
 //! | [`assign`](#copies) | NumPy `broadcast_to` | panics | one | [`materialize_into`](crate::MaterializeExt::materialize_into) | the same |
 //! | [`sum_axis`](#sums) | | panics | one | [`sum_to_shape`](crate::GradientExt::sum_to_shape), [`gradient`](crate::BroadcastPlan::gradient) | one axis; elements that are `Clone` and not `Copy` |
 //! | [`insert_axis`](#new-axes) | | panics | a view | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | the new axis keeps size 1 |
@@ -71,7 +71,7 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let (column, row) = (array![[1], [2]], array![10, 20, 30]);
-//! assert_eq!(&column + &row, column.zip_map(&row, ElementwiseRule::Numpy, |a, b| a + b)?);
+//! assert_eq!(&column + &row, column.zip_map(&row, |a, b| a + b)?);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -95,7 +95,7 @@
 //!
 //! let a = Array2::<f32>::zeros((2, 3).f());
 //! assert!(!(&a + &a).is_standard_layout());
-//! assert!(a.zip_map(&a, ElementwiseRule::Numpy, |a, b| a + b)?.is_standard_layout());
+//! assert!(a.zip_map(&a, |a, b| a + b)?.is_standard_layout());
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -112,7 +112,7 @@
 //! let (mut a, b) = (array![[1, 2, 3], [4, 5, 6]], array![10, 20, 30]);
 //! let mut c = a.clone();
 //! Zip::from(&mut a).and_broadcast(&b).for_each(|a, &b| *a += b);
-//! c.zip_map_inplace(&b, ElementwiseRule::Numpy, |c, &b| *c += b)?;
+//! c.zip_map_inplace(&b, |c, &b| *c += b)?;
 //! assert_eq!(a, c);
 //! # Ok::<(), BroadcastError>(())
 //! ```

@@ -51,6 +51,21 @@
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
+//! A scalar takes no entry in `axes_mapping`. It may also take one, onto an axis of size 1, as in
+//! OpenVINO's current source; release 2026.4.1 refuses that. `broadcast_explicit` refuses it too.
+//!
+//! ```
+//! use ndarray::arr0;
+//! use ndarray_broadcast::openvino::{Broadcast, Mode};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let explicit = Broadcast::v3().with_mode(Mode::Explicit)?;
+//! assert_eq!(explicit.evaluate(&arr0(7), &[2, 1], Some(&[1]))?.shape(), [2, 1]);
+//! assert!(explicit.evaluate(&arr0(7), &[2, 3], Some(&[1])).is_err());
+//! assert!(arr0(7).broadcast_explicit((2, 1), &[1]).is_err());
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
 //! OpenVINO's elementwise operations have the attribute `auto_broadcast`: an
 //! [`ElementwiseRule`](crate::ElementwiseRule), described at [`elementwise`](super::elementwise).
 //! The example `openvino_ir` in the repository runs the broadcast and elementwise layers of real
@@ -135,8 +150,8 @@
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().infer_shape(3, &[3], Some(&[0])).unwrap_err().to_string(),
-//!     "OpenVINO Broadcast in mode \"numpy\" takes no third input, but axes_mapping was given: \
-//!      drop it, or use mode \"explicit\"",
+//!     "OpenVINO Broadcast in mode \"numpy\" takes no third input, \
+//!      but axes_mapping was given: drop it, or use mode \"explicit\"",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err().to_string(),

@@ -64,8 +64,8 @@
 //! use ndarray::{ArrayD, IxDyn, array};
 //! use ndarray_broadcast::{BroadcastPlan, broadcast_shapes};
 //!
-//! let operands: [ArrayD<i32>; 3] =
-//!     [array![[1], [2]].into_dyn(), array![10, 20, 30].into_dyn(), array![[[100]]].into_dyn()];
+//! let (a, b, c) = (array![[1], [2]], array![10, 20, 30], array![[[100]]]);
+//! let operands: [ArrayD<i32>; 3] = [a.into_dyn(), b.into_dyn(), c.into_dyn()];
 //! let shape = IxDyn(&broadcast_shapes(&operands.each_ref().map(|x| x.shape()))?);
 //! let mut plans = Vec::new();
 //! for operand in &operands {
@@ -155,8 +155,9 @@
 //!
 //! // Nothing within the bounds fits.
 //! let input = PartialShape::new([PartialSize::ANY, PartialSize::between(5, 7)?]);
+//! let target = PartialShape::known((2, 3));
 //! assert_eq!(
-//!     BroadcastMode::Numpy.infer(&input, &PartialShape::known((2, 3))).unwrap_err().to_string(),
+//!     BroadcastMode::Numpy.infer(&input, &target).unwrap_err().to_string(),
 //!     "\
 //! cannot broadcast [?, 5..7] to [2, 3] (numpy)
 //!   input    ?  5..7
@@ -178,7 +179,8 @@
 //! cannot broadcast [?, 5..7] to [...] (explicit)
 //!   input          ?  5..7
 //!   axes mapping   1     0
-//!                        ^ 0 after 1: axes must increase, a broadcast does not transpose",
+//!                        ^ 0 after 1: axes must increase, a broadcast does not transpose; \
+//! broadcast_in_dim_permuting does",
 //! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```

@@ -25,13 +25,13 @@
 //!
 //! The padding of an element is uninitialised. Loading it as an integer is undefined behaviour in
 //! Rust. So elements are moved by value, by `memcpy`, or by inline assembly, for which
-//! uninitialised bytes are defined. Only the caller's closures, `Add` and `Zero` read the value of
-//! an element or create one.
+//! uninitialised bytes are defined. Only the caller's closures, `Add`, `Clone` and `Zero` read the
+//! value of an element or create one.
 //!
 //! # Panics
 //!
-//! No argument of a caller makes library code panic; it returns an error. A closure, an addition or
-//! a `Zero::zero` of the caller may panic. Then:
+//! No argument of a caller makes library code panic; it returns an error. A closure, an addition, a
+//! `clone` or a `Zero::zero` of the caller may panic. Then:
 //!
 //! - No further chunk starts.
 //! - Streaming stores are fenced.

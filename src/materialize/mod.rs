@@ -13,6 +13,10 @@ mod axes;
 mod copy;
 mod strategy;
 
+pub(crate) use copy::filled;
+
+use crate::engine::inputs::Source;
+use crate::engine::rows::{collect, overwrite};
 use crate::error::BroadcastError;
 use crate::operand::Operand;
 use ndarray::{Array, ArrayRef, ArrayViewMut};
@@ -28,6 +32,8 @@ use std::mem::MaybeUninit;
 /// | [`materialize`](Self::materialize) | fresh memory | standard |
 /// | [`materialize_into`](Self::materialize_into) | an array or view that exists | any |
 /// | [`materialize_into_uninit`](Self::materialize_into_uninit) | memory that is not initialised yet | any |
+/// | [`materialize_cloned`](Self::materialize_cloned) | fresh memory; elements need not be `Copy` | standard |
+/// | [`materialize_cloned_into`](Self::materialize_cloned_into) | an array or view that exists; elements need not be `Copy` | any |
 ///
 /// When to copy, and how to copy in pieces: [the guide](crate::guide::copies_and_gradients).
 pub trait MaterializeExt: Operand {
@@ -51,6 +57,9 @@ pub trait MaterializeExt: Operand {
     /// assert!(owned.is_standard_layout());
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    #[doc(alias = "contiguous")]
+    #[doc(alias = "ascontiguousarray")]
+    #[doc(alias = "to_owned")]
     #[inline]
     fn materialize(&self) -> Result<Array<Self::Elem, Self::Dim>, BroadcastError>
     where
@@ -85,6 +94,9 @@ pub trait MaterializeExt: Operand {
     /// assert_eq!(out, array![[1, 2, 2], [1, 2, 1]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    #[doc(alias = "copyto")]
+    #[doc(alias = "copy_")]
+    #[doc(alias = "assign")]
     #[inline]
     fn materialize_into(
         &self,
@@ -125,7 +137,72 @@ pub trait MaterializeExt: Operand {
     where
         Self::Elem: Copy + Send + Sync,
     {
-        copy::into_uninit(out, self.as_array())
+        copy::filled(out.view_mut(), self.as_array())
+    }
+
+    /// [`materialize`](Self::materialize) for elements that are `Clone` and not `Copy`.
+    ///
+    /// `clone` is called once for each element of the copy, in no particular order, and with the
+    /// feature `rayon` from several threads at a time. If it panics, the panic reaches the caller
+    /// after the other threads have stopped; the clones that exist are dropped, once each.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`materialize`](Self::materialize).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let words = array![String::from("a"), String::from("b")];
+    /// let table = words.broadcast_numpy((2, 2))?.materialize_cloned()?;
+    /// assert_eq!(table, array![["a", "b"], ["a", "b"]]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    #[doc(alias = "clone")]
+    fn materialize_cloned(&self) -> Result<Array<Self::Elem, Self::Dim>, BroadcastError>
+    where
+        Self::Elem: Clone + Send + Sync,
+    {
+        let from = self.as_array();
+        collect(from.raw_dim(), (Source::of(from),), |(element,)| {
+            element.clone()
+        })
+    }
+
+    /// [`materialize_into`](Self::materialize_into) for elements that are `Clone` and not `Copy`.
+    ///
+    /// The old elements of `out` are dropped. If `clone` panics, the panic reaches the caller after
+    /// the other threads have stopped; each element of `out` is its old value or a clone.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`materialize_into`](Self::materialize_into).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::{Array2, array};
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let words = array![String::from("a"), String::from("b")];
+    /// let mut table = Array2::default((2, 2));
+    /// words.broadcast_explicit((2, 2), &[0])?.materialize_cloned_into(&mut table)?;
+    /// assert_eq!(table, array![["a", "a"], ["b", "b"]]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    fn materialize_cloned_into(
+        &self,
+        out: &mut ArrayRef<Self::Elem, Self::Dim>,
+    ) -> Result<(), BroadcastError>
+    where
+        Self::Elem: Clone + Send + Sync,
+    {
+        overwrite(out, (Source::of(self.as_array()),), |(element,)| {
+            element.clone()
+        })
     }
 }
 

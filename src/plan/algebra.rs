@@ -88,6 +88,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// ```
     ///
     /// Source: ndarray `permuted_axes`, NumPy `transpose`.
+    #[doc(alias = "rearrange")]
+    #[doc(alias = "permute")]
     #[inline]
     pub fn permuted(&self, axes: &[usize]) -> Result<Self, BroadcastError> {
         let (fed, output) = (self.output_axes(), reordered(&self.output, axes)?);

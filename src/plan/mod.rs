@@ -217,6 +217,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// assert!(plan.replicated_axes().eq([0, 2]));
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
+    #[doc(alias = "broadcast_gradient_args")]
     pub fn replicated_axes(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.axis_sources()
             .enumerate()

@@ -60,6 +60,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// ```
     ///
     /// Source: the chain rule; [`gradient`](Self::gradient) of the product.
+    #[doc(alias = "einsum")]
     pub fn gradient_of<X, A, F>(&self, arrays: X, f: F) -> Result<Array<A, I>, BroadcastError>
     where
         X: Operands<O>,
@@ -308,9 +309,8 @@ pub trait ReduceExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the shape
-    /// of `self`; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and
+    /// [`ReduceMismatch`](crate::ErrorKind::ReduceMismatch) if `shape` does not broadcast to the
+    /// shape of `self`; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and
     /// the reduction has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
@@ -329,6 +329,10 @@ pub trait ReduceExt: Operand {
     /// ```
     ///
     /// Source: NumPy's `ufunc.reduce` with `keepdims`; ONNX `Reduce*`.
+    #[doc(alias = "amax")]
+    #[doc(alias = "keepdims")]
+    #[doc(alias = "ReduceMax")]
+    #[doc(alias = "ReduceMean")]
     fn reduce_to_shape<E, R>(
         &self,
         shape: E,
@@ -340,7 +344,9 @@ pub trait ReduceExt: Operand {
         R: Reduction<Self::Elem>,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
-        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())?.reduce(array, reduction)
+        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
+            .map_err(|error| error.of_reduction("reduce"))?
+            .reduce(array, reduction)
     }
 }
 

@@ -95,6 +95,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: the transpose rule of XLA's `broadcast_in_dim` in JAX; nGraph `Broadcast`'s adjoint,
     /// a `Sum` over the broadcast axes.
+    #[doc(alias = "backward")]
+    #[doc(alias = "vjp")]
+    #[doc(alias = "transpose")]
+    #[doc(alias = "adjoint")]
     pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<Array<A, I>, BroadcastError>
     where
         A: Copy + Zero + Send + Sync,
@@ -290,9 +294,8 @@ pub trait GradientExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the shape
-    /// of `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`ReduceMismatch`](crate::ErrorKind::ReduceMismatch) if `shape` does not broadcast to the
+    /// shape of `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
@@ -305,18 +308,32 @@ pub trait GradientExt: Operand {
     /// assert_eq!(cotangent.sum_to_shape(3)?, array![5, 7, 9]);
     /// assert_eq!(cotangent.sum_to_shape((2, 1))?, array![[6], [15]]);
     /// assert_eq!(cotangent.sum_to_shape(())?.into_scalar(), 21);
-    /// assert!(cotangent.sum_to_shape(2).is_err());
+    /// assert_eq!(
+    ///     cotangent.sum_to_shape(2).unwrap_err().to_string(),
+    ///     "\
+    /// cannot sum [2, 3] to [2] (numpy)
+    ///   self     2  3
+    ///   result      2
+    ///               ^ 2 is neither 3 nor 1",
+    /// );
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
     /// Source: torch `Tensor.sum_to_size`; the rule is NumPy's `broadcast_to`.
+    #[doc(alias = "sum_to_size")]
+    #[doc(alias = "unbroadcast")]
+    #[doc(alias = "reduce_sum")]
+    #[doc(alias = "sum_axis")]
+    #[doc(alias = "ReduceSum")]
     fn sum_to_shape<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
     where
         E: IntoDimension,
         Self::Elem: Copy + Zero + Send + Sync,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
-        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())?.gradient(array)
+        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
+            .map_err(|error| error.of_reduction("sum"))?
+            .gradient(array)
     }
 }
 

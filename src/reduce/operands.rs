@@ -5,7 +5,7 @@ use super::tables;
 use crate::engine::inputs::Source;
 use crate::engine::rows::{collect, overwrite, update};
 use crate::engine::sums::{Sums, Target, fresh_sums};
-use crate::error::BroadcastError;
+use crate::error::{BroadcastError, named};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
@@ -116,7 +116,7 @@ macro_rules! operands {
                 F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
             {
                 let ($($x,)+) = self;
-                $(let $x = replicated(plan, $x.as_array())?;)+
+                $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
                 // Without sums the terms are the results: a map.
                 if let ($(Some($x),)+) = ($(plan.unreplicated(&$x),)+) {
                     let inputs = ($(Source::of(&$x),)+);
@@ -143,7 +143,7 @@ macro_rules! operands {
                 F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
             {
                 let ($($x,)+) = self;
-                $(let $x = replicated(plan, $x.as_array())?;)+
+                $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
                 if let ($(Some($x),)+) = ($(plan.unreplicated(&$x),)+) {
                     let inputs = ($(Source::of(&$x),)+);
                     let result = |refs| of_one(reduction, f(refs));

@@ -51,6 +51,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// ```
     ///
     /// Source: einops `repeat`.
+    #[doc(alias = "repeat")]
+    #[doc(alias = "einops")]
     pub fn named<D: IntoDimension<Dim = I>>(
         input: D,
         pattern: &AxisPattern,
@@ -88,6 +90,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// ```
     ///
     /// Source: xarray, broadcasting by dimension name.
+    #[doc(alias = "xarray")]
     #[allow(clippy::type_complexity)]
     pub fn named_pair<D: IntoDimension<Dim = I>, E: IntoDimension>(
         a: D,

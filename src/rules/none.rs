@@ -2,7 +2,7 @@
 //!
 //! Source: OpenVINO elementwise operations, `auto_broadcast="none"`.
 
-use crate::error::{BroadcastError, ErrorKind, with_copies};
+use crate::error::{ArrayRole, BroadcastError, ErrorKind, with_copies};
 use crate::plan::{BroadcastPlan, PlanPair};
 use crate::rule::Rule;
 use crate::shape::Sizes;
@@ -17,6 +17,7 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     if a.sizes() != b.sizes() {
         let shapes = [a.sizes(), b.sizes()];
         return Err(with_copies(shapes, |shapes| ErrorKind::ShapesDiffer {
+            operands: [0, 1].map(ArrayRole::Operand),
             shapes,
         }));
     }

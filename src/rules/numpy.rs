@@ -4,7 +4,7 @@
 //! Source: NumPy's general broadcasting rules and `broadcast_to`; OpenVINO Broadcast-1 and -3, mode
 //! `numpy`.
 
-use crate::error::{BroadcastError, operand_mismatch, rank_too_large};
+use crate::error::{ArrayRole, BroadcastError, operand_mismatch, rank_too_large};
 use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
 use crate::rule::Rule;
 use crate::shape::{Sizes, merge, padded_to};
@@ -73,5 +73,11 @@ pub(crate) fn right_aligned_mismatch(
     axis: usize,
 ) -> BroadcastError {
     let offset = shapes[0].len().abs_diff(shapes[1].len());
-    operand_mismatch(Rule::Numpy, operands, shapes, axis, |axis| offset + axis)
+    operand_mismatch(
+        Rule::Numpy,
+        operands.map(ArrayRole::Operand),
+        shapes,
+        axis,
+        |axis| offset + axis,
+    )
 }

@@ -5,7 +5,7 @@
 //! degenerate dimensions), as `XlaBuilder` checks them.
 
 use super::axes::{increasing, invalid_axes, one_per_input_axis};
-use crate::error::{BroadcastError, ErrorKind, operand_mismatch, with_copies};
+use crate::error::{ArrayRole, BroadcastError, ErrorKind, operand_mismatch, with_copies};
 use crate::plan::{BroadcastPlan, PlanPair};
 use crate::rule::Rule;
 use crate::shape::{Sizes, common, dimension};
@@ -35,7 +35,10 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
             ));
         }
     } else if dimensions.is_empty() {
-        let kind = |shapes| ErrorKind::DimensionsRequired { shapes };
+        let kind = |shapes| ErrorKind::DimensionsRequired {
+            operands: [0, 1].map(ArrayRole::Operand),
+            shapes,
+        };
         return Err(with_copies(shapes, kind));
     } else {
         one_per_input_axis(dimensions, small.len(), rank)
@@ -58,7 +61,13 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     for (axis, &size) in small.iter().enumerate() {
         let axis = of_small(axis);
         let Some(size) = common(size, large[axis]) else {
-            return Err(operand_mismatch(Rule::Xla, [0, 1], shapes, axis, of_small));
+            return Err(operand_mismatch(
+                Rule::Xla,
+                [0, 1].map(ArrayRole::Operand),
+                shapes,
+                axis,
+                of_small,
+            ));
         };
         output.sizes_mut()[axis] = size;
     }

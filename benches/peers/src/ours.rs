@@ -77,13 +77,13 @@ impl Peer for Ours {
             ($a:ty, $b:ty) => {{
                 let a = a.into_dimensionality::<$a>()?;
                 let b = b.into_dimensionality::<$b>()?;
-                bench.fresh(|| a.zip_map(&b, &rule, |a, b| a + b), shown);
+                bench.fresh(|| a.zip_map_rule(&b, &rule, |a, b| a + b), shown);
                 let mut to = ArrayD::zeros(case.out()).into_dimensionality::<$a>()?;
                 bench.into(
                     &mut to,
                     |to| {
                         // An error leaves zeros in `to`, and the check fails.
-                        let _ = a.zip_map_into(&b, &rule, to, |a, b| a + b);
+                        let _ = a.zip_map_rule_into(&b, &rule, to, |a, b| a + b);
                     },
                     elements,
                 );

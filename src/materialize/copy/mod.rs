@@ -59,18 +59,16 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
 /// Copies `from` into `out` and returns a view of the elements, now initialised.
 #[inline]
 #[allow(unsafe_code)]
-pub(super) fn into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
-    out: &'o mut ArrayRef<MaybeUninit<A>, D>,
+pub(crate) fn filled<'o, A: Copy + Send + Sync, D: Dimension>(
+    mut out: ArrayViewMut<'o, MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
 ) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     let choose: Choose = |bytes| Settings::of(bytes, false);
-    // SAFETY: `to` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
+    // SAFETY: `out` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, choose) }?;
-    let filled = out.raw_view_mut().cast::<A>();
-    // SAFETY: the elements are those of `out`, which is borrowed mutably for 'o, and `copy_to` has
-    // returned `Ok`, thus written each of them.
-    Ok(unsafe { filled.deref_into_view_mut() })
+    // SAFETY: `copy_to` has returned `Ok`, thus written each element.
+    Ok(unsafe { out.assume_init() })
 }
 
 /// Copies `from` into `out`.

@@ -1,0 +1,51 @@
+//! Broadcasts in front of and behind a model that ONNX Runtime runs.
+//!
+//! ```text
+//! ORT_DYLIB_PATH=.../libonnxruntime.so.1.31.1 cargo run
+//! ```
+//!
+//! In front: a bias for each channel is added to images, directly into the memory of the model's
+//! input. Behind: the model's output, one mean for each channel, is read where ONNX Runtime has
+//! written it, and subtracted from the images.
+
+use ndarray::{Array4, ArrayView, ArrayViewD, ArrayViewMut, Ix2, array};
+use ndarray_broadcast::prelude::*;
+use ort::memory::Allocator;
+use ort::session::Session;
+use ort::value::Tensor;
+use std::error::Error;
+
+const MODEL: &[u8] = include_bytes!("../model.onnx");
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut session = Session::builder()?.commit_from_memory(MODEL)?;
+    let mut images = Array4::from_shape_fn((2, 3, 4, 5), |(n, c, h, w)| (n + c + h + w) as f32);
+    let bias = array![0.5, 1., 1.5];
+
+    // In front: [N, C, H, W] + [C], into the input.
+    let shape = images.raw_dim();
+    let mut input = Tensor::<f32>::new(&Allocator::default(), [2_usize, 3, 4, 5])?;
+    let (_, memory) = input.extract_tensor_mut();
+    let mut memory = ArrayViewMut::from_shape(shape, memory)?;
+    let channel = ElementwiseRule::channel(1);
+    images.zip_map_rule_into(&bias, channel, &mut memory, |x, b| x + b)?;
+
+    let outputs = session.run(ort::inputs!["x" => input])?;
+
+    // Behind: [N, C] to [N, C, H, W], not copied.
+    let (sizes, means) = outputs["y"].try_extract_tensor::<f32>()?;
+    let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
+    let means: ArrayViewD<'_, f32> = ArrayView::from_shape(sizes, means)?;
+    let means = means.into_dimensionality::<Ix2>()?;
+    let wide = means.broadcast_explicit(shape, &[0, 1])?;
+    images.zip_map_inplace(&wide, |x, mean| *x -= mean)?;
+
+    // The mean of each channel is now -bias.
+    for image in images.outer_iter() {
+        for (channel, bias) in image.outer_iter().zip(&bias) {
+            assert!((channel.sum() / 20. + bias).abs() < 1e-5);
+        }
+    }
+    println!("the input was written and the output was read in ONNX Runtime's memory");
+    Ok(())
+}

@@ -1,0 +1,1046 @@
+//! Recipes: common operations, the NumPy or torch line that each replaces, and its gradient.
+//!
+//! Each recipe names the shapes of its arrays. `dy` is the gradient with respect to the result, of
+//! the result's shape. `counting(shape)` returns an array of example data. Hidden lines, which the
+//! button of an example shows, compare every gradient with a loop or with finite differences.
+//!
+//! | recipe | shapes |
+//! |---|---|
+//! | [Bias per channel](#bias-per-channel) | `[N, C, H, W] + [C]`, `[N, H, W, C] + [C]` |
+//! | [Layer norm](#layer-norm) | `[N, C]` |
+//! | [Batch norm](#batch-norm) | `[N, C, H, W]` |
+//! | [Softmax](#softmax) | `[N, C]` |
+//! | [Attention mask](#attention-mask) | `[B, H, Q, K]` with `[B, K]` |
+//! | [Grouped-query attention](#grouped-query-attention) | `[B, H, T, D] -> [B, H * G, T, D]` |
+//! | [Rotary embedding](#rotary-embedding) | `[T, H, D]` with `[T, D / 2]` |
+//! | [Image normalisation](#image-normalisation) | `[H, W, 3]` of `u8` to `[3, H, W]` of `f32` |
+//! | [One-hot](#one-hot) | `[N] -> [N, K]` |
+//! | [Pairwise distance](#pairwise-distance) | `[N, D], [M, D] -> [N, M]` |
+//! | [Up-sampling](#up-sampling) | `[N, C, H, W] -> [N, C, 2H, 2W]` |
+//! | [Outer product](#outer-product) | `[B, I], [B, J] -> [B, I, J]` |
+//! | [Unbroadcast in autograd](#unbroadcast-in-autograd) | any |
+//! | [A node of a model](#a-node-of-a-model) | ONNX, OpenVINO, StableHLO |
+//!
+//! # Bias per channel
+//!
+//! NumPy: `x + b[:, None, None]`. torch: `x + b.view(1, -1, 1, 1)`.
+//!
+//! ```
+//! use ndarray::{Array1, Array4, array};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let x: Array4<f64> = counting((2, 3, 4, 5)); // [N, C, H, W]
+//! let b = array![10., 20., 30.]; // [C]
+//! let y = x.zip_map_rule(&b, ElementwiseRule::channel(1), |x, b| x + b)?;
+//! assert_eq!(y[[1, 2, 3, 4]], x[[1, 2, 3, 4]] + 30.);
+//!
+//! // The gradient of x is dy. That of b:
+//! let dy = x;
+//! let db: Array1<f64> = BroadcastPlan::explicit(3, dy.raw_dim(), &[1])?.gradient(&dy)?; // [C]
+//! # let loss = |b: &Array1<f64>| {
+//! #     let rule = ElementwiseRule::channel(1);
+//! #     dy.zip_map_rule(b, rule, |dy, b| dy * (dy + b)).unwrap().sum()
+//! # };
+//! # assert!(close(&db, &numeric(&b, loss)));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! With the channels last, NumPy's rule is enough. NumPy: `x + b`.
+//!
+//! ```
+//! use ndarray::{Array1, Array4, array};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let mut x: Array4<f64> = counting((2, 4, 5, 3)); // [N, H, W, C]
+//! let b = array![10., 20., 30.]; // [C]
+//! let y = x.zip_map(&b, |x, b| x + b)?;
+//! x.zip_map_inplace(&b, |x, b| *x += b)?; // the same in place
+//! assert_eq!(x, y);
+//!
+//! let dy: Array4<f64> = counting((2, 4, 5, 3));
+//! let db = dy.sum_to_shape(3)?; // [C]
+//! # assert!(close(&db, &numeric(&b, |b| (&dy * &(&y + b)).sum())));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Layer norm
+//!
+//! torch: `F.layer_norm(x, [C], scale, shift)`.
+//!
+//! ```
+//! use ndarray::{Array1, Array2};
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::Mean;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let x: Array2<f64> = counting((2, 3)); // [N, C]
+//! let (scale, shift): (Array1<f64>, Array1<f64>) = (counting(3), counting(3)); // [C]
+//! let rows = BroadcastPlan::numpy((2, 1), (2, 3))?; // [N, 1] -> [N, C]
+//!
+//! // The normalised rows, and 1 / deviation [N, 1].
+//! let normalise = |x: &Array2<f64>| {
+//!     let mean = rows.reduce(x, Mean)?;
+//!     let variance = rows.reduce_of((x, &mean), Mean, |(x, mean)| (x - mean).powi(2))?;
+//!     let r = variance.mapv(|variance| 1. / (variance + 1e-5).sqrt());
+//!     let z = zip((x, &mean, &r)).map(|(x, mean, r)| (x - mean) * r)?;
+//!     Ok::<_, BroadcastError>((z, r))
+//! };
+//! let (z, r) = normalise(&x)?;
+//! let y = zip((&z, &scale, &shift)).map(|(z, scale, shift)| z * scale + shift)?; // [N, C]
+//!
+//! let dy: Array2<f64> = counting((2, 3));
+//! let columns = BroadcastPlan::numpy(3, (2, 3))?; // [C] -> [N, C]
+//! let d_shift = columns.gradient(&dy)?; // [C]
+//! let d_scale = columns.gradient_of((&dy, &z), |(dy, z)| dy * z)?; // [C]
+//! let m = rows.reduce_of((&dy, &scale), Mean, |(dy, scale)| dy * scale)?; // [N, 1]
+//! let m_z = rows.reduce_of((&dy, &scale, &z), Mean, |(dy, scale, z)| dy * scale * z)?;
+//! let dx = zip((&dy, &scale, &z, &r, &m, &m_z))
+//!     .map(|(dy, scale, z, r, m, m_z)| r * (dy * scale - m - z * m_z))?;
+//! # assert_eq!(y, &z * &scale + &shift);
+//! # let loss = |x: &Array2<f64>, scale: &Array1<f64>, shift: &Array1<f64>| {
+//! #     (&dy * (normalise(x).unwrap().0 * scale + shift)).sum()
+//! # };
+//! # assert!(close(&dx, &numeric(&x, |x| loss(x, &scale, &shift))));
+//! # assert!(close(&d_scale, &numeric(&scale, |scale| loss(&x, scale, &shift))));
+//! # assert!(close(&d_shift, &numeric(&shift, |shift| loss(&x, &scale, shift))));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Batch norm
+//!
+//! torch: `F.batch_norm(x, None, None, scale, shift, training=True)`. The same as above along
+//! another plan: the statistics have one value per channel.
+//!
+//! ```
+//! use ndarray::{Array1, Array4};
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::Mean;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let x: Array4<f64> = counting((2, 3, 2, 2)); // [N, C, H, W]
+//! let (scale, shift): (Array1<f64>, Array1<f64>) = (counting(3), counting(3)); // [C]
+//! let channels = BroadcastPlan::explicit(3, x.raw_dim(), &[1])?; // [C] -> [N, C, H, W]
+//!
+//! let normalise = |x: &Array4<f64>| {
+//!     let mean = channels.reduce(x, Mean)?; // [C]
+//!     let means = channels.view(&mean)?; // [N, C, H, W], not copied
+//!     let variance = channels.reduce_of((x, &means), Mean, |(x, mean)| (x - mean).powi(2))?;
+//!     let r = variance.mapv(|variance| 1. / (variance + 1e-5).sqrt());
+//!     let z = zip((x, means, channels.view(&r)?)).map(|(x, mean, r)| (x - mean) * r)?;
+//!     Ok::<_, BroadcastError>((z, r))
+//! };
+//! let (z, r) = normalise(&x)?;
+//! let y = zip((&z, channels.view(&scale)?, channels.view(&shift)?))
+//!     .map(|(z, scale, shift)| z * scale + shift)?;
+//!
+//! let dy: Array4<f64> = counting((2, 3, 2, 2));
+//! let d_shift = channels.gradient(&dy)?; // [C]
+//! let d_scale = channels.gradient_of((&dy, &z), |(dy, z)| dy * z)?; // [C]
+//! let mean_dy = channels.reduce(&dy, Mean)?;
+//! let mean_dy_z = channels.reduce_of((&dy, &z), Mean, |(dy, z)| dy * z)?;
+//! let per_channel = &r * &scale; // [C]
+//! let [m, m_z, s] = [&mean_dy, &mean_dy_z, &per_channel].map(|a| channels.view(a));
+//! let dx = zip((&dy, &z, m?, m_z?, s?)).map(|(dy, z, m, m_z, s)| s * (dy - m - z * m_z))?;
+//! # assert_eq!(y.shape(), [2, 3, 2, 2]);
+//! # let loss = |x: &Array4<f64>, scale: &Array1<f64>, shift: &Array1<f64>| {
+//! #     let (scale, shift) = (channels.view(scale).unwrap(), channels.view(shift).unwrap());
+//! #     (&dy * (normalise(x).unwrap().0 * scale + shift)).sum()
+//! # };
+//! # assert!(close(&dx, &numeric(&x, |x| loss(x, &scale, &shift))));
+//! # assert!(close(&d_scale, &numeric(&scale, |scale| loss(&x, scale, &shift))));
+//! # assert!(close(&d_shift, &numeric(&shift, |shift| loss(&x, &scale, shift))));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Softmax
+//!
+//! torch: `x.softmax(-1)`.
+//!
+//! ```
+//! use ndarray::Array2;
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::Max;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let x: Array2<f64> = counting((2, 3)); // [N, C]
+//! let rows = BroadcastPlan::numpy((2, 1), (2, 3))?; // [N, 1] -> [N, C]
+//! let softmax = |x: &Array2<f64>| {
+//!     let max = rows.reduce(x, Max)?;
+//!     let sum = rows.gradient_of((x, &max), |(x, max)| (x - max).exp())?;
+//!     zip((x, &max, &sum)).map(|(x, max, sum)| (x - max).exp() / sum)
+//! };
+//! let y = softmax(&x)?; // [N, C]
+//! assert!((y.row(0).sum() - 1.).abs() < 1e-12);
+//!
+//! let dy: Array2<f64> = counting((2, 3));
+//! let sum = rows.gradient_of((&dy, &y), |(dy, y)| dy * y)?; // [N, 1]
+//! let dx = zip((&dy, &y, &sum)).map(|(dy, y, sum)| y * (dy - sum))?;
+//! # assert!(close(&dx, &numeric(&x, |x| (&dy * &softmax(x).unwrap()).sum())));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Attention mask
+//!
+//! NumPy: `np.where(keep[:, None, None, :], scores, -np.inf)`.
+//!
+//! ```
+//! use ndarray::{Array2, Array4, array};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let scores: Array4<f64> = counting((2, 2, 3, 3)); // [B, H, Q, K]
+//! let keep = array![[true, true, true], [true, true, false]]; // [B, K]
+//! let keep = keep.broadcast_explicit(scores.raw_dim(), &[0, 3])?; // [B, H, Q, K], not copied
+//! let masked =
+//!     zip((&scores, keep)).map(|(s, keep)| if keep { s } else { f64::NEG_INFINITY })?;
+//! assert_eq!(masked[[1, 0, 0, 2]], f64::NEG_INFINITY);
+//!
+//! let dy: Array4<f64> = counting((2, 2, 3, 3));
+//! let d_scores = zip((&dy, keep)).map(|(dy, keep)| if keep { dy } else { 0. })?;
+//! # for (index, &d) in d_scores.indexed_iter() {
+//! #     assert_eq!(d, if index.0 == 1 && index.3 == 2 { 0. } else { dy[index] });
+//! # }
+//!
+//! // A causal mask needs no array [Q, K]. NumPy: np.where(np.tri(3), scores, -np.inf).
+//! let (q, k) = (array![[0], [1], [2]], array![0, 1, 2]);
+//! let causal =
+//!     zip((&scores, &q, &k)).map(|(s, q, k)| if k <= q { s } else { f64::NEG_INFINITY })?;
+//! assert_eq!(causal[[0, 0, 1, 2]], f64::NEG_INFINITY);
+//! assert_eq!(causal[[0, 0, 2, 2]], scores[[0, 0, 2, 2]]);
+//!
+//! // A bias [H, Q, K] that is added to every batch: its gradient.
+//! let d_bias = dy.sum_to_shape((2, 3, 3))?;
+//! # assert!(close(&d_bias, &dy.sum_axis(ndarray::Axis(0))));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Grouped-query attention
+//!
+//! torch: `k.repeat_interleave(2, dim=1)`. Each key head serves a group of query heads. The view
+//! has the group as an axis of its own; kernels that take strides need no copy.
+//!
+//! ```
+//! use ndarray::Array4;
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let k: Array4<f64> = counting((1, 2, 3, 4)); // [B, H, T, D]
+//! let groups = BroadcastPlan::explicit(k.raw_dim(), (1, 2, 2, 3, 4), &[0, 1, 3, 4])?;
+//! let view = groups.view(&k)?; // [B, H, G, T, D], not copied
+//! // [B, H * G, T, D]
+//! let repeated = view.materialize()?.into_shape_with_order((1, 4, 3, 4)).unwrap();
+//! # for h in 0..4 {
+//! #     use ndarray::Axis;
+//! #     assert_eq!(repeated.index_axis(Axis(1), h), k.index_axis(Axis(1), h / 2));
+//! # }
+//!
+//! let dy: Array4<f64> = counting((1, 4, 3, 4)); // [B, H * G, T, D]
+//! let dy = dy.into_shape_with_order((1, 2, 2, 3, 4)).unwrap(); // [B, H, G, T, D]
+//! let dk = groups.gradient(&dy)?; // [B, H, T, D]
+//! # let dy: Array4<f64> = counting((1, 4, 3, 4));
+//! # for ((b, h, t, d), &sum) in dk.indexed_iter() {
+//! #     assert_eq!(sum, dy[[b, 2 * h, t, d]] + dy[[b, 2 * h + 1, t, d]]);
+//! # }
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Rotary embedding
+//!
+//! NumPy: `np.concatenate([x1 * cos - x2 * sin, x1 * sin + x2 * cos], -1)`. One pass, one
+//! allocation:
+//!
+//! ```
+//! use ndarray::{Array2, Array3, Axis};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let x: Array3<f64> = counting((2, 3, 4)); // [T, H, D]
+//! let angle: Array2<f64> = counting((2, 2)); // [T, D / 2]
+//! let (cos, sin) = (angle.mapv(f64::cos), angle.mapv(f64::sin));
+//!
+//! // `turn` is 1 for the embedding and -1 for its inverse.
+//! let rotate = |x: &Array3<f64>, turn: f64| {
+//!     let (cos, sin) = (
+//!         cos.broadcast_explicit((2, 3, 2), &[0, 2])?, // [T, H, D / 2], not copied
+//!         sin.broadcast_explicit((2, 3, 2), &[0, 2])?,
+//!     );
+//!     let mut y = Array3::zeros(x.raw_dim());
+//!     let (x1, x2) = x.view().split_at(Axis(2), 2);
+//!     let (mut y1, mut y2) = y.view_mut().split_at(Axis(2), 2);
+//!     zip((x1, x2, cos, sin)).map_two_into(&mut y1, &mut y2, |(x1, x2, cos, sin)| {
+//!         (x1 * cos - turn * x2 * sin, turn * x1 * sin + x2 * cos)
+//!     })?;
+//!     Ok::<_, BroadcastError>(y)
+//! };
+//! let y = rotate(&x, 1.)?;
+//!
+//! // The transpose of a rotation is its inverse.
+//! let dy: Array3<f64> = counting((2, 3, 4));
+//! let dx = rotate(&dy, -1.)?;
+//! # assert!(close(&dx, &numeric(&x, |x| (&dy * &rotate(x, 1.).unwrap()).sum())));
+//! # assert!(close(&rotate(&y, -1.)?, &x));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Image normalisation
+//!
+//! torchvision: `Normalize(mean, std)(ToTensor()(image))`. Conversion, transposition and
+//! normalisation in one pass:
+//!
+//! ```
+//! use ndarray::{Array3, array};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! // [H, W, 3]
+//! let image = Array3::from_shape_fn((4, 5, 3), |(h, w, c)| (40 * c + 8 * h + w) as u8);
+//! let (mean, std) = (array![0.485, 0.456, 0.406], array![0.229, 0.224, 0.225]); // [3]
+//! let channels = BroadcastPlan::explicit(3, (3, 4, 5), &[0])?; // [3] -> [3, H, W]
+//! let chw = image.view().permuted_axes([2, 0, 1]); // [3, H, W], not copied
+//! let y = zip((chw, channels.view(&mean)?, channels.view(&std)?))
+//!     .map(|(x, mean, std)| (f64::from(x) / 255. - mean) / std)?; // [3, H, W]
+//! assert!((y[[2, 3, 4]] - (108. / 255. - 0.406) / 0.225).abs() < 1e-12);
+//!
+//! // If mean and std are learned:
+//! let dy: Array3<f64> = counting((3, 4, 5));
+//! let stds = channels.view(&std)?;
+//! let d_mean = channels.gradient_of((&dy, &stds), |(dy, std)| -dy / std)?; // [3]
+//! let d_std = channels.gradient_of((&dy, &y, &stds), |(dy, y, std)| -dy * y / std)?; // [3]
+//! # let loss = |mean: &ndarray::Array1<f64>, std: &ndarray::Array1<f64>| {
+//! #     let y = zip((chw, channels.view(mean).unwrap(), channels.view(std).unwrap()))
+//! #         .map(|(x, mean, std)| (f64::from(x) / 255. - mean) / std).unwrap();
+//! #     (&dy * &y).sum()
+//! # };
+//! # let near = |a: &ndarray::Array1<f64>, b: &ndarray::Array1<f64>| {
+//! #     a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5)
+//! # };
+//! # assert!(near(&d_mean, &numeric(&mean, |mean| loss(mean, &std))));
+//! # assert!(near(&d_std, &numeric(&std, |std| loss(&mean, std))));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # One-hot
+//!
+//! NumPy: `np.eye(k)[labels]`. torch: `F.one_hot(labels, k)`.
+//!
+//! ```
+//! use ndarray::{Array1, Array2, Axis, array};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let labels = array![2, 0]; // [N]
+//! let classes = Array1::from_iter(0..3); // [K]
+//! let column = labels.view().insert_axis(Axis(1)); // [N, 1]
+//! let one_hot = column.zip_map(&classes, |label, class| f64::from(label == class))?; // [N, K]
+//! assert_eq!(one_hot, array![[0., 0., 1.], [1., 0., 0.]]);
+//!
+//! // The score of each label, y = (scores * one_hot).sum(1), and the gradient of the scores.
+//! let scores: Array2<f64> = counting((2, 3)); // [N, K]
+//! let rows = BroadcastPlan::explicit(2, (2, 3), &[0])?; // [N] -> [N, K]
+//! let y = rows.gradient_of((&scores, &one_hot), |(score, hot)| score * hot)?; // [N]
+//! assert_eq!(y, array![scores[[0, 2]], scores[[1, 0]]]);
+//! let dy = array![10., 20.]; // [N]
+//! let d_scores = zip((rows.view(&dy)?, &one_hot)).map(|(dy, hot)| dy * hot)?; // [N, K]
+//! assert_eq!(d_scores, array![[0., 0., 10.], [20., 0., 0.]]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Pairwise distance
+//!
+//! NumPy: `((a[:, None] - b[None]) ** 2).sum(-1)`. No array `[N, M, D]` is built:
+//!
+//! ```
+//! use ndarray::Array2;
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let a: Array2<f64> = counting((2, 4)); // [N, D]
+//! let b: Array2<f64> = counting((3, 4)); // [M, D]
+//! let of_a = BroadcastPlan::explicit((2, 4), (2, 3, 4), &[0, 2])?; // [N, D] -> [N, M, D]
+//! let of_b = BroadcastPlan::explicit((3, 4), (2, 3, 4), &[1, 2])?; // [M, D] -> [N, M, D]
+//! let of_y = BroadcastPlan::explicit((2, 3), (2, 3, 4), &[0, 1])?; // [N, M] -> [N, M, D]
+//! let (wide_a, wide_b) = (of_a.view(&a)?, of_b.view(&b)?);
+//! let y = of_y.gradient_of((&wide_a, &wide_b), |(a, b)| (a - b).powi(2))?; // [N, M]
+//!
+//! let dy: Array2<f64> = counting((2, 3)); // [N, M]
+//! let wide_dy = of_y.view(&dy)?;
+//! let operands = (&wide_dy, &wide_a, &wide_b);
+//! let da = of_a.gradient_of(operands, |(dy, a, b)| 2. * dy * (a - b))?; // [N, D]
+//! let db = of_b.gradient_of(operands, |(dy, a, b)| 2. * dy * (b - a))?; // [M, D]
+//! # let loss = |a: &Array2<f64>, b: &Array2<f64>| {
+//! #     let mut sum = 0.;
+//! #     for ((n, m), dy) in dy.indexed_iter() {
+//! #         for d in 0..4 {
+//! #             sum += dy * (a[[n, d]] - b[[m, d]]).powi(2);
+//! #         }
+//! #     }
+//! #     sum
+//! # };
+//! # assert!(((&y * &dy).sum() - loss(&a, &b)).abs() < 1e-12);
+//! # assert!(close(&da, &numeric(&a, |a| loss(a, &b))));
+//! # assert!(close(&db, &numeric(&b, |b| loss(&a, b))));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Up-sampling
+//!
+//! NumPy: `x.repeat(2, axis=2).repeat(2, axis=3)`. torch: `F.interpolate(x, scale_factor=2)`. The
+//! new axes follow the axes that they repeat:
+//!
+//! ```
+//! use ndarray::Array4;
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let x: Array4<f64> = counting((1, 2, 3, 4)); // [N, C, H, W]
+//! let twice = BroadcastPlan::explicit(x.raw_dim(), (1, 2, 3, 2, 4, 2), &[0, 1, 2, 4])?;
+//! // [N, C, 2H, 2W]
+//! let y = twice.view(&x)?.materialize()?.into_shape_with_order((1, 2, 6, 8)).unwrap();
+//! assert_eq!(y[[0, 1, 5, 6]], x[[0, 1, 2, 3]]);
+//!
+//! let dy: Array4<f64> = counting((1, 2, 6, 8));
+//! let by_axes = dy.to_shape((1, 2, 3, 2, 4, 2)).unwrap();
+//! let dx = twice.gradient(&by_axes)?; // [N, C, H, W]
+//! # let mut slow = Array4::zeros(x.raw_dim());
+//! # for ((n, c, h, w), dy) in dy.indexed_iter() {
+//! #     slow[[n, c, h / 2, w / 2]] += dy;
+//! # }
+//! # assert!(close(&dx, &slow));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Outer product
+//!
+//! NumPy: `np.einsum("bi,bj->bij", a, b)`.
+//!
+//! ```
+//! use ndarray::{Array2, Array3};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let a: Array2<f64> = counting((2, 3)); // [B, I]
+//! let b: Array2<f64> = counting((2, 4)); // [B, J]
+//! let of_a = BroadcastPlan::explicit((2, 3), (2, 3, 4), &[0, 1])?;
+//! let of_b = BroadcastPlan::explicit((2, 4), (2, 3, 4), &[0, 2])?;
+//! let (wide_a, wide_b) = (of_a.view(&a)?, of_b.view(&b)?);
+//! let y = wide_a.zip_map(&wide_b, |a, b| a * b)?; // [B, I, J]
+//! assert_eq!(y[[1, 2, 3]], a[[1, 2]] * b[[1, 3]]);
+//!
+//! let dy: Array3<f64> = counting((2, 3, 4));
+//! let da = of_a.gradient_of((&dy, &wide_b), |(dy, b)| dy * b)?; // [B, I]
+//! let db = of_b.gradient_of((&dy, &wide_a), |(dy, a)| dy * a)?; // [B, J]
+//! # let loss = |a: &Array2<f64>, b: &Array2<f64>| {
+//! #     dy.indexed_iter().map(|((n, i, j), dy)| dy * a[[n, i]] * b[[n, j]]).sum::<f64>()
+//! # };
+//! # assert!(close(&da, &numeric(&a, |a| loss(a, &b))));
+//! # assert!(close(&db, &numeric(&b, |b| loss(&a, b))));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Unbroadcast in autograd
+//!
+//! torch: `dy.sum_to_size(x.shape)`. A tape that stores only the shape of an operand of NumPy's
+//! rule:
+//!
+//! ```
+//! use ndarray::{ArrayD, IxDyn};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! fn unbroadcast(dy: &ArrayD<f64>, shape: &[usize]) -> Result<ArrayD<f64>, BroadcastError> {
+//!     dy.sum_to_shape(shape)
+//! }
+//!
+//! let dy = counting(IxDyn(&[2, 3, 4]));
+//! let db = unbroadcast(&dy, &[3, 1])?;
+//! # let mut slow = ArrayD::<f64>::zeros(IxDyn(&[3, 1]));
+//! # for (index, dy) in dy.indexed_iter() {
+//! #     slow[[index[1], 0]] += dy;
+//! # }
+//! # assert!(close(&db, &slow));
+//! assert_eq!(db.shape(), [3, 1]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! A tape that stores plans works for every rule, and cannot confuse the axes:
+//!
+//! ```
+//! use ndarray::{ArrayD, IxDyn};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! /// y = a * b, and what its gradient needs.
+//! struct Mul {
+//!     a: ArrayD<f64>,
+//!     b: ArrayD<f64>,
+//!     plans: (BroadcastPlan, BroadcastPlan),
+//! }
+//!
+//! impl Mul {
+//!     fn new(
+//!         a: ArrayD<f64>,
+//!         b: ArrayD<f64>,
+//!         rule: &ElementwiseRule,
+//!     ) -> Result<Self, BroadcastError> {
+//!         let plans = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule)?;
+//!         Ok(Mul { a, b, plans })
+//!     }
+//!
+//!     /// The gradients of a and b.
+//!     fn backward(&self, dy: &ArrayD<f64>) -> Result<[ArrayD<f64>; 2], BroadcastError> {
+//!         let (of_a, of_b) = &self.plans;
+//!         let (a, b) = (of_a.view(&self.a)?, of_b.view(&self.b)?);
+//!         Ok([
+//!             of_a.gradient_of((dy, &b), |(dy, b)| dy * b)?,
+//!             of_b.gradient_of((dy, &a), |(dy, a)| dy * a)?,
+//!         ])
+//!     }
+//! }
+//!
+//! let (a, b) = (counting(IxDyn(&[2, 3, 4])), counting(IxDyn(&[3])));
+//! let node = Mul::new(a, b, &ElementwiseRule::channel(1))?;
+//! let dy = counting(IxDyn(&[2, 3, 4]));
+//! let [da, db] = node.backward(&dy)?; // [2, 3, 4], [3]
+//! # let loss = |a: &ArrayD<f64>, b: &ArrayD<f64>| {
+//! #     dy.indexed_iter().map(|(i, dy)| dy * a[&i] * b[i[1]]).sum::<f64>()
+//! # };
+//! # assert!(close(&da, &numeric(&node.a, |a| loss(a, &node.b))));
+//! # assert!(close(&db, &numeric(&node.b, |b| loss(&node.a, b))));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # A node of a model
+//!
+//! Each operator is a plan. The plan gives the output's shape before there is data, the view and
+//! the gradient. Shapes and axes arrive as integers, which are checked.
+//!
+//! ```
+//! use ndarray::{ArrayD, ArrayViewD, IxDyn};
+//! use ndarray_broadcast::openvino::{Broadcast, IntegerTensor};
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::{axes_from_integers, shape_from_integers};
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! /// ONNX: Expand(data, shape).
+//! fn expand(data: &[usize], shape: &[i64]) -> Result<BroadcastPlan, BroadcastError> {
+//!     BroadcastPlan::bidirectional(IxDyn(data), shape_from_integers(shape)?)
+//! }
+//!
+//! /// OpenVINO: <layer type="Broadcast" version="opset3"><data mode=".."/>.
+//! fn broadcast(
+//!     data: &[usize],
+//!     mode: &str,
+//!     target_shape: &dyn IntegerTensor,
+//!     axes_mapping: Option<&dyn IntegerTensor>,
+//! ) -> Result<BroadcastPlan, BroadcastError> {
+//!     let operator = Broadcast::v3().with_mode(mode.parse()?)?;
+//!     operator.plan(IxDyn(data), target_shape, axes_mapping)
+//! }
+//!
+//! /// StableHLO: broadcast_in_dim(operand), broadcast_dimensions = dims.
+//! fn in_dim(
+//!     data: &[usize],
+//!     shape: &[i64],
+//!     dims: &[i64],
+//! ) -> Result<BroadcastPlan, BroadcastError> {
+//!     let (shape, dims) = (shape_from_integers(shape)?, axes_from_integers(dims)?);
+//!     BroadcastPlan::in_dim_permuting(IxDyn(data), shape, &dims)
+//! }
+//!
+//! let nodes = [
+//!     expand(&[3, 1], &[2, 1, 6])?,                            // [2, 3, 6]
+//!     broadcast(&[3], "explicit", &[2, 3, 4], Some(&[1_u8]))?, // [2, 3, 4]
+//!     in_dim(&[1, 3], &[2, 3, 2], &[2, 1])?,                   // [2, 3, 2]
+//! ];
+//! for plan in &nodes {
+//!     let data = counting(IxDyn(plan.input_shape()));
+//!     let y = plan.view(&data)?;
+//!     let dy = counting(IxDyn(plan.output_shape()));
+//!     let d_data = plan.gradient(&dy)?;
+//!     // The gradient is the transpose of the broadcast.
+//!     assert!(((&dy * &y).sum() - (&data * &d_data).sum()).abs() < 1e-12);
+//! }
+//! # Ok::<(), BroadcastError>(())
+//! ```

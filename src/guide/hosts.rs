@@ -1,0 +1,131 @@
+//! Hosts: slices, Python and ONNX Runtime.
+//!
+//! The views of this crate are ndarray's. A library whose interface has other types wraps them as
+//! follows, without a copy where the memory layouts allow it.
+//!
+//! # Slices
+//!
+//! A crate that keeps ndarray out of its interface takes elements as slices, and shapes and strides
+//! as lists. [`copy_slice`](crate::BroadcastPlan::copy_slice) copies whole slices,
+//! [`copy_strided`](crate::BroadcastPlan::copy_strided) slices with strides. The memory of the
+//! result is the caller's and may be uninitialised.
+//!
+//! ```
+//! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+//! use std::mem::MaybeUninit;
+//!
+//! /// A tensor of some other crate: elements, a shape, strides in elements.
+//! struct Tensor<'a> {
+//!     data: &'a [f32],
+//!     shape: &'a [usize],
+//!     strides: &'a [isize],
+//! }
+//!
+//! /// Writes `tensor`, broadcast to `shape`, in row-major order.
+//! fn expand_into(
+//!     tensor: &Tensor<'_>,
+//!     shape: &[usize],
+//!     out: &mut [MaybeUninit<f32>],
+//! ) -> Result<(), BroadcastError> {
+//!     let plan = BroadcastPlan::numpy(tensor.shape, shape)?;
+//!     let mut strides = vec![1_isize; shape.len()];
+//!     for axis in (1..shape.len()).rev() {
+//!         strides[axis - 1] = strides[axis] * shape[axis] as isize;
+//!     }
+//!     plan.copy_strided(tensor.data, tensor.strides, out, &strides)
+//! }
+//!
+//! // The transpose of a matrix [2, 3] in row-major order, stacked twice.
+//! let tensor = Tensor { data: &[1., 2., 3., 4., 5., 6.], shape: &[3, 2], strides: &[1, 3] };
+//! let mut out = [MaybeUninit::uninit(); 12];
+//! expand_into(&tensor, &[2, 3, 2], &mut out)?;
+//! // SAFETY: `copy_strided` has initialised the 12 elements.
+//! let out = out.map(|element| unsafe { element.assume_init() });
+//! assert_eq!(out, [1., 4., 2., 5., 3., 6., 1., 4., 2., 5., 3., 6.]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! Large copies run on the current rayon pool. To choose the threads, call them inside
+//! `ThreadPool::install`, or turn the feature `rayon` off.
+//!
+//! # Python, with PyO3 and `numpy`
+//!
+//! The crate `numpy` shows the arrays of Python as ndarray views. So arrays are read and written in
+//! place, in any layout. The functions below are from the crate `examples/hosts/pyo3` in the
+//! repository, whose test compares them with numpy. `value_error` turns the error's picture into
+//! the message of a `ValueError`.
+//!
+//! A view of Python's array, read-only as that of `numpy.broadcast_to`. The array is the view's
+//! base, which keeps its memory alive:
+//!
+//! ```text
+//! #[pyfunction]
+//! #[pyo3(signature = (a, shape, mode = "numpy"))]
+//! fn broadcast<'py>(
+//!     a: &Bound<'py, PyArrayDyn<f32>>,
+//!     shape: Vec<usize>,
+//!     mode: &str,
+//! ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+//!     let mode: BroadcastMode = mode.parse().map_err(value_error)?;
+//!     let array = a.try_readonly()?;
+//!     let view = array.as_array();
+//!     let view = view.broadcast_to_mode(shape, mode).map_err(value_error)?;
+//!     // SAFETY: the view points into `a`, which is the base of the result and outlives it.
+//!     let result = unsafe { PyArrayDyn::borrow_from_array(&view, a.clone().into_any()) };
+//!     // Elements of the view share memory: as in numpy, nobody may write to them.
+//!     result.getattr("flags")?.setattr("writeable", false)?;
+//!     Ok(result)
+//! }
+//! ```
+//!
+//! An operation that writes into an array of Python. The interpreter is released meanwhile:
+//!
+//! ```text
+//! #[pyfunction]
+//! fn add_bias(
+//!     py: Python<'_>,
+//!     x: PyReadonlyArrayDyn<'_, f32>,
+//!     bias: PyReadonlyArrayDyn<'_, f32>,
+//!     channel: usize,
+//!     mut out: PyReadwriteArrayDyn<'_, f32>,
+//! ) -> PyResult<()> {
+//!     let (x, bias, mut out) = (x.as_array(), bias.as_array(), out.as_array_mut());
+//!     let rule = ElementwiseRule::channel(channel);
+//!     py.detach(|| x.zip_map_rule_into(&bias, rule, &mut out, |x, b| x + b))
+//!         .map_err(value_error)
+//! }
+//! ```
+//!
+//! Results of this crate are moved to Python, not copied: `sum.into_pyarray(py)`.
+//!
+//! # ONNX Runtime, with `ort`
+//!
+//! ONNX Runtime takes and returns tensors as slices in row-major order. Preprocessing writes
+//! directly into the memory of the input, and postprocessing reads the output where it is. The code
+//! is from `examples/hosts/ort`, which runs a model. `ort` may use another version of ndarray than
+//! this crate: slices fit every version.
+//!
+//! ```text
+//! // In front: [N, C, H, W] + [C], into the input.
+//! let shape = images.raw_dim();
+//! let mut input = Tensor::<f32>::new(&Allocator::default(), [2_usize, 3, 4, 5])?;
+//! let (_, memory) = input.extract_tensor_mut();
+//! let mut memory = ArrayViewMut::from_shape(shape, memory)?;
+//! let channel = ElementwiseRule::channel(1);
+//! images.zip_map_rule_into(&bias, channel, &mut memory, |x, b| x + b)?;
+//!
+//! let outputs = session.run(ort::inputs!["x" => input])?;
+//! ```
+//!
+//! ```text
+//! // Behind: [N, C] to [N, C, H, W], not copied.
+//! let (sizes, means) = outputs["y"].try_extract_tensor::<f32>()?;
+//! let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
+//! let means: ArrayViewD<'_, f32> = ArrayView::from_shape(sizes, means)?;
+//! let means = means.into_dimensionality::<Ix2>()?;
+//! let wide = means.broadcast_explicit(shape, &[0, 1])?;
+//! images.zip_map_inplace(&wide, |x, mean| *x -= mean)?;
+//! ```
+//!
+//! An output broadcast to a larger shape for another model is copied once, into that model's input:
+//! `view.materialize_into(&mut input)`.

@@ -1,0 +1,205 @@
+//! Types: ranks, generic functions, lifetimes, errors, half floats and overflow.
+//!
+//! # Ranks
+//!
+//! If the ranks of the inputs are static, the rank of the result is static too. It is the larger of
+//! the two: `Ix1` to `Ix4` is `Ix4`. No call allocates then, and a wrong rank does not compile.
+//!
+//! ```
+//! use ndarray::{ArrayView4, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let bias = array![1., 2., 3.];
+//! let view: ArrayView4<'_, f64> = bias.broadcast_explicit((2, 3, 4, 5), &[1])?;
+//! # assert_eq!(view.shape(), [2, 3, 4, 5]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! A shape of unknown length is a slice, a `Vec` or an `IxDyn`. Then the result has the rank
+//! `IxDyn`, also where the array's rank is static. `into_dimensionality` turns it back.
+//!
+//! ```
+//! use ndarray::{ArrayViewD, Ix2, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let row = array![1, 2, 3];
+//! let shape: Vec<usize> = vec![2, 3];
+//! let view: ArrayViewD<'_, i32> = row.broadcast_numpy(&shape[..])?;
+//! let view = view.into_dimensionality::<Ix2>().expect("the shape has two axes");
+//! assert_eq!(view.column(2), array![3, 3]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # `raw_dim()`, not `shape()`
+//!
+//! The shape of another array is passed as `raw_dim()`, which keeps its rank. `shape()` is a slice:
+//! it gives `IxDyn`.
+//!
+//! ```
+//! use ndarray::{Array3, ArrayView3, ArrayViewD, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let x = Array3::<f32>::zeros((2, 3, 4));
+//! let column = array![[1.], [2.], [3.]];
+//! let fixed: ArrayView3<'_, f64> = column.broadcast_numpy(x.raw_dim())?;
+//! let dynamic: ArrayViewD<'_, f64> = column.broadcast_numpy(x.shape())?;
+//! assert_eq!(fixed.into_dyn(), dynamic);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! Where both arrays are at hand, no shape is needed:
+//! [`broadcast_with`](crate::BroadcastExt::broadcast_with),
+//! [`zip_map`](crate::ElementwiseExt::zip_map), [`zip`](crate::zip).
+//!
+//! # Generic functions
+//!
+//! `D: DimMax<E>` says that the ranks `D` and `E` have a larger one. ndarray implements it for all
+//! pairs of its ranks. A function for arrays of one rank each bounds it with the output, so that
+//! the compiler knows the type of the result:
+//!
+//! ```
+//! use ndarray::{Array, ArrayView, DimMax, Dimension, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! fn add<D, E, O>(
+//!     a: ArrayView<'_, f64, D>,
+//!     b: ArrayView<'_, f64, E>,
+//! ) -> Result<Array<f64, O>, BroadcastError>
+//! where
+//!     D: Dimension + DimMax<E, Output = O>,
+//!     E: Dimension,
+//!     O: Dimension,
+//! {
+//!     a.zip_map(&b, |a, b| a + b)
+//! }
+//!
+//! let sum = add(array![[1.], [2.]].view(), array![10., 20.].view())?;
+//! assert_eq!(sum, array![[11., 21.], [12., 22.]]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! If the result has the rank of the first array, as a gradient or an operation in place has, say
+//! so: `D: DimMax<E, Output = D>`. A function of one rank needs no more than `D: Dimension`,
+//! because ndarray has `D: DimMax<D, Output = D>` for every dimension:
+//!
+//! ```
+//! use ndarray::{Array, ArrayView, Dimension, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! /// The array as large as `like`, copied.
+//! fn like<A: Copy + Send + Sync, D: Dimension>(
+//!     a: ArrayView<'_, A, D>,
+//!     like: ArrayView<'_, A, D>,
+//! ) -> Result<Array<A, D>, BroadcastError> {
+//!     a.broadcast_numpy(like.raw_dim())?.materialize()
+//! }
+//!
+//! let wide = like(array![[1], [2]].view(), array![[0, 0], [0, 0]].view())?;
+//! assert_eq!(wide, array![[1, 1], [2, 2]]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! [`Broadcasted`](crate::Broadcasted) names the type of a view in a signature. Arrays of any
+//! storage are taken as `&ArrayRef<A, D>`, to which all of them dereference.
+//!
+//! # Lifetimes
+//!
+//! The methods of [`BroadcastExt`](crate::BroadcastExt) borrow the array or view that they are
+//! called on. So a function that takes a view by value cannot return their result: it borrows from
+//! a local variable. [`BroadcastPlan::apply`](crate::BroadcastPlan::apply) takes the view by value
+//! and keeps its lifetime:
+//!
+//! ```
+//! use ndarray::{ArrayView1, ArrayView2, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! fn rows(a: ArrayView1<'_, f32>, n: usize) -> Result<ArrayView2<'_, f32>, BroadcastError> {
+//!     BroadcastPlan::numpy(a.raw_dim(), (n, a.len()))?.apply(a)
+//! }
+//!
+//! assert_eq!(rows(array![1., 2.].view(), 3)?.shape(), [3, 2]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! A plan borrows nothing. It can be stored in a struct, sent to another thread, compared and
+//! hashed.
+//!
+//! # Errors
+//!
+//! [`BroadcastError`](crate::BroadcastError) is `Send + Sync + 'static` and one pointer wide. `?`
+//! converts it to `Box<dyn Error>`, to `anyhow::Error`, and to an error enum with a `From`:
+//!
+//! ```
+//! use ndarray::{Array2, ShapeError, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! #[derive(Debug)]
+//! enum LayerError {
+//!     Broadcast(BroadcastError),
+//!     Shape(ShapeError),
+//! }
+//!
+//! impl From<BroadcastError> for LayerError {
+//!     fn from(error: BroadcastError) -> Self {
+//!         LayerError::Broadcast(error)
+//!     }
+//! }
+//!
+//! impl From<ShapeError> for LayerError {
+//!     fn from(error: ShapeError) -> Self {
+//!         LayerError::Shape(error)
+//!     }
+//! }
+//!
+//! fn layer(x: &Array2<f32>) -> Result<Array2<f32>, LayerError> {
+//!     let x = x.to_shape((3, 2))?;
+//!     Ok(x.zip_map(&array![1., 2.], |x, b| x + b)?)
+//! }
+//!
+//! fn program() -> Result<(), Box<dyn std::error::Error>> {
+//!     array![1, 2, 3].broadcast_numpy((2, 3))?;
+//!     Ok(())
+//! }
+//!
+//! assert!(matches!(layer(&Array2::zeros((2, 2))), Err(LayerError::Shape(_))));
+//! assert!(layer(&Array2::zeros((2, 3))).is_ok());
+//! # assert!(program().is_ok());
+//! ```
+//!
+//! [`kind()`](crate::BroadcastError::kind) has the shapes and the axis as fields. Its variants are
+//! `#[non_exhaustive]`: match them with `..`, and the enum with a last arm `_`.
+//!
+//! # Elements
+//!
+//! | operation | elements |
+//! |---|---|
+//! | views, plans | any type |
+//! | [`materialize`](crate::MaterializeExt::materialize) | `Copy + Send + Sync` |
+//! | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | `Clone + Send + Sync` |
+//! | [`zip_map`](crate::ElementwiseExt::zip_map), [`Zip::map`](crate::Zip::map) | `Copy + Send + Sync` |
+//! | [`Zip::map_ref`](crate::Zip::map_ref) | `Sync` |
+//! | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | `Copy + Zero + Send + Sync` |
+//! | [`Sum.in_type`](crate::Sum::in_type), [`Mean.in_type`](crate::Mean::in_type) | numbers with conversions |
+//!
+//! `f16` and `bf16` are those of the crate `half`. Views, copies and maps take them as any other
+//! type. A plain sum rounds each addition to 16 bits. With this crate's feature `half`,
+//! `Sum.in_type::<f32, bf16>()` sums in `f32` and rounds once.
+//!
+//! # Integer overflow
+//!
+//! Integers are added with their own `+`. In a debug build a sum that overflows panics; in a
+//! release build it wraps. A wider accumulator avoids both:
+//!
+//! ```
+//! use ndarray::Array1;
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::Sum;
+//!
+//! let bytes = Array1::from_elem(1000, 255_u8);
+//! let sum = bytes.reduce_to_shape((), Sum.in_type::<i64, i64>())?;
+//! assert_eq!(sum.into_scalar(), 255_000);
+//! // The same modulo 256, in every build:
+//! let wrapped = bytes.mapv(std::num::Wrapping).sum_to_shape(())?;
+//! assert_eq!(wrapped.into_scalar().0, (255_000 % 256) as u8);
+//! # Ok::<(), BroadcastError>(())
+//! ```

@@ -1,0 +1,168 @@
+//! Copies from slices to slices, for crates whose interface has no ndarray types.
+#![forbid(unsafe_code)]
+
+use crate::error::{ArrayRole, BroadcastError, SliceFault, invalid_slice};
+use crate::materialize::filled;
+use crate::plan::BroadcastPlan;
+use crate::shape::{Sizes, elements};
+use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Axis, Dimension, RawData, ShapeBuilder};
+use std::mem::MaybeUninit;
+
+/// # Slices
+///
+/// For crates that keep ndarray out of their interface: elements are in slices, shapes and strides
+/// are lists of integers, and the memory of the result is the caller's.
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// Copies the broadcast of `input` into `out`, both in row-major order without gaps, and
+    /// returns the initialised elements.
+    ///
+    /// `input` has as many elements as the plan's input shape, `out` as its output shape. Large
+    /// copies run in parallel, as [`materialize`](crate::MaterializeExt::materialize).
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a slice has another length. Nothing has
+    /// been written then.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+    /// use std::mem::MaybeUninit;
+    ///
+    /// // No type of ndarray is in this signature.
+    /// fn broadcast_to<'o>(
+    ///     data: &[f32],
+    ///     shape: &[usize],
+    ///     target: &[usize],
+    ///     out: &'o mut [MaybeUninit<f32>],
+    /// ) -> Result<&'o mut [f32], BroadcastError> {
+    ///     BroadcastPlan::numpy(shape, target)?.copy_slice(data, out)
+    /// }
+    ///
+    /// let mut arena = [MaybeUninit::uninit(); 6];
+    /// let rows = broadcast_to(&[1., 2.], &[2, 1], &[2, 3], &mut arena)?;
+    /// assert_eq!(rows, [1., 1., 1., 2., 2., 2.]);
+    /// assert_eq!(
+    ///     broadcast_to(&[1.], &[2, 1], &[2, 3], &mut arena).unwrap_err().to_string(),
+    ///     "input is a slice of length 1, the shape [2, 1] has 2 elements",
+    /// );
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    pub fn copy_slice<'o, T: Copy + Send + Sync>(
+        &self,
+        input: &[T],
+        out: &'o mut [MaybeUninit<T>],
+    ) -> Result<&'o mut [T], BroadcastError> {
+        let (input_len, out_len) = (input.len(), out.len());
+        let fault = |role, shape: &[usize], len: usize| {
+            let fault = SliceFault::Length(elements(shape).unwrap_or(usize::MAX));
+            invalid_slice(role, shape, &[], len, fault)
+        };
+        let input_fault = || fault(ArrayRole::Input, self.input_shape(), input_len);
+        let out_fault = || fault(ArrayRole::Out, self.output_shape(), out_len);
+        if elements(self.input_shape()) != Some(input_len) {
+            return Err(input_fault());
+        }
+        if elements(self.output_shape()) != Some(out_len) {
+            return Err(out_fault());
+        }
+        let input = ArrayView::from_shape(self.input_dim(), input).map_err(|_| input_fault())?;
+        let out = ArrayViewMut::from_shape(self.output_dim(), out).map_err(|_| out_fault())?;
+        let copy = filled(out, &self.apply(input)?)?;
+        copy.into_slice().ok_or_else(out_fault)
+    }
+
+    /// Copies the broadcast of `input` into `out`, whose elements lie at any strides.
+    ///
+    /// Strides are counted in elements, one for each axis of the plan's input and output shape. A
+    /// stride may be negative: a slice begins at the lowest address that its array reaches.
+    /// Elements of `input` may overlap: a stride of 0 is an axis that is broadcast already. Those
+    /// of `out` may not. A slice may be longer than its array reaches; elements of `out` between
+    /// the strides are not written.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a list of strides has not one entry for
+    /// each axis, if a slice is too short, or if elements of `out` overlap. Nothing has been
+    /// written then.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use std::mem::MaybeUninit;
+    ///
+    /// let plan = BroadcastPlan::numpy(2, (3, 2))?;
+    /// let mut out = [7; 6].map(MaybeUninit::new);
+    /// // The row backwards, into the columns of a matrix in column-major order.
+    /// plan.copy_strided(&[1, 2], &[-1], &mut out, &[1, 3])?;
+    /// // SAFETY: all elements were initialised above.
+    /// let out = out.map(|element| unsafe { element.assume_init() });
+    /// assert_eq!(out, [2, 2, 2, 1, 1, 1]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn copy_strided<T: Copy + Send + Sync>(
+        &self,
+        input: &[T],
+        input_strides: &[isize],
+        out: &mut [MaybeUninit<T>],
+        out_strides: &[isize],
+    ) -> Result<(), BroadcastError> {
+        let (role, len) = (ArrayRole::Input, input.len());
+        let lengths = lengths(role, self.input_shape(), input_strides, len)?;
+        // ndarray refuses more than isize::MAX elements, which a slice of `()` may have.
+        let long = SliceFault::Length(usize::MAX);
+        let mut input = ArrayView::from_shape(self.input_dim().strides(lengths), input)
+            .map_err(|_| invalid_slice(role, self.input_shape(), input_strides, len, long))?;
+        invert(&mut input, input_strides);
+
+        let (role, len) = (ArrayRole::Out, out.len());
+        let lengths = self::lengths(role, self.output_shape(), out_strides, len)?;
+        let overlap = SliceFault::Overlap;
+        let mut out = ArrayViewMut::from_shape(self.output_dim().strides(lengths), out)
+            .map_err(|_| invalid_slice(role, self.output_shape(), out_strides, len, overlap))?;
+        invert(&mut out, out_strides);
+        filled(out, &self.apply(input)?).map(drop)
+    }
+}
+
+/// The strides without their signs, if an array with them lies inside a slice of this length.
+fn lengths<D: Dimension>(
+    role: ArrayRole,
+    shape: &[usize],
+    strides: &[isize],
+    len: usize,
+) -> Result<D, BroadcastError> {
+    let fault = |fault| invalid_slice(role, shape, strides, len, fault);
+    if strides.len() != shape.len() {
+        return Err(fault(SliceFault::Rank));
+    }
+    let reach = |reach: usize, (&size, stride): (&usize, &isize)| {
+        reach.checked_add((size - 1).checked_mul(stride.unsigned_abs())?)
+    };
+    let needed = match shape.contains(&0) {
+        true => Some(0),
+        false => shape.iter().zip(strides).try_fold(1, reach),
+    };
+    if needed.is_none_or(|needed| needed > len) {
+        return Err(fault(SliceFault::Length(needed.unwrap_or(usize::MAX))));
+    }
+    let mut lengths = D::zeros(strides.len());
+    for (axis, length) in lengths.sizes_mut().iter_mut().enumerate() {
+        // The stride of any other axis is never used, and may be any number.
+        if shape[axis] > 1 && needed != Some(0) {
+            *length = strides[axis].unsigned_abs();
+        }
+    }
+    Ok(lengths)
+}
+
+/// Reverses the axes whose stride is negative.
+fn invert<S: RawData, D: Dimension>(array: &mut ArrayBase<S, D>, strides: &[isize]) {
+    for (axis, &stride) in strides.iter().enumerate() {
+        if stride < 0 && !array.is_empty() && array.len_of(Axis(axis)) > 1 {
+            array.invert_axis(Axis(axis));
+        }
+    }
+}
