@@ -387,6 +387,11 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     /// shapes or axes; [`Overlap`](crate::ErrorKind::Overlap) if both have the same term;
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). `self` is as it was then.
     ///
+    /// # Panics
+    ///
+    /// Only if the reduction's own operation does, as sums of integers where overflow checks are
+    /// on. Some terms may be lost then.
+    ///
     /// ```
     /// use ndarray::{Array1, arr1};
     /// use ndarray_broadcast::BroadcastPlan;

@@ -436,11 +436,26 @@ fn number<T, R: Reduction<T>>(
     numbers: &Numbers,
     order: Order,
 ) {
+    // Two loops, of which the first, with neighbouring numbers, is the usual one.
+    match numbers.neighbours() {
+        Some(first) => number_by(reduction, table, terms, order, |at| first.wrapping_add(at)),
+        None => number_by(reduction, table, terms, order, |at| numbers.of(at)),
+    }
+}
+
+#[inline(always)]
+fn number_by<T, R: Reduction<T>>(
+    reduction: &R,
+    table: &mut [R::Acc],
+    terms: Range<usize>,
+    order: Order,
+    number_of: impl Fn(usize) -> usize,
+) {
     // One loop over all places, which the compiler removes where `at_index` does nothing.
     let (mut index, mut column) = (terms.start, 0);
     let width = table.len() / terms.len();
     for acc in table {
-        *acc = reduction.at_index(*acc, numbers.of(index));
+        *acc = reduction.at_index(*acc, number_of(index));
         column += 1;
         match order {
             Order::Runs => index += 1,

@@ -61,16 +61,24 @@ impl Numbers {
         Numbers { first, loops }
     }
 
+    /// The number of the first term, if neighbouring terms have neighbouring numbers.
+    #[inline(always)]
+    pub(super) fn neighbours(&self) -> Option<usize> {
+        self.loops.is_empty().then_some(self.first)
+    }
+
     /// The number of the term at this position.
     #[inline(always)]
     pub(super) fn of(&self, mut position: usize) -> usize {
         if self.loops.is_empty() {
             return self.first.wrapping_add(position);
         }
+        // Nothing here can panic, so the compiler removes it where the number is not used.
         let mut number = self.first;
         for &(size, step) in &self.loops {
-            number += position % size * step;
-            position /= size;
+            let index = position.checked_rem(size).unwrap_or(0);
+            number = number.wrapping_add(index.wrapping_mul(step));
+            position = position.checked_div(size).unwrap_or(0);
         }
         number
     }
