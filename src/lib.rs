@@ -243,8 +243,9 @@ pub use partial::{PartialShape, PartialSize};
 pub use pattern::AxisPattern;
 pub use plan::{AxisSource, BroadcastPlan, PartialPlan, PlanPair, PlanTo, Tile, TileBox, Tiles};
 pub use reduce::{
-    All, Any, ArgMax, ArgMin, Fold, GradientExt, Max, Mean, MeanIn, Min, NanMax, NanMin, Operands,
-    Product, ReduceExt, Reduction, Sum, SumIn,
+    AccumulatorBytes, All, Any, ArgMax, ArgMin, Fold, GradientExt, Max, Mean, MeanIn, Min, NanMax,
+    NanMin, Operands, Part, PartialReduction, PartialSum, Product, ReduceExt, Reduction, Sum,
+    SumIn,
 };
 pub use rule::Rule;
 pub use shape::KEEP;

@@ -97,16 +97,25 @@ impl Case {
 struct Job {
     folder: Folder,
     case: &'static Case,
+    /// Of a tile, at most, and how many tiles that are.
+    bytes: usize,
     tiles: usize,
 }
 
 impl Job {
-    fn new(test: &str, case: &'static Case, tiles: usize) -> Self {
+    fn new(test: &str, case: &'static Case, bytes: usize) -> Self {
         let folder = EXAMPLE.folder(test);
         folder.write("in.npy", &counting(case.input));
+        // A tile is whole in the inner axes, cut along one, and of size 1 in the outer ones.
+        let (mut room, mut tiles) = ((bytes / 4).max(1), 1);
+        for &size in case.output.iter().rev() {
+            tiles *= size.div_ceil(room.min(size).max(1));
+            room = if room < size { 1 } else { room / size.max(1) };
+        }
         Job {
             folder,
             case,
+            bytes,
             tiles,
         }
     }
@@ -115,7 +124,7 @@ impl Job {
         let (input, out) = (self.folder.path("in.npy"), self.folder.path("out.npy"));
         let mut command = EXAMPLE.command(&[&input, "--out", &out]);
         command.args(self.case.arguments);
-        command.args(["--tiles", &self.tiles.to_string()]);
+        command.args(["--tile-bytes", &self.bytes.to_string()]);
         command.args(more);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -165,9 +174,9 @@ fn shuffled(count: usize) -> Vec<usize> {
 #[test]
 fn one_run_and_tiles_in_any_order_write_the_same_file() {
     for (i, case) in CASES.iter().enumerate() {
-        for tiles in [1, 2, 5, 64] {
+        for bytes in [1, 30, 100, 1 << 20] {
             for map in [&[][..], &["--no-map"]] {
-                let job = Job::new(&format!("whole-{i}-{tiles}-{}", map.len()), case, tiles);
+                let job = Job::new(&format!("whole-{i}-{bytes}-{}", map.len()), case, bytes);
                 let run = job.run(map).done();
                 let how = if map.is_empty() { "mapped" } else { "buffer" };
                 assert!(run.out().contains(how) || case.output.contains(&0));
@@ -178,12 +187,15 @@ fn one_run_and_tiles_in_any_order_write_the_same_file() {
                 job.assert_complete();
             }
         }
-        let job = Job::new(&format!("tiles-{i}"), case, 7);
-        for (done, tile) in shuffled(7).into_iter().enumerate() {
+        let job = Job::new(&format!("tiles-{i}"), case, 150);
+        if job.tiles == 0 {
+            continue;
+        }
+        for (done, tile) in shuffled(job.tiles).into_iter().enumerate() {
             let header = job.folder.path("out.npy");
             assert!(done == 0 || fs::read(header).unwrap()[..64] == [0; 64]);
             let run = job.tile(tile).done();
-            let state = match 6 - done {
+            let state = match job.tiles - 1 - done {
                 0 => "complete".into(),
                 1 => "1 tile missing".into(),
                 missing => format!("{missing} tiles missing"),
@@ -201,7 +213,7 @@ fn one_run_and_tiles_in_any_order_write_the_same_file() {
 }
 
 #[test]
-fn without_a_number_of_tiles_240_mb_are_4_tiles() {
+fn without_a_size_of_tiles_240_mb_are_4_tiles() {
     let case = Case {
         input: &[2],
         arguments: &["--mode", "explicit(1)", "--shape", "30000000,2"],
@@ -252,7 +264,7 @@ fn every_element_type_and_byte_order_is_written() {
             let folder = EXAMPLE.folder("types");
             let input = npy(1, &dict(descr, false, &tuple(case.input)), &data);
             let (input, out) = (folder.write("in.npy", &input), folder.path("out.npy"));
-            let start = [&input[..], "--out", &out, "--tiles", "5"];
+            let start = [&input[..], "--out", &out, "--tile-bytes", "30"];
             EXAMPLE.run(&[&start, case.arguments, map].concat()).done();
             if descr.starts_with('>') {
                 data.chunks_exact_mut(size).for_each(<[u8]>::reverse);
@@ -285,9 +297,13 @@ fn values(file: &[u8]) -> (Vec<String>, Vec<usize>) {
 
 #[test]
 fn a_dash_is_standard_input() {
-    let job = Job::new("dash", &CASES[0], 3);
+    let job = Job::new("dash", &CASES[0], 300);
     let out = job.folder.path("out.npy");
-    let arguments = [&["-", "--out", &out, "--tiles", "3"], job.case.arguments].concat();
+    let arguments = [
+        &["-", "--out", &out, "--tile-bytes", "300"],
+        job.case.arguments,
+    ]
+    .concat();
     EXAMPLE
         .run_with_input(&arguments, &counting(job.case.input))
         .done();
@@ -306,7 +322,8 @@ fn a_run_that_is_killed_is_continued() {
     const TILES: usize = 300;
     let mut killed_midway = 0;
     for round in 0..20 {
-        let job = Job::new("killed", &MANY, TILES);
+        let job = Job::new("killed", &MANY, 8);
+        assert_eq!(job.tiles, TILES);
         let path = job.folder.path("out.npy.progress");
         let done = || {
             let marks = fs::read(&path).unwrap_or_default();
@@ -347,25 +364,25 @@ fn a_run_that_is_killed_is_continued() {
 
 #[test]
 fn a_tile_without_mark_is_written_again() {
-    let job = Job::new("unmarked", &CASES[1], 6);
+    let job = Job::new("unmarked", &CASES[1], 288);
     job.run(&[]).done();
     // Simulate a power failure within tile 2: the tile is incomplete, and its mark and the header
     // are missing.
     let (mut file, mut progress) = (job.out(), job.progress());
-    let (data, marks) = (file.len() - 360 * 4, progress.len() - 6);
+    let (data, marks) = (file.len() - 360 * 4, progress.len() - 5);
     file[..data].fill(0);
-    file[data + 2 * 240 + 100..data + 3 * 240].fill(0xee);
+    file[data + 2 * 288 + 100..data + 3 * 288].fill(0xee);
     progress[marks + 2] = b'.';
     job.folder.write("out.npy", &file);
     job.folder.write("out.npy.progress", &progress);
     let run = job.run(&[]).done();
     assert!(
-        run.out().contains("6 tiles, 5 of them done"),
+        run.out().contains("5 tiles, 4 of them done"),
         "{}",
         run.out()
     );
     assert!(
-        run.out().contains("wrote   1 tile, 240 bytes"),
+        run.out().contains("wrote   1 tile, 288 bytes"),
         "{}",
         run.out()
     );
@@ -374,10 +391,10 @@ fn a_tile_without_mark_is_written_again() {
 
 #[test]
 fn a_run_that_was_killed_while_it_created_its_files_is_continued() {
-    let job = Job::new("early", &CASES[1], 6);
+    let job = Job::new("early", &CASES[1], 288);
     job.run(&[]).done();
     let mut progress = job.progress();
-    let marks = progress.len() - 6;
+    let marks = progress.len() - job.tiles;
     progress[marks..].fill(b'.');
     job.folder.write("out.npy.progress", &progress);
     // First an output file without content, then no output file.
@@ -393,9 +410,9 @@ fn a_run_that_was_killed_while_it_created_its_files_is_continued() {
 #[test]
 fn processes_that_start_together_complete_the_file() {
     for round in 0..10 {
-        let job = Job::new(&format!("share-{round}"), &CASES[1], 8);
+        let job = Job::new(&format!("share-{round}"), &CASES[1], 216);
         // No file exists yet: all processes create it at the same time.
-        let children: Vec<_> = (0..8)
+        let children: Vec<_> = (0..job.tiles)
             .map(|tile| job.command(&["--tile", &tile.to_string()]).spawn().unwrap())
             .collect();
         let mut complete = 0;
@@ -410,12 +427,15 @@ fn processes_that_start_together_complete_the_file() {
 
 #[test]
 fn two_concurrent_series_of_processes_complete_the_file() {
-    let job = Job::new("halves", &MANY, 40);
+    let job = Job::new("halves", &MANY, 60);
     std::thread::scope(|scope| {
         for half in 0..2 {
             let job = &job;
             scope.spawn(move || {
-                for tile in shuffled(40).into_iter().filter(|tile| tile % 2 == half) {
+                for tile in shuffled(job.tiles)
+                    .into_iter()
+                    .filter(|tile| tile % 2 == half)
+                {
                     job.tile(tile).done();
                 }
             });
@@ -436,32 +456,32 @@ fn files_of_another_job_are_rejected_and_unchanged() {
         ("this is not the progress of any job", |_, p| {
             p.insert(0, b'x')
         }),
-        ("tiles 6\", and this one", |_, p| {
-            let text = String::from_utf8_lossy(p).replace("tiles 7", "tiles 6");
+        ("tiles 6 of 288 bytes\", and this one", |_, p| {
+            let text = String::from_utf8_lossy(p).replace("tiles 5", "tiles 6");
             *p = text.into_bytes();
         }),
         ("mode pdpd", |_, p| {
             let text = String::from_utf8_lossy(p).replace("mode numpy", "mode pdpd(-1)");
             *p = text.into_bytes();
         }),
-        ("another job: \"\", and this one has \"tiles 7\"", |_, p| {
-            p.truncate(p.len() - b"tiles 7\n\n.......".len());
+        ("another job: \"\", and this one has \"tiles 5", |_, p| {
+            p.truncate(p.len() - b"tiles 5 of 288 bytes\n\n.....".len());
         }),
         ("name is cut short", |_, p| {
-            p.truncate(p.len() - b"\n.......".len());
+            p.truncate(p.len() - b"\n.....".len());
         }),
         ("not one byte for each tile", |_, p| p.push(b'x')),
         ("not one byte for each tile", |_, p| p.truncate(p.len() - 1)),
         ("a mark is neither", |_, p| *p.last_mut().unwrap() = b'y'),
         ("a mark is neither", |_, p| *p.last_mut().unwrap() = 0),
         (
-            "tile 6 is marked as done, and element 359 is not",
+            "tile 4 is marked as done, and element 359 is not",
             |out, _| {
                 *out.last_mut().unwrap() ^= 1;
             },
         ),
         (
-            "tile 0 is marked as done, and element 25 is not",
+            "tile 0 is marked as done, and element 36 is not",
             |out, _| {
                 let data = out.len() - 360 * 4;
                 out[data..].fill(0);
@@ -476,7 +496,7 @@ fn files_of_another_job_are_rejected_and_unchanged() {
         ("another job's file", |out, _| out[0] = b'P'),
     ];
     for (i, (problem, change)) in changes.iter().enumerate() {
-        let job = Job::new(&format!("foreign-{i}"), &CASES[1], 7);
+        let job = Job::new(&format!("foreign-{i}"), &CASES[1], 288);
         job.run(&[]).done();
         let (mut out, mut progress) = (job.out(), job.progress());
         change(&mut out, &mut progress);
@@ -493,7 +513,7 @@ fn files_of_another_job_are_rejected_and_unchanged() {
 
 #[test]
 fn the_error_for_another_job_names_the_difference() {
-    let job = Job::new("names", &CASES[1], 7);
+    let job = Job::new("names", &CASES[1], 288);
     job.run(&[]).done();
     let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
     let other: Vec<u8> = (1..13_i32).flat_map(i32::to_le_bytes).collect();
@@ -502,23 +522,32 @@ fn the_error_for_another_job_names_the_difference() {
     for (arguments, problem) in [
         (
             vec![&input[..], "--shape", "5,4,6,3"],
-            "and this one has \"tiles 1\"",
+            "and this one has \"tiles 1 of 67108864 bytes\"",
         ),
         (
-            vec![&input, "--shape", "5,4,6,3", "--tiles", "8"],
-            "\"tiles 8\"",
+            vec![&input, "--shape", "5,4,6,3", "--tile-bytes", "289"],
+            "\"tiles 5 of 289 bytes\"",
         ),
         (
-            vec![&input, "--shape", "5,4,7,3", "--tiles", "7"],
+            vec![&input, "--shape", "5,4,7,3", "--tile-bytes", "288"],
             "[5, 4, 7, 3]",
         ),
         (
             vec![
-                &input, "--shape", "5,4,6,3", "--tiles", "7", "--mode", "expand",
+                &input,
+                "--shape",
+                "5,4,6,3",
+                "--tile-bytes",
+                "288",
+                "--mode",
+                "expand",
             ],
             "\"mode expand\"",
         ),
-        (vec![&other, "--shape", "5,4,6,3", "--tiles", "7"], "FNV-1a"),
+        (
+            vec![&other, "--shape", "5,4,6,3", "--tile-bytes", "288"],
+            "FNV-1a",
+        ),
     ] {
         let arguments = [arguments, vec!["--out", &out]].concat();
         EXAMPLE.run(&arguments).failed(1, problem);
@@ -571,18 +600,17 @@ fn wrong_arguments_exit_with_code_2() {
     let job = Job::new("usage", &CASES[0], 2);
     let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
     let cases: &[(&[&str], &str)] = &[
-        (&["--tiles", "0"], "--tiles 0"),
-        (&["--tiles", "-1"], "--tiles"),
+        (&["--tile-bytes", "0"], "--tile-bytes 0"),
+        (&["--tile-bytes", "-1"], "--tile-bytes"),
         (
-            &["--tiles", "99999999999999999999"],
+            &["--tile-bytes", "99999999999999999999"],
             "no integer of 64 bits",
         ),
-        (
-            &["--tiles", "18446744073709551615"],
-            "there are 1048576 at most",
-        ),
         (&["--tile", "1"], "the last of 1 tiles is 0"),
-        (&["--tiles", "4", "--tile", "4"], "the last of 4 tiles is 3"),
+        (
+            &["--tile-bytes", "8", "--tile", "4"],
+            "the last of 4 tiles is 3",
+        ),
         (
             &["--tile", "18446744073709551615"],
             "the last of 1 tiles is 0",
@@ -603,6 +631,17 @@ fn wrong_arguments_exit_with_code_2() {
         EXAMPLE.run(&[&start, *more].concat()).failed(2, problem);
         job.folder.holds(&["in.npy"]);
     }
+    EXAMPLE
+        .run(&[
+            &input[..],
+            "--shape",
+            "1048577,3",
+            "--out",
+            &out,
+            "--tile-bytes",
+            "1",
+        ])
+        .failed(2, "3145731 tiles, and there are 1048576 at most");
     EXAMPLE
         .run(&[&input[..], "--shape", "2,3"])
         .failed(2, "--out is missing");
@@ -760,7 +799,7 @@ fn help_describes_every_option() {
         let run = EXAMPLE.run(&[option]).done();
         for word in [
             "--tile K",
-            "--tiles N",
+            "--tile-bytes N",
             "--restart",
             "--no-map",
             "several processes",

@@ -10,7 +10,7 @@ macro_rules! usage_lines {
     () => {
         "\
 usage: out_of_core INPUT.npy --shape SIZES [--mode MODE] [--axes AXES] [--axis AXIS] --out FILE
-                   [--tiles N] [--tile K] [--restart] [--no-map] [--max-bytes N]
+                   [--tile-bytes N] [--tile K] [--restart] [--no-map] [--max-bytes N]
        out_of_core            (a demonstration)
        out_of_core --help"
     };
@@ -33,8 +33,8 @@ written tile by tile.
     "  --axes AXES       1,3; the same as --mode 'explicit(1, 3)'
   --axis AXIS       1; the same as --mode 'pdpd(1)'
   --out FILE        the .npy file to write; its disk space is reserved first
-  --tiles N         divide the output into N tiles of nearly equal size; default 64 MiB each
-  --tile K          write only tile K, from 0 to N - 1
+  --tile-bytes N    divide the output into tiles of at most N bytes; default 67108864
+  --tile K          write only tile K, counted from 0 in the order of the file
   --restart         start again: replace FILE and FILE.progress, which no other process may use
   --no-map          write each tile from a buffer, without mapping FILE; this is also what happens
                     where disk space cannot be reserved
@@ -67,7 +67,7 @@ pub struct Request {
     pub input: PathBuf,
     pub rule: RuleTo,
     pub out: PathBuf,
-    pub tiles: Option<usize>,
+    pub tile_bytes: Option<usize>,
     pub tile: Option<usize>,
     pub restart: bool,
     pub map: bool,
@@ -77,7 +77,7 @@ pub struct Request {
 
 pub fn parse(mut parser: lexopt::Parser) -> Result<Command, Failure> {
     let mut any = false;
-    let (mut input, mut out, mut tiles, mut tile) = (None, None, None, None);
+    let (mut input, mut out, mut tile_bytes, mut tile) = (None, None, None, None);
     let (mut restart, mut no_map, mut bytes) = (None, None, None);
     let mut options = RuleOptions::default();
     while let Some(argument) = parser.next().map_err(Failure::usage)? {
@@ -89,7 +89,10 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Command, Failure> {
             Long("axes") => options.axes(&mut parser)?,
             Long("axis") => options.axis(&mut parser)?,
             Long("out") => once("--out", &mut out, file("--out", &mut parser)?)?,
-            Long("tiles") => once("--tiles", &mut tiles, count("--tiles", &mut parser)?)?,
+            Long("tile-bytes") => {
+                let bytes = count("--tile-bytes", &mut parser)?;
+                once("--tile-bytes", &mut tile_bytes, bytes)?;
+            }
             Long("tile") => once("--tile", &mut tile, count("--tile", &mut parser)?)?,
             Long("restart") => once("--restart", &mut restart, ())?,
             Long("no-map") => once("--no-map", &mut no_map, ())?,
@@ -109,14 +112,16 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Command, Failure> {
             "--out -: a stream cannot be written in tiles",
         ));
     }
-    if tiles == Some(0) {
-        return Err(Failure::usage("--tiles 0: there is at least one"));
+    if tile_bytes == Some(0) {
+        return Err(Failure::usage(
+            "--tile-bytes 0: a tile has at least one element",
+        ));
     }
     Ok(Command::Broadcast(Request {
         input,
         rule,
         out,
-        tiles,
+        tile_bytes,
         tile,
         restart: restart.is_some(),
         map: no_map.is_none(),

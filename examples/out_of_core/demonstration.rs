@@ -40,7 +40,8 @@ fn demonstrate(folder: &Path) -> Result<(), Failure> {
     let mut report = Report::default();
     let [n, c, h, w] = SHAPE;
     let line = format!(
-        "bias.npy --mode explicit --shape {n},{c},{h},{w} --axes 1 --out big.npy --tiles 16"
+        "bias.npy --mode explicit --shape {n},{c},{h},{w} --axes 1 --out big.npy \
+         --tile-bytes 4194304"
     );
     for (what, more) in [
         ("One tile.", " --tile 5"),

@@ -5,7 +5,8 @@ use crate::command_line::Failure;
 use crate::npy_header::WriteElement;
 use crate::rule::RuleTo;
 use crate::tensor::{ElementType, byte_count};
-use ndarray::{ArrayD, ArrayViewD};
+use ndarray::ArrayD;
+use ndarray_broadcast::{BroadcastPlan, Tile};
 use std::ops::Range;
 
 /// The default size of a tile.
@@ -14,46 +15,63 @@ const TILE_BYTES: usize = 64 << 20;
 /// The largest number of tiles. Each takes one byte of the progress file.
 const MOST_TILES: usize = 1 << 20;
 
-/// The number of elements of the output, and of its tiles.
+/// How the output is cut into tiles.
 #[derive(Debug, Clone, Copy)]
-pub struct Tiles {
+pub struct Tiles<'p> {
+    plan: &'p BroadcastPlan,
+    element_size: usize,
+    /// Of a tile, at most.
+    bytes: usize,
+    /// Elements of the output.
     pub len: usize,
     pub count: usize,
 }
 
-impl Tiles {
+impl<'p> Tiles<'p> {
     pub fn new(
-        view_shape: &[usize],
+        plan: &'p BroadcastPlan,
         element_size: usize,
         request: &Request,
     ) -> Result<Self, Failure> {
-        let bytes =
-            byte_count(view_shape, element_size, isize::MAX as usize).map_err(Failure::Data)?;
-        let count = match request.tiles {
-            None => bytes.div_ceil(TILE_BYTES).clamp(1, MOST_TILES),
-            Some(count) if count > MOST_TILES => {
-                return Err(Failure::usage(format!(
-                    "--tiles {count}: there are {MOST_TILES} at most"
-                )));
-            }
-            Some(count) => count,
+        let all = byte_count(plan.output_shape(), element_size, isize::MAX as usize)
+            .map_err(Failure::Data)?;
+        let mut tiles = Tiles {
+            plan,
+            element_size,
+            bytes: request.tile_bytes.unwrap_or(TILE_BYTES),
+            len: all / element_size,
+            count: 0,
         };
+        while request.tile_bytes.is_none() && tiles.iter().len() > MOST_TILES {
+            tiles.bytes *= 2;
+        }
+        tiles.count = tiles.iter().len();
+        let (count, bytes) = (tiles.count, tiles.bytes);
+        if count > MOST_TILES {
+            return Err(Failure::usage(format!(
+                "--tile-bytes {bytes}: that is {count} tiles, and there are {MOST_TILES} at most"
+            )));
+        }
         match request.tile {
-            Some(tile) if tile >= count => Err(Failure::usage(format!(
-                "--tile {tile}: the last of {count} tiles is {}",
-                count - 1
-            ))),
-            _ => Ok(Tiles {
-                len: bytes / element_size,
-                count,
-            }),
+            Some(tile) if tile >= count => Err(Failure::usage(match count {
+                0 => format!("--tile {tile}: an empty output has no tiles"),
+                _ => format!("--tile {tile}: the last of {count} tiles is {}", count - 1),
+            })),
+            _ => Ok(tiles),
         }
     }
 
+    /// The tiles, in the order of the file.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Tile> + use<'p> {
+        self.plan.tiles(self.bytes, self.element_size)
+    }
+
     /// The elements of a tile, as positions in C order.
-    pub fn range(self, tile: usize) -> Range<usize> {
-        let start = |tile: usize| (tile as u128 * self.len as u128 / self.count as u128) as usize;
-        start(tile)..start(tile + 1)
+    pub fn range(&self, tile: &Tile) -> Range<usize> {
+        let output = tile.output();
+        let axes = output.ranges().zip(self.plan.output_shape());
+        let start = axes.fold(0, |at, (range, &size)| at * size + range.start);
+        start..start + output.shape().iter().product::<usize>()
     }
 }
 
@@ -61,8 +79,8 @@ impl Tiles {
 pub fn name<T: WriteElement>(
     rule: &RuleTo,
     (element_type, input): (ElementType, &ArrayD<T>),
-    view: &ArrayViewD<'_, T>,
-    tiles: Tiles,
+    plan: &BroadcastPlan,
+    tiles: Tiles<'_>,
 ) -> String {
     let mode = match rule {
         RuleTo::Mode(mode, _) => mode.to_string(),
@@ -70,11 +88,12 @@ pub fn name<T: WriteElement>(
     };
     format!(
         "ndarray-broadcast out_of_core, version 1\n\
-         input {element_type} {:?}, FNV-1a {:016x}\nmode {mode}\noutput {:?}\ntiles {}\n\n",
+         input {element_type} {:?}, FNV-1a {:016x}\nmode {mode}\noutput {:?}\ntiles {} of {} bytes\n\n",
         input.shape(),
         fnv(input),
-        view.shape(),
+        plan.output_shape(),
         tiles.count,
+        tiles.bytes,
     )
 }
 

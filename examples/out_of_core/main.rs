@@ -32,7 +32,6 @@ mod rule;
 mod run;
 #[path = "../shared/tensor.rs"]
 mod tensor;
-mod tile;
 #[path = "../shared/whole_file.rs"]
 mod whole_file;
 

@@ -3,14 +3,12 @@
 use crate::command_line::Failure;
 use crate::npy_header::WriteElement;
 use crate::progress::{cannot_continue, sync_folder};
-use crate::tile::for_each_box;
 use memmap2::MmapOptions;
 use ndarray::{ArrayViewD, ArrayViewMut};
 use ndarray_broadcast::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// How many bytes are written at once if the file is not mapped.
@@ -82,76 +80,61 @@ impl OutFile {
         Ok(out)
     }
 
-    /// Writes the elements of a range of positions in C order, and waits until they are on the
-    /// disk.
+    /// Writes the elements of a tile, which begin at the position `start` in C order, and waits until
+    /// they are on the disk.
     pub fn write<T: WriteElement>(
         &mut self,
         view: &ArrayViewD<'_, T>,
-        range: Range<usize>,
+        start: usize,
     ) -> Result<(), Failure> {
-        if range.is_empty() {
-            return Ok(());
-        }
         match self.mapped {
-            true => self.write_mapped(view, range),
-            false => self.write_buffered(view, range),
+            true => self.write_mapped(view, start),
+            false => self.write_buffered(view, start),
         }
     }
 
     fn write_mapped<T: WriteElement>(
         &mut self,
         view: &ArrayViewD<'_, T>,
-        range: Range<usize>,
+        start: usize,
     ) -> Result<(), Failure> {
-        let len = range.len();
         let map = MmapOptions::new()
-            .offset(self.offset::<T>(range.start))
-            .len(len * T::SIZE)
+            .offset(self.offset::<T>(start))
+            .len(view.len() * T::SIZE)
             .map_raw(&self.file)
             .map_err(|error| self.failed(&error))?;
-        let start = map.as_mut_ptr().cast::<MaybeUninit<T>>();
-        // SAFETY: the map is writable and lives to the end of this function. It has `len * T::SIZE`
-        // bytes, and `T::SIZE` is `size_of::<T>()`. It is aligned: its offset from a page boundary
-        // is that of `offset`, the header's length is a multiple of 64, and an element's alignment
-        // is its size. All bytes, also those that another process writes, are a valid
-        // `MaybeUninit<T>`. Nothing else in this process refers to the map. `open` has reserved
-        // disk space for all bytes of the file. If another process truncates the file, which the
-        // help forbids, the system kills this process, and no other memory is accessed. If another
-        // process writes the same tile, which the help forbids too, it writes the same bytes.
-        let mut memory = unsafe { std::slice::from_raw_parts_mut(start, len) };
-        for_each_box(view.view(), range, &mut |view_box| {
-            let (now, later) = std::mem::take(&mut memory).split_at_mut(view_box.len());
-            memory = later;
-            let mut out = ArrayViewMut::from_shape(view_box.raw_dim(), now)?;
-            view_box.materialize_into_uninit(&mut out)?;
-            Ok(())
-        })?;
+        let memory = map.as_mut_ptr().cast::<MaybeUninit<T>>();
+        // SAFETY: the map is writable and lives to the end of this function. It has
+        // `view.len() * T::SIZE` bytes, and `T::SIZE` is `size_of::<T>()`. It is aligned: its
+        // offset from a page boundary is that of `offset`, the header's length is a multiple of 64,
+        // and an element's alignment is its size. All bytes, also those that another process
+        // writes, are a valid `MaybeUninit<T>`. Nothing else in this process refers to the map.
+        // `open` has reserved disk space for all bytes of the file. If another process truncates
+        // the file, which the help forbids, the system kills this process, and no other memory is
+        // accessed. If another process writes the same tile, which the help forbids too, it writes
+        // the same bytes.
+        let memory = unsafe { std::slice::from_raw_parts_mut(memory, view.len()) };
+        let mut out = ArrayViewMut::from_shape(view.raw_dim(), memory)?;
+        view.materialize_into_uninit(&mut out)?;
         map.flush().map_err(|error| self.failed(&error))
     }
 
     fn write_buffered<T: WriteElement>(
         &mut self,
         view: &ArrayViewD<'_, T>,
-        range: Range<usize>,
+        start: usize,
     ) -> Result<(), Failure> {
-        let offset = self.offset::<T>(range.start);
+        let offset = self.offset::<T>(start);
         let failed = |error| Failure::io(&self.path.display().to_string(), &error);
         let mut file = &self.file;
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         let mut bytes = Vec::with_capacity(CHUNK);
-        for_each_box(view.view(), range, &mut |view_box| {
-            for chunk in view_box
-                .materialize()?
-                .as_slice()
-                .unwrap_or_default()
-                .chunks(CHUNK / T::SIZE)
-            {
-                bytes.clear();
-                chunk.iter().for_each(|element| element.push(&mut bytes));
-                file.write_all(&bytes).map_err(failed)?;
-            }
-            Ok(())
-        })?;
+        let tile = view.materialize()?;
+        for chunk in tile.as_slice().unwrap_or_default().chunks(CHUNK / T::SIZE) {
+            bytes.clear();
+            chunk.iter().for_each(|element| element.push(&mut bytes));
+            file.write_all(&bytes).map_err(failed)?;
+        }
         file.sync_data().map_err(failed)
     }
 

@@ -10,7 +10,7 @@ use crate::progress::{Progress, cannot_continue, progress_path};
 use crate::tensor::{ElementType, with_array};
 use indicatif::{ProgressBar, ProgressStyle};
 use ndarray::{ArrayD, ArrayViewD};
-use ndarray_broadcast::BroadcastPlan;
+use ndarray_broadcast::{BroadcastPlan, Tile};
 use std::fs;
 use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
@@ -32,9 +32,9 @@ fn run_typed<T: WriteElement>(
     plan: &BroadcastPlan,
 ) -> Result<(), Failure> {
     let view = plan.view(input)?;
-    let tiles = Tiles::new(view.shape(), T::SIZE, request)?;
+    let tiles = Tiles::new(plan, T::SIZE, request)?;
     let header = header(&request.out, T::DESCR, view.shape())?;
-    let name = job::name(&request.rule, (element_type, input), &view, tiles);
+    let name = job::name(&request.rule, (element_type, input), plan, tiles);
 
     let (mut out, mut progress) = open(request, header, &name, (tiles, T::SIZE))?;
     let marks = progress.marks()?;
@@ -51,23 +51,24 @@ fn run_typed<T: WriteElement>(
         count(tiles.count),
     ))?;
 
-    let wanted = match request.tile {
-        Some(tile) => tile..tile + 1,
-        None => 0..tiles.count,
+    let wanted = |tile: usize| request.tile.is_none_or(|wanted| wanted == tile);
+    let to_do = || {
+        let tiles = tiles.iter().enumerate();
+        tiles.filter(|&(number, _)| wanted(number) && !marks[number])
     };
-    let to_do: Vec<usize> = wanted.filter(|&tile| !marks[tile]).collect();
-    let bytes_of = |tile: &usize| (tiles.range(*tile).len() * T::SIZE) as u64;
-    let bar = progress_bar(to_do.iter().map(bytes_of).sum());
+    let bytes_of = |tile: &Tile| (tiles.range(tile).len() * T::SIZE) as u64;
+    let bar = progress_bar(to_do().map(|(_, tile)| bytes_of(&tile)).sum());
     let (start, mut bytes, mut written) = (Instant::now(), 0, 0);
-    for tile in &to_do {
+    for (number, tile) in to_do() {
         // Another process may have written it meanwhile.
-        if !progress.is_done(*tile)? {
-            out.write(&view, tiles.range(*tile))?;
-            progress.mark(*tile)?;
-            bytes += bytes_of(tile);
+        if !progress.is_done(number)? {
+            let of_input = tile.input().of(input)?;
+            out.write(&tile.plan().view(&of_input)?, tiles.range(&tile).start)?;
+            progress.mark(number)?;
+            bytes += bytes_of(&tile);
             written += 1;
         }
-        bar.inc(bytes_of(tile));
+        bar.inc(bytes_of(&tile));
     }
     bar.finish_and_clear();
     let took = start.elapsed().as_secs_f64();
@@ -108,7 +109,7 @@ fn open(
     request: &Request,
     header: Vec<u8>,
     name: &str,
-    (tiles, element_size): (Tiles, usize),
+    (tiles, element_size): (Tiles<'_>, usize),
 ) -> Result<(OutFile, Progress), Failure> {
     let (path, progress_file) = (&request.out, progress_path(&request.out));
     for written in [path, &progress_file] {
@@ -171,19 +172,19 @@ fn remove(path: &Path) -> Result<(), Failure> {
 fn check_done<T: WriteElement>(
     request: &Request,
     view: &ArrayViewD<'_, T>,
-    (tiles, marks): (Tiles, &[bool]),
+    (tiles, marks): (Tiles<'_>, &[bool]),
     out: &mut OutFile,
 ) -> Result<(), Failure> {
-    let done = (0..tiles.count).filter(|&tile| marks[tile]);
-    let done: Vec<usize> = match request.tile {
-        Some(wanted) => done.filter(|&tile| tile == wanted).collect(),
-        None => done.collect(),
-    };
-    for &tile in done.iter().step_by(done.len().div_ceil(CHECKED).max(1)) {
-        let range = tiles.range(tile);
-        if range.is_empty() {
-            continue;
-        }
+    let done = marks.iter().filter(|&&done| done).count();
+    let wanted = |tile: usize| request.tile.is_none_or(|wanted| wanted == tile);
+    let done = (tiles.iter().enumerate().filter(|&(tile, _)| marks[tile]))
+        .step_by(match request.tile {
+            Some(_) => 1,
+            None => done.div_ceil(CHECKED).max(1),
+        })
+        .filter(|&(tile, _)| wanted(tile));
+    for (tile, of_output) in done {
+        let range = tiles.range(&of_output);
         for number in [range.start, range.start + range.len() / 2, range.end - 1] {
             let mut wanted = Vec::with_capacity(T::SIZE);
             view[&index(view.shape(), number)[..]].push(&mut wanted);

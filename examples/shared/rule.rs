@@ -46,7 +46,7 @@ impl RuleTo {
 }
 
 /// The values of `--mode`, `--shape`, `--axes` and `--axis`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct RuleOptions {
     mode: Option<String>,
     pub shape: Option<Vec<i64>>,

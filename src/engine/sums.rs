@@ -206,15 +206,16 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
         self.inputs.layout(0).0
     }
 
-    /// How many bytes all terms are computed of. An input that does not move counts nothing.
-    pub(crate) fn bytes(&self) -> usize {
+    /// How many bytes so many terms of each sum are computed of. An input that does not move counts
+    /// nothing.
+    pub(crate) fn bytes_of(&self, terms: usize) -> usize {
         let moves = |input: usize| {
             let mut axes = self.kept.axes().iter().chain(self.summed.axes());
             axes.any(|axis| axis.strides[input] != 0)
         };
         let inputs = (0..N - 1).filter(|&input| moves(input));
         let term: usize = inputs.map(|input| self.inputs.layout(input).2).sum();
-        let terms = self.kept.len().saturating_mul(self.summed.len());
+        let terms = self.kept.len().saturating_mul(terms);
         terms.saturating_mul(term)
     }
 

@@ -10,6 +10,7 @@ use super::role::{ArrayRole, IntegerRole};
 use crate::picture::{Picture, Place, Size, entries, list};
 use crate::rule::Rule;
 use std::fmt;
+use std::ops::Range;
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -295,6 +296,35 @@ impl fmt::Display for ErrorKind {
                 insert,
             } => draw_plans::axis(f, shape, *axis, *insert),
             Self::InvalidBox { shape, ranges } => draw_plans::ranges(f, shape, ranges),
+            Self::CutsBlock {
+                shape,
+                ranges,
+                axis,
+                boundary,
+                nearest,
+            } => draw_plans::cuts_block(f, shape, ranges, (*axis, *boundary), *nearest),
+            Self::OtherReduction { first, second } => {
+                write!(
+                    f,
+                    "these parts do not belong together: {first}, and {second}"
+                )
+            }
+            Self::Overlap { ranges, terms } => {
+                let Range { start, end } = terms;
+                write!(
+                    f,
+                    "two parts have the terms {start}..{end} of the elements "
+                )?;
+                write!(f, "{} of the result", list(ranges))
+            }
+            Self::Incomplete { index, terms } => {
+                let (index, Range { start, end }) = (list(index), terms);
+                write!(f, "the terms {start}..{end} of the element {index} ")?;
+                f.write_str("of the result are missing")
+            }
+            Self::InvalidBytes { fault } => {
+                write!(f, "no partial reduction has these bytes: {fault}")
+            }
             Self::BoundsReversed { min, max } => {
                 write!(f, "no size is at least {min} and at most {max}")
             }

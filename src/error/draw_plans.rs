@@ -58,6 +58,30 @@ pub(super) fn axis(
     }
 }
 
+pub(super) fn cuts_block(
+    f: &mut fmt::Formatter<'_>,
+    shape: &[usize],
+    ranges: &[Range<usize>],
+    (axis, boundary): (usize, usize),
+    nearest: [Option<usize>; 2],
+) -> fmt::Result {
+    write!(f, "the box {} cuts a block of 1024 terms", list(ranges))?;
+    Picture::left_aligned(["box", "output"], ranges, shape).caret(f, axis)?;
+    match nearest {
+        [Some(below), Some(above)] => {
+            write!(f, "no block begins at {boundary}: ")?;
+            write!(f, "the nearest boundaries are {below} and {above}")
+        }
+        [Some(nearest), None] | [None, Some(nearest)] => {
+            write!(
+                f,
+                "no block begins at {boundary}: the nearest boundary is {nearest}"
+            )
+        }
+        [None, None] => f.write_str("no block begins on this axis: take all of it"),
+    }
+}
+
 pub(super) fn ranges(
     f: &mut fmt::Formatter<'_>,
     shape: &[usize],

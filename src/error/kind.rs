@@ -425,4 +425,63 @@ pub enum ErrorKind {
         /// What is wrong there.
         fault: PatternFault,
     },
+
+    /// A part of a sum: its box has a part of a block of 1024 terms.
+    ///
+    /// [Example](crate::BroadcastPlan::part).
+    #[non_exhaustive]
+    CutsBlock {
+        /// The output shape.
+        shape: Box<[usize]>,
+        /// The box.
+        ranges: Box<[Range<usize>]>,
+        /// The axis to cut elsewhere.
+        axis: usize,
+        /// Where the box cuts it.
+        boundary: usize,
+        /// Where else it could, below and above, if there is such a place.
+        nearest: [Option<usize>; 2],
+    },
+
+    /// A partial reduction is of another plan, another reduction or another element type.
+    ///
+    /// [Example](crate::PartialReduction::to_bytes).
+    #[non_exhaustive]
+    OtherReduction {
+        /// What one of the two belongs to.
+        first: Box<str>,
+        /// What the other one belongs to.
+        second: Box<str>,
+    },
+
+    /// Two parts of a reduction have the same term.
+    ///
+    /// [Example](crate::PartialReduction::merge).
+    #[non_exhaustive]
+    Overlap {
+        /// The elements of the result of which they have it.
+        ranges: Box<[Range<usize>]>,
+        /// Terms that both have.
+        terms: Range<usize>,
+    },
+
+    /// Parts of a reduction are missing.
+    ///
+    /// [Example](crate::PartialReduction::merge).
+    #[non_exhaustive]
+    Incomplete {
+        /// The first element of the result that is not complete.
+        index: Box<[usize]>,
+        /// The first of its terms that are missing.
+        terms: Range<usize>,
+    },
+
+    /// Bytes are no partial reduction.
+    ///
+    /// [Example](crate::PartialReduction::to_bytes).
+    #[non_exhaustive]
+    InvalidBytes {
+        /// What is wrong with them.
+        fault: &'static str,
+    },
 }

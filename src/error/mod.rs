@@ -391,6 +391,58 @@ pub(crate) fn invalid_box(shape: &[usize], ranges: &[Range<usize>]) -> Broadcast
     with_copies([shape], |[shape]| ErrorKind::InvalidBox { shape, ranges })
 }
 
+/// The box has a part of a block of terms. It cuts `axis` at `boundary`.
+#[cold]
+pub(crate) fn cuts_block(
+    shape: &[usize],
+    ranges: &[Range<usize>],
+    axis: usize,
+    boundary: usize,
+    nearest: [Option<usize>; 2],
+) -> BroadcastError {
+    let ranges = match copied(ranges) {
+        Ok(ranges) => ranges,
+        Err(error) => return error,
+    };
+    with_copies([shape], |[shape]| ErrorKind::CutsBlock {
+        shape,
+        ranges,
+        axis,
+        boundary,
+        nearest,
+    })
+}
+
+/// Two partial reductions do not belong together.
+#[cold]
+pub(crate) fn other_reduction(first: &str, second: &str) -> BroadcastError {
+    match (copied_text(first), copied_text(second)) {
+        (Ok(first), Ok(second)) => BroadcastError::new(ErrorKind::OtherReduction { first, second }),
+        (Err(error), _) | (_, Err(error)) => error,
+    }
+}
+
+/// Two parts of a reduction have these terms.
+#[cold]
+pub(crate) fn overlap(ranges: &[Range<usize>], terms: Range<usize>) -> BroadcastError {
+    match copied(ranges) {
+        Ok(ranges) => BroadcastError::new(ErrorKind::Overlap { ranges, terms }),
+        Err(error) => error,
+    }
+}
+
+/// These terms of an element of a reduction are missing.
+#[cold]
+pub(crate) fn incomplete(index: &[usize], terms: Range<usize>) -> BroadcastError {
+    with_copies([index], |[index]| ErrorKind::Incomplete { index, terms })
+}
+
+/// Bytes are no partial reduction.
+#[cold]
+pub(crate) fn invalid_bytes(fault: &'static str) -> BroadcastError {
+    BroadcastError::new(ErrorKind::InvalidBytes { fault })
+}
+
 /// The shape is not within what is known of it.
 #[cold]
 pub(crate) fn shape_not_possible(known: &PartialShape, found: &[usize]) -> BroadcastError {

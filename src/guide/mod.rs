@@ -20,6 +20,7 @@
 //! | two or more arrays with a common shape, and an operation on them | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`zip_map`](crate::ElementwiseExt::zip_map) | [`elementwise`] |
 //! | names for the axes (einops `repeat`, xarray) | [`named`](crate::BroadcastPlan::named), [`named_pair`](crate::BroadcastPlan::named_pair) | [`names`] |
 //! | several broadcasts in a row, a box of the output, sizes that are not known yet | [`then`](crate::BroadcastPlan::then), [`tile`](crate::BroadcastPlan::tile), [`infer`](crate::BroadcastMode::infer) | [`plans`] |
+//! | arrays larger than memory, or on several machines | [`part`](crate::BroadcastPlan::part), [`tiles`](crate::BroadcastPlan::tiles) | [`distributed`] |
 //! | a PaddlePaddle operation with `axis` | [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), or the rule `pdpd` | [`elementwise`] |
 //! | the operator Broadcast of a model file, with its tensors | [`openvino::Broadcast`](crate::openvino::Broadcast) | [`openvino`] |
 //! | a view whose elements must be contiguous | [`materialize`](crate::MaterializeExt::materialize) | [`copies_and_gradients`] |
@@ -82,6 +83,7 @@
 pub mod broadcast_axes;
 pub mod cookbook;
 pub mod copies_and_gradients;
+pub mod distributed;
 pub mod elementwise;
 pub mod explicit;
 pub mod hosts;

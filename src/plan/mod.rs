@@ -50,7 +50,7 @@ pub enum AxisSource {
 /// | broadcast an array | [`view`](Self::view), [`apply`](Self::apply) |
 /// | sum a gradient | [`gradient`](Self::gradient), [`gradient_into`](Self::gradient_into), [`gradient_accumulate`](Self::gradient_accumulate) |
 /// | chain and reorder | [`then`](Self::then), [`permuted`](Self::permuted), [`permuted_input`](Self::permuted_input), [`insert_axis`](Self::insert_axis), [`remove_axis`](Self::remove_axis), [`insert_input_axis`](Self::insert_input_axis), [`remove_input_axis`](Self::remove_input_axis) |
-/// | cut it into pieces | [`tile`](Self::tile), [`tiles`](Self::tiles) |
+/// | cut it into pieces | [`tile`](Self::tile), [`tiles`](Self::tiles); sums: [`part`](Self::part), [`part_of_blocks`](Self::part_of_blocks) |
 /// | store it with plans of other ranks | [`into_dyn`](Self::into_dyn) |
 ///
 /// A plan is always sound. Each input axis feeds one output axis, of the same size or stretched

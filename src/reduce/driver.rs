@@ -4,6 +4,7 @@
 use super::reduction::Sum;
 use super::runs::{in_streams, sum_runs};
 use super::tables::{self, By, blocks_of_chunk, write_all, write_of_none};
+use super::terms::Terms;
 use super::tree::{self, BLOCK_TERMS, LANES, Reading, Term};
 use crate::engine::inputs::Source;
 use crate::engine::machine::{Vectorize, filled, reserved, widest};
@@ -65,8 +66,9 @@ impl Access {
 struct Schedule {
     access: Access,
     cut: Cut,
-    /// Terms of each sum.
-    terms: usize,
+    /// The first of the terms that are summed, and the end of them.
+    first: usize,
+    end: usize,
     /// Blocks in a range of terms, a power of two: then the sum of a range is a node of the tree.
     chunk_blocks: usize,
     /// The lengths of the sections of [`Scratch`].
@@ -81,12 +83,13 @@ impl Schedule {
     fn new<A: Term>(
         sums: &PlainSums<'_, '_, A>,
         access: Access,
+        range: &Range<usize>,
         bytes: usize,
         threads: usize,
     ) -> Self {
         let columns = sums.kept().inner().size;
         let positions = sums.kept().len() / columns;
-        let terms = sums.summed().len();
+        let terms = range.len();
         let blocks = terms.div_ceil(BLOCK_TERMS);
         let size = size_of::<A>().max(1);
         let at_once = (bytes / MANY_SUM_CHUNKS).clamp(*SUM_CHUNK.start(), *SUM_CHUNK.end());
@@ -126,7 +129,8 @@ impl Schedule {
                 term_chunks: blocks.div_ceil(chunk_blocks),
                 units_at_once: (at_once / unit_bytes.max(1)).max(1),
             },
-            terms,
+            first: range.start,
+            end: range.end,
             chunk_blocks,
             lanes,
             stack,
@@ -147,12 +151,26 @@ type Scratch<A> = (Vec<A>, Vec<isize>);
 ///
 /// `AllocationFailed`; nothing has been written then.
 pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), BroadcastError> {
-    let (count, terms) = (sums.kept().len(), sums.summed().len());
-    let bytes = (count.saturating_mul(terms)).saturating_mul(size_of::<A>().max(1));
+    let all = Terms::all(sums.summed().len());
+    sum_of(sums, &all)
+}
+
+/// [`sum`] of some of the terms.
+///
+/// # Errors
+///
+/// `AllocationFailed`; nothing has been written then.
+pub(super) fn sum_of<A: Term>(
+    sums: &mut PlainSums<'_, '_, A>,
+    terms: &Terms,
+) -> Result<(), BroadcastError> {
+    let (count, range) = (sums.kept().len(), &terms.range);
+    let bytes = (count.saturating_mul(range.len())).saturating_mul(size_of::<A>().max(1));
     // In a constant, so that the other kernels are not compiled for large elements.
     if const { tree::is_large::<A>() } {
         return tables::reduce(
             sums,
+            terms,
             &Sum,
             plus,
             Cost::Bytes(bytes),
@@ -161,12 +179,13 @@ pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), Broadc
             },
         );
     }
-    if count == 0 || terms == 0 {
+    if count == 0 || range.is_empty() {
         return write_of_none(sums, A::zero());
     }
     let Some(access) = Access::of(sums) else {
         return tables::reduce(
             sums,
+            terms,
             &Sum,
             plus,
             Cost::Bytes(bytes),
@@ -179,7 +198,7 @@ pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), Broadc
         true => max_threads(),
         false => 1,
     };
-    let schedule = Schedule::new(sums, access, bytes, threads);
+    let schedule = Schedule::new(sums, access, range, bytes, threads);
     let cut = schedule.cut;
     let threads = threads.min(sums.units(cut).div_ceil(cut.units_at_once));
     let mut scratch = reserved(threads)?;
@@ -228,8 +247,11 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
     #[inline(always)]
     fn run(self) {
         let schedule = self.schedule;
-        let terms = schedule.terms;
-        let all_blocks = terms.div_ceil(BLOCK_TERMS);
+        let (first, end) = (schedule.first, schedule.end);
+        let all_blocks = (end - first).div_ceil(BLOCK_TERMS);
+        let terms_of = |blocks: Range<usize>| {
+            first + blocks.start * BLOCK_TERMS..end.min(first + blocks.end * BLOCK_TERMS)
+        };
         let (values, offsets) = self.scratch;
         let (sum, rest) = values.split_at_mut(schedule.cut.turns);
         let (lanes, rest) = rest.split_at_mut(schedule.lanes);
@@ -242,13 +264,12 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
             let blocks = begin..(begin + schedule.chunk_blocks).min(all_blocks);
             match schedule.access {
                 Access::Runs => {
-                    let terms = blocks.start * BLOCK_TERMS..terms.min(blocks.end * BLOCK_TERMS);
-                    sum_columns(columns, terms, stack, table, sum);
+                    sum_columns(columns, terms_of(blocks), stack, table, sum);
                 }
                 Access::Rows | Access::Table(_) => {
                     let count = blocks.len();
                     for (index, block) in blocks.enumerate() {
-                        let terms = block * BLOCK_TERMS..terms.min((block + 1) * BLOCK_TERMS);
+                        let terms = terms_of(block..block + 1);
                         if let Access::Table(reading) = schedule.access {
                             let rows = columns.table(terms);
                             tree::block_of_table(By::PLUS, rows, reading, lanes, table, sum);

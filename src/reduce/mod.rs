@@ -7,6 +7,10 @@
 //! | `methods` | reductions of arrays and maps, the methods |
 //! | `reduction` | what a reduction does with its terms |
 //! | `operands` | the tuples of arrays of a map |
+//! | `part` | parts of the terms, for several workers |
+//! | `partial` | what is known of a reduction, and its merging |
+//! | `bytes` | the same as bytes |
+//! | `terms` | which terms of an array are reduced, and their numbers |
 //! | `tree` | which terms are combined with which |
 //! | `runs` | sums of terms that are side by side |
 //! | `driver` | sums of terms that are read where they lie |
@@ -14,18 +18,25 @@
 
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod driver;
 mod methods;
 mod operands;
+mod part;
+mod partial;
 mod reduction;
 mod runs;
 mod tables;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod tree;
 
+pub use bytes::AccumulatorBytes;
 pub use methods::ReduceExt;
 pub use operands::Operands;
+pub use part::Part;
+pub use partial::{PartialReduction, PartialSum};
 pub use reduction::{
     All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Product, Reduction,
     Sum, SumIn,

@@ -2,6 +2,7 @@
 
 use super::reduction::Reduction;
 use super::tables;
+use super::terms::Terms;
 use crate::engine::inputs::Source;
 use crate::engine::rows::{collect, overwrite, update};
 use crate::engine::sums::{Sums, Target, fresh_sums};
@@ -42,7 +43,23 @@ pub(crate) mod sealed {
     }
 
     /// The sealed supertrait of [`Operands`](super::Operands).
-    pub trait Reduced<O: Dimension>: for<'e> Elements<'e> {
+    pub trait Reduced<O: Dimension>: Copy + for<'e> Elements<'e> {
+        /// That each operand broadcasts to the plan's output shape.
+        fn check<I: Dimension>(self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError>;
+
+        /// A fresh array of what `reduction` makes of `f` of some of the terms.
+        fn some<I, T, R, F>(
+            self,
+            plan: &BroadcastPlan<I, O>,
+            terms: &Terms,
+            reduction: &R,
+            f: &F,
+        ) -> Result<Array<R::Out, I>, BroadcastError>
+        where
+            I: Dimension,
+            R: Reduction<T>,
+            F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
+
         /// A fresh array of what `reduction` makes of `f` of the operands.
         fn fresh<I, T, R, F>(
             self,
@@ -104,6 +121,33 @@ macro_rules! operands {
         }
 
         impl<O: Dimension, $($X: Operand<Elem: Sync> + ?Sized),+> Reduced<O> for ($(&$X,)+) {
+            fn check<I: Dimension>(self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError> {
+                let ($($x,)+) = self;
+                $(replicated(plan, $x.as_array())?;)+
+                Ok(())
+            }
+
+            fn some<I, T, R, F>(
+                self,
+                plan: &BroadcastPlan<I, O>,
+                terms: &Terms,
+                reduction: &R,
+                f: &F,
+            ) -> Result<Array<R::Out, I>, BroadcastError>
+            where
+                I: Dimension,
+                R: Reduction<T>,
+                F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
+            {
+                let ($($x,)+) = self;
+                $(let $x = replicated(plan, $x.as_array())?;)+
+                let inputs = ($(Source::of(&$x),)+);
+                let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
+                fresh_sums(inputs, becomes, axes, plan.input_dim(), |sums| {
+                    tables::reduce_map(sums, terms, reduction, f, |_, new| new)
+                })
+            }
+
             fn fresh<I, T, R, F>(
                 self,
                 plan: &BroadcastPlan<I, O>,
@@ -125,7 +169,8 @@ macro_rules! operands {
                 let inputs = ($(Source::of(&$x),)+);
                 let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
                 fresh_sums(inputs, becomes, axes, plan.input_dim(), |sums| {
-                    tables::reduce_map(sums, reduction, &f, |_, new| new)
+                    let all = Terms::all(sums.summed().len());
+                    tables::reduce_map(sums, &all, reduction, &f, |_, new| new)
                 })
             }
 
@@ -161,7 +206,8 @@ macro_rules! operands {
                 };
                 let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
                 let mut sums = Sums::new(inputs, becomes, axes, target)?;
-                tables::reduce_map(&mut sums, reduction, &f, add)
+                let all = Terms::all(sums.summed().len());
+                tables::reduce_map(&mut sums, &all, reduction, &f, add)
             }
         }
     };

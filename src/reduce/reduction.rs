@@ -66,6 +66,10 @@ pub trait Reduction<T>: Sync {
     /// and blocks by the same tree.
     const COMMUTATIVE: bool = false;
 
+    /// The name in the bytes of a [`PartialReduction`](crate::PartialReduction). Those of a
+    /// reduction with another name are refused. None: `""`.
+    const NAME: &'static str = "";
+
     /// What terms are accumulated in.
     type Acc: Copy + Send + Sync;
     /// Elements of the result.
@@ -314,6 +318,7 @@ impl<A, F: Fn(A, A) -> A> Fold<A, F> {
 
 impl<T: Copy + Zero + Send + Sync> Reduction<T> for Sum {
     const COMMUTATIVE: bool = true;
+    const NAME: &'static str = "sum";
 
     type Acc = T;
     type Out = T;
@@ -346,6 +351,7 @@ where
     O: Copy + Send + Sync + 'static,
 {
     const COMMUTATIVE: bool = true;
+    const NAME: &'static str = "sum";
 
     type Acc = A;
     type Out = O;
@@ -377,6 +383,7 @@ where
     usize: AsPrimitive<T>,
 {
     const COMMUTATIVE: bool = true;
+    const NAME: &'static str = "mean";
 
     type Acc = T;
     type Out = T;
@@ -410,6 +417,7 @@ where
     usize: AsPrimitive<A>,
 {
     const COMMUTATIVE: bool = true;
+    const NAME: &'static str = "mean";
 
     type Acc = A;
     type Out = O;
@@ -437,6 +445,7 @@ where
 
 impl<T: Copy + One + Mul<Output = T> + Send + Sync> Reduction<T> for Product {
     const COMMUTATIVE: bool = true;
+    const NAME: &'static str = "product";
 
     type Acc = T;
     type Out = T;
@@ -472,9 +481,10 @@ fn is_nan<T: PartialOrd>(value: &T) -> bool {
 /// Implements [`Reduction`] for the choice of one term. The last expression says whether `b`, which
 /// comes later, is taken instead of `a`.
 macro_rules! choice {
-    ($($name:ident: $limit:ident, |$a:ident, $b:ident| $takes_b:expr;)*) => {$(
+    ($($name:ident: $text:literal, $limit:ident, |$a:ident, $b:ident| $takes_b:expr;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
+            const NAME: &'static str = $text;
 
             type Acc = T;
             type Out = T;
@@ -508,17 +518,18 @@ macro_rules! choice {
 
 // A comparison with NaN is false.
 choice! {
-    Max: min_value, |a, b| !is_nan(&a) & ((b > a) | is_nan(&b));
-    Min: max_value, |a, b| !is_nan(&a) & ((b < a) | is_nan(&b));
-    NanMax: min_value, |a, b| is_nan(&a) | (b > a);
-    NanMin: max_value, |a, b| is_nan(&a) | (b < a);
+    Max: "max", min_value, |a, b| !is_nan(&a) & ((b > a) | is_nan(&b));
+    Min: "min", max_value, |a, b| !is_nan(&a) & ((b < a) | is_nan(&b));
+    NanMax: "nanmax", min_value, |a, b| is_nan(&a) | (b > a);
+    NanMin: "nanmin", max_value, |a, b| is_nan(&a) | (b < a);
 }
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses.
 macro_rules! position {
-    ($($name:ident: $limit:ident, $better:tt;)*) => {$(
+    ($($name:ident: $text:literal, $limit:ident, $better:tt;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
+            const NAME: &'static str = $text;
 
             type Acc = (T, usize);
             type Out = usize;
@@ -562,15 +573,16 @@ macro_rules! position {
 }
 
 position! {
-    ArgMax: min_value, >;
-    ArgMin: max_value, <;
+    ArgMax: "argmax", min_value, >;
+    ArgMin: "argmin", max_value, <;
 }
 
 /// Implements [`Reduction`] for an operation on `bool`.
 macro_rules! logical {
-    ($($name:ident: $identity:literal, $operator:tt;)*) => {$(
+    ($($name:ident: $text:literal, $identity:literal, $operator:tt;)*) => {$(
         impl Reduction<bool> for $name {
             const COMMUTATIVE: bool = true;
+            const NAME: &'static str = $text;
 
             type Acc = bool;
             type Out = bool;
@@ -599,8 +611,8 @@ macro_rules! logical {
 }
 
 logical! {
-    All: true, &;
-    Any: false, |;
+    All: "all", true, &;
+    Any: "any", false, |;
 }
 
 impl<A: Copy + Send + Sync, F: Fn(A, A) -> A + Sync> Reduction<A> for Fold<A, F> {

@@ -4,6 +4,7 @@
 
 use super::reduction::{Reduction, Sum};
 use super::runs::sum_runs;
+use super::terms::{Numbers, Terms};
 use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading, is_large};
 use crate::engine::inputs::Inputs;
 use crate::engine::machine::{Vectorize, filled, reserved, widest};
@@ -54,7 +55,8 @@ struct Schedule {
     order: Order,
     /// Columns of a unit, at most.
     width: usize,
-    /// Terms of each sum.
+    /// The first of the terms that are reduced, and how many there are.
+    first: usize,
     terms: usize,
     /// Terms in a table: whole blocks of one column, or a block, or whole groups of one.
     piece: usize,
@@ -65,14 +67,18 @@ struct Schedule {
 
 impl Schedule {
     /// For accumulators of type `A`.
-    fn new<A, I, B, const N: usize>(sums: &Sums<'_, I, B, N>, cost: Cost) -> Self
+    fn new<A, I, B, const N: usize>(
+        sums: &Sums<'_, I, B, N>,
+        range: &Range<usize>,
+        cost: Cost,
+    ) -> Self
     where
         I: Inputs<N>,
         B: Copy + Send + Sync,
     {
         let size = size_of::<A>().max(1);
         let (kept, summed) = (sums.kept(), sums.summed());
-        let (terms, blocks) = (summed.len(), summed.len().div_ceil(BLOCK_TERMS));
+        let (terms, blocks) = (range.len(), range.len().div_ceil(BLOCK_TERMS));
         let room = (SUM_TABLE / size).max(1);
         let nearest = |axes: &[LoopAxis<N>]| axes.iter().map(distance).min().unwrap_or(usize::MAX);
         let near = kept.len() == 1 || nearest(summed.axes()) < nearest(kept.axes());
@@ -124,6 +130,7 @@ impl Schedule {
             cut,
             order,
             width,
+            first: range.start,
             terms,
             piece: piece.min(terms),
             chunk_blocks,
@@ -199,6 +206,7 @@ type Scratch<A, B> = (Vec<A>, Vec<B>);
 /// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
 pub(super) fn reduce_map<T, I, R, F, const N: usize>(
     sums: &mut Sums<'_, I, R::Out, N>,
+    terms: &Terms,
     reduction: &R,
     f: &F,
     add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
@@ -209,12 +217,13 @@ where
     F: Fn(I::Items) -> T + Sync,
 {
     let cost = Cost::Closure {
-        bytes: sums.bytes(),
+        bytes: sums.bytes_of(terms.range.len()),
     };
     let put = |place: &mut R::Acc, refs: I::Items| *place = reduction.lift(f(refs));
-    reduce(sums, reduction, add, cost, |unit, terms, order, table| {
-        unit.fill(terms, order, table, &put);
-    })
+    let fill = |unit: &Unit<'_, I, R::Out, N>, range, order, table: &mut [_]| {
+        unit.fill(range, order, table, &put);
+    };
+    reduce(sums, terms, reduction, add, cost, fill)
 }
 
 /// [`reduce_map`] with accumulators of terms that `fill` puts into tables.
@@ -224,6 +233,7 @@ where
 /// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
 pub(super) fn reduce<T, I, R, F, const N: usize>(
     sums: &mut Sums<'_, I, R::Out, N>,
+    terms: &Terms,
     reduction: &R,
     add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
     cost: Cost,
@@ -234,14 +244,14 @@ where
     R: Reduction<T>,
     F: Fn(&Unit<'_, I, R::Out, N>, Range<usize>, Order, &mut [R::Acc]) + Sync,
 {
-    let (count, terms) = (sums.kept().len(), sums.summed().len());
+    let count = sums.kept().len();
     if count == 0 {
         return Ok(());
     }
-    if terms == 0 {
+    if terms.range.is_empty() {
         return reduce_none(sums, reduction);
     }
-    let schedule = Schedule::new::<R::Acc, _, _, N>(sums, cost);
+    let schedule = Schedule::new::<R::Acc, _, _, N>(sums, &terms.range, cost);
     let cut = schedule.cut;
     let identity = || reduction.identity();
     let mut scratch = reserved(schedule.threads)?;
@@ -260,6 +270,7 @@ where
             reduction,
             fill: &fill,
             add: &add,
+            numbers: &terms.numbers,
             count,
             partial: &partial,
             terms: PhantomData,
@@ -269,7 +280,9 @@ where
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
         fold_neighbours(By(reduction, PhantomData), &mut partial, count);
-        write_all(sums, add, |sum| reduction.finish(partial[sum], terms))?;
+        write_all(sums, add, |sum| {
+            reduction.finish(partial[sum], terms.range.len())
+        })?;
     }
     Ok(())
 }
@@ -302,6 +315,7 @@ struct ReduceUnits<'s, T, I, R: Reduction<T>, F, G, const N: usize> {
     reduction: &'s R,
     fill: &'s F,
     add: &'s G,
+    numbers: &'s Numbers,
     /// Of all results.
     count: usize,
     partial: &'s Mutex<Vec<R::Acc>>,
@@ -341,8 +355,9 @@ where
                 };
                 let to = end.min(from + most);
                 let table = &mut table[..(to - from) * width];
-                (self.fill)(&unit, from..to, schedule.order, table);
-                number(reduction, table, from..to, schedule.order);
+                let range = schedule.first + from..schedule.first + to;
+                (self.fill)(&unit, range.clone(), schedule.order, table);
+                number(reduction, table, range, self.numbers, schedule.order);
                 let tables = table.chunks_mut(BLOCK_TERMS * width);
                 for (table, from) in tables.zip((from..to).step_by(BLOCK_TERMS)) {
                     let to = from + table.len() / width;
@@ -418,13 +433,29 @@ fn number<T, R: Reduction<T>>(
     reduction: &R,
     table: &mut [R::Acc],
     terms: Range<usize>,
+    numbers: &Numbers,
     order: Order,
+) {
+    // Two loops, of which the first, with neighbouring numbers, is the usual one.
+    match numbers.neighbours() {
+        Some(first) => number_by(reduction, table, terms, order, |at| first.wrapping_add(at)),
+        None => number_by(reduction, table, terms, order, |at| numbers.of(at)),
+    }
+}
+
+#[inline(always)]
+fn number_by<T, R: Reduction<T>>(
+    reduction: &R,
+    table: &mut [R::Acc],
+    terms: Range<usize>,
+    order: Order,
+    number_of: impl Fn(usize) -> usize,
 ) {
     // One loop over all places, which the compiler removes where `at_index` does nothing.
     let (mut index, mut column) = (terms.start, 0);
     let width = table.len() / terms.len();
     for acc in table {
-        *acc = reduction.at_index(*acc, index);
+        *acc = reduction.at_index(*acc, number_of(index));
         column += 1;
         match order {
             Order::Runs => index += 1,

@@ -1,0 +1,516 @@
+//! Partial reductions as bytes, and as serde writes and reads them.
+//!
+//! All integers are little-endian, `usize` as 64 bits.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | `ndbpart1` |
+//! | 8 | how many bytes there are in all |
+//! | 4, n | the name of the reduction: its length, then UTF-8 |
+//! | 4, n | the type of the accumulators |
+//! | 4, 8 each | the input's rank and sizes |
+//! | 4, 8 each | the output's rank and sizes |
+//! | 8 each | for each input axis the output axis that it feeds; the output's rank if none |
+//! | 8 | how many pieces follow |
+//! | 16 each | a piece: for each input axis where its box begins and ends |
+//! | 8 | how many nodes it has |
+//! | 8, 4, n | a node: its first block, its level, and an accumulator for each element of the box |
+//! | 8 | how many boxes of terms that are no nodes |
+//! | 16 each, n | such a box: a range for each axis that is summed, and the accumulators |
+//! | 8 | FNV-1a of all bytes before |
+
+use super::partial::{Node, PartialReduction, Piece, Ranges};
+use super::reduction::Reduction;
+use crate::error::{BroadcastError, invalid_bytes, other_reduction, reserved};
+use crate::plan::BroadcastPlan;
+use crate::rule::Rule;
+use crate::shape::{dimension, elements};
+use ndarray::{ArrayD, IxDyn};
+use std::ops::Range;
+
+const MAGIC: [u8; 8] = *b"ndbpart1";
+
+/// An accumulator as bytes, for [`PartialReduction::to_bytes`].
+///
+/// Integers, floats, `bool`, and pairs with a position as of [`ArgMax`](crate::ArgMax) have it;
+/// with the feature `half` its floats too. Implement it for accumulators of your own:
+///
+/// ```
+/// use ndarray_broadcast::AccumulatorBytes;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// struct MinMax(i32, i32);
+///
+/// impl AccumulatorBytes for MinMax {
+///     const NAME: &'static str = "MinMax";
+///     const SIZE: usize = 8;
+///
+///     fn write(self, to: &mut Vec<u8>) {
+///         self.0.write(to);
+///         self.1.write(to);
+///     }
+///     fn read(bytes: &[u8]) -> Option<Self> {
+///         Some(MinMax(i32::read(&bytes[..4])?, i32::read(&bytes[4..])?))
+///     }
+/// }
+///
+/// let mut bytes = Vec::new();
+/// MinMax(-1, 258).write(&mut bytes);
+/// assert_eq!(bytes, [255, 255, 255, 255, 2, 1, 0, 0]);
+/// assert_eq!(MinMax::read(&bytes), Some(MinMax(-1, 258)));
+/// ```
+pub trait AccumulatorBytes: Copy {
+    /// The name of the type, the same on every target. Bytes of another type are refused.
+    const NAME: &'static str;
+    /// How many bytes [`write`](Self::write) appends.
+    const SIZE: usize;
+
+    /// Appends the value in `SIZE` bytes, the same on every target. Example: [`AccumulatorBytes`].
+    fn write(self, to: &mut Vec<u8>);
+
+    /// The value of `SIZE` bytes; `None` if no value has them. Example: [`AccumulatorBytes`].
+    fn read(bytes: &[u8]) -> Option<Self>;
+}
+
+macro_rules! number_bytes {
+    ($($(#[$cfg:meta])? $T:ty, $name:literal;)*) => {$(
+        $(#[$cfg])?
+        impl AccumulatorBytes for $T {
+            const NAME: &'static str = $name;
+            const SIZE: usize = size_of::<$T>();
+
+            fn write(self, to: &mut Vec<u8>) {
+                to.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn read(bytes: &[u8]) -> Option<Self> {
+                bytes.try_into().ok().map(<$T>::from_le_bytes)
+            }
+        }
+    )*};
+}
+
+number_bytes! {
+    u8, "u8";
+    u16, "u16";
+    u32, "u32";
+    u64, "u64";
+    u128, "u128";
+    i8, "i8";
+    i16, "i16";
+    i32, "i32";
+    i64, "i64";
+    i128, "i128";
+    f32, "f32";
+    f64, "f64";
+    #[cfg(feature = "half")] half::f16, "f16";
+    #[cfg(feature = "half")] half::bf16, "bf16";
+}
+
+/// As 64 bits on every target.
+impl AccumulatorBytes for usize {
+    const NAME: &'static str = "usize";
+    const SIZE: usize = 8;
+
+    fn write(self, to: &mut Vec<u8>) {
+        (self as u64).write(to);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        u64::read(bytes)?.try_into().ok()
+    }
+}
+
+/// As 64 bits on every target.
+impl AccumulatorBytes for isize {
+    const NAME: &'static str = "isize";
+    const SIZE: usize = 8;
+
+    fn write(self, to: &mut Vec<u8>) {
+        (self as i64).write(to);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        i64::read(bytes)?.try_into().ok()
+    }
+}
+
+impl AccumulatorBytes for bool {
+    const NAME: &'static str = "bool";
+    const SIZE: usize = 1;
+
+    fn write(self, to: &mut Vec<u8>) {
+        to.push(u8::from(self));
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0] => Some(false),
+            [1] => Some(true),
+            _ => None,
+        }
+    }
+}
+
+/// A term and its number.
+impl<T: AccumulatorBytes> AccumulatorBytes for (T, usize) {
+    const NAME: &'static str = T::NAME;
+    const SIZE: usize = T::SIZE + 8;
+
+    fn write(self, to: &mut Vec<u8>) {
+        self.0.write(to);
+        self.1.write(to);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (value, number) = bytes.split_at_checked(T::SIZE)?;
+        Some((T::read(value)?, usize::read(number)?))
+    }
+}
+
+/// FNV-1a, 64 bits. One byte that differs always changes it.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// What is written of a partial reduction.
+struct Form<A> {
+    plan: BroadcastPlan,
+    pieces: Vec<PieceForm<A>>,
+}
+
+/// What is written of a piece.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename = "Piece", deny_unknown_fields))]
+struct PieceForm<A> {
+    ranges: Vec<Range<usize>>,
+    /// The first block, the level, and the accumulators.
+    nodes: Vec<(usize, u32, Vec<A>)>,
+    boxes: Vec<(Vec<Range<usize>>, Vec<A>)>,
+}
+
+/// That a box is inside a shape and has elements.
+fn check_box(ranges: &[Range<usize>], shape: &[usize]) -> Result<(), BroadcastError> {
+    let inside = |(range, &size): (&Range<usize>, _)| range.start < range.end && range.end <= size;
+    match ranges.len() == shape.len() && ranges.iter().zip(shape).all(inside) {
+        true => Ok(()),
+        false => Err(invalid_bytes("a box is not inside the shape of its plan")),
+    }
+}
+
+impl<T, R: Reduction<T>> PartialReduction<T, R> {
+    /// The value of a form, of which everything is checked.
+    fn of_form(form: Form<R::Acc>, reduction: R) -> Result<Self, BroadcastError> {
+        let (input, terms) = (form.plan.input_shape().to_vec(), form.plan.summed_shape()?);
+        let all = form.plan.sum_blocks();
+        let mut partial = PartialReduction::new(&form.plan, reduction);
+        for piece in form.pieces {
+            check_box(&piece.ranges, &input)?;
+            let ranges: Ranges = piece.ranges.into();
+            let sizes: Vec<usize> = ranges.iter().map(|range| range.len()).collect();
+            let array = |values| {
+                let array = ArrayD::from_shape_vec(IxDyn(&sizes), values);
+                array.map_err(|_| invalid_bytes("a box has not one accumulator for each element"))
+            };
+            for (first, level, values) in piece.nodes {
+                let size = 1_usize
+                    .checked_shl(level)
+                    .filter(|&size| size <= all.next_power_of_two());
+                if first >= all || size.is_none_or(|size| first % size != 0) {
+                    return Err(invalid_bytes("the plan has no such node"));
+                }
+                let mut new = Piece::of_nothing(ranges.clone());
+                new.insert(Node { first, level }, array(values)?, all, &|a, _| a);
+                partial.add(new)?;
+            }
+            for (boxed, values) in piece.boxes {
+                check_box(&boxed, &terms)?;
+                let mut new = Piece::of_nothing(ranges.clone());
+                new.insert_box(boxed, array(values)?);
+                partial.add(new)?;
+            }
+        }
+        Ok(partial)
+    }
+
+    /// As bytes, the same on every target. The first of them say which plan, which reduction and
+    /// which type they belong to. They are the accumulators and, for each node, 12 bytes more.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_broadcast::{BroadcastPlan, Max, PartialReduction, Sum};
+    ///
+    /// let plan = BroadcastPlan::numpy(1, 3)?;
+    /// let part = plan.part(&plan.tile(&[0..3])?)?;
+    /// let sum = part.gradient(&arr1(&[1_f32, 2., 4.]))?;
+    /// let bytes = sum.to_bytes();
+    /// let sum = PartialReduction::<f32, _>::from_bytes(&bytes, Sum)?;
+    /// assert_eq!(sum.finish(&plan)?, arr1(&[7.]));
+    ///
+    /// let refused = |error: Option<ndarray_broadcast::BroadcastError>| error.unwrap().to_string();
+    /// assert_eq!(
+    ///     refused(PartialReduction::<f64, _>::from_bytes(&bytes, Sum).err()),
+    ///     "these parts do not belong together: sum in f32, and sum in f64",
+    /// );
+    /// assert_eq!(
+    ///     refused(PartialReduction::<f32, _>::from_bytes(&bytes, Max).err()),
+    ///     "these parts do not belong together: sum in f32, and max in f32",
+    /// );
+    /// assert_eq!(
+    ///     refused(PartialReduction::<f32, _>::from_bytes(&bytes[..50], Sum).err()),
+    ///     "no partial reduction has these bytes: they are cut short",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8>
+    where
+        R::Acc: AccumulatorBytes,
+    {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend([0; 8]);
+        for name in [R::NAME, R::Acc::NAME] {
+            (name.len() as u32).write(&mut bytes);
+            bytes.extend(name.as_bytes());
+        }
+        for shape in [self.plan.input_shape(), self.plan.output_shape()] {
+            (shape.len() as u32).write(&mut bytes);
+            shape.iter().for_each(|size| size.write(&mut bytes));
+        }
+        self.plan
+            .output_axes()
+            .iter()
+            .for_each(|axis| axis.write(&mut bytes));
+        self.pieces.len().write(&mut bytes);
+        let write_box = |bytes: &mut Vec<u8>, ranges: &[Range<usize>]| {
+            for range in ranges {
+                range.start.write(bytes);
+                range.end.write(bytes);
+            }
+        };
+        let write_all = |bytes: &mut Vec<u8>, values: &ArrayD<R::Acc>| {
+            bytes.reserve(values.len() * R::Acc::SIZE);
+            values.iter().for_each(|value| value.write(bytes));
+        };
+        for piece in &self.pieces {
+            write_box(&mut bytes, &piece.ranges);
+            piece.nodes.len().write(&mut bytes);
+            for (node, values) in piece.nodes.values() {
+                node.first.write(&mut bytes);
+                node.level.write(&mut bytes);
+                write_all(&mut bytes, values);
+            }
+            piece.boxes.len().write(&mut bytes);
+            for (ranges, values) in &piece.boxes {
+                write_box(&mut bytes, ranges);
+                write_all(&mut bytes, values);
+            }
+        }
+        let len = bytes.len() + 8;
+        bytes[8..16].copy_from_slice(&(len as u64).to_le_bytes());
+        checksum(&bytes).write(&mut bytes);
+        bytes
+    }
+
+    /// The value of [`to_bytes`](Self::to_bytes), of which everything is checked. Example: there.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBytes`](crate::ErrorKind::InvalidBytes) if they are cut short, changed, or none;
+    /// [`OtherReduction`](crate::ErrorKind::OtherReduction) if they are of another reduction or
+    /// type; [`AllocationFailed`](crate::ErrorKind::AllocationFailed). That they are of the right
+    /// plan is checked by [`merge`](Self::merge) and [`finish`](Self::finish).
+    pub fn from_bytes(bytes: &[u8], reduction: R) -> Result<Self, BroadcastError>
+    where
+        R::Acc: AccumulatorBytes,
+    {
+        let mut from = Reader(bytes);
+        if from.take(8)? != MAGIC {
+            return Err(invalid_bytes("they begin otherwise"));
+        }
+        match from.size()?.cmp(&bytes.len()) {
+            std::cmp::Ordering::Greater => return Err(Reader::cut_short()),
+            std::cmp::Ordering::Less => return Err(invalid_bytes("others follow")),
+            std::cmp::Ordering::Equal => {}
+        }
+        let Some((content, sum)) = bytes.split_last_chunk() else {
+            return Err(Reader::cut_short());
+        };
+        if checksum(content) != u64::from_le_bytes(*sum) {
+            return Err(invalid_bytes("their checksum differs"));
+        }
+        from.0 = &content[16..];
+        let (name, kind) = (from.text()?, from.text()?);
+        if (name, kind) != (R::NAME, R::Acc::NAME) {
+            let ours = format!("{} in {}", R::NAME, R::Acc::NAME);
+            return Err(other_reduction(&format!("{name} in {kind}"), &ours));
+        }
+        let plan = from.plan()?;
+        let (rank, summed) = (plan.input_shape().len(), plan.summed_shape()?.len());
+        let mut pieces = Vec::new();
+        for _ in 0..from.size()? {
+            let ranges = from.ranges(rank)?;
+            check_box(&ranges, plan.input_shape())?;
+            let count = ranges.iter().map(|range| range.len()).product();
+            let mut piece = PieceForm {
+                ranges,
+                nodes: Vec::new(),
+                boxes: Vec::new(),
+            };
+            for _ in 0..from.size()? {
+                let node = (from.size()?, from.number()?);
+                piece.nodes.push((node.0, node.1, from.values(count)?));
+            }
+            for _ in 0..from.size()? {
+                piece
+                    .boxes
+                    .push((from.ranges(summed)?, from.values(count)?));
+            }
+            pieces.push(piece);
+        }
+        if !from.0.is_empty() {
+            return Err(invalid_bytes("others follow"));
+        }
+        PartialReduction::of_form(Form { plan, pieces }, reduction)
+    }
+}
+
+/// The bytes that are not read yet.
+struct Reader<'b>(&'b [u8]);
+
+impl<'b> Reader<'b> {
+    fn cut_short() -> BroadcastError {
+        invalid_bytes("they are cut short")
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'b [u8], BroadcastError> {
+        let (taken, rest) = self.0.split_at_checked(len).ok_or_else(Reader::cut_short)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn value<A: AccumulatorBytes>(&mut self) -> Result<A, BroadcastError> {
+        A::read(self.take(A::SIZE)?).ok_or_else(|| invalid_bytes("a number is none of its type"))
+    }
+
+    fn size(&mut self) -> Result<usize, BroadcastError> {
+        self.value()
+    }
+
+    fn number(&mut self) -> Result<u32, BroadcastError> {
+        self.value()
+    }
+
+    fn text(&mut self) -> Result<&'b str, BroadcastError> {
+        let len = self.number()? as usize;
+        std::str::from_utf8(self.take(len)?).map_err(|_| invalid_bytes("a name is no UTF-8"))
+    }
+
+    /// That many values of so many bytes are left, before there is memory for them.
+    fn check_left(&self, count: usize, size: usize) -> Result<(), BroadcastError> {
+        match count.checked_mul(size) {
+            Some(bytes) if bytes <= self.0.len() => Ok(()),
+            _ => Err(Reader::cut_short()),
+        }
+    }
+
+    fn values<A: AccumulatorBytes>(&mut self, count: usize) -> Result<Vec<A>, BroadcastError> {
+        self.check_left(count, A::SIZE)?;
+        let mut values = reserved(count)?;
+        for _ in 0..count {
+            values.push(self.value()?);
+        }
+        Ok(values)
+    }
+
+    fn ranges(&mut self, rank: usize) -> Result<Vec<Range<usize>>, BroadcastError> {
+        self.check_left(rank, 16)?;
+        (0..rank).map(|_| Ok(self.size()?..self.size()?)).collect()
+    }
+
+    fn plan(&mut self) -> Result<BroadcastPlan, BroadcastError> {
+        let rank = self.number()? as usize;
+        let input: Vec<usize> = self.values(rank)?;
+        let output_rank = self.number()? as usize;
+        let output: Vec<usize> = self.values(output_rank)?;
+        let axes: Vec<usize> = self.values(rank)?;
+        for (i, axis) in axes.iter().enumerate() {
+            if *axis > output_rank || (*axis < output_rank && axes[..i].contains(axis)) {
+                return Err(invalid_bytes("the axes are no plan's"));
+            }
+        }
+        if elements(&input).is_none() {
+            return Err(invalid_bytes("the shapes are no plan's"));
+        }
+        BroadcastPlan::new(
+            Rule::Composed,
+            dimension::<IxDyn>(&input),
+            &output,
+            |axis| axes[axis],
+        )
+        .map_err(|_| invalid_bytes("the shapes are no plan's"))
+    }
+}
+
+#[cfg(feature = "serde")]
+mod with_serde {
+    use super::*;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename = "PartialReduction", deny_unknown_fields)]
+    struct Named<A> {
+        reduction: String,
+        plan: BroadcastPlan,
+        pieces: Vec<PieceForm<A>>,
+    }
+
+    impl<A: Copy> PieceForm<A> {
+        fn of(piece: &Piece<A>) -> Self {
+            let list = |values: &ArrayD<A>| values.iter().copied().collect();
+            let nodes = piece.nodes.values();
+            let boxes = piece.boxes.iter();
+            PieceForm {
+                ranges: piece.ranges.to_vec(),
+                nodes: nodes
+                    .map(|(node, values)| (node.first, node.level, list(values)))
+                    .collect(),
+                boxes: boxes
+                    .map(|(ranges, values)| (ranges.to_vec(), list(values)))
+                    .collect(),
+            }
+        }
+    }
+
+    impl<T, R: Reduction<T, Acc: Serialize>> Serialize for PartialReduction<T, R> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            Named {
+                reduction: R::NAME.to_owned(),
+                plan: self.plan.clone(),
+                pieces: self.pieces.iter().map(PieceForm::of).collect(),
+            }
+            .serialize(serializer)
+        }
+    }
+
+    /// Reading checks everything.
+    impl<'de, T, R> Deserialize<'de> for PartialReduction<T, R>
+    where
+        R: Reduction<T, Acc: Deserialize<'de>> + Default,
+    {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let Named {
+                reduction,
+                plan,
+                pieces,
+            } = Named::deserialize(deserializer)?;
+            if reduction != R::NAME {
+                return Err(D::Error::custom(other_reduction(&reduction, R::NAME)));
+            }
+            PartialReduction::of_form(Form { plan, pieces }, R::default()).map_err(D::Error::custom)
+        }
+    }
+}

@@ -1,0 +1,577 @@
+//! Parts of the terms of sums: tiles that keep whole blocks of the tree, and ranges of blocks.
+
+use super::driver::{self, PlainSums};
+use super::operands::Operands;
+use super::operands::sealed::Elements;
+use super::partial::{Node, PartialReduction, PartialSum, Piece};
+use super::reduction::{Reduction, Sum};
+use super::terms::{Numbers, Terms};
+use super::tree::BLOCK_TERMS;
+use crate::engine::inputs::Source;
+use crate::engine::sums::fresh_sums;
+use crate::error::{
+    ArrayRole, BroadcastError, allocation_failed, check_shape, cuts_block, invalid_box, reserved,
+};
+use crate::plan::{AxisSource, BroadcastPlan, Tile};
+use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn};
+use num_traits::Zero;
+use std::ops::Range;
+
+/// # Parts of sums, to be merged
+///
+/// A worker sums a [`Part`] of the terms. Others sum the other parts, at any time and on any
+/// machine. The [`PartialReduction`]s that they return are merged in any order, and the result has
+/// the bits of one call on the whole.
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// How many blocks the terms of each element of the gradient have, in the
+    /// [documented tree](crate::GradientExt#the-order-of-summation): one for each 1024 terms begun.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// // [N, C, H, W] is summed to [C].
+    /// let plan = BroadcastPlan::explicit(3, (10, 3, 16, 16), &[1])?;
+    /// assert_eq!(plan.sum_blocks(), (10_usize * 16 * 16).div_ceil(1024));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn sum_blocks(&self) -> usize {
+        self.sum_terms().div_ceil(BLOCK_TERMS)
+    }
+
+    /// How many terms each element of the gradient has.
+    pub(super) fn sum_terms(&self) -> usize {
+        let sizes = self.axis_sources().zip(self.output_shape());
+        let summed = sizes.filter(|(source, _)| !matches!(source, AxisSource::Kept(_)));
+        summed.map(|(_, &size)| size).product()
+    }
+
+    /// The part that a tile of this plan has of all sums.
+    ///
+    /// The tile must keep whole blocks of the tree: what it has of the terms of each sum begins
+    /// and ends at multiples of 1024 terms, or at the end of the terms. A tile that has all of the
+    /// axes that are summed always does.
+    ///
+    /// # Errors
+    ///
+    /// [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries, if the tile has a
+    /// part of a block; [`InvalidBox`](crate::ErrorKind::InvalidBox) if it is not inside the
+    /// output; [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// ```
+    /// use ndarray::{Array2, s};
+    /// use ndarray_broadcast::{BroadcastPlan, PartialReduction, Sum};
+    ///
+    /// let dy = Array2::from_shape_fn((3000, 2), |(i, j)| 1. / (2 * i + j + 1) as f32);
+    /// let plan = BroadcastPlan::numpy(2, (3000, 2))?;
+    ///
+    /// let mut sum = PartialReduction::new(&plan, Sum);
+    /// for rows in [2048..3000, 0..1024, 1024..2048] {
+    ///     let part = plan.part(&plan.tile(&[rows, 0..2])?)?;
+    ///     let dy = part.tile().output().of(&dy)?;
+    ///     sum.merge(part.gradient(&dy)?)?;
+    /// }
+    /// assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
+    ///
+    /// let error = plan.part(&plan.tile(&[0..1500, 0..2])?).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "\
+    /// the box [0..1500, 0..2] cuts a block of 1024 terms
+    ///   box      0..1500  0..2
+    ///   output      3000     2
+    ///                  ^ no block begins at 1500: the nearest boundaries are 1024 and 2048",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn part(&self, tile: &Tile<I, O>) -> Result<Part<I, O>, BroadcastError> {
+        let (tile, ranges) = self.own_tile(tile)?;
+        let (numbers, len) = self.numbers(&ranges)?;
+        let mut runs = Vec::new();
+        if tile.output().shape().contains(&0) {
+            return Ok(self.new_part(tile, Covered::Blocks(runs)));
+        }
+        let total = self.sum_terms();
+        let whole = |at: usize| at % BLOCK_TERMS == 0 || at == total;
+        let run = numbers.run().unwrap_or(len);
+        // Short runs are refused by the first two of them: no more are looked at.
+        for first_term in (0..len).step_by(run) {
+            let number = numbers.of(first_term);
+            if !whole(number) || !whole(number + run) {
+                return Err(self.cut_block(&ranges));
+            }
+            runs.try_reserve(1)
+                .map_err(|_| allocation_failed(size_of::<Run>()))?;
+            runs.push(Run {
+                first_term,
+                blocks: number / BLOCK_TERMS..(number + run).div_ceil(BLOCK_TERMS),
+            });
+        }
+        Ok(self.new_part(tile, Covered::Blocks(runs)))
+    }
+
+    /// A range of blocks of the sums of a box of the input's gradient. There are
+    /// [`sum_blocks`](Self::sum_blocks) of them.
+    ///
+    /// [`Part::tile`] is the smallest tile that has these blocks. It may have terms of neighbouring
+    /// blocks too, which are left out. So any plan with enough terms can be cut at any block, along
+    /// whichever axes its arrays are stored.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the box is not inside the input, or the
+    /// range not inside the blocks; [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// ```
+    /// use ndarray::Array3;
+    /// use ndarray_broadcast::{BroadcastPlan, PartialReduction, Sum};
+    ///
+    /// // 3500 terms, 7 * 7 for each image: no image begins where a block does.
+    /// let dy = Array3::from_shape_fn((100, 5, 7 * 7), |(n, c, i)| 1. / (n + 7 * c + i + 1) as f64);
+    /// let plan = BroadcastPlan::explicit(5, (100, 5, 7 * 7), &[1])?;
+    /// assert_eq!(plan.sum_blocks(), 5);
+    ///
+    /// let part = plan.part_of_blocks(&[0..5], 3..5)?;
+    /// assert!(part.tile().output().ranges().eq([62..100, 0..5, 0..49]));
+    /// let mut sum = part.gradient(&part.tile().output().of(&dy)?)?;
+    /// let part = plan.part_of_blocks(&[0..5], 0..3)?;
+    /// assert!(part.tile().output().ranges().eq([0..63, 0..5, 0..49]));
+    /// sum.merge(part.gradient(&part.tile().output().of(&dy)?)?)?;
+    /// assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn part_of_blocks(
+        &self,
+        input: &[Range<usize>],
+        blocks: Range<usize>,
+    ) -> Result<Part<I, O>, BroadcastError> {
+        let inside =
+            |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
+        let shape = self.input_shape();
+        if input.len() != shape.len() || !input.iter().zip(shape).all(inside) {
+            return Err(invalid_box(shape, input));
+        }
+        if blocks.start > blocks.end || blocks.end > self.sum_blocks() {
+            return Err(invalid_box(&[self.sum_blocks()], &[blocks]));
+        }
+        let empty = blocks.is_empty() || input.iter().any(|range| range.is_empty());
+        let total = self.sum_terms();
+        let first = blocks.start * BLOCK_TERMS;
+        let end = total.min(blocks.end * BLOCK_TERMS);
+        // From the outermost axis on: the first axis on which the first and the last term differ
+        // is cut, and those inside it are whole.
+        let mut ranges = reserved(self.output_shape().len())?;
+        let (mut inside, mut whole, mut first_of_tile) = (total, false, 0);
+        for (source, &size) in self.axis_sources().zip(self.output_shape()) {
+            if let AxisSource::Kept(axis) = source {
+                ranges.push(input[axis].clone());
+                continue;
+            }
+            if empty {
+                ranges.push(0..0);
+                continue;
+            }
+            inside /= size;
+            let (from, to) = (first / inside % size, (end - 1) / inside % size);
+            let range = if whole { 0..size } else { from..to + 1 };
+            first_of_tile += range.start * inside;
+            whole |= from != to;
+            ranges.push(range);
+        }
+        let mut runs = reserved(1)?;
+        if !empty {
+            runs.push(Run {
+                first_term: first - first_of_tile,
+                blocks,
+            });
+        }
+        Ok(self.new_part(self.tile(&ranges)?, Covered::Blocks(runs)))
+    }
+
+    /// The part that any tile has of all sums, also one that cuts blocks. **The result has other
+    /// bits than that of the whole.** It depends on the tiles, but not on the order in which they
+    /// are merged.
+    ///
+    /// Such parts can be merged with exact ones. [`PartialReduction::is_exact`] tells which a
+    /// result is made of.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the tile is not inside the output;
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr0};
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let dy = Array1::from_iter(1..=2000);
+    /// let plan = BroadcastPlan::numpy((), 2000)?;
+    /// let mut sum = None;
+    /// for range in [0..700, 700..2000] {
+    ///     let part = plan.inexact_part(&plan.tile(&[range])?)?;
+    ///     let found = part.gradient(&part.tile().output().of(&dy)?)?;
+    ///     match &mut sum {
+    ///         None => sum = Some(found),
+    ///         Some(sum) => sum.merge(found)?,
+    ///     }
+    /// }
+    /// let sum = sum.unwrap();
+    /// assert!(!sum.is_exact());
+    /// assert_eq!(sum.finish(&plan)?, arr0(2001 * 1000));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn inexact_part(&self, tile: &Tile<I, O>) -> Result<Part<I, O>, BroadcastError> {
+        let (tile, ranges) = self.own_tile(tile)?;
+        if tile.output().shape().contains(&0) {
+            return Ok(self.new_part(tile, Covered::Blocks(Vec::new())));
+        }
+        let boxed = self.summed_only(&ranges)?;
+        Ok(self.new_part(tile, Covered::Box(boxed)))
+    }
+
+    fn new_part(&self, tile: Tile<I, O>, covered: Covered) -> Part<I, O> {
+        Part {
+            plan: self.clone(),
+            tile,
+            covered,
+        }
+    }
+
+    /// The tile of this plan with the box of that one.
+    fn own_tile(&self, tile: &Tile<I, O>) -> Result<OwnTile<I, O>, BroadcastError> {
+        let output = tile.output();
+        let mut ranges = reserved(output.shape().len())?;
+        ranges.extend(output.ranges());
+        Ok((self.tile(&ranges)?, ranges))
+    }
+
+    /// What a list with an entry for each output axis has for those that are summed.
+    pub(super) fn summed_only<T: Clone>(&self, list: &[T]) -> Result<Vec<T>, BroadcastError> {
+        let mut summed = reserved(list.len())?;
+        let axes = self.axis_sources().zip(list);
+        let axes = axes.filter(|(source, _)| !matches!(source, AxisSource::Kept(_)));
+        summed.extend(axes.map(|(_, entry)| entry.clone()));
+        Ok(summed)
+    }
+
+    /// The sizes of the axes that are summed.
+    pub(super) fn summed_shape(&self) -> Result<Vec<usize>, BroadcastError> {
+        self.summed_only(self.output_shape())
+    }
+
+    /// The numbers of the terms of a box of the output, and how many there are.
+    fn numbers(&self, ranges: &[Range<usize>]) -> Result<(Numbers, usize), BroadcastError> {
+        let boxed = self.summed_only(ranges)?;
+        let len = boxed.iter().map(|range| range.len()).product();
+        Ok((Numbers::of_box(&boxed, &self.summed_shape()?), len))
+    }
+
+    /// The error for a box that cuts a block.
+    #[cold]
+    fn cut_block(&self, ranges: &[Range<usize>]) -> BroadcastError {
+        // The innermost of the axes that are summed and not whole is the one to cut elsewhere.
+        let shape = self.output_shape();
+        let (mut step, mut found) = (1, None);
+        for (axis, source) in self.axis_sources().enumerate().rev() {
+            if matches!(source, AxisSource::Kept(_)) {
+                continue;
+            }
+            let range = &ranges[axis];
+            match &mut found {
+                None if *range == (0..shape[axis]) => {}
+                None => found = Some((axis, step, 0, true)),
+                // Where the runs of the outer axes begin, and whether all are apart by blocks.
+                Some((_, _, outer, aligned)) => {
+                    *outer += range.start * step;
+                    *aligned &= range.len() == 1 || step % BLOCK_TERMS == 0;
+                }
+            }
+            step *= shape[axis];
+        }
+        let Some((axis, step, outer, aligned)) = found else {
+            return cuts_block(shape, ranges, 0, 0, [None; 2]);
+        };
+        let total = self.sum_terms();
+        let keeps = |at: usize| {
+            let number = outer + at * step;
+            (aligned && number % BLOCK_TERMS == 0) || number == total
+        };
+        let Range { start, end } = ranges[axis];
+        let boundary = match keeps(end) || (start > 0 && !keeps(start)) {
+            true => start,
+            false => end,
+        };
+        // Boundaries repeat after at most as many places as a block has terms.
+        let below = (0..=boundary)
+            .rev()
+            .take(BLOCK_TERMS + 1)
+            .find(|&at| keeps(at));
+        let above = (boundary..=shape[axis])
+            .take(BLOCK_TERMS + 1)
+            .find(|&at| keeps(at));
+        cuts_block(shape, ranges, axis, boundary, [below, above])
+    }
+}
+
+type OwnTile<I, O> = (Tile<I, O>, Vec<Range<usize>>);
+
+/// Which of the terms of its tile a part has.
+#[derive(Debug, Clone)]
+enum Covered {
+    /// Whole blocks.
+    Blocks(Vec<Run>),
+    /// All, which are this box of the axes that are summed.
+    Box(Vec<Range<usize>>),
+}
+
+/// Blocks that follow each other. Their terms do in the tile.
+#[derive(Debug, Clone)]
+struct Run {
+    /// The position of the first term among those of the tile.
+    first_term: usize,
+    blocks: Range<usize>,
+}
+
+/// Some of the terms of some elements of a gradient: what one worker sums.
+///
+/// [`BroadcastPlan::part`], [`part_of_blocks`](BroadcastPlan::part_of_blocks) and
+/// [`inexact_part`](BroadcastPlan::inexact_part) return it. Its methods are those of the plan, on
+/// arrays of the shape of [`tile`](Self::tile)'s output, with a [`PartialReduction`] as the result.
+///
+/// ```
+/// use ndarray::Array2;
+/// use ndarray_broadcast::{BroadcastPlan, Max};
+///
+/// let x = Array2::from_shape_fn((2, 5000), |(i, j)| ((i + 1) * j) % 4999);
+/// let plan = BroadcastPlan::numpy((2, 1), (2, 5000))?;
+///
+/// let largest = |blocks| {
+///     let part = plan.part_of_blocks(&[0..2, 0..1], blocks)?;
+///     part.reduce(&part.tile().output().of(&x)?, Max)
+/// };
+/// let mut max = largest(0..2)?;
+/// max.merge(largest(2..5)?)?;
+/// assert_eq!(max.finish(&plan)?, plan.reduce(&x, Max)?);
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a part does nothing until it is applied to an array"]
+pub struct Part<I: Dimension = IxDyn, O: Dimension = IxDyn> {
+    plan: BroadcastPlan<I, O>,
+    tile: Tile<I, O>,
+    covered: Covered,
+}
+
+impl<I: Dimension, O: Dimension> Part<I, O> {
+    /// The box of the output that the part reads, and the box of the gradient that it adds to.
+    /// Example: [`BroadcastPlan::part`].
+    pub fn tile(&self) -> &Tile<I, O> {
+        &self.tile
+    }
+
+    /// How many accumulators a [`PartialReduction`] of this part has for each element of the tile's
+    /// input: what a worker sends.
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy((), 100 * 1024)?;
+    /// assert_eq!(plan.part_of_blocks(&[], 0..100)?.nodes(), 1);
+    /// assert_eq!(plan.part_of_blocks(&[], 0..64)?.nodes(), 1);
+    /// // 1, 2..4, 4..8, 8..16, 16..32, 32..48, 48..50
+    /// assert_eq!(plan.part_of_blocks(&[], 1..50)?.nodes(), 7);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        let Covered::Blocks(runs) = &self.covered else {
+            return 1;
+        };
+        let all = self.plan.sum_blocks();
+        let mut piece = Piece::of_nothing(Box::default());
+        for blocks in runs.iter().map(|run| run.blocks.clone()) {
+            for node in Node::of(blocks, all) {
+                piece.insert(node, ArrayD::from_elem(IxDyn(&[]), ()), all, &|(), ()| ());
+            }
+        }
+        piece.nodes.len()
+    }
+
+    /// What the part has of [`BroadcastPlan::gradient`]. Example: [`BroadcastPlan::part`].
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the shape of the
+    /// tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<PartialSum<A>, BroadcastError>
+    where
+        A: Copy + Zero + Send + Sync,
+    {
+        let plan = self.tile.plan();
+        check_shape(ArrayRole::Cotangent, plan.output_shape(), cotangent.shape())?;
+        self.collect(Sum, |_, terms| {
+            let inputs = (Source::of(cotangent),);
+            let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
+            let sum = |sums: &mut PlainSums<'_, '_, A>| driver::sum_of(sums, terms);
+            fresh_sums(inputs, becomes, axes, plan.input_dim(), sum)
+        })
+    }
+
+    /// What the part has of [`BroadcastPlan::gradient_of`].
+    ///
+    /// # Errors
+    ///
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if an array does not broadcast to the shape
+    /// of the tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// ```
+    /// use ndarray::Array2;
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let x = Array2::from_shape_fn((2048, 3), |(i, j)| (i * j) as f64);
+    /// let dy = x.mapv(f64::sin);
+    /// let plan = BroadcastPlan::numpy(3, (2048, 3))?;
+    /// let half = |rows| {
+    ///     let part = plan.part(&plan.tile(&[rows, 0..3])?)?;
+    ///     let output = part.tile().output();
+    ///     part.gradient_of((&output.of(&dy)?, &output.of(&x)?), |(dy, x)| dy * x)
+    /// };
+    /// let mut sum = half(1024..2048)?;
+    /// sum.merge(half(0..1024)?)?;
+    /// assert_eq!(sum.finish(&plan)?, plan.gradient_of((&dy, &x), |(dy, x)| dy * x)?);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn gradient_of<X, A, F>(&self, arrays: X, f: F) -> Result<PartialSum<A>, BroadcastError>
+    where
+        X: Operands<O>,
+        A: Copy + Zero + Send + Sync,
+        F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
+    {
+        self.reduce_of(arrays, Sum, f)
+    }
+
+    /// What the part has of [`BroadcastPlan::reduce`]. Example: [`Part`].
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array has not the shape of the tile's
+    /// output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    pub fn reduce<T, R>(
+        &self,
+        array: &ArrayRef<T, O>,
+        reduction: R,
+    ) -> Result<PartialReduction<T, R>, BroadcastError>
+    where
+        T: Copy + Sync,
+        R: Reduction<T>,
+    {
+        let shape = self.tile.plan().output_shape();
+        check_shape(ArrayRole::Input, shape, array.shape())?;
+        self.reduce_of((array,), reduction, |(&value,)| value)
+    }
+
+    /// What the part has of [`BroadcastPlan::reduce_of`]. Example of the arrays:
+    /// [`gradient_of`](Self::gradient_of).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`gradient_of`](Self::gradient_of).
+    pub fn reduce_of<X, T, R, F>(
+        &self,
+        arrays: X,
+        reduction: R,
+        f: F,
+    ) -> Result<PartialReduction<T, R>, BroadcastError>
+    where
+        X: Operands<O>,
+        R: Reduction<T>,
+        F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
+    {
+        let plan = self.tile.plan();
+        arrays.check(plan)?;
+        self.collect(reduction, |reduction, terms| {
+            arrays.some(plan, terms, &Unfinished(reduction), &f)
+        })
+    }
+
+    /// Collects what `reduce` makes of each range of terms that is a node of the tree.
+    fn collect<T, R: Reduction<T>>(
+        &self,
+        reduction: R,
+        reduce: impl Fn(&R, &Terms) -> Result<Array<R::Acc, I>, BroadcastError>,
+    ) -> Result<PartialReduction<T, R>, BroadcastError> {
+        let input = self.tile.input();
+        let mut piece = Piece::of_nothing(input.ranges().collect());
+        let (total, all_blocks) = (self.plan.sum_terms(), self.plan.sum_blocks());
+        match &self.covered {
+            Covered::Blocks(runs) => {
+                for run in runs {
+                    for node in Node::of(run.blocks.clone(), all_blocks) {
+                        let blocks = node.blocks(all_blocks);
+                        let at = run.first_term + (blocks.start - run.blocks.start) * BLOCK_TERMS;
+                        let number = blocks.start * BLOCK_TERMS;
+                        let len = total.min(blocks.end * BLOCK_TERMS) - number;
+                        let terms = Terms {
+                            range: at..at + len,
+                            numbers: Numbers::from(number.wrapping_sub(at)),
+                        };
+                        let values = reduce(&reduction, &terms)?.into_dyn();
+                        let combine = |a, b| reduction.combine(a, b);
+                        piece.insert(node, values, all_blocks, &combine);
+                    }
+                }
+            }
+            Covered::Box(ranges) => {
+                let shape = self.plan.summed_shape()?;
+                let numbers = Numbers::of_box(ranges, &shape);
+                let len = ranges.iter().map(|range| range.len()).product();
+                let terms = Terms {
+                    range: 0..len,
+                    numbers,
+                };
+                let values = reduce(&reduction, &terms)?.into_dyn();
+                piece.insert_box(ranges.clone(), values);
+            }
+        }
+        Ok(PartialReduction::of_piece(&self.plan, reduction, piece))
+    }
+}
+
+/// A reduction whose results are its accumulators.
+struct Unfinished<'r, R>(&'r R);
+
+impl<T, R: Reduction<T>> Reduction<T> for Unfinished<'_, R> {
+    const COMMUTATIVE: bool = R::COMMUTATIVE;
+
+    type Acc = R::Acc;
+    type Out = R::Acc;
+
+    #[inline(always)]
+    fn identity(&self) -> R::Acc {
+        self.0.identity()
+    }
+
+    #[inline(always)]
+    fn lift(&self, value: T) -> R::Acc {
+        self.0.lift(value)
+    }
+
+    #[inline(always)]
+    fn at_index(&self, acc: R::Acc, index: usize) -> R::Acc {
+        self.0.at_index(acc, index)
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: R::Acc, b: R::Acc) -> R::Acc {
+        self.0.combine(a, b)
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: R::Acc, _: usize) -> R::Acc {
+        acc
+    }
+}

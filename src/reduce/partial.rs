@@ -1,0 +1,658 @@
+//! Partial reductions as values: nodes of the tree, which merge with their neighbours.
+
+use super::reduction::{Reduction, Sum};
+use super::terms::Numbers;
+use super::tree::BLOCK_TERMS;
+use crate::engine::machine::{filled, output_len};
+use crate::error::{BroadcastError, empty_reduction, incomplete, other_reduction, overlap};
+use crate::plan::BroadcastPlan;
+use ndarray::{Array, ArrayD, ArrayViewD, Dimension, Slice, Zip};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// A box of an array: a range for each axis.
+pub(super) type Ranges = Box<[Range<usize>]>;
+
+/// What is known of a reduction so far: the nodes of the
+/// [documented tree](crate::GradientExt#the-order-of-summation) that some of its blocks give.
+///
+/// A [`Part`](crate::Part) returns it. Two merge if they belong to the same plan and have no term
+/// in common. They need not be neighbours: what has no neighbour yet is kept beside the rest. When
+/// all parts are there, [`finish`](Self::finish) gives the result of
+/// [`gradient`](BroadcastPlan::gradient), [`gradient_of`](BroadcastPlan::gradient_of),
+/// [`reduce`](BroadcastPlan::reduce) or [`reduce_of`](BroadcastPlan::reduce_of) on the whole, bit
+/// for bit, whatever the parts and the order in which they came.
+///
+/// It is small: for each element of the gradient at most two accumulators for each level of the
+/// tree while blocks that follow each other are there, and one when all are. It can be sent: as
+/// [bytes](Self::to_bytes), or with the feature `serde` in any format that keeps all bits of the
+/// accumulators.
+///
+/// ```
+/// use ndarray::Array2;
+/// use ndarray_broadcast::{BroadcastPlan, PartialReduction, Sum};
+///
+/// let dy = Array2::from_shape_fn((4096, 3), |(i, j)| (i as f32 + 0.1) / (j as f32 + 0.3));
+/// let plan = BroadcastPlan::numpy(3, (4096, 3))?;
+///
+/// // On each worker, whatever it takes: rows, columns, or both.
+/// let mut sent = Vec::new();
+/// for (rows, columns) in [(0..1024, 0..3), (1024..4096, 2..3), (1024..4096, 0..2)] {
+///     let part = plan.part(&plan.tile(&[rows, columns])?)?;
+///     sent.push(part.gradient(&part.tile().output().of(&dy)?)?.to_bytes());
+/// }
+///
+/// // Where the results arrive, in any order.
+/// let mut sum = PartialReduction::<f32, Sum>::new(&plan, Sum);
+/// for bytes in sent.iter().rev() {
+///     sum.merge(PartialReduction::from_bytes(bytes, Sum)?)?;
+/// }
+/// assert!(sum.is_complete());
+/// assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[must_use = "a partial reduction is merged with others, and finished"]
+pub struct PartialReduction<T, R: Reduction<T>> {
+    pub(super) reduction: R,
+    /// Its rule does not matter.
+    pub(super) plan: BroadcastPlan,
+    /// No two have an element of the gradient in common.
+    pub(super) pieces: Vec<Piece<R::Acc>>,
+    term: PhantomData<fn(T)>,
+}
+
+/// The index of an element of the result, and terms of it.
+type Missing = (Vec<usize>, Range<usize>);
+
+/// What is known of a [gradient](BroadcastPlan::gradient) so far. Example: [`PartialReduction`].
+pub type PartialSum<A> = PartialReduction<A, Sum>;
+
+/// The same nodes for each element in a box of the gradient.
+#[derive(Debug, Clone)]
+pub(super) struct Piece<A> {
+    pub(super) ranges: Ranges,
+    /// By their first block. No two have a block in common, no two are the halves of another node,
+    /// and none is all that there is of a larger one.
+    pub(super) nodes: BTreeMap<usize, (Node, ArrayD<A>)>,
+    /// Boxes of terms that are no nodes.
+    pub(super) boxes: Vec<(Ranges, ArrayD<A>)>,
+}
+
+/// A node of the tree, of `2^level` blocks or of fewer at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) first: usize,
+    pub(super) level: u32,
+}
+
+impl Node {
+    /// The largest node that begins with this block and has none from `end` on.
+    fn largest(first: usize, end: usize, all: usize) -> Self {
+        let mut node = Node { first, level: 0 };
+        while node.first >> node.level & 1 == 0 && node.blocks(all).end < all {
+            let larger = Node {
+                level: node.level + 1,
+                ..node
+            };
+            if larger.blocks(all).end > end {
+                break;
+            }
+            node = larger;
+        }
+        node
+    }
+
+    /// The largest nodes that together are these blocks, of `all`.
+    pub(super) fn of(blocks: Range<usize>, all: usize) -> impl Iterator<Item = Self> {
+        let mut block = blocks.start;
+        std::iter::from_fn(move || {
+            let node = (block < blocks.end).then(|| Node::largest(block, blocks.end, all))?;
+            block = node.blocks(all).end;
+            Some(node)
+        })
+    }
+
+    /// Its blocks, where there are `all`.
+    pub(super) fn blocks(self, all: usize) -> Range<usize> {
+        self.first..all.min(self.first + (1 << self.level))
+    }
+}
+
+/// The box that two boxes have in common, if it has elements.
+fn common(a: &[Range<usize>], b: &[Range<usize>]) -> Option<Ranges> {
+    let both = |(a, b): (&Range<usize>, &Range<usize>)| {
+        let range = a.start.max(b.start)..a.end.min(b.end);
+        (!range.is_empty()).then_some(range)
+    };
+    a.iter().zip(b).map(both).collect()
+}
+
+/// The boxes that are left of a box without a box that is inside it.
+fn without(all: &[Range<usize>], inner: &[Range<usize>]) -> Vec<Ranges> {
+    let (mut rest, mut left) = (all.to_vec(), Vec::new());
+    for (axis, inner) in inner.iter().enumerate() {
+        let Range { start, end } = rest[axis];
+        for range in [start..inner.start, inner.end..end] {
+            if !range.is_empty() {
+                let mut outside = rest.clone();
+                outside[axis] = range;
+                left.push(outside.into());
+            }
+        }
+        rest[axis] = inner.clone();
+    }
+    left
+}
+
+/// The elements of a box, of an array whose first element is at the beginning of `of`.
+fn slice<'a, A>(
+    values: &'a ArrayD<A>,
+    of: &[Range<usize>],
+    to: &[Range<usize>],
+) -> ArrayViewD<'a, A> {
+    let mut view = values.view();
+    view.slice_each_axis_inplace(|axis| {
+        let axis = axis.axis.index();
+        let begin = of[axis].start;
+        Slice::from(to[axis].start - begin..to[axis].end - begin)
+    });
+    view
+}
+
+fn len(ranges: &[Range<usize>]) -> usize {
+    ranges.iter().map(|range| range.len()).product()
+}
+
+impl<A: Copy> Piece<A> {
+    pub(super) fn of_nothing(ranges: Ranges) -> Self {
+        Piece {
+            ranges,
+            nodes: BTreeMap::new(),
+            boxes: Vec::new(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        (self.nodes.is_empty() && self.boxes.is_empty()) || len(&self.ranges) == 0
+    }
+
+    /// Adds a node that has no block in common with the others, and combines it with its neighbour
+    /// as long as there is one. There are `all` blocks.
+    pub(super) fn insert(
+        &mut self,
+        mut node: Node,
+        mut values: ArrayD<A>,
+        all: usize,
+        combine: &impl Fn(A, A) -> A,
+    ) {
+        while node.first > 0 || node.blocks(all).end < all {
+            let is_left = node.first >> node.level & 1 == 0;
+            let sibling = node.first ^ 1 << node.level;
+            if is_left && sibling >= all {
+                // There are no blocks to the right of it in the larger node.
+                node.level += 1;
+                continue;
+            }
+            match self.nodes.get(&sibling) {
+                Some((other, _)) if other.level == node.level => {}
+                _ => break,
+            }
+            let Some((_, other)) = self.nodes.remove(&sibling) else {
+                break;
+            };
+            let (left, right) = if is_left {
+                (values, other)
+            } else {
+                (other, values)
+            };
+            values = left;
+            Zip::from(&mut values)
+                .and(&right)
+                .for_each(|a, &b| *a = combine(*a, b));
+            node = Node {
+                first: node.first.min(sibling),
+                level: node.level + 1,
+            };
+        }
+        self.nodes.insert(node.first, (node, values));
+    }
+
+    pub(super) fn insert_box(&mut self, ranges: Vec<Range<usize>>, values: ArrayD<A>) {
+        self.boxes.push((ranges.into(), values));
+    }
+
+    /// The terms of a box that is inside this piece's.
+    fn cut(&self, to: &[Range<usize>]) -> Self {
+        let part = |values: &ArrayD<A>| slice(values, &self.ranges, to).to_owned();
+        let nodes = self.nodes.iter();
+        let boxes = self.boxes.iter();
+        Piece {
+            ranges: to.into(),
+            nodes: nodes
+                .map(|(&first, (node, values))| (first, (*node, part(values))))
+                .collect(),
+            boxes: boxes
+                .map(|(ranges, values)| (ranges.clone(), part(values)))
+                .collect(),
+        }
+    }
+
+    /// Adds the terms of a piece with the same box, which are others.
+    fn join(&mut self, other: Self, all: usize, combine: &impl Fn(A, A) -> A) {
+        for (_, (node, values)) in other.nodes {
+            self.insert(node, values, all, combine);
+        }
+        self.boxes.extend(other.boxes);
+    }
+
+    /// Terms that both have, if there are any. `shape` is that of the terms.
+    fn common_terms(&self, other: &Self, shape: &[usize]) -> Option<Range<usize>> {
+        let total: usize = shape.iter().product();
+        let all = total.div_ceil(BLOCK_TERMS);
+        let terms =
+            |blocks: Range<usize>| blocks.start * BLOCK_TERMS..total.min(blocks.end * BLOCK_TERMS);
+        for (node, _) in other.nodes.values() {
+            let blocks = node.blocks(all);
+            let before = self.nodes.range(..blocks.end).next_back();
+            let before = before.map(|(_, (node, _))| node.blocks(all));
+            if let Some(found) = before.filter(|found| found.end > blocks.start) {
+                let both = found.start.max(blocks.start)..found.end.min(blocks.end);
+                return Some(terms(both));
+            }
+        }
+        let of_box = |ranges: &[Range<usize>], range: Range<usize>| {
+            let (numbers, len) = (Numbers::of_box(ranges, shape), len(ranges));
+            let [below, before] = [range.end, range.start].map(|at| numbers.count_below(at, len));
+            (below > before).then(|| numbers.of(before)..numbers.of(below - 1) + 1)
+        };
+        for (nodes, boxes) in [(self, other), (other, self)] {
+            for (ranges, _) in &boxes.boxes {
+                let blocks = nodes.nodes.values().map(|(node, _)| node.blocks(all));
+                if let Some(found) = blocks.map(terms).find_map(|terms| of_box(ranges, terms)) {
+                    return Some(found);
+                }
+            }
+        }
+        for (ours, _) in &self.boxes {
+            let found = other
+                .boxes
+                .iter()
+                .find_map(|(theirs, _)| common(ours, theirs));
+            if let Some(found) = found {
+                return of_box(&found, 0..total);
+            }
+        }
+        None
+    }
+
+    /// The first of the terms that are missing. `shape` is that of the terms.
+    fn missing(&self, shape: &[usize]) -> Option<Range<usize>> {
+        let total: usize = shape.iter().product();
+        let all = total.div_ceil(BLOCK_TERMS);
+        let boxes = self.boxes.iter();
+        let boxes: Vec<_> = boxes
+            .map(|(ranges, _)| (Numbers::of_box(ranges, shape), len(ranges)))
+            .collect();
+        let of_boxes: usize = boxes.iter().map(|(_, len)| len).sum();
+        let mut at = 0;
+        if boxes.is_empty() {
+            for (node, _) in self.nodes.values() {
+                let blocks = node.blocks(all);
+                if blocks.start > at {
+                    return Some(at * BLOCK_TERMS..blocks.start * BLOCK_TERMS);
+                }
+                at = blocks.end;
+            }
+            return (at < all).then(|| at * BLOCK_TERMS..total);
+        }
+        let nodes = self.nodes.values().map(|(node, _)| node.blocks(all));
+        let nodes =
+            nodes.map(|blocks| blocks.start * BLOCK_TERMS..total.min(blocks.end * BLOCK_TERMS));
+        let nodes: Vec<_> = nodes.collect();
+        let of_nodes: usize = nodes.iter().map(|terms| terms.len()).sum();
+        if of_nodes + of_boxes == total {
+            return None;
+        }
+        // The first number below which not all are there, by halves.
+        let below = |end: usize| -> usize {
+            let nodes = nodes
+                .iter()
+                .map(|terms| end.clamp(terms.start, terms.end) - terms.start);
+            let boxes = boxes
+                .iter()
+                .map(|(numbers, len)| numbers.count_below(end, *len));
+            nodes.sum::<usize>() + boxes.sum::<usize>()
+        };
+        let (mut low, mut high) = (0, total);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if below(middle) == middle {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        Some(low..high)
+    }
+
+    /// The accumulators of all terms, which are there.
+    fn total(&self, shape: &[usize], combine: &impl Fn(A, A) -> A) -> Option<ArrayD<A>> {
+        let nodes = self.nodes.iter();
+        let nodes = nodes.map(|(block, (_, values))| (block * BLOCK_TERMS, values));
+        let boxes = self.boxes.iter();
+        let boxes = boxes.map(|(ranges, values)| (Numbers::of_box(ranges, shape).of(0), values));
+        let mut parts: Vec<_> = nodes.chain(boxes).collect();
+        parts.sort_by_key(|&(first, _)| first);
+        let mut parts = parts.into_iter().map(|(_, values)| values);
+        let mut sum = parts.next()?.clone();
+        for values in parts {
+            Zip::from(&mut sum)
+                .and(values)
+                .for_each(|a, &b| *a = combine(*a, b));
+        }
+        Some(sum)
+    }
+}
+
+impl<T, R: Reduction<T>> PartialReduction<T, R> {
+    /// The reduction of no terms yet. Example: [`PartialReduction`].
+    pub fn new<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>, reduction: R) -> Self {
+        PartialReduction {
+            reduction,
+            plan: plan.clone().into_dyn(),
+            pieces: Vec::new(),
+            term: PhantomData,
+        }
+    }
+
+    pub(super) fn of_piece<I: Dimension, O: Dimension>(
+        plan: &BroadcastPlan<I, O>,
+        reduction: R,
+        piece: Piece<R::Acc>,
+    ) -> Self {
+        let mut partial = PartialReduction::new(plan, reduction);
+        if !piece.is_empty() {
+            partial.pieces.push(piece);
+        }
+        partial
+    }
+
+    /// Adds the terms of another part.
+    ///
+    /// # Errors
+    ///
+    /// [`OtherReduction`](crate::ErrorKind::OtherReduction) if the other belongs to a plan of other
+    /// shapes or axes; [`Overlap`](crate::ErrorKind::Overlap) if both have the same term;
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). `self` is as it was then.
+    ///
+    /// # Panics
+    ///
+    /// Only if the reduction's own operation does, as sums of integers where overflow checks are
+    /// on. Some terms may be lost then.
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let dy = Array1::from_elem(3000, 1.);
+    /// let plan = BroadcastPlan::numpy(1, 3000)?;
+    /// let sum_of = |blocks| {
+    ///     let part = plan.part_of_blocks(&[0..1], blocks)?;
+    ///     part.gradient(&part.tile().output().of(&dy)?)
+    /// };
+    /// let mut sum = sum_of(1..3)?;
+    /// assert_eq!(
+    ///     sum.merge(sum_of(0..2)?).unwrap_err().to_string(),
+    ///     "two parts have the terms 1024..2048 of the elements [0..1] of the result",
+    /// );
+    /// assert_eq!(
+    ///     sum.finish(&plan).unwrap_err().to_string(),
+    ///     "the terms 0..1024 of the element [0] of the result are missing",
+    /// );
+    /// sum.merge(sum_of(0..1)?)?;
+    /// assert_eq!(sum.finish(&plan)?, arr1(&[3000.]));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn merge(&mut self, other: Self) -> Result<(), BroadcastError> {
+        self.check_plan(&other.plan)?;
+        let shape = self.plan.summed_shape()?;
+        for piece in &other.pieces {
+            self.check_new(piece, &shape)?;
+        }
+        for piece in other.pieces {
+            self.absorb(piece);
+        }
+        Ok(())
+    }
+
+    /// Adds a piece of the same plan.
+    pub(super) fn add(&mut self, piece: Piece<R::Acc>) -> Result<(), BroadcastError> {
+        self.check_new(&piece, &self.plan.summed_shape()?)?;
+        self.absorb(piece);
+        Ok(())
+    }
+
+    /// That a piece has no term in common with those that are there.
+    fn check_new(&self, piece: &Piece<R::Acc>, shape: &[usize]) -> Result<(), BroadcastError> {
+        for ours in &self.pieces {
+            let Some(ranges) = common(&ours.ranges, &piece.ranges) else {
+                continue;
+            };
+            if let Some(terms) = ours.common_terms(piece, shape) {
+                return Err(overlap(&ranges, terms));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a piece that has no term in common with the others.
+    fn absorb(&mut self, piece: Piece<R::Acc>) {
+        let all = self.plan.sum_blocks();
+        let combine = |a, b| self.reduction.combine(a, b);
+        let mut left = vec![piece];
+        'pieces: while let Some(mut piece) = left.pop() {
+            for at in 0..self.pieces.len() {
+                let Some(both) = common(&self.pieces[at].ranges, &piece.ranges) else {
+                    continue;
+                };
+                if piece.ranges != both {
+                    left.extend(
+                        without(&piece.ranges, &both)
+                            .iter()
+                            .map(|rest| piece.cut(rest)),
+                    );
+                    piece = piece.cut(&both);
+                }
+                if self.pieces[at].ranges != both {
+                    let ours = self.pieces.swap_remove(at);
+                    let rest = without(&ours.ranges, &both);
+                    self.pieces.extend(rest.iter().map(|rest| ours.cut(rest)));
+                    self.pieces.push(ours.cut(&both));
+                    if let Some(ours) = self.pieces.last_mut() {
+                        ours.join(piece, all, &combine);
+                    }
+                } else {
+                    self.pieces[at].join(piece, all, &combine);
+                }
+                continue 'pieces;
+            }
+            self.pieces.push(piece);
+        }
+    }
+
+    /// Whether all terms of all elements are there, so that [`finish`](Self::finish) succeeds.
+    /// Example: [`PartialReduction`].
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        matches!(self.first_missing(), Ok(None))
+    }
+
+    /// Whether the result has the bits of one call on the whole: no
+    /// [`inexact_part`](BroadcastPlan::inexact_part) is in it, where the example is.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.boxes.is_empty())
+    }
+
+    /// The result of the whole, of the input's shape and rank, in standard layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Incomplete`](crate::ErrorKind::Incomplete), with the first terms that are missing;
+    /// [`OtherReduction`](crate::ErrorKind::OtherReduction) if the plan has other shapes or axes;
+    /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the reduction
+    /// has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Example: [`merge`](Self::merge).
+    pub fn finish<I: Dimension, O: Dimension>(
+        &self,
+        plan: &BroadcastPlan<I, O>,
+    ) -> Result<Array<R::Out, I>, BroadcastError> {
+        self.check_plan(plan)?;
+        if let Some((index, terms)) = self.first_missing()? {
+            return Err(incomplete(&index, terms));
+        }
+        let (shape, terms) = (self.plan.summed_shape()?, self.plan.sum_terms());
+        let combine = |a, b| self.reduction.combine(a, b);
+        let count = output_len::<R::Out>(plan.input_shape())?;
+        let mut results: Option<Array<R::Out, I>> = None;
+        let new = |value| -> Result<Array<R::Out, I>, BroadcastError> {
+            let values = filled(count, || value)?;
+            Ok(Array::from_shape_vec(plan.input_dim(), values).expect("there is one for each"))
+        };
+        if count == 0 {
+            let none = Array::from_shape_vec(plan.input_dim(), Vec::new());
+            return Ok(none.expect("the shape has no elements"));
+        }
+        if terms == 0 {
+            let value = self.reduction.of_none();
+            return new(value.ok_or_else(|| empty_reduction(plan.output_shape()))?);
+        }
+        for piece in &self.pieces {
+            let Some(total) = piece.total(&shape, &combine) else {
+                continue;
+            };
+            let finished = total.map(|&acc| self.reduction.finish(acc, terms));
+            let Some(&first) = finished.first() else {
+                continue;
+            };
+            let out = match &mut results {
+                Some(out) => out,
+                none => none.insert(new(first)?),
+            };
+            let mut place = out.view_mut();
+            place.slice_each_axis_inplace(|axis| {
+                let range = &piece.ranges[axis.axis.index()];
+                Slice::from(range.clone())
+            });
+            place.into_dyn().assign(&finished);
+        }
+        Ok(results.expect("a complete reduction has pieces"))
+    }
+
+    /// The first element of the result that is not complete, and the first of its terms that are
+    /// missing.
+    fn first_missing(&self) -> Result<Option<Missing>, BroadcastError> {
+        let shape = self.plan.summed_shape()?;
+        let total = self.plan.sum_terms();
+        if total == 0 {
+            return Ok(None);
+        }
+        let begin = |ranges: &[Range<usize>]| ranges.iter().map(|range| range.start).collect();
+        let (mut first, mut there): (Option<Missing>, usize) = (None, 0);
+        for piece in &self.pieces {
+            there += len(&piece.ranges);
+            let Some(terms) = piece.missing(&shape) else {
+                continue;
+            };
+            let index: Vec<usize> = begin(&piece.ranges);
+            if first.as_ref().is_none_or(|(found, _)| index < *found) {
+                first = Some((index, terms));
+            }
+        }
+        let all: Ranges = self
+            .plan
+            .input_shape()
+            .iter()
+            .map(|&size| 0..size)
+            .collect();
+        if there < len(&all) {
+            let mut left = vec![all];
+            for piece in &self.pieces {
+                let rest = left
+                    .iter()
+                    .flat_map(|ranges| match common(ranges, &piece.ranges) {
+                        Some(both) => without(ranges, &both),
+                        None => vec![ranges.clone()],
+                    });
+                left = rest.collect();
+            }
+            let index = left.iter().map(|ranges| begin(ranges)).min();
+            if let Some(index) = index {
+                if first.as_ref().is_none_or(|(found, _)| index < *found) {
+                    first = Some((index, 0..total));
+                }
+            }
+        }
+        Ok(first)
+    }
+
+    fn check_plan<I: Dimension, O: Dimension>(
+        &self,
+        plan: &BroadcastPlan<I, O>,
+    ) -> Result<(), BroadcastError> {
+        let ours = &self.plan;
+        let same = ours.input_shape() == plan.input_shape()
+            && ours.output_shape() == plan.output_shape()
+            && ours.output_axes() == plan.output_axes();
+        match same {
+            true => Ok(()),
+            false => Err(other_reduction(
+                &name::<T, R>(ours),
+                &name::<T, R>(&plan.clone().into_dyn()),
+            )),
+        }
+    }
+}
+
+/// What an error shows of a plan and a reduction.
+pub(super) fn name<T, R: Reduction<T>>(plan: &BroadcastPlan) -> String {
+    let reduction = if R::NAME.is_empty() {
+        "reduction"
+    } else {
+        R::NAME
+    };
+    let mapping = plan.mapping().map(|source| match source {
+        Some(axis) => axis.to_string(),
+        None => "+".to_owned(),
+    });
+    let mapping: Vec<_> = mapping.collect();
+    let (input, output) = (plan.input_shape(), plan.output_shape());
+    format!(
+        "{reduction} of {output:?} to {input:?} by ({})",
+        mapping.join(" ")
+    )
+}
+
+impl<T, R: Reduction<T> + Clone> Clone for PartialReduction<T, R> {
+    fn clone(&self) -> Self {
+        PartialReduction {
+            reduction: self.reduction.clone(),
+            plan: self.plan.clone(),
+            pieces: self.pieces.clone(),
+            term: PhantomData,
+        }
+    }
+}
+
+impl<T, R: Reduction<T>> fmt::Debug for PartialReduction<T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let boxes: Vec<_> = self.pieces.iter().map(|piece| &piece.ranges).collect();
+        f.debug_struct("PartialReduction")
+            .field("of", &name::<T, R>(&self.plan))
+            .field("elements", &boxes)
+            .field("complete", &self.is_complete())
+            .finish_non_exhaustive()
+    }
+}
