@@ -160,6 +160,71 @@ fn reductions_agree_with_numpy() {
     }
 }
 
+/// The operators `Reduce*`, `ArgMax` and `ArgMin`, as ONNX's own tests have them. Those that are a
+/// sum of a function of the terms are one pass.
+#[test]
+fn reductions_agree_with_onnx() {
+    let file: Value = serde_json::from_str(include_str!("data/reductions/onnx.json")).unwrap();
+    let cases = file["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 123);
+    for case in cases {
+        let (operator, last) = (case[1].as_str().unwrap(), case[4].as_bool().unwrap());
+        let (shape, axes) = (sizes(&case[2]), sizes(&case[3]));
+        let terms = ArrayD::from_shape_vec(shape.clone(), numbers(&case[5])).unwrap();
+        let mut to = shape.clone();
+        axes.iter().for_each(|&axis| to[axis] = 1);
+        let plan = BroadcastPlan::numpy(IxDyn(&to), IxDyn(&shape)).unwrap();
+        let sum_of = |f: fn(f64) -> f64| plan.gradient_of((&terms,), |(&x,)| f(x)).unwrap();
+        // ONNX has an answer for no terms, NumPy has none.
+        let extreme =
+            |none: f64, f: fn(f64, f64) -> f64| plan.reduce(&terms, Fold::new(none, f)).unwrap();
+        let index = |reduced: Result<ArrayD<usize>, BroadcastError>| {
+            let len = shape[axes[0]];
+            let in_order = |index| if last { len - 1 - index } else { index };
+            reduced.unwrap().mapv(|index| in_order(index) as f64)
+        };
+        let mut view = terms.view();
+        if last {
+            view.invert_axis(Axis(axes[0]));
+        }
+        let found = match operator {
+            "ReduceSum" => plan.reduce(&terms, Sum).unwrap(),
+            "ReduceMean" => plan.reduce(&terms, Mean).unwrap(),
+            "ReduceProd" => plan.reduce(&terms, Product).unwrap(),
+            "ReduceMax" => extreme(f64::NEG_INFINITY, f64::max),
+            "ReduceMin" => extreme(f64::INFINITY, f64::min),
+            "ReduceL1" => sum_of(f64::abs),
+            "ReduceL2" => sum_of(|x| x * x).mapv(f64::sqrt),
+            "ReduceLogSum" => sum_of(|x| x).mapv(f64::ln),
+            "ReduceLogSumExp" => sum_of(f64::exp).mapv(f64::ln),
+            "ReduceSumSquare" => sum_of(|x| x * x),
+            "ArgMax" => index(plan.reduce(&view, ArgMax)),
+            "ArgMin" => index(plan.reduce(&view, ArgMin)),
+            other => panic!("{other}"),
+        };
+        let kept = |axis: &usize| !axes.contains(axis);
+        let dropped: Vec<usize> = (0..shape.len())
+            .filter(kept)
+            .map(|axis| shape[axis])
+            .collect();
+        assert!(
+            sizes(&case[6]) == to || sizes(&case[6]) == dropped,
+            "{case}"
+        );
+        let expected = numbers(&case[7]);
+        assert_eq!(found.len(), expected.len(), "{case}");
+        // ONNX computes in `f32`. It says that the maximum of no bools is false.
+        let equal = |(&a, &b): (&f64, &f64)| {
+            let no_bools = case[0] == "reduce_max_empty_set_bool" && b == 0.;
+            a == b || (a - b).abs() <= 1e-5 * b.abs() || no_bools
+        };
+        assert!(
+            found.iter().zip(&expected).all(equal),
+            "{case}\nfound {found}"
+        );
+    }
+}
+
 fn plan(shape: &[usize], reduced: &[usize]) -> BroadcastPlan {
     let kept: Vec<usize> = (0..shape.len())
         .filter(|axis| !reduced.contains(axis))
