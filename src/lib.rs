@@ -29,6 +29,7 @@
 //! | copy a view | [`MaterializeExt`] | owned, into an existing array, into uninitialised memory |
 //! | sum what a broadcast replicated | [`BroadcastPlan::gradient`], [`GradientExt`] | the gradient of a broadcast |
 //! | reduce in another way | [`ReduceExt`], [`BroadcastPlan::reduce`], [`Reduction`] | maximum, mean, position, your own |
+//! | reduce in parts, on several machines | [`BroadcastPlan::part`], [`PartialReduction`] | merged to the bits of one call |
 //! | compute with shapes only | [`BroadcastPlan`] | which input axis feeds each output axis; composed, permuted, tiled |
 //! | | [`PartialShape`] | sizes that are known in part |
 //! | name axes | [`AxisPattern`] | `h w -> h w c`, as in einops and xarray |
@@ -40,8 +41,8 @@
 //! [The guide](guide) explains which rule to use. [The cookbook](guide::cookbook) has common
 //! operations, each beside the NumPy or torch line that it replaces. Other pages: [types and
 //! generic functions](guide::types), [ndarray's own methods and their
-//! equivalents](guide::ndarray), [Python and ONNX Runtime](guide::hosts),
-//! [soundness](guide::soundness).
+//! equivalents](guide::ndarray), [several machines](guide::distributed), [Python and ONNX
+//! Runtime](guide::hosts), [soundness](guide::soundness).
 //!
 //! # The rules, drawn
 //!

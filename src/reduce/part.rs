@@ -127,7 +127,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// use ndarray_broadcast::{BroadcastPlan, PartialReduction, Sum};
     ///
     /// // 3500 terms, 7 * 7 for each image: no image begins where a block does.
-    /// let dy = Array3::from_shape_fn((100, 5, 7 * 7), |(n, c, i)| 1. / (n + 7 * c + i + 1) as f64);
+    /// let term = |(n, c, i)| 1. / (n + 7 * c + i + 1) as f64;
+    /// let dy = Array3::from_shape_fn((100, 5, 7 * 7), term);
     /// let plan = BroadcastPlan::explicit(5, (100, 5, 7 * 7), &[1])?;
     /// assert_eq!(plan.sum_blocks(), 5);
     ///
