@@ -1,6 +1,7 @@
 //! How terms are read, and how the work is cut into units. Which terms are added to which is
 //! decided in `tree`.
 
+use super::nodes;
 use super::reduction::Sum;
 use super::runs::{in_streams, sum_runs};
 use super::tables::{self, By, blocks_of_chunk, write_all, write_of_none};
@@ -167,7 +168,7 @@ pub(super) fn sum_of<A: Term>(
     let (count, range) = (sums.kept().len(), &terms.range);
     let bytes = (count.saturating_mul(range.len())).saturating_mul(size_of::<A>().max(1));
     // In a constant, so that the other kernels are not compiled for large elements.
-    if const { tree::is_large::<A>() } {
+    if const { nodes::is_large::<A>() } {
         return tables::reduce(
             sums,
             terms,
@@ -220,7 +221,7 @@ pub(super) fn sum_of<A: Term>(
     });
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
-        tree::fold_neighbours(By::PLUS, &mut partial, count);
+        nodes::fold_neighbours(By::PLUS, &mut partial, count);
         write_all(sums, plus, |sum| partial[sum])?;
     }
     Ok(())
@@ -277,11 +278,11 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
                             tree::block_of_rows(By::PLUS, columns.rows(terms, offsets), lanes, sum);
                         }
                         if count > 1 {
-                            tree::push_block(By::PLUS, stack, width, index, sum);
+                            nodes::push_block(By::PLUS, stack, width, index, sum);
                         }
                     }
                     if count > 1 {
-                        tree::fold_blocks(By::PLUS, stack, width, count, sum);
+                        nodes::fold_blocks(By::PLUS, stack, width, count, sum);
                     }
                 }
             }
@@ -347,14 +348,14 @@ fn sum_column<A: Term>(
             let runs = Runs::cut(run, run.len(), columns.backwards());
             sum_runs(By::PLUS, runs, &mut rest[i..=i]);
         }
-        tree::fold_neighbours(By::PLUS, block_sums, 1);
+        nodes::fold_neighbours(By::PLUS, block_sums, 1);
         sum = [block_sums[0]];
         if count > 1 {
-            tree::push_block(By::PLUS, &mut stack, 1, index, &mut sum);
+            nodes::push_block(By::PLUS, &mut stack, 1, index, &mut sum);
         }
     }
     if count > 1 {
-        tree::fold_blocks(By::PLUS, &stack, 1, count, &mut sum);
+        nodes::fold_blocks(By::PLUS, &stack, 1, count, &mut sum);
     }
     sum[0]
 }

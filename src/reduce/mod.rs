@@ -11,7 +11,8 @@
 //! | `partial` | what is known of a reduction, and its merging |
 //! | `bytes` | the same as bytes |
 //! | `terms` | which terms of an array are reduced, and their numbers |
-//! | `tree` | which terms are combined with which |
+//! | `tree` | which terms of a block are combined with which |
+//! | `nodes` | which sums of blocks are combined with which |
 //! | `runs` | sums of terms that are side by side |
 //! | `driver` | sums of terms that are read where they lie |
 //! | `tables` | reductions of terms that are computed into tables first |
@@ -21,6 +22,7 @@
 mod bytes;
 mod driver;
 mod methods;
+mod nodes;
 mod operands;
 mod part;
 mod partial;

@@ -2,10 +2,11 @@
 //! terms that are a function of several arrays, terms that are accumulated in another type, and
 //! terms that lie badly for the kernels that read memory.
 
+use super::nodes::{self, is_large, out_of_line};
 use super::reduction::{Reduction, Sum};
 use super::runs::sum_runs;
 use super::terms::{Numbers, Terms};
-use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading, is_large};
+use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
 use crate::engine::inputs::Inputs;
 use crate::engine::machine::{Vectorize, filled, reserved, widest};
 use crate::engine::nest::LoopAxis;
@@ -279,7 +280,7 @@ where
     });
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
-        fold_neighbours(By(reduction, PhantomData), &mut partial, count);
+        out_of_line::fold_neighbours(By(reduction, PhantomData), &mut partial, count);
         write_all(sums, add, |sum| {
             reduction.finish(partial[sum], terms.range.len())
         })?;
@@ -372,13 +373,13 @@ where
                         sum,
                     };
                     if piece.combine() && count > 1 {
-                        push_block(by, stack, (from - begin) / BLOCK_TERMS, sum);
+                        out_of_line::push_block(by, stack, (from - begin) / BLOCK_TERMS, sum);
                     }
                 }
                 from = to;
             }
             if count > 1 {
-                fold_blocks(by, stack, count, sum);
+                out_of_line::fold_blocks(by, stack, count, sum);
             }
             if schedule.cut.term_chunks == 1 {
                 finish(reduction, sum, all_terms, finished);
@@ -390,24 +391,6 @@ where
             }
         }
     }
-}
-
-/// [`tree::push_block`].
-#[inline(never)]
-fn push_block<A: Copy, M: Monoid<A>>(by: M, stack: &mut [A], index: usize, sum: &mut [A]) {
-    tree::push_block(by, stack, sum.len(), index, sum);
-}
-
-/// [`tree::fold_blocks`].
-#[inline(never)]
-fn fold_blocks<A: Copy, M: Monoid<A>>(by: M, stack: &[A], count: usize, sum: &mut [A]) {
-    tree::fold_blocks(by, stack, sum.len(), count, sum);
-}
-
-/// [`tree::fold_neighbours`].
-#[inline(never)]
-fn fold_neighbours<A: Copy, M: Monoid<A>>(by: M, rows: &mut [A], width: usize) {
-    tree::fold_neighbours(by, rows, width);
 }
 
 /// Puts the results of accumulators of so many terms into `to`.
@@ -503,8 +486,8 @@ impl<A: Copy, M: Monoid<A>> Piece<'_, A, M> {
         let len = table.len() / sum.len();
         for (run, sum) in table.chunks_exact_mut(len).zip(sum) {
             match self.commutative {
-                true => tree::block_of_large(by, run),
-                false => (1..len).for_each(|i| tree::add_one(by, run, 0, i)),
+                true => nodes::block_of_large(by, run),
+                false => (1..len).for_each(|i| nodes::add_one(by, run, 0, i)),
             }
             *sum = run[0];
         }
