@@ -562,10 +562,25 @@ mod tests {
         found
     }
 
+    /// Whether advice that is given here shows. It does not where the kernel has no huge pages, or
+    /// an emulator of processors keeps the advice from it.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn advice_shows() -> bool {
+        unsafe extern "C" {
+            fn madvise(address: *mut u8, length: usize, advice: i32) -> i32;
+        }
+        let mut memory = vec![MaybeUninit::<u8>::uninit(); 2 * HUGE_PAGE];
+        let start = memory.as_mut_ptr().cast::<u8>();
+        let start = start.wrapping_add(start.align_offset(HUGE_PAGE));
+        // SAFETY: a whole huge page of `memory`, which this advice does not change.
+        unsafe { madvise(start, HUGE_PAGE, 14) };
+        !advised(&memory).is_empty()
+    }
+
     #[cfg(all(target_os = "linux", not(miri)))]
     #[test]
     fn huge_pages_are_advised_for_all_whole_ones_of_large_memory() {
-        if !std::fs::exists("/sys/kernel/mm/transparent_hugepage").is_ok_and(|there| there) {
+        if !advice_shows() {
             return;
         }
         let advised_of = |bytes| {
