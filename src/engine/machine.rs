@@ -566,14 +566,15 @@ mod tests {
     /// an emulator of processors keeps the advice from it.
     #[cfg(all(target_os = "linux", not(miri)))]
     fn advice_shows() -> bool {
+        use std::ffi::{c_int, c_void};
         unsafe extern "C" {
-            fn madvise(address: *mut u8, length: usize, advice: i32) -> i32;
+            fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
         }
         let mut memory = vec![MaybeUninit::<u8>::uninit(); 2 * HUGE_PAGE];
         let start = memory.as_mut_ptr().cast::<u8>();
         let start = start.wrapping_add(start.align_offset(HUGE_PAGE));
         // SAFETY: a whole huge page of `memory`, which this advice does not change.
-        unsafe { madvise(start, HUGE_PAGE, 14) };
+        unsafe { madvise(start.cast(), HUGE_PAGE, 14) };
         !advised(&memory).is_empty()
     }
 
