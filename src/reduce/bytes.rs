@@ -19,7 +19,8 @@
 //! | 16 each, n | such a box: a range for each axis that is summed, and the accumulators |
 //! | 8 | FNV-1a of all bytes before |
 
-use super::partial::{Node, PartialReduction, Piece, Ranges};
+use super::partial::{Node, PartialReduction, Piece};
+use super::ranges::Ranges;
 use super::reduction::Reduction;
 use crate::error::{BroadcastError, invalid_bytes, other_reduction, reserved};
 use crate::plan::BroadcastPlan;

@@ -9,7 +9,8 @@
 //! | `operands` | the tuples of arrays of a map |
 //! | `part` | parts of the terms, for several workers |
 //! | `partial` | what is known of a reduction, and its merging |
-//! | `bytes` | the same as bytes |
+//! | `ranges` | boxes of an array |
+//! | `bytes` | partial reductions as bytes |
 //! | `terms` | which terms of an array are reduced, and their numbers |
 //! | `tree` | which terms of a block are combined with which |
 //! | `nodes` | which sums of blocks are combined with which |
@@ -26,6 +27,7 @@ mod nodes;
 mod operands;
 mod part;
 mod partial;
+mod ranges;
 mod reduction;
 mod runs;
 mod tables;

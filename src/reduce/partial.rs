@@ -1,19 +1,17 @@
 //! Partial reductions as values: nodes of the tree, which merge with their neighbours.
 
+use super::ranges::{Ranges, common, len, slice, without};
 use super::reduction::{Reduction, Sum};
 use super::terms::Numbers;
 use super::tree::BLOCK_TERMS;
 use crate::engine::machine::{filled, output_len};
 use crate::error::{BroadcastError, empty_reduction, incomplete, other_reduction, overlap};
 use crate::plan::BroadcastPlan;
-use ndarray::{Array, ArrayD, ArrayViewD, Dimension, Slice, Zip};
+use ndarray::{Array, ArrayD, Dimension, Slice, Zip};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-
-/// A box of an array: a range for each axis.
-pub(super) type Ranges = Box<[Range<usize>]>;
 
 /// What is known of a reduction so far: the nodes of the
 /// [documented tree](crate::GradientExt#the-order-of-summation) that some of its blocks give.
@@ -118,51 +116,6 @@ impl Node {
     pub(super) fn blocks(self, all: usize) -> Range<usize> {
         self.first..all.min(self.first + (1 << self.level))
     }
-}
-
-/// The box that two boxes have in common, if it has elements.
-fn common(a: &[Range<usize>], b: &[Range<usize>]) -> Option<Ranges> {
-    let both = |(a, b): (&Range<usize>, &Range<usize>)| {
-        let range = a.start.max(b.start)..a.end.min(b.end);
-        (!range.is_empty()).then_some(range)
-    };
-    a.iter().zip(b).map(both).collect()
-}
-
-/// The boxes that are left of a box without a box that is inside it.
-fn without(all: &[Range<usize>], inner: &[Range<usize>]) -> Vec<Ranges> {
-    let (mut rest, mut left) = (all.to_vec(), Vec::new());
-    for (axis, inner) in inner.iter().enumerate() {
-        let Range { start, end } = rest[axis];
-        for range in [start..inner.start, inner.end..end] {
-            if !range.is_empty() {
-                let mut outside = rest.clone();
-                outside[axis] = range;
-                left.push(outside.into());
-            }
-        }
-        rest[axis] = inner.clone();
-    }
-    left
-}
-
-/// The elements of a box, of an array whose first element is at the beginning of `of`.
-fn slice<'a, A>(
-    values: &'a ArrayD<A>,
-    of: &[Range<usize>],
-    to: &[Range<usize>],
-) -> ArrayViewD<'a, A> {
-    let mut view = values.view();
-    view.slice_each_axis_inplace(|axis| {
-        let axis = axis.axis.index();
-        let begin = of[axis].start;
-        Slice::from(to[axis].start - begin..to[axis].end - begin)
-    });
-    view
-}
-
-fn len(ranges: &[Range<usize>]) -> usize {
-    ranges.iter().map(|range| range.len()).product()
 }
 
 impl<A: Copy> Piece<A> {
