@@ -20,8 +20,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 /// The bytes that an item reads, at most, where blocks allow it: enough that reading them takes
-/// much longer than a request.
-const ITEM: usize = 64 << 20;
+/// much longer than a request. zarrs holds them twice for a moment.
+const ITEM: usize = 16 << 20;
 
 type Ranges = Vec<Range<usize>>;
 
