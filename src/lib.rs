@@ -1,5 +1,6 @@
-//! Every broadcast rule of NumPy, OpenVINO, nGraph, XLA / StableHLO, ONNX, torch and PaddlePaddle
-//! for [`ndarray`](https://docs.rs/ndarray), as one method that returns a zero-copy view.
+//! Each broadcast rule of NumPy, OpenVINO, nGraph, XLA / StableHLO and ONNX, torch's `expand` and
+//! PaddlePaddle's `axis` is a method that returns a view of an
+//! [`ndarray`](https://docs.rs/ndarray) array. No element is copied.
 //!
 //! ```
 //! use ndarray::{Array4, array};
@@ -21,7 +22,7 @@
 //!
 //! | to | use | |
 //! |---|---|---|
-//! | broadcast an array to a shape | [`BroadcastExt`] | a view, by any of nine rules |
+//! | broadcast an array to a shape | [`BroadcastExt`] | a view, by any rule below |
 //! | | [`BroadcastMode`] | a rule as a value: parsed, printed, chosen at run time |
 //! | broadcast arrays with each other | [`broadcast_with`](BroadcastExt::broadcast_with), [`broadcast_arrays`], [`broadcast_shapes`] | by NumPy's rule |
 //! | | [`broadcast_with_rule`](BroadcastExt::broadcast_with_rule), [`broadcast_pair`], [`ElementwiseRule`] | by the rule `none`, `numpy`, `pdpd` or `xla` |
@@ -29,7 +30,7 @@
 //! | copy a view | [`MaterializeExt`] | owned, into an existing array, into uninitialised memory |
 //! | sum what a broadcast replicated | [`BroadcastPlan::gradient`], [`GradientExt`] | the gradient of a broadcast |
 //! | reduce in another way | [`ReduceExt`], [`BroadcastPlan::reduce`], [`Reduction`] | maximum, mean, position, your own |
-//! | reduce in parts, on several machines | [`BroadcastPlan::part`], [`PartialReduction`] | merged to the bits of one call |
+//! | reduce in parts, on several machines | [`BroadcastPlan::part`], [`PartialReduction`] | merged, bit-identical to one call on the whole array |
 //! | compute with shapes only | [`BroadcastPlan`] | which input axis feeds each output axis; composed, permuted, tiled |
 //! | | [`PartialShape`] | sizes that are known in part |
 //! | name axes | [`AxisPattern`] | `h w -> h w c`, as in einops and xarray |
@@ -106,7 +107,8 @@
 //! ```
 //!
 //! [`broadcast_axes`](BroadcastExt::broadcast_axes): the listed axes are new. The other axes are
-//! exactly the input's: no 1 replicates. nGraph. [Page](guide::broadcast_axes).
+//! exactly the input's: no 1 replicates. nGraph. The plan of this rule is
+//! [`BroadcastPlan::with_broadcast_axes`]. [Page](guide::broadcast_axes).
 //!
 //! `BroadcastPlan::with_broadcast_axes(3, (2, 3, 4), &[0, 2])`
 //!
@@ -133,8 +135,7 @@
 //! ```
 //!
 //! [`broadcast_expand`](BroadcastExt::broadcast_expand): as `broadcast_numpy`, and [`KEEP`]
-//! (torch's
-//! -1) keeps the size of an axis. torch `expand`. [Page](guide::numpy#torch-expand).
+//! (torch's -1) keeps the size of an axis. torch `expand`. [Page](guide::numpy#torch-expand).
 //!
 //! `BroadcastPlan::expand((2, 1), (KEEP, 4))`
 //!
@@ -172,18 +173,20 @@
 //!   input axes in the order [1, 0]
 //! ```
 //!
-//! Where a 1 replicates, it does so to any size, 0 included, and a size of 0 matches only 0 or 1. A
-//! scalar broadcasts to any shape, except under `none`, which asks for identical shapes.
+//! Where a 1 replicates, it does so to any size, 0 included. A size of 0 matches 0. It matches a 1
+//! only where that 1 may replicate. A scalar broadcasts to any shape, except under the elementwise
+//! rule `none`, which needs identical shapes. For a scalar, `broadcast_axes` needs all axes in its
+//! list; the other rules with a list need an empty list.
 //!
 //! # What holds for all of it
 //!
 //! - Arrays are owned arrays, views, `ArcArray`, `CowArray` and `ArrayRef`, of ranks 0 to 6 and of
 //!   dynamic rank, in any memory layout. Views need no bound on the element type. If the ranks of
 //!   the inputs are static, the rank of the result is static too, and building a view allocates
-//!   nothing.
+//!   nothing. Plans by name and plans of `openvino` have dynamic rank.
 //! - No shape, axis or attribute makes a call panic: it returns a [`BroadcastError`]. What a caller
-//!   passes as code may panic: a closure, or the elements' own `+`. Integers panic on overflow
-//!   where overflow checks are on, as in debug builds.
+//!   passes as code may panic: a closure, or the elements' own `+`, for example on
+//!   [integer overflow](guide::types#integer-overflow).
 //! - Results are the same bit for bit on any number of threads, with and without the feature
 //!   `rayon`, and for any memory layout. Sums of floats follow [a documented
 //!   tree](GradientExt#the-order-of-summation).

@@ -189,14 +189,29 @@ cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
   B            3  4
   A   2  3  4  5
   laid on axis 3, B has 2 axes to fill but A has 1 left from there";
+    pdpd_overhang_of_trailing_ones: zeros(&[3, 4, 1]).broadcast_pdpd((2, 3, 4, 5), 3) => "\
+cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
+  B            3  4
+  A   2  3  4  5
+  laid on axis 3, B without its trailing 1s has 2 axes to fill but A has 1 left from there";
+    pdpd_axis_is_the_rank: zeros(&[3]).broadcast_pdpd(5, 1) => "\
+cannot broadcast B [3] to A [5] (pdpd)
+  B      3
+  A   5
+  axis 1: A has only the axis 0";
+    pdpd_axis_of_a_scalar: zeros(&[]).broadcast_pdpd((), 1) => "\
+cannot broadcast B [] to A [] (pdpd)
+  B
+  A
+  axis 1: A is a scalar and has no axis";
     pdpd_axis_past_the_rank: zeros(&[3, 4, 1]).broadcast_pdpd((2, 3, 4, 5), 9) => "\
 cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
   B                              3  4
   A   2  3  4  5
-  laid on axis 9, B without its trailing 1s has 2 axes to fill but A has only 4 axes";
+  axis 9: A has only the axes 0 to 3";
     pdpd_axis_far_past_the_rank: zeros(&[3]).broadcast_pdpd((2, 3), isize::MAX) => "\
 cannot broadcast B [3] to A [2, 3] (pdpd)
-  laid on axis 9223372036854775807, B has 1 axis to fill but A has only 2 axes";
+  axis 9223372036854775807: A has only the axes 0 to 1";
     pdpd_size_mismatch: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 2) => "\
 cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
   B         3  4

@@ -135,12 +135,18 @@ impl fmt::Display for ErrorKind {
                     [] => "",
                     _ => " without its trailing 1s",
                 };
-                let (count, rank) = (axes_count(trimmed.len()), axes_count(target.len()));
-                write!(f, "\n  laid on axis {axis}, B{without} has ")?;
-                write!(f, "{count} to fill but A has ")?;
-                match target.len().checked_sub(*axis) {
-                    Some(left) => write!(f, "{left} left from there"),
-                    None => write!(f, "only {rank}"),
+                let count = axes_count(trimmed.len());
+                match (target.len().saturating_sub(*axis), target.len()) {
+                    (0, 0) => write!(f, "\n  axis {axis}: A is a scalar and has no axis"),
+                    (0, 1) => write!(f, "\n  axis {axis}: A has only the axis 0"),
+                    (0, rank) => {
+                        let last = rank - 1;
+                        write!(f, "\n  axis {axis}: A has only the axes 0 to {last}")
+                    }
+                    (left, _) => {
+                        write!(f, "\n  laid on axis {axis}, B{without} has ")?;
+                        write!(f, "{count} to fill but A has {left} left from there")
+                    }
                 }
             }
             Self::DimensionsRequired { operands, shapes } => {

@@ -1,8 +1,32 @@
 //! Recipes: common operations, the NumPy or torch line that each replaces, and its gradient.
 //!
-//! Each recipe names the shapes of its arrays. `dy` is the gradient with respect to the result, of
-//! the result's shape. `counting(shape)` returns an array of example data. Hidden lines, which the
-//! button of an example shows, compare every gradient with a loop or with finite differences.
+//! Each recipe names the shapes of its arrays. `dy` is the cotangent: the gradient with respect to
+//! the result, of the result's shape. The repository's tests compare every gradient of this page
+//! with a loop or with finite differences.
+//!
+//! Closures of `zip_map*` receive references, `|x, b| x + b`. Those of `zip(..).map` receive a
+//! tuple of values, `|(x, b)| x + b`. Those of `gradient_of` and `reduce_of` receive a tuple of
+//! references. For numbers the three look alike; a `bool` behind a reference needs `*keep`.
+//!
+//! `counting(shape)` returns an array of example data. The examples use it without its definition:
+//!
+//! ```
+//! use ndarray::{Array, Array2, Dimension, ShapeBuilder};
+//!
+//! fn counting<D: Dimension, S>(shape: S) -> Array<f64, D>
+//! where
+//!     S: ShapeBuilder<Dim = D>,
+//! {
+//!     let mut next = 0_f64;
+//!     Array::from_shape_simple_fn(shape, || {
+//!         next += 1.;
+//!         (next * 0.7).sin()
+//!     })
+//! }
+//!
+//! let x: Array2<f64> = counting((2, 3));
+//! assert_eq!(x.shape(), [2, 3]);
+//! ```
 //!
 //! | recipe | shapes |
 //! |---|---|
@@ -73,6 +97,22 @@
 //! #     dy.zip_map_rule(b, rule, |dy, b| dy * (dy + b)).unwrap().sum()
 //! # };
 //! # assert!(close(&db, &numeric(&b, loss)));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! `zip_map` does not know the channels: it aligns `b` with the last axis, as NumPy does. If `W` is
+//! `C`, that is no error, and the result is wrong. The rule `channel` cannot confuse them:
+//!
+//! ```
+//! use ndarray::{Array4, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let x = Array4::<f64>::zeros((2, 3, 4, 3)); // [N, C, H, W] with W = C
+//! let b = array![10., 20., 30.]; // [C]
+//! let wrong = x.zip_map(&b, |x, b| x + b)?; // added along W
+//! assert_eq!(wrong[[0, 0, 0, 2]], 30.);
+//! let right = x.zip_map_rule(&b, ElementwiseRule::channel(1), |x, b| x + b)?;
+//! assert_eq!(right[[0, 0, 0, 2]], 10.);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -198,10 +238,51 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
+//! For `[B, T, C]`, only the shapes of the plans change. The shape of `x` may be the target:
+//!
+//! ```
+//! use ndarray::Array3;
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::Mean;
+//!
+//! let x = Array3::from_shape_fn((2, 4, 3), |(b, t, c)| (b + t * c) as f64);
+//! let (b, t, c) = x.dim();
+//! // [B, T, 1] -> [B, T, C]
+//! let rows = BroadcastPlan::numpy((b, t, 1), x.raw_dim())?;
+//! let columns = BroadcastPlan::numpy(c, x.raw_dim())?; // [C] -> [B, T, C]
+//!
+//! let mean = rows.reduce(&x, Mean)?; // [B, T, 1]
+//! assert_eq!(mean[[1, 3, 0]], 4.);
+//! let d_shift = columns.gradient(&x)?; // [C], for dy = x
+//! assert_eq!(d_shift[0], 4.);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
 //! # Batch norm
 //!
 //! torch: `F.batch_norm(x, None, None, scale, shift, training=True)`. The same as above along
 //! another plan: the statistics have one value per channel.
+//!
+//! There is no reduction for the variance. It is the mean of the squared deviations. `reduce_of`,
+//! as in the recipe, computes it without an array of the deviations. Without a plan:
+//!
+//! ```
+//! use ndarray::Array4;
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::Mean;
+//!
+//! let x = Array4::from_shape_fn((2, 3, 2, 2), |(n, c, h, w)| {
+//!     (n + c * (h + w)) as f64
+//! });
+//! let mean = x.reduce_to_shape((3, 1, 1), Mean)?; // [C, 1, 1]
+//! let squares = zip((&x, &mean)).map(|(x, mean)| (x - mean).powi(2))?;
+//! let variance = squares.reduce_to_shape((3, 1, 1), Mean)?; // [C, 1, 1]
+//! assert_eq!(variance[[0, 0, 0]], 0.25);
+//! assert_eq!(variance[[1, 0, 0]], 0.75);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! The recipe:
 //!
 //! ```
 //! use ndarray::{Array1, Array4};
@@ -276,12 +357,12 @@
 //!
 //! # Softmax
 //!
-//! torch: `x.softmax(-1)`.
+//! torch: `x.softmax(-1)`. A row of `-inf` gives NaN, as in torch.
 //!
 //! ```
 //! use ndarray::Array2;
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::Max;
+//! use ndarray_broadcast::{Max, Sum};
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
@@ -318,11 +399,13 @@
 //! let rows = BroadcastPlan::numpy((2, 1), (2, 3))?; // [N, 1] -> [N, C]
 //! let softmax = |x: &Array2<f64>| {
 //!     let max = rows.reduce(x, Max)?;
-//!     let sum = rows.gradient_of((x, &max), |(x, max)| (x - max).exp())?;
+//!     let sum = rows.reduce_of((x, &max), Sum, |(x, max)| (x - max).exp())?;
 //!     zip((x, &max, &sum)).map(|(x, max, sum)| (x - max).exp() / sum)
 //! };
 //! let y = softmax(&x)?; // [N, C]
 //! assert!((y.row(0).sum() - 1.).abs() < 1e-12);
+//! let nothing = Array2::from_elem((2, 3), f64::NEG_INFINITY);
+//! assert!(softmax(&nothing)?[[0, 0]].is_nan());
 //!
 //! let dy: Array2<f64> = counting((2, 3));
 //! let sum = rows.gradient_of((&dy, &y), |(dy, y)| dy * y)?; // [N, 1]
@@ -390,6 +473,13 @@
 //! assert_eq!(causal[[0, 0, 1, 2]], f64::NEG_INFINITY);
 //! assert_eq!(causal[[0, 0, 2, 2]], scores[[0, 0, 2, 2]]);
 //!
+//! // A mask [Q, K] that is an array. `zip_map` passes references: `*keep`.
+//! let mask = Array2::from_shape_fn((3, 3), |(q, k)| k <= q); // [Q, K]
+//! let same = scores.zip_map(&mask, |s, keep| {
+//!     if *keep { *s } else { f64::NEG_INFINITY }
+//! })?;
+//! assert_eq!(same, causal);
+//!
 //! // A bias [H, Q, K] that is added to every batch: its gradient.
 //! let d_bias = dy.sum_to_shape((2, 3, 3))?;
 //! # assert!(close(&d_bias, &dy.sum_axis(ndarray::Axis(0))));
@@ -398,8 +488,9 @@
 //!
 //! # Grouped-query attention
 //!
-//! torch: `k.repeat_interleave(2, dim=1)`. Each key head serves a group of query heads. The view
-//! has the group as an axis of its own; kernels that take strides need no copy.
+//! torch: `k.repeat_interleave(3, dim=1)`. Each of the `H` key heads serves a group of `G` query
+//! heads. Here `H` is 2 and `G` is 3. The view has the group as an axis of its own; kernels that
+//! take strides need no copy.
 //!
 //! ```
 //! use ndarray::Array4;
@@ -436,23 +527,26 @@
 //! #     })
 //! # }
 //!
-//! let k: Array4<f64> = counting((1, 2, 3, 4)); // [B, H, T, D]
-//! let groups = BroadcastPlan::explicit(k.raw_dim(), (1, 2, 2, 3, 4), &[0, 1, 3, 4])?;
+//! let k: Array4<f64> = counting((1, 2, 4, 5)); // [B, H, T, D]
+//! let wide = (1, 2, 3, 4, 5); // [B, H, G, T, D]
+//! let groups = BroadcastPlan::explicit(k.raw_dim(), wide, &[0, 1, 3, 4])?;
 //! let view = groups.view(&k)?; // [B, H, G, T, D], not copied
 //! // [B, H * G, T, D]
-//! let repeated = view.materialize()?.into_shape_with_order((1, 4, 3, 4)).unwrap();
-//! # for h in 0..4 {
+//! let repeated = view.materialize()?.into_shape_with_order((1, 6, 4, 5)).unwrap();
+//! # for h in 0..6 {
 //! #     use ndarray::Axis;
-//! #     assert_eq!(repeated.index_axis(Axis(1), h), k.index_axis(Axis(1), h / 2));
+//! #     assert_eq!(repeated.index_axis(Axis(1), h), k.index_axis(Axis(1), h / 3));
 //! # }
 //!
-//! let dy: Array4<f64> = counting((1, 4, 3, 4)); // [B, H * G, T, D]
-//! let dy = dy.into_shape_with_order((1, 2, 2, 3, 4)).unwrap(); // [B, H, G, T, D]
+//! let dy: Array4<f64> = counting((1, 6, 4, 5)); // [B, H * G, T, D]
+//! let dy = dy.into_shape_with_order(wide).unwrap(); // [B, H, G, T, D]
 //! let dk = groups.gradient(&dy)?; // [B, H, T, D]
-//! # let dy: Array4<f64> = counting((1, 4, 3, 4));
-//! # for ((b, h, t, d), &sum) in dk.indexed_iter() {
-//! #     assert_eq!(sum, dy[[b, 2 * h, t, d]] + dy[[b, 2 * h + 1, t, d]]);
+//! # let dy: Array4<f64> = counting((1, 6, 4, 5));
+//! # let mut slow = Array4::zeros(k.raw_dim());
+//! # for ((b, h, t, d), dy) in dy.indexed_iter() {
+//! #     slow[[b, h / 3, t, d]] += dy;
 //! # }
+//! # assert!(close(&dk, &slow));
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -593,11 +687,13 @@
 //!
 //! # One-hot
 //!
-//! NumPy: `np.eye(k)[labels]`. torch: `F.one_hot(labels, k)`.
+//! NumPy: `np.eye(k)[labels]`. torch: `F.one_hot(labels, k)`. A label outside `0..K` gives a row of
+//! zeros, and no error.
 //!
 //! ```
 //! use ndarray::{Array1, Array2, Axis, array};
 //! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::Sum;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
@@ -635,11 +731,13 @@
 //! let column = labels.view().insert_axis(Axis(1)); // [N, 1]
 //! let one_hot = column.zip_map(&classes, |label, class| f64::from(label == class))?; // [N, K]
 //! assert_eq!(one_hot, array![[0., 0., 1.], [1., 0., 0.]]);
+//! let outside = array![[3]].zip_map(&classes, |label, class| label == class)?;
+//! assert_eq!(outside, array![[false, false, false]]);
 //!
 //! // The score of each label, y = (scores * one_hot).sum(1), and the gradient of the scores.
 //! let scores: Array2<f64> = counting((2, 3)); // [N, K]
 //! let rows = BroadcastPlan::explicit(2, (2, 3), &[0])?; // [N] -> [N, K]
-//! let y = rows.gradient_of((&scores, &one_hot), |(score, hot)| score * hot)?; // [N]
+//! let y = rows.reduce_of((&scores, &one_hot), Sum, |(s, hot)| s * hot)?; // [N]
 //! assert_eq!(y, array![scores[[0, 2]], scores[[1, 0]]]);
 //! let dy = array![10., 20.]; // [N]
 //! let d_scores = zip((rows.view(&dy)?, &one_hot)).map(|(dy, hot)| dy * hot)?; // [N, K]
@@ -654,6 +752,7 @@
 //! ```
 //! use ndarray::Array2;
 //! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::Sum;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
@@ -692,7 +791,8 @@
 //! let of_b = BroadcastPlan::explicit((3, 4), (2, 3, 4), &[1, 2])?; // [M, D] -> [N, M, D]
 //! let of_y = BroadcastPlan::explicit((2, 3), (2, 3, 4), &[0, 1])?; // [N, M] -> [N, M, D]
 //! let (wide_a, wide_b) = (of_a.view(&a)?, of_b.view(&b)?);
-//! let y = of_y.gradient_of((&wide_a, &wide_b), |(a, b)| (a - b).powi(2))?; // [N, M]
+//! // [N, M]
+//! let y = of_y.reduce_of((&wide_a, &wide_b), Sum, |(a, b)| (a - b).powi(2))?;
 //!
 //! let dy: Array2<f64> = counting((2, 3)); // [N, M]
 //! let wide_dy = of_y.view(&dy)?;
@@ -773,7 +873,9 @@
 //!
 //! # Outer product
 //!
-//! NumPy: `np.einsum("bi,bj->bij", a, b)`.
+//! NumPy: `np.einsum("bi,bj->bij", a, b)`. The views alone, without the product, are those of
+//! NumPy's `meshgrid`; [`broadcast_arrays`](crate::broadcast_arrays) also returns them, by NumPy's
+//! rule.
 //!
 //! ```
 //! use ndarray::{Array2, Array3};

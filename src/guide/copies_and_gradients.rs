@@ -11,9 +11,11 @@
 //! | a copy in uninitialised memory | [`materialize_into_uninit`](crate::MaterializeExt::materialize_into_uninit) | nothing |
 //! | copies of elements that are `Clone` and not `Copy` | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned), [`materialize_cloned_into`](crate::MaterializeExt::materialize_cloned_into) | the copy; nothing |
 //! | a copy from a slice to a slice | [`copy_slice`](crate::BroadcastPlan::copy_slice), [`copy_strided`](crate::BroadcastPlan::copy_strided) | nothing |
-//! | the gradient of a plan | [`gradient`](crate::BroadcastPlan::gradient) | the gradient |
-//! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) | some scratch memory |
-//! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) | the sum |
+//! | the gradient of a plan | [`gradient`](crate::BroadcastPlan::gradient) | the gradient, and scratch memory |
+//! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) | scratch memory |
+//! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) | the sum, and scratch memory |
+//!
+//! Scratch memory is some ten KiB for each thread.
 //!
 //! # Copies
 //!
@@ -39,7 +41,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A view may be larger than memory. It can be copied tile by tile:
+//! A view may be larger than memory. A part of it can be copied.
+//! [`tiles`](crate::BroadcastPlan::tiles) cuts a whole output into parts of bounded size.
 //!
 //! ```
 //! use ndarray::{Axis, array};
@@ -55,7 +58,7 @@
 //! # Gradients
 //!
 //! The gradient of a broadcast is a sum. The plan knows the axes of the sum, so nothing is guessed
-//! from shapes: an axis that was not replicated is not summed. One line for each rule:
+//! from shapes: an axis that was not replicated is not summed. The sums, by rule:
 //!
 //! | rule | its gradient |
 //! |---|---|
@@ -63,6 +66,7 @@
 //! | `explicit`, `in_dim` | the same; the added axes are the ones that the list does not name |
 //! | `in_dim_permuting` | the same, with the permutation inverted |
 //! | `broadcast_axes`, `prepend` | sum over the new axes |
+//! | `named` | sum over the new axes, with the permutation inverted |
 //! | elementwise | of each operand, by its own plan |
 //!
 //! ```

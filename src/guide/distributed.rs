@@ -24,11 +24,11 @@
 //! it is for 2^k blocks from a multiple of 2^k on.
 //!
 //! **Blocks are not cut.** [`part`](crate::BroadcastPlan::part) refuses a tile that has a part of a
-//! block. The error has the nearest boundaries. Where no boundary of the shards is one of blocks,
-//! [`part_of_blocks`](crate::BroadcastPlan::part_of_blocks) takes any range of blocks: its tile is
-//! the smallest box with these terms, which reaches into the neighbouring shard by less than a row
-//! of them. A plan with at most 1024 terms for each element has one block: only its kept axes can
-//! be cut.
+//! block. The error has the nearest boundaries. Shard boundaries and block boundaries may differ.
+//! Then use [`part_of_blocks`](crate::BroadcastPlan::part_of_blocks), which takes any range of
+//! blocks. Its tile is the smallest box with these blocks. It may reach into the neighbouring
+//! shard. A plan with at most 1024 terms for each element has one block: only its kept axes can be
+//! cut exactly.
 //!
 //! Here the gradient of a bias `[C]` of images `[N, C, H, W]` is summed by five workers. They share
 //! the images by blocks. No image begins where a block does:
@@ -61,14 +61,16 @@
 //! ```
 //!
 //! A [`PartialReduction`](crate::PartialReduction) may be merged where it arrives, also on a worker
-//! that sends the merged one on: along a tree of `n` workers each sends once, and halves that are
-//! neighbours become one node.
+//! that sends the merged one on. In a tree of `n` workers, each sends one message. Two neighbouring
+//! halves merge into one node.
 //!
 //! # How much is sent
 //!
-//! The bytes of [`to_bytes`](crate::PartialReduction::to_bytes) that all workers send, and one at
-//! most, for a bias `[4096]` that was broadcast to `[16777216, 4096]`, summed in `f64`. The terms
-//! have 550 GB. The axis that is kept, the 16384 blocks, or both are divided evenly:
+//! Bytes of [`to_bytes`](crate::PartialReduction::to_bytes), sent by all workers together, and the
+//! most that one worker sends. A bias `[4096]` was broadcast to `[16777216, 4096]`; its gradient is
+//! summed in `f64`. The terms are 550 GB. The axis that is kept, the 16384 blocks, or both are
+//! divided evenly. The kept axis has 4096 indices, too few for 10000 workers, so these two places
+//! are empty:
 //!
 //! | workers | kept axis: all | each | blocks: all | each | both: all | each |
 //! |---:|---:|---:|---:|---:|---:|---:|
@@ -84,7 +86,8 @@
 //!
 //! # What the bits promise
 //!
-//! The result has the bits of one call of [`gradient`](crate::BroadcastPlan::gradient),
+//! The result is bit-identical to one call on the whole array: every bit is that of one
+//! [`gradient`](crate::BroadcastPlan::gradient),
 //! [`gradient_of`](crate::BroadcastPlan::gradient_of), [`reduce`](crate::BroadcastPlan::reduce) or
 //! [`reduce_of`](crate::BroadcastPlan::reduce_of) on the whole arrays. It does not depend on the
 //! number of workers, on the parts, on the order in which they are merged, on machines, threads,
@@ -93,8 +96,8 @@
 //! Two things are not promised. The bits of a NaN, its sign and payload, are not. What a closure
 //! computes is as exact as the closure: `exp` of a C library may differ between machines.
 //!
-//! [`inexact_part`](crate::BroadcastPlan::inexact_part) also takes tiles that cut blocks. Its result
-//! has other bits, which depend on the tiles, and
+//! [`inexact_part`](crate::BroadcastPlan::inexact_part) also takes tiles that cut blocks. Its
+//! result has other bits, which depend on the tiles, and
 //! [`is_exact`](crate::PartialReduction::is_exact) says so.
 //!
 //! # What goes wrong

@@ -22,6 +22,18 @@
 //! | any number of arrays, NumPy's rule | [`broadcast_arrays`](crate::broadcast_arrays); of shapes only: [`broadcast_shapes`](crate::broadcast_shapes) |
 //! | two plans from shapes only, any rule | [`BroadcastPlan::pair`](crate::BroadcastPlan::pair) |
 //!
+//! What a closure receives:
+//!
+//! | method | its closure receives | example |
+//! |---|---|---|
+//! | `zip_map*` | references | `\|x, keep\| if *keep { *x } else { 0. }` |
+//! | [`zip(..).map`](crate::Zip::map), `map_into`, `map_two`, `map_two_into` | a tuple of values | `\|(x, keep)\| if keep { x } else { 0. }` |
+//! | [`zip(..).map_ref`](crate::Zip::map_ref), `map_ref_into` | a tuple of references | `\|(x, keep)\| if *keep { *x } else { 0. }` |
+//! | [`gradient_of`](crate::BroadcastPlan::gradient_of), [`reduce_of`](crate::BroadcastPlan::reduce_of) of a plan | a tuple of references | `\|(dy, x)\| dy * x` |
+//!
+//! In place (`zip_map_inplace`, [`update`](crate::Zip::update)), the first argument is a mutable
+//! reference to the element that is changed.
+//!
 //! # None
 //!
 //! OpenVINO's `auto_broadcast="none"`: the shapes must be identical, rank included.
@@ -236,8 +248,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! XLA's page says that the output has the maximum of two sizes. XLA itself gives 0 where a 1 meets a
-//! 0, and so does this crate: the output has the size that is not 1.
+//! XLA's page says that the output has the maximum of two sizes. XLA itself gives 0 where a 1 meets
+//! a 0, and so does this crate: the output has the size that is not 1.
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};

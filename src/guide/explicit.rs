@@ -5,7 +5,7 @@
 //!
 //! | method | order of the list | for |
 //! |---|---|---|
-//! | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | strictly increasing | OpenVINO, mode `explicit` (also spelled `none`) |
+//! | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | strictly increasing | OpenVINO, mode `explicit` (its attribute `mode` may also spell it `none`) |
 //! | [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim) | strictly increasing | XLA's `XlaBuilder::BroadcastInDim` |
 //! | [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) | any order, none twice | StableHLO, JAX `lax.broadcast_in_dim` |
 //!

@@ -52,8 +52,14 @@
 //!
 //! The crate `numpy` shows the arrays of Python as ndarray views. So arrays are read and written in
 //! place, in any layout. The functions below are from the crate `examples/hosts/pyo3` in the
-//! repository, whose test compares them with numpy. `value_error` turns the error's picture into
-//! the message of a `ValueError`.
+//! repository, whose test compares them with numpy. This one turns the error's picture into the
+//! message of a `ValueError`:
+//!
+//! ```text
+//! fn value_error(error: BroadcastError) -> PyErr {
+//!     PyValueError::new_err(error.to_string())
+//! }
+//! ```
 //!
 //! A view of Python's array, read-only as that of `numpy.broadcast_to`. The array is the view's
 //! base, which keeps its memory alive:
@@ -106,9 +112,9 @@
 //! this crate: slices fit every version.
 //!
 //! ```text
-//! // In front: [N, C, H, W] + [C], into the input.
+//! // Before the model: [N, C, H, W] + [C], into the input.
 //! let shape = images.raw_dim();
-//! let mut input = Tensor::<f32>::new(&Allocator::default(), [2_usize, 3, 4, 5])?;
+//! let mut input = Tensor::<f32>::new(&Allocator::default(), images.shape())?;
 //! let (_, memory) = input.extract_tensor_mut();
 //! let mut memory = ArrayViewMut::from_shape(shape, memory)?;
 //! let channel = ElementwiseRule::channel(1);
@@ -118,7 +124,7 @@
 //! ```
 //!
 //! ```text
-//! // Behind: [N, C] to [N, C, H, W], not copied.
+//! // After the model: [N, C] to [N, C, H, W], not copied.
 //! let (sizes, means) = outputs["y"].try_extract_tensor::<f32>()?;
 //! let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
 //! let means: ArrayViewD<'_, f32> = ArrayView::from_shape(sizes, means)?;

@@ -33,13 +33,28 @@
 //! | a generic function, a lifetime, an element type | | [`types`] |
 //! | a question about safety | | [`soundness`] |
 //!
+//! # Words
+//!
+//! | word | meaning |
+//! |---|---|
+//! | feed | An input axis feeds an output axis if the output axis takes its elements from it. |
+//! | replicate | The input is replicated along an output axis if all indices of that axis show the same elements. |
+//! | stretch | An input axis of size 1 is stretched if it is replicated along the output axis that it feeds. |
+//! | plan | The result of a rule on shapes: for each output axis, the input axis that feeds it, or none. A [`BroadcastPlan`](crate::BroadcastPlan). |
+//! | cotangent, `dy` | The gradient of a loss with respect to the output of a broadcast or an operation. It has the shape of the output. |
+//! | term | One of the values that are summed, or reduced in another way, to one element of a result. |
+//! | block | 1024 terms in a row of one element, in [the order of summation](crate::GradientExt#the-order-of-summation). The last block may be shorter. |
+//! | picture | The drawing, in text, of a plan or of an error. It shows shapes below each other, aligned by axis. |
+//!
 //! # What holds everywhere
 //!
 //! A 1 that replicates does so to any size, 0 included. Under `broadcast_axes`, `prepend`, axes by
-//! name and `none`, no 1 replicates. A size of 0 matches only 0 and, where 1s replicate, 1. A scalar
-//! broadcasts to every shape, except under `none`. A view copies nothing: a replicated axis has
-//! stride 0. A mismatch is an error with a picture, never a panic. Only code of the caller may
-//! panic: a closure, or the `+` of the elements, as integers do on overflow in debug builds.
+//! name and `none`, no 1 replicates. A size of 0 matches 0. It matches a 1 only where that 1 may
+//! replicate. A scalar broadcasts to every shape, except under `none`. For a scalar,
+//! `broadcast_axes` needs all axes in its list; the other rules with a list need an empty list. A
+//! view copies nothing: a replicated axis has stride 0. A mismatch is an error with a picture,
+//! never a panic. Only code of the caller may panic: a closure, or the `+` of the elements, for
+//! example on [integer overflow](types#integer-overflow).
 //!
 //! ```
 //! use ndarray::{Array2, arr0, array};
@@ -81,6 +96,16 @@
 //! ```
 
 pub mod broadcast_axes;
+#[doc(alias = "softmax")]
+#[doc(alias = "layer_norm")]
+#[doc(alias = "batch_norm")]
+#[doc(alias = "one_hot")]
+#[doc(alias = "upsample")]
+#[doc(alias = "interpolate")]
+#[doc(alias = "cdist")]
+#[doc(alias = "variance")]
+#[doc(alias = "attention")]
+#[doc(alias = "meshgrid")]
 pub mod cookbook;
 pub mod copies_and_gradients;
 pub mod distributed;

@@ -1,10 +1,10 @@
 //! ndarray's own broadcasting methods: what each does, and the equivalent in this crate.
 //!
-//! This page describes ndarray 0.17.
+//! This page describes ndarray 0.17. The column `threads` is empty for methods that return views.
 //!
 //! | ndarray | rule | mismatch | threads | here | when to prefer ndarray's |
 //! |---|---|---|---|---|---|
-//! | [`a.broadcast(shape)`](#broadcast) | NumPy `broadcast_to` | `None` | a view | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | `None` is enough for a mismatch |
+//! | [`a.broadcast(shape)`](#broadcast) | NumPy `broadcast_to` | `None` | | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | you do not need to know why the shapes do not fit |
 //! | [`&a + &b`](#operators) | NumPy, both may grow | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | short code, small arrays, shapes known to match |
 //! | [`a += &b`](#operators) | NumPy, `b` may grow | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) | the same |
 //! | [`Zip::and`, `azip!`](#zip) | none: the shapes must be equal | panics | one | [`zip`](crate::zip) | indices, closures with state |
@@ -13,9 +13,9 @@
 //! | [`to_owned`](#copies) | | none possible | one | [`materialize`](crate::MaterializeExt::materialize), [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | small arrays |
 //! | [`assign`](#copies) | NumPy `broadcast_to` | panics | one | [`materialize_into`](crate::MaterializeExt::materialize_into) | the same |
 //! | [`sum_axis`](#sums) | | panics | one | [`sum_to_shape`](crate::GradientExt::sum_to_shape), [`gradient`](crate::BroadcastPlan::gradient) | one axis; elements that are `Clone` and not `Copy` |
-//! | [`insert_axis`](#new-axes) | | panics | a view | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | the new axis keeps size 1 |
-//! | [`into_shape_with_order`](#new-axes) | | `Err` | a view | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | axes are split or joined |
-//! | `co_broadcast`, `broadcast_with` | NumPy, both may grow | `Err` | views | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_shapes`](crate::broadcast_shapes) | never: both are private to ndarray |
+//! | [`insert_axis`](#new-axes) | | panics | | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | the new axis keeps size 1 |
+//! | [`into_shape_with_order`](#new-axes) | | `Err` | | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | axes are split or joined |
+//! | `co_broadcast`, `broadcast_with` | NumPy, both may grow | `Err` | | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_shapes`](crate::broadcast_shapes) | never: both are private to ndarray |
 //!
 //! # broadcast
 //!
@@ -51,8 +51,9 @@
 //! ```
 //!
 //! ```
-//! # use ndarray::{ArrayView1, ArrayView2, aview1};
-//! # use ndarray_broadcast::prelude::*;
+//! use ndarray::{ArrayView1, ArrayView2, aview1};
+//! use ndarray_broadcast::prelude::*;
+//!
 //! fn two_rows(a: ArrayView1<'_, f32>) -> Result<ArrayView2<'_, f32>, BroadcastError> {
 //!     BroadcastPlan::numpy(a.raw_dim(), (2, a.len()))?.apply(a)
 //! }

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | replicate | do not | the target |
 //! | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) | replicate | replicate | may be larger than the target |
-//! | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | replicate | do not; -1 keeps a size | the target |
+//! | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | replicate | do not | the target with each `KEEP` replaced by the input's size |
 //! | [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend) | do not | there are none | the sizes, then the input |
 //!
 //! Use `broadcast_numpy` unless the output may be larger than the target. Where the output would
@@ -127,7 +127,7 @@
 //!
 //! # Errors
 //!
-//! Two errors: a size that is neither the target's nor 1, and an input with more axes than the
+//! Errors: a size that is neither the target's nor 1, and an input with more axes than the
 //! target. A 1 in the target has no special meaning, except for `broadcast_bidirectional`, where
 //! either size may be 1:
 //!

@@ -51,8 +51,9 @@
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! A scalar takes no entry in `axes_mapping`. It may also take one, onto an axis of size 1, as in
-//! OpenVINO's current source; release 2026.4.1 refuses that. `broadcast_explicit` refuses it too.
+//! For a scalar, `axes_mapping` is empty. [`openvino::Broadcast`](crate::openvino::Broadcast) also
+//! accepts one entry, if that axis has size 1, as OpenVINO's current source does. OpenVINO's
+//! release 2026.4.1 refuses it, and so does `broadcast_explicit`.
 //!
 //! ```
 //! use ndarray::arr0;

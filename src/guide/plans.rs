@@ -2,14 +2,15 @@
 //! known yet. No array is needed for any of it.
 //!
 //! A [`BroadcastPlan`](crate::BroadcastPlan) says for each output axis which input axis feeds it.
-//! So two plans in a row are one plan, a transpose moves through a plan, and a box of the output
-//! needs a box of the input.
+//! [`then`](crate::BroadcastPlan::then) combines two plans in a row into one plan.
+//! [`permuted`](crate::BroadcastPlan::permuted) puts the axes of the output in another order.
+//! [`tile`](crate::BroadcastPlan::tile) gives the box of the input that a box of the output needs.
 //!
 //! # Chains
 //!
-//! An importer folds a chain of broadcasts into one with [`then`](crate::BroadcastPlan::then).
-//! View, copy, gradient and picture are as of the two. Transposes and axes of size 1 between the
-//! broadcasts fold too:
+//! An importer folds a chain of broadcasts into one with [`then`](crate::BroadcastPlan::then). Its
+//! view and its gradient are those of the two plans in a row. Transposes and axes of size 1 between
+//! the broadcasts fold too:
 //!
 //! ```
 //! use ndarray::{Axis, array};
@@ -89,8 +90,8 @@
 //! [`PartialShape`](crate::PartialShape) is a list of them, or not even its rank is known. Each
 //! mode and each elementwise rule infers from them
 //! ([`BroadcastMode::infer`](crate::BroadcastMode::infer),
-//! [`ElementwiseRule::infer`](crate::ElementwiseRule::infer)): the result is the smallest box that
-//! holds every shape that is possible. A size that must hold is found, not only copied:
+//! [`ElementwiseRule::infer`](crate::ElementwiseRule::infer)). The result has the narrowest bounds
+//! that contain every possible output shape. A size that follows from the rule is computed:
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastMode, ElementwiseRule, PartialShape, PartialSize};

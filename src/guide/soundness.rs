@@ -11,7 +11,7 @@
 //!
 //! | where, in `src` | what it does | what it relies on |
 //! |---|---|---|
-//! | `view.rs` | builds the pointer, shape and strides of a broadcast view | a plan and an array of the plan's input shape. In a plan, an output axis has the size of the input axis that feeds it, or the view's stride along it is 0. The sizes of a plan multiply to at most `isize::MAX`. One function builds every plan, deserialised plans included, and checks both facts |
+//! | `view.rs` | builds the pointer, shape and strides of a broadcast view | a plan and an array of the plan's input shape. Two facts hold for a plan: (1) an output axis has the size of the input axis that feeds it, or the view's stride along it is 0; (2) the sizes multiply to at most `isize::MAX`. One function builds every plan, deserialised plans included, and checks (1) and (2) |
 //! | `engine/` | iterates over rows, allocates outputs, writes with streaming stores, dispatches on the vector width, runs chunks on threads | the shapes of all operands are compared where the rows are built. The output is borrowed mutably and its elements do not alias, so no two chunks write the same element and no operand overlaps the output |
 //! | `materialize/copy/` | the copy kernels: move elements between two arrays of one shape | the same comparison of shapes. A fresh output has exactly as many elements as its shape |
 //!
@@ -39,7 +39,7 @@
 //! - The panic continues in the caller after all helper threads have left the call.
 //! - An existing output holds old and new elements, all valid.
 //!
-//! Integer sums overflow as `+` does: they panic where overflow checks are on.
+//! Sums of integers may panic, too: [integer overflow](super::types#integer-overflow).
 //!
 //! # Threads
 //!
@@ -50,8 +50,8 @@
 //!   thread is available, it does all the work.
 //! - A helper returns to its pool when no chunk is left. No call changes the affinity or the
 //!   priority of a thread, and no call starts threads of its own.
-//! - A caller that waits for a running helper parks. It runs no other job of its pool meanwhile, so
-//!   a `RefCell` that is borrowed or a lock that is held around a call stays with that call.
+//! - A caller that waits for a running helper parks. While it waits, it runs no other job. So no
+//!   other job meets, on this thread, a lock or a borrowed `RefCell` that is held around the call.
 //! - A closure must not wait for all threads of the pool, as `rayon::broadcast` does: the calling
 //!   thread may be one of them, and it waits for the closure.
 //!

@@ -2,8 +2,10 @@
 //!
 //! # Ranks
 //!
-//! If the ranks of the inputs are static, the rank of the result is static too. It is the larger of
-//! the two: `Ix1` to `Ix4` is `Ix4`. No call allocates then, and a wrong rank does not compile.
+//! If the ranks of the inputs are static, the rank of the result is static too: `Ix1` to `Ix4` is
+//! `Ix4`. The rank is the larger of the two; `broadcast_prepend` adds them. Building such a view or
+//! plan allocates nothing, and a wrong rank does not compile. Plans by name and plans of
+//! [`openvino`](crate::openvino) have dynamic rank.
 //!
 //! ```
 //! use ndarray::{ArrayView4, array};
@@ -177,8 +179,12 @@
 //! | [`materialize`](crate::MaterializeExt::materialize) | `Copy + Send + Sync` |
 //! | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | `Clone + Send + Sync` |
 //! | [`zip_map`](crate::ElementwiseExt::zip_map), [`Zip::map`](crate::Zip::map) | `Copy + Send + Sync` |
+//! | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | of the array that is changed: `Send`; of the others: `Copy + Send + Sync` |
 //! | [`Zip::map_ref`](crate::Zip::map_ref) | `Sync` |
 //! | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | `Copy + Zero + Send + Sync` |
+//! | [`gradient_of`](crate::BroadcastPlan::gradient_of) | of the arrays: `Sync`; of the closure's result: `Copy + Zero + Send + Sync` |
+//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::Reduction) takes |
+//! | [`reduce_of`](crate::BroadcastPlan::reduce_of) | of the arrays: `Sync`; of the closure's result: those that the `Reduction` takes |
 //! | [`Sum.in_type`](crate::Sum::in_type), [`Mean.in_type`](crate::Mean::in_type) | numbers with conversions |
 //!
 //! `f16` and `bf16` are those of the crate `half`. Views, copies and maps take them as any other

@@ -20,7 +20,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// The slice of the whole view is the tile's view of the input's slice. So a worker that makes
     /// a part of the output needs only a part of the input. The gradient of the tile is the part
     /// that the box adds to the gradient of the whole. [`part`](Self::part) says whether a tile keeps
-    /// whole blocks of sums; if so, their results merge with the bits of one call.
+    /// whole blocks of sums; if so, the merged result is bit-identical to one call on the whole
+    /// array.
     ///
     /// # Errors
     ///

@@ -20,8 +20,8 @@ use std::ops::Range;
 /// # Parts of sums, to be merged
 ///
 /// A worker sums a [`Part`] of the terms. Others sum the other parts, at any time and on any
-/// machine. The [`PartialReduction`]s that they return are merged in any order, and the result has
-/// the bits of one call on the whole.
+/// machine. The [`PartialReduction`]s that they return are merged in any order, and the result is
+/// bit-identical to one call on the whole array.
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// How many blocks the terms of each element of the gradient have, in the
     /// [documented tree](crate::GradientExt#the-order-of-summation): one for each 1024 terms begun.

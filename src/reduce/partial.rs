@@ -442,7 +442,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         matches!(self.first_missing(), Ok(None))
     }
 
-    /// Whether the result has the bits of one call on the whole: no
+    /// Whether the result is bit-identical to one call on the whole array: no
     /// [`inexact_part`](BroadcastPlan::inexact_part) is in it, where the example is.
     #[must_use]
     pub fn is_exact(&self) -> bool {

@@ -1,12 +1,12 @@
-//! Broadcasts in front of and behind a model that ONNX Runtime runs.
+//! Broadcasts before and after a model that ONNX Runtime runs.
 //!
 //! ```text
 //! ORT_DYLIB_PATH=.../libonnxruntime.so.1.31.1 cargo run
 //! ```
 //!
-//! In front: a bias for each channel is added to images, directly into the memory of the model's
-//! input. Behind: the model's output, one mean for each channel, is read where ONNX Runtime has
-//! written it, and subtracted from the images.
+//! Before the model: a bias for each channel is added to images, directly into the memory of the
+//! model's input. After the model: its output, one mean for each channel, is read where ONNX Runtime
+//! has written it, and subtracted from the images.
 
 use ndarray::{Array4, ArrayView, ArrayViewD, ArrayViewMut, Ix2, array};
 use ndarray_broadcast::prelude::*;
@@ -22,9 +22,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut images = Array4::from_shape_fn((2, 3, 4, 5), |(n, c, h, w)| (n + c + h + w) as f32);
     let bias = array![0.5, 1., 1.5];
 
-    // In front: [N, C, H, W] + [C], into the input.
+    // Before the model: [N, C, H, W] + [C], into the input.
     let shape = images.raw_dim();
-    let mut input = Tensor::<f32>::new(&Allocator::default(), [2_usize, 3, 4, 5])?;
+    let mut input = Tensor::<f32>::new(&Allocator::default(), images.shape())?;
     let (_, memory) = input.extract_tensor_mut();
     let mut memory = ArrayViewMut::from_shape(shape, memory)?;
     let channel = ElementwiseRule::channel(1);
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let outputs = session.run(ort::inputs!["x" => input])?;
 
-    // Behind: [N, C] to [N, C, H, W], not copied.
+    // After the model: [N, C] to [N, C, H, W], not copied.
     let (sizes, means) = outputs["y"].try_extract_tensor::<f32>()?;
     let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
     let means: ArrayViewD<'_, f32> = ArrayView::from_shape(sizes, means)?;
