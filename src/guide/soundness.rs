@@ -91,6 +91,16 @@
 //!   (`tests/concurrency.rs`). The hand-over between caller and helpers is model-checked with loom.
 //! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' tests under valgrind, all
 //!   tests in optimised code with overflow checks, and on one and on sixteen threads.
-//! - ThreadSanitizer needs a standard library that is built for it (`-Z build-std`). Without that,
-//!   it reports races inside the standard library.
+//! - ThreadSanitizer needs a standard library that is built for it: `.ci/long-checks tsan`.
 //! - Miri does not run inline assembly. Under `cfg(miri)`, plain copies replace it.
+//!
+//! # Other targets
+//!
+//! | target | what ran | how |
+//! |---|---|---|
+//! | x86-64 Linux | all tests | on the machine |
+//! | s390x Linux, big-endian | unit tests, `conformance` and `gradient_bits`: the same bits of sums | under qemu |
+//! | x86-64 Windows, aarch64 macOS, wasm32-wasip1 | nothing: the library compiles without a warning | `cargo check` |
+//! | aarch64, i686 and riscv64 Linux | nothing yet | `.ci/long-checks targets` |
+//!
+//! The code for processors other than x86-64 is compiled in the gate, under `cfg(miri)`.
