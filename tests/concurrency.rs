@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Big enough for several threads to work on one call.
 const ROWS: usize = 700;
@@ -202,6 +202,7 @@ fn a_thread_that_panics_may_call_everything() {
 #[cfg(feature = "rayon")]
 mod pools {
     use super::*;
+    use std::time::Instant;
 
     fn pool(threads: usize) -> rayon::ThreadPool {
         rayon::ThreadPoolBuilder::new()
