@@ -182,7 +182,10 @@ pub trait BroadcastExt: Operand {
     /// use ndarray_broadcast::prelude::*;
     ///
     /// let scale = Array3::<f32>::ones((16, 1, 1));
-    /// assert_eq!(scale.broadcast_bidirectional((1, 1, 50, 50))?.shape(), [1, 16, 50, 50]);
+    /// assert_eq!(
+    ///     scale.broadcast_bidirectional((1, 1, 50, 50))?.shape(),
+    ///     [1, 16, 50, 50]
+    /// );
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
@@ -549,7 +552,8 @@ pub trait BroadcastExt: Operand {
     /// use ndarray_broadcast::prelude::*;
     ///
     /// let (images, scale) = (Array3::<f32>::zeros((2, 3, 4)), array![1, 2, 3]);
-    /// let (x, scale) = images.broadcast_with_rule(&scale, ElementwiseRule::channel(1))?;
+    /// let (x, scale) =
+    ///     images.broadcast_with_rule(&scale, ElementwiseRule::channel(1))?;
     /// assert_eq!((x.strides(), scale.strides()), (&[12, 4, 1][..], &[0, 1, 0][..]));
     /// # Ok::<(), BroadcastError>(())
     /// ```

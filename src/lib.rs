@@ -13,7 +13,8 @@
 //! let owned = view.materialize()?; // Array4<f32>, in parallel
 //! assert_eq!(owned[[7, 2, 31, 31]], 3.);
 //!
-//! let sum = images.zip_map_rule(&bias, ElementwiseRule::channel(1), |x, b| x + b)?;
+//! let sum =
+//!     images.zip_map_rule(&bias, ElementwiseRule::channel(1), |x, b| x + b)?;
 //! assert_eq!(sum[[7, 2, 31, 31]], 4.);
 //! # Ok::<(), BroadcastError>(())
 //! ```

@@ -222,11 +222,14 @@ impl ElementwiseRule {
     /// use ndarray::{Array4, array};
     /// use ndarray_broadcast::prelude::*;
     ///
-    /// let (nchw, nhwc) = (Array4::<f32>::ones((2, 3, 4, 4)), Array4::<f32>::ones((2, 4, 4, 3)));
+    /// let (nchw, nhwc) =
+    ///     (Array4::<f32>::ones((2, 3, 4, 4)), Array4::<f32>::ones((2, 4, 4, 3)));
     /// let scale = array![1., 2., 3.];
-    /// let scaled = nchw.zip_map_rule(&scale, ElementwiseRule::channel(1), |x, s| x * s)?;
+    /// let scaled =
+    ///     nchw.zip_map_rule(&scale, ElementwiseRule::channel(1), |x, s| x * s)?;
     /// assert_eq!(scaled[[0, 2, 0, 0]], 3.);
-    /// let scaled = nhwc.zip_map_rule(&scale, ElementwiseRule::channel(3), |x, s| x * s)?;
+    /// let scaled =
+    ///     nhwc.zip_map_rule(&scale, ElementwiseRule::channel(3), |x, s| x * s)?;
     /// assert_eq!(scaled[[0, 0, 0, 2]], 3.);
     /// # Ok::<(), BroadcastError>(())
     /// ```

@@ -22,12 +22,16 @@
 //! use ndarray_broadcast::openvino::{Broadcast, Mode};
 //!
 //! let numpy = Broadcast::v3();
-//! assert_eq!(numpy.infer_shape((16, 1, 1), &[1_i64, 16, 50, 50], None)?, [1, 16, 50, 50]);
+//! assert_eq!(
+//!     numpy.infer_shape((16, 1, 1), &[1_i64, 16, 50, 50], None)?,
+//!     [1, 16, 50, 50]
+//! );
 //!
 //! let explicit = Broadcast::v3().with_mode(Mode::Explicit)?;
 //! let shape = explicit.infer_shape(16, &[1_i64, 16, 50, 50], Some(&[1_i64]))?;
 //! assert_eq!(shape, [1, 16, 50, 50]);
-//! let shape = explicit.infer_shape((50, 50), &[1_i64, 50, 50, 16], Some(&[1_i64, 2]))?;
+//! let shape =
+//!     explicit.infer_shape((50, 50), &[1_i64, 50, 50, 16], Some(&[1_i64, 2]))?;
 //! assert_eq!(shape, [1, 50, 50, 16]);
 //!
 //! let bidirectional = Broadcast::v3().with_mode("bidirectional".parse()?)?;
@@ -158,8 +162,11 @@ impl FromStr for Mode {
 /// use ndarray::array;
 /// use ndarray_broadcast::openvino::{Broadcast, IntegerTensor};
 ///
-/// let shapes: [Box<dyn IntegerTensor>; 3] =
-///     [Box::new([2_i64, 3]), Box::new(vec![2_u8, 3]), Box::new(array![2, 3].into_dyn())];
+/// let shapes: [Box<dyn IntegerTensor>; 3] = [
+///     Box::new([2_i64, 3]),
+///     Box::new(vec![2_u8, 3]),
+///     Box::new(array![2, 3].into_dyn()),
+/// ];
 /// for shape in &shapes {
 ///     assert_eq!(Broadcast::v3().infer_shape((2, 1), shape, None)?, [2, 3]);
 /// }
@@ -261,17 +268,21 @@ impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
 ///
 /// let explicit = Broadcast::v1().with_mode(Mode::Explicit)?;
 /// let bias = array![10, 20, 30];
-/// let output = explicit.evaluate(&bias, &array![2_i64, 3, 4], Some(&array![1_u8]))?;
+/// let output =
+///     explicit.evaluate(&bias, &array![2_i64, 3, 4], Some(&array![1_u8]))?;
 /// assert_eq!(output.shape(), [2, 3, 4]);
 /// assert_eq!(output.strides(), [0, 1, 0]);
 ///
 /// assert_eq!(
 ///     explicit.evaluate(&bias, &[2_i64, 3, 4], None).unwrap_err().to_string(),
 ///     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
-///      one target axis for each input axis",
+///  one target axis for each input axis",
 /// );
 /// assert_eq!(
-///     explicit.evaluate(&bias, &arr0(3_i64), Some(&[0_i64])).unwrap_err().to_string(),
+///     explicit
+///         .evaluate(&bias, &arr0(3_i64), Some(&[0_i64]))
+///         .unwrap_err()
+///         .to_string(),
 ///     "OpenVINO Broadcast takes target_shape as a 1-D tensor, but its shape is []",
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
@@ -290,7 +301,10 @@ impl Broadcast {
     /// ```
     /// use ndarray_broadcast::openvino::Broadcast;
     ///
-    /// assert_eq!(Broadcast::v1().infer_shape((3, 1), &[2_i32, 3, 4], None)?, [2, 3, 4]);
+    /// assert_eq!(
+    ///     Broadcast::v1().infer_shape((3, 1), &[2_i32, 3, 4], None)?,
+    ///     [2, 3, 4]
+    /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     #[must_use]
@@ -425,15 +439,20 @@ impl Broadcast {
     /// use ndarray_broadcast::{PartialShape, PartialSize};
     ///
     /// let (any, three) = (PartialSize::ANY, PartialSize::known(3));
-    /// let (data, target) = (PartialShape::new([any, three]), PartialShape::new([any, any, any]));
-    /// assert_eq!(Broadcast::v3().infer(&data, &target, None)?.to_string(), "[?, ?, 3]");
+    /// let (data, target) =
+    ///     (PartialShape::new([any, three]), PartialShape::new([any, any, any]));
+    /// assert_eq!(
+    ///     Broadcast::v3().infer(&data, &target, None)?.to_string(),
+    ///     "[?, ?, 3]"
+    /// );
     ///
     /// // The mapping is not known: the 3 may feed axis 1 or 2.
     /// let explicit = Broadcast::v3().with_mode(Mode::Explicit)?;
     /// let target = PartialShape::new([any, (2..).into(), any]);
     /// let output = explicit.infer(&data, &target, Some(&PartialShape::UNKNOWN))?;
     /// assert_eq!(output.to_string(), "[?, 2.., ?]");
-    /// let output = explicit.infer(&data, &target, Some(&PartialShape::known((0, 1))))?;
+    /// let output =
+    ///     explicit.infer(&data, &target, Some(&PartialShape::known((0, 1))))?;
     /// assert_eq!(output.to_string(), "[?, 3, ?]");
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -476,7 +495,9 @@ impl Broadcast {
     /// let bidirectional = Broadcast::v3().with_mode(Mode::Bidirectional)?;
     /// let shape = bidirectional.infer_shape((5, 2, 3, 1), &[1_i64, 3, 6], None)?;
     /// assert_eq!(shape, [5, 2, 3, 6]);
-    /// assert!(Broadcast::v3().infer_shape((5, 2, 3, 1), &[1_i64, 3, 6], None).is_err());
+    /// assert!(
+    ///     Broadcast::v3().infer_shape((5, 2, 3, 1), &[1_i64, 3, 6], None).is_err()
+    /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn infer_shape(

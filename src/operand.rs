@@ -63,9 +63,12 @@ impl<A, D: Dimension> Operand for ArrayRef<A, D> {
 /// use ndarray::{ArrayView1, ArrayView2, Axis, arr1, arr2};
 /// use ndarray_broadcast::prelude::*;
 ///
-/// fn as_rows(a: ArrayView1<'_, i32>) -> Result<ArrayView2<'_, i32>, BroadcastError> {
+/// fn as_rows(
+///     a: ArrayView1<'_, i32>,
+/// ) -> Result<ArrayView2<'_, i32>, BroadcastError> {
 ///     let column = a.insert_axis(Axis(1));
-///     let (rows, _) = broadcast_pair(column, &arr2(&[[0, 0]]), ElementwiseRule::Numpy)?;
+///     let (rows, _) =
+///         broadcast_pair(column, &arr2(&[[0, 0]]), ElementwiseRule::Numpy)?;
 ///     Ok(rows)
 /// }
 ///

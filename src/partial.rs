@@ -177,7 +177,11 @@ pub(crate) type PartialSizes = SmallVec<[PartialSize; 4]>;
 ///
 /// let shape = PartialShape::new([PartialSize::ANY, PartialSize::known(3)]);
 /// assert_eq!(shape.to_string(), "[?, 3]");
-/// assert!(shape.contains(&[7, 3]) && !shape.contains(&[7, 4]) && !shape.contains(&[3]));
+/// assert!(
+///     shape.contains(&[7, 3])
+///         && !shape.contains(&[7, 4])
+///         && !shape.contains(&[3])
+/// );
 /// assert_eq!(PartialShape::UNKNOWN.to_string(), "[...]");
 /// assert!(PartialShape::UNKNOWN.contains(&[1, 2, 3]));
 /// ```

@@ -67,7 +67,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// use ndarray::{ArrayView1, ArrayView3, Axis, arr1};
     /// use ndarray_broadcast::{BroadcastError, BroadcastPlan};
     ///
-    /// fn over_rows(a: ArrayView1<'_, f32>) -> Result<ArrayView3<'_, f32>, BroadcastError> {
+    /// fn over_rows(
+    ///     a: ArrayView1<'_, f32>,
+    /// ) -> Result<ArrayView3<'_, f32>, BroadcastError> {
     ///     let column = a.insert_axis(Axis(1));
     ///     BroadcastPlan::numpy(column.raw_dim(), (2, a.len(), 4))?.apply(column)
     /// }

@@ -107,7 +107,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// let images = Array4::<f32>::ones((2, 3, 4, 4)); // [N, C, H, W]
     /// let bias = array![10., 20., 30.]; // [C]
-    /// let biased = images.zip_map_rule(&bias, ElementwiseRule::channel(1), |x, b| x + b)?;
+    /// let biased =
+    ///     images.zip_map_rule(&bias, ElementwiseRule::channel(1), |x, b| x + b)?;
     /// assert_eq!(biased.shape(), [2, 3, 4, 4]);
     /// assert_eq!(biased[[1, 2, 0, 3]], 31.);
     /// # Ok::<(), BroadcastError>(())
@@ -189,7 +190,9 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// let (x, scale) = (array![[1, 2, 3], [4, 5, 6]], array![10, 100]);
     /// let mut out = Array2::zeros((2, 3));
-    /// x.zip_map_rule_into(&scale, ElementwiseRule::channel(0), &mut out, |x, s| x * s)?;
+    /// x.zip_map_rule_into(&scale, ElementwiseRule::channel(0), &mut out, |x, s| {
+    ///     x * s
+    /// })?;
     /// assert_eq!(out, array![[10, 20, 30], [400, 500, 600]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
@@ -276,7 +279,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// let mut images = Array4::<f32>::ones((2, 3, 4, 4));
     /// let bias = array![10., 20., 30.];
-    /// images.zip_map_rule_inplace(&bias, ElementwiseRule::channel(1), |x, b| *x += b)?;
+    /// images
+    ///     .zip_map_rule_inplace(&bias, ElementwiseRule::channel(1), |x, b| *x += b)?;
     /// assert_eq!(images[[1, 2, 0, 3]], 31.);
     /// # Ok::<(), BroadcastError>(())
     /// ```

@@ -33,7 +33,8 @@ pub struct Zip<V> {
 /// # fn main() -> Result<(), BroadcastError> {
 /// let x = array![[1.0, 2.0], [3.0, 5.0]];
 /// let (mean, scale, shift) = (array![2.0, 3.5], array![[2.0], [10.0]], 0.5);
-/// let y = zip((&x, &mean, &scale)).map(|(x, mean, scale)| (x - mean) * scale + shift)?;
+/// let y = zip((&x, &mean, &scale))
+///     .map(|(x, mean, scale)| (x - mean) * scale + shift)?;
 /// assert_eq!(y, array![[-1.5, -2.5], [10.5, 15.5]]);
 /// # Ok(())
 /// # }
@@ -96,7 +97,8 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// # fn main() -> Result<(), BroadcastError> {
     /// let (image, mask) = (array![[10_u8, 20], [30, 40]], array![true, false]);
-    /// let kept = zip((&image, &mask)).map(|(pixel, keep)| keep.then_some(f32::from(pixel)))?;
+    /// let kept = zip((&image, &mask))
+    ///     .map(|(pixel, keep)| keep.then_some(f32::from(pixel)))?;
     /// assert_eq!(kept, array![[Some(10.0), None], [Some(30.0), None]]);
     /// # Ok(())
     /// # }
@@ -237,7 +239,8 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// # fn main() -> Result<(), BroadcastError> {
     /// let mut x = array![[1, 2], [3, 4]];
-    /// zip((&array![10, 20], &array![[1], [2]])).update(&mut x, |x, (a, b)| *x += a * b)?;
+    /// zip((&array![10, 20], &array![[1], [2]]))
+    ///     .update(&mut x, |x, (a, b)| *x += a * b)?;
     /// assert_eq!(x, array![[11, 22], [23, 44]]);
     /// # Ok(())
     /// # }
@@ -268,7 +271,8 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// # fn main() -> Result<(), BroadcastError> {
     /// let names = array!["a".to_string(), "b".to_string()];
-    /// let text = zip((&names, &array![[1], [2]])).map_ref(|(name, i)| format!("{name}{i}"))?;
+    /// let text = zip((&names, &array![[1], [2]]))
+    ///     .map_ref(|(name, i)| format!("{name}{i}"))?;
     /// assert_eq!(text, array![["a1", "b1"], ["a2", "b2"]]);
     /// # Ok(())
     /// # }

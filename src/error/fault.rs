@@ -10,13 +10,14 @@ use crate::partial::{PartialShape, PartialSize};
 /// use ndarray::array;
 /// use ndarray_broadcast::{AxesFault, BroadcastExt, ErrorKind};
 ///
-/// let fault = |axes: &[usize]| match array![[1, 2]].broadcast_explicit((2, 2, 2), axes) {
-///     Err(error) => match error.kind() {
-///         ErrorKind::InvalidAxes { fault, .. } => Some(*fault),
-///         _ => None,
-///     },
-///     Ok(_) => None,
-/// };
+/// let fault =
+///     |axes: &[usize]| match array![[1, 2]].broadcast_explicit((2, 2, 2), axes) {
+///         Err(error) => match error.kind() {
+///             ErrorKind::InvalidAxes { fault, .. } => Some(*fault),
+///             _ => None,
+///         },
+///         Ok(_) => None,
+///     };
 /// assert_eq!(fault(&[1]), Some(AxesFault::Length));
 /// assert_eq!(fault(&[1, 3]), Some(AxesFault::OutOfRange(1)));
 /// assert_eq!(fault(&[1, 0]), Some(AxesFault::Unsorted(1)));
@@ -46,8 +47,12 @@ pub enum AxesFault {
 /// };
 ///
 /// let input = PartialShape::new([PartialSize::ANY, PartialSize::ANY]);
-/// let error = BroadcastMode::Numpy.infer(&input, &PartialShape::known(3)).unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::Impossible { fault: PartialFault::Ranks, .. }));
+/// let error =
+///     BroadcastMode::Numpy.infer(&input, &PartialShape::known(3)).unwrap_err();
+/// assert!(matches!(
+///     error.kind(),
+///     ErrorKind::Impossible { fault: PartialFault::Ranks, .. }
+/// ));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -141,7 +146,11 @@ pub enum PatternFault {
 /// let plan = BroadcastPlan::numpy(2, (3, 2))?;
 /// let fault = |len: usize, strides: &[isize]| {
 ///     let mut out = vec![MaybeUninit::uninit(); len];
-///     match plan.copy_strided(&[1, 2], &[1], &mut out, strides).unwrap_err().kind() {
+///     match plan
+///         .copy_strided(&[1, 2], &[1], &mut out, strides)
+///         .unwrap_err()
+///         .kind()
+///     {
 ///         ErrorKind::InvalidSlice { fault, .. } => *fault,
 ///         _ => unreachable!(),
 ///     }

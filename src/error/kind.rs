@@ -15,7 +15,10 @@ use std::ops::Range;
 /// use ndarray_broadcast::{BroadcastPlan, ErrorKind, Rule};
 ///
 /// let error = BroadcastPlan::numpy((1, 3), 3).unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::RankTooLarge { rule: Rule::Numpy, .. }));
+/// assert!(matches!(
+///     error.kind(),
+///     ErrorKind::RankTooLarge { rule: Rule::Numpy, .. }
+/// ));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -25,14 +25,15 @@ use std::ops::Range;
 /// use ndarray::Array3;
 /// use ndarray_broadcast::prelude::*;
 ///
-/// let error = Array3::<f32>::zeros((3, 1, 5)).broadcast_numpy((4, 4, 5)).unwrap_err();
+/// let error =
+///     Array3::<f32>::zeros((3, 1, 5)).broadcast_numpy((4, 4, 5)).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "\
 /// cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
 ///   input    3  1  5
 ///   target   4  4  5
-///            ^ 3 is neither 4 nor 1",
+///        ^ 3 is neither 4 nor 1",
 /// );
 /// assert!(matches!(error.kind(), ErrorKind::SizeMismatch { input_axis: 0, .. }));
 /// ```

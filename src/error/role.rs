@@ -20,10 +20,16 @@ use std::fmt;
 ///     }
 /// }
 ///
-/// assert_eq!(role(shape_from_integers(&[2, -1]).unwrap_err()), Some(IntegerRole::Size));
+/// assert_eq!(
+///     role(shape_from_integers(&[2, -1]).unwrap_err()),
+///     Some(IntegerRole::Size)
+/// );
 /// let error = expand_shape_from_integers(&[-2]).unwrap_err();
 /// assert_eq!(role(error), Some(IntegerRole::SizeOrKeep));
-/// assert_eq!(role(axes_from_integers(&[-1]).unwrap_err()), Some(IntegerRole::Axis));
+/// assert_eq!(
+///     role(axes_from_integers(&[-1]).unwrap_err()),
+///     Some(IntegerRole::Axis)
+/// );
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -78,9 +84,15 @@ pub enum IntegerRole {
 /// let error = three.broadcast_with(&four).unwrap_err();
 /// assert_eq!(operands(&error), Some([ArrayRole::Receiver, ArrayRole::Other]));
 /// let error = zip((&three, &two_by_three, &four)).views().unwrap_err();
-/// assert_eq!(operands(&error), Some([ArrayRole::Operand(0), ArrayRole::Operand(2)]));
+/// assert_eq!(
+///     operands(&error),
+///     Some([ArrayRole::Operand(0), ArrayRole::Operand(2)])
+/// );
 /// let error = broadcast_shapes(&[[3], [1], [4]]).unwrap_err();
-/// assert_eq!(operands(&error), Some([ArrayRole::Listed(0), ArrayRole::Listed(2)]));
+/// assert_eq!(
+///     operands(&error),
+///     Some([ArrayRole::Listed(0), ArrayRole::Listed(2)])
+/// );
 /// assert_eq!(
 ///     [ArrayRole::Receiver, ArrayRole::Operand(2)].map(|role| role.to_string()),
 ///     ["self", "c"]

@@ -18,8 +18,14 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let arg = array!['a', 'b', 'c'];
-//! assert_eq!(arg.broadcast_axes((2, 3), &[0])?, array![['a', 'b', 'c'], ['a', 'b', 'c']]);
-//! assert_eq!(arg.broadcast_axes((3, 2), &[1])?, array![['a', 'a'], ['b', 'b'], ['c', 'c']]);
+//! assert_eq!(
+//!     arg.broadcast_axes((2, 3), &[0])?,
+//!     array![['a', 'b', 'c'], ['a', 'b', 'c']]
+//! );
+//! assert_eq!(
+//!     arg.broadcast_axes((3, 2), &[1])?,
+//!     array![['a', 'a'], ['b', 'b'], ['c', 'c']]
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -29,7 +35,8 @@
 //! ```
 //! use ndarray_broadcast::BroadcastPlan;
 //!
-//! let plan = BroadcastPlan::with_broadcast_axes((2, 4, 6), (2, 3, 4, 5, 6), &[1, 3])?;
+//! let plan =
+//!     BroadcastPlan::with_broadcast_axes((2, 4, 6), (2, 3, 4, 5, 6), &[1, 3])?;
 //! assert!(plan.mapping().eq([Some(0), None, Some(1), None, Some(2)]));
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
@@ -43,15 +50,19 @@
 //! use ndarray_broadcast::BroadcastPlan;
 //!
 //! assert_eq!(
-//!     BroadcastPlan::with_broadcast_axes((3, 1), (2, 3, 4), &[0]).unwrap_err().to_string(),
+//!     BroadcastPlan::with_broadcast_axes((3, 1), (2, 3, 4), &[0])
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast [3, 1] to [2, 3, 4] (broadcast_axes)
 //!   input       3  1
 //!   target   2  3  4
-//!                  ^ 1 is not 4 (only the broadcast axes replicate)",
+//!              ^ 1 is not 4 (only the broadcast axes replicate)",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::with_broadcast_axes(3, (2, 3), &[0, 1]).unwrap_err().to_string(),
+//!     BroadcastPlan::with_broadcast_axes(3, (2, 3), &[0, 1])
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast [3] to [2, 3] (broadcast_axes)
 //!   input       3
@@ -59,12 +70,14 @@
 //!   broadcast axes [0, 1] leave 0 of the target's 2, the input has 1",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::with_broadcast_axes(3, (2, 3), &[2]).unwrap_err().to_string(),
+//!     BroadcastPlan::with_broadcast_axes(3, (2, 3), &[2])
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast [3] to [2, 3] (broadcast_axes)
 //!   target           2  3
 //!   broadcast axes   2
-//!                    ^ the target has no axis 2: its axes are 0 to 1",
+//!                ^ the target has no axis 2: its axes are 0 to 1",
 //! );
 //! ```
 //!
@@ -77,7 +90,10 @@
 //! use ndarray_broadcast::BroadcastPlan;
 //!
 //! let plan = BroadcastPlan::with_broadcast_axes(3, (2, 3), &[0])?;
-//! assert_eq!(plan.gradient(&array![[1, 2, 3], [10, 20, 30]])?, array![11, 22, 33]);
+//! assert_eq!(
+//!     plan.gradient(&array![[1, 2, 3], [10, 20, 30]])?,
+//!     array![11, 22, 33]
+//! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!

@@ -91,7 +91,9 @@
 //!
 //! // The gradient of x is dy. That of b:
 //! let dy = x;
-//! let db: Array1<f64> = BroadcastPlan::explicit(3, dy.raw_dim(), &[1])?.gradient(&dy)?; // [C]
+//! // [C]
+//! let db: Array1<f64> =
+//!     BroadcastPlan::explicit(3, dy.raw_dim(), &[1])?.gradient(&dy)?;
 //! # let loss = |b: &Array1<f64>| {
 //! #     let rule = ElementwiseRule::channel(1);
 //! #     dy.zip_map_rule(b, rule, |dy, b| dy * (dy + b)).unwrap().sum()
@@ -171,8 +173,8 @@
 //!
 //! ```
 //! use ndarray::{Array1, Array2};
-//! use ndarray_broadcast::prelude::*;
 //! use ndarray_broadcast::Mean;
+//! use ndarray_broadcast::prelude::*;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
@@ -206,26 +208,31 @@
 //! # }
 //!
 //! let x: Array2<f64> = counting((2, 3)); // [N, C]
-//! let (scale, shift): (Array1<f64>, Array1<f64>) = (counting(3), counting(3)); // [C]
+//! // [C]
+//! let (scale, shift): (Array1<f64>, Array1<f64>) = (counting(3), counting(3));
 //! let rows = BroadcastPlan::numpy((2, 1), (2, 3))?; // [N, 1] -> [N, C]
 //!
 //! // The normalised rows, and 1 / deviation [N, 1].
 //! let normalise = |x: &Array2<f64>| {
 //!     let mean = rows.reduce(x, Mean)?;
-//!     let variance = rows.reduce_of((x, &mean), Mean, |(x, mean)| (x - mean).powi(2))?;
+//!     let variance =
+//!         rows.reduce_of((x, &mean), Mean, |(x, mean)| (x - mean).powi(2))?;
 //!     let r = variance.mapv(|variance| 1. / (variance + 1e-5).sqrt());
 //!     let z = zip((x, &mean, &r)).map(|(x, mean, r)| (x - mean) * r)?;
 //!     Ok::<_, BroadcastError>((z, r))
 //! };
 //! let (z, r) = normalise(&x)?;
-//! let y = zip((&z, &scale, &shift)).map(|(z, scale, shift)| z * scale + shift)?; // [N, C]
+//! // [N, C]
+//! let y = zip((&z, &scale, &shift)).map(|(z, scale, shift)| z * scale + shift)?;
 //!
 //! let dy: Array2<f64> = counting((2, 3));
 //! let columns = BroadcastPlan::numpy(3, (2, 3))?; // [C] -> [N, C]
 //! let d_shift = columns.gradient(&dy)?; // [C]
 //! let d_scale = columns.gradient_of((&dy, &z), |(dy, z)| dy * z)?; // [C]
-//! let m = rows.reduce_of((&dy, &scale), Mean, |(dy, scale)| dy * scale)?; // [N, 1]
-//! let m_z = rows.reduce_of((&dy, &scale, &z), Mean, |(dy, scale, z)| dy * scale * z)?;
+//! // [N, 1]
+//! let m = rows.reduce_of((&dy, &scale), Mean, |(dy, scale)| dy * scale)?;
+//! let m_z =
+//!     rows.reduce_of((&dy, &scale, &z), Mean, |(dy, scale, z)| dy * scale * z)?;
 //! let dx = zip((&dy, &scale, &z, &r, &m, &m_z))
 //!     .map(|(dy, scale, z, r, m, m_z)| r * (dy * scale - m - z * m_z))?;
 //! # assert_eq!(y, &z * &scale + &shift);
@@ -286,8 +293,8 @@
 //!
 //! ```
 //! use ndarray::{Array1, Array4};
-//! use ndarray_broadcast::prelude::*;
 //! use ndarray_broadcast::Mean;
+//! use ndarray_broadcast::prelude::*;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
@@ -321,15 +328,19 @@
 //! # }
 //!
 //! let x: Array4<f64> = counting((2, 3, 2, 2)); // [N, C, H, W]
-//! let (scale, shift): (Array1<f64>, Array1<f64>) = (counting(3), counting(3)); // [C]
-//! let channels = BroadcastPlan::explicit(3, x.raw_dim(), &[1])?; // [C] -> [N, C, H, W]
+//! // [C]
+//! let (scale, shift): (Array1<f64>, Array1<f64>) = (counting(3), counting(3));
+//! // [C] -> [N, C, H, W]
+//! let channels = BroadcastPlan::explicit(3, x.raw_dim(), &[1])?;
 //!
 //! let normalise = |x: &Array4<f64>| {
 //!     let mean = channels.reduce(x, Mean)?; // [C]
 //!     let means = channels.view(&mean)?; // [N, C, H, W], not copied
-//!     let variance = channels.reduce_of((x, &means), Mean, |(x, mean)| (x - mean).powi(2))?;
+//!     let variance = channels
+//!         .reduce_of((x, &means), Mean, |(x, mean)| (x - mean).powi(2))?;
 //!     let r = variance.mapv(|variance| 1. / (variance + 1e-5).sqrt());
-//!     let z = zip((x, means, channels.view(&r)?)).map(|(x, mean, r)| (x - mean) * r)?;
+//!     let z = zip((x, means, channels.view(&r)?))
+//!         .map(|(x, mean, r)| (x - mean) * r)?;
 //!     Ok::<_, BroadcastError>((z, r))
 //! };
 //! let (z, r) = normalise(&x)?;
@@ -342,8 +353,10 @@
 //! let mean_dy = channels.reduce(&dy, Mean)?;
 //! let mean_dy_z = channels.reduce_of((&dy, &z), Mean, |(dy, z)| dy * z)?;
 //! let per_channel = &r * &scale; // [C]
-//! let [m, m_z, s] = [&mean_dy, &mean_dy_z, &per_channel].map(|a| channels.view(a));
-//! let dx = zip((&dy, &z, m?, m_z?, s?)).map(|(dy, z, m, m_z, s)| s * (dy - m - z * m_z))?;
+//! let [m, m_z, s] =
+//!     [&mean_dy, &mean_dy_z, &per_channel].map(|a| channels.view(a));
+//! let dx = zip((&dy, &z, m?, m_z?, s?))
+//!     .map(|(dy, z, m, m_z, s)| s * (dy - m - z * m_z))?;
 //! # assert_eq!(y.shape(), [2, 3, 2, 2]);
 //! # let loss = |x: &Array4<f64>, scale: &Array1<f64>, shift: &Array1<f64>| {
 //! #     let (scale, shift) = (channels.view(scale).unwrap(), channels.view(shift).unwrap());
@@ -455,9 +468,10 @@
 //!
 //! let scores: Array4<f64> = counting((2, 2, 3, 3)); // [B, H, Q, K]
 //! let keep = array![[true, true, true], [true, true, false]]; // [B, K]
-//! let keep = keep.broadcast_explicit(scores.raw_dim(), &[0, 3])?; // [B, H, Q, K], not copied
-//! let masked =
-//!     zip((&scores, keep)).map(|(s, keep)| if keep { s } else { f64::NEG_INFINITY })?;
+//! // [B, H, Q, K], not copied
+//! let keep = keep.broadcast_explicit(scores.raw_dim(), &[0, 3])?;
+//! let masked = zip((&scores, keep))
+//!     .map(|(s, keep)| if keep { s } else { f64::NEG_INFINITY })?;
 //! assert_eq!(masked[[1, 0, 0, 2]], f64::NEG_INFINITY);
 //!
 //! let dy: Array4<f64> = counting((2, 2, 3, 3));
@@ -466,18 +480,22 @@
 //! #     assert_eq!(d, if index.0 == 1 && index.3 == 2 { 0. } else { dy[index] });
 //! # }
 //!
-//! // A causal mask needs no array [Q, K]. NumPy: np.where(np.tri(3), scores, -np.inf).
+//! // A causal mask needs no array [Q, K].
+//! // NumPy: np.where(np.tri(3), scores, -np.inf).
 //! let (q, k) = (array![[0], [1], [2]], array![0, 1, 2]);
-//! let causal =
-//!     zip((&scores, &q, &k)).map(|(s, q, k)| if k <= q { s } else { f64::NEG_INFINITY })?;
+//! let causal = zip((&scores, &q, &k))
+//!     .map(|(s, q, k)| if k <= q { s } else { f64::NEG_INFINITY })?;
 //! assert_eq!(causal[[0, 0, 1, 2]], f64::NEG_INFINITY);
 //! assert_eq!(causal[[0, 0, 2, 2]], scores[[0, 0, 2, 2]]);
 //!
 //! // A mask [Q, K] that is an array. `zip_map` passes references: `*keep`.
 //! let mask = Array2::from_shape_fn((3, 3), |(q, k)| k <= q); // [Q, K]
-//! let same = scores.zip_map(&mask, |s, keep| {
-//!     if *keep { *s } else { f64::NEG_INFINITY }
-//! })?;
+//! let same = scores.zip_map(
+//!     &mask,
+//!     |s, keep| {
+//!         if *keep { *s } else { f64::NEG_INFINITY }
+//!     },
+//! )?;
 //! assert_eq!(same, causal);
 //!
 //! // A bias [H, Q, K] that is added to every batch: its gradient.
@@ -597,15 +615,20 @@
 //! // `turn` is 1 for the embedding and -1 for its inverse.
 //! let rotate = |x: &Array3<f64>, turn: f64| {
 //!     let (cos, sin) = (
-//!         cos.broadcast_explicit((2, 3, 2), &[0, 2])?, // [T, H, D / 2], not copied
+//!         // [T, H, D / 2], not copied
+//!         cos.broadcast_explicit((2, 3, 2), &[0, 2])?,
 //!         sin.broadcast_explicit((2, 3, 2), &[0, 2])?,
 //!     );
 //!     let mut y = Array3::zeros(x.raw_dim());
 //!     let (x1, x2) = x.view().split_at(Axis(2), 2);
 //!     let (mut y1, mut y2) = y.view_mut().split_at(Axis(2), 2);
-//!     zip((x1, x2, cos, sin)).map_two_into(&mut y1, &mut y2, |(x1, x2, cos, sin)| {
-//!         (x1 * cos - turn * x2 * sin, turn * x1 * sin + x2 * cos)
-//!     })?;
+//!     zip((x1, x2, cos, sin)).map_two_into(
+//!         &mut y1,
+//!         &mut y2,
+//!         |(x1, x2, cos, sin)| {
+//!             (x1 * cos - turn * x2 * sin, turn * x1 * sin + x2 * cos)
+//!         },
+//!     )?;
 //!     Ok::<_, BroadcastError>(y)
 //! };
 //! let y = rotate(&x, 1.)?;
@@ -659,8 +682,10 @@
 //! # }
 //!
 //! // [H, W, 3]
-//! let image = Array3::from_shape_fn((4, 5, 3), |(h, w, c)| (40 * c + 8 * h + w) as u8);
-//! let (mean, std) = (array![0.485, 0.456, 0.406], array![0.229, 0.224, 0.225]); // [3]
+//! let image =
+//!     Array3::from_shape_fn((4, 5, 3), |(h, w, c)| (40 * c + 8 * h + w) as u8);
+//! // [3]
+//! let (mean, std) = (array![0.485, 0.456, 0.406], array![0.229, 0.224, 0.225]);
 //! let channels = BroadcastPlan::explicit(3, (3, 4, 5), &[0])?; // [3] -> [3, H, W]
 //! let chw = image.view().permuted_axes([2, 0, 1]); // [3, H, W], not copied
 //! let y = zip((chw, channels.view(&mean)?, channels.view(&std)?))
@@ -671,7 +696,9 @@
 //! let dy: Array3<f64> = counting((3, 4, 5));
 //! let stds = channels.view(&std)?;
 //! let d_mean = channels.gradient_of((&dy, &stds), |(dy, std)| -dy / std)?; // [3]
-//! let d_std = channels.gradient_of((&dy, &y, &stds), |(dy, y, std)| -dy * y / std)?; // [3]
+//! // [3]
+//! let d_std =
+//!     channels.gradient_of((&dy, &y, &stds), |(dy, y, std)| -dy * y / std)?;
 //! # let loss = |mean: &ndarray::Array1<f64>, std: &ndarray::Array1<f64>| {
 //! #     let y = zip((chw, channels.view(mean).unwrap(), channels.view(std).unwrap()))
 //! #         .map(|(x, mean, std)| (f64::from(x) / 255. - mean) / std).unwrap();
@@ -692,8 +719,8 @@
 //!
 //! ```
 //! use ndarray::{Array1, Array2, Axis, array};
-//! use ndarray_broadcast::prelude::*;
 //! use ndarray_broadcast::Sum;
+//! use ndarray_broadcast::prelude::*;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
@@ -729,18 +756,22 @@
 //! let labels = array![2, 0]; // [N]
 //! let classes = Array1::from_iter(0..3); // [K]
 //! let column = labels.view().insert_axis(Axis(1)); // [N, 1]
-//! let one_hot = column.zip_map(&classes, |label, class| f64::from(label == class))?; // [N, K]
+//! // [N, K]
+//! let one_hot =
+//!     column.zip_map(&classes, |label, class| f64::from(label == class))?;
 //! assert_eq!(one_hot, array![[0., 0., 1.], [1., 0., 0.]]);
 //! let outside = array![[3]].zip_map(&classes, |label, class| label == class)?;
 //! assert_eq!(outside, array![[false, false, false]]);
 //!
-//! // The score of each label, y = (scores * one_hot).sum(1), and the gradient of the scores.
+//! // The score of each label, y = (scores * one_hot).sum(1), and the gradient of
+//! // the scores.
 //! let scores: Array2<f64> = counting((2, 3)); // [N, K]
 //! let rows = BroadcastPlan::explicit(2, (2, 3), &[0])?; // [N] -> [N, K]
 //! let y = rows.reduce_of((&scores, &one_hot), Sum, |(s, hot)| s * hot)?; // [N]
 //! assert_eq!(y, array![scores[[0, 2]], scores[[1, 0]]]);
 //! let dy = array![10., 20.]; // [N]
-//! let d_scores = zip((rows.view(&dy)?, &one_hot)).map(|(dy, hot)| dy * hot)?; // [N, K]
+//! // [N, K]
+//! let d_scores = zip((rows.view(&dy)?, &one_hot)).map(|(dy, hot)| dy * hot)?;
 //! assert_eq!(d_scores, array![[0., 0., 10.], [20., 0., 0.]]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -751,8 +782,8 @@
 //!
 //! ```
 //! use ndarray::Array2;
-//! use ndarray_broadcast::prelude::*;
 //! use ndarray_broadcast::Sum;
+//! use ndarray_broadcast::prelude::*;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
@@ -787,9 +818,12 @@
 //!
 //! let a: Array2<f64> = counting((2, 4)); // [N, D]
 //! let b: Array2<f64> = counting((3, 4)); // [M, D]
-//! let of_a = BroadcastPlan::explicit((2, 4), (2, 3, 4), &[0, 2])?; // [N, D] -> [N, M, D]
-//! let of_b = BroadcastPlan::explicit((3, 4), (2, 3, 4), &[1, 2])?; // [M, D] -> [N, M, D]
-//! let of_y = BroadcastPlan::explicit((2, 3), (2, 3, 4), &[0, 1])?; // [N, M] -> [N, M, D]
+//! // [N, D] -> [N, M, D]
+//! let of_a = BroadcastPlan::explicit((2, 4), (2, 3, 4), &[0, 2])?;
+//! // [M, D] -> [N, M, D]
+//! let of_b = BroadcastPlan::explicit((3, 4), (2, 3, 4), &[1, 2])?;
+//! // [N, M] -> [N, M, D]
+//! let of_y = BroadcastPlan::explicit((2, 3), (2, 3, 4), &[0, 1])?;
 //! let (wide_a, wide_b) = (of_a.view(&a)?, of_b.view(&b)?);
 //! // [N, M]
 //! let y = of_y.reduce_of((&wide_a, &wide_b), Sum, |(a, b)| (a - b).powi(2))?;
@@ -855,9 +889,11 @@
 //! # }
 //!
 //! let x: Array4<f64> = counting((1, 2, 3, 4)); // [N, C, H, W]
-//! let twice = BroadcastPlan::explicit(x.raw_dim(), (1, 2, 3, 2, 4, 2), &[0, 1, 2, 4])?;
+//! let twice =
+//!     BroadcastPlan::explicit(x.raw_dim(), (1, 2, 3, 2, 4, 2), &[0, 1, 2, 4])?;
 //! // [N, C, 2H, 2W]
-//! let y = twice.view(&x)?.materialize()?.into_shape_with_order((1, 2, 6, 8)).unwrap();
+//! let y =
+//!     twice.view(&x)?.materialize()?.into_shape_with_order((1, 2, 6, 8)).unwrap();
 //! assert_eq!(y[[0, 1, 5, 6]], x[[0, 1, 2, 3]]);
 //!
 //! let dy: Array4<f64> = counting((1, 2, 6, 8));
@@ -971,7 +1007,10 @@
 //! #     })
 //! # }
 //!
-//! fn unbroadcast(dy: &ArrayD<f64>, shape: &[usize]) -> Result<ArrayD<f64>, BroadcastError> {
+//! fn unbroadcast(
+//!     dy: &ArrayD<f64>,
+//!     shape: &[usize],
+//! ) -> Result<ArrayD<f64>, BroadcastError> {
 //!     dy.sum_to_shape(shape)
 //! }
 //!
@@ -1041,7 +1080,10 @@
 //!     }
 //!
 //!     /// The gradients of a and b.
-//!     fn backward(&self, dy: &ArrayD<f64>) -> Result<[ArrayD<f64>; 2], BroadcastError> {
+//!     fn backward(
+//!         &self,
+//!         dy: &ArrayD<f64>,
+//!     ) -> Result<[ArrayD<f64>; 2], BroadcastError> {
 //!         let (of_a, of_b) = &self.plans;
 //!         let (a, b) = (of_a.view(&self.a)?, of_b.view(&self.b)?);
 //!         Ok([
@@ -1106,7 +1148,10 @@
 //! # }
 //!
 //! /// ONNX: Expand(data, shape).
-//! fn expand(data: &[usize], shape: &[i64]) -> Result<BroadcastPlan, BroadcastError> {
+//! fn expand(
+//!     data: &[usize],
+//!     shape: &[i64],
+//! ) -> Result<BroadcastPlan, BroadcastError> {
 //!     BroadcastPlan::bidirectional(IxDyn(data), shape_from_integers(shape)?)
 //! }
 //!
@@ -1127,14 +1172,15 @@
 //!     shape: &[i64],
 //!     dims: &[i64],
 //! ) -> Result<BroadcastPlan, BroadcastError> {
-//!     let (shape, dims) = (shape_from_integers(shape)?, axes_from_integers(dims)?);
+//!     let (shape, dims) =
+//!         (shape_from_integers(shape)?, axes_from_integers(dims)?);
 //!     BroadcastPlan::in_dim_permuting(IxDyn(data), shape, &dims)
 //! }
 //!
 //! let nodes = [
-//!     expand(&[3, 1], &[2, 1, 6])?,                            // [2, 3, 6]
+//!     expand(&[3, 1], &[2, 1, 6])?, // [2, 3, 6]
 //!     broadcast(&[3], "explicit", &[2, 3, 4], Some(&[1_u8]))?, // [2, 3, 4]
-//!     in_dim(&[1, 3], &[2, 3, 2], &[2, 1])?,                   // [2, 3, 2]
+//!     in_dim(&[1, 3], &[2, 3, 2], &[2, 1])?, // [2, 3, 2]
 //! ];
 //! for plan in &nodes {
 //!     let data = counting(IxDyn(plan.input_shape()));

@@ -43,7 +43,9 @@
 //!
 //! assert!(BroadcastPlan::pair((2, 3), (2, 3), ElementwiseRule::None).is_ok());
 //! assert_eq!(
-//!     BroadcastPlan::pair(3, (1, 3), ElementwiseRule::None).unwrap_err().to_string(),
+//!     BroadcastPlan::pair(3, (1, 3), ElementwiseRule::None)
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast [3] with [1, 3] (none)
 //!   a   3
@@ -149,7 +151,11 @@
 //!     (&[2, 1], 0, &[1, 2, 3]),
 //! ];
 //! for (b, axis, replicated) in cases {
-//!     let (a, b) = BroadcastPlan::pair(IxDyn(&a), IxDyn(b), ElementwiseRule::Pdpd { axis })?;
+//!     let (a, b) = BroadcastPlan::pair(
+//!         IxDyn(&a),
+//!         IxDyn(b),
+//!         ElementwiseRule::Pdpd { axis },
+//!     )?;
 //!     assert!(a.is_identity());
 //!     assert!(b.replicated_axes().eq(replicated.iter().copied()));
 //! }
@@ -163,19 +169,27 @@
 //! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
 //!
 //! assert_eq!(
-//!     BroadcastPlan::pair((8, 1, 6, 1), (7, 1, 5), ElementwiseRule::Pdpd { axis: 1 })
-//!         .unwrap_err()
-//!         .to_string(),
+//!     BroadcastPlan::pair(
+//!         (8, 1, 6, 1),
+//!         (7, 1, 5),
+//!         ElementwiseRule::Pdpd { axis: 1 }
+//!     )
+//!     .unwrap_err()
+//!     .to_string(),
 //!     "\
 //! cannot broadcast B [7, 1, 5] to A [8, 1, 6, 1] (pdpd)
 //!   B      7  1  5
 //!   A   8  1  6  1
-//!          ^ 7 is not 1",
+//!      ^ 7 is not 1",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::pair((2, 3, 4, 5), (4, 5), ElementwiseRule::Pdpd { axis: 3 })
-//!         .unwrap_err()
-//!         .to_string(),
+//!     BroadcastPlan::pair(
+//!         (2, 3, 4, 5),
+//!         (4, 5),
+//!         ElementwiseRule::Pdpd { axis: 3 }
+//!     )
+//!     .unwrap_err()
+//!     .to_string(),
 //!     "\
 //! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
 //!   B            4  5
@@ -183,17 +197,21 @@
 //!   laid on axis 3, B has 2 axes to fill but A has 1 left from there",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::pair((2, 3, 4, 5), (4, 5), ElementwiseRule::Pdpd { axis: -2 })
-//!         .unwrap_err()
-//!         .to_string(),
-//!     "\
+//! BroadcastPlan::pair((2, 3, 4, 5), (4, 5), ElementwiseRule::Pdpd { axis: -2 })
+//!     .unwrap_err()
+//!     .to_string(),
+//! "\
 //! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
 //!   axis -2: it is -1 (right-align B) or the axis of A that B's first axis is laid on",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::pair((4, 5), (2, 3, 4, 5), ElementwiseRule::Pdpd { axis: -1 })
-//!         .unwrap_err()
-//!         .to_string(),
+//!     BroadcastPlan::pair(
+//!         (4, 5),
+//!         (2, 3, 4, 5),
+//!         ElementwiseRule::Pdpd { axis: -1 }
+//!     )
+//!     .unwrap_err()
+//!     .to_string(),
 //!     "\
 //! cannot broadcast B [2, 3, 4, 5] to A [4, 5] (pdpd)
 //!   B   2  3  4  5
@@ -218,7 +236,10 @@
 //! let add = |a: &i32, b: &i32| a + b;
 //! let matrix = array![[1, 2, 3], [4, 5, 6]];
 //!
-//! assert_eq!(matrix.zip_map_rule(&arr0(7), xla(&[]), add)?, array![[8, 9, 10], [11, 12, 13]]);
+//! assert_eq!(
+//!     matrix.zip_map_rule(&arr0(7), xla(&[]), add)?,
+//!     array![[8, 9, 10], [11, 12, 13]]
+//! );
 //! assert_eq!(
 //!     matrix.zip_map_rule(&array![7, 8, 9], xla(&[1]), add)?,
 //!     array![[8, 10, 12], [11, 13, 15]]
@@ -236,7 +257,10 @@
 //! ] {
 //!     assert_eq!(BroadcastPlan::pair(a, b, xla(&[]))?.0.output_shape(), result);
 //! }
-//! assert_eq!(BroadcastPlan::pair((2, 1), (1, 3), xla(&[]))?.0.output_shape(), [2, 3]);
+//! assert_eq!(
+//!     BroadcastPlan::pair((2, 1), (1, 3), xla(&[]))?.0.output_shape(),
+//!     [2, 3]
+//! );
 //!
 //! // Different ranks, and 1s that replicate.
 //! let sum = array![1, 2, 3, 4].zip_map_rule(&array![[5, 6]], xla(&[0]), add)?;
@@ -283,15 +307,17 @@
 //! cannot broadcast [2, 3] with [3] (xla)
 //!   a   2  3
 //!   b   3
-//!       ^ 2 and 3 differ and neither is 1",
+//!   ^ 2 and 3 differ and neither is 1",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::pair((7, 2, 5), (7, 2, 6), xla(&[])).unwrap_err().to_string(),
+//!     BroadcastPlan::pair((7, 2, 5), (7, 2, 6), xla(&[]))
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast [7, 2, 5] with [7, 2, 6] (xla)
 //!   a   7  2  5
 //!   b   7  2  6
-//!             ^ 5 and 6 differ and neither is 1",
+//!         ^ 5 and 6 differ and neither is 1",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair((2, 3), (), xla(&[1])).unwrap_err().to_string(),
@@ -310,8 +336,8 @@
 //! use ndarray::{Array4, array};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! // y = a + b with b at axis 1. The gradient of a is dy. That of b is dy summed over
-//! // axes 0, 2 and 3.
+//! // y = a + b with b at axis 1. The gradient of a is dy. That of b is dy summed
+//! // over axes 0, 2 and 3.
 //! let (a, b) = BroadcastPlan::pair((2, 3, 4, 5), 3, ElementwiseRule::channel(1))?;
 //! let dy = Array4::<f64>::ones((2, 3, 4, 5));
 //! assert_eq!(a.gradient(&dy)?, dy);

@@ -22,7 +22,10 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let per_channel = Array1::<f32>::ones(16);
-//! assert_eq!(per_channel.broadcast_explicit((1, 16, 50, 50), &[1])?.strides(), [0, 1, 0, 0]);
+//! assert_eq!(
+//!     per_channel.broadcast_explicit((1, 16, 50, 50), &[1])?.strides(),
+//!     [0, 1, 0, 0]
+//! );
 //!
 //! let per_pixel = Array2::<f32>::ones((50, 50));
 //! assert_eq!(
@@ -53,8 +56,14 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let vector = array![7, 8, 9];
-//! assert_eq!(vector.broadcast_in_dim((3, 3), &[1])?, array![[7, 8, 9], [7, 8, 9], [7, 8, 9]]);
-//! assert_eq!(vector.broadcast_in_dim((3, 3), &[0])?, array![[7, 7, 7], [8, 8, 8], [9, 9, 9]]);
+//! assert_eq!(
+//!     vector.broadcast_in_dim((3, 3), &[1])?,
+//!     array![[7, 8, 9], [7, 8, 9], [7, 8, 9]]
+//! );
+//! assert_eq!(
+//!     vector.broadcast_in_dim((3, 3), &[0])?,
+//!     array![[7, 7, 7], [8, 8, 8], [9, 9, 9]]
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -102,15 +111,15 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1   4
-//!                       ^ the target has no axis 4: its axes are 0 to 3",
+//!                   ^ the target has no axis 4: its axes are 0 to 3",
 //! );
 //! assert_eq!(
-//!     refused(&[2, 1]),
-//!     "\
+//! refused(&[2, 1]),
+//! "\
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    2   1
-//!                       ^ 1 after 2: axes must increase, a broadcast does not transpose; \
+//!                   ^ 1 after 2: axes must increase, a broadcast does not transpose; \
 //! broadcast_in_dim_permuting does",
 //! );
 //! assert_eq!(
@@ -119,7 +128,7 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1   1
-//!                       ^ axis 1 is there already: \
+//!                   ^ axis 1 is there already: \
 //! each target axis feeds from one input axis",
 //! );
 //! ```
@@ -153,10 +162,16 @@
 //! use ndarray_broadcast::BroadcastPlan;
 //!
 //! let bias = BroadcastPlan::explicit(3, (2, 3, 4, 5), &[1])?;
-//! assert_eq!(bias.gradient(&Array4::<f64>::ones((2, 3, 4, 5)))?, array![40., 40., 40.]);
+//! assert_eq!(
+//!     bias.gradient(&Array4::<f64>::ones((2, 3, 4, 5)))?,
+//!     array![40., 40., 40.]
+//! );
 //!
 //! let permuting = BroadcastPlan::in_dim_permuting((1, 3), (2, 3, 2), &[2, 1])?;
-//! assert_eq!(permuting.gradient(&Array3::<f64>::ones((2, 3, 2)))?, array![[4., 4., 4.]]);
+//! assert_eq!(
+//!     permuting.gradient(&Array3::<f64>::ones((2, 3, 2)))?,
+//!     array![[4., 4., 4.]]
+//! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!

@@ -36,7 +36,11 @@
 //! }
 //!
 //! // The transpose of a matrix [2, 3] in row-major order, stacked twice.
-//! let tensor = Tensor { data: &[1., 2., 3., 4., 5., 6.], shape: &[3, 2], strides: &[1, 3] };
+//! let tensor = Tensor {
+//!     data: &[1., 2., 3., 4., 5., 6.],
+//!     shape: &[3, 2],
+//!     strides: &[1, 3],
+//! };
 //! let mut out = [MaybeUninit::uninit(); 12];
 //! expand_into(&tensor, &[2, 3, 2], &mut out)?;
 //! // SAFETY: `copy_strided` has initialised the 12 elements.

@@ -31,7 +31,10 @@
 //!
 //! let mode: BroadcastMode = "c -> n c h w".parse()?;
 //! assert_eq!(mode.to_string(), "c -> n c h w");
-//! assert_eq!(array![1, 2, 3].broadcast_to_mode((2, 3, 4, 4), mode)?.strides(), [0, 1, 0, 0]);
+//! assert_eq!(
+//!     array![1, 2, 3].broadcast_to_mode((2, 3, 4, 4), mode)?.strides(),
+//!     [0, 1, 0, 0]
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!

@@ -54,7 +54,9 @@
 //! use ndarray::{ArrayView1, ArrayView2, aview1};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! fn two_rows(a: ArrayView1<'_, f32>) -> Result<ArrayView2<'_, f32>, BroadcastError> {
+//! fn two_rows(
+//!     a: ArrayView1<'_, f32>,
+//! ) -> Result<ArrayView2<'_, f32>, BroadcastError> {
 //!     BroadcastPlan::numpy(a.raw_dim(), (2, a.len()))?.apply(a)
 //! }
 //! assert_eq!(two_rows(aview1(&[1., 2.]))?.shape(), [2, 2]);
@@ -170,8 +172,10 @@
 //! use ndarray::{Array3, Axis};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! let cotangent = Array3::from_shape_fn((2, 3, 4), |(i, j, k)| (100 * i + 10 * j + k) as f64);
-//! let by_hand = cotangent.sum_axis(Axis(2)).sum_axis(Axis(0)).insert_axis(Axis(1));
+//! let cotangent =
+//!     Array3::from_shape_fn((2, 3, 4), |(i, j, k)| (100 * i + 10 * j + k) as f64);
+//! let by_hand =
+//!     cotangent.sum_axis(Axis(2)).sum_axis(Axis(0)).insert_axis(Axis(1));
 //! assert_eq!(cotangent.sum_to_shape((3, 1))?, by_hand);
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -184,7 +188,11 @@
 //! use ndarray::{Array2, Axis};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! let rows = Array2::from_shape_fn((1001, 2), |(row, _)| if row == 0 { 1e8_f32 } else { 1. });
+//! let rows =
+//!     Array2::from_shape_fn(
+//!         (1001, 2),
+//!         |(row, _)| if row == 0 { 1e8_f32 } else { 1. },
+//!     );
 //! let mut columns = Array2::zeros((2, 1001)).reversed_axes();
 //! columns.assign(&rows);
 //! assert_eq!(rows, columns);
@@ -217,7 +225,10 @@
 //! let strided = Array1::from_iter(0..6);
 //! let every_second = strided.slice(s![..;2]);
 //! assert!(every_second.into_shape_with_order((3, 1, 1)).is_err());
-//! assert_eq!(every_second.broadcast_explicit((2, 3, 4, 4), &[1])?.strides(), [0, 2, 0, 0]);
+//! assert_eq!(
+//!     every_second.broadcast_explicit((2, 3, 4, 4), &[1])?.strides(),
+//!     [0, 2, 0, 0]
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!

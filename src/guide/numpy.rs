@@ -30,7 +30,10 @@
 //!     (&[3, 1], &[15, 3, 5]),
 //! ];
 //! for (input, target) in cases {
-//!     assert_eq!(BroadcastPlan::numpy(IxDyn(input), IxDyn(target))?.output_shape(), target);
+//!     assert_eq!(
+//!         BroadcastPlan::numpy(IxDyn(input), IxDyn(target))?.output_shape(),
+//!         target
+//!     );
 //! }
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -67,7 +70,10 @@
 //! assert_eq!(changed[[1, 2, 5]], 3.);
 //!
 //! let unchanged = data.broadcast_bidirectional((3, 4))?;
-//! assert_eq!(unchanged, array![[1., 1., 1., 1.], [2., 2., 2., 2.], [3., 3., 3., 3.]]);
+//! assert_eq!(
+//!     unchanged,
+//!     array![[1., 1., 1., 1.], [2., 2., 2., 2.], [3., 3., 3., 3.]]
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -86,7 +92,8 @@
 //! ];
 //! for (input, target, output) in cases {
 //!     assert_eq!(
-//!         BroadcastPlan::bidirectional(IxDyn(input), IxDyn(target))?.output_shape(),
+//!         BroadcastPlan::bidirectional(IxDyn(input), IxDyn(target))?
+//!             .output_shape(),
 //!         output
 //!     );
 //! }
@@ -108,7 +115,10 @@
 //! let expanded = array![[1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]];
 //! assert_eq!(x.broadcast_expand((3, 4))?, expanded);
 //! assert_eq!(x.broadcast_expand((KEEP, 4))?, expanded);
-//! assert_eq!(x.broadcast_expand(expand_shape_from_integers(&[-1, 4])?)?, expanded.into_dyn());
+//! assert_eq!(
+//!     x.broadcast_expand(expand_shape_from_integers(&[-1, 4])?)?,
+//!     expanded.into_dyn()
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -121,7 +131,10 @@
 //! use ndarray::{Array2, arr0};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! assert_eq!(arr0(2_f32).broadcast_prepend((2, 3))?, Array2::from_elem((2, 3), 2.));
+//! assert_eq!(
+//!     arr0(2_f32).broadcast_prepend((2, 3))?,
+//!     Array2::from_elem((2, 3), 2.)
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -142,11 +155,11 @@
 //! cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
 //!   input    3  1  5
 //!   target   4  4  5
-//!            ^ 3 is neither 4 nor 1",
+//!        ^ 3 is neither 4 nor 1",
 //! );
 //! assert_eq!(
-//!     a.broadcast_numpy((4, 5)).unwrap_err().to_string(),
-//!     "\
+//! a.broadcast_numpy((4, 5)).unwrap_err().to_string(),
+//! "\
 //! cannot broadcast [3, 1, 5] to [4, 5] (numpy)
 //!   input    3  1  5
 //!   target      4  5
@@ -158,7 +171,7 @@
 //! cannot broadcast [3] to [1] (numpy)
 //!   input    3
 //!   target   1
-//!            ^ 3 is not 1",
+//!        ^ 3 is not 1",
 //! );
 //! assert_eq!(
 //!     array![1, 2, 3].broadcast_bidirectional((3, 4)).unwrap_err().to_string(),
@@ -166,7 +179,7 @@
 //! cannot broadcast [3] to [3, 4] (bidirectional)
 //!   input       3
 //!   target   3  4
-//!               ^ 3 and 4 differ and neither is 1",
+//!           ^ 3 and 4 differ and neither is 1",
 //! );
 //! ```
 //!
@@ -177,12 +190,15 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! assert_eq!(
-//!     array![[1], [2], [3]].broadcast_expand((KEEP, KEEP, 4)).unwrap_err().to_string(),
+//!     array![[1], [2], [3]]
+//!         .broadcast_expand((KEEP, KEEP, 4))
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast [3, 1] to [-1, -1, 4] (expand)
 //!   input        3  1
 //!   size    -1  -1  4
-//!            ^ -1 keeps an input's size, but this axis is new: give it a size",
+//!        ^ -1 keeps an input's size, but this axis is new: give it a size",
 //! );
 //! ```
 //!

@@ -18,11 +18,18 @@
 //! use ndarray_broadcast::openvino::{Broadcast, Mode};
 //!
 //! let numpy = Broadcast::v3();
-//! assert_eq!(numpy.infer_shape((16, 1, 1), &[1_i64, 16, 50, 50], None)?, [1, 16, 50, 50]);
+//! assert_eq!(
+//!     numpy.infer_shape((16, 1, 1), &[1_i64, 16, 50, 50], None)?,
+//!     [1, 16, 50, 50]
+//! );
 //!
 //! let explicit = Broadcast::v3().with_mode("explicit".parse()?)?;
 //! let data = Array1::from_iter(0..16);
-//! let output = explicit.evaluate(&data, &array![1_i64, 16, 50, 50], Some(&array![1_i32]))?;
+//! let output = explicit.evaluate(
+//!     &data,
+//!     &array![1_i64, 16, 50, 50],
+//!     Some(&array![1_i32]),
+//! )?;
 //! assert_eq!(output[[0, 7, 49, 3]], 7);
 //! let data = Array2::<f32>::zeros((50, 50));
 //! assert_eq!(
@@ -45,7 +52,11 @@
 //! use ndarray::array;
 //! use ndarray_broadcast::openvino::{Broadcast, Mode};
 //!
-//! let plan = Broadcast::v1().with_mode(Mode::Explicit)?.plan(3, &[2, 3, 4], Some(&[1]))?;
+//! let plan = Broadcast::v1().with_mode(Mode::Explicit)?.plan(
+//!     3,
+//!     &[2, 3, 4],
+//!     Some(&[1]),
+//! )?;
 //! assert_eq!(plan.output_shape(), [2, 3, 4]);
 //! assert_eq!(plan.view(&array![1, 2, 3].into_dyn())?.shape(), [2, 3, 4]);
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
@@ -85,7 +96,10 @@
 //!     input: ArrayViewD<'a, f32>,
 //!     shape: &[i64],
 //! ) -> Result<ArrayViewD<'a, f32>, BroadcastError> {
-//!     let plan = BroadcastPlan::bidirectional(input.raw_dim(), shape_from_integers(shape)?)?;
+//!     let plan = BroadcastPlan::bidirectional(
+//!         input.raw_dim(),
+//!         shape_from_integers(shape)?,
+//!     )?;
 //!     plan.apply(input)
 //! }
 //!
@@ -130,7 +144,10 @@
 //!
 //! let data = PartialShape::new([4]);
 //! let target = PartialShape::new([PartialSize::ANY]);
-//! assert_eq!(Broadcast::v3().infer(&data, &target, None)?, PartialShape::known(4));
+//! assert_eq!(
+//!     Broadcast::v3().infer(&data, &target, None)?,
+//!     PartialShape::known(4)
+//! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
@@ -147,12 +164,12 @@
 //! assert_eq!(
 //!     explicit.infer_shape(3, &[2, 3, 4], None).unwrap_err().to_string(),
 //!     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
-//!      one target axis for each input axis",
+//!  one target axis for each input axis",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().infer_shape(3, &[3], Some(&[0])).unwrap_err().to_string(),
 //!     "OpenVINO Broadcast in mode \"numpy\" takes no third input, \
-//!      but axes_mapping was given: drop it, or use mode \"explicit\"",
+//!  but axes_mapping was given: drop it, or use mode \"explicit\"",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err().to_string(),
@@ -178,7 +195,10 @@
 //! use ndarray_broadcast::openvino::Broadcast;
 //!
 //! let plan = Broadcast::v3().plan((2, 1), &[2, 3], None)?;
-//! assert_eq!(plan.gradient(&ArrayD::<f64>::ones(vec![2, 3]))?, array![[3.], [3.]].into_dyn());
+//! assert_eq!(
+//!     plan.gradient(&ArrayD::<f64>::ones(vec![2, 3]))?,
+//!     array![[3.], [3.]].into_dyn()
+//! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!

@@ -73,8 +73,11 @@
 //!     plans.push(BroadcastPlan::numpy(operand.raw_dim(), shape.clone())?);
 //! }
 //! let mut sums = ArrayD::<i32>::zeros(shape);
-//! let mut walks: Vec<_> = plans.iter().map(|plan| plan.tiles(8, size_of::<i32>())).collect();
-//! while let Some(tiles) = walks.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>() {
+//! let mut walks: Vec<_> =
+//!     plans.iter().map(|plan| plan.tiles(8, size_of::<i32>())).collect();
+//! while let Some(tiles) =
+//!     walks.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>()
+//! {
 //!     let mut part = tiles[0].output().of_mut(&mut sums)?;
 //!     for (tile, operand) in tiles.iter().zip(&operands) {
 //!         part += &tile.plan().view(&tile.input().of(operand)?)?;
@@ -94,13 +97,18 @@
 //! that contain every possible output shape. A size that follows from the rule is computed:
 //!
 //! ```
-//! use ndarray_broadcast::{BroadcastMode, ElementwiseRule, PartialShape, PartialSize};
+//! use ndarray_broadcast::{
+//!     BroadcastMode, ElementwiseRule, PartialShape, PartialSize,
+//! };
 //!
 //! let any = PartialSize::ANY;
 //! // 5 feeds the last axis, so that axis is 5.
 //! let input = PartialShape::new([any, 5.into()]);
 //! let target = PartialShape::new([any, any, PartialSize::between(1, 8)?]);
-//! assert_eq!(BroadcastMode::Numpy.infer(&input, &target)?.to_string(), "[?, ?, 5]");
+//! assert_eq!(
+//!     BroadcastMode::Numpy.infer(&input, &target)?.to_string(),
+//!     "[?, ?, 5]"
+//! );
 //!
 //! let a = PartialShape::new([any, 3.into()]);
 //! let b = PartialShape::new([PartialSize::between(2, 4)?, 1.into()]);
@@ -119,7 +127,9 @@
 //! # Errors
 //!
 //! ```
-//! use ndarray_broadcast::{BroadcastMode, BroadcastPlan, PartialShape, PartialSize};
+//! use ndarray_broadcast::{
+//!     BroadcastMode, BroadcastPlan, PartialShape, PartialSize,
+//! };
 //!
 //! let plan = BroadcastPlan::numpy(3, (2, 3))?;
 //! assert_eq!(
@@ -128,7 +138,7 @@
 //! the plans do not meet: the first gives [2, 3], the second takes [2, 1]
 //!   first    2  3
 //!   second   2  1
-//!               ^ 3 is not 1",
+//!           ^ 3 is not 1",
 //! );
 //! assert_eq!(
 //!     plan.permuted(&[0, 2]).unwrap_err().to_string(),
@@ -136,7 +146,7 @@
 //! cannot reorder the axes of [2, 3]
 //!   shape   2  3
 //!   axes    0  2
-//!              ^ there is no axis 2",
+//!          ^ there is no axis 2",
 //! );
 //! assert_eq!(
 //!     plan.insert_axis(3).unwrap_err().to_string(),
@@ -151,7 +161,7 @@
 //! the box [0..2, 2..4] is not inside [2, 3]
 //!   box      0..2  2..4
 //!   output      2     3
-//!                     ^ 2..4 is not inside 0..3",
+//!                 ^ 2..4 is not inside 0..3",
 //! );
 //!
 //! // Nothing within the bounds fits.
@@ -163,10 +173,13 @@
 //! cannot broadcast [?, 5..7] to [2, 3] (numpy)
 //!   input    ?  5..7
 //!   target   2     3
-//!                  ^ 5..7 is never 3, and never 1",
+//!              ^ 5..7 is never 3, and never 1",
 //! );
 //! assert_eq!(
-//!     BroadcastMode::Numpy.infer(&input, &PartialShape::known(3)).unwrap_err().to_string(),
+//!     BroadcastMode::Numpy
+//!         .infer(&input, &PartialShape::known(3))
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast [?, 5..7] to [3] (numpy)
 //!   input    ?  5..7
@@ -175,12 +188,12 @@
 //! );
 //! let explicit: BroadcastMode = "explicit(1, 0)".parse()?;
 //! assert_eq!(
-//!     explicit.infer(&input, &PartialShape::UNKNOWN).unwrap_err().to_string(),
-//!     "\
+//! explicit.infer(&input, &PartialShape::UNKNOWN).unwrap_err().to_string(),
+//! "\
 //! cannot broadcast [?, 5..7] to [...] (explicit)
 //!   input          ?  5..7
 //!   axes mapping   1     0
-//!                        ^ 0 after 1: axes must increase, a broadcast does not transpose; \
+//!                    ^ 0 after 1: axes must increase, a broadcast does not transpose; \
 //! broadcast_in_dim_permuting does",
 //! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())

@@ -72,8 +72,14 @@
 //! use ndarray_broadcast::{Mean, Sum};
 //!
 //! let bytes = Array1::from_elem(1000, 255_u8);
-//! assert_eq!(bytes.reduce_to_shape((), Sum.in_type::<i64, i64>())?.into_scalar(), 255_000);
-//! assert_eq!(bytes.reduce_to_shape((), Mean.in_type::<f32, u8>())?.into_scalar(), 255);
+//! assert_eq!(
+//!     bytes.reduce_to_shape((), Sum.in_type::<i64, i64>())?.into_scalar(),
+//!     255_000
+//! );
+//! assert_eq!(
+//!     bytes.reduce_to_shape((), Mean.in_type::<f32, u8>())?.into_scalar(),
+//!     255
+//! );
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!

@@ -115,7 +115,10 @@
 //! use ndarray::{ArrayView1, ArrayView2, array};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! fn rows(a: ArrayView1<'_, f32>, n: usize) -> Result<ArrayView2<'_, f32>, BroadcastError> {
+//! fn rows(
+//!     a: ArrayView1<'_, f32>,
+//!     n: usize,
+//! ) -> Result<ArrayView2<'_, f32>, BroadcastError> {
 //!     BroadcastPlan::numpy(a.raw_dim(), (n, a.len()))?.apply(a)
 //! }
 //!

@@ -53,7 +53,10 @@ pub trait MaterializeExt: Operand {
     ///
     /// let bias = array![1., 2., 3.];
     /// let owned = bias.broadcast_explicit((2, 3, 2), &[1])?.materialize()?;
-    /// assert_eq!(owned, array![[[1., 1.], [2., 2.], [3., 3.]], [[1., 1.], [2., 2.], [3., 3.]]]);
+    /// assert_eq!(
+    ///     owned,
+    ///     array![[[1., 1.], [2., 2.], [3., 3.]], [[1., 1.], [2., 2.], [3., 3.]]]
+    /// );
     /// assert!(owned.is_standard_layout());
     /// # Ok::<(), BroadcastError>(())
     /// ```
@@ -125,7 +128,9 @@ pub trait MaterializeExt: Operand {
     ///
     /// let mut arena = [MaybeUninit::<i32>::uninit(); 6];
     /// let mut out = ArrayViewMut::from_shape((2, 3), &mut arena).unwrap();
-    /// let filled = array![1, 2, 3].broadcast_numpy((2, 3))?.materialize_into_uninit(&mut out)?;
+    /// let filled = array![1, 2, 3]
+    ///     .broadcast_numpy((2, 3))?
+    ///     .materialize_into_uninit(&mut out)?;
     /// assert_eq!(filled, array![[1, 2, 3], [1, 2, 3]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```

@@ -23,7 +23,8 @@ use ndarray::{DimMax, Dimension, IxDyn};
 /// use ndarray_broadcast::{AxisSource, BroadcastPlan};
 ///
 /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
-/// let sources = [AxisSource::Added, AxisSource::Kept(0), AxisSource::Stretched(1)];
+/// let sources =
+///     [AxisSource::Added, AxisSource::Kept(0), AxisSource::Stretched(1)];
 /// assert!(plan.axis_sources().eq(sources));
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
@@ -64,7 +65,8 @@ pub enum AxisSource {
 ///
 /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
 /// assert_eq!(plan.output_shape(), [2, 3, 4]);
-/// let sources = [AxisSource::Added, AxisSource::Kept(0), AxisSource::Stretched(1)];
+/// let sources =
+///     [AxisSource::Added, AxisSource::Kept(0), AxisSource::Stretched(1)];
 /// assert!(plan.axis_sources().eq(sources));
 /// assert_eq!(
 ///     plan.to_string(),
@@ -72,7 +74,7 @@ pub enum AxisSource {
 /// [3, 1] -> [2, 3, 4] (numpy)
 ///   input       3  1
 ///   output   2  3  4
-///            +     *
+///        +     *
 ///   + added, * stretched from 1",
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
@@ -232,7 +234,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// assert!(BroadcastPlan::numpy((2, 3), (2, 3))?.is_identity());
     /// assert!(!BroadcastPlan::numpy((2, 3), (1, 2, 3))?.is_identity());
-    /// assert!(!BroadcastPlan::in_dim_permuting((2, 2), (2, 2), &[1, 0])?.is_identity());
+    /// assert!(
+    ///     !BroadcastPlan::in_dim_permuting((2, 2), (2, 2), &[1, 0])?.is_identity()
+    /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     #[must_use]

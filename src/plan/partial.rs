@@ -76,7 +76,11 @@ impl PartialPlan {
     /// use ndarray_broadcast::{BroadcastMode, PartialPlan, PartialShape};
     ///
     /// let (input, target) = (PartialShape::UNKNOWN, PartialShape::known((2, 3)));
-    /// let plan = PartialPlan::with_mode(input.clone(), target.clone(), BroadcastMode::Numpy)?;
+    /// let plan = PartialPlan::with_mode(
+    ///     input.clone(),
+    ///     target.clone(),
+    ///     BroadcastMode::Numpy,
+    /// )?;
     /// assert_eq!((plan.input_shape(), plan.target_shape()), (&input, &target));
     /// assert_eq!(plan.output_shape(), &target);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())

@@ -250,7 +250,9 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     /// let sum = PartialReduction::<f32, _>::from_bytes(&bytes, Sum)?;
     /// assert_eq!(sum.finish(&plan)?, arr1(&[7.]));
     ///
-    /// let refused = |error: Option<ndarray_broadcast::BroadcastError>| error.unwrap().to_string();
+    /// let refused = |error: Option<ndarray_broadcast::BroadcastError>| {
+    ///     error.unwrap().to_string()
+    /// };
     /// assert_eq!(
     ///     refused(PartialReduction::<f64, _>::from_bytes(&bytes, Sum).err()),
     ///     "these parts do not belong together: sum in f32, and sum in f64",

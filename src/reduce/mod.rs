@@ -144,7 +144,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// let plan = BroadcastPlan::numpy(3, (2, 3))?;
     /// let mut out = array![0, 0, 0, 0, 0, 0];
-    /// plan.gradient_into(&array![[1, 2, 3], [4, 5, 6]], &mut out.slice_mut(s![..;2]))?;
+    /// plan.gradient_into(
+    ///     &array![[1, 2, 3], [4, 5, 6]],
+    ///     &mut out.slice_mut(s![..;2]),
+    /// )?;
     /// assert_eq!(out, array![5, 0, 7, 0, 9, 0]);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```

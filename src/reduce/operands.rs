@@ -23,8 +23,11 @@ use ndarray::{Array, ArrayRef, ArrayView, Dimension};
 /// use ndarray_broadcast::BroadcastPlan;
 ///
 /// let plan = BroadcastPlan::numpy(3, (2, 3))?;
-/// let (dy, mean, x) = (array![[1., 2., 3.], [4., 5., 6.]], arr0(1.), array![[2], [3]]);
-/// let sum = plan.gradient_of((&dy, &mean, &x), |(dy, mean, &x)| dy * (f64::from(x) - mean))?;
+/// let (dy, mean, x) =
+///     (array![[1., 2., 3.], [4., 5., 6.]], arr0(1.), array![[2], [3]]);
+/// let sum = plan.gradient_of((&dy, &mean, &x), |(dy, mean, &x)| {
+///     dy * (f64::from(x) - mean)
+/// })?;
 /// assert_eq!(sum, array![9., 12., 15.]);
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```

@@ -32,12 +32,15 @@ use std::ops::Range;
 /// use ndarray::Array2;
 /// use ndarray_broadcast::{BroadcastPlan, PartialReduction, Sum};
 ///
-/// let dy = Array2::from_shape_fn((4096, 3), |(i, j)| (i as f32 + 0.1) / (j as f32 + 0.3));
+/// let dy = Array2::from_shape_fn((4096, 3), |(i, j)| {
+///     (i as f32 + 0.1) / (j as f32 + 0.3)
+/// });
 /// let plan = BroadcastPlan::numpy(3, (4096, 3))?;
 ///
 /// // On each worker, whatever it takes: rows, columns, or both.
 /// let mut sent = Vec::new();
-/// for (rows, columns) in [(0..1024, 0..3), (1024..4096, 2..3), (1024..4096, 0..2)] {
+/// for (rows, columns) in [(0..1024, 0..3), (1024..4096, 2..3), (1024..4096, 0..2)]
+/// {
 ///     let part = plan.part(&plan.tile(&[rows, columns])?)?;
 ///     sent.push(part.gradient(&part.tile().output().of(&dy)?)?.to_bytes());
 /// }

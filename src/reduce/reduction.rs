@@ -111,11 +111,14 @@ pub trait Reduction<T>: Sync {
 ///
 /// ```
 /// use ndarray::array;
-/// use ndarray_broadcast::prelude::*;
 /// use ndarray_broadcast::Sum;
+/// use ndarray_broadcast::prelude::*;
 ///
 /// let bytes = array![[200_u8, 100], [3, 4]];
-/// assert_eq!(bytes.reduce_to_shape((2, 1), Sum.in_type::<i64, i64>())?, array![[300], [7]]);
+/// assert_eq!(
+///     bytes.reduce_to_shape((2, 1), Sum.in_type::<i64, i64>())?,
+///     array![[300], [7]]
+/// );
 /// assert_eq!(array![1., 2., 3.].reduce_to_shape((), Sum)?.into_scalar(), 6.);
 /// # Ok::<(), BroadcastError>(())
 /// ```
@@ -249,7 +252,10 @@ pub struct NanMin;
 /// let a = array![[3., 1., 3.], [f64::NAN, 7., f64::NAN]];
 /// assert_eq!(a.reduce_to_shape((2, 1), ArgMax)?, array![[0], [0]]);
 /// assert_eq!(a.reduce_to_shape((2, 1), ArgMin)?, array![[1], [0]]);
-/// assert_eq!(array![[1, 2], [4, 3]].reduce_to_shape((), ArgMax)?.into_scalar(), 2);
+/// assert_eq!(
+///     array![[1, 2], [4, 3]].reduce_to_shape((), ArgMax)?.into_scalar(),
+///     2
+/// );
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///
@@ -273,7 +279,10 @@ pub struct ArgMin;
 /// let (a, limits) = (array![[1, 2, 3], [4, 5, 6]], array![2, 9, 9]);
 /// let below = plan.reduce_of((&a, &limits), All, |(a, limit)| a < limit)?;
 /// assert_eq!(below, array![[true], [false]]);
-/// assert_eq!(plan.reduce_of((&a,), Any, |(&a,)| a == 9)?, array![[false], [false]]);
+/// assert_eq!(
+///     plan.reduce_of((&a,), Any, |(&a,)| a == 9)?,
+///     array![[false], [false]]
+/// );
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///

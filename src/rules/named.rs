@@ -37,15 +37,17 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// [3] -> [2, 3, 4, 5] (named)
     ///   input       3
     ///   output   2  3  4  5
-    ///            +     +  +
+    ///        +     +  +
     ///   + added",
     /// );
     /// assert_eq!(
-    ///     BroadcastPlan::named(3, &pattern, &[("n", 2), ("h", 4)]).unwrap_err().to_string(),
+    ///     BroadcastPlan::named(3, &pattern, &[("n", 2), ("h", 4)])
+    ///         .unwrap_err()
+    ///         .to_string(),
     ///     "\
     /// the shapes do not fit the axis pattern
     ///   c -> n c h w
-    ///              ^ \"w\" is new: its size is needed",
+    ///          ^ \"w\" is new: its size is needed",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -73,7 +75,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// ```
     /// use ndarray_broadcast::BroadcastPlan;
     ///
-    /// let (a, b) = BroadcastPlan::named_pair((2, 3), (3, 4), &"x y, y z".parse()?, &[])?;
+    /// let (a, b) =
+    ///     BroadcastPlan::named_pair((2, 3), (3, 4), &"x y, y z".parse()?, &[])?;
     /// assert_eq!(a.output_shape(), [2, 3, 4]);
     /// assert!(a.mapping().eq([Some(0), Some(1), None]));
     /// assert!(b.mapping().eq([None, Some(0), Some(1)]));
@@ -84,7 +87,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///     "\
     /// the shapes do not fit the axis pattern
     ///   x y, y z -> x y z
-    ///        ^ \"y\" has the sizes 5 and 3",
+    ///    ^ \"y\" has the sizes 5 and 3",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```

@@ -31,7 +31,8 @@ impl BroadcastMode {
     /// ```
     /// use ndarray_broadcast::{BroadcastMode, PartialShape, PartialSize};
     ///
-    /// let input = PartialShape::new([PartialSize::between(2, 5)?, PartialSize::known(1)]);
+    /// let input =
+    ///     PartialShape::new([PartialSize::between(2, 5)?, PartialSize::known(1)]);
     /// let target = PartialShape::new([PartialSize::ANY, PartialSize::ANY]);
     /// let output = BroadcastMode::Numpy.infer(&input, &target)?;
     /// assert_eq!(output.to_string(), "[2..5, ?]");
@@ -44,7 +45,7 @@ impl BroadcastMode {
     /// cannot broadcast [2..5, 1] to [6.., ?] (numpy)
     ///   input    2..5  1
     ///   target    6..  ?
-    ///               ^ 2..5 is never 6.., and never 1",
+    ///           ^ 2..5 is never 6.., and never 1",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
