@@ -276,11 +276,10 @@ impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
 /// assert_eq!(
 ///     explicit.evaluate(&bias, &[2_i64, 3, 4], None).unwrap_err().to_string(),
 ///     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
-///  one target axis for each input axis",
+///      one target axis for each input axis",
 /// );
 /// assert_eq!(
-///     explicit
-///         .evaluate(&bias, &arr0(3_i64), Some(&[0_i64]))
+///     explicit.evaluate(&bias, &arr0(3_i64), Some(&[0_i64]))
 ///         .unwrap_err()
 ///         .to_string(),
 ///     "OpenVINO Broadcast takes target_shape as a 1-D tensor, but its shape is []",

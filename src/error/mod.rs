@@ -33,7 +33,7 @@ use std::ops::Range;
 /// cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
 ///   input    3  1  5
 ///   target   4  4  5
-///        ^ 3 is neither 4 nor 1",
+///            ^ 3 is neither 4 nor 1",
 /// );
 /// assert!(matches!(error.kind(), ErrorKind::SizeMismatch { input_axis: 0, .. }));
 /// ```

@@ -57,7 +57,7 @@
 //! cannot broadcast [3, 1] to [2, 3, 4] (broadcast_axes)
 //!   input       3  1
 //!   target   2  3  4
-//!              ^ 1 is not 4 (only the broadcast axes replicate)",
+//!                  ^ 1 is not 4 (only the broadcast axes replicate)",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::with_broadcast_axes(3, (2, 3), &[0, 1])
@@ -77,7 +77,7 @@
 //! cannot broadcast [3] to [2, 3] (broadcast_axes)
 //!   target           2  3
 //!   broadcast axes   2
-//!                ^ the target has no axis 2: its axes are 0 to 1",
+//!                    ^ the target has no axis 2: its axes are 0 to 1",
 //! );
 //! ```
 //!

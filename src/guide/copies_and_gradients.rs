@@ -147,13 +147,13 @@
 //! assert_eq!(
 //!     one.broadcast_numpy((1_usize << 62, 3)).unwrap_err().to_string(),
 //!     "the shape [4611686018427387904, 3] has more than isize::MAX elements: \
-//!  no array can have it, not even a view",
+//!      no array can have it, not even a view",
 //! );
 //! let view = one.broadcast_numpy((1_usize << 40, 1 << 20))?;
 //! assert_eq!(
 //!     view.materialize().unwrap_err().to_string(),
 //!     "an owned array of shape [1099511627776, 1048576] with 8-byte elements \
-//!  passes isize::MAX bytes; a view costs nothing",
+//!      passes isize::MAX bytes; a view costs nothing",
 //! );
 //!
 //! let copy = |rows: usize| {

@@ -172,24 +172,20 @@
 //!     BroadcastPlan::pair(
 //!         (8, 1, 6, 1),
 //!         (7, 1, 5),
-//!         ElementwiseRule::Pdpd { axis: 1 }
+//!         ElementwiseRule::Pdpd { axis: 1 },
 //!     )
-//!     .unwrap_err()
-//!     .to_string(),
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast B [7, 1, 5] to A [8, 1, 6, 1] (pdpd)
 //!   B      7  1  5
 //!   A   8  1  6  1
-//!      ^ 7 is not 1",
+//!          ^ 7 is not 1",
 //! );
 //! assert_eq!(
-//!     BroadcastPlan::pair(
-//!         (2, 3, 4, 5),
-//!         (4, 5),
-//!         ElementwiseRule::Pdpd { axis: 3 }
-//!     )
-//!     .unwrap_err()
-//!     .to_string(),
+//!     BroadcastPlan::pair((2, 3, 4, 5), (4, 5), ElementwiseRule::Pdpd { axis: 3 })
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
 //!   B            4  5
@@ -197,10 +193,14 @@
 //!   laid on axis 3, B has 2 axes to fill but A has 1 left from there",
 //! );
 //! assert_eq!(
-//! BroadcastPlan::pair((2, 3, 4, 5), (4, 5), ElementwiseRule::Pdpd { axis: -2 })
-//!     .unwrap_err()
-//!     .to_string(),
-//! "\
+//!     BroadcastPlan::pair(
+//!         (2, 3, 4, 5),
+//!         (4, 5),
+//!         ElementwiseRule::Pdpd { axis: -2 },
+//!     )
+//!         .unwrap_err()
+//!         .to_string(),
+//!     "\
 //! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
 //!   axis -2: it is -1 (right-align B) or the axis of A that B's first axis is laid on",
 //! );
@@ -208,10 +208,10 @@
 //!     BroadcastPlan::pair(
 //!         (4, 5),
 //!         (2, 3, 4, 5),
-//!         ElementwiseRule::Pdpd { axis: -1 }
+//!         ElementwiseRule::Pdpd { axis: -1 },
 //!     )
-//!     .unwrap_err()
-//!     .to_string(),
+//!         .unwrap_err()
+//!         .to_string(),
 //!     "\
 //! cannot broadcast B [2, 3, 4, 5] to A [4, 5] (pdpd)
 //!   B   2  3  4  5
@@ -307,7 +307,7 @@
 //! cannot broadcast [2, 3] with [3] (xla)
 //!   a   2  3
 //!   b   3
-//!   ^ 2 and 3 differ and neither is 1",
+//!       ^ 2 and 3 differ and neither is 1",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair((7, 2, 5), (7, 2, 6), xla(&[]))
@@ -317,7 +317,7 @@
 //! cannot broadcast [7, 2, 5] with [7, 2, 6] (xla)
 //!   a   7  2  5
 //!   b   7  2  6
-//!         ^ 5 and 6 differ and neither is 1",
+//!             ^ 5 and 6 differ and neither is 1",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair((2, 3), (), xla(&[1])).unwrap_err().to_string(),

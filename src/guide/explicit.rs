@@ -111,15 +111,15 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1   4
-//!                   ^ the target has no axis 4: its axes are 0 to 3",
+//!                       ^ the target has no axis 4: its axes are 0 to 3",
 //! );
 //! assert_eq!(
-//! refused(&[2, 1]),
-//! "\
+//!     refused(&[2, 1]),
+//!     "\
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    2   1
-//!                   ^ 1 after 2: axes must increase, a broadcast does not transpose; \
+//!                       ^ 1 after 2: axes must increase, a broadcast does not transpose; \
 //! broadcast_in_dim_permuting does",
 //! );
 //! assert_eq!(
@@ -128,7 +128,7 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1   1
-//!                   ^ axis 1 is there already: \
+//!                       ^ axis 1 is there already: \
 //! each target axis feeds from one input axis",
 //! );
 //! ```

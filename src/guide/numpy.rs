@@ -155,11 +155,11 @@
 //! cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
 //!   input    3  1  5
 //!   target   4  4  5
-//!        ^ 3 is neither 4 nor 1",
+//!            ^ 3 is neither 4 nor 1",
 //! );
 //! assert_eq!(
-//! a.broadcast_numpy((4, 5)).unwrap_err().to_string(),
-//! "\
+//!     a.broadcast_numpy((4, 5)).unwrap_err().to_string(),
+//!     "\
 //! cannot broadcast [3, 1, 5] to [4, 5] (numpy)
 //!   input    3  1  5
 //!   target      4  5
@@ -171,7 +171,7 @@
 //! cannot broadcast [3] to [1] (numpy)
 //!   input    3
 //!   target   1
-//!        ^ 3 is not 1",
+//!            ^ 3 is not 1",
 //! );
 //! assert_eq!(
 //!     array![1, 2, 3].broadcast_bidirectional((3, 4)).unwrap_err().to_string(),
@@ -179,7 +179,7 @@
 //! cannot broadcast [3] to [3, 4] (bidirectional)
 //!   input       3
 //!   target   3  4
-//!           ^ 3 and 4 differ and neither is 1",
+//!               ^ 3 and 4 differ and neither is 1",
 //! );
 //! ```
 //!
@@ -190,15 +190,14 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! assert_eq!(
-//!     array![[1], [2], [3]]
-//!         .broadcast_expand((KEEP, KEEP, 4))
+//!     array![[1], [2], [3]].broadcast_expand((KEEP, KEEP, 4))
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
 //! cannot broadcast [3, 1] to [-1, -1, 4] (expand)
 //!   input        3  1
 //!   size    -1  -1  4
-//!        ^ -1 keeps an input's size, but this axis is new: give it a size",
+//!            ^ -1 keeps an input's size, but this axis is new: give it a size",
 //! );
 //! ```
 //!

@@ -164,12 +164,12 @@
 //! assert_eq!(
 //!     explicit.infer_shape(3, &[2, 3, 4], None).unwrap_err().to_string(),
 //!     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
-//!  one target axis for each input axis",
+//!      one target axis for each input axis",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().infer_shape(3, &[3], Some(&[0])).unwrap_err().to_string(),
 //!     "OpenVINO Broadcast in mode \"numpy\" takes no third input, \
-//!  but axes_mapping was given: drop it, or use mode \"explicit\"",
+//!      but axes_mapping was given: drop it, or use mode \"explicit\"",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err().to_string(),

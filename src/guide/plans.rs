@@ -138,7 +138,7 @@
 //! the plans do not meet: the first gives [2, 3], the second takes [2, 1]
 //!   first    2  3
 //!   second   2  1
-//!           ^ 3 is not 1",
+//!               ^ 3 is not 1",
 //! );
 //! assert_eq!(
 //!     plan.permuted(&[0, 2]).unwrap_err().to_string(),
@@ -146,7 +146,7 @@
 //! cannot reorder the axes of [2, 3]
 //!   shape   2  3
 //!   axes    0  2
-//!          ^ there is no axis 2",
+//!              ^ there is no axis 2",
 //! );
 //! assert_eq!(
 //!     plan.insert_axis(3).unwrap_err().to_string(),
@@ -161,7 +161,7 @@
 //! the box [0..2, 2..4] is not inside [2, 3]
 //!   box      0..2  2..4
 //!   output      2     3
-//!                 ^ 2..4 is not inside 0..3",
+//!                     ^ 2..4 is not inside 0..3",
 //! );
 //!
 //! // Nothing within the bounds fits.
@@ -173,11 +173,10 @@
 //! cannot broadcast [?, 5..7] to [2, 3] (numpy)
 //!   input    ?  5..7
 //!   target   2     3
-//!              ^ 5..7 is never 3, and never 1",
+//!                  ^ 5..7 is never 3, and never 1",
 //! );
 //! assert_eq!(
-//!     BroadcastMode::Numpy
-//!         .infer(&input, &PartialShape::known(3))
+//!     BroadcastMode::Numpy.infer(&input, &PartialShape::known(3))
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
@@ -188,12 +187,12 @@
 //! );
 //! let explicit: BroadcastMode = "explicit(1, 0)".parse()?;
 //! assert_eq!(
-//! explicit.infer(&input, &PartialShape::UNKNOWN).unwrap_err().to_string(),
-//! "\
+//!     explicit.infer(&input, &PartialShape::UNKNOWN).unwrap_err().to_string(),
+//!     "\
 //! cannot broadcast [?, 5..7] to [...] (explicit)
 //!   input          ?  5..7
 //!   axes mapping   1     0
-//!                    ^ 0 after 1: axes must increase, a broadcast does not transpose; \
+//!                        ^ 0 after 1: axes must increase, a broadcast does not transpose; \
 //! broadcast_in_dim_permuting does",
 //! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())

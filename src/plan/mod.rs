@@ -74,7 +74,7 @@ pub enum AxisSource {
 /// [3, 1] -> [2, 3, 4] (numpy)
 ///   input       3  1
 ///   output   2  3  4
-///        +     *
+///            +     *
 ///   + added, * stretched from 1",
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())

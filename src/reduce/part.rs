@@ -75,12 +75,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// let error = plan.part(&plan.tile(&[0..1500, 0..2])?).unwrap_err();
     /// assert_eq!(
-    /// error.to_string(),
-    /// "\
+    ///     error.to_string(),
+    ///     "\
     /// the box [0..1500, 0..2] cuts a block of 1024 terms
     ///   box      0..1500  0..2
     ///   output      3000     2
-    ///              ^ no block begins at 1500: the nearest boundaries are 1024 and 2048",
+    ///                  ^ no block begins at 1500: the nearest boundaries are 1024 and 2048",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```

@@ -37,7 +37,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// [3] -> [2, 3, 4, 5] (named)
     ///   input       3
     ///   output   2  3  4  5
-    ///        +     +  +
+    ///            +     +  +
     ///   + added",
     /// );
     /// assert_eq!(
@@ -47,7 +47,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///     "\
     /// the shapes do not fit the axis pattern
     ///   c -> n c h w
-    ///          ^ \"w\" is new: its size is needed",
+    ///              ^ \"w\" is new: its size is needed",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -87,7 +87,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///     "\
     /// the shapes do not fit the axis pattern
     ///   x y, y z -> x y z
-    ///    ^ \"y\" has the sizes 5 and 3",
+    ///        ^ \"y\" has the sizes 5 and 3",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```

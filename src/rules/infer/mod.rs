@@ -45,7 +45,7 @@ impl BroadcastMode {
     /// cannot broadcast [2..5, 1] to [6.., ?] (numpy)
     ///   input    2..5  1
     ///   target    6..  ?
-    ///           ^ 2..5 is never 6.., and never 1",
+    ///               ^ 2..5 is never 6.., and never 1",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
