@@ -81,8 +81,7 @@
 //!     let view = array.as_array();
 //!     let view = view.broadcast_to_mode(shape, mode).map_err(value_error)?;
 //!     // SAFETY: the view points into `a`, which is the base of the result and outlives it.
-//!     let result =
-//!         unsafe { PyArrayDyn::borrow_from_array(&view, a.clone().into_any()) };
+//!     let result = unsafe { PyArrayDyn::borrow_from_array(&view, a.clone().into_any()) };
 //!     // Elements of the view share memory: as in numpy, nobody may write to them.
 //!     result.getattr("flags")?.setattr("writeable", false)?;
 //!     Ok(result)
@@ -100,8 +99,7 @@
 //!     channel: usize,
 //!     mut out: PyReadwriteArrayDyn<'_, f32>,
 //! ) -> PyResult<()> {
-//!     let (x, bias, mut out) =
-//!         (x.as_array(), bias.as_array(), out.as_array_mut());
+//!     let (x, bias, mut out) = (x.as_array(), bias.as_array(), out.as_array_mut());
 //!     let rule = ElementwiseRule::channel(channel);
 //!     py.detach(|| x.zip_map_rule_into(&bias, rule, &mut out, |x, b| x + b))
 //!         .map_err(value_error)
