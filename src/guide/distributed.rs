@@ -121,6 +121,16 @@
 //! that is done is kept, so a job that was killed does only what is missing. `examples/out_of_core`
 //! does the same for one `.npy` file on one machine.
 //!
+//! The gradient of a bias `[64]` of `[128, 64, 256, 256]`, 2 GiB of `f32` in a store that is not
+//! compressed, on a machine with two cores, one thread in each process, best of two runs of
+//! `mpirun -n N distributed gradient dy out --input 64 --mode explicit --axes 1`:
+//!
+//! | processes | seconds | bytes that a worker sends |
+//! |---|---|---|
+//! | 1 | 3.9 | 0 |
+//! | 2 | 2.0 | 2662 |
+//! | 4 | 2.5 | 1446 |
+//!
 //! # Sources
 //!
 //! Reproducible sums by a fixed tree: the order of
