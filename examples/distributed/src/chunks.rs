@@ -142,6 +142,9 @@ struct Output<'c> {
     common: &'c Common,
 }
 
+/// The bytes of a box, in memory.
+type BytesOf<'a> = dyn Fn(&[Range<usize>]) -> Result<usize, Failure> + 'a;
+
 impl<'c> Output<'c> {
     fn new(
         path: &'c Path,
@@ -175,10 +178,7 @@ impl<'c> Output<'c> {
     }
 
     /// The most bytes of input that a chunk needs: the first chunk is the largest.
-    fn largest(
-        &self,
-        bytes: &dyn Fn(&[Range<usize>]) -> Result<usize, Failure>,
-    ) -> Result<usize, Failure> {
+    fn largest(&self, bytes: &BytesOf<'_>) -> Result<usize, Failure> {
         let first = self.chunks.iter().zip(&self.shape);
         let first: Vec<_> = first.map(|(&chunk, &size)| 0..chunk.min(size)).collect();
         bytes(&first)

@@ -49,18 +49,18 @@ pub fn run(request: &Gradient, common: &Common, team: &Team) -> Result<(), Failu
     }
     let dy = Store::open(&request.dy)?;
     let times = request.times.as_deref().map(Store::open).transpose()?;
-    if let Some(times) = &times {
-        if (&times.shape, times.kind) != (&dy.shape, dy.kind) {
-            return Err(Failure::Data(format!(
-                "{} has {:?} {}, and {} {:?} {}",
-                display(&dy.path),
-                dy.shape,
-                dy.kind.name(),
-                display(&times.path),
-                times.shape,
-                times.kind.name()
-            )));
-        }
+    if let Some(times) = &times
+        && (&times.shape, times.kind) != (&dy.shape, dy.kind)
+    {
+        return Err(Failure::Data(format!(
+            "{} has {:?} {}, and {} {:?} {}",
+            display(&dy.path),
+            dy.shape,
+            dy.kind.name(),
+            display(&times.path),
+            times.shape,
+            times.kind.name()
+        )));
     }
     let plan = plan(&request.rule, &request.input, &dy.shape)?;
     let work = Work {
@@ -181,11 +181,11 @@ impl Work<'_> {
             while let Some((input, blocks)) = left.pop() {
                 let part = self.plan.part_of_blocks(&input, blocks.clone())?;
                 let bytes = self.bytes(&part);
-                if bytes > limit {
-                    if let Some(halves) = self.halves(&input, &blocks, &all_axes) {
-                        left.extend(halves.into_iter().rev());
-                        continue;
-                    }
+                if bytes > limit
+                    && let Some(halves) = self.halves(&input, &blocks, &all_axes)
+                {
+                    left.extend(halves.into_iter().rev());
+                    continue;
                 }
                 if bytes > self.common.max_bytes {
                     return Err(Failure::Data(format!(
