@@ -210,8 +210,8 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// which a tile is walked fastest.
     const PACKS: bool;
 
-    /// Whether elements are so large that they are read by one loop, for any strides. Each loop
-    /// would have its own on the stack in a debug build.
+    /// Whether elements are large. Then one loop reads them, for any strides: in a debug build each
+    /// further loop needs stack for its own copies of the elements.
     const LARGE: bool;
 
     fn firsts(&self) -> Self::Firsts;

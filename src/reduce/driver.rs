@@ -169,31 +169,13 @@ pub(super) fn sum_of<A: Term>(
     let bytes = (count.saturating_mul(range.len())).saturating_mul(size_of::<A>().max(1));
     // In a constant, so that the other kernels are not compiled for large elements.
     if const { nodes::is_large::<A>() } {
-        return tables::reduce(
-            sums,
-            terms,
-            &Sum,
-            plus,
-            Cost::Bytes(bytes),
-            |unit, terms, order, table| {
-                unit.fill(terms, order, table, &|place, (term,)| *place = *term);
-            },
-        );
+        return sum_in_tables(sums, terms, bytes);
     }
     if count == 0 || range.is_empty() {
         return write_of_none(sums, A::zero());
     }
     let Some(access) = Access::of(sums) else {
-        return tables::reduce(
-            sums,
-            terms,
-            &Sum,
-            plus,
-            Cost::Bytes(bytes),
-            |unit, terms, order, table| {
-                unit.gather(terms, order, table);
-            },
-        );
+        return sum_in_tables(sums, terms, bytes);
     };
     let threads = match bytes >= PARALLEL_FROM {
         true => max_threads(),
@@ -225,6 +207,26 @@ pub(super) fn sum_of<A: Term>(
         write_all(sums, plus, |sum| partial[sum])?;
     }
     Ok(())
+}
+
+/// [`sum_of`] of terms that are copied to a table first. `bytes` are those of all terms.
+fn sum_in_tables<A: Term>(
+    sums: &mut PlainSums<'_, '_, A>,
+    terms: &Terms,
+    bytes: usize,
+) -> Result<(), BroadcastError> {
+    let cost = Cost::Bytes(bytes);
+    tables::reduce(
+        sums,
+        terms,
+        &Sum,
+        plus,
+        cost,
+        |unit, terms, order, table| match const { nodes::is_large::<A>() } {
+            true => unit.fill(terms, order, table, &|place, (term,)| *place = *term),
+            false => unit.gather(terms, order, table),
+        },
+    )
 }
 
 #[inline(always)]

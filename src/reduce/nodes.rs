@@ -1,5 +1,5 @@
-//! The additions above and beside the kernels of `tree`: sums of blocks, which are added neighbour
-//! to neighbour, and blocks of large elements.
+//! Sums of blocks, which are added neighbour to neighbour. Blocks of large elements, which are
+//! summed one addition at a time.
 
 use super::tree::{FAN_IN, GROUP, LANES, Monoid};
 use crate::engine::tuning::LARGE_ELEMENT;
@@ -19,8 +19,7 @@ pub(super) fn add_one<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A], to: usize, f
 
 /// Sums a block of one column in place: the sum is in the first of `terms` then.
 ///
-/// For large elements: no element is on the stack but those that
-/// `combine` takes and returns.
+/// For large elements. Only the elements that `combine` takes and returns are on the stack.
 pub(super) fn block_of_large<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A]) {
     let (len, lanes) = (terms.len(), terms.len().min(LANES));
     let in_groups = len / GROUP * GROUP;

@@ -8,17 +8,7 @@ use std::path::Path;
 
 pub fn run(a: &Path, b: &Path, _: &Common) -> Result<(), Failure> {
     let (a, b) = (Store::open(a)?, Store::open(b)?);
-    if (a.kind, &a.shape) != (b.kind, &b.shape) {
-        return Err(Failure::Data(format!(
-            "{} has {:?} {}, and {} {:?} {}",
-            display(&a.path),
-            a.shape,
-            a.kind.name(),
-            display(&b.path),
-            b.shape,
-            b.kind.name()
-        )));
-    }
+    a.check_like(&b)?;
     with_kind!(a.kind, E => compare::<E>(&a, &b))?;
     Report::default().print("equal\n")
 }

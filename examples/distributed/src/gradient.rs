@@ -49,18 +49,8 @@ pub fn run(request: &Gradient, common: &Common, team: &Team) -> Result<(), Failu
     }
     let dy = Store::open(&request.dy)?;
     let times = request.times.as_deref().map(Store::open).transpose()?;
-    if let Some(times) = &times
-        && (&times.shape, times.kind) != (&dy.shape, dy.kind)
-    {
-        return Err(Failure::Data(format!(
-            "{} has {:?} {}, and {} {:?} {}",
-            display(&dy.path),
-            dy.shape,
-            dy.kind.name(),
-            display(&times.path),
-            times.shape,
-            times.kind.name()
-        )));
+    if let Some(times) = &times {
+        dy.check_like(times)?;
     }
     let plan = plan(&request.rule, &request.input, &dy.shape)?;
     let work = Work {

@@ -149,6 +149,22 @@ fn usizes(sizes: &[u64]) -> Vec<usize> {
 }
 
 impl Store {
+    /// That another store has the same shape and the same type.
+    pub fn check_like(&self, other: &Self) -> Result<(), Failure> {
+        if (self.kind, &self.shape) == (other.kind, &other.shape) {
+            return Ok(());
+        }
+        Err(Failure::Data(format!(
+            "{} has {:?} {}, and {} {:?} {}",
+            display(&self.path),
+            self.shape,
+            self.kind.name(),
+            display(&other.path),
+            other.shape,
+            other.kind.name()
+        )))
+    }
+
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let problem = |problem: &dyn std::fmt::Display| {
             Failure::Data(format!("{}: {problem}", display(path)))
