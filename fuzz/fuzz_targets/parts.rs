@@ -1,0 +1,159 @@
+//! Sums cut into parts and merged in any order: the bits of one call. Bytes that are no partial sum
+//! are errors.
+
+#![no_main]
+
+mod common;
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+use common::{arbitrary_by, axes, small_shape};
+use libfuzzer_sys::fuzz_target;
+use ndarray::{ArrayD, IxDyn};
+use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{Part, PartialSum, Sum};
+use std::ops::Range;
+
+#[derive(Debug)]
+struct Call {
+    plan: BroadcastPlan,
+    /// Where ranges of elements and of blocks are cut: which of them, and where.
+    cuts: Vec<(usize, usize)>,
+    /// The order in which parts are merged.
+    order: Vec<usize>,
+    /// Tiles that cut blocks, instead of ranges of blocks.
+    inexact: bool,
+    /// A byte to change, and to what.
+    damage: (usize, u8),
+}
+
+fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
+    let output = small_shape(bytes, 5)?;
+    let mut kept = axes(bytes, output.len())?;
+    kept.retain(|&axis| axis < output.len());
+    kept.sort_unstable();
+    kept.dedup();
+    let input: Vec<usize> = kept.iter().map(|&axis| output[axis]).collect();
+    let plan = BroadcastPlan::explicit(IxDyn(&input), IxDyn(&output), &kept).unwrap();
+    let count = bytes.int_in_range(0..=12)?;
+    let cuts = (0..count).map(|_| <(usize, usize)>::arbitrary(bytes));
+    Ok(Call {
+        plan,
+        cuts: cuts.collect::<Result<_>>()?,
+        order: (0..=count)
+            .map(|_| usize::arbitrary(bytes))
+            .collect::<Result<_>>()?,
+        inexact: bool::arbitrary(bytes)?,
+        damage: <(usize, u8)>::arbitrary(bytes)?,
+    })
+}
+
+arbitrary_by!(Call, call);
+
+/// Cuts a box by each of `cuts`: one of its ranges, in one place.
+fn cut(whole: Vec<Range<usize>>, cuts: &[(usize, usize)]) -> Vec<Vec<Range<usize>>> {
+    let mut boxes = vec![whole];
+    for &(which, place) in cuts {
+        let at = which % boxes.len();
+        let axes = boxes[at].len().max(1);
+        let axis = (which / boxes.len()) % axes;
+        let Some(Range { start, end }) = boxes[at].get(axis).cloned() else {
+            continue;
+        };
+        if end - start < 2 {
+            continue;
+        }
+        let middle = start + 1 + place % (end - start - 1);
+        let mut other = boxes[at].clone();
+        boxes[at][axis] = start..middle;
+        other[axis] = middle..end;
+        boxes.push(other);
+    }
+    boxes
+}
+
+fn parts(call: &Call) -> Vec<Part> {
+    let plan = &call.plan;
+    if call.inexact {
+        let whole = plan.output_shape().iter().map(|&size| 0..size).collect();
+        let tile = |ranges: Vec<_>| plan.tile(&ranges).unwrap();
+        return (cut(whole, &call.cuts).into_iter())
+            .map(|ranges| {
+                let tile = tile(ranges);
+                plan.part(&tile).unwrap_or_else(|error| {
+                    assert!(error.to_string().len() < 1 << 16);
+                    plan.inexact_part(&tile).unwrap()
+                })
+            })
+            .collect();
+    }
+    let mut whole: Vec<_> = plan.input_shape().iter().map(|&size| 0..size).collect();
+    whole.push(0..plan.sum_blocks());
+    (cut(whole, &call.cuts).into_iter())
+        .map(|mut ranges| {
+            let blocks = ranges.pop().unwrap();
+            plan.part_of_blocks(&ranges, blocks).unwrap()
+        })
+        .collect()
+}
+
+fuzz_target!(|call: Call| {
+    let plan = &call.plan;
+    // Of many magnitudes, so that most additions round.
+    let term = |i: usize| ((i * 2654435761 % 4096) as f64 - 2048.) / (1 << (i % 23)) as f64;
+    let terms: Vec<f64> = (0..plan.output_shape().iter().product())
+        .map(term)
+        .collect();
+    let terms = ArrayD::from_shape_vec(IxDyn(plan.output_shape()), terms).unwrap();
+    let expected = plan.gradient(&terms).unwrap();
+    let mut sums: Vec<PartialSum<f64>> = parts(&call)
+        .iter()
+        .map(|part| {
+            let terms = part.tile().output().of(&terms).unwrap();
+            part.gradient(&terms).unwrap()
+        })
+        .collect();
+    let mut sum = PartialSum::new(plan, Sum);
+    for place in call.order.iter().chain(std::iter::repeat(&0)) {
+        if sums.is_empty() {
+            break;
+        }
+        let other = sums.swap_remove(place % sums.len());
+        let twice = other.clone();
+        sum.merge(other).unwrap();
+        let bytes = sum.to_bytes();
+        sum = PartialSum::from_bytes(&bytes, Sum).unwrap();
+        assert_eq!(sum.to_bytes(), bytes);
+        if twice.to_bytes().len() < bytes.len() && !expected.is_empty() {
+            // Whether it is refused depends on its terms: there may be none.
+            let before = sum.to_bytes();
+            if sum.merge(twice).is_err() {
+                assert_eq!(sum.to_bytes(), before);
+            } else {
+                sum = PartialSum::from_bytes(&before, Sum).unwrap();
+            }
+        }
+        let mut damaged = bytes;
+        let (at, byte) = call.damage;
+        let at = at % damaged.len();
+        damaged[at] = byte;
+        for bytes in [&damaged[..], &damaged[..at]] {
+            match PartialSum::<f64>::from_bytes(bytes, Sum) {
+                Ok(mut other) => {
+                    let _ = other.merge(PartialSum::new(plan, Sum));
+                    let _ = other.finish(plan);
+                }
+                Err(error) => assert!(error.to_string().len() < 1 << 16),
+            }
+        }
+    }
+    assert!(sum.is_complete());
+    let exact = sum.is_exact();
+    let found = sum.finish(plan).unwrap();
+    assert_eq!(found.shape(), expected.shape());
+    for (found, expected) in found.iter().zip(&expected) {
+        match exact {
+            true => assert_eq!(found.to_bits(), expected.to_bits()),
+            false => assert!((found - expected).abs() <= 1e-9 * (1. + expected.abs())),
+        }
+    }
+});

@@ -1,0 +1,84 @@
+//! Texts of modes, rules and patterns, and JSON of plans: an error, or a value that prints and
+//! reads back as itself.
+
+#![no_main]
+
+mod common;
+
+use common::small;
+use libfuzzer_sys::fuzz_target;
+use ndarray::{ArrayD, IxDyn};
+use ndarray_broadcast::openvino::Mode;
+use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{AxisPattern, PartialPlan, PartialShape, Tile};
+use serde::{Serialize, de::DeserializeOwned};
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+/// The value of a text.
+fn parsed<T: FromStr<Err: Display> + Display + PartialEq + Debug>(text: &str) -> Option<T> {
+    match text.parse::<T>() {
+        Ok(value) => {
+            let printed = value.to_string();
+            assert_eq!(printed.parse::<T>().ok().as_ref(), Some(&value), "{text:?}");
+            Some(value)
+        }
+        Err(error) => {
+            assert!(error.to_string().len() < 64 * text.len() + 4096);
+            None
+        }
+    }
+}
+
+/// The value of JSON.
+fn read<T: Serialize + DeserializeOwned + PartialEq + Debug>(text: &str) -> Option<T> {
+    let value: T = serde_json::from_str(text).ok()?;
+    let written = serde_json::to_string(&value).unwrap();
+    assert_eq!(serde_json::from_str::<T>(&written).unwrap(), value);
+    Some(value)
+}
+
+/// Small shapes, some of which fit most patterns.
+const SHAPES: [&[usize]; 6] = [&[], &[3], &[2, 3], &[1, 3], &[2, 1, 3], &[2, 2, 2, 2]];
+
+fuzz_target!(|text: &str| {
+    if let Some(mode) = parsed::<BroadcastMode>(text) {
+        for input in SHAPES {
+            for target in SHAPES {
+                let _ = BroadcastPlan::with_mode(IxDyn(input), IxDyn(target), &mode);
+            }
+        }
+    }
+    parsed::<ElementwiseRule>(text);
+    parsed::<Mode>(text);
+    if let Some(pattern) = parsed::<AxisPattern>(text) {
+        for input in SHAPES {
+            for sizes in [&[][..], &[("a", 2), ("n", 3)]] {
+                let _ = BroadcastPlan::named(IxDyn(input), &pattern, sizes);
+            }
+        }
+    }
+    if let Some(pattern) = parsed::<AxisPattern<2>>(text) {
+        for a in SHAPES {
+            for b in SHAPES {
+                let _ = BroadcastPlan::named_pair(IxDyn(a), IxDyn(b), &pattern, &[]);
+            }
+        }
+    }
+    read::<BroadcastMode>(text);
+    read::<ElementwiseRule>(text);
+    read::<PartialShape>(text);
+    read::<PartialPlan>(text);
+    read::<Tile>(text);
+    if let Some(plan) = read::<BroadcastPlan>(text) {
+        let _ = plan.to_string();
+        if small(plan.input_shape()) && small(plan.output_shape()) {
+            let array = ArrayD::<u8>::zeros(plan.input_shape());
+            let view = plan.view(&array).unwrap();
+            assert_eq!(view.shape(), plan.output_shape());
+            let ones = ArrayD::<u32>::ones(plan.output_shape());
+            let sums = plan.gradient(&ones).unwrap();
+            assert_eq!(sums.sum() as usize, ones.len());
+        }
+    }
+});
