@@ -3,7 +3,7 @@
 use super::tree::{self, BackwardRun, GROUP, LANES, LongRun, Monoid, OddRun, Run};
 use crate::engine::machine::{Vectorize, widest};
 use crate::engine::terms::Runs;
-use crate::engine::tuning::{READ_STREAM, READ_STREAMS};
+use crate::engine::tuning::{READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS};
 
 /// The numbers below `count`, each once: in order, or in turn from [`READ_STREAMS`] ranges of equal
 /// length, if `bytes` bytes that are read for each number make these long enough.
@@ -64,36 +64,65 @@ impl<A: Copy, M: Monoid<A>, R: Run> Vectorize for SumRuns<'_, A, M, R> {
 fn sum_short_runs<A: Copy, M: Monoid<A>>(m: M, runs: Runs<'_, A>, sums: &mut [A]) {
     let sums = &mut sums[..runs.count()];
     macro_rules! sum_by_count {
-        ($($count:literal)*) => {
+        ($($few:literal)* | $($more:literal)*) => {
             match runs.len() {
-                $($count => widest(SumShortRuns::<A, M, $count> { m, runs, sums }),)*
+                $($few => widest(SumFew::<A, M, $few> { m, runs, sums }),)*
+                $($more => widest(SumMore::<A, M, $more> { m, runs, sums }),)*
                 count => unreachable!("{count} terms are no short run"),
             }
         };
     }
-    sum_by_count!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    const { assert!(SHORT_ROW_TERMS == 10) };
+    sum_by_count!(1 2 3 4 5 6 7 8 9 10 | 11 12 13 14 15 16);
 }
 
-/// Sums runs of `N` terms.
-struct SumShortRuns<'s, A, M, const N: usize> {
+/// Sums runs of `N` terms by [`tree::columns_of_few`].
+struct SumFew<'s, A, M, const N: usize> {
     m: M,
     runs: Runs<'s, A>,
     sums: &'s mut [A],
 }
 
-impl<A: Copy, M: Monoid<A>, const N: usize> Vectorize for SumShortRuns<'_, A, M, N> {
+impl<A: Copy, M: Monoid<A>, const N: usize> Vectorize for SumFew<'_, A, M, N> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let (m, runs) = (self.m, self.runs);
-        // Runs that follow each other are read together.
-        let together = match runs.follow_each_other() {
-            true => runs.count(),
-            false => 1,
-        };
-        for (i, sums) in self.sums.chunks_mut(together).enumerate() {
-            tree::columns_of::<A, M, N>(m, runs.at(i * together), sums);
+        for (terms, sums) in together(self.runs, self.sums) {
+            tree::columns_of_few::<A, M, N>(self.m, terms, sums);
         }
     }
+}
+
+/// Sums runs of `N` terms by [`tree::columns_of_more`].
+struct SumMore<'s, A, M, const N: usize> {
+    m: M,
+    runs: Runs<'s, A>,
+    sums: &'s mut [A],
+}
+
+impl<A: Copy, M: Monoid<A>, const N: usize> Vectorize for SumMore<'_, A, M, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (terms, sums) in together(self.runs, self.sums) {
+            tree::columns_of_more::<A, M, N>(self.m, terms, sums);
+        }
+    }
+}
+
+/// The runs that are read together, with their sums: all if they follow each other, or else one
+/// after the other.
+#[inline(always)]
+fn together<'s, A>(
+    runs: Runs<'s, A>,
+    sums: &'s mut [A],
+) -> impl Iterator<Item = (&'s [A], &'s mut [A])> {
+    let count = match runs.follow_each_other() {
+        true => runs.count(),
+        false => 1,
+    };
+    let sums = sums.chunks_mut(count).enumerate();
+    sums.map(move |(i, sums)| (runs.at(i * count), sums))
 }

@@ -8,7 +8,7 @@
 //! are compiled for wide vectors as part of their caller.
 
 use crate::engine::terms::Rows;
-use crate::engine::tuning::{APART_STREAMS, COLUMNS_AT_ONCE, NEAR_STREAMS, SHORT_ROW_TERMS};
+use crate::engine::tuning::{APART_STREAMS, COLUMNS_AT_ONCE, NEAR_STREAMS};
 use num_traits::Zero;
 use std::array;
 
@@ -346,16 +346,20 @@ fn lanes_of_group<A: Copy, M: Monoid<A>>(m: M, terms: &[A]) -> [A; LANES] {
     sum_of(m, &lanes_of_four(m, low), &lanes_of_four(m, high))
 }
 
-/// The first step of adding the lanes by halves.
+/// A step of adding lanes by halves: the first `N` of `2 * N` lanes, each with its other one.
+///
+/// A loop and not `array::from_fn`, which the compiler takes longer for in every sum.
 #[inline(always)]
-fn halved<A: Copy, M: Monoid<A>>(m: M, lanes: [A; LANES]) -> [A; 8] {
-    array::from_fn(|i| m.combine(lanes[i], lanes[i + 8]))
+fn halved<A: Copy, M: Monoid<A>, const N: usize>(m: M, lanes: &[A]) -> [A; N] {
+    let mut half = [m.identity(); N];
+    pair(m, &mut half, &lanes[..N], &lanes[N..2 * N]);
+    half
 }
 
-/// The other steps.
+/// The steps after the first.
 #[inline(always)]
 fn fold_eight<A: Copy, M: Monoid<A>>(m: M, eight: [A; 8]) -> A {
-    let four: [A; 4] = array::from_fn(|i| m.combine(eight[i], eight[i + 4]));
+    let four: [A; 4] = halved(m, &eight);
     m.combine(m.combine(four[0], four[2]), m.combine(four[1], four[3]))
 }
 
@@ -409,7 +413,7 @@ impl Run for LongRun {
         struct Aligned<T>(T);
         // Hidden from the compiler, which would otherwise use the small vectors of the last
         // additions for the lanes above.
-        let Aligned(eight) = std::hint::black_box(Aligned(halved(m, lanes)));
+        let Aligned(eight) = std::hint::black_box(Aligned(halved(m, &lanes)));
         fold_eight(m, eight)
     }
 }
@@ -467,7 +471,7 @@ impl Run for BackwardRun {
         let mut longer = lanes;
         add(m, &mut longer[LANES - rest.len()..], rest);
         longer.reverse();
-        fold_eight(m, halved(m, longer))
+        fold_eight(m, halved(m, &longer))
     }
 }
 
@@ -497,58 +501,21 @@ impl Run for OddRun {
                 *lane = m.combine(*lane, term);
             }
         }
-        fold_eight(m, halved(m, lanes))
+        fold_eight(m, halved(m, &lanes))
     }
 }
 
-/// The sums of columns. For each in turn, `first_halving` gives its first eight lanes, to which the
-/// others have been added.
+/// The sums of columns of `N` terms each, column after column in memory, for `N` up to
+/// [`SHORT_ROW_TERMS`].
 #[inline(always)]
-fn fold_together<A: Copy, M: Monoid<A>>(
+pub(super) fn columns_of_few<A: Copy, M: Monoid<A>, const N: usize>(
     m: M,
+    terms: &[A],
     sum: &mut [A],
-    mut first_halving: impl FnMut(usize) -> [A; 8],
 ) {
-    let mut column = 0;
-    for sum in sum.chunks_mut(COLUMNS_AT_ONCE) {
-        let (mut eights, mut fours) = (
-            [[m.identity(); 8]; COLUMNS_AT_ONCE],
-            [[m.identity(); 4]; COLUMNS_AT_ONCE],
-        );
-        let mut twos = [[m.identity(); 2]; COLUMNS_AT_ONCE];
-        let count = sum.len();
-        for eight in &mut eights[..count] {
-            *eight = first_halving(column);
-            column += 1;
-        }
-        for (four, eight) in fours[..count].iter_mut().zip(&eights) {
-            *four = array::from_fn(|i| m.combine(eight[i], eight[i + 4]));
-        }
-        for (two, four) in twos[..count].iter_mut().zip(&fours) {
-            *two = array::from_fn(|i| m.combine(four[i], four[i + 2]));
-        }
-        for (sum, two) in sum.iter_mut().zip(&twos) {
-            *sum = m.combine(two[0], two[1]);
-        }
-    }
-}
-
-/// The sums of columns of `N` terms each, column after column in memory, for `N` up to 16.
-#[inline(always)]
-pub(super) fn columns_of<A: Copy, M: Monoid<A>, const N: usize>(m: M, terms: &[A], sum: &mut [A]) {
-    // With this length the compiler leaves out the checks of bounds below.
-    let terms = &terms[..sum.len() * N];
-    if N > SHORT_ROW_TERMS {
-        return fold_together(m, sum, |column| {
-            let terms = &terms[column * N..][..N];
-            array::from_fn(|i| match i + 8 < N {
-                true => m.combine(terms[i], terms[i + 8]),
-                false => terms[i],
-            })
-        });
-    }
     for (sum, terms) in sum.iter_mut().zip(terms.chunks_exact(N)) {
-        let mut lanes: [A; N] = array::from_fn(|i| terms[i]);
+        let mut lanes = [m.identity(); N];
+        lanes.copy_from_slice(terms);
         let mut live = N;
         for half in [8, 4, 2, 1] {
             if live > half {
@@ -559,5 +526,35 @@ pub(super) fn columns_of<A: Copy, M: Monoid<A>, const N: usize>(m: M, terms: &[A
             }
         }
         *sum = lanes[0];
+    }
+}
+
+/// [`columns_of_few`] for `N` from 8 to 16. Each halving is done for several columns before the
+/// next.
+#[inline(always)]
+pub(super) fn columns_of_more<A: Copy, M: Monoid<A>, const N: usize>(
+    m: M,
+    terms: &[A],
+    sum: &mut [A],
+) {
+    let mut columns = terms.chunks_exact(N);
+    for sum in sum.chunks_mut(COLUMNS_AT_ONCE) {
+        let mut eights = [[m.identity(); 8]; COLUMNS_AT_ONCE];
+        let mut fours = [[m.identity(); 4]; COLUMNS_AT_ONCE];
+        let mut twos = [[m.identity(); 2]; COLUMNS_AT_ONCE];
+        let count = sum.len();
+        for (eight, terms) in eights[..count].iter_mut().zip(&mut columns) {
+            eight.copy_from_slice(&terms[..8]);
+            add(m, &mut eight[..N - 8], &terms[8..]);
+        }
+        for (four, eight) in fours[..count].iter_mut().zip(&eights) {
+            *four = halved(m, eight);
+        }
+        for (two, four) in twos[..count].iter_mut().zip(&fours) {
+            *two = halved(m, four);
+        }
+        for (sum, two) in sum.iter_mut().zip(&twos) {
+            *sum = m.combine(two[0], two[1]);
+        }
     }
 }
