@@ -1,6 +1,6 @@
-//! Each broadcast rule of NumPy, OpenVINO, nGraph, XLA / StableHLO and ONNX, torch's `expand` and
-//! PaddlePaddle's `axis` is a method that returns a view of an
-//! [`ndarray`](https://docs.rs/ndarray) array. No element is copied.
+//! Broadcasts [`ndarray`](https://docs.rs/ndarray) arrays by the rules of NumPy, torch, ONNX,
+//! OpenVINO, nGraph, XLA, StableHLO and PaddlePaddle. Each rule is a method that returns a view: no
+//! element is copied.
 //!
 //! ```
 //! use ndarray::{Array4, array};
@@ -21,30 +21,41 @@
 //!
 //! # The map
 //!
-//! | to | use | |
-//! |---|---|---|
-//! | broadcast an array to a shape | [`BroadcastExt`] | a view, by any rule below |
-//! | | [`BroadcastMode`] | a rule as a value: parsed, printed, chosen at run time |
-//! | broadcast arrays with each other | [`broadcast_with`](BroadcastExt::broadcast_with), [`broadcast_arrays`], [`broadcast_shapes`] | by NumPy's rule |
-//! | | [`broadcast_with_rule`](BroadcastExt::broadcast_with_rule), [`broadcast_pair`], [`ElementwiseRule`] | by the rule `none`, `numpy`, `pdpd` or `xla` |
-//! | compute with two to six arrays | [`ElementwiseExt`], [`zip`] | new arrays, existing arrays, in place |
-//! | copy a view | [`MaterializeExt`] | owned, into an existing array, into uninitialised memory |
-//! | sum what a broadcast replicated | [`BroadcastPlan::gradient`], [`GradientExt`] | the gradient of a broadcast |
-//! | reduce in another way | [`ReduceExt`], [`BroadcastPlan::reduce`], [`Reduction`] | maximum, mean, position, your own |
-//! | reduce in parts, on several machines | [`BroadcastPlan::part`], [`PartialReduction`] | merged, bit-identical to one call on the whole array |
-//! | compute with shapes only | [`BroadcastPlan`] | which input axis feeds each output axis; composed, permuted, tiled |
-//! | | [`PartialShape`] | sizes that are known in part |
-//! | name axes | [`AxisPattern`] | `h w -> h w c`, as in einops and xarray |
-//! | import a model | [`openvino`], [`shape_from_integers`], [`axes_from_integers`] | operators and integer tensors |
-//! | handle an error | [`BroadcastError`], [`ErrorKind`] | a picture for people, fields for programs |
+//! The items, by task:
 //!
-//! `use ndarray_broadcast::prelude::*;` brings the traits, and what their methods take and return.
+//! - **broadcast an array to a shape**: [`BroadcastExt`] has a method for each rule. A
+//!   [`BroadcastMode`] is a rule as a value: parsed, printed, chosen at run time.
+//! - **broadcast arrays with each other**: [`broadcast_with`](BroadcastExt::broadcast_with),
+//!   [`broadcast_arrays`] and [`broadcast_shapes`] by NumPy's rule;
+//!   [`broadcast_with_rule`](BroadcastExt::broadcast_with_rule) and [`broadcast_pair`] by any
+//!   [`ElementwiseRule`]: `none`, `numpy`, `pdpd` or `xla`.
+//! - **compute with arrays**: [`ElementwiseExt`] for two, [`zip`] for one to six; into new arrays,
+//!   into existing arrays, in place.
+//! - **copy a view**: [`MaterializeExt`], to an owned array, into an existing array, into
+//!   uninitialised memory.
+//! - **sum what a broadcast replicated**, which is its gradient: [`BroadcastPlan::gradient`],
+//!   [`GradientExt`].
+//! - **reduce in another way**: [`ReduceExt`], [`BroadcastPlan::reduce`]. A [`Reduction`] is a
+//!   maximum, a mean, a position or your own.
+//! - **reduce in parts, on several machines**: [`BroadcastPlan::part`], [`PartialReduction`]. The
+//!   result is bit-identical to one call on the whole array.
+//! - **compute with shapes only**: a [`BroadcastPlan`] says which input axis feeds each output
+//!   axis. Plans can be composed, permuted and tiled. A [`PartialShape`] has sizes that are known
+//!   in part.
+//! - **name axes**: [`AxisPattern`], as in `h w -> h w c` of einops and in xarray.
+//! - **import a model**: [`openvino`], and [`shape_from_integers`] and [`axes_from_integers`] for
+//!   integer tensors.
+//! - **handle an error**: a [`BroadcastError`] prints a picture; its [`ErrorKind`] has the shapes
+//!   and the axis at fault as fields.
+//!
+//! `use ndarray_broadcast::prelude::*;` imports the traits and the types of their arguments and
+//! results.
 //!
 //! [The guide](guide) explains which rule to use. [The cookbook](guide::cookbook) has common
-//! operations, each beside the NumPy or torch line that it replaces. Other pages: [types and
-//! generic functions](guide::types), [ndarray's own methods and their
-//! equivalents](guide::ndarray), [several machines](guide::distributed), [Python and ONNX
-//! Runtime](guide::hosts), [soundness](guide::soundness).
+//! operations, each with the NumPy or torch line that it replaces. Other pages: [types and generic
+//! functions](guide::types), [ndarray's own methods and their equivalents](guide::ndarray),
+//! [several machines](guide::distributed), [Python and ONNX Runtime](guide::hosts),
+//! [soundness](guide::soundness).
 //!
 //! # The rules, drawn
 //!
@@ -52,7 +63,7 @@
 //! axis stretched from size 1. `println!("{plan}")` prints it.
 //!
 //! [`broadcast_numpy`](BroadcastExt::broadcast_numpy): right-aligned. The input's 1s replicate.
-//! NumPy `broadcast_to`, OpenVINO mode `numpy`. [Page](guide::numpy).
+//! NumPy `broadcast_to`, OpenVINO mode `numpy`. [Details](guide::numpy).
 //!
 //! `BroadcastPlan::numpy((3, 1), (2, 3, 4))`
 //!
@@ -66,22 +77,22 @@
 //!
 //! [`broadcast_bidirectional`](BroadcastExt::broadcast_bidirectional): right-aligned. The 1s of the
 //! input and of the shape replicate, so the output may be larger than the shape. ONNX `Expand`,
-//! OpenVINO mode `bidirectional`. [Page](guide::numpy#onnx-expand).
+//! OpenVINO mode `bidirectional`. [Details](guide::numpy#onnx-expand).
 //!
-//! `BroadcastPlan::bidirectional((16, 1, 1), (1, 1, 50, 50))`
+//! `BroadcastPlan::bidirectional((3, 1), (1, 4))`
 //!
 //! ```text
-//! [16, 1, 1] -> [1, 16, 50, 50] (bidirectional)
-//!   input       16   1   1
-//!   output   1  16  50  50
-//!            +       *   *
-//!   + added, * stretched from 1
+//! [3, 1] -> [3, 4] (bidirectional)
+//!   input    3  1
+//!   output   3  4
+//!               *
+//!   * stretched from 1
 //! ```
 //!
 //! [`broadcast_explicit`](BroadcastExt::broadcast_explicit): input axis `i` feeds axis
 //! `axes_mapping[i]`. OpenVINO mode `explicit`.
 //! [`broadcast_in_dim`](BroadcastExt::broadcast_in_dim) is the same rule under XLA's name.
-//! [Page](guide::explicit).
+//! [Details](guide::explicit).
 //!
 //! `BroadcastPlan::explicit(3, (2, 3, 4, 5), &[1])`
 //!
@@ -94,7 +105,7 @@
 //! ```
 //!
 //! [`broadcast_in_dim_permuting`](BroadcastExt::broadcast_in_dim_permuting): the dimensions may
-//! also permute the axes. StableHLO `broadcast_in_dim`. [Page](guide::explicit).
+//! also permute the axes. StableHLO `broadcast_in_dim`. [Details](guide::explicit).
 //!
 //! `BroadcastPlan::in_dim_permuting((1, 3), (2, 3, 2), &[2, 1])`
 //!
@@ -109,7 +120,7 @@
 //!
 //! [`broadcast_axes`](BroadcastExt::broadcast_axes): the listed axes are new. The other axes are
 //! exactly the input's: no 1 replicates. nGraph. The plan of this rule is
-//! [`BroadcastPlan::with_broadcast_axes`]. [Page](guide::broadcast_axes).
+//! [`BroadcastPlan::with_broadcast_axes`]. [Details](guide::broadcast_axes).
 //!
 //! `BroadcastPlan::with_broadcast_axes(3, (2, 3, 4), &[0, 2])`
 //!
@@ -123,7 +134,7 @@
 //!
 //! [`broadcast_pdpd`](BroadcastExt::broadcast_pdpd): the input's first axis feeds axis `axis`, the
 //! next axes follow. Trailing 1s of the input are ignored. PaddlePaddle.
-//! [Page](guide::elementwise#pdpd).
+//! [Details](guide::elementwise#pdpd).
 //!
 //! `BroadcastPlan::pdpd((3, 4), (2, 3, 4, 5), 1)`
 //!
@@ -136,7 +147,7 @@
 //! ```
 //!
 //! [`broadcast_expand`](BroadcastExt::broadcast_expand): as `broadcast_numpy`, and [`KEEP`]
-//! (torch's -1) keeps the size of an axis. torch `expand`. [Page](guide::numpy#torch-expand).
+//! (torch's -1) keeps the size of an axis. torch `expand`. [Details](guide::numpy#torch-expand).
 //!
 //! `BroadcastPlan::expand((2, 1), (KEEP, 4))`
 //!
@@ -149,7 +160,7 @@
 //! ```
 //!
 //! [`broadcast_prepend`](BroadcastExt::broadcast_prepend): new axes in front. `XlaBuilder`'s
-//! `Broadcast`. [Page](guide::numpy#prepended-axes).
+//! `Broadcast`. [Details](guide::numpy#prepended-axes).
 //!
 //! `BroadcastPlan::prepend(4, (2, 3))`
 //!
@@ -161,7 +172,7 @@
 //!   + added
 //! ```
 //!
-//! [`BroadcastPlan::named`]: axes by name. einops `repeat`. [Page](guide::names).
+//! [`BroadcastPlan::named`]: axes by name. einops `repeat`. [Details](guide::names).
 //!
 //! `BroadcastPlan::named((2, 3), &"h w -> w h c".parse()?, &[("c", 4)])`
 //!
@@ -174,27 +185,27 @@
 //!   input axes in the order [1, 0]
 //! ```
 //!
-//! Where a 1 replicates, it does so to any size, 0 included. A size of 0 matches 0. It matches a 1
-//! only where that 1 may replicate. A scalar broadcasts to any shape, except under the elementwise
-//! rule `none`, which needs identical shapes. For a scalar, `broadcast_axes` needs all axes in its
-//! list; the other rules with a list need an empty list.
+//! Where a rule lets an axis of size 1 replicate, the 1 stretches to any size, 0 included. A size
+//! of 0 matches 0. It matches a 1 only where that 1 may replicate. A scalar broadcasts to any
+//! shape, except under the elementwise rule `none`, which needs identical shapes. For a scalar,
+//! `broadcast_axes` needs all axes in its list; the other rules with a list need an empty list.
 //!
-//! # What holds for all of it
+//! # What holds for all rules
 //!
 //! - Arrays are owned arrays, views, `ArcArray`, `CowArray` and `ArrayRef`, of ranks 0 to 6 and of
 //!   dynamic rank, in any memory layout. Views need no bound on the element type. If the ranks of
 //!   the inputs are static, the rank of the result is static too, and building a view allocates
 //!   nothing. Plans by name and plans of `openvino` have dynamic rank.
-//! - No shape, axis or attribute makes a call panic: it returns a [`BroadcastError`]. What a caller
-//!   passes as code may panic: a closure, or the elements' own `+`, for example on
-//!   [integer overflow](guide::types#integer-overflow).
+//! - No shape, axis or attribute makes a call panic: the call returns a [`BroadcastError`]. Code of
+//!   the caller may panic: a closure, or the `+` of the elements, for example on [integer
+//!   overflow](guide::types#integer-overflow).
 //! - Results are the same bit for bit on any number of threads, with and without the feature
-//!   `rayon`, and for any memory layout. Sums of floats follow [a documented
-//!   tree](GradientExt#the-order-of-summation).
+//!   `rayon`, and for any memory layout. Floats are added in [a documented
+//!   order](GradientExt#the-order-of-summation).
 //!
 //! # Features
 //!
-//! | feature | default | |
+//! | feature | default | effect |
 //! |---|---|---|
 //! | `rayon` | on | copies, elementwise operations and sums run on the current rayon pool |
 //! | `serde` | off | `Serialize` and `Deserialize` of modes, rules, plans, tiles and partial shapes |
@@ -256,7 +267,8 @@ pub use rule::Rule;
 pub use shape::KEEP;
 pub use view::Broadcasted;
 
-/// The traits, and what their methods take and return: `use ndarray_broadcast::prelude::*;`.
+/// The traits and the types of their arguments and results, for `use
+/// ndarray_broadcast::prelude::*;`.
 ///
 /// ```
 /// use ndarray::array;

@@ -1,15 +1,15 @@
-//! OpenVINO's operator [`Broadcast`], versions 1 and 3, as its specification and its graph files
-//! have it.
+//! OpenVINO's operator [`Broadcast`], versions 1 and 3, with its attribute as text and its inputs
+//! as integer tensors.
 //!
 //! The operator has the attribute `mode` and two or three inputs: `data`, `target_shape` and, in
 //! mode `explicit` only, `axes_mapping`. The last two are 1-D tensors of any integer type.
 //!
-//! | mode | Broadcast-1 | Broadcast-3 | rule |
-//! |---|---|---|---|
-//! | `numpy` (default) | yes | yes | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) |
-//! | `explicit`, also spelled `none` | yes | yes | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) |
-//! | `bidirectional` | no | yes | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) |
-//! | `pdpd` | yes | yes | [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd); in OpenVINO's code, not in its specification |
+//! | mode | in Broadcast- | rule |
+//! |---|---|---|
+//! | `numpy` (default) | 1, 3 | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) |
+//! | `explicit`, also spelled `none` | 1, 3 | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) |
+//! | `bidirectional` | 3 | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) |
+//! | `pdpd`, in OpenVINO's code and not in its specification | 1, 3 | [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd) |
 //!
 //! If the axes are known when the program is written, the methods of
 //! [`BroadcastExt`](crate::BroadcastExt) are shorter and give the result a static rank.

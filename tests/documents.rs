@@ -69,7 +69,7 @@ fn pictures_are_what_their_calls_print() {
     let printed = calls![
         Array3::<f32>::zeros((3, 1, 5)).broadcast_numpy((4, 4, 5)),
         BroadcastPlan::numpy((3, 1), (2, 3, 4)),
-        BroadcastPlan::bidirectional((16, 1, 1), (1, 1, 50, 50)),
+        BroadcastPlan::bidirectional((3, 1), (1, 4)),
         BroadcastPlan::explicit(3, (2, 3, 4, 5), &[1]),
         BroadcastPlan::in_dim_permuting((1, 3), (2, 3, 2), &[2, 1]),
         BroadcastPlan::with_broadcast_axes(3, (2, 3, 4), &[0, 2]),
@@ -81,7 +81,7 @@ fn pictures_are_what_their_calls_print() {
     let mut shown = Vec::new();
     for text in [read("README.md"), crate_page()] {
         for (language, picture, before) in blocks(&text) {
-            if language != "text" || picture.starts_with("cargo ") {
+            if language != "text" {
                 continue;
             }
             let before: String = before.split_whitespace().collect();

@@ -2,7 +2,7 @@
 //! and with the memory limit.
 //!
 //! `cargo bench --bench sizes` prints a table, in less than a minute and a half. `cargo bench
-//! --bench sizes -- plot` also plots it, to `benches/plots/sizes.svg`.
+//! --bench sizes -- plot` also plots it, to `benches/plots`.
 //!
 //! The patterns are `[C] -> [N, C, H, W]`, a bias for each channel, and `[3] -> [N, 3]`. The limit
 //! is the fastest of several fills of as many bytes: on one thread, on all threads, and for

@@ -7,9 +7,9 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-const PATH: &str = "benches/plots/sizes.svg";
-const SIZE: (u32, u32) = (880, 430);
-const LEGEND_HEIGHT: u32 = 62;
+/// Narrow, so that text stays readable on a phone; a wide page shows both plots side by side.
+const SIZE: (u32, u32) = (440, 454);
+const LEGEND_HEIGHT: u32 = 86;
 
 const LIMIT: RGBColor = RGBColor(150, 150, 150);
 const OURS: RGBColor = RGBColor(0, 90, 180);
@@ -17,7 +17,7 @@ const NDARRAY: RGBColor = RGBColor(205, 85, 0);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 const TEXT: RGBColor = RGBColor(40, 40, 40);
 
-/// The kinds of output with their captions, from left to right.
+/// The kinds of output with their captions. Each has its own plot, named by its kind.
 const PANELS: [(&str, &str); 2] = [
     ("into", "materialize_into: existing memory"),
     ("fresh", "materialize: new memory"),
@@ -44,23 +44,24 @@ const STYLES: [(&str, &str, RGBColor, &str); 5] = [
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Writes the SVG.
+/// Writes an SVG for each kind of output.
 pub fn write(lines: &[Line]) -> Result<()> {
-    let mut svg = String::new();
-    draw(lines, &mut svg)?;
-    fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(PATH), &svg)?;
-    println!("\n{PATH}: {} bytes", svg.len());
+    for panel in PANELS {
+        let mut svg = String::new();
+        draw(panel, lines, &mut svg)?;
+        let path = format!("benches/plots/{}.svg", panel.0);
+        fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &svg)?;
+        println!("\n{path}: {} bytes", svg.len());
+    }
     Ok(())
 }
 
-fn draw(lines: &[Line], svg: &mut String) -> Result<()> {
+fn draw(panel: (&str, &str), lines: &[Line], svg: &mut String) -> Result<()> {
     let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
     // A white background, as pages may be dark.
     root.fill(&WHITE)?;
-    let (panels, legend) = root.split_vertically(SIZE.1 - LEGEND_HEIGHT);
-    for (area, panel) in panels.split_evenly((1, 2)).iter().zip(PANELS) {
-        draw_panel(area, panel, lines)?;
-    }
+    let (area, legend) = root.split_vertically(SIZE.1 - LEGEND_HEIGHT);
+    draw_panel(&area, panel, lines)?;
     draw_legend(&legend)?;
     root.present()?;
     Ok(())
@@ -131,7 +132,9 @@ fn point_size(pattern: &str) -> u32 {
 
 fn draw_legend(area: &Area<'_>) -> Result<()> {
     for (i, (who, pattern, colour, words)) in STYLES.iter().enumerate() {
-        let (x, y) = (62 + 290 * (i as i32 / 2), 14 + 24 * (i as i32 % 2));
+        // Two columns: this crate and ndarray. The limit follows in a third row.
+        let i = i as i32;
+        let (x, y) = (8 + 224 * (i / 2 % 2), 14 + 24 * (i % 2 + i / 4 * 2));
         let style = stroke(*colour, who);
         area.draw(&PathElement::new([(x, y), (x + 36, y)], style))?;
         let point = Circle::new((x + 18, y), point_size(pattern), style.filled());

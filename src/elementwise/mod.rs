@@ -13,8 +13,10 @@ use crate::mode::ElementwiseRule;
 use ndarray::{Array, ArrayRef, DimMax, Dimension};
 use std::borrow::{Borrow, BorrowMut};
 
-/// Elementwise operations of two arrays that are broadcast with each other: what ndarray's
-/// operators and `Zip` do, under any rule, in parallel, with an error where those panic.
+/// Elementwise operations of two arrays that are broadcast with each other, by any rule and in
+/// parallel.
+///
+/// Where ndarray's operators and `Zip` panic, they return an error.
 ///
 /// For everything that has [`BroadcastExt`]: every `ArrayBase` (owned arrays, views, `ArcArray`,
 /// `CowArray`) and `ArrayRef`, of any layouts and ranks. [`zip`] takes up to six arrays, and

@@ -42,7 +42,7 @@ pub enum IntegerRole {
     Axis,
 }
 
-/// Which array an error speaks of, as the caller knows it.
+/// The array that an error is about, by the name that the caller uses.
 ///
 /// `Display` writes the name that the documentation uses: `self`, `other`, `out`, `cotangent`. The
 /// arrays of a tuple, and those of functions that take two, are `a`, `b`, `c` and so on.

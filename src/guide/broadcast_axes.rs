@@ -29,8 +29,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Its definition broadcasts the axes {1, 3} of five: output element `[d0, d1, d2, d3, d4]` is
-//! argument element `[d0, d2, d4]`.
+//! The operator's definition has an example with five axes, of which 1 and 3 are broadcast. Output
+//! element `[d0, d1, d2, d3, d4]` is argument element `[d0, d2, d4]`:
 //!
 //! ```
 //! use ndarray_broadcast::BroadcastPlan;
@@ -43,8 +43,8 @@
 //!
 //! # Errors
 //!
-//! Three errors: a size that differs from the target's, 1 included; a set of axes that leaves a
-//! different rank than the input's; an axis that the target does not have.
+//! Three errors: an input size that differs from the target's, even if it is 1; a set of axes
+//! without which the target's rank is not the input's; an axis that the target does not have.
 //!
 //! ```
 //! use ndarray_broadcast::BroadcastPlan;
@@ -83,7 +83,7 @@
 //!
 //! # Gradient
 //!
-//! The sum over the broadcast axes, as nGraph defines it:
+//! The gradient is the sum over the broadcast axes, as nGraph defines it:
 //!
 //! ```
 //! use ndarray::array;

@@ -1,14 +1,17 @@
-//! Recipes: common operations, the NumPy or torch line that each replaces, and its gradient.
+//! Recipes for common operations, each with the NumPy or torch line that it replaces, and its
+//! gradient.
 //!
-//! Each recipe names the shapes of its arrays. `dy` is the cotangent: the gradient with respect to
-//! the result, of the result's shape. The repository's tests compare every gradient of this page
-//! with a loop or with finite differences.
+//! Each recipe names the shapes of its arrays. `dy` is the cotangent: the gradient of a loss with
+//! respect to the result. It has the shape of the result. The repository's tests compare every
+//! gradient of this page with a loop or with finite differences.
 //!
 //! Closures of `zip_map*` receive references, `|x, b| x + b`. Those of `zip(..).map` receive a
 //! tuple of values, `|(x, b)| x + b`. Those of `gradient_of` and `reduce_of` receive a tuple of
-//! references. For numbers the three look alike; a `bool` behind a reference needs `*keep`.
+//! references. With numbers, the body of the closure is the same in all three cases. A reference to
+//! a `bool` must be dereferenced: `*keep`.
 //!
-//! `counting(shape)` returns an array of example data. The examples use it without its definition:
+//! `counting(shape)` returns an array of example data. This is its definition, which the recipes do
+//! not repeat:
 //!
 //! ```
 //! use ndarray::{Array, Array2, Dimension, ShapeBuilder};
@@ -102,8 +105,9 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! `zip_map` does not know the channels: it aligns `b` with the last axis, as NumPy does. If `W` is
-//! `C`, that is no error, and the result is wrong. The rule `channel` cannot confuse them:
+//! `zip_map` does not know which axis has the channels: it aligns `b` with the last axis, as NumPy
+//! does. If `W` equals `C`, it returns a wrong result and no error. The rule `channel` names the
+//! axis:
 //!
 //! ```
 //! use ndarray::{Array4, array};
@@ -245,7 +249,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! For `[B, T, C]`, only the shapes of the plans change. The shape of `x` may be the target:
+//! For `[B, T, C]`, only the shapes of the plans change. Here the target of both plans is the shape
+//! of `x`:
 //!
 //! ```
 //! use ndarray::Array3;
@@ -267,11 +272,12 @@
 //!
 //! # Batch norm
 //!
-//! torch: `F.batch_norm(x, None, None, scale, shift, training=True)`. The same as above along
-//! another plan: the statistics have one value per channel.
+//! torch: `F.batch_norm(x, None, None, scale, shift, training=True)`. The code is that of layer
+//! norm with another plan: the statistics have one value per channel.
 //!
-//! There is no reduction for the variance. It is the mean of the squared deviations. `reduce_of`,
-//! as in the recipe, computes it without an array of the deviations. Without a plan:
+//! There is no reduction for the variance. It is the mean of the squared deviations. The recipe
+//! computes it with `reduce_of`, without an array of the deviations. It can also be computed
+//! without a plan, from an array of the squares:
 //!
 //! ```
 //! use ndarray::Array4;
@@ -507,8 +513,8 @@
 //! # Grouped-query attention
 //!
 //! torch: `k.repeat_interleave(3, dim=1)`. Each of the `H` key heads serves a group of `G` query
-//! heads. Here `H` is 2 and `G` is 3. The view has the group as an axis of its own; kernels that
-//! take strides need no copy.
+//! heads. Here `H` is 2 and `G` is 3. In the view, the group is an axis of its own. A kernel that
+//! takes strides can use the view, without the copy `repeated`.
 //!
 //! ```
 //! use ndarray::Array4;
@@ -570,8 +576,8 @@
 //!
 //! # Rotary embedding
 //!
-//! NumPy: `np.concatenate([x1 * cos - x2 * sin, x1 * sin + x2 * cos], -1)`. One pass, one
-//! allocation:
+//! NumPy: `np.concatenate([x1 * cos - x2 * sin, x1 * sin + x2 * cos], -1)`. The recipe makes one
+//! pass over `x` and allocates one array:
 //!
 //! ```
 //! use ndarray::{Array2, Array3, Axis};
@@ -643,8 +649,8 @@
 //!
 //! # Image normalisation
 //!
-//! torchvision: `Normalize(mean, std)(ToTensor()(image))`. Conversion, transposition and
-//! normalisation in one pass:
+//! torchvision: `Normalize(mean, std)(ToTensor()(image))`. The recipe converts, transposes and
+//! normalises in one pass:
 //!
 //! ```
 //! use ndarray::{Array3, array};
@@ -850,8 +856,8 @@
 //!
 //! # Up-sampling
 //!
-//! NumPy: `x.repeat(2, axis=2).repeat(2, axis=3)`. torch: `F.interpolate(x, scale_factor=2)`. The
-//! new axes follow the axes that they repeat:
+//! NumPy: `x.repeat(2, axis=2).repeat(2, axis=3)`. torch: `F.interpolate(x, scale_factor=2)`. Each
+//! new axis follows the axis that it repeats:
 //!
 //! ```
 //! use ndarray::Array4;
@@ -909,9 +915,9 @@
 //!
 //! # Outer product
 //!
-//! NumPy: `np.einsum("bi,bj->bij", a, b)`. The views alone, without the product, are those of
-//! NumPy's `meshgrid`; [`broadcast_arrays`](crate::broadcast_arrays) also returns them, by NumPy's
-//! rule.
+//! NumPy: `np.einsum("bi,bj->bij", a, b)`. The views `wide_a` and `wide_b` correspond to those of
+//! NumPy's `meshgrid`. By NumPy's rule, [`broadcast_arrays`](crate::broadcast_arrays) returns such
+//! views.
 //!
 //! ```
 //! use ndarray::{Array2, Array3};
@@ -969,8 +975,8 @@
 //!
 //! # Unbroadcast in autograd
 //!
-//! torch: `dy.sum_to_size(x.shape)`. A tape that stores only the shape of an operand of NumPy's
-//! rule:
+//! torch: `dy.sum_to_size(x.shape)`. If an operation follows NumPy's rule, the tape needs only the
+//! shape of the operand:
 //!
 //! ```
 //! use ndarray::{ArrayD, IxDyn};
@@ -1025,7 +1031,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A tape that stores plans works for every rule, and cannot confuse the axes:
+//! A tape that stores plans works for every rule. It also never mistakes one axis for another of
+//! the same size:
 //!
 //! ```
 //! use ndarray::{ArrayD, IxDyn};
@@ -1107,8 +1114,8 @@
 //!
 //! # A node of a model
 //!
-//! Each operator is a plan. The plan gives the output's shape before there is data, the view and
-//! the gradient. Shapes and axes arrive as integers, which are checked.
+//! Each operator is a plan. The plan gives the output's shape, the view and the gradient. It needs
+//! no data. Shapes and axes arrive as integers, which are checked.
 //!
 //! ```
 //! use ndarray::{ArrayD, ArrayViewD, IxDyn};

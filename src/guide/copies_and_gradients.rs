@@ -4,18 +4,19 @@
 //! contiguous. The [`elementwise`](super::elementwise) operations need no copy: they read the
 //! operands in place.
 //!
-//! | result | call | allocates |
-//! |---|---|---|
-//! | an owned copy, in standard layout | [`materialize`](crate::MaterializeExt::materialize) | the copy |
-//! | a copy in an existing array or view, of any layout | [`materialize_into`](crate::MaterializeExt::materialize_into) | nothing |
-//! | a copy in uninitialised memory | [`materialize_into_uninit`](crate::MaterializeExt::materialize_into_uninit) | nothing |
-//! | copies of elements that are `Clone` and not `Copy` | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned), [`materialize_cloned_into`](crate::MaterializeExt::materialize_cloned_into) | the copy; nothing |
-//! | a copy from a slice to a slice | [`copy_slice`](crate::BroadcastPlan::copy_slice), [`copy_strided`](crate::BroadcastPlan::copy_strided) | nothing |
-//! | the gradient of a plan | [`gradient`](crate::BroadcastPlan::gradient) | the gradient, and scratch memory |
-//! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) | scratch memory |
-//! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) | the sum, and scratch memory |
+//! | result | call |
+//! |---|---|
+//! | an owned copy, in standard layout | [`materialize`](crate::MaterializeExt::materialize) |
+//! | a copy in an existing array or view, of any layout | [`materialize_into`](crate::MaterializeExt::materialize_into) |
+//! | a copy in uninitialised memory | [`materialize_into_uninit`](crate::MaterializeExt::materialize_into_uninit) |
+//! | copies of elements that are `Clone` and not `Copy` | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned), [`materialize_cloned_into`](crate::MaterializeExt::materialize_cloned_into) |
+//! | a copy from a slice to a slice | [`copy_slice`](crate::BroadcastPlan::copy_slice), [`copy_strided`](crate::BroadcastPlan::copy_strided) |
+//! | the gradient of a plan | [`gradient`](crate::BroadcastPlan::gradient) |
+//! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) |
+//! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) |
 //!
-//! Scratch memory is some ten KiB for each thread.
+//! The methods that return an array allocate it. Sums also allocate some ten KiB of scratch memory
+//! for each thread. The other methods allocate nothing.
 //!
 //! # Copies
 //!
@@ -41,8 +42,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A view may be larger than memory. A part of it can be copied.
-//! [`tiles`](crate::BroadcastPlan::tiles) cuts a whole output into parts of bounded size.
+//! A view may be larger than memory. Then copy a part of it. [`tiles`](crate::BroadcastPlan::tiles)
+//! cuts the whole output into parts of bounded size.
 //!
 //! ```
 //! use ndarray::{Axis, array};
@@ -57,17 +58,17 @@
 //!
 //! # Gradients
 //!
-//! The gradient of a broadcast is a sum. The plan knows the axes of the sum, so nothing is guessed
-//! from shapes: an axis that was not replicated is not summed. The sums, by rule:
+//! The gradient of a broadcast is a sum. The plan knows the axes of the sum, so it does not guess
+//! them from shapes: an axis that was not replicated is not summed. The sums, by rule:
 //!
 //! | rule | its gradient |
 //! |---|---|
 //! | `numpy`, `bidirectional`, `expand`, `pdpd` | sum over the added axes, which are dropped, and over the stretched axes, which keep size 1 |
-//! | `explicit`, `in_dim` | the same; the added axes are the ones that the list does not name |
-//! | `in_dim_permuting` | the same, with the permutation inverted |
+//! | `explicit`, `in_dim` | the same sum; the added axes are those that the list does not name |
+//! | `in_dim_permuting` | the same sum, its axes in the order of the input |
 //! | `broadcast_axes`, `prepend` | sum over the new axes |
-//! | `named` | sum over the new axes, with the permutation inverted |
-//! | elementwise | of each operand, by its own plan |
+//! | `named` | sum over the new axes, its axes in the order of the input |
+//! | elementwise rules | for each operand, the sum by its own plan |
 //!
 //! ```
 //! use ndarray::array;
@@ -97,7 +98,7 @@
 //!
 //! # Errors
 //!
-//! An array whose shape is not the one that a plan or a copy expects:
+//! It is an error if an array does not have the shape that the plan or the copy expects:
 //!
 //! ```
 //! use ndarray::{Array2, array};
@@ -136,8 +137,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A shape that no array can have, and a shape that does not fit in memory. Sizes are checked
-//! before anything is allocated. A failed allocation is an error as well:
+//! A shape that no array can have is an error, and so is a copy that does not fit in memory. Sizes
+//! are checked before anything is allocated. A failed allocation is an error, too:
 //!
 //! ```
 //! use ndarray::array;

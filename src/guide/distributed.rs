@@ -1,37 +1,38 @@
 //! Arrays larger than memory or larger than a machine: where to place their shards, what workers
-//! send each other, and which bits they get.
+//! send each other, and which results are bit-identical.
 //!
-//! This crate starts no processes and moves no data. It cuts the work so that any scheduler can do
-//! it: a worker is given a part, reads only what the part needs, and what it computes is merged by
-//! anyone, later, in any order.
+//! This crate starts no processes and moves no data. It divides the work into parts, for any
+//! scheduler. A worker gets a part, and reads only what the part needs. Any process can merge the
+//! results, at any time and in any order.
 //!
 //! | work | cut by | a worker reads | a worker sends |
 //! |---|---|---|---|
 //! | a broadcast, a copy | [`tile`](crate::BroadcastPlan::tile), [`tiles`](crate::BroadcastPlan::tiles) | the tile's [`input`](crate::Tile::input) | nothing: it writes the tile's [`output`](crate::Tile::output) |
-//! | a map of several arrays | the same tiles of each operand's plan | the input of each | nothing |
+//! | a map of several arrays | the same tiles of each operand's plan | the tile's input of each operand | nothing: it writes the tile's output |
 //! | a gradient, a reduction | [`part`](crate::BroadcastPlan::part), [`part_of_blocks`](crate::BroadcastPlan::part_of_blocks) | the output of the part's [`tile`](crate::Part::tile) | a [`PartialReduction`](crate::PartialReduction) |
 //!
 //! # Where to place shards
 //!
-//! **An axis that the plan keeps costs no communication.** Each element of the gradient then has
-//! all of its terms on one worker, which sends the finished elements and nothing else. Prefer such
-//! an axis while it has as many indices as there are workers.
+//! **To cut an axis that the plan keeps costs no communication between workers.** Each element of
+//! the gradient has all of its terms on one worker, which sends the finished elements and nothing
+//! else. Prefer such an axis if it has at least as many indices as there are workers.
 //!
-//! **An axis that is summed costs one accumulator for each node of the tree.** The terms of an
-//! element have blocks of 1024. A worker that has a range of blocks sends the fewest
-//! [nodes](crate::Part::nodes) of [the tree](crate::GradientExt#the-order-of-summation) that
-//! together are this range: at most two for each level, and one if the range is itself a node, as
-//! it is for 2^k blocks from a multiple of 2^k on.
+//! **To cut an axis that is summed costs one accumulator for each node of the tree that is sent.**
+//! The terms of an element are divided into blocks of 1024. The blocks are the leaves of [the
+//! tree](crate::GradientExt#the-order-of-summation). A worker has a range of blocks. It sends the
+//! smallest set of [nodes](crate::Part::nodes) that together are this range: at most two for each
+//! level of the tree. It sends one node if the range is itself a node, that is, if it has 2^k
+//! blocks and begins at a multiple of 2^k.
 //!
-//! **Blocks are not cut.** [`part`](crate::BroadcastPlan::part) refuses a tile that has a part of a
-//! block. The error has the nearest boundaries. Shard boundaries and block boundaries may differ.
-//! Then use [`part_of_blocks`](crate::BroadcastPlan::part_of_blocks), which takes any range of
-//! blocks. Its tile is the smallest box with these blocks. It may reach into the neighbouring
-//! shard. A plan with at most 1024 terms for each element has one block: only its kept axes can be
-//! cut exactly.
+//! **Blocks are not cut.** [`part`](crate::BroadcastPlan::part) returns an error for a tile that
+//! cuts a block. The error has the nearest block boundaries. If shard boundaries are not block
+//! boundaries, use [`part_of_blocks`](crate::BroadcastPlan::part_of_blocks), which takes any range
+//! of blocks. Its tile is the smallest box that contains these blocks. The tile may reach into the
+//! neighbouring shard. A plan with at most 1024 terms for each element has one block, so only its
+//! kept axes can be cut.
 //!
-//! Here the gradient of a bias `[C]` of images `[N, C, H, W]` is summed by five workers. They share
-//! the images by blocks. No image begins where a block does:
+//! In this example, five workers sum the gradient of a bias `[C]` of images `[N, C, H, W]`. Each
+//! worker has three of the 15 blocks. The boundaries of blocks are not boundaries of images:
 //!
 //! ```
 //! use ndarray::Array4;
@@ -60,70 +61,80 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A [`PartialReduction`](crate::PartialReduction) may be merged where it arrives, also on a worker
-//! that sends the merged one on. In a tree of `n` workers, each sends one message. Two neighbouring
-//! halves merge into one node.
+//! Workers may also merge each other's [`PartialReduction`](crate::PartialReduction)s and send the
+//! merged one on. If they do so along a tree, each worker sends at most one message. Two sibling
+//! nodes merge into their parent node.
 //!
 //! # How much is sent
 //!
-//! Bytes of [`to_bytes`](crate::PartialReduction::to_bytes), sent by all workers together, and the
-//! most that one worker sends. A bias `[4096]` was broadcast to `[16777216, 4096]`; its gradient is
-//! summed in `f64`. The terms are 550 GB. The axis that is kept, the 16384 blocks, or both are
-//! divided evenly. The kept axis has 4096 indices, too few for 10000 workers, so these two places
-//! are empty:
+//! A bias `[4096]` was broadcast to `[16777216, 4096]`. Its gradient is summed in `f64`. The terms
+//! have 550 GB. The tables have the size of the messages
+//! ([`to_bytes`](crate::PartialReduction::to_bytes)) in kB. The work is divided evenly along the
+//! kept axis, along the 16384 blocks, or along both. The kept axis has 4096 indices, too few for
+//! 10000 workers, so one cell in each table is empty. All workers together send:
 //!
-//! | workers | kept axis: all | each | blocks: all | each | both: all | each |
-//! |---:|---:|---:|---:|---:|---:|---:|
-//! | 1 | 32898 | 32898 | 32898 | 32898 | 32898 | 32898 |
-//! | 10 | 34068 | 3410 | 2951380 | 360698 | 1607988 | 213266 |
-//! | 100 | 45768 | 458 | 23351160 | 327918 | 2971720 | 36330 |
-//! | 1000 | 162768 | 170 | 133598160 | 164018 | 9906128 | 13358 |
-//! | 10000 | | | 433351520 | 65678 | 25365216 | 3518 |
+//! | workers | kept axis | blocks | both |
+//! |---:|---:|---:|---:|
+//! | 1 | 32.9 | 32.9 | 32.9 |
+//! | 10 | 34.1 | 2951 | 1608 |
+//! | 100 | 45.8 | 23351 | 2972 |
+//! | 1000 | 163 | 133598 | 9906 |
+//! | 10000 | | 433352 | 25365 |
+//!
+//! The worker that sends the most sends:
+//!
+//! | workers | kept axis | blocks | both |
+//! |---:|---:|---:|---:|
+//! | 1 | 32.9 | 32.9 | 32.9 |
+//! | 10 | 3.41 | 361 | 213 |
+//! | 100 | 0.458 | 328 | 36.3 |
+//! | 1000 | 0.170 | 164 | 13.4 |
+//! | 10000 | | 65.7 | 3.52 |
 //!
 //! In the folder `examples/distributed`, `distributed cost --shape 16777216,4096 --input 4096`
-//! computes this table from the parts, and the same for any other plan. An even division does not
-//! follow the nodes. 16 ranges of 1024 blocks would send one node each, 32898 bytes.
+//! computes these tables in bytes, also for other plans. An even division does not follow the nodes
+//! of the tree. 16 workers with 1024 blocks each would send one node each, 32.9 kB.
 //!
-//! # What the bits promise
+//! # What is bit-identical
 //!
-//! The result is bit-identical to one call on the whole array: every bit is that of one
-//! [`gradient`](crate::BroadcastPlan::gradient),
+//! The result is bit-identical to one call of [`gradient`](crate::BroadcastPlan::gradient),
 //! [`gradient_of`](crate::BroadcastPlan::gradient_of), [`reduce`](crate::BroadcastPlan::reduce) or
 //! [`reduce_of`](crate::BroadcastPlan::reduce_of) on the whole arrays. It does not depend on the
 //! number of workers, on the parts, on the order in which they are merged, on machines, threads,
-//! features or targets. It is the same again if a worker died and another did its part.
+//! features or targets. It is also the same if a worker fails and another worker does its part.
 //!
-//! Two things are not promised. The bits of a NaN, its sign and payload, are not. What a closure
-//! computes is as exact as the closure: `exp` of a C library may differ between machines.
+//! There are two exceptions. The sign and the payload of a NaN may differ. And a closure may itself
+//! give different results on different machines, for example if it calls `exp` of a C library.
 //!
-//! [`inexact_part`](crate::BroadcastPlan::inexact_part) also takes tiles that cut blocks. Its
-//! result has other bits, which depend on the tiles, and
-//! [`is_exact`](crate::PartialReduction::is_exact) says so.
+//! [`inexact_part`](crate::BroadcastPlan::inexact_part) also takes tiles that cut blocks. Then the
+//! last bits of the result depend on the tiles, and [`is_exact`](crate::PartialReduction::is_exact)
+//! returns `false`.
 //!
-//! # What goes wrong
+//! # Errors
 //!
-//! | | error |
+//! | cause | error |
 //! |---|---|
 //! | a tile cuts a block | [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries |
 //! | parts of different plans, reductions or types | [`OtherReduction`](crate::ErrorKind::OtherReduction) |
 //! | two parts have the same term | [`Overlap`](crate::ErrorKind::Overlap), with the elements and terms |
-//! | a part is missing at the end | [`Incomplete`](crate::ErrorKind::Incomplete), with the first element and its terms |
+//! | a part is missing when the result is taken | [`Incomplete`](crate::ErrorKind::Incomplete), with the first element and its terms |
 //! | bytes that were cut short or changed | [`InvalidBytes`](crate::ErrorKind::InvalidBytes) |
 //!
-//! A merge that is an error changes nothing.
+//! A merge that returns an error changes nothing.
 //!
-//! # An example on real engines
+//! # An example with Zarr and MPI
 //!
 //! `examples/distributed` in the repository is a crate of its own. It reads and writes chunked,
-//! compressed [Zarr](https://zarr.dev) stores, and shares its work among processes by MPI, or among
-//! those that a job array starts with `--worker I/N`. It broadcasts a store larger than a memory
-//! limit, maps two stores, and computes gradients of data that is sharded on any axis. Each part
-//! that is done is kept, so a job that was killed does only what is missing. `examples/out_of_core`
-//! does the same for one `.npy` file on one machine.
+//! compressed [Zarr](https://zarr.dev) stores, and divides its work among processes. MPI starts
+//! them, or a job array starts each with `--worker I/N`. The example broadcasts to a store larger
+//! than a memory limit, maps two stores, and computes gradients of data that is sharded on any
+//! axis. Each finished part is kept, so a job that is started again does only the missing parts.
+//! `examples/out_of_core` does the same for one `.npy` file on one machine.
 //!
-//! The gradient of a bias `[64]` of `[128, 64, 256, 256]`, 2 GiB of `f32` in a store that is not
-//! compressed, on a machine with two cores, one thread in each process, best of two runs of
-//! `mpirun -n N distributed gradient dy out --input 64 --mode explicit --axes 1`:
+//! The table has the time for the gradient of a bias `[64]` of `[128, 64, 256, 256]`. The data is 2
+//! GiB of `f32` in a store that is not compressed. The machine has two cores, each process one
+//! thread. Each time is the better of two runs of `mpirun -n N distributed gradient dy out --input
+//! 64 --mode explicit --axes 1`:
 //!
 //! | processes | seconds | bytes that a worker sends |
 //! |---|---|---|
@@ -133,6 +144,6 @@
 //!
 //! # Sources
 //!
-//! Reproducible sums by a fixed tree: the order of
-//! [`GradientExt`](crate::GradientExt#the-order-of-summation). Mergeable partial results: combiners
-//! of MapReduce, and user-defined reductions of MPI, whose order of additions MPI leaves open.
+//! The sums follow the fixed tree of [`GradientExt`](crate::GradientExt#the-order-of-summation).
+//! Partial results that can be merged are known from the combiners of MapReduce and the
+//! user-defined reductions of MPI. MPI does not specify the order of additions.

@@ -7,9 +7,9 @@
 //! | [`Pdpd`](crate::ElementwiseRule::Pdpd) | `b`'s first axis at `axis` of `a` | equal, or `b`'s is 1 | `b` |
 //! | [`Xla`](crate::ElementwiseRule::Xla) | by `broadcast_dimensions` where the ranks differ | equal, or either is 1 | both |
 //!
-//! The four rules give different results for the same shapes. Use the rule of the program whose
-//! results you need. If there is no such program, use `Numpy`, or `None` where a broadcast would be
-//! a mistake.
+//! For the same shapes, the four rules may give different results. Use the rule of the program
+//! whose results you need. If there is no such program, use `Numpy`. Use `None` where a broadcast
+//! would be a mistake.
 //!
 //! | result | call |
 //! |---|---|
@@ -18,21 +18,21 @@
 //! | `f(a, b)`, in parallel, without copies of the operands | [`zip_map`](crate::ElementwiseExt::zip_map), [`zip_map_into`](crate::ElementwiseExt::zip_map_into), [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) |
 //! | the same by any rule | [`zip_map_rule`](crate::ElementwiseExt::zip_map_rule), [`zip_map_rule_into`](crate::ElementwiseExt::zip_map_rule_into), [`zip_map_rule_inplace`](crate::ElementwiseExt::zip_map_rule_inplace) |
 //! | one value for each channel | the rule [`ElementwiseRule::channel(axis)`](crate::ElementwiseRule::channel) |
-//! | up to six arrays, NumPy's rule: new and existing arrays, in place, two outputs | [`zip`](crate::zip) |
-//! | any number of arrays, NumPy's rule | [`broadcast_arrays`](crate::broadcast_arrays); of shapes only: [`broadcast_shapes`](crate::broadcast_shapes) |
-//! | two plans from shapes only, any rule | [`BroadcastPlan::pair`](crate::BroadcastPlan::pair) |
+//! | a function of up to six arrays, by NumPy's rule; into a new array, an existing array, in place, or with two outputs | [`zip`](crate::zip) |
+//! | views of any number of arrays, by NumPy's rule | [`broadcast_arrays`](crate::broadcast_arrays); of shapes only: [`broadcast_shapes`](crate::broadcast_shapes) |
+//! | two plans from shapes only, by any rule | [`BroadcastPlan::pair`](crate::BroadcastPlan::pair) |
 //!
-//! What a closure receives:
+//! What the closures receive. The first three examples are for arrays of `bool`:
 //!
 //! | method | its closure receives | example |
 //! |---|---|---|
-//! | `zip_map*` | references | `\|x, keep\| if *keep { *x } else { 0. }` |
-//! | [`zip(..).map`](crate::Zip::map), `map_into`, `map_two`, `map_two_into` | a tuple of values | `\|(x, keep)\| if keep { x } else { 0. }` |
-//! | [`zip(..).map_ref`](crate::Zip::map_ref), `map_ref_into` | a tuple of references | `\|(x, keep)\| if *keep { *x } else { 0. }` |
+//! | `zip_map*` | references | `\|a, b\| *a && *b` |
+//! | [`zip(..).map`](crate::Zip::map), `map_into`, `map_two`, `map_two_into` | a tuple of values | `\|(a, b)\| a && b` |
+//! | [`zip(..).map_ref`](crate::Zip::map_ref), `map_ref_into` | a tuple of references | `\|(a, b)\| *a && *b` |
 //! | [`gradient_of`](crate::BroadcastPlan::gradient_of), [`reduce_of`](crate::BroadcastPlan::reduce_of) of a plan | a tuple of references | `\|(dy, x)\| dy * x` |
 //!
-//! In place (`zip_map_inplace`, [`update`](crate::Zip::update)), the first argument is a mutable
-//! reference to the element that is changed.
+//! For operations in place (`zip_map_inplace`, [`update`](crate::Zip::update)), the first argument
+//! is a mutable reference to the element that is changed.
 //!
 //! # None
 //!
@@ -162,8 +162,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! OpenVINO's example of a mismatch, in which `a` would have to grow. Then an axis that is too
-//! large, an axis that is too small, and swapped operands:
+//! Four errors. In OpenVINO's example of a mismatch, `a` would have to grow. In the others, `axis`
+//! is too large, `axis` is too small, and the operands are swapped:
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
@@ -223,8 +223,8 @@
 //! # XLA
 //!
 //! If the ranks are equal, the 1s of either operand replicate. If the ranks differ,
-//! `broadcast_dimensions` gives for each axis of the operand of smaller rank its axis in the other
-//! operand. Only a scalar needs none. The examples of XLA's page:
+//! `broadcast_dimensions` lists, for each axis of the operand of smaller rank, its axis in the
+//! other operand. A scalar has no axes, so its list is empty. The examples of XLA's page:
 //!
 //! ```
 //! use ndarray::{arr0, array};
@@ -350,5 +350,7 @@
 //! - OpenVINO: [Broadcast rules for elementwise operations](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/broadcast-rules.html)
 //! - ONNX: [Broadcasting](https://onnx.ai/onnx/repo-docs/Broadcasting.html)
 //! - NumPy: [Broadcasting](https://numpy.org/doc/stable/user/basics.broadcasting.html)
-//! - PaddlePaddle: [`add`](https://www.paddlepaddle.org.cn/documentation/docs/en/2.4/api/paddle/add_en.html), whose examples have the axis
+//! - PaddlePaddle:
+//!   [`add`](https://www.paddlepaddle.org.cn/documentation/docs/en/2.4/api/paddle/add_en.html),
+//!   whose examples use `axis`
 //! - XLA: [Broadcasting](https://openxla.org/xla/broadcasting)

@@ -7,11 +7,11 @@
 //! |---|---|---|
 //! | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | strictly increasing | OpenVINO, mode `explicit` (its attribute `mode` may also spell it `none`) |
 //! | [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim) | strictly increasing | XLA's `XlaBuilder::BroadcastInDim` |
-//! | [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) | any order, none twice | StableHLO, JAX `lax.broadcast_in_dim` |
+//! | [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) | any order, no axis twice | StableHLO, JAX `lax.broadcast_in_dim` |
 //!
 //! The first two are one rule under two names. Use it where the axes are not right-aligned, as with
-//! a bias `[C]` for images `[N, C, H, W]`. A list in another order transposes the input. That is
-//! rarely wanted, so the form that allows it is a separate method.
+//! a bias `[C]` for images `[N, C, H, W]`. A list that does not increase transposes the input. Only
+//! the third method allows it, so no call transposes by mistake.
 //!
 //! # OpenVINO `explicit`
 //!
@@ -35,7 +35,7 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! The example of its C++ class shows two mappings of one shape:
+//! The documentation of OpenVINO's C++ class has an example with two mappings of one shape:
 //!
 //! ```
 //! use ndarray_broadcast::BroadcastPlan;
@@ -86,8 +86,8 @@
 //!
 //! # Errors
 //!
-//! Four errors in the list: its length is not the input's rank; the target does not have an axis;
-//! the axes do not increase; an axis is repeated.
+//! It is an error if the length of the list is not the input's rank, if the list has an axis that
+//! the target does not have, if the axes do not increase, or if an axis is repeated:
 //!
 //! ```
 //! use ndarray::Array2;
@@ -133,7 +133,7 @@
 //! );
 //! ```
 //!
-//! A size that differs from the size of the axis it feeds:
+//! It is also an error if an input size is neither 1 nor the size of the axis that it feeds:
 //!
 //! ```
 //! use ndarray::Array2;
@@ -154,8 +154,8 @@
 //!
 //! # Gradient
 //!
-//! The sum over the axes that the list does not name, and over the axes that an axis of size 1
-//! feeds. A permutation is inverted.
+//! The gradient is the sum over the axes that the list does not name, and over the axes that an
+//! axis of size 1 feeds. Its axes have the order of the input, also if the list permutes them.
 //!
 //! ```
 //! use ndarray::{Array3, Array4, array};

@@ -1,14 +1,14 @@
 //! Hosts: slices, Python and ONNX Runtime.
 //!
-//! The views of this crate are ndarray's. A library whose interface has other types wraps them as
-//! follows, without a copy where the memory layouts allow it.
+//! This page shows how to use the crate with array types that are not ndarray's. Nothing is copied
+//! where the memory layouts allow it.
 //!
 //! # Slices
 //!
 //! A crate that keeps ndarray out of its interface takes elements as slices, and shapes and strides
-//! as lists. [`copy_slice`](crate::BroadcastPlan::copy_slice) copies whole slices,
-//! [`copy_strided`](crate::BroadcastPlan::copy_strided) slices with strides. The memory of the
-//! result is the caller's and may be uninitialised.
+//! as lists. [`copy_slice`](crate::BroadcastPlan::copy_slice) copies slices in row-major order.
+//! [`copy_strided`](crate::BroadcastPlan::copy_strided) copies slices with any strides. The caller
+//! provides the memory of the result, which may be uninitialised.
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
@@ -49,14 +49,14 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Large copies run on the current rayon pool. To choose the threads, call them inside
+//! Large copies run on the current rayon pool. To choose the threads, call these methods inside
 //! `ThreadPool::install`, or turn the feature `rayon` off.
 //!
 //! # Python, with PyO3 and `numpy`
 //!
-//! The crate `numpy` shows the arrays of Python as ndarray views. So arrays are read and written in
+//! The crate `numpy` gives ndarray views of Python's arrays. So arrays are read and written in
 //! place, in any layout. The functions below are from the crate `examples/hosts/pyo3` in the
-//! repository, whose test compares them with numpy. This one turns the error's picture into the
+//! repository. Its test compares them with numpy. The first function makes the error's picture the
 //! message of a `ValueError`:
 //!
 //! ```text
@@ -65,8 +65,8 @@
 //! }
 //! ```
 //!
-//! A view of Python's array, read-only as that of `numpy.broadcast_to`. The array is the view's
-//! base, which keeps its memory alive:
+//! The second returns a view of Python's array. As with `numpy.broadcast_to`, the view is
+//! read-only. The array is the base of the view, so its memory stays alive:
 //!
 //! ```text
 //! #[pyfunction]
@@ -88,7 +88,7 @@
 //! }
 //! ```
 //!
-//! An operation that writes into an array of Python. The interpreter is released meanwhile:
+//! The third writes into an array of Python. While it computes, other Python threads can run:
 //!
 //! ```text
 //! #[pyfunction]
@@ -106,14 +106,14 @@
 //! }
 //! ```
 //!
-//! Results of this crate are moved to Python, not copied: `sum.into_pyarray(py)`.
+//! An owned array is moved to Python, not copied, by `sum.into_pyarray(py)`.
 //!
 //! # ONNX Runtime, with `ort`
 //!
 //! ONNX Runtime takes and returns tensors as slices in row-major order. Preprocessing writes
 //! directly into the memory of the input, and postprocessing reads the output where it is. The code
 //! is from `examples/hosts/ort`, which runs a model. `ort` may use another version of ndarray than
-//! this crate: slices fit every version.
+//! this crate. Slices work with every version.
 //!
 //! ```text
 //! // Before the model: [N, C, H, W] + [C], into the input.
@@ -137,5 +137,5 @@
 //! images.zip_map_inplace(&wide, |x, mean| *x -= mean)?;
 //! ```
 //!
-//! An output broadcast to a larger shape for another model is copied once, into that model's input:
+//! To pass a broadcast view to another model, copy it once, into the input of that model:
 //! `view.materialize_into(&mut input)`.

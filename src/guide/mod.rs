@@ -1,37 +1,60 @@
 //! The guide: which rule to use, with the examples of the specifications.
 //!
 //! Every rule answers one question: for each axis of the output, which axis of the input feeds it,
-//! or is the input replicated along it? The rules differ only in how they align axes, in which axes
-//! of size 1 may replicate, and in what is an error. The answer is a
+//! or is the input replicated along it? The rules differ only in three things: how they align axes,
+//! which axes of size 1 may replicate, and what is an error. The answer is a
 //! [`BroadcastPlan`](crate::BroadcastPlan). Views, copies, elementwise operations, gradients and
 //! pictures are computed from it.
 //!
 //! # Which method?
 //!
-//! | what you have | what you call | page |
-//! |---|---|---|
-//! | right-aligned shapes, as in NumPy | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | [`numpy`] |
-//! | the same, and the target's own 1s may grow (ONNX `Expand`) | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) | [`numpy`] |
-//! | sizes of which some are -1 (torch `expand`) | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | [`numpy`] |
-//! | new axes to put in front (`XlaBuilder::Broadcast`, `lax.broadcast`) | [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend) | [`numpy`] |
-//! | the target axis of each input axis (OpenVINO `explicit`, XLA `BroadcastInDim`) | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit), [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim) | [`explicit`] |
-//! | the same in any order, which transposes (StableHLO, JAX) | [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) | [`explicit`] |
-//! | the axes of the target that are new (nGraph) | [`broadcast_axes`](crate::BroadcastExt::broadcast_axes) | [`broadcast_axes`] |
-//! | two or more arrays with a common shape, and an operation on them | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`zip_map`](crate::ElementwiseExt::zip_map) | [`elementwise`] |
-//! | names for the axes (einops `repeat`, xarray) | [`named`](crate::BroadcastPlan::named), [`named_pair`](crate::BroadcastPlan::named_pair) | [`names`] |
-//! | several broadcasts in a row, a box of the output, sizes that are not known yet | [`then`](crate::BroadcastPlan::then), [`tile`](crate::BroadcastPlan::tile), [`infer`](crate::BroadcastMode::infer) | [`plans`] |
-//! | arrays larger than memory, or on several machines | [`part`](crate::BroadcastPlan::part), [`tiles`](crate::BroadcastPlan::tiles) | [`distributed`] |
-//! | a PaddlePaddle operation with `axis` | [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), or the rule `pdpd` | [`elementwise`] |
-//! | the operator Broadcast of a model file, with its tensors | [`openvino::Broadcast`](crate::openvino::Broadcast) | [`openvino`] |
-//! | a view whose elements must be contiguous | [`materialize`](crate::MaterializeExt::materialize) | [`copies_and_gradients`] |
-//! | the gradient of any of these | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`copies_and_gradients`] |
-//! | a maximum, a mean, a position; a sum of a product | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape), [`gradient_of`](crate::BroadcastPlan::gradient_of) | [`reductions`] |
-//! | one value per channel | [`ElementwiseRule::channel`](crate::ElementwiseRule::channel) | [`elementwise`] |
-//! | slices instead of arrays | [`copy_slice`](crate::BroadcastPlan::copy_slice), [`copy_strided`](crate::BroadcastPlan::copy_strided) | [`hosts`] |
-//! | a common operation: a norm, a mask, a distance | | [`cookbook`] |
-//! | code that uses ndarray's own methods | | [`ndarray`] |
-//! | a generic function, a lifetime, an element type | | [`types`] |
-//! | a question about safety | | [`soundness`] |
+//! What you have, the method to call, and the page that explains it:
+//!
+//! - right-aligned shapes, as in NumPy: [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy),
+//!   page [`numpy`]
+//! - the same, and the target's own 1s may grow (ONNX `Expand`):
+//!   [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional), page [`numpy`]
+//! - sizes of which some are -1 (torch `expand`):
+//!   [`broadcast_expand`](crate::BroadcastExt::broadcast_expand), page [`numpy`]
+//! - new axes to put in front (`XlaBuilder::Broadcast`, `lax.broadcast`):
+//!   [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend), page [`numpy`]
+//! - the target axis of each input axis (OpenVINO `explicit`, XLA `BroadcastInDim`):
+//!   [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit),
+//!   [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim), page [`explicit`]
+//! - the same in any order, which transposes (StableHLO, JAX):
+//!   [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting), page
+//!   [`explicit`]
+//! - the axes of the target that are new (nGraph):
+//!   [`broadcast_axes`](crate::BroadcastExt::broadcast_axes), page [`broadcast_axes`]
+//! - two or more arrays with a common shape, and an operation on them:
+//!   [`broadcast_with`](crate::BroadcastExt::broadcast_with),
+//!   [`zip_map`](crate::ElementwiseExt::zip_map), page [`elementwise`]
+//! - names for the axes (einops `repeat`, xarray): [`named`](crate::BroadcastPlan::named),
+//!   [`named_pair`](crate::BroadcastPlan::named_pair), page [`names`]
+//! - several broadcasts in a row, a box of the output, sizes that are not known yet:
+//!   [`then`](crate::BroadcastPlan::then), [`tile`](crate::BroadcastPlan::tile),
+//!   [`infer`](crate::BroadcastMode::infer), page [`plans`]
+//! - arrays larger than memory, or on several machines: [`part`](crate::BroadcastPlan::part),
+//!   [`tiles`](crate::BroadcastPlan::tiles), page [`distributed`]
+//! - a PaddlePaddle operation with `axis`: [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd),
+//!   or the rule `pdpd`, page [`elementwise`]
+//! - the operator Broadcast of a model file, with its tensors:
+//!   [`openvino::Broadcast`](crate::openvino::Broadcast), page [`openvino`]
+//! - a view whose elements must be contiguous: [`materialize`](crate::MaterializeExt::materialize),
+//!   page [`copies_and_gradients`]
+//! - the gradient of any of these: [`gradient`](crate::BroadcastPlan::gradient),
+//!   [`sum_to_shape`](crate::GradientExt::sum_to_shape), page [`copies_and_gradients`]
+//! - a maximum, a mean, a position; a sum of a product:
+//!   [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape),
+//!   [`gradient_of`](crate::BroadcastPlan::gradient_of), page [`reductions`]
+//! - one value per channel: [`ElementwiseRule::channel`](crate::ElementwiseRule::channel), page
+//!   [`elementwise`]
+//! - slices instead of arrays: [`copy_slice`](crate::BroadcastPlan::copy_slice),
+//!   [`copy_strided`](crate::BroadcastPlan::copy_strided), page [`hosts`]
+//! - a common operation: a norm, a mask, a distance: page [`cookbook`]
+//! - code that uses ndarray's own methods: page [`ndarray`]
+//! - a generic function, a lifetime, an element type: page [`types`]
+//! - a question about safety: page [`soundness`]
 //!
 //! # Words
 //!
@@ -43,18 +66,20 @@
 //! | plan | The result of a rule on shapes: for each output axis, the input axis that feeds it, or none. A [`BroadcastPlan`](crate::BroadcastPlan). |
 //! | cotangent, `dy` | The gradient of a loss with respect to the output of a broadcast or an operation. It has the shape of the output. |
 //! | term | One of the values that are summed, or reduced in another way, to one element of a result. |
-//! | block | 1024 terms in a row of one element, in [the order of summation](crate::GradientExt#the-order-of-summation). The last block may be shorter. |
-//! | picture | The drawing, in text, of a plan or of an error. It shows shapes below each other, aligned by axis. |
+//! | block | 1024 consecutive terms of one element, in [the order of summation](crate::GradientExt#the-order-of-summation). The last block may be shorter. |
+//! | picture | A drawing of a plan or an error, made of text. It shows the shapes in lines below each other, aligned by axis. |
 //!
 //! # What holds everywhere
 //!
-//! A 1 that replicates does so to any size, 0 included. Under `broadcast_axes`, `prepend`, axes by
-//! name and `none`, no 1 replicates. A size of 0 matches 0. It matches a 1 only where that 1 may
-//! replicate. A scalar broadcasts to every shape, except under `none`. For a scalar,
-//! `broadcast_axes` needs all axes in its list; the other rules with a list need an empty list. A
-//! view copies nothing: a replicated axis has stride 0. A mismatch is an error with a picture,
-//! never a panic. Only code of the caller may panic: a closure, or the `+` of the elements, for
-//! example on [integer overflow](types#integer-overflow).
+//! - Where a rule lets an axis of size 1 replicate, the 1 stretches to any size, 0 included. Under
+//!   `broadcast_axes`, `prepend`, axes by name and `none`, no 1 replicates.
+//! - A size of 0 matches 0. It matches a 1 only where that 1 may replicate.
+//! - A scalar broadcasts to every shape, except under `none`. For a scalar, `broadcast_axes` needs
+//!   all axes in its list; the other rules with a list need an empty list.
+//! - A view copies nothing: a replicated axis has stride 0.
+//! - A mismatch is an error with a picture, never a panic. Only code of the caller may panic: a
+//!   closure, or the `+` of the elements, for example on [integer
+//!   overflow](types#integer-overflow).
 //!
 //! ```
 //! use ndarray::{Array2, arr0, array};
@@ -70,8 +95,8 @@
 //! # Rules as data
 //!
 //! A [`BroadcastMode`](crate::BroadcastMode) or an [`ElementwiseRule`](crate::ElementwiseRule)
-//! names a rule at run time. Both parse and print the field's spelling. A plan needs shapes only,
-//! no array.
+//! names a rule at run time. Both can be parsed and printed, in the spelling of the library that
+//! has the rule. A plan needs shapes only, no array.
 //!
 //! ```
 //! use ndarray::array;

@@ -1,8 +1,8 @@
 //! Axes by name: einops' `repeat`, and two arrays as in xarray.
 //!
-//! An [`AxisPattern`](crate::AxisPattern) names the axes of the input and of the output. It is
-//! parsed once. Plans are then made from it: [`named`](crate::BroadcastPlan::named) takes the sizes
-//! of new axes by name.
+//! An [`AxisPattern`](crate::AxisPattern) names the axes of the input and of the output.
+//! [`named`](crate::BroadcastPlan::named) makes a plan from a pattern, the input's shape, and the
+//! sizes of the new axes by name.
 //!
 //! ```
 //! use ndarray::array;
@@ -23,7 +23,7 @@
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! With a target shape, a pattern is a mode like any other:
+//! A pattern is also a `BroadcastMode`. Then the sizes of the new axes come from the target shape:
 //!
 //! ```
 //! use ndarray::array;
@@ -40,8 +40,8 @@
 //!
 //! # Two arrays
 //!
-//! Axes of one name are one axis of the output. Without an arrow, the output has the axes in the
-//! order of their first appearance, as in xarray.
+//! Axes with the same name become one axis of the output. Without an arrow, the output has the axes
+//! in the order of their first appearance, as in xarray.
 //!
 //! ```
 //! use ndarray::array;
@@ -56,8 +56,8 @@
 //!
 //! # Errors
 //!
-//! They point into the pattern. Axes are not stretched: in einops and in xarray, too, a 1 is a size
-//! like any other.
+//! An error marks the fault in the pattern. No axis is stretched: as in einops and in xarray, 1 is
+//! a size like any other.
 //!
 //! ```
 //! use ndarray_broadcast::{AxisPattern, BroadcastPlan};

@@ -1,29 +1,31 @@
 //! ndarray's own broadcasting methods: what each does, and the equivalent in this crate.
 //!
-//! This page describes ndarray 0.17. The column `threads` is empty for methods that return views.
+//! This page describes ndarray 0.17. The methods in the table run on one thread, except for those
+//! whose names begin with `par`.
 //!
-//! | ndarray | rule | mismatch | threads | here | when to prefer ndarray's |
-//! |---|---|---|---|---|---|
-//! | [`a.broadcast(shape)`](#broadcast) | NumPy `broadcast_to` | `None` | | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | you do not need to know why the shapes do not fit |
-//! | [`&a + &b`](#operators) | NumPy, both may grow | panics | one | [`zip_map`](crate::ElementwiseExt::zip_map) | short code, small arrays, shapes known to match |
-//! | [`a += &b`](#operators) | NumPy, `b` may grow | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) | the same |
-//! | [`Zip::and`, `azip!`](#zip) | none: the shapes must be equal | panics | one | [`zip`](crate::zip) | indices, closures with state |
-//! | [`Zip::and_broadcast`](#zip) | NumPy `broadcast_to`, to the first's shape | panics | one | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | the same |
-//! | [`Zip::par_for_each`, `par_azip!`](#zip) | that of the `Zip` | that of the `Zip` | rayon | [`zip_map`](crate::ElementwiseExt::zip_map) | the same; needs ndarray's feature `rayon` |
-//! | [`to_owned`](#copies) | | none possible | one | [`materialize`](crate::MaterializeExt::materialize), [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | small arrays |
-//! | [`assign`](#copies) | NumPy `broadcast_to` | panics | one | [`materialize_into`](crate::MaterializeExt::materialize_into) | the same |
-//! | [`sum_axis`](#sums) | | panics | one | [`sum_to_shape`](crate::GradientExt::sum_to_shape), [`gradient`](crate::BroadcastPlan::gradient) | one axis; elements that are `Clone` and not `Copy` |
-//! | [`insert_axis`](#new-axes) | | panics | | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | the new axis keeps size 1 |
-//! | [`into_shape_with_order`](#new-axes) | | `Err` | | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | axes are split or joined |
-//! | `co_broadcast`, `broadcast_with` | NumPy, both may grow | `Err` | | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_shapes`](crate::broadcast_shapes) | never: both are private to ndarray |
+//! | ndarray | here | prefer ndarray's for |
+//! |---|---|---|
+//! | [`a.broadcast(shape)`](#broadcast) | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | `None` instead of an error that says why |
+//! | [`&a + &b`](#operators) | [`zip_map`](crate::ElementwiseExt::zip_map) | short code; small arrays; shapes known to match |
+//! | [`a += &b`](#operators) | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) | the same |
+//! | [`Zip::and`, `azip!`](#zip) | [`zip`](crate::zip) | indices; closures with state |
+//! | [`Zip::and_broadcast`](#zip) | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | the same |
+//! | [`Zip::par_for_each`, `par_azip!`](#zip) | [`zip_map`](crate::ElementwiseExt::zip_map) | the same, with ndarray's feature `rayon` |
+//! | [`to_owned`](#copies) | [`materialize`](crate::MaterializeExt::materialize), [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | small arrays |
+//! | [`assign`](#copies) | [`materialize_into`](crate::MaterializeExt::materialize_into) | the same |
+//! | [`sum_axis`](#sums) | [`sum_to_shape`](crate::GradientExt::sum_to_shape), [`gradient`](crate::BroadcastPlan::gradient) | one axis; elements that are `Clone` and not `Copy` |
+//! | [`insert_axis`](#new-axes) | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | a new axis of size 1 |
+//! | [`into_shape_with_order`](#new-axes) | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | split or joined axes |
+//! | `co_broadcast`, `broadcast_with` | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_shapes`](crate::broadcast_shapes) | nothing: both are private to ndarray |
 //!
 //! # broadcast
 //!
 //! The rule is NumPy's `broadcast_to`. Every mismatch returns `None`. The result borrows the array
-//! or view that the method is called on, so the result cannot outlive a view.
-//! [`BroadcastPlan::apply`](crate::BroadcastPlan::apply) takes a view by value and returns the
-//! lifetime of its array. The static rank of ndarray's result is that of the shape. Here it is the
-//! larger of the two ranks, which is the same whenever the broadcast succeeds.
+//! or view that the method is called on. So the result of a method of a view cannot outlive this
+//! view. [`BroadcastPlan::apply`](crate::BroadcastPlan::apply) takes a view by value, and its
+//! result has the lifetime of the view's array. The static rank of ndarray's result is that of the
+//! shape. Here it is the larger of the two ranks, which is the same whenever the broadcast
+//! succeeds.
 //!
 //! ```
 //! use ndarray::array;
@@ -43,12 +45,16 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
+//! This function borrows from a local variable, so it does not compile:
+//!
 //! ```compile_fail,E0515
 //! # use ndarray::{ArrayView1, ArrayView2};
 //! fn two_rows(a: ArrayView1<'_, f32>) -> ArrayView2<'_, f32> {
 //!     a.broadcast((2, a.len())).unwrap() // borrows `a`, which ends here
 //! }
 //! ```
+//!
+//! With a plan, it compiles:
 //!
 //! ```
 //! use ndarray::{ArrayView1, ArrayView2, aview1};
@@ -104,9 +110,10 @@
 //!
 //! # Zip
 //!
-//! A `Zip` takes up to six producers of *one* shape. `and_broadcast` broadcasts an array to the
-//! shape of the first, by NumPy's rule. The first never grows. Both panic on a mismatch. `azip!`
-//! expands to a `Zip`: it panics too, and it does not broadcast.
+//! A `Zip` takes up to six producers of the same shape. `Zip::and_broadcast` broadcasts an array to
+//! the shape of the first producer, by NumPy's rule. The first never grows. `Zip::and` and
+//! `and_broadcast` panic on a mismatch. `azip!` expands to a `Zip` with `and`, so it panics too,
+//! and it does not broadcast. `par_for_each` and `par_azip!` do the same on rayon's threads.
 //!
 //! ```
 //! use ndarray::{Zip, array};
@@ -137,7 +144,7 @@
 //!
 //! `to_owned` copies a broadcast view on one thread. ndarray does not specify the layout of the
 //! copy. It clones the elements, so it works for every type that is `Clone`. `assign` broadcasts
-//! the other array to the shape of `self`, by NumPy's rule.
+//! the other array to the shape of `self`, by NumPy's rule. A mismatch panics.
 //!
 //! ```
 //! use ndarray::{Array2, array};
@@ -164,9 +171,9 @@
 //!
 //! # Sums
 //!
-//! `sum_axis` sums one axis and drops it, on one thread. A gradient over several axes needs one
-//! call for each axis, and `insert_axis` for each axis that is kept.
-//! [`sum_to_shape`](crate::GradientExt::sum_to_shape) sums all axes in one call.
+//! `sum_axis` sums one axis and drops it, on one thread. It panics if the axis does not exist. A
+//! gradient over several axes needs one call for each axis, and `insert_axis` for each axis that is
+//! kept. [`sum_to_shape`](crate::GradientExt::sum_to_shape) sums over any set of axes in one call.
 //!
 //! ```
 //! use ndarray::{Array3, Axis};
@@ -181,8 +188,8 @@
 //! ```
 //!
 //! The order of addition of `sum_axis` depends on the layout: contiguous terms are added in eight
-//! lanes, strided terms one after the other. So its result depends on the layout as well. For
-//! example, a large number and a thousand ones:
+//! lanes, strided terms one after the other. So the result depends on the layout as well. The
+//! example sums a large number and a thousand ones:
 //!
 //! ```
 //! use ndarray::{Array2, Axis};
@@ -208,10 +215,10 @@
 //!
 //! # New axes
 //!
-//! With ndarray, [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) takes two steps:
-//! insert axes of size 1, then broadcast. `insert_axis` works for any view. `into_shape_with_order`
-//! needs an array in standard layout, or in column-major layout with `Order::ColumnMajor`, and
-//! returns an error for any other.
+//! With ndarray, a broadcast like [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit)
+//! takes two steps: insert axes of size 1, then broadcast. `insert_axis` works for any view. It
+//! panics if the axis is beyond the rank. `into_shape_with_order` needs an array in standard
+//! layout, or in column-major layout with `Order::ColumnMajor`, and returns an error for any other.
 //!
 //! ```
 //! use ndarray::{Array1, Axis, s};

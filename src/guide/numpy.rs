@@ -5,11 +5,11 @@
 //! | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | replicate | do not | the target |
 //! | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) | replicate | replicate | may be larger than the target |
 //! | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | replicate | do not | the target with each `KEEP` replaced by the input's size |
-//! | [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend) | do not | there are none | the sizes, then the input |
+//! | [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend) | do not | there are none | the sizes, then the input's shape |
 //!
-//! Use `broadcast_numpy` unless the output may be larger than the target. Where the output would
-//! not be the target, `broadcast_numpy` returns an error and `broadcast_bidirectional` a larger
-//! shape.
+//! Use `broadcast_numpy` unless the output may be larger than the target. If a 1 of the target
+//! would have to grow, `broadcast_numpy` returns an error, and `broadcast_bidirectional` returns
+//! the larger view.
 //!
 //! # NumPy `broadcast_to`
 //!
@@ -57,8 +57,8 @@
 //!
 //! # ONNX `Expand`
 //!
-//! `input * ones(shape)` in NumPy. The operator has two examples. In the first, the output differs
-//! from `shape`:
+//! In NumPy: `input * np.ones(shape)`. The operator has two examples. In the first, the output
+//! differs from `shape`:
 //!
 //! ```
 //! use ndarray::array;
@@ -102,9 +102,10 @@
 //!
 //! # torch `expand`
 //!
-//! The rule of `broadcast_numpy`, but an axis of size -1, here [`KEEP`](crate::KEEP), keeps the
-//! input's size. [`expand_shape_from_integers`](crate::expand_shape_from_integers) converts torch's
-//! sizes, -1 included.
+//! The rule is that of `broadcast_numpy`, with one addition: an axis whose size is given as -1 in
+//! torch, or as [`KEEP`](crate::KEEP) here, keeps the size of the input.
+//! [`expand_shape_from_integers`](crate::expand_shape_from_integers) converts torch's sizes, -1
+//! included.
 //!
 //! ```
 //! use ndarray::array;
@@ -140,9 +141,10 @@
 //!
 //! # Errors
 //!
-//! Errors: a size that is neither the target's nor 1, and an input with more axes than the
-//! target. A 1 in the target has no special meaning, except for `broadcast_bidirectional`, where
-//! either size may be 1:
+//! Under `broadcast_numpy` and `broadcast_expand`, two inputs are errors: one with a size that is
+//! neither the target's size nor 1, and one with more axes than the target. A 1 in the target has
+//! no special meaning. Under `broadcast_bidirectional`, two sizes that differ are an error if
+//! neither is 1:
 //!
 //! ```
 //! use ndarray::{Array3, array};
@@ -183,7 +185,7 @@
 //! );
 //! ```
 //!
-//! `KEEP` for a new axis, which has no size to keep:
+//! `KEEP` is an error for a new axis, which has no size to keep:
 //!
 //! ```
 //! use ndarray::array;
@@ -203,9 +205,9 @@
 //!
 //! # Gradient
 //!
-//! The sum over the added axes and over the stretched axes; the latter keep size 1.
-//! [`sum_to_shape`](crate::GradientExt::sum_to_shape) with the input's shape computes it for each
-//! method of this page. The plan's `gradient` is the same sum:
+//! The gradient is the sum over the added axes and over the stretched axes. The stretched axes keep
+//! size 1. [`sum_to_shape`](crate::GradientExt::sum_to_shape) with the input's shape computes it
+//! for each method of this page. The plan's `gradient` is the same sum:
 //!
 //! ```
 //! use ndarray::{Array3, array};

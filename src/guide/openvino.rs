@@ -134,9 +134,9 @@
 //!
 //! # Shapes known in part
 //!
-//! [`infer`](crate::openvino::Broadcast::infer) takes what is known of the data's shape, of the
-//! value of `target_shape` and of that of `axes_mapping`. OpenVINO's own inference may return a
-//! larger box, or accept values that never fit.
+//! [`infer`](crate::openvino::Broadcast::infer) takes three arguments: what is known of the data's
+//! shape, of the values of `target_shape`, and of the values of `axes_mapping`. OpenVINO's own
+//! inference may return wider bounds, or accept values that never fit.
 //!
 //! ```
 //! use ndarray_broadcast::openvino::Broadcast;
@@ -153,8 +153,9 @@
 //!
 //! # Errors
 //!
-//! The errors of the mode's rule, and five more: a missing third input, an unexpected third input,
-//! a mode that the version does not have, a tensor whose rank is not 1, a negative entry.
+//! The operator returns the errors of the mode's rule and five errors of its own: a missing third
+//! input, an unexpected third input, a mode that the version does not have, a tensor whose rank is
+//! not 1, a negative entry:
 //!
 //! ```
 //! use ndarray::arr0;
@@ -188,7 +189,7 @@
 //!
 //! # Gradient
 //!
-//! The gradient of the plan, which has dynamic rank:
+//! The plan of the operator has dynamic rank. Its gradient has, too:
 //!
 //! ```
 //! use ndarray::{ArrayD, array};

@@ -1,16 +1,18 @@
 //! Plans as values: chains of broadcasts, other orders of axes, tiles, and shapes that are not
-//! known yet. No array is needed for any of it.
+//! known yet.
 //!
 //! A [`BroadcastPlan`](crate::BroadcastPlan) says for each output axis which input axis feeds it.
-//! [`then`](crate::BroadcastPlan::then) combines two plans in a row into one plan.
-//! [`permuted`](crate::BroadcastPlan::permuted) puts the axes of the output in another order.
-//! [`tile`](crate::BroadcastPlan::tile) gives the box of the input that a box of the output needs.
+//! It is made from shapes, without an array. [`then`](crate::BroadcastPlan::then) combines two
+//! plans in a row into one plan. [`permuted`](crate::BroadcastPlan::permuted) puts the axes of the
+//! output in another order. [`tile`](crate::BroadcastPlan::tile) gives the box of the input that a
+//! box of the output needs.
 //!
 //! # Chains
 //!
-//! An importer folds a chain of broadcasts into one with [`then`](crate::BroadcastPlan::then). Its
-//! view and its gradient are those of the two plans in a row. Transposes and axes of size 1 between
-//! the broadcasts fold too:
+//! An importer of models can fold a chain of broadcasts into one plan with
+//! [`then`](crate::BroadcastPlan::then). The view and the gradient of this plan are those of the
+//! two plans in a row. A transpose between the broadcasts, or an axis of size 1 that is inserted,
+//! can be folded too:
 //!
 //! ```
 //! use ndarray::{Axis, array};
@@ -59,7 +61,8 @@
 //!
 //! [`tile`](crate::BroadcastPlan::tile) gives the box of the input that feeds a box of the output,
 //! and the plan between the two. [`tiles`](crate::BroadcastPlan::tiles) walks over the whole output
-//! in pieces of bounded size, in memory order. Operands with a common shape are walked together:
+//! in tiles of bounded size, in memory order. Plans with the same output shape give the same tiles
+//! of the output, so several operands can be walked together:
 //!
 //! ```
 //! use ndarray::{ArrayD, IxDyn, array};
@@ -90,8 +93,8 @@
 //! # Shapes known in part
 //!
 //! A [`PartialSize`](crate::PartialSize) is known or lies between bounds. A
-//! [`PartialShape`](crate::PartialShape) is a list of them, or not even its rank is known. Each
-//! mode and each elementwise rule infers from them
+//! [`PartialShape`](crate::PartialShape) is a list of such sizes, or a shape of unknown rank. Each
+//! mode and each elementwise rule infers the output shape from partial shapes
 //! ([`BroadcastMode::infer`](crate::BroadcastMode::infer),
 //! [`ElementwiseRule::infer`](crate::ElementwiseRule::infer)). The result has the narrowest bounds
 //! that contain every possible output shape. A size that follows from the rule is computed:
@@ -120,11 +123,14 @@
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! A [`PartialPlan`](crate::PartialPlan) keeps the mode with what is known, and resolves to a plan
-//! once everything is. OpenVINO's operator infers from values of its inputs that are known in part:
-//! [`openvino::Broadcast::infer`](crate::openvino::Broadcast::infer).
+//! A [`PartialPlan`](crate::PartialPlan) stores a mode and what is known of the shapes. It gives a
+//! plan when the shapes are known. OpenVINO's operator also uses what is known of the values of its
+//! inputs: [`openvino::Broadcast::infer`](crate::openvino::Broadcast::infer).
 //!
 //! # Errors
+//!
+//! Plans that do not meet, axes that do not exist, a box outside the output, and partial shapes of
+//! which no sizes fit:
 //!
 //! ```
 //! use ndarray_broadcast::{
@@ -200,5 +206,5 @@
 //!
 //! # Sources
 //!
-//! OpenVINO's shape inference (`PartialShape`), of which the boxes here are part; XLA's simplifier,
-//! which folds chains of `broadcast_in_dim`.
+//! OpenVINO's shape inference (`PartialShape`), whose bounds contain the bounds of this page; XLA's
+//! simplifier, which folds chains of `broadcast_in_dim`.

@@ -3,7 +3,7 @@
 //! A gradient sums what a broadcast replicated. It can be generalised in two ways. The terms may be
 //! a function of several arrays. Another operation may replace the sum.
 //!
-//! | of | to a shape, by NumPy's rule | along any plan |
+//! | result | to a shape, by NumPy's rule | along any plan |
 //! |---|---|---|
 //! | the sum of an array | [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`gradient`](crate::BroadcastPlan::gradient) |
 //! | another reduction of an array | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | [`reduce`](crate::BroadcastPlan::reduce) |
@@ -11,13 +11,14 @@
 //! | another reduction of such a map | | [`reduce_of`](crate::BroadcastPlan::reduce_of) |
 //!
 //! `gradient_of` and `reduce_of` with `Sum` give the same result. The closure of both receives a
-//! tuple of references. The methods of a plan also write into an existing array: `.._into`; sums
-//! are also added to one: `.._accumulate`. [`Reduction`](crate::Reduction) lists all reductions.
+//! tuple of references. Each of these methods of a plan has a second form with the suffix `_into`,
+//! which writes into an existing array. The sums have a third form with the suffix `_accumulate`,
+//! which adds to an existing array. [`Reduction`](crate::Reduction) lists all reductions.
 //!
 //! # Map and sum in one pass
 //!
-//! The gradient of the scale in `y = x * scale`, and the sum of the squares of each row, for `[N,
-//! C]`. No array of `[N, C]` is built for a sum:
+//! This example has an `x` of shape `[N, C]`. It computes the gradient of the scale in `y = x *
+//! scale`, and the sum of the squares of each row. No array `[N, C]` is built for a sum:
 //!
 //! ```
 //! use ndarray::array;
@@ -38,14 +39,17 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! The result equals [`gradient`](crate::BroadcastPlan::gradient) of the array `dy * x`, bit for
-//! bit. That array is not built. [The order of
-//! summation](crate::GradientExt#the-order-of-summation) is the same.
+//! The result of `gradient_of` is that of [`gradient`](crate::BroadcastPlan::gradient) for the array
+//! of products, bit for bit, because [the order of
+//! summation](crate::GradientExt#the-order-of-summation) is the same. But the array of products is
+//! not built.
 //!
 //! [Layer norm](super::cookbook#layer-norm), [batch norm](super::cookbook#batch-norm) and
 //! [softmax](super::cookbook#softmax) are recipes of the cookbook.
 //!
 //! # Maxima and positions
+//!
+//! A position is counted among the terms of one result:
 //!
 //! ```
 //! use ndarray::array;
@@ -61,10 +65,11 @@
 //!
 //! # Accumulators
 //!
-//! A long sum of a narrow type loses its last terms, or [overflows](super::types#integer-overflow).
-//! [`Sum::in_type`](crate::Sum::in_type) and [`Mean::in_type`](crate::Mean::in_type) name the type
-//! in which the sum is kept and the type of the result. The sum is converted once, at the end; a
-//! mean is divided before that.
+//! A long sum in a narrow float type may lose its last terms. In a narrow integer type, it may
+//! [overflow](super::types#integer-overflow). [`Sum::in_type`](crate::Sum::in_type) and
+//! [`Mean::in_type`](crate::Mean::in_type) name the type in which the sum is kept and the type of
+//! the result. The sum is converted to the type of the result once, at the end. A mean is divided
+//! before that conversion.
 //!
 //! ```
 //! use ndarray::Array1;
@@ -86,9 +91,9 @@
 //! With the feature `half`, this works for `f16` and `bf16` of the crate `half` too:
 //! `Sum.in_type::<f32, bf16>()`. A sum of `bf16` values in `f32` is within 0.51 units in the last
 //! place of `bf16`, if the terms have one sign and there are at most 10^7 terms. Without the
-//! feature, the types have no conversions to generic code, and such a call does not compile. A
-//! plain [`sum_to_shape`](crate::GradientExt::sum_to_shape) rounds each addition to the narrow
-//! type.
+//! feature, such a call does not compile, because the traits for the conversion are not
+//! implemented. A plain [`sum_to_shape`](crate::GradientExt::sum_to_shape) rounds each addition to
+//! the narrow type.
 //!
 //! # NaN and empty axes
 //!
@@ -96,14 +101,16 @@
 //! |---|---|---|
 //! | `Sum`, `Product`, `Mean` | NaN | 0, 1, NaN |
 //! | `Max`, `Min` | NaN | error |
-//! | `NanMax`, `NanMin` | is left out; NaN if all are | error |
+//! | `NanMax`, `NanMin` | skipped; NaN if all terms are NaN | error |
 //! | `ArgMax`, `ArgMin` | the first NaN | error |
 //! | `All`, `Any` | | `true`, `false` |
 //!
-//! The answers are NumPy's. The error is [`EmptyReduction`](crate::ErrorKind::EmptyReduction). A
-//! result without elements is no error.
+//! These results are those of NumPy. The error is
+//! [`EmptyReduction`](crate::ErrorKind::EmptyReduction). A result that has no elements itself is
+//! not an error.
 //!
 //! # Sources
 //!
 //! - NumPy: [`ufunc.reduce`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.reduce.html), [`argmax`](https://numpy.org/doc/stable/reference/generated/numpy.argmax.html), [`nanmax`](https://numpy.org/doc/stable/reference/generated/numpy.nanmax.html)
-//! - ONNX: [`ReduceSum`](https://onnx.ai/onnx/operators/onnx__ReduceSum.html) and its like
+//! - ONNX: [`ReduceSum`](https://onnx.ai/onnx/operators/onnx__ReduceSum.html) and the other
+//!   `Reduce` operators

@@ -1,9 +1,9 @@
 //! What the crate's `unsafe` code relies on, where it is, and how it is checked.
 //!
-//! Safe code cannot make this crate access memory out of bounds, read uninitialised memory or cause
-//! a data race. This holds for all shapes, attributes, layouts, element types and closures. A view
-//! that would outlive its array, or alias a mutable element, does not compile:
-//! [`BroadcastExt`](crate::BroadcastExt) has examples.
+//! A program without `unsafe` code cannot make this crate access memory out of bounds, read
+//! uninitialised memory or cause a data race. This holds for all shapes, attributes, layouts,
+//! element types and closures. A view that would outlive its array, or alias a mutable element,
+//! does not compile: [`BroadcastExt`](crate::BroadcastExt) has examples.
 //!
 //! # Where `unsafe` is
 //!
@@ -50,8 +50,9 @@
 //!   thread is available, it does all the work.
 //! - A helper returns to its pool when no chunk is left. No call changes the affinity or the
 //!   priority of a thread, and no call starts threads of its own.
-//! - A caller that waits for a running helper parks. While it waits, it runs no other job. So no
-//!   other job meets, on this thread, a lock or a borrowed `RefCell` that is held around the call.
+//! - A caller that waits for a running helper parks. While it waits, it runs no other job. So if
+//!   the caller holds a lock or borrows a `RefCell` around the call, no other job runs on this
+//!   thread meanwhile.
 //! - A closure must not wait for all threads of the pool, as `rayon::broadcast` does: the calling
 //!   thread may be one of them, and it waits for the closure.
 //!
@@ -63,8 +64,8 @@
 //!
 //! Products of sizes are checked before anything is allocated. A failed allocation is an error of
 //! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of a shape
-//! inside an error. A few small allocations abort the process if they fail, as in Rust's standard
-//! library:
+//! inside an error. A few small allocations abort the process if they fail, as allocations of
+//! Rust's standard library do:
 //!
 //! - ndarray's, for a shape of dynamic rank above 4: a few bytes for each axis;
 //! - rayon's, for its pool and for the job of a helper: some dozens of bytes;
@@ -82,13 +83,15 @@
 //! - Tests beside the copy kernels compare each fast path with a loop over indices: all layouts,
 //!   elements of 0 to 2000 bytes, alignments up to 128, streaming stores forced on and off, chunks
 //!   as small as a cache line.
-//! - All rules over all small shapes (`tests/rules.rs`), and thousands of answers of the real
-//!   implementations (`tests/conformance.rs`).
+//! - Tests run all rules on all small shapes (`tests/rules.rs`), and compare with thousands of
+//!   results of the original programs (`tests/conformance.rs`).
 //! - Six fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
-//! - Every allocation fails once (`tests/failure_injection.rs`). Closures panic at every position,
-//!   and elements count their drops (`tests/elementwise.rs`, `tests/gradient.rs`).
-//! - 64 threads, pools of 1 to 40 threads, nested calls, destructors, process exit
-//!   (`tests/concurrency.rs`). The hand-over between caller and helpers is model-checked with loom.
+//! - Tests make each allocation fail in turn (`tests/failure_injection.rs`). In others, closures
+//!   panic at every position, and elements count their drops (`tests/elementwise.rs`,
+//!   `tests/gradient.rs`).
+//! - Tests call from 64 threads, in pools of 1 to 40 threads, from inside other calls, in
+//!   destructors and at process exit (`tests/concurrency.rs`). The hand-over between caller and
+//!   helpers is model-checked with loom.
 //! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' tests under valgrind, all
 //!   tests in optimised code with overflow checks, and on one and on sixteen threads.
 //! - ThreadSanitizer needs a standard library that is built for it: `.ci/long-checks tsan`.
@@ -101,6 +104,6 @@
 //! | x86-64 Linux | all tests | on the machine |
 //! | s390x Linux, big-endian | unit tests, `conformance` and `gradient_bits`: the same bits of sums | under qemu |
 //! | x86-64 Windows, aarch64 macOS, wasm32-wasip1 | nothing: the library compiles without a warning | `cargo check` |
-//! | aarch64, i686 and riscv64 Linux | nothing yet | `.ci/long-checks targets` |
+//! | aarch64, i686 and riscv64 Linux | nothing yet | can be run by `.ci/long-checks targets` |
 //!
-//! The code for processors other than x86-64 is compiled in the gate, under `cfg(miri)`.
+//! The code for processors other than x86-64 is compiled by `.ci/run`, under `cfg(miri)`.

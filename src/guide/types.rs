@@ -3,9 +3,9 @@
 //! # Ranks
 //!
 //! If the ranks of the inputs are static, the rank of the result is static too: `Ix1` to `Ix4` is
-//! `Ix4`. The rank is the larger of the two; `broadcast_prepend` adds them. Building such a view or
-//! plan allocates nothing, and a wrong rank does not compile. Plans by name and plans of
-//! [`openvino`](crate::openvino) have dynamic rank.
+//! `Ix4`. The rank is the larger of the two. For `broadcast_prepend`, it is the sum of the two.
+//! Building such a view or plan allocates nothing. A program that expects another rank does not
+//! compile. Plans by name and plans of [`openvino`](crate::openvino) have dynamic rank.
 //!
 //! ```
 //! use ndarray::{ArrayView4, array};
@@ -17,8 +17,9 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A shape of unknown length is a slice, a `Vec` or an `IxDyn`. Then the result has the rank
-//! `IxDyn`, also where the array's rank is static. `into_dimensionality` turns it back.
+//! A shape of unknown length is a slice, a `Vec` or an `IxDyn`. Then the result has the dimension
+//! type `IxDyn`, even if the array's rank is static. `into_dimensionality` converts it to a static
+//! rank.
 //!
 //! ```
 //! use ndarray::{ArrayViewD, Ix2, array};
@@ -49,15 +50,15 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Where both arrays are at hand, no shape is needed:
+//! If you have both arrays, use a method that takes both, and no shape is needed:
 //! [`broadcast_with`](crate::BroadcastExt::broadcast_with),
 //! [`zip_map`](crate::ElementwiseExt::zip_map), [`zip`](crate::zip).
 //!
 //! # Generic functions
 //!
-//! `D: DimMax<E>` says that the ranks `D` and `E` have a larger one. ndarray implements it for all
-//! pairs of its ranks. A function for arrays of one rank each bounds it with the output, so that
-//! the compiler knows the type of the result:
+//! The trait `DimMax` gives the larger of two ranks: it is `<D as DimMax<E>>::Output`. ndarray
+//! implements it for all pairs of its dimension types. In a function of two ranks, name the output
+//! in the bound, and the result has a short type:
 //!
 //! ```
 //! use ndarray::{Array, ArrayView, DimMax, Dimension, array};
@@ -80,9 +81,9 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! If the result has the rank of the first array, as a gradient or an operation in place has, say
-//! so: `D: DimMax<E, Output = D>`. A function of one rank needs no more than `D: Dimension`,
-//! because ndarray has `D: DimMax<D, Output = D>` for every dimension:
+//! If the result has the rank of the first array, as in an operation in place, write `D: DimMax<E,
+//! Output = D>`. A function of one rank needs no more than `D: Dimension`, because ndarray has `D:
+//! DimMax<D, Output = D>` for every dimension:
 //!
 //! ```
 //! use ndarray::{Array, ArrayView, Dimension, array};
@@ -101,8 +102,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! [`Broadcasted`](crate::Broadcasted) names the type of a view in a signature. Arrays of any
-//! storage are taken as `&ArrayRef<A, D>`, to which all of them dereference.
+//! [`Broadcasted`](crate::Broadcasted) names the type of a view in a signature. A parameter of type
+//! `&ArrayRef<A, D>` accepts arrays and views of any storage, because they all dereference to it.
 //!
 //! # Lifetimes
 //!
@@ -132,7 +133,8 @@
 //! # Errors
 //!
 //! [`BroadcastError`](crate::BroadcastError) is `Send + Sync + 'static` and one pointer wide. `?`
-//! converts it to `Box<dyn Error>`, to `anyhow::Error`, and to an error enum with a `From`:
+//! converts it to `Box<dyn Error>`, to `anyhow::Error`, and to any error type that implements
+//! `From<BroadcastError>`:
 //!
 //! ```
 //! use ndarray::{Array2, ShapeError, array};
@@ -171,8 +173,9 @@
 //! # assert!(program().is_ok());
 //! ```
 //!
-//! [`kind()`](crate::BroadcastError::kind) has the shapes and the axis as fields. Its variants are
-//! `#[non_exhaustive]`: match them with `..`, and the enum with a last arm `_`.
+//! [`kind()`](crate::BroadcastError::kind) has the shapes and the axis as fields. The enum and its
+//! variants are `#[non_exhaustive]`: end a `match` with the arm `_`, and the pattern of a variant
+//! with `..`.
 //!
 //! # Elements
 //!
@@ -188,7 +191,7 @@
 //! | [`gradient_of`](crate::BroadcastPlan::gradient_of) | of the arrays: `Sync`; of the closure's result: `Copy + Zero + Send + Sync` |
 //! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::Reduction) takes |
 //! | [`reduce_of`](crate::BroadcastPlan::reduce_of) | of the arrays: `Sync`; of the closure's result: those that the `Reduction` takes |
-//! | [`Sum.in_type`](crate::Sum::in_type), [`Mean.in_type`](crate::Mean::in_type) | numbers with conversions |
+//! | [`Sum.in_type`](crate::Sum::in_type), [`Mean.in_type`](crate::Mean::in_type) | numbers of Rust, and with the feature `half` those of the crate `half` |
 //!
 //! `f16` and `bf16` are those of the crate `half`. Views, copies and maps take them as any other
 //! type. A plain sum rounds each addition to 16 bits. With this crate's feature `half`,
@@ -196,8 +199,8 @@
 //!
 //! # Integer overflow
 //!
-//! Integers are added with their own `+`. In a debug build a sum that overflows panics; in a
-//! release build it wraps. A wider accumulator avoids both:
+//! Integers are added with their own `+`. In a debug build, a sum that overflows panics. In a
+//! release build, it wraps. A wider accumulator avoids both:
 //!
 //! ```
 //! use ndarray::Array1;

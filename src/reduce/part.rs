@@ -333,7 +333,7 @@ struct Run {
     blocks: Range<usize>,
 }
 
-/// Some of the terms of some elements of a gradient: what one worker sums.
+/// The part of a gradient that one worker sums: some terms of some elements.
 ///
 /// [`BroadcastPlan::part`], [`part_of_blocks`](BroadcastPlan::part_of_blocks) and
 /// [`inexact_part`](BroadcastPlan::inexact_part) return it. Its methods are those of the plan, on

@@ -13,15 +13,17 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// What is known of a reduction so far: the nodes of the
-/// [documented tree](crate::GradientExt#the-order-of-summation) that some of its blocks give.
+/// The state of a reduction of which some blocks are reduced.
+///
+/// It holds the nodes of the [documented tree](crate::GradientExt#the-order-of-summation) that
+/// these blocks form.
 ///
 /// A [`Part`](crate::Part) returns it. Two merge if they belong to the same plan and have no term
-/// in common. They need not be neighbours: what has no neighbour yet is kept beside the rest. When
-/// all parts are there, [`finish`](Self::finish) gives the result of
+/// in common. They need not be neighbours: a node without its sibling is kept until the sibling is
+/// merged. When all parts are merged, [`finish`](Self::finish) gives the result of
 /// [`gradient`](BroadcastPlan::gradient), [`gradient_of`](BroadcastPlan::gradient_of),
-/// [`reduce`](BroadcastPlan::reduce) or [`reduce_of`](BroadcastPlan::reduce_of) on the whole, bit
-/// for bit, whatever the parts and the order in which they came.
+/// [`reduce`](BroadcastPlan::reduce) or [`reduce_of`](BroadcastPlan::reduce_of) on the whole
+/// arrays, bit for bit, for any parts and any order of merging.
 ///
 /// It is small: for each element of the gradient at most two accumulators for each level of the
 /// tree while blocks that follow each other are there, and one when all are. It can be sent: as
@@ -67,7 +69,9 @@ pub struct PartialReduction<T, R: Reduction<T>> {
 /// The index of an element of the result, and terms of it.
 type Missing = (Vec<usize>, Range<usize>);
 
-/// What is known of a [gradient](BroadcastPlan::gradient) so far. Example: [`PartialReduction`].
+/// The state of a [gradient](BroadcastPlan::gradient) of which some blocks are summed.
+///
+/// Example: [`PartialReduction`].
 pub type PartialSum<A> = PartialReduction<A, Sum>;
 
 /// The same nodes for each element in a box of the gradient.

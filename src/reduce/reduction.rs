@@ -5,7 +5,7 @@ use num_traits::{AsPrimitive, Bounded, One, Zero};
 use std::marker::PhantomData;
 use std::ops::Mul;
 
-/// What is made of the terms of one element of a result: a sum, a maximum, a position.
+/// How the terms of one element of a result are combined: to a sum, a maximum, a position.
 ///
 /// Each term is [lifted](Self::lift) into an accumulator. Accumulators are
 /// [combined](Self::combine) by a fixed tree, which does not depend on threads, layout or machine.
@@ -176,7 +176,9 @@ impl Sum {
 pub struct Mean;
 
 /// A mean that is kept in the type `A`, divided, and then converted to `O`. Made by
-/// [`Mean::in_type`]. Example: [`Mean`].
+/// [`Mean::in_type`].
+///
+/// Example: [`Mean`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MeanIn<A, O>(PhantomData<fn() -> (A, O)>);
 
@@ -228,21 +230,27 @@ pub struct Product;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Max;
 
-/// The smallest term; NaN if a term is NaN. Otherwise as [`Max`], where the example is. Source:
-/// NumPy `min`; ONNX `ReduceMin`.
+/// The smallest term; NaN if a term is NaN.
+///
+/// Otherwise as [`Max`], which has an example. Source: NumPy `min`; ONNX `ReduceMin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Min;
 
-/// The largest term that is not NaN; NaN if all are. Example: [`Max`]. Source: NumPy `nanmax`.
+/// The largest term that is not NaN; NaN if all terms are NaN.
+///
+/// Example: [`Max`]. Source: NumPy `nanmax`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct NanMax;
 
-/// The smallest term that is not NaN; NaN if all are. Example: [`Max`]. Source: NumPy `nanmin`.
+/// The smallest term that is not NaN; NaN if all terms are NaN.
+///
+/// Example: [`Max`]. Source: NumPy `nanmin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct NanMin;
 
-/// The number of the largest term, counted in row-major order over the axes that are reduced: the
-/// first NaN, if there is one, else the first of the largest.
+/// The position of the first NaN, or else of the first largest term.
+///
+/// Terms are counted from 0, in row-major order over the axes that are reduced.
 ///
 /// ```
 /// use ndarray::array;
@@ -263,8 +271,9 @@ pub struct NanMin;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ArgMax;
 
-/// The number of the smallest term. Otherwise as [`ArgMax`], where the example is. Source: NumPy
-/// `argmin`; ONNX `ArgMin`.
+/// The position of the first NaN, or else of the first smallest term.
+///
+/// Otherwise as [`ArgMax`], which has an example. Source: NumPy `argmin`; ONNX `ArgMin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ArgMin;
 
@@ -290,7 +299,9 @@ pub struct ArgMin;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct All;
 
-/// Whether a term is `true`; `false` if there are none. Example: [`All`]. Source: NumPy `any`.
+/// Whether a term is `true`; `false` if there are none.
+///
+/// Example: [`All`]. Source: NumPy `any`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Any;
 
