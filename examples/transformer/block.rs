@@ -14,6 +14,7 @@ use crate::command_line::Failure;
 use crate::layer_norm::{LayerNorm, Normalised};
 use crate::mlp::{Gated, Mlp};
 use ndarray::{Array2, Array3, ArrayViewD, Axis};
+use ndarray_broadcast::Sum;
 use ndarray_broadcast::prelude::*;
 
 /// The parameters; also the gradient of the loss with respect to them, which has the same shapes.
@@ -104,8 +105,9 @@ pub fn loss(
     let kept = keep.iter().filter(|keep| **keep).count();
     let terms = (kept * out.len_of(Axis(2))) as f64;
     let keep = keep.view().insert_axis(Axis(2)); // [B, T, 1]
-    let sum = BroadcastPlan::numpy((), out.raw_dim())?.gradient_of(
+    let sum = BroadcastPlan::numpy((), out.raw_dim())?.reduce_of(
         (out, target, &keep),
+        Sum,
         |(out, target, &keep)| {
             if keep { (out - target).powi(2) } else { 0. }
         },

@@ -22,7 +22,7 @@ impl Rotary {
         let token = Array3::from_shape_fn((tokens, 1, 1), |(t, ..)| t as f64);
         let frequency = Array1::from_shape_fn(half, |j| BASE.powf(-(j as f64) / half as f64));
         let (cos, sin) = zip((&token, &frequency)).map_two(|(token, frequency)| {
-            let angle: f64 = token * frequency;
+            let angle = token * frequency;
             (angle.cos(), angle.sin())
         })?;
         Ok(Rotary { cos, sin })
