@@ -48,6 +48,9 @@
 //! | [Unbroadcast in autograd](#unbroadcast-in-autograd) | any |
 //! | [A node of a model](#a-node-of-a-model) | ONNX, OpenVINO, StableHLO |
 //!
+//! The repository's example `transformer` combines layer norm, softmax, an attention mask, grouped
+//! queries and rotary embedding in one block, forward and backward, and compares it with torch.
+//!
 //! # Bias per channel
 //!
 //! NumPy: `x + b[:, None, None]`. torch: `x + b.view(1, -1, 1, 1)`.
