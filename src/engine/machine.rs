@@ -141,10 +141,22 @@ unsafe fn run_avx2<K: Vectorize>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
-use portable as target;
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-use x86 as target;
+/// What the target has. The names of an aarch64 shadow those of the glob.
+mod target {
+    #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+    pub(crate) use super::portable::*;
+
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+    pub(crate) use super::x86::*;
+
+    #[cfg(all(
+        target_arch = "aarch64",
+        target_pointer_width = "64",
+        target_endian = "little",
+        not(miri)
+    ))]
+    pub(crate) use super::aarch64::{can_shuffle, shuffle_all};
+}
 
 /// Whether streamed copies go past the cache on this target.
 pub(crate) use target::CAN_STREAM;
@@ -258,18 +270,18 @@ pub(crate) fn copy_shuffled(
         return 0;
     }
     let (from, to) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
-    // SAFETY: the processor has SSSE3: `can_shuffle`. The last repeat reads from `(times - 1) *
-    // step <= more` on, at most `last + 16` bytes, which ends inside `from`. `times * period` bytes
-    // fit into `to`, which is aligned to a register if it is streamed. There are up to
-    // `MOST_SHUFFLES` entries, and neither none nor 0 `times`.
+    // SAFETY: the processor has the instructions: `can_shuffle`. The last repeat reads from
+    // `(times - 1) * step <= more` on, at most `last + 16` bytes, which ends inside `from`. `times *
+    // period` bytes fit into `to`, which is aligned to a register if it is streamed. There are up
+    // to `MOST_SHUFFLES` entries, and neither none nor 0 `times`.
     unsafe { target::shuffle_all(shuffles, (to, from), [step, times], streamer.is_some()) };
     times * period
 }
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86 {
-    use super::super::tuning::{CACHE_LINE, COPY_WIDE_FROM};
     use super::{Shuffle, WIDE_REGISTER, has_wide_registers};
+    use crate::engine::tuning::{CACHE_LINE, COPY_WIDE_FROM};
     use std::arch::asm;
     use std::ptr::copy_nonoverlapping;
 
@@ -279,7 +291,7 @@ mod x86 {
         std::is_x86_feature_detected!("ssse3")
     }
 
-    pub(super) fn fence() {
+    pub(crate) fn fence() {
         // SAFETY: a store fence has no precondition; SSE is in the baseline of the target. It is in
         // assembly like the stores, so that the compiler moves no other memory access across it.
         unsafe { asm!("sfence", options(nostack, preserves_flags)) };
@@ -346,7 +358,7 @@ mod x86 {
     ///
     /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
     #[inline]
-    pub(super) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
+    pub(crate) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
         if bytes >= COPY_WIDE_FROM && has_wide_registers() {
             // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`. The
             // processor has AVX2, and `COPY_WIDE_FROM` is above 128.
@@ -409,7 +421,7 @@ mod x86 {
     /// plus each of `(0..times) * step`, and `to` is writable for `times` registers of each of
     /// `shuffles`; with `streamed` it is aligned to a register. `times` is not 0, and there are 1
     /// to `MOST_SHUFFLES` entries.
-    pub(super) unsafe fn shuffle_all(
+    pub(crate) unsafe fn shuffle_all(
         shuffles: &[Shuffle],
         (to, from): (*mut u8, *const u8),
         [step, times]: [usize; 2],
@@ -475,7 +487,88 @@ mod x86 {
     }
 }
 
+/// Shuffles in the registers that every aarch64 has. `[N]` to `[N, 3]` of `f32` takes INSTR_A
+/// instructions for 16 bytes, and INSTR_B without; of `u8` INSTR_C and INSTR_D.
+// Little-endian: an aarch64 in the other order reverses the bytes of a register that it reads.
+#[cfg(all(
+    target_arch = "aarch64",
+    target_pointer_width = "64",
+    target_endian = "little",
+    not(miri)
+))]
+mod aarch64 {
+    use super::Shuffle;
+    use std::arch::asm;
+
+    pub(crate) fn can_shuffle() -> bool {
+        true
+    }
+
+    /// # Safety
+    ///
+    /// `from` is readable for the 16 bytes at each offset of `shuffles` plus each of `(0..times) *
+    /// step`, and `to` is writable for `times` registers of each of `shuffles`. `times` is not 0,
+    /// and there are 1 to `MOST_SHUFFLES` entries.
+    pub(crate) unsafe fn shuffle_all(
+        shuffles: &[Shuffle],
+        (to, from): (*mut u8, *const u8),
+        [step, times]: [usize; 2],
+        _streamed: bool,
+    ) {
+        // Each entry is its place, then names for its offset and its shuffle.
+        macro_rules! each {
+            ($count:literal: $($at:literal $offset:ident $shuffle:ident),*) => {
+                // SAFETY: `from` and `to` are valid where it reads and writes: contract of
+                // `shuffle_all`. The table has an entry for each register.
+                unsafe {
+                    asm!(
+                        $(
+                            concat!("ldr {", stringify!($shuffle), ":q}, [{t}, #32 * ", $at, "]"),
+                            concat!("ldr {", stringify!($offset), "}, [{t}, #32 * ", $at, " + 16]"),
+                        )*
+                        "2:",
+                        $(
+                            concat!("ldr {register:q}, [{from}, {", stringify!($offset), "}]"),
+                            concat!(
+                                "tbl {register:v}.16b, {{{register:v}.16b}}, {",
+                                stringify!($shuffle), ":v}.16b"
+                            ),
+                            concat!("str {register:q}, [{to}, #16 * ", $at, "]"),
+                        )*
+                        concat!("add {to}, {to}, #16 * ", $count),
+                        "add {from}, {from}, {step}",
+                        "subs {times}, {times}, #1",
+                        "b.ne 2b",
+                        $(
+                            $offset = out(reg) _,
+                            $shuffle = out(vreg) _,
+                        )*
+                        register = out(vreg) _,
+                        t = in(reg) shuffles.as_ptr(),
+                        from = inout(reg) from => _,
+                        to = inout(reg) to => _,
+                        step = in(reg) step,
+                        times = inout(reg) times => _,
+                        options(nostack),
+                    )
+                }
+            };
+        }
+        match shuffles.len() {
+            1 => each!(1: 0 o0 s0),
+            2 => each!(2: 0 o0 s0, 1 o1 s1),
+            3 => each!(3: 0 o0 s0, 1 o1 s1, 2 o2 s2),
+            4 => each!(4: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3),
+            5 => each!(5: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4),
+            6 => each!(6: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5),
+            _ => each!(7: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5, 6 o6 s6),
+        }
+    }
+}
+
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+// An aarch64 has its own shuffles.
+#[allow(dead_code)]
 mod portable {
     use super::Shuffle;
 
@@ -491,16 +584,16 @@ mod portable {
         unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
     }
 
-    pub(super) use stream as copy_in_cache;
+    pub(crate) use stream as copy_in_cache;
+
+    pub(crate) fn fence() {}
 
     pub(crate) fn can_shuffle() -> bool {
         false
     }
 
-    pub(super) fn fence() {}
-
     /// Never called, as [`can_shuffle`] is false.
-    pub(super) unsafe fn shuffle_all(
+    pub(crate) unsafe fn shuffle_all(
         _: &[Shuffle],
         _: (*mut u8, *const u8),
         _: [usize; 2],

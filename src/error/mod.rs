@@ -167,14 +167,18 @@ pub(crate) fn with_copies<const N: usize>(
     lists: [&[usize]; N],
     kind: impl FnOnce([Box<[usize]>; N]) -> ErrorKind,
 ) -> BroadcastError {
+    match copies(lists) {
+        Ok(copies) => BroadcastError::new(kind(copies)),
+        Err(error) => error,
+    }
+}
+
+fn copies<const N: usize>(lists: [&[usize]; N]) -> Result<[Box<[usize]>; N], BroadcastError> {
     let mut copies = std::array::from_fn(|_| Box::default());
     for (copy, list) in copies.iter_mut().zip(lists) {
-        match copied(list) {
-            Ok(list) => *copy = list,
-            Err(error) => return error,
-        }
+        *copy = copied(list)?;
     }
-    BroadcastError::new(kind(copies))
+    Ok(copies)
 }
 
 /// A copy of a list.
@@ -286,13 +290,14 @@ pub(crate) fn rank_too_large(rule: Rule, input: &[usize], target: &[usize]) -> B
 }
 
 /// The size of an input axis does not fit. `output_axis_of` gives the output axis of each input
-/// axis.
+/// axis. It is called by reference, so that this function is compiled once and not for each rule
+/// and pair of ranks.
 #[cold]
 pub(crate) fn size_mismatch(
     rule: Rule,
     [input, target]: [&[usize]; 2],
     input_axis: usize,
-    output_axis_of: impl Fn(usize) -> usize,
+    output_axis_of: &dyn Fn(usize) -> usize,
 ) -> BroadcastError {
     with_copies([input, target, input], |[input, target, mut mapping]| {
         fill_mapping(&mut mapping, output_axis_of);
@@ -315,7 +320,7 @@ pub(crate) fn operand_mismatch(
     operands: [ArrayRole; 2],
     [a, b]: [&[usize]; 2],
     axis: usize,
-    output_axis_of: impl Fn(usize) -> usize,
+    output_axis_of: &dyn Fn(usize) -> usize,
 ) -> BroadcastError {
     let short = if a.len() <= b.len() { a } else { b };
     with_copies([a, b, short], |[a, b, mut mapping]| {
@@ -330,7 +335,7 @@ pub(crate) fn operand_mismatch(
     })
 }
 
-fn fill_mapping(mapping: &mut [usize], output_axis_of: impl Fn(usize) -> usize) {
+fn fill_mapping(mapping: &mut [usize], output_axis_of: &dyn Fn(usize) -> usize) {
     for (axis, entry) in mapping.iter_mut().enumerate() {
         *entry = output_axis_of(axis);
     }

@@ -291,14 +291,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         for (axis, fed) in output_axes.sizes_mut().iter_mut().enumerate() {
             *fed = output_axis_of(axis).min(output.len());
         }
-        // Errors take copies of the shapes. The shapes themselves, and with them the plan, then
-        // stay in registers where ranks are static.
+        // Errors take copies of the shapes and of the function. The shapes themselves, and with
+        // them the plan, then stay in registers where ranks are static.
         let fed = input.sizes().iter().zip(output_axes.sizes());
         for (axis, (&size, &output_axis)) in fed.enumerate() {
             if size != 1 && output.get(output_axis) != Some(&size) {
                 let (input, output) = (input.clone(), dimension::<O>(output));
                 let shapes = [input.sizes(), output.sizes()];
-                return Err(size_mismatch(rule, shapes, axis, output_axis_of));
+                let output_axis_of = output_axis_of;
+                return Err(size_mismatch(rule, shapes, axis, &output_axis_of));
             }
         }
         if elements(output).is_none() {

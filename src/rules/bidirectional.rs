@@ -31,7 +31,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
             let (input, target) = (input.clone(), target.clone());
             let shapes = [input.sizes(), target.sizes()];
             let output_axis_of = |axis| offset + axis;
-            return Err(size_mismatch(rule, shapes, axis - offset, output_axis_of));
+            return Err(size_mismatch(rule, shapes, axis - offset, &output_axis_of));
         }
         BroadcastPlan::right_aligned(rule, input, output.sizes())
     }

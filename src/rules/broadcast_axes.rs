@@ -54,7 +54,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         if let Some(axis) = (0..input.ndim()).find(differs) {
             let (input, target) = (input.clone(), target.clone());
             let shapes = [input.sizes(), target.sizes()];
-            return Err(size_mismatch(rule, shapes, axis, output_axis_of));
+            return Err(size_mismatch(rule, shapes, axis, &output_axis_of));
         }
         BroadcastPlan::new(rule, input, target.sizes(), output_axis_of)
     }

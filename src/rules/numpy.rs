@@ -78,6 +78,6 @@ pub(crate) fn right_aligned_mismatch(
         operands.map(ArrayRole::Operand),
         shapes,
         axis,
-        |axis| offset + axis,
+        &|axis| offset + axis,
     )
 }

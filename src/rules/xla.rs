@@ -66,7 +66,7 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
                 [0, 1].map(ArrayRole::Operand),
                 shapes,
                 axis,
-                of_small,
+                &of_small,
             ));
         };
         output.sizes_mut()[axis] = size;
