@@ -36,7 +36,7 @@ RUST = ["limit", "ours", "ndarray", "ndarray-rayon", "rten", "candle"]
 PYTHON = ["numpy", "torch", "jax", "openvino", "onnxruntime"]
 # The order of the columns, and of the programs within a turn.
 PEERS = ["limit", "ours", "ndarray", "ndarray-rayon", *PYTHON, "rten", "candle"]
-OPS = ["materialize", "elementwise_add", "gradient_sum"]
+OPS = ["materialize", "elementwise_add", "gradient_sum", "models"]
 SCALES = ["small", "mid", "big"]
 HOWS = ["fresh", "into"]
 # A measurement is disturbed if other processes used more than this fraction of processor time.

@@ -208,7 +208,83 @@ def gradient_sum(case, peer):
         yield from onnxruntime_into("ReduceSum", inputs, shape, 13, keepdims=0)
 
 
-OPS = {"materialize": materialize, "elementwise_add": elementwise_add, "gradient_sum": gradient_sum}
+def models(case, peer):
+    call, kind = case["call"], {"u8": "uint8", "i64": "int64", "f64": "float64"}
+    kind = kind.get(case.get("type"), "float32")
+    made = lambda shape: (np.arange(math.prod(shape)) % 13 + 1).astype(kind).reshape(shape)
+    arrays = [made(case[name]) for name in ("a", "b") if name in case]
+    axes, order = tuple(case.get("axes", ())), case.get("permute", list(range(len(case["a"]))))
+    out = case.get("out") or [case["a"][i] for i in order]
+    total = np.int64 if kind == "uint8" else kind  # sums of u8 are kept in i64
+    calls = {
+        "copy": lambda a: np.broadcast_to(a.transpose(order), out).copy(),
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "sum": lambda a: a.sum(axes, dtype=total, keepdims=True),
+        "max": lambda a: a.max(axes, keepdims=True),
+    }
+    expected = calls[call](*arrays)
+    yield is_expected(expected, 1e-2 if call == "sum" else 0)
+    if peer == "numpy":
+        yield "fresh", lambda: calls[call](*arrays), None
+        to = np.zeros_like(expected)
+        into = {
+            "copy": lambda a: np.copyto(to, a.transpose(order)),
+            "add": lambda a, b: np.add(a, b, out=to),
+            "sub": lambda a, b: np.subtract(a, b, out=to),
+            "mul": lambda a, b: np.multiply(a, b, out=to),
+            "sum": lambda a: np.sum(a, axes, dtype=total, keepdims=True, out=to),
+            "max": lambda a: np.max(a, axes, keepdims=True, out=to),
+        }
+        yield "into", lambda: into[call](*arrays), lambda _: to
+    if peer == "torch":
+        import torch
+
+        ts = [torch.from_numpy(a) for a in arrays]
+        t = {
+            # A copy, even if the source is contiguous.
+            "copy": lambda a: a.permute(order).expand(out).clone(
+                memory_format=torch.contiguous_format
+            ),
+            "add": torch.add,
+            "sub": torch.sub,
+            "mul": torch.mul,
+            "sum": lambda a: a.sum(axes, keepdim=True),
+            "max": lambda a: a.amax(axes, keepdim=True),
+        }
+        yield "fresh", lambda: t[call](*ts), None
+        tto = torch.zeros(expected.shape, dtype=torch.from_numpy(expected).dtype)
+        into_t = {
+            "copy": lambda a: tto.copy_(a.permute(order)),
+            "add": lambda a, b: torch.add(a, b, out=tto),
+            "sub": lambda a, b: torch.sub(a, b, out=tto),
+            "mul": lambda a, b: torch.mul(a, b, out=tto),
+            "sum": lambda a: torch.sum(a, axes, keepdim=True, out=tto),
+            "max": lambda a: torch.amax(a, axes, keepdim=True, out=tto),
+        }
+        yield "into", lambda: into_t[call](*ts), None
+    if peer == "jax":
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        import jax.numpy as jnp
+
+        js = [jnp.asarray(a) for a in arrays]
+        j = {
+            **calls,
+            "copy": lambda a: jnp.broadcast_to(a.transpose(order), out),
+        }
+        f = jax.jit(j[call])
+        yield "fresh", lambda: f(*js).block_until_ready(), None
+
+
+OPS = {
+    "materialize": materialize,
+    "elementwise_add": elementwise_add,
+    "gradient_sum": gradient_sum,
+    "models": models,
+}
 
 
 def openvino_into(ov, parameters, result, inputs, out):

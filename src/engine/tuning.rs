@@ -90,6 +90,12 @@ pub(crate) mod copies {
     /// takes some 100 ns.
     pub(crate) const LONG_EXPANSION: usize = 2 << 10;
 
+    /// Planes of up to this many bytes whose rows are few copies of one element are interleaved:
+    /// `[256]` to `[256, 3]`, `f32`, takes 0.13 us so and 0.45 by a table of shuffles; 256 KiB of
+    /// `u8`, `[N, 1, N, 1]` to `[N, 2, N, 2]`, 19 us instead of 57. Longer ones are faster by
+    /// shuffles.
+    pub(crate) const SHORT_SPLAT: usize = 8 << 10;
+
     /// Rows of this many bytes are copied as their first and their last bytes.
     pub(crate) const SHORT_ROW: RangeInclusive<usize> = 4..=64;
 
@@ -198,7 +204,7 @@ pub(crate) const COUNTED_CHUNK_FROM: usize = 1024;
 const FIRST_LEVEL_CACHE: usize = 32 << 10;
 
 /// Bytes of a page of memory, the stretch that a prefetcher works in.
-const PAGE: usize = 4 << 10;
+pub(crate) const PAGE: usize = 4 << 10;
 
 /// Columns of one row that are summed together take at most as many bytes: their 16 lanes fill a
 /// first-level cache.

@@ -83,7 +83,7 @@ impl Strategy {
                 && inner.strides[1] != 0
                 && axis.strides[1] != inner.strides[1]
                 && inner.size >= TRANSPOSED_FROM[1]
-                && axis.size >= TRANSPOSED_FROM[0]
+                && (axis.size >= TRANSPOSED_FROM[0] || inner.strides[1] == axis.size as isize)
             {
                 let last_but_one = axes.len() - 2;
                 nest.move_axis(place, last_but_one);

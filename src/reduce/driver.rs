@@ -2,11 +2,11 @@
 //! decided in `tree`.
 
 use super::nodes;
-use super::reduction::Sum;
+use super::reduction::Reduction;
 use super::runs::{in_streams, sum_runs};
-use super::tables::{self, By, blocks_of_chunk, write_all, write_of_none};
+use super::tables::{self, By, blocks_of_chunk, reduce_none, write_all};
 use super::terms::Terms;
-use super::tree::{self, BLOCK_TERMS, LANES, Reading, Term};
+use super::tree::{self, BLOCK_TERMS, LANES, Monoid, Reading};
 use crate::engine::inputs::Source;
 use crate::engine::machine::{Vectorize, filled, reserved, widest};
 use crate::engine::sums::{Cut, Sums, Units};
@@ -36,7 +36,7 @@ enum Access {
 
 impl Access {
     /// The fastest for the layout. `None`: terms are better copied to a table.
-    fn of<A: Term>(sums: &PlainSums<'_, '_, A>) -> Option<Self> {
+    fn of<A: Copy + Send + Sync>(sums: &PlainSums<'_, '_, A>) -> Option<Self> {
         let (columns, summed) = (sums.kept().inner(), sums.summed());
         let (terms, inner) = (summed.len(), summed.inner());
         let single = summed.axes().len() <= 1;
@@ -81,7 +81,7 @@ struct Schedule {
 
 impl Schedule {
     /// For `bytes` bytes of terms on as many threads.
-    fn new<A: Term>(
+    fn new<A: Copy + Send + Sync>(
         sums: &PlainSums<'_, '_, A>,
         access: Access,
         range: &Range<usize>,
@@ -146,36 +146,51 @@ impl Schedule {
 /// begin.
 type Scratch<A> = (Vec<A>, Vec<isize>);
 
-/// Computes and writes all sums.
+/// Computes and writes all results.
 ///
 /// # Errors
 ///
-/// `AllocationFailed`; nothing has been written then.
-pub(super) fn sum<A: Term>(sums: &mut PlainSums<'_, '_, A>) -> Result<(), BroadcastError> {
+/// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
+pub(super) fn reduce<A, R>(
+    sums: &mut PlainSums<'_, '_, A>,
+    reduction: &R,
+) -> Result<(), BroadcastError>
+where
+    A: Copy + Send + Sync,
+    R: Reduction<A, Acc = A, Out = A>,
+{
     let all = Terms::all(sums.summed().len());
-    sum_of(sums, &all)
+    reduce_some(sums, reduction, &all)
 }
 
-/// [`sum`] of some of the terms.
+/// [`reduce`] of some of the terms.
 ///
 /// # Errors
 ///
-/// `AllocationFailed`; nothing has been written then.
-pub(super) fn sum_of<A: Term>(
+/// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
+pub(super) fn reduce_some<A, R>(
     sums: &mut PlainSums<'_, '_, A>,
+    reduction: &R,
     terms: &Terms,
-) -> Result<(), BroadcastError> {
+) -> Result<(), BroadcastError>
+where
+    A: Copy + Send + Sync,
+    R: Reduction<A, Acc = A, Out = A>,
+{
     let (count, range) = (sums.kept().len(), &terms.range);
     let bytes = (count.saturating_mul(range.len())).saturating_mul(size_of::<A>().max(1));
-    // In a constant, so that the other kernels are not compiled for large elements.
-    if const { nodes::is_large::<A>() } {
-        return sum_in_tables(sums, terms, bytes);
+    // In a constant, so that the other kernels are not compiled for these.
+    if const { nodes::is_large::<A>() || !R::COMMUTATIVE } {
+        return reduce_in_tables(sums, reduction, terms, bytes);
     }
-    if count == 0 || range.is_empty() {
-        return write_of_none(sums, A::zero());
+    if count == 0 {
+        return Ok(());
+    }
+    if range.is_empty() {
+        return reduce_none(sums, reduction);
     }
     let Some(access) = Access::of(sums) else {
-        return sum_in_tables(sums, terms, bytes);
+        return reduce_in_tables(sums, reduction, terms, bytes);
     };
     let threads = match bytes >= PARALLEL_FROM {
         true => max_threads(),
@@ -185,42 +200,53 @@ pub(super) fn sum_of<A: Term>(
     let cut = schedule.cut;
     let threads = threads.min(sums.units(cut).div_ceil(cut.units_at_once));
     let mut scratch = reserved(threads)?;
+    let identity = || reduction.identity();
     for _ in 0..threads {
         let values = cut.turns + schedule.lanes + schedule.stack + schedule.table;
-        scratch.push((filled(values, A::zero)?, filled(schedule.offsets, || 0)?));
+        scratch.push((filled(values, identity)?, filled(schedule.offsets, || 0)?));
     }
     // A row of sums for each range of terms, if there are several.
     let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
-    let partial = Mutex::new(filled(ranges * count, A::zero)?);
+    let partial = Mutex::new(filled(ranges * count, identity)?);
+    let by = By::of(reduction);
     sums.for_each_unit(cut, Cost::Bytes(bytes), scratch, |scratch, units| {
         widest(SumUnits {
             schedule: &schedule,
             units,
             scratch,
+            by,
+            finish: |sum| reduction.finish(sum, range.len()),
             count,
             partial: &partial,
         });
     });
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
-        nodes::fold_neighbours(By::PLUS, &mut partial, count);
-        write_all(sums, plus, |sum| partial[sum])?;
+        nodes::fold_neighbours(by, &mut partial, count);
+        let add = |old, new| by.combine(old, new);
+        write_all(sums, add, |sum| reduction.finish(partial[sum], range.len()))?;
     }
     Ok(())
 }
 
-/// [`sum_of`] of terms that are copied to a table first. `bytes` are those of all terms.
-fn sum_in_tables<A: Term>(
+/// [`reduce_some`] of terms that are copied to a table first. `bytes` are those of all terms.
+fn reduce_in_tables<A, R>(
     sums: &mut PlainSums<'_, '_, A>,
+    reduction: &R,
     terms: &Terms,
     bytes: usize,
-) -> Result<(), BroadcastError> {
+) -> Result<(), BroadcastError>
+where
+    A: Copy + Send + Sync,
+    R: Reduction<A, Acc = A, Out = A>,
+{
     let cost = Cost::Bytes(bytes);
+    let add = |old, new| reduction.combine(old, new);
     tables::reduce(
         sums,
         terms,
-        &Sum,
-        plus,
+        reduction,
+        add,
         cost,
         |unit, terms, order, table| match const { nodes::is_large::<A>() } {
             true => unit.fill(terms, order, table, &|place, (term,)| *place = *term),
@@ -229,27 +255,29 @@ fn sum_in_tables<A: Term>(
     )
 }
 
-#[inline(always)]
-pub(super) fn plus<A: Term>(a: A, b: A) -> A {
-    a + b
-}
-
 /// Sums units of work.
-struct SumUnits<'s, 't, A> {
+struct SumUnits<'s, 't, A, M, F> {
     schedule: &'s Schedule,
     units: Units<'s, (Source<'t, 't, A>,), A, 2>,
     scratch: &'s mut Scratch<A>,
+    by: M,
+    finish: F,
     /// Of all sums.
     count: usize,
     partial: &'s Mutex<Vec<A>>,
 }
 
-impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
+impl<A, M, F> Vectorize for SumUnits<'_, '_, A, M, F>
+where
+    A: Copy + Send + Sync,
+    M: Monoid<A>,
+    F: Fn(A) -> A,
+{
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let schedule = self.schedule;
+        let (schedule, by) = (self.schedule, self.by);
         let (first, end) = (schedule.first, schedule.end);
         let all_blocks = (end - first).div_ceil(BLOCK_TERMS);
         let terms_of = |blocks: Range<usize>| {
@@ -267,7 +295,7 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
             let blocks = begin..(begin + schedule.chunk_blocks).min(all_blocks);
             match schedule.access {
                 Access::Runs => {
-                    sum_columns(columns, terms_of(blocks), stack, table, sum);
+                    sum_columns(by, columns, terms_of(blocks), stack, table, sum);
                 }
                 Access::Rows | Access::Table(_) => {
                     let count = blocks.len();
@@ -275,21 +303,22 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
                         let terms = terms_of(block..block + 1);
                         if let Access::Table(reading) = schedule.access {
                             let rows = columns.table(terms);
-                            tree::block_of_table(By::PLUS, rows, reading, lanes, table, sum);
+                            tree::block_of_table(by, rows, reading, lanes, table, sum);
                         } else {
-                            tree::block_of_rows(By::PLUS, columns.rows(terms, offsets), lanes, sum);
+                            tree::block_of_rows(by, columns.rows(terms, offsets), lanes, sum);
                         }
                         if count > 1 {
-                            nodes::push_block(By::PLUS, stack, width, index, sum);
+                            nodes::push_block(by, stack, width, index, sum);
                         }
                     }
                     if count > 1 {
-                        nodes::fold_blocks(By::PLUS, stack, width, count, sum);
+                        nodes::fold_blocks(by, stack, width, count, sum);
                     }
                 }
             }
             if schedule.cut.term_chunks == 1 {
-                unit.write(sum, plus);
+                sum.iter_mut().for_each(|sum| *sum = (self.finish)(*sum));
+                unit.write(sum, |old, new| by.combine(old, new));
             } else {
                 let at = unit.term_chunk * self.count + unit.first_sum;
                 let mut partial = self.partial.lock().unwrap_or_else(PoisonError::into_inner);
@@ -301,7 +330,8 @@ impl<A: Term> Vectorize for SumUnits<'_, '_, A> {
 
 /// The sums of columns over these terms, which lie in runs.
 #[inline(always)]
-fn sum_columns<A: Term>(
+fn sum_columns<A: Copy, M: Monoid<A>>(
+    by: M,
     columns: Columns<'_, A>,
     terms: Range<usize>,
     block_sums: &mut [A],
@@ -310,24 +340,25 @@ fn sum_columns<A: Term>(
 ) {
     // No copies are made of terms on one axis.
     if copy.is_empty() && terms.len() <= BLOCK_TERMS {
-        return sum_runs(By::PLUS, columns.runs(terms), sum);
+        return sum_runs(by, columns.runs(terms), sum);
     }
     for column in in_streams(sum.len(), terms.len() * size_of::<A>()) {
-        sum[column] = sum_column(columns, column, terms.clone(), block_sums, copy);
+        sum[column] = sum_column(by, columns, column, terms.clone(), block_sums, copy);
     }
 }
 
 /// The sum of these terms of a column, which begin with a block.
 #[inline(always)]
-fn sum_column<A: Term>(
+fn sum_column<A: Copy, M: Monoid<A>>(
+    by: M,
     columns: Columns<'_, A>,
     column: usize,
     terms: Range<usize>,
     block_sums: &mut [A],
     copy: &mut [A],
 ) -> A {
-    let mut stack = [A::zero(); usize::BITS as usize];
-    let mut sum = [A::zero()];
+    let mut stack = [by.identity(); usize::BITS as usize];
+    let mut sum = [by.identity()];
     // The sum of so many blocks is a node of the tree.
     let at_once = BLOCKS_AT_ONCE * BLOCK_TERMS;
     let count = terms.len().div_ceil(at_once);
@@ -341,23 +372,23 @@ fn sum_column<A: Term>(
             start += whole.len() * BLOCK_TERMS;
             let run = columns.run(column, begin..start, &mut []);
             let runs = Runs::cut(run, BLOCK_TERMS, columns.backwards());
-            sum_runs(By::PLUS, runs, whole);
+            sum_runs(by, runs, whole);
             rest = last;
         }
         for i in in_streams(rest.len(), BLOCK_TERMS * size_of::<A>()) {
             let begin = start + i * BLOCK_TERMS;
             let run = columns.run(column, begin..end.min(begin + BLOCK_TERMS), copy);
             let runs = Runs::cut(run, run.len(), columns.backwards());
-            sum_runs(By::PLUS, runs, &mut rest[i..=i]);
+            sum_runs(by, runs, &mut rest[i..=i]);
         }
-        nodes::fold_neighbours(By::PLUS, block_sums, 1);
+        nodes::fold_neighbours(by, block_sums, 1);
         sum = [block_sums[0]];
         if count > 1 {
-            nodes::push_block(By::PLUS, &mut stack, 1, index, &mut sum);
+            nodes::push_block(by, &mut stack, 1, index, &mut sum);
         }
     }
     if count > 1 {
-        nodes::fold_blocks(By::PLUS, &stack, 1, count, &mut sum);
+        nodes::fold_blocks(by, &stack, 1, count, &mut sum);
     }
     sum[0]
 }

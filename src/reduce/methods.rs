@@ -1,7 +1,8 @@
 //! Reductions of arrays and of maps, along a plan and to a shape.
 
 use super::operands::Operands;
-use super::operands::sealed::{Elements, Existing};
+use super::operands::sealed::{Elements, Existing, Reduced};
+use super::reduction::sealed::Use;
 use super::reduction::{Reduction, Sum};
 
 use crate::error::{ArrayRole, BroadcastError, check_shape};
@@ -251,7 +252,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<T>,
     {
         check_shape(ArrayRole::Input, self.output_shape(), array.shape())?;
-        self.reduce_of((array,), reduction, |(&value,)| value)
+        reduction.with(ToFresh { plan: self, array })
     }
 
     /// [`reduce`](Self::reduce) into an existing array or view of any layout, whose contents it
@@ -285,7 +286,75 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<T>,
     {
         check_shape(ArrayRole::Input, self.output_shape(), array.shape())?;
-        self.reduce_of_into((array,), reduction, |(&value,)| value, out)
+        check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
+        let plan = self;
+        reduction.with(ToExisting { plan, array, out })
+    }
+}
+
+/// A reduction of an array to a fresh one.
+struct ToFresh<'a, T, I: Dimension, O: Dimension> {
+    plan: &'a BroadcastPlan<I, O>,
+    array: &'a ArrayRef<T, O>,
+}
+
+impl<T, I, O, R> Use<T, R> for ToFresh<'_, T, I, O>
+where
+    T: Copy + Sync,
+    I: Dimension,
+    O: Dimension,
+    R: Reduction<T>,
+{
+    type Output = Result<Array<R::Out, I>, BroadcastError>;
+
+    fn in_tables(self, reduction: &R) -> Self::Output {
+        (self.array,).fresh(self.plan, reduction, |(&value,)| value)
+    }
+
+    fn in_place(self, reduction: &R) -> Self::Output
+    where
+        T: Send,
+        R: Reduction<T, Acc = T, Out = T>,
+    {
+        self.plan.reduce_in_place(self.array, reduction)
+    }
+}
+
+/// A reduction of an array to an existing one of the plan's input shape.
+struct ToExisting<'a, 'o, T, B, I: Dimension, O: Dimension> {
+    plan: &'a BroadcastPlan<I, O>,
+    array: &'a ArrayRef<T, O>,
+    out: &'o mut ArrayRef<B, I>,
+}
+
+impl<T, I, O, R> Use<T, R> for ToExisting<'_, '_, T, R::Out, I, O>
+where
+    T: Copy + Sync,
+    I: Dimension,
+    O: Dimension,
+    R: Reduction<T>,
+{
+    type Output = Result<(), BroadcastError>;
+
+    fn in_tables(self, reduction: &R) -> Self::Output {
+        let (array, target) = ((self.array,), Existing::Put(self.out));
+        Reduced::into(
+            array,
+            self.plan,
+            reduction,
+            |(&value,)| value,
+            target,
+            |_, new| new,
+        )
+    }
+
+    fn in_place(self, reduction: &R) -> Self::Output
+    where
+        T: Send,
+        R: Reduction<T, Acc = T, Out = T>,
+    {
+        self.plan
+            .reduce_in_place_into(self.array, reduction, self.out)
     }
 }
 

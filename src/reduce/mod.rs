@@ -119,12 +119,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Zero + Send + Sync,
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
-        if let Some(terms) = self.unreplicated(cotangent) {
-            return terms.materialize();
-        }
-        let inputs = (Source::of(cotangent),);
-        let (axes, becomes) = (self.kept_axes(), self.output_dim());
-        fresh_sums(inputs, becomes, axes, self.input_dim(), driver::sum)
+        self.reduce_in_place(cotangent, &Sum)
     }
 
     /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it
@@ -161,10 +156,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        match self.unreplicated(cotangent) {
-            Some(terms) => terms.materialize_into(out),
-            None => self.sum_to(cotangent, Target::Put(out)),
-        }
+        self.reduce_in_place_into(cotangent, &Sum, out)
     }
 
     /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds:
@@ -203,18 +195,61 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             Some(terms) => update(out, (Source::of(&terms),), |sum, (&term,)| {
                 *sum = *sum + term
             }),
-            None => self.sum_to(cotangent, Target::Add(out)),
+            None => self.reduce_in_place_to(cotangent, &Sum, Target::Add(out)),
         }
     }
 
-    fn sum_to<A: Copy + Zero + Send + Sync>(
+    /// A reduction whose terms are read where they lie, of an array of the plan's output shape.
+    fn reduce_in_place<A, R>(
         &self,
-        cotangent: &ArrayRef<A, O>,
-        target: Target<'_, A, I>,
-    ) -> Result<(), BroadcastError> {
+        array: &ArrayRef<A, O>,
+        reduction: &R,
+    ) -> Result<Array<A, I>, BroadcastError>
+    where
+        A: Copy + Send + Sync,
+        R: Reduction<A, Acc = A, Out = A>,
+    {
+        if let Some(terms) = self.unreplicated(array) {
+            return terms.materialize();
+        }
+        let inputs = (Source::of(array),);
         let (axes, becomes) = (self.kept_axes(), self.output_dim());
-        let inputs = (Source::of(cotangent),);
-        driver::sum(&mut Sums::new(inputs, becomes, axes, target)?)
+        fresh_sums(inputs, becomes, axes, self.input_dim(), |sums| {
+            driver::reduce(sums, reduction)
+        })
+    }
+
+    /// The same into an array of the plan's input shape.
+    fn reduce_in_place_into<A, R>(
+        &self,
+        array: &ArrayRef<A, O>,
+        reduction: &R,
+        out: &mut ArrayRef<A, I>,
+    ) -> Result<(), BroadcastError>
+    where
+        A: Copy + Send + Sync,
+        R: Reduction<A, Acc = A, Out = A>,
+    {
+        match self.unreplicated(array) {
+            Some(terms) => terms.materialize_into(out),
+            None => self.reduce_in_place_to(array, reduction, Target::Put(out)),
+        }
+    }
+
+    /// The same for a plan that replicates.
+    fn reduce_in_place_to<A, R>(
+        &self,
+        array: &ArrayRef<A, O>,
+        reduction: &R,
+        target: Target<'_, A, I>,
+    ) -> Result<(), BroadcastError>
+    where
+        A: Copy + Send + Sync,
+        R: Reduction<A, Acc = A, Out = A>,
+    {
+        let (axes, becomes) = (self.kept_axes(), self.output_dim());
+        let inputs = (Source::of(array),);
+        driver::reduce(&mut Sums::new(inputs, becomes, axes, target)?, reduction)
     }
 
     /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so

@@ -414,7 +414,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         self.collect(Sum, |_, terms| {
             let inputs = (Source::of(cotangent),);
             let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
-            let sum = |sums: &mut PlainSums<'_, '_, A>| driver::sum_of(sums, terms);
+            let sum = |sums: &mut PlainSums<'_, '_, A>| driver::reduce_some(sums, &Sum, terms);
             fresh_sums(inputs, becomes, axes, plan.input_dim(), sum)
         })
     }

@@ -102,6 +102,46 @@ pub trait Reduction<T>: Sync {
     fn of_none(&self) -> Option<Self::Out> {
         Some(self.finish(self.identity(), 0))
     }
+
+    /// Calls `use_it` with the reduction. Those of this crate whose terms, accumulators and results
+    /// are of one type, lifted and numbered unchanged, say so: their terms are read in place.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output
+    where
+        Self: Sized,
+    {
+        use_it.in_tables(self)
+    }
+}
+
+pub(crate) mod sealed {
+    use super::Reduction;
+
+    /// What is done with a reduction: a function that is generic over its types. A bound on the
+    /// types of [`Reduction`] itself would hold for all reductions.
+    pub trait Use<T, R: Reduction<T>> {
+        type Output;
+
+        /// For any reduction.
+        fn in_tables(self, reduction: &R) -> Self::Output;
+
+        /// For one whose `lift` and `at_index` return the term that they are given.
+        fn in_place(self, reduction: &R) -> Self::Output
+        where
+            T: Send,
+            R: Reduction<T, Acc = T, Out = T>;
+    }
+}
+
+/// [`Reduction::with`] of a reduction whose terms are read in place.
+macro_rules! in_place {
+    ($T:ty) => {
+        #[inline(always)]
+        fn with<U: sealed::Use<$T, Self>>(&self, use_it: U) -> U::Output {
+            use_it.in_place(self)
+        }
+    };
 }
 
 /// The sum, in the terms' own type.
@@ -343,6 +383,8 @@ impl<T: Copy + Zero + Send + Sync> Reduction<T> for Sum {
     type Acc = T;
     type Out = T;
 
+    in_place!(T);
+
     #[inline(always)]
     fn identity(&self) -> T {
         T::zero()
@@ -408,6 +450,8 @@ where
     type Acc = T;
     type Out = T;
 
+    in_place!(T);
+
     #[inline(always)]
     fn identity(&self) -> T {
         T::zero()
@@ -470,6 +514,8 @@ impl<T: Copy + One + Mul<Output = T> + Send + Sync> Reduction<T> for Product {
     type Acc = T;
     type Out = T;
 
+    in_place!(T);
+
     #[inline(always)]
     fn identity(&self) -> T {
         T::one()
@@ -498,6 +544,12 @@ fn is_nan<T: PartialOrd>(value: &T) -> bool {
     value != value
 }
 
+/// False if a value is NaN.
+#[inline(always)]
+fn at_least<T: PartialOrd>(a: &T, b: &T) -> bool {
+    a >= b
+}
+
 /// Implements [`Reduction`] for the choice of one term. The last expression says whether `b`, which
 /// comes later, is taken instead of `a`.
 macro_rules! choice {
@@ -508,6 +560,8 @@ macro_rules! choice {
 
             type Acc = T;
             type Out = T;
+
+            in_place!(T);
 
             #[inline(always)]
             fn identity(&self) -> T {
@@ -520,8 +574,9 @@ macro_rules! choice {
             }
 
             #[inline(always)]
-            fn combine(&self, $a: T, $b: T) -> T {
-                if $takes_b { $b } else { $a }
+            fn combine(&self, a: T, b: T) -> T {
+                let takes_b = |$a: &T, $b: &T| $takes_b;
+                if takes_b(&a, &b) { b } else { a }
             }
 
             #[inline(always)]
@@ -536,12 +591,13 @@ macro_rules! choice {
     )*};
 }
 
-// A comparison with NaN is false.
+// One selection by comparisons that are all made: compilers make vector code of it. A comparison
+// with NaN is false.
 choice! {
-    Max: "max", min_value, |a, b| !is_nan(&a) & ((b > a) | is_nan(&b));
-    Min: "min", max_value, |a, b| !is_nan(&a) & ((b < a) | is_nan(&b));
-    NanMax: "nanmax", min_value, |a, b| is_nan(&a) | (b > a);
-    NanMin: "nanmin", max_value, |a, b| is_nan(&a) | (b < a);
+    Max: "max", min_value, |a, b| !at_least(a, b) & !is_nan(a);
+    Min: "min", max_value, |a, b| !at_least(b, a) & !is_nan(a);
+    NanMax: "nanmax", min_value, |a, b| !at_least(a, b) & !is_nan(b);
+    NanMin: "nanmin", max_value, |a, b| !at_least(b, a) & !is_nan(b);
 }
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses.
@@ -606,6 +662,8 @@ macro_rules! logical {
 
             type Acc = bool;
             type Out = bool;
+
+            in_place!(bool);
 
             #[inline(always)]
             fn identity(&self) -> bool {

@@ -3,7 +3,7 @@
 //! terms that lie badly for the kernels that read memory.
 
 use super::nodes::{self, is_large, out_of_line};
-use super::reduction::{Reduction, Sum};
+use super::reduction::Reduction;
 use super::runs::sum_runs;
 use super::terms::{Numbers, Terms};
 use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
@@ -24,9 +24,10 @@ use std::sync::{Mutex, PoisonError};
 /// The operation of a reduction.
 pub(super) struct By<'r, R, T>(&'r R, PhantomData<fn(T)>);
 
-impl<A> By<'_, Sum, A> {
-    /// The elements' own addition.
-    pub(super) const PLUS: Self = By(&Sum, PhantomData);
+impl<'r, R, T> By<'r, R, T> {
+    pub(super) fn of(reduction: &'r R) -> Self {
+        By(reduction, PhantomData)
+    }
 }
 
 impl<R, T> Clone for By<'_, R, T> {
@@ -295,7 +296,7 @@ where
 ///
 /// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
 #[inline(never)]
-fn reduce_none<T, I, R, const N: usize>(
+pub(super) fn reduce_none<T, I, R, const N: usize>(
     sums: &mut Sums<'_, I, R::Out, N>,
     reduction: &R,
 ) -> Result<(), BroadcastError>

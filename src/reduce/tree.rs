@@ -9,7 +9,6 @@
 
 use crate::engine::terms::Rows;
 use crate::engine::tuning::{APART_STREAMS, COLUMNS_AT_ONCE, NEAR_STREAMS};
-use num_traits::Zero;
 use std::array;
 
 /// How terms are combined: an associative operation, in the order of the tree.
@@ -22,11 +21,6 @@ pub(super) trait Monoid<A>: Copy + Sync {
     /// `a` comes before `b`.
     fn combine(self, a: A, b: A) -> A;
 }
-
-/// What can be summed.
-pub(super) trait Term: Copy + Zero + Send + Sync {}
-
-impl<A: Copy + Zero + Send + Sync> Term for A {}
 
 /// Accumulators of a block. 16 `f32` are 64 bytes: four vectors of SSE2, one of AVX-512.
 pub(super) const LANES: usize = 16;

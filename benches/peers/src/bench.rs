@@ -128,20 +128,25 @@ pub(crate) struct Check<'a> {
 
 impl Check<'_> {
     pub(crate) fn elements(&self, shape: &[usize], elements: &[f32]) {
-        *self.verdict.borrow_mut() = self.wrong(shape, elements);
+        self.numbers(shape, elements.len(), |i| elements[i].into());
     }
 
-    fn wrong(&self, shape: &[usize], elements: &[f32]) -> Option<String> {
+    /// As `elements`, for `len` elements of any type, converted by `number`.
+    pub(crate) fn numbers(&self, shape: &[usize], len: usize, number: impl Fn(usize) -> f64) {
+        *self.verdict.borrow_mut() = self.wrong(shape, len, number);
+    }
+
+    fn wrong(&self, shape: &[usize], len: usize, number: impl Fn(usize) -> f64) -> Option<String> {
         let out = self.case.out();
         let n: usize = out.iter().product();
-        if shape != out || elements.len() != n {
+        if shape != out || len != n {
             return Some(format!("shape {shape:?}, expected {out:?}"));
         }
         (0..16).map(|k| k * (n - 1) / 15).find_map(|flat| {
             let index = unravel(&out, flat);
             let (expected, error) = self.case.expected(&index);
-            let found = f64::from(elements[flat]);
-            ((found - expected).abs() > error * expected)
+            let found = number(flat);
+            ((found - expected).abs() > error * expected.abs())
                 .then(|| format!("{found} at {index:?}, expected {expected}"))
         })
     }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-pub(crate) const OPS: [&str; 3] = ["materialize", "elementwise_add", "gradient_sum"];
+use crate::models::Model;
+
+pub(crate) const OPS: [&str; 4] = ["materialize", "elementwise_add", "gradient_sum", "models"];
 
 /// A copy of `in`, whose axes map to `axes` of `out`. With `transpose`, the source is the transpose
 /// of a standard-layout `in`.
@@ -42,6 +44,7 @@ pub(crate) struct Cases {
     materialize: BTreeMap<String, Vec<Materialize>>,
     elementwise_add: BTreeMap<String, Vec<Elementwise>>,
     gradient_sum: BTreeMap<String, Vec<Gradient>>,
+    models: BTreeMap<String, Vec<Model>>,
 }
 
 impl Cases {
@@ -63,6 +66,7 @@ impl Cases {
             "materialize" => all(&self.materialize, scale, Case::Materialize),
             "elementwise_add" => all(&self.elementwise_add, scale, Case::Elementwise),
             "gradient_sum" => all(&self.gradient_sum, scale, Case::Gradient),
+            "models" => all(&self.models, scale, Case::Model),
             _ => vec![],
         }
     }
@@ -72,6 +76,7 @@ pub(crate) enum Case {
     Materialize(Materialize),
     Elementwise(Elementwise),
     Gradient(Gradient),
+    Model(Model),
 }
 
 impl Case {
@@ -80,6 +85,7 @@ impl Case {
             Case::Materialize(_) => OPS[0],
             Case::Elementwise(_) => OPS[1],
             Case::Gradient(_) => OPS[2],
+            Case::Model(_) => OPS[3],
         }
     }
 
@@ -88,6 +94,7 @@ impl Case {
             Case::Materialize(case) => &case.name,
             Case::Elementwise(case) => &case.name,
             Case::Gradient(case) => &case.name,
+            Case::Model(case) => &case.name,
         }
     }
 
@@ -97,6 +104,7 @@ impl Case {
             Case::Materialize(case) => case.out.clone(),
             Case::Elementwise(case) => case.out(),
             Case::Gradient(case) => case.out(),
+            Case::Model(case) => case.out(),
         }
     }
 
@@ -111,6 +119,7 @@ impl Case {
             }
             // The error of a plain f32 sum is about 1e-3 here. That of a wrong axis is much larger.
             Case::Gradient(case) => (case.sum_at(index), 1e-2),
+            Case::Model(case) => case.expected(index),
         }
     }
 }
@@ -209,7 +218,7 @@ fn aligned(shape: &[usize], axes: &[usize], rank: usize) -> Vec<usize> {
 
 /// The offset of an index in a standard-layout array. On an axis of size 1, every index counts as
 /// 0.
-fn offset(shape: &[usize], index: &[usize]) -> usize {
+pub(crate) fn offset(shape: &[usize], index: &[usize]) -> usize {
     shape
         .iter()
         .zip(index)

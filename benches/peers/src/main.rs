@@ -13,6 +13,7 @@ mod bench;
 mod candle;
 mod cases;
 mod limit;
+mod models;
 mod ndarray_own;
 mod ours;
 mod rten;
@@ -25,6 +26,7 @@ use serde_json::{Value, json};
 
 use bench::Bench;
 use cases::{Case, Cases, Elementwise, Gradient, Materialize, OPS};
+use models::Model;
 
 /// The operations of a peer. An unsupported operation keeps the empty default and is blank in the
 /// table.
@@ -42,6 +44,10 @@ trait Peer {
     }
 
     fn gradient_sum(&self, _case: &Gradient, _bench: &mut Bench) -> Result<(), Box<dyn Error>> {
+        Ok(())
+    }
+
+    fn models(&self, _case: &Model, _bench: &mut Bench) -> Result<(), Box<dyn Error>> {
         Ok(())
     }
 }
@@ -72,7 +78,8 @@ struct Arguments {
     serve: bool,
 }
 
-const USAGE: &str = "[--ops materialize,elementwise_add,gradient_sum] [--scales small,mid,big] \
+const USAGE: &str =
+    "[--ops materialize,elementwise_add,gradient_sum,models] [--scales small,mid,big] \
 [--peers limit,ours,ndarray,ndarray-rayon,rten,candle] [--cases ...] [--reps N] [--serve]
 RAYON_NUM_THREADS sets the number of threads.";
 
@@ -111,6 +118,7 @@ fn run(name: &str, peer: &dyn Peer, scale: &str, case: &Case, reps: Option<usize
         Case::Materialize(case) => peer.materialize(case, &mut bench),
         Case::Elementwise(case) => peer.elementwise_add(case, &mut bench),
         Case::Gradient(case) => peer.gradient_sum(case, &mut bench),
+        Case::Model(case) => peer.models(case, &mut bench),
     };
     let heading =
         json!({"op": case.op(), "scale": scale, "case": case.name(), "peer": name, "how": "?"});

@@ -8,6 +8,7 @@ use ndarray_broadcast::prelude::*;
 use crate::Peer;
 use crate::bench::{Bench, Check};
 use crate::cases::{Elementwise, Gradient, Materialize};
+use crate::models::Model;
 
 pub(crate) struct Ours;
 
@@ -127,6 +128,10 @@ impl Peer for Ours {
             (x, out) => return Err(format!("no static ranks {x} to {out}").into()),
         }
         Ok(())
+    }
+
+    fn models(&self, case: &Model, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
+        case.ours(bench)
     }
 }
 

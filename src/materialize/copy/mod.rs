@@ -6,6 +6,7 @@
 mod blocks;
 mod expand;
 mod fill;
+mod interleave;
 #[allow(unsafe_code)]
 mod operands;
 mod plane;

@@ -6,7 +6,7 @@
 
 use super::super::axes::{Axis, elements, is_dense};
 use crate::engine::chunks::Chunks;
-use crate::engine::machine::Streamer;
+use crate::engine::machine::{Streamer, square_side, transpose_square};
 use crate::engine::nest::{LoopNest, Tile, for_each_tile, offsets_of, walk};
 use crate::engine::threads::{Cost, for_each_range};
 use crate::engine::tuning::CACHE_LINE;
@@ -486,39 +486,85 @@ impl Plane<'_> {
         }
     }
 
-    /// Copies squares of `K` by `K` elements, each transposed in registers, as far as whole ones
-    /// go. Returns how many rows and columns they cover: none if output or the columns of the
-    /// source have gaps.
-    pub(super) fn transpose_squares<T: Copy, const K: usize>(&mut self) -> [usize; 2] {
+    /// The rows of `K` elements of output, which must be dense, and the columns of the source, in each
+    /// of which elements must lie side by side.
+    #[inline(always)]
+    pub(super) fn rows_and_source_columns<T: Copy, const K: usize>(
+        &mut self,
+    ) -> (&mut [[Slot<T>; K]], Columns<'_, T, K>) {
         self.assert_elements::<T>();
-        if self.tile.rows.strides[1] != 1 || self.tile.columns.strides[0] != 1 {
+        assert!(self.is_dense() && self.tile.columns.size == K && self.tile.rows.strides[1] == 1);
+        let len = self.tile.rows.size;
+        let from = array::from_fn(|column| {
+            let (_, from) = self.slots_at::<T>(0, column);
+            // SAFETY: the column lies side by side in the source: the stride. It is valid for reads,
+            // and nothing writes to it: contract of `Region::new`.
+            unsafe { slice::from_raw_parts(from, len) }
+        });
+        let (to, _) = self.slots_at::<T>(0, 0);
+        // SAFETY: the elements of the rows lie side by side: `is_dense`. They are valid for writes:
+        // contract of `Region::new`. `self` is borrowed mutably.
+        let to = unsafe { slice::from_raw_parts_mut(to.cast(), len) };
+        (to, from)
+    }
+
+    /// The `K` rows of output, in each of which elements must lie side by side, and the source, in
+    /// which the columns must.
+    #[inline(always)]
+    pub(super) fn rows_and_source<T: Copy, const K: usize>(
+        &mut self,
+    ) -> (Rows<'_, T, K>, &[[Slot<T>; K]]) {
+        self.assert_elements::<T>();
+        assert!(self.tile.rows.size == K && self.tile.rows.strides[1] == 1);
+        assert!(self.tile.columns.strides == [1, K as isize]);
+        let len = self.tile.columns.size;
+        let (_, from) = self.slots_at::<T>(0, 0);
+        // SAFETY: the elements lie side by side in the source: the strides. They are valid for
+        // reads, and nothing writes to them: contract of `Region::new`.
+        let from = unsafe { slice::from_raw_parts(from.cast(), len) };
+        let to = array::from_fn(|row| {
+            let (to, _) = self.slots_at::<T>(row, 0);
+            // SAFETY: the row lies side by side in output: the stride. It is valid for writes, and
+            // no two rows share an element: contract of `Region::new`. `self` is borrowed mutably.
+            unsafe { slice::from_raw_parts_mut(to, len) }
+        });
+        (to, from)
+    }
+
+    /// Copies squares, each transposed in registers, as far as whole ones go. Returns how many rows
+    /// and columns they cover: none if there is no code for such elements, or if output or the
+    /// columns of the source have gaps.
+    pub(super) fn transpose_squares<T: Copy>(&mut self) -> [usize; 2] {
+        self.assert_elements::<T>();
+        let (Some(side), 1, 1) = (
+            const { square_side(size_of::<T>()) },
+            self.tile.rows.strides[1],
+            self.tile.columns.strides[0],
+        ) else {
             return [0, 0];
-        }
-        let (down, along) = (self.tile.rows.size / K, self.tile.columns.size / K);
-        for column in (0..along).map(|square| square * K) {
-            for row in (0..down).map(|square| square * K) {
-                let (to, from) = self.slots_at::<T>(row, column);
-                let square: [[MaybeUninit<T>; K]; K] = array::from_fn(|i| {
-                    let from =
-                        from.wrapping_offset(self.tile.columns.strides[1].wrapping_mul(i as isize));
-                    // SAFETY: `K` rows of column `column + i` of the plane, which lie side by side
-                    // in the source: the stride. They are valid for reads: contract of
-                    // `Region::new`.
-                    unsafe { from.cast::<[MaybeUninit<T>; K]>().read_unaligned() }
-                });
-                #[allow(clippy::needless_range_loop)] // A column of the square.
-                for j in 0..K {
-                    let to = to.wrapping_offset(self.tile.rows.strides[0].wrapping_mul(j as isize));
-                    let row: [MaybeUninit<T>; K] = array::from_fn(|i| square[i][j]);
-                    // SAFETY: `K` columns of row `row + j` of the plane, which lie side by side in
-                    // output: the stride. They are valid for writes: contract of `Region::new`.
-                    unsafe { to.cast::<[MaybeUninit<T>; K]>().write_unaligned(row) };
-                }
+        };
+        let steps = [self.tile.rows.strides[0], self.tile.columns.strides[1]];
+        let steps = steps.map(|step| step.wrapping_mul(size_of::<T>() as isize));
+        let (down, along) = (self.tile.rows.size / side, self.tile.columns.size / side);
+        for column in (0..along).map(|square| square * side) {
+            for row in (0..down).map(|square| square * side) {
+                let at = self.at(row, column);
+                let (to, from) = (at.0.cast(), at.1.cast());
+                // SAFETY: `side` columns of `side` rows of the plane. In output the elements of a
+                // row lie side by side, in the source those of a column: the strides. They are valid
+                // for writes and reads that do not overlap: contract of `Region::new`.
+                unsafe { transpose_square(size_of::<T>(), (to, from), steps) };
             }
         }
-        [down * K, along * K]
+        [down * side, along * side]
     }
 }
+
+/// Columns of a source, each of which lies side by side.
+type Columns<'p, T, const K: usize> = [&'p [Slot<T>]; K];
+
+/// Rows of output, each of which lies side by side.
+type Rows<'p, T, const K: usize> = [&'p mut [Slot<T>]; K];
 
 /// Memory on the stack that begins at a cache line: a line, then a block that begins at the next.
 #[repr(C, align(64))]

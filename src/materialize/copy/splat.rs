@@ -1,15 +1,19 @@
 //! Rows of copies of one element.
 
+use super::interleave::interleave;
 use super::operands::{Plane, Slot};
 use super::{expand, rows};
 use crate::engine::machine::{Vectorize, WIDE_REGISTER, has_wide_registers, widest};
-use crate::engine::tuning::copies::FILL_WIDE_FROM;
+use crate::engine::tuning::copies::{FILL_WIDE_FROM, SHORT_SPLAT};
 use std::marker::PhantomData;
 
 /// Fills each row with its one source element.
 pub(super) fn splat_rows<T: Copy>(mut plane: Plane) {
     let rows = plane.rows().size;
     let bytes = plane.columns().size * size_of::<T>();
+    if bytes <= 16 && rows * bytes <= SHORT_SPLAT && interleave::<T>(&mut plane) {
+        return;
+    }
     let mut done = 0;
     if plane.is_dense() && rows > 1 {
         if rows * bytes >= FILL_WIDE_FROM
