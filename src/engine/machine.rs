@@ -67,6 +67,29 @@ pub(crate) fn uninit_array<A, D: Dimension>(
     Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
 }
 
+/// An array in standard layout of the elements that `push` puts into a vector.
+///
+/// # Errors
+///
+/// `OutputTooLarge`, `AllocationFailed`.
+///
+/// # Panics
+///
+/// If they are not as many as `dim` has.
+#[inline]
+pub(crate) fn array_of<A, D: Dimension>(
+    dim: D,
+    push: impl FnOnce(&mut Vec<A>),
+) -> Result<Array<A, D>, BroadcastError> {
+    let len = output_len::<A>(dim.sizes())?;
+    let mut vec = reserved(len)?;
+    push(&mut vec);
+    assert_eq!(vec.len(), len);
+    // SAFETY: the vector has as many elements as `dim`, as just asserted; they are at most
+    // `isize::MAX`, as `output_len` has found.
+    Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
+}
+
 /// Asks the kernel for huge pages behind the whole 2 MiB pages inside `memory`. What it answers
 /// does not matter.
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -786,8 +809,8 @@ mod aarch64 {
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
-// An aarch64 has its own shuffles.
-#[allow(dead_code)]
+// An aarch64 has its own shuffles and squares.
+#[allow(dead_code, unused_imports)]
 mod portable {
     use super::Shuffle;
 

@@ -52,6 +52,20 @@ impl<const N: usize> LoopAxis<N> {
         (self.strides.iter().zip(&inner.strides))
             .all(|(outer, inner)| inner.checked_mul(size) == Some(*outer))
     }
+
+    /// The one loop over arrays that all have their elements side by side, in standard layout.
+    #[inline]
+    pub(crate) fn of_standard(shape: &[usize], strides: [&[isize]; N]) -> Option<Self> {
+        let mut size = 1;
+        for (axis, &of_axis) in shape.iter().enumerate().rev() {
+            if of_axis != 1 && strides.iter().any(|strides| strides[axis] != size as isize) {
+                return None;
+            }
+            size *= of_axis;
+        }
+        let strides = [1; N];
+        (size > 1).then_some(LoopAxis { size, strides })
+    }
 }
 
 /// Nested loops over the same index space in `N` operands, outermost first.

@@ -32,6 +32,33 @@ fn check_shapes<X, D: Dimension, I: Inputs<N>, const N: usize>(
         .try_for_each(|input| check_shape(ArrayRole::Out, inputs.layout(input).0, output.shape()))
 }
 
+/// The one loop over the output and its inputs, if all are in standard layout.
+#[inline]
+fn standard<X, D: Dimension, I: Inputs<N>, const N: usize>(
+    output: &ArrayRef<X, D>,
+    inputs: &I,
+) -> Option<LoopAxis<N>> {
+    let strides = array::from_fn(|operand| match operand {
+        0 => output.strides(),
+        _ => inputs.layout(operand - 1).1,
+    });
+    LoopAxis::of_standard(output.shape(), strides)
+}
+
+/// Whether [`sweep_few`] is the fastest way: for few elements in any layout, and for one chunk of
+/// elements that are all in standard layout.
+#[inline]
+fn are_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
+    output: &ArrayRef<X, D>,
+    inputs: &I,
+) -> bool {
+    let bytes = output.len().saturating_mul(size_of::<X>());
+    output.len() <= FEW_MAPPED
+        || bytes <= MAP_CHUNK
+            && check_shapes(output, inputs).is_ok()
+            && standard(output, inputs).is_some()
+}
+
 /// Calls `op` once for each element of the output, in the order of the axes.
 ///
 /// It finds no fastest way, and takes 60 ns less than a sweep does: 4 by 4 `f32` plus a row of 4.
@@ -45,8 +72,20 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
     op: &impl Fn(&mut X, I::Items),
 ) -> Result<(), BroadcastError> {
     check_shapes(output, inputs)?;
+    let standard = standard(output, inputs);
     let origin = output.as_mut_ptr();
     let (shape, strides) = (output.shape(), output.strides());
+    if let Some(columns) = standard {
+        let tile = Tile {
+            offsets: [0; N],
+            rows: LoopAxis::UNIT,
+            columns,
+        };
+        // SAFETY: the tile has all elements of the output and of the inputs, which have its shape and
+        // standard layout. The output is borrowed mutably.
+        unsafe { I::rows(origin, inputs.firsts(), &tile, columns.strides, op) };
+        return Ok(());
+    }
     let axis = |axis: usize| LoopAxis {
         size: shape[axis],
         strides: array::from_fn(|operand| match operand {
@@ -235,7 +274,7 @@ pub(crate) fn update<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     inputs: I,
     op: impl Fn(&mut X, I::Items) + Sync,
 ) -> Result<(), BroadcastError> {
-    if x.len() <= FEW_MAPPED {
+    if are_few(x, &inputs) {
         return sweep_few(x, &inputs, &op);
     }
     Sweep::new(x, inputs)?.run(MAP_CHUNK, &op);
@@ -263,7 +302,7 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     let op = |x: &mut MaybeUninit<C>, items: I::Items| {
         x.write(f(items));
     };
-    if out.len() <= FEW_MAPPED {
+    if are_few(&out, &inputs) {
         return sweep_few(&mut out, &inputs, &op);
     }
     let mut sweep = Sweep::new(&mut out, inputs)?;
@@ -291,7 +330,7 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     };
     if needs_drop::<C>() {
         Sweep::new(&mut out, inputs)?.initialise(&f);
-    } else if out.len() <= FEW_MAPPED {
+    } else if are_few(&out, &inputs) {
         sweep_few(&mut out, &inputs, &op)?;
     } else {
         let mut sweep = Sweep::new(&mut out, inputs)?;

@@ -61,7 +61,7 @@ const QUICK: f64 = 20e-6;
 #[inline]
 pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Cost, f: F) {
     let quick = matches!(cost, Cost::Closure { bytes } if bytes < PARALLEL_FROM);
-    if !quick || chunks < 2 || max_threads() < 2 {
+    if !quick || chunks < 2 || !HAS_THREADS {
         return share(chunks, cost, |ranges| ranges.for_each(&f));
     }
     let begun = Instant::now();
@@ -113,8 +113,7 @@ fn is_forked() -> bool {
 
 /// Some WebAssembly targets have no threads, and some no clock. An attempt to start a pool there
 /// would leave the process without one.
-#[cfg(feature = "rayon")]
-const HAS_THREADS: bool = !cfg!(target_family = "wasm");
+const HAS_THREADS: bool = cfg!(feature = "rayon") && !cfg!(target_family = "wasm");
 
 /// The number of processors that the process may use, as the first call finds it.
 #[cfg(feature = "rayon")]

@@ -16,12 +16,14 @@
 //! | `nodes` | which sums of blocks are combined with which |
 //! | `runs` | sums of terms that are side by side |
 //! | `driver` | sums of terms that are read where they lie |
+//! | `few` | reductions of few elements |
 //! | `tables` | reductions of terms that are computed into tables first |
 
 #![forbid(unsafe_code)]
 
 mod bytes;
 mod driver;
+mod few;
 mod methods;
 mod nodes;
 mod operands;
@@ -47,8 +49,9 @@ pub use reduction::{
 };
 
 use crate::engine::inputs::Source;
+use crate::engine::machine::array_of;
 use crate::engine::rows::update;
-use crate::engine::sums::{Sums, Target, fresh_sums};
+use crate::engine::sums::{Sums, fresh_sums};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::materialize::MaterializeExt;
 use crate::operand::Operand;
@@ -56,6 +59,7 @@ use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rule::Rule;
 use ndarray::{Array, ArrayRef, ArrayView, Axis, Dimension, IntoDimension, IxDyn};
 use num_traits::Zero;
+use operands::sealed::Existing;
 
 /// # The gradient
 ///
@@ -195,7 +199,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             Some(terms) => update(out, (Source::of(&terms),), |sum, (&term,)| {
                 *sum = *sum + term
             }),
-            None => self.reduce_in_place_to(cotangent, &Sum, Target::Add(out)),
+            None => self.reduce_in_place_to(cotangent, &Sum, Existing::Add(out)),
         }
     }
 
@@ -209,6 +213,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
+        if const { R::COMMUTATIVE } && few::is_few(array, self.input_shape().len()) {
+            return array_of(self.input_dim(), |results| {
+                few::reduce(array, self.kept_axes(), reduction, |result| {
+                    results.push(result)
+                });
+            });
+        }
         if let Some(terms) = self.unreplicated(array) {
             return terms.materialize();
         }
@@ -232,7 +243,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         match self.unreplicated(array) {
             Some(terms) => terms.materialize_into(out),
-            None => self.reduce_in_place_to(array, reduction, Target::Put(out)),
+            None => self.reduce_in_place_to(array, reduction, Existing::Put(out)),
         }
     }
 
@@ -241,15 +252,34 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         array: &ArrayRef<A, O>,
         reduction: &R,
-        target: Target<'_, A, I>,
+        target: Existing<'_, A, I>,
     ) -> Result<(), BroadcastError>
     where
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
+        if const { R::COMMUTATIVE } && few::is_few(array, self.input_shape().len()) {
+            let (out, adds) = match target {
+                Existing::Put(out) => (out, false),
+                Existing::Add(out) => (out, true),
+            };
+            let mut places = out.iter_mut();
+            few::reduce(array, self.kept_axes(), reduction, |result| {
+                if let Some(place) = places.next() {
+                    *place = match adds {
+                        true => reduction.combine(*place, result),
+                        false => result,
+                    };
+                }
+            });
+            return Ok(());
+        }
         let (axes, becomes) = (self.kept_axes(), self.output_dim());
         let inputs = (Source::of(array),);
-        driver::reduce(&mut Sums::new(inputs, becomes, axes, target)?, reduction)
+        driver::reduce(
+            &mut Sums::new(inputs, becomes, axes, target.into())?,
+            reduction,
+        )
     }
 
     /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so

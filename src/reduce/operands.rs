@@ -102,6 +102,15 @@ pub(crate) mod sealed {
 
 use sealed::{Elements, Existing, Reduced};
 
+impl<'o, B, I: Dimension> From<Existing<'o, B, I>> for Target<'o, B, I> {
+    fn from(existing: Existing<'o, B, I>) -> Self {
+        match existing {
+            Existing::Put(out) => Target::Put(out),
+            Existing::Add(out) => Target::Add(out),
+        }
+    }
+}
+
 /// The operand as a view of the plan's output shape.
 fn replicated<'a, A, D: Dimension, I: Dimension, O: Dimension>(
     plan: &BroadcastPlan<I, O>,
@@ -203,12 +212,8 @@ macro_rules! operands {
                     };
                 }
                 let inputs = ($(Source::of(&$x),)+);
-                let target = match target {
-                    Existing::Put(out) => Target::Put(out),
-                    Existing::Add(out) => Target::Add(out),
-                };
                 let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
-                let mut sums = Sums::new(inputs, becomes, axes, target)?;
+                let mut sums = Sums::new(inputs, becomes, axes, target.into())?;
                 let all = Terms::all(sums.summed().len());
                 tables::reduce_map(&mut sums, &all, reduction, &f, add)
             }

@@ -21,9 +21,10 @@ use super::axes::elements;
 use super::strategy::{Settings, Strategy, periods_in_chunk};
 use crate::engine::chunks::Chunks;
 use crate::engine::inputs::Values;
-use crate::engine::machine::uninit_array;
+use crate::engine::machine::{array_of, uninit_array};
 use crate::engine::nest::LoopNest;
 use crate::engine::rows::{collect, overwrite};
+use crate::engine::threads::PARALLEL_FROM;
 use crate::engine::tuning::{FEW_MAPPED, copies::FEW_ELEMENTS};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
@@ -40,6 +41,9 @@ type Choose = fn(usize) -> Option<Settings>;
 pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
 ) -> Result<Array<A, D>, BroadcastError> {
+    if let Some(elements) = short_slice(from) {
+        return array_of(from.raw_dim(), |copy| copy.extend_from_slice(elements));
+    }
     if (FEW_ELEMENTS + 1..=FEW_MAPPED).contains(&from.len()) {
         return collect(from.raw_dim(), (Values::new(from),), |(element,)| element);
     }
@@ -55,6 +59,13 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
     }
     // SAFETY: an element has been written for every index, so all of them.
     Ok(unsafe { out.assume_init() })
+}
+
+/// The elements in standard layout, if they are so few that one thread copies them.
+#[inline]
+fn short_slice<A, D: Dimension>(array: &ArrayRef<A, D>) -> Option<&[A]> {
+    let elements = array.as_slice()?;
+    (size_of_val(elements) < PARALLEL_FROM).then_some(elements)
 }
 
 /// Copies `from` into `out` and returns a view of the elements, now initialised.
@@ -79,6 +90,10 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
 ) -> Result<(), BroadcastError> {
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
+    if let (Some(from), Some(to)) = (short_slice(from), out.as_slice_mut()) {
+        to.copy_from_slice(from);
+        return Ok(());
+    }
     if out.len() <= FEW_MAPPED {
         return overwrite(out, (Values::new(from),), |(element,)| element);
     }
