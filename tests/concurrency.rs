@@ -104,6 +104,34 @@ fn what_runs_when_the_process_exits_may_call_everything() {
 }
 
 #[test]
+fn a_process_exits_while_other_threads_call() {
+    const DELAY: &str = "DELAY_OF_EXIT";
+    if let Ok(delay) = std::env::var(DELAY) {
+        for _ in 0..3 {
+            thread::spawn(|| {
+                loop {
+                    bits();
+                }
+            });
+        }
+        bits();
+        thread::sleep(Duration::from_micros(delay.parse().unwrap()));
+        std::process::exit(7);
+    }
+    in_time("exits while threads call", || {
+        for delay in [0, 100, 1000, 3000, 10_000, 30_000] {
+            let output = process::command(&std::env::current_exe().unwrap())
+                .args(["--exact", "a_process_exits_while_other_threads_call"])
+                .env(DELAY, delay.to_string())
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(7), "after {delay} us: {said}");
+        }
+    });
+}
+
+#[test]
 fn sixty_four_threads_at_once_give_the_same_bits() {
     let expected = bits();
     in_time("64 threads", || {
