@@ -131,9 +131,11 @@ fn open(
         remove(&progress_file)?;
         remove(path)?;
     }
+    // The output is looked for first: processes that start together create it after the progress.
+    let exists = path.exists();
     let (mut progress, new) = match Progress::open(&progress_file, name, tiles.count)? {
         Some(progress) => (progress, false),
-        None if path.exists() => {
+        None if exists => {
             let problem = "it exists, and there is no progress of this job beside it";
             return Err(cannot_continue(path, problem));
         }

@@ -1,6 +1,6 @@
 //! Shared by the targets: shapes and memory layouts decoded from bytes.
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports, unused_macros)]
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, IxDyn, Slice};
