@@ -42,6 +42,11 @@ fn known(bytes: &mut Unstructured<'_>, shape: &[usize]) -> Result<PartialShape> 
             3 => PartialSize::between(of.min(low), of.max(high)).unwrap(),
             _ => PartialSize::known(of),
         })
+        // Only a size that is known to be `KEEP` keeps the input's.
+        .map(|of_axis| match of {
+            KEEP => PartialSize::known(of),
+            _ => of_axis,
+        })
     });
     Ok(PartialShape::new(sizes.collect::<Result<Vec<_>>>()?))
 }

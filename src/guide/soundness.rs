@@ -85,7 +85,7 @@
 //!   as small as a cache line.
 //! - Tests run all rules on all small shapes (`tests/rules.rs`), and compare with thousands of
 //!   results of the original programs (`tests/conformance.rs`).
-//! - Six fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
+//! - Nine fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
 //! - Tests make each allocation fail in turn (`tests/failure_injection.rs`). In others, closures
 //!   panic at every position, and elements count their drops (`tests/elementwise.rs`,
 //!   `tests/gradient.rs`).
