@@ -1,4 +1,4 @@
-//! What depends on the machine: allocation, vector registers, copies past the cache.
+//! What depends on the machine: vector registers, copies past the cache.
 //!
 //! Kernels are portable code that the compiler vectorises. [`widest`] compiles a kernel twice, once
 //! for AVX2, and chooses at run time. Results do not depend on the choice: the compiler never
@@ -7,112 +7,8 @@
 //! The instructions of copies stand in assembly, because Rust has no load of bytes that may be
 //! uninitialised, as padding is. Elsewhere than on x86-64 the copies are plain.
 
-#[cfg(all(target_os = "linux", not(miri)))]
-use super::tuning::HUGE_PAGE;
-use super::tuning::HUGE_PAGES_FROM;
-pub(crate) use crate::error::reserved;
-use crate::error::{BroadcastError, output_too_large};
-use crate::shape::{Sizes, elements};
-use ndarray::{Array, Dimension};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-
-/// How many elements a fresh array of `shape` has.
-///
-/// # Errors
-///
-/// `OutputTooLarge` if it has more than `isize::MAX` bytes.
-#[inline]
-pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
-    elements(shape)
-        .filter(|len| {
-            let bytes = len.checked_mul(size_of::<A>());
-            bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
-        })
-        .ok_or_else(|| output_too_large(shape, size_of::<A>()))
-}
-
-/// A vector of `len` times what `value` returns. Never inlined: a value may be large, and this
-/// keeps it off the stack of the caller.
-///
-/// # Errors
-///
-/// `AllocationFailed`, with the number of bytes.
-#[inline(never)]
-pub(crate) fn filled<T>(len: usize, value: impl Fn() -> T) -> Result<Vec<T>, BroadcastError> {
-    let mut vec = reserved(len)?;
-    vec.resize_with(len, value);
-    Ok(vec)
-}
-
-/// An array in standard layout whose elements are not initialised yet, on huge pages if it is
-/// large.
-///
-/// # Errors
-///
-/// `OutputTooLarge`, `AllocationFailed`.
-#[inline]
-pub(crate) fn uninit_array<A, D: Dimension>(
-    dim: D,
-) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
-    let len = output_len::<A>(dim.sizes())?;
-    let mut vec = reserved(len)?;
-    // SAFETY: the capacity is at least `len`, and a `MaybeUninit` needs no initialisation.
-    unsafe { vec.set_len(len) };
-    if size_of_val(&vec[..]) >= HUGE_PAGES_FROM {
-        advise_huge_pages(&mut vec);
-    }
-    // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`, as
-    // `output_len` has found.
-    Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
-}
-
-/// An array in standard layout of the elements that `push` puts into a vector.
-///
-/// # Errors
-///
-/// `OutputTooLarge`, `AllocationFailed`.
-///
-/// # Panics
-///
-/// If they are not as many as `dim` has.
-#[inline]
-pub(crate) fn array_of<A, D: Dimension>(
-    dim: D,
-    push: impl FnOnce(&mut Vec<A>),
-) -> Result<Array<A, D>, BroadcastError> {
-    let len = output_len::<A>(dim.sizes())?;
-    let mut vec = reserved(len)?;
-    push(&mut vec);
-    assert_eq!(vec.len(), len);
-    // SAFETY: the vector has as many elements as `dim`, as just asserted; they are at most
-    // `isize::MAX`, as `output_len` has found.
-    Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
-}
-
-/// Asks the kernel for huge pages behind the whole 2 MiB pages inside `memory`. What it answers
-/// does not matter.
-#[cfg(all(target_os = "linux", not(miri)))]
-#[cold]
-fn advise_huge_pages<A>(memory: &mut [MaybeUninit<A>]) {
-    use std::ffi::{c_int, c_void};
-    unsafe extern "C" {
-        fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
-    }
-    const MADV_HUGEPAGE: c_int = 14;
-    let bytes = size_of_val(memory);
-    let start = memory.as_mut_ptr().cast::<u8>();
-    let skip = start.align_offset(HUGE_PAGE);
-    if skip < bytes {
-        let whole = (bytes - skip) / HUGE_PAGE * HUGE_PAGE;
-        // SAFETY: `skip + whole <= bytes`, so the range lies inside `memory`; this advice changes
-        // no byte of it.
-        unsafe { madvise(start.wrapping_add(skip).cast(), whole, MADV_HUGEPAGE) };
-    }
-}
-
-#[cfg(not(all(target_os = "linux", not(miri))))]
-fn advise_huge_pages<A>(_memory: &mut [MaybeUninit<A>]) {}
 
 /// Bytes of a register of AVX2.
 pub(crate) const WIDE_REGISTER: usize = 32;
@@ -248,45 +144,30 @@ pub(crate) fn copy_in_cache<T: Copy>(from: &[T], to: &mut [T]) {
     unsafe { target::copy_in_cache(from.as_ptr().cast(), to.as_mut_ptr().cast(), bytes) };
 }
 
-/// The rows and columns of the squares of elements of `size` bytes that [`transpose_square`]
-/// transposes. `None`: the target has no code for these.
-pub(crate) const fn square_side(size: usize) -> Option<usize> {
-    match size {
-        1 | 2 if target::CAN_TRANSPOSE => Some(8),
-        4 if target::CAN_TRANSPOSE => Some(4),
-        8 if target::CAN_TRANSPOSE => Some(2),
-        _ => None,
-    }
-}
-
-/// Transposes a square of elements of `size` bytes: row `i` of the output has element `i` of each
-/// row of the source. The bytes need not be initialised.
-///
-/// Compilers make no vector code of such a loop. Two threads transpose 16 matrices of 256 x 64 `f32`
-/// in 25 us by squares and in 54 element by element; of `u8` in 15 and 45; of `f64` in 62 and 80.
+/// Transposes a square of elements: row `i` of the output has element `i` of each row of the source.
+/// It takes output and source, and the bytes from one row to the next in each. The bytes need not be
+/// initialised.
 ///
 /// # Safety
 ///
-/// `square_side(size)` is some `side`. `from` is readable and `to` is writable for the `side *
-/// size` bytes at each of `side` rows, the given steps of bytes apart. The two do not overlap.
-#[inline(always)]
-pub(crate) unsafe fn transpose_square(
-    size: usize,
-    (to, from): (*mut u8, *const u8),
-    [to_step, from_step]: [isize; 2],
-) {
-    let transpose: TransposeSquare = match size {
-        1 => target::transpose_8_of_1,
-        2 => target::transpose_8_of_2,
-        4 => target::transpose_4_of_4,
-        _ => target::transpose_2_of_8,
-    };
-    // SAFETY: the contract of this function; it is for squares of elements of this size.
-    unsafe { transpose(to, from, to_step, from_step) }
-}
+/// The source is readable and the output is writable for each row of the square. The two do not
+/// overlap.
+pub(crate) type TransposeSquare = unsafe fn((*mut u8, *const u8), [isize; 2]);
 
-/// Output, source, and the bytes from one row to the next in each.
-type TransposeSquare = unsafe fn(*mut u8, *const u8, isize, isize);
+/// How many rows and columns of elements of `size` bytes are transposed together, and by what.
+/// `None`: the target has no code for these.
+///
+/// Compilers make no vector code of such a loop. Two threads transpose 16 matrices of 256 x 64 `f32`
+/// in 25 us by squares and in 54 element by element; of `u8` in 15 and 45; of `f64` in 62 and 80.
+pub(crate) const fn square(size: usize) -> Option<(usize, TransposeSquare)> {
+    match size {
+        1 if target::CAN_TRANSPOSE => Some((8, target::transpose_8_of_1)),
+        2 if target::CAN_TRANSPOSE => Some((8, target::transpose_8_of_2)),
+        4 if target::CAN_TRANSPOSE => Some((4, target::transpose_4_of_4)),
+        8 if target::CAN_TRANSPOSE => Some((2, target::transpose_2_of_8)),
+        _ => None,
+    }
+}
 
 /// Bytes of the registers that [`copy_shuffled`] writes.
 pub(crate) const SHUFFLED: usize = 16;
@@ -342,6 +223,37 @@ pub(crate) fn copy_shuffled(
     // to `MOST_SHUFFLES` entries, and neither none nor 0 `times`.
     unsafe { target::shuffle_all(shuffles, (to, from), [step, times], streamer.is_some()) };
     times * period
+}
+
+/// A function that transposes a square by these lines of assembly, which write these registers. Rows
+/// are interleaved with those that are half of the rows further on, as often as halving their number
+/// takes to come to 1. The registers are in the baseline of the target.
+#[allow(unused_macros)]
+macro_rules! transpose_square {
+    ($name:ident, [$($register:tt)*], $($lines:expr),*) => {
+        /// # Safety
+        ///
+        /// As [`super::TransposeSquare`].
+        #[inline(always)]
+        pub(crate) unsafe fn $name(
+            (to, from): (*mut u8, *const u8),
+            [to_step, from_step]: [isize; 2],
+        ) {
+            // SAFETY: it reads and writes the rows of a square, which are valid for that: contract
+            // of `TransposeSquare`.
+            unsafe {
+                asm!(
+                    $($lines,)*
+                    from = inout(reg) from => _,
+                    to = inout(reg) to => _,
+                    from_step = in(reg) from_step,
+                    to_step = in(reg) to_step,
+                    $(out($register) _,)*
+                    options(nostack),
+                );
+            }
+        }
+    };
 }
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -509,50 +421,25 @@ mod x86 {
         };
     }
 
-    /// A function that transposes a square. `side` rows are interleaved with those that are half of
-    /// the rows further on, as often as it takes to halve `side` down to 1.
-    macro_rules! transpose_square {
+    macro_rules! square {
         ($name:ident: $($lines:expr),*) => {
-            /// # Safety
-            ///
-            /// As [`super::transpose_square`].
-            #[inline(always)]
-            pub(crate) unsafe fn $name(
-                to: *mut u8,
-                from: *const u8,
-                to_step: isize,
-                from_step: isize,
-            ) {
-                // SAFETY: it reads and writes the rows of a square, which are valid for that:
-                // contract of `transpose_square`. SSE2 is in the baseline of the target.
-                unsafe {
-                    asm!(
-                        $($lines,)*
-                        from = inout(reg) from => _,
-                        to = inout(reg) to => _,
-                        from_step = in(reg) from_step,
-                        to_step = in(reg) to_step,
-                        out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
-                        out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
-                        options(nostack),
-                    );
-                }
-            }
+            transpose_square!($name,
+                ["xmm0" "xmm1" "xmm2" "xmm3" "xmm4" "xmm5" "xmm6" "xmm7" "xmm8"], $($lines),*);
         };
     }
 
-    transpose_square!(transpose_2_of_8:
+    square!(transpose_2_of_8:
         load!("movdqu": 0 1),
         interleave!("qdq": 0 1 2),
         store!("movdqu" 2 "movdqu" 0));
 
-    transpose_square!(transpose_4_of_4:
+    square!(transpose_4_of_4:
         load!("movdqu": 0 1 2 3),
         interleave!("dq": 0 2 4, 1 3 2),
         interleave!("dq": 4 2 3, 0 1 2),
         store!("movdqu" 3 "movdqu" 4 "movdqu" 2 "movdqu" 0));
 
-    transpose_square!(transpose_8_of_2:
+    square!(transpose_8_of_2:
         load!("movdqu": 0 1 2 3 4 5 6 7),
         interleave!("wd": 0 4 8, 1 5 4, 2 6 5, 3 7 6),
         interleave!("wd": 8 5 7, 0 2 5, 4 6 2, 1 3 6),
@@ -561,7 +448,7 @@ mod x86 {
             "movdqu" 4 "movdqu" 5 "movdqu" 6 "movdqu" 0));
 
     // Rows are half a register.
-    transpose_square!(transpose_8_of_1:
+    square!(transpose_8_of_1:
         load!("movq": 0 1 2 3 4 5 6 7),
         "punpcklbw xmm0, xmm4", "punpcklbw xmm1, xmm5",
         "punpcklbw xmm2, xmm6", "punpcklbw xmm3, xmm7",
@@ -687,51 +574,25 @@ mod aarch64 {
         };
     }
 
-    /// A function that transposes a square: as those of the other processors.
-    macro_rules! transpose_square {
+    macro_rules! square {
         ($name:ident: $($lines:expr),*) => {
-            /// # Safety
-            ///
-            /// As [`super::transpose_square`].
-            #[inline(always)]
-            pub(crate) unsafe fn $name(
-                to: *mut u8,
-                from: *const u8,
-                to_step: isize,
-                from_step: isize,
-            ) {
-                // SAFETY: it reads and writes the rows of a square, which are valid for that:
-                // contract of `transpose_square`.
-                unsafe {
-                    asm!(
-                        $($lines,)*
-                        from = inout(reg) from => _,
-                        to = inout(reg) to => _,
-                        from_step = in(reg) from_step,
-                        to_step = in(reg) to_step,
-                        out("v0") _, out("v1") _, out("v2") _, out("v3") _, out("v4") _,
-                        out("v5") _, out("v6") _, out("v7") _, out("v16") _, out("v17") _,
-                        out("v18") _, out("v19") _, out("v20") _, out("v21") _, out("v22") _,
-                        out("v23") _,
-                        options(nostack),
-                    );
-                }
-            }
+            transpose_square!($name, ["v0" "v1" "v2" "v3" "v4" "v5" "v6" "v7"
+                "v16" "v17" "v18" "v19" "v20" "v21" "v22" "v23"], $($lines),*);
         };
     }
 
-    transpose_square!(transpose_2_of_8:
+    square!(transpose_2_of_8:
         load!(".2d": 0 1),
         interleave!(".2d": 0 1 2 3),
         store!(".2d": 2 3));
 
-    transpose_square!(transpose_4_of_4:
+    square!(transpose_4_of_4:
         load!(".4s": 0 1 2 3),
         interleave!(".4s": 0 2 4 5, 1 3 6 7),
         interleave!(".4s": 4 6 0 1, 5 7 2 3),
         store!(".4s": 0 1 2 3));
 
-    transpose_square!(transpose_8_of_2:
+    square!(transpose_8_of_2:
         load!(".8h": 0 1 2 3 4 5 6 7),
         interleave!(".8h": 0 4 16 17, 1 5 18 19, 2 6 20 21, 3 7 22 23),
         interleave!(".8h": 16 20 0 1, 17 21 2 3, 18 22 4 5, 19 23 6 7),
@@ -739,7 +600,7 @@ mod aarch64 {
         store!(".8h": 16 17 18 19 20 21 22 23));
 
     // Rows are half a register.
-    transpose_square!(transpose_8_of_1:
+    square!(transpose_8_of_1:
         load!(".8b": 0 1 2 3 4 5 6 7),
         interleave!(".8b": 0 4 16 17, 1 5 18 19, 2 6 20 21, 3 7 22 23),
         interleave!(".8b": 16 20 0 1, 17 21 2 3, 18 22 4 5, 19 23 6 7),
@@ -837,7 +698,7 @@ mod portable {
     pub(crate) const CAN_TRANSPOSE: bool = false;
 
     /// Never called, as [`CAN_TRANSPOSE`] is false.
-    pub(crate) unsafe fn transpose_4_of_4(_: *mut u8, _: *const u8, _: isize, _: isize) {}
+    pub(crate) unsafe fn transpose_4_of_4(_: (*mut u8, *const u8), _: [isize; 2]) {}
 
     pub(crate) use transpose_4_of_4 as transpose_2_of_8;
     pub(crate) use transpose_4_of_4 as transpose_8_of_1;
@@ -856,96 +717,6 @@ mod portable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::allocation_failed;
-    use ndarray::Ix1;
-
-    #[test]
-    fn refuses_what_does_not_fit() {
-        assert_eq!(output_len::<u8>(&[3, 4]), Ok(12));
-        assert_eq!(output_len::<[u8; 0]>(&[usize::MAX / 2]), Ok(usize::MAX / 2));
-        assert_eq!(output_len::<u64>(&[usize::MAX / 2, 0]), Ok(0));
-        for shape in [
-            &[usize::MAX / 2][..],
-            &[usize::MAX / 8],
-            &[1 << 40, 1 << 40],
-        ] {
-            assert_eq!(
-                output_len::<u64>(shape),
-                Err(output_too_large(shape, 8)),
-                "{shape:?}"
-            );
-        }
-        let bytes = 1 << 60;
-        assert_eq!(
-            uninit_array::<u8, _>(Ix1(bytes)).unwrap_err(),
-            allocation_failed(bytes)
-        );
-    }
-
-    /// The parts of `memory` that lie in mappings for which huge pages have been advised, as
-    /// offsets; what the kernel says of them.
-    #[cfg(all(target_os = "linux", not(miri)))]
-    fn advised(memory: &[MaybeUninit<u8>]) -> Vec<std::ops::Range<usize>> {
-        let start = memory.as_ptr().addr();
-        let (mut found, mut mapping) = (vec![], 0..0);
-        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("Linux has it");
-        for line in smaps.lines() {
-            let first = line.split(' ').next().expect("one part at least");
-            let address = |text| usize::from_str_radix(text, 16).ok();
-            if let Some((from, to)) = first.split_once('-') {
-                if let (Some(from), Some(to)) = (address(from), address(to)) {
-                    mapping = from..to;
-                }
-            }
-            let inside = mapping.start.max(start)..mapping.end.min(start + memory.len());
-            if first == "VmFlags:" && line.split(' ').any(|flag| flag == "hg") && !inside.is_empty()
-            {
-                found.push(inside.start - start..inside.end - start);
-            }
-        }
-        found
-    }
-
-    /// Whether advice that is given here shows. It does not where the kernel has no huge pages, or
-    /// an emulator of processors keeps the advice from it.
-    #[cfg(all(target_os = "linux", not(miri)))]
-    fn advice_shows() -> bool {
-        use std::ffi::{c_int, c_void};
-        unsafe extern "C" {
-            fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
-        }
-        let mut memory = vec![MaybeUninit::<u8>::uninit(); 2 * HUGE_PAGE];
-        let start = memory.as_mut_ptr().cast::<u8>();
-        let start = start.wrapping_add(start.align_offset(HUGE_PAGE));
-        // SAFETY: a whole huge page of `memory`, which this advice does not change.
-        unsafe { madvise(start.cast(), HUGE_PAGE, 14) };
-        !advised(&memory).is_empty()
-    }
-
-    #[cfg(all(target_os = "linux", not(miri)))]
-    #[test]
-    fn huge_pages_are_advised_for_all_whole_ones_of_large_memory() {
-        if !advice_shows() {
-            return;
-        }
-        let advised_of = |bytes| {
-            let array = uninit_array::<u8, _>(Ix1(bytes)).unwrap();
-            let memory = array.as_slice().unwrap();
-            (advised(memory), memory.as_ptr().addr())
-        };
-        assert!(advised_of(HUGE_PAGES_FROM - 1).0.is_empty());
-        for bytes in [HUGE_PAGES_FROM, HUGE_PAGES_FROM + 3 * HUGE_PAGE + 12_345] {
-            let (found, address) = advised_of(bytes);
-            let first = address.next_multiple_of(HUGE_PAGE) - address;
-            let end = first + (bytes - first) / HUGE_PAGE * HUGE_PAGE;
-            assert_eq!(found, std::slice::from_ref(&(first..end)));
-        }
-        // What holds no whole page is left alone.
-        let mut none = uninit_array::<u8, _>(Ix1(HUGE_PAGE - 1)).unwrap();
-        let memory = none.as_slice_mut().unwrap();
-        advise_huge_pages(memory);
-        assert!(advised(memory).is_empty());
-    }
 
     #[test]
     fn streams_any_length_from_and_to_any_alignment() {

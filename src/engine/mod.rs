@@ -10,7 +10,8 @@
 //! | `inputs` | the inputs of a sweep, read by reference or by value |
 //! | `pack` | which inputs are copied together before they are walked |
 //! | `tiles` | the order in which a tile of a nest is walked |
-//! | `machine` | what depends on the machine: allocation, vector registers, copies past the cache |
+//! | `machine` | what depends on the machine: vector registers, copies past the cache |
+//! | `memory` | allocation |
 //! | `threads` | chunks of work on several threads |
 //! | `chunks` | how elements are cut into chunks |
 //! | `sums` | the inputs and the places of sums, and units of work on them |
@@ -20,6 +21,7 @@
 pub(crate) mod chunks;
 pub(crate) mod inputs;
 pub(crate) mod machine;
+pub(crate) mod memory;
 pub(crate) mod nest;
 pub(crate) mod pack;
 pub(crate) mod rows;

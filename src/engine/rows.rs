@@ -6,7 +6,8 @@
 
 use super::chunks::Chunks;
 use super::inputs::{AndPlaces, Inputs, Places};
-use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, uninit_array, widest};
+use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, widest};
+use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
 use super::threads::{Cost, for_each_range};
 use super::tiles::{cross, in_best_order};

@@ -8,7 +8,8 @@
 //! ([`Unit::columns`]), or their terms are computed into a table ([`Unit::fill`]).
 
 use super::inputs::{Inputs, Source};
-use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, uninit_array, widest};
+use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, widest};
+use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, offsets_of};
 use super::terms::{Columns, Gather};
 use super::threads::{Cost, share};

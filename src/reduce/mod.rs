@@ -49,7 +49,7 @@ pub use reduction::{
 };
 
 use crate::engine::inputs::Source;
-use crate::engine::machine::array_of;
+use crate::engine::memory::array_of;
 use crate::engine::rows::update;
 use crate::engine::sums::{Sums, fresh_sums};
 use crate::error::{ArrayRole, BroadcastError, check_shape};

@@ -4,7 +4,7 @@ use super::ranges::{Ranges, common, len, slice, without};
 use super::reduction::{Reduction, Sum};
 use super::terms::Numbers;
 use super::tree::BLOCK_TERMS;
-use crate::engine::machine::{filled, output_len};
+use crate::engine::memory::{filled, output_len};
 use crate::error::{BroadcastError, empty_reduction, incomplete, other_reduction, overlap};
 use crate::plan::BroadcastPlan;
 use ndarray::{Array, ArrayD, Dimension, Slice, Zip};

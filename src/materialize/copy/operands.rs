@@ -5,12 +5,15 @@
 //! `wrapping_*`, which is never undefined; only reads and writes are unsafe.
 
 use super::super::axes::{Axis, elements, is_dense};
+use super::super::strategy::{Settings, Strategy};
 use crate::engine::chunks::Chunks;
-use crate::engine::machine::{Streamer, square_side, transpose_square};
+use crate::engine::machine::{Streamer, square};
 use crate::engine::nest::{LoopNest, Tile, for_each_tile, offsets_of, walk};
 use crate::engine::threads::{Cost, for_each_range};
 use crate::engine::tuning::CACHE_LINE;
 use crate::engine::tuning::copies::BLOCK;
+use crate::error::{ArrayRole, BroadcastError, check_shape};
+use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, swap};
 use std::ops::Range;
@@ -536,8 +539,8 @@ impl Plane<'_> {
     /// columns of the source have gaps.
     pub(super) fn transpose_squares<T: Copy>(&mut self) -> [usize; 2] {
         self.assert_elements::<T>();
-        let (Some(side), 1, 1) = (
-            const { square_side(size_of::<T>()) },
+        let (Some((side, transpose)), 1, 1) = (
+            const { square(size_of::<T>()) },
             self.tile.rows.strides[1],
             self.tile.columns.strides[0],
         ) else {
@@ -553,7 +556,7 @@ impl Plane<'_> {
                 // SAFETY: `side` columns of `side` rows of the plane. In output the elements of a
                 // row lie side by side, in the source those of a column: the strides. They are valid
                 // for writes and reads that do not overlap: contract of `Region::new`.
-                unsafe { transpose_square(size_of::<T>(), (to, from), steps) };
+                unsafe { transpose((to, from), steps) };
             }
         }
         [down * side, along * side]
@@ -597,4 +600,103 @@ fn moved((to, from): Pointers, offsets: [isize; 2], size: usize) -> Pointers {
         to.wrapping_offset(to_offset),
         from.wrapping_offset(from_offset),
     )
+}
+
+/// What a copy of so many bytes is run by: see [`Settings::of`].
+pub(super) type Choose = fn(usize) -> Option<Settings>;
+
+/// Copies a region, by a strategy if it is large.
+pub(super) type Run = fn(Region, Option<(Strategy, Settings)>);
+
+/// `out` with the elements of `from`.
+#[inline]
+pub(super) fn initialised<A: Copy + Send + Sync, D: Dimension>(
+    mut out: Array<MaybeUninit<A>, D>,
+    from: &ArrayRef<A, D>,
+    how: (Choose, Run),
+) -> Result<Array<A, D>, BroadcastError> {
+    check_shape(ArrayRole::Out, from.shape(), out.shape())?;
+    // SAFETY: `to` is a valid array of the shape of `from`: `check_shape`. It is owned here.
+    unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, how) }?;
+    // SAFETY: `copy_to` has returned `Ok`, thus written each element.
+    Ok(unsafe { out.assume_init() })
+}
+
+/// Copies `from` into `out` and returns a view of the elements, now initialised.
+#[inline]
+pub(super) fn filled<'o, A: Copy + Send + Sync, D: Dimension>(
+    mut out: ArrayViewMut<'o, MaybeUninit<A>, D>,
+    from: &ArrayRef<A, D>,
+    how: (Choose, Run),
+) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
+    check_shape(ArrayRole::Out, from.shape(), out.shape())?;
+    // SAFETY: `out` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
+    unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, how) }?;
+    // SAFETY: `copy_to` has returned `Ok`, thus written each element.
+    Ok(unsafe { out.assume_init() })
+}
+
+/// Copies `from` into `out`.
+pub(super) fn replaced<A: Copy + Send + Sync, D: Dimension>(
+    out: &mut ArrayRef<A, D>,
+    from: &ArrayRef<A, D>,
+    how: (Choose, Run),
+) -> Result<(), BroadcastError> {
+    check_shape(ArrayRole::Out, from.shape(), out.shape())?;
+    // SAFETY: `to` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
+    // The copy writes nothing but elements of `from`, so all elements stay initialised.
+    unsafe { copy_to(out.as_mut_ptr(), out.strides(), from, how) }
+}
+
+/// Copies every element of `from` to the array at `to`.
+///
+/// # Safety
+///
+/// With `strides`, `to` is a valid array of the shape of `from` that this call alone may access. No
+/// two of its indices share an element.
+unsafe fn copy_to<A: Copy + Send + Sync, D: Dimension>(
+    to: *mut A,
+    strides: &[isize],
+    from: &ArrayRef<A, D>,
+    how: (Choose, Run),
+) -> Result<(), BroadcastError> {
+    let (pointers, strides) = ((to.cast(), from.as_ptr().cast()), [strides, from.strides()]);
+    // SAFETY: contract of `copy_to`; `from` is borrowed, and its elements are `Copy`, `Send` and
+    // `Sync`, of the size in their kernels. What `to` alone may access does not overlap it.
+    unsafe { copy(from.shape(), strides, pointers, Kernels::of::<A>(), how) }
+}
+
+/// Copies every element of an array. Errors come before the first write. Not generic, so that it is
+/// compiled once.
+///
+/// # Safety
+///
+/// Elements are `Copy`, `Send` and `Sync`, of the size in `kernels`. With `strides[0]`, the first
+/// pointer is a valid array of `shape` that this call may write. With `strides[1]`, the second is a
+/// valid array of `shape` that this call may read. The two do not overlap. No two indices of the
+/// first share an element: constructors of mutable views refuse such strides or demand their
+/// absence.
+#[inline(never)]
+unsafe fn copy(
+    shape: &[usize],
+    strides: [&[isize]; 2],
+    pointers: Pointers,
+    kernels: &'static Kernels,
+    (choose, run): (Choose, Run),
+) -> Result<(), BroadcastError> {
+    let mut nest = LoopNest::new(shape, strides)?;
+    let bytes = nest.len() * kernels.size;
+    if bytes == 0 {
+        return Ok(());
+    }
+    let large = choose(bytes).map(|mut settings| {
+        settings.streamed &= Block::fits(kernels.size);
+        let strategy = Strategy::choose(&mut nest, kernels.size, settings.streamed);
+        (strategy, settings)
+    });
+    // SAFETY: the nest walks each index of two valid arrays once, and `kernels` has the layout of
+    // their elements: contract of `copy`.
+    let region = unsafe { Region::new(&nest, pointers, kernels) };
+    run(region, large);
+    Ok(())
 }

@@ -2,7 +2,8 @@
 //! streaming forced on and off and chunks as small as a line.
 
 use super::super::strategy::Settings;
-use super::{Choose, into_by};
+use super::into_by;
+use super::operands::Choose;
 use ndarray::{ArrayView, ArrayViewMut, Axis, IxDyn, ShapeBuilder};
 use std::fmt::Debug;
 

@@ -1,0 +1,202 @@
+//! Allocation: vectors and arrays, and huge pages behind large ones.
+
+#[cfg(all(target_os = "linux", not(miri)))]
+use super::tuning::HUGE_PAGE;
+use super::tuning::HUGE_PAGES_FROM;
+pub(crate) use crate::error::reserved;
+use crate::error::{BroadcastError, output_too_large};
+use crate::shape::{Sizes, elements};
+use ndarray::{Array, Dimension};
+use std::mem::MaybeUninit;
+
+/// How many elements a fresh array of `shape` has.
+///
+/// # Errors
+///
+/// `OutputTooLarge` if it has more than `isize::MAX` bytes.
+#[inline]
+pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
+    elements(shape)
+        .filter(|len| {
+            let bytes = len.checked_mul(size_of::<A>());
+            bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
+        })
+        .ok_or_else(|| output_too_large(shape, size_of::<A>()))
+}
+
+/// A vector of `len` times what `value` returns. Never inlined: a value may be large, and this
+/// keeps it off the stack of the caller.
+///
+/// # Errors
+///
+/// `AllocationFailed`, with the number of bytes.
+#[inline(never)]
+pub(crate) fn filled<T>(len: usize, value: impl Fn() -> T) -> Result<Vec<T>, BroadcastError> {
+    let mut vec = reserved(len)?;
+    vec.resize_with(len, value);
+    Ok(vec)
+}
+
+/// An array in standard layout whose elements are not initialised yet, on huge pages if it is
+/// large.
+///
+/// # Errors
+///
+/// `OutputTooLarge`, `AllocationFailed`.
+#[inline]
+pub(crate) fn uninit_array<A, D: Dimension>(
+    dim: D,
+) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
+    let len = output_len::<A>(dim.sizes())?;
+    let mut vec = reserved(len)?;
+    // SAFETY: the capacity is at least `len`, and a `MaybeUninit` needs no initialisation.
+    unsafe { vec.set_len(len) };
+    if size_of_val(&vec[..]) >= HUGE_PAGES_FROM {
+        advise_huge_pages(&mut vec);
+    }
+    // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`, as
+    // `output_len` has found.
+    Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
+}
+
+/// An array in standard layout of the elements that `push` puts into a vector.
+///
+/// # Errors
+///
+/// `OutputTooLarge`, `AllocationFailed`.
+///
+/// # Panics
+///
+/// If they are not as many as `dim` has.
+#[inline]
+pub(crate) fn array_of<A, D: Dimension>(
+    dim: D,
+    push: impl FnOnce(&mut Vec<A>),
+) -> Result<Array<A, D>, BroadcastError> {
+    let len = output_len::<A>(dim.sizes())?;
+    let mut vec = reserved(len)?;
+    push(&mut vec);
+    assert_eq!(vec.len(), len);
+    // SAFETY: the vector has as many elements as `dim`, as just asserted; they are at most
+    // `isize::MAX`, as `output_len` has found.
+    Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
+}
+
+/// Asks the kernel for huge pages behind the whole 2 MiB pages inside `memory`. What it answers
+/// does not matter.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[cold]
+fn advise_huge_pages<A>(memory: &mut [MaybeUninit<A>]) {
+    use std::ffi::{c_int, c_void};
+    unsafe extern "C" {
+        fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+    }
+    const MADV_HUGEPAGE: c_int = 14;
+    let bytes = size_of_val(memory);
+    let start = memory.as_mut_ptr().cast::<u8>();
+    let skip = start.align_offset(HUGE_PAGE);
+    if skip < bytes {
+        let whole = (bytes - skip) / HUGE_PAGE * HUGE_PAGE;
+        // SAFETY: `skip + whole <= bytes`, so the range lies inside `memory`; this advice changes
+        // no byte of it.
+        unsafe { madvise(start.wrapping_add(skip).cast(), whole, MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn advise_huge_pages<A>(_memory: &mut [MaybeUninit<A>]) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::allocation_failed;
+    use ndarray::Ix1;
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        assert_eq!(output_len::<u8>(&[3, 4]), Ok(12));
+        assert_eq!(output_len::<[u8; 0]>(&[usize::MAX / 2]), Ok(usize::MAX / 2));
+        assert_eq!(output_len::<u64>(&[usize::MAX / 2, 0]), Ok(0));
+        for shape in [
+            &[usize::MAX / 2][..],
+            &[usize::MAX / 8],
+            &[1 << 40, 1 << 40],
+        ] {
+            assert_eq!(
+                output_len::<u64>(shape),
+                Err(output_too_large(shape, 8)),
+                "{shape:?}"
+            );
+        }
+        let bytes = 1 << 60;
+        assert_eq!(
+            uninit_array::<u8, _>(Ix1(bytes)).unwrap_err(),
+            allocation_failed(bytes)
+        );
+    }
+
+    /// The parts of `memory` that lie in mappings for which huge pages have been advised, as
+    /// offsets; what the kernel says of them.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn advised(memory: &[MaybeUninit<u8>]) -> Vec<std::ops::Range<usize>> {
+        let start = memory.as_ptr().addr();
+        let (mut found, mut mapping) = (vec![], 0..0);
+        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("Linux has it");
+        for line in smaps.lines() {
+            let first = line.split(' ').next().expect("one part at least");
+            let address = |text| usize::from_str_radix(text, 16).ok();
+            if let Some((from, to)) = first.split_once('-') {
+                if let (Some(from), Some(to)) = (address(from), address(to)) {
+                    mapping = from..to;
+                }
+            }
+            let inside = mapping.start.max(start)..mapping.end.min(start + memory.len());
+            if first == "VmFlags:" && line.split(' ').any(|flag| flag == "hg") && !inside.is_empty()
+            {
+                found.push(inside.start - start..inside.end - start);
+            }
+        }
+        found
+    }
+
+    /// Whether advice that is given here shows. It does not where the kernel has no huge pages, or
+    /// an emulator of processors keeps the advice from it.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn advice_shows() -> bool {
+        use std::ffi::{c_int, c_void};
+        unsafe extern "C" {
+            fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+        }
+        let mut memory = vec![MaybeUninit::<u8>::uninit(); 2 * HUGE_PAGE];
+        let start = memory.as_mut_ptr().cast::<u8>();
+        let start = start.wrapping_add(start.align_offset(HUGE_PAGE));
+        // SAFETY: a whole huge page of `memory`, which this advice does not change.
+        unsafe { madvise(start.cast(), HUGE_PAGE, 14) };
+        !advised(&memory).is_empty()
+    }
+
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn huge_pages_are_advised_for_all_whole_ones_of_large_memory() {
+        if !advice_shows() {
+            return;
+        }
+        let advised_of = |bytes| {
+            let array = uninit_array::<u8, _>(Ix1(bytes)).unwrap();
+            let memory = array.as_slice().unwrap();
+            (advised(memory), memory.as_ptr().addr())
+        };
+        assert!(advised_of(HUGE_PAGES_FROM - 1).0.is_empty());
+        for bytes in [HUGE_PAGES_FROM, HUGE_PAGES_FROM + 3 * HUGE_PAGE + 12_345] {
+            let (found, address) = advised_of(bytes);
+            let first = address.next_multiple_of(HUGE_PAGE) - address;
+            let end = first + (bytes - first) / HUGE_PAGE * HUGE_PAGE;
+            assert_eq!(found, std::slice::from_ref(&(first..end)));
+        }
+        // What holds no whole page is left alone.
+        let mut none = uninit_array::<u8, _>(Ix1(HUGE_PAGE - 1)).unwrap();
+        let memory = none.as_slice_mut().unwrap();
+        advise_huge_pages(memory);
+        assert!(advised(memory).is_empty());
+    }
+}
