@@ -97,13 +97,28 @@
 //! - ThreadSanitizer needs a standard library that is built for it: `.ci/long-checks tsan`.
 //! - Miri does not run inline assembly. Under `cfg(miri)`, plain copies replace it.
 //!
-//! # Other targets
+//! # Other targets and environments
 //!
 //! | target | what ran | how |
 //! |---|---|---|
 //! | x86-64 Linux | all tests | on the machine |
-//! | s390x Linux, big-endian | unit tests, `conformance` and `gradient_bits`: the same bits of sums | under qemu |
+//! | aarch64 Linux | all tests but one: qemu aborts when a process with threads forks | under qemu |
+//! | s390x Linux, big-endian | unit tests, `conformance`, `gradient_bits`, `gradient`, `materialize`, `reductions` | under qemu |
+//! | i686 Linux, 32 bits | unit tests, `conformance`, `gradient_bits`, `gradient`, `materialize` | under qemu |
 //! | x86-64 Windows, aarch64 macOS, wasm32-wasip1 | nothing: the library compiles without a warning | `cargo check` |
-//! | aarch64, i686 and riscv64 Linux | nothing yet | can be run by `.ci/long-checks targets` |
+//! | riscv64 Linux | nothing yet | can be run by `.ci/long-checks targets` |
 //!
-//! The code for processors other than x86-64 is compiled by `.ci/run`, under `cfg(miri)`.
+//! `gradient_bits` compares sums with recorded bits: they are the same on every target where it
+//! ran. The code for processors other than x86-64 is compiled by `.ci/run`, under `cfg(miri)`. The
+//! minimum version of Rust, 1.85.0, runs the unit tests, `conformance` and `gradient_bits`
+//! (`.ci/long-checks msrv`).
+//!
+//! `.ci/long-checks environments` runs `gradient_bits`, `materialize` and `gradient` on x86-64
+//! Linux: on one processor, with a fifth of one, with no second thread and with three, with
+//! `madvise` and calls that set affinity or priority refused, or deadly, with 2 GiB of address
+//! space, and without `/proc` and `/sys`. Nothing was tried on a machine with more than two
+//! processors, or with more than one memory node.
+//!
+//! An aarch64 has its own code for `[N]` to `[N, n]` and for transposes, in vector registers.
+//! WebAssembly has none: its assembly is not stable in Rust, and its vector intrinsics may not load
+//! padding. Its copies and sums are the portable loops.
