@@ -516,6 +516,8 @@ fn rejected_calls_leave_the_output_unchanged() {
     assert!(out.iter().all(|&x| x == 7));
 }
 
+// With 32 bits, memory may hold whatever the sizes allow.
+#[cfg(target_pointer_width = "64")]
 #[test]
 fn outputs_that_exceed_memory_are_errors() {
     let zero = arr0(0_u8);
@@ -548,7 +550,7 @@ impl Drop for Alive<'_> {
         // After a drop in place the flag is still readable.
         let again = self.2.swap(true, Ordering::SeqCst);
         self.0
-            .fetch_sub(if again { 1 << 40 } else { 1 }, Ordering::SeqCst);
+            .fetch_sub(if again { 1 << 30 } else { 1 }, Ordering::SeqCst);
     }
 }
 

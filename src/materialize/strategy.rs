@@ -194,8 +194,8 @@ mod tests {
         for (bytes, fresh, streamed) in [
             (border - 1, false, false),
             (border, false, CAN_STREAM),
-            (1 << 40, false, CAN_STREAM),
-            (1 << 40, true, false),
+            (isize::MAX as usize, false, CAN_STREAM),
+            (isize::MAX as usize, true, false),
         ] {
             let settings = Settings::for_bytes(bytes, fresh);
             assert_eq!(settings.streamed, streamed, "{bytes} {fresh}");
