@@ -54,7 +54,7 @@ cannot broadcast [0] to [2] (numpy)
   input    0
   target   2
            ^ 0 is neither 2 nor 1";
-    more_elements_than_isize_max: zeros(&[]).broadcast_numpy((1_usize << 40, 1_usize << 40)) => "the shape [1099511627776, 1099511627776] has more than isize::MAX elements: no array can have it, not even a view";
+    more_elements_than_isize_max: zeros(&[]).broadcast_numpy((1_000_000_000, 1_000_000_000, 1_000_000_000)) => "the shape [1000000000, 1000000000, 1000000000] has more than isize::MAX elements: no array can have it, not even a view";
     bidirectional_sizes_differ: zeros(&[3, 4]).broadcast_bidirectional((2, 1, 5)) => "\
 cannot broadcast [3, 4] to [2, 1, 5] (bidirectional)
   input       3  4

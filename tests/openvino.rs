@@ -344,13 +344,13 @@ fn the_output_of_a_view_taken_by_value_has_the_lifetime_of_the_data() {
 /// The shapes may exceed memory, because no data is allocated.
 #[test]
 fn shape_inference_needs_no_data() {
-    let size = 1_usize << 40;
+    let size = 1_usize << (usize::BITS / 2);
     let shape = Broadcast::v1()
-        .infer_shape((size, 1), &[size as u64, 1 << 20], None)
+        .infer_shape((size, 1), &[size as u64, 1 << 14], None)
         .unwrap();
-    assert_eq!(shape, [size, 1 << 20]);
+    assert_eq!(shape, [size, 1 << 14]);
     let error = Broadcast::v1()
-        .infer_shape((size, 1), &[size as u64, 1 << 40], None)
+        .infer_shape((size, 1), &[size as u64, size as u64], None)
         .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ShapeOverflow { .. }));
     assert_eq!(
