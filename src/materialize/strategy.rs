@@ -174,7 +174,7 @@ mod tests {
     fn chunks_are_a_32nd_of_a_threads_share_within_bounds() {
         let parts = 32 * max_threads();
         for (share, chunk_bytes) in [
-            (0, 64 << 10),
+            (0_usize, 64 << 10),
             (64 << 10, 64 << 10),
             ((64 << 10) + 1, 128 << 10),
             (100_000, 128 << 10),
@@ -183,7 +183,7 @@ mod tests {
             (HUGE_PAGE, HUGE_PAGE),
             (1 << 30, HUGE_PAGE),
         ] {
-            let settings = Settings::for_bytes(parts * share, true);
+            let settings = Settings::for_bytes(share.saturating_mul(parts), true);
             assert_eq!(settings.chunk_bytes, chunk_bytes, "{share}");
         }
     }
@@ -206,7 +206,7 @@ mod tests {
     fn chunks_of_periods_hold_four_or_more() {
         let four_each = 4 * max_threads();
         for (share, period, periods) in [
-            (0, 1 << 10, 4),
+            (0_usize, 1 << 10, 4),
             (3 << 10, 1 << 10, 4),
             (5 << 10, 1 << 10, 5),
             (10_000, 1000, 10),
@@ -215,7 +215,7 @@ mod tests {
             (1 << 30, 8 << 20, 16),
             (5 << 20, 1 << 20, 5),
         ] {
-            let found = periods_in_chunk(four_each * share, period);
+            let found = periods_in_chunk(share.saturating_mul(four_each), period);
             assert_eq!(found, periods, "{share} {period}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::element::{Element, element_count, elements};
 use super::fields::{Fields, sizes};
-use ndarray_broadcast::BroadcastError;
+use ndarray_broadcast::{BroadcastError, ErrorKind};
 use serde_json::Value;
 
 /// The crate's answer.
@@ -111,6 +111,13 @@ impl<T: Element> Expected<T> {
             (Expected::Refused, Ok(answer)) => {
                 return Err(format!("expected an error, got shape {:?}", answer.shape));
             }
+            // With 32 bits, no array has so many elements.
+            (Expected::Answer { shape, .. }, Err(error))
+                if matches!(error.kind(), ErrorKind::ShapeOverflow { .. })
+                    && len(shape).is_none_or(|len| isize::try_from(len).is_err()) =>
+            {
+                return Ok(());
+            }
             (Expected::Answer { shape, .. }, Err(error)) => {
                 return Err(format!("expected shape {shape:?}, got the error {error}"));
             }
@@ -160,4 +167,9 @@ fn same_data<T: Element>(output: usize, expected: &[T], found: &[T]) -> Result<(
             ))
         }
     }
+}
+
+/// The elements of a shape, as far as they can be counted.
+fn len(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1_usize, |len, &n| len.checked_mul(n))
 }
