@@ -396,7 +396,9 @@ fn cancelling_terms_stay_within_the_bound() {
     }
     // Shuffled, so that cancelling terms are far from each other.
     let len = terms.len();
-    let shuffled: Vec<f32> = (0..len).map(|i| terms[i * 1_000_033 % len]).collect();
+    let shuffled: Vec<f32> = (0..len)
+        .map(|i| terms[(i as u64 * 1_000_033 % len as u64) as usize])
+        .collect();
     for terms in [terms, shuffled] {
         let truth = exact(terms.iter().map(|&term| f64::from(term)));
         let absolute: f64 = terms.iter().map(|&term| f64::from(term.abs())).sum();
