@@ -216,67 +216,57 @@ def models(case, peer):
     axes, order = tuple(case.get("axes", ())), case.get("permute", list(range(len(case["a"]))))
     out = case.get("out") or [case["a"][i] for i in order]
     total = np.int64 if kind == "uint8" else kind  # sums of u8 are kept in i64
-    calls = {
-        "copy": lambda a: np.broadcast_to(a.transpose(order), out).copy(),
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
-        "sum": lambda a: a.sum(axes, dtype=total, keepdims=True),
-        "max": lambda a: a.max(axes, keepdims=True),
-    }
-    expected = calls[call](*arrays)
+
+    def calls(module):
+        """The calls of NumPy, and of JAX, which has NumPy's names. NumPy's take `out`."""
+        return {
+            "add": module.add,
+            "sub": module.subtract,
+            "mul": module.multiply,
+            "sum": lambda a, **to: module.sum(a, axes, dtype=total, keepdims=True, **to),
+            "max": lambda a, **to: module.max(a, axes, keepdims=True, **to),
+        }
+
+    if call == "copy":
+        fresh = lambda a: np.broadcast_to(a.transpose(order), out).copy()
+        into = lambda a, out: np.copyto(out, a.transpose(order))
+    else:
+        fresh = into = calls(np)[call]
+    expected = fresh(*arrays)
     yield is_expected(expected, 1e-2 if call == "sum" else 0)
     if peer == "numpy":
-        yield "fresh", lambda: calls[call](*arrays), None
+        yield "fresh", lambda: fresh(*arrays), None
         to = np.zeros_like(expected)
-        into = {
-            "copy": lambda a: np.copyto(to, a.transpose(order)),
-            "add": lambda a, b: np.add(a, b, out=to),
-            "sub": lambda a, b: np.subtract(a, b, out=to),
-            "mul": lambda a, b: np.multiply(a, b, out=to),
-            "sum": lambda a: np.sum(a, axes, dtype=total, keepdims=True, out=to),
-            "max": lambda a: np.max(a, axes, keepdims=True, out=to),
-        }
-        yield "into", lambda: into[call](*arrays), lambda _: to
+        yield "into", lambda: into(*arrays, out=to), lambda _: to
     if peer == "torch":
         import torch
 
-        ts = [torch.from_numpy(a) for a in arrays]
-        t = {
-            # A copy, even if the source is contiguous.
-            "copy": lambda a: a.permute(order).expand(out).clone(
-                memory_format=torch.contiguous_format
-            ),
-            "add": torch.add,
-            "sub": torch.sub,
-            "mul": torch.mul,
-            "sum": lambda a: a.sum(axes, keepdim=True),
-            "max": lambda a: a.amax(axes, keepdim=True),
-        }
-        yield "fresh", lambda: t[call](*ts), None
-        tto = torch.zeros(expected.shape, dtype=torch.from_numpy(expected).dtype)
-        into_t = {
-            "copy": lambda a: tto.copy_(a.permute(order)),
-            "add": lambda a, b: torch.add(a, b, out=tto),
-            "sub": lambda a, b: torch.sub(a, b, out=tto),
-            "mul": lambda a, b: torch.mul(a, b, out=tto),
-            "sum": lambda a: torch.sum(a, axes, keepdim=True, out=tto),
-            "max": lambda a: torch.amax(a, axes, keepdim=True, out=tto),
-        }
-        yield "into", lambda: into_t[call](*ts), None
+        if call == "copy":
+            kept = torch.contiguous_format  # a copy, even if the source is contiguous
+            fresh = lambda a: a.permute(order).expand(out).clone(memory_format=kept)
+            into = lambda a, out: out.copy_(a.permute(order))
+        else:
+            fresh = into = {
+                "add": torch.add,
+                "sub": torch.sub,
+                "mul": torch.mul,
+                "sum": lambda a, **to: torch.sum(a, axes, keepdim=True, **to),
+                "max": lambda a, **to: torch.amax(a, axes, keepdim=True, **to),
+            }[call]
+        tensors = [torch.from_numpy(a) for a in arrays]
+        yield "fresh", lambda: fresh(*tensors), None
+        to = torch.from_numpy(np.zeros_like(expected))
+        yield "into", lambda: into(*tensors, out=to), None
     if peer == "jax":
         import jax
 
         jax.config.update("jax_enable_x64", True)
         import jax.numpy as jnp
 
-        js = [jnp.asarray(a) for a in arrays]
-        j = {
-            **calls,
-            "copy": lambda a: jnp.broadcast_to(a.transpose(order), out),
-        }
-        f = jax.jit(j[call])
-        yield "fresh", lambda: f(*js).block_until_ready(), None
+        copy = lambda a: jnp.broadcast_to(a.transpose(order), out)
+        f = jax.jit(copy if call == "copy" else calls(jnp)[call])
+        sources = [jnp.asarray(a) for a in arrays]
+        yield "fresh", lambda: f(*sources).block_until_ready(), None
 
 
 OPS = {

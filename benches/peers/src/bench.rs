@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::cases::{Case, unravel};
+use crate::cases::Case;
+use crate::index::unravel;
 
 /// The longest time of one measurement. A slower call gets fewer repetitions, at least 3.
 const BUDGET: Duration = Duration::from_secs(2);

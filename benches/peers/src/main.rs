@@ -12,10 +12,12 @@
 mod bench;
 mod candle;
 mod cases;
+mod index;
 mod limit;
 mod models;
 mod ndarray_own;
 mod ours;
+mod ours_models;
 mod rten;
 
 use std::error::Error;
