@@ -5,7 +5,8 @@
 //! contracts or reorders operations on floats.
 //!
 //! The instructions of copies stand in assembly, because Rust has no load of bytes that may be
-//! uninitialised, as padding is. Elsewhere than on x86-64 the copies are plain.
+//! uninitialised, as padding is. x86-64 has all of them, aarch64 shuffles and transposes; elsewhere
+//! the copies are plain.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -144,9 +145,9 @@ pub(crate) fn copy_in_cache<T: Copy>(from: &[T], to: &mut [T]) {
     unsafe { target::copy_in_cache(from.as_ptr().cast(), to.as_mut_ptr().cast(), bytes) };
 }
 
-/// Transposes a square of elements: row `i` of the output has element `i` of each row of the source.
-/// It takes output and source, and the bytes from one row to the next in each. The bytes need not be
-/// initialised.
+/// Transposes a square of elements: row `i` of the output has element `i` of each row of the
+/// source. The arguments are output and source, and the bytes from one row to the next in each. The
+/// bytes need not be initialised.
 ///
 /// # Safety
 ///
@@ -157,14 +158,18 @@ pub(crate) type TransposeSquare = unsafe fn((*mut u8, *const u8), [isize; 2]);
 /// How many rows and columns of elements of `size` bytes are transposed together, and by what.
 /// `None`: the target has no code for these.
 ///
-/// Compilers make no vector code of such a loop. Two threads transpose 16 matrices of 256 x 64 `f32`
-/// in 25 us by squares and in 54 element by element; of `u8` in 15 and 45; of `f64` in 62 and 80.
+/// Compilers make no vector code of such a loop. Two threads transpose 16 matrices of 256 x 64
+/// `f32` in 25 us by squares and in 54 element by element; of `u8` in 15 and 45; of `f64` in 62 and
+/// 80.
 pub(crate) const fn square(size: usize) -> Option<(usize, TransposeSquare)> {
+    if !target::CAN_TRANSPOSE {
+        return None;
+    }
     match size {
-        1 if target::CAN_TRANSPOSE => Some((8, target::transpose_8_of_1)),
-        2 if target::CAN_TRANSPOSE => Some((8, target::transpose_8_of_2)),
-        4 if target::CAN_TRANSPOSE => Some((4, target::transpose_4_of_4)),
-        8 if target::CAN_TRANSPOSE => Some((2, target::transpose_2_of_8)),
+        1 => Some((8, target::transpose_8_of_1)),
+        2 => Some((8, target::transpose_8_of_2)),
+        4 => Some((4, target::transpose_4_of_4)),
+        8 => Some((2, target::transpose_2_of_8)),
         _ => None,
     }
 }
@@ -225,9 +230,9 @@ pub(crate) fn copy_shuffled(
     times * period
 }
 
-/// A function that transposes a square by these lines of assembly, which write these registers. Rows
-/// are interleaved with those that are half of the rows further on, as often as halving their number
-/// takes to come to 1. The registers are in the baseline of the target.
+/// Defines a function that transposes a square, from its lines of assembly and the registers that
+/// they write. With `n` rows, row `i` is interleaved with row `i + n / 2`, and the rows that result
+/// are interleaved again, log2(n) times in all.
 #[allow(unused_macros)]
 macro_rules! transpose_square {
     ($name:ident, [$($register:tt)*], $($lines:expr),*) => {
@@ -240,7 +245,7 @@ macro_rules! transpose_square {
             [to_step, from_step]: [isize; 2],
         ) {
             // SAFETY: it reads and writes the rows of a square, which are valid for that: contract
-            // of `TransposeSquare`.
+            // of `TransposeSquare`. Every processor of the target has the registers.
             unsafe {
                 asm!(
                     $($lines,)*
@@ -592,20 +597,20 @@ mod aarch64 {
         interleave!(".4s": 4 6 0 1, 5 7 2 3),
         store!(".4s": 0 1 2 3));
 
-    square!(transpose_8_of_2:
-        load!(".8h": 0 1 2 3 4 5 6 7),
-        interleave!(".8h": 0 4 16 17, 1 5 18 19, 2 6 20 21, 3 7 22 23),
-        interleave!(".8h": 16 20 0 1, 17 21 2 3, 18 22 4 5, 19 23 6 7),
-        interleave!(".8h": 0 4 16 17, 1 5 18 19, 2 6 20 21, 3 7 22 23),
-        store!(".8h": 16 17 18 19 20 21 22 23));
+    macro_rules! square_of_8 {
+        ($name:ident: $elements:literal) => {
+            square!($name:
+                load!($elements: 0 1 2 3 4 5 6 7),
+                interleave!($elements: 0 4 16 17, 1 5 18 19, 2 6 20 21, 3 7 22 23),
+                interleave!($elements: 16 20 0 1, 17 21 2 3, 18 22 4 5, 19 23 6 7),
+                interleave!($elements: 0 4 16 17, 1 5 18 19, 2 6 20 21, 3 7 22 23),
+                store!($elements: 16 17 18 19 20 21 22 23));
+        };
+    }
 
+    square_of_8!(transpose_8_of_2: ".8h");
     // Rows are half a register.
-    square!(transpose_8_of_1:
-        load!(".8b": 0 1 2 3 4 5 6 7),
-        interleave!(".8b": 0 4 16 17, 1 5 18 19, 2 6 20 21, 3 7 22 23),
-        interleave!(".8b": 16 20 0 1, 17 21 2 3, 18 22 4 5, 19 23 6 7),
-        interleave!(".8b": 0 4 16 17, 1 5 18 19, 2 6 20 21, 3 7 22 23),
-        store!(".8b": 16 17 18 19 20 21 22 23));
+    square_of_8!(transpose_8_of_1: ".8b");
 
     /// # Safety
     ///

@@ -103,8 +103,9 @@ pub trait Reduction<T>: Sync {
         Some(self.finish(self.identity(), 0))
     }
 
-    /// Calls `use_it` with the reduction. Those of this crate whose terms, accumulators and results
-    /// are of one type, lifted and numbered unchanged, say so: their terms are read in place.
+    /// Calls `use_it` with the reduction, and says by which of its methods whether terms may be read
+    /// in place. They may if terms, accumulators and results have one type, and `lift` and
+    /// `at_index` change nothing.
     #[doc(hidden)]
     #[inline(always)]
     fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output

@@ -1,11 +1,9 @@
-//! Few columns, each side by side in the source, to rows of as many elements, and back: the channels
-//! of an image from planes to pixels and from pixels to planes.
+//! The channels of an image from planes to pixels, and from pixels to planes.
+//!
+//! Planes are 2 to 4 columns, each of which lies side by side. A pixel is a row of as many elements.
 
 use super::operands::{Plane, Slot};
 use crate::engine::machine::{Vectorize, widest};
-
-/// The most columns that are interleaved.
-pub(super) const MOST: usize = 4;
 
 /// Copies a plane whose source has its columns side by side. Returns whether it has done so.
 pub(super) fn interleave<T: Copy>(plane: &mut Plane) -> bool {

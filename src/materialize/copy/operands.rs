@@ -489,8 +489,8 @@ impl Plane<'_> {
         }
     }
 
-    /// The rows of `K` elements of output, which must be dense, and the columns of the source, in each
-    /// of which elements must lie side by side.
+    /// The rows of `K` elements of output, which must be dense, and the columns of the source. In
+    /// each column the elements must lie side by side.
     #[inline(always)]
     pub(super) fn rows_and_source_columns<T: Copy, const K: usize>(
         &mut self,
@@ -500,8 +500,8 @@ impl Plane<'_> {
         let len = self.tile.rows.size;
         let from = array::from_fn(|column| {
             let (_, from) = self.slots_at::<T>(0, column);
-            // SAFETY: the column lies side by side in the source: the stride. It is valid for reads,
-            // and nothing writes to it: contract of `Region::new`.
+            // SAFETY: the column lies side by side in the source: the stride. It is valid for
+            // reads, and nothing writes to it: contract of `Region::new`.
             unsafe { slice::from_raw_parts(from, len) }
         });
         let (to, _) = self.slots_at::<T>(0, 0);
@@ -554,8 +554,8 @@ impl Plane<'_> {
                 let at = self.at(row, column);
                 let (to, from) = (at.0.cast(), at.1.cast());
                 // SAFETY: `side` columns of `side` rows of the plane. In output the elements of a
-                // row lie side by side, in the source those of a column: the strides. They are valid
-                // for writes and reads that do not overlap: contract of `Region::new`.
+                // row lie side by side, in the source those of a column: the strides. They are
+                // valid for writes and reads that do not overlap: contract of `Region::new`.
                 unsafe { transpose((to, from), steps) };
             }
         }
@@ -615,10 +615,8 @@ pub(super) fn initialised<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
     how: (Choose, Run),
 ) -> Result<Array<A, D>, BroadcastError> {
-    check_shape(ArrayRole::Out, from.shape(), out.shape())?;
-    // SAFETY: `to` is a valid array of the shape of `from`: `check_shape`. It is owned here.
-    unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, how) }?;
-    // SAFETY: `copy_to` has returned `Ok`, thus written each element.
+    filled(out.view_mut(), from, how)?;
+    // SAFETY: `filled` has returned `Ok`, thus initialised each element.
     Ok(unsafe { out.assume_init() })
 }
 

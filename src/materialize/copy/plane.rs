@@ -1,7 +1,7 @@
 //! Planes, with plain stores: which kernel copies one.
 
 use super::super::axes::Axis;
-use super::interleave::{self, interleave};
+use super::interleave::interleave;
 use super::operands::Plane;
 use super::rows::{copy_rows, repeat};
 use super::splat::splat_rows;
@@ -21,7 +21,7 @@ pub(super) fn copy_plane<T: Copy>(mut plane: Plane) {
         }
         [1, 1] => copy_rows(plane),
         [1, 0] => splat_rows::<T>(plane),
-        [1, _] if columns.size <= interleave::MOST && interleave::<T>(&mut plane) => {}
+        [1, _] if interleave::<T>(&mut plane) => {}
         [1, _] if rows.size >= 4 && columns.size >= 4 && is_transposed(rows, columns) => {
             transpose::<T>(plane)
         }
