@@ -557,8 +557,8 @@ fn invalid_input_is_an_error_with_a_short_picture() {
     assert_eq!(huge.tiles(usize::MAX, 0).count(), 1);
     assert_eq!(huge.tiles(0, usize::MAX).len(), isize::MAX as usize);
     assert_eq!(plan.tiles(7, 3).count(), 1);
-    let huge = 1 << (usize::BITS / 2 - 1);
-    let empty = BroadcastPlan::numpy(IxDyn(&[0]), IxDyn(&[huge, huge, 0])).unwrap();
+    let root = 1 << (usize::BITS / 2 - 1);
+    let empty = BroadcastPlan::numpy(IxDyn(&[0]), IxDyn(&[root, root, 0])).unwrap();
     assert_eq!(empty.tiles(1, 1).count(), 0);
     // A box of another array.
     let error = tile
