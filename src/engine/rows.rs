@@ -13,7 +13,7 @@ use super::threads::{Cost, for_each_range};
 use super::tiles::{cross, in_best_order};
 use super::tuning::{
     CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM,
-    MAP_BLOCK, MAP_CHUNK, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
+    MAP_BLOCK, MAP_CHUNK, MAP_LONG_ROW, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
 };
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, Dimension};
@@ -47,8 +47,8 @@ fn standard<X, D: Dimension, I: Inputs<N>, const N: usize>(
 }
 
 /// Calls `op` once for each element of the output, in the order of the axes, if that is fastest:
-/// for few elements in any layout, and for one chunk of elements that are all in standard layout.
-/// Returns whether it has done so.
+/// for few elements in any layout, and for one chunk of elements that are all in standard layout,
+/// or side by side in long rows. Returns whether it has done so.
 ///
 /// It finds no fastest way, and takes 60 ns less than a sweep does: 4 by 4 `f32` plus a row of 4.
 ///
@@ -79,9 +79,6 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
         unsafe { I::rows(origin, inputs.firsts(), &tile, columns.strides, op) };
         return Ok(true);
     }
-    if !few {
-        return Ok(false);
-    }
     let axis = |axis: usize| LoopAxis {
         size: shape[axis],
         strides: array::from_fn(|operand| match operand {
@@ -95,6 +92,10 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
         1 => [LoopAxis::UNIT, axis(0)],
         _ => [axis(rank - 2), axis(rank - 1)],
     };
+    let plain = columns.strides.iter().all(|stride| [0, 1].contains(stride));
+    if !(few || plain && columns.size >= MAP_LONG_ROW) {
+        return Ok(false);
+    }
     let outer = rank.saturating_sub(2);
     for position in 0..shape[..outer].iter().product() {
         let (mut offsets, mut rest) = ([0; N], position);
@@ -112,7 +113,7 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
         };
         // SAFETY: the tile has the elements of the two last axes of the output and of the inputs,
         // which have its shape, at one position of the other axes. The output is borrowed mutably.
-        unsafe { I::rows(origin, inputs.firsts(), &tile, columns.strides, op) };
+        unsafe { I::best_rows(origin, inputs.firsts(), &tile, op) };
     }
     Ok(true)
 }

@@ -31,10 +31,6 @@ pub(crate) mod copies {
     use super::{HUGE_PAGE, last_level_cache};
     use std::ops::{Range, RangeInclusive};
 
-    /// Up to this many elements are copied to fresh memory by ndarray's iterators: 12 take 50 ns
-    /// so, and 70 ns by a map.
-    pub(crate) const FEW_ELEMENTS: usize = 32;
-
     /// Existing memory of this many bytes is written past the cache: 5/8 of the last-level cache.
     ///
     /// With 32 MiB of last-level cache, one core overwrites a buffer with plain stores at 16 us per
@@ -152,9 +148,12 @@ fn read_last_level_cache() -> Option<usize> {
 /// so, and 165 ns with a nest.
 pub(crate) const FEW_MAPPED: usize = 64;
 
-/// Up to so many elements are reduced without a loop nest: 4 by 4 `f32` to a row take 70 ns so, and
-/// 230 ns with one; 11 by 11 take 170 and 280. Fewer than a group of the tree.
+/// Up to so many elements are reduced without a loop nest: 8 by 4 `f32` to a row take 42 ns so, and
+/// 298 ns with one. Fewer than a group of the tree.
 pub(crate) const FEW_REDUCED: usize = 127;
+
+/// Up to so many have a smaller array on the stack, which is initialised sooner.
+pub(crate) const FEWER_REDUCED: usize = 16;
 
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
 /// time, as starting a loop costs more than so few elements.
@@ -218,11 +217,21 @@ pub(crate) const SUM_ROW: usize = FIRST_LEVEL_CACHE / 16;
 /// threads 33 us whole and 45 us in quarters.
 pub(crate) const NARROW_SUM_ROW: usize = SUM_ROW / 2;
 
+/// The rows of a table of terms are not cut narrower than this where the terms have no more than
+/// [`SMALL_SUM`] bytes: a group of such rows fills a first-level cache. A table of longer rows is
+/// as large as half of the terms then, and what it costs to make it counts: sums in `f64` of 256
+/// rows of 256 `f32` take 15 us, and 65 with [`NARROW_SUM_ROW`]. The gradient of a product over
+/// 100,000 rows takes 15 ms by such rows, and 8 with that.
+pub(crate) const SMALL_SUM_ROW: usize = NARROW_SUM_ROW / 4;
+
+/// A second-level cache.
+pub(crate) const SMALL_SUM: usize = 1 << 20;
+
 /// With fewer columns side by side than this, blocks are copied together before they are summed.
 pub(crate) const FEW_COLUMNS: usize = 8;
 
-/// A table of terms takes at most as many bytes, unless it is one column or [`NARROW_SUM_ROW`]
-/// wide: half of a first-level cache.
+/// A table of terms takes at most as many bytes, unless it is one column or as narrow as it may be:
+/// half of a first-level cache.
 pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 
 /// Most columns in a unit of work whose columns are summed one by one, and most elements in 16 rows

@@ -2,8 +2,8 @@
 
 use super::reduction::Reduction;
 use super::tables::By;
-use super::tree::{GROUP, LANES, Monoid};
-use crate::engine::tuning::FEW_REDUCED;
+use super::tree::{GROUP, LANES, Monoid, add};
+use crate::engine::tuning::{FEW_REDUCED, FEWER_REDUCED};
 use ndarray::{ArrayRef, Dimension};
 
 /// The most axes of an array that is reduced here.
@@ -12,45 +12,77 @@ const AXES: usize = 6;
 /// The bytes of the largest elements. They are copied on the stack, which has little room.
 const LARGEST: usize = 16;
 
-/// Axes that are walked, in an array in standard layout.
+/// The loops over the terms of all results: outside over the summed axes, inside over the kept
+/// ones in the order of the result. Strides are those of an array in standard layout.
 struct Walk {
-    axes: usize,
+    loops: usize,
     sizes: [usize; AXES],
     strides: [usize; AXES],
 }
 
 impl Walk {
-    const NONE: Self = Walk {
-        axes: 0,
-        sizes: [1; AXES],
-        strides: [0; AXES],
-    };
-
-    fn set(&mut self, axis: usize, size: usize, stride: usize) {
-        (self.sizes[axis], self.strides[axis]) = (size, stride);
-        self.axes = self.axes.max(axis + 1);
+    /// For an array of `shape`, and a result of `result` whose axes are `becomes` of the array.
+    #[inline(always)]
+    fn new(shape: &[usize], result: &[usize], becomes: &[usize]) -> Self {
+        let mut strides = [1; AXES];
+        for axis in (1..shape.len()).rev() {
+            strides[axis - 1] = strides[axis] * shape[axis];
+        }
+        let mut walk = Walk {
+            loops: 0,
+            sizes: [1; AXES],
+            strides: [0; AXES],
+        };
+        for (axis, &size) in shape.iter().enumerate() {
+            let mut fed = becomes.iter().zip(result);
+            if !fed.any(|(&fed, &kept)| fed == axis && kept == size) {
+                walk.push(size, strides[axis]);
+            }
+        }
+        for (&axis, &size) in becomes.iter().zip(result) {
+            if let Some(&stride) = strides.get(axis) {
+                walk.push(size, stride);
+            }
+        }
+        walk
     }
 
-    /// Calls `f` with the offset of each position, in row-major order.
+    /// Adds an innermost loop. It is merged with the one around it if they make one.
     #[inline(always)]
-    fn for_each(&self, mut f: impl FnMut(usize)) {
-        let mut index = [0; AXES];
-        let mut offset = 0;
-        loop {
-            f(offset);
-            let mut axis = self.axes;
-            loop {
-                if axis == 0 {
-                    return;
+    fn push(&mut self, size: usize, stride: usize) {
+        if size == 1 {
+            return;
+        }
+        match self.loops.checked_sub(1) {
+            Some(last) if self.strides[last] == size * stride => {
+                self.sizes[last] *= size;
+                self.strides[last] = stride;
+            }
+            _ => {
+                (self.sizes[self.loops], self.strides[self.loops]) = (size, stride);
+                self.loops += 1;
+            }
+        }
+    }
+
+    /// Copies the elements of an array in standard layout to `terms`, in the order of the loops.
+    #[inline(always)]
+    fn copy<A: Copy>(&self, elements: &[A], terms: &mut [A]) {
+        let Some(outer) = self.loops.checked_sub(2) else {
+            // One loop or none: over all elements, in their order.
+            return terms.copy_from_slice(elements);
+        };
+        let [rows, columns] = [outer, outer + 1].map(|axis| (self.sizes[axis], self.strides[axis]));
+        for (position, terms) in terms.chunks_mut(rows.0 * columns.0).enumerate() {
+            let (mut offset, mut rest) = (0, position);
+            for axis in (0..outer).rev() {
+                offset += rest % self.sizes[axis] * self.strides[axis];
+                rest /= self.sizes[axis];
+            }
+            for (row, terms) in terms.chunks_mut(columns.0).enumerate() {
+                for (column, term) in terms.iter_mut().enumerate() {
+                    *term = elements[offset + row * rows.1 + column * columns.1];
                 }
-                axis -= 1;
-                index[axis] += 1;
-                offset += self.strides[axis];
-                if index[axis] < self.sizes[axis] {
-                    break;
-                }
-                offset -= self.sizes[axis] * self.strides[axis];
-                index[axis] = 0;
             }
         }
     }
@@ -63,70 +95,82 @@ pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>, rank: usize) -> bo
     small && (1..=FEW_REDUCED).contains(&array.len()) && array.ndim().max(rank) <= AXES
 }
 
-/// Calls `put` with each result of an array that [`is_few`], in row-major order.
+/// Calls `put` with the results of an array that [`is_few`], in row-major order.
 ///
-/// For each axis of `array`, `axes` names the axis of the result that it becomes; `None` is an axis
-/// to reduce.
+/// The shape of the result is `result`. Its axes are `becomes` of the array; where that is none, or
+/// the sizes differ, the axis has size 1.
 pub(super) fn reduce<A, D, R>(
     array: &ArrayRef<A, D>,
-    axes: impl Iterator<Item = Option<usize>>,
+    (result, becomes): (&[usize], &[usize]),
     reduction: &R,
-    mut put: impl FnMut(A),
+    put: impl FnOnce(&[A]),
 ) where
     A: Copy + Send + Sync,
     D: Dimension,
     R: Reduction<A, Acc = A, Out = A>,
 {
-    let Some(&first) = array.first() else {
-        return;
-    };
-    let mut elements = [first; FEW_REDUCED];
-    match array.as_slice() {
-        Some(slice) => elements[..slice.len()].copy_from_slice(slice),
-        None => (elements.iter_mut().zip(array)).for_each(|(to, &from)| *to = from),
-    }
-    let shape = array.shape();
-    let mut strides = [1; AXES];
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis];
-    }
-    let (mut kept, mut summed) = (Walk::NONE, Walk::NONE);
-    for ((becomes, &size), stride) in axes.zip(shape).zip(strides) {
-        match becomes {
-            Some(axis) => kept.set(axis, size, stride),
-            None => summed.set(summed.axes, size, stride),
+    let walk = Walk::new(array.shape(), result, becomes);
+    let results = result.iter().product();
+    match array.len() {
+        ..=FEWER_REDUCED => {
+            reduce_on_stack::<FEWER_REDUCED, _, _, _>(array, &walk, results, reduction, put)
         }
+        _ => reduce_on_stack::<FEW_REDUCED, _, _, _>(array, &walk, results, reduction, put),
     }
-    // Where the terms of the first result are.
-    let (mut terms, mut count) = ([0; FEW_REDUCED], 0);
-    summed.for_each(|offset| {
-        terms[count] = offset as u8;
-        count += 1;
-    });
-    let (by, terms, mut values) = (By::of(reduction), &terms[..count], [first; FEW_REDUCED]);
-    kept.for_each(|first| {
-        for (value, &term) in values.iter_mut().zip(terms) {
-            *value = elements[first + usize::from(term)];
-        }
-        put(reduction.finish(sum(by, &mut values[..count]), count));
-    });
 }
 
-// `sum` is for fewer terms than a group, and places are `u8`.
-const _: () = assert!(FEW_REDUCED < GROUP && FEW_REDUCED <= 1 << u8::BITS);
-
-/// The sum of fewer terms than a group, by the tree.
+/// [`reduce`] of at most `MOST` elements.
 #[inline(always)]
-fn sum<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A]) -> A {
-    for i in LANES..terms.len() {
-        terms[i % LANES] = m.combine(terms[i % LANES], terms[i]);
-    }
-    let mut live = terms.len().min(LANES);
-    for half in [8, 4, 2, 1] {
-        for i in half..live {
-            terms[i - half] = m.combine(terms[i - half], terms[i]);
+fn reduce_on_stack<const MOST: usize, A, D, R>(
+    array: &ArrayRef<A, D>,
+    walk: &Walk,
+    results: usize,
+    reduction: &R,
+    put: impl FnOnce(&[A]),
+) where
+    A: Copy + Send + Sync,
+    D: Dimension,
+    R: Reduction<A, Acc = A, Out = A>,
+{
+    let (len, Some(&first)) = (array.len(), array.first()) else {
+        return;
+    };
+    let mut terms = [first; MOST];
+    let terms = &mut terms[..len];
+    match array.as_slice() {
+        Some(elements) => walk.copy(elements, terms),
+        None => {
+            let mut elements = [first; MOST];
+            (elements.iter_mut().zip(array)).for_each(|(to, &from)| *to = from);
+            walk.copy(&elements[..len], terms);
         }
-        live = live.min(half);
     }
-    terms[0]
+    add_rows(By::of(reduction), terms, results);
+    let sums = &mut terms[..results];
+    for sum in &mut *sums {
+        *sum = reduction.finish(*sum, len / results);
+    }
+    put(sums);
+}
+
+// `add_rows` is for fewer rows than a group.
+const _: () = assert!(FEW_REDUCED < GROUP);
+
+/// Adds rows of `width` terms, fewer than a group of them, by the tree. The first row is the sum
+/// then.
+#[inline(always)]
+fn add_rows<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A], width: usize) {
+    let lanes = terms.len().min(LANES * width);
+    let (lanes, rest) = terms.split_at_mut(lanes);
+    for rows in rest.chunks(lanes.len()) {
+        add(m, lanes, rows);
+    }
+    let mut live = lanes.len();
+    for half in [8, 4, 2, 1].map(|rows| rows * width) {
+        if half < live {
+            let (to, from) = lanes[..live].split_at_mut(half);
+            add(m, to, from);
+            live = half;
+        }
+    }
 }

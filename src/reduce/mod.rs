@@ -214,9 +214,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<A, Acc = A, Out = A>,
     {
         if const { R::COMMUTATIVE } && few::is_few(array, self.input_shape().len()) {
-            return array_of(self.input_dim(), |results| {
-                few::reduce(array, self.kept_axes(), reduction, |result| {
-                    results.push(result)
+            return array_of(self.input_dim(), |vec| {
+                few::reduce(array, self.input_axes(), reduction, |results| {
+                    vec.extend_from_slice(results);
                 });
             });
         }
@@ -263,9 +263,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
                 Existing::Put(out) => (out, false),
                 Existing::Add(out) => (out, true),
             };
-            let mut places = out.iter_mut();
-            few::reduce(array, self.kept_axes(), reduction, |result| {
-                if let Some(place) = places.next() {
+            few::reduce(array, self.input_axes(), reduction, |results| {
+                for (place, &result) in out.iter_mut().zip(results) {
                     *place = match adds {
                         true => reduction.combine(*place, result),
                         false => result,
@@ -283,8 +282,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 
     /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so
-    /// that each sum is one term.
+    /// that each sum is one term. `None` for few elements too, which are reduced sooner.
     fn unreplicated<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
+        if few::is_few(array, self.input_shape().len()) {
+            return None;
+        }
         let (shape, output_axes) = (self.output_shape(), self.output_axes());
         let added = |(axis, &size): (usize, &usize)| size != 1 && !output_axes.contains(&axis);
         let mut fed = output_axes.iter().zip(self.input_shape());
@@ -310,6 +312,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             }
         }
         view.into_dimensionality().ok()
+    }
+
+    /// The input's shape, and the output axis that each of its axes feeds.
+    fn input_axes(&self) -> (&[usize], &[usize]) {
+        (self.input_shape(), self.output_axes())
     }
 
     /// For each output axis the input axis that it keeps; `None` for axes that are summed.

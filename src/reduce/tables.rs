@@ -15,7 +15,8 @@ use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Unit, Units, distance};
 use crate::engine::terms::Runs;
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
-    FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SUM_CHUNK, SUM_TABLE,
+    FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SMALL_SUM,
+    SMALL_SUM_ROW, SUM_CHUNK, SUM_TABLE,
 };
 use crate::error::{BroadcastError, empty_reduction};
 use std::marker::PhantomData;
@@ -89,9 +90,14 @@ impl Schedule {
             true => Order::Runs,
             false => Order::Rows,
         };
+        let (Cost::Bytes(bytes) | Cost::Closure { bytes }) = cost;
+        let row = match bytes <= SMALL_SUM {
+            true => SMALL_SUM_ROW,
+            false => NARROW_SUM_ROW,
+        };
         let wanted = match order {
             Order::Runs => room / terms.min(BLOCK_TERMS),
-            Order::Rows => (room / terms.min(GROUP)).max(NARROW_SUM_ROW / size),
+            Order::Rows => (room / terms.min(GROUP)).max(row / size),
         };
         let (axis, turns, width) = columns_of_unit(sums, order, wanted.max(1));
         let piece = match order {
@@ -106,9 +112,9 @@ impl Schedule {
             Order::Rows => (room / width / GROUP * GROUP).clamp(GROUP, BLOCK_TERMS),
         };
 
-        let (bytes, least) = match cost {
-            Cost::Bytes(bytes) => (bytes, *SUM_CHUNK.start()),
-            Cost::Closure { bytes } => (bytes, 2 * MAP_CHUNK),
+        let least = match cost {
+            Cost::Bytes(_) => *SUM_CHUNK.start(),
+            Cost::Closure { .. } => 2 * MAP_CHUNK,
         };
         let threads = match cost {
             Cost::Bytes(bytes) if bytes < PARALLEL_FROM => 1,

@@ -5,9 +5,9 @@ use super::runs::in_streams;
 use super::tree::{BLOCK_TERMS, GROUP, LANES};
 use crate::engine::machine::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
-    APART_STREAMS, BLOCKS_AT_ONCE, COLUMNS_AT_ONCE, FEW_COLUMNS, MANY_COLUMNS, NARROW_SUM_ROW,
-    NEAR_STREAMS, READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW,
-    SUM_TABLE, sums_are_streamed,
+    APART_STREAMS, BLOCKS_AT_ONCE, COLUMNS_AT_ONCE, FEW_COLUMNS, FEW_REDUCED, FEWER_REDUCED,
+    MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS,
+    STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW, SUM_TABLE, sums_are_streamed,
 };
 use crate::{BroadcastPlan, Fold};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
@@ -305,6 +305,64 @@ fn sums_of_few_columns_follow_the_tree_in_every_layout() {
             check(terms, summed);
             check_maps(terms, summed)
         });
+    }
+}
+
+/// Each way to sum over some axes and to permute the others.
+#[test]
+fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
+    fn orders(axes: &[usize]) -> Vec<Vec<usize>> {
+        let first = |i: usize| {
+            let rest: Vec<usize> = [&axes[..i], &axes[i + 1..]].concat();
+            let with_first = move |rest: Vec<usize>| [vec![axes[i]], rest].concat();
+            orders(&rest).into_iter().map(with_first)
+        };
+        match axes {
+            [] => vec![vec![]],
+            _ => (0..axes.len()).flat_map(first).collect(),
+        }
+    }
+    let large = FEW_REDUCED / 4;
+    for shape in [
+        &[][..],
+        &[1],
+        &[FEWER_REDUCED],
+        &[FEWER_REDUCED + 1],
+        &[FEW_REDUCED],
+        &[FEW_REDUCED + 1],
+        &[1, 5],
+        &[4, large],
+        &[4, large + 1],
+        &[2, 3, 4],
+        &[3, 1, 2],
+        &[2, 2, 2, 2],
+        &[2, 5, 3, 4],
+    ] {
+        let terms = (0..shape.iter().product::<usize>()).map(Mixed::<4>::number);
+        let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
+        for subset in 0..1_usize << shape.len() {
+            let (summed, kept): (Vec<usize>, Vec<usize>) =
+                (0..shape.len()).partition(|axis| subset >> axis & 1 == 1);
+            for order in orders(&kept) {
+                let input: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
+                let plan =
+                    BroadcastPlan::in_dim_permuting(IxDyn(&input), IxDyn(shape), &order).unwrap();
+                let axes: Vec<usize> = order.iter().chain(&summed).copied().collect();
+                let count: usize = input.iter().product();
+                let all: Vec<_> = terms.view().permuted_axes(axes).iter().copied().collect();
+                let expected: Vec<_> = all.chunks(all.len() / count).map(tree).collect();
+                let what = format!("{shape:?}, sums of {summed:?}, {order:?} kept");
+                let fresh = plan.gradient(&terms).unwrap();
+                assert!(fresh.iter().eq(&expected), "{what}");
+                let before = Mixed::number(7);
+                let mut out = ArrayD::from_elem(&input[..], before);
+                plan.gradient_accumulate(&terms, &mut out).unwrap();
+                let added = expected.iter().map(|&sum| before + sum);
+                assert!(out.iter().copied().eq(added), "added, {what}");
+                plan.gradient_into(&terms, &mut out).unwrap();
+                assert_eq!(out, fresh, "into, {what}");
+            }
+        }
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) const BLOCK_TERMS: usize = 8 * GROUP;
 
 /// `to[i] = to[i] + from[i]`.
 #[inline(always)]
-fn add<A: Copy, M: Monoid<A>>(m: M, to: &mut [A], from: &[A]) {
+pub(super) fn add<A: Copy, M: Monoid<A>>(m: M, to: &mut [A], from: &[A]) {
     for (to, &from) in to.iter_mut().zip(from) {
         *to = m.combine(*to, from);
     }

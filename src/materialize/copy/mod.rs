@@ -24,7 +24,7 @@ use crate::engine::inputs::Values;
 use crate::engine::memory::{array_of, uninit_array};
 use crate::engine::rows::{collect, overwrite};
 use crate::engine::threads::PARALLEL_FROM;
-use crate::engine::tuning::{FEW_MAPPED, copies::FEW_ELEMENTS};
+use crate::engine::tuning::FEW_MAPPED;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use operands::{Choose, Kernels, Region};
@@ -38,9 +38,6 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
 ) -> Result<Array<A, D>, BroadcastError> {
     if let Some(elements) = short_slice(from) {
         return array_of(from.raw_dim(), |copy| copy.extend_from_slice(elements));
-    }
-    if from.len() <= FEW_ELEMENTS {
-        return array_of(from.raw_dim(), |copy| copy.extend(from));
     }
     if from.len() <= FEW_MAPPED {
         return collect(from.raw_dim(), (Values::new(from),), |(element,)| element);
