@@ -280,6 +280,20 @@ impl<const N: usize> Tile<N> {
         })
     }
 
+    /// The same tile from its last column to its first.
+    #[inline(always)]
+    pub(crate) fn with_columns_reversed(self) -> Self {
+        let strides = self.columns.strides.map(isize::wrapping_neg);
+        Tile {
+            offsets: self.offsets_at(0, self.columns.size - 1),
+            columns: LoopAxis {
+                strides,
+                ..self.columns
+            },
+            ..self
+        }
+    }
+
     /// The same tile with rows and columns exchanged, if the rows of operand 0 are contiguous then
     /// and not now.
     #[inline(always)]

@@ -2,7 +2,7 @@
 //! columns, tables of them, and runs of neighbouring terms. [`Gather`] copies terms into a table:
 //! along rows, element by element, or in squares where the two are contiguous along different axes.
 
-use super::machine::Vectorize;
+use super::machine::{Vectorize, square};
 use super::nest::{LoopNest, Tile, offsets_of};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -272,9 +272,6 @@ impl<'s, A> Runs<'s, A> {
     }
 }
 
-/// Side of the squares. Four registers of four `f32` turn into one another in eight shuffles.
-const SQUARE: usize = 4;
-
 /// Rows whose squares are copied together: the lines of the terms stay in the first-level cache.
 const BAND: usize = 64;
 
@@ -342,35 +339,33 @@ impl<A: Copy> Gather<A> {
         }
     }
 
-    /// Copies the squares of the tile, if the table is contiguous along rows and the terms are
-    /// along columns. Returns how many rows and columns are in squares.
+    /// Copies squares, each transposed in registers, if the table is contiguous along rows and the
+    /// terms are along columns. Returns how many rows and columns are in squares.
     #[inline(always)]
-    fn squares(&self) -> [usize; 2] {
-        let Tile { rows, columns, .. } = self.tile;
-        let crossed = rows.strides[0] == 1 && columns.strides[1] == 1;
-        if !crossed || !(1..=8).contains(&size_of::<A>()) {
+    fn squares(&mut self) -> [usize; 2] {
+        let crossed = [
+            self.tile.rows.strides[0],
+            self.tile.columns.strides[1].abs(),
+        ] == [1, 1];
+        let (Some((side, transpose)), true) = (const { square(size_of::<A>()) }, crossed) else {
             return [0, 0];
+        };
+        if self.tile.columns.strides[1] == -1 {
+            self.tile = self.tile.with_columns_reversed();
         }
-        let [down, along] = [rows.size, columns.size].map(|size| size / SQUARE * SQUARE);
-        let bands = (0..down).step_by(BAND);
-        let in_band = |band| (band..down.min(band + BAND)).step_by(SQUARE);
-        for (band, column) in
-            bands.flat_map(|band| (0..along).step_by(SQUARE).map(move |column| (band, column)))
-        {
-            for row in in_band(band) {
-                let square: [[MaybeUninit<A>; SQUARE]; SQUARE] = std::array::from_fn(|i| {
-                    let (_, from) = self.at(row + i, column);
-                    // SAFETY: as many columns of row `row + i`, which are neighbours among the
-                    // terms, as found above: the contract of `new`.
-                    unsafe { from.cast::<[MaybeUninit<A>; SQUARE]>().read_unaligned() }
-                });
-                #[allow(clippy::needless_range_loop)] // A column of the square.
-                for j in 0..SQUARE {
-                    let (to, _) = self.at(row, column + j);
-                    let terms: [MaybeUninit<A>; SQUARE] = std::array::from_fn(|i| square[i][j]);
-                    // SAFETY: as many rows of column `column + j`, which are neighbours in the
-                    // table, as found above: the contract of `new`.
-                    unsafe { to.cast::<[MaybeUninit<A>; SQUARE]>().write_unaligned(terms) };
+        let Tile { rows, columns, .. } = self.tile;
+        let steps = [columns.strides[0], rows.strides[1]];
+        let steps = steps.map(|step| step.wrapping_mul(size_of::<A>() as isize));
+        let [down, along] = [rows.size, columns.size].map(|size| size / side * side);
+        for band in (0..down).step_by(BAND) {
+            for column in (0..along).step_by(side) {
+                for row in (band..down.min(band + BAND)).step_by(side) {
+                    let (to, from) = self.at(row, column);
+                    // SAFETY: `side` columns of `side` rows of the tile. Among the terms the
+                    // elements of a row are neighbours, in the table those of a column, as found
+                    // above. They are valid for reads and writes, and the terms are not in the
+                    // table: the contract of `new`.
+                    unsafe { transpose((to.cast(), from.cast()), steps) };
                 }
             }
         }
@@ -382,7 +377,7 @@ impl<A: Copy> Vectorize for Gather<A> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run(mut self) {
         let (rows, columns) = (self.tile.rows.size, self.tile.columns.size);
         let [down, along] = self.squares();
         if along == 0 {
