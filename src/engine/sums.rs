@@ -46,8 +46,27 @@ pub(crate) struct Cut {
     /// Into how many ranges the terms of each column are cut. The units of a column follow each
     /// other.
     pub(crate) term_chunks: usize,
+    /// In how many runs of equal length the ranges are taken by turns: the first of each run, then
+    /// the second of each, and so on.
+    pub(crate) term_runs: usize,
     /// Units that a thread takes at once.
     pub(crate) units_at_once: usize,
+}
+
+impl Cut {
+    /// How many turns the ranges of a column are taken in.
+    fn term_turns(&self) -> usize {
+        self.term_chunks.div_ceil(self.term_runs) * self.term_runs
+    }
+
+    /// The range that is taken in this turn. `None` where a run has one less than others.
+    fn term_chunk(&self, turn: usize) -> Option<usize> {
+        let (chunks, runs) = (self.term_chunks as u128, self.term_runs as u128);
+        let first = |run: usize| (run as u128 * chunks / runs) as usize;
+        let (place, run) = (turn / self.term_runs, turn % self.term_runs);
+        let chunk = first(run) + place;
+        (chunk < first(run + 1)).then_some(chunk)
+    }
 }
 
 /// The most loops over the columns of a unit. With two loops over terms they are no more than fit
@@ -233,7 +252,7 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
     pub(crate) fn units(&self, cut: Cut) -> usize {
         let (outer, axis, _) = self.split(cut.axis);
         let positions: usize = outer.iter().map(|axis| axis.size).product();
-        positions * axis.size.div_ceil(cut.turns) * cut.term_chunks
+        positions * axis.size.div_ceil(cut.turns) * cut.term_turns()
     }
 
     /// Calls `f` with all units, each of them once, on several threads if `cost` is worth it.
@@ -254,7 +273,7 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
         let this = &*self;
         let (outer, axis, inside) = this.split(cut.axis);
         assert!(inside.len() < UNIT_AXES, "too many loops in a unit");
-        let along = axis.size.div_ceil(cut.turns) * cut.term_chunks;
+        let along = axis.size.div_ceil(cut.turns) * cut.term_turns();
         let units = this.units(cut);
         let mut inside_len = 1;
         let mut dense = true;
@@ -291,8 +310,8 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
                     written: &written,
                     position,
                     offsets: offsets_of(outer, this.kept.start(), position),
-                    turn: unit / cut.term_chunks * cut.turns,
-                    term_chunk: unit % cut.term_chunks,
+                    turn: unit / cut.term_turns() * cut.turns,
+                    term_turn: unit % cut.term_turns(),
                     left: range.len(),
                 };
                 f(own, units);
@@ -321,7 +340,7 @@ pub(crate) struct Units<'s, I, B, const N: usize> {
     offsets: [isize; N],
     /// The next unit.
     turn: usize,
-    term_chunk: usize,
+    term_turn: usize,
     left: usize,
 }
 
@@ -330,14 +349,24 @@ impl<'s, I, B, const N: usize> Iterator for Units<'s, I, B, N> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Unit<'s, I, B, N>> {
-        self.left = self.left.checked_sub(1)?;
+        let term_chunk = loop {
+            self.left = self.left.checked_sub(1)?;
+            if self.term_turn == self.cut.term_turns() {
+                self.term_turn = 0;
+                self.turn += self.cut.turns;
+            }
+            self.term_turn += 1;
+            if let Some(chunk) = self.cut.term_chunk(self.term_turn - 1) {
+                break chunk;
+            }
+        };
         if self.turn >= self.axis.size {
             self.turn = 0;
             self.position += 1;
             self.offsets = offsets_of(self.outer, self.sums.kept.start(), self.position);
         }
         let turns = self.cut.turns.min(self.axis.size - self.turn);
-        let unit = Unit {
+        Some(Unit {
             sums: self.sums,
             axis: self.axis.resized(turns),
             inside: self.inside,
@@ -348,17 +377,11 @@ impl<'s, I, B, const N: usize> Iterator for Units<'s, I, B, N> {
                 let step = self.axis.strides[operand].wrapping_mul(self.turn as isize);
                 self.offsets[operand].wrapping_add(step)
             }),
-            term_chunk: self.term_chunk,
+            term_chunk,
             first_sum: (self.position * self.axis.size + self.turn) * self.inside_len,
             // Without term chunks the unit is the only one with its columns.
             written: (self.cut.term_chunks == 1).then_some(self.written),
-        };
-        self.term_chunk += 1;
-        if self.term_chunk == self.cut.term_chunks {
-            self.term_chunk = 0;
-            self.turn += self.cut.turns;
-        }
-        Some(unit)
+        })
     }
 }
 
@@ -745,8 +768,26 @@ mod tests {
         axis: 0,
         turns: 1,
         term_chunks: 1,
+        term_runs: 1,
         units_at_once: 1,
     };
+
+    #[test]
+    fn each_range_of_terms_is_taken_once() {
+        for term_chunks in 1..40 {
+            for term_runs in 1..45 {
+                let cut = Cut {
+                    term_chunks,
+                    term_runs,
+                    ..ONE_BY_ONE
+                };
+                let taken = (0..cut.term_turns()).filter_map(|turn| cut.term_chunk(turn));
+                let mut taken: Vec<_> = taken.collect();
+                taken.sort_unstable();
+                assert!(taken.into_iter().eq(0..term_chunks), "{cut:?}");
+            }
+        }
+    }
 
     #[test]
     fn a_fresh_array_is_given_only_if_all_sums_are_written() {
@@ -784,6 +825,7 @@ mod tests {
             axis: 0,
             turns: 5,
             term_chunks: 2,
+            term_runs: 1,
             units_at_once: 1,
         };
         sums.for_each_unit(cut, Cost::Bytes(0), vec![()], |(), units| {

@@ -234,6 +234,20 @@ pub(crate) const FEW_COLUMNS: usize = 8;
 /// half of a first-level cache.
 pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 
+/// Terms that are neighbours in memory share a cache line, but a sum may read a long run of terms
+/// before it comes from one to the other. If the lines of the run have so many bytes, they are no
+/// longer in a second-level cache then. All 30 x 333,333 `f32` in Fortran order take 14 ms run by
+/// run, and 3.6 ms a chunk of each run after the other.
+pub(crate) const CROSSED_LINES: usize = 1 << 20;
+
+/// The same of pages, of which a processor remembers the addresses of some 2000: a run over so many
+/// bytes of memory. All 1000 x 3000 `f64` in Fortran order take 9.2 ms run by run, and 2.4 ms chunk
+/// by chunk.
+pub(crate) const CROSSED_PAGES: usize = 8 << 20;
+
+/// A chunk of such a run goes over so many bytes of memory, or is one block.
+pub(crate) const CROSSED_CHUNK: usize = 128 << 10;
+
 /// Most columns in a unit of work whose columns are summed one by one, and most elements in 16 rows
 /// that are read as a table.
 pub(crate) const MANY_COLUMNS: usize = 1024;

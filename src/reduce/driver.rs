@@ -129,6 +129,7 @@ impl Schedule {
                 axis: sums.kept().axes().len().saturating_sub(1),
                 turns: width,
                 term_chunks: blocks.div_ceil(chunk_blocks),
+                term_runs: 1,
                 units_at_once: (at_once / unit_bytes.max(1)).max(1),
             },
             first: range.start,

@@ -15,8 +15,8 @@ use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Unit, Units, distance};
 use crate::engine::terms::Runs;
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
-    FEW_SUM_UNITS, MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SMALL_SUM,
-    SMALL_SUM_ROW, SUM_CHUNK, SUM_TABLE,
+    CACHE_LINE, CROSSED_CHUNK, CROSSED_LINES, CROSSED_PAGES, FEW_SUM_UNITS, MANY_COLUMNS,
+    MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SMALL_SUM, SMALL_SUM_ROW, SUM_CHUNK, SUM_TABLE,
 };
 use crate::error::{BroadcastError, empty_reduction};
 use std::marker::PhantomData;
@@ -122,13 +122,21 @@ impl Schedule {
             _ => max_threads(),
         };
         let units = kept.len().div_ceil(width);
-        let chunk_blocks = blocks_of_chunk(blocks, units, width * size, threads);
+        let crossed = match order == Order::Runs && width == 1 {
+            true => Crossed::of(summed.axes(), size, terms),
+            false => None,
+        };
+        let chunk_blocks = match &crossed {
+            Some(crossed) => crossed.chunk_blocks,
+            None => blocks_of_chunk(blocks, units, width * size, threads),
+        };
         let at_once = (bytes / MANY_SUM_CHUNKS).clamp(least, *SUM_CHUNK.end());
         let unit_bytes = bytes / units / blocks.div_ceil(chunk_blocks);
         let cut = Cut {
             axis,
             turns,
             term_chunks: blocks.div_ceil(chunk_blocks),
+            term_runs: crossed.map_or(1, |crossed| crossed.runs),
             units_at_once: match threads {
                 1 => usize::MAX,
                 _ => (at_once / unit_bytes.max(1)).max(1),
@@ -159,6 +167,36 @@ impl Schedule {
             Order::Rows => self.terms.min(LANES),
         };
         [1, lanes, waiting, self.piece].map(|rows| rows * self.width)
+    }
+}
+
+/// The terms of a sum in runs, whose terms at one place are neighbours in memory and have their
+/// cache lines in common. The runs are read by turns, a chunk of each.
+struct Crossed {
+    runs: usize,
+    chunk_blocks: usize,
+}
+
+impl Crossed {
+    /// `None` if the terms are read in order: they lie so in memory, or a run is so short that its
+    /// lines are still in the cache when the next one is read.
+    fn of<const N: usize>(summed: &[LoopAxis<N>], size: usize, terms: usize) -> Option<Self> {
+        let nearest = (0..summed.len())
+            .rev()
+            .min_by_key(|&axis| distance(&summed[axis]))?;
+        let inside = &summed[nearest + 1..];
+        let step = distance(inside.last()?).saturating_mul(size);
+        let elements = |axes: &[LoopAxis<N>]| axes.iter().map(|axis| axis.size).product::<usize>();
+        let run = elements(inside);
+        let far = run.saturating_mul(step.min(CACHE_LINE)) >= CROSSED_LINES
+            || run.saturating_mul(step) >= CROSSED_PAGES;
+        let chunk_blocks = (CROSSED_CHUNK / step.max(1) / BLOCK_TERMS).max(1);
+        let chunk_blocks = 1 << chunk_blocks.ilog2();
+        let long = run >= 2 * chunk_blocks * BLOCK_TERMS;
+        (far && long && terms == elements(summed)).then(|| Crossed {
+            runs: terms / run,
+            chunk_blocks,
+        })
     }
 }
 
@@ -578,6 +616,7 @@ where
         axis: sums.kept().axes().len().saturating_sub(1),
         turns: MANY_COLUMNS,
         term_chunks: 1,
+        term_runs: 1,
         units_at_once: usize::MAX,
     };
     let room: Vec<B> = reserved(MANY_COLUMNS.min(sums.kept().len()))?;

@@ -5,9 +5,10 @@ use super::runs::in_streams;
 use super::tree::{BLOCK_TERMS, GROUP, LANES};
 use crate::engine::machine::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
-    APART_STREAMS, BLOCKS_AT_ONCE, COLUMNS_AT_ONCE, FEW_COLUMNS, FEW_REDUCED, FEWER_REDUCED,
-    MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS,
-    STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW, SUM_TABLE, sums_are_streamed,
+    APART_STREAMS, BLOCKS_AT_ONCE, CACHE_LINE, COLUMNS_AT_ONCE, CROSSED_LINES, CROSSED_PAGES,
+    FEW_COLUMNS, FEW_REDUCED, FEWER_REDUCED, MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, PAGE,
+    READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW, SUM_TABLE,
+    sums_are_streamed,
 };
 use crate::{BroadcastPlan, Fold};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
@@ -486,6 +487,36 @@ fn large_sums_follow_the_tree() {
 }
 
 /// One row that is seen many times has more blocks than are summed at once.
+/// Runs of terms whose neighbours in memory are in the next run.
+#[test]
+fn crossed_terms_follow_the_tree() {
+    let lines = CROSSED_LINES / CACHE_LINE;
+    let pages = CROSSED_PAGES / PAGE;
+    for (run, step) in [
+        (lines, CACHE_LINE),
+        (lines + 600, CACHE_LINE),
+        (lines - 1, CACHE_LINE),
+        (pages, PAGE),
+        (pages + 500, PAGE),
+        (pages - 1, PAGE),
+    ] {
+        let mut memory = ArrayD::from_elem(&[run, step][..], Mixed::<1>::number(9));
+        for runs in [2, 3, 7] {
+            let mut terms = memory.slice_axis_mut(Axis(1), Slice::new(0, Some(runs), 1));
+            (terms.iter_mut().enumerate()).for_each(|(i, term)| *term = Mixed::number(i));
+            let terms = terms.reversed_axes();
+            check(&terms.view(), &[0, 1]);
+            let apart = terms.view().insert_axis(Axis(0));
+            check(&apart.view(), &[1, 2]);
+        }
+        let mut backwards = memory.view().reversed_axes();
+        backwards.slice_axis_inplace(Axis(0), Slice::new(0, Some(4), 1));
+        backwards.invert_axis(Axis(0));
+        backwards.invert_axis(Axis(1));
+        check(&backwards, &[0, 1]);
+    }
+}
+
 #[test]
 fn long_rows_follow_the_tree() {
     for blocks in [BLOCKS_AT_ONCE, 2 * BLOCKS_AT_ONCE + 1] {
