@@ -375,6 +375,48 @@ fn matrices_with_rows_of_many_lengths_are_correct() {
     }
 }
 
+/// Rows with gaps between them, in outputs around a chunk of work.
+#[test]
+fn long_rows_of_several_axes_agree_with_the_oracle() {
+    for columns in [15, 16, 17, 64] {
+        for rows in [1, 2, 8_192 / 4 / 2 / columns, 8_192 / 4 / 2 / columns + 1] {
+            let value = |(i, j, k): (usize, usize, usize)| (i * 10_000 + j * 100 + k) as u32;
+            let memory = Array3::from_shape_fn((2, rows, columns + 1), value);
+            let x = memory.slice(s![.., .., 1..]);
+            let column = Array2::from_shape_fn((rows, 1), |(j, _)| j as u32);
+            let expected = Array3::from_shape_fn((2, rows, columns), |(i, j, k)| {
+                value((i, j, k + 1)) + j as u32
+            });
+            let sum = |a: &u32, b: &u32| a + b;
+            assert_eq!(x.zip_map(&column, sum).unwrap(), expected);
+            let mut wide = Array3::from_elem((2, rows, columns + 2), 7);
+            let mut out = wide.slice_mut(s![.., .., 1..columns + 1]);
+            x.zip_map_into(&column, &mut out, sum).unwrap();
+            assert_eq!(out, expected);
+            out.zip_map_inplace(&column, |a, b| *a -= b).unwrap();
+            assert_eq!(out, x);
+            for gap in [0, columns + 1] {
+                assert!(wide.index_axis(Axis(2), gap).iter().all(|&x| x == 7));
+            }
+        }
+    }
+}
+
+#[test]
+fn empty_arrays_of_very_many_empty_rows_take_no_time() {
+    let many = 1 << (usize::BITS - 24);
+    for shape in [(many, 0, 5), (many, 5, 0), (0, many, 5)] {
+        let mut x = Array3::<f32>::zeros(shape);
+        let one = arr0(1.);
+        assert!(x.zip_map(&one, |a, b| a + b).unwrap().is_empty());
+        x.zip_map_inplace(&one, |a, b| *a += b).unwrap();
+        let y = x.clone();
+        y.zip_map_into(&one, &mut x, |a, b| a + b).unwrap();
+        let plan = BroadcastPlan::numpy(x.raw_dim(), x.raw_dim()).unwrap();
+        plan.gradient_accumulate(&y, &mut x).unwrap();
+    }
+}
+
 #[test]
 fn matrices_around_sizes_where_the_strategy_changes_are_correct() {
     for (rows, columns) in [

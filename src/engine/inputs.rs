@@ -351,7 +351,7 @@ macro_rules! inputs {
                 let firsts = self.firsts();
                 if const { Self::LARGE } {
                     // SAFETY: the contract of this function.
-                    return unsafe { Self::rows(x, firsts, &tile, tile.columns.strides, op) };
+                    return unsafe { Self::best_rows(x, firsts, &tile, op) };
                 }
                 let sizes = [size_of::<X>(), $(size_of::<$A::Elem>()),+];
                 let may = [false, $($A::PACKS),+];
@@ -388,6 +388,10 @@ macro_rules! inputs {
                 tile: &Tile<$n>,
                 op: &impl Fn(&mut X, Self::Items),
             ) {
+                if const { Self::LARGE } {
+                    // SAFETY: the contract of this function.
+                    return unsafe { Self::rows(x, firsts, tile, tile.columns.strides, op) };
+                }
                 match tile.columns.strides {
                     $(
                         // SAFETY: the contract of this function.

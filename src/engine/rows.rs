@@ -48,9 +48,10 @@ fn standard<X, D: Dimension, I: Inputs<N>, const N: usize>(
 
 /// Calls `op` once for each element of the output, in the order of the axes, if that is fastest:
 /// for few elements in any layout, and for one chunk of elements that are all in standard layout,
-/// or side by side in long rows. Returns whether it has done so.
+/// or side by side or one repeated element in long rows. Returns whether it has done so.
 ///
-/// It finds no fastest way, and takes 60 ns less than a sweep does: 4 by 4 `f32` plus a row of 4.
+/// It does not look for the fastest order of loops, and takes 60 ns less than a sweep does: 4 by 4
+/// `f32` plus a row of 4.
 ///
 /// # Errors
 ///
@@ -61,10 +62,13 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
     op: &impl Fn(&mut X, I::Items),
 ) -> Result<bool, BroadcastError> {
     let few = output.len() <= FEW_MAPPED;
-    if !few && output.len().saturating_mul(size_of::<X>()) > MAP_CHUNK {
+    if !few && output.len().saturating_mul(size_of::<X>().max(1)) > MAP_CHUNK {
         return Ok(false);
     }
     check_shapes(output, inputs)?;
+    if output.is_empty() {
+        return Ok(true);
+    }
     let standard = standard(output, inputs);
     let origin = output.as_mut_ptr();
     let (shape, strides) = (output.shape(), output.strides());

@@ -46,25 +46,33 @@ pub(crate) struct Cut {
     /// Into how many ranges the terms of each column are cut. The units of a column follow each
     /// other.
     pub(crate) term_chunks: usize,
-    /// In how many runs of equal length the ranges are taken by turns: the first of each run, then
-    /// the second of each, and so on.
+    /// In how many runs of equal length the ranges are interleaved: the first of each run is taken,
+    /// then the second of each, and so on.
     pub(crate) term_runs: usize,
     /// Units that a thread takes at once.
     pub(crate) units_at_once: usize,
 }
 
 impl Cut {
-    /// How many turns the ranges of a column are taken in.
-    fn term_turns(&self) -> usize {
-        self.term_chunks.div_ceil(self.term_runs) * self.term_runs
+    /// How many places the interleaved ranges of a column have, some of them empty.
+    #[inline(always)]
+    fn term_places(&self) -> usize {
+        match self.term_runs {
+            1 => self.term_chunks,
+            runs => self.term_chunks.div_ceil(runs) * runs,
+        }
     }
 
-    /// The range that is taken in this turn. `None` where a run has one less than others.
-    fn term_chunk(&self, turn: usize) -> Option<usize> {
+    /// The range at this place. `None` where a run has one less than others.
+    #[inline(always)]
+    fn term_chunk(&self, at: usize) -> Option<usize> {
+        if self.term_runs == 1 {
+            return Some(at);
+        }
         let (chunks, runs) = (self.term_chunks as u128, self.term_runs as u128);
         let first = |run: usize| (run as u128 * chunks / runs) as usize;
-        let (place, run) = (turn / self.term_runs, turn % self.term_runs);
-        let chunk = first(run) + place;
+        let run = at % self.term_runs;
+        let chunk = first(run) + at / self.term_runs;
         (chunk < first(run + 1)).then_some(chunk)
     }
 }
@@ -248,11 +256,11 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
         }
     }
 
-    /// How many units there are.
+    /// How many units there are, with those of empty places.
     pub(crate) fn units(&self, cut: Cut) -> usize {
         let (outer, axis, _) = self.split(cut.axis);
         let positions: usize = outer.iter().map(|axis| axis.size).product();
-        positions * axis.size.div_ceil(cut.turns) * cut.term_turns()
+        positions * axis.size.div_ceil(cut.turns) * cut.term_places()
     }
 
     /// Calls `f` with all units, each of them once, on several threads if `cost` is worth it.
@@ -273,7 +281,7 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
         let this = &*self;
         let (outer, axis, inside) = this.split(cut.axis);
         assert!(inside.len() < UNIT_AXES, "too many loops in a unit");
-        let along = axis.size.div_ceil(cut.turns) * cut.term_turns();
+        let along = axis.size.div_ceil(cut.turns) * cut.term_places();
         let units = this.units(cut);
         let mut inside_len = 1;
         let mut dense = true;
@@ -310,8 +318,8 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
                     written: &written,
                     position,
                     offsets: offsets_of(outer, this.kept.start(), position),
-                    turn: unit / cut.term_turns() * cut.turns,
-                    term_turn: unit % cut.term_turns(),
+                    turn: unit / cut.term_places() * cut.turns,
+                    term_place: unit % cut.term_places(),
                     left: range.len(),
                 };
                 f(own, units);
@@ -340,7 +348,7 @@ pub(crate) struct Units<'s, I, B, const N: usize> {
     offsets: [isize; N],
     /// The next unit.
     turn: usize,
-    term_turn: usize,
+    term_place: usize,
     left: usize,
 }
 
@@ -351,12 +359,12 @@ impl<'s, I, B, const N: usize> Iterator for Units<'s, I, B, N> {
     fn next(&mut self) -> Option<Unit<'s, I, B, N>> {
         let term_chunk = loop {
             self.left = self.left.checked_sub(1)?;
-            if self.term_turn == self.cut.term_turns() {
-                self.term_turn = 0;
+            if self.term_place == self.cut.term_places() {
+                self.term_place = 0;
                 self.turn += self.cut.turns;
             }
-            self.term_turn += 1;
-            if let Some(chunk) = self.cut.term_chunk(self.term_turn - 1) {
+            self.term_place += 1;
+            if let Some(chunk) = self.cut.term_chunk(self.term_place - 1) {
                 break chunk;
             }
         };
@@ -696,7 +704,8 @@ fn loops_of<const N: usize>(axes: &mut [LoopAxis<N>]) -> LoopNest<N> {
     loops
 }
 
-#[cfg(test)]
+// They catch panics.
+#[cfg(all(test, panic = "unwind"))]
 mod tests {
     use super::*;
     use crate::engine::terms::Runs;
@@ -781,10 +790,48 @@ mod tests {
                     term_runs,
                     ..ONE_BY_ONE
                 };
-                let taken = (0..cut.term_turns()).filter_map(|turn| cut.term_chunk(turn));
+                let taken = (0..cut.term_places()).filter_map(|at| cut.term_chunk(at));
                 let mut taken: Vec<_> = taken.collect();
                 taken.sort_unstable();
                 assert!(taken.into_iter().eq(0..term_chunks), "{cut:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_unit_is_handed_out_once_whatever_the_cut() {
+        // Gaps, so that no loops are merged.
+        let memory = ndarray::Array4::<u8>::ones((3, 6, 3, 40));
+        let terms = memory.slice(ndarray::s![.., ..5, ..2, ..]);
+        let mut out = ndarray::Array3::<u8>::zeros((3, 5, 2));
+        let axes = [Some(0), Some(1), Some(2), None];
+        let inputs = (Source::of(&terms),);
+        let target = Target::Put(&mut out);
+        let mut sums = Sums::new(inputs, terms.raw_dim(), axes.into_iter(), target).unwrap();
+        assert_eq!(sums.kept().axes().len(), 3);
+        for (term_chunks, term_runs) in [(1, 1), (7, 1), (7, 3), (6, 3), (2, 5)] {
+            for (axis, turns) in [(0, 2), (1, 2), (1, 5), (2, 1), (2, 9)] {
+                for units_at_once in 1..8 {
+                    let cut = Cut {
+                        axis,
+                        turns,
+                        term_chunks,
+                        term_runs,
+                        units_at_once,
+                    };
+                    let found = std::sync::Mutex::new(vec![]);
+                    sums.for_each_unit(cut, Cost::Bytes(0), vec![()], |(), units| {
+                        for unit in units {
+                            let columns = unit.first_sum..unit.first_sum + unit.width();
+                            let units = columns.map(|column| (column, unit.term_chunk));
+                            found.lock().unwrap().extend(units);
+                        }
+                    });
+                    let mut found = found.into_inner().unwrap();
+                    found.sort_unstable();
+                    let chunks = |column| (0..term_chunks).map(move |chunk| (column, chunk));
+                    assert!(found.into_iter().eq((0..30).flat_map(chunks)), "{cut:?}");
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Terms of sums. [`Columns`] are read where they lie in memory, as slices: rows of neighbouring
 //! columns, tables of them, and runs of neighbouring terms. [`Gather`] copies terms into a table:
-//! along rows, element by element, or in squares where the two are contiguous along different axes.
+//! along rows, element by element, or in squares where the two are contiguous along different axes
+//! and the machine can transpose such elements.
 
 use super::machine::{Vectorize, square};
 use super::nest::{LoopNest, Tile, offsets_of};
@@ -340,7 +341,8 @@ impl<A: Copy> Gather<A> {
     }
 
     /// Copies squares, each transposed in registers, if the table is contiguous along rows and the
-    /// terms are along columns. Returns how many rows and columns are in squares.
+    /// terms are along columns. Returns how many rows and columns are in squares. The columns of
+    /// the tile are in the order of the terms then.
     #[inline(always)]
     fn squares(&mut self) -> [usize; 2] {
         let crossed = [
@@ -350,6 +352,7 @@ impl<A: Copy> Gather<A> {
         let (Some((side, transpose)), true) = (const { square(size_of::<A>()) }, crossed) else {
             return [0, 0];
         };
+        assert_eq!(BAND % side, 0, "a square is in two bands");
         if self.tile.columns.strides[1] == -1 {
             self.tile = self.tile.with_columns_reversed();
         }
@@ -361,10 +364,11 @@ impl<A: Copy> Gather<A> {
             for column in (0..along).step_by(side) {
                 for row in (band..down.min(band + BAND)).step_by(side) {
                     let (to, from) = self.at(row, column);
-                    // SAFETY: `side` columns of `side` rows of the tile. Among the terms the
-                    // elements of a row are neighbours, in the table those of a column, as found
-                    // above. They are valid for reads and writes, and the terms are not in the
-                    // table: the contract of `new`.
+                    // SAFETY: `side` columns of `side` rows of the tile, as `down`, `along` and, as
+                    // asserted, a band are multiples of `side`. Among the terms the elements of a
+                    // row are neighbours, in the table those of a column, as found above. They are
+                    // valid for reads and writes, and the terms are not in the table: the contract
+                    // of `new`.
                     unsafe { transpose((to.cast(), from.cast()), steps) };
                 }
             }

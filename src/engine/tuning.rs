@@ -152,11 +152,12 @@ pub(crate) const FEW_MAPPED: usize = 64;
 /// 298 ns with one. Fewer than a group of the tree.
 pub(crate) const FEW_REDUCED: usize = 127;
 
-/// Up to so many have a smaller array on the stack, which is initialised sooner.
+/// Up to so many have a smaller array on the stack, which is initialised faster.
 pub(crate) const FEWER_REDUCED: usize = 16;
 
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
-/// time, as starting a loop costs more than so few elements.
+/// time, as starting a loop costs more than so few elements. Few rows that are at least this long
+/// are walked without looking for the fastest order.
 pub(crate) const MAP_LONG_ROW: usize = 16;
 
 /// How many short rows are walked across at a time: what they touch stays in the first-level cache.
@@ -206,6 +207,9 @@ pub(crate) const COUNTED_CHUNK_FROM: usize = 1024;
 /// Bytes of a first-level data cache: the smallest among the processors in use.
 const FIRST_LEVEL_CACHE: usize = 32 << 10;
 
+/// Bytes of a second-level cache, of which a part is left for other data.
+const SECOND_LEVEL_CACHE: usize = 1 << 20;
+
 /// Bytes of a page of memory, the stretch that a prefetcher works in.
 pub(crate) const PAGE: usize = 4 << 10;
 
@@ -224,8 +228,8 @@ pub(crate) const NARROW_SUM_ROW: usize = SUM_ROW / 2;
 /// 100,000 rows takes 15 ms by such rows, and 8 with that.
 pub(crate) const SMALL_SUM_ROW: usize = NARROW_SUM_ROW / 4;
 
-/// A second-level cache.
-pub(crate) const SMALL_SUM: usize = 1 << 20;
+/// See [`SMALL_SUM_ROW`].
+pub(crate) const SMALL_SUM: usize = SECOND_LEVEL_CACHE;
 
 /// With fewer columns side by side than this, blocks are copied together before they are summed.
 pub(crate) const FEW_COLUMNS: usize = 8;
@@ -238,12 +242,11 @@ pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 /// before it comes from one to the other. If the lines of the run have so many bytes, they are no
 /// longer in a second-level cache then. All 30 x 333,333 `f32` in Fortran order take 14 ms run by
 /// run, and 3.6 ms a chunk of each run after the other.
-pub(crate) const CROSSED_LINES: usize = 1 << 20;
+pub(crate) const CROSSED_LINES: usize = SECOND_LEVEL_CACHE;
 
-/// The same of pages, of which a processor remembers the addresses of some 2000: a run over so many
-/// bytes of memory. All 1000 x 3000 `f64` in Fortran order take 9.2 ms run by run, and 2.4 ms chunk
-/// by chunk.
-pub(crate) const CROSSED_PAGES: usize = 8 << 20;
+/// The same of pages, of which a TLB has some 2000 entries: a run over so many bytes of memory. All
+/// 1000 x 3000 `f64` in Fortran order take 9.2 ms run by run, and 2.4 ms chunk by chunk.
+pub(crate) const CROSSED_PAGES: usize = 2048 * PAGE;
 
 /// A chunk of such a run goes over so many bytes of memory, or is one block.
 pub(crate) const CROSSED_CHUNK: usize = 128 << 10;

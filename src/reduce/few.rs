@@ -2,7 +2,7 @@
 
 use super::reduction::Reduction;
 use super::tables::By;
-use super::tree::{GROUP, LANES, Monoid, add};
+use super::tree::{GROUP, LANES, Monoid, add, fold_lanes};
 use crate::engine::tuning::{FEW_REDUCED, FEWER_REDUCED};
 use ndarray::{ArrayRef, Dimension};
 
@@ -21,9 +21,9 @@ struct Walk {
 }
 
 impl Walk {
-    /// For an array of `shape`, and a result of `result` whose axes are `becomes` of the array.
+    /// For an array of `shape`, and a result of shape `result` whose axes are `axes` of the array.
     #[inline(always)]
-    fn new(shape: &[usize], result: &[usize], becomes: &[usize]) -> Self {
+    fn new(shape: &[usize], result: &[usize], axes: &[usize]) -> Self {
         let mut strides = [1; AXES];
         for axis in (1..shape.len()).rev() {
             strides[axis - 1] = strides[axis] * shape[axis];
@@ -34,12 +34,12 @@ impl Walk {
             strides: [0; AXES],
         };
         for (axis, &size) in shape.iter().enumerate() {
-            let mut fed = becomes.iter().zip(result);
-            if !fed.any(|(&fed, &kept)| fed == axis && kept == size) {
+            let mut kept = axes.iter().zip(result);
+            if !kept.any(|(&kept, &kept_size)| kept == axis && kept_size == size) {
                 walk.push(size, strides[axis]);
             }
         }
-        for (&axis, &size) in becomes.iter().zip(result) {
+        for (&axis, &size) in axes.iter().zip(result) {
             if let Some(&stride) = strides.get(axis) {
                 walk.push(size, stride);
             }
@@ -88,20 +88,20 @@ impl Walk {
     }
 }
 
-/// Whether an array is reduced here, to a result of `rank` axes.
+/// Whether an array is reduced here.
 #[inline(always)]
-pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>, rank: usize) -> bool {
+pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
     let small = const { size_of::<A>() <= LARGEST };
-    small && (1..=FEW_REDUCED).contains(&array.len()) && array.ndim().max(rank) <= AXES
+    small && (1..=FEW_REDUCED).contains(&array.len()) && array.ndim() <= AXES
 }
 
 /// Calls `put` with the results of an array that [`is_few`], in row-major order.
 ///
-/// The shape of the result is `result`. Its axes are `becomes` of the array; where that is none, or
-/// the sizes differ, the axis has size 1.
+/// The shape of the result is `result`. Its axes are `axes` of the array; where that is no axis, or
+/// the sizes differ, the result has size 1.
 pub(super) fn reduce<A, D, R>(
     array: &ArrayRef<A, D>,
-    (result, becomes): (&[usize], &[usize]),
+    (result, axes): (&[usize], &[usize]),
     reduction: &R,
     put: impl FnOnce(&[A]),
 ) where
@@ -109,7 +109,7 @@ pub(super) fn reduce<A, D, R>(
     D: Dimension,
     R: Reduction<A, Acc = A, Out = A>,
 {
-    let walk = Walk::new(array.shape(), result, becomes);
+    let walk = Walk::new(array.shape(), result, axes);
     let results = result.iter().product();
     match array.len() {
         ..=FEWER_REDUCED => {
@@ -160,17 +160,10 @@ const _: () = assert!(FEW_REDUCED < GROUP);
 /// then.
 #[inline(always)]
 fn add_rows<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A], width: usize) {
-    let lanes = terms.len().min(LANES * width);
-    let (lanes, rest) = terms.split_at_mut(lanes);
+    let count = terms.len() / width;
+    let (lanes, rest) = terms.split_at_mut(count.min(LANES) * width);
     for rows in rest.chunks(lanes.len()) {
         add(m, lanes, rows);
     }
-    let mut live = lanes.len();
-    for half in [8, 4, 2, 1].map(|rows| rows * width) {
-        if half < live {
-            let (to, from) = lanes[..live].split_at_mut(half);
-            add(m, to, from);
-            live = half;
-        }
-    }
+    fold_lanes(m, lanes, width, count.min(LANES));
 }

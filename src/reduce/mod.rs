@@ -72,8 +72,8 @@ use operands::sealed::Existing;
 /// accurate and reproducible: they are pairwise, and [the same bit for
 /// bit](GradientExt#the-order-of-summation) on any number of threads, with or without the feature
 /// `rayon`, and for any memory layout of the cotangent. The bytes of the cotangent decide whether
-/// several threads work. Beside the result, a call allocates only scratch memory of bounded size,
-/// some ten KiB for each thread.
+/// several threads work. Beside the result, a call allocates scratch memory: some ten to some
+/// hundred KiB for each thread, and at most one element for each 1024 terms.
 ///
 /// # Panics
 ///
@@ -213,7 +213,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        if const { R::COMMUTATIVE } && few::is_few(array, self.input_shape().len()) {
+        if const { R::COMMUTATIVE } && few::is_few(array) {
             return array_of(self.input_dim(), |vec| {
                 few::reduce(array, self.input_axes(), reduction, |results| {
                     vec.extend_from_slice(results);
@@ -258,7 +258,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        if const { R::COMMUTATIVE } && few::is_few(array, self.input_shape().len()) {
+        if const { R::COMMUTATIVE } && few::is_few(array) {
             let (out, adds) = match target {
                 Existing::Put(out) => (out, false),
                 Existing::Add(out) => (out, true),
@@ -282,9 +282,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 
     /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so
-    /// that each sum is one term. `None` for few elements too, which are reduced sooner.
+    /// that each sum is one term. `None` for few elements too, which are reduced faster.
     fn unreplicated<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
-        if few::is_few(array, self.input_shape().len()) {
+        if few::is_few(array) {
             return None;
         }
         let (shape, output_axes) = (self.output_shape(), self.output_axes());

@@ -103,8 +103,8 @@ pub trait Reduction<T>: Sync {
         Some(self.finish(self.identity(), 0))
     }
 
-    /// Calls `use_it` with the reduction, and says by which of its methods whether terms may be read
-    /// in place. They may if terms, accumulators and results have one type, and `lift` and
+    /// Calls `use_it` with the reduction, and says by which of its methods whether terms may be
+    /// read in place. They may if terms, accumulators and results have one type, and `lift` and
     /// `at_index` change nothing.
     #[doc(hidden)]
     #[inline(always)]

@@ -16,7 +16,8 @@ use crate::engine::terms::Runs;
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
     CACHE_LINE, CROSSED_CHUNK, CROSSED_LINES, CROSSED_PAGES, FEW_SUM_UNITS, MANY_COLUMNS,
-    MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, SMALL_SUM, SMALL_SUM_ROW, SUM_CHUNK, SUM_TABLE,
+    MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, PAGE, SMALL_SUM, SMALL_SUM_ROW, SUM_CHUNK,
+    SUM_TABLE,
 };
 use crate::error::{BroadcastError, empty_reduction};
 use std::marker::PhantomData;
@@ -100,12 +101,20 @@ impl Schedule {
             Order::Rows => (room / terms.min(GROUP)).max(row / size),
         };
         let (axis, turns, width) = columns_of_unit(sums, order, wanted.max(1));
+        let units = kept.len().div_ceil(width);
+        let crossed = match order == Order::Runs && width == 1 && units < FEW_SUM_UNITS {
+            true => Crossed::of(summed.axes(), size, terms),
+            false => None,
+        };
         let piece = match order {
             // Blocks of one column follow each other in the table: more of them where neighbours in
             // memory are far apart among the terms.
             Order::Runs if width == 1 => {
-                let crossed = nearest(summed.axes()) < distance(&summed.inner());
-                let room = room * if crossed { 16 } else { 4 };
+                let far = nearest(summed.axes()) < distance(&summed.inner());
+                let room = match &crossed {
+                    Some(crossed) => crossed.chunk_blocks * BLOCK_TERMS,
+                    None => room * if far { 16 } else { 4 },
+                };
                 (room / BLOCK_TERMS).max(1) * BLOCK_TERMS
             }
             Order::Runs => BLOCK_TERMS,
@@ -120,11 +129,6 @@ impl Schedule {
             Cost::Bytes(bytes) if bytes < PARALLEL_FROM => 1,
             _ if bytes <= least => 1,
             _ => max_threads(),
-        };
-        let units = kept.len().div_ceil(width);
-        let crossed = match order == Order::Runs && width == 1 {
-            true => Crossed::of(summed.axes(), size, terms),
-            false => None,
         };
         let chunk_blocks = match &crossed {
             Some(crossed) => crossed.chunk_blocks,
@@ -170,28 +174,33 @@ impl Schedule {
     }
 }
 
-/// The terms of a sum in runs, whose terms at one place are neighbours in memory and have their
-/// cache lines in common. The runs are read by turns, a chunk of each.
+/// The terms of a sum in runs, whose terms at one place have cache lines or pages in common. The
+/// runs are read by turns, a chunk of each.
 struct Crossed {
     runs: usize,
     chunk_blocks: usize,
 }
 
 impl Crossed {
-    /// `None` if the terms are read in order: they lie so in memory, or a run is so short that its
-    /// lines are still in the cache when the next one is read.
+    /// `None` if the terms are read in order: they lie so in memory, the lines and pages of a run
+    /// are still in the cache when the next one is read, a run has less than two chunks, or only a
+    /// part of the terms is summed.
     fn of<const N: usize>(summed: &[LoopAxis<N>], size: usize, terms: usize) -> Option<Self> {
+        let bytes = |axis: &LoopAxis<N>| distance(axis).saturating_mul(size);
+        let elements = |axes: &[LoopAxis<N>]| axes.iter().map(|axis| axis.size).product::<usize>();
         let nearest = (0..summed.len())
             .rev()
             .min_by_key(|&axis| distance(&summed[axis]))?;
         let inside = &summed[nearest + 1..];
-        let step = distance(inside.last()?).saturating_mul(size);
-        let elements = |axes: &[LoopAxis<N>]| axes.iter().map(|axis| axis.size).product::<usize>();
-        let run = elements(inside);
-        let far = run.saturating_mul(step.min(CACHE_LINE)) >= CROSSED_LINES
-            || run.saturating_mul(step) >= CROSSED_PAGES;
-        let chunk_blocks = (CROSSED_CHUNK / step.max(1) / BLOCK_TERMS).max(1);
-        let chunk_blocks = 1 << chunk_blocks.ilog2();
+        let (apart, step, run) = (
+            bytes(&summed[nearest]),
+            bytes(inside.last()?),
+            elements(inside),
+        );
+        let lines = run.saturating_mul(step.min(CACHE_LINE));
+        let far = apart < CACHE_LINE && lines >= CROSSED_LINES
+            || apart < PAGE && run.saturating_mul(step) >= CROSSED_PAGES;
+        let chunk_blocks = 1 << (CROSSED_CHUNK / step / BLOCK_TERMS).max(1).ilog2();
         let long = run >= 2 * chunk_blocks * BLOCK_TERMS;
         (far && long && terms == elements(summed)).then(|| Crossed {
             runs: terms / run,

@@ -7,8 +7,8 @@ use crate::engine::machine::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
     APART_STREAMS, BLOCKS_AT_ONCE, CACHE_LINE, COLUMNS_AT_ONCE, CROSSED_LINES, CROSSED_PAGES,
     FEW_COLUMNS, FEW_REDUCED, FEWER_REDUCED, MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, PAGE,
-    READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW, SUM_TABLE,
-    sums_are_streamed,
+    READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, SMALL_SUM, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW,
+    SUM_TABLE, sums_are_streamed,
 };
 use crate::{BroadcastPlan, Fold};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
@@ -338,9 +338,12 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
         &[3, 1, 2],
         &[2, 2, 2, 2],
         &[2, 5, 3, 4],
+        &[2, 1, 2, 2, 1, 3],
+        &[1, 2, 1, 2, 1, 2, 2],
     ] {
         let terms = (0..shape.iter().product::<usize>()).map(Mixed::<4>::number);
         let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
+        let fortran = terms.t().as_standard_layout().reversed_axes().into_owned();
         for subset in 0..1_usize << shape.len() {
             let (summed, kept): (Vec<usize>, Vec<usize>) =
                 (0..shape.len()).partition(|axis| subset >> axis & 1 == 1);
@@ -355,6 +358,7 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
                 let what = format!("{shape:?}, sums of {summed:?}, {order:?} kept");
                 let fresh = plan.gradient(&terms).unwrap();
                 assert!(fresh.iter().eq(&expected), "{what}");
+                assert_eq!(plan.gradient(&fortran).unwrap(), fresh, "{what}");
                 let before = Mixed::number(7);
                 let mut out = ArrayD::from_elem(&input[..], before);
                 plan.gradient_accumulate(&terms, &mut out).unwrap();
@@ -486,8 +490,7 @@ fn large_sums_follow_the_tree() {
     }
 }
 
-/// One row that is seen many times has more blocks than are summed at once.
-/// Runs of terms whose neighbours in memory are in the next run.
+/// Terms whose neighbours in memory belong to the next run of terms.
 #[test]
 fn crossed_terms_follow_the_tree() {
     let lines = CROSSED_LINES / CACHE_LINE;
@@ -499,6 +502,8 @@ fn crossed_terms_follow_the_tree() {
         (pages, PAGE),
         (pages + 500, PAGE),
         (pages - 1, PAGE),
+        // Shorter than two chunks.
+        (2 * BLOCK_TERMS - 1, 2 * PAGE),
     ] {
         let mut memory = ArrayD::from_elem(&[run, step][..], Mixed::<1>::number(9));
         for runs in [2, 3, 7] {
@@ -515,8 +520,26 @@ fn crossed_terms_follow_the_tree() {
         backwards.invert_axis(Axis(1));
         check(&backwards, &[0, 1]);
     }
+    // On several threads, and several sums.
+    let (run, step) = (lines + 600, CACHE_LINE / 4);
+    let terms = (0..run * step).map(Mixed::<4>::number).collect();
+    let memory = ArrayD::from_shape_vec(&[run, step][..], terms).unwrap();
+    check(&memory.t(), &[0, 1]);
+    check_maps(&memory.t(), &[0, 1]);
+    let (run, step, sums) = (lines, CACHE_LINE / 16, 3);
+    let terms = (0..sums * run * step).map(Mixed::<16>::number).collect();
+    let memory = ArrayD::from_shape_vec(&[sums, run, step][..], terms).unwrap();
+    check(&memory.view().permuted_axes(&[0, 2, 1][..]), &[1, 2]);
 }
 
+/// Tables of rows that are as long as they are for many terms.
+#[test]
+fn maps_of_many_terms_follow_the_tree() {
+    let rows = SMALL_SUM / 8 / NARROW_SUM_ROW + 1;
+    check_layouts(&[rows, NARROW_SUM_ROW], &[0], check_maps);
+}
+
+/// One row that is seen many times has more blocks than are summed at once.
 #[test]
 fn long_rows_follow_the_tree() {
     for blocks in [BLOCKS_AT_ONCE, 2 * BLOCKS_AT_ONCE + 1] {

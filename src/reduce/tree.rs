@@ -144,7 +144,12 @@ fn group_by_fours<A: Copy, M: Monoid<A>, const FIRST: bool>(
 
 /// Sums the first `live` lanes of `width` columns by halves; the sum is in lane 0 then.
 #[inline(always)]
-fn fold_lanes<A: Copy, M: Monoid<A>>(m: M, lanes: &mut [A], width: usize, mut live: usize) {
+pub(super) fn fold_lanes<A: Copy, M: Monoid<A>>(
+    m: M,
+    lanes: &mut [A],
+    width: usize,
+    mut live: usize,
+) {
     let mut half = LANES / 2;
     while half > 0 {
         if live > half {

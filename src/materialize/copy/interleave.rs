@@ -1,6 +1,6 @@
 //! The channels of an image from planes to pixels, and from pixels to planes.
 //!
-//! Planes are 2 to 4 columns, each of which lies side by side. A pixel is a row of as many elements.
+//! Planes are 2 to 4 columns, each contiguous. A pixel is a row of as many elements.
 
 use super::operands::{Plane, Slot};
 use crate::engine::machine::{Vectorize, widest};
