@@ -607,7 +607,8 @@ mod team {
     }
 }
 
-#[cfg(test)]
+// They catch panics.
+#[cfg(all(test, panic = "unwind"))]
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -766,7 +767,7 @@ mod tests {
 }
 
 /// Tests with as many helpers as a test asks for, whatever the number of processors.
-#[cfg(all(test, feature = "rayon"))]
+#[cfg(all(test, feature = "rayon", panic = "unwind"))]
 mod team_tests {
     use super::team::tests::call;
     use std::collections::HashSet;
