@@ -315,7 +315,7 @@ mod pools {
         for tried_before in [false, true] {
             let mut variables = vec![
                 (BITS, bits().to_string()),
-                ("RUST_MIN_STACK", (1_usize << 47).to_string()),
+                ("RUST_MIN_STACK", isize::MAX.to_string()),
             ];
             if tried_before {
                 variables.push((TRIED_BEFORE, "yes".to_string()));

@@ -45,7 +45,7 @@ impl<'s, A: Copy> Columns<'s, A> {
         }
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, panic = "unwind"))]
     pub(crate) fn width(&self) -> usize {
         self.width
     }
