@@ -1,7 +1,7 @@
 //! Reductions, of arrays and of maps, against NumPy's recorded answers, against an oracle index by
 //! index, and against the gradient of the array that they do without.
 
-use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, arr0, array};
+use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{
     All, Any, ArgMax, ArgMin, ArrayRole, Fold, Max, Mean, Min, NanMax, NanMin, Product, Reduction,
@@ -500,7 +500,7 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn results_too_large_for_memory_are_errors() {
-    let one = arr0(1_u8);
+    let one = ndarray::arr0(1_u8);
     for (size, kind) in [
         (1_usize << 58, "AllocationFailed"),
         (1 << 61, "OutputTooLarge"),
