@@ -209,9 +209,9 @@ cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
   B                              3  4
   A   2  3  4  5
   axis 9: A has only the axes 0 to 3";
-    pdpd_axis_far_past_the_rank: zeros(&[3]).broadcast_pdpd((2, 3), isize::MAX) => "\
+    pdpd_axis_far_past_the_rank: zeros(&[3]).broadcast_pdpd((2, 3), i32::MAX as isize) => "\
 cannot broadcast B [3] to A [2, 3] (pdpd)
-  axis 9223372036854775807: A has only the axes 0 to 1";
+  axis 2147483647: A has only the axes 0 to 1";
     pdpd_size_mismatch: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 2) => "\
 cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
   B         3  4
@@ -431,7 +431,7 @@ fn messages_about_a_thousand_axes_are_short() {
         let error = result.unwrap_err();
         let text = error.to_string();
         assert_eq!(common::variant(&error), name, "{text}");
-        let most = if text.contains("18446744073709551614") {
+        let most = if text.contains(&(usize::MAX - 1).to_string()) {
             4096
         } else {
             1024
