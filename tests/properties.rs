@@ -489,6 +489,7 @@ fn assert_pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) {
     }
 }
 
+#[cfg(target_pointer_width = "64")]
 #[test]
 fn every_rule_broadcasts_to_ten_to_the_eighteenth_elements() {
     const N: usize = 1_000_000_000;

@@ -88,7 +88,7 @@ fn plans_round_trip_with_static_and_dynamic_ranks() {
 #[test]
 fn plans_of_a_thousand_axes_round_trip() {
     let sizes =
-        |stretched: usize| (0..1000).map(move |axis| if axis % 50 == stretched { 2 } else { 1 });
+        |stretched: usize| (0..1000).map(move |axis| if axis % 100 == stretched { 2 } else { 1 });
     let shape = |stretched| sizes(stretched).collect::<Vec<usize>>();
     let reversed: Vec<usize> = (0..1000).rev().collect();
     let (numpy, _) = BroadcastPlan::pair(shape(3), shape(7), ElementwiseRule::Numpy).unwrap();
@@ -133,7 +133,7 @@ fn invalid_plans_are_rejected() {
             "another size",
         ),
         (
-            r#"{"rule":"numpy","input":[1],"output":[4294967296,4294967296],"mapping":[null,0]}"#,
+            r#"{"rule":"numpy","input":[1],"output":[4294967295,4294967295],"mapping":[null,0]}"#,
             "isize::MAX",
         ),
         (
@@ -179,7 +179,7 @@ fn tiles_and_composed_plans_round_trip() {
     );
     for (text, why) in [
         (
-            r#"{"input_start":[1],"output_start":[1,18446744073709551615],"plan":{"rule":"numpy","input":[2],"output":[1,2],"mapping":[null,0]}}"#,
+            r#"{"input_start":[1],"output_start":[1,MAX],"plan":{"rule":"numpy","input":[2],"output":[1,2],"mapping":[null,0]}}"#,
             "a box must begin",
         ),
         (
@@ -191,7 +191,8 @@ fn tiles_and_composed_plans_round_trip() {
             "another size",
         ),
     ] {
-        let error = serde_json::from_str::<Tile>(text).unwrap_err().to_string();
+        let text = text.replace("MAX", &usize::MAX.to_string());
+        let error = serde_json::from_str::<Tile>(&text).unwrap_err().to_string();
         assert!(error.contains(why), "{text}: {error}");
     }
 }
@@ -202,10 +203,8 @@ fn partial_shapes_and_patterns_round_trip() {
     let shape = PartialShape::new([PartialSize::ANY, between, PartialSize::known(3)]);
     assert_round_trip(&shape, "[[0,null],[2,5],[3,3]]");
     assert_round_trip(&PartialShape::UNKNOWN, "null");
-    assert_round_trip(
-        &PartialSize::known(usize::MAX),
-        "[18446744073709551615,18446744073709551615]",
-    );
+    let most = usize::MAX;
+    assert_round_trip(&PartialSize::known(most), &format!("[{most},{most}]"));
     let plan = PartialPlan::with_mode(shape, PartialShape::UNKNOWN, BroadcastMode::Numpy).unwrap();
     assert_round_trip(
         &plan,
