@@ -292,12 +292,12 @@ fn invalid_target_shapes_are_reported() {
         #[cfg(target_pointer_width = "64")]
         (
             "overflow",
-            [1_i64 << 40, 1 << 40],
+            [1 << 40, 1 << 40],
             "the shape [1099511627776, 1099511627776] has more than isize::MAX elements: no array can have it, not even a view",
         ),
         (
             "memory",
-            [1 << 20, 1 << 20],
+            [1_i64 << 20, 1 << 20],
             "a tensor of shape [1048576, 1048576] passes this example's limit of 1073741824 bytes",
         ),
         (
