@@ -3,7 +3,6 @@
 
 use ndarray::{
     Array, ArrayView, Axis, DimAdd, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
-    arr0,
 };
 use ndarray_broadcast::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -338,7 +337,7 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
             assert!(bytes <= FEW, "{}: {bytes} bytes", stringify!($call));
         )*};
     }
-    let (byte, wide) = (arr0(1_u8), arr0(1_u128));
+    let (byte, wide) = (ndarray::arr0(1_u8), ndarray::arr0(1_u128));
     let (bytes, wides) = (
         byte.broadcast_numpy((N, N)).unwrap(),
         wide.broadcast_numpy((N, N)).unwrap(),

@@ -102,15 +102,15 @@
 //! | target | what ran | how |
 //! |---|---|---|
 //! | x86-64 Linux | all tests | on the machine |
-//! | aarch64, riscv64 Linux | all tests but one: qemu aborts when a process with threads forks | under qemu |
-//! | i686 Linux, 32 bits | the same without the examples in the documentation | under qemu |
-//! | s390x Linux, big-endian | the same without the examples in the documentation | under qemu |
+//! | aarch64, riscv64 Linux | all tests but examples in the documentation, and one at which qemu aborts: a process with threads forks | under qemu |
+//! | i686 Linux, 32 bits | the same without the tests of the example programs | under qemu |
+//! | s390x Linux, big-endian | unit tests, `conformance`, `gradient_bits`, `gradient`, `materialize`, `reductions` | under qemu |
 //! | x86-64 Windows | unit tests, `conformance`, `gradient_bits`, `gradient`, `materialize` | under wine |
 //! | wasm32-wasip1, where a panic ends the program | unit tests that neither panic nor use threads, `conformance`, `gradient_bits` | under node |
 //! | aarch64 macOS | nothing: the library compiles without a warning | `cargo check` |
 //!
 //! `gradient_bits` compares sums with recorded bits: they are the same on every target where it
-//! ran. All of these are `.ci/long-checks targets`. The code for processors other than x86-64 is
+//! ran. `.ci/long-checks targets` runs all tests on the first four. The code for processors other than x86-64 is
 //! compiled by `.ci/run`, under `cfg(miri)`. The minimum version of Rust, 1.85.0, runs the unit
 //! tests, `conformance` and `gradient_bits` (`.ci/long-checks msrv`).
 //!
