@@ -15,8 +15,8 @@
 //! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) |
 //! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) |
 //!
-//! The methods that return an array allocate it. Sums also allocate scratch memory: some ten to some
-//! hundred KiB for each thread, and at most one element for each 1024 terms. The other methods
+//! The methods that return an array allocate it. Sums also allocate scratch memory: some ten to
+//! some hundred KiB for each thread, and at most one element for each 1024 terms. The other methods
 //! allocate nothing.
 //!
 //! # Copies

@@ -65,6 +65,25 @@ impl Walk {
         }
     }
 
+    /// The elements of an array in the order of the loops, in `memory`, which has room for them.
+    #[inline(always)]
+    fn terms_of<'m, A: Copy, D: Dimension, const MOST: usize>(
+        &self,
+        array: &ArrayRef<A, D>,
+        memory: &'m mut [A; MOST],
+    ) -> &'m mut [A] {
+        let terms = &mut memory[..array.len()];
+        match array.as_slice() {
+            Some(elements) => self.copy(elements, terms),
+            None => {
+                let mut elements = [terms[0]; MOST];
+                (elements.iter_mut().zip(array)).for_each(|(to, &from)| *to = from);
+                self.copy(&elements[..array.len()], terms);
+            }
+        }
+        terms
+    }
+
     /// Copies the elements of an array in standard layout to `terms`, in the order of the loops.
     #[inline(always)]
     fn copy<A: Copy>(&self, elements: &[A], terms: &mut [A]) {
@@ -109,46 +128,26 @@ pub(super) fn reduce<A, D, R>(
     D: Dimension,
     R: Reduction<A, Acc = A, Out = A>,
 {
-    let walk = Walk::new(array.shape(), result, axes);
-    let results = result.iter().product();
-    match array.len() {
-        ..=FEWER_REDUCED => {
-            reduce_on_stack::<FEWER_REDUCED, _, _, _>(array, &walk, results, reduction, put)
-        }
-        _ => reduce_on_stack::<FEW_REDUCED, _, _, _>(array, &walk, results, reduction, put),
-    }
-}
-
-/// [`reduce`] of at most `MOST` elements.
-#[inline(always)]
-fn reduce_on_stack<const MOST: usize, A, D, R>(
-    array: &ArrayRef<A, D>,
-    walk: &Walk,
-    results: usize,
-    reduction: &R,
-    put: impl FnOnce(&[A]),
-) where
-    A: Copy + Send + Sync,
-    D: Dimension,
-    R: Reduction<A, Acc = A, Out = A>,
-{
-    let (len, Some(&first)) = (array.len(), array.first()) else {
+    let Some(&first) = array.first() else {
         return;
     };
-    let mut terms = [first; MOST];
-    let terms = &mut terms[..len];
-    match array.as_slice() {
-        Some(elements) => walk.copy(elements, terms),
-        None => {
-            let mut elements = [first; MOST];
-            (elements.iter_mut().zip(array)).for_each(|(to, &from)| *to = from);
-            walk.copy(&elements[..len], terms);
+    let walk = Walk::new(array.shape(), result, axes);
+    let results = result.iter().product();
+    let (mut fewer, mut more);
+    let terms = match array.len() {
+        ..=FEWER_REDUCED => {
+            fewer = [first; FEWER_REDUCED];
+            walk.terms_of(array, &mut fewer)
         }
-    }
+        _ => {
+            more = [first; FEW_REDUCED];
+            walk.terms_of(array, &mut more)
+        }
+    };
     add_rows(By::of(reduction), terms, results);
-    let sums = &mut terms[..results];
+    let (sums, count) = (&mut terms[..results], array.len() / results);
     for sum in &mut *sums {
-        *sum = reduction.finish(*sum, len / results);
+        *sum = reduction.finish(*sum, count);
     }
     put(sums);
 }

@@ -532,7 +532,7 @@ fn crossed_terms_follow_the_tree() {
     check(&memory.view().permuted_axes(&[0, 2, 1][..]), &[1, 2]);
 }
 
-/// Tables of rows that are as long as they are for many terms.
+/// A table of terms has longer rows if all terms together have more than `SMALL_SUM` bytes.
 #[test]
 fn maps_of_many_terms_follow_the_tree() {
     let rows = SMALL_SUM / 8 / NARROW_SUM_ROW + 1;
