@@ -359,6 +359,42 @@ fn every_layout_is_reduced_as_index_by_index() {
     }
 }
 
+/// NaN wins, or is left out, wherever it is among the terms. So do the largest and smallest terms.
+#[test]
+fn every_place_of_a_nan_and_of_the_chosen_term_counts() {
+    for len in [1, 15, 16, 17, 33, 127, 128, 129, 255, 257, 1023, 1025, 1400] {
+        let plan = plan(&[len], &[0]);
+        let mut row = ArrayD::<f64>::zeros(vec![len]);
+        for place in 0..len {
+            let of = |row: &ArrayD<f64>| {
+                let all = [
+                    plan.reduce(row, Max),
+                    plan.reduce(row, Min),
+                    plan.reduce(row, NanMax),
+                    plan.reduce(row, NanMin),
+                ];
+                all.map(|result| result.unwrap()[[]])
+            };
+            let one = len == 1;
+            row[place] = 2.;
+            let low = if one { 2. } else { 0. };
+            assert_eq!(of(&row), [2., low, 2., low], "{place} of {len}");
+            row[place] = -2.;
+            let high = if one { -2. } else { 0. };
+            assert_eq!(of(&row), [high, -2., high, -2.], "{place} of {len}");
+            row[place] = f64::NAN;
+            let [max, min, others @ ..] = of(&row);
+            assert!(max.is_nan() && min.is_nan(), "{place} of {len}");
+            if one {
+                assert!(others.iter().all(|value| value.is_nan()));
+            } else {
+                assert_eq!(others, [0., 0.], "{place} of {len}");
+            }
+            row[place] = 0.;
+        }
+    }
+}
+
 /// The sum of a map has the bits of the gradient of the mapped array, whatever the layouts.
 #[test]
 fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {

@@ -103,6 +103,22 @@ pub trait Reduction<T>: Sync {
         Some(self.finish(self.identity(), 0))
     }
 
+    /// [`combine`](Self::combine) of accumulators that are not [unordered](Self::is_unordered), in
+    /// fewer instructions.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn combine_ordered(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
+        self.combine(a, b)
+    }
+
+    /// Whether `combine_ordered` of this accumulator may differ from `combine`. So with NaN.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn is_unordered(&self, acc: Self::Acc) -> bool {
+        let _ = acc;
+        false
+    }
+
     /// Calls `use_it` with the reduction, and says by which of its methods whether terms may be
     /// read in place. They may if terms, accumulators and results have one type, and `lift` and
     /// `at_index` change nothing.
@@ -551,10 +567,11 @@ fn at_least<T: PartialOrd>(a: &T, b: &T) -> bool {
     a >= b
 }
 
-/// Implements [`Reduction`] for the choice of one term. The last expression says whether `b`, which
-/// comes later, is taken instead of `a`.
+/// Implements [`Reduction`] for the choice of one term. The expression says whether `b`, which comes
+/// later, is taken instead of `a`. If neither is NaN, so does `b $better a`.
 macro_rules! choice {
-    ($($name:ident: $text:literal, $limit:ident, |$a:ident, $b:ident| $takes_b:expr;)*) => {$(
+    ($($name:ident: $text:literal, $limit:ident, $better:tt,
+       |$a:ident, $b:ident| $takes_b:expr;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
             const NAME: &'static str = $text;
@@ -581,6 +598,16 @@ macro_rules! choice {
             }
 
             #[inline(always)]
+            fn combine_ordered(&self, a: T, b: T) -> T {
+                if b $better a { b } else { a }
+            }
+
+            #[inline(always)]
+            fn is_unordered(&self, acc: T) -> bool {
+                is_nan(&acc)
+            }
+
+            #[inline(always)]
             fn finish(&self, acc: T, _: usize) -> T {
                 acc
             }
@@ -595,10 +622,10 @@ macro_rules! choice {
 // One selection by comparisons that are all made: compilers make vector code of it. A comparison
 // with NaN is false.
 choice! {
-    Max: "max", min_value, |a, b| !at_least(a, b) & !is_nan(a);
-    Min: "min", max_value, |a, b| !at_least(b, a) & !is_nan(a);
-    NanMax: "nanmax", min_value, |a, b| !at_least(a, b) & !is_nan(b);
-    NanMin: "nanmin", max_value, |a, b| !at_least(b, a) & !is_nan(b);
+    Max: "max", min_value, >, |a, b| !at_least(a, b) & !is_nan(a);
+    Min: "min", max_value, <, |a, b| !at_least(b, a) & !is_nan(a);
+    NanMax: "nanmax", min_value, >, |a, b| !at_least(a, b) & !is_nan(b);
+    NanMin: "nanmin", max_value, <, |a, b| !at_least(b, a) & !is_nan(b);
 }
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses.

@@ -52,6 +52,16 @@ impl<T, R: Reduction<T>> Monoid<R::Acc> for By<'_, R, T> {
     fn combine(self, a: R::Acc, b: R::Acc) -> R::Acc {
         self.0.combine(a, b)
     }
+
+    #[inline(always)]
+    fn combine_ordered(self, a: R::Acc, b: R::Acc) -> R::Acc {
+        self.0.combine_ordered(a, b)
+    }
+
+    #[inline(always)]
+    fn is_unordered(self, value: R::Acc) -> bool {
+        self.0.is_unordered(value)
+    }
 }
 
 /// How the work is cut, and how a table lies. The bits of results do not depend on it.

@@ -20,6 +20,12 @@ pub(super) trait Monoid<A>: Copy + Sync {
 
     /// `a` comes before `b`.
     fn combine(self, a: A, b: A) -> A;
+
+    /// [`combine`](Self::combine) of values that are not [unordered](Self::is_unordered), faster.
+    fn combine_ordered(self, a: A, b: A) -> A;
+
+    /// Whether `combine_ordered` of a value may be another one than `combine`. Never, for most.
+    fn is_unordered(self, value: A) -> bool;
 }
 
 /// Accumulators of a block. 16 `f32` are 64 bytes: four vectors of SSE2, one of AVX-512.
@@ -322,6 +328,43 @@ pub(super) fn fold_table<A: Copy, M: Monoid<A>>(m: M, lanes: &mut [A], live: usi
     sum.copy_from_slice(&lanes[..width]);
 }
 
+/// Another monoid's `combine_ordered`.
+#[derive(Clone, Copy)]
+struct Ordered<M>(M);
+
+impl<A, M: Monoid<A>> Monoid<A> for Ordered<M> {
+    #[inline(always)]
+    fn identity(self) -> A {
+        self.0.identity()
+    }
+
+    #[inline(always)]
+    fn combine(self, a: A, b: A) -> A {
+        self.0.combine_ordered(a, b)
+    }
+
+    #[inline(always)]
+    fn combine_ordered(self, a: A, b: A) -> A {
+        self.0.combine_ordered(a, b)
+    }
+
+    #[inline(always)]
+    fn is_unordered(self, _: A) -> bool {
+        false
+    }
+}
+
+/// Whether one of the terms is unordered.
+#[inline(always)]
+fn any_unordered<A: Copy, M: Monoid<A>>(m: M, terms: &[A]) -> bool {
+    let (low, high) = terms.split_at(terms.len() / 2);
+    let pairs = low.iter().zip(high);
+    // All pairs are looked at, as that is one loop of vectors. The last term may be in none.
+    pairs.fold(false, |any, (&a, &b)| {
+        any | m.is_unordered(a) | m.is_unordered(b)
+    }) || terms.last().is_some_and(|&last| m.is_unordered(last))
+}
+
 /// The sums of two vectors' lanes.
 #[inline(always)]
 fn sum_of<A: Copy, M: Monoid<A>>(m: M, a: &[A], b: &[A]) -> [A; LANES] {
@@ -385,36 +428,49 @@ pub(super) struct LongRun;
 impl Run for LongRun {
     #[inline(always)]
     fn sum<A: Copy, M: Monoid<A>>(&self, m: M, terms: &[A], len: usize) -> A {
-        let mut groups = terms[..len].chunks_exact(GROUP);
-        let mut vectors = groups.remainder().chunks_exact(LANES);
-        let rest = vectors.remainder();
-        let mut lanes = [m.identity(); LANES];
-        if let Some(terms) = groups.next() {
-            lanes = lanes_of_group(m, terms);
-        } else if let Some(terms) = vectors.next() {
-            lanes.copy_from_slice(terms);
+        let terms = &terms[..len];
+        // A maximum of floats is one instruction if no term is NaN, and else four. Of 256 rows of
+        // 256 `f32` it takes 4.8 us so, and 6.8 us without this branch.
+        if any_unordered(m, terms) {
+            long_run(m, terms)
+        } else {
+            long_run(Ordered(m), terms)
         }
-        for terms in groups {
-            lanes = sum_of(m, &lanes, &lanes_of_group(m, terms));
-        }
-        for terms in vectors {
-            add(m, &mut lanes, terms);
-        }
-        if !rest.is_empty() {
-            // The compiler does not know the length of `rest`, so it keeps what this is added to in
-            // memory. With a copy, that is not `lanes`.
-            let mut longer = lanes;
-            add(m, &mut longer, rest);
-            lanes = longer;
-        }
-        // Aligned, so that no store straddles two cache lines: then store forwarding works.
-        #[repr(align(64))]
-        struct Aligned<T>(T);
-        // Hidden from the compiler, which would otherwise use the small vectors of the last
-        // additions for the lanes above.
-        let Aligned(eight) = std::hint::black_box(Aligned(halved(m, &lanes)));
-        fold_eight(m, eight)
     }
+}
+
+/// The sum of a [`LongRun`].
+#[inline(always)]
+fn long_run<A: Copy, M: Monoid<A>>(m: M, terms: &[A]) -> A {
+    let mut groups = terms.chunks_exact(GROUP);
+    let mut vectors = groups.remainder().chunks_exact(LANES);
+    let rest = vectors.remainder();
+    let mut lanes = [m.identity(); LANES];
+    if let Some(terms) = groups.next() {
+        lanes = lanes_of_group(m, terms);
+    } else if let Some(terms) = vectors.next() {
+        lanes.copy_from_slice(terms);
+    }
+    for terms in groups {
+        lanes = sum_of(m, &lanes, &lanes_of_group(m, terms));
+    }
+    for terms in vectors {
+        add(m, &mut lanes, terms);
+    }
+    if !rest.is_empty() {
+        // The compiler does not know the length of `rest`, so it keeps what this is added to in
+        // memory. With a copy, that is not `lanes`.
+        let mut longer = lanes;
+        add(m, &mut longer, rest);
+        lanes = longer;
+    }
+    // Aligned, so that no store straddles two cache lines: then store forwarding works.
+    #[repr(align(64))]
+    struct Aligned<T>(T);
+    // Hidden from the compiler, which would otherwise use the small vectors of the last
+    // additions for the lanes above.
+    let Aligned(eight) = std::hint::black_box(Aligned(halved(m, &lanes)));
+    fold_eight(m, eight)
 }
 
 /// [`lanes_of_four`] of terms that lie backwards. So do the lanes.
