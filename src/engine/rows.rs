@@ -228,10 +228,22 @@ fn drive<const N: usize>(
     bytes: usize,
     tile: &(dyn Fn(Tile<N>) + Sync),
 ) {
+    let start = nest.start()[0];
     let walk = |range| {
-        nest.for_each_tile(range, |whole| match order {
-            Some(squares) => in_best_order(whole, squares, tile),
-            None => tile(whole),
+        nest.for_each_tile(range, |whole: Tile<N>| {
+            let (rows, columns) = (whole.rows, whole.columns);
+            let head = match columns.strides[0] {
+                1 => chunks.before_vectors(whole.offsets[0] - start, rows.strides[0], columns.size),
+                _ => 0,
+            };
+            for (column, count) in [(0, head), (head, columns.size - head)] {
+                let part = whole.part([0, column], rows.size, count);
+                match order {
+                    _ if count == 0 => {}
+                    Some(squares) => in_best_order(part, squares, tile),
+                    None => tile(part),
+                }
+            }
         });
     };
     if chunks.is_one() {
