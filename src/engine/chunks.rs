@@ -1,6 +1,7 @@
 //! Cutting a length of elements into chunks that threads can work on.
 
-use super::tuning::{MAP_ALIGNED_ROW, VECTOR};
+use super::machine::WIDE_REGISTER;
+use super::tuning::MAP_ALIGNED_ROW;
 use std::ops::Range;
 
 /// A length of elements cut into chunks at the addresses that are multiples of a number of bytes.
@@ -62,8 +63,8 @@ impl Chunks {
             return 0;
         }
         let bytes = |offset: isize| (offset as usize).wrapping_mul(size);
-        let head = bytes(offset).wrapping_add(self.lead).wrapping_neg() % VECTOR;
-        match bytes(row_stride) % VECTOR == 0 && head % size == 0 {
+        let head = bytes(offset).wrapping_add(self.lead).wrapping_neg() % WIDE_REGISTER;
+        match bytes(row_stride) % WIDE_REGISTER == 0 && head % size == 0 {
             true => head / size,
             false => 0,
         }

@@ -29,6 +29,17 @@ impl<const N: usize> LoopAxis<N> {
         LoopAxis { size, ..self }
     }
 
+    /// Turns the loop round: from its last element, to which `offsets` are moved, to its first.
+    #[inline(always)]
+    pub(crate) fn turn_round(&mut self, offsets: &mut [isize; N]) {
+        let steps = self.size as isize - 1;
+        for (offset, stride) in offsets.iter_mut().zip(&mut self.strides) {
+            // Only offsets of elements of size 0 can wrap.
+            *offset = offset.wrapping_add(stride.wrapping_mul(steps));
+            *stride = stride.wrapping_neg();
+        }
+    }
+
     /// Whether this axis belongs outside `other`: its stride in operand 0 is larger, or equal and
     /// its stride in operand 1 is larger, and so on.
     #[inline]
@@ -120,11 +131,7 @@ impl<const N: usize> LoopNest<N> {
         for mut axis in axes {
             let moving = axis.strides.iter().find(|&&stride| stride != 0);
             if axis.size > 1 && moving.is_some_and(|&stride| stride < 0) {
-                for (start, stride) in nest.start.iter_mut().zip(&mut axis.strides) {
-                    // Only offsets of elements of size 0 can wrap.
-                    *start = start.wrapping_add(stride.wrapping_mul(axis.size as isize - 1));
-                    *stride = stride.wrapping_neg();
-                }
+                axis.turn_round(&mut nest.start);
             }
             nest.add(axis)?;
         }
@@ -278,20 +285,6 @@ impl<const N: usize> Tile<N> {
             let along = self.columns.strides[operand].wrapping_mul(column as isize);
             self.offsets[operand].wrapping_add(down).wrapping_add(along)
         })
-    }
-
-    /// The same tile from its last column to its first.
-    #[inline(always)]
-    pub(crate) fn with_columns_reversed(self) -> Self {
-        let strides = self.columns.strides.map(isize::wrapping_neg);
-        Tile {
-            offsets: self.offsets_at(0, self.columns.size - 1),
-            columns: LoopAxis {
-                strides,
-                ..self.columns
-            },
-            ..self
-        }
     }
 
     /// The same tile with rows and columns exchanged, if the rows of operand 0 are contiguous then

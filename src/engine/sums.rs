@@ -521,11 +521,7 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
             let inner = boxed.last_mut().expect("a box has a loop");
             let backwards = turned && order == Order::Runs && runs_backwards(inner);
             if backwards {
-                let last = inner.size as isize - 1;
-                for (offset, stride) in offsets.iter_mut().zip(&mut inner.strides) {
-                    *offset = offset.wrapping_add(stride.wrapping_mul(last));
-                    *stride = stride.wrapping_neg();
-                }
+                inner.turn_round(&mut offsets);
             }
             let row = inner.size;
             let mut axes: SmallVec<[LoopAxis<N>; INLINE_AXES]> = SmallVec::new();

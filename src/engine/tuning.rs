@@ -164,9 +164,6 @@ pub(crate) const MAP_LONG_ROW: usize = 16;
 /// the middle of a vector, take 17.5 us so, and 19.2 us as they are: `f32`, two threads.
 pub(crate) const MAP_ALIGNED_ROW: usize = 4 << 10;
 
-/// Bytes of a vector of AVX2. Wider ones are seldom used, as they slow a processor down.
-pub(crate) const VECTOR: usize = 32;
-
 /// How many short rows are walked across at a time: what they touch stays in the first-level cache.
 pub(crate) const ROWS_ACROSS: usize = 256;
 
