@@ -123,7 +123,7 @@ impl Schedule {
                 let far = nearest(summed.axes()) < distance(&summed.inner());
                 let room = match &crossed {
                     Some(crossed) => crossed.chunk_blocks * BLOCK_TERMS,
-                    None => room * if far { 16 } else { 4 },
+                    None => room * if far { 16 } else { 1 },
                 };
                 (room / BLOCK_TERMS).max(1) * BLOCK_TERMS
             }
