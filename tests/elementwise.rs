@@ -675,6 +675,35 @@ fn a_panic_at_any_element_leaks_nothing() {
     }
 }
 
+/// Inputs whose elements lie in another order than the output's are copied in blocks first.
+#[test]
+fn a_panic_leaks_nothing_whatever_the_layouts_of_the_inputs() {
+    for (rows, columns) in [(4, 256), (3, 40), (70, 5), (300, 4), (64, 64), (40, 1000)] {
+        let len = rows * columns;
+        let a = Array2::from_shape_fn((rows, columns), |(i, j)| i * columns + j);
+        let transposed = a.t().as_standard_layout().into_owned();
+        let zeros = Array2::<usize>::zeros((columns, rows));
+        for at in (0..len).step_by(len / 9).chain([255.min(len - 1), len - 1]) {
+            let count = AtomicIsize::new(0);
+            let f = |a: usize, b: usize| match a + b {
+                position if position == at => panic_with(position),
+                position => Alive::new(&count, position),
+            };
+            let what = format!("{at} of {rows} x {columns}");
+            let works: [&dyn Fn(); 4] = [
+                &|| drop(zip((&a, zeros.t())).map(|(a, b)| f(a, b))),
+                &|| drop(zip((transposed.t(), zeros.t())).map(|(a, b)| f(a, b))),
+                &|| drop(a.zip_map(&zeros.t(), |&a, &b| f(a, b))),
+                &|| drop(zip((&a, zeros.t(), &a)).map(|(a, b, _)| f(a, b))),
+            ];
+            for work in works {
+                assert_eq!(panic_of(work), at, "{what}");
+                assert_eq!(count.load(Ordering::SeqCst), 0, "{what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_panic_on_any_thread_leaks_nothing() {
     for at in [0, 1, 99_999, 100_000, 123_456, 199_999] {

@@ -1,7 +1,5 @@
 //! Cutting a length of elements into chunks that threads can work on.
 
-use super::machine::WIDE_REGISTER;
-use super::tuning::MAP_ALIGNED_ROW;
 use std::ops::Range;
 
 /// A length of elements cut into chunks at the addresses that are multiples of a number of bytes.
@@ -52,24 +50,6 @@ impl Chunks {
         self.begin(chunks.start)..self.begin(chunks.end)
     }
 
-    /// How many of the elements of a row lie before the first at which a vector begins, if that
-    /// is the same for all rows. 0 if rows are so short that aligned vectors gain nothing.
-    ///
-    /// A row has `len` elements, the first of them `offset` elements after the first of all.
-    #[inline]
-    pub(crate) fn before_vectors(&self, offset: isize, row_stride: isize, len: usize) -> usize {
-        let size = self.element_size;
-        if len.saturating_mul(size) < MAP_ALIGNED_ROW {
-            return 0;
-        }
-        let bytes = |offset: isize| (offset as usize).wrapping_mul(size);
-        let head = bytes(offset).wrapping_add(self.lead).wrapping_neg() % WIDE_REGISTER;
-        match bytes(row_stride) % WIDE_REGISTER == 0 && head % size == 0 {
-            true => head / size,
-            false => 0,
-        }
-    }
-
     #[inline]
     fn begin(&self, chunk: usize) -> usize {
         let bytes = (chunk.saturating_mul(self.chunk_bytes)).saturating_sub(self.lead);
@@ -104,26 +84,6 @@ mod tests {
                 }
             }
             assert_eq!(next, len);
-        }
-    }
-
-    #[test]
-    fn long_rows_are_cut_where_a_vector_begins_in_all_of_them() {
-        for (element_size, address, offset, row_stride, expected) in [
-            (4, 4096, 0, 2048, 0),
-            (4, 4112, 0, 2048, 4),
-            (4, 4112, 3, 2048, 1),
-            (4, 4112, -3, -2048, 7),
-            (4, 4112, 0, 2049, 0),
-            (1, 4097, 0, 0, 31),
-            (2, 4097, 0, 0, 0),
-            (12, 4104, 0, 0, 2),
-            (8, 4104, 0, 4, 3),
-        ] {
-            let chunks = Chunks::new(1 << 20, element_size, address, 8192);
-            let found = chunks.before_vectors(offset, row_stride, 4096);
-            assert_eq!(found, expected, "{element_size} {address} {offset}");
-            assert_eq!(chunks.before_vectors(offset, row_stride, 100), 0);
         }
     }
 }

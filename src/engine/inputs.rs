@@ -219,7 +219,8 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// Shape and strides of an input, and the bytes of an element.
     fn layout(&self, input: usize) -> (&[usize], &[isize], usize);
 
-    /// Calls `op` for each element of a tile of the output with the items of the inputs.
+    /// Calls `op` for each element of a tile of the output with the items of the inputs, in any
+    /// order.
     ///
     /// # Safety
     ///
@@ -228,8 +229,8 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// by nothing else meanwhile. Each position of the output is visited by one sweep only.
     unsafe fn sweep<X>(&self, x: *mut X, tile: Tile<N>, op: &impl Fn(&mut X, Self::Items));
 
-    /// [`sweep`](Self::sweep) of the inputs at `firsts`, row by row, by the loop that is compiled
-    /// for the strides along a row.
+    /// [`sweep`](Self::sweep) of the inputs at `firsts`, row by row and each row from its first
+    /// element to its last, by the loop that is compiled for the strides along a row.
     ///
     /// # Safety
     ///

@@ -29,9 +29,9 @@ impl<const N: usize> LoopAxis<N> {
         LoopAxis { size, ..self }
     }
 
-    /// Turns the loop round: from its last element, to which `offsets` are moved, to its first.
+    /// Reverses the loop, which turns at least once. `offsets` move to its last element.
     #[inline(always)]
-    pub(crate) fn turn_round(&mut self, offsets: &mut [isize; N]) {
+    pub(crate) fn reverse(&mut self, offsets: &mut [isize; N]) {
         let steps = self.size as isize - 1;
         for (offset, stride) in offsets.iter_mut().zip(&mut self.strides) {
             // Only offsets of elements of size 0 can wrap.
@@ -131,7 +131,7 @@ impl<const N: usize> LoopNest<N> {
         for mut axis in axes {
             let moving = axis.strides.iter().find(|&&stride| stride != 0);
             if axis.size > 1 && moving.is_some_and(|&stride| stride < 0) {
-                axis.turn_round(&mut nest.start);
+                axis.reverse(&mut nest.start);
             }
             nest.add(axis)?;
         }

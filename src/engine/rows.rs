@@ -228,22 +228,10 @@ fn drive<const N: usize>(
     bytes: usize,
     tile: &(dyn Fn(Tile<N>) + Sync),
 ) {
-    let start = nest.start()[0];
     let walk = |range| {
-        nest.for_each_tile(range, |whole: Tile<N>| {
-            let (rows, columns) = (whole.rows, whole.columns);
-            let head = match columns.strides[0] {
-                1 => chunks.before_vectors(whole.offsets[0] - start, rows.strides[0], columns.size),
-                _ => 0,
-            };
-            for (column, count) in [(0, head), (head, columns.size - head)] {
-                let part = whole.part([0, column], rows.size, count);
-                match order {
-                    _ if count == 0 => {}
-                    Some(squares) => in_best_order(part, squares, tile),
-                    None => tile(part),
-                }
-            }
+        nest.for_each_tile(range, |whole| match order {
+            Some(squares) => in_best_order(whole, squares, tile),
+            None => tile(whole),
         });
     };
     if chunks.is_one() {
@@ -389,7 +377,7 @@ where
 }
 
 impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
-    /// Writes every element in order within chunks, and counts them. If `f` panics, the counted
+    /// Writes the elements of each chunk in order, and counts them. If `f` panics, the counted
     /// elements are dropped.
     fn initialise(&self, f: &(impl Fn(I::Items) -> C + Sync)) {
         let len = self.nest.len();
@@ -415,9 +403,11 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
                 };
                 self.nest
                     .for_each_tile(begin..len.min(begin + chunk), |tile| {
-                        // SAFETY: each chunk is one thread's. From `origin`, operand 0 of the tile
-                        // is the output.
-                        unsafe { self.tile(self.origin, tile, true, &op) };
+                        // Not `tile`, which walks a tile in any order.
+                        // SAFETY: `for_each_range` gives each chunk to one thread. The tile is one
+                        // of the nest, so its offsets are elements of the inputs, whose shapes
+                        // `Sweep::new` has checked, and of the output, from `origin` on.
+                        unsafe { I::best_rows(self.origin, self.inputs.firsts(), &tile, &op) };
                     });
             }
         });
@@ -510,9 +500,10 @@ impl<C> Drop for Initialised<C> {
         for (index, count) in self.counts.iter_mut().enumerate() {
             let first = self.first.wrapping_add(index * self.chunk);
             let elements = ptr::slice_from_raw_parts_mut(first, *count.get_mut());
-            // SAFETY: the first `count` elements of the chunk are initialised: `initialise` walks
-            // positions in order, which are offsets in standard layout. Nothing else drops them, as
-            // the output holds `MaybeUninit`. All threads have stopped.
+            // SAFETY: the first `count` elements of the chunk are initialised: `best_rows` visits
+            // the positions of a tile in order, and `for_each_tile` the tiles. Positions are
+            // offsets, as the output has standard layout. Nothing else drops them, as the output
+            // holds `MaybeUninit`. All threads have stopped.
             unsafe { ptr::drop_in_place(elements) };
         }
     }

@@ -521,7 +521,7 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
             let inner = boxed.last_mut().expect("a box has a loop");
             let backwards = turned && order == Order::Runs && runs_backwards(inner);
             if backwards {
-                inner.turn_round(&mut offsets);
+                inner.reverse(&mut offsets);
             }
             let row = inner.size;
             let mut axes: SmallVec<[LoopAxis<N>; INLINE_AXES]> = SmallVec::new();

@@ -354,7 +354,7 @@ impl<A: Copy> Gather<A> {
         };
         assert_eq!(BAND % side, 0, "a square is in two bands");
         if self.tile.columns.strides[1] == -1 {
-            self.tile.columns.turn_round(&mut self.tile.offsets);
+            self.tile.columns.reverse(&mut self.tile.offsets);
         }
         let Tile { rows, columns, .. } = self.tile;
         let steps = [columns.strides[0], rows.strides[1]];

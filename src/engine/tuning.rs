@@ -160,10 +160,6 @@ pub(crate) const FEWER_REDUCED: usize = 16;
 /// are walked without looking for the fastest order.
 pub(crate) const MAP_LONG_ROW: usize = 16;
 
-/// Rows of the output with as many bytes are written in aligned vectors. 16 rows of 64 KiB, each in
-/// the middle of a vector, take 17.5 us so, and 19.2 us as they are: `f32`, two threads.
-pub(crate) const MAP_ALIGNED_ROW: usize = 4 << 10;
-
 /// How many short rows are walked across at a time: what they touch stays in the first-level cache.
 pub(crate) const ROWS_ACROSS: usize = 256;
 

@@ -111,7 +111,7 @@ pub trait Reduction<T>: Sync {
         self.combine(a, b)
     }
 
-    /// Whether `combine_ordered` of this accumulator may differ from `combine`. So with NaN.
+    /// Whether `combine_ordered` of this accumulator may differ from `combine`. It does for NaN.
     #[doc(hidden)]
     #[inline(always)]
     fn is_unordered(&self, acc: Self::Acc) -> bool {
@@ -283,7 +283,7 @@ pub struct Product;
 /// ```
 ///
 /// Of terms that are equal and differ in their bits, as 0.0 and -0.0 do, any may be the result, but
-/// always the same one. Source: NumPy `max`; ONNX `ReduceMax`, which says nothing of NaN.
+/// always the same one. Of several NaN, any may be the result. Source: NumPy `max`; ONNX `ReduceMax`, which says nothing of NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Max;
 
@@ -561,17 +561,11 @@ fn is_nan<T: PartialOrd>(value: &T) -> bool {
     value != value
 }
 
-/// False if a value is NaN.
-#[inline(always)]
-fn at_least<T: PartialOrd>(a: &T, b: &T) -> bool {
-    a >= b
-}
-
-/// Implements [`Reduction`] for the choice of one term. The expression says whether `b`, which comes
-/// later, is taken instead of `a`. If neither is NaN, so does `b $better a`.
+/// Implements [`Reduction`] for the choice of one term. `b`, which comes later, is taken instead of
+/// `a` if it is better, or if the expression says so, which it does for NaN only.
 macro_rules! choice {
     ($($name:ident: $text:literal, $limit:ident, $better:tt,
-       |$a:ident, $b:ident| $takes_b:expr;)*) => {$(
+       |$a:ident, $b:ident| $takes_nan:expr;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
             const NAME: &'static str = $text;
@@ -593,8 +587,9 @@ macro_rules! choice {
 
             #[inline(always)]
             fn combine(&self, a: T, b: T) -> T {
-                let takes_b = |$a: &T, $b: &T| $takes_b;
-                if takes_b(&a, &b) { b } else { a }
+                let takes_nan = |$a: &T, $b: &T| $takes_nan;
+                // Both are evaluated: compilers make one selection of it in vector code.
+                if (b $better a) | takes_nan(&a, &b) { b } else { a }
             }
 
             #[inline(always)]
@@ -619,13 +614,11 @@ macro_rules! choice {
     )*};
 }
 
-// One selection by comparisons that are all made: compilers make vector code of it. A comparison
-// with NaN is false.
 choice! {
-    Max: "max", min_value, >, |a, b| !at_least(a, b) & !is_nan(a);
-    Min: "min", max_value, <, |a, b| !at_least(b, a) & !is_nan(a);
-    NanMax: "nanmax", min_value, >, |a, b| !at_least(a, b) & !is_nan(b);
-    NanMin: "nanmin", max_value, <, |a, b| !at_least(b, a) & !is_nan(b);
+    Max: "max", min_value, >, |_a, b| is_nan(b);
+    Min: "min", max_value, <, |_a, b| is_nan(b);
+    NanMax: "nanmax", min_value, >, |a, _b| is_nan(a);
+    NanMin: "nanmin", max_value, <, |a, _b| is_nan(a);
 }
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses.
