@@ -362,36 +362,95 @@ fn every_layout_is_reduced_as_index_by_index() {
 /// NaN wins, or is left out, wherever it is among the terms. So do the largest and smallest terms.
 #[test]
 fn every_place_of_a_nan_and_of_the_chosen_term_counts() {
-    for len in [1, 15, 16, 17, 33, 127, 128, 129, 255, 257, 1023, 1025, 1400] {
-        let plan = plan(&[len], &[0]);
-        let mut row = ArrayD::<f64>::zeros(vec![len]);
-        for place in 0..len {
-            let of = |row: &ArrayD<f64>| {
+    for len in [
+        1, 15, 16, 17, 32, 33, 127, 128, 129, 255, 257, 1023, 1025, 1400,
+    ] {
+        let plan = plan(&[9, len], &[1]);
+        let mut a = ArrayD::<f32>::zeros(vec![9, len]);
+        for place in (0..len).step_by(if len > 300 { 7 } else { 1 }) {
+            let row = place % 9;
+            let of = |a: &ArrayD<f32>| {
                 let all = [
-                    plan.reduce(row, Max),
-                    plan.reduce(row, Min),
-                    plan.reduce(row, NanMax),
-                    plan.reduce(row, NanMin),
+                    plan.reduce(a, Max),
+                    plan.reduce(a, Min),
+                    plan.reduce(a, NanMax),
+                    plan.reduce(a, NanMin),
                 ];
-                all.map(|result| result.unwrap()[[]])
+                all.map(|result| {
+                    let result = result.unwrap();
+                    for (other, &value) in result.iter().enumerate() {
+                        assert!(other == row || value == 0., "{other}, not {row}");
+                    }
+                    result[[row]]
+                })
             };
             let one = len == 1;
-            row[place] = 2.;
+            a[[row, place]] = 2.;
             let low = if one { 2. } else { 0. };
-            assert_eq!(of(&row), [2., low, 2., low], "{place} of {len}");
-            row[place] = -2.;
+            assert_eq!(of(&a), [2., low, 2., low], "{place} of {len}");
+            a[[row, place]] = -2.;
             let high = if one { -2. } else { 0. };
-            assert_eq!(of(&row), [high, -2., high, -2.], "{place} of {len}");
-            row[place] = f64::NAN;
-            let [max, min, others @ ..] = of(&row);
+            assert_eq!(of(&a), [high, -2., high, -2.], "{place} of {len}");
+            a[[row, place]] = f32::NAN;
+            let [max, min, others @ ..] = of(&a);
             assert!(max.is_nan() && min.is_nan(), "{place} of {len}");
             if one {
                 assert!(others.iter().all(|value| value.is_nan()));
             } else {
                 assert_eq!(others, [0., 0.], "{place} of {len}");
             }
-            row[place] = 0.;
+            a[[row, place]] = 0.;
         }
+    }
+}
+
+/// Points that are compared axis by axis. Most pairs of them are in no order, though none of them
+/// is NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point(i32, i32);
+
+impl PartialOrd for Point {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        let order = self.0.cmp(&other.0);
+        (order == self.1.cmp(&other.1)).then_some(order)
+    }
+}
+
+impl num_traits::Bounded for Point {
+    fn min_value() -> Self {
+        Point(i32::MIN, i32::MIN)
+    }
+
+    fn max_value() -> Self {
+        Point(i32::MAX, i32::MAX)
+    }
+}
+
+/// Where no term is the largest, the result is still the same for equal arrays.
+#[test]
+fn terms_in_no_order_give_one_result_in_every_layout() {
+    let mut random = Random(7);
+    for len in [5, 16, 40, 128, 300, 2000] {
+        let plan = plan(&[3, len], &[1]);
+        let a = ArrayD::from_shape_simple_fn(vec![3, len], || {
+            Point(random.below(40) as i32, random.below(40) as i32)
+        });
+        let mut columns = ArrayD::from_elem(vec![len, 3], Point(0, 0));
+        columns.assign(&a.t());
+        let mut reversed = a.clone();
+        reversed.invert_axis(Axis(1));
+        reversed = reversed.as_standard_layout().into_owned();
+        reversed.invert_axis(Axis(1));
+        let mut gaps = ArrayD::from_elem(vec![3, 2 * len], Point(0, 0));
+        gaps.slice_axis_inplace(Axis(1), Slice::new(0, None, 2));
+        gaps.assign(&a);
+        let pairs = a.map(|&point| (point, 0_u8));
+        for layout in [columns.t().view(), reversed.view(), gaps.view()] {
+            assert_eq!(plan.reduce(&layout, Max), plan.reduce(&a, Max), "{len}");
+            assert_eq!(plan.reduce(&layout, Min), plan.reduce(&a, Min), "{len}");
+        }
+        let mapped = plan.reduce_of((&pairs,), Max, |(&(point, _),)| point);
+        assert_eq!(mapped, plan.reduce(&a, Max), "{len}");
     }
 }
 

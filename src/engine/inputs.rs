@@ -2,8 +2,8 @@
 //!
 //! A row of the output is walked together with a row of each input. An input's row is contiguous,
 //! one repeated element, or strided. Loops are compiled for each combination that the compiler can
-//! vectorise, and once for all others. Inputs that are read by value are first copied together
-//! where that is faster: see `pack`.
+//! vectorise, and once for all others. Inputs that are read by value are first packed where that is
+//! faster: see `pack`.
 
 use super::machine::{Vectorize, widest};
 use super::nest::{LoopAxis, Tile};
@@ -206,7 +206,7 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// Where the elements at index 0 of every axis lie.
     type Firsts: Copy;
 
-    /// Whether some inputs may be copied together. Then [`sweep`](Self::sweep) finds the order in
+    /// Whether some inputs may be packed. Then [`sweep`](Self::sweep) finds the order in
     /// which a tile is walked fastest.
     const PACKS: bool;
 
@@ -599,7 +599,8 @@ impl<A> Vectorize for PackRows<'_, A> {
                 for row in 0..rows {
                     let element = self.at(row, 0);
                     for place in &mut self.block[row * columns..][..columns] {
-                        // SAFETY: `element` may be copied, as it is not used otherwise.
+                        // SAFETY: bits of a `MaybeUninit`, which drops nothing. The copies become
+                        // items only where `Input::PACKS`, whose elements are `Copy`.
                         *place = unsafe { ptr::read(&element) };
                     }
                 }

@@ -354,8 +354,8 @@ mod x86 {
 
     /// # Safety
     ///
-    /// `from` is readable and `to` is writable for `bytes` bytes, at least 128, and the two do not
-    /// overlap.
+    /// The processor has AVX2. `from` is readable and `to` is writable for `bytes` bytes, at least
+    /// 128, and the two do not overlap.
     #[target_feature(enable = "avx2")]
     unsafe fn copy_wide(from: *const u8, to: *mut u8, bytes: usize) {
         let head = to.align_offset(WIDE_REGISTER);

@@ -49,7 +49,8 @@ pub(crate) fn uninit_array<A, D: Dimension>(
 ) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
     let len = output_len::<A>(dim.sizes())?;
     let mut vec = reserved(len)?;
-    // SAFETY: the capacity is at least `len`, and a `MaybeUninit` needs no initialisation.
+    // SAFETY: `reserved(len)` gave a capacity of at least `len`, and a `MaybeUninit` needs no
+    // initialisation.
     unsafe { vec.set_len(len) };
     if size_of_val(&vec[..]) >= HUGE_PAGES_FROM {
         advise_huge_pages(&mut vec);

@@ -8,7 +8,7 @@
 //! | `nest` | loop nests over several operands, and the walk over them |
 //! | `rows` | sweeps over an output and its inputs |
 //! | `inputs` | the inputs of a sweep, read by reference or by value |
-//! | `pack` | which inputs are copied together before they are walked |
+//! | `pack` | which inputs are packed, that is, copied to one block before they are walked |
 //! | `tiles` | the order in which a tile of a nest is walked |
 //! | `machine` | what depends on the machine: vector registers, copies past the cache |
 //! | `memory` | allocation |
@@ -16,7 +16,7 @@
 //! | `chunks` | how elements are cut into chunks |
 //! | `sums` | the inputs and the places of sums, and units of work on them |
 //! | `terms` | terms of sums, read where they lie or copied into tables |
-//! | `tuning` | every threshold |
+//! | `tuning` | thresholds, but for those of `threads` |
 
 pub(crate) mod chunks;
 pub(crate) mod inputs;

@@ -84,11 +84,7 @@ impl<const N: usize> LoopAxis<N> {
 /// A nest is built from one shape and the element strides of each operand:
 ///
 /// - Axes of size 1 are dropped. An index space with an axis of size 0 has `len() == 0`, no axes.
-/// - No stride of operand 0 is negative. Where it is 0, the first operand with another stride
-///   decides. An axis with a negative stride is walked from its other end; `start()` is where each
-///   operand's first element then lies, relative to index 0 of every axis.
-/// - Axes are sorted by the stride of operand 0, the largest outermost; ties by the stride of
-///   operand 1, and so on. The sort is stable.
+/// - [`from_axes`](Self::from_axes) reverses and sorts axes; [`in_order`](Self::in_order) does not.
 /// - Neighbours that form one loop in all operands are merged, also replicated ones.
 ///
 /// So there is an innermost axis unless `len()` is 0 or 1. A position is a number in `0..len()`
@@ -108,7 +104,7 @@ impl<const N: usize> LoopNest<N> {
     ///
     /// # Errors
     ///
-    /// `AllocationFailed`, only where more than eight axes are left.
+    /// `AllocationFailed`, only if more than `INLINE_AXES` axes have a size above 1.
     #[inline]
     pub(crate) fn new(shape: &[usize], strides: [&[isize]; N]) -> Result<Self, BroadcastError> {
         debug_assert!(strides.iter().all(|strides| strides.len() == shape.len()));
@@ -120,9 +116,15 @@ impl<const N: usize> LoopNest<N> {
 
     /// The loops over the given axes: dropped, reversed, sorted and merged.
     ///
+    /// No stride of operand 0 is negative. Where it is 0, the first operand with another stride
+    /// decides. An axis with a negative stride is walked from its other end; `start()` is where
+    /// each operand's first element then lies, relative to index 0 of every axis. The axis with the
+    /// largest stride of operand 0 is outermost; ties are decided by operand 1, and so on. The sort
+    /// is stable.
+    ///
     /// # Errors
     ///
-    /// `AllocationFailed`, only where more than eight axes are left.
+    /// `AllocationFailed`, only if more than `INLINE_AXES` axes have a size above 1.
     #[inline]
     pub(crate) fn from_axes(
         axes: impl Iterator<Item = LoopAxis<N>>,
@@ -141,11 +143,12 @@ impl<const N: usize> LoopNest<N> {
     }
 
     /// The loops over the given axes in the given order: positions count the index space as its
-    /// axes stand. Axes are dropped and merged, but neither reversed nor sorted.
+    /// axes stand. Axes are dropped and merged, but neither reversed nor sorted, so that `start()`
+    /// is 0.
     ///
     /// # Errors
     ///
-    /// `AllocationFailed`, only where more than eight axes are left.
+    /// `AllocationFailed`, only if more than `INLINE_AXES` axes have a size above 1.
     #[inline]
     pub(crate) fn in_order(
         axes: impl Iterator<Item = LoopAxis<N>>,

@@ -1,14 +1,14 @@
-//! Which inputs of a tile are copied together before they are walked, and in which parts.
+//! Which inputs of a tile are packed before they are walked, and in which parts.
 //!
 //! The compiler vectorises a loop over rows that are contiguous or one repeated element, and a loop
 //! costs some nanoseconds to begin. So where a row of an input has gaps, or rows are short, a part
-//! of the input is copied to a block in the first-level cache, in the order of the output. HWC
-//! `u8` pixels to CHW `f32`, 1080 by 1920, take 5 times as long element by element.
+//! of the input is packed: copied to a block in the first-level cache, in the order of the output.
+//! HWC `u8` pixels to CHW `f32`, 1080 by 1920, take 5 times as long element by element.
 
 use super::nest::{LoopAxis, Tile};
 use super::tuning::{CACHE_LINE, MAP_LONG_ROW, PACKED, SQUARE};
 
-/// How a tile is cut into parts, and which inputs are copied together in each.
+/// How a tile is cut into parts, and which inputs are packed in each.
 pub(crate) struct Packing {
     /// A bit for each operand.
     packed: u32,
@@ -22,8 +22,8 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// The parts of a tile whose elements have `sizes` bytes, and of which those that `may` say so
-    /// may be copied.
+    /// How to cut `tile`. An element of operand `k` has `sizes[k]` bytes. Operand `k` may be packed
+    /// if `may[k]`.
     #[inline]
     pub(crate) fn of<const N: usize>(tile: &Tile<N>, sizes: [usize; N], may: [bool; N]) -> Self {
         Self::try_of(tile, sizes, may).unwrap_or(Packing {
@@ -89,7 +89,7 @@ impl Packing {
         })
     }
 
-    /// Whether an operand is copied together.
+    /// Whether an operand is packed.
     #[inline(always)]
     pub(crate) fn packs(&self, operand: usize) -> bool {
         self.packed >> operand & 1 == 1
@@ -123,7 +123,7 @@ impl Packing {
         }
     }
 
-    /// A part after its inputs have been copied, as it is walked: as one row if its rows are short.
+    /// A part after its inputs have been packed, as it is walked: as one row if its rows are short.
     #[inline(always)]
     pub(crate) fn merged<const N: usize>(&self, part: Tile<N>) -> Tile<N> {
         if !self.merges {

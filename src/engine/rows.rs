@@ -181,14 +181,14 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
         let order = (!packs).then_some(squares);
         let chunks = self.chunks(chunk_bytes);
         drive(&self.nest, order, &chunks, self.bytes(), &|tile| {
-            // SAFETY: `drive` gives each tile of the nest to one thread. From `origin`, operand 0
-            // of the tile is the output.
+            // SAFETY: `drive` passes each position of the nest once. `cross` only reorders its axes.
+            // From `origin`, operand 0 of the tile is the output.
             unsafe { self.tile(self.origin, tile, true, op) };
         });
     }
 
-    /// Whether inputs are copied together where that is faster, so that tiles are walked as they
-    /// are.
+    /// Whether inputs are packed where that is faster, which [`Inputs::sweep`] decides for whole
+    /// tiles.
     fn packs(&self) -> bool {
         I::PACKS && self.nest.inner().strides[0] == 1
     }
@@ -220,7 +220,9 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
 }
 
 /// Walks the nest on several threads and gives each tile to `tile`: as it is, or in squares or not
-/// if there is an `order`. Compiled once for each number of operands, not for each closure.
+/// if there is an `order`. Each position of the nest is in exactly one of these tiles, as chunks do
+/// not overlap, and each is in one range. Compiled once for each number of operands, not for each
+/// closure.
 fn drive<const N: usize>(
     nest: &LoopNest<N>,
     order: Option<bool>,
@@ -459,8 +461,8 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
                 while at < positions.end {
                     let offset = origin[0] + at as isize;
                     let to = self.origin.wrapping_offset(offset);
-                    // The block ends where a cache line of the output does, so that only whole
-                    // lines are streamed.
+                    // If the size of an element divides that of a cache line, the block ends where a
+                    // line of the output does: only the ends of a run are incomplete lines.
                     let room = (MAP_BLOCK - to.addr() % CACHE_LINE) / size_of::<C>();
                     let end = positions.end.min(at + room);
                     let x = block.wrapping_offset(-offset);
@@ -478,7 +480,8 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
                     let bytes = (end - at) * size_of::<C>();
                     // SAFETY: the block holds `bytes` bytes, as above, and is no part of the
                     // output. They are as many bytes of the output from `to` on, since positions
-                    // `at..end` are neighbours in it.
+                    // `at..end` are neighbours in it. `_fence` is dropped when this range is done,
+                    // so before the call ends.
                     unsafe { stream(block.cast::<u8>(), to.cast::<u8>(), bytes) };
                     at = end;
                 }

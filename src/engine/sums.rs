@@ -137,8 +137,8 @@ where
 
 impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> {
     /// Sums of what is computed of the inputs. For each of their axes, `axes` names the axis of the
-    /// target that it becomes; `None` is an axis to sum over. `becomes` is a list with a place for
-    /// each axis, whose contents do not matter.
+    /// target that it becomes; `None` is an axis to sum over. `becomes` is overwritten: it is a list
+    /// with a place for each axis, and a `Dimension` since that of a static rank needs no heap.
     ///
     /// # Errors
     ///
@@ -572,7 +572,8 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
         if self.streams {
             // SAFETY: sums are streamed only where the places of a unit are side by side, and there
             // are `width` of them, as asserted; no other unit has them. They are borrowed
-            // exclusively, so `sums` is elsewhere.
+            // exclusively, so `sums` is elsewhere. The fence of `for_each_unit` is dropped before
+            // the thread claims other units or leaves the call.
             unsafe { stream(sums.as_ptr().cast(), first.cast(), size_of_val(sums)) };
         } else if self.dense && !adds {
             // SAFETY: the places are side by side, and there are `width` of them, as asserted; no
@@ -666,8 +667,12 @@ fn runs_backwards<const N: usize>(axis: &LoopAxis<N>) -> bool {
 
 /// How far apart in memory the inputs' elements are along a loop: the sum of the strides.
 pub(crate) fn distance<const N: usize>(axis: &LoopAxis<N>) -> usize {
-    let inputs = axis.strides[..N - 1].iter();
-    inputs.fold(0, |sum, stride| sum.saturating_add(stride.unsigned_abs()))
+    distance_of(&axis.strides[..N - 1])
+}
+
+fn distance_of(strides: &[isize]) -> usize {
+    let add = |sum: usize, stride: &isize| sum.saturating_add(stride.unsigned_abs());
+    strides.iter().fold(0, add)
 }
 
 /// The loops over a table and the inputs: merged, the innermost one along neighbours in memory, and
@@ -675,10 +680,7 @@ pub(crate) fn distance<const N: usize>(axis: &LoopAxis<N>) -> usize {
 #[inline]
 fn loops_of<const N: usize>(axes: &mut [LoopAxis<N>]) -> LoopNest<N> {
     axes.sort_unstable_by_key(|axis| {
-        let inputs = axis.strides[1..].iter();
-        let distance = inputs.fold(0, |sum: usize, stride| {
-            sum.saturating_add(stride.unsigned_abs())
-        });
+        let distance = distance_of(&axis.strides[1..]);
         Reverse((distance, axis.strides[0].unsigned_abs()))
     });
     let loops = LoopNest::in_order(axes.iter().copied());

@@ -29,6 +29,10 @@ impl<'s, A: Copy> Columns<'s, A> {
     ///
     /// `width` columns from `first` on, `stride` apart, with their terms at all positions of
     /// `summed`, are elements that are borrowed for `'s`.
+    ///
+    /// # Panics
+    ///
+    /// If `summed` does not start at 0, as every nest of [`LoopNest::in_order`] does.
     #[inline(always)]
     pub(super) unsafe fn new(
         first: *const A,
@@ -36,6 +40,7 @@ impl<'s, A: Copy> Columns<'s, A> {
         width: usize,
         summed: &'s LoopNest<2>,
     ) -> Self {
+        assert_eq!(summed.start(), [0; 2], "axes of terms are reversed");
         Columns {
             first,
             stride,
@@ -63,12 +68,11 @@ impl<'s, A: Copy> Columns<'s, A> {
         assert!(self.summed.axes().len() == 1 && stride == self.width as isize);
         let first = self.first.wrapping_add(terms.start * self.width);
         // SAFETY: the rows are among the terms, each is a slice, and one begins where the other
-        // ends, as asserted.
+        // ends, as asserted. Position 0 of `summed` is at offset 0, as `new` asserts.
         unsafe { std::slice::from_raw_parts(first, terms.len() * self.width) }
     }
 
-    /// The rows `terms`, anywhere in memory. `to` has room for an offset
-    /// for each.
+    /// The rows `terms`, anywhere in memory. `to` has room for an offset for each.
     ///
     /// # Panics
     ///
@@ -273,7 +277,7 @@ impl<'s, A> Runs<'s, A> {
     }
 }
 
-/// Rows whose squares are copied together: the lines of the terms stay in the first-level cache.
+/// Rows whose squares are copied one after the other: the lines of the terms stay in the first-level cache.
 const BAND: usize = 64;
 
 /// Elements of a row that are turned round together: a wide register of `f32`.

@@ -18,10 +18,10 @@
 //!   that it holds around the call, or a `RefCell` that it borrows, is not found taken by such a
 //!   job. So a closure that needs every thread of the pool at once, as [`rayon::broadcast`] does,
 //!   may wait for the caller, and the caller for the closure.
-//! - Helpers are asked for by the time that is left to work. A call asks for one; a helper that
-//!   has come allows for the next request. A request costs the one who asks one [`rayon::spawn`].
-//! - If a chunk panics, no further chunk begins. The panic goes on in the caller when all helpers
-//!   have left.
+//! - Helpers are asked for by the time that is left to work. There is at most one more open request
+//!   than helpers that work. A request costs the one who asks one [`rayon::spawn`].
+//! - If a chunk panics, no further range of chunks is claimed; other threads finish those that they
+//!   have. The panic goes on in the caller when all helpers have left.
 
 use std::iter::once;
 #[cfg(feature = "rayon")]

@@ -1,5 +1,5 @@
-//! Every threshold of the engine: what it is, what was measured, and how it follows from the
-//! caches.
+//! The thresholds of the engine: what each is, what was measured, and how it follows from the
+//! caches. Those of threads stand in `threads`.
 //!
 //! Unless said otherwise a measurement is of `f32` on two cores of an AMD EPYC virtual machine,
 //! with 32 KiB of first-level, 1 MiB of second-level cache for each core and 32 MiB of last-level
@@ -10,7 +10,7 @@ use std::io::Read;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-/// Axes of a loop nest that are kept without a heap allocation. Merging rarely leaves more.
+/// Axes of size above 1 that a loop nest holds without a heap allocation, counted before merging.
 pub(crate) const INLINE_AXES: usize = 8;
 
 /// Bytes of a cache line, which streaming stores fill whole.
@@ -114,14 +114,15 @@ pub(crate) mod copies {
     pub(crate) const FILL_WIDE_FROM: usize = 256;
 }
 
-/// Bytes of the last-level cache, read once; 32 MiB where the system does not say.
+/// Bytes of the last-level cache, read once; 32 MiB if the system does not say, or says less than
+/// 1 MiB.
 pub(crate) fn last_level_cache() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| read_last_level_cache().unwrap_or(32 << 20))
 }
 
-/// Linux lists the caches of a processor in these files, from the first level on: `32768K`. Nothing
-/// here allocates, as an allocation that fails would abort.
+/// Linux lists the caches of a processor in these files, as in `32768K`. They are read from the last
+/// level down. Nothing here allocates, as an allocation that fails would abort.
 fn read_last_level_cache() -> Option<usize> {
     const FILES: [&str; 3] = [
         "/sys/devices/system/cpu/cpu0/cache/index3/size",
@@ -231,17 +232,23 @@ pub(crate) const SMALL_SUM_ROW: usize = NARROW_SUM_ROW / 4;
 /// See [`SMALL_SUM_ROW`].
 pub(crate) const SMALL_SUM: usize = SECOND_LEVEL_CACHE;
 
-/// With fewer columns side by side than this, blocks are copied together before they are summed.
+/// With fewer columns side by side than this, blocks are packed before they are summed.
 pub(crate) const FEW_COLUMNS: usize = 8;
 
-/// A table of terms takes at most as many bytes, unless it is one column or as narrow as it may be:
-/// half of a first-level cache.
+/// A table of terms takes at most as many bytes, unless it is as narrow as it may be, or one column
+/// of terms that are far apart: half of a first-level cache. The sum of a product of two 256 x 256
+/// `f32` takes two threads 15 us so, and 23 us with tables four times as large.
 pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 
-/// Terms that are neighbours in memory share a cache line, but a sum may read a long run of terms
-/// before it comes from one to the other. If the lines of the run have so many bytes, they are no
-/// longer in a second-level cache then. All 30 x 333,333 `f32` in Fortran order take 14 ms run by
-/// run, and 3.6 ms a chunk of each run after the other.
+/// A table of one column takes so many times as much where terms that are neighbours in memory are
+/// far apart in the order of the sum, so that more of them are read together.
+pub(crate) const FAR_TABLES: usize = 16;
+
+/// A run is the terms of all loops inside the summed axis with the shortest stride. Terms of two
+/// runs may share cache lines. If the lines of one run take this many bytes, they have left the
+/// second-level cache when the next run needs them. Runs are then read chunk by chunk, a chunk of
+/// each before the next of any: all 30 x 333,333 `f32` in Fortran order take 3.6 ms so, and 14 ms
+/// run by run.
 pub(crate) const CROSSED_LINES: usize = SECOND_LEVEL_CACHE;
 
 /// The same of pages, of which a TLB has some 2000 entries: a run over so many bytes of memory. All
@@ -255,8 +262,8 @@ pub(crate) const CROSSED_CHUNK: usize = 128 << 10;
 /// that are read as a table.
 pub(crate) const MANY_COLUMNS: usize = 1024;
 
-/// Bytes of terms that a thread takes at once: the terms of a sum are cut into [`MANY_SUM_CHUNKS`]
-/// within these bounds. Reading is fastest in long ranges: two threads take 6.8 ms by 2 MiB and 8.1
+/// Bytes of terms that a thread takes at once: the terms of all sums are cut into
+/// [`MANY_SUM_CHUNKS`] within these bounds. Reading is fastest in long ranges: two threads take 6.8 ms by 2 MiB and 8.1
 /// ms by 128 KiB.
 pub(crate) const SUM_CHUNK: RangeInclusive<usize> = 128 << 10..=2 << 20;
 
@@ -269,10 +276,10 @@ pub(crate) const FEW_SUM_UNITS: usize = 32;
 
 /// Long ranges are read at as many places in turn, as each of them has a prefetcher at work: two
 /// threads take 6.0 ms by 2 MiB so, and 6.8 ms from end to end.
-pub(crate) const READ_STREAMS: usize = 4;
+pub(crate) const PREFETCH_STREAMS: usize = 4;
 
 /// Bytes at each of these places at least. With 32 KiB they gain nothing.
-pub(crate) const READ_STREAM: usize = 128 << 10;
+pub(crate) const PREFETCH_STREAM_BYTES: usize = 128 << 10;
 
 /// Blocks of one column whose sums are kept until they are added up: 2 MiB of `f32`, the longest
 /// range that a thread takes.
@@ -282,21 +289,21 @@ pub(crate) const BLOCKS_AT_ONCE: usize = 512;
 /// column takes longer than to fill them. Rows of 15 `f32` take 8.5 ms so and 31 ms one by one.
 pub(crate) const COLUMNS_AT_ONCE: usize = 32;
 
-/// Rows of more terms than this, up to 16, are added together so; shorter ones take no longer than
-/// they are read for.
+/// Rows of more terms than this, up to 16, are summed [`COLUMNS_AT_ONCE`] at a time. For shorter
+/// ones reading is the limit.
 pub(crate) const SHORT_ROW_TERMS: usize = 10;
 
-/// Bytes of 16 rows of a table up to which it is read in four streams, which are so near to each
-/// other that they are as one.
+/// Bytes of 16 rows of a table up to which it is read in four streams. They are so near to each
+/// other that a prefetcher treats them as one.
 pub(crate) const NEAR_STREAMS: usize = 256;
 
 /// Bytes of 16 rows from which a table is read in eight streams, each in a page of its own. Eight
-/// streams in one page are what prefetchers do worst: rows of 16 `f32` take 22 ms so, 13 ms if each
-/// group is copied first, and 10 ms in one stream.
+/// streams in one page are what prefetchers do worst: rows of 16 `f32` take 22 ms so, and 13 ms if
+/// each group is copied first, as is done below this size.
 pub(crate) const APART_STREAMS: usize = PAGE;
 
-/// Elements of at least this many bytes are summed one by one, in tables on the heap. The other
-/// kernels keep up to 64 elements on the stack: in a debug build a row of 6 elements of 128 bytes
+/// Elements of at least this many bytes are summed one by one, in tables on the heap. Maps read
+/// them by one loop, and do not pack them. The other kernels keep up to 64 elements on the stack: in a debug build a row of 6 elements of 128 bytes
 /// took 250 KiB of it (`STACK_TABLE=1 cargo test --test stack table -- --nocapture`).
 pub(crate) const LARGE_ELEMENT: usize = 64;
 

@@ -33,7 +33,7 @@
 //! No argument of a caller makes library code panic; it returns an error. A closure, an addition, a
 //! `clone` or a `Zero::zero` of the caller may panic. Then:
 //!
-//! - No further chunk starts.
+//! - No thread takes further work. Other threads finish the parts that they have.
 //! - Streaming stores are fenced.
 //! - The elements written to a fresh output are dropped once.
 //! - The panic continues in the caller after all helper threads have left the call.

@@ -236,8 +236,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         Ok(partial)
     }
 
-    /// As bytes, the same on every target. The first of them say which plan, which reduction and
-    /// which type they belong to. They are the accumulators and, for each node, 12 bytes more.
+    /// As bytes, the same on every target. A header names the plan, the reduction and the type. Then
+    /// follow the accumulators, with 12 bytes for each node and 16 for each axis of each box.
     ///
     /// ```
     /// use ndarray::arr1;

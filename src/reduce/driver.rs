@@ -31,7 +31,7 @@ enum Access {
     /// Columns are side by side, in rows one after the other. A unit has all of a row.
     Table(Reading),
     /// The terms of a column are side by side, forwards or backwards, in long runs. Blocks that
-    /// reach over the end of a run are copied together.
+    /// reach over the end of a run are packed.
     Runs,
 }
 
@@ -99,7 +99,7 @@ impl Schedule {
             Access::Rows => {
                 let units = |width: usize| positions * blocks * columns.div_ceil(width);
                 let mut width = SUM_ROW / size;
-                while width * size > NARROW_SUM_ROW && units(width) < MANY_SUM_CHUNKS / 4 {
+                if width * size > NARROW_SUM_ROW && units(width) < MANY_SUM_CHUNKS / 4 {
                     width /= 2;
                 }
                 width
@@ -181,8 +181,9 @@ where
 {
     let (count, range) = (sums.kept().len(), &terms.range);
     let bytes = (count.saturating_mul(range.len())).saturating_mul(size_of::<A>().max(1));
+    const { assert!(R::COMMUTATIVE, "only these are read in place") };
     // In a constant, so that the other kernels are not compiled for these.
-    if const { nodes::is_large::<A>() || !R::COMMUTATIVE } {
+    if const { nodes::is_large::<A>() } {
         return reduce_in_tables(sums, reduction, terms, bytes);
     }
     if count == 0 {

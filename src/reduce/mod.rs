@@ -195,7 +195,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        match self.unreplicated(cotangent) {
+        match self.unreplicated_many(cotangent) {
             Some(terms) => update(out, (Source::of(&terms),), |sum, (&term,)| {
                 *sum = *sum + term
             }),
@@ -213,7 +213,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        if const { R::COMMUTATIVE } && few::is_few(array) {
+        if few::is_few(array) {
             return array_of(self.input_dim(), |vec| {
                 few::reduce(array, self.input_axes(), reduction, |results| {
                     vec.extend_from_slice(results);
@@ -241,7 +241,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        match self.unreplicated(array) {
+        match self.unreplicated_many(array) {
             Some(terms) => terms.materialize_into(out),
             None => self.reduce_in_place_to(array, reduction, Existing::Put(out)),
         }
@@ -258,7 +258,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        if const { R::COMMUTATIVE } && few::is_few(array) {
+        if few::is_few(array) {
             let (out, adds) = match target {
                 Existing::Put(out) => (out, false),
                 Existing::Add(out) => (out, true),
@@ -281,16 +281,22 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         )
     }
 
-    /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so
-    /// that each sum is one term. `None` for few elements too, which are reduced faster.
-    fn unreplicated<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
-        if few::is_few(array) {
-            return None;
+    /// [`unreplicated`](Self::unreplicated), and `None` for few elements, which [`few`] reduces
+    /// faster.
+    fn unreplicated_many<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
+        match few::is_few(array) {
+            true => None,
+            false => self.unreplicated(array),
         }
+    }
+
+    /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so
+    /// that each sum is one term.
+    fn unreplicated<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
         let (shape, output_axes) = (self.output_shape(), self.output_axes());
         let added = |(axis, &size): (usize, &usize)| size != 1 && !output_axes.contains(&axis);
-        let mut fed = output_axes.iter().zip(self.input_shape());
-        let stretched = fed.any(|(&fed, size)| shape.get(fed).is_some_and(|to| to != size));
+        let mut axes = output_axes.iter().zip(self.input_shape());
+        let stretched = axes.any(|(&axis, size)| shape.get(axis).is_some_and(|to| to != size));
         if stretched || shape.iter().enumerate().any(added) {
             return None;
         }
@@ -299,15 +305,17 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         for axis in (0..view.ndim()).rev().filter(|&axis| !kept(axis)) {
             view = view.index_axis_move(Axis(axis), 0);
         }
-        // The place of each input axis among those that are left. One that feeds none has size 1.
+        // The place of each input axis among those that are left. One that no output axis comes
+        // from has size 1.
         let mut order = IxDyn::zeros(view.ndim());
-        let feeding = (self.output_axes().iter()).filter(|&&fed| fed < self.output_shape().len());
-        for (place, &fed) in order.slice_mut().iter_mut().zip(feeding) {
-            *place = (0..fed).filter(|&axis| kept(axis)).count();
+        let output_rank = shape.len();
+        let used = output_axes.iter().filter(|&&to| to < output_rank);
+        for (place, &to) in order.slice_mut().iter_mut().zip(used) {
+            *place = (0..to).filter(|&axis| kept(axis)).count();
         }
         let mut view = view.permuted_axes(order);
-        for (axis, &fed) in self.output_axes().iter().enumerate() {
-            if fed >= self.output_shape().len() {
+        for (axis, &to) in output_axes.iter().enumerate() {
+            if to >= output_rank {
                 view = view.insert_axis(Axis(axis));
             }
         }

@@ -49,8 +49,8 @@ pub(super) fn block_of_large<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A]) {
     }
 }
 
-/// Sums rows of partial sums, neighbours first; the result is in row 0. Each row is the sum of the
-/// same power of two of blocks, the last one of as many or fewer.
+/// Sums rows of partial sums, neighbours first; the result is in row 0. Each row is the sum of 2^k
+/// blocks, with one k for all rows; the last row may be the sum of fewer.
 #[inline(always)]
 pub(super) fn fold_neighbours<A: Copy, M: Monoid<A>>(m: M, rows: &mut [A], width: usize) {
     let mut count = rows.len() / width;

@@ -120,8 +120,8 @@ pub trait Reduction<T>: Sync {
     }
 
     /// Calls `use_it` with the reduction, and says by which of its methods whether terms may be
-    /// read in place. They may if terms, accumulators and results have one type, and `lift` and
-    /// `at_index` change nothing.
+    /// read in place. They may if the reduction is commutative, terms, accumulators and results
+    /// have one type, and `lift` and `at_index` change nothing.
     #[doc(hidden)]
     #[inline(always)]
     fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output
@@ -143,7 +143,7 @@ pub(crate) mod sealed {
         /// For any reduction.
         fn in_tables(self, reduction: &R) -> Self::Output;
 
-        /// For one whose `lift` and `at_index` return the term that they are given.
+        /// For a commutative one whose `lift` and `at_index` return the term that they are given.
         fn in_place(self, reduction: &R) -> Self::Output
         where
             T: Send,

@@ -3,18 +3,19 @@
 use super::tree::{self, BackwardRun, GROUP, LANES, LongRun, Monoid, OddRun, Run};
 use crate::engine::machine::{Vectorize, widest};
 use crate::engine::terms::Runs;
-use crate::engine::tuning::{READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS};
+use crate::engine::tuning::{PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS};
 
-/// The numbers below `count`, each once: in order, or in turn from [`READ_STREAMS`] ranges of equal
-/// length, if `bytes` bytes that are read for each number make these long enough.
+/// `0..count`, each number once. If `count / PREFETCH_STREAMS` numbers, of `bytes` bytes each, are
+/// at least [`PREFETCH_STREAM_BYTES`], they come in turn from [`PREFETCH_STREAMS`] equal ranges;
+/// otherwise in order.
 #[inline(always)]
 pub(super) fn in_streams(count: usize, bytes: usize) -> impl Iterator<Item = usize> {
-    let each = match count / READ_STREAMS {
-        each if each.saturating_mul(bytes) >= READ_STREAM => each,
+    let each = match count / PREFETCH_STREAMS {
+        each if each.saturating_mul(bytes) >= PREFETCH_STREAM_BYTES => each,
         _ => 0,
     };
-    (0..count).map(move |i| match i < READ_STREAMS * each {
-        true => i % READ_STREAMS * each + i / READ_STREAMS,
+    (0..count).map(move |i| match i < PREFETCH_STREAMS * each {
+        true => i % PREFETCH_STREAMS * each + i / PREFETCH_STREAMS,
         false => i,
     })
 }

@@ -15,9 +15,9 @@ use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Unit, Units, distance};
 use crate::engine::terms::Runs;
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
-    CACHE_LINE, CROSSED_CHUNK, CROSSED_LINES, CROSSED_PAGES, FEW_SUM_UNITS, MANY_COLUMNS,
-    MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, PAGE, SMALL_SUM, SMALL_SUM_ROW, SUM_CHUNK,
-    SUM_TABLE,
+    CACHE_LINE, CROSSED_CHUNK, CROSSED_LINES, CROSSED_PAGES, FAR_TABLES, FEW_SUM_UNITS,
+    MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, PAGE, SMALL_SUM, SMALL_SUM_ROW,
+    SUM_CHUNK, SUM_TABLE,
 };
 use crate::error::{BroadcastError, empty_reduction};
 use std::marker::PhantomData;
@@ -123,7 +123,7 @@ impl Schedule {
                 let far = nearest(summed.axes()) < distance(&summed.inner());
                 let room = match &crossed {
                     Some(crossed) => crossed.chunk_blocks * BLOCK_TERMS,
-                    None => room * if far { 16 } else { 1 },
+                    None => room * if far { FAR_TABLES } else { 1 },
                 };
                 (room / BLOCK_TERMS).max(1) * BLOCK_TERMS
             }
@@ -346,7 +346,7 @@ where
     });
     if cut.term_chunks > 1 {
         let mut partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
-        out_of_line::fold_neighbours(By(reduction, PhantomData), &mut partial, count);
+        out_of_line::fold_neighbours(By::of(reduction), &mut partial, count);
         write_all(sums, add, |sum| {
             reduction.finish(partial[sum], terms.range.len())
         })?;
@@ -354,8 +354,8 @@ where
     Ok(())
 }
 
-/// Writes the result of no terms. Never inlined, as are other steps that are not taken for each
-/// term: values may be large, and those of one step are not on the stack of the next.
+/// Writes the result of no terms. Not inlined: a value may be large, and this frees its stack
+/// before the next step. So with the other `inline(never)` functions here.
 ///
 /// # Errors
 ///
@@ -371,7 +371,10 @@ where
 {
     let value = reduction.of_none();
     let value = value.ok_or_else(|| empty_reduction(sums.shape()))?;
-    write_of_none(sums, value)
+    match sums.adds() {
+        true => Ok(()),
+        false => write_all(sums, |_, new| new, |_| value),
+    }
 }
 
 /// Reduces units of work.
@@ -398,7 +401,7 @@ where
 {
     fn run(self) {
         let (schedule, reduction) = (self.schedule, self.reduction);
-        let by = By(reduction, PhantomData);
+        let by = By::of(reduction);
         let all_terms = schedule.terms;
         let (values, finished) = self.scratch;
         let [columns, lanes, stack, _] = schedule.sections();
@@ -596,25 +599,6 @@ impl<A: Copy, M: Monoid<A>> Vectorize for Piece<'_, A, M> {
             }
             Order::Runs => sum_runs(by, Runs::cut(table, len, false), sum),
         }
-    }
-}
-
-/// Writes `value` to all places, unless sums are added there.
-///
-/// # Errors
-///
-/// `AllocationFailed`; nothing has been written then.
-pub(super) fn write_of_none<I, B, const N: usize>(
-    sums: &mut Sums<'_, I, B, N>,
-    value: B,
-) -> Result<(), BroadcastError>
-where
-    I: Inputs<N>,
-    B: Copy + Send + Sync,
-{
-    match sums.adds() || sums.kept().len() == 0 {
-        true => Ok(()),
-        false => write_all(sums, |_, new| new, |_| value),
     }
 }
 

@@ -7,8 +7,8 @@ use crate::engine::machine::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
     APART_STREAMS, BLOCKS_AT_ONCE, CACHE_LINE, COLUMNS_AT_ONCE, CROSSED_LINES, CROSSED_PAGES,
     FEW_COLUMNS, FEW_REDUCED, FEWER_REDUCED, MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, PAGE,
-    READ_STREAM, READ_STREAMS, SHORT_ROW_TERMS, SMALL_SUM, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW,
-    SUM_TABLE, sums_are_streamed,
+    PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS, SMALL_SUM, STREAM_SUMS_ROW,
+    SUM_CHUNK, SUM_ROW, SUM_TABLE, sums_are_streamed,
 };
 use crate::{BroadcastPlan, Fold};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
@@ -471,7 +471,10 @@ fn large_sums_follow_the_tree() {
         (&[9 * long, 3], &[0]),
         (&[5000, 150], &[0]),
         (&[150, 5000], &[1]),
-        (&[READ_STREAMS * READ_STREAM / 4 + 17, 3], &[1]),
+        (
+            &[PREFETCH_STREAMS * PREFETCH_STREAM_BYTES / 4 + 17, 3],
+            &[1],
+        ),
         (&[40, 60, 300], &[0, 2]),
         (&[40, 60, 300], &[1]),
     ] {
@@ -575,7 +578,13 @@ fn streamed_sums_are_all_written() {
 #[test]
 fn reading_in_streams_visits_each_number_once() {
     for count in [0, 1, 3, 4, 5, 11, 12, 1000] {
-        for bytes in [1, READ_STREAM / 3, READ_STREAM / 2, READ_STREAM, usize::MAX] {
+        for bytes in [
+            1,
+            PREFETCH_STREAM_BYTES / 3,
+            PREFETCH_STREAM_BYTES / 2,
+            PREFETCH_STREAM_BYTES,
+            usize::MAX,
+        ] {
             let mut found: Vec<usize> = in_streams(count, bytes).collect();
             found.sort_unstable();
             assert!(found.into_iter().eq(0..count), "{count} of {bytes}");
