@@ -124,14 +124,16 @@ fn replicate<'a, A, I: Dimension, O: Dimension>(
         let role = ArrayRole::Input;
         return Err(wrong_shape(role, expected.sizes(), found.sizes()));
     }
-    if array.strides().iter().any(|&stride| stride < 0) {
+    // An axis of size 0 or 1 may have any stride, which is never used.
+    let mut sizes_and_strides = array.shape().iter().zip(array.strides());
+    if sizes_and_strides.any(|(&size, &stride)| size > 1 && stride < 0) {
         let mut reversed = (array.clone(), plan.clone());
         return replicate_reversed(&mut reversed).0;
     }
     let mut strides = O::zeros(plan.output_shape().len());
     let sizes_and_strides = array.shape().iter().zip(array.strides());
     let inputs = plan.output_axes().iter().zip(sizes_and_strides);
-    let inputs = inputs.filter(|(_, (size, _))| **size != 1);
+    let inputs = inputs.filter(|(_, (size, _))| **size > 1);
     if I::NDIM.is_some() && O::NDIM.is_some() {
         // With few axes of known number a search stays in registers.
         for (output_axis, stride) in strides.sizes_mut().iter_mut().enumerate() {
@@ -147,13 +149,13 @@ fn replicate<'a, A, I: Dimension, O: Dimension>(
         Applied::Kept(plan) => plan.output_dim(),
     };
     // SAFETY: `from_shape_ptr` wants a pointer that is not null: it is that of `array`. It wants
-    // no negative stride: `array` has none here. It wants no offset and no number of elements
-    // above `isize::MAX`: an axis with a stride other than 0 has the size and the stride of an
-    // axis of `array`, and `BroadcastPlan::new` has checked that the output's sizes multiply to
+    // no negative stride: no axis of `array` that is longer than 1 has one here, and the strides of
+    // others are not used. It wants no offset and no number of elements above `isize::MAX`: an
+    // axis with a stride other than 0 has the size and the stride of an axis of `array`, and `BroadcastPlan::new` has checked that the output's sizes multiply to
     // at most `isize::MAX`. `BroadcastPlan::from_parts` keeps what `new` has checked.
     let raw = unsafe { RawArrayView::from_shape_ptr(output.strides(strides), array.as_ptr()) };
     // SAFETY: every output index reaches an element of `array`, which lives for 'a and is only
-    // read. An output axis with a stride other than 0 is fed by an input axis whose size is not 1.
+    // read. An output axis with a stride other than 0 is fed by an input axis that is longer than 1.
     // `BroadcastPlan::new` has checked, and `from_parts` has kept, that both have the same size, in
     // the plan's input shape, and that shape is the array's, as checked above. An input axis feeds
     // one output axis only, so no input index is exceeded. The other output axes do not move the
@@ -172,8 +174,8 @@ fn replicate_reversed<'a, A, I: Dimension, O: Dimension>(
     (array, plan): &mut (ArrayView<'a, A, I>, BroadcastPlan<I, O>),
 ) -> (Result<ArrayView<'a, A, O>, BroadcastError>, u64) {
     let signed = array.clone();
-    for (axis, &stride) in signed.strides().iter().enumerate() {
-        if stride < 0 {
+    for (axis, (&size, &stride)) in signed.shape().iter().zip(signed.strides()).enumerate() {
+        if size > 1 && stride < 0 {
             array.invert_axis(Axis(axis));
         }
     }

@@ -562,3 +562,22 @@ fn sums_over_every_second_of_many_axes_are_correct() {
         assert_eq!(sum, 128 * kept + 64 * 7);
     }
 }
+
+/// Sizes of 1 on thousands of axes, which take no longer than their number.
+#[test]
+fn gradients_of_thousands_of_axes_are_correct() {
+    let ones = vec![1; 3000];
+    let mut stretched = ones.clone();
+    stretched[1234] = 2;
+    let mut more = vec![1; 100];
+    more.extend(&ones);
+    for target in [&ones, &stretched, &more] {
+        let plan = BroadcastPlan::numpy(IxDyn(&ones), IxDyn(target)).unwrap();
+        let cotangent = ArrayD::from_elem(IxDyn(target), 3.);
+        let expected = 3. * cotangent.len() as f64;
+        let gradient = plan.gradient(&cotangent).unwrap();
+        assert_eq!((gradient.shape(), gradient.sum()), (&ones[..], expected));
+        let mapped = plan.gradient_of((&cotangent,), |(&a,)| 2. * a).unwrap();
+        assert_eq!((mapped.shape(), mapped.sum()), (&ones[..], 2. * expected));
+    }
+}

@@ -464,3 +464,25 @@ fn materialize_into_uninit_returns_a_mutable_view_of_the_output() {
     filled[[1, 2]] = 9;
     assert_eq!(filled, array![[1, 2, 3], [1, 2, 9]].into_dyn());
 }
+
+#[test]
+fn transposed_elements_of_pages_are_copied() {
+    fn check<const SIZE: usize>() {
+        let a = Array2::from_shape_fn((17, 16), |(i, j)| [(16 * i + j) as u8; SIZE]);
+        let mut out = Array2::from_elem((16, 17), [0; SIZE]);
+        a.t().materialize_into(&mut out).unwrap();
+        let fresh = a.t().materialize().unwrap();
+        for ((i, j), element) in a.indexed_iter() {
+            assert!(
+                fresh[[j, i]] == *element && out[[j, i]] == *element,
+                "{i} {j}"
+            );
+        }
+    }
+    check::<2048>();
+    check::<4096>();
+    check::<4104>();
+    check::<8192>();
+    check::<16384>();
+    check::<20000>();
+}

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{Answer, AxisMap, iota, variant};
-use ndarray::{ArrayD, ArrayViewD, IxDyn};
+use ndarray::{
+    Array2, ArrayD, ArrayView1, ArrayView2, ArrayViewD, Axis, IxDyn, ShapeBuilder, array,
+};
 use ndarray_broadcast::prelude::*;
 
 /// Every shape of rank 0 to `rank` with sizes 0 to `size`.
@@ -347,5 +349,39 @@ fn common_shapes_of_three_arrays_agree_with_the_oracle() {
                 }
             }
         }
+    }
+}
+
+/// ndarray accepts any stride on an axis of size 0 or 1, and never uses it.
+#[test]
+fn strides_of_axes_that_have_no_second_element_do_not_matter() {
+    for stride in [
+        1_usize << (usize::BITS - 1),
+        usize::MAX,
+        usize::MAX - 6,
+        1 << 20,
+    ] {
+        let one = [7_u8, 8];
+        let view = ArrayView1::from_shape((1,).strides((stride,)), &one).unwrap();
+        assert_eq!(
+            view.broadcast_numpy((2, 3)).unwrap(),
+            Array2::from_elem((2, 3), 7)
+        );
+        assert_eq!(view.broadcast_numpy(1).unwrap(), array![7]);
+        assert_eq!(
+            view.broadcast_numpy(1).unwrap().materialize().unwrap(),
+            array![7]
+        );
+        let sum = view.zip_map(&array![1, 2], |a, b| a + b).unwrap();
+        assert_eq!(sum, array![8, 9]);
+        let mut two = ArrayView2::from_shape((2, 1).strides((1, stride)), &one).unwrap();
+        for expected in [array![[7, 7], [8, 8]], array![[8, 8], [7, 7]]] {
+            assert_eq!(two.broadcast_numpy((2, 2)).unwrap(), expected);
+            two.invert_axis(Axis(0));
+        }
+        let none = ArrayView1::<u8>::from_shape((0,).strides((stride,)), &[]).unwrap();
+        assert_eq!(none.broadcast_numpy((4, 0)).unwrap().shape(), [4, 0]);
+        let none = ArrayView2::<u8>::from_shape((0, 1).strides((stride, stride)), &[]).unwrap();
+        assert_eq!(none.broadcast_numpy((0, 5)).unwrap().shape(), [0, 5]);
     }
 }

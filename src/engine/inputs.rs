@@ -522,7 +522,8 @@ unsafe fn pack_rows<A>(
     });
 }
 
-/// What [`pack_rows`] does. Only that function makes one, under its contract.
+/// What [`pack_rows`] does. Only that function makes one, under its contract. `alternating` makes
+/// another one of the same elements.
 struct PackRows<'b, A> {
     from: *const MaybeUninit<A>,
     rows: (usize, isize),

@@ -13,7 +13,8 @@ use super::threads::{Cost, for_each_range};
 use super::tiles::{cross, in_best_order};
 use super::tuning::{
     CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM,
-    MAP_BLOCK, MAP_CHUNK, MAP_LONG_ROW, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
+    INLINE_AXES, MAP_BLOCK, MAP_CHUNK, MAP_LONG_ROW, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM,
+    map_stream_from,
 };
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, Dimension};
@@ -428,6 +429,10 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
             return None;
         }
         let axes = self.nest.axes();
+        if axes.len() > INLINE_AXES {
+            // The copy of the nest below would allocate, and abort if that fails.
+            return None;
+        }
         let (mut run, mut place) = (1, axes.len());
         while place > 0 && axes[place - 1].strides[0] == run as isize {
             place -= 1;
@@ -501,6 +506,9 @@ struct Initialised<C> {
 impl<C> Drop for Initialised<C> {
     fn drop(&mut self) {
         for (index, count) in self.counts.iter_mut().enumerate() {
+            if *count.get_mut() == 0 {
+                continue;
+            }
             let first = self.first.wrapping_add(index * self.chunk);
             let elements = ptr::slice_from_raw_parts_mut(first, *count.get_mut());
             // SAFETY: the first `count` elements of the chunk are initialised: `best_rows` visits

@@ -315,7 +315,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 
     /// A plan that is made of other plans, so that [`new`](Self::new) would accept it: each input
     /// axis has size 1 or the size of its output axis, and the output has at most `isize::MAX`
-    /// elements, sizes of 0 counted as 1.
+    /// elements, sizes of 0 counted as 1. Panics otherwise: views rely on it.
     #[inline(always)]
     fn from_parts(rule: Rule, input: I, output: O, output_axes: I) -> Self {
         let plan = BroadcastPlan {
@@ -324,8 +324,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             output,
             output_axes,
         };
-        debug_assert!(elements(plan.output_shape()).is_some());
-        debug_assert!(
+        assert!(elements(plan.output_shape()).is_some());
+        assert!(
             (plan.input_shape().iter().zip(plan.output_axes()))
                 .all(|(&size, &axis)| size == 1 || plan.output_shape().get(axis) == Some(&size))
         );

@@ -57,6 +57,7 @@ use crate::materialize::MaterializeExt;
 use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rule::Rule;
+use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, ArrayView, Axis, Dimension, IntoDimension, IxDyn};
 use num_traits::Zero;
 use operands::sealed::Existing;
@@ -294,28 +295,43 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// that each sum is one term.
     fn unreplicated<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
         let (shape, output_axes) = (self.output_shape(), self.output_axes());
-        let added = |(axis, &size): (usize, &usize)| size != 1 && !output_axes.contains(&axis);
         let mut axes = output_axes.iter().zip(self.input_shape());
-        let stretched = axes.any(|(&axis, size)| shape.get(axis).is_some_and(|to| to != size));
-        if stretched || shape.iter().enumerate().any(added) {
+        if axes.any(|(&axis, size)| shape.get(axis).is_some_and(|to| to != size)) {
+            return None;
+        }
+        // For each output axis 1 if an input axis becomes it.
+        let mut kept = O::zeros(shape.len());
+        let kept = kept.sizes_mut();
+        for &axis in output_axes {
+            if let Some(kept) = kept.get_mut(axis) {
+                *kept = 1;
+            }
+        }
+        if shape
+            .iter()
+            .zip(&*kept)
+            .any(|(&size, &kept)| size != 1 && kept == 0)
+        {
             return None;
         }
         let mut view = array.view().into_dyn();
-        let kept = |axis: usize| self.output_axes().contains(&axis);
-        for axis in (0..view.ndim()).rev().filter(|&axis| !kept(axis)) {
+        for axis in (0..view.ndim()).rev().filter(|&axis| kept[axis] == 0) {
             view = view.index_axis_move(Axis(axis), 0);
         }
-        // The place of each input axis among those that are left. One that no output axis comes
-        // from has size 1.
+        // For each output axis how many of those before it are left.
+        let mut left = 0;
+        for axis in &mut *kept {
+            left += std::mem::replace(axis, left);
+        }
         let mut order = IxDyn::zeros(view.ndim());
-        let output_rank = shape.len();
-        let used = output_axes.iter().filter(|&&to| to < output_rank);
-        for (place, &to) in order.slice_mut().iter_mut().zip(used) {
-            *place = (0..to).filter(|&axis| kept(axis)).count();
+        let used = output_axes.iter().filter_map(|&to| kept.get(to));
+        for (place, &before) in order.slice_mut().iter_mut().zip(used) {
+            *place = before;
         }
         let mut view = view.permuted_axes(order);
+        // An input axis that no output axis comes from has size 1.
         for (axis, &to) in output_axes.iter().enumerate() {
-            if to >= output_rank {
+            if to >= shape.len() {
                 view = view.insert_axis(Axis(axis));
             }
         }

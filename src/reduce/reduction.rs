@@ -365,7 +365,8 @@ pub struct Any;
 /// An associative operation on values of one type, and its identity.
 ///
 /// The operation need not be commutative: the terms stay in order. The identity is the result of no
-/// terms, and nothing else.
+/// terms, and nothing else. A fold has no name: the bytes of a
+/// [`PartialReduction`](crate::PartialReduction) of one fold are not refused by another.
 ///
 /// ```
 /// use ndarray::array;

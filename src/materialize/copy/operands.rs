@@ -137,7 +137,7 @@ impl<'a> Region<'a> {
         f: impl Fn(Plane, Option<&Streamer>) + Sync,
     ) {
         let &[ref outer @ .., rows, columns] = self.axes else {
-            return;
+            panic!("a region in tiles has two axes");
         };
         assert!(self.range == (0..elements(self.axes)));
         let (down, along) = (rows.size.div_ceil(height), columns.size.div_ceil(width));
@@ -263,7 +263,7 @@ impl<'a> Region<'a> {
     /// indices of the outermost axis and wholly in the region.
     pub(super) fn for_each_row_across(&mut self, planes: Range<usize>, mut f: impl FnMut(Plane)) {
         let [outer, middle @ .., inner] = self.axes else {
-            return;
+            panic!("a region in planes has two axes");
         };
         let rows = elements(middle);
         let len = rows * inner.size;
@@ -605,7 +605,8 @@ fn moved((to, from): Pointers, offsets: [isize; 2], size: usize) -> Pointers {
 /// What a copy of so many bytes is run by: see [`Settings::of`].
 pub(super) type Choose = fn(usize) -> Option<Settings>;
 
-/// Copies a region, by a strategy if it is large.
+/// Copies all positions of a region, by a strategy if it is large. Memory that is not initialised
+/// before is taken to be so when this returns: no kernel may leave out a position.
 pub(super) type Run = fn(Region, Option<(Strategy, Settings)>);
 
 /// `out` with the elements of `from`.
@@ -630,7 +631,7 @@ pub(super) fn filled<'o, A: Copy + Send + Sync, D: Dimension>(
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     // SAFETY: `out` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, how) }?;
-    // SAFETY: `copy_to` has returned `Ok`, thus written each element.
+    // SAFETY: `copy_to` has returned `Ok`, and its `Run` copies all positions.
     Ok(unsafe { out.assume_init() })
 }
 
@@ -641,7 +642,7 @@ pub(super) fn replaced<A: Copy + Send + Sync, D: Dimension>(
     how: (Choose, Run),
 ) -> Result<(), BroadcastError> {
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
-    // SAFETY: `to` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
+    // SAFETY: `out` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     // The copy writes nothing but elements of `from`, so all elements stay initialised.
     unsafe { copy_to(out.as_mut_ptr(), out.strides(), from, how) }
 }
