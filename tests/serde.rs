@@ -220,3 +220,21 @@ fn partial_shapes_and_patterns_round_trip() {
     let error = serde_json::from_str::<PartialPlan>(impossible).unwrap_err();
     assert!(error.to_string().contains("is never 4.."), "{error}");
 }
+
+#[test]
+fn a_partial_plan_without_one_of_its_fields_is_rejected() {
+    for (text, field) in [
+        ("{}", "mode"),
+        (r#"{"input":null,"target":null}"#, "mode"),
+        (r#"{"mode":null,"target":null}"#, "input"),
+        (r#"{"mode":null,"input":null}"#, "target"),
+    ] {
+        let error = serde_json::from_str::<PartialPlan>(text)
+            .unwrap_err()
+            .to_string();
+        let why = format!("missing field `{field}`");
+        assert!(error.contains(&why), "{text}: {error}");
+    }
+    let whole = r#"{"mode":null,"input":null,"target":null}"#;
+    assert!(serde_json::from_str::<PartialPlan>(whole).is_ok());
+}

@@ -147,9 +147,14 @@ impl<'de> Deserialize<'de> for PartialShape {
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "PartialPlan", deny_unknown_fields)]
 struct PartialForm {
+    // Null has a meaning in each field. Without `deserialize_with`, serde reads a missing field
+    // as null.
     /// Null for the rule prepend, which is no mode.
+    #[serde(deserialize_with = "Deserialize::deserialize")]
     mode: Option<BroadcastMode>,
+    #[serde(deserialize_with = "Deserialize::deserialize")]
     input: PartialShape,
+    #[serde(deserialize_with = "Deserialize::deserialize")]
     target: PartialShape,
 }
 
