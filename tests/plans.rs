@@ -618,6 +618,45 @@ fn patterns_parse_their_own_text_and_reject_others() {
     }
 }
 
+/// The variant of an error, and of an invalid pattern the fault.
+fn reason(error: &BroadcastError) -> String {
+    match error.kind() {
+        ErrorKind::InvalidPattern { fault, .. } => {
+            let fault = format!("{fault:?}");
+            fault.split('(').next().unwrap().into()
+        }
+        _ => variant(error),
+    }
+}
+
+/// `usize::MAX` is a size like any other: it is too large for an output, but it is not unknown.
+#[test]
+fn the_largest_size_is_a_known_size_of_a_named_axis() {
+    let most = usize::MAX;
+    let refused = |input: &[usize], pattern: &str, sizes: &[(&str, usize)]| {
+        let plan = BroadcastPlan::named(input, &pattern.parse().unwrap(), sizes);
+        reason(&plan.unwrap_err())
+    };
+    assert_eq!(
+        refused(&[], "-> n", &[("n", most), ("n", 3)]),
+        "SizesDiffer"
+    );
+    assert_eq!(
+        refused(&[], "-> n", &[("n", 3), ("n", most)]),
+        "SizesDiffer"
+    );
+    assert_eq!(refused(&[3], "n -> n", &[("n", most)]), "SizesDiffer");
+    assert_eq!(refused(&[most], "n -> n", &[("n", 3)]), "SizesDiffer");
+    assert_eq!(refused(&[most], "c -> c", &[]), "ShapeOverflow");
+    assert_eq!(refused(&[most], "c -> c", &[("c", most)]), "ShapeOverflow");
+    assert_eq!(refused(&[], "-> n", &[("n", most)]), "ShapeOverflow");
+    assert_eq!(refused(&[], &format!("-> {most}"), &[]), "ShapeOverflow");
+    assert_eq!(refused(&[3], "c -> n c", &[]), "SizeMissing");
+    let pattern = "x, x".parse().unwrap();
+    let pair = BroadcastPlan::named_pair(most, 3, &pattern, &[]);
+    assert_eq!(reason(&pair.unwrap_err()), "SizesDiffer");
+}
+
 #[test]
 fn named_modes_take_sizes_from_the_target() {
     let mode: BroadcastMode = "c 1 -> n c 2".parse().unwrap();

@@ -10,6 +10,7 @@ use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::{DimMax, Dimension, IntoDimension, IxDyn};
+use smallvec::SmallVec;
 
 impl<I: Dimension> BroadcastPlan<I, I> {
     /// The plan of a pattern of axis names. The sizes of new axes are given by name.
@@ -146,12 +147,8 @@ fn output_shape<const N: usize>(
     shapes: [&[usize]; N],
     sizes: &[(&str, usize)],
 ) -> Result<IxDyn, BroadcastError> {
-    const NONE: usize = usize::MAX;
     let names = &pattern.output.names;
-    let mut output = IxDyn::zeros(names.len());
-    for (size, name) in output.sizes_mut().iter_mut().zip(names) {
-        *size = name.size.unwrap_or(NONE);
-    }
+    let mut known: SmallVec<[Option<usize>; 4]> = names.iter().map(|name| name.size).collect();
     for &(given, size) in sizes {
         let named = |name: &_| pattern.name(name) == given;
         let Some(axis) = names
@@ -161,23 +158,24 @@ fn output_shape<const N: usize>(
             let fault = PatternFault::SizeUnknown(copied_text(given)?);
             return Err(pattern.error(0, fault));
         };
-        set(&mut output[axis], size)
+        set(&mut known[axis], size)
             .map_err(|sizes| pattern.error(names[axis].at, PatternFault::SizesDiffer(sizes)))?;
     }
     for (list, shape) in pattern.operands.iter().zip(shapes) {
         check_rank(pattern, list, shape)?;
         for (name, &size) in list.names.iter().zip(shape) {
-            if let Some(known) = output.sizes_mut().get_mut(name.output_axis) {
-                set(known, size)
-                    .map_err(|sizes| pattern.error(name.at, PatternFault::SizesDiffer(sizes)))?;
-            }
+            // An axis that is dropped has size 1.
+            let mut dropped = Some(1);
+            let known = known.get_mut(name.output_axis).unwrap_or(&mut dropped);
+            set(known, size)
+                .map_err(|sizes| pattern.error(name.at, PatternFault::SizesDiffer(sizes)))?;
         }
-        check_sizes(pattern, list, shape, output.sizes())?;
     }
-    match output.sizes().iter().position(|&size| size == NONE) {
-        Some(axis) => Err(pattern.error(names[axis].at, PatternFault::SizeMissing)),
-        None => Ok(output),
+    let mut output = IxDyn::zeros(names.len());
+    for ((size, known), name) in output.sizes_mut().iter_mut().zip(known).zip(names) {
+        *size = known.ok_or_else(|| pattern.error(name.at, PatternFault::SizeMissing))?;
     }
+    Ok(output)
 }
 
 /// Sets a size that is not known yet.
@@ -185,13 +183,11 @@ fn output_shape<const N: usize>(
 /// # Errors
 ///
 /// Both sizes, if it has another.
-fn set(known: &mut usize, size: usize) -> Result<(), [usize; 2]> {
-    match *known {
-        usize::MAX => *known = size,
-        known if known != size => return Err([size, known]),
-        _ => {}
+fn set(known: &mut Option<usize>, size: usize) -> Result<(), [usize; 2]> {
+    match *known.get_or_insert(size) {
+        known if known != size => Err([size, known]),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The shape has as many axes as the list.
