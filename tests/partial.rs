@@ -551,6 +551,28 @@ fn a_partial_plan_resolves_to_the_plan_of_the_mode() {
     }
 }
 
+/// Both orders of the operands, and a mapping of which nothing is known.
+#[test]
+fn a_shape_with_too_many_elements_is_refused_if_the_other_one_is_unknown() {
+    let unknown = PartialShape::UNKNOWN;
+    let huge = PartialShape::new([usize::MAX, usize::MAX]);
+    let operator = Broadcast::v1().with_mode(Mode::Explicit).unwrap();
+    for result in [
+        ElementwiseRule::None.infer(&unknown, &huge),
+        ElementwiseRule::None.infer(&huge, &unknown),
+        operator.infer(&unknown, &huge, Some(&unknown)),
+    ] {
+        assert_eq!(common::variant(&result.unwrap_err()), "ShapeOverflow");
+    }
+    let unbounded = PartialShape::new([0.., 0..]);
+    let none = ElementwiseRule::None.infer(&unknown, &unbounded);
+    assert_eq!(none.unwrap(), unbounded);
+    assert_eq!(
+        ElementwiseRule::None.infer(&unknown, &unknown).unwrap(),
+        unknown
+    );
+}
+
 #[test]
 fn hostile_bounds_neither_panic_nor_overflow() {
     let end = usize::MAX;

@@ -124,7 +124,7 @@ impl<'a> Call<'a> {
                 let output = PartialSizes::from_slice(a);
                 self.aligned(output, b.unwrap_or(&[]), |axis| axis, PartialSize::and)
             }
-            [None, _] => Ok(self.shapes[1].clone()),
+            [None, _] => checked_shape(self.shapes[1]),
         }
     }
 
@@ -296,6 +296,14 @@ impl<'a> Call<'a> {
 }
 
 /// The shape, unless it has too many elements even if every size is the smallest possible.
+pub(super) fn checked_shape(shape: &PartialShape) -> Result<PartialShape, BroadcastError> {
+    match shape.sizes() {
+        Some(sizes) => checked(PartialSizes::from_slice(sizes)),
+        None => Ok(PartialShape::UNKNOWN),
+    }
+}
+
+/// The shape of these sizes, checked as [`checked_shape`].
 pub(super) fn checked(sizes: PartialSizes) -> Result<PartialShape, BroadcastError> {
     let smallest: SmallVec<[usize; 4]> = sizes.iter().map(|size| size.min()).collect();
     match elements(&smallest) {

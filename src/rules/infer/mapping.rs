@@ -1,6 +1,6 @@
 //! explicit with a mapping that is known in part.
 
-use super::call::{Call, Fit, checked};
+use super::call::{Call, Fit, checked, checked_shape};
 use crate::error::{BroadcastError, PartialFault};
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::Rule;
@@ -30,7 +30,7 @@ pub(crate) fn infer_explicit(
         (Some(rank), Some(entries)) if rank != entries => return refused(),
         (Some(rank), _) | (None, Some(rank)) => rank,
         // The data may be scalar.
-        (None, None) => return Ok(target.clone()),
+        (None, None) => return checked_shape(target),
     };
     let any = |count| SmallVec::<[_; 4]>::from_elem(PartialSize::ANY, count);
     let axes = mapping
@@ -80,15 +80,18 @@ pub(crate) fn infer_explicit(
             .unwrap_or(0);
         to = *at;
     }
-    // Whether data axes before this one fit before the target axis, and the others from there on.
-    let before = |axis: usize, at| axis == 0 || first[axis - 1] < at;
-    let after = |axis: usize, at| axis == rank || last[axis] > at;
+    // The first `before` data axes, and no more, can feed target axes before `at`. The data axes
+    // from `not_after` on, and no more, can feed target axes after it.
+    let (mut before, mut not_after) = (0, 0);
     let output = (0..target.len()).map(|at| {
-        let not_fed = (0..=rank)
-            .any(|axis| before(axis, at) && after(axis, at))
-            .then_some(target[at]);
-        (0..rank)
-            .filter(|&axis| before(axis, at) && after(axis + 1, at))
+        while before < rank && first[before] < at {
+            before += 1;
+        }
+        while not_after < rank && last[not_after] <= at {
+            not_after += 1;
+        }
+        let not_fed = (not_after <= before).then_some(target[at]);
+        (not_after.saturating_sub(1)..rank.min(before + 1))
             .filter_map(|axis| fed(axis, at))
             .chain(not_fed)
             .reduce(PartialSize::or)

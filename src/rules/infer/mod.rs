@@ -252,8 +252,8 @@ impl PartialPlan {
     ///
     /// # Errors
     ///
-    /// [`NotPossible`](crate::ErrorKind::NotPossible) if a shape is not within what was known of it. Those
-    /// of the rule.
+    /// [`NotPossible`](crate::ErrorKind::NotPossible) if a shape is not within what was known of
+    /// it. Those of the rule.
     pub fn resolve(
         &self,
         input: impl IntoDimension,
