@@ -385,3 +385,23 @@ fn strides_of_axes_that_have_no_second_element_do_not_matter() {
         assert_eq!(none.broadcast_numpy((0, 5)).unwrap().shape(), [0, 5]);
     }
 }
+
+/// Long lists of axes take another path than short ones.
+#[test]
+fn broadcast_axes_of_many_axes_are_a_set() {
+    let size = |axis: usize| 1 + usize::from(axis % 100 == 7);
+    for (rank, first_kept) in [(32, 16), (33, 16), (40, 39), (40, 40), (1000, 900)] {
+        let target: Vec<usize> = (0..rank).map(size).collect();
+        // In falling order, each twice.
+        let axes: Vec<usize> = (0..first_kept).rev().flat_map(|axis| [axis; 2]).collect();
+        let plan =
+            BroadcastPlan::with_broadcast_axes(&target[first_kept..], &target[..], &axes).unwrap();
+        let mapping = (0..rank).map(|axis| axis.checked_sub(first_kept));
+        assert!(plan.mapping().eq(mapping));
+        let error = BroadcastPlan::with_broadcast_axes(&[1_usize][..1], &target[..], &axes).err();
+        let text = error.map(|error| error.to_string()).unwrap_or_default();
+        let kept = rank - first_kept;
+        let why = format!(" leave {kept} of the target's {rank}, the input has 1");
+        assert_eq!(text.ends_with(&why), kept != 1, "{text}");
+    }
+}

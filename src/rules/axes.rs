@@ -39,7 +39,8 @@ pub(super) fn increasing(axes: &[usize]) -> Result<(), AxesFault> {
     }
 }
 
-/// In lists of more axes repeated ones are found by a hash table.
+/// In lists of more axes repeated ones are found by a hash table. Among more axes, those of a list
+/// are found by a table.
 const MANY_AXES: usize = 32;
 
 #[cold]
@@ -60,6 +61,22 @@ pub(super) fn unique(axes: &[usize]) -> Result<(), AxesFault> {
         Some(position) => Err(AxesFault::Repeated(position)),
         None => Ok(()),
     }
+}
+
+/// For each axis of a target of many axes, whether the list has it. Its axes must be in range.
+/// `None` for few axes: a search in the list is faster.
+#[inline(always)]
+pub(super) fn membership_table(axes: &[usize], target_rank: usize) -> Option<Vec<bool>> {
+    (target_rank > MANY_AXES && axes.len() > MANY_AXES).then(|| filled_table(axes, target_rank))
+}
+
+#[cold]
+fn filled_table(axes: &[usize], target_rank: usize) -> Vec<bool> {
+    let mut table = vec![false; target_rank];
+    for &axis in axes {
+        table[axis] = true;
+    }
+    table
 }
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {

@@ -3,7 +3,7 @@
 //!
 //! Source: nGraph v0 `op::Broadcast`.
 
-use super::axes::{in_range, invalid_axes};
+use super::axes::{in_range, invalid_axes, membership_table};
 use crate::error::{BroadcastError, ErrorKind, size_mismatch, with_copies};
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::Rule;
@@ -31,7 +31,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
             let (input, target) = (input.clone(), target.clone());
             invalid_axes(rule, [input.sizes(), target.sizes(), broadcast_axes], fault)
         })?;
-        let is_kept = |axis: &usize| !broadcast_axes.iter().any(|added| added == axis);
+        let table = membership_table(broadcast_axes, target.ndim());
+        let is_kept = |axis: &usize| match &table {
+            Some(is_added) => !is_added[*axis],
+            None => !broadcast_axes.iter().any(|added| added == axis),
+        };
         let kept = || (0..target.ndim()).filter(is_kept);
         if kept().count() != input.ndim() {
             let (input, target) = (input.clone(), target.clone());
