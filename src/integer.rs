@@ -58,8 +58,8 @@ pub fn shape_from_integers<T: ShapeInteger>(sizes: &[T]) -> Result<Vec<usize>, B
 ///
 /// # Errors
 ///
-/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size below -1 or one that does not
-/// fit `usize`.
+/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size below -1, and for one of
+/// `usize::MAX` or more: `usize::MAX` is [`KEEP`], which only -1 stands for.
 ///
 /// # Example
 ///
@@ -112,7 +112,10 @@ pub(crate) fn convert<T: ShapeInteger>(
 ) -> Result<Vec<usize>, BroadcastError> {
     let mut converted = reserved(values.len())?;
     for (position, value) in values.map(sealed::Widen::widen).enumerate() {
-        let Some(size) = special(value).or_else(|| usize::try_from(value).ok()) else {
+        // A size equal to `KEEP` would keep the input's.
+        let is_allowed = |&size: &usize| role != IntegerRole::SizeOrKeep || size != KEEP;
+        let as_usize = || usize::try_from(value).ok().filter(is_allowed);
+        let Some(size) = special(value).or_else(as_usize) else {
             let kind = ErrorKind::InvalidInteger {
                 role,
                 position,

@@ -55,6 +55,7 @@ cannot broadcast [0] to [2] (numpy)
   target   2
            ^ 0 is neither 2 nor 1";
     more_elements_than_isize_max: zeros(&[]).broadcast_numpy((1_000_000_000, 1_000_000_000, 1_000_000_000)) => "the shape [1000000000, 1000000000, 1000000000] has more than isize::MAX elements: no array can have it, not even a view";
+    sizes_other_than_0_multiply_to_more_than_isize_max: BroadcastPlan::numpy((), (0, isize::MAX as usize, 2)) => format!("the sizes of [0, {}, 2] other than 0 multiply to more than isize::MAX: ndarray has no such shape", isize::MAX);
     bidirectional_sizes_differ: zeros(&[3, 4]).broadcast_bidirectional((2, 1, 5)) => "\
 cannot broadcast [3, 4] to [2, 1, 5] (bidirectional)
   input       3  4
@@ -109,7 +110,7 @@ cannot broadcast [3, 5] to [2, 3, 6] (explicit)
 cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
   axes mapping   1  1
-                    ^ axis 1 is there already: each target axis feeds from one input axis";
+                    ^ axis 1 is there already: at most one input axis feeds a target axis";
     in_dim_unsorted_suggests_in_dim_permuting: zeros(&[3, 5]).broadcast_in_dim((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim)
   input                  3  5
@@ -156,11 +157,12 @@ cannot reduce [3, 4] to [3] (numpy)
   result      3
               ^ 3 is neither 4 nor 1";
     expand_sizes_below_minus_one: expand_shape_from_integers(&[-1, -2]) => "entry 1 is -2: a size must not be negative, except for -1, which keeps the input's size";
+    an_expand_size_that_only_minus_one_stands_for: expand_shape_from_integers(&[2, usize::MAX]) => format!("entry 1 is {}: a size must be less than usize::MAX", usize::MAX);
     in_dim_permuting_repeated: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 2]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input                  3  5
   broadcast dimensions   2  2
-                            ^ axis 2 is there already: each target axis feeds from one input axis";
+                            ^ axis 2 is there already: at most one input axis feeds a target axis";
     in_dim_permuting_size_mismatch: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input       5  3
@@ -183,17 +185,17 @@ cannot broadcast [3, 1] to [2, 3, 4] (broadcast_axes)
                  ^ 1 is not 4 (only the broadcast axes replicate)";
     pdpd_axis_below_minus_one: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), -2) => "\
 cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
-  axis -2: it is -1 (right-align B) or the axis of A that B's first axis is laid on";
+  axis -2 is not valid: pass -1 (right-align B), or the axis of A that B's first axis is aligned with";
     pdpd_overhang: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 3) => "\
 cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
   B            3  4
   A   2  3  4  5
-  laid on axis 3, B has 2 axes to fill but A has 1 left from there";
+  aligned with axis 3, B has 2 axes to fill but A has 1 left from there";
     pdpd_overhang_of_trailing_ones: zeros(&[3, 4, 1]).broadcast_pdpd((2, 3, 4, 5), 3) => "\
 cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
   B            3  4
   A   2  3  4  5
-  laid on axis 3, B without its trailing 1s has 2 axes to fill but A has 1 left from there";
+  aligned with axis 3, B without its trailing 1s has 2 axes to fill but A has 1 left from there";
     pdpd_axis_is_the_rank: zeros(&[3]).broadcast_pdpd(5, 1) => "\
 cannot broadcast B [3] to A [5] (pdpd)
   B      3
@@ -221,7 +223,7 @@ cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
 cannot broadcast B [3, 4, 1] to A [3, 4] (pdpd)
   B   3  4  1
   A      3  4
-  B has 3 axes, A only 2: this rule never drops an axis, not even one of size 1";
+  B has 3 axes, A only 2: B must not have more axes than A, even if the extra axes have size 1";
     pdpd_a_never_grows: zeros(&[1, 4]).broadcast_with_rule(&zeros(&[3, 4]), &ElementwiseRule::Pdpd { axis: -1 }) => "\
 cannot broadcast B [3, 4] to A [1, 4] (pdpd)
   B   3  4
@@ -288,6 +290,24 @@ cannot broadcast [2, 4] with [3, 4] (numpy)
   input 1   2  4
   input 2   3  4
             ^ 2 and 3 differ and neither is 1";
+    a_named_pattern_that_drops_an_axis_is_no_mode: zeros(&[1, 3]).broadcast_to_mode(3, "1 c -> c".parse::<BroadcastMode>().unwrap()) => "\
+cannot broadcast [1, 3] to [3] (named)
+  input    1  3
+  target      3
+  input has 2 axes, target only 1: a mode needs a target with at least as many axes as the input; `BroadcastPlan::named` takes this pattern";
+    a_new_axis_with_two_sizes: BroadcastPlan::named((), &"-> n".parse().unwrap(), &[("n", 2), ("n", 3)]) => "\
+the shapes do not fit the axis pattern
+  -> n
+     ^ \"n\" has the sizes 3 and 2";
+    a_dropped_axis_of_another_size_than_1: BroadcastPlan::named((2, 3), &"1 c -> c".parse().unwrap(), &[]) => "\
+the shapes do not fit the axis pattern
+  1 c -> c
+  ^ \"1\" has the sizes 2 and 1";
+    a_box_of_an_input_of_another_shape: BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap().tile(&[0..1, 1..3, 0..4]).unwrap().input().of(&Array2::<u8>::zeros((2, 1))) => "\
+the box [1..3, 0..1] is not inside [2, 1]
+  box     1..3  0..1
+  shape      2     1
+             ^ 1..3 is not inside 0..2";
     none_sizes_differ: zeros(&[2, 4]).broadcast_with_rule(&zeros(&[2, 3]), &ElementwiseRule::None) => "\
 cannot broadcast [2, 4] with [2, 3] (none)
   self    2  4

@@ -2,13 +2,14 @@
 
 use super::draw_parts::{
     axes_count, difference, entry, heading, invalid_axes, labels, list_of_axes, pair_heading,
-    quoted,
+    pdpd_axis, quoted,
 };
 use super::draw_plans;
 use super::kind::ErrorKind;
 use super::role::{ArrayRole, IntegerRole};
 use crate::picture::{Picture, Place, Size, entries, list};
 use crate::rule::Rule;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -83,7 +84,16 @@ impl fmt::Display for ErrorKind {
                 Picture::right_aligned([&a, &b], input, target).rows(f, 0)?;
                 let (count, target_rank) = (axes_count(input.len()), target.len());
                 write!(f, "\n  {a} has {count}, {b} only {target_rank}: ")?;
-                f.write_str("this rule never drops an axis, not even one of size 1")
+                f.write_str(match rule {
+                    Rule::Pdpd => {
+                        "B must not have more axes than A, even if the extra axes have size 1"
+                    }
+                    Rule::Named => {
+                        "a mode needs a target with at least as many axes as the input; \
+                         `BroadcastPlan::named` takes this pattern"
+                    }
+                    _ => "this rule never drops an axis, not even one of size 1",
+                })
             }
             Self::InvalidAxes {
                 rule,
@@ -104,7 +114,8 @@ impl fmt::Display for ErrorKind {
                 heading(f, Rule::BroadcastAxes, ArrayRole::Input, [input, target])?;
                 Picture::right_aligned(["input", "target"], input, target).rows(f, 0)?;
                 let (input_rank, target_rank, list) = (input.len(), target.len(), list(axes));
-                let kept = (0..target_rank).filter(|axis| !axes.contains(axis)).count();
+                let in_target = axes.iter().filter(|&&axis| axis < target_rank);
+                let kept = target_rank - in_target.collect::<HashSet<_>>().len();
                 write!(f, "\n  broadcast axes {list} leave {kept} of ")?;
                 write!(f, "the target's {target_rank}, the input has {input_rank}")
             }
@@ -114,8 +125,7 @@ impl fmt::Display for ErrorKind {
                 axis,
             } => {
                 heading(f, Rule::Pdpd, ArrayRole::Input, [input, target])?;
-                write!(f, "\n  axis {axis}: it is -1 (right-align B) or ")?;
-                f.write_str("the axis of A that B's first axis is laid on")
+                pdpd_axis(f, *axis)
             }
             Self::PdpdOverhang {
                 input,
@@ -144,7 +154,7 @@ impl fmt::Display for ErrorKind {
                         write!(f, "\n  axis {axis}: A has only the axes 0 to {last}")
                     }
                     (left, _) => {
-                        write!(f, "\n  laid on axis {axis}, B{without} has ")?;
+                        write!(f, "\n  aligned with axis {axis}, B{without} has ")?;
                         write!(f, "{count} to fill but A has {left} left from there")
                     }
                 }
@@ -189,8 +199,9 @@ impl fmt::Display for ErrorKind {
                     IntegerRole::Size | IntegerRole::SizeOrKeep => "a size",
                     IntegerRole::Axis => "an axis",
                 };
-                let why = match value {
-                    ..0 => "must not be negative",
+                let why = match (role, value) {
+                    (_, ..0) => "must not be negative",
+                    (IntegerRole::SizeOrKeep, _) => "must be less than usize::MAX",
                     _ => "must fit usize",
                 };
                 write!(f, "entry {position} is {value}: {what} {why}")?;
@@ -202,8 +213,15 @@ impl fmt::Display for ErrorKind {
                 }
             }
             Self::ShapeOverflow { shape } => {
-                let shape = list(shape);
-                write!(f, "the shape {shape} has more than isize::MAX elements: ")?;
+                let sizes = list(shape);
+                if shape.contains(&0) {
+                    write!(
+                        f,
+                        "the sizes of {sizes} other than 0 multiply to more than "
+                    )?;
+                    return f.write_str("isize::MAX: ndarray has no such shape");
+                }
+                write!(f, "the shape {sizes} has more than isize::MAX elements: ")?;
                 f.write_str("no array can have it, not even a view")
             }
             Self::ReduceMismatch {

@@ -103,9 +103,18 @@ pub(super) fn invalid_axes(
         }
         AxesFault::Repeated(at) => {
             write!(f, "axis {} is there already: ", entry(axes, at))?;
-            f.write_str("each target axis feeds from one input axis")
+            f.write_str("at most one input axis feeds a target axis")
         }
     }
+}
+
+/// An axis of `pdpd` below -1.
+pub(super) fn pdpd_axis(f: &mut fmt::Formatter<'_>, axis: isize) -> fmt::Result {
+    write!(
+        f,
+        "\n  axis {axis} is not valid: pass -1 (right-align B), or "
+    )?;
+    f.write_str("the axis of A that B's first axis is aligned with")
 }
 
 /// Two shapes that should be identical, and where they differ.

@@ -1,6 +1,6 @@
 //! What errors about plans as values, partial shapes and patterns print.
 
-use super::draw_parts::{axes_count, entry, invalid_axes, labels, list_of_axes, quoted};
+use super::draw_parts::{axes_count, entry, invalid_axes, labels, list_of_axes, pdpd_axis, quoted};
 use super::fault::{AxesFault, PartialFault, PatternFault, SliceFault};
 use super::role::ArrayRole;
 use crate::partial::{PartialShape, PartialSize};
@@ -89,7 +89,7 @@ pub(super) fn ranges(
 ) -> fmt::Result {
     let (ranges_list, shape_list) = (list(ranges), list(shape));
     write!(f, "the box {ranges_list} is not inside {shape_list}")?;
-    let picture = Picture::left_aligned(["box", "output"], ranges, shape);
+    let picture = Picture::left_aligned(["box", "shape"], ranges, shape);
     let outside = |(range, &size): (&Range<usize>, _)| range.start > range.end || range.end > size;
     if ranges.len() != shape.len() {
         picture.rows(f, 0)?;
@@ -176,10 +176,7 @@ pub(super) fn impossible(
             Picture::right_aligned(labels, a, b).caret(f, *axis)?;
             f.write_str("-1 keeps an input's size, but this axis is new: give it a size")
         }
-        PartialFault::PdpdAxis(axis) => {
-            write!(f, "\n  axis {axis}: it is -1 (right-align B) or ")?;
-            f.write_str("the axis of A that B's first axis is laid on")
-        }
+        PartialFault::PdpdAxis(axis) => pdpd_axis(f, *axis),
         PartialFault::Name { name, sizes } => {
             Picture::left_aligned(labels, a, b).rows(f, 0)?;
             let [size, other] = sizes;

@@ -71,7 +71,9 @@ pub enum ErrorKind {
         shapes: [Box<[usize]>; 2],
     },
 
-    /// The input has more axes than the target.
+    /// The input has more axes than the target. Under `pdpd`: B has more axes than A. A named
+    /// pattern gives this error as a mode only: [`named`](crate::BroadcastPlan::named) takes
+    /// patterns that drop axes.
     ///
     /// [Example](crate::guide::numpy#errors).
     #[non_exhaustive]
@@ -193,7 +195,8 @@ pub enum ErrorKind {
         value: i128,
     },
 
-    /// The output would have more than `isize::MAX` elements. No array can, not even a view.
+    /// The sizes of the output, other than 0, multiply to more than `isize::MAX`. No array has such
+    /// a shape, not even a view.
     ///
     /// [Example](crate::guide::copies_and_gradients#errors).
     #[non_exhaustive]
@@ -354,7 +357,7 @@ pub enum ErrorKind {
         fault: AxesFault,
     },
 
-    /// There is no such axis to remove, it has not size 1, or none can be inserted there.
+    /// There is no such axis to remove, it does not have size 1, or none can be inserted there.
     ///
     /// [Example](crate::guide::plans#errors).
     #[non_exhaustive]
@@ -464,7 +467,8 @@ pub enum ErrorKind {
     Overlap {
         /// The elements of the result of which they have it.
         ranges: Box<[Range<usize>]>,
-        /// Terms that both have.
+        /// A range whose first and last term both have. In between there may be terms that only
+        /// one part has, if the terms of a part are not consecutive.
         terms: Range<usize>,
     },
 

@@ -263,7 +263,7 @@ pub(crate) fn check_shape(
     }
 }
 
-/// The shape has more than `isize::MAX` elements.
+/// The sizes of the shape, other than 0, multiply to more than `isize::MAX`.
 #[cold]
 pub(crate) fn shape_overflow(shape: &[usize]) -> BroadcastError {
     with_copies([shape], |[shape]| ErrorKind::ShapeOverflow { shape })

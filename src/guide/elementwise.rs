@@ -190,7 +190,7 @@
 //! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
 //!   B            4  5
 //!   A   2  3  4  5
-//!   laid on axis 3, B has 2 axes to fill but A has 1 left from there",
+//!   aligned with axis 3, B has 2 axes to fill but A has 1 left from there",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair(
@@ -202,7 +202,8 @@
 //!         .to_string(),
 //!     "\
 //! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
-//!   axis -2: it is -1 (right-align B) or the axis of A that B's first axis is laid on",
+//!   axis -2 is not valid: pass -1 (right-align B), or the axis of A that B's first axis is \
+//! aligned with",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair(
@@ -216,7 +217,8 @@
 //! cannot broadcast B [2, 3, 4, 5] to A [4, 5] (pdpd)
 //!   B   2  3  4  5
 //!   A         4  5
-//!   B has 4 axes, A only 2: this rule never drops an axis, not even one of size 1",
+//!   B has 4 axes, A only 2: B must not have more axes than A, \
+//! even if the extra axes have size 1",
 //! );
 //! ```
 //!

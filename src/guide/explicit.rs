@@ -129,7 +129,7 @@
 //!   input          50  50
 //!   axes mapping    1   1
 //!                       ^ axis 1 is there already: \
-//! each target axis feeds from one input axis",
+//! at most one input axis feeds a target axis",
 //! );
 //! ```
 //!

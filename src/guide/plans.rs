@@ -165,9 +165,9 @@
 //!     plan.tile(&[0..2, 2..4]).unwrap_err().to_string(),
 //!     "\
 //! the box [0..2, 2..4] is not inside [2, 3]
-//!   box      0..2  2..4
-//!   output      2     3
-//!                     ^ 2..4 is not inside 0..3",
+//!   box     0..2  2..4
+//!   shape      2     3
+//!                    ^ 2..4 is not inside 0..3",
 //! );
 //!
 //! // Nothing within the bounds fits.

@@ -17,11 +17,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// input                3     1          feeds it         1..3  0..1
     /// ```
     ///
-    /// The slice of the whole view is the tile's view of the input's slice. So a worker that makes
-    /// a part of the output needs only a part of the input. The gradient of the tile is the part
-    /// that the box adds to the gradient of the whole. [`part`](Self::part) says whether a tile keeps
-    /// whole blocks of sums; if so, the merged result is bit-identical to one call on the whole
-    /// array.
+    /// The slice of the whole view is the tile's view of the input's slice. So a worker that
+    /// computes a part of the output needs only a part of the input. The gradient of the tile is
+    /// the part that the box adds to the gradient of the whole. [`part`](Self::part) says whether a
+    /// tile keeps whole blocks of sums; if so, the merged result is bit-identical to one call on
+    /// the whole array.
     ///
     /// # Errors
     ///
@@ -43,9 +43,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///     plan.tile(&[0..1, 1..4, 0..4]).unwrap_err().to_string(),
     ///     "\
     /// the box [0..1, 1..4, 0..4] is not inside [2, 3, 4]
-    ///   box      0..1  1..4  0..4
-    ///   output      2     3     4
-    ///                     ^ 1..4 is not inside 0..3",
+    ///   box     0..1  1..4  0..4
+    ///   shape      2     3     4
+    ///                    ^ 1..4 is not inside 0..3",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
