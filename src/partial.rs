@@ -5,7 +5,7 @@ use crate::shape::Sizes;
 use ndarray::{IntoDimension, IxDyn};
 use smallvec::SmallVec;
 use std::fmt;
-use std::ops::{RangeFrom, RangeFull};
+use std::ops::RangeFrom;
 
 /// A size that is known, or of which bounds are known.
 ///
@@ -25,7 +25,8 @@ use std::ops::{RangeFrom, RangeFull};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PartialSize {
     min: usize,
-    /// `usize::MAX` if there is no upper bound. No size is larger, so that the bound says the same.
+    /// `usize::MAX` if there is no upper bound. No size is larger, so this value can stand for
+    /// "no bound".
     max: usize,
 }
 
@@ -132,12 +133,6 @@ impl From<RangeFrom<usize>> for PartialSize {
             min: range.start,
             max: usize::MAX,
         }
-    }
-}
-
-impl From<RangeFull> for PartialSize {
-    fn from(_: RangeFull) -> Self {
-        PartialSize::ANY
     }
 }
 
