@@ -183,8 +183,8 @@ fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<()
 fn mismatch<S: AsRef<[usize]>>(shapes: &[S], operand: usize, axis: usize) -> BroadcastError {
     let rank = rank_of(shapes);
     let size = |shape: &S| padded(shape.as_ref(), rank, axis);
-    let misfit = |shape: &S| common(size(shape), size(&shapes[operand])).is_none();
-    let first = shapes.iter().position(misfit).unwrap_or(0);
+    let mismatched = |shape: &S| common(size(shape), size(&shapes[operand])).is_none();
+    let first = shapes.iter().position(mismatched).unwrap_or(0);
     let pair = [shapes[first].as_ref(), shapes[operand].as_ref()];
     right_aligned_mismatch([first, operand], pair, axis - (rank - rank_of(&pair)))
 }

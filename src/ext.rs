@@ -34,8 +34,9 @@ use std::borrow::Borrow;
 /// [The guide](crate::guide) says which rule to use when, with the examples of the specifications.
 ///
 /// Modes and rules are taken by value or by reference. Where an axis of size 1 replicates, it does
-/// so to any size, 0 included, and a size of 0 matches only 0 or 1. The views borrow from `self`. To broadcast a view and
-/// keep its own lifetime, [apply](BroadcastPlan::apply) a plan to it. The trait is sealed.
+/// so to any size, 0 included, and a size of 0 matches only 0 or 1. The views borrow from `self`.
+/// To broadcast a view and keep its own lifetime, [apply](BroadcastPlan::apply) a plan to it. The
+/// trait is sealed.
 ///
 /// # What the compiler refuses
 ///

@@ -144,8 +144,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the common shape. Then nothing
-    /// is written.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the common shape. Then
+    /// nothing is written.
     ///
     /// # Example
     ///
@@ -181,8 +181,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the common
-    /// shape. Then nothing is written.
+    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the
+    /// common shape. Then nothing is written.
     ///
     /// # Example
     ///
@@ -266,7 +266,7 @@ pub trait ElementwiseExt: BroadcastExt {
 
     /// Calls `f(&mut a, &b)` for each element of `self`, with `other` broadcast to it under `rule`.
     ///
-    /// `self` keeps its shape: what the rule makes of the two must be just that.
+    /// `self` keeps its shape. The common shape under the rule must be the shape of `self`.
     ///
     /// # Errors
     ///

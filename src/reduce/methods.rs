@@ -77,8 +77,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Errors
     ///
     /// Those of [`gradient_of`](Self::gradient_of), and
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the plan's input shape.
-    /// Nothing has been written then.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the plan's input
+    /// shape. Nothing has been written then.
     ///
     /// # Example
     ///
@@ -178,8 +178,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Errors
     ///
     /// Those of [`reduce_of`](Self::reduce_of), and
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has not the plan's input shape.
-    /// Nothing has been written then.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the plan's input
+    /// shape. Nothing has been written then.
     ///
     /// # Example
     ///
@@ -223,9 +223,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array has not the plan's output shape;
-    /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the reduction
-    /// has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the plan's output
+    /// shape; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the
+    /// reduction has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
@@ -261,7 +261,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Errors
     ///
     /// Those of [`reduce`](Self::reduce), and [`WrongShape`](crate::ErrorKind::WrongShape) if `out`
-    /// has not the plan's input shape. Nothing has been written then.
+    /// does not have the plan's input shape. Nothing has been written then.
     ///
     /// # Example
     ///
@@ -379,8 +379,9 @@ pub trait ReduceExt: Operand {
     /// # Errors
     ///
     /// [`ReduceMismatch`](crate::ErrorKind::ReduceMismatch) if `shape` does not broadcast to the
-    /// shape of `self`; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and
-    /// the reduction has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// shape of `self`; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms
+    /// and the reduction has no result for that;
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
