@@ -136,7 +136,7 @@ macro_rules! operands {
         impl<O: Dimension, $($X: Operand<Elem: Sync> + ?Sized),+> Reduced<O> for ($(&$X,)+) {
             fn check<I: Dimension>(self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError> {
                 let ($($x,)+) = self;
-                $(replicated(plan, $x.as_array())?;)+
+                $(replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
                 Ok(())
             }
 
@@ -153,7 +153,7 @@ macro_rules! operands {
                 F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
             {
                 let ($($x,)+) = self;
-                $(let $x = replicated(plan, $x.as_array())?;)+
+                $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
                 let inputs = ($(Source::of(&$x),)+);
                 let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
                 fresh_sums(inputs, becomes, axes, plan.input_dim(), |sums| {
