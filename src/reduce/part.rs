@@ -4,16 +4,15 @@ use super::driver::{self, PlainSums};
 use super::operands::Operands;
 use super::operands::sealed::Elements;
 use super::partial::{Node, PartialReduction, PartialSum, Piece};
+use super::ranges::len;
 use super::reduction::{Reduction, Sum};
 use super::terms::{Numbers, Terms};
 use super::tree::BLOCK_TERMS;
 use crate::engine::inputs::Source;
 use crate::engine::sums::fresh_sums;
-use crate::error::{
-    ArrayRole, BroadcastError, allocation_failed, check_shape, cuts_block, invalid_box, reserved,
-};
+use crate::error::{ArrayRole, BroadcastError, check_shape, cuts_block, invalid_box, reserved};
 use crate::plan::{AxisSource, BroadcastPlan, Tile};
-use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn};
+use ndarray::{Array, ArrayRef, Dimension, IxDyn};
 use num_traits::Zero;
 use std::ops::Range;
 
@@ -86,27 +85,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// ```
     pub fn part(&self, tile: &Tile<I, O>) -> Result<Part<I, O>, BroadcastError> {
         let (tile, ranges) = self.own_tile(tile)?;
-        let (numbers, len) = self.numbers(&ranges)?;
-        let mut runs = Vec::new();
-        if tile.output().shape().contains(&0) {
-            return Ok(self.new_part(tile, Covered::Blocks(runs)));
-        }
-        let total = self.sum_terms();
-        let whole = |at: usize| at % BLOCK_TERMS == 0 || at == total;
-        let run = numbers.run().unwrap_or(len);
-        // Short runs are refused by the first two of them: no more are looked at.
-        for first_term in (0..len).step_by(run) {
-            let number = numbers.of(first_term);
-            if !whole(number) || !whole(number + run) {
-                return Err(self.cut_block(&ranges));
-            }
-            runs.try_reserve(1)
-                .map_err(|_| allocation_failed(size_of::<Run>()))?;
-            runs.push(Run {
-                first_term,
-                blocks: number / BLOCK_TERMS..(number + run).div_ceil(BLOCK_TERMS),
-            });
-        }
+        let runs = self.runs(&ranges)?;
         Ok(self.new_part(tile, Covered::Blocks(runs)))
     }
 
@@ -179,13 +158,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             whole |= from != to;
             ranges.push(range);
         }
-        let mut runs = reserved(1)?;
-        if !empty {
-            runs.push(Run {
-                first_term: first - first_of_tile,
-                blocks,
-            });
-        }
+        let runs = match empty {
+            true => Runs::none(),
+            false => Runs {
+                numbers: Numbers::from(first_of_tile),
+                terms: first - first_of_tile..end - first_of_tile,
+                run: end - first,
+            },
+        };
         Ok(self.new_part(self.tile(&ranges)?, Covered::Blocks(runs)))
     }
 
@@ -195,6 +175,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Such parts can be merged with exact ones. [`PartialReduction::is_exact`] tells which a
     /// result is made of.
+    ///
+    /// A reduction that is not [commutative](Reduction::COMMUTATIVE), such as a
+    /// [`Fold`](crate::Fold), combines terms in their order. Other terms may not lie between those
+    /// of its part. So it takes a tile whose terms of each sum are neighbours in the order of all
+    /// terms, or that cuts no block. For other tiles, the methods of the part return
+    /// [`CutsBlock`](crate::ErrorKind::CutsBlock).
     ///
     /// # Errors
     ///
@@ -224,7 +210,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn inexact_part(&self, tile: &Tile<I, O>) -> Result<Part<I, O>, BroadcastError> {
         let (tile, ranges) = self.own_tile(tile)?;
         if tile.output().shape().contains(&0) {
-            return Ok(self.new_part(tile, Covered::Blocks(Vec::new())));
+            return Ok(self.new_part(tile, Covered::Blocks(Runs::none())));
         }
         let boxed = self.summed_only(&ranges)?;
         Ok(self.new_part(tile, Covered::Box(boxed)))
@@ -260,11 +246,29 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.summed_only(self.output_shape())
     }
 
-    /// The numbers of the terms of a box of the output, and how many there are.
-    fn numbers(&self, ranges: &[Range<usize>]) -> Result<(Numbers, usize), BroadcastError> {
+    /// The runs of whole blocks of a box of the output, in O(rank).
+    fn runs(&self, ranges: &[Range<usize>]) -> Result<Runs, BroadcastError> {
+        if ranges.iter().any(|range| range.is_empty()) {
+            return Ok(Runs::none());
+        }
         let boxed = self.summed_only(ranges)?;
-        let len = boxed.iter().map(|range| range.len()).product();
-        Ok((Numbers::of_box(&boxed, &self.summed_shape()?), len))
+        let (numbers, len) = (Numbers::of_box(&boxed, &self.summed_shape()?), len(&boxed));
+        let run = numbers.run().unwrap_or(len);
+        let total = self.sum_terms();
+        let whole = |at: usize| at % BLOCK_TERMS == 0 || at == total;
+        // The step of each outer loop is a multiple of the step of the loop inside it. So if the
+        // first two runs are whole blocks, all are.
+        for first_term in (0..len).step_by(run).take(2) {
+            let number = numbers.of(first_term);
+            if !whole(number) || !whole(number + run) {
+                return Err(self.cut_block(ranges));
+            }
+        }
+        Ok(Runs {
+            numbers,
+            terms: 0..len,
+            run,
+        })
     }
 
     /// The error for a box that cuts a block.
@@ -281,7 +285,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             match &mut found {
                 None if *range == (0..shape[axis]) => {}
                 None => found = Some((axis, step, 0, true)),
-                // Where the runs of the outer axes begin, and whether all are apart by blocks.
+                // Where the runs of the outer axes begin, and whether each outer step is a multiple of a block.
                 Some((_, _, outer, aligned)) => {
                     *outer += range.start * step;
                     *aligned &= range.len() == 1 || step % BLOCK_TERMS == 0;
@@ -320,17 +324,65 @@ type OwnTile<I, O> = (Tile<I, O>, Vec<Range<usize>>);
 #[derive(Debug, Clone)]
 enum Covered {
     /// Whole blocks.
-    Blocks(Vec<Run>),
+    Blocks(Runs),
     /// All, which are this box of the axes that are summed.
     Box(Vec<Range<usize>>),
 }
 
-/// Blocks that follow each other. Their terms do in the tile.
+/// Runs of whole blocks, all of the same length. No two runs are neighbours.
 #[derive(Debug, Clone)]
+struct Runs {
+    /// The numbers of the terms of the tile.
+    numbers: Numbers,
+    /// The positions of the terms of all runs among those of the tile.
+    terms: Range<usize>,
+    /// How many terms a run has.
+    run: usize,
+}
+
+/// Blocks that follow each other. Their terms do in the tile.
 struct Run {
     /// The position of the first term among those of the tile.
     first_term: usize,
     blocks: Range<usize>,
+}
+
+impl Runs {
+    fn none() -> Self {
+        Runs {
+            numbers: Numbers::from(0),
+            terms: 0..0,
+            run: 1,
+        }
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = Run> + ExactSizeIterator {
+        let firsts = self.terms.clone().step_by(self.run);
+        firsts.map(|first_term| {
+            let number = self.numbers.of(first_term);
+            Run {
+                first_term,
+                blocks: number / BLOCK_TERMS..(number + self.run).div_ceil(BLOCK_TERMS),
+            }
+        })
+    }
+
+    /// How many nodes all runs have, of a tree of `all` blocks.
+    fn nodes(&self, all: usize) -> usize {
+        let count = |run: Run| Node::of(run.blocks, all).count();
+        let mut runs = self.iter();
+        let [first, second, last] = [runs.next(), runs.next(), runs.next_back()];
+        let (Some(first), Some(second), Some(last)) = (first, second, last) else {
+            return self.iter().map(count).sum();
+        };
+        // The nodes of a run depend on its position in a node that is at least as long. If it is
+        // the same for all runs, only the last run may have other nodes: the tree ends there.
+        let node = first.blocks.len().next_power_of_two();
+        match (second.blocks.start - first.blocks.start) % node {
+            0 => (runs.len() + 2) * count(first) + count(last),
+            _ => self.iter().map(count).sum(),
+        }
+    }
 }
 
 /// The part of a gradient that one worker sums: some terms of some elements.
@@ -385,17 +437,10 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// ```
     #[must_use]
     pub fn nodes(&self) -> usize {
-        let Covered::Blocks(runs) = &self.covered else {
-            return 1;
-        };
-        let all = self.plan.sum_blocks();
-        let mut piece = Piece::of_nothing(Box::default());
-        for blocks in runs.iter().map(|run| run.blocks.clone()) {
-            for node in Node::of(blocks, all) {
-                piece.insert(node, ArrayD::from_elem(IxDyn(&[]), ()), all, &|(), ()| ());
-            }
+        match &self.covered {
+            Covered::Blocks(runs) => runs.nodes(self.plan.sum_blocks()),
+            Covered::Box(_) => 1,
         }
-        piece.nodes.len()
     }
 
     /// What the part has of [`BroadcastPlan::gradient`]. Example: [`BroadcastPlan::part`].
@@ -508,9 +553,22 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         let input = self.tile.input();
         let mut piece = Piece::of_nothing(input.ranges().collect());
         let (total, all_blocks) = (self.plan.sum_terms(), self.plan.sum_blocks());
-        match &self.covered {
+        let shape = self.plan.summed_shape()?;
+        let in_order;
+        let covered = match &self.covered {
+            // Terms of other parts lie between those of the box. Only nodes keep their order.
+            Covered::Box(ranges)
+                if !R::COMMUTATIVE && Numbers::of_box(ranges, &shape).neighbours().is_none() =>
+            {
+                let ranges: Vec<_> = self.tile.output().ranges().collect();
+                in_order = Covered::Blocks(self.plan.runs(&ranges)?);
+                &in_order
+            }
+            covered => covered,
+        };
+        match covered {
             Covered::Blocks(runs) => {
-                for run in runs {
+                for run in runs.iter() {
                     for node in Node::of(run.blocks.clone(), all_blocks) {
                         let blocks = node.blocks(all_blocks);
                         let at = run.first_term + (blocks.start - run.blocks.start) * BLOCK_TERMS;
@@ -527,12 +585,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
                 }
             }
             Covered::Box(ranges) => {
-                let shape = self.plan.summed_shape()?;
-                let numbers = Numbers::of_box(ranges, &shape);
-                let len = ranges.iter().map(|range| range.len()).product();
                 let terms = Terms {
-                    range: 0..len,
-                    numbers,
+                    range: 0..len(ranges),
+                    numbers: Numbers::of_box(ranges, &shape),
                 };
                 let values = reduce(&reduction, &terms)?.into_dyn();
                 piece.insert_box(ranges.clone(), values);
