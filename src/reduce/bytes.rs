@@ -12,7 +12,7 @@
 //! | 4, 8 each | the output's rank and sizes |
 //! | 8 each | for each input axis the output axis that it feeds; the output's rank if none |
 //! | 8 | how many pieces follow |
-//! | 16 each | a piece: for each input axis where its box begins and ends |
+//! | 16 each | a piece: for each input axis where its box begins and ends. No two overlap |
 //! | 8 | how many nodes it has |
 //! | 8, 4, n | a node: its first block, its level, and an accumulator for each element of the box |
 //! | 8 | how many boxes of terms that are no nodes |
@@ -20,13 +20,16 @@
 //! | 8 | FNV-1a of all bytes before |
 
 use super::partial::{Node, PartialReduction, Piece};
-use super::ranges::Ranges;
+use super::ranges::any_overlap;
 use super::reduction::Reduction;
+use super::terms::Numbers;
 use crate::error::{BroadcastError, invalid_bytes, other_reduction, reserved};
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::{dimension, elements};
 use ndarray::{ArrayD, IxDyn};
+use std::marker::PhantomData;
+use std::mem::replace;
 use std::ops::Range;
 
 const MAGIC: [u8; 8] = *b"ndbpart1";
@@ -153,9 +156,41 @@ impl AccumulatorBytes for bool {
     }
 }
 
+/// The name of a pair: that of the term in `(_, usize)`.
+struct PairName<T>(PhantomData<T>);
+
+impl<T: AccumulatorBytes> PairName<T> {
+    const LEN: usize = T::NAME.len() + PAIR[0].len() + PAIR[1].len();
+
+    /// The text, and zeros. A constant cannot have a length that depends on `T`.
+    const PADDED: [u8; 256] = {
+        assert!(Self::LEN <= 256, "the name of an accumulator is too long");
+        let (mut text, mut len) = ([0; 256], 0);
+        let parts = [PAIR[0], T::NAME, PAIR[1]];
+        let mut part = 0;
+        while part < parts.len() {
+            let mut at = 0;
+            while at < parts[part].len() {
+                text[len] = parts[part].as_bytes()[at];
+                (at, len) = (at + 1, len + 1);
+            }
+            part += 1;
+        }
+        text
+    };
+
+    const NAME: &'static str = match std::str::from_utf8(Self::PADDED.split_at(Self::LEN).0) {
+        Ok(name) => name,
+        Err(_) => panic!("names are UTF-8"),
+    };
+}
+
+/// What is around the name of the term in the name of a pair.
+const PAIR: [&str; 2] = ["(", ", usize)"];
+
 /// A term and its number.
 impl<T: AccumulatorBytes> AccumulatorBytes for (T, usize) {
-    const NAME: &'static str = T::NAME;
+    const NAME: &'static str = PairName::<T>::NAME;
     const SIZE: usize = T::SIZE + 8;
 
     fn write(self, to: &mut Vec<u8>) {
@@ -192,6 +227,10 @@ struct PieceForm<A> {
     boxes: Vec<(Vec<Range<usize>>, Vec<A>)>,
 }
 
+const WRONG_COUNT: &str = "the number of accumulators is not the number of elements of the box";
+const NO_ORDER: &str =
+    "the terms of a box are not neighbours, and the reduction is not commutative";
+
 /// That a box is inside a shape and has elements.
 fn check_box(ranges: &[Range<usize>], shape: &[usize]) -> Result<(), BroadcastError> {
     let inside = |(range, &size): (&Range<usize>, _)| range.start < range.end && range.end <= size;
@@ -206,38 +245,54 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     fn of_form(form: Form<R::Acc>, reduction: R) -> Result<Self, BroadcastError> {
         let (input, terms) = (form.plan.input_shape().to_vec(), form.plan.summed_shape()?);
         let all = form.plan.sum_blocks();
-        let mut partial = PartialReduction::new(&form.plan, reduction);
-        for piece in form.pieces {
-            check_box(&piece.ranges, &input)?;
-            let ranges: Ranges = piece.ranges.into();
-            let sizes: Vec<usize> = ranges.iter().map(|range| range.len()).collect();
+        let combine = |a, b| reduction.combine(a, b);
+        let mut pieces = Vec::new();
+        for form in form.pieces {
+            check_box(&form.ranges, &input)?;
+            let sizes: Vec<usize> = form.ranges.iter().map(|range| range.len()).collect();
             let array = |values| {
                 let array = ArrayD::from_shape_vec(IxDyn(&sizes), values);
-                array.map_err(|_| invalid_bytes("a box has not one accumulator for each element"))
+                array.map_err(|_| invalid_bytes(WRONG_COUNT))
             };
-            for (first, level, values) in piece.nodes {
+            let mut piece = Piece::of_nothing(form.ranges.into());
+            for (first, level, values) in form.nodes {
                 let size = 1_usize
                     .checked_shl(level)
                     .filter(|&size| size <= all.next_power_of_two());
                 if first >= all || size.is_none_or(|size| first % size != 0) {
                     return Err(invalid_bytes("the plan has no such node"));
                 }
-                let mut new = Piece::of_nothing(ranges.clone());
-                new.insert(Node { first, level }, array(values)?, all, &|a, _| a);
-                partial.add(new)?;
+                if !piece.insert_new(Node { first, level }, array(values)?, all, &combine) {
+                    return Err(invalid_bytes("two nodes have the same block"));
+                }
             }
-            for (boxed, values) in piece.boxes {
+            for (boxed, values) in form.boxes {
                 check_box(&boxed, &terms)?;
-                let mut new = Piece::of_nothing(ranges.clone());
-                new.insert_box(boxed, array(values)?);
-                partial.add(new)?;
+                let numbers = Numbers::of_box(&boxed, &terms);
+                if !R::COMMUTATIVE && numbers.neighbours().is_none() {
+                    return Err(invalid_bytes(NO_ORDER));
+                }
+                piece.insert_box(boxed, array(values)?);
+            }
+            if piece.boxes_overlap(&terms) {
+                return Err(invalid_bytes(
+                    "a box has a term of a node or of another box",
+                ));
+            }
+            if !piece.is_empty() {
+                pieces.push(piece);
             }
         }
+        if any_overlap(pieces.iter().map(|piece| &piece.ranges[..]).collect()) {
+            return Err(invalid_bytes("two pieces have the same element"));
+        }
+        let mut partial = PartialReduction::new(&form.plan, reduction);
+        partial.pieces = pieces;
         Ok(partial)
     }
 
-    /// As bytes, the same on every target. A header names the plan, the reduction and the type. Then
-    /// follow the accumulators, with 12 bytes for each node and 16 for each axis of each box.
+    /// As bytes, the same on every target. A header names the plan, the reduction and the type.
+    /// Then follow the accumulators, with 12 bytes for each node and 16 for each axis of each box.
     ///
     /// ```
     /// use ndarray::arr1;
@@ -325,17 +380,20 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     /// [`OtherReduction`](crate::ErrorKind::OtherReduction) if they are of another reduction or
     /// type; [`AllocationFailed`](crate::ErrorKind::AllocationFailed). That they are of the right
     /// plan is checked by [`merge`](Self::merge) and [`finish`](Self::finish).
+    ///
+    /// Reductions are told apart by [`NAME`](Reduction::NAME) only. Those without a name, such as
+    /// every [`Fold`](crate::Fold), are not told apart: bytes of one are read as another one.
     pub fn from_bytes(bytes: &[u8], reduction: R) -> Result<Self, BroadcastError>
     where
         R::Acc: AccumulatorBytes,
     {
         let mut from = Reader(bytes);
         if from.take(8)? != MAGIC {
-            return Err(invalid_bytes("they begin otherwise"));
+            return Err(invalid_bytes("they do not begin with \"ndbpart1\""));
         }
         match from.size()?.cmp(&bytes.len()) {
             std::cmp::Ordering::Greater => return Err(Reader::cut_short()),
-            std::cmp::Ordering::Less => return Err(invalid_bytes("others follow")),
+            std::cmp::Ordering::Less => return Err(invalid_bytes("more bytes follow the end")),
             std::cmp::Ordering::Equal => {}
         }
         let Some((content, sum)) = bytes.split_last_chunk() else {
@@ -344,7 +402,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         if checksum(content) != u64::from_le_bytes(*sum) {
             return Err(invalid_bytes("their checksum differs"));
         }
-        from.0 = &content[16..];
+        from.0 = content.get(16..).ok_or_else(Reader::cut_short)?;
         let (name, kind) = (from.text()?, from.text()?);
         if (name, kind) != (R::NAME, R::Acc::NAME) {
             let ours = format!("{} in {}", R::NAME, R::Acc::NAME);
@@ -374,7 +432,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
             pieces.push(piece);
         }
         if !from.0.is_empty() {
-            return Err(invalid_bytes("others follow"));
+            return Err(invalid_bytes("more bytes follow the end"));
         }
         PartialReduction::of_form(Form { plan, pieces }, reduction)
     }
@@ -395,7 +453,8 @@ impl<'b> Reader<'b> {
     }
 
     fn value<A: AccumulatorBytes>(&mut self) -> Result<A, BroadcastError> {
-        A::read(self.take(A::SIZE)?).ok_or_else(|| invalid_bytes("a number is none of its type"))
+        A::read(self.take(A::SIZE)?)
+            .ok_or_else(|| invalid_bytes("a value is not valid for its type"))
     }
 
     fn size(&mut self) -> Result<usize, BroadcastError> {
@@ -439,13 +498,16 @@ impl<'b> Reader<'b> {
         let output_rank = self.number()? as usize;
         let output: Vec<usize> = self.values(output_rank)?;
         let axes: Vec<usize> = self.values(rank)?;
-        for (i, axis) in axes.iter().enumerate() {
-            if *axis > output_rank || (*axis < output_rank && axes[..i].contains(axis)) {
-                return Err(invalid_bytes("the axes are no plan's"));
+        let mut fed = reserved(output_rank)?;
+        fed.resize(output_rank, false);
+        for &axis in &axes {
+            let twice = fed.get_mut(axis).is_some_and(|fed| replace(fed, true));
+            if axis > output_rank || twice {
+                return Err(invalid_bytes("no plan has these axes"));
             }
         }
         if elements(&input).is_none() {
-            return Err(invalid_bytes("the shapes are no plan's"));
+            return Err(invalid_bytes("no plan has these shapes"));
         }
         BroadcastPlan::new(
             Rule::Composed,
@@ -453,7 +515,7 @@ impl<'b> Reader<'b> {
             &output,
             |axis| axes[axis],
         )
-        .map_err(|_| invalid_bytes("the shapes are no plan's"))
+        .map_err(|_| invalid_bytes("no plan has these shapes"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Partial reductions as values: nodes of the tree, which merge with their neighbours.
 
-use super::ranges::{Ranges, common, len, slice, without};
+use super::ranges::{Ranges, any_overlap, common, len, slice, without};
 use super::reduction::{Reduction, Sum};
 use super::terms::Numbers;
 use super::tree::BLOCK_TERMS;
@@ -79,7 +79,7 @@ pub type PartialSum<A> = PartialReduction<A, Sum>;
 pub(super) struct Piece<A> {
     pub(super) ranges: Ranges,
     /// By their first block. No two have a block in common, no two are the halves of another node,
-    /// and none is all that there is of a larger one.
+    /// and none has all blocks of a larger node.
     pub(super) nodes: BTreeMap<usize, (Node, ArrayD<A>)>,
     /// Boxes of terms that are no nodes.
     pub(super) boxes: Vec<(Ranges, ArrayD<A>)>,
@@ -125,6 +125,26 @@ impl Node {
     }
 }
 
+/// The terms of blocks, of `total`.
+fn terms_of(blocks: Range<usize>, total: usize) -> Range<usize> {
+    blocks.start * BLOCK_TERMS..total.min(blocks.end * BLOCK_TERMS)
+}
+
+/// The first of `total` numbers that is absent, by bisection. `below` says how many are present
+/// below a number. At least one is absent.
+fn first_absent(total: usize, below: impl Fn(usize) -> usize) -> usize {
+    let (mut low, mut high) = (0, total);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if below(middle) == middle {
+            low = middle
+        } else {
+            high = middle
+        }
+    }
+    low
+}
+
 impl<A: Copy> Piece<A> {
     pub(super) fn of_nothing(ranges: Ranges) -> Self {
         Piece {
@@ -134,7 +154,7 @@ impl<A: Copy> Piece<A> {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         (self.nodes.is_empty() && self.boxes.is_empty()) || len(&self.ranges) == 0
     }
 
@@ -207,32 +227,67 @@ impl<A: Copy> Piece<A> {
         self.boxes.extend(other.boxes);
     }
 
+    /// Blocks that a node has in common with those that are there.
+    fn common_blocks(&self, node: Node, all: usize) -> Option<Range<usize>> {
+        let blocks = node.blocks(all);
+        let (_, (before, _)) = self.nodes.range(..blocks.end).next_back()?;
+        let before = before.blocks(all);
+        let both = before.start.max(blocks.start)..before.end.min(blocks.end);
+        (!both.is_empty()).then_some(both)
+    }
+
+    /// Terms that a box has in common with the nodes. `shape` is that of all terms.
+    fn common_with_box(&self, ranges: &[Range<usize>], shape: &[usize]) -> Option<Range<usize>> {
+        let total: usize = shape.iter().product();
+        let all = total.div_ceil(BLOCK_TERMS);
+        let (numbers, len) = (Numbers::of_box(ranges, shape), len(ranges));
+        let [first, last] = [0, len - 1].map(|at| numbers.of(at) / BLOCK_TERMS);
+        let before = self.nodes.range(..first).next_back();
+        let nodes = before.into_iter().chain(self.nodes.range(first..=last));
+        nodes.map(|(_, (node, _))| node).find_map(|node| {
+            let terms = terms_of(node.blocks(all), total);
+            let [below, before] = [terms.end, terms.start].map(|at| numbers.count_below(at, len));
+            (below > before).then(|| numbers.of(before)..numbers.of(below - 1) + 1)
+        })
+    }
+
+    /// [`insert`](Self::insert) of a node that may have a block that is there already. Then the
+    /// result is `false`.
+    pub(super) fn insert_new(
+        &mut self,
+        node: Node,
+        values: ArrayD<A>,
+        all: usize,
+        combine: &impl Fn(A, A) -> A,
+    ) -> bool {
+        let new = self.common_blocks(node, all).is_none();
+        if new {
+            self.insert(node, values, all, combine);
+        }
+        new
+    }
+
+    /// Whether a box has a term of a node or of another box. `shape` is that of the terms.
+    pub(super) fn boxes_overlap(&self, shape: &[usize]) -> bool {
+        let boxes = self.boxes.iter().map(|(ranges, _)| &ranges[..]);
+        let mut with_nodes = boxes.clone();
+        with_nodes.any(|ranges| self.common_with_box(ranges, shape).is_some())
+            || any_overlap(boxes.collect())
+    }
+
     /// Terms that both have, if there are any. `shape` is that of the terms.
     fn common_terms(&self, other: &Self, shape: &[usize]) -> Option<Range<usize>> {
         let total: usize = shape.iter().product();
         let all = total.div_ceil(BLOCK_TERMS);
-        let terms =
-            |blocks: Range<usize>| blocks.start * BLOCK_TERMS..total.min(blocks.end * BLOCK_TERMS);
-        for (node, _) in other.nodes.values() {
-            let blocks = node.blocks(all);
-            let before = self.nodes.range(..blocks.end).next_back();
-            let before = before.map(|(_, (node, _))| node.blocks(all));
-            if let Some(found) = before.filter(|found| found.end > blocks.start) {
-                let both = found.start.max(blocks.start)..found.end.min(blocks.end);
-                return Some(terms(both));
-            }
+        let mut nodes = other.nodes.values();
+        if let Some(blocks) = nodes.find_map(|(node, _)| self.common_blocks(*node, all)) {
+            return Some(terms_of(blocks, total));
         }
-        let of_box = |ranges: &[Range<usize>], range: Range<usize>| {
-            let (numbers, len) = (Numbers::of_box(ranges, shape), len(ranges));
-            let [below, before] = [range.end, range.start].map(|at| numbers.count_below(at, len));
-            (below > before).then(|| numbers.of(before)..numbers.of(below - 1) + 1)
-        };
         for (nodes, boxes) in [(self, other), (other, self)] {
-            for (ranges, _) in &boxes.boxes {
-                let blocks = nodes.nodes.values().map(|(node, _)| node.blocks(all));
-                if let Some(found) = blocks.map(terms).find_map(|terms| of_box(ranges, terms)) {
-                    return Some(found);
-                }
+            let mut boxes = boxes.boxes.iter();
+            let found = boxes.find_map(|(ranges, _)| nodes.common_with_box(ranges, shape));
+            if found.is_some() {
+                return found;
             }
         }
         for (ours, _) in &self.boxes {
@@ -241,7 +296,8 @@ impl<A: Copy> Piece<A> {
                 .iter()
                 .find_map(|(theirs, _)| common(ours, theirs));
             if let Some(found) = found {
-                return of_box(&found, 0..total);
+                let (numbers, len) = (Numbers::of_box(&found, shape), len(&found));
+                return Some(numbers.of(0)..numbers.of(len - 1) + 1);
             }
         }
         None
@@ -268,14 +324,11 @@ impl<A: Copy> Piece<A> {
             return (at < all).then(|| at * BLOCK_TERMS..total);
         }
         let nodes = self.nodes.values().map(|(node, _)| node.blocks(all));
-        let nodes =
-            nodes.map(|blocks| blocks.start * BLOCK_TERMS..total.min(blocks.end * BLOCK_TERMS));
-        let nodes: Vec<_> = nodes.collect();
+        let nodes: Vec<_> = nodes.map(|blocks| terms_of(blocks, total)).collect();
         let of_nodes: usize = nodes.iter().map(|terms| terms.len()).sum();
         if of_nodes + of_boxes == total {
             return None;
         }
-        // The first number below which not all are there, by halves.
         let below = |end: usize| -> usize {
             let nodes = nodes
                 .iter()
@@ -285,16 +338,8 @@ impl<A: Copy> Piece<A> {
                 .map(|(numbers, len)| numbers.count_below(end, *len));
             nodes.sum::<usize>() + boxes.sum::<usize>()
         };
-        let (mut low, mut high) = (0, total);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if below(middle) == middle {
-                low = middle
-            } else {
-                high = middle
-            }
-        }
-        Some(low..high)
+        let first = first_absent(total, below);
+        Some(first..first + 1)
     }
 
     /// The accumulators of all terms, which are there.
@@ -381,16 +426,10 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         for piece in &other.pieces {
             self.check_new(piece, &shape)?;
         }
+        let all = self.plan.sum_blocks();
         for piece in other.pieces {
-            self.absorb(piece);
+            self.absorb(piece, all);
         }
-        Ok(())
-    }
-
-    /// Adds a piece of the same plan.
-    pub(super) fn add(&mut self, piece: Piece<R::Acc>) -> Result<(), BroadcastError> {
-        self.check_new(&piece, &self.plan.summed_shape()?)?;
-        self.absorb(piece);
         Ok(())
     }
 
@@ -407,9 +446,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         Ok(())
     }
 
-    /// Adds a piece that has no term in common with the others.
-    fn absorb(&mut self, piece: Piece<R::Acc>) {
-        let all = self.plan.sum_blocks();
+    /// Adds a piece that has no term in common with the others. There are `all` blocks.
+    fn absorb(&mut self, piece: Piece<R::Acc>, all: usize) {
         let combine = |a, b| self.reduction.combine(a, b);
         let mut left = vec![piece];
         'pieces: while let Some(mut piece) = left.pop() {
@@ -446,7 +484,19 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     /// Example: [`PartialReduction`].
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        matches!(self.first_missing(), Ok(None))
+        if self.plan.sum_terms() == 0 {
+            return true;
+        }
+        // The boxes of the pieces are disjoint.
+        let there: usize = self.pieces.iter().map(|piece| len(&piece.ranges)).sum();
+        if there < self.plan.input_shape().iter().product() {
+            return false;
+        }
+        let Ok(shape) = self.plan.summed_shape() else {
+            return false;
+        };
+        let mut pieces = self.pieces.iter();
+        pieces.all(|piece| piece.missing(&shape).is_none())
     }
 
     /// Whether the result is bit-identical to one call on the whole array: no
@@ -519,43 +569,38 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         if total == 0 {
             return Ok(None);
         }
-        let begin = |ranges: &[Range<usize>]| ranges.iter().map(|range| range.start).collect();
-        let (mut first, mut there): (Option<Missing>, usize) = (None, 0);
-        for piece in &self.pieces {
-            there += len(&piece.ranges);
-            let Some(terms) = piece.missing(&shape) else {
-                continue;
-            };
-            let index: Vec<usize> = begin(&piece.ranges);
-            if first.as_ref().is_none_or(|(found, _)| index < *found) {
-                first = Some((index, terms));
-            }
-        }
-        let all: Ranges = self
-            .plan
-            .input_shape()
-            .iter()
-            .map(|&size| 0..size)
+        let sizes = self.plan.input_shape();
+        let complete = self.pieces.iter();
+        let complete = complete.filter(|piece| piece.missing(&shape).is_none());
+        let complete: Vec<_> = complete
+            .map(|piece| {
+                let numbers = Numbers::of_box(&piece.ranges, sizes);
+                (numbers, len(&piece.ranges))
+            })
             .collect();
-        if there < len(&all) {
-            let mut left = vec![all];
-            for piece in &self.pieces {
-                let rest = left
-                    .iter()
-                    .flat_map(|ranges| match common(ranges, &piece.ranges) {
-                        Some(both) => without(ranges, &both),
-                        None => vec![ranges.clone()],
-                    });
-                left = rest.collect();
-            }
-            let index = left.iter().map(|ranges| begin(ranges)).min();
-            if let Some(index) = index {
-                if first.as_ref().is_none_or(|(found, _)| index < *found) {
-                    first = Some((index, 0..total));
-                }
-            }
+        let all = sizes.iter().product();
+        if complete.iter().map(|(_, len)| len).sum::<usize>() == all {
+            return Ok(None);
         }
-        Ok(first)
+        let mut number = first_absent(all, |end| {
+            let complete = complete.iter();
+            complete
+                .map(|(numbers, len)| numbers.count_below(end, *len))
+                .sum()
+        });
+        let mut index = sizes.to_vec();
+        for place in index.iter_mut().rev() {
+            let size = *place;
+            *place = number % size;
+            number /= size;
+        }
+        let contains = |piece: &&Piece<R::Acc>| {
+            let mut axes = piece.ranges.iter().zip(&index);
+            axes.all(|(range, at)| range.contains(at))
+        };
+        let piece = self.pieces.iter().find(contains);
+        let terms = piece.and_then(|piece| piece.missing(&shape));
+        Ok(Some((index, terms.unwrap_or(0..total))))
     }
 
     fn check_plan<I: Dimension, O: Dimension>(

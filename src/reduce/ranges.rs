@@ -6,8 +6,53 @@ use std::ops::Range;
 /// A box of an array: a range for each axis.
 pub(super) type Ranges = Box<[Range<usize>]>;
 
+/// Whether two boxes have an element in common. Both have elements.
+fn overlap(a: &[Range<usize>], b: &[Range<usize>]) -> bool {
+    let mut axes = a.iter().zip(b);
+    axes.all(|(a, b)| a.start < b.end && b.start < a.end)
+}
+
+/// Whether two boxes of a list have an element in common. Each has elements.
+///
+/// Boxes of a grid take O(n log n) time, for each axis. Boxes that no axis separates are compared
+/// in pairs.
+pub(super) fn any_overlap(mut boxes: Vec<&[Range<usize>]>) -> bool {
+    let rank = boxes.first().map_or(0, |ranges| ranges.len());
+    // Boxes of different groups have no element in common.
+    let mut groups = vec![0..boxes.len()];
+    // An axis may separate boxes that it did not before others did. So each has two turns.
+    for axis in (0..rank).chain(0..rank) {
+        let mut finer = Vec::new();
+        for group in groups {
+            let boxes = &mut boxes[group.clone()];
+            boxes.sort_unstable_by_key(|ranges| ranges[axis].start);
+            let (mut begin, mut end) = (group.start, 0);
+            for (at, ranges) in group.clone().zip(boxes) {
+                if ranges[axis].start >= end {
+                    finer.push(begin..at);
+                    begin = at;
+                }
+                end = end.max(ranges[axis].end);
+            }
+            finer.push(begin..group.end);
+        }
+        finer.retain(|group| group.len() > 1);
+        groups = finer;
+    }
+    groups.into_iter().any(|group| {
+        let boxes = &boxes[group];
+        let pair = |(at, ranges): (usize, &&[Range<usize>])| {
+            boxes[..at].iter().any(|before| overlap(before, ranges))
+        };
+        boxes.iter().enumerate().any(pair)
+    })
+}
+
 /// The box that two boxes have in common, if it has elements.
 pub(super) fn common(a: &[Range<usize>], b: &[Range<usize>]) -> Option<Ranges> {
+    if !overlap(a, b) {
+        return None;
+    }
     let both = |(a, b): (&Range<usize>, &Range<usize>)| {
         let range = a.start.max(b.start)..a.end.min(b.end);
         (!range.is_empty()).then_some(range)
