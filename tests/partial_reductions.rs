@@ -580,6 +580,245 @@ fn parts_that_do_not_belong_together_are_refused_and_nothing_changes() {
     assert_eq!(sum.finish(&numpy).unwrap(), plan.gradient(&dy).unwrap());
 }
 
+#[test]
+fn inexact_parts_of_folds_keep_the_order_of_the_terms() {
+    let last = || Fold::new(0, |_: i32, b: i32| b);
+    let plan = BroadcastPlan::numpy((), (2, 2)).unwrap();
+    let x = ndarray::array![[1, 2], [3, 4]];
+    let of = |ranges: &[Range<usize>]| {
+        let part = plan.inexact_part(&plan.tile(ranges).unwrap()).unwrap();
+        part.reduce(&part.tile().output().of(&x).unwrap(), last())
+    };
+    // The terms of a column are not neighbours.
+    let error = of(&[0..2, 1..2]).err().unwrap();
+    assert!(matches!(error.kind(), ErrorKind::CutsBlock { .. }));
+    let mut found = of(&[1..2, 1..2]).unwrap();
+    for ranges in [[0..1, 0..2], [1..2, 0..1]] {
+        found.merge(of(&ranges).unwrap()).unwrap();
+    }
+    let all = plan.reduce(&x, last()).unwrap();
+    assert_eq!(all, arr0(4));
+    assert_eq!(found.finish(&plan).unwrap(), all);
+
+    // These columns are whole blocks, so they are nodes of the tree.
+    let plan = BroadcastPlan::numpy((), (2, 2048)).unwrap();
+    let x = Array2::from_shape_fn((2, 2048), |(i, j)| (2048 * i + j) as i32);
+    let mut found = PartialReduction::new(&plan, last());
+    for columns in [1024..2048, 0..1024] {
+        let tile = plan.tile(&[0..2, columns]).unwrap();
+        let x = tile.output().of(&x).unwrap();
+        let part = plan.inexact_part(&tile).unwrap();
+        found.merge(part.reduce(&x, last()).unwrap()).unwrap();
+    }
+    assert!(found.is_exact());
+    assert_eq!(found.finish(&plan).unwrap(), arr0(4095));
+
+    // Bytes with such a box are of a commutative reduction without a name.
+    struct Last<const COMMUTATIVE: bool>;
+    impl<const COMMUTATIVE: bool> Reduction<i32> for Last<COMMUTATIVE> {
+        const COMMUTATIVE: bool = COMMUTATIVE;
+        type Acc = i32;
+        type Out = i32;
+        fn identity(&self) -> i32 {
+            0
+        }
+        fn lift(&self, value: i32) -> i32 {
+            value
+        }
+        fn combine(&self, _: i32, b: i32) -> i32 {
+            b
+        }
+        fn finish(&self, acc: i32, _: usize) -> i32 {
+            acc
+        }
+    }
+    let tile = plan.tile(&[0..2, 1..2]).unwrap();
+    let part = plan.inexact_part(&tile).unwrap();
+    let x = tile.output().of(&x).unwrap();
+    let bytes = part.reduce(&x, Last::<true>).unwrap().to_bytes();
+    assert!(PartialReduction::from_bytes(&bytes, Last::<true>).is_ok());
+    let error = PartialReduction::from_bytes(&bytes, Last::<false>)
+        .err()
+        .unwrap();
+    assert!(matches!(error.kind(), ErrorKind::InvalidBytes { .. }));
+}
+
+#[test]
+fn operands_that_do_not_fit_are_named() {
+    let plan = BroadcastPlan::numpy((), (2, 3)).unwrap();
+    let part = plan.part(&plan.tile(&[0..2, 0..3]).unwrap()).unwrap();
+    let (dy, x) = (Array2::<f64>::ones((2, 3)), Array1::<f64>::ones(4));
+    let of_plan = plan.gradient_of((&dy, &x), |(dy, x)| dy * x).unwrap_err();
+    let of_part = part.gradient_of((&dy, &x), |(dy, x)| dy * x).unwrap_err();
+    assert_eq!(of_part.to_string(), of_plan.to_string());
+}
+
+#[test]
+fn parts_take_no_time_or_memory_for_each_of_their_runs() {
+    let plan = BroadcastPlan::numpy((), (1 << 30, 2048)).unwrap();
+    let part = |ranges: [Range<usize>; 2]| plan.part(&plan.tile(&ranges).unwrap());
+    assert_eq!(part([0..1 << 30, 0..1024]).unwrap().nodes(), 1 << 30);
+    assert_eq!(part([0..1 << 30, 0..2048]).unwrap().nodes(), 1);
+    assert!(part([0..1 << 30, 0..1023]).is_err());
+}
+
+/// How many nodes the bytes of a reduction to one element have.
+fn nodes_of(bytes: &[u8]) -> u64 {
+    let names: usize = "sum".len() + "i64".len();
+    // The output's rank follows the input's, which is 0.
+    let rank = 16 + 4 + 4 + names + 4;
+    let axes = u32::from_le_bytes(bytes[rank..][..4].try_into().unwrap()) as usize;
+    let nodes = rank + 4 + 8 * axes + 8;
+    u64::from_le_bytes(bytes[nodes..][..8].try_into().unwrap())
+}
+
+#[test]
+fn nodes_are_counted_as_they_are_sent() {
+    // Of runs of one to four blocks, at all places of the tree.
+    for (rows, columns) in [(3, 4), (5, 6), (4, 7), (2, 5), (7, 3), (1, 9)] {
+        let shape = [rows, columns, 1024];
+        let plan = BroadcastPlan::numpy(IxDyn(&[]), IxDyn(&shape)).unwrap();
+        let dy = ArrayD::<i64>::ones(IxDyn(&shape));
+        for start in 0..columns {
+            for end in start + 1..=columns {
+                let tile = plan.tile(&[0..rows, start..end, 0..1024]).unwrap();
+                let part = plan.part(&tile).unwrap();
+                let sum = part.gradient(&tile.output().of(&dy).unwrap()).unwrap();
+                let sent = nodes_of(&sum.to_bytes());
+                assert_eq!(part.nodes() as u64, sent, "{shape:?} {start}..{end}");
+            }
+        }
+    }
+}
+
+/// Bytes of a sum of `u8`, of a plan from `[size]` to `[size]`, with a piece of one block for each
+/// of `ranges`.
+fn bytes_of_pieces(size: u64, ranges: impl ExactSizeIterator<Item = Range<u64>>) -> Vec<u8> {
+    let mut bytes = b"ndbpart1\0\0\0\0\0\0\0\0".to_vec();
+    bytes.extend(b"\x03\0\0\0sum\x02\0\0\0u8");
+    for _ in 0..2 {
+        bytes.extend([1, 0, 0, 0]);
+        bytes.extend(size.to_le_bytes());
+    }
+    for number in [0, ranges.len() as u64] {
+        bytes.extend(number.to_le_bytes());
+    }
+    for range in ranges {
+        for number in [range.start, range.end, 1, 0] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend([0; 4]);
+        bytes.extend((range.start..range.end).map(|_| 1));
+        bytes.extend([0; 8]);
+    }
+    let len = bytes.len() as u64 + 8;
+    bytes[8..16].copy_from_slice(&len.to_le_bytes());
+    let sum = checksum(&bytes);
+    bytes.extend(sum.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn many_pieces_are_read_and_shown_in_less_than_quadratic_time() {
+    let read = |bytes: &[u8]| PartialReduction::<u8, _>::from_bytes(bytes, Sum);
+    let count = 100_000;
+    let scattered = |i: u64| i * 7919 % count;
+    // Every place but one has a piece. This takes minutes in quadratic time.
+    let ranges = (1..count as usize).map(|i| scattered(i as u64)..scattered(i as u64) + 1);
+    let sum = read(&bytes_of_pieces(count, ranges)).unwrap();
+    assert!(!sum.is_complete());
+    assert!(format!("{sum:?}").contains("complete: false"));
+    let plan = BroadcastPlan::numpy(count as usize, count as usize).unwrap();
+    assert_eq!(
+        sum.finish(&plan).unwrap_err().to_string(),
+        "the terms 0..1 of the element [0] of the result are missing"
+    );
+    let ranges = (0..count as usize).map(|i| scattered(i as u64)..scattered(i as u64) + 1);
+    let sum = read(&bytes_of_pieces(count, ranges)).unwrap();
+    assert!(sum.is_complete());
+
+    let fault = |ranges: &[Range<u64>]| {
+        let bytes = bytes_of_pieces(9, ranges.to_vec().into_iter());
+        read(&bytes).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(fault(&[6..9, 0..2, 2..6]), Ok(()));
+    let text = "no partial reduction has these bytes: two pieces have the same element";
+    assert_eq!(fault(&[6..9, 0..3, 2..6]), Err(text.to_owned()));
+    assert_eq!(fault(&[3..4, 0..9]), Err(text.to_owned()));
+}
+
+#[test]
+fn the_first_missing_element_is_found_between_boxes() {
+    let plan = BroadcastPlan::numpy((4, 5), (4, 5)).unwrap();
+    let x = Array2::<i32>::ones((4, 5));
+    let mut sum = PartialReduction::new(&plan, Sum);
+    let mut add = |ranges: [Range<usize>; 2], missing: Option<[usize; 2]>| {
+        let part = plan.part(&plan.tile(&ranges).unwrap()).unwrap();
+        let x = part.tile().output().of(&x).unwrap();
+        sum.merge(part.gradient(&x).unwrap()).unwrap();
+        assert_eq!(sum.is_complete(), missing.is_none());
+        match (sum.finish(&plan), missing) {
+            (Ok(found), None) => assert_eq!(found, x_of_ones()),
+            (Err(error), Some(at)) => match error.kind() {
+                ErrorKind::Incomplete { index, terms, .. } => {
+                    assert_eq!((&index[..], terms.clone()), (&at[..], 0..1));
+                }
+                kind => panic!("{kind:?}"),
+            },
+            (found, missing) => panic!("{found:?} {missing:?}"),
+        }
+    };
+    add([0..3, 3..5], Some([0, 0]));
+    add([0..1, 0..3], Some([1, 0]));
+    add([1..4, 0..2], Some([1, 2]));
+    add([1..2, 2..3], Some([2, 2]));
+    add([2..4, 2..3], Some([3, 3]));
+    add([3..4, 3..5], None);
+}
+
+fn x_of_ones() -> Array2<i32> {
+    Array2::ones((4, 5))
+}
+
+#[test]
+fn pairs_have_names_of_their_own() {
+    assert_eq!(<(f32, usize)>::NAME, "(f32, usize)");
+    assert_eq!(<((f32, usize), usize)>::NAME, "((f32, usize), usize)");
+    let plan = BroadcastPlan::numpy((), 3).unwrap();
+    let part = plan.part(&plan.tile(&[0..3]).unwrap()).unwrap();
+    let x = arr1(&[(1_f32, 2_usize), (3., 4), (5., 6)]);
+    let last = Fold::new((0., 0), |_, b| b);
+    let bytes = part.reduce(&x, last).unwrap().to_bytes();
+    let of_floats = Fold::new(0., |_, b| b);
+    let error = PartialReduction::<f32, _>::from_bytes(&bytes, of_floats).err();
+    assert!(matches!(
+        error.unwrap().kind(),
+        ErrorKind::OtherReduction { .. }
+    ));
+}
+
+#[test]
+fn faults_of_bytes_are_named() {
+    let bytes = bytes_of_pieces(9, [0..9].into_iter());
+    let fault = |at: usize, to: &[u8]| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + to.len()].copy_from_slice(to);
+        let end = bytes.len() - 8;
+        let sum = checksum(&bytes[..end]).to_le_bytes();
+        bytes[end..].copy_from_slice(&sum);
+        let text = PartialReduction::<u8, _>::from_bytes(&bytes, Sum).unwrap_err();
+        let text = text.to_string();
+        let (_, fault) = text.split_once(": ").unwrap();
+        fault.to_owned()
+    };
+    assert_eq!(fault(0, b"x"), r#"they do not begin with "ndbpart1""#);
+    // The input's axis feeds output axis 2 of 1.
+    let axes = 16 + 7 + 6 + 12 + 12;
+    assert_eq!(fault(axes, &[2]), "no plan has these axes");
+    // The input's size is 8.
+    assert_eq!(fault(axes - 20, &[8]), "no plan has these shapes");
+}
+
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -108,19 +108,24 @@
 //!
 //! [`inexact_part`](crate::BroadcastPlan::inexact_part) also takes tiles that cut blocks. Then the
 //! last bits of the result depend on the tiles, and [`is_exact`](crate::PartialReduction::is_exact)
-//! returns `false`.
+//! returns `false`. A reduction that is not commutative, such as a [`Fold`](crate::Fold), takes such
+//! a tile only if the tile's terms of each sum are neighbours in the order of all terms.
 //!
 //! # Errors
 //!
 //! | cause | error |
 //! |---|---|
 //! | a tile cuts a block | [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries |
+//! | terms of an inexact part are not neighbours, the reduction is not commutative | [`CutsBlock`](crate::ErrorKind::CutsBlock) |
 //! | parts of different plans, reductions or types | [`OtherReduction`](crate::ErrorKind::OtherReduction) |
 //! | two parts have the same term | [`Overlap`](crate::ErrorKind::Overlap), with the elements and terms |
 //! | a part is missing when the result is taken | [`Incomplete`](crate::ErrorKind::Incomplete), with the first element and its terms |
 //! | bytes that were cut short or changed | [`InvalidBytes`](crate::ErrorKind::InvalidBytes) |
 //!
 //! A merge that returns an error changes nothing.
+//!
+//! Bytes name their reduction. Reductions without a name, such as every [`Fold`](crate::Fold), are
+//! not told apart: a process must itself know which of them it reads.
 //!
 //! # An example with Zarr and MPI
 //!
