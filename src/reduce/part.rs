@@ -285,7 +285,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             match &mut found {
                 None if *range == (0..shape[axis]) => {}
                 None => found = Some((axis, step, 0, true)),
-                // Where the runs of the outer axes begin, and whether each outer step is a multiple of a block.
+                // Where the runs of the outer axes begin, and whether each outer step is a multiple
+                // of a block.
                 Some((_, _, outer, aligned)) => {
                     *outer += range.start * step;
                     *aligned &= range.len() == 1 || step % BLOCK_TERMS == 0;
