@@ -19,7 +19,8 @@ fn overlap(a: &[Range<usize>], b: &[Range<usize>]) -> bool {
 pub(super) fn any_overlap(mut boxes: Vec<&[Range<usize>]>) -> bool {
     let rank = boxes.first().map_or(0, |ranges| ranges.len());
     // Boxes of different groups have no element in common.
-    let mut groups = Vec::from([0..boxes.len()]);
+    let all = 0..boxes.len();
+    let mut groups = vec![all];
     // An axis may separate boxes that it did not before others did. So each has two turns.
     for axis in (0..rank).chain(0..rank) {
         let mut finer = Vec::new();
