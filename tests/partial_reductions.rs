@@ -738,7 +738,7 @@ fn many_pieces_are_read_and_shown_in_less_than_quadratic_time() {
     assert!(sum.is_complete());
 
     let fault = |ranges: &[Range<u64>]| {
-        let bytes = bytes_of_pieces(9, ranges.to_vec().into_iter());
+        let bytes = bytes_of_pieces(9, ranges.iter().cloned());
         read(&bytes).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(fault(&[6..9, 0..2, 2..6]), Ok(()));
