@@ -83,10 +83,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a list of strides does not have one entry
-    /// for each axis, if a slice is too short, or if elements of `out` may overlap. As for every
-    /// mutable view of ndarray, each stride must step over all elements of the axes with shorter
-    /// strides. Nothing has been written then.
+    /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a list of strides does not have one
+    /// entry for each axis, if a slice is too short, or if elements of `out` may overlap. As for
+    /// every mutable view of ndarray, each stride must step over all elements of the axes with
+    /// shorter strides. Nothing has been written then.
     ///
     /// # Example
     ///

@@ -157,7 +157,7 @@ cannot reduce [3, 4] to [3] (numpy)
   result      3
               ^ 3 is neither 4 nor 1";
     expand_sizes_below_minus_one: expand_shape_from_integers(&[-1, -2]) => "entry 1 is -2: a size must not be negative, except for -1, which keeps the input's size";
-    an_expand_size_that_only_minus_one_stands_for: expand_shape_from_integers(&[2, usize::MAX]) => format!("entry 1 is {}: a size must be less than usize::MAX", usize::MAX);
+    an_expand_size_equal_to_keep: expand_shape_from_integers(&[2, usize::MAX]) => format!("entry 1 is {}: a size must be less than usize::MAX", usize::MAX);
     in_dim_permuting_repeated: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 2]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input                  3  5

@@ -654,7 +654,7 @@ fn operands_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn parts_take_no_time_or_memory_for_each_of_their_runs() {
+fn time_and_memory_of_a_part_do_not_grow_with_its_runs() {
     // As many rows as there can be.
     let rows = 1 << (usize::BITS - 13);
     let plan = BroadcastPlan::numpy((), (rows, 2048)).unwrap();

@@ -426,9 +426,9 @@ impl num_traits::Bounded for Point {
     }
 }
 
-/// Where no term is the largest, the result is still the same for equal arrays.
+/// If no term is the largest, equal arrays still have the same result.
 #[test]
-fn terms_in_no_order_give_one_result_in_every_layout() {
+fn terms_that_cannot_be_compared_give_the_same_result_in_every_layout() {
     let mut random = Random(7);
     for len in [5, 16, 40, 128, 300, 2000] {
         let plan = plan(&[3, len], &[1]);

@@ -182,8 +182,8 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
         let order = (!packs).then_some(squares);
         let chunks = self.chunks(chunk_bytes);
         drive(&self.nest, order, &chunks, self.bytes(), &|tile| {
-            // SAFETY: `drive` passes each position of the nest once. `cross` only reorders its axes.
-            // From `origin`, operand 0 of the tile is the output.
+            // SAFETY: `drive` passes each position of the nest once. `cross` only reorders its
+            // axes. From `origin`, operand 0 of the tile is the output.
             unsafe { self.tile(self.origin, tile, true, op) };
         });
     }
@@ -466,8 +466,8 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
                 while at < positions.end {
                     let offset = origin[0] + at as isize;
                     let to = self.origin.wrapping_offset(offset);
-                    // If the size of an element divides that of a cache line, the block ends where a
-                    // line of the output does: only the ends of a run are incomplete lines.
+                    // If the size of an element divides that of a cache line, the block ends where
+                    // a line of the output does: only the ends of a run are incomplete lines.
                     let room = (MAP_BLOCK - to.addr() % CACHE_LINE) / size_of::<C>();
                     let end = positions.end.min(at + room);
                     let x = block.wrapping_offset(-offset);
@@ -506,11 +506,12 @@ struct Initialised<C> {
 impl<C> Drop for Initialised<C> {
     fn drop(&mut self) {
         for (index, count) in self.counts.iter_mut().enumerate() {
-            if *count.get_mut() == 0 {
+            let count = *count.get_mut();
+            if count == 0 {
                 continue;
             }
             let first = self.first.wrapping_add(index * self.chunk);
-            let elements = ptr::slice_from_raw_parts_mut(first, *count.get_mut());
+            let elements = ptr::slice_from_raw_parts_mut(first, count);
             // SAFETY: the first `count` elements of the chunk are initialised: `best_rows` visits
             // the positions of a tile in order, and `for_each_tile` the tiles. Positions are
             // offsets, as the output has standard layout. Nothing else drops them, as the output

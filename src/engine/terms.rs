@@ -277,7 +277,8 @@ impl<'s, A> Runs<'s, A> {
     }
 }
 
-/// Rows whose squares are copied one after the other: the lines of the terms stay in the first-level cache.
+/// Rows whose squares are copied one after the other: the lines of the terms stay in the
+/// first-level cache.
 const BAND: usize = 64;
 
 /// Elements of a row that are turned round together: a wide register of `f32`.

@@ -121,8 +121,8 @@ pub(crate) fn last_level_cache() -> usize {
     *BYTES.get_or_init(|| read_last_level_cache().unwrap_or(32 << 20))
 }
 
-/// Linux lists the caches of a processor in these files, as in `32768K`. They are read from the last
-/// level down. Nothing here allocates, as an allocation that fails would abort.
+/// Linux lists the caches of a processor in these files, as in `32768K`. They are read from the
+/// last level down. Nothing here allocates, as an allocation that fails would abort.
 fn read_last_level_cache() -> Option<usize> {
     const FILES: [&str; 3] = [
         "/sys/devices/system/cpu/cpu0/cache/index3/size",
@@ -240,8 +240,8 @@ pub(crate) const FEW_COLUMNS: usize = 8;
 /// `f32` takes two threads 15 us so, and 23 us with tables four times as large.
 pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 
-/// A table of one column takes so many times as much where terms that are neighbours in memory are
-/// far apart in the order of the sum, so that more of them are read together.
+/// A table of one column is this many times larger if terms that are neighbours in memory are far
+/// apart in the order of the sum. Then more of these neighbours are read together.
 pub(crate) const FAR_TABLES: usize = 16;
 
 /// A run is the terms of all loops inside the summed axis with the shortest stride. Terms of two
@@ -263,8 +263,8 @@ pub(crate) const CROSSED_CHUNK: usize = 128 << 10;
 pub(crate) const MANY_COLUMNS: usize = 1024;
 
 /// Bytes of terms that a thread takes at once: the terms of all sums are cut into
-/// [`MANY_SUM_CHUNKS`] within these bounds. Reading is fastest in long ranges: two threads take 6.8 ms by 2 MiB and 8.1
-/// ms by 128 KiB.
+/// [`MANY_SUM_CHUNKS`] within these bounds. Reading is fastest in long ranges: two threads take 6.8
+/// ms by 2 MiB and 8.1 ms by 128 KiB.
 pub(crate) const SUM_CHUNK: RangeInclusive<usize> = 128 << 10..=2 << 20;
 
 /// So many chunks keep all threads busy to the end.
@@ -303,8 +303,9 @@ pub(crate) const NEAR_STREAMS: usize = 256;
 pub(crate) const APART_STREAMS: usize = PAGE;
 
 /// Elements of at least this many bytes are summed one by one, in tables on the heap. Maps read
-/// them by one loop, and do not pack them. The other kernels keep up to 64 elements on the stack: in a debug build a row of 6 elements of 128 bytes
-/// took 250 KiB of it (`STACK_TABLE=1 cargo test --test stack table -- --nocapture`).
+/// them by one loop, and do not pack them. The other kernels keep up to 64 elements on the stack:
+/// in a debug build a row of 6 elements of 128 bytes took 250 KiB of it
+/// (`STACK_TABLE=1 cargo test --test stack table -- --nocapture`).
 pub(crate) const LARGE_ELEMENT: usize = 64;
 
 /// Bytes of sums side by side that are worth going past the cache.

@@ -108,8 +108,8 @@
 //!
 //! [`inexact_part`](crate::BroadcastPlan::inexact_part) also takes tiles that cut blocks. Then the
 //! last bits of the result depend on the tiles, and [`is_exact`](crate::PartialReduction::is_exact)
-//! returns `false`. A reduction that is not commutative, such as a [`Fold`](crate::Fold), takes such
-//! a tile only if the tile's terms of each sum are neighbours in the order of all terms.
+//! returns `false`. A reduction that is not commutative, such as a [`Fold`](crate::Fold), takes
+//! such a tile only if the tile's terms of each sum are neighbours in the order of all terms.
 //!
 //! # Errors
 //!

@@ -21,7 +21,7 @@ pub(super) fn any_overlap(mut boxes: Vec<&[Range<usize>]>) -> bool {
     // Boxes of different groups have no element in common.
     let all = 0..boxes.len();
     let mut groups = vec![all];
-    // An axis may separate boxes that it did not before others did. So each has two turns.
+    // An axis may separate more boxes after other axes have separated them. So each is used twice.
     for axis in (0..rank).chain(0..rank) {
         let mut finer = Vec::new();
         for group in groups {

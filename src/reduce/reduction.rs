@@ -283,7 +283,8 @@ pub struct Product;
 /// ```
 ///
 /// Of terms that are equal and differ in their bits, as 0.0 and -0.0 do, any may be the result, but
-/// always the same one. Of several NaN, any may be the result. Source: NumPy `max`; ONNX `ReduceMax`, which says nothing of NaN.
+/// always the same one. Of several NaN, any may be the result. Source: NumPy `max`; ONNX
+/// `ReduceMax`, which says nothing of NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Max;
 
