@@ -40,7 +40,7 @@ impl<const N: usize> Zero for Words<N> {
 }
 
 /// The calls that are tried.
-const CALLS: [&str; 14] = [
+const CALLS: [&str; 15] = [
     "nothing",
     "materialize",
     "materialize_into",
@@ -54,6 +54,7 @@ const CALLS: [&str; 14] = [
     "accumulate",
     "gradient_of",
     "sum_few",
+    "sum_few_transposed",
     "fold",
 ];
 
@@ -129,6 +130,15 @@ impl<const N: usize> Arrays<N> {
                 drop(plan.gradient_of((full, full), |(a, b)| *a + *b)?);
             }
             "sum_few" => drop(self.few.sum_to_shape((3, 1))?),
+            // 512 of the smallest elements.
+            "sum_few_transposed" => {
+                let most = self.full.slice(s![..43.min(len), .., ..]);
+                let few = most.t();
+                drop(
+                    few.slice(s![.., .., ..42.min(len)])
+                        .sum_to_shape((4, 1, 1))?,
+                );
+            }
             "fold" => {
                 let fold = ndarray_broadcast::Fold::new(Words([0; N]), |a, b| a + b);
                 drop(self.full.reduce_to_shape((3, 4), fold)?);
@@ -157,11 +167,12 @@ fn use_much_stack() {
     std::hint::black_box([0_u8; 1 << 20]);
 }
 
-const SIZES: [usize; 4] = [8, 128, 8 << 10, 64 << 10];
+const SIZES: [usize; 5] = [8, 16, 128, 8 << 10, 64 << 10];
 
 fn run_size(size: usize, call: &str, stack: usize) {
     match size {
         8 => run::<1>(call, stack),
+        16 => run::<2>(call, stack),
         128 => run::<16>(call, stack),
         8192 => run::<1024>(call, stack),
         _ => run::<8192>(call, stack),

@@ -2,8 +2,8 @@
 
 use super::reduction::Reduction;
 use super::tables::By;
-use super::tree::{GROUP, LANES, Monoid, add, fold_lanes};
-use crate::engine::tuning::{FEW_REDUCED, FEWER_REDUCED};
+use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
+use crate::engine::tuning::{FEW_REDUCED, FEWER_REDUCED, FEWEST_REDUCED};
 use ndarray::{ArrayRef, Dimension};
 
 /// The most axes of an array that is reduced here.
@@ -65,6 +65,12 @@ impl Walk {
         }
     }
 
+    /// Whether the loops are over all elements in their order.
+    #[inline(always)]
+    fn keeps_order(&self) -> bool {
+        self.loops <= 1
+    }
+
     /// The elements of an array in the order of the loops, in `memory`, which has room for them.
     #[inline(always)]
     fn terms_of<'m, A: Copy, D: Dimension, const MOST: usize>(
@@ -88,7 +94,6 @@ impl Walk {
     #[inline(always)]
     fn copy<A: Copy>(&self, elements: &[A], terms: &mut [A]) {
         let Some(outer) = self.loops.checked_sub(2) else {
-            // One loop or none: over all elements, in their order.
             return terms.copy_from_slice(elements);
         };
         let [rows, columns] = [outer, outer + 1].map(|axis| (self.sizes[axis], self.strides[axis]));
@@ -111,7 +116,9 @@ impl Walk {
 #[inline(always)]
 pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
     let small = const { size_of::<A>() <= LARGEST };
-    small && (1..=FEW_REDUCED).contains(&array.len()) && array.ndim() <= AXES
+    let few =
+        array.len() <= FEWER_REDUCED || array.len() <= FEW_REDUCED && array.is_standard_layout();
+    small && few && !array.is_empty() && array.ndim() <= AXES
 }
 
 /// Calls `put` with the results of an array that [`is_few`], in row-major order.
@@ -131,38 +138,68 @@ pub(super) fn reduce<A, D, R>(
     let Some(&first) = array.first() else {
         return;
     };
+    let len = array.len();
     let walk = Walk::new(array.shape(), result, axes);
-    let results = result.iter().product();
-    let (mut fewer, mut more);
-    let terms = match array.len() {
-        ..=FEWER_REDUCED => {
-            fewer = [first; FEWER_REDUCED];
-            walk.terms_of(array, &mut fewer)
-        }
-        _ => {
-            more = [first; FEW_REDUCED];
-            walk.terms_of(array, &mut more)
-        }
+    let width = result.iter().product();
+    let put = |sums: &mut [A]| {
+        sums.iter_mut()
+            .for_each(|sum| *sum = reduction.finish(*sum, len / width));
+        put(sums);
     };
-    add_rows(By::of(reduction), terms, results);
-    let (sums, count) = (&mut terms[..results], array.len() / results);
-    for sum in &mut *sums {
-        *sum = reduction.finish(*sum, count);
-    }
-    put(sums);
+    let by = By::of(reduction);
+    let (mut fewest, mut fewer);
+    let terms = if len <= FEWEST_REDUCED {
+        fewest = [first; FEWEST_REDUCED];
+        walk.terms_of(array, &mut fewest)
+    } else if len <= FEWER_REDUCED {
+        fewer = [first; FEWER_REDUCED];
+        walk.terms_of(array, &mut fewer)
+    } else {
+        let elements = array.as_slice().unwrap_or_default();
+        return add_table(by, &walk, elements, width, put);
+    };
+    put(add_rows(by, terms, width));
 }
 
-// `add_rows` is for fewer rows than a group.
-const _: () = assert!(FEW_REDUCED < GROUP);
+// `add_rows` is for fewer rows than a group, `add_table` for one block at most.
+const _: () = assert!(FEWER_REDUCED < GROUP && FEW_REDUCED <= BLOCK_TERMS);
 
-/// Adds rows of `width` terms, fewer than a group of them, by the tree. The first row is the sum
-/// then.
+/// The sums of rows of `width` terms, fewer than a group of them, which are overwritten.
 #[inline(always)]
-fn add_rows<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A], width: usize) {
+fn add_rows<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A], width: usize) -> &mut [A] {
     let count = terms.len() / width;
     let (lanes, rest) = terms.split_at_mut(count.min(LANES) * width);
     for rows in rest.chunks(lanes.len()) {
-        add(m, lanes, rows);
+        tree::add(m, lanes, rows);
     }
-    fold_lanes(m, lanes, width, count.min(LANES));
+    tree::fold_lanes(m, lanes, width, count.min(LANES));
+    &mut lanes[..width]
+}
+
+/// Calls `put` with the sums of `width` columns, whose terms are the elements of an array in
+/// standard layout.
+///
+/// Not inlined, so that the stack is taken only by arrays that need it.
+#[inline(never)]
+fn add_table<A: Copy, M: Monoid<A>>(
+    m: M,
+    walk: &Walk,
+    elements: &[A],
+    width: usize,
+    put: impl FnOnce(&mut [A]),
+) {
+    let mut lanes = [elements[0]; FEW_REDUCED];
+    let mut copy;
+    let terms = if walk.keeps_order() {
+        elements
+    } else {
+        copy = [elements[0]; FEW_REDUCED];
+        let terms = &mut copy[..elements.len()];
+        walk.copy(elements, terms);
+        terms
+    };
+    tree::add_table(m, terms, width, Reading::Eight, &mut lanes, &mut [], true);
+    let live = (terms.len() / width).min(LANES);
+    tree::fold_lanes(m, &mut lanes[..live * width], width, live);
+    put(&mut lanes[..width]);
 }
