@@ -149,17 +149,14 @@ fn read_last_level_cache() -> Option<usize> {
 /// so, and 165 ns with a nest.
 pub(crate) const FEW_MAPPED: usize = 64;
 
-/// Up to so many elements in standard layout are reduced without a loop nest: 16 by 16 `f32` to a
-/// row take 75 ns so, and 280 ns with one. Other layouts are read element by element here, which
-/// takes 0.6 us for 512 `f32`, and 0.4 us with a loop nest.
+/// Up to so many elements are reduced without a loop nest, if they lie in memory without gaps: 10
+/// by 16 `f32` to a row take 57 ns so, and 284 ns with one, 16 by 32 take 89 and 306 ns. Not more,
+/// as they are copied to the stack.
 pub(crate) const FEW_REDUCED: usize = 512;
 
-/// Up to so many elements in any layout, fewer than a group of the tree, are summed in place in a
-/// smaller array on the stack: 8 by 8 `f32` to a row take 44 ns so, and 50 ns as more elements do.
+/// The same with gaps or backwards. These are read element by element, which takes 0.6 us for 512
+/// `f32`, and 0.4 us with a loop nest.
 pub(crate) const FEWER_REDUCED: usize = 127;
-
-/// Up to so many have a still smaller array, which is initialised faster.
-pub(crate) const FEWEST_REDUCED: usize = 16;
 
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
 /// time, as starting a loop costs more than so few elements. Few rows that are at least this long

@@ -1,10 +1,13 @@
 //! Reductions of arrays of few elements, without loop nests and scratch memory on the heap.
 
 use super::reduction::Reduction;
+use super::runs::sum_runs;
 use super::tables::By;
-use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
-use crate::engine::tuning::{FEW_REDUCED, FEWER_REDUCED, FEWEST_REDUCED};
+use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Reading};
+use crate::engine::terms::Runs;
+use crate::engine::tuning::{FEW_REDUCED, FEWER_REDUCED};
 use ndarray::{ArrayRef, Dimension};
+use smallvec::SmallVec;
 
 /// The most axes of an array that is reduced here.
 const AXES: usize = 6;
@@ -12,8 +15,11 @@ const AXES: usize = 6;
 /// The bytes of the largest elements. They are copied on the stack, which has little room.
 const LARGEST: usize = 16;
 
+/// Elements on the stack. Places that are not used are not initialised.
+type Few<A> = SmallVec<[A; FEW_REDUCED]>;
+
 /// The loops over the terms of all results: outside over the summed axes, inside over the kept
-/// ones in the order of the result. Strides are those of an array in standard layout.
+/// ones in the order of the result.
 struct Walk {
     loops: usize,
     sizes: [usize; AXES],
@@ -21,13 +27,10 @@ struct Walk {
 }
 
 impl Walk {
-    /// For an array of `shape`, and a result of shape `result` whose axes are `axes` of the array.
+    /// For an array of this shape and these strides, and a result of shape `result` whose axes are
+    /// `axes` of the array.
     #[inline(always)]
-    fn new(shape: &[usize], result: &[usize], axes: &[usize]) -> Self {
-        let mut strides = [1; AXES];
-        for axis in (1..shape.len()).rev() {
-            strides[axis - 1] = strides[axis] * shape[axis];
-        }
+    fn new(shape: &[usize], strides: &[usize], result: &[usize], axes: &[usize]) -> Self {
         let mut walk = Walk {
             loops: 0,
             sizes: [1; AXES],
@@ -40,8 +43,8 @@ impl Walk {
             }
         }
         for (&axis, &size) in axes.iter().zip(result) {
-            if let Some(&stride) = strides.get(axis) {
-                walk.push(size, stride);
+            if axis < shape.len() {
+                walk.push(size, strides[axis]);
             }
         }
         walk
@@ -65,32 +68,20 @@ impl Walk {
         }
     }
 
-    /// Whether the loops are over all elements in their order.
+    /// Whether the loops are over all elements in their order in memory.
     #[inline(always)]
     fn keeps_order(&self) -> bool {
         self.loops <= 1
     }
 
-    /// The elements of an array in the order of the loops, in `memory`, which has room for them.
+    /// Whether there are several results, the `count` terms of each of which are side by side, in
+    /// the order of the results.
     #[inline(always)]
-    fn terms_of<'m, A: Copy, D: Dimension, const MOST: usize>(
-        &self,
-        array: &ArrayRef<A, D>,
-        memory: &'m mut [A; MOST],
-    ) -> &'m mut [A] {
-        let terms = &mut memory[..array.len()];
-        match array.as_slice() {
-            Some(elements) => self.copy(elements, terms),
-            None => {
-                let mut elements = [terms[0]; MOST];
-                (elements.iter_mut().zip(array)).for_each(|(to, &from)| *to = from);
-                self.copy(&elements[..array.len()], terms);
-            }
-        }
-        terms
+    fn is_in_runs(&self, count: usize) -> bool {
+        self.loops == 2 && self.sizes[0] == count && self.strides[..2] == [1, count]
     }
 
-    /// Copies the elements of an array in standard layout to `terms`, in the order of the loops.
+    /// Copies the elements of an array to `terms`, in the order of the loops.
     #[inline(always)]
     fn copy<A: Copy>(&self, elements: &[A], terms: &mut [A]) {
         let Some(outer) = self.loops.checked_sub(2) else {
@@ -112,12 +103,22 @@ impl Walk {
     }
 }
 
+/// The memory of an array that has no gaps and no axis backwards.
+#[inline(always)]
+fn memory_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Option<&[A]> {
+    let mut axes = array.shape().iter().zip(array.strides());
+    match axes.all(|(&size, &stride)| size == 1 || stride >= 0) {
+        true => array.as_slice_memory_order(),
+        false => None,
+    }
+}
+
 /// Whether an array is reduced here.
 #[inline(always)]
 pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
     let small = const { size_of::<A>() <= LARGEST };
     let few =
-        array.len() <= FEWER_REDUCED || array.len() <= FEW_REDUCED && array.is_standard_layout();
+        array.len() <= FEWER_REDUCED || array.len() <= FEW_REDUCED && memory_of(array).is_some();
     small && few && !array.is_empty() && array.ndim() <= AXES
 }
 
@@ -135,71 +136,60 @@ pub(super) fn reduce<A, D, R>(
     D: Dimension,
     R: Reduction<A, Acc = A, Out = A>,
 {
-    let Some(&first) = array.first() else {
-        return;
+    let (shape, mut strides) = (array.shape(), [1; AXES]);
+    let mut gathered: Few<A> = Few::new();
+    let elements = match memory_of(array) {
+        Some(elements) => {
+            for (to, &stride) in strides.iter_mut().zip(array.strides()) {
+                *to = stride as usize;
+            }
+            elements
+        }
+        None => {
+            for axis in (1..shape.len()).rev() {
+                strides[axis - 1] = strides[axis] * shape[axis];
+            }
+            gathered.extend(array.iter().copied());
+            &gathered
+        }
     };
-    let len = array.len();
-    let walk = Walk::new(array.shape(), result, axes);
-    let width = result.iter().product();
-    let put = |sums: &mut [A]| {
-        sums.iter_mut()
-            .for_each(|sum| *sum = reduction.finish(*sum, len / width));
-        put(sums);
-    };
+    let walk = Walk::new(shape, &strides, result, axes);
     let by = By::of(reduction);
-    let (mut fewest, mut fewer);
-    let terms = if len <= FEWEST_REDUCED {
-        fewest = [first; FEWEST_REDUCED];
-        walk.terms_of(array, &mut fewest)
-    } else if len <= FEWER_REDUCED {
-        fewer = [first; FEWER_REDUCED];
-        walk.terms_of(array, &mut fewer)
-    } else {
-        let elements = array.as_slice().unwrap_or_default();
-        return add_table(by, &walk, elements, width, put);
+    let width: usize = result.iter().product();
+    let count = elements.len() / width;
+    let put = |results: &mut [A]| {
+        for result in &mut *results {
+            *result = reduction.finish(*result, count);
+        }
+        put(results);
     };
-    put(add_rows(by, terms, width));
-}
-
-// `add_rows` is for fewer rows than a group, `add_table` for one block at most.
-const _: () = assert!(FEWER_REDUCED < GROUP && FEW_REDUCED <= BLOCK_TERMS);
-
-/// The sums of rows of `width` terms, fewer than a group of them, which are overwritten.
-#[inline(always)]
-fn add_rows<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A], width: usize) -> &mut [A] {
-    let count = terms.len() / width;
-    let (lanes, rest) = terms.split_at_mut(count.min(LANES) * width);
-    for rows in rest.chunks(lanes.len()) {
-        tree::add(m, lanes, rows);
+    if walk.is_in_runs(count) {
+        let mut sums: Few<A> = Few::new();
+        sums.resize(width, elements[0]);
+        sum_runs(by, Runs::cut(elements, count, false), &mut sums);
+        return put(&mut sums);
     }
-    tree::fold_lanes(m, lanes, width, count.min(LANES));
-    &mut lanes[..width]
-}
-
-/// Calls `put` with the sums of `width` columns, whose terms are the elements of an array in
-/// standard layout.
-///
-/// Not inlined, so that the stack is taken only by arrays that need it.
-#[inline(never)]
-fn add_table<A: Copy, M: Monoid<A>>(
-    m: M,
-    walk: &Walk,
-    elements: &[A],
-    width: usize,
-    put: impl FnOnce(&mut [A]),
-) {
-    let mut lanes = [elements[0]; FEW_REDUCED];
-    let mut copy;
+    let mut copy: Few<A> = Few::new();
     let terms = if walk.keeps_order() {
         elements
     } else {
-        copy = [elements[0]; FEW_REDUCED];
-        let terms = &mut copy[..elements.len()];
-        walk.copy(elements, terms);
-        terms
+        copy.extend_from_slice(elements);
+        walk.copy(elements, &mut copy);
+        &copy
     };
-    tree::add_table(m, terms, width, Reading::Eight, &mut lanes, &mut [], true);
-    let live = (terms.len() / width).min(LANES);
-    tree::fold_lanes(m, &mut lanes[..live * width], width, live);
+    let live = count.min(LANES);
+    let (first, rest) = terms.split_at(live * width);
+    let mut lanes: Few<A> = Few::from_slice(first);
+    if count < GROUP {
+        for rows in rest.chunks(first.len()) {
+            tree::add(by, &mut lanes, rows);
+        }
+    } else {
+        tree::add_table(by, terms, width, Reading::Eight, &mut lanes, &mut [], true);
+    }
+    tree::fold_lanes(by, &mut lanes, width, live);
     put(&mut lanes[..width]);
 }
+
+// `tree::add_table` sums one block.
+const _: () = assert!(FEW_REDUCED <= BLOCK_TERMS);

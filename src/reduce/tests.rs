@@ -6,9 +6,9 @@ use super::tree::{BLOCK_TERMS, GROUP, LANES};
 use crate::engine::machine::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
     APART_STREAMS, BLOCKS_AT_ONCE, CACHE_LINE, COLUMNS_AT_ONCE, CROSSED_LINES, CROSSED_PAGES,
-    FEW_COLUMNS, FEW_REDUCED, FEWER_REDUCED, FEWEST_REDUCED, MANY_COLUMNS, NARROW_SUM_ROW,
-    NEAR_STREAMS, PAGE, PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS, SMALL_SUM,
-    STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW, SUM_TABLE, sums_are_streamed,
+    FEW_COLUMNS, FEW_REDUCED, FEWER_REDUCED, MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, PAGE,
+    PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS, SMALL_SUM, STREAM_SUMS_ROW,
+    SUM_CHUNK, SUM_ROW, SUM_TABLE, sums_are_streamed,
 };
 use crate::{BroadcastPlan, Fold};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
@@ -327,8 +327,10 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
     for shape in [
         &[][..],
         &[1],
-        &[FEWEST_REDUCED],
-        &[FEWEST_REDUCED + 1],
+        &[16],
+        &[17],
+        &[16, 8],
+        &[32, 16],
         &[FEWER_REDUCED],
         &[FEWER_REDUCED + 1],
         &[FEW_REDUCED],
