@@ -3,12 +3,19 @@
 
 mod common;
 
-use ndarray::{Array2, ArrayD, IxDyn};
+use ndarray::{Array2, ArrayD, IxDyn, array};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{Max, axes_from_integers, expand_shape_from_integers, shape_from_integers};
+use ndarray_broadcast::{
+    AxisPattern, Max, PartialShape, PartialSize, axes_from_integers, broadcast_shapes,
+    expand_shape_from_integers, shape_from_integers,
+};
 
 fn zeros(shape: &[usize]) -> ArrayD<u8> {
     ArrayD::zeros(IxDyn(shape))
+}
+
+fn anys(rank: usize) -> PartialShape {
+    PartialShape::new(vec![PartialSize::ANY; rank])
 }
 
 fn xla(dimensions: &[usize]) -> ElementwiseRule {
@@ -34,6 +41,47 @@ macro_rules! texts {
 }
 
 texts! {
+    the_second_of_two_outputs_has_another_shape: zip((&array![1, 2], &array![[10], [20]])).map_two_into(
+        &mut Array2::zeros((2, 2)),
+        &mut Array2::zeros((2, 3)),
+        |(a, b)| (a + b, a - b),
+    ) => "\
+out has shape [2, 3], expected [2, 2]
+  found      2  3
+  expected   2  2
+                ^ 3 is not 2";
+    dimensions_of_partial_shapes_are_axes_of_the_larger_one: xla(&[1, 5]).infer(&anys(3), &anys(2)) => "\
+cannot broadcast [?, ?, ?] with [?, ?] (xla)
+  input                  ?  ?
+  broadcast dimensions   1  5
+                            ^ the target has no axis 5: its axes are 0 to 2";
+    dimensions_of_a_shape_of_unknown_rank_are_axes_of_the_other_one: xla(&[1, 5]).infer(&anys(3), &PartialShape::UNKNOWN) => "\
+cannot broadcast [?, ?, ?] with [...] (xla)
+  input
+  broadcast dimensions   1  5
+                            ^ the target has no axis 5: its axes are 0 to 2";
+    of_several_dropped_axes_the_one_that_is_never_1_is_named: "1 1 c -> c x y".parse::<BroadcastMode>().unwrap().infer(
+        &PartialShape::new([1.into(), 5.into(), PartialSize::ANY]),
+        &PartialShape::UNKNOWN,
+    ) => "\
+cannot broadcast [1, 5, ?] to [...] (named)
+  input    1  5  ?
+  target
+  5 has no axis to feed, and is never 1";
+    a_size_of_usize_max_is_written_as_in_the_picture: broadcast_shapes(&[[usize::MAX], [5]]) => "\
+cannot broadcast [-1] with [5] (numpy)
+  input 0   -1
+  input 1    5
+             ^ -1 and 5 differ and neither is 1";
+    an_axis_of_usize_max_is_written_as_in_the_picture: BroadcastPlan::numpy(5, 5).unwrap().permuted(&[usize::MAX]) => "\
+cannot reorder the axes of [5]
+  shape    5
+  axes    -1
+           ^ there is no axis -1";
+    a_fault_past_what_is_shown_of_a_pattern: format!("x -> x {} !bad", "y".repeat(64)).parse::<AxisPattern>() => "\
+invalid axis pattern
+  …yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy !bad
+                                       ^ expected a name of letters, digits and _";
     the_first_axis_at_fault_is_marked: zeros(&[3, 1, 5]).broadcast_numpy((4, 4, 5)) => "\
 cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy)
   input    3  1  5
@@ -345,6 +393,18 @@ cannot broadcast [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
   input  …  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  12  1  1  1  1  1  1  1  1  1
   target …  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1   3  1  1  1  1  1  1  1  1  1
                                                                                ^ at 30: 12 is neither 3 nor 1";
+}
+
+/// The fields of a copied error may be changed.
+#[test]
+fn an_edited_error_is_drawn_without_a_panic() {
+    let error = Array2::<f32>::zeros((2, 3)).sum_to_shape(4).unwrap_err();
+    let mut kind = error.kind().clone();
+    let ErrorKind::ReduceMismatch { axis, .. } = &mut kind else {
+        panic!("{kind:?}");
+    };
+    *axis = Some(usize::MAX);
+    assert!(kind.to_string().starts_with("cannot sum [2, 3] to [4]"));
 }
 
 /// A picture shows only the axes around the fault, and lists are truncated. The length of a message

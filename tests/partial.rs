@@ -551,18 +551,47 @@ fn a_partial_plan_resolves_to_the_plan_of_the_mode() {
     }
 }
 
-/// Both orders of the operands, and a mapping of which nothing is known.
+/// A target of `KEEP` has the input's size. A size that may be `usize::MAX` among others is not
+/// known to be `KEEP`.
+#[test]
+fn a_partial_plan_resolves_to_keep_only_where_the_output_holds_it() {
+    let input = PartialShape::new([PartialSize::between(5, 9).unwrap()]);
+    let resolved = |target: PartialSize, found: usize| {
+        let target = PartialShape::new([target]);
+        let plan = PartialPlan::with_mode(input.clone(), target, BroadcastMode::Expand).unwrap();
+        let shape = plan.resolve(5, found).ok()?.output_shape().to_vec();
+        assert!(plan.output_shape().contains(&shape));
+        Some(shape)
+    };
+    assert_eq!(resolved(PartialSize::from(7..), KEEP), None);
+    assert_eq!(resolved(PartialSize::from(4..), 5), Some(vec![5]));
+    assert_eq!(resolved(PartialSize::known(KEEP), KEEP), Some(vec![5]));
+}
+
+/// Both orders of the operands, for every rule.
 #[test]
 fn a_shape_with_too_many_elements_is_refused_if_the_other_one_is_unknown() {
     let unknown = PartialShape::UNKNOWN;
-    let huge = PartialShape::new([usize::MAX, usize::MAX]);
-    let operator = Broadcast::v1().with_mode(Mode::Explicit).unwrap();
-    for result in [
-        ElementwiseRule::None.infer(&unknown, &huge),
-        ElementwiseRule::None.infer(&huge, &unknown),
+    let huge = PartialShape::new([isize::MAX as usize; 2]);
+    let operator = Broadcast::v3().with_mode(Mode::Explicit).unwrap();
+    let mut results = vec![
         operator.infer(&unknown, &huge, Some(&unknown)),
-    ] {
-        assert_eq!(common::variant(&result.unwrap_err()), "ShapeOverflow");
+        operator.infer(&huge, &unknown, Some(&unknown)),
+    ];
+    for [a, b] in [[&unknown, &huge], [&huge, &unknown]] {
+        let plan = PartialPlan::prepend(a.clone(), b.clone());
+        results.push(plan.map(|plan| plan.output_shape().clone()));
+        for call in simple_calls().into_iter().chain(calls_with_axes(&[0, 1])) {
+            results.push(call.infer(a, b));
+        }
+    }
+    for result in results {
+        let variant = common::variant(&result.unwrap_err());
+        // The ranks do not fit `broadcast_axes` either.
+        assert!(
+            ["ShapeOverflow", "Impossible"].contains(&&*variant),
+            "{variant}"
+        );
     }
     let unbounded = PartialShape::new([0.., 0..]);
     let none = ElementwiseRule::None.infer(&unknown, &unbounded);
@@ -571,6 +600,22 @@ fn a_shape_with_too_many_elements_is_refused_if_the_other_one_is_unknown() {
         ElementwiseRule::None.infer(&unknown, &unknown).unwrap(),
         unknown
     );
+}
+
+/// In quadratic time this takes minutes.
+#[test]
+fn very_many_axes_take_less_than_quadratic_time() {
+    const MANY: usize = 60_000;
+    let anys = |rank| PartialShape::new(vec![PartialSize::ANY; rank]);
+    let operator = Broadcast::v3().with_mode(Mode::Explicit).unwrap();
+    let output = operator.infer(&anys(MANY), &anys(2 * MANY), Some(&PartialShape::UNKNOWN));
+    assert_eq!(output.unwrap(), anys(2 * MANY));
+
+    let names: Vec<String> = (0..MANY).map(|i| format!("a{i}")).collect();
+    let sizes: Vec<_> = names.iter().map(|name| (name.as_str(), 1)).collect();
+    let pattern: AxisPattern = format!("-> {}", names.join(" ")).parse().unwrap();
+    let plan = BroadcastPlan::named((), &pattern, &sizes).unwrap();
+    assert_eq!(plan.output_shape().len(), MANY);
 }
 
 #[test]

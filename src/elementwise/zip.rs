@@ -3,7 +3,7 @@
 use crate::co_broadcast::{common_shape, replicated};
 use crate::engine::inputs::{Places, Source, Values};
 use crate::engine::rows::{collect, collect_two, overwrite, update};
-use crate::error::{BroadcastError, named};
+use crate::error::{ArrayRole, BroadcastError, check_shape, named};
 use crate::operand::IntoView;
 use ndarray::{Array, ArrayRef, ArrayView, DimMax, Dimension};
 
@@ -548,6 +548,7 @@ macro_rules! zip_tuples {
                 f: impl Fn(Self::Values) -> (C, E) + Sync,
             ) -> Result<(), BroadcastError> {
                 let ($($a,)+) = self.broadcast()?;
+                check_shape(ArrayRole::Out, first!($($a),+).shape(), second.shape())?;
                 let inputs = ($(Values::new(&$a),)+ Places::new(second));
                 overwrite(first, inputs, |($($a,)+ second)| {
                     let (c, e) = f(($($a,)+));

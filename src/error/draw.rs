@@ -33,7 +33,7 @@ impl fmt::Display for ErrorKind {
                 );
                 let column = entry(mapping, *input_axis);
                 picture.caret(f, column)?;
-                let found = entry(input, *input_axis);
+                let found = Size(entry(input, *input_axis));
                 let wanted = Size(picture.size(1, column).unwrap_or(1));
                 match rule {
                     Rule::Bidirectional => {
@@ -64,7 +64,7 @@ impl fmt::Display for ErrorKind {
                 let picture =
                     Picture::new((&labels[0], a, place(a, b)), (&labels[1], b, place(b, a)));
                 picture.caret(f, *axis)?;
-                let [a, b] = [0, 1].map(|row| picture.size(row, *axis).unwrap_or(1));
+                let [a, b] = [0, 1].map(|row| Size(picture.size(row, *axis).unwrap_or(1)));
                 write!(f, "{a} and {b} differ and neither is 1")
             }
             Self::ShapesDiffer { operands, shapes } => {
@@ -235,7 +235,8 @@ impl fmt::Display for ErrorKind {
                 let picture = Picture::right_aligned(["self", "result"], input, target);
                 match axis {
                     Some(axis) => {
-                        let column = input.len().saturating_sub(target.len()) + axis;
+                        let column = input.len().saturating_sub(target.len());
+                        let column = column.saturating_add(*axis);
                         picture.caret(f, column)?;
                         let (wanted, size) = (entry(target, *axis), entry(input, column));
                         write!(f, "{wanted} is neither {size} nor 1")

@@ -132,7 +132,7 @@ pub(super) fn difference(
     match (0..a.len()).find(|&axis| a[axis] != b[axis]) {
         Some(axis) => {
             picture.caret(f, axis)?;
-            write!(f, "{} is not {}", a[axis], b[axis])
+            write!(f, "{} is not {}", Size(a[axis]), Size(b[axis]))
         }
         None => Ok(()),
     }

@@ -4,7 +4,7 @@ use super::draw_parts::{axes_count, entry, invalid_axes, labels, list_of_axes, p
 use super::fault::{AxesFault, PartialFault, PatternFault, SliceFault};
 use super::role::ArrayRole;
 use crate::partial::{PartialShape, PartialSize};
-use crate::picture::{Picture, Place, list};
+use crate::picture::{Picture, Place, Size, list};
 use crate::rule::Rule;
 use std::fmt;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(super) fn permutation(
         }
         AxesFault::OutOfRange(at) => {
             picture.caret(f, at)?;
-            write!(f, "there is no axis {}", entry(axes, at))
+            write!(f, "there is no axis {}", Size(entry(axes, at)))
         }
         AxesFault::Repeated(at) | AxesFault::Unsorted(at) => {
             picture.caret(f, at)?;
@@ -152,15 +152,20 @@ pub(super) fn impossible(
                 }
                 _ => {
                     picture.rows(f, 0)?;
-                    let past_the_end = mapping.iter().position(|column| column == axis);
-                    match past_the_end.and_then(|axis| a.get(axis)) {
-                        Some(size) => write!(f, "\n  {size} has no axis to feed, and is never 1"),
+                    let mut fed = mapping.iter().zip(a);
+                    match fed.find(|&(column, size)| column == axis && !size.contains(1)) {
+                        Some((_, size)) => {
+                            write!(f, "\n  {size} has no axis to feed, and is never 1")
+                        }
                         None => Ok(()),
                     }
                 }
             }
         }
         PartialFault::Axes { axes, fault } => {
+            // XLA's dimensions are of the operand of the smaller rank.
+            let swapped = rule == Rule::Xla && a.len() > b.len();
+            let [a, b] = if swapped { [b, a] } else { [a, b] };
             list_of_axes(f, rule, [a, b], axes, *fault)?;
             invalid_axes(f, rule, [a.len(), b.len()], axes, *fault)
         }
@@ -220,7 +225,7 @@ pub(super) fn not_possible(
     match (0..found.len()).find(|&axis| !sizes[axis].contains(found[axis])) {
         Some(axis) => {
             picture.caret(f, axis)?;
-            write!(f, "{} is not {}", found[axis], sizes[axis])
+            write!(f, "{} is not {}", Size(found[axis]), sizes[axis])
         }
         None => Ok(()),
     }
@@ -242,7 +247,7 @@ pub(super) fn pattern(
     })?;
     let (before, rest) = pattern.split_at_checked(position).unwrap_or((pattern, ""));
     let column = before.chars().count();
-    let skipped = match column > SHOWN {
+    let skipped = match column >= SHOWN {
         true => column - SHOWN / 2,
         false => 0,
     };

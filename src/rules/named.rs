@@ -11,6 +11,7 @@ use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::{DimMax, Dimension, IntoDimension, IxDyn};
 use smallvec::SmallVec;
+use std::collections::HashMap;
 
 impl<I: Dimension> BroadcastPlan<I, I> {
     /// The plan of a pattern of axis names. The sizes of new axes are given by name.
@@ -149,12 +150,16 @@ fn output_shape<const N: usize>(
 ) -> Result<IxDyn, BroadcastError> {
     let names = &pattern.output.names;
     let mut known: SmallVec<[Option<usize>; 4]> = names.iter().map(|name| name.size).collect();
-    for &(given, size) in sizes {
-        let named = |name: &_| pattern.name(name) == given;
-        let Some(axis) = names
+    let mut axis_of = HashMap::new();
+    if !sizes.is_empty() {
+        let without_size = names
             .iter()
-            .position(|name| name.size.is_none() && named(name))
-        else {
+            .enumerate()
+            .filter(|(_, name)| name.size.is_none());
+        axis_of.extend(without_size.map(|(axis, name)| (pattern.name(name), axis)));
+    }
+    for &(given, size) in sizes {
+        let Some(&axis) = axis_of.get(given) else {
             let fault = PatternFault::SizeUnknown(copied_text(given)?);
             return Err(pattern.error(0, fault));
         };

@@ -46,6 +46,14 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// A shape of which nothing is known, unless no array has one of the two shapes.
+    pub(super) fn unknown(self) -> Result<PartialShape, BroadcastError> {
+        self.shapes
+            .into_iter()
+            .try_for_each(|shape| checked_shape(shape).map(drop))?;
+        Ok(PartialShape::UNKNOWN)
+    }
+
     fn sizes(self) -> [Option<&'a [PartialSize]>; 2] {
         self.shapes.map(PartialShape::sizes)
     }
@@ -77,7 +85,7 @@ impl<'a> Call<'a> {
     /// numpy; and expand, where a target size may be `keep`.
     pub(super) fn right_aligned(self, keep: Option<usize>) -> Result<PartialShape, BroadcastError> {
         let [input, Some(target)] = self.sizes() else {
-            return Ok(PartialShape::UNKNOWN);
+            return self.unknown();
         };
         let offset = match input {
             Some(input) => (target.len().checked_sub(input.len()))
@@ -109,7 +117,7 @@ impl<'a> Call<'a> {
     /// bidirectional, and numpy of two operands.
     pub(super) fn common(self) -> Result<PartialShape, BroadcastError> {
         let [Some(a), Some(b)] = self.sizes() else {
-            return Ok(PartialShape::UNKNOWN);
+            return self.unknown();
         };
         let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
         let offset = long.len() - short.len();
@@ -144,7 +152,7 @@ impl<'a> Call<'a> {
             .and_then(|()| order(axes))
             .map_err(|fault| self.axes_error(axes, fault))?;
         let Some(target) = target else {
-            return Ok(PartialShape::UNKNOWN);
+            return self.unknown();
         };
         let (input, output) = (input.unwrap_or(&[]), PartialSizes::from_slice(target));
         self.aligned(output, input, |axis| axes[axis], PartialSize::stretched_to)
@@ -156,7 +164,7 @@ impl<'a> Call<'a> {
         set.sort_unstable();
         set.dedup();
         let rank = match (input, target) {
-            (None, None) => return Ok(PartialShape::UNKNOWN),
+            (None, None) => return self.unknown(),
             (_, Some(target)) => target.len(),
             (Some(input), None) => input.len() + set.len(),
         };
@@ -185,7 +193,7 @@ impl<'a> Call<'a> {
             return refused();
         }
         let [b, Some(a)] = self.sizes() else {
-            return Ok(PartialShape::UNKNOWN);
+            return self.unknown();
         };
         let right_aligned = a.len().checked_sub(b.map_or(0, <[_]>::len));
         let right_aligned = right_aligned.ok_or_else(|| self.error(PartialFault::Ranks))?;
@@ -231,7 +239,7 @@ impl<'a> Call<'a> {
             }
             [None, None] => {
                 self.increasing(dimensions)?;
-                return Ok(PartialShape::UNKNOWN);
+                return self.unknown();
             }
         };
         let (count, rank) = (dimensions.len(), long.len());
@@ -262,7 +270,7 @@ impl<'a> Call<'a> {
         if count == 0 {
             // The ranks are equal, or either operand is a scalar.
             if rank == 0 {
-                return Ok(PartialShape::UNKNOWN);
+                return self.unknown();
             }
             for size in &mut output {
                 *size = size.common(PartialSize::ANY).unwrap_or(*size);
@@ -275,7 +283,7 @@ impl<'a> Call<'a> {
         self.increasing(dimensions)?;
         if count == rank {
             // The other operand may have any larger rank.
-            return Ok(PartialShape::UNKNOWN);
+            return self.unknown();
         }
         in_range(dimensions, rank).map_err(|fault| self.axes_error(dimensions, fault))?;
         let other = PartialSizes::from_elem(PartialSize::ANY, count);

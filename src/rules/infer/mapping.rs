@@ -52,7 +52,7 @@ pub(crate) fn infer_explicit(
             }
             next = at.saturating_add(1);
         }
-        return Ok(PartialShape::UNKNOWN);
+        return call.unknown();
     };
     // The size of a target axis that this data axis feeds, if it may.
     let fed = |axis: usize, at: usize| match axes[axis].contains(at) {
@@ -90,12 +90,9 @@ pub(crate) fn infer_explicit(
         while not_after < rank && last[not_after] <= at {
             not_after += 1;
         }
-        let not_fed = (not_after <= before).then_some(target[at]);
-        (not_after.saturating_sub(1)..rank.min(before + 1))
-            .filter_map(|axis| fed(axis, at))
-            .chain(not_fed)
-            .reduce(PartialSize::or)
-            .unwrap_or(target[at])
+        // If no axis feeds it, it may have any size of the target. Otherwise one axis can feed it.
+        let only = (not_after > before).then_some(before);
+        only.and_then(|axis| fed(axis, at)).unwrap_or(target[at])
     });
     checked(output.collect())
 }

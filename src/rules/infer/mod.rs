@@ -6,14 +6,14 @@ mod mapping;
 pub(crate) use mapping::infer_explicit;
 
 use super::axes::{increasing, unique};
-use crate::error::{BroadcastError, PartialFault, copied_text};
+use crate::error::{BroadcastError, PartialFault, copied_text, shape_not_possible};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, PartialSizes};
 use crate::pattern::{AxisPattern, Name};
 use crate::plan::{BroadcastPlan, PartialCall, PartialPlan};
 use crate::rule::Rule;
 use crate::shape::{KEEP, Sizes};
-use call::{Call, checked};
+use call::{Call, checked, checked_shape};
 use ndarray::{IntoDimension, IxDyn};
 
 impl BroadcastMode {
@@ -238,7 +238,11 @@ impl PartialPlan {
     pub fn prepend(input: PartialShape, sizes: PartialShape) -> Result<Self, BroadcastError> {
         let output = match (sizes.sizes(), input.sizes()) {
             (Some(sizes), Some(input)) => checked(sizes.iter().chain(input).copied().collect())?,
-            _ => PartialShape::UNKNOWN,
+            _ => {
+                checked_shape(&sizes)?;
+                checked_shape(&input)?;
+                PartialShape::UNKNOWN
+            }
         };
         Ok(PartialPlan {
             call: PartialCall::Prepend,
@@ -262,9 +266,15 @@ impl PartialPlan {
         let (input, target) = (input.into_dimension(), target.into_dimension());
         self.check(&input, &target)?;
         let (input, target) = (IxDyn(input.sizes()), IxDyn(target.sizes()));
-        match &self.call {
-            PartialCall::Mode(mode) => BroadcastPlan::with_mode(input, target, mode),
-            PartialCall::Prepend => BroadcastPlan::prepend(input, target),
+        let plan = match &self.call {
+            PartialCall::Mode(mode) => BroadcastPlan::with_mode(input, target.clone(), mode),
+            PartialCall::Prepend => BroadcastPlan::prepend(input, target.clone()),
+        }?;
+        // In a target that is not known to keep the input's size, `KEEP` would be a size like
+        // others.
+        match self.output.contains(plan.output_shape()) {
+            true => Ok(plan),
+            false => Err(shape_not_possible(&self.target, target.sizes())),
         }
     }
 }
