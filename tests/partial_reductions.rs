@@ -713,11 +713,42 @@ fn bytes_of_pieces(size: u64, ranges: impl ExactSizeIterator<Item = Range<u64>>)
         bytes.extend((range.start..range.end).map(|_| 1));
         bytes.extend([0; 8]);
     }
+    finished(bytes)
+}
+
+/// With the length and the checksum.
+fn finished(mut bytes: Vec<u8>) -> Vec<u8> {
     let len = bytes.len() as u64 + 8;
     bytes[8..16].copy_from_slice(&len.to_le_bytes());
     let sum = checksum(&bytes);
     bytes.extend(sum.to_le_bytes());
     bytes
+}
+
+/// `to_bytes` writes the larger node. To add up the halves could overflow.
+#[test]
+fn bytes_of_both_halves_of_a_node_are_refused() {
+    let mut bytes = b"ndbpart1\0\0\0\0\0\0\0\0".to_vec();
+    bytes.extend(b"\x03\0\0\0sum\x03\0\0\0i32");
+    // A plan from [1] to [3000], and one piece with two nodes.
+    for size in [1_u64, 3000] {
+        bytes.extend([1, 0, 0, 0]);
+        bytes.extend(size.to_le_bytes());
+    }
+    for number in [0_u64, 1, 0, 1, 2] {
+        bytes.extend(number.to_le_bytes());
+    }
+    for (block, value) in [(0_u64, i32::MAX), (1, 1)] {
+        bytes.extend(block.to_le_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(value.to_le_bytes());
+    }
+    bytes.extend([0; 8]);
+    let error = PartialReduction::<i32, _>::from_bytes(&finished(bytes), Sum).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no partial reduction has these bytes: two nodes are halves of another one"
+    );
 }
 
 #[test]

@@ -265,12 +265,13 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
 
     /// Calls `f` with all units, each of them once, on several threads if `cost` is worth it.
     ///
-    /// Each thread takes one element of `scratch` with its first unit and gives it back at its end.
-    /// One for each thread is enough, and so is one for each time that units are taken.
+    /// Each thread takes one element of `scratch` and gives it back at its end. A thread that finds
+    /// none leaves the units to the others: the pool may have got more threads since `scratch` was
+    /// made.
     ///
     /// # Panics
     ///
-    /// If no element of `scratch` is left, or more than [`UNIT_AXES`] loops are in a unit.
+    /// If `scratch` is empty and there are units, or more than [`UNIT_AXES`] loops are in a unit.
     pub(crate) fn for_each_unit<S: Send>(
         &mut self,
         cut: Cut,
@@ -295,12 +296,17 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
             && (cut.turns * inside_len).saturating_mul(size_of::<B>()) >= STREAM_SUMS_ROW
             && sums_are_streamed(this.kept.len() * size_of::<B>());
         this.written.store(0, Ordering::Relaxed);
+        assert!(
+            units == 0 || !scratch.is_empty(),
+            "no thread has scratch memory"
+        );
         let scratch = Mutex::new(scratch);
         share(units.div_ceil(cut.units_at_once), cost, |ranges| {
             let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut own = None;
+            let Some(mut own) = lock().pop() else {
+                return;
+            };
             for range in ranges {
-                let own = own.get_or_insert_with(|| lock().pop().expect("scratch is left"));
                 let begin = range.start * cut.units_at_once;
                 let range = begin..units.min(range.end.saturating_mul(cut.units_at_once));
                 let _fence = streams.then_some(FenceOnDrop);
@@ -322,10 +328,10 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
                     term_place: unit % cut.term_places(),
                     left: range.len(),
                 };
-                f(own, units);
+                f(&mut own, units);
                 this.written.fetch_add(written.get(), Ordering::Relaxed);
             }
-            lock().extend(own);
+            lock().push(own);
         });
     }
 }
@@ -831,6 +837,32 @@ mod tests {
                     assert!(found.into_iter().eq((0..30).flat_map(chunks)), "{cut:?}");
                 }
             }
+        }
+    }
+
+    /// Here each thread but one finds no scratch memory.
+    #[test]
+    fn units_are_handed_out_once_if_there_is_scratch_memory_for_one_thread_only() {
+        let terms = Array2::<u8>::ones((1000, 3));
+        let mut out = ndarray::Array1::<u8>::zeros(1000);
+        let axes = [Some(0), None].into_iter();
+        let inputs = (Source::of(&terms),);
+        let mut sums = Sums::new(inputs, terms.raw_dim(), axes, Target::Put(&mut out)).unwrap();
+        for _ in 0..100 {
+            let scratch = vec![vec![]];
+            let found = std::sync::Mutex::new(vec![]);
+            sums.for_each_unit(
+                ONE_BY_ONE,
+                Cost::Bytes(usize::MAX),
+                scratch,
+                |own, units| {
+                    own.extend(units.map(|unit| unit.first_sum));
+                    found.lock().unwrap().append(own);
+                },
+            );
+            let mut found = found.into_inner().unwrap();
+            found.sort_unstable();
+            assert!(found.into_iter().eq(0..1000));
         }
     }
 

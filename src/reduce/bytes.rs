@@ -66,7 +66,9 @@ const MAGIC: [u8; 8] = *b"ndbpart1";
 pub trait AccumulatorBytes: Copy {
     /// The name of the type, the same on every target. Bytes of another type are refused.
     const NAME: &'static str;
-    /// How many bytes [`write`](Self::write) appends.
+    /// How many bytes [`write`](Self::write) appends, at least one. With 0,
+    /// [`to_bytes`](PartialReduction::to_bytes) and [`from_bytes`](PartialReduction::from_bytes) do
+    /// not compile.
     const SIZE: usize;
 
     /// Appends the value in `SIZE` bytes, the same on every target. Example: [`AccumulatorBytes`].
@@ -245,7 +247,6 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     fn of_form(form: Form<R::Acc>, reduction: R) -> Result<Self, BroadcastError> {
         let (input, terms) = (form.plan.input_shape().to_vec(), form.plan.summed_shape()?);
         let all = form.plan.sum_blocks();
-        let combine = |a, b| reduction.combine(a, b);
         let mut pieces = Vec::new();
         for form in form.pieces {
             check_box(&form.ranges, &input)?;
@@ -262,9 +263,9 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
                 if first >= all || size.is_none_or(|size| first % size != 0) {
                     return Err(invalid_bytes("the plan has no such node"));
                 }
-                if !piece.insert_new(Node { first, level }, array(values)?, all, &combine) {
-                    return Err(invalid_bytes("two nodes have the same block"));
-                }
+                piece
+                    .insert_written(Node { first, level }, array(values)?, all)
+                    .map_err(invalid_bytes)?;
             }
             for (boxed, values) in form.boxes {
                 check_box(&boxed, &terms)?;
@@ -327,6 +328,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     where
         R::Acc: AccumulatorBytes,
     {
+        const { assert!(R::Acc::SIZE > 0, "an accumulator is written in no bytes") };
         let mut bytes = MAGIC.to_vec();
         bytes.extend([0; 8]);
         for name in [R::NAME, R::Acc::NAME] {
@@ -387,6 +389,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     where
         R::Acc: AccumulatorBytes,
     {
+        // The number of bytes bounds how many accumulators are read.
+        const { assert!(R::Acc::SIZE > 0, "an accumulator is read from no bytes") };
         let mut from = Reader(bytes);
         if from.take(8)? != MAGIC {
             return Err(invalid_bytes("they do not begin with \"ndbpart1\""));

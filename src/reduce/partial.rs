@@ -167,25 +167,13 @@ impl<A: Copy> Piece<A> {
         all: usize,
         combine: &impl Fn(A, A) -> A,
     ) {
-        while node.first > 0 || node.blocks(all).end < all {
-            let is_left = node.first >> node.level & 1 == 0;
-            let sibling = node.first ^ 1 << node.level;
-            if is_left && sibling >= all {
-                // There are no blocks to the right of it in the larger node.
-                node.level += 1;
-                continue;
-            }
-            match self.nodes.get(&sibling) {
-                Some((other, _)) if other.level == node.level => {}
-                _ => break,
-            }
+        while let Some(sibling) = self.other_half(&mut node, all) {
             let Some((_, other)) = self.nodes.remove(&sibling) else {
                 break;
             };
-            let (left, right) = if is_left {
-                (values, other)
-            } else {
-                (other, values)
+            let (left, right) = match node.first < sibling {
+                true => (values, other),
+                false => (other, values),
             };
             values = left;
             Zip::from(&mut values)
@@ -251,20 +239,42 @@ impl<A: Copy> Piece<A> {
         })
     }
 
-    /// [`insert`](Self::insert) of a node that may have a block that is there already. Then the
-    /// result is `false`.
-    pub(super) fn insert_new(
+    /// Adds a node that is there as it was written: without a block or the other half of a node that
+    /// is there already.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong.
+    pub(super) fn insert_written(
         &mut self,
-        node: Node,
+        mut node: Node,
         values: ArrayD<A>,
         all: usize,
-        combine: &impl Fn(A, A) -> A,
-    ) -> bool {
-        let new = self.common_blocks(node, all).is_none();
-        if new {
-            self.insert(node, values, all, combine);
+    ) -> Result<(), &'static str> {
+        if self.common_blocks(node, all).is_some() {
+            return Err("two nodes have the same block");
         }
-        new
+        if self.other_half(&mut node, all).is_some() {
+            return Err("two nodes are halves of another one");
+        }
+        self.nodes.insert(node.first, (node, values));
+        Ok(())
+    }
+
+    /// The first block of the node that makes a larger one with this one, if it is there. The level
+    /// of this one becomes the largest with the same blocks.
+    fn other_half(&self, node: &mut Node, all: usize) -> Option<usize> {
+        while node.first > 0 || node.blocks(all).end < all {
+            let is_left = node.first >> node.level & 1 == 0;
+            let sibling = node.first ^ 1 << node.level;
+            if !is_left || sibling < all {
+                let (other, _) = self.nodes.get(&sibling)?;
+                return (other.level == node.level).then_some(sibling);
+            }
+            // There are no blocks to the right of it in the larger node.
+            node.level += 1;
+        }
+        None
     }
 
     /// Whether a box has a term of a node or of another box. `shape` is that of the terms.
