@@ -426,6 +426,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// How many accumulators a [`PartialReduction`] of this part has for each element of the tile's
     /// input: what a worker sends.
     ///
+    /// The time is constant if the part is one run of blocks, or if its runs begin at multiples of
+    /// their length, rounded up to a power of two. Otherwise it grows with the number of runs.
+    ///
     /// ```
     /// use ndarray_broadcast::BroadcastPlan;
     ///
