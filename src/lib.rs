@@ -24,7 +24,8 @@
 //! The items, by task:
 //!
 //! - **broadcast an array to a shape**: [`BroadcastExt`] has a method for each rule. A
-//!   [`BroadcastMode`] is a rule as a value: parsed, printed, chosen at run time.
+//!   [`BroadcastMode`] is a rule as a value: parsed, printed, chosen at run time. Axes by name are
+//!   such a mode, too.
 //! - **broadcast arrays with each other**: [`broadcast_with`](BroadcastExt::broadcast_with),
 //!   [`broadcast_arrays`] and [`broadcast_shapes`] by NumPy's rule;
 //!   [`broadcast_with_rule`](BroadcastExt::broadcast_with_rule) and [`broadcast_pair`] by any
@@ -48,8 +49,8 @@
 //! - **handle an error**: a [`BroadcastError`] prints a picture; its [`ErrorKind`] has the shapes
 //!   and the axis at fault as fields.
 //!
-//! `use ndarray_broadcast::prelude::*;` imports the traits and the types of their arguments and
-//! results.
+//! `use ndarray_broadcast::prelude::*;` imports the traits and most types of their arguments and
+//! results. Reductions such as [`Max`] and [`Mean`] are imported from the crate.
 //!
 //! [The guide](guide) explains which rule to use. [The cookbook](guide::cookbook) has common
 //! operations, each with the NumPy or torch line that it replaces. Other pages: [types and generic
@@ -195,7 +196,7 @@
 //! - Arrays are owned arrays, views, `ArcArray`, `CowArray` and `ArrayRef`, of ranks 0 to 6 and of
 //!   dynamic rank, in any memory layout. Views need no bound on the element type. If the ranks of
 //!   the inputs are static, the rank of the result is static too, and building a view allocates
-//!   nothing. Plans by name and plans of `openvino` have dynamic rank.
+//!   nothing. The output of [`BroadcastPlan::named`] and plans of `openvino` have dynamic rank.
 //! - No shape, axis or attribute makes a call panic: the call returns a [`BroadcastError`]. Code of
 //!   the caller may panic: a closure, or the `+` of the elements, for example on [integer
 //!   overflow](guide::types#integer-overflow).
@@ -208,7 +209,7 @@
 //! | feature | default | effect |
 //! |---|---|---|
 //! | `rayon` | on | copies, elementwise operations and sums run on the current rayon pool |
-//! | `serde` | off | `Serialize` and `Deserialize` of modes, rules, plans, tiles and partial shapes |
+//! | `serde` | off | `Serialize` and `Deserialize` of modes, rules, patterns, plans, tiles, partial shapes and partial reductions |
 //! | `half` | off | sums and means of `f16` and `bf16` in another type |
 // docs.rs builds with nightly Rust. This shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -267,8 +268,8 @@ pub use rule::Rule;
 pub use shape::KEEP;
 pub use view::Broadcasted;
 
-/// The traits and the types of their arguments and results, for `use
-/// ndarray_broadcast::prelude::*;`.
+/// The traits and most types of their arguments and results, for `use
+/// ndarray_broadcast::prelude::*;`. Not the reductions, such as [`Max`].
 ///
 /// ```
 /// use ndarray::array;

@@ -430,7 +430,10 @@ impl Broadcast {
     ///
     /// # Errors
     ///
-    /// If no values within the bounds fit: [`Impossible`](ErrorKind::Impossible), or that [of the
+    /// [`AxesMappingMissing`](ErrorKind::AxesMappingMissing),
+    /// [`AxesMappingUnexpected`](ErrorKind::AxesMappingUnexpected). If no values within the bounds
+    /// fit: [`Impossible`](ErrorKind::Impossible), or [`ShapeOverflow`](ErrorKind::ShapeOverflow)
+    /// if even the smallest shape has too many elements, or the error [of the
     /// operator](Self#errors) if everything is known.
     ///
     /// ```

@@ -21,8 +21,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a slice has another length. Nothing has
-    /// been written then.
+    /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a slice has another length;
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed), only if more than 8 axes are
+    /// longer than 1. Nothing has been written then.
     ///
     /// # Example
     ///
@@ -86,7 +87,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a list of strides does not have one
     /// entry for each axis, if a slice is too short, or if elements of `out` may overlap. As for
     /// every mutable view of ndarray, each stride must step over all elements of the axes with
-    /// shorter strides. Nothing has been written then.
+    /// shorter strides. [`AllocationFailed`](crate::ErrorKind::AllocationFailed), only if more than
+    /// 8 axes are longer than 1. Nothing has been written then.
     ///
     /// # Example
     ///

@@ -17,7 +17,7 @@
 //!
 //! The methods that return an array allocate it. Sums also allocate scratch memory: some ten to
 //! some hundred KiB for each thread, and at most one element for each 1024 terms. The other methods
-//! allocate nothing.
+//! allocate nothing, or a list of the axes if more than 8 of them are longer than 1.
 //!
 //! # Copies
 //!

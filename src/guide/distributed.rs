@@ -117,7 +117,7 @@
 //! |---|---|
 //! | a tile cuts a block | [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries |
 //! | terms of an inexact part are not neighbours, the reduction is not commutative | [`CutsBlock`](crate::ErrorKind::CutsBlock) |
-//! | parts of different plans, reductions or types | [`OtherReduction`](crate::ErrorKind::OtherReduction) |
+//! | parts of different plans or reductions; bytes of another type | [`OtherReduction`](crate::ErrorKind::OtherReduction) |
 //! | two parts have the same term | [`Overlap`](crate::ErrorKind::Overlap), with the elements and terms |
 //! | a part is missing when the result is taken | [`Incomplete`](crate::ErrorKind::Incomplete), with the first element and its terms |
 //! | bytes that were cut short or changed | [`InvalidBytes`](crate::ErrorKind::InvalidBytes) |

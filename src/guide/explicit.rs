@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | strictly increasing | OpenVINO, mode `explicit` (its attribute `mode` may also spell it `none`) |
 //! | [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim) | strictly increasing | XLA's `XlaBuilder::BroadcastInDim` |
-//! | [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) | any order, no axis twice | StableHLO, JAX `lax.broadcast_in_dim` |
+//! | [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting) | any order, no axis twice | StableHLO, JAX `lax.broadcast_in_dim` (0.10.2; older versions want an increasing list) |
 //!
 //! The first two are one rule under two names. Use it where the axes are not right-aligned, as with
 //! a bias `[C]` for images `[N, C, H, W]`. A list that does not increase transposes the input. Only

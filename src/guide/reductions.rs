@@ -39,8 +39,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! The result of `gradient_of` is that of [`gradient`](crate::BroadcastPlan::gradient) for the array
-//! of products, bit for bit, because [the order of
+//! The result of `gradient_of` is that of [`gradient`](crate::BroadcastPlan::gradient) for the
+//! array of products, bit for bit, because [the order of
 //! summation](crate::GradientExt#the-order-of-summation) is the same. But the array of products is
 //! not built.
 //!
@@ -105,9 +105,9 @@
 //! | `ArgMax`, `ArgMin` | the first NaN | error |
 //! | `All`, `Any` | | `true`, `false` |
 //!
-//! These results are those of NumPy. The error is
-//! [`EmptyReduction`](crate::ErrorKind::EmptyReduction). A result that has no elements itself is
-//! not an error.
+//! These results are those of NumPy. As an integer (`Mean.in_type::<f32, u8>()`) NaN is 0. The
+//! error is [`EmptyReduction`](crate::ErrorKind::EmptyReduction). A result that has no elements
+//! itself is not an error.
 //!
 //! # Sources
 //!

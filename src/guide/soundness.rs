@@ -64,13 +64,15 @@
 //!
 //! Products of sizes are checked before anything is allocated. A failed allocation is an error of
 //! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of a shape
-//! inside an error. A few small allocations abort the process if they fail, as allocations of
-//! Rust's standard library do:
+//! inside an error. A few allocations, most of them small, abort the process if they fail, as
+//! allocations of Rust's standard library do:
 //!
 //! - ndarray's, for a shape of dynamic rank above 4: a few bytes for each axis;
 //! - rayon's, for its pool and for the job of a helper: some dozens of bytes;
 //! - this crate's record of a thread that calls and of its helpers, once for each calling thread;
 //! - the labels in the picture of an error between more than two arrays;
+//! - copies of accumulators in `merge`, `finish` and `to_bytes` of a `PartialReduction`, which may
+//!   be as large as the result;
 //! - serde's, when plans are serialised and deserialised.
 //!
 //! # How it is checked

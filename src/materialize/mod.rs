@@ -78,8 +78,9 @@ pub trait MaterializeExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has another shape than the source. It
-    /// is then unchanged.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has another shape than the source;
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed), only if more than 8 axes are
+    /// longer than 1. It is then unchanged.
     ///
     /// # Example
     ///
@@ -116,8 +117,7 @@ pub trait MaterializeExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has another shape than the source.
-    /// Nothing is then initialised.
+    /// Those of [`materialize_into`](Self::materialize_into). Nothing is then initialised.
     ///
     /// # Example
     ///

@@ -427,7 +427,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// input: what a worker sends.
     ///
     /// The time is constant if the part is one run of blocks, or if its runs begin at multiples of
-    /// their length, rounded up to a power of two. Otherwise it grows with the number of runs.
+    /// their length, rounded up to a power of two. Otherwise it grows with the number of runs. Of
+    /// an [`inexact_part`](BroadcastPlan::inexact_part) it is 1; a reduction that is not
+    /// commutative may have more.
     ///
     /// ```
     /// use ndarray_broadcast::BroadcastPlan;
@@ -508,7 +510,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array has not the shape of the tile's
-    /// output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// output; [`CutsBlock`](crate::ErrorKind::CutsBlock) if the reduction is not commutative and
+    /// the part is [inexact](BroadcastPlan::inexact_part), cuts a block and has terms that are not
+    /// neighbours; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     pub fn reduce<T, R>(
         &self,
@@ -529,7 +533,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ///
     /// # Errors
     ///
-    /// Those of [`gradient_of`](Self::gradient_of).
+    /// Those of [`gradient_of`](Self::gradient_of); [`CutsBlock`](crate::ErrorKind::CutsBlock) as
+    /// [`reduce`](Self::reduce).
     pub fn reduce_of<X, T, R, F>(
         &self,
         arrays: X,

@@ -28,7 +28,8 @@ use std::ops::Range;
 /// It is small: for each element of the gradient at most two accumulators for each level of the
 /// tree while blocks that follow each other are there, and one when all are. It can be sent: as
 /// [bytes](Self::to_bytes), or with the feature `serde` in any format that keeps all bits of the
-/// accumulators.
+/// accumulators. By serde it is read back only if the reduction has a `Default`, which a
+/// [`Fold`](crate::Fold) does not have, and the type of the accumulators is not compared.
 ///
 /// ```
 /// use ndarray::Array2;
@@ -239,8 +240,8 @@ impl<A: Copy> Piece<A> {
         })
     }
 
-    /// Adds a node that is there as it was written: without a block or the other half of a node that
-    /// is there already.
+    /// Adds a node that is there as it was written: without a block or the other half of a node
+    /// that is there already.
     ///
     /// # Errors
     ///
@@ -490,8 +491,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         }
     }
 
-    /// Whether all terms of all elements are there, so that [`finish`](Self::finish) succeeds.
-    /// Example: [`PartialReduction`].
+    /// Whether all terms of all elements are there: then [`finish`](Self::finish) does not return
+    /// [`Incomplete`](crate::ErrorKind::Incomplete). Example: [`PartialReduction`].
     #[must_use]
     pub fn is_complete(&self) -> bool {
         if self.plan.sum_terms() == 0 {
@@ -525,6 +526,10 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the reduction
     /// has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Example: [`merge`](Self::merge).
+    ///
+    /// # Panics
+    ///
+    /// Only if the reduction's own operations do.
     pub fn finish<I: Dimension, O: Dimension>(
         &self,
         plan: &BroadcastPlan<I, O>,

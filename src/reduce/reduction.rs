@@ -15,7 +15,7 @@ use std::ops::Mul;
 /// |---|---|---|
 /// | [`Sum`], [`Product`] | of the terms' type | 0, 1 |
 /// | [`Sum::in_type`](Sum::in_type) | accumulated in one type, given in another | 0 |
-/// | [`Mean`], [`Mean::in_type`](Mean::in_type) | the sum, divided by the number of terms | NaN |
+/// | [`Mean`], [`Mean::in_type`](Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
 /// | [`Max`], [`Min`] | NaN if a term is NaN | an error |
 /// | [`NanMax`], [`NanMin`] | without the terms that are NaN; NaN if all are | an error |
 /// | [`ArgMax`], [`ArgMin`] | the position of the first such term, or of the first NaN | an error |
@@ -61,9 +61,9 @@ use std::ops::Mul;
 pub trait Reduction<T>: Sync {
     /// Whether [`combine`](Self::combine) is commutative too, up to rounding.
     ///
-    /// If so, terms are combined by 16 lanes, as [the tree](crate::GradientExt#the-order-of-summation)
-    /// says, which is fast. Otherwise those of each block of 1024 are combined one after the other,
-    /// and blocks by the same tree.
+    /// If so, terms are combined by 16 lanes, as [the
+    /// tree](crate::GradientExt#the-order-of-summation) says, which is fast. Otherwise those of
+    /// each block of 1024 are combined one after the other, and blocks by the same tree.
     const COMMUTATIVE: bool = false;
 
     /// The name in the bytes of a [`PartialReduction`](crate::PartialReduction). Those of a
@@ -204,7 +204,8 @@ impl Sum {
     /// The sum, kept in the type `A` and converted to `O` once, at the end.
     ///
     /// Terms are converted to `A`, and the sum to `O`, as by `as`: to the nearest float, integers
-    /// modulo 2^bits. `f32` for `f16` and `bf16`, `f64` for `f32`, `i64` for `u8` are exact.
+    /// to integers modulo 2^bits, floats to integers towards zero and within the range of the type,
+    /// NaN to 0. `f32` for `f16` and `bf16`, `f64` for `f32`, `i64` for `u8` are exact.
     ///
     /// The types of the crate `half` need its feature `num-traits`, which the feature `half` of
     /// this crate turns on. Without either, a call with them does not compile. Example: [`Sum`].
@@ -214,7 +215,8 @@ impl Sum {
     }
 }
 
-/// The mean: the sum, divided by the number of terms. NaN if there are none.
+/// The mean: the sum, divided by the number of terms. NaN if there are none, which is 0 as an
+/// integer.
 ///
 /// ```
 /// use ndarray::array;

@@ -25,8 +25,9 @@ impl BroadcastMode {
     ///
     /// # Errors
     ///
-    /// If no shapes within the bounds fit: [`Impossible`](crate::ErrorKind::Impossible), or the
-    /// error of the rule if both shapes are known.
+    /// If no shapes within the bounds fit: [`Impossible`](crate::ErrorKind::Impossible), or
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow) if even the smallest have too many
+    /// elements, or the error of the rule if both shapes are known.
     ///
     /// ```
     /// use ndarray_broadcast::{BroadcastMode, PartialShape, PartialSize};
@@ -91,8 +92,9 @@ impl ElementwiseRule {
     ///
     /// # Errors
     ///
-    /// If no shapes within the bounds fit: [`Impossible`](crate::ErrorKind::Impossible), or the
-    /// error of the rule if both shapes are known.
+    /// If no shapes within the bounds fit: [`Impossible`](crate::ErrorKind::Impossible), or
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow) if even the smallest have too many
+    /// elements, or the error of the rule if both shapes are known.
     ///
     /// ```
     /// use ndarray_broadcast::{ElementwiseRule, PartialShape, PartialSize};
@@ -145,7 +147,8 @@ impl AxisPattern<2> {
     ///
     /// # Errors
     ///
-    /// [`Impossible`](crate::ErrorKind::Impossible) if no shapes within the bounds fit.
+    /// [`Impossible`](crate::ErrorKind::Impossible) if no shapes within the bounds fit;
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow) if the smallest have too many elements.
     ///
     /// ```
     /// use ndarray_broadcast::{AxisPattern, PartialShape, PartialSize};
