@@ -142,6 +142,9 @@ fn of_operand<I: Dimension, O: Dimension>(
     BroadcastPlan::new(Rule::Named, input, output.sizes(), output_axis_of)
 }
 
+/// More sizes than this are looked up in a table.
+const MANY_SIZES: usize = 32;
+
 /// The output's shape. Each size is an integer of the pattern, that of an operand, or given.
 fn output_shape<const N: usize>(
     pattern: &AxisPattern<N>,
@@ -150,16 +153,23 @@ fn output_shape<const N: usize>(
 ) -> Result<IxDyn, BroadcastError> {
     let names = &pattern.output.names;
     let mut known: SmallVec<[Option<usize>; 4]> = names.iter().map(|name| name.size).collect();
-    let mut axis_of = HashMap::new();
-    if !sizes.is_empty() {
-        let without_size = names
+    let new_names = || {
+        let new = names
             .iter()
             .enumerate()
             .filter(|(_, name)| name.size.is_none());
-        axis_of.extend(without_size.map(|(axis, name)| (pattern.name(name), axis)));
-    }
+        new.map(|(axis, name)| (pattern.name(name), axis))
+    };
+    // For few sizes no table is allocated.
+    let table: Option<HashMap<_, _>> = (sizes.len() > MANY_SIZES).then(|| new_names().collect());
+    let axis_of = |given: &str| match &table {
+        Some(table) => table.get(given).copied(),
+        None => new_names()
+            .find(|&(name, _)| name == given)
+            .map(|(_, axis)| axis),
+    };
     for &(given, size) in sizes {
-        let Some(&axis) = axis_of.get(given) else {
+        let Some(axis) = axis_of(given) else {
             let fault = PatternFault::SizeUnknown(copied_text(given)?);
             return Err(pattern.error(0, fault));
         };
