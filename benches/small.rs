@@ -1,9 +1,9 @@
 //! Calls on arrays of 1 to 4096 `f32`, compared with ndarray. Here the call itself is the cost, not
 //! the memory.
 //!
-//! `cargo bench --bench small` prints a table of nanoseconds: for each call the mean of a batch, and
-//! of 200 batches the fastest. The batches of this crate and of ndarray alternate. A filter, as in
-//! `cargo bench --bench small -- sum`, selects calls.
+//! `cargo bench --bench small` prints a table of nanoseconds: the mean time of a call in the fastest
+//! of 200 batches. The batches of this crate and of ndarray alternate. A filter, as in `cargo bench
+//! --bench small -- sum`, selects calls.
 
 mod common;
 
@@ -18,13 +18,13 @@ const SIDES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 const BATCHES: usize = 200;
 
-/// Prints a row of the table: the times of `ours` and of `ndarray` at each size, if the filter
-/// selects it.
+/// The table that is printed: the rows whose names contain `filter`, or all.
 struct Table {
     filter: Option<String>,
 }
 
 impl Table {
+    /// Prints the times of `ours` and of `ndarray` at each size.
     fn row<A, B>(
         &self,
         name: &str,
@@ -41,14 +41,14 @@ impl Table {
         print!("| {name} |");
         for side in SIDES {
             let arrays = &Arrays::new(side);
-            let (mut us, mut them) = (Duration::MAX, Duration::MAX);
-            // A batch takes some ten microseconds.
+            let (mut our_time, mut their_time) = (Duration::MAX, Duration::MAX);
+            // A batch takes some 10 to 100 microseconds.
             let calls = 100_000 / (100 + side * side) as u32;
             for _ in 0..BATCHES {
-                us = us.min(timed_together(calls, || ours(black_box(arrays))));
-                them = them.min(timed_together(calls, || ndarray(black_box(arrays))));
+                our_time = our_time.min(timed_together(calls, || ours(black_box(arrays))));
+                their_time = their_time.min(timed_together(calls, || ndarray(black_box(arrays))));
             }
-            print!(" {} / {} |", us.as_nanos(), them.as_nanos());
+            print!(" {} / {} |", our_time.as_nanos(), their_time.as_nanos());
         }
         println!();
     }
@@ -77,7 +77,7 @@ impl Arrays {
 }
 
 fn main() {
-    // Cargo adds an option.
+    // Cargo adds `--bench`.
     let filter = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
     let table = Table { filter };
     println!("Nanoseconds, this crate / ndarray\n");
@@ -155,7 +155,7 @@ fn main() {
     );
 }
 
-/// An array of the same size, which is made at the first call with this size.
+/// The array in `out`, or a new one if it has not the size of `arrays`.
 fn sized<'o>(out: &'o mut Option<Array2<f32>>, arrays: &Arrays) -> &'o mut Array2<f32> {
     if out
         .as_ref()

@@ -41,7 +41,10 @@ macro_rules! texts {
 }
 
 texts! {
-    the_second_of_two_outputs_has_another_shape: zip((&array![1, 2], &array![[10], [20]])).map_two_into(
+    the_second_of_two_outputs_has_another_shape: zip((
+        &array![1, 2],
+        &array![[10], [20]],
+    )).map_two_into(
         &mut Array2::zeros((2, 2)),
         &mut Array2::zeros((2, 3)),
         |(a, b)| (a + b, a - b),
@@ -50,17 +53,21 @@ out has shape [2, 3], expected [2, 2]
   found      2  3
   expected   2  2
                 ^ 3 is not 2";
-    dimensions_of_partial_shapes_are_axes_of_the_larger_one: xla(&[1, 5]).infer(&anys(3), &anys(2)) => "\
+    dimensions_of_partial_shapes_are_axes_of_the_larger_one:
+        xla(&[1, 5]).infer(&anys(3), &anys(2)) => "\
 cannot broadcast [?, ?, ?] with [?, ?] (xla)
   input                  ?  ?
   broadcast dimensions   1  5
                             ^ the target has no axis 5: its axes are 0 to 2";
-    dimensions_of_a_shape_of_unknown_rank_are_axes_of_the_other_one: xla(&[1, 5]).infer(&anys(3), &PartialShape::UNKNOWN) => "\
+    dimensions_of_a_shape_of_unknown_rank_are_axes_of_the_other_one:
+        xla(&[1, 5]).infer(&anys(3), &PartialShape::UNKNOWN) => "\
 cannot broadcast [?, ?, ?] with [...] (xla)
   input
   broadcast dimensions   1  5
                             ^ the target has no axis 5: its axes are 0 to 2";
-    of_several_dropped_axes_the_one_that_is_never_1_is_named: "1 1 c -> c x y".parse::<BroadcastMode>().unwrap().infer(
+    of_several_dropped_axes_the_one_that_is_never_1_is_named: BroadcastMode::Named {
+        pattern: "1 1 c -> c x y".parse().unwrap(),
+    }.infer(
         &PartialShape::new([1.into(), 5.into(), PartialSize::ANY]),
         &PartialShape::UNKNOWN,
     ) => "\
@@ -73,12 +80,14 @@ cannot broadcast [-1] with [5] (numpy)
   input 0   -1
   input 1    5
              ^ -1 and 5 differ and neither is 1";
-    an_axis_of_usize_max_is_written_as_in_the_picture: BroadcastPlan::numpy(5, 5).unwrap().permuted(&[usize::MAX]) => "\
+    an_axis_of_usize_max_is_written_as_in_the_picture:
+        BroadcastPlan::numpy(5, 5).unwrap().permuted(&[usize::MAX]) => "\
 cannot reorder the axes of [5]
   shape    5
   axes    -1
            ^ there is no axis -1";
-    a_fault_past_what_is_shown_of_a_pattern: format!("x -> x {} !bad", "y".repeat(64)).parse::<AxisPattern>() => "\
+    a_fault_past_what_is_shown_of_a_pattern:
+        format!("x -> x {} !bad", "y".repeat(64)).parse::<AxisPattern>() => "\
 invalid axis pattern
   …yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy !bad
                                        ^ expected a name of letters, digits and _";

@@ -578,20 +578,24 @@ fn a_shape_with_too_many_elements_is_refused_if_the_other_one_is_unknown() {
         operator.infer(&unknown, &huge, Some(&unknown)),
         operator.infer(&huge, &unknown, Some(&unknown)),
     ];
-    for [a, b] in [[&unknown, &huge], [&huge, &unknown]] {
+    let small = PartialShape::known((3, 3));
+    for ([a, b], [small_a, small_b]) in [
+        ([&unknown, &huge], [&unknown, &small]),
+        ([&huge, &unknown], [&small, &unknown]),
+    ] {
         let plan = PartialPlan::prepend(a.clone(), b.clone());
         results.push(plan.map(|plan| plan.output_shape().clone()));
         for call in simple_calls().into_iter().chain(calls_with_axes(&[0, 1])) {
-            results.push(call.infer(a, b));
+            // Others have attributes that these shapes never fit.
+            if call.infer(small_a, small_b).is_ok() {
+                results.push(call.infer(a, b));
+            }
         }
     }
+    assert!(results.len() > 20);
     for result in results {
-        let variant = common::variant(&result.unwrap_err());
-        // The ranks do not fit `broadcast_axes` either.
-        assert!(
-            ["ShapeOverflow", "Impossible"].contains(&&*variant),
-            "{variant}"
-        );
+        let error = result.unwrap_err();
+        assert_eq!(common::variant(&error), "ShapeOverflow", "{error}");
     }
     let unbounded = PartialShape::new([0.., 0..]);
     let none = ElementwiseRule::None.infer(&unknown, &unbounded);

@@ -138,7 +138,8 @@ where
 impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> {
     /// Sums of what is computed of the inputs. For each of their axes, `axes` names the axis of the
     /// target that it becomes; `None` is an axis to sum over. `becomes` is overwritten: it is a
-    /// list with a place for each axis, and a `Dimension` since that of a static rank needs no heap.
+    /// list with a place for each axis, and a `Dimension` since that of a static rank needs no
+    /// heap.
     ///
     /// # Errors
     ///

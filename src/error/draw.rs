@@ -235,8 +235,8 @@ impl fmt::Display for ErrorKind {
                 let picture = Picture::right_aligned(["self", "result"], input, target);
                 match axis {
                     Some(axis) => {
-                        let column = input.len().saturating_sub(target.len());
-                        let column = column.saturating_add(*axis);
+                        let new_axes = input.len().saturating_sub(target.len());
+                        let column = new_axes.saturating_add(*axis);
                         picture.caret(f, column)?;
                         let (wanted, size) = (entry(target, *axis), entry(input, column));
                         write!(f, "{wanted} is neither {size} nor 1")

@@ -68,12 +68,6 @@ impl Walk {
         }
     }
 
-    /// Whether the loops are over all elements in their order in memory.
-    #[inline(always)]
-    fn keeps_order(&self) -> bool {
-        self.loops <= 1
-    }
-
     /// Whether there are several results, the `count` terms of each of which are side by side, in
     /// the order of the results.
     #[inline(always)]
@@ -81,14 +75,17 @@ impl Walk {
         self.loops == 2 && self.sizes[0] == count && self.strides[..2] == [1, count]
     }
 
-    /// Copies the elements of an array to `terms`, in the order of the loops.
+    /// The elements of an array in the order of the loops, in `memory` if that is another order than
+    /// they lie in.
     #[inline(always)]
-    fn copy<A: Copy>(&self, elements: &[A], terms: &mut [A]) {
+    fn ordered<'m, A: Copy>(&self, elements: &'m [A], memory: &'m mut Few<A>) -> &'m [A] {
+        // One loop or none is over all elements as they lie.
         let Some(outer) = self.loops.checked_sub(2) else {
-            return terms.copy_from_slice(elements);
+            return elements;
         };
+        memory.extend_from_slice(elements);
         let [rows, columns] = [outer, outer + 1].map(|axis| (self.sizes[axis], self.strides[axis]));
-        for (position, terms) in terms.chunks_mut(rows.0 * columns.0).enumerate() {
+        for (position, terms) in memory.chunks_mut(rows.0 * columns.0).enumerate() {
             let (mut offset, mut rest) = (0, position);
             for axis in (0..outer).rev() {
                 offset += rest % self.sizes[axis] * self.strides[axis];
@@ -100,6 +97,7 @@ impl Walk {
                 }
             }
         }
+        memory
     }
 }
 
@@ -170,13 +168,7 @@ pub(super) fn reduce<A, D, R>(
         return put(&mut sums);
     }
     let mut copy: Few<A> = Few::new();
-    let terms = if walk.keeps_order() {
-        elements
-    } else {
-        copy.extend_from_slice(elements);
-        walk.copy(elements, &mut copy);
-        &copy
-    };
+    let terms = walk.ordered(elements, &mut copy);
     let live = count.min(LANES);
     let (first, rest) = terms.split_at(live * width);
     let mut lanes: Few<A> = Few::from_slice(first);

@@ -240,8 +240,8 @@ impl<A: Copy> Piece<A> {
         })
     }
 
-    /// Adds a node that is there as it was written: without a block or the other half of a node
-    /// that is there already.
+    /// Adds a node that was read. It must not have a block of a node that is there, nor be the
+    /// other half of one: the two would have been written as the larger node.
     ///
     /// # Errors
     ///

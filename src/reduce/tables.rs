@@ -185,8 +185,8 @@ impl Schedule {
 }
 
 /// How the terms of a sum are cut into runs, if terms that are neighbours in memory are far apart
-/// in the order of the sum. The terms at one place of all runs share cache lines or pages. So a chunk
-/// of the first run is read, then the same chunk of each other run, and then the next chunks.
+/// in the order of the sum. The terms at one place of all runs share cache lines or pages. So a
+/// chunk of the first run is read, then the same chunk of each other run, and then the next chunks.
 struct Crossed {
     runs: usize,
     chunk_blocks: usize,

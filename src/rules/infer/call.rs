@@ -46,14 +46,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// A shape of which nothing is known, unless no array has one of the two shapes.
-    pub(super) fn unknown(self) -> Result<PartialShape, BroadcastError> {
-        self.shapes
-            .into_iter()
-            .try_for_each(|shape| checked_shape(shape).map(drop))?;
-        Ok(PartialShape::UNKNOWN)
-    }
-
     fn sizes(self) -> [Option<&'a [PartialSize]>; 2] {
         self.shapes.map(PartialShape::sizes)
     }
@@ -85,7 +77,7 @@ impl<'a> Call<'a> {
     /// numpy; and expand, where a target size may be `keep`.
     pub(super) fn right_aligned(self, keep: Option<usize>) -> Result<PartialShape, BroadcastError> {
         let [input, Some(target)] = self.sizes() else {
-            return self.unknown();
+            return unknown(self.shapes);
         };
         let offset = match input {
             Some(input) => (target.len().checked_sub(input.len()))
@@ -117,7 +109,7 @@ impl<'a> Call<'a> {
     /// bidirectional, and numpy of two operands.
     pub(super) fn common(self) -> Result<PartialShape, BroadcastError> {
         let [Some(a), Some(b)] = self.sizes() else {
-            return self.unknown();
+            return unknown(self.shapes);
         };
         let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
         let offset = long.len() - short.len();
@@ -152,7 +144,7 @@ impl<'a> Call<'a> {
             .and_then(|()| order(axes))
             .map_err(|fault| self.axes_error(axes, fault))?;
         let Some(target) = target else {
-            return self.unknown();
+            return unknown(self.shapes);
         };
         let (input, output) = (input.unwrap_or(&[]), PartialSizes::from_slice(target));
         self.aligned(output, input, |axis| axes[axis], PartialSize::stretched_to)
@@ -164,7 +156,7 @@ impl<'a> Call<'a> {
         set.sort_unstable();
         set.dedup();
         let rank = match (input, target) {
-            (None, None) => return self.unknown(),
+            (None, None) => return unknown(self.shapes),
             (_, Some(target)) => target.len(),
             (Some(input), None) => input.len() + set.len(),
         };
@@ -193,7 +185,7 @@ impl<'a> Call<'a> {
             return refused();
         }
         let [b, Some(a)] = self.sizes() else {
-            return self.unknown();
+            return unknown(self.shapes);
         };
         let right_aligned = a.len().checked_sub(b.map_or(0, <[_]>::len));
         let right_aligned = right_aligned.ok_or_else(|| self.error(PartialFault::Ranks))?;
@@ -239,7 +231,7 @@ impl<'a> Call<'a> {
             }
             [None, None] => {
                 self.increasing(dimensions)?;
-                return self.unknown();
+                return unknown(self.shapes);
             }
         };
         let (count, rank) = (dimensions.len(), long.len());
@@ -270,7 +262,7 @@ impl<'a> Call<'a> {
         if count == 0 {
             // The ranks are equal, or either operand is a scalar.
             if rank == 0 {
-                return self.unknown();
+                return unknown(self.shapes);
             }
             for size in &mut output {
                 *size = size.common(PartialSize::ANY).unwrap_or(*size);
@@ -283,7 +275,7 @@ impl<'a> Call<'a> {
         self.increasing(dimensions)?;
         if count == rank {
             // The other operand may have any larger rank.
-            return self.unknown();
+            return unknown(self.shapes);
         }
         in_range(dimensions, rank).map_err(|fault| self.axes_error(dimensions, fault))?;
         let other = PartialSizes::from_elem(PartialSize::ANY, count);
@@ -301,6 +293,14 @@ impl<'a> Call<'a> {
             Err(error) => error,
         }
     }
+}
+
+/// A shape of which nothing is known, unless no array has one of `shapes`.
+pub(super) fn unknown(shapes: [&PartialShape; 2]) -> Result<PartialShape, BroadcastError> {
+    for shape in shapes {
+        checked_shape(shape)?;
+    }
+    Ok(PartialShape::UNKNOWN)
 }
 
 /// The shape, unless it has too many elements even if every size is the smallest possible.

@@ -1,6 +1,6 @@
 //! explicit with a mapping that is known in part.
 
-use super::call::{Call, Fit, checked, checked_shape};
+use super::call::{Call, Fit, checked, checked_shape, unknown};
 use crate::error::{BroadcastError, PartialFault};
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::Rule;
@@ -52,7 +52,7 @@ pub(crate) fn infer_explicit(
             }
             next = at.saturating_add(1);
         }
-        return call.unknown();
+        return unknown(call.shapes);
     };
     // The size of a target axis that this data axis feeds, if it may.
     let fed = |axis: usize, at: usize| match axes[axis].contains(at) {
@@ -90,9 +90,10 @@ pub(crate) fn infer_explicit(
         while not_after < rank && last[not_after] <= at {
             not_after += 1;
         }
-        // If no axis feeds it, it may have any size of the target. Otherwise one axis can feed it.
-        let only = (not_after > before).then_some(before);
-        only.and_then(|axis| fed(axis, at)).unwrap_or(target[at])
+        // If each data axis can feed an axis before or after this one, this one may have any size
+        // of the target. Otherwise the data axis `before` feeds it.
+        let feeding = (not_after > before).then_some(before);
+        feeding.and_then(|axis| fed(axis, at)).unwrap_or(target[at])
     });
     checked(output.collect())
 }

@@ -13,7 +13,7 @@ use crate::pattern::{AxisPattern, Name};
 use crate::plan::{BroadcastPlan, PartialCall, PartialPlan};
 use crate::rule::Rule;
 use crate::shape::{KEEP, Sizes};
-use call::{Call, checked, checked_shape};
+use call::{Call, checked, unknown};
 use ndarray::{IntoDimension, IxDyn};
 
 impl BroadcastMode {
@@ -241,11 +241,7 @@ impl PartialPlan {
     pub fn prepend(input: PartialShape, sizes: PartialShape) -> Result<Self, BroadcastError> {
         let output = match (sizes.sizes(), input.sizes()) {
             (Some(sizes), Some(input)) => checked(sizes.iter().chain(input).copied().collect())?,
-            _ => {
-                checked_shape(&sizes)?;
-                checked_shape(&input)?;
-                PartialShape::UNKNOWN
-            }
+            _ => unknown([&sizes, &input])?,
         };
         Ok(PartialPlan {
             call: PartialCall::Prepend,
@@ -273,8 +269,8 @@ impl PartialPlan {
             PartialCall::Mode(mode) => BroadcastPlan::with_mode(input, target.clone(), mode),
             PartialCall::Prepend => BroadcastPlan::prepend(input, target.clone()),
         }?;
-        // In a target that is not known to keep the input's size, `KEEP` would be a size like
-        // others.
+        // Under `expand`, a target of `KEEP` gives the input's size. The output allows for that only
+        // if the target was known to be `KEEP`.
         match self.output.contains(plan.output_shape()) {
             true => Ok(plan),
             false => Err(shape_not_possible(&self.target, target.sizes())),
