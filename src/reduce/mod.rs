@@ -214,7 +214,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        if few::is_few(array) {
+        if self.reduces_few(array) {
             return array_of(self.input_dim(), |vec| {
                 few::reduce(array, self.input_axes(), reduction, |results| {
                     vec.extend_from_slice(results);
@@ -259,7 +259,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        if few::is_few(array) {
+        if self.reduces_few(array) {
             let (out, adds) = match target {
                 Existing::Put(out) => (out, false),
                 Existing::Add(out) => (out, true),
@@ -282,10 +282,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         )
     }
 
+    /// Whether [`few`] reduces the array to the plan's input shape.
+    fn reduces_few<A>(&self, array: &ArrayRef<A, O>) -> bool {
+        few::is_few(array, self.input_shape().iter().product())
+    }
+
     /// [`unreplicated`](Self::unreplicated), and `None` for few elements, which [`few`] reduces
     /// faster.
     fn unreplicated_many<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
-        match few::is_few(array) {
+        match self.reduces_few(array) {
             true => None,
             false => self.unreplicated(array),
         }

@@ -133,7 +133,7 @@ impl Schedule {
 
         let least = match cost {
             Cost::Bytes(_) => *SUM_CHUNK.start(),
-            Cost::Closure { .. } => 2 * MAP_CHUNK,
+            Cost::Closure { .. } => MAP_CHUNK,
         };
         let threads = match cost {
             Cost::Bytes(bytes) if bytes < PARALLEL_FROM => 1,
