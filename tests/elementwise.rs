@@ -379,7 +379,7 @@ fn matrices_with_rows_of_many_lengths_are_correct() {
 #[test]
 fn long_rows_of_several_axes_agree_with_the_oracle() {
     for columns in [15, 16, 17, 64] {
-        for rows in [1, 2, 8_192 / 4 / 2 / columns, 8_192 / 4 / 2 / columns + 1] {
+        for rows in [1, 2, 16_384 / 4 / 2 / columns, 16_384 / 4 / 2 / columns + 1] {
             let value = |(i, j, k): (usize, usize, usize)| (i * 10_000 + j * 100 + k) as u32;
             let memory = Array3::from_shape_fn((2, rows, columns + 1), value);
             let x = memory.slice(s![.., .., 1..]);
@@ -417,23 +417,33 @@ fn empty_arrays_of_very_many_empty_rows_take_no_time() {
     }
 }
 
+/// Around the size from which work runs in parallel, and the chunk size.
 #[test]
-fn matrices_around_sizes_where_the_strategy_changes_are_correct() {
+fn matrices_around_the_sizes_of_shared_work_are_correct() {
     for (rows, columns) in [
-        // Around the size from which work runs in parallel, and the chunk size.
         (1, 131_071),
         (129, 1023),
         (512, 256),
         (65_537, 3),
         (65_536 * 3 + 1, 1),
         (7, 65_536),
-        // Around the size from which streaming stores are used.
-        (8_388_607, 1),
-        (1, 8_388_609),
-        (2_796_203, 3),
-        (32_768, 257),
-        (900, 9_999),
     ] {
+        check_matrix(rows, columns);
+    }
+}
+
+/// Around the size from which outputs are streamed where the last-level cache has 32 MiB. Two
+/// tests, as they take long and run at the same time.
+#[test]
+fn large_matrices_of_short_rows_are_correct() {
+    for (rows, columns) in [(8_388_607, 1), (2_796_203, 3)] {
+        check_matrix(rows, columns);
+    }
+}
+
+#[test]
+fn large_matrices_of_long_rows_are_correct() {
+    for (rows, columns) in [(1, 8_388_609), (32_768, 257), (900, 9_999)] {
         check_matrix(rows, columns);
     }
 }
