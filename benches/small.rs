@@ -1,9 +1,9 @@
 //! Calls on arrays of 1 to 4096 `f32`, compared with ndarray. Here the call itself is the cost, not
 //! the memory.
 //!
-//! `cargo bench --bench small` prints a table of nanoseconds: the mean time of a call in the fastest
-//! of 200 batches. The batches of this crate and of ndarray alternate. A filter, as in `cargo bench
-//! --bench small -- sum`, selects calls.
+//! `cargo bench --bench small` prints a table of nanoseconds: the mean time of a call in the
+//! fastest of 200 batches. The batches of this crate and of ndarray alternate. A filter, as in
+//! `cargo bench --bench small -- sum`, selects calls.
 
 mod common;
 

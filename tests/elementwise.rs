@@ -432,8 +432,8 @@ fn matrices_around_the_sizes_of_shared_work_are_correct() {
     }
 }
 
-/// Around the size from which outputs are streamed where the last-level cache has 32 MiB. Two
-/// tests, as they take long and run at the same time.
+/// Around the size from which outputs are streamed if the last-level cache has 32 MiB. Long rows
+/// have a test of their own, so that both tests run at the same time.
 #[test]
 fn large_matrices_of_short_rows_are_correct() {
     for (rows, columns) in [(8_388_607, 1), (2_796_203, 3)] {

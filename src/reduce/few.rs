@@ -36,8 +36,8 @@ impl Walk {
     /// Adds the loops for an array of this shape and these strides, and a result of shape `result`
     /// whose axes are `axes` of the array.
     ///
-    /// They are added in place: to move a walk after it is written takes 4 ns, as loads of 16 bytes
-    /// wait for the stores of 8 before them.
+    /// The walk is filled in place. A function that returned it would copy it, which takes 4 ns:
+    /// the wide loads of the copy wait for the narrow stores just before them.
     #[inline(always)]
     fn add(&mut self, shape: &[usize], strides: &[usize], result: &[usize], axes: &[usize]) {
         for (axis, &size) in shape.iter().enumerate() {
@@ -71,8 +71,9 @@ impl Walk {
         }
     }
 
-    /// Whether the `count` terms of each result are side by side, in the order of the results, and
-    /// are summed fastest so. One result of few terms is not.
+    /// Whether the results are summed run by run: the `count` terms of each are side by side, in
+    /// the order of the results. A single result of fewer than [`GROUP`] terms is not, as that is
+    /// slower: 4 by 4 `f32` take 63 ns so, and 40 ns otherwise.
     #[inline(always)]
     fn is_in_runs(&self, count: usize) -> bool {
         match self.loops {
@@ -82,8 +83,8 @@ impl Walk {
         }
     }
 
-    /// The elements of an array in the order of the loops, in `memory` if that is another order than
-    /// they lie in.
+    /// The elements of an array in the order of the loops. They are copied to `memory` if they lie
+    /// in another order.
     #[inline(always)]
     fn ordered<'m, A: Copy>(&self, elements: &'m [A], memory: &'m mut Few<A>) -> &'m [A] {
         // One loop or none is over all elements as they lie.
@@ -118,8 +119,8 @@ fn memory_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Option<&[A]> {
     }
 }
 
-/// Whether an array is reduced to so many results here. If nothing is summed, more elements are
-/// copied faster elsewhere.
+/// Whether an array is reduced to so many results here. An array of which nothing is summed, of
+/// more than [`FEWER_REDUCED`] elements, is not: to copy it is faster.
 #[inline(always)]
 pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>, results: usize) -> bool {
     let small = const { size_of::<A>() <= LARGEST };

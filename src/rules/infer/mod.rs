@@ -269,8 +269,8 @@ impl PartialPlan {
             PartialCall::Mode(mode) => BroadcastPlan::with_mode(input, target.clone(), mode),
             PartialCall::Prepend => BroadcastPlan::prepend(input, target.clone()),
         }?;
-        // Under `expand`, a target of `KEEP` gives the input's size. The output allows for that only
-        // if the target was known to be `KEEP`.
+        // Under `expand`, a target of `KEEP` gives the input's size. The output allows for that
+        // only if the target was known to be `KEEP`.
         match self.output.contains(plan.output_shape()) {
             true => Ok(plan),
             false => Err(shape_not_possible(&self.target, target.sizes())),
