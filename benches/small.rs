@@ -8,8 +8,9 @@
 mod common;
 
 use common::timed_together;
-use ndarray::{Array1, Array2, Axis, Ix2, Zip, arr0};
+use ndarray::{Array1, Array2, ArrayView1, Axis, Ix2, Zip, arr0};
 use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::{ArgMax, Sum};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -142,6 +143,41 @@ fn main() {
         "sum of columns",
         |a| a.square.sum_to_shape(a.column.raw_dim()).unwrap(),
         |a| a.square.sum_axis(Axis(1)).insert_axis(Axis(1)),
+    );
+    table.row(
+        "sum of rows of products",
+        |a| {
+            let plan = BroadcastPlan::numpy(a.row.raw_dim(), a.shape()).unwrap();
+            let squares = (&a.square, &a.square);
+            plan.gradient_of(squares, |(x, y)| x * y).unwrap()
+        },
+        |a| (&a.square * &a.square).sum_axis(Axis(0)),
+    );
+    table.row(
+        "sum of columns in f64",
+        |a| {
+            let sum = Sum.in_type::<f64, f32>();
+            a.square.reduce_to_shape(a.column.raw_dim(), sum).unwrap()
+        },
+        |a| {
+            let sum = |row: ArrayView1<'_, f32>| row.iter().map(|&x| f64::from(x)).sum::<f64>();
+            a.square.map_axis(Axis(1), |row| sum(row) as f32)
+        },
+    );
+    table.row(
+        "positions of maxima of columns",
+        |a| {
+            a.square
+                .reduce_to_shape(a.column.raw_dim(), ArgMax)
+                .unwrap()
+        },
+        |a| {
+            let later =
+                |row: &ArrayView1<'_, f32>, best, i| if row[i] > row[best] { i } else { best };
+            a.square.map_axis(Axis(1), |row| {
+                (0..row.len()).fold(0, |best, i| later(&row, best, i))
+            })
+        },
     );
     table.row(
         "sum of all",

@@ -359,6 +359,60 @@ fn every_layout_is_reduced_as_index_by_index() {
     }
 }
 
+/// The position of the first of equal terms, of an array and of a map, fresh and into an array with
+/// gaps.
+#[test]
+fn positions_are_those_of_the_first_of_equal_terms() {
+    fn check<T>(random: &mut Random, value: fn(usize) -> T)
+    where
+        T: Copy + PartialOrd + num_traits::Bounded + Send + Sync + Default + std::fmt::Debug,
+    {
+        let large: &[(&[usize], &[usize])] = &[
+            (&[70_000], &[0]),
+            (&[300, 250], &[0]),
+            (&[300, 250], &[1]),
+            (&[20, 30, 100], &[0, 2]),
+        ];
+        for &(shape, reduced) in CASES.iter().chain(large) {
+            // The more values there are, the fewer terms are equal.
+            for values in [1, 3, 100_000] {
+                let a = random.laid_out(shape, |random| value(random.below(values)));
+                let lists = terms_of(&a.view(), reduced);
+                if lists.iter().any(Vec::is_empty) {
+                    continue;
+                }
+                let first = |better: fn(&T, &T) -> bool| -> Vec<usize> {
+                    let position = |list: &Vec<T>| {
+                        (0..list.len()).fold(0, |best, i| match better(&list[i], &list[best]) {
+                            true => i,
+                            false => best,
+                        })
+                    };
+                    lists.iter().map(position).collect()
+                };
+                let (largest, smallest) = (first(T::gt), first(T::lt));
+                let plan = plan(shape, reduced);
+                let what = format!("{shape:?} {:?} {reduced:?}, {values} values", a.strides());
+                let found = plan.reduce(&a, ArgMax).unwrap();
+                assert!(found.iter().eq(&largest), "{what}");
+                let found = plan.reduce_of((&a,), ArgMax, |(&a,)| a).unwrap();
+                assert!(found.iter().eq(&largest), "of a map, {what}");
+                let mut out = random.laid_out(plan.input_shape(), |_| 0);
+                plan.reduce_into(&a, ArgMin, &mut out).unwrap();
+                assert!(out.iter().eq(&smallest), "into, {what}");
+                plan.reduce_of_into((&a,), ArgMax, |(&a,)| a, &mut out)
+                    .unwrap();
+                assert!(out.iter().eq(&largest), "of a map, into, {what}");
+            }
+        }
+    }
+    let mut random = Random(11);
+    check(&mut random, |n| n as u8);
+    check(&mut random, |n| n as i64 - 2);
+    // Zeros of both signs are equal.
+    check(&mut random, |n| [-0.0, 0.0, n as f32][n % 3]);
+}
+
 /// NaN wins, or is left out, wherever it is among the terms. So do the largest and smallest terms.
 #[test]
 fn every_place_of_a_nan_and_of_the_chosen_term_counts() {
@@ -445,12 +499,18 @@ fn terms_that_cannot_be_compared_give_the_same_result_in_every_layout() {
         gaps.slice_axis_inplace(Axis(1), Slice::new(0, None, 2));
         gaps.assign(&a);
         let pairs = a.map(|&point| (point, 0_u8));
+        let largest = plan.reduce(&a, Max).unwrap();
         for layout in [columns.t().view(), reversed.view(), gaps.view()] {
             assert_eq!(plan.reduce(&layout, Max), plan.reduce(&a, Max), "{len}");
             assert_eq!(plan.reduce(&layout, Min), plan.reduce(&a, Min), "{len}");
+            let positions = plan.reduce(&layout, ArgMax).unwrap();
+            for ((list, &position), max) in (a.outer_iter().zip(&positions)).zip(&largest) {
+                let first = list.iter().position(|point| point == max);
+                assert_eq!(first, Some(position), "{len}");
+            }
         }
         let mapped = plan.reduce_of((&pairs,), Max, |(&(point, _),)| point);
-        assert_eq!(mapped, plan.reduce(&a, Max), "{len}");
+        assert_eq!(mapped, Ok(largest), "{len}");
     }
 }
 
@@ -465,6 +525,8 @@ fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {
         (&[600, 500], &[0]),
         (&[600, 500], &[1]),
         (&[40, 30, 100], &[0, 2]),
+        (&[9, 4, 700, 2], &[0, 2]),
+        (&[9, 4, 700, 2], &[1, 3]),
     ];
     for &(shape, reduced) in CASES.iter().chain(large) {
         for _ in 0..3 {

@@ -9,6 +9,7 @@
 mod process;
 
 use ndarray::{Array, Array2, Array3, Axis, s};
+use ndarray_broadcast::Reduction;
 use ndarray_broadcast::prelude::*;
 use num_traits::Zero;
 use std::ops::Add;
@@ -39,8 +40,34 @@ impl<const N: usize> Zero for Words<N> {
     }
 }
 
+/// A sum that is not known to be one, so that its terms are numbered.
+struct OwnSum;
+
+impl<const N: usize> Reduction<Words<N>> for OwnSum {
+    const COMMUTATIVE: bool = true;
+
+    type Acc = Words<N>;
+    type Out = Words<N>;
+
+    fn identity(&self) -> Words<N> {
+        Words::zero()
+    }
+
+    fn lift(&self, value: Words<N>) -> Words<N> {
+        value
+    }
+
+    fn combine(&self, a: Words<N>, b: Words<N>) -> Words<N> {
+        a + b
+    }
+
+    fn finish(&self, acc: Words<N>, _: usize) -> Words<N> {
+        acc
+    }
+}
+
 /// The calls that are tried.
-const CALLS: [&str; 15] = [
+const CALLS: [&str; 17] = [
     "nothing",
     "materialize",
     "materialize_into",
@@ -55,6 +82,8 @@ const CALLS: [&str; 15] = [
     "gradient_of",
     "sum_few",
     "sum_few_transposed",
+    "reduce",
+    "reduce_few",
     "fold",
 ];
 
@@ -134,6 +163,11 @@ impl<const N: usize> Arrays<N> {
             "sum_few_transposed" => {
                 let few = self.full.slice(s![..42.min(len), .., ..]);
                 drop(few.t().sum_to_shape((4, 1, 1))?);
+            }
+            "reduce" => drop(self.full.reduce_to_shape((3, 4), OwnSum)?),
+            "reduce_few" => {
+                let few = self.full.slice(s![..42.min(len), .., ..]);
+                drop(few.t().reduce_to_shape((4, 1, 1), OwnSum)?);
             }
             "fold" => {
                 let fold = ndarray_broadcast::Fold::new(Words([0; N]), |a, b| a + b);

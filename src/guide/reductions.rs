@@ -18,7 +18,7 @@
 //! # Map and sum in one pass
 //!
 //! This example has an `x` of shape `[N, C]`. It computes the gradient of the scale in `y = x *
-//! scale`, and the sum of the squares of each row. No array `[N, C]` is built for a sum:
+//! scale`, and the sum of the squares of each row:
 //!
 //! ```
 //! use ndarray::array;
@@ -41,8 +41,8 @@
 //!
 //! The result of `gradient_of` is that of [`gradient`](crate::BroadcastPlan::gradient) for the
 //! array of products, bit for bit, because [the order of
-//! summation](crate::GradientExt#the-order-of-summation) is the same. But the array of products is
-//! not built.
+//! summation](crate::GradientExt#the-order-of-summation) is the same. But no array is built for
+//! products of more than 64 KiB.
 //!
 //! [Layer norm](super::cookbook#layer-norm), [batch norm](super::cookbook#batch-norm) and
 //! [softmax](super::cookbook#softmax) are recipes of the cookbook.

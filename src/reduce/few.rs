@@ -83,13 +83,13 @@ impl Walk {
         }
     }
 
-    /// The elements of an array in the order of the loops. They are copied to `memory` if they lie
-    /// in another order.
+    /// Copies the elements of an array to `memory` in the order of the loops, if they lie in
+    /// another order.
     #[inline(always)]
-    fn ordered<'m, A: Copy>(&self, elements: &'m [A], memory: &'m mut Few<A>) -> &'m [A] {
+    fn put_in_order<A: Copy>(&self, elements: &[A], memory: &mut Few<A>) {
         // One loop or none is over all elements as they lie.
         let Some(outer) = self.loops.checked_sub(2) else {
-            return elements;
+            return;
         };
         memory.extend_from_slice(elements);
         let [rows, columns] = [outer, outer + 1].map(|axis| (self.sizes[axis], self.strides[axis]));
@@ -105,7 +105,6 @@ impl Walk {
                 }
             }
         }
-        memory
     }
 }
 
@@ -119,32 +118,41 @@ fn memory_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Option<&[A]> {
     }
 }
 
-/// Whether an array is reduced to so many results here. An array of which nothing is summed, of
-/// more than [`FEWER_REDUCED`] elements, is not: to copy it is faster.
+/// Whether an array of this shape is reduced to so many results here. If nothing is summed, only up
+/// to [`FEWER_REDUCED`] elements are: to copy more is faster.
 #[inline(always)]
-pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>, results: usize) -> bool {
+pub(super) fn has_few<A>(shape: &[usize], results: usize) -> bool {
     let small = const { size_of::<A>() <= LARGEST };
-    let few = array.len() <= FEWER_REDUCED
-        || array.len() <= FEW_REDUCED && results < array.len() && memory_of(array).is_some();
-    small && few && !array.is_empty() && array.ndim() <= AXES
+    let len: usize = shape.iter().product();
+    let few = len <= FEWER_REDUCED || len <= FEW_REDUCED && results < len;
+    small && few && len > 0 && shape.len() <= AXES
 }
 
-/// Calls `put` with the results of an array that [`is_few`], in row-major order.
+/// Whether an array that [`has_few`] elements lies so that it is reduced here.
+#[inline(always)]
+pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>, results: usize) -> bool {
+    let lies_well = || array.len() <= FEWER_REDUCED || memory_of(array).is_some();
+    has_few::<A>(array.shape(), results) && lies_well()
+}
+
+/// Calls `put` with the accumulators of an array that [`is_few`], in row-major order, and how many
+/// terms each is of. The reduction is commutative.
 ///
 /// The shape of the result is `result`. Its axes are `axes` of the array; where that is no axis, or
-/// the sizes differ, the result has size 1.
-pub(super) fn reduce<A, D, R>(
-    array: &ArrayRef<A, D>,
+/// the sizes differ, the result has size 1. If the terms are `numbered`, they are told their
+/// numbers.
+pub(super) fn reduce<T, D, R>(
+    array: &ArrayRef<R::Acc, D>,
     (result, axes): (&[usize], &[usize]),
     reduction: &R,
-    put: impl FnOnce(&[A]),
+    numbered: bool,
+    put: impl FnOnce(&[R::Acc], usize),
 ) where
-    A: Copy + Send + Sync,
     D: Dimension,
-    R: Reduction<A, Acc = A, Out = A>,
+    R: Reduction<T>,
 {
     let (shape, mut strides) = (array.shape(), [1; AXES]);
-    let mut gathered: Few<A> = Few::new();
+    let mut gathered: Few<R::Acc> = Few::new();
     let elements = match memory_of(array) {
         Some(elements) => {
             for (to, &stride) in strides.iter_mut().zip(array.strides()) {
@@ -165,23 +173,35 @@ pub(super) fn reduce<A, D, R>(
     let by = By::of(reduction);
     let width: usize = result.iter().product();
     let count = elements.len() / width;
-    let put = |results: &mut [A]| {
-        for result in &mut *results {
-            *result = reduction.finish(*result, count);
-        }
-        put(results);
-    };
-    if walk.is_in_runs(count) {
-        let mut sums: Few<A> = Few::new();
-        sums.resize(width, elements[0]);
-        sum_runs(by, Runs::cut(elements, count, false), &mut sums);
-        return put(&mut sums);
+    let runs = walk.is_in_runs(count);
+    let mut copy: Few<R::Acc> = Few::new();
+    if !runs {
+        walk.put_in_order(elements, &mut copy);
     }
-    let mut copy: Few<A> = Few::new();
-    let terms = walk.ordered(elements, &mut copy);
+    if numbered {
+        if copy.is_empty() {
+            copy.extend_from_slice(elements);
+        }
+        let rows = copy.chunks_mut(if runs { count } else { width });
+        for (row, accs) in rows.enumerate() {
+            for (column, acc) in accs.iter_mut().enumerate() {
+                *acc = reduction.at_index(*acc, if runs { column } else { row });
+            }
+        }
+    }
+    let terms = match copy.is_empty() {
+        true => elements,
+        false => &copy,
+    };
+    if runs {
+        let mut sums: Few<R::Acc> = Few::new();
+        sums.resize(width, terms[0]);
+        sum_runs(by, Runs::cut(terms, count, false), &mut sums);
+        return put(&sums, count);
+    }
     let live = count.min(LANES);
     let (first, rest) = terms.split_at(live * width);
-    let mut lanes: Few<A> = Few::from_slice(first);
+    let mut lanes: Few<R::Acc> = Few::from_slice(first);
     if count < GROUP {
         for rows in rest.chunks(first.len()) {
             tree::add(by, &mut lanes, rows);
@@ -190,7 +210,7 @@ pub(super) fn reduce<A, D, R>(
         tree::add_table(by, terms, width, Reading::Eight, &mut lanes, &mut [], true);
     }
     tree::fold_lanes(by, &mut lanes, width, live);
-    put(&mut lanes[..width]);
+    put(&lanes[..width], count);
 }
 
 // `tree::add_table` sums one block.

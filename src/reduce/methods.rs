@@ -1,10 +1,11 @@
 //! Reductions of arrays and of maps, along a plan and to a shape.
 
+use super::few;
 use super::operands::Operands;
-use super::operands::sealed::{Elements, Existing, Reduced};
+use super::operands::sealed::{Elements, Existing};
 use super::reduction::sealed::Use;
-use super::reduction::{Reduction, Sum};
-
+use super::reduction::{First, Reduction, Sum, is_nan};
+use crate::engine::tuning::MAPPED_FIRST;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
@@ -16,7 +17,8 @@ use num_traits::Zero;
 ///
 /// The gradient of `y = x * scale` with respect to `scale` is the sum of `dy * x`. These methods
 /// compute it without the array `dy * x`: they reduce what a closure returns for the elements of
-/// one to four arrays, over the axes that the plan replicates. The result is, bit for bit, that of
+/// one to four arrays, over the axes that the plan replicates. Only up to 64 KiB of terms are
+/// computed first and then reduced, as that is faster. The result is, bit for bit, that of
 /// [`gradient`](Self::gradient) or [`reduce`](Self::reduce) of the array that a map by the closure
 /// would give.
 ///
@@ -68,7 +70,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Zero + Send + Sync,
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
     {
-        arrays.fresh(self, &Sum, f)
+        self.reduce_of(arrays, Sum, f)
     }
 
     /// [`gradient_of`](Self::gradient_of) into an existing array or view of any layout, whose
@@ -129,6 +131,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
     {
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
+        if self.maps_first::<A>() {
+            return self.gradient_accumulate(&arrays.map(self, f)?, out);
+        }
         arrays.into(self, &Sum, f, Existing::Add(out), |old, sum| old + sum)
     }
 
@@ -169,7 +174,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<T>,
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
     {
-        arrays.fresh(self, &reduction, f)
+        let plan = self;
+        reduction.with(MapToFresh { plan, arrays, f })
     }
 
     /// [`reduce_of`](Self::reduce_of) into an existing array or view of any layout, whose contents
@@ -207,7 +213,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
     {
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        arrays.into(self, &reduction, f, Existing::Put(out), |_, result| result)
+        let map = MapToFresh {
+            plan: self,
+            arrays,
+            f,
+        };
+        reduction.with(MapToExisting { map, out })
     }
 
     /// A reduction of an array of the plan's output shape over the axes that the plan replicates:
@@ -292,6 +303,100 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 }
 
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// Whether all terms of a map are computed first, and then reduced, in two passes.
+    fn maps_first<T>(&self) -> bool {
+        let terms: usize = self.output_shape().iter().product();
+        terms.saturating_mul(size_of::<T>().max(1)) <= MAPPED_FIRST
+    }
+
+    /// Whether [`few`] reduces the accumulators of a map.
+    fn maps_few<T, R: Reduction<T>>(&self) -> bool {
+        let results = self.input_shape().iter().product();
+        R::COMMUTATIVE && few::has_few::<R::Acc>(self.output_shape(), results)
+    }
+}
+
+/// A reduction of a map to a fresh array.
+struct MapToFresh<'a, X, F, I: Dimension, O: Dimension> {
+    plan: &'a BroadcastPlan<I, O>,
+    arrays: X,
+    f: F,
+}
+
+impl<T, X, F, I, O, R> Use<T, R> for MapToFresh<'_, X, F, I, O>
+where
+    I: Dimension,
+    O: Dimension,
+    X: Operands<O>,
+    F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
+    R: Reduction<T>,
+{
+    type Output = Result<Array<R::Out, I>, BroadcastError>;
+
+    fn in_tables(self, reduction: &R) -> Self::Output {
+        let MapToFresh { plan, arrays, f } = self;
+        if plan.maps_few::<T, R>() {
+            let accs = arrays.map(plan, |refs| reduction.lift(f(refs)))?;
+            return plan.reduce_few(&accs, reduction, true);
+        }
+        arrays.fresh(plan, reduction, f)
+    }
+
+    fn in_place(self, reduction: &R) -> Self::Output
+    where
+        T: Copy + Send + Sync,
+        R: Reduction<T, Acc = T, Out = T>,
+    {
+        if self.plan.maps_first::<T>() {
+            let terms = self.arrays.map(self.plan, self.f)?;
+            return self.plan.reduce_in_place(&terms, reduction);
+        }
+        self.in_tables(reduction)
+    }
+}
+
+/// A reduction of a map to an existing array of the plan's input shape.
+struct MapToExisting<'a, 'o, X, F, B, I: Dimension, O: Dimension> {
+    map: MapToFresh<'a, X, F, I, O>,
+    out: &'o mut ArrayRef<B, I>,
+}
+
+impl<T, X, F, I, O, R> Use<T, R> for MapToExisting<'_, '_, X, F, R::Out, I, O>
+where
+    I: Dimension,
+    O: Dimension,
+    X: Operands<O>,
+    F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
+    R: Reduction<T>,
+{
+    type Output = Result<(), BroadcastError>;
+
+    fn in_tables(self, reduction: &R) -> Self::Output {
+        let MapToFresh { plan, arrays, f } = self.map;
+        if plan.maps_few::<T, R>() {
+            let accs = arrays.map(plan, |refs| reduction.lift(f(refs)))?;
+            plan.reduce_few_into(&accs, reduction, true, self.out, |_, result| result);
+            return Ok(());
+        }
+        arrays.into(plan, reduction, f, Existing::Put(self.out), |_, result| {
+            result
+        })
+    }
+
+    fn in_place(self, reduction: &R) -> Self::Output
+    where
+        T: Copy + Send + Sync,
+        R: Reduction<T, Acc = T, Out = T>,
+    {
+        if self.map.plan.maps_first::<T>() {
+            let terms = self.map.arrays.map(self.map.plan, self.map.f)?;
+            return (self.map.plan).reduce_in_place_into(&terms, reduction, self.out);
+        }
+        self.in_tables(reduction)
+    }
+}
+
 /// A reduction of an array to a fresh one.
 struct ToFresh<'a, T, I: Dimension, O: Dimension> {
     plan: &'a BroadcastPlan<I, O>,
@@ -308,16 +413,39 @@ where
     type Output = Result<Array<R::Out, I>, BroadcastError>;
 
     fn in_tables(self, reduction: &R) -> Self::Output {
-        (self.array,).fresh(self.plan, reduction, |(&value,)| value)
+        let (plan, arrays) = (self.plan, (self.array,));
+        let f = |(&value,): (&T,)| value;
+        MapToFresh { plan, arrays, f }.in_tables(reduction)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output
     where
-        T: Send,
+        T: Copy + Send + Sync,
         R: Reduction<T, Acc = T, Out = T>,
     {
         self.plan.reduce_in_place(self.array, reduction)
     }
+
+    fn by_choice<C>(self, reduction: &R, choice: &C) -> Self::Output
+    where
+        T: PartialEq + Send,
+        R: Reduction<T, Out = usize>,
+        C: Reduction<T, Acc = T, Out = T>,
+    {
+        if !First::can_number(self.array.len()) {
+            return self.in_tables(reduction);
+        }
+        let chosen = self.plan.reduce_in_place(self.array, choice)?;
+        let chosen = self.plan.view(&chosen)?;
+        let (plan, arrays, f) = (self.plan, (self.array, &chosen), is_chosen::<T>);
+        MapToFresh { plan, arrays, f }.in_tables(&First)
+    }
+}
+
+/// Whether a term is equal to the chosen one, or NaN. If a term is NaN, so is the chosen one.
+#[inline(always)]
+fn is_chosen<T: PartialEq>((term, chosen): (&T, &T)) -> bool {
+    (term == chosen) | is_nan(term)
 }
 
 /// A reduction of an array to an existing one of the plan's input shape.
@@ -337,24 +465,35 @@ where
     type Output = Result<(), BroadcastError>;
 
     fn in_tables(self, reduction: &R) -> Self::Output {
-        let (array, target) = ((self.array,), Existing::Put(self.out));
-        Reduced::into(
-            array,
-            self.plan,
-            reduction,
-            |(&value,)| value,
-            target,
-            |_, new| new,
-        )
+        let (plan, arrays) = (self.plan, (self.array,));
+        let f = |(&value,): (&T,)| value;
+        let (map, out) = (MapToFresh { plan, arrays, f }, self.out);
+        MapToExisting { map, out }.in_tables(reduction)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output
     where
-        T: Send,
+        T: Copy + Send + Sync,
         R: Reduction<T, Acc = T, Out = T>,
     {
         self.plan
             .reduce_in_place_into(self.array, reduction, self.out)
+    }
+
+    fn by_choice<C>(self, reduction: &R, choice: &C) -> Self::Output
+    where
+        T: PartialEq + Send,
+        R: Reduction<T, Out = usize>,
+        C: Reduction<T, Acc = T, Out = T>,
+    {
+        if !First::can_number(self.array.len()) {
+            return self.in_tables(reduction);
+        }
+        let chosen = self.plan.reduce_in_place(self.array, choice)?;
+        let chosen = self.plan.view(&chosen)?;
+        let (plan, arrays, f) = (self.plan, (self.array, &chosen), is_chosen::<T>);
+        let (map, out) = (MapToFresh { plan, arrays, f }, self.out);
+        MapToExisting { map, out }.in_tables(&First)
     }
 }
 

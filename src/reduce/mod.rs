@@ -215,11 +215,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<A, Acc = A, Out = A>,
     {
         if self.reduces_few(array) {
-            return array_of(self.input_dim(), |vec| {
-                few::reduce(array, self.input_axes(), reduction, |results| {
-                    vec.extend_from_slice(results);
-                });
-            });
+            return self.reduce_few(array, reduction, false);
         }
         if let Some(terms) = self.unreplicated(array) {
             return terms.materialize();
@@ -260,18 +256,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<A, Acc = A, Out = A>,
     {
         if self.reduces_few(array) {
-            let (out, adds) = match target {
-                Existing::Put(out) => (out, false),
-                Existing::Add(out) => (out, true),
-            };
-            few::reduce(array, self.input_axes(), reduction, |results| {
-                for (place, &result) in out.iter_mut().zip(results) {
-                    *place = match adds {
-                        true => reduction.combine(*place, result),
-                        false => result,
-                    };
+            match target {
+                Existing::Put(out) => {
+                    self.reduce_few_into(array, reduction, false, out, |_, result| result);
                 }
-            });
+                Existing::Add(out) => {
+                    let add = |old, result| reduction.combine(old, result);
+                    self.reduce_few_into(array, reduction, false, out, add);
+                }
+            }
             return Ok(());
         }
         let (axes, becomes) = (self.kept_axes(), self.output_dim());
@@ -280,6 +273,50 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             &mut Sums::new(inputs, becomes, axes, target.into())?,
             reduction,
         )
+    }
+
+    /// A reduction of accumulators that [`few`] reduces. If they are `numbered`, they are told the
+    /// numbers of their terms.
+    fn reduce_few<T, R: Reduction<T>>(
+        &self,
+        accs: &ArrayRef<R::Acc, O>,
+        reduction: &R,
+        numbered: bool,
+    ) -> Result<Array<R::Out, I>, BroadcastError> {
+        array_of(self.input_dim(), |vec| {
+            few::reduce(
+                accs,
+                self.input_axes(),
+                reduction,
+                numbered,
+                |results, count| {
+                    vec.extend(results.iter().map(|&acc| reduction.finish(acc, count)));
+                },
+            );
+        })
+    }
+
+    /// The same into an array of the plan's input shape. `put` makes its new elements of the old
+    /// ones and the results.
+    fn reduce_few_into<T, R: Reduction<T>>(
+        &self,
+        accs: &ArrayRef<R::Acc, O>,
+        reduction: &R,
+        numbered: bool,
+        out: &mut ArrayRef<R::Out, I>,
+        put: impl Fn(R::Out, R::Out) -> R::Out,
+    ) {
+        few::reduce(
+            accs,
+            self.input_axes(),
+            reduction,
+            numbered,
+            |results, count| {
+                for (place, &acc) in out.iter_mut().zip(results) {
+                    *place = put(*place, reduction.finish(acc, count));
+                }
+            },
+        );
     }
 
     /// Whether [`few`] reduces the array to the plan's input shape.

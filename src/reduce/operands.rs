@@ -51,6 +51,17 @@ pub(crate) mod sealed {
         /// That each operand broadcasts to the plan's output shape.
         fn check<I: Dimension>(self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError>;
 
+        /// A new array of `f` of the operands, of the plan's output shape.
+        fn map<I, T, F>(
+            self,
+            plan: &BroadcastPlan<I, O>,
+            f: F,
+        ) -> Result<Array<T, O>, BroadcastError>
+        where
+            I: Dimension,
+            T: Send,
+            F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
+
         /// A fresh array of what `reduction` makes of `f` of some of the terms.
         fn some<I, T, R, F>(
             self,
@@ -138,6 +149,21 @@ macro_rules! operands {
                 let ($($x,)+) = self;
                 $(replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
                 Ok(())
+            }
+
+            fn map<I, T, F>(
+                self,
+                plan: &BroadcastPlan<I, O>,
+                f: F,
+            ) -> Result<Array<T, O>, BroadcastError>
+            where
+                I: Dimension,
+                T: Send,
+                F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
+            {
+                let ($($x,)+) = self;
+                $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
+                collect(plan.output_dim(), ($(Source::of(&$x),)+), f)
             }
 
             fn some<I, T, R, F>(

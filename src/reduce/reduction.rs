@@ -146,8 +146,21 @@ pub(crate) mod sealed {
         /// For a commutative one whose `lift` and `at_index` return the term that they are given.
         fn in_place(self, reduction: &R) -> Self::Output
         where
-            T: Send,
+            T: Copy + Send + Sync,
             R: Reduction<T, Acc = T, Out = T>;
+
+        /// For the position of the term that `choice` chooses. An array has a faster way than
+        /// tables: to choose the terms, and then to look for them.
+        fn by_choice<C>(self, reduction: &R, choice: &C) -> Self::Output
+        where
+            Self: Sized,
+            T: Copy + PartialEq + Send + Sync,
+            R: Reduction<T, Out = usize>,
+            C: Reduction<T, Acc = T, Out = T>,
+        {
+            let _ = choice;
+            self.in_tables(reduction)
+        }
     }
 }
 
@@ -561,7 +574,7 @@ impl<T: Copy + One + Mul<Output = T> + Send + Sync> Reduction<T> for Product {
 /// Whether a value is not equal to itself, as NaN is.
 #[inline(always)]
 #[allow(clippy::eq_op)]
-fn is_nan<T: PartialOrd>(value: &T) -> bool {
+pub(super) fn is_nan<T: PartialEq>(value: &T) -> bool {
     value != value
 }
 
@@ -627,13 +640,18 @@ choice! {
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses.
 macro_rules! position {
-    ($($name:ident: $text:literal, $limit:ident, $better:tt;)*) => {$(
+    ($($name:ident: $text:literal, $choice:ident, $limit:ident, $better:tt;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
             const NAME: &'static str = $text;
 
             type Acc = (T, usize);
             type Out = usize;
+
+            #[inline(always)]
+            fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output {
+                use_it.by_choice(self, &$choice)
+            }
 
             #[inline(always)]
             fn identity(&self) -> (T, usize) {
@@ -674,8 +692,52 @@ macro_rules! position {
 }
 
 position! {
-    ArgMax: "argmax", min_value, >;
-    ArgMin: "argmin", max_value, <;
+    ArgMax: "argmax", Max, min_value, >;
+    ArgMin: "argmin", Min, max_value, <;
+}
+
+/// The number of the first term that is `true`; there is one. Numbers of 32 bits are found twice as
+/// fast as of 64: the positions of the maxima of 4096 rows of 4096 `f32` take 4.2 ms, and 12.8 with
+/// those, and 26 with pairs of value and number. (An Intel Xeon, two threads.)
+pub(super) struct First;
+
+impl First {
+    /// Whether the numbers of so many terms have 32 bits.
+    pub(super) fn can_number(terms: usize) -> bool {
+        u32::try_from(terms).is_ok()
+    }
+}
+
+impl Reduction<bool> for First {
+    const COMMUTATIVE: bool = true;
+
+    type Acc = u32;
+    type Out = usize;
+
+    #[inline(always)]
+    fn identity(&self) -> u32 {
+        u32::MAX
+    }
+
+    #[inline(always)]
+    fn lift(&self, value: bool) -> u32 {
+        if value { 0 } else { u32::MAX }
+    }
+
+    #[inline(always)]
+    fn at_index(&self, acc: u32, index: usize) -> u32 {
+        acc.max(index as u32)
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: u32, b: u32) -> u32 {
+        a.min(b)
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: u32, _: usize) -> usize {
+        acc as usize
+    }
 }
 
 /// Implements [`Reduction`] for an operation on `bool`.

@@ -488,36 +488,80 @@ fn number<T, R: Reduction<T>>(
     numbers: &Numbers,
     order: Order,
 ) {
+    let of = PhantomData::<fn(T)>;
     // Two loops, of which the first, with neighbouring numbers, is the usual one.
     match numbers.neighbours() {
-        Some(first) => number_by(reduction, table, terms, order, |at| first.wrapping_add(at)),
-        None => number_by(reduction, table, terms, order, |at| numbers.of(at)),
+        Some(first) => {
+            let number = |position: usize| first.wrapping_add(position);
+            widest(Numbering {
+                reduction,
+                table,
+                terms,
+                order,
+                number,
+                of,
+            });
+        }
+        None => {
+            let number = |position| numbers.of(position);
+            widest(Numbering {
+                reduction,
+                table,
+                terms,
+                order,
+                number,
+                of,
+            });
+        }
     }
 }
 
-#[inline(always)]
-fn number_by<T, R: Reduction<T>>(
-    reduction: &R,
-    table: &mut [R::Acc],
+/// Gives the accumulators of a table the numbers of their terms.
+struct Numbering<'n, R, A, F, T> {
+    reduction: &'n R,
+    table: &'n mut [A],
+    /// The positions of the terms.
     terms: Range<usize>,
     order: Order,
-    number_of: impl Fn(usize) -> usize,
-) {
-    // One loop over all places, which the compiler removes where `at_index` does nothing.
-    let (mut index, mut column) = (terms.start, 0);
-    let width = table.len() / terms.len();
-    for acc in table {
-        *acc = reduction.at_index(*acc, number_of(index));
-        column += 1;
-        match order {
-            Order::Runs => index += 1,
-            Order::Rows => index += usize::from(column == width),
-        }
-        if order == Order::Rows && column == width {
-            column = 0;
-        }
-        if index == terms.end {
-            index = terms.start;
+    /// The number at a position.
+    number: F,
+    of: PhantomData<fn(T)>,
+}
+
+impl<T, R, F> Vectorize for Numbering<'_, R, R::Acc, F, T>
+where
+    R: Reduction<T>,
+    F: Fn(usize) -> usize,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Numbering {
+            reduction,
+            table,
+            terms,
+            number,
+            ..
+        } = self;
+        let len = terms.len();
+        match self.order {
+            Order::Runs => {
+                for run in table.chunks_exact_mut(len) {
+                    for (acc, position) in run.iter_mut().zip(terms.clone()) {
+                        *acc = reduction.at_index(*acc, number(position));
+                    }
+                }
+            }
+            Order::Rows => {
+                let width = table.len() / len;
+                for (row, position) in table.chunks_exact_mut(width).zip(terms) {
+                    let number = number(position);
+                    for acc in row {
+                        *acc = reduction.at_index(*acc, number);
+                    }
+                }
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::engine::tuning::{
     PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS, SMALL_SUM, STREAM_SUMS_ROW,
     SUM_CHUNK, SUM_ROW, SUM_TABLE, sums_are_streamed,
 };
-use crate::{BroadcastPlan, Fold};
+use crate::{BroadcastPlan, Fold, Reduction};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
 use std::ops::Add;
@@ -144,6 +144,50 @@ fn expected_products<const N: usize>(
     }
 }
 
+/// Sums of terms, to each of which its number has been added.
+struct Numbered;
+
+impl Reduction<Mixed<4>> for Numbered {
+    const COMMUTATIVE: bool = true;
+
+    type Acc = Mixed<4>;
+    type Out = Mixed<4>;
+
+    fn identity(&self) -> Mixed<4> {
+        Mixed::zero()
+    }
+
+    fn lift(&self, value: Mixed<4>) -> Mixed<4> {
+        value
+    }
+
+    fn at_index(&self, acc: Mixed<4>, index: usize) -> Mixed<4> {
+        acc + Mixed::number(index)
+    }
+
+    fn combine(&self, a: Mixed<4>, b: Mixed<4>) -> Mixed<4> {
+        a + b
+    }
+
+    fn finish(&self, acc: Mixed<4>, count: usize) -> Mixed<4> {
+        acc + Mixed::number(count)
+    }
+}
+
+/// What [`Numbered`] makes of the terms of `count` results, one after the other.
+fn expected_numbered(terms: &[Mixed<4>], count: usize) -> Vec<Mixed<4>> {
+    let len = terms.len() / count.max(1);
+    let result = |terms: &[Mixed<4>]| {
+        let number = |(i, &term)| Numbered.at_index(term, i);
+        let terms: Vec<_> = terms.iter().enumerate().map(number).collect();
+        Numbered.finish(tree(&terms), len)
+    };
+    match len {
+        0 => vec![result(&[]); count],
+        len => terms.chunks(len).map(result).collect(),
+    }
+}
+
 fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
     let kept: Vec<usize> = (0..shape.len())
         .filter(|axis| !summed.contains(axis))
@@ -200,7 +244,7 @@ fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
     }
 }
 
-/// Sums of a map of two arrays, and an operation that does not commute.
+/// Sums of a map of two arrays, of numbered terms, and an operation that does not commute.
 #[track_caller]
 fn check_maps(terms: &ArrayViewD<'_, Mixed<4>>, summed: &[usize]) {
     let plan = plan(terms.shape(), summed);
@@ -211,6 +255,10 @@ fn check_maps(terms: &ArrayViewD<'_, Mixed<4>>, summed: &[usize]) {
         a
     });
     assert!(of_two.unwrap().iter().eq(&expected), "of two, {}", what());
+    let (count, all) = in_order(terms, summed);
+    let numbered = expected_numbered(&all, count);
+    let found = plan.reduce_of((terms, terms), Numbered, |(&a, _)| a);
+    assert!(found.unwrap().iter().eq(&numbered), "numbered, {}", what());
     let products = expected_products(terms, summed);
     let product = Fold::new([0; 4], joined);
     let found = plan.reduce_of((terms,), product, |(&Mixed(bytes),)| matrix(&bytes));
@@ -370,6 +418,11 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
                 assert!(out.iter().copied().eq(added), "added, {what}");
                 plan.gradient_into(&terms, &mut out).unwrap();
                 assert_eq!(out, fresh, "into, {what}");
+                let numbered = expected_numbered(&all, count);
+                let fresh = plan.reduce(&fortran, Numbered).unwrap();
+                assert!(fresh.iter().eq(&numbered), "numbered, {what}");
+                plan.reduce_into(&terms, Numbered, &mut out).unwrap();
+                assert_eq!(out, fresh, "numbered, into, {what}");
             }
         }
     }
