@@ -24,7 +24,8 @@ use crate::engine::inputs::Values;
 use crate::engine::memory::{array_of, uninit_array};
 use crate::engine::rows::{collect, overwrite};
 use crate::engine::threads::PARALLEL_FROM;
-use crate::engine::tuning::FEW_MAPPED;
+use crate::engine::tuning::copies::FEW_COPIED;
+use crate::engine::tuning::{FEW_MAPPED, MAP_LONG_ROW};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use operands::{Choose, Kernels, Region};
@@ -39,11 +40,23 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
     if let Some(elements) = short_slice(from) {
         return array_of(from.raw_dim(), |copy| copy.extend_from_slice(elements));
     }
-    if from.len() <= FEW_MAPPED {
+    if is_few(from) {
         return collect(from.raw_dim(), (Values::new(from),), |(element,)| element);
     }
     let out = uninit_array::<A, D>(from.raw_dim())?;
     operands::initialised(out, from, (|bytes| Settings::of(bytes, true), run))
+}
+
+/// Whether a map copies an array faster than the kernels do: one of few elements, or of a few more
+/// in long rows that are side by side or one element each.
+#[inline]
+fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
+    let long = |&size: &usize| size >= MAP_LONG_ROW;
+    let plain = |stride| [0, 1].contains(stride);
+    array.len() <= FEW_MAPPED
+        || array.len() <= FEW_COPIED
+            && array.shape().last().is_some_and(long)
+            && array.strides().last().is_some_and(plain)
 }
 
 /// The elements in standard layout, if they are so few that one thread copies them.
@@ -73,7 +86,7 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
         to.copy_from_slice(from);
         return Ok(());
     }
-    if out.len() <= FEW_MAPPED {
+    if is_few(from) && is_few(out) {
         return overwrite(out, (Values::new(from),), |(element,)| element);
     }
     into_by(out, from, |bytes| Settings::of(bytes, false))

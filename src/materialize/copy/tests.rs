@@ -2,8 +2,10 @@
 //! streaming forced on and off and chunks as small as a line.
 
 use super::super::strategy::Settings;
-use super::into_by;
 use super::operands::Choose;
+use super::{fresh, into, into_by};
+use crate::engine::tuning::MAP_LONG_ROW;
+use crate::engine::tuning::copies::FEW_COPIED;
 use ndarray::{ArrayView, ArrayViewMut, Axis, IxDyn, ShapeBuilder};
 use std::fmt::Debug;
 
@@ -67,7 +69,7 @@ fn offset(shape: &[usize], strides: &[isize], mut linear: usize) -> isize {
 }
 
 /// Copies with the given strides, `shift` elements into the out buffer and others into the source,
-/// in every way, and compares all of the out buffer.
+/// in every way, and compares all of the out buffer. The same to a fresh array.
 pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], shift: usize) {
     let len: usize = shape.iter().product();
     let (to_low, to_high) = reach(shape, to);
@@ -92,22 +94,30 @@ pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], s
     };
     let mut from_view = ArrayView::from_shape(layout(from), &source[from_shift..]).unwrap();
     reversed(from).for_each(|axis| from_view.invert_axis(axis));
-    let choices: [Choose; 5] = [
-        |bytes| Settings::of(bytes, false),
-        |_| settings(false, 64),
-        |_| settings(true, 64),
-        |_| settings(false, 4096),
-        |_| settings(true, 1 << 20),
+    let choices: [Option<Choose>; 6] = [
+        None,
+        Some(|bytes| Settings::of(bytes, false)),
+        Some(|_| settings(false, 64)),
+        Some(|_| settings(true, 64)),
+        Some(|_| settings(false, 4096)),
+        Some(|_| settings(true, 1 << 20)),
     ];
+    let copied = fresh(&from_view).unwrap();
+    let elements = (0..len).map(|i| source[(from_first + offset(shape, from, i)) as usize]);
+    let layouts = || format!("{shape:?} from {from:?} {}", std::any::type_name::<A>());
+    assert!(copied.iter().copied().eq(elements), "{}", layouts());
     for (number, choose) in choices.into_iter().enumerate() {
         out.fill(sentinel);
         let mut to_view = ArrayViewMut::from_shape(layout(to), &mut out[shift..]).unwrap();
         reversed(to).for_each(|axis| to_view.invert_axis(axis));
-        into_by(&mut to_view, &from_view, choose).unwrap();
+        match choose {
+            Some(choose) => into_by(&mut to_view, &from_view, choose).unwrap(),
+            None => into(&mut to_view, &from_view).unwrap(),
+        }
         assert!(
             out == expected,
-            "{shape:?} to {to:?} from {from:?} shift {shift} settings {number} {}",
-            std::any::type_name::<A>()
+            "to {to:?} shift {shift} settings {number}, {}",
+            layouts()
         );
     }
 }
@@ -190,6 +200,10 @@ pub(super) fn check_layouts<A: Element>() {
         &[1500, 3],
         &[3, 1500],
         &[40, 65],
+        &[4, FEW_COPIED / 4],
+        &[4, FEW_COPIED / 4 + 1],
+        &[2, 5, MAP_LONG_ROW - 1],
+        &[2, 5, MAP_LONG_ROW],
         &[5, 1100],
         &[2, 3, 4],
         &[17, 6, 33],
