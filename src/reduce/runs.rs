@@ -3,7 +3,7 @@
 use super::tree::{self, BackwardRun, GROUP, LANES, LongRun, Monoid, OddRun, Run};
 use crate::engine::machine::{Vectorize, widest};
 use crate::engine::terms::Runs;
-use crate::engine::tuning::{PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS};
+use crate::engine::tuning::{PREFETCH_STREAM_BYTES, PREFETCH_STREAMS};
 
 /// `0..count`, each number once. If `count / PREFETCH_STREAMS` numbers, of `bytes` bytes each, are
 /// at least [`PREFETCH_STREAM_BYTES`], they come in turn from [`PREFETCH_STREAMS`] equal ranges;
@@ -25,7 +25,7 @@ pub(super) fn sum_runs<A: Copy, M: Monoid<A>>(m: M, runs: Runs<'_, A>, sums: &mu
     let len = runs.len();
     if runs.backwards() {
         sum_runs_by(m, runs, sums, BackwardRun);
-    } else if len <= LANES {
+    } else if len < LANES {
         sum_short_runs(m, runs, sums);
     } else if len < GROUP && len % LANES > 0 {
         sum_runs_by(m, runs, sums, OddRun);
@@ -60,21 +60,19 @@ impl<A: Copy, M: Monoid<A>, R: Run> Vectorize for SumRuns<'_, A, M, R> {
     }
 }
 
-/// The sums of runs of up to 16 terms.
+/// The sums of runs of fewer than 16 terms.
 #[inline(never)]
 fn sum_short_runs<A: Copy, M: Monoid<A>>(m: M, runs: Runs<'_, A>, sums: &mut [A]) {
     let sums = &mut sums[..runs.count()];
     macro_rules! sum_by_count {
-        ($($few:literal)* | $($more:literal)*) => {
+        ($($count:literal)*) => {
             match runs.len() {
-                $($few => widest(SumFew::<A, M, $few> { m, runs, sums }),)*
-                $($more => widest(SumMore::<A, M, $more> { m, runs, sums }),)*
+                $($count => widest(SumFew::<A, M, $count> { m, runs, sums }),)*
                 count => unreachable!("{count} terms are no short run"),
             }
         };
     }
-    const { assert!(SHORT_ROW_TERMS == 10) };
-    sum_by_count!(1 2 3 4 5 6 7 8 9 10 | 11 12 13 14 15 16);
+    sum_by_count!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
 }
 
 /// Sums runs of `N` terms by [`tree::columns_of_few`].
@@ -91,24 +89,6 @@ impl<A: Copy, M: Monoid<A>, const N: usize> Vectorize for SumFew<'_, A, M, N> {
     fn run(self) {
         for (terms, sums) in together(self.runs, self.sums) {
             tree::columns_of_few::<A, M, N>(self.m, terms, sums);
-        }
-    }
-}
-
-/// Sums runs of `N` terms by [`tree::columns_of_more`].
-struct SumMore<'s, A, M, const N: usize> {
-    m: M,
-    runs: Runs<'s, A>,
-    sums: &'s mut [A],
-}
-
-impl<A: Copy, M: Monoid<A>, const N: usize> Vectorize for SumMore<'_, A, M, N> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (terms, sums) in together(self.runs, self.sums) {
-            tree::columns_of_more::<A, M, N>(self.m, terms, sums);
         }
     }
 }

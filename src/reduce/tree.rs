@@ -8,7 +8,7 @@
 //! are compiled for wide vectors as part of their caller.
 
 use crate::engine::terms::Rows;
-use crate::engine::tuning::{APART_STREAMS, COLUMNS_AT_ONCE, NEAR_STREAMS};
+use crate::engine::tuning::{APART_STREAMS, NEAR_STREAMS, SHORT_ROW_TERMS};
 use std::array;
 
 /// How terms are combined: an associative operation, in the order of the tree.
@@ -558,8 +558,7 @@ impl Run for OddRun {
     }
 }
 
-/// The sums of columns of `N` terms each, column after column in memory, for `N` up to
-/// [`SHORT_ROW_TERMS`].
+/// The sums of columns of `N` terms each, column after column in memory, for `N` up to 16.
 #[inline(always)]
 pub(super) fn columns_of_few<A: Copy, M: Monoid<A>, const N: usize>(
     m: M,
@@ -567,6 +566,13 @@ pub(super) fn columns_of_few<A: Copy, M: Monoid<A>, const N: usize>(
     sum: &mut [A],
 ) {
     for (sum, terms) in sum.iter_mut().zip(terms.chunks_exact(N)) {
+        if N > SHORT_ROW_TERMS {
+            let mut eight = [m.identity(); 8];
+            eight.copy_from_slice(&terms[..8]);
+            add(m, &mut eight[..N - 8], &terms[8..]);
+            *sum = fold_eight(m, eight);
+            continue;
+        }
         let mut lanes = [m.identity(); N];
         lanes.copy_from_slice(terms);
         let mut live = N;
@@ -579,35 +585,5 @@ pub(super) fn columns_of_few<A: Copy, M: Monoid<A>, const N: usize>(
             }
         }
         *sum = lanes[0];
-    }
-}
-
-/// [`columns_of_few`] for `N` from 8 to 16. Each halving is done for several columns before the
-/// next.
-#[inline(always)]
-pub(super) fn columns_of_more<A: Copy, M: Monoid<A>, const N: usize>(
-    m: M,
-    terms: &[A],
-    sum: &mut [A],
-) {
-    let mut columns = terms.chunks_exact(N);
-    for sum in sum.chunks_mut(COLUMNS_AT_ONCE) {
-        let mut eights = [[m.identity(); 8]; COLUMNS_AT_ONCE];
-        let mut fours = [[m.identity(); 4]; COLUMNS_AT_ONCE];
-        let mut twos = [[m.identity(); 2]; COLUMNS_AT_ONCE];
-        let count = sum.len();
-        for (eight, terms) in eights[..count].iter_mut().zip(&mut columns) {
-            eight.copy_from_slice(&terms[..8]);
-            add(m, &mut eight[..N - 8], &terms[8..]);
-        }
-        for (four, eight) in fours[..count].iter_mut().zip(&eights) {
-            *four = halved(m, eight);
-        }
-        for (two, four) in twos[..count].iter_mut().zip(&fours) {
-            *two = halved(m, four);
-        }
-        for (sum, two) in sum.iter_mut().zip(&twos) {
-            *sum = m.combine(two[0], two[1]);
-        }
     }
 }
