@@ -3,9 +3,10 @@
 use super::reduction::Reduction;
 use super::runs::sum_runs;
 use super::tables::By;
-use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Reading};
+use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
+use crate::engine::machine::{Vectorize, widest};
 use crate::engine::terms::Runs;
-use crate::engine::tuning::{FEW_REDUCED, FEWER_REDUCED};
+use crate::engine::tuning::{FEW_IN_ORDER, FEW_REDUCED, FEWER_REDUCED};
 use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
 
@@ -118,6 +119,16 @@ fn memory_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Option<&[A]> {
     }
 }
 
+/// The strides of an array of up to [`AXES`] axes, none of which is negative.
+#[inline(always)]
+fn strides_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> [usize; AXES] {
+    let mut strides = [1; AXES];
+    for (to, &stride) in strides.iter_mut().zip(array.strides()) {
+        *to = stride as usize;
+    }
+    strides
+}
+
 /// Whether an array of this shape is reduced to so many results here. If nothing is summed, only up
 /// to [`FEWER_REDUCED`] elements are: to copy more is faster.
 #[inline(always)]
@@ -128,11 +139,40 @@ pub(super) fn has_few<A>(shape: &[usize], results: usize) -> bool {
     small && few && len > 0 && shape.len() <= AXES
 }
 
-/// Whether an array that [`has_few`] elements lies so that it is reduced here.
+/// Whether an array is reduced here to a result of this shape, whose axes are `axes` of the array.
 #[inline(always)]
-pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>, results: usize) -> bool {
-    let lies_well = || array.len() <= FEWER_REDUCED || memory_of(array).is_some();
-    has_few::<A>(array.shape(), results) && lies_well()
+pub(super) fn is_few<A, D: Dimension>(
+    array: &ArrayRef<A, D>,
+    (result, axes): (&[usize], &[usize]),
+) -> bool {
+    let len = array.len();
+    if len > FEW_REDUCED {
+        return len <= FEW_IN_ORDER && lies_in_order(array, (result, axes));
+    }
+    let lies_well = || len <= FEWER_REDUCED || memory_of(array).is_some();
+    has_few::<A>(array.shape(), result.iter().product()) && lies_well()
+}
+
+/// Whether an array of more than [`FEW_REDUCED`] elements is reduced here: each result is of one
+/// block, and so few elements are copied that there is room for them.
+#[inline(never)]
+fn lies_in_order<A, D: Dimension>(
+    array: &ArrayRef<A, D>,
+    (result, axes): (&[usize], &[usize]),
+) -> bool {
+    if size_of::<A>() > LARGEST || array.ndim() > AXES || memory_of(array).is_none() {
+        return false;
+    }
+    let mut walk = Walk::EMPTY;
+    walk.add(array.shape(), &strides_of(array), result, axes);
+    let width: usize = result.iter().product();
+    let count = array.len() / width;
+    let copied = match walk.is_in_runs(count) {
+        true => width,
+        false if walk.loops < 2 => width * count.min(LANES),
+        false => array.len(),
+    };
+    (2..=BLOCK_TERMS).contains(&count) && copied <= FEW_REDUCED
 }
 
 /// Calls `put` with the accumulators of an array that [`is_few`], in row-major order, and how many
@@ -155,9 +195,7 @@ pub(super) fn reduce<T, D, R>(
     let mut gathered: Few<R::Acc> = Few::new();
     let elements = match memory_of(array) {
         Some(elements) => {
-            for (to, &stride) in strides.iter_mut().zip(array.strides()) {
-                *to = stride as usize;
-            }
+            strides = strides_of(array);
             elements
         }
         None => {
@@ -200,17 +238,45 @@ pub(super) fn reduce<T, D, R>(
         return put(&sums, count);
     }
     let live = count.min(LANES);
-    let (first, rest) = terms.split_at(live * width);
-    let mut lanes: Few<R::Acc> = Few::from_slice(first);
-    if count < GROUP {
-        for rows in rest.chunks(first.len()) {
-            tree::add(by, &mut lanes, rows);
-        }
-    } else {
-        tree::add_table(by, terms, width, Reading::Eight, &mut lanes, &mut [], true);
-    }
-    tree::fold_lanes(by, &mut lanes, width, live);
+    let mut lanes: Few<R::Acc> = Few::from_slice(&terms[..live * width]);
+    widest(SumRows {
+        by,
+        terms,
+        width,
+        lanes: &mut lanes,
+    });
     put(&lanes[..width], count);
+}
+
+/// Sums rows of terms into lanes, which hold the first rows.
+struct SumRows<'s, A, M> {
+    by: M,
+    terms: &'s [A],
+    width: usize,
+    lanes: &'s mut [A],
+}
+
+impl<A: Copy, M: Monoid<A>> Vectorize for SumRows<'_, A, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let SumRows {
+            by,
+            terms,
+            width,
+            lanes,
+        } = self;
+        if terms.len() < GROUP * width {
+            for rows in terms[lanes.len()..].chunks(lanes.len()) {
+                tree::add(by, lanes, rows);
+            }
+        } else {
+            tree::add_table(by, terms, width, Reading::Eight, lanes, &mut [], true);
+        }
+        let live = lanes.len() / width;
+        tree::fold_lanes(by, lanes, width, live);
+    }
 }
 
 // `tree::add_table` sums one block.

@@ -51,7 +51,7 @@ pub use reduction::{
 use crate::engine::inputs::Source;
 use crate::engine::memory::array_of;
 use crate::engine::rows::update;
-use crate::engine::sums::{Sums, fresh_sums};
+use crate::engine::sums::{Sums, Target, fresh_sums};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::materialize::MaterializeExt;
 use crate::operand::Operand;
@@ -60,7 +60,6 @@ use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, ArrayView, Axis, Dimension, IntoDimension, IxDyn};
 use num_traits::Zero;
-use operands::sealed::Existing;
 
 /// # The gradient
 ///
@@ -196,11 +195,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        match self.unreplicated_many(cotangent) {
+        if self.reduces_few(cotangent) {
+            self.reduce_few_into(cotangent, &Sum, false, out, |old, sum| old + sum);
+            return Ok(());
+        }
+        match self.unreplicated(cotangent) {
             Some(terms) => update(out, (Source::of(&terms),), |sum, (&term,)| {
                 *sum = *sum + term
             }),
-            None => self.reduce_in_place_to(cotangent, &Sum, Existing::Add(out)),
+            None => self.reduce_many(cotangent, &Sum, Target::Add(out)),
         }
     }
 
@@ -238,41 +241,30 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        match self.unreplicated_many(array) {
+        if self.reduces_few(array) {
+            self.reduce_few_into(array, reduction, false, out, |_, result| result);
+            return Ok(());
+        }
+        match self.unreplicated(array) {
             Some(terms) => terms.materialize_into(out),
-            None => self.reduce_in_place_to(array, reduction, Existing::Put(out)),
+            None => self.reduce_many(array, reduction, Target::Put(out)),
         }
     }
 
-    /// The same for a plan that replicates.
-    fn reduce_in_place_to<A, R>(
+    /// The same by loop nests, for a plan that replicates.
+    fn reduce_many<A, R>(
         &self,
         array: &ArrayRef<A, O>,
         reduction: &R,
-        target: Existing<'_, A, I>,
+        target: Target<'_, A, I>,
     ) -> Result<(), BroadcastError>
     where
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        if self.reduces_few(array) {
-            match target {
-                Existing::Put(out) => {
-                    self.reduce_few_into(array, reduction, false, out, |_, result| result);
-                }
-                Existing::Add(out) => {
-                    let add = |old, result| reduction.combine(old, result);
-                    self.reduce_few_into(array, reduction, false, out, add);
-                }
-            }
-            return Ok(());
-        }
         let (axes, becomes) = (self.kept_axes(), self.output_dim());
         let inputs = (Source::of(array),);
-        driver::reduce(
-            &mut Sums::new(inputs, becomes, axes, target.into())?,
-            reduction,
-        )
+        driver::reduce(&mut Sums::new(inputs, becomes, axes, target)?, reduction)
     }
 
     /// A reduction of accumulators that [`few`] reduces. If they are `numbered`, they are told the
@@ -321,16 +313,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 
     /// Whether [`few`] reduces the array to the plan's input shape.
     fn reduces_few<A>(&self, array: &ArrayRef<A, O>) -> bool {
-        few::is_few(array, self.input_shape().iter().product())
-    }
-
-    /// [`unreplicated`](Self::unreplicated), and `None` for few elements, which [`few`] reduces
-    /// faster.
-    fn unreplicated_many<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
-        match self.reduces_few(array) {
-            true => None,
-            false => self.unreplicated(array),
-        }
+        few::is_few(array, self.input_axes())
     }
 
     /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so

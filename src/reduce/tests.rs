@@ -6,7 +6,7 @@ use super::tree::{BLOCK_TERMS, GROUP, LANES};
 use crate::engine::machine::WITHOUT_WIDE_REGISTERS;
 use crate::engine::tuning::{
     APART_STREAMS, BLOCKS_AT_ONCE, CACHE_LINE, CROSSED_LINES, CROSSED_PAGES, FEW_COLUMNS,
-    FEW_REDUCED, FEWER_REDUCED, MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, PAGE,
+    FEW_IN_ORDER, FEW_REDUCED, FEWER_REDUCED, MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, PAGE,
     PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS, SMALL_SUM, STREAM_SUMS_ROW,
     SUM_CHUNK, SUM_ROW, SUM_TABLE, sums_are_streamed,
 };
@@ -386,6 +386,13 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
         &[1, 5],
         &[4, large],
         &[4, large + 1],
+        &[LANES, FEW_REDUCED / LANES],
+        &[LANES, FEW_REDUCED / LANES + 1],
+        &[2, LANES, 40],
+        &[BLOCK_TERMS, FEW_IN_ORDER / BLOCK_TERMS],
+        &[BLOCK_TERMS + 1, 2],
+        &[FEW_IN_ORDER / 8 + 1, 8],
+        &[2, FEW_REDUCED],
         &[2, 3, 4],
         &[3, 1, 2],
         &[2, 2, 2, 2],
