@@ -238,44 +238,39 @@ pub(super) fn reduce<T, D, R>(
         return put(&sums, count);
     }
     let live = count.min(LANES);
-    let mut lanes: Few<R::Acc> = Few::from_slice(&terms[..live * width]);
-    widest(SumRows {
-        by,
-        terms,
-        width,
-        lanes: &mut lanes,
-    });
+    let (first, rest) = terms.split_at(live * width);
+    let mut lanes: Few<R::Acc> = Few::from_slice(first);
+    if count < GROUP {
+        for rows in rest.chunks(first.len()) {
+            tree::add(by, &mut lanes, rows);
+        }
+    } else {
+        widest(AddBlock {
+            by,
+            terms,
+            width,
+            lanes: &mut lanes,
+        });
+    }
+    tree::fold_lanes(by, &mut lanes, width, live);
     put(&lanes[..width], count);
 }
 
-/// Sums rows of terms into lanes, which hold the first rows.
-struct SumRows<'s, A, M> {
+/// Adds rows of terms to the lanes of a block.
+struct AddBlock<'s, A, M> {
     by: M,
     terms: &'s [A],
     width: usize,
     lanes: &'s mut [A],
 }
 
-impl<A: Copy, M: Monoid<A>> Vectorize for SumRows<'_, A, M> {
+impl<A: Copy, M: Monoid<A>> Vectorize for AddBlock<'_, A, M> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let SumRows {
-            by,
-            terms,
-            width,
-            lanes,
-        } = self;
-        if terms.len() < GROUP * width {
-            for rows in terms[lanes.len()..].chunks(lanes.len()) {
-                tree::add(by, lanes, rows);
-            }
-        } else {
-            tree::add_table(by, terms, width, Reading::Eight, lanes, &mut [], true);
-        }
-        let live = lanes.len() / width;
-        tree::fold_lanes(by, lanes, width, live);
+        let (terms, width, lanes) = (self.terms, self.width, self.lanes);
+        tree::add_table(self.by, terms, width, Reading::Eight, lanes, &mut [], true);
     }
 }
 
