@@ -8,7 +8,9 @@
 use ndarray::{Array, ArrayD, Ix2, IxDyn, array, s};
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{Max, axes_from_integers, expand_shape_from_integers, shape_from_integers};
+use ndarray_broadcast::{
+    ArgMax, Fold, Max, Sum, axes_from_integers, expand_shape_from_integers, shape_from_integers,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::{self, Write};
@@ -150,6 +152,8 @@ fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
     let mapped = BroadcastPlan::in_dim_permuting((3, 1), (2, 3, 4), &[1, 0]).unwrap();
     let cotangent = Array::<f32, _>::ones((2, 3, 4));
     let fortran = Array::<f32, _>::ones((4, 3, 2));
+    // More elements than are reduced without scratch memory.
+    let tall = Array::<f32, _>::ones((6000, 3));
     calls! {
         row.broadcast_numpy((2, 3)).and_then(|view| view.materialize());
         row_d.broadcast_numpy(IxDyn(&[2, 3])).and_then(|view| view.materialize());
@@ -167,6 +171,11 @@ fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
         plan.gradient_of((&table, &row), |(a, b)| a * b);
         mapped.gradient_of((&fortran.t(), &cotangent), |(a, b)| a * b);
         table_d.sum_to_shape(IxDyn(&[1, 3]));
+        table.reduce_to_shape((2, 1), Fold::new(0, |a, b| a + b));
+        plan.reduce_of((&table, &row), Fold::new(0, |a, b| a + b), |(a, b)| a * b);
+        tall.sum_to_shape(3);
+        tall.slice(s![..600, ..]).reduce_to_shape(3, ArgMax);
+        tall.slice(s![..600, ..]).reduce_to_shape(3, Sum.in_type::<f64, f32>());
     }
 }
 
@@ -219,6 +228,11 @@ fn existing_outputs_are_complete_or_unchanged() {
     refuse("gradient_of_into", &|out| {
         let plan = BroadcastPlan::numpy((2, 3), (4, 2, 3))?;
         plan.gradient_of_into((&table, &row), |(a, b)| a * b, out)
+    });
+    refuse("reduce_of_into", &|out| {
+        let plan = BroadcastPlan::numpy((2, 3), (4, 2, 3))?;
+        let fold = Fold::new(0, |a, b| a + b);
+        plan.reduce_of_into((&table, &row), fold, |(a, b)| a * b, out)
     });
     refuse("gradient_into", &|out| {
         let plan = BroadcastPlan::numpy((2, 3), (2, 3))?;

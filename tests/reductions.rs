@@ -1,5 +1,5 @@
 //! Reductions, of arrays and of maps, against NumPy's recorded answers, against an oracle index by
-//! index, and against the gradient of the array that they do without.
+//! index, and against the gradient of the mapped array.
 
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
 use ndarray_broadcast::prelude::*;
@@ -372,6 +372,8 @@ fn positions_are_those_of_the_first_of_equal_terms() {
             (&[300, 250], &[0]),
             (&[300, 250], &[1]),
             (&[20, 30, 100], &[0, 2]),
+            (&[500, 7], &[1]),
+            (&[500, 8], &[1]),
         ];
         for &(shape, reduced) in CASES.iter().chain(large) {
             // The more values there are, the fewer terms are equal.
@@ -411,6 +413,41 @@ fn positions_are_those_of_the_first_of_equal_terms() {
     check(&mut random, |n| n as i64 - 2);
     // Zeros of both signs are equal.
     check(&mut random, |n| [-0.0, 0.0, n as f32][n % 3]);
+}
+
+/// A pair with a NaN is not equal to itself, and yet less or more than other pairs.
+#[test]
+fn a_pair_with_a_nan_is_a_nan() {
+    let nan = (1., f64::NAN);
+    for len in [3, 20, 40, 130, 1100] {
+        for place in [0, 1, 2, len / 2, len - 1] {
+            for other in [(0., 0.), (3., 0.)] {
+                let mut a = Array2::from_elem((2, len), other);
+                a[[1, place]] = nan;
+                let is_nan = |pair: &(f64, f64)| pair.1.is_nan();
+                let what = format!("{other:?}, a NaN at {place} of {len}");
+                for wins in [
+                    a.reduce_to_shape((2, 1), Max).unwrap(),
+                    a.reduce_to_shape((2, 1), Min).unwrap(),
+                ] {
+                    assert_eq!(wins[[0, 0]], other, "{what}");
+                    assert!(is_nan(&wins[[1, 0]]), "{what}");
+                }
+                for left_out in [
+                    a.reduce_to_shape((2, 1), NanMax).unwrap(),
+                    a.reduce_to_shape((2, 1), NanMin).unwrap(),
+                ] {
+                    assert!(left_out.iter().all(|pair| *pair == other), "{what}");
+                }
+                for position in [
+                    a.reduce_to_shape((2, 1), ArgMax).unwrap(),
+                    a.reduce_to_shape((2, 1), ArgMin).unwrap(),
+                ] {
+                    assert_eq!(position, array![[0], [place]], "{what}");
+                }
+            }
+        }
+    }
 }
 
 /// NaN wins, or is left out, wherever it is among the terms. So do the largest and smallest terms.
@@ -527,6 +564,10 @@ fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {
         (&[40, 30, 100], &[0, 2]),
         (&[9, 4, 700, 2], &[0, 2]),
         (&[9, 4, 700, 2], &[1, 3]),
+        // 64 KiB of terms, and more.
+        (&[128, 128], &[0]),
+        (&[128, 129], &[0]),
+        (&[128, 129], &[1]),
     ];
     for &(shape, reduced) in CASES.iter().chain(large) {
         for _ in 0..3 {

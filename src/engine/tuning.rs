@@ -64,7 +64,7 @@ pub(crate) mod copies {
 
     /// Up to so many elements in long rows are copied by a map, which takes no loop nest: a row of 16
     /// `f32` to 16 by 16 takes 43 ns so and 89 ns by the kernels, one of 32 to 32 by 32 103 and
-    /// 118 ns. Larger squares take the same time.
+    /// 118 ns (an Intel Xeon). Larger squares take the same time.
     pub(crate) const FEW_COPIED: usize = 1024;
 
     /// With this many repeats the cost of building the period is negligible. With fewer, the period
@@ -161,19 +161,19 @@ fn read_last_level_cache() -> Option<usize> {
 pub(crate) const FEW_MAPPED: usize = 64;
 
 /// Up to so many elements are reduced without a loop nest, if they lie in memory without gaps: 10
-/// by 16 `f32` to a row take 57 ns so, and 284 ns with one, 32 by 32 take 127 and 334 ns. Not more,
-/// as the terms of a result must be one block. If nothing is summed, a copy is faster: 32 by 32
-/// `f32` in Fortran order take 450 ns so, and 250 ns as a copy.
+/// by 16 `f32` to a row take 57 ns so, and 284 ns with one, 32 by 32 take 127 and 334 ns. There is
+/// room for so many on the stack. If nothing is summed, a copy is faster: 32 by 32 `f32` in Fortran
+/// order take 450 ns so, and 250 ns as a copy.
 pub(crate) const FEW_REDUCED: usize = 1024;
-
-/// Up to so many elements are reduced without a loop nest, if they lie in the order in which they
-/// are summed. 64 by 64 `f32` to a row take 283 ns so and 557 ns with one, to a column 259 and 454
-/// ns. This is less than [`PARALLEL_FROM`](super::threads::PARALLEL_FROM).
-pub(crate) const FEW_IN_ORDER: usize = 16 << 10;
 
 /// The same with gaps or backwards. These are read element by element, which takes 0.6 us for 512
 /// `f32`, and 0.4 us with a loop nest.
 pub(crate) const FEWER_REDUCED: usize = 127;
+
+/// Up to so many elements are reduced without a loop nest, if they lie in the order in which they
+/// are summed. 64 by 64 `f32` to a row take 329 ns so and 557 ns with one, to a column 270 and 454
+/// ns (an Intel Xeon).
+pub(crate) const FEW_IN_ORDER: usize = 16 << 10;
 
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
 /// time, as starting a loop costs more than so few elements. Few rows that are at least this long
@@ -311,9 +311,9 @@ pub(crate) const PREFETCH_STREAM_BYTES: usize = 128 << 10;
 /// range that a thread takes.
 pub(crate) const BLOCKS_AT_ONCE: usize = 512;
 
-/// Rows of more terms than this, up to 15, are summed in eight lanes of a fixed number: 1024 rows of
-/// 15 `f32` take 3.7 us so, and 5.2 us with the lanes of many rows halved together. Shorter rows are
-/// halved as they are: rows of 10 take 1.2 us so, and 2.6 us in eight lanes.
+/// Rows of more terms than this, up to 15, are summed in eight lanes; shorter rows in as many lanes
+/// as they have terms. 1024 rows of 11 `f32` take 3.3 us in eight lanes and 6.1 us in 11, rows of
+/// 10 take 2.6 us and 1.5 us (an Intel Xeon, one thread).
 pub(crate) const SHORT_ROW_TERMS: usize = 10;
 
 /// Bytes of 16 rows of a table up to which it is read in four streams. They are so near to each

@@ -279,8 +279,8 @@
 //! norm with another plan: the statistics have one value per channel.
 //!
 //! There is no reduction for the variance. It is the mean of the squared deviations. The recipe
-//! computes it with `reduce_of`, without an array of the deviations. It can also be computed
-//! without a plan, from an array of the squares:
+//! computes it with `reduce_of`. It can also be computed without a plan, from an array of the
+//! squares:
 //!
 //! ```
 //! use ndarray::Array4;
@@ -787,7 +787,8 @@
 //!
 //! # Pairwise distance
 //!
-//! NumPy: `((a[:, None] - b[None]) ** 2).sum(-1)`. No array `[N, M, D]` is built:
+//! NumPy: `((a[:, None] - b[None]) ** 2).sum(-1)`. No array `[N, M, D]` of more than 64 KiB is
+//! built:
 //!
 //! ```
 //! use ndarray::Array2;

@@ -41,8 +41,8 @@
 //!
 //! The result of `gradient_of` is that of [`gradient`](crate::BroadcastPlan::gradient) for the
 //! array of products, bit for bit, because [the order of
-//! summation](crate::GradientExt#the-order-of-summation) is the same. But no array is built for
-//! products of more than 64 KiB.
+//! summation](crate::GradientExt#the-order-of-summation) is the same. But only products of up to
+//! 64 KiB are computed into an array.
 //!
 //! [Layer norm](super::cookbook#layer-norm), [batch norm](super::cookbook#batch-norm) and
 //! [softmax](super::cookbook#softmax) are recipes of the cookbook.

@@ -1,4 +1,5 @@
-//! Reductions of arrays of few elements, without loop nests and scratch memory on the heap.
+//! Reductions of few elements, without loop nests and scratch memory on the heap: of up to 1024,
+//! and of up to 16384 that lie in the order in which they are summed.
 
 use super::reduction::Reduction;
 use super::runs::sum_runs;
@@ -6,6 +7,7 @@ use super::tables::By;
 use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
 use crate::engine::machine::{Vectorize, widest};
 use crate::engine::terms::Runs;
+use crate::engine::threads::PARALLEL_FROM;
 use crate::engine::tuning::{FEW_IN_ORDER, FEW_REDUCED, FEWER_REDUCED};
 use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
@@ -145,9 +147,13 @@ pub(super) fn is_few<A, D: Dimension>(
     array: &ArrayRef<A, D>,
     (result, axes): (&[usize], &[usize]),
 ) -> bool {
+    // In a constant, so that nothing here is compiled for large elements.
+    if const { size_of::<A>() > LARGEST } {
+        return false;
+    }
     let len = array.len();
     if len > FEW_REDUCED {
-        return len <= FEW_IN_ORDER && lies_in_order(array, (result, axes));
+        return len <= FEW_IN_ORDER && copies_few(array, (result, axes));
     }
     let lies_well = || len <= FEWER_REDUCED || memory_of(array).is_some();
     has_few::<A>(array.shape(), result.iter().product()) && lies_well()
@@ -156,11 +162,11 @@ pub(super) fn is_few<A, D: Dimension>(
 /// Whether an array of more than [`FEW_REDUCED`] elements is reduced here: each result is of one
 /// block, and so few elements are copied that there is room for them.
 #[inline(never)]
-fn lies_in_order<A, D: Dimension>(
+fn copies_few<A, D: Dimension>(
     array: &ArrayRef<A, D>,
     (result, axes): (&[usize], &[usize]),
 ) -> bool {
-    if size_of::<A>() > LARGEST || array.ndim() > AXES || memory_of(array).is_none() {
+    if array.ndim() > AXES || memory_of(array).is_none() {
         return false;
     }
     let mut walk = Walk::EMPTY;
@@ -175,12 +181,12 @@ fn lies_in_order<A, D: Dimension>(
     (2..=BLOCK_TERMS).contains(&count) && copied <= FEW_REDUCED
 }
 
-/// Calls `put` with the accumulators of an array that [`is_few`], in row-major order, and how many
-/// terms each is of. The reduction is commutative.
+/// Reduces an array that [`is_few`] by a commutative reduction. Calls `put` with the accumulators
+/// of the results, in row-major order, and the number of terms of each.
 ///
 /// The shape of the result is `result`. Its axes are `axes` of the array; where that is no axis, or
-/// the sizes differ, the result has size 1. If the terms are `numbered`, they are told their
-/// numbers.
+/// the sizes differ, the result has size 1. If the terms are `numbered`, each first passes through
+/// [`Reduction::at_index`].
 pub(super) fn reduce<T, D, R>(
     array: &ArrayRef<R::Acc, D>,
     (result, axes): (&[usize], &[usize]),
@@ -273,6 +279,9 @@ impl<A: Copy, M: Monoid<A>> Vectorize for AddBlock<'_, A, M> {
         tree::add_table(self.by, terms, width, Reading::Eight, lanes, &mut [], true);
     }
 }
+
+// Several threads would not help.
+const _: () = assert!(FEW_IN_ORDER * LARGEST <= PARALLEL_FROM);
 
 // `tree::add_table` sums one block.
 const _: () = assert!(FEW_REDUCED <= BLOCK_TERMS);

@@ -16,11 +16,10 @@ use num_traits::Zero;
 /// # Map and reduce in one pass
 ///
 /// The gradient of `y = x * scale` with respect to `scale` is the sum of `dy * x`. These methods
-/// compute it without the array `dy * x`: they reduce what a closure returns for the elements of
-/// one to four arrays, over the axes that the plan replicates. Only up to 64 KiB of terms are
-/// computed first and then reduced, as that is faster. The result is, bit for bit, that of
-/// [`gradient`](Self::gradient) or [`reduce`](Self::reduce) of the array that a map by the closure
-/// would give.
+/// reduce what a closure returns for the elements of one to four arrays, over the axes that the
+/// plan replicates. Terms of up to 64 KiB are computed into an array, which is then reduced. More
+/// terms are reduced without such an array. The result is, bit for bit, that of
+/// [`gradient`](Self::gradient) or [`reduce`](Self::reduce) of the array of all terms.
 ///
 /// Each array has the plan's output shape, or broadcasts to it by NumPy's rule.
 ///
@@ -175,7 +174,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
     {
         let plan = self;
-        reduction.with(MapToFresh { plan, arrays, f })
+        reduction.with(Map { plan, arrays, f })
     }
 
     /// [`reduce_of`](Self::reduce_of) into an existing array or view of any layout, whose contents
@@ -213,7 +212,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
     {
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        let map = MapToFresh {
+        let map = Map {
             plan: self,
             arrays,
             f,
@@ -304,27 +303,49 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 }
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// The number of results, and of elements of an array that is reduced to them.
+    fn lens(&self) -> [usize; 2] {
+        [self.input_shape(), self.output_shape()].map(|shape| shape.iter().product())
+    }
+
     /// Whether all terms of a map are computed first, and then reduced, in two passes.
     fn maps_first<T>(&self) -> bool {
-        let terms: usize = self.output_shape().iter().product();
-        terms.saturating_mul(size_of::<T>().max(1)) <= MAPPED_FIRST
+        let [results, terms] = self.lens();
+        results < terms && terms.saturating_mul(size_of::<T>().max(1)) <= MAPPED_FIRST
     }
 
     /// Whether [`few`] reduces the accumulators of a map.
     fn maps_few<T, R: Reduction<T>>(&self) -> bool {
-        let results = self.input_shape().iter().product();
+        let [results, _] = self.lens();
         R::COMMUTATIVE && few::has_few::<R::Acc>(self.output_shape(), results)
+    }
+
+    /// The terms that `choice` chooses, if their positions are looked for.
+    fn chosen<T, C>(
+        &self,
+        array: &ArrayRef<T, O>,
+        choice: &C,
+    ) -> Result<Option<Array<T, I>>, BroadcastError>
+    where
+        T: Copy + Send + Sync,
+        C: Reduction<T, Acc = T, Out = T>,
+    {
+        let [results, terms] = self.lens();
+        match First::looks_for(results, terms) {
+            true => self.reduce_in_place(array, choice).map(Some),
+            false => Ok(None),
+        }
     }
 }
 
-/// A reduction of a map to a fresh array.
-struct MapToFresh<'a, X, F, I: Dimension, O: Dimension> {
+/// A map that is reduced to a fresh array.
+struct Map<'a, X, F, I: Dimension, O: Dimension> {
     plan: &'a BroadcastPlan<I, O>,
     arrays: X,
     f: F,
 }
 
-impl<T, X, F, I, O, R> Use<T, R> for MapToFresh<'_, X, F, I, O>
+impl<T, X, F, I, O, R> Use<T, R> for Map<'_, X, F, I, O>
 where
     I: Dimension,
     O: Dimension,
@@ -335,7 +356,7 @@ where
     type Output = Result<Array<R::Out, I>, BroadcastError>;
 
     fn in_tables(self, reduction: &R) -> Self::Output {
-        let MapToFresh { plan, arrays, f } = self;
+        let Map { plan, arrays, f } = self;
         if plan.maps_few::<T, R>() {
             let accs = arrays.map(plan, |refs| reduction.lift(f(refs)))?;
             return plan.reduce_few(&accs, reduction, true);
@@ -358,7 +379,7 @@ where
 
 /// A reduction of a map to an existing array of the plan's input shape.
 struct MapToExisting<'a, 'o, X, F, B, I: Dimension, O: Dimension> {
-    map: MapToFresh<'a, X, F, I, O>,
+    map: Map<'a, X, F, I, O>,
     out: &'o mut ArrayRef<B, I>,
 }
 
@@ -373,7 +394,7 @@ where
     type Output = Result<(), BroadcastError>;
 
     fn in_tables(self, reduction: &R) -> Self::Output {
-        let MapToFresh { plan, arrays, f } = self.map;
+        let Map { plan, arrays, f } = self.map;
         if plan.maps_few::<T, R>() {
             let accs = arrays.map(plan, |refs| reduction.lift(f(refs)))?;
             plan.reduce_few_into(&accs, reduction, true, self.out, |_, result| result);
@@ -415,7 +436,7 @@ where
     fn in_tables(self, reduction: &R) -> Self::Output {
         let (plan, arrays) = (self.plan, (self.array,));
         let f = |(&value,): (&T,)| value;
-        MapToFresh { plan, arrays, f }.in_tables(reduction)
+        Map { plan, arrays, f }.in_tables(reduction)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output
@@ -432,13 +453,12 @@ where
         R: Reduction<T, Out = usize>,
         C: Reduction<T, Acc = T, Out = T>,
     {
-        if !First::can_number(self.array.len()) {
+        let Some(chosen) = self.plan.chosen(self.array, choice)? else {
             return self.in_tables(reduction);
-        }
-        let chosen = self.plan.reduce_in_place(self.array, choice)?;
+        };
         let chosen = self.plan.view(&chosen)?;
         let (plan, arrays, f) = (self.plan, (self.array, &chosen), is_chosen::<T>);
-        MapToFresh { plan, arrays, f }.in_tables(&First)
+        Map { plan, arrays, f }.in_tables(&First)
     }
 }
 
@@ -467,7 +487,7 @@ where
     fn in_tables(self, reduction: &R) -> Self::Output {
         let (plan, arrays) = (self.plan, (self.array,));
         let f = |(&value,): (&T,)| value;
-        let (map, out) = (MapToFresh { plan, arrays, f }, self.out);
+        let (map, out) = (Map { plan, arrays, f }, self.out);
         MapToExisting { map, out }.in_tables(reduction)
     }
 
@@ -486,13 +506,12 @@ where
         R: Reduction<T, Out = usize>,
         C: Reduction<T, Acc = T, Out = T>,
     {
-        if !First::can_number(self.array.len()) {
+        let Some(chosen) = self.plan.chosen(self.array, choice)? else {
             return self.in_tables(reduction);
-        }
-        let chosen = self.plan.reduce_in_place(self.array, choice)?;
+        };
         let chosen = self.plan.view(&chosen)?;
         let (plan, arrays, f) = (self.plan, (self.array, &chosen), is_chosen::<T>);
-        let (map, out) = (MapToFresh { plan, arrays, f }, self.out);
+        let (map, out) = (Map { plan, arrays, f }, self.out);
         MapToExisting { map, out }.in_tables(&First)
     }
 }

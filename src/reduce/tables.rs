@@ -488,32 +488,30 @@ fn number<T, R: Reduction<T>>(
     numbers: &Numbers,
     order: Order,
 ) {
-    let of = PhantomData::<fn(T)>;
+    let order_of = (terms, order);
     // Two loops, of which the first, with neighbouring numbers, is the usual one.
     match numbers.neighbours() {
-        Some(first) => {
-            let number = |position: usize| first.wrapping_add(position);
-            widest(Numbering {
-                reduction,
-                table,
-                terms,
-                order,
-                number,
-                of,
-            });
-        }
-        None => {
-            let number = |position| numbers.of(position);
-            widest(Numbering {
-                reduction,
-                table,
-                terms,
-                order,
-                number,
-                of,
-            });
-        }
+        Some(first) => number_by(reduction, table, order_of, |at| first.wrapping_add(at)),
+        None => number_by(reduction, table, order_of, |at| numbers.of(at)),
     }
+}
+
+/// [`number`] by a function of the terms' positions.
+#[inline(always)]
+fn number_by<T, R: Reduction<T>>(
+    reduction: &R,
+    table: &mut [R::Acc],
+    (terms, order): (Range<usize>, Order),
+    number: impl Fn(usize) -> usize,
+) {
+    widest(Numbering {
+        reduction,
+        table,
+        terms,
+        order,
+        number,
+        of: PhantomData,
+    });
 }
 
 /// Gives the accumulators of a table the numbers of their terms.

@@ -1,6 +1,7 @@
 //! Sums of every layout against the documented tree, index by index, with sizes on both sides of
 //! every threshold.
 
+use super::reduction::First;
 use super::runs::in_streams;
 use super::tree::{BLOCK_TERMS, GROUP, LANES};
 use crate::engine::machine::WITHOUT_WIDE_REGISTERS;
@@ -391,7 +392,7 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
         &[2, LANES, 40],
         &[BLOCK_TERMS, FEW_IN_ORDER / BLOCK_TERMS],
         &[BLOCK_TERMS + 1, 2],
-        &[FEW_IN_ORDER / 8 + 1, 8],
+        &[BLOCK_TERMS, FEW_IN_ORDER / BLOCK_TERMS + 1],
         &[2, FEW_REDUCED],
         &[2, 3, 4],
         &[3, 1, 2],
@@ -635,6 +636,17 @@ fn streamed_sums_are_all_written() {
             out.outer_iter()
                 .all(|sums| sums == row_of_sums.view().into_dyn())
         );
+    }
+}
+
+/// Numbers of elements have 32 bits, and there are no fewer than eight for each result.
+#[test]
+fn positions_are_looked_for_among_few_elements() {
+    let many = u32::MAX as usize;
+    assert!(First::looks_for(1, many) && First::looks_for(5, 40));
+    assert!(!First::looks_for(5, 39) && !First::looks_for(1, 7));
+    if let Some(more) = many.checked_add(1) {
+        assert!(!First::looks_for(1, more));
     }
 }
 

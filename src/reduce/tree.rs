@@ -558,13 +558,15 @@ impl Run for OddRun {
     }
 }
 
-/// The sums of columns of `N` terms each, column after column in memory, for `N` up to 16.
+/// The sums of columns of `N` terms each, column after column in memory, for `N` up to
+/// 15.
 #[inline(always)]
 pub(super) fn columns_of_few<A: Copy, M: Monoid<A>, const N: usize>(
     m: M,
     terms: &[A],
     sum: &mut [A],
 ) {
+    const { assert!(SHORT_ROW_TERMS >= 8) };
     for (sum, terms) in sum.iter_mut().zip(terms.chunks_exact(N)) {
         if N > SHORT_ROW_TERMS {
             let mut eight = [m.identity(); 8];

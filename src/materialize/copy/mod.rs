@@ -25,7 +25,7 @@ use crate::engine::memory::{array_of, uninit_array};
 use crate::engine::rows::{collect, overwrite};
 use crate::engine::threads::PARALLEL_FROM;
 use crate::engine::tuning::copies::FEW_COPIED;
-use crate::engine::tuning::{FEW_MAPPED, MAP_LONG_ROW};
+use crate::engine::tuning::{FEW_MAPPED, MAP_CHUNK, MAP_LONG_ROW};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use operands::{Choose, Kernels, Region};
@@ -53,8 +53,10 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
 fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
     let long = |&size: &usize| size >= MAP_LONG_ROW;
     let plain = |stride| [0, 1].contains(stride);
-    array.len() <= FEW_MAPPED
-        || array.len() <= FEW_COPIED
+    let len = array.len();
+    len <= FEW_MAPPED
+        || len <= FEW_COPIED
+            && len * size_of::<A>() <= MAP_CHUNK
             && array.shape().last().is_some_and(long)
             && array.strides().last().is_some_and(plain)
 }

@@ -4,8 +4,8 @@
 use super::super::strategy::Settings;
 use super::operands::Choose;
 use super::{fresh, into, into_by};
-use crate::engine::tuning::MAP_LONG_ROW;
 use crate::engine::tuning::copies::FEW_COPIED;
+use crate::engine::tuning::{MAP_CHUNK, MAP_LONG_ROW};
 use ndarray::{ArrayView, ArrayViewMut, Axis, IxDyn, ShapeBuilder};
 use std::fmt::Debug;
 
@@ -185,6 +185,17 @@ pub(super) fn check_rows<A: Element>() {
         check::<A>(&shape, &to, &[len as isize + 2, 1], shift);
         check::<A>(&shape, &to, &[1, n as isize], shift);
         check::<A>(&shape, &[len as isize + 1, 1], &[1, 0], shift);
+    }
+}
+
+/// Elements of which a few fill a chunk of a map, and one more.
+#[test]
+fn long_rows_of_large_elements() {
+    const SIZE: usize = MAP_CHUNK / 128;
+    for len in [MAP_LONG_ROW, MAP_LONG_ROW + 1] {
+        let shape = [8, len];
+        check_standard::<[u8; SIZE]>(&shape, &[0, 1]);
+        check_standard::<[u8; SIZE]>(&shape, &[1, 0]);
     }
 }
 
