@@ -172,7 +172,9 @@ pub(crate) const FEWER_REDUCED: usize = 127;
 
 /// Up to so many elements are reduced without a loop nest, if they lie in the order in which they
 /// are summed. 64 by 64 `f32` to a row take 329 ns so and 557 ns with one, to a column 270 and 454
-/// ns (an Intel Xeon).
+/// ns (an Intel Xeon). So are as many terms of a map, which are computed into an array first: the
+/// gradient of a product, `f32`, takes 71 ns for 4 by 4 and 0.8 us for 64 by 64, and 390 ns and 1.3
+/// us with a loop nest.
 pub(crate) const FEW_IN_ORDER: usize = 16 << 10;
 
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
@@ -241,12 +243,6 @@ pub(crate) const SUM_ROW: usize = FIRST_LEVEL_CACHE / 16;
 /// Rows are not cut narrower than this to get more units of work. 4096 rows of 256 `f32` take two
 /// threads 33 us whole and 45 us in quarters.
 pub(crate) const NARROW_SUM_ROW: usize = SUM_ROW / 2;
-
-/// Terms of a map of no more bytes are computed into an array first, which is then reduced. The
-/// gradient of a product, `f32`, takes 71 ns for 4 by 4 and 2.9 us for 128 by 128; in one pass it
-/// takes 390 ns and 5.2 us (an Intel Xeon). For 256 by 256 it is 12 and 14 us, but some allocators
-/// map fresh pages for so many bytes in every call.
-pub(crate) const MAPPED_FIRST: usize = 64 << 10;
 
 /// The rows of a table of terms are not cut narrower than this where the terms have no more than
 /// [`SMALL_SUM`] bytes: a group of such rows fills a first-level cache. A table of longer rows is

@@ -787,8 +787,8 @@
 //!
 //! # Pairwise distance
 //!
-//! NumPy: `((a[:, None] - b[None]) ** 2).sum(-1)`. No array `[N, M, D]` of more than 64 KiB is
-//! built:
+//! NumPy: `((a[:, None] - b[None]) ** 2).sum(-1)`. No array `[N, M, D]` of more than 16384
+//! elements is built:
 //!
 //! ```
 //! use ndarray::Array2;

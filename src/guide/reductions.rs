@@ -41,8 +41,8 @@
 //!
 //! The result of `gradient_of` is that of [`gradient`](crate::BroadcastPlan::gradient) for the
 //! array of products, bit for bit, because [the order of
-//! summation](crate::GradientExt#the-order-of-summation) is the same. But only products of up to
-//! 64 KiB are computed into an array.
+//! summation](crate::GradientExt#the-order-of-summation) is the same. But no more than 16384
+//! products are computed into an array.
 //!
 //! [Layer norm](super::cookbook#layer-norm), [batch norm](super::cookbook#batch-norm) and
 //! [softmax](super::cookbook#softmax) are recipes of the cookbook.

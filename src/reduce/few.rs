@@ -131,8 +131,18 @@ fn strides_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> [usize; AXES] {
     strides
 }
 
-/// Whether an array of this shape is reduced to so many results here. If nothing is summed, only up
-/// to [`FEWER_REDUCED`] elements are: to copy more is faster.
+/// The strides of an array in standard layout.
+#[inline(always)]
+fn standard_strides(shape: &[usize]) -> [usize; AXES] {
+    let mut strides = [1; AXES];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// Whether an array of this shape is reduced to so many results here, whatever the order of its
+/// axes. If nothing is summed, only up to [`FEWER_REDUCED`] elements are: to copy more is faster.
 #[inline(always)]
 pub(super) fn has_few<A>(shape: &[usize], results: usize) -> bool {
     let small = const { size_of::<A>() <= LARGEST };
@@ -141,42 +151,53 @@ pub(super) fn has_few<A>(shape: &[usize], results: usize) -> bool {
     small && few && len > 0 && shape.len() <= AXES
 }
 
-/// Whether an array is reduced here to a result of this shape, whose axes are `axes` of the array.
+/// Whether an array is reduced here to a result of shape `to.0`, whose axes are `to.1` of the
+/// array.
 #[inline(always)]
-pub(super) fn is_few<A, D: Dimension>(
-    array: &ArrayRef<A, D>,
-    (result, axes): (&[usize], &[usize]),
-) -> bool {
+pub(super) fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>, to: (&[usize], &[usize])) -> bool {
     // In a constant, so that nothing here is compiled for large elements.
     if const { size_of::<A>() > LARGEST } {
         return false;
     }
-    let len = array.len();
+    let (len, shape) = (array.len(), array.shape());
     if len > FEW_REDUCED {
-        return len <= FEW_IN_ORDER && copies_few(array, (result, axes));
+        return shape.len() <= AXES
+            && len <= FEW_IN_ORDER
+            && memory_of(array).is_some()
+            && copies_few(shape, &strides_of(array), to);
     }
     let lies_well = || len <= FEWER_REDUCED || memory_of(array).is_some();
-    has_few::<A>(array.shape(), result.iter().product()) && lies_well()
+    has_few::<A>(shape, to.0.iter().product()) && lies_well()
 }
 
-/// Whether an array of more than [`FEW_REDUCED`] elements is reduced here: each result is of one
-/// block, and so few elements are copied that there is room for them.
-#[inline(never)]
-fn copies_few<A, D: Dimension>(
-    array: &ArrayRef<A, D>,
-    (result, axes): (&[usize], &[usize]),
-) -> bool {
-    if array.ndim() > AXES || memory_of(array).is_none() {
+/// [`is_few`] of an array in standard layout.
+pub(super) fn is_few_in_standard_layout<A>(shape: &[usize], to: (&[usize], &[usize])) -> bool {
+    if const { size_of::<A>() > LARGEST } || shape.len() > AXES {
         return false;
     }
+    match shape.iter().product() {
+        0..=FEW_REDUCED => has_few::<A>(shape, to.0.iter().product()),
+        len => len <= FEW_IN_ORDER && copies_few(shape, &standard_strides(shape), to),
+    }
+}
+
+/// Whether an array of more than [`FEW_REDUCED`] elements, which has no gaps, is reduced here: each
+/// result is of one block, and so few elements are copied that there is room for them.
+#[inline(never)]
+fn copies_few(
+    shape: &[usize],
+    strides: &[usize; AXES],
+    (result, axes): (&[usize], &[usize]),
+) -> bool {
     let mut walk = Walk::EMPTY;
-    walk.add(array.shape(), &strides_of(array), result, axes);
+    walk.add(shape, strides, result, axes);
+    let len: usize = shape.iter().product();
     let width: usize = result.iter().product();
-    let count = array.len() / width;
+    let count = len / width;
     let copied = match walk.is_in_runs(count) {
         true => width,
         false if walk.loops < 2 => width * count.min(LANES),
-        false => array.len(),
+        false => len,
     };
     (2..=BLOCK_TERMS).contains(&count) && copied <= FEW_REDUCED
 }
@@ -197,19 +218,13 @@ pub(super) fn reduce<T, D, R>(
     D: Dimension,
     R: Reduction<T>,
 {
-    let (shape, mut strides) = (array.shape(), [1; AXES]);
+    let shape = array.shape();
     let mut gathered: Few<R::Acc> = Few::new();
-    let elements = match memory_of(array) {
-        Some(elements) => {
-            strides = strides_of(array);
-            elements
-        }
+    let (elements, strides) = match memory_of(array) {
+        Some(elements) => (elements, strides_of(array)),
         None => {
-            for axis in (1..shape.len()).rev() {
-                strides[axis - 1] = strides[axis] * shape[axis];
-            }
             gathered.extend(array.iter().copied());
-            &gathered
+            (&gathered[..], standard_strides(shape))
         }
     };
     let mut walk = Walk::EMPTY;

@@ -5,7 +5,6 @@ use super::operands::Operands;
 use super::operands::sealed::{Elements, Existing};
 use super::reduction::sealed::Use;
 use super::reduction::{First, Reduction, Sum, is_nan};
-use crate::engine::tuning::MAPPED_FIRST;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
@@ -17,7 +16,7 @@ use num_traits::Zero;
 ///
 /// The gradient of `y = x * scale` with respect to `scale` is the sum of `dy * x`. These methods
 /// reduce what a closure returns for the elements of one to four arrays, over the axes that the
-/// plan replicates. Terms of up to 64 KiB are computed into an array, which is then reduced. More
+/// plan replicates. Up to 16384 terms may be computed into an array, which is then reduced. More
 /// terms are reduced without such an array. The result is, bit for bit, that of
 /// [`gradient`](Self::gradient) or [`reduce`](Self::reduce) of the array of all terms.
 ///
@@ -130,8 +129,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
     {
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        if self.maps_first::<A>() {
-            return self.gradient_accumulate(&arrays.map(self, f)?, out);
+        if self.maps_few::<A>() {
+            let terms = arrays.map(self, f)?;
+            self.reduce_few_into(&terms, &Sum, false, out, |old, sum| old + sum);
+            return Ok(());
         }
         arrays.into(self, &Sum, f, Existing::Add(out), |old, sum| old + sum)
     }
@@ -303,20 +304,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 }
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// The number of results, and of elements of an array that is reduced to them.
-    fn lens(&self) -> [usize; 2] {
-        [self.input_shape(), self.output_shape()].map(|shape| shape.iter().product())
+    /// Whether all terms of a map are computed into an array first, which [`few`] then reduces.
+    fn maps_few<T>(&self) -> bool {
+        few::is_few_in_standard_layout::<T>(self.output_shape(), self.input_axes())
     }
 
-    /// Whether all terms of a map are computed first, and then reduced, in two passes.
-    fn maps_first<T>(&self) -> bool {
-        let [results, terms] = self.lens();
-        results < terms && terms.saturating_mul(size_of::<T>().max(1)) <= MAPPED_FIRST
-    }
-
-    /// Whether [`few`] reduces the accumulators of a map.
-    fn maps_few<T, R: Reduction<T>>(&self) -> bool {
-        let [results, _] = self.lens();
+    /// Whether the same is done with accumulators that are told the numbers of their terms.
+    fn numbers_few<T, R: Reduction<T>>(&self) -> bool {
+        let results = self.input_shape().iter().product();
         R::COMMUTATIVE && few::has_few::<R::Acc>(self.output_shape(), results)
     }
 
@@ -330,8 +325,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         T: Copy + Send + Sync,
         C: Reduction<T, Acc = T, Out = T>,
     {
-        let [results, terms] = self.lens();
-        match First::looks_for(results, terms) {
+        let results = self.input_shape().iter().product();
+        match First::looks_for(results, array.len()) {
             true => self.reduce_in_place(array, choice).map(Some),
             false => Ok(None),
         }
@@ -357,7 +352,7 @@ where
 
     fn in_tables(self, reduction: &R) -> Self::Output {
         let Map { plan, arrays, f } = self;
-        if plan.maps_few::<T, R>() {
+        if plan.numbers_few::<T, R>() {
             let accs = arrays.map(plan, |refs| reduction.lift(f(refs)))?;
             return plan.reduce_few(&accs, reduction, true);
         }
@@ -369,9 +364,9 @@ where
         T: Copy + Send + Sync,
         R: Reduction<T, Acc = T, Out = T>,
     {
-        if self.plan.maps_first::<T>() {
+        if self.plan.maps_few::<T>() {
             let terms = self.arrays.map(self.plan, self.f)?;
-            return self.plan.reduce_in_place(&terms, reduction);
+            return self.plan.reduce_few(&terms, reduction, false);
         }
         self.in_tables(reduction)
     }
@@ -395,7 +390,7 @@ where
 
     fn in_tables(self, reduction: &R) -> Self::Output {
         let Map { plan, arrays, f } = self.map;
-        if plan.maps_few::<T, R>() {
+        if plan.numbers_few::<T, R>() {
             let accs = arrays.map(plan, |refs| reduction.lift(f(refs)))?;
             plan.reduce_few_into(&accs, reduction, true, self.out, |_, result| result);
             return Ok(());
@@ -410,9 +405,11 @@ where
         T: Copy + Send + Sync,
         R: Reduction<T, Acc = T, Out = T>,
     {
-        if self.map.plan.maps_first::<T>() {
-            let terms = self.map.arrays.map(self.map.plan, self.map.f)?;
-            return (self.map.plan).reduce_in_place_into(&terms, reduction, self.out);
+        let Map { plan, .. } = self.map;
+        if plan.maps_few::<T>() {
+            let terms = self.map.arrays.map(plan, self.map.f)?;
+            plan.reduce_few_into(&terms, reduction, false, self.out, |_, result| result);
+            return Ok(());
         }
         self.in_tables(reduction)
     }

@@ -94,9 +94,8 @@ pub(super) fn check<A: Element>(shape: &[usize], to: &[isize], from: &[isize], s
     };
     let mut from_view = ArrayView::from_shape(layout(from), &source[from_shift..]).unwrap();
     reversed(from).for_each(|axis| from_view.invert_axis(axis));
-    let choices: [Option<Choose>; 6] = [
+    let choices: [Option<Choose>; 5] = [
         None,
-        Some(|bytes| Settings::of(bytes, false)),
         Some(|_| settings(false, 64)),
         Some(|_| settings(true, 64)),
         Some(|_| settings(false, 4096)),
