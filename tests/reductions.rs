@@ -417,7 +417,7 @@ fn positions_are_those_of_the_first_of_equal_terms() {
 
 /// A pair with a NaN is not equal to itself, and yet less or more than other pairs.
 #[test]
-fn a_pair_with_a_nan_is_a_nan() {
+fn maxima_and_positions_treat_a_pair_with_a_nan_as_nan() {
     let nan = (1., f64::NAN);
     for len in [3, 20, 40, 130, 1100] {
         for place in [0, 1, 2, len / 2, len - 1] {

@@ -62,9 +62,9 @@ pub(crate) mod copies {
     /// one chunk of work.
     pub(crate) const LONGEST_PERIOD: usize = HUGE_PAGE / 2;
 
-    /// Up to so many elements in long rows are copied by a map, which takes no loop nest: a row of 16
-    /// `f32` to 16 by 16 takes 43 ns so and 89 ns by the kernels, one of 32 to 32 by 32 103 and
-    /// 118 ns (an Intel Xeon). Larger squares take the same time.
+    /// Up to so many elements in long rows are copied by a map, which needs no loop nest. A row of
+    /// 16 `f32` to 16 by 16 takes 43 ns by a map and 89 ns by the kernels, one of 32 to 32 by 32
+    /// takes 103 and 118 ns (an Intel Xeon). Larger squares take the same time either way.
     pub(crate) const FEW_COPIED: usize = 1024;
 
     /// With this many repeats the cost of building the period is negligible. With fewer, the period
@@ -171,10 +171,12 @@ pub(crate) const FEW_REDUCED: usize = 1024;
 pub(crate) const FEWER_REDUCED: usize = 127;
 
 /// Up to so many elements are reduced without a loop nest, if they lie in the order in which they
-/// are summed. 64 by 64 `f32` to a row take 329 ns so and 557 ns with one, to a column 270 and 454
-/// ns (an Intel Xeon). So are as many terms of a map, which are computed into an array first: the
-/// gradient of a product, `f32`, takes 71 ns for 4 by 4 and 0.8 us for 64 by 64, and 390 ns and 1.3
-/// us with a loop nest.
+/// are summed. 64 by 64 `f32` to a row take 329 ns without a nest and 557 ns with one, to a column
+/// 270 and 454 ns (an Intel Xeon).
+///
+/// Up to so many terms of a map are computed into an array first, and then reduced like this. The
+/// gradient of a product, `f32`, takes 71 ns for 4 by 4 and 0.8 us for 64 by 64. With a loop nest
+/// it takes 390 ns and 1.3 us.
 pub(crate) const FEW_IN_ORDER: usize = 16 << 10;
 
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a

@@ -119,10 +119,10 @@ pub trait Reduction<T>: Sync {
         false
     }
 
-    /// Calls `use_it` with the reduction. By which of its methods says how: terms may be read in
-    /// place if the reduction is commutative, terms, accumulators and results have one type, and
-    /// `lift` and `at_index` change nothing; a position may be that of what another reduction
-    /// chooses.
+    /// Calls one method of `use_it` with the reduction. `in_place` is for a commutative reduction
+    /// whose terms, accumulators and results have one type, and whose `lift` and `at_index` change
+    /// nothing. `by_choice` is for the position of the term that another reduction chooses.
+    /// `in_tables` is for all others.
     #[doc(hidden)]
     #[inline(always)]
     fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output
@@ -608,7 +608,7 @@ macro_rules! choice {
             #[inline(always)]
             fn combine(&self, a: T, b: T) -> T {
                 let takes_nan = |$a: &T, $b: &T| $takes_nan;
-                // A pair of floats may be better than another though one of them has a NaN.
+                // A pair of floats can be greater than another pair although one has a NaN.
                 let better = (b $better a) & !is_nan(&a) & !is_nan(&b);
                 // Both are evaluated: compilers make one selection of it in vector code.
                 if better | takes_nan(&a, &b) { b } else { a }

@@ -636,9 +636,9 @@ fn streamed_sums_are_all_written() {
     }
 }
 
-/// Numbers of elements have 32 bits, and there are no fewer than eight for each result.
+/// The numbers of elements must have 32 bits, too.
 #[test]
-fn positions_are_looked_for_among_few_elements() {
+fn positions_are_looked_for_if_there_are_eight_elements_for_each_result() {
     let many = u32::MAX as usize;
     assert!(First::looks_for(1, many) && First::looks_for(5, 40));
     assert!(!First::looks_for(5, 39) && !First::looks_for(1, 7));

@@ -558,8 +558,7 @@ impl Run for OddRun {
     }
 }
 
-/// The sums of columns of `N` terms each, column after column in memory, for `N` up to
-/// 15.
+/// The sums of columns of `N` terms each, column after column in memory. `N` is at most 15.
 #[inline(always)]
 pub(super) fn columns_of_few<A: Copy, M: Monoid<A>, const N: usize>(
     m: M,
