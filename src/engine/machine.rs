@@ -539,8 +539,8 @@ mod x86 {
 /// for N = 4096.
 ///
 /// Transposes use these registers too. The plugin counted the instructions for an element of a
-/// matrix of 256 by 256, with the squares below and without: `u8` 0.75 and 6.3, `u16` 0.78 and 6.6, `f32` 1.5 and 7.1,
-/// `f64` 3.6 and 8.2.
+/// matrix of 256 by 256, with the squares below and without: `u8` 0.75 and 6.3, `u16` 0.78 and 6.6,
+/// `f32` 1.5 and 7.1, `f64` 3.6 and 8.2.
 // Little-endian: an aarch64 in the other order reverses the bytes of a register that it reads.
 #[cfg(all(
     target_arch = "aarch64",
