@@ -225,7 +225,6 @@ mod error;
 mod ext;
 pub mod guide;
 mod integer;
-#[allow(unsafe_code)]
 mod materialize;
 mod mode;
 pub mod openvino;

@@ -136,7 +136,8 @@ impl<const N: usize> FromStr for AxisPattern<N> {
         }
         if let Some(list) = lists.next() {
             let at = offset(&text, list).saturating_sub(1);
-            return refused(at, PatternFault::Syntax("->: there are no more arrays"));
+            let expected = "->: each array has its list already";
+            return refused(at, PatternFault::Syntax(expected));
         }
         Ok(AxisPattern {
             text: text.into_boxed_str(),
@@ -184,7 +185,10 @@ fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
         let size = match word.starts_with(|first: char| first.is_ascii_digit()) {
             true => match word.parse() {
                 Ok(size) => Some(size),
-                Err(_) => return Err(refused(at, "a size: an integer that fits usize")),
+                Err(_) => {
+                    let expected = "a size that fits usize, or a name that begins with no digit";
+                    return Err(refused(at, expected));
+                }
             },
             false => None,
         };

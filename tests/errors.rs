@@ -49,7 +49,7 @@ texts! {
         &mut Array2::zeros((2, 3)),
         |(a, b)| (a + b, a - b),
     ) => "\
-out has shape [2, 3], expected [2, 2]
+second out has shape [2, 3], expected [2, 2]
   found      2  3
   expected   2  2
                 ^ 3 is not 2";
@@ -271,6 +271,27 @@ cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
     pdpd_axis_far_past_the_rank: zeros(&[3]).broadcast_pdpd((2, 3), i32::MAX as isize) => "\
 cannot broadcast B [3] to A [2, 3] (pdpd)
   axis 2147483647: A has only the axes 0 to 1";
+    pdpd_axis_past_a_known_rank: ElementwiseRule::Pdpd { axis: 5 }.infer(&anys(2), &PartialShape::known(3)) => "\
+cannot broadcast B [3] to A [?, ?] (pdpd)
+  axis 5: A has only the axes 0 to 1";
+    a_sum_to_a_size_that_a_1_cannot_have: zeros(&[2, 1]).sum_to_shape((2, 3)) => "\
+cannot sum [2, 1] to [2, 3] (numpy)
+  self     2  1
+  result   2  3
+              ^ 3 is not 1";
+    the_array_that_is_reduced: BroadcastPlan::numpy((2, 1), (2, 3)).unwrap().reduce(&Array2::<f32>::zeros((2, 1)), Max) => "\
+array has shape [2, 1], expected [2, 3]
+  found      2  1
+  expected   2  3
+                ^ 1 is not 3";
+    a_name_that_begins_with_a_digit: "1h w -> w".parse::<AxisPattern>() => "\
+invalid axis pattern
+  1h w -> w
+  ^ expected a size that fits usize, or a name that begins with no digit";
+    more_lists_than_arrays: "a, b, c".parse::<AxisPattern<2>>() => "\
+invalid axis pattern
+  a, b, c -> a b c
+      ^ expected ->: each array has its list already";
     pdpd_size_mismatch: zeros(&[3, 4]).broadcast_pdpd((2, 3, 4, 5), 2) => "\
 cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd)
   B         3  4

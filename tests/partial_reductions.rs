@@ -445,6 +445,7 @@ fn tiles_that_cut_blocks_are_refused_with_the_nearest_boundaries() {
             axis,
             boundary,
             nearest,
+            ordered: false,
             ..
         } => (*axis, *boundary, *nearest),
         kind => panic!("{kind:?}"),
@@ -591,7 +592,13 @@ fn inexact_parts_of_folds_keep_the_order_of_the_terms() {
     };
     // The terms of a column are not neighbours.
     let error = of(&[0..2, 1..2]).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::CutsBlock { .. }));
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::CutsBlock { ordered: true, .. }
+    ));
+    let text = error.to_string();
+    let hint = "it takes terms that are neighbours, or whole blocks";
+    assert!(text.ends_with(hint), "{text}");
     let mut found = of(&[1..2, 1..2]).unwrap();
     for ranges in [[0..1, 0..2], [1..2, 0..1]] {
         found.merge(of(&ranges).unwrap()).unwrap();
@@ -824,10 +831,11 @@ fn pairs_have_names_of_their_own() {
     let bytes = part.reduce(&x, last).unwrap().to_bytes();
     let of_floats = Fold::new(0., |_, b| b);
     let error = PartialReduction::<f32, _>::from_bytes(&bytes, of_floats).err();
-    assert!(matches!(
-        error.unwrap().kind(),
-        ErrorKind::OtherReduction { .. }
-    ));
+    assert_eq!(
+        error.unwrap().to_string(),
+        "these parts do not belong together: a reduction without a name in (f32, usize), and a \
+         reduction without a name in f32"
+    );
 }
 
 #[test]

@@ -526,6 +526,10 @@ fn invalid_input_is_an_error_with_a_short_picture() {
         ("InvalidBox", reversed.err()),
         ("InvalidBox", huge.tile(&[0..usize::MAX]).err()),
         (
+            "InvalidBlocks",
+            plan.part_of_blocks(&vec![0..1; 1000], 0..usize::MAX).err(),
+        ),
+        (
             "InvalidPattern",
             BroadcastPlan::named(ones(1000), &pattern, &sizes).err(),
         ),

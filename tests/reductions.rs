@@ -1,7 +1,10 @@
 //! Reductions, of arrays and of maps, against NumPy's recorded answers, against an oracle index by
 //! index, and against the gradient of the mapped array.
 
-use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
+use ndarray::{
+    Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, Slice,
+    array,
+};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{
     All, Any, ArgMax, ArgMin, ArrayRole, Fold, Max, Mean, Min, NanMax, NanMin, Product, Reduction,
@@ -624,6 +627,49 @@ fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {
 }
 
 /// The operation of a fold need not be commutative: the terms stay in order.
+/// The stride of an axis of size 1 is not used.
+#[test]
+fn every_stride_of_an_axis_of_size_1_is_accepted() {
+    let smallest = 1_usize << (usize::BITS - 1);
+    for len in [1, 5, 127, 128, 1024, 1025, 20_000] {
+        let data: Vec<f32> = (0..len).map(|i| (i % 97) as f32).collect();
+        let plain = ArrayView2::from_shape((1, len), &data).unwrap();
+        let row = BroadcastPlan::numpy((1, 1), (1, len)).unwrap();
+        let column = BroadcastPlan::numpy((1, 1), (len, 1)).unwrap();
+        for stride in [smallest, smallest + 1, smallest - 1, usize::MAX, 0] {
+            let strided = (1, len).strides((stride, 1));
+            let terms = ArrayView2::from_shape(strided, &data).unwrap();
+            for (terms, plain, plan) in [
+                (terms, plain, &row),
+                (terms.reversed_axes(), plain.reversed_axes(), &column),
+            ] {
+                let case = format!("{len} {stride}");
+                let (mut into, mut added) = (array![[5.]], array![[5.]]);
+                let sum = plan.gradient(&plain).unwrap();
+                assert_eq!(plan.gradient(&terms).unwrap(), sum, "{case}");
+                plan.gradient_into(&terms, &mut into).unwrap();
+                assert_eq!(into, sum, "{case}");
+                plan.gradient_accumulate(&terms, &mut added).unwrap();
+                assert_eq!(added, &sum + 5., "{case}");
+                let of = plan.gradient_of((&terms,), |(&a,)| a).unwrap();
+                assert_eq!(of, sum, "{case}");
+                let last = Fold::new(0., |_, b| b);
+                assert_eq!(
+                    plan.reduce(&terms, last).unwrap()[[0, 0]],
+                    data[len - 1],
+                    "{case}"
+                );
+                assert_eq!(
+                    plan.reduce(&terms, ArgMax).unwrap()[[0, 0]],
+                    96.min(len - 1),
+                    "{case}"
+                );
+                assert_eq!(terms.materialize().unwrap(), plain, "{case}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_fold_keeps_the_order_of_terms() {
     let letters = |len: usize| (0..len).map(|i| (i % 251) as u64 + 1);
@@ -679,13 +725,14 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
         role(plan.reduce_into(&y, Max, &mut short).unwrap_err()),
         ArrayRole::Out
     );
-    assert_eq!(role(plan.reduce(&x, Max).unwrap_err()), ArrayRole::Input);
+    assert_eq!(role(plan.reduce(&x, Max).unwrap_err()), ArrayRole::Reduced);
     let none = BroadcastPlan::numpy(3, (0, 3)).unwrap();
     let empty = Array2::<f32>::ones((0, 3));
     let error = none.reduce_into(&empty, Max, &mut out).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot reduce [0, 3]: there are no terms, and this reduction has no result for that"
+        "cannot reduce [0, 3] by max: there are no terms, and this reduction has no result for \
+         that; a Fold with an identity has one"
     );
     assert_eq!(out, array![7., 7., 7.]);
     none.gradient_of_accumulate((&empty,), |(&a,)| a, &mut out)

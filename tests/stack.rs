@@ -67,7 +67,7 @@ impl<const N: usize> Reduction<Words<N>> for OwnSum {
 }
 
 /// The calls that are tried.
-const CALLS: [&str; 17] = [
+const CALLS: [&str; 18] = [
     "nothing",
     "materialize",
     "materialize_into",
@@ -80,6 +80,7 @@ const CALLS: [&str; 17] = [
     "sum_reversed",
     "accumulate",
     "gradient_of",
+    "materialize_few",
     "sum_few",
     "sum_few_transposed",
     "reduce",
@@ -158,6 +159,7 @@ impl<const N: usize> Arrays<N> {
                 let full = &self.full;
                 drop(plan.gradient_of((full, full), |(a, b)| *a + *b)?);
             }
+            "materialize_few" => drop(self.few.t().materialize()?),
             "sum_few" => drop(self.few.sum_to_shape((3, 1))?),
             // Up to 504 elements without gaps.
             "sum_few_transposed" => {

@@ -548,7 +548,7 @@ macro_rules! zip_tuples {
                 f: impl Fn(Self::Values) -> (C, E) + Sync,
             ) -> Result<(), BroadcastError> {
                 let ($($a,)+) = self.broadcast()?;
-                check_shape(ArrayRole::Out, first!($($a),+).shape(), second.shape())?;
+                check_shape(ArrayRole::SecondOut, first!($($a),+).shape(), second.shape())?;
                 let inputs = ($(Values::new(&$a),)+ Places::new(second));
                 overwrite(first, inputs, |($($a,)+ second)| {
                     let (c, e) = f(($($a,)+));

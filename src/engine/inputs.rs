@@ -198,7 +198,7 @@ impl<'v, A> Layout<'v, A> {
 ///
 /// # Safety
 ///
-/// `layout` returns the shape and the strides of the array that `sweep` reads for this input.
+/// For each input, `firsts`, `layout`, and what `sweep` reads are those of one array.
 pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// An item of each input.
     type Items;
@@ -255,6 +255,41 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
         strides: [isize; N],
         op: &impl Fn(&mut X, Self::Items),
     );
+}
+
+/// [`sweep`](Inputs::sweep) as a kernel.
+pub(super) struct SweepKernel<'s, X, I, F, const N: usize> {
+    inputs: &'s I,
+    x: *mut X,
+    tile: Tile<N>,
+    op: &'s F,
+}
+
+impl<'s, X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> SweepKernel<'s, X, I, F, N> {
+    /// # Safety
+    ///
+    /// As for [`Inputs::sweep`].
+    #[inline(always)]
+    pub(super) unsafe fn new(inputs: &'s I, x: *mut X, tile: Tile<N>, op: &'s F) -> Self {
+        SweepKernel {
+            inputs,
+            x,
+            tile,
+            op,
+        }
+    }
+}
+
+impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
+    for SweepKernel<'_, X, I, F, N>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        // SAFETY: the contract of `new`.
+        unsafe { self.inputs.sweep(self.x, self.tile, self.op) };
+    }
 }
 
 /// Inputs to which the places of a second output can be added.
@@ -318,7 +353,7 @@ macro_rules! inputs {
         $n:literal: $($a:ident $A:ident $input:tt $operand:tt),+;
         $([$($stride:literal)+])+
     ) => {
-        // SAFETY: both functions use the same input, which holds the layout of its array.
+        // SAFETY: `firsts`, `layout` and `sweep` read the layout that the same input holds.
         unsafe impl<$($A: Input + Sync),+> Inputs<$n> for ($($A,)+) {
             type Items = ($($A::Item,)+);
             type Firsts = ($(*const $A::Elem,)+);
@@ -450,14 +485,15 @@ macro_rules! inputs {
                         // SAFETY: a row of the tile. Its elements are neighbours, as the stride of
                         // operand 0 is 1, and nothing else reaches them: the contract.
                         let x = unsafe { slice::from_raw_parts_mut(x, len) };
-                        // SAFETY: the elements of the row of each input: the contract.
+                        // SAFETY: the offsets of operand `k + 1` are elements of input `k`: the
+                        // contract.
                         unsafe { each::<X, $($A),+>(x, ($($a,)+), strides, op) };
                     } else {
                         for i in 0..len as isize {
                             let x = x.wrapping_offset(i.wrapping_mul(strides[0]));
                             $(let $a = $a.wrapping_offset(i.wrapping_mul(strides[$operand]));)+
-                            // SAFETY: an element of the tile, which nothing else reaches, and the
-                            // element of each input at this position: the contract.
+                            // SAFETY: an offset of operand 0, which nothing else reaches, and the
+                            // offsets of the inputs at this position: the contract.
                             op(unsafe { &mut *x }, ($(unsafe { $A::item($a) },)+));
                         }
                     }
@@ -514,16 +550,11 @@ unsafe fn pack_rows<A>(
     columns: (usize, isize),
     block: &mut [MaybeUninit<A>],
 ) {
-    widest(PackRows {
-        from,
-        rows,
-        columns,
-        block,
-    });
+    // SAFETY: the contract of this function.
+    widest(unsafe { PackRows::new(from, rows, columns, block) });
 }
 
-/// What [`pack_rows`] does. Only that function makes one, under its contract. `alternating` makes
-/// another one of the same elements.
+/// What [`pack_rows`] does.
 struct PackRows<'b, A> {
     from: *const MaybeUninit<A>,
     rows: (usize, isize),
@@ -531,20 +562,48 @@ struct PackRows<'b, A> {
     block: &'b mut [MaybeUninit<A>],
 }
 
-impl<A> PackRows<'_, A> {
+impl<'b, A> PackRows<'b, A> {
+    /// # Safety
+    ///
+    /// As for [`pack_rows`].
     #[inline(always)]
-    fn at(&self, row: usize, column: usize) -> MaybeUninit<A> {
+    unsafe fn new(
+        from: *const MaybeUninit<A>,
+        rows: (usize, isize),
+        columns: (usize, isize),
+        block: &'b mut [MaybeUninit<A>],
+    ) -> Self {
+        PackRows {
+            from,
+            rows,
+            columns,
+            block,
+        }
+    }
+
+    /// # Safety
+    ///
+    /// There are such a row and such a column.
+    #[inline(always)]
+    unsafe fn at(&self, row: usize, column: usize) -> MaybeUninit<A> {
+        debug_assert!(row < self.rows.0 && column < self.columns.0);
         let down = self.rows.1.wrapping_mul(row as isize);
         let along = self.columns.1.wrapping_mul(column as isize);
-        // SAFETY: `row` and `column` are below the sizes; the contract of `pack_rows`.
+        // SAFETY: one of the elements that the contract of `new` names.
         unsafe { ptr::read(self.from.wrapping_offset(down.wrapping_add(along))) }
     }
 
-    /// `K` columns.
+    /// All rows, of the first `K` columns.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
     #[inline(always)]
     fn short_rows<const K: usize>(self) {
+        assert!(K <= self.columns.0);
         for row in 0..self.rows.0 {
-            let elements: [_; K] = array::from_fn(|column| self.at(row, column));
+            // SAFETY: below the number of rows, and, as asserted, of columns.
+            let elements: [_; K] = array::from_fn(|column| unsafe { self.at(row, column) });
             for (column, element) in elements.into_iter().enumerate() {
                 self.block[row * K + column] = element;
             }
@@ -552,17 +611,20 @@ impl<A> PackRows<'_, A> {
     }
 
     /// `K` rows whose elements alternate in memory.
+    ///
+    /// # Panics
+    ///
+    /// If the rows are others.
     #[inline(always)]
-    fn alternating<const K: usize>(self) {
+    fn alternating<const K: usize>(mut self) {
+        assert!((self.rows, self.columns.1) == ((K, 1), K as isize));
+        // The compiler then knows them.
+        (self.rows, self.columns.1) = ((K, 1), K as isize);
         let columns = self.columns.0;
-        let source = Self {
-            rows: (K, 1),
-            columns: (columns, K as isize),
-            ..self
-        };
         for column in 0..columns {
             for row in 0..K {
-                source.block[row * columns + column] = source.at(row, column);
+                // SAFETY: below the number of rows, which are `K`, and of columns.
+                self.block[row * columns + column] = unsafe { self.at(row, column) };
             }
         }
     }
@@ -581,7 +643,8 @@ impl<A> Vectorize for PackRows<'_, A> {
             (4, _) if down == 1 && along == 4 => self.alternating::<4>(),
             _ if down == 0 && rows > 1 => {
                 for column in 0..columns {
-                    self.block[column] = self.at(0, column);
+                    // SAFETY: there is more than one row; below the number of columns.
+                    self.block[column] = unsafe { self.at(0, column) };
                 }
                 // Twice as many rows each time.
                 let (mut done, all) = (columns, rows * columns);
@@ -596,9 +659,10 @@ impl<A> Vectorize for PackRows<'_, A> {
             (_, 2) => self.short_rows::<2>(),
             (_, 3) => self.short_rows::<3>(),
             (_, 4) => self.short_rows::<4>(),
-            _ if along == 0 => {
+            _ if along == 0 && columns > 0 => {
                 for row in 0..rows {
-                    let element = self.at(row, 0);
+                    // SAFETY: below the number of rows; there is a column.
+                    let element = unsafe { self.at(row, 0) };
                     for place in &mut self.block[row * columns..][..columns] {
                         // SAFETY: bits of a `MaybeUninit`, which drops nothing. The copies become
                         // items only where `Input::PACKS`, whose elements are `Copy`.
@@ -609,14 +673,16 @@ impl<A> Vectorize for PackRows<'_, A> {
             _ if along.unsigned_abs() > down.unsigned_abs() => {
                 for column in 0..columns {
                     for row in 0..rows {
-                        self.block[row * columns + column] = self.at(row, column);
+                        // SAFETY: below the numbers of rows and of columns.
+                        self.block[row * columns + column] = unsafe { self.at(row, column) };
                     }
                 }
             }
             _ => {
                 for row in 0..rows {
                     for column in 0..columns {
-                        self.block[row * columns + column] = self.at(row, column);
+                        // SAFETY: below the numbers of rows and of columns.
+                        self.block[row * columns + column] = unsafe { self.at(row, column) };
                     }
                 }
             }

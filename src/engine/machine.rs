@@ -14,16 +14,36 @@ use std::mem::MaybeUninit;
 /// Bytes of a register of AVX2.
 pub(crate) const WIDE_REGISTER: usize = 32;
 
-/// Lets tests run the code for processors without wide registers.
+/// How many tests run the code for processors without wide registers. Tests that run at the same
+/// time do so too, and have the same results.
 #[cfg(test)]
-pub(crate) static WITHOUT_WIDE_REGISTERS: std::sync::atomic::AtomicBool =
-    std::sync::atomic::AtomicBool::new(false);
+static WITHOUT_WIDE_REGISTERS: std::sync::atomic::AtomicUsize =
+    std::sync::atomic::AtomicUsize::new(0);
+
+/// While it lives, the processor seems to have no wide registers.
+#[cfg(test)]
+pub(crate) struct WithoutWideRegisters(());
+
+#[cfg(test)]
+impl WithoutWideRegisters {
+    pub(crate) fn new() -> Self {
+        WITHOUT_WIDE_REGISTERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        WithoutWideRegisters(())
+    }
+}
+
+#[cfg(test)]
+impl Drop for WithoutWideRegisters {
+    fn drop(&mut self) {
+        WITHOUT_WIDE_REGISTERS.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
 
 /// Whether the processor has registers of [`WIDE_REGISTER`] bytes.
 #[inline]
 pub(crate) fn has_wide_registers() -> bool {
     #[cfg(test)]
-    if WITHOUT_WIDE_REGISTERS.load(std::sync::atomic::Ordering::Relaxed) {
+    if WITHOUT_WIDE_REGISTERS.load(std::sync::atomic::Ordering::Relaxed) > 0 {
         return false;
     }
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -5,7 +5,7 @@
 //! [`overwrite`] and [`update`] call a closure with items of the inputs.
 
 use super::chunks::Chunks;
-use super::inputs::{AndPlaces, Inputs, Places};
+use super::inputs::{AndPlaces, Inputs, Places, SweepKernel};
 use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, widest};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
@@ -79,8 +79,9 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
             rows: LoopAxis::UNIT,
             columns,
         };
-        // SAFETY: the tile has all elements of the output and of the inputs, which have its shape
-        // and standard layout. The output is borrowed mutably.
+        // SAFETY: `check_shapes` has found one shape, and `standard` strides with which the offsets
+        // of `columns` are the elements of every operand, from index 0 on. The output is borrowed
+        // mutably.
         unsafe { I::rows(origin, inputs.firsts(), &tile, columns.strides, op) };
         return Ok(true);
     }
@@ -116,8 +117,9 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
             rows,
             columns,
         };
-        // SAFETY: the tile has the elements of the two last axes of the output and of the inputs,
-        // which have its shape, at one position of the other axes. The output is borrowed mutably.
+        // SAFETY: the tile has the elements of the two last axes at one position of the other axes,
+        // of the output and of the inputs: `check_shapes` has found one shape, and `axis` reads the
+        // strides of each operand. The output is borrowed mutably.
         unsafe { I::best_rows(origin, inputs.firsts(), &tile, op) };
     }
     Ok(true)
@@ -210,12 +212,10 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
     /// are valid for reads and writes, and reached by nothing else meanwhile.
     #[inline(never)]
     unsafe fn tile(&self, x: *mut X, tile: Tile<N>, wide: bool, op: &impl Fn(&mut X, I::Items)) {
-        let kernel = TileKernel {
-            inputs: &self.inputs,
-            x,
-            tile,
-            op,
-        };
+        // SAFETY: the tile is one of the sweep's nest, which walks the shape and the strides of
+        // each input: `Sweep::new` has checked the shapes. What is said of `x` is the contract of
+        // this function.
+        let kernel = unsafe { SweepKernel::new(&self.inputs, x, tile, op) };
         if wide { widest(kernel) } else { kernel.run() }
     }
 }
@@ -243,29 +243,6 @@ fn drive<const N: usize>(
     for_each_range(chunks.count(), Cost::Closure { bytes }, |range| {
         walk(chunks.range(range));
     });
-}
-
-/// The elements of a tile. It is built by [`Sweep::tile`] only, under the contract of that
-/// function.
-struct TileKernel<'k, X, I, F, const N: usize> {
-    inputs: &'k I,
-    x: *mut X,
-    tile: Tile<N>,
-    op: &'k F,
-}
-
-impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
-    for TileKernel<'_, X, I, F, N>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        // SAFETY: the tile is one of the sweep's nest, which walks the shape and the strides of
-        // each input: `Sweep::new` has checked the shapes. What is said of `x` is the contract of
-        // `Sweep::tile`.
-        unsafe { self.inputs.sweep(self.x, self.tile, self.op) };
-    }
 }
 
 /// Calls `op` with each element of `x` and the elements of the inputs.
@@ -365,7 +342,7 @@ where
     C: Copy + Send,
     E: Copy + Send,
     D: Dimension,
-    I: Inputs<N> + AndPlaces<MaybeUninit<E>, N, M>,
+    I: AndPlaces<MaybeUninit<E>, N, M>,
 {
     let mut second = uninit_array::<E, D>(dim.clone())?;
     let first = collect(dim, inputs.and(Places::new(&mut second)), |items| {

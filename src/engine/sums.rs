@@ -7,8 +7,8 @@
 //! once, so only its holder writes its sums. The columns of a unit are read as slices
 //! ([`Unit::columns`]), or their terms are computed into a table ([`Unit::fill`]).
 
-use super::inputs::{Inputs, Source};
-use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, widest};
+use super::inputs::{Inputs, Source, SweepKernel};
+use super::machine::{CAN_STREAM, FenceOnDrop, stream, widest};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, offsets_of};
 use super::terms::{Columns, Gather};
@@ -106,15 +106,14 @@ unsafe impl<I: Sync, B: Send, const N: usize> Sync for Sums<'_, I, B, N> {}
 
 /// A fresh array of sums in standard layout, which `sum` computes.
 ///
-/// `becomes` and `axes` are as in [`Sums::new`]. Panics if `sum` returns `Ok` without having
+/// `O` and `axes` are as in [`Sums::new`]. Panics if `sum` returns `Ok` without having
 /// written each sum.
 ///
 /// # Errors
 ///
 /// `OutputTooLarge`, `AllocationFailed`, and those of `sum`.
-pub(crate) fn fresh_sums<I, B, O, J, const N: usize>(
+pub(crate) fn fresh_sums<O, I, B, J, const N: usize>(
     inputs: I,
-    becomes: O,
     axes: impl Iterator<Item = Option<usize>>,
     dim: J,
     sum: impl FnOnce(&mut Sums<'_, I, B, N>) -> Result<(), BroadcastError>,
@@ -126,7 +125,7 @@ where
     J: Dimension,
 {
     let mut out = uninit_array(dim)?;
-    let mut sums = Sums::new(inputs, becomes, axes, Target::Fresh(&mut out))?;
+    let mut sums = Sums::new::<O, J>(inputs, axes, Target::Fresh(&mut out))?;
     sum(&mut sums)?;
     let written = sums.written.into_inner();
     assert_eq!(written, out.len(), "sums are missing");
@@ -137,9 +136,7 @@ where
 
 impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> {
     /// Sums of what is computed of the inputs. For each of their axes, `axes` names the axis of the
-    /// target that it becomes; `None` is an axis to sum over. `becomes` is overwritten: it is a
-    /// list with a place for each axis, and a `Dimension` since that of a static rank needs no
-    /// heap.
+    /// target that it becomes; `None` is an axis to sum over. `O` has their rank.
     ///
     /// # Errors
     ///
@@ -147,13 +144,12 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
     ///
     /// # Panics
     ///
-    /// Unless the inputs have one shape, `becomes` and `axes` have an entry for each of its axes,
+    /// Unless the inputs have one shape, of the rank of `O`, `axes` has an entry for each of its axes,
     /// and each axis of the target either is named once and has the size of the axis that it is
     /// named for, or has size 1.
     #[inline(always)]
     pub(crate) fn new<O: Dimension, J: Dimension>(
         inputs: I,
-        mut becomes: O,
         mut axes: impl Iterator<Item = Option<usize>>,
         target: Target<'a, B, J>,
     ) -> Result<Self, BroadcastError> {
@@ -174,10 +170,9 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
                 false => place,
             })
         };
-        // What `axes` says is read once.
-        let mut becomes = becomes.as_array_view_mut();
-        let becomes = becomes.as_slice_mut().expect("dimensions are slices");
-        assert_eq!(becomes.len(), shape.len(), "there is a place for each axis");
+        // What `axes` says is read once. The list is a dimension, as one of static rank needs no heap.
+        let mut becomes = O::zeros(shape.len());
+        let becomes = becomes.sizes_mut();
         let mut named = J::zeros(to_shape.len());
         let named = named.sizes_mut();
         for axis in &mut *becomes {
@@ -475,13 +470,9 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
         op: &impl Fn(&mut A, I::Items),
     ) {
         self.for_each_tile(terms, order, table, true, |x, tile| {
-            let inputs = &self.sums.inputs;
-            widest(Sweep {
-                inputs,
-                x,
-                tile,
-                op,
-            });
+            // SAFETY: `for_each_tile` promises that the offsets are elements of the inputs, and
+            // different places of the table, which nothing else reaches meanwhile.
+            widest(unsafe { SweepKernel::new(&self.sums.inputs, x, tile, op) });
         });
     }
 
@@ -577,10 +568,10 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
         let adds = self.sums.adds;
         let first = self.sums.places.wrapping_offset(self.offsets[N - 1]);
         if self.streams {
-            // SAFETY: sums are streamed only where the places of a unit are side by side, and there
-            // are `width` of them, as asserted; no other unit has them. They are borrowed
-            // exclusively, so `sums` is elsewhere. The fence of `for_each_unit` is dropped before
-            // the thread claims other units or leaves the call.
+            // SAFETY: `for_each_unit` sets `streams` only with `dense`: the places of the unit are
+            // side by side. There are `width` of them, as asserted; no other unit has them. They
+            // are borrowed exclusively, so `sums` is elsewhere. The fence of `for_each_unit` is
+            // dropped before the thread claims other units or leaves the call.
             unsafe { stream(sums.as_ptr().cast(), first.cast(), size_of_val(sums)) };
         } else if self.dense && !adds {
             // SAFETY: the places are side by side, and there are `width` of them, as asserted; no
@@ -610,30 +601,6 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
             });
         }
         written.set(written.get() + sums.len());
-    }
-}
-
-/// A tile of a table and the inputs. It is built by [`Unit::fill`] only.
-struct Sweep<'s, I, A, F, const N: usize> {
-    inputs: &'s I,
-    x: *mut A,
-    tile: Tile<N>,
-    op: &'s F,
-}
-
-impl<I, A, F, const N: usize> Vectorize for Sweep<'_, I, A, F, N>
-where
-    I: Inputs<N>,
-    F: Fn(&mut A, I::Items),
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        // SAFETY: a tile that `Unit::for_each_tile` has given, with the inputs of that unit: its
-        // text says that the inputs' offsets are elements, and those of `x` different places of a
-        // table that nothing else reaches.
-        unsafe { self.inputs.sweep(self.x, self.tile, self.op) };
     }
 }
 
@@ -714,7 +681,7 @@ fn loops_of<const N: usize>(axes: &mut [LoopAxis<N>]) -> LoopNest<N> {
 mod tests {
     use super::*;
     use crate::engine::terms::Runs;
-    use ndarray::{Array2, Ix1, Ix2, array};
+    use ndarray::{Array2, Ix1, Ix2, Ix4, array};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     fn panics<T>(f: impl FnOnce() -> T) -> bool {
@@ -728,7 +695,7 @@ mod tests {
             let mut out = Array2::<i32>::zeros(shape);
             !panics(|| {
                 let (inputs, axes) = ((Source::of(&terms),), axes.iter().copied());
-                drop(Sums::new(inputs, Ix2(0, 0), axes, Target::Put(&mut out)))
+                drop(Sums::new::<Ix2, _>(inputs, axes, Target::Put(&mut out)))
             })
         };
         assert!(fits(&[Some(1), Some(0)], (3, 3)));
@@ -812,7 +779,7 @@ mod tests {
         let axes = [Some(0), Some(1), Some(2), None];
         let inputs = (Source::of(&terms),);
         let target = Target::Put(&mut out);
-        let mut sums = Sums::new(inputs, terms.raw_dim(), axes.into_iter(), target).unwrap();
+        let mut sums = Sums::new::<Ix4, _>(inputs, axes.into_iter(), target).unwrap();
         assert_eq!(sums.kept().axes().len(), 3);
         for (term_chunks, term_runs) in [(1, 1), (7, 1), (7, 3), (6, 3), (2, 5)] {
             for (axis, turns) in [(0, 2), (1, 2), (1, 5), (2, 1), (2, 9)] {
@@ -848,7 +815,7 @@ mod tests {
         let mut out = ndarray::Array1::<u8>::zeros(1000);
         let axes = [Some(0), None].into_iter();
         let inputs = (Source::of(&terms),);
-        let mut sums = Sums::new(inputs, terms.raw_dim(), axes, Target::Put(&mut out)).unwrap();
+        let mut sums = Sums::new::<Ix2, _>(inputs, axes, Target::Put(&mut out)).unwrap();
         for _ in 0..100 {
             let scratch = vec![vec![]];
             let found = std::sync::Mutex::new(vec![]);
@@ -885,7 +852,7 @@ mod tests {
                 let turned = terms.t().as_standard_layout().into_owned();
                 let axes = [Some(0), None].into_iter();
                 let inputs = (Source::of(&turned),);
-                sums = fresh_sums(inputs, turned.raw_dim(), axes, Ix1(3), sum).ok();
+                sums = fresh_sums::<Ix2, _, _, _, 2>(inputs, axes, Ix1(3), sum).ok();
             });
             assert_eq!(all, missing == 3);
             assert_eq!(sums, all.then(|| array![5, 7, 9]));
@@ -898,7 +865,7 @@ mod tests {
         let mut out = Array2::zeros((1, 6));
         let axes = [None, Some(1)].into_iter();
         let inputs = (Source::of(&terms),);
-        let mut sums = Sums::new(inputs, terms.raw_dim(), axes, Target::Put(&mut out)).unwrap();
+        let mut sums = Sums::new::<Ix2, _>(inputs, axes, Target::Put(&mut out)).unwrap();
         let cut = Cut {
             axis: 0,
             turns: 5,

@@ -29,7 +29,7 @@ pub(crate) const HUGE_PAGES_FROM: usize = 32 << 20;
 /// The thresholds of owned copies. Times are of 4 MiB on one thread, unless the text says more.
 pub(crate) mod copies {
     use super::{HUGE_PAGE, last_level_cache};
-    use std::ops::{Range, RangeInclusive};
+    use std::ops::RangeInclusive;
 
     /// Existing memory of this many bytes is written past the cache: 5/8 of the last-level cache,
     /// but no more than 64 MiB.
@@ -91,7 +91,7 @@ pub(crate) mod copies {
     /// Bounds of the bytes of one chunk of work. With a lower bound of 256 KiB, 4 MiB on two
     /// threads take up to 5 % longer. Beyond a huge page, which one thread should touch first,
     /// nothing is gained.
-    pub(crate) const CHUNK_BYTES: Range<usize> = 64 << 10..HUGE_PAGE;
+    pub(crate) const CHUNK_BYTES: RangeInclusive<usize> = 64 << 10..=HUGE_PAGE;
 
     /// Planes of fewer bytes than this are not expanded by shuffles: building the table of shuffles
     /// takes some 100 ns.

@@ -2,7 +2,7 @@
 
 use super::draw_parts::{
     axes_count, difference, entry, heading, invalid_axes, labels, list_of_axes, pair_heading,
-    pdpd_axis, quoted,
+    pdpd_axis, pdpd_axis_too_large, quoted,
 };
 use super::draw_plans;
 use super::kind::ErrorKind;
@@ -146,14 +146,9 @@ impl fmt::Display for ErrorKind {
                     _ => " without its trailing 1s",
                 };
                 let count = axes_count(trimmed.len());
-                match (target.len().saturating_sub(*axis), target.len()) {
-                    (0, 0) => write!(f, "\n  axis {axis}: A is a scalar and has no axis"),
-                    (0, 1) => write!(f, "\n  axis {axis}: A has only the axis 0"),
-                    (0, rank) => {
-                        let last = rank - 1;
-                        write!(f, "\n  axis {axis}: A has only the axes 0 to {last}")
-                    }
-                    (left, _) => {
+                match target.len().saturating_sub(*axis) {
+                    0 => pdpd_axis_too_large(f, *axis, target.len()),
+                    left => {
                         write!(f, "\n  aligned with axis {axis}, B{without} has ")?;
                         write!(f, "{count} to fill but A has {left} left from there")
                     }
@@ -239,7 +234,10 @@ impl fmt::Display for ErrorKind {
                         let column = new_axes.saturating_add(*axis);
                         picture.caret(f, column)?;
                         let (wanted, size) = (entry(target, *axis), entry(input, column));
-                        write!(f, "{wanted} is neither {size} nor 1")
+                        match size {
+                            1 => write!(f, "{wanted} is not 1"),
+                            _ => write!(f, "{wanted} is neither {size} nor 1"),
+                        }
                     }
                     None => {
                         picture.rows(f, 0)?;
@@ -248,9 +246,13 @@ impl fmt::Display for ErrorKind {
                     }
                 }
             }
-            Self::EmptyReduction { shape } => {
-                write!(f, "cannot reduce {}: there are no terms, ", list(shape))?;
-                f.write_str("and this reduction has no result for that")
+            Self::EmptyReduction { shape, reduction } => {
+                write!(f, "cannot reduce {}", list(shape))?;
+                if !reduction.is_empty() {
+                    write!(f, " by {reduction}")?;
+                }
+                f.write_str(": there are no terms, and this reduction has no result for that; ")?;
+                f.write_str("a Fold with an identity has one")
             }
             Self::OutputTooLarge {
                 shape,
@@ -321,13 +323,28 @@ impl fmt::Display for ErrorKind {
                 insert,
             } => draw_plans::axis(f, shape, *axis, *insert),
             Self::InvalidBox { shape, ranges } => draw_plans::ranges(f, shape, ranges),
+            Self::InvalidBlocks { count, blocks } => {
+                let Range { start, end } = blocks;
+                write!(f, "the blocks {start}..{end} are not among the {count} ")?;
+                f.write_str("blocks of terms that the sums of this plan have")
+            }
             Self::CutsBlock {
                 shape,
                 ranges,
                 axis,
                 boundary,
                 nearest,
-            } => draw_plans::cuts_block(f, shape, ranges, (*axis, *boundary), *nearest),
+                ordered,
+            } => {
+                draw_plans::cuts_block(f, shape, ranges, (*axis, *boundary), *nearest)?;
+                match ordered {
+                    true => f.write_str(
+                        "\nthis reduction is not commutative: \
+                         it takes terms that are neighbours, or whole blocks",
+                    ),
+                    false => Ok(()),
+                }
+            }
             Self::OtherReduction { first, second } => {
                 write!(
                     f,

@@ -117,6 +117,19 @@ pub(super) fn pdpd_axis(f: &mut fmt::Formatter<'_>, axis: isize) -> fmt::Result 
     f.write_str("the axis of A that B's first axis is aligned with")
 }
 
+/// PaddlePaddle's axis of an A with so many axes is none of them.
+pub(super) fn pdpd_axis_too_large(
+    f: &mut fmt::Formatter<'_>,
+    axis: usize,
+    rank: usize,
+) -> fmt::Result {
+    match rank {
+        0 => write!(f, "\n  axis {axis}: A is a scalar and has no axis"),
+        1 => write!(f, "\n  axis {axis}: A has only the axis 0"),
+        _ => write!(f, "\n  axis {axis}: A has only the axes 0 to {}", rank - 1),
+    }
+}
+
 /// Two shapes that should be identical, and where they differ.
 pub(super) fn difference(
     f: &mut fmt::Formatter<'_>,

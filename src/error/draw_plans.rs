@@ -1,6 +1,8 @@
 //! What errors about plans as values, partial shapes and patterns print.
 
-use super::draw_parts::{axes_count, entry, invalid_axes, labels, list_of_axes, pdpd_axis, quoted};
+use super::draw_parts::{
+    axes_count, entry, invalid_axes, labels, list_of_axes, pdpd_axis, pdpd_axis_too_large, quoted,
+};
 use super::fault::{AxesFault, PartialFault, PatternFault, SliceFault};
 use super::role::ArrayRole;
 use crate::partial::{PartialShape, PartialSize};
@@ -181,7 +183,10 @@ pub(super) fn impossible(
             Picture::right_aligned(labels, a, b).caret(f, *axis)?;
             f.write_str("-1 keeps an input's size, but this axis is new: give it a size")
         }
-        PartialFault::PdpdAxis(axis) => pdpd_axis(f, *axis),
+        PartialFault::PdpdAxis(axis) => match usize::try_from(*axis) {
+            Ok(axis) => pdpd_axis_too_large(f, axis, b.len()),
+            Err(_) => pdpd_axis(f, *axis),
+        },
         PartialFault::Name { name, sizes } => {
             Picture::left_aligned(labels, a, b).rows(f, 0)?;
             let [size, other] = sizes;

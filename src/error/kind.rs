@@ -262,6 +262,8 @@ pub enum ErrorKind {
     EmptyReduction {
         /// The shape of the terms.
         shape: Box<[usize]>,
+        /// The [name](crate::Reduction::NAME) of the reduction. Empty if it has none.
+        reduction: &'static str,
     },
 
     /// A slice does not hold an array of the shape and strides that it should.
@@ -381,6 +383,17 @@ pub enum ErrorKind {
         ranges: Box<[Range<usize>]>,
     },
 
+    /// There are no such blocks of terms.
+    ///
+    /// [Example](crate::BroadcastPlan::part_of_blocks).
+    #[non_exhaustive]
+    InvalidBlocks {
+        /// How many there are.
+        count: usize,
+        /// Those that were asked for.
+        blocks: Range<usize>,
+    },
+
     /// A lower bound of a size is above the upper one.
     ///
     /// [Example](crate::PartialSize::between).
@@ -447,6 +460,9 @@ pub enum ErrorKind {
         boundary: usize,
         /// Where else it could, below and above, if there is such a place.
         nearest: [Option<usize>; 2],
+        /// Whether the part is an [inexact](crate::BroadcastPlan::inexact_part) one, of a reduction
+        /// that is not commutative: its terms must be neighbours, or whole blocks.
+        ordered: bool,
     },
 
     /// A partial reduction is of another plan, another reduction or another element type.

@@ -212,8 +212,11 @@ pub(crate) fn allocation_failed(bytes: usize) -> BroadcastError {
 
 /// A reduction of terms of this shape, of which there are none, has no result for that.
 #[cold]
-pub(crate) fn empty_reduction(shape: &[usize]) -> BroadcastError {
-    with_copies([shape], |[shape]| ErrorKind::EmptyReduction { shape })
+pub(crate) fn empty_reduction(shape: &[usize], reduction: &'static str) -> BroadcastError {
+    with_copies([shape], |[shape]| ErrorKind::EmptyReduction {
+        shape,
+        reduction,
+    })
 }
 
 /// A slice does not hold an array of this shape and these strides.
@@ -397,6 +400,12 @@ pub(crate) fn invalid_box(shape: &[usize], ranges: &[Range<usize>]) -> Broadcast
     with_copies([shape], |[shape]| ErrorKind::InvalidBox { shape, ranges })
 }
 
+/// The sums of a plan have `count` blocks.
+#[cold]
+pub(crate) fn invalid_blocks(count: usize, blocks: Range<usize>) -> BroadcastError {
+    BroadcastError::new(ErrorKind::InvalidBlocks { count, blocks })
+}
+
 /// The box has a part of a block of terms. It cuts `axis` at `boundary`.
 #[cold]
 pub(crate) fn cuts_block(
@@ -405,6 +414,7 @@ pub(crate) fn cuts_block(
     axis: usize,
     boundary: usize,
     nearest: [Option<usize>; 2],
+    ordered: bool,
 ) -> BroadcastError {
     let ranges = match copied(ranges) {
         Ok(ranges) => ranges,
@@ -416,6 +426,7 @@ pub(crate) fn cuts_block(
         axis,
         boundary,
         nearest,
+        ordered,
     })
 }
 

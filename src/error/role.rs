@@ -106,8 +106,12 @@ pub enum ArrayRole {
     Input,
     /// The array that a result is written into.
     Out,
+    /// The second of two arrays that results are written into.
+    SecondOut,
     /// The gradient with respect to the output of a broadcast.
     Cotangent,
+    /// The array that is reduced.
+    Reduced,
     /// The array that the method was called on: `self`.
     Receiver,
     /// The other array of a method that takes two.
@@ -124,7 +128,9 @@ impl ArrayRole {
         match self {
             ArrayRole::Input => "input".into(),
             ArrayRole::Out => "out".into(),
+            ArrayRole::SecondOut => "second out".into(),
             ArrayRole::Cotangent => "cotangent".into(),
+            ArrayRole::Reduced => "array".into(),
             ArrayRole::Receiver => "self".into(),
             ArrayRole::Other => "other".into(),
             ArrayRole::Operand(position) => match LETTERS.get(position) {

@@ -116,6 +116,7 @@
 //! | cause | error |
 //! |---|---|
 //! | a tile cuts a block | [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries |
+//! | there are no such blocks | [`InvalidBlocks`](crate::ErrorKind::InvalidBlocks), with their number |
 //! | terms of an inexact part are not neighbours, the reduction is not commutative | [`CutsBlock`](crate::ErrorKind::CutsBlock) |
 //! | parts of different plans or reductions; bytes of another type | [`OtherReduction`](crate::ErrorKind::OtherReduction) |
 //! | two parts have the same term | [`Overlap`](crate::ErrorKind::Overlap), with the elements and terms |

@@ -30,7 +30,7 @@ impl Settings {
         // Several chunks for each thread, so that others take over from a thread that is held up. A
         // power of two, so that chunks begin at pages.
         let chunk_bytes = (bytes / (32 * max_threads().max(1)))
-            .clamp(CHUNK_BYTES.start, CHUNK_BYTES.end)
+            .clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end())
             .next_power_of_two();
         Settings {
             streamed: CAN_STREAM && !fresh && bytes >= stream_copies_from(),
@@ -144,7 +144,7 @@ fn dense_and_repeated(axes: &[Axis], size: usize, streamed: bool) -> (usize, Opt
 /// if that leaves few chunks, and so many that building one is a small part of the work.
 pub(super) fn periods_in_chunk(bytes: usize, period: usize) -> usize {
     let share = bytes / (4 * max_threads().max(1));
-    (share / period).clamp(4, (2 * CHUNK_BYTES.end / period).max(MANY_REPEATS))
+    (share / period).clamp(4, (2 * CHUNK_BYTES.end() / period).max(MANY_REPEATS))
 }
 
 /// How many registers of output hold a number of whole rows of `row_bytes` bytes.

@@ -19,7 +19,7 @@
 //! | 16 each, n | such a box: a range for each axis that is summed, and the accumulators |
 //! | 8 | FNV-1a of all bytes before |
 
-use super::partial::{Node, PartialReduction, Piece};
+use super::partial::{Node, PartialReduction, Piece, shown};
 use super::ranges::any_overlap;
 use super::reduction::Reduction;
 use super::terms::Numbers;
@@ -409,8 +409,9 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         from.0 = content.get(16..).ok_or_else(Reader::cut_short)?;
         let (name, kind) = (from.text()?, from.text()?);
         if (name, kind) != (R::NAME, R::Acc::NAME) {
-            let ours = format!("{} in {}", R::NAME, R::Acc::NAME);
-            return Err(other_reduction(&format!("{name} in {kind}"), &ours));
+            let ours = format!("{} in {}", shown(R::NAME), R::Acc::NAME);
+            let theirs = format!("{} in {kind}", shown(name));
+            return Err(other_reduction(&theirs, &ours));
         }
         let plan = from.plan()?;
         let (rank, summed) = (plan.input_shape().len(), plan.summed_shape()?.len());
@@ -577,7 +578,8 @@ mod with_serde {
                 pieces,
             } = Named::deserialize(deserializer)?;
             if reduction != R::NAME {
-                return Err(D::Error::custom(other_reduction(&reduction, R::NAME)));
+                let error = other_reduction(shown(&reduction), shown(R::NAME));
+                return Err(D::Error::custom(error));
             }
             PartialReduction::of_form(Form { plan, pieces }, R::default()).map_err(D::Error::custom)
         }

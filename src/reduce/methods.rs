@@ -262,7 +262,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         T: Copy + Sync,
         R: Reduction<T>,
     {
-        check_shape(ArrayRole::Input, self.output_shape(), array.shape())?;
+        check_shape(ArrayRole::Reduced, self.output_shape(), array.shape())?;
         reduction.with(ToFresh { plan: self, array })
     }
 
@@ -296,7 +296,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         T: Copy + Sync,
         R: Reduction<T>,
     {
-        check_shape(ArrayRole::Input, self.output_shape(), array.shape())?;
+        check_shape(ArrayRole::Reduced, self.output_shape(), array.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
         let plan = self;
         reduction.with(ToExisting { plan, array, out })

@@ -48,7 +48,7 @@ pub use reduction::{
     Sum, SumIn,
 };
 
-use crate::engine::inputs::Source;
+use crate::engine::inputs::{Inputs, Source};
 use crate::engine::memory::array_of;
 use crate::engine::rows::update;
 use crate::engine::sums::{Sums, Target, fresh_sums};
@@ -224,10 +224,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             return terms.materialize();
         }
         let inputs = (Source::of(array),);
-        let (axes, becomes) = (self.kept_axes(), self.output_dim());
-        fresh_sums(inputs, becomes, axes, self.input_dim(), |sums| {
-            driver::reduce(sums, reduction)
-        })
+        self.fresh_sums(inputs, |sums| driver::reduce(sums, reduction))
     }
 
     /// The same into an array of the plan's input shape.
@@ -262,9 +259,33 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
-        let (axes, becomes) = (self.kept_axes(), self.output_dim());
-        let inputs = (Source::of(array),);
-        driver::reduce(&mut Sums::new(inputs, becomes, axes, target)?, reduction)
+        driver::reduce(&mut self.sums((Source::of(array),), target)?, reduction)
+    }
+
+    /// Sums of what is computed of inputs of the plan's output shape.
+    fn sums<'t, B, X, const N: usize>(
+        &self,
+        inputs: X,
+        target: Target<'t, B, I>,
+    ) -> Result<Sums<'t, X, B, N>, BroadcastError>
+    where
+        B: Copy + Send + Sync,
+        X: Inputs<N>,
+    {
+        Sums::new::<O, I>(inputs, self.kept_axes(), target)
+    }
+
+    /// The same in a fresh array, which `sum` computes.
+    fn fresh_sums<B, X, const N: usize>(
+        &self,
+        inputs: X,
+        sum: impl FnOnce(&mut Sums<'_, X, B, N>) -> Result<(), BroadcastError>,
+    ) -> Result<Array<B, I>, BroadcastError>
+    where
+        B: Copy + Send + Sync,
+        X: Inputs<N>,
+    {
+        fresh_sums::<O, _, _, _, N>(inputs, self.kept_axes(), self.input_dim(), sum)
     }
 
     /// A reduction of accumulators that [`few`] reduces. If they are `numbered`, they are told the

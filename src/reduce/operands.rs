@@ -5,7 +5,7 @@ use super::tables;
 use super::terms::Terms;
 use crate::engine::inputs::Source;
 use crate::engine::rows::{collect, overwrite, update};
-use crate::engine::sums::{Sums, Target, fresh_sums};
+use crate::engine::sums::Target;
 use crate::error::{BroadcastError, named};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
@@ -181,8 +181,7 @@ macro_rules! operands {
                 let ($($x,)+) = self;
                 $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
                 let inputs = ($(Source::of(&$x),)+);
-                let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
-                fresh_sums(inputs, becomes, axes, plan.input_dim(), |sums| {
+                plan.fresh_sums(inputs, |sums| {
                     tables::reduce_map(sums, terms, reduction, f, |_, new| new)
                 })
             }
@@ -206,8 +205,7 @@ macro_rules! operands {
                     return collect(plan.input_dim(), inputs, |refs| of_one(reduction, f(refs)));
                 }
                 let inputs = ($(Source::of(&$x),)+);
-                let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
-                fresh_sums(inputs, becomes, axes, plan.input_dim(), |sums| {
+                plan.fresh_sums(inputs, |sums| {
                     let all = Terms::all(sums.summed().len());
                     tables::reduce_map(sums, &all, reduction, &f, |_, new| new)
                 })
@@ -239,8 +237,7 @@ macro_rules! operands {
                     };
                 }
                 let inputs = ($(Source::of(&$x),)+);
-                let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
-                let mut sums = Sums::new(inputs, becomes, axes, target.into())?;
+                let mut sums = plan.sums(inputs, target.into())?;
                 let all = Terms::all(sums.summed().len());
                 tables::reduce_map(&mut sums, &all, reduction, &f, add)
             }

@@ -9,8 +9,9 @@ use super::reduction::{Reduction, Sum};
 use super::terms::{Numbers, Terms};
 use super::tree::BLOCK_TERMS;
 use crate::engine::inputs::Source;
-use crate::engine::sums::fresh_sums;
-use crate::error::{ArrayRole, BroadcastError, check_shape, cuts_block, invalid_box, reserved};
+use crate::error::{
+    ArrayRole, BroadcastError, check_shape, cuts_block, invalid_blocks, invalid_box, reserved,
+};
 use crate::plan::{AxisSource, BroadcastPlan, Tile};
 use ndarray::{Array, ArrayRef, Dimension, IxDyn};
 use num_traits::Zero;
@@ -85,7 +86,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// ```
     pub fn part(&self, tile: &Tile<I, O>) -> Result<Part<I, O>, BroadcastError> {
         let (tile, ranges) = self.own_tile(tile)?;
-        let runs = self.runs(&ranges)?;
+        let runs = self.runs(&ranges, false)?;
         Ok(self.new_part(tile, Covered::Blocks(runs)))
     }
 
@@ -98,8 +99,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the box is not inside the input, or the
-    /// range not inside the blocks; [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the box is not inside the input;
+    /// [`InvalidBlocks`](crate::ErrorKind::InvalidBlocks) if there are no such blocks;
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// ```
     /// use ndarray::Array3;
@@ -118,6 +120,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// assert!(part.tile().output().ranges().eq([0..63, 0..5, 0..49]));
     /// sum.merge(part.gradient(&part.tile().output().of(&dy)?)?)?;
     /// assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
+    ///
+    /// let error = plan.part_of_blocks(&[0..5], 3..6).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the blocks 3..6 are not among the 5 blocks of terms that the sums of this plan have",
+    /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn part_of_blocks(
@@ -132,7 +140,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             return Err(invalid_box(shape, input));
         }
         if blocks.start > blocks.end || blocks.end > self.sum_blocks() {
-            return Err(invalid_box(&[self.sum_blocks()], &[blocks]));
+            return Err(invalid_blocks(self.sum_blocks(), blocks));
         }
         let empty = blocks.is_empty() || input.iter().any(|range| range.is_empty());
         let total = self.sum_terms();
@@ -247,7 +255,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 
     /// The runs of whole blocks of a box of the output, in O(rank).
-    fn runs(&self, ranges: &[Range<usize>]) -> Result<Runs, BroadcastError> {
+    fn runs(&self, ranges: &[Range<usize>], ordered: bool) -> Result<Runs, BroadcastError> {
         if ranges.iter().any(|range| range.is_empty()) {
             return Ok(Runs::none());
         }
@@ -261,7 +269,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         for first_term in (0..len).step_by(run).take(2) {
             let number = numbers.of(first_term);
             if !whole(number) || !whole(number + run) {
-                return Err(self.cut_block(ranges));
+                return Err(self.cut_block(ranges, ordered));
             }
         }
         Ok(Runs {
@@ -273,7 +281,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 
     /// The error for a box that cuts a block.
     #[cold]
-    fn cut_block(&self, ranges: &[Range<usize>]) -> BroadcastError {
+    fn cut_block(&self, ranges: &[Range<usize>], ordered: bool) -> BroadcastError {
         // The innermost of the axes that are summed and not whole is the one to cut elsewhere.
         let shape = self.output_shape();
         let (mut step, mut found) = (1, None);
@@ -294,9 +302,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             }
             step *= shape[axis];
         }
-        let Some((axis, step, outer, aligned)) = found else {
-            return cuts_block(shape, ranges, 0, 0, [None; 2]);
-        };
+        let (axis, step, outer, aligned) = found.expect("a whole box cuts no block");
         let total = self.sum_terms();
         let keeps = |at: usize| {
             let number = outer + at * step;
@@ -315,7 +321,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         let above = (boundary..=shape[axis])
             .take(BLOCK_TERMS + 1)
             .find(|&at| keeps(at));
-        cuts_block(shape, ranges, axis, boundary, [below, above])
+        cuts_block(shape, ranges, axis, boundary, [below, above], ordered)
     }
 }
 
@@ -464,9 +470,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         check_shape(ArrayRole::Cotangent, plan.output_shape(), cotangent.shape())?;
         self.collect(Sum, |_, terms| {
             let inputs = (Source::of(cotangent),);
-            let (axes, becomes) = (plan.kept_axes(), plan.output_dim());
             let sum = |sums: &mut PlainSums<'_, '_, A>| driver::reduce_some(sums, &Sum, terms);
-            fresh_sums(inputs, becomes, axes, plan.input_dim(), sum)
+            plan.fresh_sums(inputs, sum)
         })
     }
 
@@ -524,7 +529,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         R: Reduction<T>,
     {
         let shape = self.tile.plan().output_shape();
-        check_shape(ArrayRole::Input, shape, array.shape())?;
+        check_shape(ArrayRole::Reduced, shape, array.shape())?;
         self.reduce_of((array,), reduction, |(&value,)| value)
     }
 
@@ -570,7 +575,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
                 if !R::COMMUTATIVE && Numbers::of_box(ranges, &shape).neighbours().is_none() =>
             {
                 let ranges: Vec<_> = self.tile.output().ranges().collect();
-                in_order = Covered::Blocks(self.plan.runs(&ranges)?);
+                in_order = Covered::Blocks(self.plan.runs(&ranges, true)?);
                 &in_order
             }
             covered => covered,

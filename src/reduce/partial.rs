@@ -495,19 +495,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     /// [`Incomplete`](crate::ErrorKind::Incomplete). Example: [`PartialReduction`].
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        if self.plan.sum_terms() == 0 {
-            return true;
-        }
-        // The boxes of the pieces are disjoint.
-        let there: usize = self.pieces.iter().map(|piece| len(&piece.ranges)).sum();
-        if there < self.plan.input_shape().iter().product() {
-            return false;
-        }
-        let Ok(shape) = self.plan.summed_shape() else {
-            return false;
-        };
-        let mut pieces = self.pieces.iter();
-        pieces.all(|piece| piece.missing(&shape).is_none())
+        matches!(self.first_missing(), Ok(None))
     }
 
     /// Whether the result is bit-identical to one call on the whole array: no
@@ -552,7 +540,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         }
         if terms == 0 {
             let value = self.reduction.of_none();
-            return new(value.ok_or_else(|| empty_reduction(plan.output_shape()))?);
+            return new(value.ok_or_else(|| empty_reduction(plan.output_shape(), R::NAME))?);
         }
         for piece in &self.pieces {
             let Some(total) = piece.total(&shape, &combine) else {
@@ -636,13 +624,17 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     }
 }
 
+/// What an error shows of the name of a reduction.
+pub(super) fn shown(name: &str) -> &str {
+    match name {
+        "" => "a reduction without a name",
+        name => name,
+    }
+}
+
 /// What an error shows of a plan and a reduction.
 pub(super) fn name<T, R: Reduction<T>>(plan: &BroadcastPlan) -> String {
-    let reduction = if R::NAME.is_empty() {
-        "reduction"
-    } else {
-        R::NAME
-    };
+    let reduction = shown(R::NAME);
     let mapping = plan.mapping().map(|source| match source {
         Some(axis) => axis.to_string(),
         None => "+".to_owned(),

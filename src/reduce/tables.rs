@@ -370,7 +370,7 @@ where
     R: Reduction<T>,
 {
     let value = reduction.of_none();
-    let value = value.ok_or_else(|| empty_reduction(sums.shape()))?;
+    let value = value.ok_or_else(|| empty_reduction(sums.shape(), R::NAME))?;
     match sums.adds() {
         true => Ok(()),
         false => write_all(sums, |_, new| new, |_| value),

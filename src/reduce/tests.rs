@@ -4,7 +4,7 @@
 use super::reduction::First;
 use super::runs::in_streams;
 use super::tree::{BLOCK_TERMS, GROUP, LANES};
-use crate::engine::machine::WITHOUT_WIDE_REGISTERS;
+use crate::engine::machine::WithoutWideRegisters;
 use crate::engine::tuning::{
     APART_STREAMS, BLOCKS_AT_ONCE, CACHE_LINE, CROSSED_LINES, CROSSED_PAGES, FEW_COLUMNS,
     FEW_IN_ORDER, FEW_REDUCED, FEWER_REDUCED, MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, PAGE,
@@ -15,7 +15,6 @@ use crate::{BroadcastPlan, Fold, Reduction};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
 use std::ops::Add;
-use std::sync::atomic::Ordering;
 
 /// An element of `N` bytes whose addition is neither associative nor commutative, so that its sum
 /// tells the order.
@@ -516,9 +515,8 @@ fn elements_of_every_size_follow_the_tree() {
 
 #[test]
 fn processors_without_wide_registers_come_to_the_same_sums() {
-    WITHOUT_WIDE_REGISTERS.store(true, Ordering::Relaxed);
+    let _without = WithoutWideRegisters::new();
     check_widths();
-    WITHOUT_WIDE_REGISTERS.store(false, Ordering::Relaxed);
 }
 
 /// What is split over threads, in units and within sums.

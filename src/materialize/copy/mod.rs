@@ -48,9 +48,13 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
 }
 
 /// Whether a map copies an array faster than the kernels do: one of few elements, or of a few more
-/// in long rows that are side by side or one element each.
+/// in long rows that are side by side or one element each. Large elements are copied by the kernels:
+/// a map has elements on the stack in a debug build.
 #[inline]
 fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
+    if const { size_of::<A>() > MAP_CHUNK } {
+        return false;
+    }
     let long = |&size: &usize| size >= MAP_LONG_ROW;
     let plain = |stride| [0, 1].contains(stride);
     let len = array.len();

@@ -117,13 +117,11 @@ fn splat_short_rows<T: Copy, const K: usize>(plane: Plane) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check_layouts, check_rows};
-    use crate::engine::machine::{WITHOUT_WIDE_REGISTERS, has_wide_registers};
-    use std::sync::atomic::Ordering;
+    use crate::engine::machine::{WithoutWideRegisters, has_wide_registers};
 
-    /// Tests that run at the same time also do without wide registers, with the same results.
     #[test]
     fn without_wide_registers() {
-        WITHOUT_WIDE_REGISTERS.store(true, Ordering::Relaxed);
+        let _without = WithoutWideRegisters::new();
         assert!(!has_wide_registers());
         check_rows::<u8>();
         check_rows::<u16>();
@@ -131,6 +129,5 @@ mod tests {
         check_rows::<f64>();
         check_rows::<u128>();
         check_layouts::<f32>();
-        WITHOUT_WIDE_REGISTERS.store(false, Ordering::Relaxed);
     }
 }
