@@ -224,7 +224,7 @@ fn child() {
     run_size(number(1), words[0], number(2));
 }
 
-/// Whether a call on a thread with a stack of so many bytes ends well.
+/// Whether a call on a thread with a stack of this many bytes ends well.
 fn fits(call: &str, size: usize, stack: usize) -> bool {
     let status = process::command(&std::env::current_exe().unwrap())
         .args(["child", "--exact", "--test-threads=1"])

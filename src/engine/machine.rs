@@ -197,9 +197,9 @@ pub(crate) const fn square(size: usize) -> Option<(usize, TransposeSquare)> {
 /// Bytes of the registers that [`copy_shuffled`] writes.
 pub(crate) const SHUFFLED: usize = 16;
 
-/// The most registers that [`copy_shuffled`] writes for each step of the source. Their shuffles
-/// and offsets stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, take 36 us so, and 73 if they
-/// are loaded again for each register of output.
+/// The most registers that [`copy_shuffled`] writes for each step of the source. Their shuffles and
+/// offsets stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, take 36 us, and 73 if the shuffles
+/// and offsets are loaded again for each register of output.
 pub(crate) const MOST_SHUFFLES: usize = 7;
 
 /// One register of output: where its sixteen source bytes begin, and which of them go where.

@@ -230,8 +230,8 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
         self.inputs.layout(0).0
     }
 
-    /// How many bytes so many terms of each sum are computed of. An input that does not move counts
-    /// nothing.
+    /// How many bytes of the inputs `terms` terms of each sum are computed from. An input whose
+    /// strides are all 0 is not counted.
     pub(crate) fn bytes_of(&self, terms: usize) -> usize {
         let moves = |input: usize| {
             let mut axes = self.kept.axes().iter().chain(self.summed.axes());
@@ -336,7 +336,8 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
 pub(crate) struct Units<'s, I, B, const N: usize> {
     sums: &'s Sums<'s, I, B, N>,
     cut: Cut,
-    /// The loops over the sums: outside, the one that is cut, and inside, of so many positions.
+    /// The loops over the sums: `outer`, then `axis`, which is cut, then `inside`, which has
+    /// `inside_len` positions.
     outer: &'s [LoopAxis<N>],
     axis: LoopAxis<N>,
     inside: &'s [LoopAxis<N>],

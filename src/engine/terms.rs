@@ -123,8 +123,8 @@ impl<'s, A: Copy> Columns<'s, A> {
         }
     }
 
-    /// The terms `terms` of a column as a slice: where they are, if they lie so, or copied to
-    /// `copy`. Terms with stride -1 lie backwards in it.
+    /// The terms `terms` of a column as a slice: in place if they are contiguous in memory, else
+    /// copied to `copy`. Terms with stride -1 lie backwards in it.
     ///
     /// # Panics
     ///

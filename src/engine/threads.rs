@@ -50,7 +50,8 @@ pub(crate) enum Cost {
 pub(crate) const PARALLEL_FROM: usize = 512 << 10;
 
 /// Chunks that call a closure, and move few bytes, are not shared if all of them are expected to
-/// take no longer than so many seconds. To share them costs the caller 0.3 us, and a request 10.
+/// take no longer than this many seconds. Sharing costs the caller 0.3 us, and each request for a
+/// helper 10 us.
 const QUICK: f64 = 20e-6;
 
 /// Calls `f` with ranges that together are `0..chunks`, in no particular order, on as many threads
@@ -129,7 +130,7 @@ mod pool {
     use std::sync::{Mutex, OnceLock, PoisonError};
     use std::time::{Duration, Instant};
 
-    /// After the system has refused threads, the next attempt waits for so long.
+    /// After the system has refused threads, the next attempt waits for this long.
     const RETRY: Duration = Duration::from_secs(1);
 
     /// Whether the pool exists. The first look starts it.
@@ -207,12 +208,12 @@ mod team {
     /// take a little more.
     const WORTH_AWAKE: f64 = 6e-6;
 
-    /// Rayon's threads look for work for a while before they sleep. A thread that calls so soon
-    /// after its last call finds them awake, or wakes them for its next call.
+    /// Rayon's threads look for work for a while before they sleep. A thread that calls again
+    /// within this time after its last call finds them awake, or wakes them for its next call.
     const AWAKE_FOR: Duration = Duration::from_micros(100);
 
-    /// The owner looks again for so long before it parks: a helper mostly ends soon, and to park
-    /// and be woken takes longer.
+    /// The owner spins for this long before it parks: a helper mostly ends soon, and parking and
+    /// waking take longer.
     const SPIN: Duration = Duration::from_micros(if cfg!(loom) { 0 } else { 5 });
 
     /// A claim is expected to take no longer than 2 MiB of a copy. Shorter claims cost a copy up to
@@ -222,8 +223,8 @@ mod team {
     /// A shorter time says nothing about a closure: its first chunks also wait for memory.
     const TRUSTED: f64 = 20e-6;
 
-    /// Alone, a thread claims chunks of a closure for about so long, or for 8 times as long as it
-    /// has worked, as the next chunks may take longer.
+    /// Alone, a thread claims chunks of a closure for about this many seconds, or 8 times as many
+    /// chunks as it has claimed so far, as the next chunks may take longer.
     const PROBE: f64 = 5e-6;
 
     /// What a thread does with the ranges that it claims.

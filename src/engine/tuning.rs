@@ -54,16 +54,17 @@ pub(crate) mod copies {
     /// The longest period of which a block holds two, in bytes.
     pub(crate) const SHORT_PERIOD: usize = BLOCK / 2;
 
-    /// Bytes that are repeated at a time with plain stores. Periods of 256 bytes take 53 us so, and
-    /// 60 us with pieces as long as the block, which push the source out of the first-level cache.
+    /// Bytes that are repeated at a time with plain stores. Periods of 256 bytes take 53 us. With
+    /// pieces as long as the block, which push the source out of the first-level cache, they take
+    /// 60 us.
     pub(crate) const SHORT_REPEAT: usize = 2 << 10;
 
     /// The longest period that is built for several of its places, in bytes. Four of them are then
     /// one chunk of work.
     pub(crate) const LONGEST_PERIOD: usize = HUGE_PAGE / 2;
 
-    /// Up to so many elements in long rows are copied by a map, which needs no loop nest. A row of
-    /// 16 `f32` to 16 by 16 takes 43 ns by a map and 89 ns by the kernels, one of 32 to 32 by 32
+    /// Up to this many elements in long rows are copied by a map, which needs no loop nest. A row
+    /// of 16 `f32` to 16 by 16 takes 43 ns by a map and 89 ns by the kernels, one of 32 to 32 by 32
     /// takes 103 and 118 ns (an Intel Xeon). Larger squares take the same time either way.
     pub(crate) const FEW_COPIED: usize = 1024;
 
@@ -75,17 +76,17 @@ pub(crate) mod copies {
 
     /// Rows of at least this many bytes are streamed from the source without a block: the
     /// incomplete lines at their ends are then below 4 % of them. A replicated axis is written by
-    /// repetition if it covers as many bytes in a row.
+    /// repetition if it covers at least this many contiguous bytes of output.
     pub(crate) const LONG_ROW: usize = 4 << 10;
 
     /// The same for repetition where output is streamed and continues after the axis, because each
     /// repetition may begin and end within a line. 256 MiB in runs of 5 KiB take 28 to 30 ps a byte
-    /// so, and 18 in blocks that end with lines; in runs of 33 KiB they take 18 and 20.
+    /// by repetition, and 18 in blocks that end with lines; in runs of 33 KiB they take 18 and 20.
     pub(crate) const LONG_STREAMED_REPEAT: usize = 32 << 10;
 
     /// Rows and columns from which a transposed matrix is cut into squares. 4 by 6 matrices take
-    /// 770 us so and 670 us row by row; 4 by 8 take 590 us either way; 2 or 3 rows of 64 take 890
-    /// and 670 us in squares, 140 and 170 us row by row.
+    /// 770 us in squares and 670 us row by row; 4 by 8 take 590 us either way; 2 or 3 rows of 64
+    /// take 890 and 670 us in squares, 140 and 170 us row by row.
     pub(crate) const TRANSPOSED_FROM: [usize; 2] = [4, 8];
 
     /// Bounds of the bytes of one chunk of work. With a lower bound of 256 KiB, 4 MiB on two
@@ -98,9 +99,9 @@ pub(crate) mod copies {
     pub(crate) const LONG_EXPANSION: usize = 2 << 10;
 
     /// Planes of up to this many bytes whose rows are few copies of one element are interleaved:
-    /// `[256]` to `[256, 3]`, `f32`, takes 0.13 us so and 0.45 by a table of shuffles; 256 KiB of
-    /// `u8`, `[N, 1, N, 1]` to `[N, 2, N, 2]`, 19 us instead of 57. Longer ones are faster by
-    /// shuffles.
+    /// `[256]` to `[256, 3]`, `f32`, takes 0.13 us interleaved and 0.45 by a table of shuffles; 256
+    /// KiB of `u8`, `[N, 1, N, 1]` to `[N, 2, N, 2]`, 19 us instead of 57. Longer ones are faster
+    /// by shuffles.
     pub(crate) const SHORT_SPLAT: usize = 8 << 10;
 
     /// Rows of this many bytes are copied as their first and their last bytes.
@@ -155,26 +156,26 @@ fn read_last_level_cache() -> Option<usize> {
 
 // Maps: closures over rows of several operands.
 
-/// Up to so many elements are mapped or copied in the order of the axes. To build a loop nest and
-/// to look for the fastest way takes longer than they do: 4 by 4 `f32` plus a row of 4 take 75 ns
-/// so, and 165 ns with a nest.
+/// Up to this many elements are mapped or copied in the order of the axes, without a loop nest.
+/// Building a nest and choosing the fastest order of its loops takes longer than the elements do: 4
+/// by 4 `f32` plus a row of 4 take 75 ns without a nest, and 165 ns with one.
 pub(crate) const FEW_MAPPED: usize = 64;
 
-/// Up to so many elements are reduced without a loop nest, if they lie in memory without gaps: 10
-/// by 16 `f32` to a row take 57 ns so, and 284 ns with one, 32 by 32 take 127 and 334 ns. There is
-/// room for so many on the stack. If nothing is summed, a copy is faster: 32 by 32 `f32` in Fortran
-/// order take 450 ns so, and 250 ns as a copy.
+/// Up to this many elements are reduced without a loop nest, if they lie in memory without gaps: 10
+/// by 16 `f32` to a row take 57 ns without a nest, and 284 ns with one, 32 by 32 take 127 and 334
+/// ns. A buffer for this many elements fits on the stack. If nothing is summed, a copy is faster:
+/// 32 by 32 `f32` in Fortran order take 450 ns as a reduction, and 250 ns as a copy.
 pub(crate) const FEW_REDUCED: usize = 1024;
 
 /// The same with gaps or backwards. These are read element by element, which takes 0.6 us for 512
 /// `f32`, and 0.4 us with a loop nest.
 pub(crate) const FEWER_REDUCED: usize = 127;
 
-/// Up to so many elements are reduced without a loop nest, if they lie in the order in which they
-/// are summed. 64 by 64 `f32` to a row take 329 ns without a nest and 557 ns with one, to a column
-/// 270 and 454 ns (an Intel Xeon).
+/// Up to this many elements are reduced without a loop nest, if they lie in memory in the order in
+/// which they are summed. 64 by 64 `f32` to a row take 329 ns without a nest and 557 ns with one,
+/// to a column 270 and 454 ns (an Intel Xeon).
 ///
-/// Up to so many terms of a map are computed into an array first, and then reduced like this. The
+/// Up to this many terms of a map are computed into an array first, and then reduced like this. The
 /// gradient of a product, `f32`, takes 71 ns for 4 by 4 and 0.8 us for 64 by 64. With a loop nest
 /// it takes 390 ns and 1.3 us.
 pub(crate) const FEW_IN_ORDER: usize = 16 << 10;
@@ -197,8 +198,8 @@ pub(crate) const PACKED: usize = 8 << 10;
 
 /// Bytes of a chunk of output. Slow closures are shared by chunks; an output that is no longer
 /// stays on the calling thread, which then looks at no clock: 64 by 64 `f32` plus a row take 370 ns
-/// so, and 500 ns in two chunks (an Intel Xeon). The sum of a column and a row, `f32`, of 64 KiB to
-/// 4 MiB takes the same time in chunks of 8 and 16 KiB.
+/// in one chunk, and 500 ns in two (an Intel Xeon). The sum of a column and a row, `f32`, of 64 KiB
+/// to 4 MiB takes the same time in chunks of 8 and 16 KiB.
 pub(crate) const MAP_CHUNK: usize = 16 << 10;
 
 /// Bytes of a chunk of a streamed output.
@@ -219,7 +220,8 @@ pub(crate) fn map_stream_from() -> usize {
     last_level_cache()
 }
 
-/// Into how many chunks an output with drop glue is cut at most: so many counts fit on the stack.
+/// The largest number of chunks of an output whose elements have drop glue. Each chunk has a count
+/// of its initialised elements; this many counts fit on the stack.
 pub(crate) const COUNTED_CHUNKS: usize = 64;
 
 /// Elements of such a chunk at least.
@@ -238,7 +240,7 @@ const SECOND_LEVEL_CACHE: usize = 1 << 20;
 /// Bytes of a page of memory, the stretch that a prefetcher works in.
 pub(crate) const PAGE: usize = 4 << 10;
 
-/// Columns of one row that are summed together take at most as many bytes: their 16 lanes fill a
+/// Columns of one row that are summed together take at most this many bytes: their 16 lanes fill a
 /// first-level cache.
 pub(crate) const SUM_ROW: usize = FIRST_LEVEL_CACHE / 16;
 
@@ -259,9 +261,10 @@ pub(crate) const SMALL_SUM: usize = SECOND_LEVEL_CACHE;
 /// With fewer columns side by side than this, blocks are packed before they are summed.
 pub(crate) const FEW_COLUMNS: usize = 8;
 
-/// A table of terms takes at most as many bytes, unless it is as narrow as it may be, or one column
-/// of terms that are far apart: half of a first-level cache. The sum of a product of two 256 x 256
-/// `f32` takes two threads 15 us so, and 23 us with tables four times as large.
+/// A table of terms takes at most this many bytes, half of a first-level cache. Tables of the
+/// smallest allowed width may be larger, and so may tables of one column whose terms are far apart.
+/// The sum of a product of two 256 x 256 `f32` takes two threads 15 us with tables of this size,
+/// and 23 us with tables four times as large.
 pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 
 /// A table of one column is this many times larger if terms that are neighbours in memory are far
@@ -271,15 +274,16 @@ pub(crate) const FAR_TABLES: usize = 16;
 /// A run is the terms of all loops inside the summed axis with the shortest stride. Terms of two
 /// runs may share cache lines. If the lines of one run take this many bytes, they have left the
 /// second-level cache when the next run needs them. Runs are then read chunk by chunk, a chunk of
-/// each before the next of any: all 30 x 333,333 `f32` in Fortran order take 3.6 ms so, and 14 ms
-/// run by run.
+/// each before the next of any: all 30 x 333,333 `f32` in Fortran order take 3.6 ms chunk by chunk,
+/// and 14 ms run by run.
 pub(crate) const CROSSED_LINES: usize = SECOND_LEVEL_CACHE;
 
-/// The same of pages, of which a TLB has some 2000 entries: a run over so many bytes of memory. All
-/// 1000 x 3000 `f64` in Fortran order take 9.2 ms run by run, and 2.4 ms chunk by chunk.
+/// The same for pages: a TLB has some 2000 entries. A run that goes over this many bytes of memory
+/// has left the TLB when the next run needs its pages. All 1000 x 3000 `f64` in Fortran order take
+/// 9.2 ms run by run, and 2.4 ms chunk by chunk.
 pub(crate) const CROSSED_PAGES: usize = 2048 * PAGE;
 
-/// A chunk of such a run goes over so many bytes of memory, or is one block.
+/// A chunk of such a run goes over this many bytes of memory, or is one block.
 pub(crate) const CROSSED_CHUNK: usize = 128 << 10;
 
 /// Most columns in a unit of work whose columns are summed one by one, and most elements in 16 rows
@@ -291,15 +295,15 @@ pub(crate) const MANY_COLUMNS: usize = 1024;
 /// ms by 2 MiB and 8.1 ms by 128 KiB.
 pub(crate) const SUM_CHUNK: RangeInclusive<usize> = 128 << 10..=2 << 20;
 
-/// So many chunks keep all threads busy to the end.
+/// This many chunks keep all threads busy to the end.
 pub(crate) const MANY_SUM_CHUNKS: usize = 64;
 
 /// With fewer units of work than this, the terms of each sum are cut too, so that there are
 /// [`MANY_SUM_CHUNKS`] units.
 pub(crate) const FEW_SUM_UNITS: usize = 32;
 
-/// Long ranges are read at as many places in turn, as each of them has a prefetcher at work: two
-/// threads take 6.0 ms by 2 MiB so, and 6.8 ms from end to end.
+/// Long ranges are read at this many places in turn, so that a prefetcher works at each of them. In
+/// ranges of 2 MiB, two threads take 6.0 ms at four places in turn, and 6.8 ms from end to end.
 pub(crate) const PREFETCH_STREAMS: usize = 4;
 
 /// Bytes at each of these places at least. With 32 KiB they gain nothing.
@@ -318,9 +322,9 @@ pub(crate) const SHORT_ROW_TERMS: usize = 10;
 /// other that a prefetcher treats them as one.
 pub(crate) const NEAR_STREAMS: usize = 256;
 
-/// Bytes of 16 rows from which a table is read in eight streams, each in a page of its own. Eight
-/// streams in one page are what prefetchers do worst: rows of 16 `f32` take 22 ms so, and 13 ms if
-/// each group is copied first, as is done below this size.
+/// Bytes of 16 rows from which a table is read in eight streams, each in a page of its own.
+/// Prefetchers work worst with eight streams in one page: rows of 16 `f32` take 22 ms in eight
+/// streams, and 13 ms if each group is copied first, as is done below this size.
 pub(crate) const APART_STREAMS: usize = PAGE;
 
 /// Elements of at least this many bytes are summed one by one, in tables on the heap. Maps read
@@ -329,12 +333,12 @@ pub(crate) const APART_STREAMS: usize = PAGE;
 /// (`STACK_TABLE=1 cargo test --test stack table -- --nocapture`).
 pub(crate) const LARGE_ELEMENT: usize = 64;
 
-/// Bytes of sums side by side that are worth going past the cache.
+/// Sums are streamed in rows of at least this many contiguous bytes.
 pub(crate) const STREAM_SUMS_ROW: usize = 1 << 10;
 
-/// Whether so many bytes of sums go past the cache to existing memory: from three quarters of the
-/// last-level cache on. With rows of 3 `f32` summed into 85 MiB, 8 ms instead of 10, as these are
-/// not read first.
+/// Whether sums of `bytes` bytes in total are streamed to existing memory: from three quarters of
+/// the last-level cache on. Rows of 3 `f32` summed into 85 MiB take 8 ms instead of 10, because the
+/// lines of the sums are not read first.
 pub(crate) fn sums_are_streamed(bytes: usize) -> bool {
     // The cache's size is read from files, and is 1 MiB or more.
     bytes >= 3 << 18 && bytes >= last_level_cache() / 4 * 3

@@ -46,7 +46,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     ///
-    /// Source: the composition of maps; XLA folds chains of `broadcast_in_dim` so.
+    /// Source: the composition of maps; XLA folds chains of `broadcast_in_dim` in this way.
     #[inline]
     pub fn then<P: Dimension>(
         &self,

@@ -475,7 +475,8 @@ impl<'b> Reader<'b> {
         std::str::from_utf8(self.take(len)?).map_err(|_| invalid_bytes("a name is no UTF-8"))
     }
 
-    /// That many values of so many bytes are left, before there is memory for them.
+    /// That `count` values of `size` bytes each are left in the input. Checked before memory for
+    /// them is allocated.
     fn check_left(&self, count: usize, size: usize) -> Result<(), BroadcastError> {
         match count.checked_mul(size) {
             Some(bytes) if bytes <= self.0.len() => Ok(()),

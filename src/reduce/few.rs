@@ -76,7 +76,7 @@ impl Walk {
 
     /// Whether the results are summed run by run: the `count` terms of each are side by side, in
     /// the order of the results. A single result of fewer than [`GROUP`] terms is not, as that is
-    /// slower: 4 by 4 `f32` take 63 ns so, and 40 ns otherwise.
+    /// slower: 4 by 4 `f32` take 63 ns as a run, and 40 ns as rows.
     #[inline(always)]
     fn is_in_runs(&self, count: usize) -> bool {
         match self.loops {
@@ -141,7 +141,7 @@ fn standard_strides(shape: &[usize]) -> [usize; AXES] {
     strides
 }
 
-/// Whether an array of this shape is reduced to so many results here, whatever the order of its
+/// Whether an array of this shape is reduced to `results` results here, whatever the order of its
 /// axes. If nothing is summed, only up to [`FEWER_REDUCED`] elements are: to copy more is faster.
 #[inline(always)]
 pub(super) fn has_few<A>(shape: &[usize], results: usize) -> bool {

@@ -707,8 +707,9 @@ position! {
 pub(super) struct First;
 
 impl First {
-    /// Whether a maximum is found and then looked for, of `elements` elements for so many results.
-    /// Numbers of elements have 32 bits. The maxima are few beside the elements.
+    /// Whether `results` positions of maxima among `elements` elements are found in two passes: one
+    /// for the maxima, one for where they are. Numbers of elements have 32 bits. The maxima are few
+    /// beside the elements.
     pub(super) fn looks_for(results: usize, elements: usize) -> bool {
         u32::try_from(elements).is_ok() && results <= elements / 8
     }

@@ -462,7 +462,7 @@ where
     }
 }
 
-/// Puts the results of accumulators of so many terms into `to`.
+/// Puts the results of the accumulators `from`, each of `terms` terms, into `to`.
 #[inline(never)]
 fn finish<T, R: Reduction<T>>(reduction: &R, from: &[R::Acc], terms: usize, to: &mut Vec<R::Out>) {
     to.clear();

@@ -615,7 +615,7 @@ fn long_rows_follow_the_tree() {
     }
 }
 
-/// Sums of so many bytes that they go past the cache, and of fewer.
+/// Sums of enough bytes to be streamed, and of fewer.
 #[test]
 fn streamed_sums_are_all_written() {
     let rows = (1..).find(|&rows| sums_are_streamed(rows << 20)).unwrap();

@@ -36,7 +36,7 @@ fn repeated_planes(axes: &[Axis], size: usize) -> Option<usize> {
 
 /// [`fill`] for a region that is dense in output and whose outermost axis replicates what is inside
 /// it: built once, then repeated. Eight axes of six, every other one replicated, take a thread 20
-/// ps a byte so, and 46 plane by plane.
+/// ps a byte by repetition, and 46 plane by plane.
 pub(super) fn fill_repeated(mut region: Region) {
     let range = region.range();
     let Kernels { size, copy, .. } = *region.kernels();

@@ -5,7 +5,7 @@
 use super::operands::{Plane, Slot};
 use crate::engine::machine::{Vectorize, widest};
 
-/// Copies a plane whose source has its columns side by side. Returns whether it has done so.
+/// Copies a plane whose source has its columns side by side. Returns whether it has copied it.
 pub(super) fn interleave<T: Copy>(plane: &mut Plane) -> bool {
     let (rows, columns) = (plane.rows(), plane.columns());
     let fits = plane.is_dense() && rows.strides[1] == 1;
@@ -18,7 +18,7 @@ pub(super) fn interleave<T: Copy>(plane: &mut Plane) -> bool {
 }
 
 /// Copies a plane whose output has its rows side by side, and the source its columns, without gaps.
-/// Returns whether it has done so.
+/// Returns whether it has copied it.
 pub(super) fn separate<T: Copy>(plane: &mut Plane) -> bool {
     let (rows, columns) = (plane.rows(), plane.columns());
     let fits = rows.strides[1] == 1 && columns.strides == [1, rows.size as isize];

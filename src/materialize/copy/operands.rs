@@ -99,7 +99,7 @@ impl<'a> Region<'a> {
     }
 
     /// Cuts the positions at multiples of `chunk_bytes` in memory, if their order is that of their
-    /// addresses, otherwise at multiples of as many bytes of positions.
+    /// addresses, otherwise at multiples of `chunk_bytes` counted from the first position.
     pub(super) fn chunks(&self, chunk_bytes: usize) -> Chunks {
         let address = if self.dense {
             self.pointers.0.addr()
@@ -602,7 +602,7 @@ fn moved((to, from): Pointers, offsets: [isize; 2], size: usize) -> Pointers {
     )
 }
 
-/// What a copy of so many bytes is run by: see [`Settings::of`].
+/// The settings of a copy of this many bytes: see [`Settings::of`].
 pub(super) type Choose = fn(usize) -> Option<Settings>;
 
 /// Copies all positions of a region, by a strategy if it is large. Memory that is not initialised
