@@ -14,14 +14,16 @@
 //!   the application may still start it later.
 //! - In a process that was forked after the first call, each call works alone.
 //! - A helper goes back to its pool as soon as no chunk is left.
-//! - A caller that waits for a running helper is parked. It runs no other job of its pool: a lock
-//!   that it holds around the call, or a `RefCell` that it borrows, is not found taken by such a
-//!   job. So a closure that needs every thread of the pool at once, as [`rayon::broadcast`] does,
-//!   may wait for the caller, and the caller for the closure.
-//! - Helpers are asked for by the time that is left to work. There is at most one more open request
-//!   than helpers that work. A request costs the one who asks one [`rayon::spawn`].
-//! - If a chunk panics, no further range of chunks is claimed; other threads finish those that they
-//!   have. The panic goes on in the caller when all helpers have left.
+//! - A caller that waits for a running helper is parked, and runs no other job of its pool
+//!   meanwhile. So no job on the same thread can request a lock that the caller holds, or use a
+//!   `RefCell` that it borrows. For the same reason a closure that waits for all threads of the
+//!   pool, as [`rayon::broadcast`] does, can deadlock: it waits for the caller, and the caller
+//!   waits for it.
+//! - A thread that claims chunks requests a helper if the remaining work is expected to take long
+//!   enough. There are at most as many open requests as running helpers, plus one. A request is one
+//!   [`rayon::spawn`] by the thread that claims.
+//! - If a chunk panics, no further range of chunks is claimed; other threads finish the ranges that
+//!   they have claimed. The panic continues in the caller when all helpers have left.
 
 use std::iter::once;
 #[cfg(feature = "rayon")]

@@ -50,11 +50,11 @@
 //!   thread is available, it does all the work.
 //! - A helper returns to its pool when no chunk is left. No call changes the affinity or the
 //!   priority of a thread, and no call starts threads of its own.
-//! - A caller that waits for a running helper parks. While it waits, it runs no other job. So if
-//!   the caller holds a lock or borrows a `RefCell` around the call, no other job runs on this
-//!   thread meanwhile.
-//! - A closure must not wait for all threads of the pool, as `rayon::broadcast` does: the calling
-//!   thread may be one of them, and it waits for the closure.
+//! - A caller that waits for a running helper parks. While it waits, it runs no other job. So no
+//!   job on the same thread can request a lock that the caller holds around the call, or use a
+//!   `RefCell` that it borrows.
+//! - A closure must not wait for all threads of the pool, as `rayon::broadcast` does. The calling
+//!   thread may be one of them, and it waits for the closure: a deadlock.
 //!
 //! Elements move to other threads only if they are `Send`, and are shared only if they are `Sync`.
 //! Closures are `Sync`. Calls may be nested. They may come from any thread: of any rayon pool, in a
