@@ -1,7 +1,9 @@
 //! The engine: what moves and combines elements.
 //!
-//! It knows shapes, strides and pointers, and nothing of rules or plans. Its face is safe: memory
-//! is read and written in rows, which are slices, one repeated element, or strided.
+//! It knows shapes, strides and pointers, and nothing of rules or plans. Callers of `rows` and
+//! `sums` need no `unsafe` code: `rows` calls a closure with the elements at one position; `sums`
+//! lends terms as slices, or fills a table with what a closure returns for the elements at one
+//! position.
 //!
 //! | file | subject |
 //! |---|---|
@@ -16,7 +18,7 @@
 //! | `chunks` | how elements are cut into chunks |
 //! | `sums` | the inputs and the places of sums, and units of work on them |
 //! | `terms` | terms of sums, read where they lie or copied into tables |
-//! | `tuning` | thresholds, but for those of `threads` |
+//! | `tuning` | thresholds of maps, copies and sums |
 
 pub(crate) mod chunks;
 pub(crate) mod inputs;

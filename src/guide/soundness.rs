@@ -16,8 +16,9 @@
 //! | `materialize/copy/` | the copy kernels: move elements between two arrays of one shape | the same comparison of shapes. A fresh output has exactly as many elements as its shape |
 //!
 //! All other code is safe: rules, plans, errors, pictures and modes, the OpenVINO operator, the
-//! elementwise operations (`elementwise/`), and sums and gradients (`reduce/`). The last two see
-//! rows as slices, as one repeated element, or as strided views.
+//! elementwise operations (`elementwise/`), and sums and gradients (`reduce/`). The last two get
+//! memory from `engine/` only: as the elements at one position, which a closure is called with, or
+//! as slices of terms.
 //!
 //! Every pointer comes from an ndarray array or from a fresh `Vec`.
 //!
