@@ -6,8 +6,12 @@
 //! | `axes` | the loops over both operands |
 //! | `copy` | the safe face of the kernels, and what runs a copy |
 //! | `copy/operands` | both operands: the types that own the right to write |
-//! | `copy/fill`, `rows`, `splat`, `expand`, `transpose` | plain stores |
-//! | `copy/repeat`, `blocks` | repetition, and streaming through a block |
+//! | `copy/fill` | which rows and planes of a region are copied together |
+//! | `copy/plane` | which kernel copies a plane |
+//! | `copy/rows`, `splat`, `interleave` | kernels with plain stores |
+//! | `copy/expand`, `transpose` | kernels with plain stores or streamed |
+//! | `copy/repeat` | repetition, with plain stores or streamed |
+//! | `copy/blocks` | streaming through a block |
 
 mod axes;
 mod copy;
