@@ -79,6 +79,9 @@ impl Strategy {
             .filter(|(_, axis)| axis.strides[1] != 0)
             .min_by_key(|(_, axis)| axis.strides[1].unsigned_abs());
         if let Some((place, axis)) = shortest {
+            // 2 or 3 rows are slow in squares: see `TRANSPOSED_FROM`. But if their elements
+            // alternate in the source without gaps, as the channels of pixels do, `separate` copies
+            // them without squares.
             if inner.strides[0] == 1
                 && inner.strides[1] != 0
                 && axis.strides[1] != inner.strides[1]
