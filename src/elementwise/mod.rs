@@ -145,8 +145,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the common shape. Then
-    /// nothing is written.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the common shape,
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has changed then.
     ///
     /// # Example
     ///
@@ -183,7 +183,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// # Errors
     ///
     /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the
-    /// common shape. Then nothing is written.
+    /// common shape; [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has
+    /// changed then.
     ///
     /// # Example
     ///
@@ -226,8 +227,8 @@ pub trait ElementwiseExt: BroadcastExt {
     ///
     /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would have to be broadcast too. Then
-    /// nothing is changed.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would have to be broadcast too,
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has changed then.
     ///
     /// # Example
     ///
@@ -272,7 +273,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// # Errors
     ///
     /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would have to be
-    /// broadcast too. Then nothing is changed.
+    /// broadcast too; [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has
+    /// changed then.
     ///
     /// # Example
     ///
