@@ -15,10 +15,10 @@
 //! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) |
 //! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) |
 //!
-//! The methods that return an array allocate it. Sums also allocate scratch memory: some ten to
-//! some hundred KiB for each thread, and at most one element for each 1024 terms. `ArgMax` and
-//! `ArgMin` allocate up to one element for each result. The other methods allocate nothing, or a
-//! list of the axes if more than 8 of them are longer than 1.
+//! The methods that return an array allocate it. Sums may also allocate [scratch
+//! memory](crate::GradientExt#scratch-memory). `ArgMax` and `ArgMin` allocate up to one element for
+//! each result. The other methods allocate nothing, or a list of the axes if more than 8 of them
+//! are longer than 1.
 //!
 //! # Copies
 //!

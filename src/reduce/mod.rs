@@ -72,8 +72,8 @@ use num_traits::Zero;
 /// accurate and reproducible: they are pairwise, and [the same bit for
 /// bit](GradientExt#the-order-of-summation) on any number of threads, with or without the feature
 /// `rayon`, and for any memory layout of the cotangent. The bytes of the cotangent decide whether
-/// several threads work. Beside the result, a call allocates scratch memory: some ten to some
-/// hundred KiB for each thread, and at most one element for each 1024 terms.
+/// several threads work. Beside the result, a call may allocate [scratch
+/// memory](GradientExt#scratch-memory).
 ///
 /// # Panics
 ///
@@ -437,6 +437,17 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 /// Integers are summed with their own `+`. Where overflow checks are on, as they are in debug
 /// builds, a sum that overflows panics; so may a sum whose total fits, if a part of it does not.
 /// Where they are off, sums wrap, and the total is right modulo 2^bits.
+///
+/// # Scratch memory
+///
+/// Beside its result, a sum allocates some ten to some hundred KiB for each thread, and at most one
+/// element for each 1024 terms.
+///
+/// Small sums mostly need no such memory: those of up to 1024 elements, and those of up to 16384
+/// elements that lie in memory in the order in which they are summed.
+///
+/// [`gradient_of`](BroadcastPlan::gradient_of) and [`reduce_of`](BroadcastPlan::reduce_of) may
+/// first compute the terms of a small sum into an array: at most 16384 terms.
 pub trait GradientExt: Operand {
     /// Sums to `shape`: the gradient of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy)
     /// from `shape` to the shape of `self`.
