@@ -333,8 +333,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 }
 
-/// The operands and the closure of a map, and the plan along which it is reduced. [`Use`] reduces it
-/// to a fresh array.
+/// The operands and the closure of a map, and its plan. By itself it is reduced to a fresh array.
 struct Map<'a, X, F, I: Dimension, O: Dimension> {
     plan: &'a BroadcastPlan<I, O>,
     arrays: X,
