@@ -74,7 +74,7 @@
 //! - the labels in the picture of an error between more than two arrays;
 //! - copies of accumulators in `merge`, `finish` and `to_bytes` of a `PartialReduction`, which may
 //!   be as large as the result;
-//! - serde's, when plans are serialised and deserialised.
+//! - serde's, when a value of this crate is serialised or deserialised.
 //!
 //! # How it is checked
 //!
