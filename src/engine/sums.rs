@@ -41,7 +41,7 @@ pub(crate) enum Target<'a, B, J: Dimension> {
 pub(crate) struct Cut {
     /// Which of the loops over the sums is cut. A unit has all loops inside it.
     pub(crate) axis: usize,
-    /// Turns of this loop in a unit, at most.
+    /// The most iterations of this loop in a unit.
     pub(crate) turns: usize,
     /// Into how many ranges the terms of each column are cut. The units of a column follow each
     /// other.
@@ -63,7 +63,7 @@ impl Cut {
         }
     }
 
-    /// The range at this place. `None` where a run has one less than others.
+    /// The range at this place. `None` where a run has one range less than others.
     #[inline(always)]
     fn term_chunk(&self, at: usize) -> Option<usize> {
         if self.term_runs == 1 {

@@ -59,7 +59,7 @@ impl<'s, A: Copy> Columns<'s, A> {
     ///
     /// # Panics
     ///
-    /// If the rows do not lie so in memory.
+    /// If each row does not begin in memory where the one before it ends.
     #[inline(always)]
     pub(crate) fn table(&self, terms: Range<usize>) -> &'s [A] {
         self.assert_terms(&terms);
@@ -281,7 +281,7 @@ impl<'s, A> Runs<'s, A> {
 /// first-level cache.
 const BAND: usize = 64;
 
-/// Elements of a row that are turned round together: a wide register of `f32`.
+/// Elements of a row that are reversed together: a wide register of `f32`.
 const BACKWARDS: usize = 8;
 
 /// A tile of a table, operand 0, and of the terms, operand 1.

@@ -59,8 +59,8 @@ const QUICK: f64 = 20e-6;
 /// Calls `f` with ranges that together are `0..chunks`, in no particular order, on as many threads
 /// as `cost` is worth.
 ///
-/// Returns when all calls have returned. If one panics, no further range is begun; the panic goes
-/// on in the caller when no thread uses `f` any more.
+/// Returns when all calls have returned. If one panics, no further range is begun; the panic
+/// continues in the caller when no thread uses `f` any more.
 #[inline]
 pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Cost, f: F) {
     let quick = matches!(cost, Cost::Closure { bytes } if bytes < PARALLEL_FROM);

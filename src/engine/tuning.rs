@@ -198,9 +198,9 @@ pub(crate) const SQUARE: usize = 32;
 pub(crate) const PACKED: usize = 8 << 10;
 
 /// Bytes of a chunk of output. Slow closures are shared by chunks; an output that is no longer
-/// stays on the calling thread, which then looks at no clock: 64 by 64 `f32` plus a row take 370 ns
-/// in one chunk, and 500 ns in two (an Intel Xeon). The sum of a column and a row, `f32`, of 64 KiB
-/// to 4 MiB takes the same time in chunks of 8 and 16 KiB.
+/// stays on the calling thread, which then does not read the clock: 64 by 64 `f32` plus a row take
+/// 370 ns in one chunk, and 500 ns in two (an Intel Xeon). The sum of a column and a row, `f32`, of
+/// 64 KiB to 4 MiB takes the same time in chunks of 8 and 16 KiB.
 pub(crate) const MAP_CHUNK: usize = 16 << 10;
 
 /// Bytes of a chunk of a streamed output.

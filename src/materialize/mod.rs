@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `strategy` | which strategy a large copy takes |
 //! | `axes` | the loops over both operands |
-//! | `copy` | the safe face of the kernels, and what runs a copy |
+//! | `copy` | the safe interface of the kernels, and what runs a copy |
 //! | `copy/operands` | both operands: the types that own the right to write |
 //! | `copy/fill` | which rows and planes of a region are copied together |
 //! | `copy/plane` | which kernel copies a plane |

@@ -1,5 +1,5 @@
-//! Sums of blocks, which are added neighbour to neighbour. Blocks of large elements, which are
-//! summed one addition at a time.
+//! Sums of blocks, which are combined with their neighbours. Also the sum of a block of large
+//! elements, which is computed one addition at a time.
 
 use super::tree::{FAN_IN, GROUP, LANES, Monoid};
 use crate::engine::tuning::LARGE_ELEMENT;
@@ -17,7 +17,7 @@ pub(super) fn add_one<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A], to: usize, f
     terms[to] = m.combine(terms[to], terms[from]);
 }
 
-/// Sums a block of one column in place: the sum is in the first of `terms` then.
+/// Sums a block of one column in place. Afterwards the sum is in `terms[0]`.
 ///
 /// For large elements. Only the elements that `combine` takes and returns are on the stack.
 pub(super) fn block_of_large<A: Copy, M: Monoid<A>>(m: M, terms: &mut [A]) {

@@ -240,7 +240,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         Ok((self.tile(&ranges)?, ranges))
     }
 
-    /// What a list with an entry for each output axis has for those that are summed.
+    /// The entries of a list for the axes that are summed. The list has one for each output axis.
     pub(super) fn summed_only<T: Clone>(&self, list: &[T]) -> Result<Vec<T>, BroadcastError> {
         let mut summed = reserved(list.len())?;
         let axes = self.axis_sources().zip(list);
@@ -347,7 +347,7 @@ struct Runs {
     run: usize,
 }
 
-/// Blocks that follow each other. Their terms do in the tile.
+/// Blocks that follow each other. Their terms also follow each other in the tile.
 struct Run {
     /// The position of the first term among those of the tile.
     first_term: usize,

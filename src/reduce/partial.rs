@@ -94,7 +94,8 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// The largest node that begins with this block and has none from `end` on.
+    /// The largest node that begins with the block `first` and has no block from `end` on. The tree
+    /// has `all` blocks.
     fn largest(first: usize, end: usize, all: usize) -> Self {
         let mut node = Node { first, level: 0 };
         while node.first >> node.level & 1 == 0 && node.blocks(all).end < all {
@@ -110,7 +111,7 @@ impl Node {
         node
     }
 
-    /// The largest nodes that together are these blocks, of `all`.
+    /// The largest nodes that together are these blocks. The tree has `all` blocks.
     pub(super) fn of(blocks: Range<usize>, all: usize) -> impl Iterator<Item = Self> {
         let mut block = blocks.start;
         std::iter::from_fn(move || {
@@ -120,13 +121,13 @@ impl Node {
         })
     }
 
-    /// Its blocks, where there are `all`.
+    /// Its blocks, in a tree of `all` blocks.
     pub(super) fn blocks(self, all: usize) -> Range<usize> {
         self.first..all.min(self.first + (1 << self.level))
     }
 }
 
-/// The terms of blocks, of `total`.
+/// The terms of these blocks. There are `total` terms in all.
 fn terms_of(blocks: Range<usize>, total: usize) -> Range<usize> {
     blocks.start * BLOCK_TERMS..total.min(blocks.end * BLOCK_TERMS)
 }
@@ -208,7 +209,7 @@ impl<A: Copy> Piece<A> {
         }
     }
 
-    /// Adds the terms of a piece with the same box, which are others.
+    /// Adds the terms of a piece with the same box. The two have no term in common.
     fn join(&mut self, other: Self, all: usize, combine: &impl Fn(A, A) -> A) {
         for (_, (node, values)) in other.nodes {
             self.insert(node, values, all, combine);
@@ -353,7 +354,7 @@ impl<A: Copy> Piece<A> {
         Some(first..first + 1)
     }
 
-    /// The accumulators of all terms, which are there.
+    /// The accumulators of all terms. No term may be missing.
     fn total(&self, shape: &[usize], combine: &impl Fn(A, A) -> A) -> Option<ArrayD<A>> {
         let nodes = self.nodes.iter();
         let nodes = nodes.map(|(block, (_, values))| (block * BLOCK_TERMS, values));

@@ -61,7 +61,7 @@ pub(super) fn common(a: &[Range<usize>], b: &[Range<usize>]) -> Option<Ranges> {
     a.iter().zip(b).map(both).collect()
 }
 
-/// The boxes that are left of a box without a box that is inside it.
+/// The box `all` without the box `inner` inside it, as boxes.
 pub(super) fn without(all: &[Range<usize>], inner: &[Range<usize>]) -> Vec<Ranges> {
     let (mut rest, mut left) = (all.to_vec(), Vec::new());
     for (axis, inner) in inner.iter().enumerate() {
@@ -78,7 +78,7 @@ pub(super) fn without(all: &[Range<usize>], inner: &[Range<usize>]) -> Vec<Range
     left
 }
 
-/// The elements of a box, of an array whose first element is at the beginning of `of`.
+/// The elements of the box `to`. `values` holds those of the box `of`, which contains `to`.
 pub(super) fn slice<'a, A>(
     values: &'a ArrayD<A>,
     of: &[Range<usize>],

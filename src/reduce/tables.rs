@@ -193,9 +193,9 @@ struct Crossed {
 }
 
 impl Crossed {
-    /// `None` if the terms are read in order: they lie so in memory, the lines and pages of a run
-    /// are still in the cache when the next one is read, a run has less than two chunks, or only a
-    /// part of the terms is summed.
+    /// `None` if the terms are read in order: they are in this order in memory, the lines and pages
+    /// of a run are still in the cache when the next one is read, a run has less than two chunks,
+    /// or only a part of the terms is summed.
     fn of<const N: usize>(summed: &[LoopAxis<N>], size: usize, terms: usize) -> Option<Self> {
         let bytes = |axis: &LoopAxis<N>| distance(axis).saturating_mul(size);
         let elements = |axes: &[LoopAxis<N>]| axes.iter().map(|axis| axis.size).product::<usize>();

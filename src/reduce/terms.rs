@@ -27,7 +27,7 @@ impl Terms {
 pub(super) struct Numbers {
     /// The number of the first term.
     first: usize,
-    /// Size and step of each loop over the box, innermost first. Nothing: neighbouring terms have
+    /// Size and step of each loop over the box, innermost first. Empty if neighbouring terms have
     /// neighbouring numbers.
     loops: SmallVec<[(usize, usize); 4]>,
 }

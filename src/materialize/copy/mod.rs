@@ -1,4 +1,4 @@
-//! The safe face of the kernels: it checks shapes, allocates, and passes on byte pointers.
+//! The safe interface of the kernels: it checks shapes, allocates, and chooses what copies.
 //!
 //! Kernels are compiled in this crate for elements of 1, 2, 4, 8 and 16 bytes, whatever their type.
 //! For elements of other sizes they are compiled where they are used.
