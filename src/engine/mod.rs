@@ -2,8 +2,8 @@
 //!
 //! It knows shapes, strides and pointers, and nothing of rules or plans. Callers of `rows` and
 //! `sums` need no `unsafe` code: `rows` calls a closure with the elements at one position; `sums`
-//! lends terms as slices, or fills a table with what a closure returns for the elements at one
-//! position.
+//! lends terms as slices, or fills a table by a closure, which it calls with a place of the table
+//! and the elements at one position.
 //!
 //! | file | subject |
 //! |---|---|
