@@ -66,6 +66,8 @@ pub enum BroadcastMode {
     /// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd).
     Pdpd {
         /// The target axis that the input's first axis is aligned with. -1 right-aligns.
+        /// The text `pdpd` is axis -1 here. Of an [`openvino::Mode`](crate::openvino::Mode) it is
+        /// axis 0.
         axis: isize,
     },
     /// Axes by name: [`BroadcastPlan::named`](crate::BroadcastPlan::named), where the target shape

@@ -144,9 +144,9 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
     ///
     /// # Panics
     ///
-    /// Unless the inputs have one shape, of the rank of `O`, `axes` has an entry for each of its axes,
-    /// and each axis of the target either is named once and has the size of the axis that it is
-    /// named for, or has size 1.
+    /// Unless the inputs have one shape, of the rank of `O`, `axes` has an entry for each of its
+    /// axes, and each axis of the target either is named once and has the size of the axis that it
+    /// is named for, or has size 1.
     #[inline(always)]
     pub(crate) fn new<O: Dimension, J: Dimension>(
         inputs: I,
@@ -170,7 +170,7 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
                 false => place,
             })
         };
-        // What `axes` says is read once. The list is a dimension, as one of static rank needs no heap.
+        // What `axes` says is read once. The list is a dimension: one of static rank needs no heap.
         let mut becomes = O::zeros(shape.len());
         let becomes = becomes.sizes_mut();
         let mut named = J::zeros(to_shape.len());

@@ -44,8 +44,9 @@ pub enum IntegerRole {
 
 /// The array that an error is about, by the name that the caller uses.
 ///
-/// `Display` writes the name that the documentation uses: `self`, `other`, `out`, `cotangent`. The
-/// arrays of a tuple, and those of functions that take two, are `a`, `b`, `c` and so on.
+/// `Display` writes the name that the documentation uses: `self`, `other`, `out`, `second out`,
+/// `cotangent`, `array`. The arrays of a tuple, and those of functions that take two, are `a`, `b`,
+/// `c` and so on.
 ///
 /// ```
 /// use ndarray::{Array1, Array2};
@@ -70,6 +71,15 @@ pub enum IntegerRole {
 /// assert_eq!(role(&error), Some(ArrayRole::Out));
 /// let error = plan.gradient_into(&two_by_four, &mut three).unwrap_err();
 /// assert_eq!(role(&error), Some(ArrayRole::Cotangent));
+/// let error = plan.reduce(&two_by_four, ndarray_broadcast::Max).unwrap_err();
+/// assert_eq!(role(&error), Some(ArrayRole::Reduced));
+///
+/// let (mut sum, mut product) = (three.clone(), four.clone());
+/// let zipped = zip((&three, &three));
+/// let error = zipped
+///     .map_two_into(&mut sum, &mut product, |(a, b)| (a + b, a * b))
+///     .unwrap_err();
+/// assert_eq!(role(&error), Some(ArrayRole::SecondOut));
 ///
 /// let error = three.zip_map_inplace(&two_by_three, |a, b| *a += b).unwrap_err();
 /// assert_eq!(role(&error), Some(ArrayRole::Receiver));

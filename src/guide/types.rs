@@ -18,9 +18,9 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A shape of unknown length is a slice, a `Vec` or an `IxDyn`. Then the result has the dimension
-//! type `IxDyn`, even if the array's rank is static. `into_dimensionality` converts it to a static
-//! rank.
+//! A shape of unknown length is a slice, a `Vec` or an `IxDyn`; a borrowed `Vec` is passed as a
+//! slice. Then the result has the dimension type `IxDyn`, even if the array's rank is static.
+//! `into_dimensionality` converts it to a static rank.
 //!
 //! ```
 //! use ndarray::{ArrayViewD, Ix2, array};

@@ -114,7 +114,8 @@ impl Walk {
 /// The memory of an array that has no gaps and no axis backwards.
 #[inline(always)]
 fn memory_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Option<&[A]> {
-    // ndarray negates negative strides, which overflows for `isize::MIN`: that of an axis of size 1.
+    // ndarray negates negative strides, which overflows for `isize::MIN`. An axis of size 1 may have
+    // that stride.
     match array.strides().iter().all(|&stride| stride >= 0) {
         true => array.as_slice_memory_order(),
         false => None,

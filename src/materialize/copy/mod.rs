@@ -48,8 +48,8 @@ pub(super) fn fresh<A: Copy + Send + Sync, D: Dimension>(
 }
 
 /// Whether a map copies an array faster than the kernels do: one of few elements, or of a few more
-/// in long rows that are side by side or one element each. Large elements are copied by the kernels:
-/// a map has elements on the stack in a debug build.
+/// in long rows that are side by side or one element each. Not for large elements: in a debug build
+/// a map has some of them on the stack.
 #[inline]
 fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
     if const { size_of::<A>() > MAP_CHUNK } {
