@@ -385,6 +385,9 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     ///
     /// Reductions are told apart by [`NAME`](Reduction::NAME) only. Those without a name, such as
     /// every [`Fold`](crate::Fold), are not told apart: bytes of one are read as another one.
+    ///
+    /// Boxes that no axis separates are compared in pairs. So the time may grow with the square of
+    /// the number of bytes: limit the length of bytes from an untrusted source.
     pub fn from_bytes(bytes: &[u8], reduction: R) -> Result<Self, BroadcastError>
     where
         R::Acc: AccumulatorBytes,
