@@ -178,7 +178,9 @@ fn one_run_and_tiles_in_any_order_write_the_same_file() {
             for map in [&[][..], &["--no-map"]] {
                 let job = Job::new(&format!("whole-{i}-{bytes}-{}", map.len()), case, bytes);
                 let run = job.run(map).done();
-                let how = if map.is_empty() { "mapped" } else { "buffer" };
+                // The output is little-endian. Elements in another order go through a buffer.
+                let mapped = map.is_empty() && cfg!(target_endian = "little");
+                let how = if mapped { "mapped" } else { "buffer" };
                 assert!(run.out().contains(how) || case.output.contains(&0));
                 assert!(run.out().ends_with("state   complete\n"), "{}", run.out());
                 job.assert_complete();

@@ -37,7 +37,7 @@ written tile by tile.
   --tile K          write only tile K, counted from 0 in the order of the file
   --restart         start again: replace FILE and FILE.progress, which no other process may use
   --no-map          write each tile from a buffer, without mapping FILE; this is also what happens
-                    where disk space cannot be reserved
+                    where disk space cannot be reserved, and on big-endian processors
   --max-bytes N     refuse to read more than N bytes of elements; default 4294967296
 
 FILE.progress holds the job's description and which tiles are done. After an interruption of any
