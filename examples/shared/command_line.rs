@@ -110,9 +110,6 @@ pub fn file(name: &str, parser: &mut Parser) -> Result<PathBuf, Failure> {
 }
 
 pub fn number<T: FromStr>(name: &str, text: &str) -> Result<T, Failure> {
-    (text.trim().parse()).map_err(|_| {
-        Failure::usage(format!(
-            "{name}: {text:?} is no integer of 64 bits in its range"
-        ))
-    })
+    (text.trim().parse())
+        .map_err(|_| Failure::usage(format!("{name}: {text:?} is no integer in its range")))
 }
