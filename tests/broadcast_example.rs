@@ -521,6 +521,11 @@ fn wrong_arguments_exit_with_code_2() {
     }
 }
 
+/// The example's limit without `--max-bytes`.
+fn default_limit() -> usize {
+    usize::try_from(1_u64 << 32).unwrap_or(usize::MAX)
+}
+
 #[test]
 fn rules_that_refuse_are_code_1() {
     let folder = EXAMPLE.folder("refused");
@@ -528,23 +533,18 @@ fn rules_that_refuse_are_code_1() {
     let out = folder.path("out.npy");
     let rank_100 = vec!["1"; 100].join(",");
     let largest = isize::MAX;
-    let limit = usize::try_from(4294967296_u64).unwrap_or(usize::MAX);
-    let beyond_32_bits = [
-        (
-            "--shape 1000000000,10000000,2,3 --max-bytes 18446744073709551615",
-            "the allocator refused 240000000000000000 bytes",
-        ),
-        (
-            "--shape 1000000000,1000000000,2,3 --max-bytes 18446744073709551615",
-            "passes this example's limit of 18446744073709551615 bytes",
-        ),
-    ];
-    let beyond = if usize::BITS == 64 {
-        &beyond_32_bits[..]
-    } else {
-        &[]
+    let huge = format!("{},2,3", largest / 6);
+    let limit = default_limit();
+    let refused = |arguments: &str, problem: &str| {
+        let words = [
+            &[&input[..], "--out", &out][..],
+            &arguments.split(' ').collect::<Vec<_>>(),
+        ]
+        .concat();
+        EXAMPLE.run(&words).failed(1, problem);
+        folder.holds(&["in.npy"]);
     };
-    for &(arguments, problem) in beyond.iter().chain(&[
+    for (arguments, problem) in [
         ("--shape 4,4", "\n           ^ 2 is neither 4 nor 1\n"),
         ("--shape 3", "cannot broadcast [2, 3] to [3] (numpy)"),
         (
@@ -586,6 +586,14 @@ fn rules_that_refuse_are_code_1() {
             &format!("passes this example's limit of {limit} bytes; --max-bytes sets another"),
         ),
         (
+            &format!("--shape {huge}"),
+            &format!("passes this example's limit of {limit} bytes; --max-bytes sets another"),
+        ),
+        (
+            &format!("--shape {huge} --max-bytes {}", usize::MAX),
+            &format!("passes this example's limit of {} bytes", usize::MAX),
+        ),
+        (
             "--shape 2,3 --max-bytes 23",
             "in.npy: a tensor of shape [2, 3] passes this example's limit of 23 bytes",
         ),
@@ -597,17 +605,18 @@ fn rules_that_refuse_are_code_1() {
             &format!("--shape {rank_100},2,3"),
             "102 axes are more than NumPy's 64",
         ),
-    ]) {
-        let words = [
-            &[&input[..], "--out", &out][..],
-            &arguments.split(' ').collect::<Vec<_>>(),
-        ]
-        .concat();
-        EXAMPLE.run(&words).failed(1, problem);
-        folder.holds(&["in.npy"]);
+    ] {
+        refused(arguments, problem);
+    }
+    // The largest array of 32-bit sizes may fit into memory.
+    if usize::BITS == 64 {
+        refused(
+            "--shape 1000000000,10000000,2,3 --max-bytes 18446744073709551615",
+            "the allocator refused 240000000000000000 bytes",
+        );
     }
     // Without --out nothing is copied, and no limit applies to the view.
-    EXAMPLE.run(&[&input, "--shape", "200000000,2,3"]).done();
+    EXAMPLE.run(&[&input, "--shape", &huge]).done();
     EXAMPLE
         .run(&[&input, "--shape", &format!("{rank_100},2,3")])
         .done();
@@ -620,11 +629,11 @@ fn invalid_files_exit_with_code_1() {
     let header = |text: &str| npy(1, text, &[0; 24]);
     let no_npy = "this is no .npy file, or it ends in its header";
     let no_dict = "the header is not a dict of descr, fortran_order and shape";
-    let too_big = match usize::BITS {
-        64 => "passes this example's limit of 4294967296 bytes",
-        _ => no_dict,
-    };
-    let empty = format!("shape [0, {}]: ", usize::MAX);
+    let too_big = format!("passes this example's limit of {} bytes", default_limit());
+    // The product of two such sizes overflows to 0.
+    let half = 1_usize << (usize::BITS / 2);
+    let maximum = usize::MAX;
+    let empty = format!("shape [0, {maximum}]: ");
     let cases: Vec<(Vec<u8>, &str)> = vec![
         (vec![], no_npy),
         (b"1,2,3".to_vec(), no_npy),
@@ -678,13 +687,10 @@ fn invalid_files_exit_with_code_1() {
             shaped("(2, 4)"),
             "shape [2, 4] of f32 needs 32 bytes of data, and there are 24",
         ),
-        (shaped("(4294967296, 4294967296)"), too_big),
+        (shaped(&format!("({half}, {half})")), &too_big),
+        (shaped(&format!("({maximum}, {maximum})")), &too_big),
         (
-            shaped("(18446744073709551615, 18446744073709551615)"),
-            too_big,
-        ),
-        (
-            npy(1, &dict("<f4", false, &format!("(0, {})", usize::MAX)), &[]),
+            npy(1, &dict("<f4", false, &format!("(0, {maximum})")), &[]),
             &empty,
         ),
         (

@@ -178,7 +178,7 @@ fn one_run_and_tiles_in_any_order_write_the_same_file() {
             for map in [&[][..], &["--no-map"]] {
                 let job = Job::new(&format!("whole-{i}-{bytes}-{}", map.len()), case, bytes);
                 let run = job.run(map).done();
-                // The output is little-endian. Elements in another order go through a buffer.
+                // The file is little-endian. Big-endian processors write it through a buffer.
                 let mapped = map.is_empty() && cfg!(target_endian = "little");
                 let how = if mapped { "mapped" } else { "buffer" };
                 assert!(run.out().contains(how) || case.output.contains(&0));
@@ -601,7 +601,6 @@ fn the_input_is_never_overwritten() {
 fn wrong_arguments_exit_with_code_2() {
     let job = Job::new("usage", &CASES[0], 2);
     let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
-    let largest = usize::MAX.to_string();
     let cases: &[(&[&str], &str)] = &[
         (&["--tile-bytes", "0"], "--tile-bytes 0"),
         (&["--tile-bytes", "-1"], "--tile-bytes"),
@@ -614,7 +613,10 @@ fn wrong_arguments_exit_with_code_2() {
             &["--tile-bytes", "8", "--tile", "4"],
             "the last of 4 tiles is 3",
         ),
-        (&["--tile", &largest], "the last of 1 tiles is 0"),
+        (
+            &["--tile", &usize::MAX.to_string()],
+            "the last of 1 tiles is 0",
+        ),
         (&["--tile", "0", "--tile", "0"], "given twice"),
         (&["--restart", "--restart"], "given twice"),
         (&["--restart=yes"], "unexpected argument"),
@@ -682,11 +684,14 @@ fn impossible_jobs_exit_with_code_1() {
         ),
         (&["no.npy", "--shape", "2,3", "--out", &out], "no.npy: "),
     ];
-    for (arguments, problem) in cases {
+    let refused = |arguments: &[&str], problem: &str| {
         EXAMPLE.run(arguments).failed(1, problem);
         job.folder.holds(&["in.npy"]);
+    };
+    for (arguments, problem) in cases {
+        refused(arguments, problem);
     }
-    // With 32 bits, a disk holds any array.
+    // Files larger than any disk, which only sizes of 64 bits can describe.
     let beyond_any_disk: &[(&[&str], &str)] = &[
         (&["3000000000000000000,3"], "passes this example's limit"),
         (&["700000000000000000,3"], "out.npy: "),
@@ -696,9 +701,10 @@ fn impossible_jobs_exit_with_code_1() {
     ];
     if usize::BITS == 64 {
         for (shape, problem) in beyond_any_disk {
-            let start = [&input[..], "--out", &out, "--shape"];
-            EXAMPLE.run(&[&start, *shape].concat()).failed(1, problem);
-            job.folder.holds(&["in.npy"]);
+            refused(
+                &[&[&input[..], "--out", &out, "--shape"], *shape].concat(),
+                problem,
+            );
         }
     }
     let axes = format!("{}3", "1,".repeat(64));

@@ -106,7 +106,7 @@
 //! |---|---|---|
 //! | x86-64 Linux | all tests | on the machine |
 //! | aarch64, riscv64 Linux | all tests and examples in the documentation, but one test at which qemu aborts: a process with threads forks | under qemu |
-//! | i686 Linux, 32 bits; s390x Linux, big-endian | all tests, but the same one | under qemu |
+//! | i686 Linux, 32 bits; s390x Linux, big-endian | all tests but that one | under qemu |
 //! | x86-64 Windows | unit tests, `conformance`, `gradient_bits`, `gradient`, `materialize` | under wine |
 //! | wasm32-wasip1, where a panic ends the program | unit tests that neither panic nor use threads, `conformance`, `gradient_bits` | under node |
 //! | aarch64 macOS | nothing: the library compiles without a warning | `cargo check` |
