@@ -1,15 +1,16 @@
 //! Each allocation of a call fails in turn. The call returns its result or an error, leaks nothing,
 //! and writes an output completely or not at all.
 //!
-//! Only allocations of the calling thread fail. Two cases are not tested, because they abort the
-//! process: ndarray boxes the shapes of dynamic ranks above 4, and rayon allocates when a call asks
-//! for help from other threads.
+//! Only allocations of the calling thread fail. Those of the list in the soundness page abort the
+//! process, and are not tested: ndarray boxes the shapes of dynamic ranks above 4, and rayon
+//! allocates when a call asks for help from other threads.
 
 use ndarray::{Array, ArrayD, Ix2, IxDyn, array, s};
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{
-    ArgMax, Fold, Max, Sum, axes_from_integers, expand_shape_from_integers, shape_from_integers,
+    ArgMax, Fold, Max, PartialReduction, Sum, axes_from_integers, expand_shape_from_integers,
+    shape_from_integers,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -23,13 +24,16 @@ struct Refusing;
 thread_local! {
     /// The number of allocations that succeed before one fails. `usize::MAX`: none fails.
     static GRANTED: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// Allocations of fewer bytes do not fail and are not counted.
+    static LEAST: Cell<usize> = const { Cell::new(0) };
     static REFUSED: Cell<bool> = const { Cell::new(false) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
 }
 
-fn refuse() -> bool {
+fn refuse(bytes: usize) -> bool {
     match GRANTED.get() {
         usize::MAX => false,
+        _ if bytes < LEAST.get() => false,
         0 => {
             GRANTED.set(usize::MAX);
             REFUSED.set(true);
@@ -55,7 +59,7 @@ fn remove(bytes: usize) {
 // destructor, so counting does not allocate.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if refuse() {
+        if refuse(layout.size()) {
             return null_mut();
         }
         add(layout.size());
@@ -64,7 +68,7 @@ unsafe impl GlobalAlloc for Refusing {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if refuse() {
+        if refuse(layout.size()) {
             return null_mut();
         }
         add(layout.size());
@@ -73,7 +77,7 @@ unsafe impl GlobalAlloc for Refusing {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if refuse() {
+        if refuse(size) {
             return null_mut();
         }
         remove(layout.size());
@@ -245,6 +249,44 @@ fn existing_outputs_are_complete_or_unchanged() {
         });
         assert!(answer.map_or_else(|error| is_allocation_failed(&error), |_| true));
     }
+}
+
+/// Parts of a sum are merged and finished. Each copy of accumulators fails in turn.
+#[test]
+fn partial_sums_are_merged_or_unchanged() {
+    let plan = BroadcastPlan::numpy(3000, (2048, 3000)).unwrap();
+    let dy = Array::from_shape_fn((2048, 3000), |(i, j)| (i * 3000 + j) as f32);
+    let part = |blocks: std::ops::Range<usize>, columns: std::ops::Range<usize>| {
+        let part = plan.part_of_blocks(&[columns], blocks).unwrap();
+        let box_of_it = part.tile().output().of(&dy).unwrap();
+        part.gradient(&box_of_it).unwrap()
+    };
+    let parts = || {
+        let mut sum = part(0..1, 0..1800);
+        sum.merge(part(0..1, 1800..3000)).unwrap();
+        (sum, part(1..2, 0..3000))
+    };
+    let bytes = |sum: &PartialReduction<f32, Sum>| sum.to_bytes();
+    LEAST.set(4096);
+    let mut refusals = 0;
+    for n in 0.. {
+        let (mut sum, other) = parts();
+        let before = bytes(&sum);
+        let (answer, refused) = with_refusal(n, || sum.merge(other));
+        if !refused {
+            answer.unwrap();
+            break;
+        }
+        assert!(is_allocation_failed(&answer.unwrap_err()));
+        assert_eq!(bytes(&sum), before);
+        refusals += 1;
+    }
+    assert!(refusals > 0);
+    let (mut sum, other) = parts();
+    sum.merge(other).unwrap();
+    assert!(refuse_each("finish", || sum.finish(&plan)) > 1);
+    assert_eq!(sum.finish(&plan).unwrap(), plan.gradient(&dy).unwrap());
+    LEAST.set(0);
 }
 
 #[test]

@@ -336,6 +336,9 @@ fn one_term_is_itself_and_zeros_keep_their_sign() {
     let mut sums = Array1::from_elem(2, -0.0_f32);
     plan.gradient_accumulate(&none, &mut sums).unwrap();
     assert!(sums.iter().all(|sum| sum.is_sign_negative()));
+    plan.gradient_of_accumulate((&none,), |(&term,)| term, &mut sums)
+        .unwrap();
+    assert!(sums.iter().all(|sum| sum.is_sign_negative()));
     let nan = Array1::from_elem(3000, f32::NAN).sum_to_shape(()).unwrap();
     assert!(nan.into_scalar().is_nan());
 }

@@ -362,6 +362,66 @@ fn every_layout_is_reduced_as_index_by_index() {
     }
 }
 
+/// An associative operation that is not commutative: `x * scale + shift`, one after the other, in
+/// wrapping integers.
+#[cfg(feature = "rayon")]
+fn compose((a, b): (u32, u32), (c, d): (u32, u32)) -> (u32, u32) {
+    let shift = b.wrapping_mul(c).wrapping_add(d);
+    (a.wrapping_mul(c), shift)
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn the_number_of_threads_does_not_change_results() {
+    let pools = [1, 2, 3, 16].map(|threads| {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
+    });
+    let mut random = Random(23);
+    for (shape, reduced) in [
+        (&[1_000_000][..], &[0][..]),
+        (&[700, 1000], &[0]),
+        (&[700, 1000], &[1]),
+        (&[3, 400_000], &[1]),
+        (&[400_000, 3], &[0]),
+        (&[40, 30, 500], &[0, 2]),
+    ] {
+        // A NaN is in some of the results, and terms are equal.
+        let a = random.laid_out(shape, |random| match random.below(400_000) {
+            0 => f32::NAN,
+            n => (n % 1000) as f32 - 300.7,
+        });
+        let plan = plan(shape, reduced);
+        let results = || {
+            let folded = plan.reduce_of((&a,), Fold::new((1, 0), compose), |(&a,)| {
+                (a.to_bits() | 1, a.to_bits())
+            });
+            let bits = |array: ArrayD<f32>| array.mapv(f32::to_bits);
+            let wide = plan.reduce(&a, Sum.in_type::<f64, f64>()).unwrap();
+            (
+                [
+                    bits(plan.reduce(&a, Max).unwrap()),
+                    bits(plan.reduce(&a, NanMin).unwrap()),
+                    bits(plan.reduce(&a, Mean).unwrap()),
+                    bits(plan.reduce_of((&a,), Product, |a| 1. + a.0 / 1e6).unwrap()),
+                ],
+                plan.reduce(&a, ArgMax).unwrap(),
+                plan.reduce_of((&a,), ArgMin, |(&a,)| a).unwrap(),
+                wide.mapv(f64::to_bits),
+                folded.unwrap(),
+            )
+        };
+        let expected = pools[0].install(results);
+        for pool in &pools[1..] {
+            for _ in 0..3 {
+                assert!(pool.install(results) == expected, "{shape:?} {reduced:?}");
+            }
+        }
+    }
+}
+
 /// The position of the first of equal terms, of an array and of a map, fresh and into an array with
 /// gaps.
 #[test]

@@ -15,9 +15,9 @@ use num_traits::Zero;
 use std::ops::Add;
 use std::process::Stdio;
 
-/// An element of `N` words.
+/// An element of `N` words of 4 bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Words<const N: usize>([u64; N]);
+struct Words<const N: usize>([u32; N]);
 
 impl<const N: usize> Add for Words<N> {
     type Output = Self;
@@ -101,7 +101,7 @@ impl<const N: usize> Arrays<N> {
         // 2,100 terms and more for small elements, several blocks of a sum; 40 for large ones.
         let len = (2 << 20) / size_of::<Words<N>>() / 12;
         let len = len.clamp(40, 4_500);
-        let element = |i: usize| Words([i as u64; N]);
+        let element = |i: usize| Words([i as u32; N]);
         Arrays {
             row: Array::from_iter((0..4).map(element))
                 .into_shape_with_order((1, 4))
@@ -199,15 +199,18 @@ fn use_much_stack() {
     std::hint::black_box([0_u8; 1 << 20]);
 }
 
-const SIZES: [usize; 5] = [8, 16, 128, 8 << 10, 64 << 10];
+const SIZES: [usize; 8] = [4, 8, 16, 128, 1 << 10, 8 << 10, 32 << 10, 64 << 10];
 
 fn run_size(size: usize, call: &str, stack: usize) {
     match size {
-        8 => run::<1>(call, stack),
-        16 => run::<2>(call, stack),
-        128 => run::<16>(call, stack),
-        8192 => run::<1024>(call, stack),
-        _ => run::<8192>(call, stack),
+        4 => run::<1>(call, stack),
+        8 => run::<2>(call, stack),
+        16 => run::<4>(call, stack),
+        128 => run::<32>(call, stack),
+        1024 => run::<256>(call, stack),
+        8192 => run::<2048>(call, stack),
+        32_768 => run::<8192>(call, stack),
+        _ => run::<16_384>(call, stack),
     }
 }
 

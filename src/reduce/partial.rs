@@ -4,10 +4,10 @@ use super::ranges::{Ranges, any_overlap, common, len, slice, without};
 use super::reduction::{Reduction, Sum};
 use super::terms::Numbers;
 use super::tree::BLOCK_TERMS;
-use crate::engine::memory::{filled, output_len};
+use crate::engine::memory::{array_of, filled, output_len};
 use crate::error::{BroadcastError, empty_reduction, incomplete, other_reduction, overlap};
 use crate::plan::BroadcastPlan;
-use ndarray::{Array, ArrayD, Dimension, Slice, Zip};
+use ndarray::{Array, ArrayD, ArrayViewD, Dimension, Slice, Zip};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -194,19 +194,40 @@ impl<A: Copy> Piece<A> {
     }
 
     /// The terms of a box that is inside this piece's.
-    fn cut(&self, to: &[Range<usize>]) -> Self {
-        let part = |values: &ArrayD<A>| slice(values, &self.ranges, to).to_owned();
+    ///
+    /// # Errors
+    ///
+    /// `AllocationFailed`.
+    fn cut(&self, to: &[Range<usize>]) -> Result<Self, BroadcastError> {
+        let part = |values: &ArrayD<A>| copied(slice(values, &self.ranges, to));
         let nodes = self.nodes.iter();
         let boxes = self.boxes.iter();
-        Piece {
+        Ok(Piece {
             ranges: to.into(),
             nodes: nodes
-                .map(|(&first, (node, values))| (first, (*node, part(values))))
-                .collect(),
+                .map(|(&first, (node, values))| Ok((first, (*node, part(values)?))))
+                .collect::<Result<_, BroadcastError>>()?,
             boxes: boxes
-                .map(|(ranges, values)| (ranges.clone(), part(values)))
-                .collect(),
+                .map(|(ranges, values)| Ok((ranges.clone(), part(values)?)))
+                .collect::<Result<_, BroadcastError>>()?,
+        })
+    }
+
+    /// The box that this piece has in common with each of the others, then the boxes of the rest.
+    fn split(&self, others: &[Self]) -> Vec<Ranges> {
+        let (mut parts, mut rest) = (Vec::new(), vec![self.ranges.clone()]);
+        for other in others {
+            if let Some(both) = common(&self.ranges, &other.ranges) {
+                let around = |ranges: Ranges| match common(&ranges, &both) {
+                    Some(inner) => without(&ranges, &inner),
+                    None => vec![ranges],
+                };
+                rest = rest.into_iter().flat_map(around).collect();
+                parts.push(both);
+            }
         }
+        parts.append(&mut rest);
+        parts
     }
 
     /// Adds the terms of a piece with the same box. The two have no term in common.
@@ -354,8 +375,16 @@ impl<A: Copy> Piece<A> {
         Some(first..first + 1)
     }
 
-    /// The accumulators of all terms. No term may be missing.
-    fn total(&self, shape: &[usize], combine: &impl Fn(A, A) -> A) -> Option<ArrayD<A>> {
+    /// The accumulators of all terms. No term may be missing, and there is at least one.
+    ///
+    /// # Errors
+    ///
+    /// `AllocationFailed`.
+    fn total(
+        &self,
+        shape: &[usize],
+        combine: &impl Fn(A, A) -> A,
+    ) -> Result<ArrayD<A>, BroadcastError> {
         let nodes = self.nodes.iter();
         let nodes = nodes.map(|(block, (_, values))| (block * BLOCK_TERMS, values));
         let boxes = self.boxes.iter();
@@ -363,13 +392,53 @@ impl<A: Copy> Piece<A> {
         let mut parts: Vec<_> = nodes.chain(boxes).collect();
         parts.sort_by_key(|&(first, _)| first);
         let mut parts = parts.into_iter().map(|(_, values)| values);
-        let mut sum = parts.next()?.clone();
+        let first = parts.next().expect("there is a term");
+        let mut sum = copied(first.view())?;
         for values in parts {
             Zip::from(&mut sum)
                 .and(values)
                 .for_each(|a, &b| *a = combine(*a, b));
         }
-        Some(sum)
+        Ok(sum)
+    }
+}
+
+/// An array of what a view holds, in standard layout.
+///
+/// # Errors
+///
+/// `AllocationFailed`.
+fn copied<A: Copy>(values: ArrayViewD<'_, A>) -> Result<ArrayD<A>, BroadcastError> {
+    array_of(values.raw_dim(), |copy| copy.extend(values))
+}
+
+/// A piece of a list, by its number, and the pieces that take its place.
+type Cut<A> = (usize, Vec<Piece<A>>);
+
+/// The pieces of a list that have an element in common with some of the others, and what they are
+/// when cut along those. No two pieces of the list have an element in common, nor have two of the
+/// others.
+fn cut_by<A: Copy>(
+    pieces: &[Piece<A>],
+    others: &[Piece<A>],
+) -> Result<Vec<Cut<A>>, BroadcastError> {
+    let mut cuts = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let boxes = piece.split(others);
+        if boxes.len() > 1 {
+            let parts = boxes.iter().map(|ranges| piece.cut(ranges));
+            cuts.push((at, parts.collect::<Result<_, _>>()?));
+        }
+    }
+    Ok(cuts)
+}
+
+/// Puts parts of pieces in the place of these pieces.
+fn replace<A>(pieces: &mut Vec<Piece<A>>, cuts: Vec<Cut<A>>) {
+    // From the last one on, as a piece that is removed is replaced by a later one.
+    for (at, parts) in cuts.into_iter().rev() {
+        pieces.swap_remove(at);
+        pieces.extend(parts);
     }
 }
 
@@ -439,9 +508,21 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         for piece in &other.pieces {
             self.check_new(piece, &shape)?;
         }
+        // All that may fail is done before anything is changed.
+        let ours = cut_by(&self.pieces, &other.pieces)?;
+        let theirs = cut_by(&other.pieces, &self.pieces)?;
         let all = self.plan.sum_blocks();
-        for piece in other.pieces {
-            self.absorb(piece, all);
+        let combine = |a, b| self.reduction.combine(a, b);
+        replace(&mut self.pieces, ours);
+        let (mut pieces, known) = (other.pieces, self.pieces.len());
+        replace(&mut pieces, theirs);
+        for piece in pieces {
+            // Pieces of one list have no element in common.
+            let mut same = self.pieces[..known].iter_mut();
+            match same.find(|ours| ours.ranges == piece.ranges) {
+                Some(ours) => ours.join(piece, all, &combine),
+                None => self.pieces.push(piece),
+            }
         }
         Ok(())
     }
@@ -457,40 +538,6 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
             }
         }
         Ok(())
-    }
-
-    /// Adds a piece that has no term in common with the others. There are `all` blocks.
-    fn absorb(&mut self, piece: Piece<R::Acc>, all: usize) {
-        let combine = |a, b| self.reduction.combine(a, b);
-        let mut left = vec![piece];
-        'pieces: while let Some(mut piece) = left.pop() {
-            for at in 0..self.pieces.len() {
-                let Some(both) = common(&self.pieces[at].ranges, &piece.ranges) else {
-                    continue;
-                };
-                if piece.ranges != both {
-                    left.extend(
-                        without(&piece.ranges, &both)
-                            .iter()
-                            .map(|rest| piece.cut(rest)),
-                    );
-                    piece = piece.cut(&both);
-                }
-                if self.pieces[at].ranges != both {
-                    let ours = self.pieces.swap_remove(at);
-                    let rest = without(&ours.ranges, &both);
-                    self.pieces.extend(rest.iter().map(|rest| ours.cut(rest)));
-                    self.pieces.push(ours.cut(&both));
-                    if let Some(ours) = self.pieces.last_mut() {
-                        ours.join(piece, all, &combine);
-                    }
-                } else {
-                    self.pieces[at].join(piece, all, &combine);
-                }
-                continue 'pieces;
-            }
-            self.pieces.push(piece);
-        }
     }
 
     /// Whether all terms of all elements are there: then [`finish`](Self::finish) does not return
@@ -545,23 +592,23 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
             return new(value.ok_or_else(|| empty_reduction(plan.output_shape(), R::NAME))?);
         }
         for piece in &self.pieces {
-            let Some(total) = piece.total(&shape, &combine) else {
+            let total = piece.total(&shape, &combine)?;
+            let Some(&first) = total.first() else {
                 continue;
             };
-            let finished = total.map(|&acc| self.reduction.finish(acc, terms));
-            let Some(&first) = finished.first() else {
-                continue;
-            };
+            let finished = |acc| self.reduction.finish(acc, terms);
             let out = match &mut results {
                 Some(out) => out,
-                none => none.insert(new(first)?),
+                none => none.insert(new(finished(first))?),
             };
             let mut place = out.view_mut();
             place.slice_each_axis_inplace(|axis| {
                 let range = &piece.ranges[axis.axis.index()];
                 Slice::from(range.clone())
             });
-            place.into_dyn().assign(&finished);
+            Zip::from(place.into_dyn())
+                .and(&total)
+                .for_each(|place, &acc| *place = finished(acc));
         }
         Ok(results.expect("a complete reduction has pieces"))
     }
