@@ -10,6 +10,10 @@ mod sealed {
     use ndarray::{ArrayRef, ArrayView, Dimension};
 
     /// An array of any kind: the sealed supertrait of the extension traits.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not an array or a view",
+        note = "a scalar is captured by the closure"
+    )]
     pub trait Operand {
         /// Type of the elements.
         type Elem;
@@ -21,6 +25,10 @@ mod sealed {
     }
 
     /// The sealed supertrait of [`IntoView`](super::IntoView).
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not a reference to an array, or a view",
+        note = "pass an owned array as `&a`; a scalar is captured by the closure"
+    )]
     pub trait ToView<'a> {
         /// Type of the elements.
         type Elem: 'a;

@@ -283,7 +283,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("sum_axis", "sum_to_shape"),
     ("ReduceSum", "sum_to_shape"),
     ("amax", "reduce_to_shape"),
-    ("keepdims", "reduce_to_shape"),
+    ("keepdims", "reduce_axes"),
     ("ReduceMax", "reduce_to_shape"),
     ("ReduceMean", "reduce_to_shape"),
     ("einsum", "gradient_of"),

@@ -302,11 +302,44 @@ cannot broadcast B [3, 4, 1] to A [3, 4] (pdpd)
   B   3  4  1
   A      3  4
   B has 3 axes, A only 2: B must not have more axes than A, even if the extra axes have size 1";
+    a_sum_to_a_shape_with_keep: zeros(&[2, 3]).sum_to_shape((KEEP, 1)) => "\
+cannot sum [2, 3] to [-1, 1] (numpy)
+  self      2  3
+  result   -1  1
+            ^ -1 is neither 2 nor 1";
+    pdpd_of_two_arguments: broadcast_pair(&zeros(&[2, 3]), &zeros(&[2]), ElementwiseRule::channel(1)) => "\
+cannot broadcast b [2] to a [2, 3] (pdpd)
+  b      2
+  a   2  3
+         ^ 2 is neither 3 nor 1";
+    pdpd_of_two_arguments_by_plans: BroadcastPlan::pair((2, 3), 2, ElementwiseRule::channel(2)) => "\
+cannot broadcast b [2] to a [2, 3] (pdpd)
+  b         2
+  a   2  3
+  axis 2: a has only the axes 0 to 1";
+    pdpd_overhang_of_the_other: zeros(&[2, 3]).zip_map_rule(&zeros(&[3, 4]), ElementwiseRule::channel(1), |_, _| 0) => "\
+cannot broadcast other [3, 4] to self [2, 3] (pdpd)
+  other      3  4
+  self    2  3
+  aligned with axis 1, other has 2 axes to fill but self has 1 left from there";
+    pdpd_rank_of_the_other_too_large: zeros(&[3]).broadcast_with_rule(&zeros(&[3, 1]), ElementwiseRule::channel(0)) => "\
+cannot broadcast other [3, 1] to self [3] (pdpd)
+  other   3  1
+  self       3
+  other has 2 axes, self only 1: other must not have more axes than self, even if the extra axes have size 1";
+    pdpd_axis_of_the_other_below_minus_one: zeros(&[3]).broadcast_with_rule(&zeros(&[3]), ElementwiseRule::Pdpd { axis: -2 }) => "\
+cannot broadcast other [3] to self [3] (pdpd)
+  axis -2 is not valid: pass -1 (right-align other), or the axis of self that other's first axis is aligned with";
+    xla_dimensions_of_the_other: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[3, 4]), xla(&[1, 3])) => "\
+cannot broadcast other [3, 4] to [2, 3, 4] (xla)
+  other                  3  4
+  broadcast dimensions   1  3
+                            ^ the target has no axis 3: its axes are 0 to 2";
     pdpd_a_never_grows: zeros(&[1, 4]).broadcast_with_rule(&zeros(&[3, 4]), &ElementwiseRule::Pdpd { axis: -1 }) => "\
-cannot broadcast B [3, 4] to A [1, 4] (pdpd)
-  B   3  4
-  A   1  4
-      ^ 3 is not 1";
+cannot broadcast other [3, 4] to self [1, 4] (pdpd)
+  other   3  4
+  self    1  4
+          ^ 3 is not 1";
     expand_cannot_keep_a_new_axis: zeros(&[2]).broadcast_expand((KEEP, 2)) => "\
 cannot broadcast [2] to [-1, 2] (expand)
   input       2
@@ -334,18 +367,18 @@ cannot broadcast [2, 4] with [2, 3, 4] (xla)
   other   2  3  4
              ^ 4 and 3 differ and neither is 1";
     xla_dimensions_too_short: zeros(&[2, 4]).broadcast_with_rule(&zeros(&[2, 3, 4]), xla(&[1])) => "\
-cannot broadcast [2, 4] to [2, 3, 4] (xla)
-  input                  2  4
+cannot broadcast self [2, 4] to [2, 3, 4] (xla)
+  self                   2  4
   broadcast dimensions   1
   1 entry for 2 axes: say for each input axis which target axis it feeds";
     xla_dimensions_unsorted: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[2, 4]), xla(&[2, 0])) => "\
-cannot broadcast [2, 4] to [2, 3, 4] (xla)
-  input                  2  4
+cannot broadcast other [2, 4] to [2, 3, 4] (xla)
+  other                  2  4
   broadcast dimensions   2  0
                             ^ 0 after 2: axes must increase, a broadcast does not transpose; permuted_axes of the operand does";
     xla_dimensions_out_of_range: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[2, 4]), xla(&[0, 3])) => "\
-cannot broadcast [2, 4] to [2, 3, 4] (xla)
-  input                  2  4
+cannot broadcast other [2, 4] to [2, 3, 4] (xla)
+  other                  2  4
   broadcast dimensions   0  3
                             ^ the target has no axis 3: its axes are 0 to 2";
     numpy_of_two_size_mismatch: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4])) => "\

@@ -245,11 +245,11 @@ broken! {
     a_port_size_that_is_no_number: "v3_numpy_scalar", "<dim>2</dim>\n\t\t\t\t\t<dim>3</dim>\n\t\t\t\t</port>\n\t\t\t</output>" => "<dim>2</dim>\n\t\t\t\t\t<dim>x</dim>\n\t\t\t\t</port>\n\t\t\t</output>" =>
         "v3_numpy_scalar.xml: a port has the size \"x\", which is none";
     a_pdpd_operand_that_overhangs: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"3\"" =>
-        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd): aligned with axis 3, B has 2 axes to fill but A has 1 left from there";
+        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast b [3, 4] to a [2, 3, 4, 5] (pdpd): aligned with axis 3, b has 2 axes to fill but a has 1 left from there";
     operands_of_different_shapes_without_broadcast: "add_numpy", "auto_broadcast=\"numpy\"" => "auto_broadcast=\"none\"" =>
         "add_numpy.xml: layer 2 \"eltwise\" (Add): cannot broadcast [2, 1, 5] with [4, 1] (none): ranks 3 and 2 differ; this rule wants identical shapes";
     a_missing_pdpd_axis_is_0: "add_pdpd_axis1", " auto_broadcast.auto_broadcast_axis=\"1\"" => "" =>
-        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast B [3, 4] to A [2, 3, 4, 5] (pdpd): 3 is neither 2 nor 1";
+        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast b [3, 4] to a [2, 3, 4, 5] (pdpd): 3 is neither 2 nor 1";
     a_pdpd_axis_that_is_no_integer: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"one\"" =>
         "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): axis is \"one\", not an integer";
     an_unknown_auto_broadcast: "add_numpy", "auto_broadcast=\"numpy\"" => "auto_broadcast=\"xla(0)\"" =>

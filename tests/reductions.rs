@@ -85,23 +85,32 @@ fn sizes(values: &Value) -> Vec<usize> {
         .collect()
 }
 
-/// The result as numbers; `None` if the reduction is refused because there are no terms.
-fn answer<T: Copy + Sync, R: Reduction<T>>(
+/// The result as numbers; `None` if the reduction is refused because there are no terms. To a shape
+/// and over axes it is the same.
+fn answer<T: Copy + Sync, R: Reduction<T> + Copy>(
     terms: &ArrayD<T>,
     to: &[usize],
     reduction: R,
     number: impl Fn(R::Out) -> f64,
 ) -> Option<Vec<f64>> {
+    let axes: Vec<usize> = (0..to.len()).filter(|&axis| to[axis] == 1).collect();
+    let over_axes = terms.reduce_axes(&axes, reduction);
     match terms.reduce_to_shape(IxDyn(to), reduction) {
         Ok(result) => {
-            assert_eq!(result.shape(), to);
-            Some(result.iter().map(|&out| number(out)).collect())
+            let numbers: Vec<_> = result.iter().map(|&out| number(out)).collect();
+            for result in [result, over_axes.unwrap()] {
+                assert_eq!(result.shape(), to);
+                let bits = result.iter().map(|&out| number(out).to_bits());
+                assert!(bits.eq(numbers.iter().map(|number| number.to_bits())));
+            }
+            Some(numbers)
         }
         Err(error) => {
             assert!(
                 matches!(error.kind(), ErrorKind::EmptyReduction { .. }),
                 "{error}"
             );
+            assert_eq!(over_axes.map(drop), Err(error));
             None
         }
     }

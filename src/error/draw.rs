@@ -84,10 +84,11 @@ impl fmt::Display for ErrorKind {
                 Picture::right_aligned([&a, &b], input, target).rows(f, 0)?;
                 let (count, target_rank) = (axes_count(input.len()), target.len());
                 write!(f, "\n  {a} has {count}, {b} only {target_rank}: ")?;
+                if *rule == Rule::Pdpd {
+                    write!(f, "{a} must not have more axes than {b}, ")?;
+                    return f.write_str("even if the extra axes have size 1");
+                }
                 f.write_str(match rule {
-                    Rule::Pdpd => {
-                        "B must not have more axes than A, even if the extra axes have size 1"
-                    }
                     Rule::Named => {
                         "a mode needs a target with at least as many axes as the input; \
                          `BroadcastPlan::named` takes this pattern"
@@ -97,13 +98,14 @@ impl fmt::Display for ErrorKind {
             }
             Self::InvalidAxes {
                 rule,
+                array,
                 input,
                 target,
                 axes,
                 fault,
             } => {
-                heading(f, *rule, ArrayRole::Input, [input, target])?;
-                list_of_axes(f, *rule, [input, target], axes, *fault)?;
+                heading(f, *rule, *array, [input, target])?;
+                list_of_axes(f, *rule, *array, [input, target], axes, *fault)?;
                 invalid_axes(f, *rule, [input.len(), target.len()], axes, *fault)
             }
             Self::BroadcastAxesRank {
@@ -120,26 +122,29 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the target's {target_rank}, the input has {input_rank}")
             }
             Self::PdpdAxis {
+                array,
                 input,
                 target,
                 axis,
             } => {
-                heading(f, Rule::Pdpd, ArrayRole::Input, [input, target])?;
-                pdpd_axis(f, *axis)
+                heading(f, Rule::Pdpd, *array, [input, target])?;
+                pdpd_axis(f, *array, *axis)
             }
             Self::PdpdOverhang {
+                array,
                 input,
                 target,
                 axis,
                 trimmed_rank,
             } => {
-                heading(f, Rule::Pdpd, ArrayRole::Input, [input, target])?;
+                heading(f, Rule::Pdpd, *array, [input, target])?;
+                let [b, a] = labels(Rule::Pdpd, *array);
                 let (trimmed, rest) = input.split_at((*trimmed_rank).min(input.len()));
                 let end = axis.saturating_add(trimmed.len());
                 // No picture if the axis is far out: it would be mostly blank.
                 if end <= target.len().saturating_add(8) {
-                    let b = ("B", trimmed, Place::From(*axis));
-                    Picture::new(b, ("A", target, Place::From(0))).rows(f, *axis)?;
+                    let trimmed = (&*b, trimmed, Place::From(*axis));
+                    Picture::new(trimmed, (&a, target, Place::From(0))).rows(f, *axis)?;
                 }
                 let without = match rest {
                     [] => "",
@@ -147,10 +152,10 @@ impl fmt::Display for ErrorKind {
                 };
                 let count = axes_count(trimmed.len());
                 match target.len().saturating_sub(*axis) {
-                    0 => pdpd_axis_too_large(f, *axis, target.len()),
+                    0 => pdpd_axis_too_large(f, &a, *axis, target.len()),
                     left => {
-                        write!(f, "\n  aligned with axis {axis}, B{without} has ")?;
-                        write!(f, "{count} to fill but A has {left} left from there")
+                        write!(f, "\n  aligned with axis {axis}, {b}{without} has ")?;
+                        write!(f, "{count} to fill but {a} has {left} left from there")
                     }
                 }
             }
@@ -234,7 +239,8 @@ impl fmt::Display for ErrorKind {
                         let column = new_axes.saturating_add(*axis);
                         picture.caret(f, column)?;
                         let (wanted, size) = (entry(target, *axis), entry(input, column));
-                        match size {
+                        let (wanted, size) = (Size(wanted), Size(size));
+                        match size.0 {
                             1 => write!(f, "{wanted} is not 1"),
                             _ => write!(f, "{wanted} is neither {size} nor 1"),
                         }
@@ -320,8 +326,8 @@ impl fmt::Display for ErrorKind {
             Self::InvalidAxis {
                 shape,
                 axis,
-                insert,
-            } => draw_plans::axis(f, shape, *axis, *insert),
+                operation,
+            } => draw_plans::axis(f, shape, *axis, operation),
             Self::InvalidBox { shape, ranges } => draw_plans::ranges(f, shape, ranges),
             Self::InvalidBlocks { count, blocks } => {
                 let Range { start, end } = blocks;

@@ -15,8 +15,9 @@ pub(super) fn heading(
     shapes: [&[usize]; 2],
 ) -> fmt::Result {
     let [input, target] = shapes.map(list);
+    let [a, b] = labels(rule, array);
     match (rule, array) {
-        (Rule::Pdpd, _) => write!(f, "cannot broadcast B {input} to A {target} ({rule})"),
+        (Rule::Pdpd, _) => write!(f, "cannot broadcast {a} {input} to {b} {target} ({rule})"),
         (_, ArrayRole::Input) => write!(f, "cannot broadcast {input} to {target} ({rule})"),
         _ => write!(f, "cannot broadcast {array} {input} to {target} ({rule})"),
     }
@@ -36,6 +37,7 @@ pub(super) fn pair_heading(
 pub(super) fn list_of_axes<T: Cell>(
     f: &mut fmt::Formatter<'_>,
     rule: Rule,
+    array: ArrayRole,
     [input, target]: [&[T]; 2],
     axes: &[usize],
     fault: AxesFault,
@@ -47,10 +49,10 @@ pub(super) fn list_of_axes<T: Cell>(
     };
     // nGraph's list names axes of the target. Every other list has one entry for each input axis.
     let (label, shape) = match rule {
-        Rule::BroadcastAxes => ("target", target),
-        _ => ("input", input),
+        Rule::BroadcastAxes => ("target".into(), target),
+        _ => (array.name(), input),
     };
-    let picture = Picture::left_aligned([label, name], shape, axes);
+    let picture = Picture::left_aligned([&label, name], shape, axes);
     match fault {
         AxesFault::Length => {
             picture.rows(f, 0)?;
@@ -109,24 +111,30 @@ pub(super) fn invalid_axes(
 }
 
 /// An axis of `pdpd` below -1.
-pub(super) fn pdpd_axis(f: &mut fmt::Formatter<'_>, axis: isize) -> fmt::Result {
+pub(super) fn pdpd_axis(f: &mut fmt::Formatter<'_>, array: ArrayRole, axis: isize) -> fmt::Result {
+    let [b, a] = labels(Rule::Pdpd, array);
     write!(
         f,
-        "\n  axis {axis} is not valid: pass -1 (right-align B), or "
+        "\n  axis {axis} is not valid: pass -1 (right-align {b}), or "
     )?;
-    f.write_str("the axis of A that B's first axis is aligned with")
+    write!(f, "the axis of {a} that {b}'s first axis is aligned with")
 }
 
 /// PaddlePaddle's axis of an A with so many axes is none of them.
 pub(super) fn pdpd_axis_too_large(
     f: &mut fmt::Formatter<'_>,
+    a: &str,
     axis: usize,
     rank: usize,
 ) -> fmt::Result {
     match rank {
-        0 => write!(f, "\n  axis {axis}: A is a scalar and has no axis"),
-        1 => write!(f, "\n  axis {axis}: A has only the axis 0"),
-        _ => write!(f, "\n  axis {axis}: A has only the axes 0 to {}", rank - 1),
+        0 => write!(f, "\n  axis {axis}: {a} is a scalar and has no axis"),
+        1 => write!(f, "\n  axis {axis}: {a} has only the axis 0"),
+        _ => write!(
+            f,
+            "\n  axis {axis}: {a} has only the axes 0 to {}",
+            rank - 1
+        ),
     }
 }
 
@@ -153,8 +161,11 @@ pub(super) fn difference(
 
 /// What the rule calls its two shapes.
 pub(super) fn labels(rule: Rule, array: ArrayRole) -> [Cow<'static, str>; 2] {
-    match rule {
-        Rule::Pdpd => ["B".into(), "A".into()],
+    match (rule, array) {
+        // As the rule's specification calls them, and as the caller does.
+        (Rule::Pdpd, ArrayRole::Input) => ["B".into(), "A".into()],
+        (Rule::Pdpd, ArrayRole::Other) => [array.name(), ArrayRole::Receiver.name()],
+        (Rule::Pdpd, _) => [array.name(), ArrayRole::Operand(0).name()],
         _ => [array.name(), "target".into()],
     }
 }

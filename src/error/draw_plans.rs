@@ -42,11 +42,14 @@ pub(super) fn axis(
     f: &mut fmt::Formatter<'_>,
     shape: &[usize],
     axis: usize,
-    insert: bool,
+    operation: &str,
 ) -> fmt::Result {
-    let verb = if insert { "insert" } else { "remove" };
-    let preposition = if insert { "in" } else { "of" };
-    write!(f, "cannot {verb} axis {axis} {preposition} {}", list(shape))?;
+    let preposition = if operation == "insert" { "in" } else { "of" };
+    write!(
+        f,
+        "cannot {operation} axis {axis} {preposition} {}",
+        list(shape)
+    )?;
     let picture = Picture::of_one("shape", shape);
     match shape.get(axis) {
         Some(size) => {
@@ -168,7 +171,7 @@ pub(super) fn impossible(
             // XLA's dimensions are of the operand of the smaller rank.
             let swapped = rule == Rule::Xla && a.len() > b.len();
             let [a, b] = if swapped { [b, a] } else { [a, b] };
-            list_of_axes(f, rule, [a, b], axes, *fault)?;
+            list_of_axes(f, rule, ArrayRole::Input, [a, b], axes, *fault)?;
             invalid_axes(f, rule, [a.len(), b.len()], axes, *fault)
         }
         PartialFault::Dimensions(axes) => {
@@ -184,8 +187,8 @@ pub(super) fn impossible(
             f.write_str("-1 keeps an input's size, but this axis is new: give it a size")
         }
         PartialFault::PdpdAxis(axis) => match usize::try_from(*axis) {
-            Ok(axis) => pdpd_axis_too_large(f, axis, b.len()),
-            Err(_) => pdpd_axis(f, *axis),
+            Ok(axis) => pdpd_axis_too_large(f, "A", axis, b.len()),
+            Err(_) => pdpd_axis(f, ArrayRole::Input, *axis),
         },
         PartialFault::Name { name, sizes } => {
             Picture::left_aligned(labels, a, b).rows(f, 0)?;

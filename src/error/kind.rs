@@ -95,6 +95,8 @@ pub enum ErrorKind {
     InvalidAxes {
         /// The rule that was asked for.
         rule: Rule,
+        /// Which array it is; for `xla`, the operand with fewer axes.
+        array: ArrayRole,
         /// Shape of the input; for `xla`, of the operand with fewer axes.
         input: Box<[usize]>,
         /// The target shape; for `xla`, of the operand with more axes.
@@ -123,6 +125,8 @@ pub enum ErrorKind {
     /// [Example](crate::guide::elementwise#pdpd).
     #[non_exhaustive]
     PdpdAxis {
+        /// Which array B is.
+        array: ArrayRole,
         /// Shape of B, the array that is broadcast.
         input: Box<[usize]>,
         /// Shape of A.
@@ -137,6 +141,8 @@ pub enum ErrorKind {
     /// [Example](crate::guide::elementwise#pdpd).
     #[non_exhaustive]
     PdpdOverhang {
+        /// Which array B is.
+        array: ArrayRole,
         /// Shape of B, the array that is broadcast.
         input: Box<[usize]>,
         /// Shape of A.
@@ -359,7 +365,8 @@ pub enum ErrorKind {
         fault: AxesFault,
     },
 
-    /// There is no such axis to remove, it does not have size 1, or none can be inserted there.
+    /// There is no such axis to remove or to reduce, one to remove does not have size 1, or none can
+    /// be inserted there.
     ///
     /// [Example](crate::guide::plans#errors).
     #[non_exhaustive]
@@ -368,8 +375,8 @@ pub enum ErrorKind {
         shape: Box<[usize]>,
         /// The axis.
         axis: usize,
-        /// Whether it should be inserted.
-        insert: bool,
+        /// `insert`, `remove` or `reduce`.
+        operation: &'static str,
     },
 
     /// A box is not inside a shape.

@@ -77,16 +77,21 @@ impl BroadcastError {
     /// The same error with other names for the operands, which are numbered so far.
     #[cold]
     pub(crate) fn with_operands(mut self, name: impl Fn(usize) -> ArrayRole) -> Self {
-        if let Some(
-            ErrorKind::OperandMismatch { operands, .. }
-            | ErrorKind::ShapesDiffer { operands, .. }
-            | ErrorKind::DimensionsRequired { operands, .. },
-        ) = self.0.as_mut().map(|kind| &mut kind[0])
-        {
-            for operand in operands {
-                if let ArrayRole::Operand(position) = *operand {
-                    *operand = name(position);
-                }
+        let arrays: &mut [ArrayRole] = match self.0.as_mut().map(|kind| &mut kind[0]) {
+            Some(
+                ErrorKind::OperandMismatch { operands, .. }
+                | ErrorKind::ShapesDiffer { operands, .. }
+                | ErrorKind::DimensionsRequired { operands, .. },
+            ) => operands,
+            Some(kind) => match input_of(kind) {
+                Some(array) => std::slice::from_mut(array),
+                None => &mut [],
+            },
+            None => &mut [],
+        };
+        for array in arrays {
+            if let ArrayRole::Operand(position) = *array {
+                *array = name(position);
             }
         }
         self
@@ -118,9 +123,7 @@ impl BroadcastError {
     /// The same error, of an input with this name.
     #[cold]
     pub(crate) fn with_input(mut self, name: ArrayRole) -> Self {
-        if let Some(ErrorKind::SizeMismatch { array, .. } | ErrorKind::RankTooLarge { array, .. }) =
-            self.0.as_mut().map(|kind| &mut kind[0])
-        {
+        if let Some(array) = self.0.as_mut().and_then(|kind| input_of(&mut kind[0])) {
             *array = name;
         }
         self
@@ -190,6 +193,18 @@ pub(crate) fn copied<T: Clone>(values: &[T]) -> Result<Box<[T]>, BroadcastError>
     let mut vec = reserved(values.len())?;
     vec.extend_from_slice(values);
     Ok(vec.into_boxed_slice())
+}
+
+/// Which array an error calls its input.
+fn input_of(kind: &mut ErrorKind) -> Option<&mut ArrayRole> {
+    match kind {
+        ErrorKind::SizeMismatch { array, .. }
+        | ErrorKind::RankTooLarge { array, .. }
+        | ErrorKind::InvalidAxes { array, .. }
+        | ErrorKind::PdpdAxis { array, .. }
+        | ErrorKind::PdpdOverhang { array, .. } => Some(array),
+        _ => None,
+    }
 }
 
 /// An empty vector with room for `len` elements.
@@ -380,13 +395,17 @@ pub(crate) fn not_a_permutation(shape: &[usize], axes: &[usize]) -> BroadcastErr
     })
 }
 
-/// No axis of size 1 can be removed or inserted there.
+/// There is no such axis to remove or to reduce, or none can be inserted there.
 #[cold]
-pub(crate) fn invalid_axis(shape: &[usize], axis: usize, insert: bool) -> BroadcastError {
+pub(crate) fn invalid_axis(
+    shape: &[usize],
+    axis: usize,
+    operation: &'static str,
+) -> BroadcastError {
     with_copies([shape], |[shape]| ErrorKind::InvalidAxis {
         shape,
         axis,
-        insert,
+        operation,
     })
 }
 

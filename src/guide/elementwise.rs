@@ -177,9 +177,9 @@
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
-//! cannot broadcast B [7, 1, 5] to A [8, 1, 6, 1] (pdpd)
-//!   B      7  1  5
-//!   A   8  1  6  1
+//! cannot broadcast b [7, 1, 5] to a [8, 1, 6, 1] (pdpd)
+//!   b      7  1  5
+//!   a   8  1  6  1
 //!          ^ 7 is not 1",
 //! );
 //! assert_eq!(
@@ -187,10 +187,10 @@
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
-//! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
-//!   B            4  5
-//!   A   2  3  4  5
-//!   aligned with axis 3, B has 2 axes to fill but A has 1 left from there",
+//! cannot broadcast b [4, 5] to a [2, 3, 4, 5] (pdpd)
+//!   b            4  5
+//!   a   2  3  4  5
+//!   aligned with axis 3, b has 2 axes to fill but a has 1 left from there",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair(
@@ -201,8 +201,8 @@
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
-//! cannot broadcast B [4, 5] to A [2, 3, 4, 5] (pdpd)
-//!   axis -2 is not valid: pass -1 (right-align B), or the axis of A that B's first axis is \
+//! cannot broadcast b [4, 5] to a [2, 3, 4, 5] (pdpd)
+//!   axis -2 is not valid: pass -1 (right-align b), or the axis of a that b's first axis is \
 //! aligned with",
 //! );
 //! assert_eq!(
@@ -214,10 +214,10 @@
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
-//! cannot broadcast B [2, 3, 4, 5] to A [4, 5] (pdpd)
-//!   B   2  3  4  5
-//!   A         4  5
-//!   B has 4 axes, A only 2: B must not have more axes than A, \
+//! cannot broadcast b [2, 3, 4, 5] to a [4, 5] (pdpd)
+//!   b   2  3  4  5
+//!   a         4  5
+//!   b has 4 axes, a only 2: b must not have more axes than a, \
 //! even if the extra axes have size 1",
 //! );
 //! ```

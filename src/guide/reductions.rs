@@ -6,7 +6,7 @@
 //! | result | to a shape, by NumPy's rule | along any plan |
 //! |---|---|---|
 //! | the sum of an array | [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`gradient`](crate::BroadcastPlan::gradient) |
-//! | another reduction of an array | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | [`reduce`](crate::BroadcastPlan::reduce) |
+//! | another reduction of an array | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape); over axes: [`reduce_axes`](crate::ReduceExt::reduce_axes) | [`reduce`](crate::BroadcastPlan::reduce) |
 //! | the sum of a map of up to four arrays | | [`gradient_of`](crate::BroadcastPlan::gradient_of), [`reduce_of`](crate::BroadcastPlan::reduce_of) with `Sum` |
 //! | another reduction of such a map | | [`reduce_of`](crate::BroadcastPlan::reduce_of) |
 //!
@@ -14,6 +14,30 @@
 //! tuple of references. Each of these methods of a plan has a second form with the suffix `_into`,
 //! which writes into an existing array. The sums have a third form with the suffix `_accumulate`,
 //! which adds to an existing array. [`Reduction`](crate::Reduction) lists all reductions.
+//!
+//! # Over axes
+//!
+//! [`reduce_axes`](crate::ReduceExt::reduce_axes) takes a list of axes, as NumPy's `axis` and ONNX's
+//! `axes`, and keeps them with size 1 (`keepdims`).
+//! [`BroadcastPlan::over_axes`](crate::BroadcastPlan::over_axes) is its plan. A shape is
+//! right-aligned: for a square array, `sum_to_shape(n)` sums over axis 0.
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::{Mean, Sum};
+//!
+//! let x = array![[1., 2.], [10., 20.]];
+//! assert_eq!(x.reduce_axes(&[1], Sum)?, array![[3.], [30.]]);
+//! assert_eq!(x.sum_to_shape(2)?, array![11., 22.]);
+//!
+//! let rows = BroadcastPlan::over_axes(x.raw_dim(), &[1])?;
+//! let means = rows.reduce(&x, Mean)?;
+//! assert_eq!(&x - &rows.view(&means)?, array![[-0.5, 0.5], [-5., 5.]]);
+//! // Without the axis in the result (`keepdims=False`).
+//! assert_eq!(rows.remove_input_axis(1)?.reduce(&x, Mean)?, array![1.5, 15.]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
 //!
 //! # Map and sum in one pass
 //!

@@ -284,7 +284,7 @@ fn is_permutation<D: Dimension>(table: &mut D, axes: &[usize]) -> bool {
 #[inline(always)]
 fn with_one_at<D: Dimension>(shape: &D, axis: usize) -> Result<D::Larger, BroadcastError> {
     if axis > shape.ndim() {
-        return Err(invalid_axis(shape.clone().sizes(), axis, true));
+        return Err(invalid_axis(shape.clone().sizes(), axis, "insert"));
     }
     let mut larger = D::Larger::zeros(shape.ndim() + 1);
     let (front, back) = shape.sizes().split_at(axis);
@@ -300,7 +300,7 @@ fn with_one_at<D: Dimension>(shape: &D, axis: usize) -> Result<D::Larger, Broadc
 fn without_one_at<D: Dimension>(shape: &D, axis: usize) -> Result<D::Smaller, BroadcastError> {
     let sizes = shape.sizes();
     if sizes.get(axis) != Some(&1) {
-        return Err(invalid_axis(shape.clone().sizes(), axis, false));
+        return Err(invalid_axis(shape.clone().sizes(), axis, "remove"));
     }
     let mut smaller: D::Smaller = dimension(&sizes[1..]);
     smaller.sizes_mut()[..axis].copy_from_slice(&sizes[..axis]);

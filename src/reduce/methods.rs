@@ -2,7 +2,7 @@
 
 use super::few;
 use super::operands::Operands;
-use super::operands::sealed::{Elements, Existing};
+use super::operands::sealed::Elements;
 use super::reduction::sealed::Use;
 use super::reduction::{First, Reduction, Sum, is_nan};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
@@ -135,7 +135,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             self.reduce_few_into(&terms, &Sum, false, out, |old, sum| old + sum);
             return Ok(());
         }
-        arrays.into(self, &Sum, f, Existing::Add(out), |old, sum| old + sum)
+        arrays.into(self, &Sum, f, out, true, |old, sum| old + sum)
     }
 
     /// A reduction of `f` of these arrays over the axes that the plan replicates.
@@ -396,9 +396,7 @@ where
             plan.reduce_few_into(&accs, reduction, true, self.out, |_, result| result);
             return Ok(());
         }
-        arrays.into(plan, reduction, f, Existing::Put(self.out), |_, result| {
-            result
-        })
+        arrays.into(plan, reduction, f, self.out, false, |_, result| result)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output
@@ -495,7 +493,7 @@ where
         R: Reduction<T, Acc = T, Out = T>,
     {
         self.plan
-            .reduce_in_place_into(self.array, reduction, self.out)
+            .reduce_in_place_into(self.array, reduction, self.out, false)
     }
 
     fn by_choice<C>(self, reduction: &R, choice: &C) -> Self::Output
@@ -556,7 +554,6 @@ pub trait ReduceExt: Operand {
     ///
     /// Source: NumPy's `ufunc.reduce` with `keepdims`; ONNX `Reduce*`.
     #[doc(alias = "amax")]
-    #[doc(alias = "keepdims")]
     #[doc(alias = "ReduceMax")]
     #[doc(alias = "ReduceMean")]
     fn reduce_to_shape<E, R>(
@@ -573,6 +570,60 @@ pub trait ReduceExt: Operand {
         BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
             .map_err(|error| error.of_reduction("reduce"))?
             .reduce(array, reduction)
+    }
+
+    /// Reduces over these axes, a set. They are left with size 1.
+    ///
+    /// ```text
+    /// self      2  3  4
+    /// axes      0     2
+    ///           -------
+    /// result    1  3  1
+    /// ```
+    ///
+    /// [`BroadcastPlan::over_axes`] is the plan: it removes axes, writes into existing arrays, and
+    /// replicates the result again.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) for an axis that the array does not have;
+    /// those of [`reduce_to_shape`](Self::reduce_to_shape) but `ReduceMismatch`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::{Axis, array};
+    /// use ndarray_broadcast::prelude::*;
+    /// use ndarray_broadcast::{Mean, Sum};
+    ///
+    /// let x = array![[1., 5., 3.], [4., 2., 3.]];
+    /// assert_eq!(x.reduce_axes(&[1], Mean)?, array![[3.], [3.]]);
+    /// assert_eq!(x.reduce_axes(&[0, 1], Sum)?, array![[18.]]);
+    /// let columns = x.reduce_axes(&[0], Sum)?.index_axis_move(Axis(0), 0);
+    /// assert_eq!(columns, array![5., 7., 6.]);
+    /// assert_eq!(
+    ///     x.reduce_axes(&[2], Sum).unwrap_err().to_string(),
+    ///     "\
+    /// cannot reduce axis 2 of [2, 3]
+    ///   shape   2  3
+    ///   it has 2 axes",
+    /// );
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: NumPy's `ufunc.reduce` with `axis` and `keepdims`; ONNX `Reduce*`.
+    #[doc(alias = "keepdims")]
+    fn reduce_axes<R>(
+        &self,
+        axes: &[usize],
+        reduction: R,
+    ) -> Result<Array<R::Out, Self::Dim>, BroadcastError>
+    where
+        Self::Elem: Copy + Sync,
+        R: Reduction<Self::Elem>,
+    {
+        let array = self.as_array();
+        BroadcastPlan::over_axes(array.raw_dim(), axes)?.reduce(array, reduction)
     }
 }
 

@@ -160,7 +160,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_in_place_into(cotangent, &Sum, out)
+        self.reduce_in_place_into(cotangent, &Sum, out, false)
     }
 
     /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds:
@@ -195,16 +195,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        if self.reduces_few(cotangent) {
-            self.reduce_few_into(cotangent, &Sum, false, out, |old, sum| old + sum);
-            return Ok(());
-        }
-        match self.unreplicated(cotangent) {
-            Some(terms) => update(out, (Source::of(&terms),), |sum, (&term,)| {
-                *sum = *sum + term
-            }),
-            None => self.reduce_many(cotangent, &Sum, Target::Add(out)),
-        }
+        self.reduce_in_place_into(cotangent, &Sum, out, true)
     }
 
     /// A reduction whose terms are read where they lie, of an array of the plan's output shape.
@@ -227,39 +218,38 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.fresh_sums(inputs, |sums| driver::reduce(sums, reduction))
     }
 
-    /// The same into an array of the plan's input shape.
+    /// The same into an array of the plan's input shape, or combined with what it holds if it
+    /// `adds`.
     fn reduce_in_place_into<A, R>(
         &self,
         array: &ArrayRef<A, O>,
         reduction: &R,
         out: &mut ArrayRef<A, I>,
+        adds: bool,
     ) -> Result<(), BroadcastError>
     where
         A: Copy + Send + Sync,
         R: Reduction<A, Acc = A, Out = A>,
     {
+        let put = |old, new| match adds {
+            true => reduction.combine(old, new),
+            false => new,
+        };
         if self.reduces_few(array) {
-            self.reduce_few_into(array, reduction, false, out, |_, result| result);
+            self.reduce_few_into(array, reduction, false, out, put);
             return Ok(());
         }
         match self.unreplicated(array) {
+            Some(terms) if adds => update(out, (Source::of(&terms),), |old, (&new,)| {
+                *old = reduction.combine(*old, new);
+            }),
             Some(terms) => terms.materialize_into(out),
-            None => self.reduce_many(array, reduction, Target::Put(out)),
+            None => {
+                let inputs = (Source::of(array),);
+                let mut sums = self.sums(inputs, existing(out, adds))?;
+                driver::reduce(&mut sums, reduction)
+            }
         }
-    }
-
-    /// The same by loop nests, for a plan that replicates.
-    fn reduce_many<A, R>(
-        &self,
-        array: &ArrayRef<A, O>,
-        reduction: &R,
-        target: Target<'_, A, I>,
-    ) -> Result<(), BroadcastError>
-    where
-        A: Copy + Send + Sync,
-        R: Reduction<A, Acc = A, Out = A>,
-    {
-        driver::reduce(&mut self.sums((Source::of(array),), target)?, reduction)
     }
 
     /// Sums of what is computed of inputs of the plan's output shape.
@@ -346,35 +336,29 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             return None;
         }
         // For each output axis 1 if an input axis becomes it.
-        let mut kept = O::zeros(shape.len());
-        let kept = kept.sizes_mut();
+        let mut is_kept = O::zeros(shape.len());
+        let is_kept = is_kept.sizes_mut();
         for &axis in output_axes {
-            if let Some(kept) = kept.get_mut(axis) {
-                *kept = 1;
+            if let Some(is_kept) = is_kept.get_mut(axis) {
+                *is_kept = 1;
             }
         }
-        if shape
-            .iter()
-            .zip(&*kept)
-            .any(|(&size, &kept)| size != 1 && kept == 0)
-        {
+        let dropped = || (0..shape.len()).filter(|&axis| is_kept[axis] == 0);
+        if dropped().any(|axis| shape[axis] != 1) {
             return None;
         }
-        let mut view = array.view().into_dyn();
-        for axis in (0..view.ndim()).rev().filter(|&axis| kept[axis] == 0) {
-            view = view.index_axis_move(Axis(axis), 0);
+        // The axes that are kept, in the order of the input, and then those that are dropped.
+        let kept = output_axes.iter().copied();
+        let kept = kept.filter(|&axis| axis < shape.len());
+        let mut order = IxDyn::zeros(shape.len());
+        for (place, axis) in order.slice_mut().iter_mut().zip(kept.chain(dropped())) {
+            *place = axis;
         }
-        // For each output axis how many of those before it are left.
-        let mut left = 0;
-        for axis in &mut *kept {
-            left += std::mem::replace(axis, left);
+        let mut view = array.view().into_dyn().permuted_axes(order);
+        for _ in dropped() {
+            let last = view.ndim() - 1;
+            view = view.index_axis_move(Axis(last), 0);
         }
-        let mut order = IxDyn::zeros(view.ndim());
-        let used = output_axes.iter().filter_map(|&to| kept.get(to));
-        for (place, &before) in order.slice_mut().iter_mut().zip(used) {
-            *place = before;
-        }
-        let mut view = view.permuted_axes(order);
         // An input axis that no output axis comes from has size 1.
         for (axis, &to) in output_axes.iter().enumerate() {
             if to >= shape.len() {
@@ -395,6 +379,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             AxisSource::Kept(axis) => Some(axis),
             _ => None,
         })
+    }
+}
+
+/// Where sums replace what an array holds, or are added to it.
+fn existing<B, I: Dimension>(out: &mut ArrayRef<B, I>, adds: bool) -> Target<'_, B, I> {
+    match adds {
+        true => Target::Add(out),
+        false => Target::Put(out),
     }
 }
 
@@ -460,8 +452,9 @@ pub trait GradientExt: Operand {
     /// ```
     ///
     /// `shape` is right-aligned with the array's. Leading axes that it does not have are summed and
-    /// gone; axes that it has as 1 are summed and kept. The result has standard layout and the rank
-    /// of `shape`. Panics only as [`gradient`](BroadcastPlan::gradient) does.
+    /// gone; axes that it has as 1 are summed and kept.
+    /// [`reduce_axes`](crate::ReduceExt::reduce_axes) takes axes. The result has standard layout and
+    /// the rank of `shape`. Panics only as [`gradient`](BroadcastPlan::gradient) does.
     ///
     /// # Errors
     ///

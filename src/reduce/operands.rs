@@ -1,11 +1,11 @@
 //! The operands of a map that is reduced: tuples of one to four arrays.
 
+use super::existing;
 use super::reduction::Reduction;
 use super::tables;
 use super::terms::Terms;
 use crate::engine::inputs::Source;
 use crate::engine::rows::{collect, overwrite, update};
-use crate::engine::sums::Target;
 use crate::error::{BroadcastError, named};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
@@ -47,6 +47,10 @@ pub(crate) mod sealed {
     }
 
     /// The sealed supertrait of [`Operands`](super::Operands).
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not a tuple of one to four references to arrays",
+        note = "one array is `(&a,)`; a view is passed by reference, too"
+    )]
     pub trait Reduced<O: Dimension>: Copy + for<'e> Elements<'e> {
         /// That each operand broadcasts to the plan's output shape.
         fn check<I: Dimension>(self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError>;
@@ -87,13 +91,14 @@ pub(crate) mod sealed {
             R: Reduction<T>,
             F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
 
-        /// The same to an existing array; `add` adds to what it holds.
+        /// The same to an existing array, or by `add` to what it holds if it `adds`.
         fn into<I, T, R, F>(
             self,
             plan: &BroadcastPlan<I, O>,
             reduction: &R,
             f: F,
-            target: Existing<'_, R::Out, I>,
+            out: &mut ArrayRef<R::Out, I>,
+            adds: bool,
             add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
         ) -> Result<(), BroadcastError>
         where
@@ -101,27 +106,9 @@ pub(crate) mod sealed {
             R: Reduction<T>,
             F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
     }
-
-    /// An existing array that results replace, or are added to.
-    #[allow(missing_debug_implementations)]
-    pub enum Existing<'o, B, I: Dimension> {
-        /// Results replace what is there.
-        Put(&'o mut ArrayRef<B, I>),
-        /// Results are added to what is there.
-        Add(&'o mut ArrayRef<B, I>),
-    }
 }
 
-use sealed::{Elements, Existing, Reduced};
-
-impl<'o, B, I: Dimension> From<Existing<'o, B, I>> for Target<'o, B, I> {
-    fn from(existing: Existing<'o, B, I>) -> Self {
-        match existing {
-            Existing::Put(out) => Target::Put(out),
-            Existing::Add(out) => Target::Add(out),
-        }
-    }
-}
+use sealed::{Elements, Reduced};
 
 /// The operand as a view of the plan's output shape.
 fn replicated<'a, A, D: Dimension, I: Dimension, O: Dimension>(
@@ -204,11 +191,7 @@ macro_rules! operands {
                     let inputs = ($(Source::of(&$x),)+);
                     return collect(plan.input_dim(), inputs, |refs| of_one(reduction, f(refs)));
                 }
-                let inputs = ($(Source::of(&$x),)+);
-                plan.fresh_sums(inputs, |sums| {
-                    let all = Terms::all(sums.summed().len());
-                    tables::reduce_map(sums, &all, reduction, &f, |_, new| new)
-                })
+                self.some(plan, &Terms::all(plan.sum_terms()), reduction, &f)
             }
 
             fn into<I, T, R, F>(
@@ -216,7 +199,8 @@ macro_rules! operands {
                 plan: &BroadcastPlan<I, O>,
                 reduction: &R,
                 f: F,
-                target: Existing<'_, R::Out, I>,
+                out: &mut ArrayRef<R::Out, I>,
+                adds: bool,
                 add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
             ) -> Result<(), BroadcastError>
             where
@@ -229,15 +213,15 @@ macro_rules! operands {
                 if let ($(Some($x),)+) = ($(plan.unreplicated(&$x),)+) {
                     let inputs = ($(Source::of(&$x),)+);
                     let result = |refs| of_one(reduction, f(refs));
-                    return match target {
-                        Existing::Put(out) => overwrite(out, inputs, result),
-                        Existing::Add(out) => update(out, inputs, |old, refs| {
+                    return match adds {
+                        false => overwrite(out, inputs, result),
+                        true => update(out, inputs, |old, refs| {
                             *old = add(*old, result(refs));
                         }),
                     };
                 }
                 let inputs = ($(Source::of(&$x),)+);
-                let mut sums = plan.sums(inputs, target.into())?;
+                let mut sums = plan.sums(inputs, existing(out, adds))?;
                 let all = Terms::all(sums.summed().len());
                 tables::reduce_map(&mut sums, &all, reduction, &f, add)
             }

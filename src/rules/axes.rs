@@ -1,6 +1,6 @@
 //! The conditions on lists of axes that `explicit`, `in_dim`, `broadcast_axes` and `xla` share.
 
-use crate::error::{AxesFault, BroadcastError, ErrorKind, with_copies};
+use crate::error::{ArrayRole, AxesFault, BroadcastError, ErrorKind, with_copies};
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::Sizes;
@@ -107,6 +107,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 pub(super) fn invalid_axes(rule: Rule, lists: [&[usize]; 3], fault: AxesFault) -> BroadcastError {
     with_copies(lists, |[input, target, axes]| ErrorKind::InvalidAxes {
         rule,
+        array: ArrayRole::Input,
         input,
         target,
         axes,

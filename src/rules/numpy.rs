@@ -4,7 +4,7 @@
 //! Source: NumPy's general broadcasting rules and `broadcast_to`; OpenVINO Broadcast-1 and -3, mode
 //! `numpy`.
 
-use crate::error::{ArrayRole, BroadcastError, operand_mismatch, rank_too_large};
+use crate::error::{ArrayRole, BroadcastError, invalid_axis, operand_mismatch, rank_too_large};
 use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
 use crate::rule::Rule;
 use crate::shape::{Sizes, merge, padded_to};
@@ -45,6 +45,58 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     {
         let (input, target) = (input.into_dimension(), target.into_dimension());
         BroadcastPlan::right_aligned(Rule::Numpy, input, target.sizes())
+    }
+
+    /// The plan to this shape from the same shape with size 1 at `axes`, a set. Its gradients and
+    /// reductions are over these axes, and keep them with size 1.
+    ///
+    /// ```text
+    /// shape         2  3  4
+    /// axes          0     2
+    /// ---------------------
+    /// input         1  3  1
+    /// ```
+    ///
+    /// [`remove_input_axis`](Self::remove_input_axis) gives the plan whose results do not have
+    /// such an axis.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) for an axis that the shape does not have;
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::{BroadcastPlan, Max};
+    ///
+    /// let logits = array![[1., 5., 2.], [4., 3., 4.]];
+    /// let rows = BroadcastPlan::over_axes(logits.raw_dim(), &[1])?;
+    /// let max = rows.reduce(&logits, Max)?;
+    /// assert_eq!(max, array![[5.], [4.]]);
+    /// assert_eq!(&logits - &rows.view(&max)?, array![[-4., 0., -3.], [0., -1., 0.]]);
+    /// assert_eq!(
+    ///     rows.remove_input_axis(1)?.reduce(&logits, Max)?,
+    ///     array![5., 4.]
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: NumPy's `ufunc.reduce` with `axis` and `keepdims`; ONNX `Reduce*`.
+    pub fn over_axes<D>(shape: D, axes: &[usize]) -> Result<BroadcastPlan<I, I>, BroadcastError>
+    where
+        D: IntoDimension<Dim = I>,
+    {
+        let shape = shape.into_dimension();
+        let mut input = shape.clone();
+        for &axis in axes {
+            match input.sizes_mut().get_mut(axis) {
+                Some(size) => *size = 1,
+                None => return Err(invalid_axis(shape.sizes(), axis, "reduce")),
+            }
+        }
+        BroadcastPlan::right_aligned(Rule::Numpy, input, shape.sizes())
     }
 }
 

@@ -4,7 +4,7 @@
 //! them. OpenVINO's code differs from the specification for trailing 1s of B past A's end and for
 //! a size of 0 in A. Here the specification holds.
 
-use crate::error::{BroadcastError, ErrorKind, rank_too_large, with_copies};
+use crate::error::{ArrayRole, BroadcastError, ErrorKind, rank_too_large, with_copies};
 use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
 use crate::rule::Rule;
 use crate::shape::Sizes;
@@ -21,6 +21,7 @@ fn aligned_from<I: Dimension, J: Dimension, O: Dimension>(
         let (b, a) = (b.clone(), a.clone());
         return Err(with_copies([b.sizes(), a.sizes()], |[input, target]| {
             ErrorKind::PdpdAxis {
+                array: ArrayRole::Input,
                 input,
                 target,
                 axis,
@@ -41,6 +42,7 @@ fn aligned_from<I: Dimension, J: Dimension, O: Dimension>(
         let (b, a) = (b.clone(), a.clone());
         return Err(with_copies([b.sizes(), a.sizes()], |[input, target]| {
             ErrorKind::PdpdOverhang {
+                array: ArrayRole::Input,
                 input,
                 target,
                 axis,
@@ -77,7 +79,7 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     b: J,
     axis: isize,
 ) -> Result<PlanPair<I, J>, BroadcastError> {
-    let b = aligned_from(b, &a, axis)?;
+    let b = aligned_from(b, &a, axis).map_err(|e| e.with_input(ArrayRole::Operand(1)))?;
     let target = a.clone();
     let a = BroadcastPlan::right_aligned(Rule::Pdpd, a, target.sizes())?;
     Ok((a, b))

@@ -43,7 +43,10 @@ pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
     } else {
         one_per_input_axis(dimensions, small.len(), rank)
             .and_then(|()| increasing(dimensions))
-            .map_err(|fault| invalid_axes(Rule::Xla, [small, large, dimensions], fault))?;
+            .map_err(|fault| {
+                let operand = ArrayRole::Operand(usize::from(a.ndim() > b.ndim()));
+                invalid_axes(Rule::Xla, [small, large, dimensions], fault).with_input(operand)
+            })?;
     }
 
     // Operands of full rank are aligned axis by axis, the smaller one by the dimensions.

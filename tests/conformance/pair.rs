@@ -223,9 +223,13 @@ fn same<T: PartialEq>(a: &Result<T, BroadcastError>, b: &Result<T, BroadcastErro
     }
 }
 
-/// Whether two errors have one kind and one heading, which names no operand.
+/// Whether two errors have one kind and one heading, apart from the names of the operands.
 fn like(a: &BroadcastError, b: &BroadcastError) -> bool {
-    let heading = |error: &BroadcastError| error.to_string().lines().next().map(str::to_string);
+    let heading = |error: &BroadcastError| {
+        let text = error.to_string().replace("other [", "b [");
+        let text = text.replace("self [", "a [");
+        text.lines().next().map(str::to_string)
+    };
     discriminant(a.kind()) == discriminant(b.kind()) && heading(a) == heading(b)
 }
 
