@@ -131,6 +131,49 @@ fn a_process_exits_while_other_threads_call() {
     });
 }
 
+/// A limit of the address space refuses large outputs and, in the second run, the stacks of threads.
+#[cfg(target_os = "linux")]
+#[test]
+fn under_a_limit_of_memory_calls_return_errors_and_others_go_on() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    const BITS: &str = "BITS_UNDER_A_LIMIT";
+    if let Ok(expected) = std::env::var(BITS) {
+        let row = Array1::<f32>::ones(1024);
+        let large = row.broadcast_numpy((1 << 18, 1024)).unwrap();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let in_use = status.lines().find_map(|line| line.strip_prefix("VmSize:"));
+        let in_use = in_use.unwrap().trim().trim_end_matches(" kB");
+        let limit = Some((in_use.parse::<u64>().unwrap() << 10) + (64 << 20));
+        let (current, maximum) = (limit, limit);
+        setrlimit(Resource::As, Rlimit { current, maximum }).unwrap();
+        // An emulator of processors may not pass the limit on.
+        if Vec::<u8>::new().try_reserve_exact(1 << 30).is_ok() {
+            return;
+        }
+        for _ in 0..2 {
+            for result in [
+                large.materialize(),
+                large.zip_map(&row, |a, b| a + b),
+                large.sum_to_shape(large.raw_dim()),
+            ] {
+                let error = result.unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::AllocationFailed { .. }));
+            }
+            assert_eq!(bits().to_string(), expected);
+        }
+        return;
+    }
+    for stack in [2 << 20, 256 << 20] {
+        run_alone(
+            "under_a_limit_of_memory_calls_return_errors_and_others_go_on",
+            &[
+                (BITS, bits().to_string()),
+                ("RUST_MIN_STACK", stack.to_string()),
+            ],
+        );
+    }
+}
+
 #[test]
 fn sixty_four_threads_at_once_give_the_same_bits() {
     let expected = bits();

@@ -64,17 +64,24 @@
 //! # Memory
 //!
 //! Products of sizes are checked before anything is allocated. A failed allocation is an error of
-//! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of a shape
-//! inside an error. A few allocations, most of them small, abort the process if they fail, as
-//! allocations of Rust's standard library do:
+//! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of the copies
+//! that `merge` and `finish` of a `PartialReduction` make, of a shape inside an error.
 //!
-//! - ndarray's, for a shape of dynamic rank above 4: a few bytes for each axis;
-//! - rayon's, for its pool and for the job of a helper: some dozens of bytes;
-//! - this crate's record of a thread that calls and of its helpers, once for each calling thread;
-//! - the labels in the picture of an error between more than two arrays;
-//! - copies of accumulators in `merge`, `finish` and `to_bytes` of a `PartialReduction`, which may
-//!   be as large as the result;
-//! - serde's, when a value of this crate is serialised or deserialised.
+//! A few allocations abort the process if they fail, as allocations of Rust's standard library do.
+//! Those of ndarray, rayon and serde have no form that returns an error. The others are small
+//! beside what the caller holds already:
+//!
+//! | allocated | how much | the smallest call that allocates it |
+//! |---|---|---|
+//! | ndarray's shapes of dynamic rank | 8 bytes for each axis | any call on an `IxDyn` of 5 axes |
+//! | rayon's pool, and the job of a helper | some KiB once; some dozens of bytes for each helper | the first call that several threads share: a copy of 512 KiB, or a slow closure |
+//! | the record of a thread that calls, and of its helpers | some hundred bytes, once for each calling thread | the same |
+//! | a table of axes or names | 1 to 32 bytes for each axis | a list of more than 32 axes, or of more than 32 named sizes |
+//! | an axis pattern, a partial shape, what is inferred of it | in proportion to the text or the rank | `"c -> n c".parse::<AxisPattern>()` |
+//! | boxes and nodes of a partial reduction | some hundred bytes for each | `merge` |
+//! | the bytes of a partial reduction | as large as its accumulators | `to_bytes` |
+//! | labels in the picture of an error | some dozens of bytes | an error between the seventh of several arrays and another |
+//! | serde's values | as large as the value | any |
 //!
 //! # How it is checked
 //!
@@ -118,9 +125,14 @@
 //!
 //! `.ci/long-checks environments` runs `gradient_bits`, `materialize` and `gradient` on x86-64
 //! Linux: on one processor, with a fifth of one, with no second thread and with three, with
-//! `madvise` and calls that set affinity or priority refused, or deadly, with 2 GiB of address
-//! space, and without `/proc` and `/sys`. Nothing was tried on a machine with more than two
-//! processors, or with more than one memory node.
+//! `madvise` and calls that set affinity or priority refused, with the latter deadly, with 2 GiB of
+//! address space, and without `/proc` and `/sys`. In a test of `concurrency`, a limit of the address
+//! space refuses outputs and the stacks of threads.
+//!
+//! A filter of system calls that kills a process at `madvise` ends it at its first fresh output of
+//! 32 MiB; glibc calls `madvise` too, when a thread ends. Nothing was tried on a machine with more
+//! than two processors or with more than one memory node, on a processor of another kind that is
+//! not emulated, with musl, or on Android or a BSD.
 //!
 //! An aarch64 has its own code for `[N]` to `[N, n]` and for transposes, in vector registers.
 //! WebAssembly has none: its assembly is not stable in Rust, and its vector intrinsics may not load
