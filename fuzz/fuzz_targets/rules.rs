@@ -1,5 +1,5 @@
-//! Any rule, shapes, attributes and layout: no panic, and the oracle's answer. For recorded cases,
-//! also the recorded answer.
+//! Any rule, shapes, attributes and layout: no panic, and the oracle's answer, as a whole and in
+//! tiles. For recorded cases, also the recorded answer.
 
 #![no_main]
 
@@ -23,6 +23,8 @@ struct Call {
     mode: BroadcastMode,
     rule: ElementwiseRule,
     layout: Layout,
+    /// The most bytes of a tile.
+    tile_bytes: usize,
     /// The recorded case, if nothing in it was changed.
     recorded: Option<&'static dyn Answered>,
 }
@@ -61,12 +63,14 @@ fn recorded(bytes: &mut Unstructured<'_>) -> Result<Call> {
         }
     }
     let layout = Layout::arbitrary(bytes, input.len())?;
+    let tile_bytes = usize::from(u16::arbitrary(bytes)?);
     Ok(Call {
         input,
         target,
         mode,
         rule,
         layout,
+        tile_bytes,
         recorded: (changes == 0).then_some(case),
     })
 }
@@ -124,17 +128,22 @@ fn generated(bytes: &mut Unstructured<'_>) -> Result<Call> {
         },
     };
     let layout = Layout::arbitrary(bytes, input.len())?;
+    let tile_bytes = usize::from(u16::arbitrary(bytes)?);
     Ok(Call {
         input,
         target,
         mode,
         rule,
         layout,
+        tile_bytes,
         recorded: None,
     })
 }
 
 arbitrary_by!(Call, call);
+
+/// As many tiles of a plan are compared.
+const TILES: usize = 100;
 
 fuzz_target!(|call: Call| {
     let Call {
@@ -143,6 +152,7 @@ fuzz_target!(|call: Call| {
         mode,
         rule,
         layout,
+        tile_bytes,
         recorded,
     } = call;
     if let Some(case) = recorded {
@@ -168,6 +178,14 @@ fuzz_target!(|call: Call| {
                     expected
                 );
                 assert_eq!(view.materialize().unwrap(), expected);
+                let mut tiled = 0;
+                for tile in plan.tiles(tile_bytes, size_of::<i32>()).take(TILES) {
+                    let of_input = tile.input().of(&array).unwrap();
+                    let of_output = tile.output().of(&expected).unwrap();
+                    assert_eq!(tile.plan().view(&of_input).unwrap(), of_output);
+                    tiled += of_output.len();
+                }
+                assert!(tiled == view.len() || plan.tiles(tile_bytes, 4).len() > TILES);
             }
         }
         (Err(error), Err(expected)) => {
