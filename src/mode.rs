@@ -135,13 +135,12 @@ impl FromStr for BroadcastMode {
         let form = TextForm::split(
             "broadcast mode",
             text,
-            "a name, then integers in parentheses if it takes any: explicit(1, 2)",
+            "expected a name, then integers in parentheses if it takes any: explicit(1, 2)",
         )?;
-        let axes = || form.axes("axes as non-negative integers: explicit(1, 2)");
-        let bare = |mode| form.bare(mode, "no axes: this mode takes none");
+        let axes = || form.axes("expected axes as non-negative integers: explicit(1, 2)");
         match form.name(&mut [0; 24]) {
-            Some("numpy") => bare(BroadcastMode::Numpy),
-            Some("bidirectional") => bare(BroadcastMode::Bidirectional),
+            Some("numpy") => form.bare(Self::Numpy, "numpy takes no axes"),
+            Some("bidirectional") => form.bare(Self::Bidirectional, "bidirectional takes no axes"),
             Some("explicit") => axes().map(|axes_mapping| Self::Explicit { axes_mapping }),
             Some("broadcast_axes") => {
                 axes().map(|broadcast_axes| Self::BroadcastAxes { broadcast_axes })
@@ -152,11 +151,10 @@ impl FromStr for BroadcastMode {
             Some("in_dim_permuting") => axes().map(|broadcast_dimensions| Self::InDimPermuting {
                 broadcast_dimensions,
             }),
-            Some("expand") => bare(BroadcastMode::Expand),
+            Some("expand") => form.bare(Self::Expand, "expand takes no axes"),
             Some("pdpd") => form.axis_or(-1).map(|axis| BroadcastMode::Pdpd { axis }),
-            Some("none") => Err(form.unknown(
-                "a mode of one array: \"none\" is OpenVINO's other spelling of explicit (its \
-                 operator reads it), and an ElementwiseRule",
+            Some("none") => Err(form.invalid(
+                "use explicit(..); only openvino::Mode and ElementwiseRule have the name none",
             )),
             _ => Err(form.unknown(
                 "numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), \
@@ -281,16 +279,15 @@ impl FromStr for ElementwiseRule {
         let form = TextForm::split(
             "elementwise rule",
             text,
-            "a name, then integers in parentheses if it takes any: pdpd(1)",
+            "expected a name, then integers in parentheses if it takes any: pdpd(1)",
         )?;
-        let bare = |rule| form.bare(rule, "no axes: this rule takes none");
         match form.name(&mut [0; 24]) {
-            Some("none") => bare(ElementwiseRule::None),
-            Some("numpy") => bare(ElementwiseRule::Numpy),
+            Some("none") => form.bare(Self::None, "none takes no axes"),
+            Some("numpy") => form.bare(Self::Numpy, "numpy takes no axes"),
             Some("pdpd") => form.axis_or(-1).map(|axis| ElementwiseRule::Pdpd { axis }),
             Some("xla") => Ok(ElementwiseRule::Xla {
                 broadcast_dimensions: form
-                    .axes("broadcast dimensions as non-negative integers: xla(0, 2)")?,
+                    .axes("expected broadcast dimensions as non-negative integers: xla(0, 2)")?,
             }),
             _ => Err(form.unknown("none, numpy, pdpd(..) or xla(..)")),
         }

@@ -136,7 +136,11 @@ impl FromStr for Mode {
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
         let known = "numpy, explicit (or none), bidirectional or pdpd(..)";
-        let form = TextForm::split("OpenVINO broadcast mode", text, known)?;
+        let form = TextForm::split(
+            "OpenVINO broadcast mode",
+            text,
+            "expected a name, then an integer in parentheses if it takes one: pdpd(1)",
+        )?;
         let mode = match form.name(&mut [0; 24]) {
             Some("numpy") => Mode::Numpy,
             Some("explicit" | "none") => Mode::Explicit,
@@ -146,7 +150,7 @@ impl FromStr for Mode {
         };
         form.bare(
             mode,
-            "no axes: axes_mapping is an input, and this is the attribute",
+            "only pdpd takes an axis; axes_mapping is an input of the operator",
         )
     }
 }

@@ -1,6 +1,6 @@
 //! The text form of modes and rules: a name, then integers in parentheses.
 
-use crate::error::{BroadcastError, reserved, unknown_name};
+use crate::error::{BroadcastError, invalid_text, reserved, unknown_name};
 use std::fmt::{self, Display};
 
 /// Writes `explicit(1, 2)`, or the bare name if there are no axes.
@@ -29,15 +29,15 @@ pub(crate) struct TextForm<'a> {
 impl<'a> TextForm<'a> {
     /// # Errors
     ///
-    /// `UnknownName` with the text `expected` if the closing parenthesis is missing.
+    /// `InvalidText` with the fault `no_end` if the closing parenthesis is missing.
     pub(crate) fn split(
         kind: &'static str,
         text: &'a str,
-        expected: &'static str,
+        no_end: &'static str,
     ) -> Result<Self, BroadcastError> {
         let (name, rest) = text.trim().split_once('(').unwrap_or((text, ")"));
         let Some(list) = rest.strip_suffix(')') else {
-            return Err(unknown_name(kind, text, expected));
+            return Err(invalid_text(kind, text, no_end));
         };
         Ok(TextForm {
             kind,
@@ -55,20 +55,25 @@ impl<'a> TextForm<'a> {
         std::str::from_utf8(buffer).ok()
     }
 
-    /// The error for a text that is not as expected.
+    /// The error for a name that nothing has.
     pub(crate) fn unknown(&self, expected: &'static str) -> BroadcastError {
         unknown_name(self.kind, self.text, expected)
+    }
+
+    /// The error for a text with another fault.
+    pub(crate) fn invalid(&self, fault: &'static str) -> BroadcastError {
+        invalid_text(self.kind, self.text, fault)
     }
 
     /// The value of a bare name.
     ///
     /// # Errors
     ///
-    /// [`unknown`](Self::unknown) if a list follows the name.
-    pub(crate) fn bare<T>(&self, value: T, expected: &'static str) -> Result<T, BroadcastError> {
+    /// [`invalid`](Self::invalid) if a list follows the name.
+    pub(crate) fn bare<T>(&self, value: T, fault: &'static str) -> Result<T, BroadcastError> {
         match self.list {
             "" => Ok(value),
-            _ => Err(self.unknown(expected)),
+            _ => Err(self.invalid(fault)),
         }
     }
 
@@ -76,8 +81,8 @@ impl<'a> TextForm<'a> {
     ///
     /// # Errors
     ///
-    /// [`unknown`](Self::unknown) if an entry is not an axis. `AllocationFailed`.
-    pub(crate) fn axes(&self, expected: &'static str) -> Result<Vec<usize>, BroadcastError> {
+    /// [`invalid`](Self::invalid) if an entry is not an axis. `AllocationFailed`.
+    pub(crate) fn axes(&self, fault: &'static str) -> Result<Vec<usize>, BroadcastError> {
         if self.list.is_empty() {
             return Ok(Vec::new());
         }
@@ -85,7 +90,7 @@ impl<'a> TextForm<'a> {
         let mut axes = reserved(entries.clone().count())?;
         for entry in entries {
             let axis = entry.trim().parse();
-            axes.push(axis.map_err(|_| self.unknown(expected))?);
+            axes.push(axis.map_err(|_| self.invalid(fault))?);
         }
         Ok(axes)
     }
@@ -94,11 +99,14 @@ impl<'a> TextForm<'a> {
     ///
     /// # Errors
     ///
-    /// [`unknown`](Self::unknown) for any other list.
+    /// [`invalid`](Self::invalid) for any other list.
     pub(crate) fn axis_or(&self, default: isize) -> Result<isize, BroadcastError> {
         match self.list {
             "" => Ok(default),
-            axis => axis.parse().map_err(|_| self.unknown("one axis: pdpd(1)")),
+            axis => {
+                let axis = axis.parse();
+                axis.map_err(|_| self.invalid("expected one axis: pdpd(1)"))
+            }
         }
     }
 }

@@ -439,7 +439,7 @@ fn wrong_arguments_exit_with_code_2() {
         ),
         (
             "in.npy --shape 2 --mode none",
-            "unknown broadcast mode \"none\"",
+            "invalid broadcast mode \"none\"",
         ),
         (
             "in.npy --shape 2 --mode xla",
@@ -447,7 +447,7 @@ fn wrong_arguments_exit_with_code_2() {
         ),
         (
             "in.npy --shape 2 --mode explicit(a)",
-            "unknown broadcast mode \"explicit(a)\"",
+            "invalid broadcast mode \"explicit(a)\"",
         ),
         (
             "in.npy --shape 2 --axes 0",

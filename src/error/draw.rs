@@ -306,6 +306,9 @@ impl fmt::Display for ErrorKind {
                 name,
                 expected,
             } => write!(f, "unknown {kind} {}: expected {expected}", quoted(name)),
+            Self::InvalidText { kind, text, fault } => {
+                write!(f, "invalid {kind} {}: {fault}", quoted(text))
+            }
             Self::ModeNotInVersion {
                 version,
                 mode,

@@ -313,6 +313,20 @@ pub enum ErrorKind {
         expected: &'static str,
     },
 
+    /// A text is not the text form of a mode or rule, although it may begin with a known name: its
+    /// list is not what the name takes, or a parenthesis is missing.
+    ///
+    /// [Example](crate::guide::openvino#attributes-as-text).
+    #[non_exhaustive]
+    InvalidText {
+        /// What the text should describe.
+        kind: &'static str,
+        /// The text that was given.
+        text: Box<str>,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+
     /// OpenVINO's operator: this version does not know the mode.
     ///
     /// [Example](crate::guide::openvino#errors).

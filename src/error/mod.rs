@@ -535,6 +535,15 @@ pub(crate) fn unknown_name(
     }
 }
 
+/// A text that is not the text form of a mode or rule.
+#[cold]
+pub(crate) fn invalid_text(kind: &'static str, text: &str, fault: &'static str) -> BroadcastError {
+    match copied_text(text) {
+        Ok(text) => BroadcastError::new(ErrorKind::InvalidText { kind, text, fault }),
+        Err(error) => error,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -114,7 +114,8 @@
 //!
 //! # Attributes as text
 //!
-//! Each of these types parses its own names. The error of an unknown name lists the known ones:
+//! Each of these types parses its own names. The error of an unknown name lists the known ones. The
+//! error of a name with a wrong list says what is wrong with the list:
 //!
 //! ```
 //! use ndarray_broadcast::openvino::Mode;
@@ -129,6 +130,10 @@
 //! assert_eq!(
 //!     "same".parse::<ElementwiseRule>().unwrap_err().to_string(),
 //!     "unknown elementwise rule \"same\": expected none, numpy, pdpd(..) or xla(..)",
+//! );
+//! assert_eq!(
+//!     "numpy(1)".parse::<BroadcastMode>().unwrap_err().to_string(),
+//!     "invalid broadcast mode \"numpy(1)\": numpy takes no axes",
 //! );
 //! ```
 //!
