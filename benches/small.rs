@@ -191,7 +191,7 @@ fn main() {
     );
 }
 
-/// The array in `out`, or a new one if it has not the size of `arrays`.
+/// The array in `out`, or a new one if it does not have the size of `arrays`.
 fn sized<'o>(out: &'o mut Option<Array2<f32>>, arrays: &Arrays) -> &'o mut Array2<f32> {
     if out
         .as_ref()

@@ -167,7 +167,7 @@ cannot broadcast [3, 5] to [2, 3, 6] (explicit)
 cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
   axes mapping   1  1
-                    ^ axis 1 is there already: at most one input axis feeds a target axis";
+                    ^ axis 1 is listed twice: at most one input axis feeds a target axis";
     in_dim_unsorted_suggests_in_dim_permuting: zeros(&[3, 5]).broadcast_in_dim((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim)
   input                  3  5
@@ -219,7 +219,7 @@ cannot reduce [3, 4] to [3] (numpy)
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input                  3  5
   broadcast dimensions   2  2
-                            ^ axis 2 is there already: at most one input axis feeds a target axis";
+                            ^ axis 2 is listed twice: at most one input axis feeds a target axis";
     in_dim_permuting_size_mismatch: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input       5  3

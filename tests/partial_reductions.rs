@@ -754,7 +754,7 @@ fn bytes_of_both_halves_of_a_node_are_refused() {
     let error = PartialReduction::<i32, _>::from_bytes(&finished(bytes), Sum).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no partial reduction has these bytes: two nodes are halves of another one"
+        "invalid bytes of a partial reduction: two nodes are halves of another one"
     );
 }
 
@@ -782,7 +782,7 @@ fn many_pieces_are_read_and_shown_in_less_than_quadratic_time() {
         read(&bytes).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(fault(&[6..9, 0..2, 2..6]), Ok(()));
-    let text = "no partial reduction has these bytes: two pieces have the same element";
+    let text = "invalid bytes of a partial reduction: two pieces have the same element";
     assert_eq!(fault(&[6..9, 0..3, 2..6]), Err(text.to_owned()));
     assert_eq!(fault(&[3..4, 0..9]), Err(text.to_owned()));
 }
@@ -893,7 +893,7 @@ fn bytes_that_are_cut_short_or_changed_are_refused() {
     assert_eq!(read(&bytes).unwrap().to_bytes(), bytes);
     for len in 0..bytes.len() {
         let error = read(&bytes[..len]).unwrap_err();
-        let fault = "no partial reduction has these bytes: they are cut short";
+        let fault = "invalid bytes of a partial reduction: they are cut short";
         assert_eq!(error.to_string(), fault, "{len}");
     }
     for at in 0..bytes.len() {

@@ -266,8 +266,7 @@ impl fmt::Display for ErrorKind {
             } => {
                 let shape = list(shape);
                 write!(f, "an owned array of shape {shape} with ")?;
-                write!(f, "{element_size}-byte elements passes isize::MAX bytes; ")?;
-                f.write_str("a view costs nothing")
+                write!(f, "{element_size}-byte elements passes isize::MAX bytes")
             }
             Self::AllocationFailed { bytes } => write!(f, "the allocator refused {bytes} bytes"),
             Self::WrongShape {
@@ -374,7 +373,7 @@ impl fmt::Display for ErrorKind {
                 f.write_str("of the result are missing")
             }
             Self::InvalidBytes { fault } => {
-                write!(f, "no partial reduction has these bytes: {fault}")
+                write!(f, "invalid bytes of a partial reduction: {fault}")
             }
             Self::BoundsReversed { min, max } => {
                 write!(f, "no size is at least {min} and at most {max}")

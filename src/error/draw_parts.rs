@@ -104,7 +104,7 @@ pub(super) fn invalid_axes(
             })
         }
         AxesFault::Repeated(at) => {
-            write!(f, "axis {} is there already: ", entry(axes, at))?;
+            write!(f, "axis {} is listed twice: ", entry(axes, at))?;
             f.write_str("at most one input axis feeds a target axis")
         }
     }

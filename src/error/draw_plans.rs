@@ -31,9 +31,7 @@ pub(super) fn permutation(
         }
         AxesFault::Repeated(at) | AxesFault::Unsorted(at) => {
             picture.caret(f, at)?;
-            let axis = entry(axes, at);
-            write!(f, "axis {axis} is there already: ")?;
-            f.write_str("each axis stands in the list once")
+            write!(f, "axis {} is listed twice", entry(axes, at))
         }
     }
 }

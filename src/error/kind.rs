@@ -260,8 +260,8 @@ pub enum ErrorKind {
         axis: Option<usize>,
     },
 
-    /// A reduction that has no result for no terms, as a maximum, over axes of which one has size
-    /// 0.
+    /// There are no terms, because an axis that is reduced has size 0. A reduction such as a
+    /// maximum has no result then.
     ///
     /// [Example](crate::Max).
     #[non_exhaustive]
@@ -502,7 +502,7 @@ pub enum ErrorKind {
     /// [Example](crate::PartialReduction::merge).
     #[non_exhaustive]
     Overlap {
-        /// The elements of the result of which they have it.
+        /// The box of elements of the result for which both have the term.
         ranges: Box<[Range<usize>]>,
         /// A range whose first and last term both have. In between there may be terms that only
         /// one part has, if the terms of a part are not consecutive.
@@ -520,7 +520,7 @@ pub enum ErrorKind {
         terms: Range<usize>,
     },
 
-    /// Bytes are no partial reduction.
+    /// The bytes are not those of a partial reduction.
     ///
     /// [Example](crate::PartialReduction::to_bytes).
     #[non_exhaustive]

@@ -44,9 +44,9 @@ pub enum IntegerRole {
 
 /// The array that an error is about, by the name that the caller uses.
 ///
-/// `Display` writes the name that the documentation uses: `self`, `other`, `out`, `second out`,
-/// `cotangent`, `array`. The arrays of a tuple, and those of functions that take two, are `a`, `b`,
-/// `c` and so on.
+/// `Display` writes the name that the documentation uses: `input`, `self`, `other`, `out`,
+/// `second out`, `cotangent`, `array`. The arrays of a tuple, and those of functions that take two,
+/// are `a`, `b`, `c` and so on. The arrays and shapes of a list are `input 0`, `input 1` and so on.
 ///
 /// ```
 /// use ndarray::{Array1, Array2};

@@ -128,7 +128,7 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1   1
-//!                       ^ axis 1 is there already: \
+//!                       ^ axis 1 is listed twice: \
 //! at most one input axis feeds a target axis",
 //! );
 //! ```

@@ -82,7 +82,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// cannot reorder the axes of [2, 3]
     ///   shape   2  3
     ///   axes    1  1
-    ///              ^ axis 1 is there already: each axis stands in the list once",
+    ///              ^ axis 1 is listed twice",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```

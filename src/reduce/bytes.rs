@@ -319,7 +319,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     /// );
     /// assert_eq!(
     ///     refused(PartialReduction::<f32, _>::from_bytes(&bytes[..50], Sum).err()),
-    ///     "no partial reduction has these bytes: they are cut short",
+    ///     "invalid bytes of a partial reduction: they are cut short",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```

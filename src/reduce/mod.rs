@@ -96,7 +96,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the plan's output
     /// shape; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
@@ -131,8 +131,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the plan's output
-    /// shape or `out` not its input shape;
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the plan's output
+    /// shape, or if `out` does not have its input shape;
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Nothing has been written then.
     ///
     /// # Example

@@ -46,11 +46,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         summed.map(|(_, &size)| size).product()
     }
 
-    /// The part that a tile of this plan has of all sums.
+    /// The part of all sums whose terms are inside a tile of this plan.
     ///
-    /// The tile must keep whole blocks of the tree: what it has of the terms of each sum begins
-    /// and ends at multiples of 1024 terms, or at the end of the terms. A tile that has all of the
-    /// axes that are summed always does.
+    /// The tile must not cut a block of the tree: its terms of each sum begin and end at multiples
+    /// of 1024 terms, or at the end of the terms. A tile that has the full size of each summed axis
+    /// never cuts a block.
     ///
     /// # Errors
     ///
@@ -459,8 +459,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent has not the shape of the
-    /// tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the shape of
+    /// the tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<PartialSum<A>, BroadcastError>
     where
@@ -514,8 +514,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array has not the shape of the tile's
-    /// output; [`CutsBlock`](crate::ErrorKind::CutsBlock) if the reduction is not commutative and
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the shape of the
+    /// tile's output; [`CutsBlock`](crate::ErrorKind::CutsBlock) if the reduction is not commutative and
     /// the part is [inexact](BroadcastPlan::inexact_part), cuts a block and has terms that are not
     /// neighbours; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).

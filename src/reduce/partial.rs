@@ -465,8 +465,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         partial
     }
 
-    /// Adds the terms of another part. Parts of different elements of the result are kept apart,
-    /// and each of the other's is compared with each of these.
+    /// Adds the terms of another part. Parts of different elements of the result are kept
+    /// separately. Each part in `other` is compared with each part in `self`.
     ///
     /// # Errors
     ///
