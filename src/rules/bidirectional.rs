@@ -10,11 +10,23 @@ use crate::shape::{Sizes, merge, padded_to};
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional), on shapes alone.
+    /// The plan of [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional), from
+    /// shapes alone.
     ///
     /// # Errors
     ///
-    /// Those of the rule.
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::bidirectional((3, 1), (1, 4))?;
+    /// assert_eq!(plan.output_shape(), [3, 4]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline(always)]
     pub fn bidirectional<D, E>(input: D, target: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where

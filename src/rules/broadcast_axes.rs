@@ -11,11 +11,24 @@ use crate::shape::Sizes;
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// [`broadcast_axes`](crate::BroadcastExt::broadcast_axes), on shapes alone.
+    /// The plan of [`broadcast_axes`](crate::BroadcastExt::broadcast_axes), from shapes alone.
     ///
     /// # Errors
     ///
-    /// Those of the rule.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
+    /// [`BroadcastAxesRank`](crate::ErrorKind::BroadcastAxesRank),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::with_broadcast_axes(3, (2, 3, 4), &[0, 2])?;
+    /// assert_eq!(plan.output_shape(), [2, 3, 4]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline(always)]
     pub fn with_broadcast_axes<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,

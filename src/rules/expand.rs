@@ -9,11 +9,24 @@ use crate::shape::{KEEP, Sizes};
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// [`broadcast_expand`](crate::BroadcastExt::broadcast_expand), on shapes alone.
+    /// The plan of [`broadcast_expand`](crate::BroadcastExt::broadcast_expand), from shapes alone.
     ///
     /// # Errors
     ///
-    /// Those of the rule.
+    /// [`KeepOnNewAxis`](crate::ErrorKind::KeepOnNewAxis),
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::{BroadcastPlan, KEEP};
+    ///
+    /// let plan = BroadcastPlan::expand((2, 1), (KEEP, 4))?;
+    /// assert_eq!(plan.output_shape(), [2, 4]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline(always)]
     pub fn expand<D, E>(input: D, size: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where

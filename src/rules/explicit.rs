@@ -10,11 +10,24 @@ use crate::rule::Rule;
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit), on shapes alone.
+    /// The plan of [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit), from shapes
+    /// alone.
     ///
     /// # Errors
     ///
-    /// Those of the rule.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::explicit(3, (2, 3, 4, 5), &[1])?;
+    /// assert_eq!(plan.output_shape(), [2, 3, 4, 5]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline(always)]
     pub fn explicit<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,

@@ -10,11 +10,23 @@ use crate::rule::Rule;
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim), on shapes alone.
+    /// The plan of [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim), from shapes alone.
     ///
     /// # Errors
     ///
-    /// Those of the rule.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::in_dim(2, (2, 3), &[0])?;
+    /// assert_eq!(plan.output_shape(), [2, 3]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline(always)]
     pub fn in_dim<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,
@@ -29,12 +41,25 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         BroadcastPlan::by_mapping(rule, input, &target, mapping, increasing)
     }
 
-    /// [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting), on shapes
-    /// alone.
+    /// The plan of [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting),
+    /// from shapes alone.
     ///
     /// # Errors
     ///
-    /// Those of the rule.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::in_dim_permuting((1, 3), (2, 3, 2), &[2, 1])?;
+    /// assert_eq!(plan.output_shape(), [2, 3, 2]);
+    /// assert!(plan.mapping().eq([None, Some(1), Some(0)]));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline(always)]
     pub fn in_dim_permuting<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,

@@ -26,11 +26,27 @@ use ndarray::{DimMax, Dimension, IntoDimension};
 use std::borrow::Borrow;
 
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// [`broadcast_to_mode`](crate::BroadcastExt::broadcast_to_mode), on shapes alone.
+    /// The plan of [`broadcast_to_mode`](crate::BroadcastExt::broadcast_to_mode), from shapes
+    /// alone.
     ///
     /// # Errors
     ///
-    /// Those of the mode's rule.
+    /// Those of the mode's own constructor, such as [`numpy`](Self::numpy) and
+    /// [`explicit`](Self::explicit). For a named pattern:
+    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern),
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::{BroadcastMode, BroadcastPlan};
+    ///
+    /// let mode: BroadcastMode = "explicit(1)".parse()?;
+    /// let plan = BroadcastPlan::with_mode(3, (2, 3, 4, 5), &mode)?;
+    /// assert_eq!(plan.output_shape(), [2, 3, 4, 5]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline]
     pub fn with_mode<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,

@@ -31,11 +31,23 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 /// Shapes are anything that ndarray takes as a shape: tuples, arrays, slices, `Vec`, `IxDyn`. The
 /// methods of [`BroadcastExt`](crate::BroadcastExt) have each rule's conditions and source.
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy), on shapes alone.
+    /// The plan of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy), from shapes alone.
     ///
     /// # Errors
     ///
-    /// Those of the rule.
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+    /// assert_eq!(plan.output_shape(), [2, 3, 4]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline(always)]
     pub fn numpy<D, E>(input: D, target: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where

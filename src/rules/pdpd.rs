@@ -55,12 +55,26 @@ fn aligned_from<I: Dimension, J: Dimension, O: Dimension>(
 }
 
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), on shapes alone: that of B, then
-    /// that of A.
+    /// The plan of [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), from shapes alone:
+    /// `input` is the shape of B, `target` that of A.
     ///
     /// # Errors
     ///
-    /// Those of the rule.
+    /// [`PdpdAxis`](crate::ErrorKind::PdpdAxis) if the axis is below -1;
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge);
+    /// [`PdpdOverhang`](crate::ErrorKind::PdpdOverhang) if B reaches past the end of A;
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::pdpd((3, 4), (2, 3, 4, 5), 1)?;
+    /// assert_eq!(plan.output_shape(), [2, 3, 4, 5]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline(always)]
     pub fn pdpd<D, E>(input: D, target: E, axis: isize) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where

@@ -9,11 +9,22 @@ use crate::shape::Sizes;
 use ndarray::{DimAdd, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend), on shapes alone.
+    /// The plan of [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend), from shapes
+    /// alone.
     ///
     /// # Errors
     ///
-    /// Those of the rule.
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::BroadcastPlan;
+    ///
+    /// let plan = BroadcastPlan::prepend(4, (2, 3))?;
+    /// assert_eq!(plan.output_shape(), [2, 3, 4]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
     #[inline(always)]
     pub fn prepend<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,
