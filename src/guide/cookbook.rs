@@ -7,8 +7,27 @@
 //!
 //! Closures of `zip_map*` receive references, `|x, b| x + b`. Those of `zip(..).map` receive a
 //! tuple of values, `|(x, b)| x + b`. Those of `gradient_of` and `reduce_of` receive a tuple of
-//! references. With numbers, the body of the closure is the same in all three cases. A reference to
-//! a `bool` must be dereferenced: `*keep`.
+//! references, `|(x, b)| x + b`. The operators `+`, `-`, `*` and `/` accept numbers and references
+//! to numbers. Other code needs a value: a comparison with a literal, `x.max(*b)`, `f64::from(*x)`,
+//! the result of an `if`, a `bool`. Either dereference, or take the values by a pattern:
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let (x, dy) = (array![[-1_f64, 2.], [3., -4.]], array![[1., 2.], [3., 4.]]);
+//! let b = array![0., 3.];
+//! let max = x.zip_map(&b, |&x, &b| if x > b { x } else { b })?;
+//! assert_eq!(max, array![[0., 3.], [3., 3.]]);
+//! assert_eq!(max, x.zip_map(&b, |x, b| x.max(*b))?);
+//! assert_eq!(max, zip((&x, &b)).map(|(x, b)| if x > b { x } else { b })?);
+//!
+//! let columns = BroadcastPlan::numpy(2, (2, 2))?; // [C] -> [N, C]
+//! let of_positive = columns
+//!     .gradient_of((&dy, &x), |(&dy, &x)| if x > 0. { dy } else { 0. })?;
+//! assert_eq!(of_positive, array![3., 2.]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
 //!
 //! `counting(shape)` returns an array of example data. This is its definition, which the recipes do
 //! not repeat:
@@ -45,6 +64,8 @@
 //! | [Pairwise distance](#pairwise-distance) | `[N, D], [M, D] -> [N, M]` |
 //! | [Up-sampling](#up-sampling) | `[N, C, H, W] -> [N, C, 2H, 2W]` |
 //! | [Outer product](#outer-product) | `[B, I], [B, J] -> [B, I, J]` |
+//! | [Batched matrix product](#batched-matrix-product) | `[.., M, K], [.., K, N] -> [.., M, N]` |
+//! | [Gradient of a reduction](#gradient-of-a-reduction) | `[N, C] -> [N]` |
 //! | [Unbroadcast in autograd](#unbroadcast-in-autograd) | any |
 //! | [A node of a model](#a-node-of-a-model) | ONNX, OpenVINO, StableHLO |
 //!
@@ -974,6 +995,171 @@
 //! # };
 //! # assert!(close(&da, &numeric(&a, |a| loss(a, &b))));
 //! # assert!(close(&db, &numeric(&b, |b| loss(&a, b))));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Batched matrix product
+//!
+//! NumPy: `np.matmul(a, b)`. ONNX: `MatMul`. The leading axes are broadcast with each other. Both
+//! operands have at least two axes.
+//!
+//! ```
+//! use ndarray::{Array3, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, IxDyn};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! /// The matrix of one batch index.
+//! fn matrix<'a>(a: &ArrayViewD<'a, f64>, batch: &IxDyn) -> ArrayView2<'a, f64> {
+//!     let axes = batch.slice().iter();
+//!     let a = axes.fold(a.clone(), |a, &i| a.index_axis_move(Axis(0), i));
+//!     a.into_dimensionality().unwrap()
+//! }
+//!
+//! fn matmul(
+//!     a: &ArrayD<f64>,
+//!     b: &ArrayD<f64>,
+//! ) -> Result<ArrayD<f64>, BroadcastError> {
+//!     let (batch_a, size_a) = a.shape().split_at(a.ndim() - 2);
+//!     let (batch_b, size_b) = b.shape().split_at(b.ndim() - 2);
+//!     let batch = broadcast_shapes(&[batch_a, batch_b])?;
+//!     // [.., M, K] and [.., K, N], not copied
+//!     let a = a.broadcast_numpy([&batch[..], size_a].concat())?;
+//!     let b = b.broadcast_numpy([&batch[..], size_b].concat())?;
+//!     let sizes = [size_a[0], size_b[1]];
+//!     let mut y = Array3::zeros((batch.iter().product(), sizes[0], sizes[1]));
+//!     for (mut y, at) in y.outer_iter_mut().zip(ndarray::indices(&batch[..])) {
+//!         y.assign(&matrix(&a, &at).dot(&matrix(&b, &at)));
+//!     }
+//!     Ok(y.into_shape_with_order([&batch[..], &sizes].concat()).unwrap())
+//! }
+//!
+//! let a = counting(IxDyn(&[2, 1, 3, 4])); // [.., M, K]
+//! let b = counting(IxDyn(&[5, 4, 2])); // [.., K, N]
+//! let y = matmul(&a, &b)?;
+//! assert_eq!(y.shape(), [2, 5, 3, 2]);
+//!
+//! // Products with the transposed operands, summed over the broadcast axes.
+//! let transposed = |a: &ArrayD<f64>| {
+//!     let mut a = a.clone();
+//!     a.swap_axes(a.ndim() - 2, a.ndim() - 1);
+//!     a
+//! };
+//! let dy = counting(IxDyn(&[2, 5, 3, 2]));
+//! let da = matmul(&dy, &transposed(&b))?.sum_to_shape(a.shape())?;
+//! let db = matmul(&transposed(&a), &dy)?.sum_to_shape(b.shape())?;
+//! # for ((i, j), (m, n)) in [((0, 0), (0, 0)), ((1, 3), (2, 1)), ((1, 4), (0, 1))] {
+//! #     let sum: f64 = (0..4).map(|k| a[[i, 0, m, k]] * b[[j, k, n]]).sum();
+//! #     assert!((y[[i, j, m, n]] - sum).abs() < 1e-12);
+//! # }
+//! # assert!(close(&da, &numeric(&a, |a| (&dy * &matmul(a, &b).unwrap()).sum())));
+//! # assert!(close(&db, &numeric(&b, |b| (&dy * &matmul(&a, b).unwrap()).sum())));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! `dot` panics if the two sizes `K` differ.
+//!
+//! # Gradient of a reduction
+//!
+//! torch: the backward pass of `x.sum(1)`, `x.mean(1)` and `x.amax(1)`. The plan that reduces also
+//! broadcasts `dy` back.
+//!
+//! ```
+//! use ndarray::{Array1, Array2, array};
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::{Max, Mean, Sum};
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let x: Array2<f64> = counting((2, 3)); // [N, C]
+//! let dy: Array1<f64> = counting(2); // [N]
+//! let rows = BroadcastPlan::explicit(2, (2, 3), &[0])?; // [N] -> [N, C]
+//! let wide_dy = rows.view(&dy)?; // [N, C], not copied
+//!
+//! // y = rows.reduce(&x, Sum)?
+//! let dx_of_sum = wide_dy; // [N, C]
+//!
+//! // y = rows.reduce(&x, Mean)?
+//! let terms = (x.len() / dy.len()) as f64; // C
+//! let dx_of_mean = wide_dy.mapv(|dy| dy / terms); // [N, C]
+//!
+//! // y = rows.reduce(&x, Max)?. Terms that are equal to the maximum share dy.
+//! let dx_of_max = |x: &Array2<f64>| {
+//!     let max = rows.reduce(x, Max)?; // [N]
+//!     let max = rows.view(&max)?;
+//!     let n = rows.reduce_of((x, &max), Sum, |(x, m)| f64::from(x == m))?; // [N]
+//!     zip((x, max, wide_dy, rows.view(&n)?))
+//!         .map(|(x, m, dy, n)| if x == m { dy / n } else { 0. })
+//! };
+//! let ties = array![[1., 7., 7.], [2., 3., 1.]];
+//! assert_eq!(
+//!     dx_of_max(&ties)?,
+//!     array![[0., dy[0] / 2., dy[0] / 2.], [0., dy[1], 0.]]
+//! );
+//! # let sum = |x: &Array2<f64>| (&dy * &rows.reduce(x, Sum).unwrap()).sum();
+//! # let mean = |x: &Array2<f64>| (&dy * &rows.reduce(x, Mean).unwrap()).sum();
+//! # let max = |x: &Array2<f64>| (&dy * &rows.reduce(x, Max).unwrap()).sum();
+//! # assert!(close(&dx_of_sum.to_owned(), &numeric(&x, sum)));
+//! # assert!(close(&dx_of_mean, &numeric(&x, mean)));
+//! # assert!(close(&dx_of_max(&x)?, &numeric(&x, max)));
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!

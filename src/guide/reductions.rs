@@ -68,8 +68,9 @@
 //! summation](crate::GradientExt#the-order-of-summation) is the same. But no more than 16384
 //! products are computed into an array.
 //!
-//! [Layer norm](super::cookbook#layer-norm), [batch norm](super::cookbook#batch-norm) and
-//! [softmax](super::cookbook#softmax) are recipes of the cookbook.
+//! [Layer norm](super::cookbook#layer-norm), [batch norm](super::cookbook#batch-norm),
+//! [softmax](super::cookbook#softmax) and the [gradients of `Sum`, `Mean` and
+//! `Max`](super::cookbook#gradient-of-a-reduction) are recipes of the cookbook.
 //!
 //! # Maxima and positions
 //!
@@ -93,10 +94,11 @@
 //! [overflow](super::types#integer-overflow). [`Sum::in_type`](crate::Sum::in_type) and
 //! [`Mean::in_type`](crate::Mean::in_type) name the type in which the sum is kept and the type of
 //! the result. The sum is converted to the type of the result once, at the end. A mean is divided
-//! before that conversion.
+//! before that conversion. The conversion is that of `as`: from a float to an integer, it truncates
+//! towards zero. To round instead, take the mean as a float and round it.
 //!
 //! ```
-//! use ndarray::Array1;
+//! use ndarray::{Array1, array};
 //! use ndarray_broadcast::prelude::*;
 //! use ndarray_broadcast::{Mean, Sum};
 //!
@@ -105,10 +107,12 @@
 //!     bytes.reduce_to_shape((), Sum.in_type::<i64, i64>())?.into_scalar(),
 //!     255_000
 //! );
-//! assert_eq!(
-//!     bytes.reduce_to_shape((), Mean.in_type::<f32, u8>())?.into_scalar(),
-//!     255
-//! );
+//!
+//! let pixels = array![254_u8, 255, 255]; // the mean is 254.67
+//! let truncated = pixels.reduce_to_shape((), Mean.in_type::<f32, u8>())?;
+//! assert_eq!(truncated.into_scalar(), 254);
+//! let mean = pixels.reduce_to_shape((), Mean.in_type::<f32, f32>())?;
+//! assert_eq!(mean.into_scalar().round() as u8, 255);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
