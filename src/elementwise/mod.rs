@@ -27,7 +27,7 @@ use std::borrow::{Borrow, BorrowMut};
 /// | a new array | [`zip_map`](Self::zip_map) | [`zip_map_rule`](Self::zip_map_rule) | [`Zip::map`] |
 /// | into an existing one | [`zip_map_into`](Self::zip_map_into) | [`zip_map_rule_into`](Self::zip_map_rule_into) | [`Zip::map_into`] |
 /// | in place | [`zip_map_inplace`](Self::zip_map_inplace) | [`zip_map_rule_inplace`](Self::zip_map_rule_inplace) | [`Zip::update`] |
-/// | two arrays | | | [`Zip::map_two`], [`Zip::map_two_into`] |
+/// | two results, new or existing | | | [`Zip::map_two`], [`Zip::map_two_into`] |
 ///
 /// The closure is called once for each element of the output, in no particular order, and with the
 /// feature `rayon` from several threads at a time. If it panics, the panic reaches the caller after

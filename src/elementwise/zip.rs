@@ -149,6 +149,9 @@ impl<V: ZipViews> Zip<V> {
 
     /// Two new arrays, of the two values that `f` returns for each tuple of elements.
     ///
+    /// The elements of the results must be `Copy`. Those of [`map`](Self::map) and
+    /// [`map_two_into`](Self::map_two_into) need not.
+    ///
     /// # Errors
     ///
     /// As [`map`](Self::map).

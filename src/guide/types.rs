@@ -103,6 +103,33 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
+//! [`Max`](crate::Max) is a [`Reduction`](crate::Reduction) of many element types,
+//! [`Mean`](crate::Mean) of float types only. In a function that is generic over the elements, name
+//! the reductions in the bounds. `Out = A` says that the result has the type of the terms:
+//!
+//! ```
+//! use ndarray::{Array1, Array2, array};
+//! use ndarray_broadcast::prelude::*;
+//! use ndarray_broadcast::{Max, Mean, Reduction};
+//!
+//! /// The largest term and the mean of each row.
+//! fn summary<A: Copy + Send + Sync>(
+//!     x: &Array2<A>,
+//! ) -> Result<[Array1<A>; 2], BroadcastError>
+//! where
+//!     Max: Reduction<A, Out = A>,
+//!     Mean: Reduction<A, Out = A>,
+//! {
+//!     let rows = BroadcastPlan::explicit(x.nrows(), x.raw_dim(), &[0])?;
+//!     Ok([rows.reduce(x, Max)?, rows.reduce(x, Mean)?])
+//! }
+//!
+//! let [max, mean] = summary(&array![[1_f32, 5., 3.], [4., 2., 0.]])?;
+//! assert_eq!(max, array![5., 4.]);
+//! assert_eq!(mean, array![3., 2.]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
 //! [`Broadcasted`](crate::Broadcasted) names the type of a view in a signature. A parameter of type
 //! `&ArrayRef<A, D>` accepts arrays and views of any storage, because they all dereference to it.
 //!
@@ -185,12 +212,13 @@
 //! | views, plans | any type |
 //! | [`materialize`](crate::MaterializeExt::materialize) | `Copy + Send + Sync` |
 //! | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | `Clone + Send + Sync` |
-//! | [`zip_map`](crate::ElementwiseExt::zip_map), [`Zip::map`](crate::Zip::map) | `Copy + Send + Sync` |
+//! | [`zip_map`](crate::ElementwiseExt::zip_map), [`Zip::map`](crate::Zip::map) | of the arrays: `Copy + Send + Sync`; of the closure's result: `Send` |
+//! | [`Zip::map_two`](crate::Zip::map_two) | of the arrays: `Copy + Send + Sync`; of the closure's results: `Copy + Send` |
 //! | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | of the array that is changed: `Send`; of the others: `Copy + Send + Sync` |
 //! | [`Zip::map_ref`](crate::Zip::map_ref) | `Sync` |
 //! | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | `Copy + Zero + Send + Sync` |
 //! | [`gradient_of`](crate::BroadcastPlan::gradient_of) | of the arrays: `Sync`; of the closure's result: `Copy + Zero + Send + Sync` |
-//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::Reduction) takes |
+//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::Reduction) takes: floats for `Mean` |
 //! | [`reduce_of`](crate::BroadcastPlan::reduce_of) | of the arrays: `Sync`; of the closure's result: those that the `Reduction` takes |
 //! | [`Sum.in_type`](crate::Sum::in_type), [`Mean.in_type`](crate::Mean::in_type) | numbers of Rust, and with the feature `half` those of the crate `half` |
 //!

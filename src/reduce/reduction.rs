@@ -15,7 +15,7 @@ use std::ops::Mul;
 /// |---|---|---|
 /// | [`Sum`], [`Product`] | of the terms' type | 0, 1 |
 /// | [`Sum::in_type`](Sum::in_type) | accumulated in one type, given in another | 0 |
-/// | [`Mean`], [`Mean::in_type`](Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
+/// | [`Mean`], of floats; [`Mean::in_type`](Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
 /// | [`Max`], [`Min`] | NaN if a term is NaN | an error |
 /// | [`NanMax`], [`NanMin`] | without the terms that are NaN; NaN if all are | an error |
 /// | [`ArgMax`], [`ArgMin`] | the position of the first such term, or of the first NaN | an error |
@@ -231,6 +231,12 @@ impl Sum {
 
 /// The mean: the sum, divided by the number of terms. NaN if there are none, which is 0 as an
 /// integer.
+///
+/// | terms | reduction |
+/// |---|---|
+/// | floats | `Mean` |
+/// | integers | `Mean.in_type::<f64, f64>()` |
+/// | complex numbers | [`Sum`], then divide by the number of terms |
 ///
 /// ```
 /// use ndarray::array;
