@@ -84,6 +84,9 @@ pub fn expand_shape_from_integers<T: ShapeInteger>(
 
 /// Axes from the integers of a graph file.
 ///
+/// A negative axis is an error, because its meaning depends on a rank. Where the format counts
+/// negative axes from the end, as ONNX does, add the rank to them first.
+///
 /// # Errors
 ///
 /// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for an axis that is negative or does not
@@ -97,6 +100,11 @@ pub fn expand_shape_from_integers<T: ShapeInteger>(
 /// assert_eq!(axes_from_integers(&[1_u8, 2])?, [1, 2]);
 /// let error = axes_from_integers(&[-1]).unwrap_err();
 /// assert_eq!(error.to_string(), "entry 0 is -1: an axis must not be negative");
+///
+/// // ONNX: axes = [0, -1] of a tensor of rank 4.
+/// let (axes, rank) = ([0_i64, -1], 4);
+/// let axes = axes.map(|axis| if axis < 0 { axis + rank } else { axis });
+/// assert_eq!(axes_from_integers(&axes)?, [0, 3]);
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
 pub fn axes_from_integers<T: ShapeInteger>(axes: &[T]) -> Result<Vec<usize>, BroadcastError> {

@@ -19,6 +19,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// `input` has as many elements as the plan's input shape, `out` as its output shape. Large
     /// copies run in parallel, as [`materialize`](crate::MaterializeExt::materialize).
     ///
+    /// An ordinary slice `&mut [T]` is written through a view of ndarray: see the second example.
+    ///
     /// # Errors
     ///
     /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a slice has another length;
@@ -50,6 +52,30 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// );
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    ///
+    /// Into a slice that is initialised:
+    ///
+    /// ```
+    /// use ndarray::{ArrayView, ArrayViewMut};
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// fn broadcast_to(
+    ///     data: &[f32],
+    ///     shape: &[usize],
+    ///     target: &[usize],
+    ///     out: &mut [f32],
+    /// ) -> Result<(), Box<dyn std::error::Error>> {
+    ///     let plan = BroadcastPlan::numpy(shape, target)?;
+    ///     let input = ArrayView::from_shape(plan.input_dim(), data)?;
+    ///     let mut out = ArrayViewMut::from_shape(plan.output_dim(), out)?;
+    ///     Ok(plan.apply(input)?.materialize_into(&mut out)?)
+    /// }
+    ///
+    /// let mut out = [0.; 6];
+    /// broadcast_to(&[1., 2.], &[2, 1], &[2, 3], &mut out)?;
+    /// assert_eq!(out, [1., 1., 1., 2., 2., 2.]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn copy_slice<'o, T: Copy + Send + Sync>(
         &self,
         input: &[T],
@@ -80,7 +106,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// stride may be negative: a slice begins at the lowest address that its array reaches.
     /// Elements of `input` may overlap: a stride of 0 is an axis that is broadcast already. Those
     /// of `out` may not. A slice may be longer than its array reaches; elements of `out` between
-    /// the strides are not written.
+    /// the strides are not written. For an ordinary slice `&mut [T]`, see
+    /// [`copy_slice`](Self::copy_slice).
     ///
     /// # Errors
     ///

@@ -49,6 +49,25 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
+//! Both methods write into `&mut [MaybeUninit<T>]`. To write into an ordinary slice `&mut [T]`,
+//! make a view of ndarray from it. No `unsafe` is needed:
+//!
+//! ```
+//! use ndarray::{ArrayView, ArrayViewMut};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let plan = BroadcastPlan::numpy(2, (3, 2))?;
+//! let (data, mut out) = ([1., 2.], [0.; 6]);
+//! let input = ArrayView::from_shape(plan.input_dim(), &data)?;
+//! let mut view = ArrayViewMut::from_shape(plan.output_dim(), &mut out)?;
+//! plan.apply(input)?.materialize_into(&mut view)?;
+//! assert_eq!(out, [1., 2., 1., 2., 1., 2.]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Positive strides are passed with the shape: `plan.output_dim().strides(..)`, with ndarray's
+//! `ShapeBuilder`. `invert_axis` of the view makes a stride negative.
+//!
 //! Large copies run on the current rayon pool. To choose the threads, call these methods inside
 //! `ThreadPool::install`, or turn the feature `rayon` off.
 //!
