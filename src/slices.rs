@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::error::{ArrayRole, BroadcastError, SliceFault, invalid_slice};
-use crate::materialize::filled;
+use crate::materialize::copy_into_uninit;
 use crate::plan::BroadcastPlan;
 use crate::shape::{Sizes, elements};
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Axis, Dimension, RawData, ShapeBuilder};
@@ -96,7 +96,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         }
         let input = ArrayView::from_shape(self.input_dim(), input).map_err(|_| input_fault())?;
         let out = ArrayViewMut::from_shape(self.output_dim(), out).map_err(|_| out_fault())?;
-        let copy = filled(out, &self.apply(input)?)?;
+        let copy = copy_into_uninit(out, &self.apply(input)?)?;
         copy.into_slice().ok_or_else(out_fault)
     }
 
@@ -140,25 +140,25 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         out_strides: &[isize],
     ) -> Result<(), BroadcastError> {
         let (role, len) = (ArrayRole::Input, input.len());
-        let lengths = lengths(role, self.input_shape(), input_strides, len)?;
+        let strides = absolute_strides(role, self.input_shape(), input_strides, len)?;
         // ndarray refuses more than isize::MAX elements, which a slice of `()` may have.
         let long = SliceFault::Length(usize::MAX);
-        let mut input = ArrayView::from_shape(self.input_dim().strides(lengths), input)
+        let mut input = ArrayView::from_shape(self.input_dim().strides(strides), input)
             .map_err(|_| invalid_slice(role, self.input_shape(), input_strides, len, long))?;
         invert(&mut input, input_strides);
 
         let (role, len) = (ArrayRole::Out, out.len());
-        let lengths = self::lengths(role, self.output_shape(), out_strides, len)?;
+        let strides = absolute_strides(role, self.output_shape(), out_strides, len)?;
         let overlap = SliceFault::Overlap;
-        let mut out = ArrayViewMut::from_shape(self.output_dim().strides(lengths), out)
+        let mut out = ArrayViewMut::from_shape(self.output_dim().strides(strides), out)
             .map_err(|_| invalid_slice(role, self.output_shape(), out_strides, len, overlap))?;
         invert(&mut out, out_strides);
-        filled(out, &self.apply(input)?).map(drop)
+        copy_into_uninit(out, &self.apply(input)?).map(drop)
     }
 }
 
 /// The strides without their signs, if an array with them lies inside a slice of this length.
-fn lengths<D: Dimension>(
+fn absolute_strides<D: Dimension>(
     role: ArrayRole,
     shape: &[usize],
     strides: &[isize],
@@ -178,14 +178,14 @@ fn lengths<D: Dimension>(
     if needed.is_none_or(|needed| needed > len) {
         return Err(fault(SliceFault::Length(needed.unwrap_or(usize::MAX))));
     }
-    let mut lengths = D::zeros(strides.len());
-    for (axis, length) in lengths.sizes_mut().iter_mut().enumerate() {
+    let mut absolute = D::zeros(strides.len());
+    for (axis, stride) in absolute.sizes_mut().iter_mut().enumerate() {
         // The stride of any other axis is never used, and may be any number.
         if shape[axis] > 1 && needed != Some(0) {
-            *length = strides[axis].unsigned_abs();
+            *stride = strides[axis].unsigned_abs();
         }
     }
-    Ok(lengths)
+    Ok(absolute)
 }
 
 /// Reverses the axes whose stride is negative.

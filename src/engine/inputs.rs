@@ -198,7 +198,7 @@ impl<'v, A> Layout<'v, A> {
 ///
 /// # Safety
 ///
-/// For each input, `firsts`, `layout`, and what `sweep` reads are those of one array.
+/// For each input, `firsts`, `layout`, and what `visit_tile` reads are those of one array.
 pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// An item of each input.
     type Items;
@@ -206,7 +206,7 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// Where the elements at index 0 of every axis lie.
     type Firsts: Copy;
 
-    /// Whether some inputs may be packed. Then [`sweep`](Self::sweep) finds the order in
+    /// Whether some inputs may be packed. Then [`visit_tile`](Self::visit_tile) finds the order in
     /// which a tile is walked fastest.
     const PACKS: bool;
 
@@ -227,14 +227,14 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// The offsets of operand `k + 1` in the tile are elements of input `k`. From `x` on, the
     /// offsets of operand 0 are different elements that are valid for reads and writes, and reached
     /// by nothing else meanwhile. Each position of the output is visited by one sweep only.
-    unsafe fn sweep<X>(&self, x: *mut X, tile: Tile<N>, op: &impl Fn(&mut X, Self::Items));
+    unsafe fn visit_tile<X>(&self, x: *mut X, tile: Tile<N>, op: &impl Fn(&mut X, Self::Items));
 
-    /// [`sweep`](Self::sweep) of the inputs at `firsts`, row by row and each row from its first
-    /// element to its last, by the loop that is compiled for the strides along a row.
+    /// [`visit_tile`](Self::visit_tile) of the inputs at `firsts`, row by row and each row from its
+    /// first element to its last, by the loop that is compiled for the strides along a row.
     ///
     /// # Safety
     ///
-    /// As for `sweep`.
+    /// As for `visit_tile`.
     unsafe fn best_rows<X>(
         x: *mut X,
         firsts: Self::Firsts,
@@ -247,7 +247,7 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     ///
     /// # Safety
     ///
-    /// As for `sweep`.
+    /// As for `visit_tile`.
     unsafe fn rows<X>(
         x: *mut X,
         firsts: Self::Firsts,
@@ -257,21 +257,21 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     );
 }
 
-/// [`sweep`](Inputs::sweep) as a kernel.
-pub(super) struct SweepKernel<'s, X, I, F, const N: usize> {
+/// [`visit_tile`](Inputs::visit_tile) as a kernel.
+pub(super) struct TileKernel<'s, X, I, F, const N: usize> {
     inputs: &'s I,
     x: *mut X,
     tile: Tile<N>,
     op: &'s F,
 }
 
-impl<'s, X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> SweepKernel<'s, X, I, F, N> {
+impl<'s, X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> TileKernel<'s, X, I, F, N> {
     /// # Safety
     ///
-    /// As for [`Inputs::sweep`].
+    /// As for [`Inputs::visit_tile`].
     #[inline(always)]
     pub(super) unsafe fn new(inputs: &'s I, x: *mut X, tile: Tile<N>, op: &'s F) -> Self {
-        SweepKernel {
+        TileKernel {
             inputs,
             x,
             tile,
@@ -281,14 +281,14 @@ impl<'s, X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> SweepKernel<'
 }
 
 impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
-    for SweepKernel<'_, X, I, F, N>
+    for TileKernel<'_, X, I, F, N>
 {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         // SAFETY: the contract of `new`.
-        unsafe { self.inputs.sweep(self.x, self.tile, self.op) };
+        unsafe { self.inputs.visit_tile(self.x, self.tile, self.op) };
     }
 }
 
@@ -353,7 +353,7 @@ macro_rules! inputs {
         $n:literal: $($a:ident $A:ident $input:tt $operand:tt),+;
         $([$($stride:literal)+])+
     ) => {
-        // SAFETY: `firsts`, `layout` and `sweep` read the layout that the same input holds.
+        // SAFETY: `firsts`, `layout` and `visit_tile` read the layout that the same input holds.
         unsafe impl<$($A: Input + Sync),+> Inputs<$n> for ($($A,)+) {
             type Items = ($($A::Item,)+);
             type Firsts = ($(*const $A::Elem,)+);
@@ -377,7 +377,7 @@ macro_rules! inputs {
             }
 
             #[inline(always)]
-            unsafe fn sweep<X>(
+            unsafe fn visit_tile<X>(
                 &self,
                 x: *mut X,
                 tile: Tile<$n>,

@@ -5,7 +5,7 @@
 //! [`overwrite`] and [`update`] call a closure with items of the inputs.
 
 use super::chunks::Chunks;
-use super::inputs::{AndPlaces, Inputs, Places, SweepKernel};
+use super::inputs::{AndPlaces, Inputs, Places, TileKernel};
 use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, widest};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
@@ -190,8 +190,8 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
         });
     }
 
-    /// Whether inputs are packed where that is faster, which [`Inputs::sweep`] decides for whole
-    /// tiles.
+    /// Whether inputs are packed where that is faster, which [`Inputs::visit_tile`] decides for
+    /// whole tiles.
     fn packs(&self) -> bool {
         I::PACKS && self.nest.inner().strides[0] == 1
     }
@@ -215,7 +215,7 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
         // SAFETY: the tile is one of the sweep's nest, which walks the shape and the strides of
         // each input: `Sweep::new` has checked the shapes. What is said of `x` is the contract of
         // this function.
-        let kernel = unsafe { SweepKernel::new(&self.inputs, x, tile, op) };
+        let kernel = unsafe { TileKernel::new(&self.inputs, x, tile, op) };
         if wide { widest(kernel) } else { kernel.run() }
     }
 }

@@ -7,7 +7,7 @@
 //! once, so only its holder writes its sums. The columns of a unit are read as slices
 //! ([`Unit::columns`]), or their terms are computed into a table ([`Unit::fill`]).
 
-use super::inputs::{Inputs, Source, SweepKernel};
+use super::inputs::{Inputs, Source, TileKernel};
 use super::machine::{CAN_STREAM, FenceOnDrop, stream, widest};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, offsets_of};
@@ -473,7 +473,7 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
         self.for_each_tile(terms, order, table, true, |x, tile| {
             // SAFETY: `for_each_tile` promises that the offsets are elements of the inputs, and
             // different places of the table, which nothing else reaches meanwhile.
-            widest(unsafe { SweepKernel::new(&self.sums.inputs, x, tile, op) });
+            widest(unsafe { TileKernel::new(&self.sums.inputs, x, tile, op) });
         });
     }
 

@@ -7,7 +7,7 @@ pub(super) type Axis = LoopAxis<2>;
 
 /// How many positions the axes have.
 #[inline]
-pub(super) fn elements(axes: &[Axis]) -> usize {
+pub(super) fn positions(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.size).product()
 }
 

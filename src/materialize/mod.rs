@@ -17,7 +17,7 @@ mod axes;
 mod copy;
 mod strategy;
 
-pub(crate) use copy::filled;
+pub(crate) use copy::copy_into_uninit;
 
 use crate::engine::inputs::Source;
 use crate::engine::rows::{collect, overwrite};
@@ -146,7 +146,7 @@ pub trait MaterializeExt: Operand {
     where
         Self::Elem: Copy + Send + Sync,
     {
-        copy::filled(out.view_mut(), self.as_array())
+        copy::copy_into_uninit(out.view_mut(), self.as_array())
     }
 
     /// [`materialize`](Self::materialize) for elements that are `Clone` and not `Copy`.

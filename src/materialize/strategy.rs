@@ -2,7 +2,7 @@
 //! number of bytes. Each strategy is right for every layout that it accepts; the choice decides the
 //! speed.
 
-use super::axes::{Axis, elements};
+use super::axes::{Axis, positions};
 use crate::engine::machine::{CAN_STREAM, MOST_SHUFFLES, SHUFFLED, can_shuffle};
 use crate::engine::nest::LoopNest;
 use crate::engine::threads::{PARALLEL_FROM, max_threads};
@@ -93,7 +93,7 @@ impl Strategy {
                 return Strategy::Transpose;
             }
         }
-        if !streamed || elements(&axes[dense..]) * size < LONG_ROW {
+        if !streamed || positions(&axes[dense..]) * size < LONG_ROW {
             Strategy::Fill
         } else if inner.strides[1] == 1 && inner.size * size >= LONG_ROW {
             Strategy::StreamRows
@@ -127,7 +127,7 @@ fn dense_and_repeated(axes: &[Axis], size: usize, streamed: bool) -> (usize, Opt
             let (strategy, times) = if inside <= SHORT_PERIOD {
                 (Strategy::Repeat(place), axis.size)
             } else if inside <= LONGEST_PERIOD {
-                let most = periods_in_chunk(elements(axes) * size, inside);
+                let most = periods_in_chunk(positions(axes) * size, inside);
                 (Strategy::RepeatPieces(place), axis.size.min(most))
             } else {
                 break;

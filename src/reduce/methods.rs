@@ -135,7 +135,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             self.reduce_few_into(&terms, &Sum, false, out, |old, sum| old + sum);
             return Ok(());
         }
-        arrays.into(self, &Sum, f, out, true, |old, sum| old + sum)
+        arrays.reduce_into(self, &Sum, f, out, true, |old, sum| old + sum)
     }
 
     /// A reduction of `f` of these arrays over the axes that the plan replicates.
@@ -357,7 +357,7 @@ where
             let accs = arrays.map(plan, |refs| reduction.lift(f(refs)))?;
             return plan.reduce_few(&accs, reduction, true);
         }
-        arrays.fresh(plan, reduction, f)
+        arrays.reduce_fresh(plan, reduction, f)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output
@@ -396,7 +396,7 @@ where
             plan.reduce_few_into(&accs, reduction, true, self.out, |_, result| result);
             return Ok(());
         }
-        arrays.into(plan, reduction, f, self.out, false, |_, result| result)
+        arrays.reduce_into(plan, reduction, f, self.out, false, |_, result| result)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output

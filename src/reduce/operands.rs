@@ -67,7 +67,7 @@ pub(crate) mod sealed {
             F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
 
         /// A fresh array of what `reduction` makes of `f` of some of the terms.
-        fn some<I, T, R, F>(
+        fn reduce_terms<I, T, R, F>(
             self,
             plan: &BroadcastPlan<I, O>,
             terms: &Terms,
@@ -80,7 +80,7 @@ pub(crate) mod sealed {
             F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
 
         /// A fresh array of what `reduction` makes of `f` of the operands.
-        fn fresh<I, T, R, F>(
+        fn reduce_fresh<I, T, R, F>(
             self,
             plan: &BroadcastPlan<I, O>,
             reduction: &R,
@@ -92,7 +92,7 @@ pub(crate) mod sealed {
             F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
 
         /// The same to an existing array, or by `add` to what it holds if it `adds`.
-        fn into<I, T, R, F>(
+        fn reduce_into<I, T, R, F>(
             self,
             plan: &BroadcastPlan<I, O>,
             reduction: &R,
@@ -153,7 +153,7 @@ macro_rules! operands {
                 collect(plan.output_dim(), ($(Source::of(&$x),)+), f)
             }
 
-            fn some<I, T, R, F>(
+            fn reduce_terms<I, T, R, F>(
                 self,
                 plan: &BroadcastPlan<I, O>,
                 terms: &Terms,
@@ -173,7 +173,7 @@ macro_rules! operands {
                 })
             }
 
-            fn fresh<I, T, R, F>(
+            fn reduce_fresh<I, T, R, F>(
                 self,
                 plan: &BroadcastPlan<I, O>,
                 reduction: &R,
@@ -191,10 +191,10 @@ macro_rules! operands {
                     let inputs = ($(Source::of(&$x),)+);
                     return collect(plan.input_dim(), inputs, |refs| of_one(reduction, f(refs)));
                 }
-                self.some(plan, &Terms::all(plan.sum_terms()), reduction, &f)
+                self.reduce_terms(plan, &Terms::all(plan.sum_terms()), reduction, &f)
             }
 
-            fn into<I, T, R, F>(
+            fn reduce_into<I, T, R, F>(
                 self,
                 plan: &BroadcastPlan<I, O>,
                 reduction: &R,

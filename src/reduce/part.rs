@@ -167,8 +167,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             ranges.push(range);
         }
         let runs = match empty {
-            true => Runs::none(),
-            false => Runs {
+            true => BlockRuns::none(),
+            false => BlockRuns {
                 numbers: Numbers::from(first_of_tile),
                 terms: first - first_of_tile..end - first_of_tile,
                 run: end - first,
@@ -218,7 +218,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn inexact_part(&self, tile: &Tile<I, O>) -> Result<Part<I, O>, BroadcastError> {
         let (tile, ranges) = self.own_tile(tile)?;
         if tile.output().shape().contains(&0) {
-            return Ok(self.new_part(tile, Covered::Blocks(Runs::none())));
+            return Ok(self.new_part(tile, Covered::Blocks(BlockRuns::none())));
         }
         let boxed = self.summed_only(&ranges)?;
         Ok(self.new_part(tile, Covered::Box(boxed)))
@@ -255,9 +255,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 
     /// The runs of whole blocks of a box of the output, in O(rank).
-    fn runs(&self, ranges: &[Range<usize>], ordered: bool) -> Result<Runs, BroadcastError> {
+    fn runs(&self, ranges: &[Range<usize>], ordered: bool) -> Result<BlockRuns, BroadcastError> {
         if ranges.iter().any(|range| range.is_empty()) {
-            return Ok(Runs::none());
+            return Ok(BlockRuns::none());
         }
         let boxed = self.summed_only(ranges)?;
         let (numbers, len) = (Numbers::of_box(&boxed, &self.summed_shape()?), len(&boxed));
@@ -272,7 +272,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
                 return Err(self.cut_block(ranges, ordered));
             }
         }
-        Ok(Runs {
+        Ok(BlockRuns {
             numbers,
             terms: 0..len,
             run,
@@ -331,14 +331,14 @@ type OwnTile<I, O> = (Tile<I, O>, Vec<Range<usize>>);
 #[derive(Debug, Clone)]
 enum Covered {
     /// Whole blocks.
-    Blocks(Runs),
+    Blocks(BlockRuns),
     /// All, which are this box of the axes that are summed.
     Box(Vec<Range<usize>>),
 }
 
 /// Runs of whole blocks, all of the same length. No two runs are neighbours.
 #[derive(Debug, Clone)]
-struct Runs {
+struct BlockRuns {
     /// The numbers of the terms of the tile.
     numbers: Numbers,
     /// The positions of the terms of all runs among those of the tile.
@@ -348,26 +348,26 @@ struct Runs {
 }
 
 /// Blocks that follow each other. Their terms also follow each other in the tile.
-struct Run {
+struct BlockRun {
     /// The position of the first term among those of the tile.
     first_term: usize,
     blocks: Range<usize>,
 }
 
-impl Runs {
+impl BlockRuns {
     fn none() -> Self {
-        Runs {
+        BlockRuns {
             numbers: Numbers::from(0),
             terms: 0..0,
             run: 1,
         }
     }
 
-    fn iter(&self) -> impl DoubleEndedIterator<Item = Run> + ExactSizeIterator {
+    fn iter(&self) -> impl DoubleEndedIterator<Item = BlockRun> + ExactSizeIterator {
         let firsts = self.terms.clone().step_by(self.run);
         firsts.map(|first_term| {
             let number = self.numbers.of(first_term);
-            Run {
+            BlockRun {
                 first_term,
                 blocks: number / BLOCK_TERMS..(number + self.run).div_ceil(BLOCK_TERMS),
             }
@@ -376,7 +376,7 @@ impl Runs {
 
     /// How many nodes all runs have, of a tree of `all` blocks.
     fn nodes(&self, all: usize) -> usize {
-        let count = |run: Run| Node::of(run.blocks, all).count();
+        let count = |run: BlockRun| Node::of(run.blocks, all).count();
         let mut runs = self.iter();
         let [first, second, last] = [runs.next(), runs.next(), runs.next_back()];
         let (Some(first), Some(second), Some(last)) = (first, second, last) else {
@@ -554,7 +554,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         let plan = self.tile.plan();
         arrays.check(plan)?;
         self.collect(reduction, |reduction, terms| {
-            arrays.some(plan, terms, &Unfinished(reduction), &f)
+            arrays.reduce_terms(plan, terms, &Unfinished(reduction), &f)
         })
     }
 

@@ -1,6 +1,6 @@
 //! Partial reductions as values: nodes of the tree, which merge with their neighbours.
 
-use super::ranges::{Ranges, any_overlap, common, len, slice, without};
+use super::ranges::{Ranges, any_overlap, intersection, len, slice, without};
 use super::reduction::{Reduction, Sum};
 use super::terms::Numbers;
 use super::tree::BLOCK_TERMS;
@@ -217,8 +217,8 @@ impl<A: Copy> Piece<A> {
     fn split(&self, others: &[Self]) -> Vec<Ranges> {
         let (mut parts, mut rest) = (Vec::new(), vec![self.ranges.clone()]);
         for other in others {
-            if let Some(both) = common(&self.ranges, &other.ranges) {
-                let around = |ranges: Ranges| match common(&ranges, &both) {
+            if let Some(both) = intersection(&self.ranges, &other.ranges) {
+                let around = |ranges: Ranges| match intersection(&ranges, &both) {
                     Some(inner) => without(&ranges, &inner),
                     None => vec![ranges],
                 };
@@ -327,7 +327,7 @@ impl<A: Copy> Piece<A> {
             let found = other
                 .boxes
                 .iter()
-                .find_map(|(theirs, _)| common(ours, theirs));
+                .find_map(|(theirs, _)| intersection(ours, theirs));
             if let Some(found) = found {
                 let (numbers, len) = (Numbers::of_box(&found, shape), len(&found));
                 return Some(numbers.of(0)..numbers.of(len - 1) + 1);
@@ -530,7 +530,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     /// That a piece has no term in common with those that are there.
     fn check_new(&self, piece: &Piece<R::Acc>, shape: &[usize]) -> Result<(), BroadcastError> {
         for ours in &self.pieces {
-            let Some(ranges) = common(&ours.ranges, &piece.ranges) else {
+            let Some(ranges) = intersection(&ours.ranges, &piece.ranges) else {
                 continue;
             };
             if let Some(terms) = ours.common_terms(piece, shape) {

@@ -50,7 +50,7 @@ pub(super) fn any_overlap(mut boxes: Vec<&[Range<usize>]>) -> bool {
 }
 
 /// The box that two boxes have in common, if it has elements.
-pub(super) fn common(a: &[Range<usize>], b: &[Range<usize>]) -> Option<Ranges> {
+pub(super) fn intersection(a: &[Range<usize>], b: &[Range<usize>]) -> Option<Ranges> {
     if !overlap(a, b) {
         return None;
     }

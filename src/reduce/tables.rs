@@ -431,7 +431,7 @@ where
                 let tables = table.chunks_mut(BLOCK_TERMS * width);
                 for (table, from) in tables.zip((from..to).step_by(BLOCK_TERMS)) {
                     let to = from + table.len() / width;
-                    let piece = Piece {
+                    let table = BlockTable {
                         by,
                         commutative: R::COMMUTATIVE,
                         order: schedule.order,
@@ -441,7 +441,7 @@ where
                         lanes,
                         sum,
                     };
-                    if piece.combine() && count > 1 {
+                    if table.combine() && count > 1 {
                         out_of_line::push_block(by, stack, (from - begin) / BLOCK_TERMS, sum);
                     }
                 }
@@ -566,7 +566,7 @@ where
 
 /// A table of terms of one block. This is compiled once for each reduction, not for each closure
 /// that computes terms.
-struct Piece<'p, A, M> {
+struct BlockTable<'p, A, M> {
     by: M,
     commutative: bool,
     order: Order,
@@ -578,7 +578,7 @@ struct Piece<'p, A, M> {
     sum: &'p mut [A],
 }
 
-impl<A: Copy, M: Monoid<A>> Piece<'_, A, M> {
+impl<A: Copy, M: Monoid<A>> BlockTable<'_, A, M> {
     /// Adds the table to the sums of the block. Returns whether they are complete.
     #[inline(never)]
     fn combine(self) -> bool {
@@ -593,7 +593,7 @@ impl<A: Copy, M: Monoid<A>> Piece<'_, A, M> {
 
     /// Whole blocks in runs of their own.
     fn combine_large(self) {
-        let Piece { by, table, sum, .. } = self;
+        let BlockTable { by, table, sum, .. } = self;
         let len = table.len() / sum.len();
         for (run, sum) in table.chunks_exact_mut(len).zip(sum) {
             match self.commutative {
@@ -605,12 +605,12 @@ impl<A: Copy, M: Monoid<A>> Piece<'_, A, M> {
     }
 }
 
-impl<A: Copy, M: Monoid<A>> Vectorize for Piece<'_, A, M> {
+impl<A: Copy, M: Monoid<A>> Vectorize for BlockTable<'_, A, M> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Piece {
+        let BlockTable {
             by,
             table,
             first,

@@ -1,6 +1,6 @@
 //! Any region, with plain stores: which rows and planes are copied together.
 
-use super::super::axes::{Axis, elements, outwards};
+use super::super::axes::{Axis, outwards, positions};
 use super::operands::{Kernels, Region};
 use super::rows;
 use crate::engine::tuning::copies::{MANY_PLANES, SHORT_PERIOD, SMALL_PLANE};
@@ -40,7 +40,7 @@ fn repeated_planes(axes: &[Axis], size: usize) -> Option<usize> {
 pub(super) fn fill_repeated(mut region: Region) {
     let range = region.range();
     let Kernels { size, copy, .. } = *region.kernels();
-    let period = elements(&region.axes()[1..]).min(range.len());
+    let period = positions(&region.axes()[1..]).min(range.len());
     if period == 1 {
         return region.for_each_plane(copy);
     }
@@ -65,7 +65,7 @@ fn small_planes(axes: &[Axis], size: usize) -> Option<usize> {
 fn fill_small_planes(mut region: Region) {
     let range = region.range();
     let Kernels { size, copy, .. } = *region.kernels();
-    let len = elements(&region.axes()[1..]);
+    let len = positions(&region.axes()[1..]);
     let (first, end) = (range.start.div_ceil(len), range.end / len);
     if end < first + MANY_PLANES {
         return region.for_each_plane(copy);

@@ -17,7 +17,7 @@ mod splat;
 mod tests;
 mod transpose;
 
-use super::axes::elements;
+use super::axes::positions;
 use super::strategy::{Settings, Strategy, periods_in_chunk};
 use crate::engine::chunks::Chunks;
 use crate::engine::inputs::Values;
@@ -74,11 +74,11 @@ fn short_slice<A, D: Dimension>(array: &ArrayRef<A, D>) -> Option<&[A]> {
 
 /// Copies `from` into `out` and returns a view of the elements, now initialised.
 #[inline]
-pub(crate) fn filled<'o, A: Copy + Send + Sync, D: Dimension>(
+pub(crate) fn copy_into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     out: ArrayViewMut<'o, MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
 ) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
-    operands::filled(out, from, (|bytes| Settings::of(bytes, false), run))
+    operands::copy_into_uninit(out, from, (|bytes| Settings::of(bytes, false), run))
 }
 
 /// Copies `from` into `out`.
@@ -122,9 +122,9 @@ fn copy_large(region: Region, strategy: Strategy, settings: Settings) {
         Strategy::RepeatPieces(place) => {
             // Whole periods, so that none is built twice.
             let size = region.kernels().size;
-            let period = elements(&region.axes()[place + 1..]) * size;
+            let period = positions(&region.axes()[place + 1..]) * size;
             let chunk_bytes = period * periods_in_chunk(region.bytes(), period);
-            Chunks::new(elements(region.axes()), size, 0, chunk_bytes)
+            Chunks::new(positions(region.axes()), size, 0, chunk_bytes)
         }
         _ => region.chunks(settings.chunk_bytes),
     };

@@ -4,7 +4,7 @@
 //! two nested loops; both lend slices of rows and parts of themselves. Pointers are moved with
 //! `wrapping_*`, which is never undefined; only reads and writes are unsafe.
 
-use super::super::axes::{Axis, elements, is_dense};
+use super::super::axes::{Axis, is_dense, positions};
 use super::super::strategy::{Settings, Strategy};
 use crate::engine::chunks::Chunks;
 use crate::engine::machine::{Streamer, square};
@@ -139,9 +139,9 @@ impl<'a> Region<'a> {
         let &[ref outer @ .., rows, columns] = self.axes else {
             panic!("a region in tiles has two axes");
         };
-        assert!(self.range == (0..elements(self.axes)));
+        assert!(self.range == (0..positions(self.axes)));
         let (down, along) = (rows.size.div_ceil(height), columns.size.div_ceil(width));
-        let (this, count) = (&self, elements(outer) * down * along);
+        let (this, count) = (&self, positions(outer) * down * along);
         this.on_threads(count, streamed, |range, streamer| {
             for at in range {
                 let offsets = offsets_of(outer, [0, 0], at / along / down);
@@ -231,7 +231,7 @@ impl<'a> Region<'a> {
     pub(super) fn for_each_inner(self, place: usize, mut f: impl FnMut(Region)) {
         let (outer, axes) = self.axes.split_at(place);
         let dense = self.dense || is_dense(axes);
-        let inside = elements(axes);
+        let inside = positions(axes);
         walk(
             outer,
             [0, 0],
@@ -265,7 +265,7 @@ impl<'a> Region<'a> {
         let [outer, middle @ .., inner] = self.axes else {
             panic!("a region in planes has two axes");
         };
-        let rows = elements(middle);
+        let rows = positions(middle);
         let len = rows * inner.size;
         assert!(self.range.start <= planes.start * len && planes.end * len <= self.range.end);
         let start = (outer.strides).map(|stride| stride.wrapping_mul(planes.start as isize));
@@ -616,14 +616,14 @@ pub(super) fn initialised<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
     how: (Choose, Run),
 ) -> Result<Array<A, D>, BroadcastError> {
-    filled(out.view_mut(), from, how)?;
-    // SAFETY: `filled` has returned `Ok`, thus initialised each element.
+    copy_into_uninit(out.view_mut(), from, how)?;
+    // SAFETY: `copy_into_uninit` has returned `Ok`, thus initialised each element.
     Ok(unsafe { out.assume_init() })
 }
 
 /// Copies `from` into `out` and returns a view of the elements, now initialised.
 #[inline]
-pub(super) fn filled<'o, A: Copy + Send + Sync, D: Dimension>(
+pub(super) fn copy_into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     mut out: ArrayViewMut<'o, MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
     how: (Choose, Run),

@@ -1,7 +1,7 @@
 //! Regions that are dense in output and whose outermost axis replicates what is inside it: built
 //! once, repeated.
 
-use super::super::axes::elements;
+use super::super::axes::positions;
 use super::blocks::stream_blocks;
 use super::fill::{fill, fill_repeated};
 use super::operands::{Block, Region};
@@ -21,7 +21,7 @@ pub(super) fn copy_repeated(region: Region, streamer: Option<&Streamer>) {
 /// [`copy_repeated`], from a block that holds several periods.
 fn stream_repeated(mut region: Region, streamer: &Streamer) {
     let (range, size) = (region.range(), region.kernels().size);
-    let period = elements(&region.axes()[1..]);
+    let period = positions(&region.axes()[1..]);
     debug_assert!(period * size <= SHORT_PERIOD);
     let mut block = Block::NEW;
     let filled = range.len().min(BLOCK / size / period * period);
@@ -51,7 +51,7 @@ fn stream_repeated(mut region: Region, streamer: &Streamer) {
 /// copied to all its places at once.
 pub(super) fn copy_repeated_pieces(mut region: Region, streamer: Option<&Streamer>) {
     let (range, size) = (region.range(), region.kernels().size);
-    let period = elements(&region.axes()[1..]);
+    let period = positions(&region.axes()[1..]);
     let (first, end) = (range.start.div_ceil(period), range.end / period);
     if end < first + 2 {
         return copy_once(region, streamer);
