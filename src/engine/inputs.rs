@@ -198,7 +198,12 @@ impl<'v, A> Layout<'v, A> {
 ///
 /// # Safety
 ///
-/// For each input, `firsts`, `layout`, and what `visit_tile` reads are those of one array.
+/// - `layout` is the shape and the strides of the input's array, `firsts` has the address of its
+///   element at index 0 of every axis, and `visit_tile` reads this array. All calls say the same.
+/// - `visit_tile`, `best_rows` and `rows` call `op` once for each position of the tile, with the
+///   element of operand 0 and the items of the inputs at that position. So an `op` that writes the
+///   element has initialised all of them when the call returns.
+/// - `best_rows` and `rows` do so row by row, and along each row from its first element to its last.
 pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// An item of each input.
     type Items;
@@ -219,14 +224,15 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// Shape and strides of an input, and the bytes of an element.
     fn layout(&self, input: usize) -> (&[usize], &[isize], usize);
 
-    /// Calls `op` for each element of a tile of the output with the items of the inputs, in any
+    /// Calls `op` once for each element of a tile of the output with the items of the inputs, in any
     /// order.
     ///
     /// # Safety
     ///
-    /// The offsets of operand `k + 1` in the tile are elements of input `k`. From `x` on, the
-    /// offsets of operand 0 are different elements that are valid for reads and writes, and reached
-    /// by nothing else meanwhile. Each position of the output is visited by one sweep only.
+    /// From the element at index 0 on, the offsets of operand `k + 1` in the tile are elements of
+    /// input `k`. From `x` on, the offsets of operand 0 are different elements that are valid for
+    /// reads and writes, and reached by nothing else meanwhile. Each position of the output is
+    /// visited by one call only.
     unsafe fn visit_tile<X>(&self, x: *mut X, tile: Tile<N>, op: &impl Fn(&mut X, Self::Items));
 
     /// [`visit_tile`](Self::visit_tile) of the inputs at `firsts`, row by row and each row from its
@@ -234,7 +240,8 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     ///
     /// # Safety
     ///
-    /// As for `visit_tile`.
+    /// As for `visit_tile`, but from `firsts` on. The offsets of an input with [`Input::PACKS`] may
+    /// reach copies of its elements instead.
     unsafe fn best_rows<X>(
         x: *mut X,
         firsts: Self::Firsts,
@@ -247,7 +254,7 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     ///
     /// # Safety
     ///
-    /// As for `visit_tile`.
+    /// As for `best_rows`. `strides` are those of `tile.columns`.
     unsafe fn rows<X>(
         x: *mut X,
         firsts: Self::Firsts,
@@ -353,7 +360,10 @@ macro_rules! inputs {
         $n:literal: $($a:ident $A:ident $input:tt $operand:tt),+;
         $([$($stride:literal)+])+
     ) => {
-        // SAFETY: `firsts`, `layout` and `visit_tile` read the layout that the same input holds.
+        // SAFETY: `firsts`, `layout` and `visit_tile` read the layout that the same input holds,
+        // which does not change. `rows` counts the rows and the columns of the tile up from 0.
+        // `best_rows` calls `rows` once. `visit_tile` calls `best_rows` once for each part, and
+        // `Packing::for_each_part` puts each position into one part.
         unsafe impl<$($A: Input + Sync),+> Inputs<$n> for ($($A,)+) {
             type Items = ($($A::Item,)+);
             type Firsts = ($(*const $A::Elem,)+);
@@ -386,7 +396,7 @@ macro_rules! inputs {
                 let tile = if Self::PACKS { tile.along_output() } else { tile };
                 let firsts = self.firsts();
                 if const { Self::LARGE } {
-                    // SAFETY: the contract of this function.
+                    // SAFETY: the contract of this function; the inputs are at their `firsts`.
                     return unsafe { Self::best_rows(x, firsts, &tile, op) };
                 }
                 let sizes = [size_of::<X>(), $(size_of::<$A::Elem>()),+];
@@ -425,17 +435,17 @@ macro_rules! inputs {
                 op: &impl Fn(&mut X, Self::Items),
             ) {
                 if const { Self::LARGE } {
-                    // SAFETY: the contract of this function.
+                    // SAFETY: the contract of this function; the strides are those of the columns.
                     return unsafe { Self::rows(x, firsts, tile, tile.columns.strides, op) };
                 }
                 match tile.columns.strides {
                     $(
-                        // SAFETY: the contract of this function.
+                        // SAFETY: the contract of this function; the pattern is the strides.
                         [1, $($stride),+] => unsafe {
                             Self::rows(x, firsts, tile, [1, $($stride),+], op);
                         },
                     )+
-                    // SAFETY: the contract of this function.
+                    // SAFETY: the contract of this function; the strides are those of the columns.
                     strides => unsafe { Self::rows(x, firsts, tile, strides, op) },
                 }
             }

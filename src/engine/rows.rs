@@ -81,7 +81,7 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
         };
         // SAFETY: `check_shapes` has found one shape, and `standard` strides with which the offsets
         // of `columns` are the elements of every operand, from index 0 on. The output is borrowed
-        // mutably.
+        // mutably. The strides are those of `columns`.
         unsafe { I::rows(origin, inputs.firsts(), &tile, columns.strides, op) };
         return Ok(true);
     }
@@ -321,8 +321,9 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         };
         sweep.run(chunk_bytes, &op);
     }
-    // SAFETY: the sweep has called the closure for every element, which wrote it; a panic does not
-    // get here.
+    // SAFETY: the closure was called once for every element, which it wrote: the contract of
+    // `Inputs` for each tile, and the tiles are all positions. `initialise` writes them itself. A
+    // panic does not get here.
     Ok(unsafe { out.assume_init() })
 }
 
@@ -351,8 +352,9 @@ where
         place.write(e);
         c
     })?;
-    // SAFETY: `collect` has called the closure for every index, with the place at that index: the
-    // contract of `AndPlaces`. A panic does not get here.
+    // SAFETY: `collect` has called the closure for every index, with the items at that index: the
+    // contract of `Inputs`. The place is one of them: that of `AndPlaces`. A panic does not get
+    // here.
     Ok((first, unsafe { second.assume_init() }))
 }
 
@@ -490,9 +492,9 @@ impl<C> Drop for Initialised<C> {
             let first = self.first.wrapping_add(index * self.chunk);
             let elements = ptr::slice_from_raw_parts_mut(first, count);
             // SAFETY: the first `count` elements of the chunk are initialised: `best_rows` visits
-            // the positions of a tile in order, and `for_each_tile` the tiles. Positions are
-            // offsets, as the output has standard layout. Nothing else drops them, as the output
-            // holds `MaybeUninit`. All threads have stopped.
+            // the positions of a tile in order, by the contract of `Inputs`, and `for_each_tile`
+            // passes the tiles in order. Positions are offsets, as the output has standard layout.
+            // Nothing else drops them, as the output holds `MaybeUninit`. All threads have stopped.
             unsafe { ptr::drop_in_place(elements) };
         }
     }
