@@ -605,8 +605,11 @@ fn moved((to, from): Pointers, offsets: [isize; 2], size: usize) -> Pointers {
 /// The settings of a copy of this many bytes: see [`Settings::of`].
 pub(super) type Choose = fn(usize) -> Option<Settings>;
 
-/// Copies all positions of a region, by a strategy if it is large. Memory that is not initialised
-/// before is taken to be so when this returns: no kernel may leave out a position.
+/// Copies all positions of a region, by a strategy if it is large.
+///
+/// Memory that was not initialised is taken to be so when this returns. That no kernel leaves out a
+/// position is trusted, not checked by a type: tests beside the kernels compare each of them with a
+/// loop over indices.
 pub(super) type Run = fn(Region, Option<(Strategy, Settings)>);
 
 /// `out` with the elements of `from`.
@@ -631,7 +634,8 @@ pub(super) fn copy_into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     // SAFETY: `out` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, how) }?;
-    // SAFETY: `copy_to` has returned `Ok`, and its `Run` copies all positions.
+    // SAFETY: `copy_to` has returned `Ok`, and its `Run` copies all positions, which is trusted: see
+    // there.
     Ok(unsafe { out.assume_init() })
 }
 
