@@ -451,10 +451,11 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
                     let end = positions.end.min(at + room);
                     let x = block.wrapping_offset(-offset);
                     let compute = |tile: Tile<N>| {
-                        // SAFETY: each chunk is one thread's. Within a run the offsets of operand 0
-                        // count from `offset` on, so from `x` they reach the first `end - at`
-                        // elements of the block. It has room for them by the choice of `room`, and
-                        // their alignment by `streamable_from`.
+                        // SAFETY: the tile is a part of the nest: of `inside`, where the outer axes
+                        // are at `origin`. Each chunk is one thread's. Within a run the offsets of
+                        // operand 0 count from `offset` on, so from `x` they reach the first
+                        // `end - at` elements of the block. It has room for them by the choice of
+                        // `room`, and their alignment by `streamable_from`.
                         unsafe { self.tile(x, tile, wide, op) };
                     };
                     for_each_tile(inside, origin, at..end, |tile| match self.packs() {

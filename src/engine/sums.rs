@@ -99,9 +99,9 @@ pub(crate) struct Sums<'a, I, B, const N: usize> {
     target: PhantomData<&'a mut [B]>,
 }
 
-// SAFETY: through a shared reference the public methods give numbers only. `for_each_unit` needs an
-// exclusive reference; its threads read the inputs, which are `Sync`, and write places of distinct
-// units, whose values are `Send`.
+// SAFETY: through a shared reference the public methods only read the nests, which are plain data,
+// and the layouts of the inputs. `for_each_unit` needs an exclusive reference; its threads read the
+// inputs, which are `Sync`, and write places of distinct units, whose values are `Send`.
 unsafe impl<I: Sync, B: Send, const N: usize> Sync for Sums<'_, I, B, N> {}
 
 /// A fresh array of sums in standard layout, which `sum` computes.
@@ -129,8 +129,9 @@ where
     sum(&mut sums)?;
     let written = sums.written.into_inner();
     assert_eq!(written, out.len(), "sums are missing");
-    // SAFETY: a unit counts its sums when it has written them, and `for_each_unit` hands out no
-    // unit twice. So as many sums as there are elements, which was checked here, are all of them.
+    // SAFETY: `for_each_unit` sets the count to 0 first, and hands out no unit twice. A unit counts
+    // its sums when it has written them. So as many sums as there are elements, which was checked
+    // here, are all of them.
     Ok(unsafe { out.assume_init() })
 }
 
