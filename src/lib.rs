@@ -219,7 +219,6 @@
 
 mod co_broadcast;
 mod elementwise;
-#[allow(unsafe_code)]
 mod engine;
 mod error;
 mod ext;

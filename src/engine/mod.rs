@@ -21,14 +21,21 @@
 //! | `tuning` | thresholds of maps, copies and sums |
 
 pub(crate) mod chunks;
+#[allow(unsafe_code)]
 pub(crate) mod inputs;
+#[allow(unsafe_code)]
 pub(crate) mod machine;
+#[allow(unsafe_code)]
 pub(crate) mod memory;
 pub(crate) mod nest;
 pub(crate) mod pack;
+#[allow(unsafe_code)]
 pub(crate) mod rows;
+#[allow(unsafe_code)]
 pub(crate) mod sums;
+#[allow(unsafe_code)]
 pub(crate) mod terms;
+#[allow(unsafe_code)]
 pub(crate) mod threads;
 pub(crate) mod tiles;
 pub(crate) mod tuning;

@@ -7,12 +7,12 @@
 //!
 //! # Where `unsafe` is
 //!
-//! `#![deny(unsafe_code)]` holds for the crate. Three places lift it:
+//! `#![deny(unsafe_code)]` holds for the crate. These files lift it:
 //!
 //! | where, in `src` | what it does | what it relies on |
 //! |---|---|---|
 //! | `view.rs` | builds the pointer, shape and strides of a broadcast view | a plan and an array of the plan's input shape. Two facts hold for a plan: (1) an output axis has the size of the input axis that feeds it, or the view's stride along it is 0; (2) the sizes multiply to at most `isize::MAX`. One function builds plans of shapes, deserialised plans included, another one plans of other plans. Both check (1) and (2) |
-//! | `engine/` | iterates over rows, allocates outputs, writes with streaming stores, dispatches on the vector width, runs chunks on threads | the shapes of all operands are compared where the rows are built. The output is borrowed mutably and its elements do not alias, so no two chunks write the same element and no operand overlaps the output |
+//! | `engine/`: `inputs`, `machine`, `memory`, `rows`, `sums`, `terms`, `threads` | iterates over rows, allocates outputs, writes with streaming stores, dispatches on the vector width, runs chunks on threads | the shapes of all operands are compared where the rows are built. The output is borrowed mutably and its elements do not alias, so no two chunks write the same element and no operand overlaps the output |
 //! | `materialize/copy/operands.rs` | moves elements between two arrays of one shape; the copy kernels are built on it | the same comparison of shapes. A fresh output has exactly as many elements as its shape. Each kernel writes every position of its region: memory that was not initialised is read afterwards. No type checks this, and the kernels are safe code; the tests that compare with a loop over indices do |
 //!
 //! All other code is safe: rules, plans, errors, pictures and modes, the OpenVINO operator, the
