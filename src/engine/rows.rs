@@ -34,17 +34,16 @@ fn check_shapes<X, D: Dimension, I: Inputs<N>, const N: usize>(
         .try_for_each(|input| check_shape(ArrayRole::Out, inputs.layout(input).0, output.shape()))
 }
 
-/// The one loop over the output and its inputs, if all are in standard layout.
+/// The strides of the output and of its inputs.
 #[inline]
-fn standard<X, D: Dimension, I: Inputs<N>, const N: usize>(
-    output: &ArrayRef<X, D>,
-    inputs: &I,
-) -> Option<LoopAxis<N>> {
-    let strides = array::from_fn(|operand| match operand {
+fn strides_of<'s, X, D: Dimension, I: Inputs<N>, const N: usize>(
+    output: &'s ArrayRef<X, D>,
+    inputs: &'s I,
+) -> [&'s [isize]; N] {
+    array::from_fn(|operand| match operand {
         0 => output.strides(),
         _ => inputs.layout(operand - 1).1,
-    });
-    LoopAxis::of_standard(output.shape(), strides)
+    })
 }
 
 /// Calls `op` once for each element of the output, in the order of the axes, if that is fastest:
@@ -70,27 +69,23 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
     if output.is_empty() {
         return Ok(true);
     }
-    let standard = standard(output, inputs);
     let origin = output.as_mut_ptr();
-    let (shape, strides) = (output.shape(), output.strides());
-    if let Some(columns) = standard {
+    let (shape, strides) = (output.shape(), strides_of(output, inputs));
+    if let Some(columns) = LoopAxis::of_standard(shape, strides) {
         let tile = Tile {
             offsets: [0; N],
             rows: LoopAxis::UNIT,
             columns,
         };
-        // SAFETY: `check_shapes` has found one shape, and `standard` strides with which the offsets
-        // of `columns` are the elements of every operand, from index 0 on. The output is borrowed
-        // mutably. The strides are those of `columns`.
+        // SAFETY: `check_shapes` has found one shape, and `of_standard` strides with which the
+        // offsets of `columns` are the elements of every operand, from index 0 on. The output is
+        // borrowed mutably. The strides are those of `columns`.
         unsafe { I::rows(origin, inputs.firsts(), &tile, columns.strides, op) };
         return Ok(true);
     }
     let axis = |axis: usize| LoopAxis {
         size: shape[axis],
-        strides: array::from_fn(|operand| match operand {
-            0 => strides[axis],
-            _ => inputs.layout(operand - 1).1[axis],
-        }),
+        strides: strides.map(|strides| strides[axis]),
     };
     let rank = shape.len();
     let [rows, columns] = match rank {
@@ -149,11 +144,7 @@ impl<'a, X, I: Inputs<N>, const N: usize> Sweep<'a, X, I, N> {
     ) -> Result<Self, BroadcastError> {
         let origin = output.as_mut_ptr();
         check_shapes(output, &inputs)?;
-        let strides = array::from_fn(|operand| match operand {
-            0 => output.strides(),
-            _ => inputs.layout(operand - 1).1,
-        });
-        let nest = LoopNest::new(output.shape(), strides)?;
+        let nest = LoopNest::new(output.shape(), strides_of(output, &inputs))?;
         Ok(Sweep {
             nest,
             inputs,
