@@ -89,7 +89,7 @@ impl<const N: usize> LoopAxis<N> {
 ///
 /// So there is an innermost axis unless `len()` is 0 or 1. A position is a number in `0..len()`
 /// that counts the innermost axis fastest.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct LoopNest<const N: usize> {
     axes: SmallVec<[LoopAxis<N>; INLINE_AXES]>,
     start: [isize; N],

@@ -10,11 +10,10 @@ use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, widest};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
 use super::threads::{Cost, for_each_range};
-use super::tiles::{cross, in_best_order};
+use super::tiles::{cross, crossed_axis, in_best_order};
 use super::tuning::{
     CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM,
-    INLINE_AXES, MAP_BLOCK, MAP_CHUNK, MAP_LONG_ROW, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM,
-    map_stream_from,
+    MAP_BLOCK, MAP_CHUNK, MAP_LONG_ROW, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
 };
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, Dimension};
@@ -399,16 +398,12 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
             return None;
         }
         let axes = self.nest.axes();
-        if axes.len() > INLINE_AXES {
-            // The copy of the nest below would allocate, and abort if that fails.
-            return None;
-        }
         let (mut run, mut place) = (1, axes.len());
         while place > 0 && axes[place - 1].strides[0] == run as isize {
             place -= 1;
             run *= axes[place].size;
         }
-        let squares = cross(&mut self.nest.clone(), false);
+        let squares = crossed_axis(&self.nest).is_some();
         (!squares && run * size >= MAP_STREAM_RUN_FROM).then_some(place)
     }
 

@@ -4,33 +4,35 @@
 use super::nest::{LoopNest, Tile};
 use super::tuning::{MAP_LONG_ROW, ROWS_ACROSS, SQUARE};
 
-/// If an input has its shortest stride along another axis than the innermost, moves that axis next
-/// to the innermost and returns true. The two are then walked in squares, so that each cache line
-/// of the input is used while it is in the cache.
-///
-/// With `packs` a short axis is moved inside the innermost, so that every chunk of work has all of
-/// it, as the channels of a pixel.
-pub(crate) fn cross<const N: usize>(nest: &mut LoopNest<N>, packs: bool) -> bool {
-    let Some((inner, outer)) = nest.axes().split_last() else {
-        return false;
-    };
+/// The axis along which an input has its shortest stride, if it is another one than the innermost.
+/// The two are best walked in squares, so that each cache line of the input is used while it is in
+/// the cache.
+pub(crate) fn crossed_axis<const N: usize>(nest: &LoopNest<N>) -> Option<usize> {
+    let (inner, outer) = nest.axes().split_last()?;
     if inner.size < SQUARE {
-        return false;
+        return None;
     }
-    for operand in 1..N {
+    (1..N).find_map(|operand| {
         let along = inner.strides[operand].unsigned_abs();
         let nearest = (outer.iter().enumerate())
             .map(|(axis, outer)| (outer.strides[operand].unsigned_abs(), axis))
             .filter(|&(stride, _)| stride != 0 && stride < along)
             .min();
-        if let Some((_, axis)) = nearest {
-            let short = packs && outer[axis].size < MAP_LONG_ROW;
-            let next = outer.len() - usize::from(!short);
-            nest.move_axis(axis, next);
-            return true;
-        }
+        nearest.map(|(_, axis)| axis)
+    })
+}
+
+/// Moves the [`crossed_axis`], if there is one, next to the innermost. Returns whether there is.
+///
+/// With `packs` a short axis is moved inside the innermost, so that every chunk of work has all of
+/// it, as the channels of a pixel.
+pub(crate) fn cross<const N: usize>(nest: &mut LoopNest<N>, packs: bool) -> bool {
+    let crossed = crossed_axis(nest);
+    if let Some(axis) = crossed {
+        let short = packs && nest.axes()[axis].size < MAP_LONG_ROW;
+        nest.move_axis(axis, nest.axes().len() - 1 - usize::from(!short));
     }
-    false
+    crossed.is_some()
 }
 
 /// Calls `f` with tiles that together are `tile`, in the order that is fastest to walk row by row:
