@@ -29,15 +29,20 @@ impl<const N: usize> LoopAxis<N> {
         LoopAxis { size, ..self }
     }
 
+    /// The offsets after so many turns of the loop. Only those of elements of size 0 can wrap.
+    #[inline(always)]
+    pub(crate) fn moved(&self, mut offsets: [isize; N], turns: usize) -> [isize; N] {
+        for (offset, stride) in offsets.iter_mut().zip(self.strides) {
+            *offset = offset.wrapping_add(stride.wrapping_mul(turns as isize));
+        }
+        offsets
+    }
+
     /// Reverses the loop, which turns at least once. `offsets` move to its last element.
     #[inline(always)]
     pub(crate) fn reverse(&mut self, offsets: &mut [isize; N]) {
-        let steps = self.size as isize - 1;
-        for (offset, stride) in offsets.iter_mut().zip(&mut self.strides) {
-            // Only offsets of elements of size 0 can wrap.
-            *offset = offset.wrapping_add(stride.wrapping_mul(steps));
-            *stride = stride.wrapping_neg();
-        }
+        *offsets = self.moved(*offsets, self.size - 1);
+        self.strides = self.strides.map(isize::wrapping_neg);
     }
 
     /// Whether this axis belongs outside `other`: its stride in operand 0 is larger, or equal and
@@ -283,29 +288,27 @@ impl<const N: usize> Tile<N> {
     /// Where the element at this row and column lies in each operand.
     #[inline(always)]
     pub(crate) fn offsets_at(&self, row: usize, column: usize) -> [isize; N] {
-        std::array::from_fn(|operand| {
-            let down = self.rows.strides[operand].wrapping_mul(row as isize);
-            let along = self.columns.strides[operand].wrapping_mul(column as isize);
-            self.offsets[operand].wrapping_add(down).wrapping_add(along)
-        })
+        self.columns
+            .moved(self.rows.moved(self.offsets, row), column)
+    }
+
+    /// The same tile with rows and columns exchanged.
+    #[inline(always)]
+    pub(crate) fn swapped(self) -> Self {
+        Tile {
+            offsets: self.offsets,
+            rows: self.columns,
+            columns: self.rows,
+        }
     }
 
     /// The same tile with rows and columns exchanged, if the rows of operand 0 are contiguous then
     /// and not now.
     #[inline(always)]
     pub(crate) fn along_output(self) -> Self {
-        let Tile {
-            offsets,
-            rows,
-            columns,
-        } = self;
-        if columns.strides[0] == 1 || rows.strides[0] != 1 {
-            return self;
-        }
-        Tile {
-            offsets,
-            rows: columns,
-            columns: rows,
+        match self.columns.strides[0] != 1 && self.rows.strides[0] == 1 {
+            true => self.swapped(),
+            false => self,
         }
     }
 
@@ -466,9 +469,7 @@ impl<'a, const N: usize> Odometer<'a, N> {
             if let Some(kept) = self.indices.get_mut(place) {
                 *kept = index;
             }
-            for (offset, stride) in self.offsets.iter_mut().zip(&axis.strides) {
-                *offset = offset.wrapping_add(stride.wrapping_mul(index as isize));
-            }
+            self.offsets = axis.moved(self.offsets, index);
         }
     }
 }

@@ -100,11 +100,8 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
     for position in 0..shape[..outer].iter().product() {
         let (mut offsets, mut rest) = ([0; N], position);
         for axis in (0..outer).rev().map(axis) {
-            let index = (rest % axis.size) as isize;
+            offsets = axis.moved(offsets, rest % axis.size);
             rest /= axis.size;
-            for (offset, stride) in offsets.iter_mut().zip(axis.strides) {
-                *offset += stride * index;
-            }
         }
         let tile = Tile {
             offsets,

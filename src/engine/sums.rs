@@ -385,10 +385,7 @@ impl<'s, I, B, const N: usize> Iterator for Units<'s, I, B, N> {
             width: turns * self.inside_len,
             dense: self.dense,
             streams: self.streams,
-            offsets: std::array::from_fn(|operand| {
-                let step = self.axis.strides[operand].wrapping_mul(self.turn as isize);
-                self.offsets[operand].wrapping_add(step)
-            }),
+            offsets: self.axis.moved(self.offsets, self.turn),
             term_chunk,
             first_sum: (self.position * self.axis.size + self.turn) * self.inside_len,
             // Without term chunks the unit is the only one with its columns.

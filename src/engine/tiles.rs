@@ -49,11 +49,7 @@ pub(crate) fn in_best_order<const N: usize>(tile: Tile<N>, squares: bool, f: &dy
     } else if columns < MAP_LONG_ROW && columns < rows {
         for row in (0..rows).step_by(ROWS_ACROSS) {
             let part = tile.part([row, 0], ROWS_ACROSS.min(rows - row), columns);
-            f(Tile {
-                offsets: part.offsets,
-                rows: part.columns,
-                columns: part.rows,
-            });
+            f(part.swapped());
         }
     } else {
         f(tile);

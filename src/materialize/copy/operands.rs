@@ -15,7 +15,7 @@ use crate::engine::tuning::copies::BLOCK;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use std::marker::PhantomData;
-use std::mem::{MaybeUninit, swap};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::{array, ptr, slice};
 
@@ -268,7 +268,7 @@ impl<'a> Region<'a> {
         let rows = positions(middle);
         let len = rows * inner.size;
         assert!(self.range.start <= planes.start * len && planes.end * len <= self.range.end);
-        let start = (outer.strides).map(|stride| stride.wrapping_mul(planes.start as isize));
+        let start = outer.moved([0, 0], planes.start);
         let (rows_across, columns) = (outer.resized(planes.len()), *inner);
         walk(middle, start, 1, 0..rows, |offsets, _| {
             let tile = Tile {
@@ -350,7 +350,7 @@ impl Plane<'_> {
 
     /// The same positions with rows and columns exchanged.
     pub(super) fn swapped(mut self) -> Self {
-        swap(&mut self.tile.rows, &mut self.tile.columns);
+        self.tile = self.tile.swapped();
         self
     }
 
