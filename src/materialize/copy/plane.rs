@@ -15,7 +15,7 @@ pub(super) fn copy_plane<T: Copy>(mut plane: Plane) {
     let few = rows.size <= FEW_ROWS && SHORT_ROW.contains(&(columns.size * size_of::<T>()));
     match columns.strides {
         [1, 1] if repeats && few => copy_rows(plane),
-        [1, stride] if repeats && (stride != 0 || columns.size < 8) => {
+        [1, _] if repeats => {
             copy_plane::<T>(plane.some_rows(0..1));
             repeat(plane.out(), columns.size * size_of::<T>());
         }
