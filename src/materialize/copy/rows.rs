@@ -2,16 +2,19 @@
 
 use super::operands::Plane;
 use crate::engine::machine::copy_in_cache;
-use crate::engine::tuning::copies::SHORT_REPEAT;
+use crate::engine::tuning::copies::{SHORT_REPEAT, SHORT_ROW};
 
 /// Copies rows whose elements lie side by side in both operands.
 pub(super) fn copy_rows(plane: Plane) {
-    match plane.columns().size * plane.size() {
-        4..=8 if plane.rows().size > 1 => copy_short_rows::<4>(plane),
-        9..=16 if plane.rows().size > 1 => copy_short_rows::<8>(plane),
-        17..=32 if plane.rows().size > 1 => copy_short_rows::<16>(plane),
-        33..=64 if plane.rows().size > 1 => copy_short_rows::<32>(plane),
-        _ => plane.for_each_row(|to, from| copy_in_cache(from, to)),
+    let bytes = plane.columns().size * plane.size();
+    if plane.rows().size == 1 || !SHORT_ROW.contains(&bytes) {
+        return plane.for_each_row(|to, from| copy_in_cache(from, to));
+    }
+    match bytes {
+        ..=8 => copy_short_rows::<4>(plane),
+        ..=16 => copy_short_rows::<8>(plane),
+        ..=32 => copy_short_rows::<16>(plane),
+        _ => copy_short_rows::<32>(plane),
     }
 }
 
