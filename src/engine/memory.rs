@@ -3,8 +3,7 @@
 #[cfg(all(target_os = "linux", not(miri)))]
 use super::tuning::HUGE_PAGE;
 use super::tuning::HUGE_PAGES_FROM;
-pub(crate) use crate::error::reserved;
-use crate::error::{BroadcastError, output_too_large};
+use crate::error::{BroadcastError, output_too_large, reserved};
 use crate::shape::{Sizes, elements};
 use ndarray::{Array, Dimension};
 use std::mem::MaybeUninit;

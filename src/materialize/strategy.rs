@@ -22,20 +22,18 @@ impl Settings {
     /// For a copy to memory that exists, or to `fresh` memory, which has not been touched since it
     /// was allocated. None if there are so few bytes that this thread copies them by plain stores.
     pub(super) fn of(bytes: usize, fresh: bool) -> Option<Self> {
-        (bytes >= PARALLEL_FROM).then(|| Self::for_bytes(bytes, fresh))
-    }
-
-    /// For a copy of `bytes` bytes; `fresh` memory has not been touched since it was allocated.
-    pub(super) fn for_bytes(bytes: usize, fresh: bool) -> Self {
-        // Several chunks for each thread, so that others take over from a thread that is held up. A
+        if bytes < PARALLEL_FROM {
+            return None;
+        }
+        // 32 chunks for each thread, so that others take over from a thread that is held up. A
         // power of two, so that chunks begin at pages.
-        let chunk_bytes = (bytes / (32 * max_threads().max(1)))
+        let chunk_bytes = (bytes / (32 * max_threads()))
             .clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end())
             .next_power_of_two();
-        Settings {
+        Some(Settings {
             streamed: CAN_STREAM && !fresh && bytes >= stream_copies_from(),
             chunk_bytes,
-        }
+        })
     }
 }
 
@@ -146,7 +144,8 @@ fn dense_and_repeated(axes: &[Axis], size: usize, streamed: bool) -> (usize, Opt
 /// How many periods of `period` bytes a chunk holds, where each chunk builds its own: several even
 /// if that leaves few chunks, and so many that building one is a small part of the work.
 pub(super) fn periods_in_chunk(bytes: usize, period: usize) -> usize {
-    let share = bytes / (4 * max_threads().max(1));
+    // Four chunks for each thread: fewer than elsewhere, as each builds its own periods.
+    let share = bytes / (4 * max_threads());
     (share / period).clamp(4, (2 * CHUNK_BYTES.end() / period).max(MANY_REPEATS))
 }
 
@@ -186,9 +185,11 @@ mod tests {
             (HUGE_PAGE, HUGE_PAGE),
             (1 << 30, HUGE_PAGE),
         ] {
-            let settings = Settings::for_bytes(share.saturating_mul(parts), true);
+            let bytes = share.saturating_mul(parts).max(PARALLEL_FROM);
+            let settings = Settings::of(bytes, true).unwrap();
             assert_eq!(settings.chunk_bytes, chunk_bytes, "{share}");
         }
+        assert!(Settings::of(PARALLEL_FROM - 1, true).is_none());
     }
 
     #[test]
@@ -200,7 +201,7 @@ mod tests {
             (isize::MAX as usize, false, CAN_STREAM),
             (isize::MAX as usize, true, false),
         ] {
-            let settings = Settings::for_bytes(bytes, fresh);
+            let settings = Settings::of(bytes, fresh).unwrap();
             assert_eq!(settings.streamed, streamed, "{bytes} {fresh}");
         }
     }

@@ -9,14 +9,14 @@ use super::terms::Terms;
 use super::tree::{self, BLOCK_TERMS, LANES, Monoid, Reading};
 use crate::engine::inputs::Source;
 use crate::engine::machine::{Vectorize, widest};
-use crate::engine::memory::{filled, reserved};
+use crate::engine::memory::filled;
 use crate::engine::sums::{Cut, Sums, Units};
 use crate::engine::terms::{Columns, Runs};
 use crate::engine::threads::{Cost, PARALLEL_FROM, max_threads};
 use crate::engine::tuning::{
     BLOCKS_AT_ONCE, FEW_COLUMNS, MANY_COLUMNS, MANY_SUM_CHUNKS, NARROW_SUM_ROW, SUM_CHUNK, SUM_ROW,
 };
-use crate::error::BroadcastError;
+use crate::error::{BroadcastError, reserved};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 

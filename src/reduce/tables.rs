@@ -9,7 +9,7 @@ use super::terms::{Numbers, Terms};
 use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
 use crate::engine::inputs::Inputs;
 use crate::engine::machine::{Vectorize, widest};
-use crate::engine::memory::{filled, reserved};
+use crate::engine::memory::filled;
 use crate::engine::nest::LoopAxis;
 use crate::engine::sums::{Cut, Order, Sums, UNIT_AXES, Unit, Units, distance};
 use crate::engine::terms::Runs;
@@ -19,7 +19,7 @@ use crate::engine::tuning::{
     MANY_COLUMNS, MANY_SUM_CHUNKS, MAP_CHUNK, NARROW_SUM_ROW, PAGE, SMALL_SUM, SMALL_SUM_ROW,
     SUM_CHUNK, SUM_TABLE,
 };
-use crate::error::{BroadcastError, empty_reduction};
+use crate::error::{BroadcastError, empty_reduction, reserved};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
