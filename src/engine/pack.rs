@@ -75,6 +75,8 @@ impl Packing {
         let (height, width) = match () {
             () if merges => (room / columns.size, columns.size),
             () if crosses => {
+                // The lines of the input run down the rows. Half a square of them leaves the part
+                // long rows.
                 let height = rows.size.min(SQUARE / 2);
                 (height, room / height)
             }

@@ -99,6 +99,9 @@ pub(crate) mod copies {
     /// takes some 100 ns.
     pub(crate) const LONG_EXPANSION: usize = 2 << 10;
 
+    /// The longest rows that are expanded by shuffles, in bytes: four registers.
+    pub(crate) const LONGEST_EXPANDED: usize = 64;
+
     /// Planes of up to this many bytes whose rows are few copies of one element are interleaved:
     /// `[256]` to `[256, 3]`, `f32`, takes 0.13 us interleaved and 0.45 by a table of shuffles; 256
     /// KiB of `u8`, `[N, 1, N, 1]` to `[N, 2, N, 2]`, 19 us instead of 57. Longer ones are faster

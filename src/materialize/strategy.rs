@@ -3,12 +3,12 @@
 //! speed.
 
 use super::axes::{Axis, positions};
-use crate::engine::machine::{CAN_STREAM, MOST_SHUFFLES, SHUFFLED, can_shuffle};
+use crate::engine::machine::{CAN_STREAM, MOST_SHUFFLES, REGISTER, can_shuffle};
 use crate::engine::nest::LoopNest;
 use crate::engine::threads::{PARALLEL_FROM, max_threads};
 use crate::engine::tuning::copies::{
-    CHUNK_BYTES, LONG_EXPANSION, LONG_ROW, LONG_STREAMED_REPEAT, LONGEST_PERIOD, MANY_REPEATS,
-    SHORT_PERIOD, TRANSPOSED_FROM, stream_copies_from,
+    CHUNK_BYTES, LONG_EXPANSION, LONG_ROW, LONG_STREAMED_REPEAT, LONGEST_EXPANDED, LONGEST_PERIOD,
+    MANY_REPEATS, SHORT_PERIOD, TRANSPOSED_FROM, stream_copies_from,
 };
 
 /// How the memory is treated; tests choose their own.
@@ -151,17 +151,17 @@ pub(super) fn periods_in_chunk(bytes: usize, period: usize) -> usize {
 
 /// How many registers of output hold a number of whole rows of `row_bytes` bytes.
 pub(super) fn period(row_bytes: usize) -> usize {
-    row_bytes >> row_bytes.trailing_zeros().min(SHUFFLED.ilog2())
+    row_bytes >> row_bytes.trailing_zeros().min(REGISTER.ilog2())
 }
 
 /// Whether the plane is an `[N]` to `[N, n]` of elements of `size` bytes that is expanded by
-/// shuffles: those of rows of up to 64 bytes whose pattern fits into registers.
+/// shuffles: short rows whose pattern fits into registers.
 pub(super) fn can_expand(rows: Axis, columns: Axis, size: usize) -> bool {
     let n = columns.size;
     rows.strides == [n as isize, 1]
         && columns.strides == [1, 0]
-        && (1..=16).contains(&size)
-        && (2..=64 / size).contains(&n)
+        && (1..=REGISTER).contains(&size)
+        && (2..=LONGEST_EXPANDED / size).contains(&n)
         && period(n * size) <= MOST_SHUFFLES
         && rows.size * n * size >= LONG_EXPANSION
         && can_shuffle()

@@ -99,6 +99,7 @@ impl Schedule {
             Access::Rows => {
                 let units = |width: usize| positions * blocks * columns.div_ceil(width);
                 let mut width = SUM_ROW / size;
+                // A quarter of the units that keep all threads busy is few: rows are then halved.
                 if width * size > NARROW_SUM_ROW && units(width) < MANY_SUM_CHUNKS / 4 {
                     width /= 2;
                 }

@@ -718,7 +718,7 @@ pub(super) struct First;
 impl First {
     /// Whether `results` positions of maxima among `elements` elements are found in two passes: one
     /// for the maxima, one for where they are. The numbers of terms must fit into 32 bits, and the
-    /// results must be few beside the elements.
+    /// results must be few beside the elements: one for 8 at most.
     pub(super) fn looks_for(results: usize, elements: usize) -> bool {
         u32::try_from(elements).is_ok() && results <= elements / 8
     }

@@ -1,6 +1,9 @@
 //! Reductions of terms that are computed into a table in cache first, a piece of a block at a time:
 //! terms that are a function of several arrays, terms that are accumulated in another type, and
 //! terms that lie badly for the kernels that read memory.
+//!
+//! A value may be large. So steps that hold values are functions with `inline(never)`: each frees
+//! its stack before the next step begins.
 
 use super::nodes::{self, is_large, out_of_line};
 use super::reduction::Reduction;
@@ -225,6 +228,7 @@ impl Crossed {
 pub(super) fn blocks_of_chunk(blocks: usize, units: usize, row: usize, threads: usize) -> usize {
     let mut of_chunk = blocks;
     if threads > 1 && units < FEW_SUM_UNITS {
+        // A chunk may be half as long as one that a thread takes alone, not shorter.
         let least = (SUM_CHUNK.start() / 2 / BLOCK_TERMS / row).max(1);
         of_chunk = blocks.div_ceil(MANY_SUM_CHUNKS.div_ceil(units)).max(least);
     }
@@ -354,8 +358,7 @@ where
     Ok(())
 }
 
-/// Writes the result of no terms. Not inlined: a value may be large, and this frees its stack
-/// before the next step. So with the other `inline(never)` functions here.
+/// Writes the result of no terms.
 ///
 /// # Errors
 ///

@@ -11,6 +11,9 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+/// Bytes of a vector register that every x86-64 and aarch64 has, and that [`copy_shuffled`] writes.
+pub(crate) const REGISTER: usize = 16;
+
 /// Bytes of a register of AVX2.
 pub(crate) const WIDE_REGISTER: usize = 32;
 
@@ -194,9 +197,6 @@ pub(crate) const fn square(size: usize) -> Option<(usize, TransposeSquare)> {
     }
 }
 
-/// Bytes of the registers that [`copy_shuffled`] writes.
-pub(crate) const SHUFFLED: usize = 16;
-
 /// The most registers that [`copy_shuffled`] writes for each step of the source. Their shuffles and
 /// offsets stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, take 36 us, and 73 if the shuffles
 /// and offsets are loaded again for each register of output.
@@ -206,13 +206,13 @@ pub(crate) const MOST_SHUFFLES: usize = 7;
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
 pub(crate) struct Shuffle {
-    pub(crate) indices: [u8; SHUFFLED],
+    pub(crate) indices: [u8; REGISTER],
     pub(crate) offset: usize,
 }
 
 impl Shuffle {
     pub(crate) const NONE: Self = Shuffle {
-        indices: [0; SHUFFLED],
+        indices: [0; REGISTER],
         offset: 0,
     };
 }
@@ -229,14 +229,14 @@ pub(crate) fn copy_shuffled(
     to: &mut [MaybeUninit<u8>],
     streamer: Option<&Streamer>,
 ) -> usize {
-    assert!(step > 0 && (streamer.is_none() || to.as_ptr().addr() % SHUFFLED == 0));
+    assert!(step > 0 && (streamer.is_none() || to.as_ptr().addr() % REGISTER == 0));
     let Some(last) = shuffles.iter().map(|shuffle| shuffle.offset).max() else {
         return 0;
     };
-    let Some(more) = from.len().checked_sub(SHUFFLED + last) else {
+    let Some(more) = from.len().checked_sub(REGISTER + last) else {
         return 0;
     };
-    let period = shuffles.len() * SHUFFLED;
+    let period = shuffles.len() * REGISTER;
     let times = (to.len() / period).min(more / step + 1);
     if times == 0 || shuffles.len() > MOST_SHUFFLES || !can_shuffle() {
         return 0;

@@ -8,7 +8,7 @@
 
 use super::super::strategy::{can_expand, period};
 use super::operands::Plane;
-use crate::engine::machine::{MOST_SHUFFLES, SHUFFLED, Shuffle, Streamer, copy_shuffled};
+use crate::engine::machine::{MOST_SHUFFLES, REGISTER, Shuffle, Streamer, copy_shuffled};
 use crate::engine::tuning::CACHE_LINE;
 use std::ops::Range;
 
@@ -38,18 +38,18 @@ pub(super) fn expand(plane: &mut Plane, streamer: Option<&Streamer>) -> Range<us
     // The source byte of an output byte.
     let source_byte = |byte: usize| byte / row_bytes * size + byte % row_bytes % size;
     for (register, shuffle) in shuffles.iter_mut().enumerate() {
-        let begin = head + register * SHUFFLED;
-        let of_output = begin..begin + SHUFFLED;
+        let begin = head + register * REGISTER;
+        let of_output = begin..begin + REGISTER;
         shuffle.offset = of_output.clone().map(source_byte).min().unwrap_or(0);
         for (byte, index) in of_output.zip(&mut shuffle.indices) {
             // Sixteen bytes of output come from at most sixteen of the source. Within a row they
             // come from one element, which is no longer; with each further row the source moves on
             // by less than the output.
             *index = (source_byte(byte) - shuffle.offset) as u8;
-            debug_assert!(usize::from(*index) < SHUFFLED);
+            debug_assert!(usize::from(*index) < REGISTER);
         }
     }
-    let step = period * SHUFFLED / row_bytes * size;
+    let step = period * REGISTER / row_bytes * size;
     let (out, source) = plane.expansion();
     let done = copy_shuffled(shuffles, source, step, &mut out[head..], streamer);
     let (begin, end) = (head.div_ceil(row_bytes), (head + done) / row_bytes);

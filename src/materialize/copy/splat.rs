@@ -3,7 +3,7 @@
 use super::interleave::interleave;
 use super::operands::{Plane, Slot};
 use super::{expand, rows};
-use crate::engine::machine::{Vectorize, WIDE_REGISTER, has_wide_registers, widest};
+use crate::engine::machine::{REGISTER, Vectorize, WIDE_REGISTER, has_wide_registers, widest};
 use crate::engine::tuning::copies::{FILL_WIDE_FROM, SHORT_SPLAT};
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 pub(super) fn splat_rows<T: Copy>(mut plane: Plane) {
     let rows = plane.rows().size;
     let bytes = plane.columns().size * size_of::<T>();
-    if bytes <= 16 && rows * bytes <= SHORT_SPLAT && interleave::<T>(&mut plane) {
+    if bytes <= REGISTER && rows * bytes <= SHORT_SPLAT && interleave::<T>(&mut plane) {
         return;
     }
     let mut done = 0;
@@ -25,7 +25,7 @@ pub(super) fn splat_rows<T: Copy>(mut plane: Plane) {
         }
         done += expand::expand(&mut plane.some_rows(done..rows), None).end;
         if rows - done > 1 {
-            done += ShortRows::<T, 16>(plane.some_rows(done..rows), PhantomData).run();
+            done += ShortRows::<T, REGISTER>(plane.some_rows(done..rows), PhantomData).run();
         }
     }
     let rest = plane.some_rows(done..rows);
@@ -78,18 +78,18 @@ impl<T: Copy> Vectorize for LongRows<'_, T> {
     }
 }
 
-/// Rows of at most four registers of `REGISTER` bytes that lie side by side. The last register of a
+/// Rows of at most four registers of `BYTES` bytes that lie side by side. The last register of a
 /// row reaches into the next row, which is written after it. Returns how many rows are done: not
 /// the last ones, past whose end it would reach, and none if rows are longer.
-struct ShortRows<'a, T, const REGISTER: usize>(Plane<'a>, PhantomData<T>);
+struct ShortRows<'a, T, const BYTES: usize>(Plane<'a>, PhantomData<T>);
 
-impl<T: Copy, const REGISTER: usize> Vectorize for ShortRows<'_, T, REGISTER> {
+impl<T: Copy, const BYTES: usize> Vectorize for ShortRows<'_, T, BYTES> {
     type Output = usize;
 
     #[inline(always)]
     fn run(self) -> usize {
-        match REGISTER.checked_div(size_of::<T>()) {
-            Some(elements @ 2..) if elements * size_of::<T>() == REGISTER => match elements {
+        match BYTES.checked_div(size_of::<T>()) {
+            Some(elements @ 2..) if elements * size_of::<T>() == BYTES => match elements {
                 2 => splat_short_rows::<T, 2>(self.0),
                 4 => splat_short_rows::<T, 4>(self.0),
                 8 => splat_short_rows::<T, 8>(self.0),
