@@ -12,8 +12,8 @@ pub(super) fn copy_rows(plane: Plane) {
     }
     match bytes {
         ..=8 => copy_short_rows::<4>(plane),
-        ..=16 => copy_short_rows::<8>(plane),
-        ..=32 => copy_short_rows::<16>(plane),
+        9..=16 => copy_short_rows::<8>(plane),
+        17..=32 => copy_short_rows::<16>(plane),
         _ => copy_short_rows::<32>(plane),
     }
 }
