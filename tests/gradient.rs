@@ -596,5 +596,9 @@ fn views_copies_and_gradients_of_40_000_axes_are_correct() {
         assert_eq!((gradient.shape(), gradient.sum()), (&ones[..], expected));
         let mapped = plan.gradient_of((&cotangent,), |(&a,)| 2. * a).unwrap();
         assert_eq!((mapped.shape(), mapped.sum()), (&ones[..], 2. * expected));
+        let sum = cotangent.sum_to_shape(()).unwrap().into_scalar();
+        let mapped = BroadcastPlan::numpy((), IxDyn(target)).unwrap();
+        let mapped = mapped.gradient_of((&cotangent,), |(&a,)| a).unwrap();
+        assert_eq!([sum, mapped.into_scalar()], [expected; 2]);
     }
 }

@@ -328,9 +328,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 
     /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so
-    /// that each sum is one term.
+    /// that each sum is one term. `None` for more than [`MANY_AXES`].
     fn unreplicated<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
         let (shape, output_axes) = (self.output_shape(), self.output_axes());
+        if shape.len().max(output_axes.len()) > MANY_AXES {
+            return None;
+        }
         let mut axes = output_axes.iter().zip(self.input_shape());
         if axes.any(|(&axis, size)| shape.get(axis).is_some_and(|to| to != size)) {
             return None;
@@ -381,6 +384,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         })
     }
 }
+
+/// Of more axes than this, none is removed from a view, as each that is removed takes time in
+/// proportion to those that are left.
+const MANY_AXES: usize = 32;
 
 /// Where sums replace what an array holds, or are added to it.
 fn existing<B, I: Dimension>(out: &mut ArrayRef<B, I>, adds: bool) -> Target<'_, B, I> {

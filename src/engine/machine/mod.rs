@@ -4,6 +4,12 @@
 //! for AVX2, and chooses at run time. Results do not depend on the choice: the compiler never
 //! contracts or reorders operations on floats.
 //!
+//! Sums are such kernels on every processor. On an aarch64, a term of a sum of `f32` takes 0.44
+//! instructions along rows and 0.68 along columns; with the vectorisation of the compiler turned
+//! off, it takes 2.2 and 3.3. qemu counted them, for 10^6 terms. For WebAssembly, the two sums are
+//! compiled to 653 `f32x4.add` and 388 `f32.add` with `-C target-feature=+simd128`, and to 1268
+//! `f32.add` without.
+//!
 //! The instructions of copies stand in assembly, because Rust has no load of bytes that may be
 //! uninitialised, as padding is. x86-64 has all of them, aarch64 shuffles and transposes; elsewhere
 //! the copies are plain: `x86`, `aarch64` and `portable`.
