@@ -203,7 +203,8 @@ impl<'v, A> Layout<'v, A> {
 /// - `visit_tile`, `best_rows` and `rows` call `op` once for each position of the tile, with the
 ///   element of operand 0 and the items of the inputs at that position. So an `op` that writes the
 ///   element has initialised all of them when the call returns.
-/// - `best_rows` and `rows` do so row by row, and along each row from its first element to its last.
+/// - `best_rows` and `rows` do so row by row, and along each row from its first element to its
+///   last.
 pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// An item of each input.
     type Items;
@@ -224,8 +225,8 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// Shape and strides of an input, and the bytes of an element.
     fn layout(&self, input: usize) -> (&[usize], &[isize], usize);
 
-    /// Calls `op` once for each element of a tile of the output with the items of the inputs, in any
-    /// order.
+    /// Calls `op` once for each element of a tile of the output with the items of the inputs, in
+    /// any order.
     ///
     /// # Safety
     ///

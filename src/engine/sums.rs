@@ -171,7 +171,9 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
                 false => place,
             })
         };
-        // What `axes` says is read once. The list is a dimension: one of static rank needs no heap.
+        // What `axes` says is read once. The list is a dimension: one of static rank needs no heap,
+        // and the compiler knows its length. With vectors of any length the row sums of 32 by 32
+        // `f32` with gaps take 700 ns instead of 670.
         let mut becomes = O::zeros(shape.len());
         let becomes = becomes.sizes_mut();
         let mut named = J::zeros(to_shape.len());

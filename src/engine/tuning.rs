@@ -108,8 +108,8 @@ pub(crate) mod copies {
     /// by shuffles.
     pub(crate) const SHORT_SPLAT: usize = 8 << 10;
 
-    /// Rows of this many bytes are copied as their first and their last bytes: two pieces of 4, 8, 16
-    /// or 32 bytes cover each of these lengths. A row of fewer bytes has no such piece, and more
+    /// Rows of this many bytes are copied as their first and their last bytes: two pieces of 4, 8,
+    /// 16 or 32 bytes cover each of these lengths. A row of fewer bytes has no such piece, and more
     /// bytes do not fit into two wide registers.
     pub(crate) const SHORT_ROW: RangeInclusive<usize> = 4..=64;
 

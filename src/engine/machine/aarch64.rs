@@ -1,8 +1,8 @@
 //! Shuffles and transposes, in the registers that every aarch64 has.
 //!
-//! A plugin of qemu counted instructions. `[N]` to `[N, 3]` of `f32`, for N = 4096, takes 4.8 for 16
-//! bytes with shuffles, and 8.4 without; of `u8` 6.6 and 44. An element of a transposed matrix of
-//! 256 by 256 takes, with the squares below and without: `u8` 0.75 and 6.3, `u16` 0.78 and 6.6,
+//! A plugin of qemu counted instructions. `[N]` to `[N, 3]` of `f32`, for N = 4096, takes 4.8 for
+//! 16 bytes with shuffles, and 8.4 without; of `u8` 6.6 and 44. An element of a transposed matrix
+//! of 256 by 256 takes, with the squares below and without: `u8` 0.75 and 6.3, `u16` 0.78 and 6.6,
 //! `f32` 1.5 and 7.1, `f64` 3.6 and 8.2.
 
 use super::Shuffle;

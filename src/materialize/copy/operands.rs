@@ -634,8 +634,7 @@ pub(super) fn copy_into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     // SAFETY: `out` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, how) }?;
-    // SAFETY: `copy_to` has returned `Ok`, and its `Run` copies all positions, which is trusted: see
-    // there.
+    // SAFETY: `copy_to` has returned `Ok`, and its `Run` copies all positions: trusted, see there.
     Ok(unsafe { out.assume_init() })
 }
 
