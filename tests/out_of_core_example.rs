@@ -624,7 +624,7 @@ fn wrong_arguments_exit_with_code_2() {
         (&["--out", "b.npy"], "given twice"),
         (&["--with", "b.npy"], "invalid option '--with'"),
         (&["--max-bytes", "many"], "--max-bytes"),
-        (&["--mode", "none"], "unknown"),
+        (&["--mode", "none"], "invalid broadcast mode"),
         (&["--axis", "1"], "takes no --axis"),
         (&["more.npy"], "INPUT is given twice"),
     ];

@@ -80,8 +80,15 @@
 //! | an axis pattern, a partial shape, what is inferred of it | in proportion to the text or the rank | `"c -> n c".parse::<AxisPattern>()` |
 //! | boxes and nodes of a partial reduction | some hundred bytes for each | `merge` |
 //! | the bytes of a partial reduction | as large as its accumulators | `to_bytes` |
-//! | labels in the picture of an error | some dozens of bytes | an error between the seventh of several arrays and another |
+//! | labels, or a set of axes, in the picture of an error | some dozens of bytes, or a few for each axis | an error of `broadcast_shapes`, or about the rank under `broadcast_axes`, when it is printed |
 //! | serde's values | as large as the value | any |
+//!
+//! # Stack
+//!
+//! A call needs at most 64 KiB of stack in optimised code, and 256 KiB without optimisation, for
+//! elements of up to 8 KiB. Additions and closures take elements by value, so larger elements need
+//! the size of 8 elements, or of 32 without optimisation. A test makes the calls on threads that
+//! have no more (`tests/stack.rs`).
 //!
 //! # How it is checked
 //!
