@@ -1,6 +1,9 @@
 //! Calls from everywhere at once: from pools of any size, nested in each other, from destructors and while panicking. None
 //! waits for ever, and all give the same bits.
 
+#[cfg(feature = "rayon")]
+#[path = "common/pool.rs"]
+mod pool;
 #[path = "common/process.rs"]
 mod process;
 
@@ -131,7 +134,8 @@ fn a_process_exits_while_other_threads_call() {
     });
 }
 
-/// A limit of the address space refuses large outputs and, in the second run, the stacks of threads.
+/// A limit of the address space refuses large outputs. In the second run it refuses the stacks of
+/// threads too.
 #[cfg(target_os = "linux")]
 #[test]
 fn under_a_limit_of_memory_calls_return_errors_and_others_go_on() {
@@ -272,15 +276,9 @@ fn a_thread_that_panics_may_call_everything() {
 
 #[cfg(feature = "rayon")]
 mod pools {
+    use super::pool::pool;
     use super::*;
     use std::time::Instant;
-
-    fn pool(threads: usize) -> rayon::ThreadPool {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap()
-    }
 
     #[test]
     fn pools_of_any_size_give_the_same_bits() {

@@ -2,6 +2,9 @@
 //! or call the crate again.
 
 mod common;
+#[cfg(feature = "rayon")]
+#[path = "common/pool.rs"]
+mod pool;
 
 use common::{Layout, pair, variant};
 use ndarray::{
@@ -832,10 +835,7 @@ fn pools_of_any_size_and_nested_calls_give_equal_results() {
     let product = || a.zip_map(&b, |a, b| a * b).unwrap();
     let expected = product();
     for threads in [1, 2, 3, 16] {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = pool::pool(threads);
         assert_eq!(pool.install(product), expected);
         pool.install(|| {
             let (x, y) = rayon::join(product, product);

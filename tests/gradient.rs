@@ -575,8 +575,7 @@ fn sums_over_every_second_of_many_axes_are_correct() {
     }
 }
 
-/// Almost all sizes are 1. The time is that of the axes; the square of their number would show as
-/// minutes.
+/// Calls take time linear in the number of axes. With quadratic time, this test would take minutes.
 #[test]
 fn views_copies_and_gradients_of_40_000_axes_are_correct() {
     let ones = vec![1; 40_000];

@@ -1,6 +1,10 @@
 //! Sums of floats equal the documented tree of additions bit for bit, for any layout, number of
 //! threads and features. Their error stays within the documented bound.
 
+#[cfg(feature = "rayon")]
+#[path = "common/pool.rs"]
+mod pool;
+
 use ndarray::{Array1, ArrayD, ArrayView, Axis, Dimension, IxDyn, Slice};
 use ndarray_broadcast::prelude::*;
 
@@ -239,12 +243,7 @@ fn rows_of_more_than_a_thousand_blocks_equal_the_tree() {
 #[cfg(feature = "rayon")]
 #[test]
 fn the_number_of_threads_does_not_change_the_bits() {
-    let pools = [1, 2, 3, 16].map(|threads| {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap()
-    });
+    let pools = [1, 2, 3, 16].map(pool::pool);
     for (shape, summed) in cases() {
         let len: usize = shape.iter().product();
         if len < 100_000 {

@@ -1,6 +1,10 @@
 //! A copy equals its source index by index, for any layout, element type, size and number of
 //! threads.
 
+#[cfg(feature = "rayon")]
+#[path = "common/pool.rs"]
+mod pool;
+
 use ndarray::{
     ArcArray, Array, Array1, Array2, Array3, ArrayD, ArrayRef, ArrayView, ArrayViewD, ArrayViewMut,
     Axis, CowArray, Dimension, IxDyn, ShapeBuilder, Slice, arr0, array, s,
@@ -330,10 +334,7 @@ fn copies_are_equal_on_any_number_of_threads() {
     });
     #[cfg(feature = "rayon")]
     for threads in [1, 2, 3, 16] {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = pool::pool(threads);
         pool.install(work);
         pool.install(|| rayon::join(work, || rayon::join(work, work)));
         pool.broadcast(|_| work());

@@ -1,6 +1,10 @@
 //! Reductions, of arrays and of maps, against NumPy's recorded answers, against an oracle index by
 //! index, and against the gradient of the mapped array.
 
+#[cfg(feature = "rayon")]
+#[path = "common/pool.rs"]
+mod pool;
+
 use ndarray::{
     Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, Slice,
     array,
@@ -382,12 +386,7 @@ fn compose((a, b): (u32, u32), (c, d): (u32, u32)) -> (u32, u32) {
 #[cfg(feature = "rayon")]
 #[test]
 fn the_number_of_threads_does_not_change_results() {
-    let pools = [1, 2, 3, 16].map(|threads| {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap()
-    });
+    let pools = [1, 2, 3, 16].map(pool::pool);
     let mut random = Random(23);
     for (shape, reduced) in [
         (&[300_000][..], &[0][..]),

@@ -15,9 +15,11 @@ pub(super) fn heading(
     shapes: [&[usize]; 2],
 ) -> fmt::Result {
     let [input, target] = shapes.map(list);
-    let [a, b] = labels(rule, array);
     match (rule, array) {
-        (Rule::Pdpd, _) => write!(f, "cannot broadcast {a} {input} to {b} {target} ({rule})"),
+        (Rule::Pdpd, _) => {
+            let [b, a] = labels(rule, array);
+            write!(f, "cannot broadcast {b} {input} to {a} {target} ({rule})")
+        }
         (_, ArrayRole::Input) => write!(f, "cannot broadcast {input} to {target} ({rule})"),
         _ => write!(f, "cannot broadcast {array} {input} to {target} ({rule})"),
     }
@@ -162,7 +164,7 @@ pub(super) fn difference(
 /// What the rule calls its two shapes.
 pub(super) fn labels(rule: Rule, array: ArrayRole) -> [Cow<'static, str>; 2] {
     match (rule, array) {
-        // As the rule's specification calls them, and as the caller does.
+        // The names of the specification for shapes alone, and those of the caller for arrays.
         (Rule::Pdpd, ArrayRole::Input) => ["B".into(), "A".into()],
         (Rule::Pdpd, ArrayRole::Other) => [array.name(), ArrayRole::Receiver.name()],
         (Rule::Pdpd, _) => [array.name(), ArrayRole::Operand(0).name()],

@@ -379,8 +379,8 @@ pub enum ErrorKind {
         fault: AxesFault,
     },
 
-    /// There is no such axis to remove or to reduce, one to remove does not have size 1, or none can
-    /// be inserted there.
+    /// There is no such axis to remove or to reduce, the axis to remove does not have size 1, or no
+    /// axis can be inserted there.
     ///
     /// [Example](crate::guide::plans#errors).
     #[non_exhaustive]

@@ -17,8 +17,8 @@
 //!
 //! # Over axes
 //!
-//! [`reduce_axes`](crate::ReduceExt::reduce_axes) takes a list of axes, as NumPy's `axis` and ONNX's
-//! `axes`, and keeps them with size 1 (`keepdims`).
+//! [`reduce_axes`](crate::ReduceExt::reduce_axes) takes a list of axes, as NumPy's `axis` and
+//! ONNX's `axes`, and keeps them with size 1 (`keepdims`).
 //! [`BroadcastPlan::over_axes`](crate::BroadcastPlan::over_axes) is its plan. A shape is
 //! right-aligned: for a square array, `sum_to_shape(n)` sums over axis 0.
 //!

@@ -133,8 +133,8 @@
 //! `.ci/long-checks environments` runs `gradient_bits`, `materialize` and `gradient` on x86-64
 //! Linux: on one processor, with a fifth of one, with no second thread and with three, with
 //! `madvise` and calls that set affinity or priority refused, with the latter deadly, with 2 GiB of
-//! address space, and without `/proc` and `/sys`. In a test of `concurrency`, a limit of the address
-//! space refuses outputs and the stacks of threads.
+//! address space, and without `/proc` and `/sys`. In a test of `concurrency`, a limit of the
+//! address space refuses outputs and the stacks of threads.
 //!
 //! A filter of system calls that kills a process at `madvise` ends it at its first fresh output of
 //! 32 MiB; glibc calls `madvise` too, when a thread ends. Nothing was tried on a machine with more

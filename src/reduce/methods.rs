@@ -112,8 +112,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// [`gradient_of`](Self::gradient_of) added to what an existing array or view of any layout
     /// holds. Example: [`gradient_of_into`](Self::gradient_of_into).
     ///
-    /// Each element of `out` is added to once, when its sum is complete. A sum of no terms leaves it
-    /// as it is, -0.0 included.
+    /// Each element of `out` is added to once, when its sum is complete. A sum of no terms leaves
+    /// it as it is, -0.0 included.
     ///
     /// # Errors
     ///

@@ -96,8 +96,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the plan's output
-    /// shape; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the plan's
+    /// output shape; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
@@ -131,8 +131,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the plan's output
-    /// shape, or if `out` does not have its input shape;
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the plan's
+    /// output shape, or if `out` does not have its input shape;
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Nothing has been written then.
     ///
     /// # Example
@@ -218,8 +218,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.fresh_sums(inputs, |sums| driver::reduce(sums, reduction))
     }
 
-    /// The same into an array of the plan's input shape, or combined with what it holds if it
-    /// `adds`.
+    /// The same into an array of the plan's input shape. With `adds`, the results are combined with
+    /// what it holds.
     fn reduce_in_place_into<A, R>(
         &self,
         array: &ArrayRef<A, O>,
@@ -385,11 +385,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 }
 
-/// Of more axes than this, none is removed from a view, as each that is removed takes time in
-/// proportion to those that are left.
+/// Views of more axes than this are not reshaped. Axes are removed one by one, and each removal
+/// takes time linear in the rank.
 const MANY_AXES: usize = 32;
 
-/// Where sums replace what an array holds, or are added to it.
+/// The target of sums that replace what an array holds, or are added to it.
 fn existing<B, I: Dimension>(out: &mut ArrayRef<B, I>, adds: bool) -> Target<'_, B, I> {
     match adds {
         true => Target::Add(out),
@@ -459,9 +459,9 @@ pub trait GradientExt: Operand {
     /// ```
     ///
     /// `shape` is right-aligned with the array's. Leading axes that it does not have are summed and
-    /// gone; axes that it has as 1 are summed and kept.
-    /// [`reduce_axes`](crate::ReduceExt::reduce_axes) takes axes. The result has standard layout and
-    /// the rank of `shape`. Panics only as [`gradient`](BroadcastPlan::gradient) does.
+    /// gone; axes that it has as 1 are summed and kept. The result has standard layout and the rank
+    /// of `shape`. [`reduce_axes`](crate::ReduceExt::reduce_axes) takes a list of axes instead.
+    /// Panics only as [`gradient`](BroadcastPlan::gradient) does.
     ///
     /// # Errors
     ///

@@ -91,7 +91,8 @@ pub(crate) mod sealed {
             R: Reduction<T>,
             F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
 
-        /// The same to an existing array, or by `add` to what it holds if it `adds`.
+        /// The same into an existing array. With `adds`, `add` combines what it holds with each
+        /// result.
         fn reduce_into<I, T, R, F>(
             self,
             plan: &BroadcastPlan<I, O>,

@@ -515,9 +515,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the shape of the
-    /// tile's output; [`CutsBlock`](crate::ErrorKind::CutsBlock) if the reduction is not commutative and
-    /// the part is [inexact](BroadcastPlan::inexact_part), cuts a block and has terms that are not
-    /// neighbours; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// tile's output; [`CutsBlock`](crate::ErrorKind::CutsBlock) if the reduction is not
+    /// commutative and the part is [inexact](BroadcastPlan::inexact_part), cuts a block and has
+    /// terms that are not neighbours; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     pub fn reduce<T, R>(
         &self,

@@ -375,7 +375,7 @@ impl<A: Copy> Piece<A> {
         Some(first..first + 1)
     }
 
-    /// The accumulators of all terms. No term may be missing, and there is at least one.
+    /// The accumulators of all terms. No term may be missing. `None` if there are no terms.
     ///
     /// # Errors
     ///
@@ -384,7 +384,7 @@ impl<A: Copy> Piece<A> {
         &self,
         shape: &[usize],
         combine: &impl Fn(A, A) -> A,
-    ) -> Result<ArrayD<A>, BroadcastError> {
+    ) -> Result<Option<ArrayD<A>>, BroadcastError> {
         let nodes = self.nodes.iter();
         let nodes = nodes.map(|(block, (_, values))| (block * BLOCK_TERMS, values));
         let boxes = self.boxes.iter();
@@ -392,14 +392,16 @@ impl<A: Copy> Piece<A> {
         let mut parts: Vec<_> = nodes.chain(boxes).collect();
         parts.sort_by_key(|&(first, _)| first);
         let mut parts = parts.into_iter().map(|(_, values)| values);
-        let first = parts.next().expect("there is a term");
+        let Some(first) = parts.next() else {
+            return Ok(None);
+        };
         let mut sum = copied(first.view())?;
         for values in parts {
             Zip::from(&mut sum)
                 .and(values)
                 .for_each(|a, &b| *a = combine(*a, b));
         }
-        Ok(sum)
+        Ok(Some(sum))
     }
 }
 
@@ -415,9 +417,8 @@ fn copied<A: Copy>(values: ArrayViewD<'_, A>) -> Result<ArrayD<A>, BroadcastErro
 /// A piece of a list, by its number, and the pieces that take its place.
 type Cut<A> = (usize, Vec<Piece<A>>);
 
-/// The pieces of a list that have an element in common with some of the others, and what they are
-/// when cut along those. No two pieces of the list have an element in common, nor have two of the
-/// others.
+/// Cuts each piece along those of the others that overlap it. Pieces that need no cut are left out.
+/// Within each of the two lists, no pieces overlap.
 fn cut_by<A: Copy>(
     pieces: &[Piece<A>],
     others: &[Piece<A>],
@@ -592,7 +593,9 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
             return new(value.ok_or_else(|| empty_reduction(plan.output_shape(), R::NAME))?);
         }
         for piece in &self.pieces {
-            let total = piece.total(&shape, &combine)?;
+            let Some(total) = piece.total(&shape, &combine)? else {
+                continue;
+            };
             let Some(&first) = total.first() else {
                 continue;
             };
