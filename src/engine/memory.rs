@@ -68,7 +68,7 @@ pub(crate) fn uninit_array<A, D: Dimension>(
 /// # Panics
 ///
 /// If they are not as many as `dim` has.
-#[inline]
+#[inline(always)]
 pub(crate) fn array_of<A, D: Dimension>(
     dim: D,
     push: impl FnOnce(&mut Vec<A>),

@@ -67,7 +67,7 @@ pub trait MaterializeExt: Operand {
     #[doc(alias = "contiguous")]
     #[doc(alias = "ascontiguousarray")]
     #[doc(alias = "to_owned")]
-    #[inline]
+    #[inline(always)]
     fn materialize(&self) -> Result<Array<Self::Elem, Self::Dim>, BroadcastError>
     where
         Self::Elem: Copy + Send + Sync,
