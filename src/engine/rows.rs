@@ -5,21 +5,23 @@
 //! [`overwrite`] and [`update`] call a closure with items of the inputs.
 
 use super::chunks::Chunks;
-use super::inputs::{AndPlaces, Inputs, Places, TileKernel};
+use super::inputs::{AndPlaces, Inputs, Places, RowsKernel, TileKernel};
 use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, widest};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
 use super::threads::{Cost, for_each_range};
 use super::tiles::{cross, crossed_axis, in_best_order};
 use super::tuning::{
-    CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM,
-    MAP_BLOCK, MAP_CHUNK, MAP_LONG_ROW, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
+    CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, FEW_MAPPED, FEW_MAPPED_ROWS, HUGE_PAGE,
+    HUGE_PAGES_FROM, MAP_BLOCK, MAP_CHUNK, MAP_LONG_ROW, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM,
+    WIDE_MAPPED_FROM, map_stream_from,
 };
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{array, ptr};
 
@@ -45,41 +47,65 @@ fn strides_of<'s, X, D: Dimension, I: Inputs<N>, const N: usize>(
     })
 }
 
+/// A pointer to the element of an output at index 0 of every axis.
+struct Origin<X>(*mut X);
+
+// SAFETY: threads reach different elements through it, which the contract of `RowsKernel` and of
+// `Sweep::tile` says, so `X` must be `Send`.
+unsafe impl<X: Send> Sync for Origin<X> {}
+
+impl<X> Origin<X> {
+    fn get(&self) -> *mut X {
+        self.0
+    }
+}
+
 /// Calls `op` once for each element of the output, in the order of the axes, if that is fastest:
-/// for few elements in any layout, and for one chunk of elements that are all in standard layout,
-/// or side by side or one repeated element in long rows. Returns whether it has called `op`.
+/// for few elements in any layout, for one chunk of elements that are all in standard layout, and
+/// for a few chunks of long rows whose elements are side by side or one repeated element. Returns
+/// whether it has called `op`.
 ///
-/// It does not look for the fastest order of loops, which takes longer than so few elements do: see
-/// [`FEW_MAPPED`].
+/// It does not look for the fastest order of loops, which takes long beside so few elements: see
+/// [`FEW_MAPPED`] and [`FEW_MAPPED_ROWS`].
 ///
 /// # Errors
 ///
 /// `WrongShape` if the output has another shape than the inputs.
-fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
+fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     output: &mut ArrayRef<X, D>,
     inputs: &I,
-    op: &impl Fn(&mut X, I::Items),
+    op: &(impl Fn(&mut X, I::Items) + Sync),
 ) -> Result<bool, BroadcastError> {
     let few = output.len() <= FEW_MAPPED;
-    if !few && output.len().saturating_mul(size_of::<X>().max(1)) > MAP_CHUNK {
+    let bytes = output.len().saturating_mul(size_of::<X>().max(1));
+    if !few && bytes > FEW_MAPPED_ROWS {
         return Ok(false);
     }
     check_shapes(output, inputs)?;
     if output.is_empty() {
         return Ok(true);
     }
-    let origin = output.as_mut_ptr();
+    let origin = Origin(output.as_mut_ptr());
     let (shape, strides) = (output.shape(), strides_of(output, inputs));
-    if let Some(columns) = LoopAxis::of_standard(shape, strides) {
+    let standard = match bytes <= MAP_CHUNK {
+        true => LoopAxis::of_standard(shape, strides),
+        false => None,
+    };
+    if let Some(columns) = standard {
         let tile = Tile {
             offsets: [0; N],
             rows: LoopAxis::UNIT,
             columns,
         };
-        // SAFETY: `check_shapes` has found one shape, and `of_standard` strides with which the
-        // offsets of `columns` are the elements of every operand, from index 0 on. The output is
-        // borrowed mutably. The strides are those of `columns`.
-        unsafe { I::rows(origin, inputs.firsts(), &tile, columns.strides, op) };
+        if bytes < WIDE_MAPPED_FROM {
+            // SAFETY: `check_shapes` has found one shape, and `of_standard` strides with which the
+            // offsets of `columns` are the elements of every operand, from index 0 on. The output
+            // is borrowed mutably. The strides are those of `columns`.
+            unsafe { I::rows(origin.get(), inputs.firsts(), &tile, columns.strides, op) };
+        } else {
+            // SAFETY: as above.
+            widest(unsafe { RowsKernel::new(inputs, origin.get(), tile, op) });
+        }
         return Ok(true);
     }
     let axis = |axis: usize| LoopAxis {
@@ -97,21 +123,46 @@ fn sweep_few<X, D: Dimension, I: Inputs<N>, const N: usize>(
         return Ok(false);
     }
     let outer = rank.saturating_sub(2);
-    for position in 0..shape[..outer].iter().product() {
-        let (mut offsets, mut rest) = ([0; N], position);
+    // `size` rows from row `first` on, at one position of the outer axes: some elements of the
+    // output and of the inputs, as `check_shapes` has found one shape, and `axis` reads the strides
+    // of each operand.
+    let tile = |mut position: usize, first: usize, size: usize| {
+        let mut offsets = rows.moved([0; N], first);
         for axis in (0..outer).rev().map(axis) {
-            offsets = axis.moved(offsets, rest % axis.size);
-            rest /= axis.size;
+            offsets = axis.moved(offsets, position % axis.size);
+            position /= axis.size;
         }
-        let tile = Tile {
+        Tile {
             offsets,
-            rows,
+            rows: rows.resized(size),
             columns,
-        };
-        // SAFETY: the tile has the elements of the two last axes at one position of the other axes,
-        // of the output and of the inputs: `check_shapes` has found one shape, and `axis` reads the
-        // strides of each operand. The output is borrowed mutably.
-        unsafe { I::best_rows(origin, inputs.firsts(), &tile, op) };
+        }
+    };
+    let positions = shape[..outer].iter().product();
+    if few || bytes < WIDE_MAPPED_FROM {
+        for tile in (0..positions).map(|position| tile(position, 0, rows.size)) {
+            // SAFETY: `tile` has said what its offsets are. Each position is visited once. The
+            // output is borrowed mutably.
+            unsafe { I::best_rows(origin.get(), inputs.firsts(), &tile, op) };
+        }
+        return Ok(true);
+    }
+    let count = positions * rows.size;
+    let in_chunk = count.div_ceil(bytes.div_ceil(MAP_CHUNK));
+    let visit = |chunks: Range<usize>| {
+        let (mut row, end) = (chunks.start * in_chunk, count.min(chunks.end * in_chunk));
+        while row < end {
+            let first = row % rows.size;
+            let size = (rows.size - first).min(end - row);
+            let tile = tile(row / rows.size, first, size);
+            // SAFETY: as above; each row is in one chunk, which is one thread's.
+            widest(unsafe { RowsKernel::new(inputs, origin.get(), tile, op) });
+            row += size;
+        }
+    };
+    match count.div_ceil(in_chunk) {
+        1 => visit(0..1),
+        chunks => for_each_range(chunks, Cost::Closure { bytes }, visit),
     }
     Ok(true)
 }
@@ -568,6 +619,59 @@ mod tests {
                 let sum = &out + &a;
                 update(&mut out, (Values::new(&a),), |x, (a,)| *x += a).unwrap();
                 assert_eq!(out, sum);
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_of_long_rows_are_mapped_once_however_slow_the_closure() {
+        // On both sides of one chunk, of narrow vectors and of the most bytes without a nest. Some
+        // chunks end within the last but one axis.
+        for shape in [
+            &[31, 32][..],
+            &[32, 32],
+            &[2, 3, 17, 40],
+            &[64, 64],
+            &[64, 65],
+            &[7, 13, 50],
+            &[2, 3, 25, 40],
+            &[3, 1, 6000],
+            &[6000, 1],
+            &[128, 128],
+            &[129, 128],
+        ] {
+            let a = ArrayD::from_shape_fn(IxDyn(shape), |i| {
+                i.as_array_view()
+                    .iter()
+                    .fold(7_u32, |sum, &i| sum * 31 + i as u32)
+            });
+            let row = a.index_axis(ndarray::Axis(0), 0);
+            let row = row.broadcast(IxDyn(shape)).unwrap();
+            let expected = ndarray::Zip::from(&a)
+                .and(&row)
+                .map_collect(|a, b| a.wrapping_sub(*b));
+            for slow in [false, true] {
+                let f = |(a, b): (u32, u32)| {
+                    // More than 20 us a chunk, so that chunks are shared.
+                    (0..if slow { 20 } else { 0 }).for_each(|i| {
+                        std::hint::black_box(i);
+                    });
+                    a.wrapping_sub(b)
+                };
+                let inputs = || (Values::new(&a), Values::new(&row));
+                let what = (shape, slow);
+                assert_eq!(
+                    collect(IxDyn(shape), inputs(), f).unwrap(),
+                    expected,
+                    "{what:?}"
+                );
+                let mut out = a.clone();
+                overwrite(&mut out, inputs(), f).unwrap();
+                assert_eq!(out, expected, "{what:?}");
+                // Not twice: the second time would subtract again.
+                let mut out = a.clone();
+                update(&mut out, (Values::new(&row),), |x, (b,)| *x = f((*x, b))).unwrap();
+                assert_eq!(out, expected, "{what:?}");
             }
         }
     }

@@ -64,9 +64,9 @@ pub(crate) mod copies {
     /// one chunk of work.
     pub(crate) const LONGEST_PERIOD: usize = HUGE_PAGE / 2;
 
-    /// Up to this many elements in long rows are copied by a map, which needs no loop nest. A row
-    /// of 16 `f32` to 16 by 16 takes 43 ns by a map and 89 ns by the kernels, one of 32 to 32 by 32
-    /// takes 103 and 118 ns (an Intel Xeon). Larger squares take the same time either way.
+    /// Up to this many elements in long rows are copied row by row, which needs no loop nest. A row
+    /// of 16 `f32` to 16 by 16 takes 66 ns row by row and 128 ns by the kernels, one of 32 to 32 by
+    /// 32 takes 107 and 156 ns (an Intel Xeon). Larger squares take the same time either way.
     pub(crate) const FEW_COPIED: usize = 1024;
 
     /// With this many repeats the cost of building the period is negligible. With fewer, the period
@@ -166,6 +166,17 @@ fn read_last_level_cache() -> Option<usize> {
 /// Building a nest and choosing the fastest order of its loops takes longer than the elements do: 4
 /// by 4 `f32` plus a row of 4 take 75 ns without a nest, and 165 ns with one.
 pub(crate) const FEW_MAPPED: usize = 64;
+
+/// Up to this many bytes of long rows are mapped in the order of the axes, without a loop nest. 64
+/// rows of 72 `f32` plus a row take 500 ns without a nest and 740 ns with one, 64 rows of 200 take
+/// 1.7 and 1.9 us (an Intel Xeon).
+pub(crate) const FEW_MAPPED_ROWS: usize = 64 << 10;
+
+/// Fewer bytes that are mapped in the order of the axes are not computed in wide vectors. Calling a
+/// function that is compiled for them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without wide
+/// vectors and 85 ns with them, 64 by 64 take 440 and 350 ns, and a polynomial of these 3.3 and 1.8
+/// us (an Intel Xeon).
+pub(crate) const WIDE_MAPPED_FROM: usize = 4 << 10;
 
 /// Up to this many elements are reduced without a loop nest, if they lie in memory without gaps: 10
 /// by 16 `f32` to a row take 57 ns without a nest, and 284 ns with one, 32 by 32 take 127 and 334
