@@ -173,9 +173,9 @@ pub(crate) const FEW_MAPPED: usize = 64;
 pub(crate) const FEW_MAPPED_ROWS: usize = 64 << 10;
 
 /// Fewer bytes that are mapped in the order of the axes are not computed in wide vectors. Calling a
-/// function that is compiled for them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without wide
-/// vectors and 85 ns with them, 64 by 64 take 440 and 350 ns, and a polynomial of these 3.3 and 1.8
-/// us (an Intel Xeon).
+/// function that is compiled for them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without
+/// wide vectors and 85 ns with them, 64 by 64 take 440 and 350 ns, and a polynomial of these 3.3
+/// and 1.8 us (an Intel Xeon).
 pub(crate) const WIDE_MAPPED_FROM: usize = 4 << 10;
 
 /// Up to this many elements are reduced without a loop nest, if they lie in memory without gaps: 10
