@@ -479,7 +479,9 @@ impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
 
     /// Calls `f` with tiles that together are the places of a table of these terms. Operand 0 of a
     /// tile is the table, from the pointer on, and the others are the inputs. If `turned`, runs of
-    /// terms that all inputs hold backwards are given forwards, and then reversed in the table.
+    /// terms that all inputs hold backwards are given forwards, and then reversed in the table: the
+    /// sum of 4 * 10^6 squares of reversed `f32` takes 0.73 ms so, and 1.5 ms without (an Intel
+    /// Xeon).
     ///
     /// The positions of the inputs are those of columns of this unit, which are positions of
     /// `kept`, and of terms, which are positions of `summed`, as is asserted here. So `Sums` says
@@ -884,7 +886,7 @@ mod tests {
                 assert!(panics(|| columns.table(0..4)));
                 assert!(panics(|| columns.runs(0..4)));
                 assert!(panics(|| Runs::cut(&[1; 5], 2, false).at(2)));
-                assert!(panics(|| columns.run(0, 0..4, &mut [0; 4]).len()));
+                assert!(panics(|| columns.run(0, 0..4, 4, &mut [0; 4]).len()));
                 let put = |place: &mut i32, (term,): (&i32,)| *place = *term;
                 assert!(panics(|| unit.fill(0..4, Order::Rows, &mut [0; 3], &put)));
                 assert!(panics(|| unit.fill(0..5, Order::Runs, &mut [0; 25], &put)));
