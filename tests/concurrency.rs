@@ -387,6 +387,33 @@ mod pools {
         seen.into_inner().unwrap().len()
     }
 
+    #[test]
+    fn slow_closures_over_few_bytes_are_shared() {
+        let pool = pool(2);
+        // Four chunks: of one row, of few rows, of many rows, and in standard layout.
+        for (shape, other) in [
+            ([1, 8000], [1, 1]),
+            ([7, 1000], [1, 1000]),
+            ([40, 200], [40, 1]),
+            ([40, 200], [40, 200]),
+        ] {
+            let seen = std::sync::Mutex::new(std::collections::HashSet::new());
+            let slow = |&x: &f64, _: &f64| {
+                if x % 8. == 0. {
+                    seen.lock().unwrap().insert(thread::current().id());
+                    thread::sleep(Duration::from_nanos(1));
+                }
+                x
+            };
+            let (rows, columns) = (shape[0], shape[1]);
+            let elements = Array2::from_shape_fn(shape, |(i, j)| (i * columns + j) as f64);
+            let mapped = pool.install(|| elements.zip_map(&Array2::zeros(other), slow));
+            assert_eq!(mapped.unwrap(), elements);
+            let seen = seen.into_inner().unwrap().len();
+            assert_eq!(seen, processors().min(2), "{rows} by {columns}");
+        }
+    }
+
     /// A process that `fork` makes has one thread, and locks that other threads held.
     #[cfg(target_os = "linux")]
     #[test]

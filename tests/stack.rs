@@ -67,7 +67,7 @@ impl<const N: usize> Reduction<Words<N>> for OwnSum {
 }
 
 /// The calls that are tried.
-const CALLS: [&str; 18] = [
+const CALLS: [&str; 20] = [
     "nothing",
     "materialize",
     "materialize_into",
@@ -81,6 +81,8 @@ const CALLS: [&str; 18] = [
     "accumulate",
     "gradient_of",
     "materialize_few",
+    "materialize_few_columns",
+    "materialize_few_into",
     "sum_few",
     "sum_few_transposed",
     "reduce",
@@ -160,6 +162,14 @@ impl<const N: usize> Arrays<N> {
                 drop(plan.gradient_of((full, full), |(a, b)| *a + *b)?);
             }
             "materialize_few" => drop(self.few.t().materialize()?),
+            "materialize_few_columns" => {
+                let column = self.row.t();
+                drop(column.broadcast_numpy((4, 4))?.materialize()?);
+            }
+            "materialize_few_into" => {
+                let mut out = self.out.slice_mut(s![0, ..2, ..3]);
+                self.few.t().materialize_into(&mut out)?;
+            }
             "sum_few" => drop(self.few.sum_to_shape((3, 1))?),
             // Up to 504 elements without gaps.
             "sum_few_transposed" => {

@@ -300,38 +300,43 @@ impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
     }
 }
 
-/// [`best_rows`](Inputs::best_rows) as a kernel.
-pub(super) struct RowsKernel<'s, X, I, F, const N: usize> {
+/// [`best_rows`](Inputs::best_rows) of tiles as a kernel.
+pub(super) struct RowsKernel<'s, X, I, T, F> {
     inputs: &'s I,
     x: *mut X,
-    tile: Tile<N>,
+    tiles: T,
     op: &'s F,
 }
 
-impl<'s, X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> RowsKernel<'s, X, I, F, N> {
+impl<'s, X, I, T, F> RowsKernel<'s, X, I, T, F> {
     /// # Safety
     ///
-    /// As for [`Inputs::best_rows`].
+    /// As for [`Inputs::best_rows`], for each of the tiles.
     #[inline(always)]
-    pub(super) unsafe fn new(inputs: &'s I, x: *mut X, tile: Tile<N>, op: &'s F) -> Self {
+    pub(super) unsafe fn new(inputs: &'s I, x: *mut X, tiles: T, op: &'s F) -> Self {
         RowsKernel {
             inputs,
             x,
-            tile,
+            tiles,
             op,
         }
     }
 }
 
-impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
-    for RowsKernel<'_, X, I, F, N>
+impl<X, I, T, F, const N: usize> Vectorize for RowsKernel<'_, X, I, T, F>
+where
+    I: Inputs<N>,
+    T: IntoIterator<Item = Tile<N>>,
+    F: Fn(&mut X, I::Items),
 {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        // SAFETY: the contract of `new`.
-        unsafe { I::best_rows(self.x, self.inputs.firsts(), &self.tile, self.op) };
+        for tile in self.tiles {
+            // SAFETY: the contract of `new`.
+            unsafe { I::best_rows(self.x, self.inputs.firsts(), &tile, self.op) };
+        }
     }
 }
 

@@ -61,7 +61,7 @@ impl<const N: usize> LoopAxis<N> {
     /// Whether `self` around `inner` is one loop: in every operand, a step of `self` is as long as
     /// all steps of `inner`.
     #[inline]
-    fn continues(&self, inner: &Self) -> bool {
+    pub(super) fn continues(&self, inner: &Self) -> bool {
         let Ok(size) = isize::try_from(inner.size) else {
             return false;
         };

@@ -23,7 +23,7 @@ use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{array, ptr};
+use std::{array, iter, ptr};
 
 /// That all inputs have the shape of the output.
 #[inline]
@@ -50,20 +50,21 @@ fn strides_of<'s, X, D: Dimension, I: Inputs<N>, const N: usize>(
 /// A pointer to the element of an output at index 0 of every axis.
 struct Origin<X>(*mut X);
 
-// SAFETY: threads reach different elements through it, which the contract of `RowsKernel` and of
-// `Sweep::tile` says, so `X` must be `Send`.
+// SAFETY: threads reach different elements through it, by the contract of `RowsKernel::new`. So `X`
+// must be `Send`.
 unsafe impl<X: Send> Sync for Origin<X> {}
 
 impl<X> Origin<X> {
+    /// A method, so that a closure captures the wrapper, which is `Sync`, and not the pointer.
     fn get(&self) -> *mut X {
         self.0
     }
 }
 
 /// Calls `op` once for each element of the output, in the order of the axes, if that is fastest:
-/// for few elements in any layout, for one chunk of elements that are all in standard layout, and
-/// for a few chunks of long rows whose elements are side by side or one repeated element. Returns
-/// whether it has called `op`.
+/// for few elements in any layout, and for a few chunks of elements that are all in standard
+/// layout, or side by side or one repeated element in long rows. Returns whether it has called
+/// `op`.
 ///
 /// It does not look for the fastest order of loops, which takes long beside so few elements: see
 /// [`FEW_MAPPED`] and [`FEW_MAPPED_ROWS`].
@@ -87,24 +88,30 @@ fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     }
     let origin = Origin(output.as_mut_ptr());
     let (shape, strides) = (output.shape(), strides_of(output, inputs));
-    let standard = match bytes <= MAP_CHUNK {
-        true => LoopAxis::of_standard(shape, strides),
-        false => None,
-    };
-    if let Some(columns) = standard {
-        let tile = Tile {
-            offsets: [0; N],
+    if let Some(columns) = LoopAxis::of_standard(shape, strides) {
+        let tile = |range: Range<usize>| Tile {
+            offsets: columns.moved([0; N], range.start),
             rows: LoopAxis::UNIT,
-            columns,
+            columns: columns.resized(range.len()),
         };
-        if bytes < WIDE_MAPPED_FROM {
+        if few || bytes < WIDE_MAPPED_FROM {
             // SAFETY: `check_shapes` has found one shape, and `of_standard` strides with which the
             // offsets of `columns` are the elements of every operand, from index 0 on. The output
             // is borrowed mutably. The strides are those of `columns`.
-            unsafe { I::rows(origin.get(), inputs.firsts(), &tile, columns.strides, op) };
+            unsafe {
+                I::rows(
+                    origin.get(),
+                    inputs.firsts(),
+                    &tile(0..columns.size),
+                    columns.strides,
+                    op,
+                )
+            };
         } else {
-            // SAFETY: as above.
-            widest(unsafe { RowsKernel::new(inputs, origin.get(), tile, op) });
+            for_each_chunk(columns.size, bytes, |elements| {
+                // SAFETY: as above; each element is in one chunk, which is one thread's.
+                widest(unsafe { RowsKernel::new(inputs, origin.get(), [tile(elements)], op) });
+            });
         }
         return Ok(true);
     }
@@ -112,20 +119,36 @@ fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         size: shape[axis],
         strides: strides.map(|strides| strides[axis]),
     };
-    let rank = shape.len();
-    let [rows, columns] = match rank {
-        0 => [LoopAxis::UNIT; 2],
-        1 => [LoopAxis::UNIT, axis(0)],
-        _ => [axis(rank - 2), axis(rank - 1)],
+    let columns = match shape.len() {
+        0 => LoopAxis::UNIT,
+        rank => axis(rank - 1),
     };
+    // The rows: the next axes outwards that make one loop.
+    let (mut rows, mut outer) = (LoopAxis::UNIT, shape.len().saturating_sub(1));
+    while let Some(next) = outer.checked_sub(1) {
+        let next = axis(next);
+        if rows.size == 1 {
+            rows = next;
+        } else if next.size > 1 {
+            if !next.continues(&rows) {
+                break;
+            }
+            rows.size *= next.size;
+        }
+        outer -= 1;
+    }
+    let positions: usize = shape[..outer].iter().product();
+    let count = positions * rows.size;
+    let chunks = bytes.div_ceil(MAP_CHUNK);
     let plain = columns.strides.iter().all(|stride| [0, 1].contains(stride));
-    if !(few || plain && columns.size >= MAP_LONG_ROW) {
+    let long = plain && columns.size >= MAP_LONG_ROW;
+    let narrow = few || bytes / positions < WIDE_MAPPED_FROM;
+    if !few && (!long || count < chunks || chunks > 1 && narrow) {
         return Ok(false);
     }
-    let outer = rank.saturating_sub(2);
     // `size` rows from row `first` on, at one position of the outer axes: some elements of the
     // output and of the inputs, as `check_shapes` has found one shape, and `axis` reads the strides
-    // of each operand.
+    // of each operand. `first + size` is at most `rows.size`.
     let tile = |mut position: usize, first: usize, size: usize| {
         let mut offsets = rows.moved([0; N], first);
         for axis in (0..outer).rev().map(axis) {
@@ -138,8 +161,7 @@ fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
             columns,
         }
     };
-    let positions = shape[..outer].iter().product();
-    if few || bytes < WIDE_MAPPED_FROM {
+    if narrow {
         for tile in (0..positions).map(|position| tile(position, 0, rows.size)) {
             // SAFETY: `tile` has said what its offsets are. Each position is visited once. The
             // output is borrowed mutably.
@@ -147,24 +169,31 @@ fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         }
         return Ok(true);
     }
-    let count = positions * rows.size;
+    for_each_chunk(count, bytes, |mut range| {
+        let tiles = iter::from_fn(|| {
+            let row = range.start;
+            let size = (rows.size - row % rows.size).min(range.len());
+            range.start += size;
+            (size > 0).then(|| tile(row / rows.size, row % rows.size, size))
+        });
+        // SAFETY: as above; each row is in one chunk, which is one thread's.
+        widest(unsafe { RowsKernel::new(inputs, origin.get(), tiles, op) });
+    });
+    Ok(true)
+}
+
+/// Calls `f` with ranges that together are `0..count`, of about [`MAP_CHUNK`] of these bytes of
+/// output each, on several threads if it is slow.
+fn for_each_chunk(count: usize, bytes: usize, f: impl Fn(Range<usize>) + Sync) {
     let in_chunk = count.div_ceil(bytes.div_ceil(MAP_CHUNK));
-    let visit = |chunks: Range<usize>| {
-        let (mut row, end) = (chunks.start * in_chunk, count.min(chunks.end * in_chunk));
-        while row < end {
-            let first = row % rows.size;
-            let size = (rows.size - first).min(end - row);
-            let tile = tile(row / rows.size, first, size);
-            // SAFETY: as above; each row is in one chunk, which is one thread's.
-            widest(unsafe { RowsKernel::new(inputs, origin.get(), tile, op) });
-            row += size;
-        }
+    let run = |chunks: Range<usize>| {
+        f(chunks.start * in_chunk..count.min(chunks.end * in_chunk));
     };
     match count.div_ceil(in_chunk) {
-        1 => visit(0..1),
-        chunks => for_each_range(chunks, Cost::Closure { bytes }, visit),
+        1 => run(0..1),
+        // The inputs are not counted, as the time is measured.
+        chunks => for_each_range(chunks, Cost::Closure { bytes }, run),
     }
-    Ok(true)
 }
 
 /// One output and its inputs, all of one shape, and the loop nest over them.
@@ -625,8 +654,8 @@ mod tests {
 
     #[test]
     fn chunks_of_long_rows_are_mapped_once_however_slow_the_closure() {
-        // On both sides of one chunk, of narrow vectors and of the most bytes without a nest. Some
-        // chunks end within the last but one axis.
+        // On both sides of one chunk, of narrow vectors and of the most bytes without a nest. The
+        // outer axes make one loop, or not; some chunks end within the last but one axis.
         for shape in [
             &[31, 32][..],
             &[32, 32],
@@ -635,6 +664,10 @@ mod tests {
             &[64, 65],
             &[7, 13, 50],
             &[2, 3, 25, 40],
+            &[10, 60, 20],
+            &[3, 2, 70, 30],
+            &[40, 5, 20],
+            &[300, 1, 16],
             &[3, 1, 6000],
             &[6000, 1],
             &[128, 128],

@@ -327,11 +327,9 @@ impl<A: Copy> Gather<A> {
             let copy = |to_step: isize, from_step: isize| {
                 for i in 0..columns as isize {
                     let from = from.wrapping_offset(from_step.wrapping_mul(i));
-                    // SAFETY: an element of the tile: the contract of `new`.
-                    let term = unsafe { from.read() };
                     let to = to.wrapping_offset(to_step.wrapping_mul(i));
-                    // SAFETY: an element of the tile: the contract of `new`.
-                    unsafe { to.write(term) };
+                    // SAFETY: an element of the tile in both: the contract of `new`.
+                    unsafe { copy_nonoverlapping(from, to, 1) };
                 }
             };
             // Rows that the compiler knows to be reversed are copied in vectors: the sums of 10^4

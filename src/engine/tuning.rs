@@ -167,12 +167,12 @@ fn read_last_level_cache() -> Option<usize> {
 /// by 4 `f32` plus a row of 4 take 75 ns without a nest, and 165 ns with one.
 pub(crate) const FEW_MAPPED: usize = 64;
 
-/// Up to this many bytes of long rows are mapped in the order of the axes, without a loop nest. 64
-/// rows of 72 `f32` plus a row take 500 ns without a nest and 740 ns with one, 64 rows of 200 take
-/// 1.7 and 1.9 us (an Intel Xeon).
+/// Outputs of up to this many bytes in standard layout, as their inputs, or in long rows are mapped
+/// in the order of the axes, without a loop nest. 64 rows of 72 `f32` plus a row take 500 ns
+/// without a nest and 740 ns with one, 64 rows of 200 take 1.7 and 1.9 us (an Intel Xeon).
 pub(crate) const FEW_MAPPED_ROWS: usize = 64 << 10;
 
-/// Fewer bytes that are mapped in the order of the axes are not computed in wide vectors. Calling a
+/// Outputs of fewer bytes are mapped in the order of the axes without wide vectors. Calling a
 /// function that is compiled for them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without
 /// wide vectors and 85 ns with them, 64 by 64 take 440 and 350 ns, and a polynomial of these 3.3
 /// and 1.8 us (an Intel Xeon).
@@ -214,9 +214,9 @@ pub(crate) const SQUARE: usize = 32;
 pub(crate) const PACKED: usize = 8 << 10;
 
 /// Bytes of a chunk of output. Slow closures are shared by chunks; an output that is no longer
-/// stays on the calling thread, which then does not read the clock: 64 by 64 `f32` plus a row take
-/// 370 ns in one chunk, and 500 ns in two (an Intel Xeon). The sum of a column and a row, `f32`, of
-/// 64 KiB to 4 MiB takes the same time in chunks of 8 and 16 KiB.
+/// stays on the calling thread, which then does not read the clock: 64 rows of 72 `f32` plus a row
+/// take 390 ns in one chunk, and 500 ns in two (an Intel Xeon). The sum of a column and a row,
+/// `f32`, of 64 KiB to 4 MiB takes the same time in chunks of 8 and 16 KiB.
 pub(crate) const MAP_CHUNK: usize = 16 << 10;
 
 /// Bytes of a chunk of a streamed output.

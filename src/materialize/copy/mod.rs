@@ -60,20 +60,23 @@ fn fresh_by_kernels<A: Copy + Send + Sync, D: Dimension>(
     operands::initialised(out, &from, (|bytes| Settings::of(bytes, true), run))
 }
 
+/// Bytes of the largest elements that are copied by value, which has some of them on the stack.
+const LARGEST: usize = 128;
+
 /// Whether an array has so few elements that building a loop nest takes longer than copying them.
-/// Not for large elements, which would be on the stack.
 #[inline]
 fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
-    size_of::<A>() <= MAP_CHUNK && array.len() <= FEW_MAPPED
+    size_of::<A>() <= LARGEST && array.len() <= FEW_MAPPED
 }
 
-/// Whether an array has few long rows, which are side by side or one element each, and so are
+/// Whether an array has few long rows, each of neighbours or of one repeated element, and so is
 /// copied row by row without a loop nest: see [`FEW_COPIED`].
 #[inline]
 fn has_few_long_rows<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
     let long = |&size: &usize| size >= MAP_LONG_ROW;
     let plain = |stride| [0, 1].contains(stride);
-    array.len() <= FEW_COPIED
+    size_of::<A>() <= LARGEST
+        && array.len() <= FEW_COPIED
         && array.len() * size_of::<A>() <= MAP_CHUNK
         && array.shape().last().is_some_and(long)
         && array.strides().last().is_some_and(plain)

@@ -1,6 +1,7 @@
 //! Planes, with plain stores: which kernel copies one.
 
 use super::super::axes::Axis;
+use super::LARGEST;
 use super::interleave::interleave;
 use super::operands::Plane;
 use super::rows::{copy_rows, repeat};
@@ -20,6 +21,8 @@ pub(super) fn copy_plane<T: Copy>(mut plane: Plane) {
             repeat(plane.out(), columns.size * size_of::<T>());
         }
         [1, 1] => copy_rows(plane),
+        // By reference: rows of large elements gain nothing from registers.
+        [1, 0] if size_of::<T>() > LARGEST => plane.copy_elements::<T, 1, 0>(),
         [1, 0] => splat_rows::<T>(plane),
         [1, _] if interleave::<T>(&mut plane) => {}
         [1, _] if rows.size >= 4 && columns.size >= 4 && is_transposed(rows, columns) => {
