@@ -50,8 +50,8 @@ fn strides_of<'s, X, D: Dimension, I: Inputs<N>, const N: usize>(
 /// A pointer to the element of an output at index 0 of every axis.
 struct Origin<X>(*mut X);
 
-// SAFETY: threads reach different elements through it, by the contract of `RowsKernel::new`. So `X`
-// must be `Send`.
+// SAFETY: threads reach different elements through it: the contracts of `RowsKernel::new`,
+// `TileKernel::new` and `Inputs::best_rows`. So `X` must be `Send`.
 unsafe impl<X: Send> Sync for Origin<X> {}
 
 impl<X> Origin<X> {
@@ -66,8 +66,8 @@ impl<X> Origin<X> {
 /// layout, or side by side or one repeated element in long rows. Returns whether it has called
 /// `op`.
 ///
-/// It does not look for the fastest order of loops, which takes long beside so few elements: see
-/// [`FEW_MAPPED`] and [`FEW_MAPPED_ROWS`].
+/// It does not look for the fastest order of loops. For so few elements that takes longer than it
+/// saves: see [`FEW_MAPPED`] and [`FEW_MAPPED_ROWS`].
 ///
 /// # Errors
 ///
@@ -182,32 +182,28 @@ fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     Ok(true)
 }
 
-/// Calls `f` with ranges that together are `0..count`, of about [`MAP_CHUNK`] of these bytes of
-/// output each, on several threads if it is slow.
+/// Calls `f` with ranges that together are `0..count`, on several threads if it is slow. Together
+/// they have `bytes` bytes of output, and each has at most about [`MAP_CHUNK`].
+///
+/// The ranges are equally long. [`Chunks`] are cut at addresses: with few long rows, some of them
+/// would have no row, and fewer would be shared.
 fn for_each_chunk(count: usize, bytes: usize, f: impl Fn(Range<usize>) + Sync) {
     let in_chunk = count.div_ceil(bytes.div_ceil(MAP_CHUNK));
-    let run = |chunks: Range<usize>| {
+    // The inputs are not counted, as the time is measured.
+    let cost = Cost::Closure { bytes };
+    for_each_range(count.div_ceil(in_chunk), cost, |chunks| {
         f(chunks.start * in_chunk..count.min(chunks.end * in_chunk));
-    };
-    match count.div_ceil(in_chunk) {
-        1 => run(0..1),
-        // The inputs are not counted, as the time is measured.
-        chunks => for_each_range(chunks, Cost::Closure { bytes }, run),
-    }
+    });
 }
 
 /// One output and its inputs, all of one shape, and the loop nest over them.
 struct Sweep<'a, X, I, const N: usize> {
     nest: LoopNest<N>,
     inputs: I,
-    /// The element of the output at index 0 of every axis.
-    origin: *mut X,
-    output: PhantomData<&'a mut X>,
+    origin: Origin<X>,
+    /// That the output is borrowed mutably.
+    output: PhantomData<&'a mut ()>,
 }
-
-// SAFETY: threads reach different elements through `origin`, which the contract of `tile` says, so
-// `X` must be `Send`. They share the inputs, which are `Sync`. The nest is plain data.
-unsafe impl<X: Send, I: Sync, const N: usize> Sync for Sweep<'_, X, I, N> {}
 
 impl<'a, X, I: Inputs<N>, const N: usize> Sweep<'a, X, I, N> {
     /// # Errors
@@ -218,7 +214,7 @@ impl<'a, X, I: Inputs<N>, const N: usize> Sweep<'a, X, I, N> {
         output: &'a mut ArrayRef<X, D>,
         inputs: I,
     ) -> Result<Self, BroadcastError> {
-        let origin = output.as_mut_ptr();
+        let origin = Origin(output.as_mut_ptr());
         check_shapes(output, &inputs)?;
         let nest = LoopNest::new(output.shape(), strides_of(output, &inputs))?;
         Ok(Sweep {
@@ -253,7 +249,7 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
         drive(&self.nest, order, &chunks, self.bytes(), &|tile| {
             // SAFETY: `drive` passes each position of the nest once. `cross` only reorders its
             // axes. From `origin`, operand 0 of the tile is the output.
-            unsafe { self.tile(self.origin, tile, true, op) };
+            unsafe { self.tile(self.origin.get(), tile, true, op) };
         });
     }
 
@@ -266,7 +262,7 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
     /// The positions of the output in chunks that begin at multiples of `chunk_bytes` in memory, if
     /// it is contiguous.
     fn chunks(&self, chunk_bytes: usize) -> Chunks {
-        let first = self.origin.wrapping_offset(self.nest.start()[0]);
+        let first = self.origin.get().wrapping_offset(self.nest.start()[0]);
         Chunks::new(self.nest.len(), size_of::<X>(), first.addr(), chunk_bytes)
     }
 
@@ -432,7 +428,7 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
         let len = self.nest.len();
         let chunk = len.div_ceil(COUNTED_CHUNKS).max(COUNTED_CHUNK_FROM);
         let initialised = Initialised {
-            first: self.origin.cast::<C>(),
+            first: self.origin.get().cast::<C>(),
             chunk,
             counts: [const { AtomicUsize::new(0) }; COUNTED_CHUNKS],
         };
@@ -456,7 +452,9 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
                         // SAFETY: `for_each_range` gives each chunk to one thread. The tile is one
                         // of the nest, so its offsets are elements of the inputs, whose shapes
                         // `Sweep::new` has checked, and of the output, from `origin` on.
-                        unsafe { I::best_rows(self.origin, self.inputs.firsts(), &tile, &op) };
+                        unsafe {
+                            I::best_rows(self.origin.get(), self.inputs.firsts(), &tile, &op)
+                        };
                     });
             }
         });
@@ -507,7 +505,7 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
                 let mut at = positions.start;
                 while at < positions.end {
                     let offset = origin[0] + at as isize;
-                    let to = self.origin.wrapping_offset(offset);
+                    let to = self.origin.get().wrapping_offset(offset);
                     // If the size of an element divides that of a cache line, the block ends where
                     // a line of the output does: only the ends of a run are incomplete lines.
                     let room = (MAP_BLOCK - to.addr() % CACHE_LINE) / size_of::<C>();
@@ -701,7 +699,7 @@ mod tests {
                 let mut out = a.clone();
                 overwrite(&mut out, inputs(), f).unwrap();
                 assert_eq!(out, expected, "{what:?}");
-                // Not twice: the second time would subtract again.
+                // An element that is mapped twice would be too small by one more `b`.
                 let mut out = a.clone();
                 update(&mut out, (Values::new(&row),), |x, (b,)| *x = f((*x, b))).unwrap();
                 assert_eq!(out, expected, "{what:?}");

@@ -25,7 +25,7 @@ use crate::engine::memory::{array_of, uninit_array};
 use crate::engine::rows::overwrite;
 use crate::engine::threads::PARALLEL_FROM;
 use crate::engine::tuning::copies::FEW_COPIED;
-use crate::engine::tuning::{FEW_MAPPED, MAP_CHUNK, MAP_LONG_ROW};
+use crate::engine::tuning::{FEW_MAPPED, LARGE_ELEMENT, MAP_CHUNK, MAP_LONG_ROW};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension};
 use operands::{Choose, Kernels, Region};
@@ -60,13 +60,11 @@ fn fresh_by_kernels<A: Copy + Send + Sync, D: Dimension>(
     operands::initialised(out, &from, (|bytes| Settings::of(bytes, true), run))
 }
 
-/// Bytes of the largest elements that are copied by value, which has some of them on the stack.
-const LARGEST: usize = 128;
-
 /// Whether an array has so few elements that building a loop nest takes longer than copying them.
+/// Not of large ones: copies by value have some of them on the stack.
 #[inline]
 fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
-    size_of::<A>() <= LARGEST && array.len() <= FEW_MAPPED
+    size_of::<A>() < LARGE_ELEMENT && array.len() <= FEW_MAPPED
 }
 
 /// Whether an array has few long rows, each of neighbours or of one repeated element, and so is
@@ -75,7 +73,7 @@ fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
 fn has_few_long_rows<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
     let long = |&size: &usize| size >= MAP_LONG_ROW;
     let plain = |stride| [0, 1].contains(stride);
-    size_of::<A>() <= LARGEST
+    size_of::<A>() < LARGE_ELEMENT
         && array.len() <= FEW_COPIED
         && array.len() * size_of::<A>() <= MAP_CHUNK
         && array.shape().last().is_some_and(long)

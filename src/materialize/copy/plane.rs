@@ -1,12 +1,12 @@
 //! Planes, with plain stores: which kernel copies one.
 
 use super::super::axes::Axis;
-use super::LARGEST;
 use super::interleave::interleave;
 use super::operands::Plane;
 use super::rows::{copy_rows, repeat};
 use super::splat::splat_rows;
 use super::transpose::transpose;
+use crate::engine::tuning::LARGE_ELEMENT;
 use crate::engine::tuning::copies::{FEW_ROWS, SHORT_ROW};
 
 /// Copies any plane.
@@ -21,8 +21,8 @@ pub(super) fn copy_plane<T: Copy>(mut plane: Plane) {
             repeat(plane.out(), columns.size * size_of::<T>());
         }
         [1, 1] => copy_rows(plane),
-        // By reference: rows of large elements gain nothing from registers.
-        [1, 0] if size_of::<T>() > LARGEST => plane.copy_elements::<T, 1, 0>(),
+        // `splat_rows` has copies of the element on the stack, in debug builds more than 60.
+        [1, 0] if size_of::<T>() >= LARGE_ELEMENT => plane.copy_elements::<T, 1, 0>(),
         [1, 0] => splat_rows::<T>(plane),
         [1, _] if interleave::<T>(&mut plane) => {}
         [1, _] if rows.size >= 4 && columns.size >= 4 && is_transposed(rows, columns) => {
