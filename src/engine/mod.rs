@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `nest` | loop nests over several operands, and the walk over them |
 //! | `rows` | sweeps over an output and its inputs |
+//! | `few` | sweeps over so few elements that a loop nest does not pay |
 //! | `inputs` | the inputs of a sweep, read by reference or by value |
 //! | `pack` | which inputs are packed, that is, copied to one block before they are walked |
 //! | `tiles` | the order in which a tile of a nest is walked |
@@ -21,6 +22,8 @@
 //! | `tuning` | thresholds of maps, copies and sums |
 
 pub(crate) mod chunks;
+#[allow(unsafe_code)]
+mod few;
 #[allow(unsafe_code)]
 pub(crate) mod inputs;
 #[allow(unsafe_code)]

@@ -5,196 +5,24 @@
 //! [`overwrite`] and [`update`] call a closure with items of the inputs.
 
 use super::chunks::Chunks;
-use super::inputs::{AndPlaces, Inputs, Places, RowsKernel, TileKernel};
+use super::few::{Origin, check_shapes, strides_of, sweep_few};
+use super::inputs::{AndPlaces, Inputs, Places, TileKernel};
 use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, widest};
 use super::memory::uninit_array;
-use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
+use super::nest::{LoopNest, Tile, for_each_tile, walk};
 use super::threads::{Cost, for_each_range};
 use super::tiles::{cross, crossed_axis, in_best_order};
 use super::tuning::{
-    CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, FEW_MAPPED, FEW_MAPPED_ROWS, HUGE_PAGE,
-    HUGE_PAGES_FROM, MAP_BLOCK, MAP_CHUNK, MAP_LONG_ROW, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM,
-    WIDE_MAPPED_FROM, map_stream_from,
+    CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, MAP_BLOCK,
+    MAP_CHUNK, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
 };
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
-use std::ops::Range;
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{array, iter, ptr};
-
-/// That all inputs have the shape of the output.
-#[inline]
-fn check_shapes<X, D: Dimension, I: Inputs<N>, const N: usize>(
-    output: &ArrayRef<X, D>,
-    inputs: &I,
-) -> Result<(), BroadcastError> {
-    (0..N - 1)
-        .try_for_each(|input| check_shape(ArrayRole::Out, inputs.layout(input).0, output.shape()))
-}
-
-/// The strides of the output and of its inputs.
-#[inline]
-fn strides_of<'s, X, D: Dimension, I: Inputs<N>, const N: usize>(
-    output: &'s ArrayRef<X, D>,
-    inputs: &'s I,
-) -> [&'s [isize]; N] {
-    array::from_fn(|operand| match operand {
-        0 => output.strides(),
-        _ => inputs.layout(operand - 1).1,
-    })
-}
-
-/// A pointer to the element of an output at index 0 of every axis.
-struct Origin<X>(*mut X);
-
-// SAFETY: threads reach different elements through it: the contracts of `RowsKernel::new`,
-// `TileKernel::new` and `Inputs::best_rows`. So `X` must be `Send`.
-unsafe impl<X: Send> Sync for Origin<X> {}
-
-impl<X> Origin<X> {
-    /// A method, so that a closure captures the wrapper, which is `Sync`, and not the pointer.
-    fn get(&self) -> *mut X {
-        self.0
-    }
-}
-
-/// Calls `op` once for each element of the output, in the order of the axes, if that is fastest:
-/// for few elements in any layout, and for a few chunks of elements that are all in standard
-/// layout, or side by side or one repeated element in long rows. Returns whether it has called
-/// `op`.
-///
-/// It does not look for the fastest order of loops. For so few elements that takes longer than it
-/// saves: see [`FEW_MAPPED`] and [`FEW_MAPPED_ROWS`].
-///
-/// # Errors
-///
-/// `WrongShape` if the output has another shape than the inputs.
-fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
-    output: &mut ArrayRef<X, D>,
-    inputs: &I,
-    op: &(impl Fn(&mut X, I::Items) + Sync),
-) -> Result<bool, BroadcastError> {
-    let few = output.len() <= FEW_MAPPED;
-    let bytes = output.len().saturating_mul(size_of::<X>().max(1));
-    if !few && bytes > FEW_MAPPED_ROWS {
-        return Ok(false);
-    }
-    check_shapes(output, inputs)?;
-    if output.is_empty() {
-        return Ok(true);
-    }
-    let origin = Origin(output.as_mut_ptr());
-    let (shape, strides) = (output.shape(), strides_of(output, inputs));
-    if let Some(columns) = LoopAxis::of_standard(shape, strides) {
-        let tile = |range: Range<usize>| Tile {
-            offsets: columns.moved([0; N], range.start),
-            rows: LoopAxis::UNIT,
-            columns: columns.resized(range.len()),
-        };
-        if few || bytes < WIDE_MAPPED_FROM {
-            // SAFETY: `check_shapes` has found one shape, and `of_standard` strides with which the
-            // offsets of `columns` are the elements of every operand, from index 0 on. The output
-            // is borrowed mutably. The strides are those of `columns`.
-            unsafe {
-                I::rows(
-                    origin.get(),
-                    inputs.firsts(),
-                    &tile(0..columns.size),
-                    columns.strides,
-                    op,
-                )
-            };
-        } else {
-            for_each_chunk(columns.size, bytes, |elements| {
-                // SAFETY: as above; each element is in one chunk, which is one thread's.
-                widest(unsafe { RowsKernel::new(inputs, origin.get(), [tile(elements)], op) });
-            });
-        }
-        return Ok(true);
-    }
-    let axis = |axis: usize| LoopAxis {
-        size: shape[axis],
-        strides: strides.map(|strides| strides[axis]),
-    };
-    let columns = match shape.len() {
-        0 => LoopAxis::UNIT,
-        rank => axis(rank - 1),
-    };
-    // The rows: the next axes outwards that make one loop.
-    let (mut rows, mut outer) = (LoopAxis::UNIT, shape.len().saturating_sub(1));
-    while let Some(next) = outer.checked_sub(1) {
-        let next = axis(next);
-        if rows.size == 1 {
-            rows = next;
-        } else if next.size > 1 {
-            if !next.continues(&rows) {
-                break;
-            }
-            rows.size *= next.size;
-        }
-        outer -= 1;
-    }
-    let positions: usize = shape[..outer].iter().product();
-    let count = positions * rows.size;
-    let chunks = bytes.div_ceil(MAP_CHUNK);
-    let plain = columns.strides.iter().all(|stride| [0, 1].contains(stride));
-    let long = plain && columns.size >= MAP_LONG_ROW;
-    let narrow = few || bytes / positions < WIDE_MAPPED_FROM;
-    if !few && (!long || count < chunks || chunks > 1 && narrow) {
-        return Ok(false);
-    }
-    // `size` rows from row `first` on, at one position of the outer axes: some elements of the
-    // output and of the inputs, as `check_shapes` has found one shape, and `axis` reads the strides
-    // of each operand. `first + size` is at most `rows.size`.
-    let tile = |mut position: usize, first: usize, size: usize| {
-        let mut offsets = rows.moved([0; N], first);
-        for axis in (0..outer).rev().map(axis) {
-            offsets = axis.moved(offsets, position % axis.size);
-            position /= axis.size;
-        }
-        Tile {
-            offsets,
-            rows: rows.resized(size),
-            columns,
-        }
-    };
-    if narrow {
-        for tile in (0..positions).map(|position| tile(position, 0, rows.size)) {
-            // SAFETY: `tile` has said what its offsets are. Each position is visited once. The
-            // output is borrowed mutably.
-            unsafe { I::best_rows(origin.get(), inputs.firsts(), &tile, op) };
-        }
-        return Ok(true);
-    }
-    for_each_chunk(count, bytes, |mut range| {
-        let tiles = iter::from_fn(|| {
-            let row = range.start;
-            let size = (rows.size - row % rows.size).min(range.len());
-            range.start += size;
-            (size > 0).then(|| tile(row / rows.size, row % rows.size, size))
-        });
-        // SAFETY: as above; each row is in one chunk, which is one thread's.
-        widest(unsafe { RowsKernel::new(inputs, origin.get(), tiles, op) });
-    });
-    Ok(true)
-}
-
-/// Calls `f` with ranges that together are `0..count`, on several threads if it is slow. Together
-/// they have `bytes` bytes of output, and each has at most about [`MAP_CHUNK`].
-///
-/// The ranges are equally long. [`Chunks`] are cut at addresses: with few long rows, some of them
-/// would have no row, and fewer would be shared.
-fn for_each_chunk(count: usize, bytes: usize, f: impl Fn(Range<usize>) + Sync) {
-    let in_chunk = count.div_ceil(bytes.div_ceil(MAP_CHUNK));
-    // The inputs are not counted, as the time is measured.
-    let cost = Cost::Closure { bytes };
-    for_each_range(count.div_ceil(in_chunk), cost, |chunks| {
-        f(chunks.start * in_chunk..count.min(chunks.end * in_chunk));
-    });
-}
 
 /// One output and its inputs, all of one shape, and the loop nest over them.
 struct Sweep<'a, X, I, const N: usize> {
