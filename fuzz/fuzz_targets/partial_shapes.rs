@@ -3,7 +3,6 @@
 #![no_main]
 
 mod common;
-#[allow(dead_code)]
 #[path = "../../tests/common/mod.rs"]
 mod oracle;
 
