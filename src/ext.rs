@@ -82,11 +82,15 @@ use std::borrow::Borrow;
 pub trait BroadcastExt: Operand {
     /// Broadcasts to `shape` by the rule that `mode` names, with the mode's attributes.
     ///
-    /// The output's shape is `shape`. Under `bidirectional` it may be larger.
+    /// The output's shape is `shape`, with two exceptions. Under `bidirectional` it may be larger.
+    /// Under `expand` each [`KEEP`](crate::KEEP) is replaced by the input's size.
     ///
     /// # Errors
     ///
-    /// Those of the mode's own method.
+    /// Those of the mode's own method. For a [named](BroadcastMode::Named) pattern, which has none:
+    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern),
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -100,6 +104,8 @@ pub trait BroadcastExt: Operand {
     /// assert_eq!(view, array![[10, 10, 10], [20, 20, 20]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    ///
+    /// Source: OpenVINO's attribute `mode`; for each mode, the source of its own method.
     #[inline]
     fn broadcast_to_mode<E: IntoDimension>(
         &self,
@@ -558,6 +564,8 @@ pub trait BroadcastExt: Operand {
     /// assert_eq!((x.strides(), scale.strides()), (&[12, 4, 1][..], &[0, 1, 0][..]));
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    ///
+    /// Source: that of the rule, as in [`broadcast_pair`].
     #[doc(alias = "broadcast_dimensions")]
     #[inline]
     #[allow(clippy::type_complexity)]

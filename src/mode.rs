@@ -156,6 +156,10 @@ impl FromStr for BroadcastMode {
             Some("none") => Err(form.invalid(
                 "use explicit(..); only openvino::Mode and ElementwiseRule have the name none",
             )),
+            Some("prepend") => {
+                Err(form
+                    .invalid("not a mode, as it takes sizes and no target: use broadcast_prepend"))
+            }
             _ => Err(form.unknown(
                 "numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), \
                  in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w",

@@ -160,7 +160,8 @@ impl FromStr for Mode {
 /// For `[T; N]`, `Vec<T>`, `&[T]`, and every ndarray array or view, where `T` is any
 /// [`ShapeInteger`]: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`. An array may have any
 /// dimension type. If its rank is not 1, the call returns an error. The trait is sealed and works
-/// as `dyn`: a `Box<dyn IntegerTensor>` holds tensors of any integer type.
+/// as `dyn`: a `Box<dyn IntegerTensor>` holds tensors of any integer type. A slice `sizes: &[i64]`
+/// is passed as `&sizes`.
 ///
 /// ```
 /// use ndarray::array;
@@ -250,13 +251,14 @@ impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
 ///
 /// # Errors
 ///
-/// The same for all three methods:
+/// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
 ///
 /// - [`AxesMappingMissing`](ErrorKind::AxesMappingMissing): mode `explicit` without `axes_mapping`.
 /// - [`AxesMappingUnexpected`](ErrorKind::AxesMappingUnexpected): any other mode with one.
 /// - [`NotOneDimensional`](ErrorKind::NotOneDimensional): `target_shape` or `axes_mapping` does not
 ///   have rank 1.
-/// - [`InvalidInteger`](ErrorKind::InvalidInteger): a negative entry in either.
+/// - [`InvalidInteger`](ErrorKind::InvalidInteger): an entry of either is negative or does not fit
+///   `usize`.
 /// - those of the mode's rule.
 ///
 /// Data of rank 0 takes a mapping of one entry too, if that axis of the target has size 1.

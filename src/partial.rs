@@ -9,7 +9,7 @@ use std::ops::RangeFrom;
 
 /// A size that is known, or of which bounds are known.
 ///
-/// Prints as `3`, as `2..5` (both bounds included), as `2..` without an upper bound, or as `?`
+/// Prints as `3`, as `2..=5`, as `2..` without an upper bound, or as `?`
 /// where nothing is known. With the feature `serde` it serialises as the pair of both bounds, and
 /// the upper one may be null.
 ///
@@ -18,7 +18,7 @@ use std::ops::RangeFrom;
 ///
 /// let between = PartialSize::between(2, 5)?;
 /// let sizes = [PartialSize::known(3), between, (2..).into(), PartialSize::ANY];
-/// assert_eq!(sizes.map(|size| size.to_string()), ["3", "2..5", "2..", "?"]);
+/// assert_eq!(sizes.map(|size| size.to_string()), ["3", "2..=5", "2..", "?"]);
 /// assert_eq!(sizes.map(|size| size.contains(4)), [false, true, true, true]);
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
@@ -142,7 +142,7 @@ impl fmt::Display for PartialSize {
             (Some(size), ..) => size.shown().fmt(f),
             (None, 0, None) => f.write_str("?"),
             (None, min, None) => write!(f, "{min}.."),
-            (None, min, Some(max)) => write!(f, "{min}..{max}"),
+            (None, min, Some(max)) => write!(f, "{min}..={max}"),
         }
     }
 }
@@ -164,7 +164,7 @@ pub(crate) type PartialSizes = SmallVec<[PartialSize; 4]>;
 
 /// A shape whose sizes are known in part, or of which not even the rank is known.
 ///
-/// Prints as `[?, 3, 2..5]`, or as `[...]` if the rank is unknown. With the feature `serde` it
+/// Prints as `[?, 3, 2..=5]`, or as `[...]` if the rank is unknown. With the feature `serde` it
 /// serialises as the list of its sizes, or as null.
 ///
 /// ```

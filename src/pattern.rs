@@ -8,9 +8,9 @@ use std::str::FromStr;
 /// A broadcast in terms of axis names: `c -> n c h w`.
 ///
 /// On the left stand the names of the input's axes, on the right those of the output's, separated
-/// by blanks. The order may change. Every input axis is in the output. The output axes that the
-/// input lacks are added. A `1` on the left is an axis of size 1 that is dropped. An integer on the
-/// right is an added axis of this size. No axis is stretched.
+/// by blanks. The order may change. Every named input axis is in the output. The output axes that
+/// the input lacks are added. A `1` on the left is an axis of size 1 that is dropped. An integer on
+/// the right is an added axis of this size. No axis is stretched.
 ///
 /// `AxisPattern<2>` is the pattern of two arrays, `c h, h w -> c h w`. Without an arrow, the output
 /// has the axes in the order of their first appearance: `c h, h w` is the same.

@@ -184,6 +184,27 @@ fn code_of_the_documentation_fits_a_page() {
     assert!(wide.is_empty(), "{wide:#?}");
 }
 
+#[test]
+fn the_page_on_soundness_names_every_file_with_unsafe_code() {
+    let page = read("src/guide/soundness.rs");
+    let mut files = 0;
+    for (path, source) in sources() {
+        let code = |line: &&str| !line.trim_start().starts_with("//");
+        let block = |line: &str| line.contains("unsafe {") || line.contains("unsafe impl");
+        if source.lines().filter(code).any(block) {
+            let path = Path::new(&path).strip_prefix(Path::new(REPOSITORY).join("src"));
+            let path = path.unwrap().to_str().unwrap().replace('\\', "/");
+            let name = match path.strip_prefix("engine/") {
+                Some(file) => file.split(['/', '.']).next().unwrap(),
+                None => &path,
+            };
+            assert!(page.contains(&format!("`{name}`")), "{path}");
+            files += 1;
+        }
+    }
+    assert!(files >= 3);
+}
+
 /// The addresses in `[..](address)` and `[..]: address`.
 fn addresses(text: &str) -> Vec<&str> {
     let inline = text

@@ -56,15 +56,15 @@ second out has shape [2, 3], expected [2, 2]
     dimensions_of_partial_shapes_are_axes_of_the_larger_one:
         xla(&[1, 5]).infer(&anys(3), &anys(2)) => "\
 cannot broadcast [?, ?, ?] with [?, ?] (xla)
-  input                  ?  ?
+  b                      ?  ?
   broadcast dimensions   1  5
-                            ^ the target has no axis 5: its axes are 0 to 2";
+                            ^ a has no axis 5: its axes are 0 to 2";
     dimensions_of_a_shape_of_unknown_rank_are_axes_of_the_other_one:
         xla(&[1, 5]).infer(&anys(3), &PartialShape::UNKNOWN) => "\
 cannot broadcast [?, ?, ?] with [...] (xla)
-  input
+  b
   broadcast dimensions   1  5
-                            ^ the target has no axis 5: its axes are 0 to 2";
+                            ^ a has no axis 5: its axes are 0 to 2";
     of_several_dropped_axes_the_one_that_is_never_1_is_named: BroadcastMode::Named {
         pattern: "1 1 c -> c x y".parse().unwrap(),
     }.infer(
@@ -132,12 +132,12 @@ cannot broadcast [3, 5] to [3, 2, 6] (explicit)
 cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
   axes mapping   1
-  1 entry for 2 axes: say for each input axis which target axis it feeds";
+  1 entry for 2 axes: list for each axis of the input the axis of the target that it feeds";
     explicit_mapping_too_long: zeros(&[3]).broadcast_explicit((2, 3, 6), &[0, 1]) => "\
 cannot broadcast [3] to [2, 3, 6] (explicit)
   input          3
   axes mapping   0  1
-  2 entries for 1 axis: say for each input axis which target axis it feeds";
+  2 entries for 1 axis: list for each axis of the input the axis of the target that it feeds";
     explicit_axis_out_of_range: zeros(&[3, 5]).broadcast_explicit((2, 3, 6), &[1, 3]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
@@ -147,7 +147,9 @@ cannot broadcast [3, 5] to [2, 3, 6] (explicit)
 cannot broadcast [2] to [-1] (numpy)
   input     2
   target   -1
-            ^ 2 is neither -1 nor 1";
+            ^ 2 is neither -1 nor 1; -1 keeps the input's size only in broadcast_expand (mode expand)";
+    keep_where_only_expand_takes_it: zeros(&[1, 4]).broadcast_numpy((KEEP, 4)) =>
+        "the shape [-1, 4] is too large: -1 keeps the input's size only in broadcast_expand (mode expand)";
     an_axis_of_usize_max_is_shown_as_minus_one: zeros(&[3]).broadcast_explicit(3, &[usize::MAX]) => "\
 cannot broadcast [3] to [3] (explicit)
   input           3
@@ -157,7 +159,7 @@ cannot broadcast [3] to [3] (explicit)
 cannot broadcast [5] to [] (explicit)
   input          5
   axes mapping   0
-                 ^ the target is a scalar and has no axis 0";
+                 ^ the target has no axis 0: it is a scalar";
     explicit_mapping_unsorted: zeros(&[3, 5]).broadcast_explicit((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
@@ -167,7 +169,7 @@ cannot broadcast [3, 5] to [2, 3, 6] (explicit)
 cannot broadcast [3, 5] to [2, 3, 6] (explicit)
   input          3  5
   axes mapping   1  1
-                    ^ axis 1 is listed twice: at most one input axis feeds a target axis";
+                    ^ axis 1 is listed twice: at most one axis of the input feeds an axis of the target";
     in_dim_unsorted_suggests_in_dim_permuting: zeros(&[3, 5]).broadcast_in_dim((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim)
   input                  3  5
@@ -219,7 +221,7 @@ cannot reduce [3, 4] to [3] (numpy)
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input                  3  5
   broadcast dimensions   2  2
-                            ^ axis 2 is listed twice: at most one input axis feeds a target axis";
+                            ^ axis 2 is listed twice: at most one axis of the input feeds an axis of the target";
     in_dim_permuting_size_mismatch: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 1]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input       5  3
@@ -234,7 +236,7 @@ cannot broadcast [3, 4] to [2, 3, 4] (broadcast_axes)
 cannot broadcast [3, 4] to [2, 3, 4] (broadcast_axes)
   input       3  4
   target   2  3  4
-  broadcast axes [0, 1] leave 1 of the target's 3, the input has 2";
+  broadcast axes [0, 1] leave 1 of the target's 3 axes, but the input has 2 axes";
     broadcast_axes_size_is_exact: zeros(&[3, 1]).broadcast_axes((2, 3, 4), &[0]) => "\
 cannot broadcast [3, 1] to [2, 3, 4] (broadcast_axes)
   input       3  1
@@ -257,23 +259,23 @@ cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
 cannot broadcast B [3] to A [5] (pdpd)
   B      3
   A   5
-  axis 1: A has only the axis 0";
+  A has no axis 1: its only axis is 0";
     pdpd_axis_of_a_scalar: zeros(&[]).broadcast_pdpd((), 1) => "\
 cannot broadcast B [] to A [] (pdpd)
   B
   A
-  axis 1: A is a scalar and has no axis";
+  A has no axis 1: it is a scalar";
     pdpd_axis_past_the_rank: zeros(&[3, 4, 1]).broadcast_pdpd((2, 3, 4, 5), 9) => "\
 cannot broadcast B [3, 4, 1] to A [2, 3, 4, 5] (pdpd)
   B                              3  4
   A   2  3  4  5
-  axis 9: A has only the axes 0 to 3";
+  A has no axis 9: its axes are 0 to 3";
     pdpd_axis_far_past_the_rank: zeros(&[3]).broadcast_pdpd((2, 3), i32::MAX as isize) => "\
 cannot broadcast B [3] to A [2, 3] (pdpd)
-  axis 2147483647: A has only the axes 0 to 1";
+  A has no axis 2147483647: its axes are 0 to 1";
     pdpd_axis_past_a_known_rank: ElementwiseRule::Pdpd { axis: 5 }.infer(&anys(2), &PartialShape::known(3)) => "\
 cannot broadcast B [3] to A [?, ?] (pdpd)
-  axis 5: A has only the axes 0 to 1";
+  A has no axis 5: its axes are 0 to 1";
     a_sum_to_a_size_that_a_1_cannot_have: zeros(&[2, 1]).sum_to_shape((2, 3)) => "\
 cannot sum [2, 1] to [2, 3] (numpy)
   self     2  1
@@ -316,7 +318,7 @@ cannot broadcast b [2] to a [2, 3] (pdpd)
 cannot broadcast b [2] to a [2, 3] (pdpd)
   b         2
   a   2  3
-  axis 2: a has only the axes 0 to 1";
+  a has no axis 2: its axes are 0 to 1";
     pdpd_overhang_of_the_other: zeros(&[2, 3]).zip_map_rule(&zeros(&[3, 4]), ElementwiseRule::channel(1), |_, _| 0) => "\
 cannot broadcast other [3, 4] to self [2, 3] (pdpd)
   other      3  4
@@ -331,10 +333,10 @@ cannot broadcast other [3, 1] to self [3] (pdpd)
 cannot broadcast other [3] to self [3] (pdpd)
   axis -2 is not valid: pass -1 (right-align other), or the axis of self that other's first axis is aligned with";
     xla_dimensions_of_the_other: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[3, 4]), xla(&[1, 3])) => "\
-cannot broadcast other [3, 4] to [2, 3, 4] (xla)
+cannot broadcast other [3, 4] to self [2, 3, 4] (xla)
   other                  3  4
   broadcast dimensions   1  3
-                            ^ the target has no axis 3: its axes are 0 to 2";
+                            ^ self has no axis 3: its axes are 0 to 2";
     pdpd_a_never_grows: zeros(&[1, 4]).broadcast_with_rule(&zeros(&[3, 4]), &ElementwiseRule::Pdpd { axis: -1 }) => "\
 cannot broadcast other [3, 4] to self [1, 4] (pdpd)
   other   3  4
@@ -367,20 +369,20 @@ cannot broadcast [2, 4] with [2, 3, 4] (xla)
   other   2  3  4
              ^ 4 and 3 differ and neither is 1";
     xla_dimensions_too_short: zeros(&[2, 4]).broadcast_with_rule(&zeros(&[2, 3, 4]), xla(&[1])) => "\
-cannot broadcast self [2, 4] to [2, 3, 4] (xla)
+cannot broadcast self [2, 4] to other [2, 3, 4] (xla)
   self                   2  4
   broadcast dimensions   1
-  1 entry for 2 axes: say for each input axis which target axis it feeds";
+  1 entry for 2 axes: list for each axis of self the axis of other that it feeds";
     xla_dimensions_unsorted: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[2, 4]), xla(&[2, 0])) => "\
-cannot broadcast other [2, 4] to [2, 3, 4] (xla)
+cannot broadcast other [2, 4] to self [2, 3, 4] (xla)
   other                  2  4
   broadcast dimensions   2  0
                             ^ 0 after 2: axes must increase, a broadcast does not transpose; permuted_axes of the operand does";
     xla_dimensions_out_of_range: zeros(&[2, 3, 4]).broadcast_with_rule(&zeros(&[2, 4]), xla(&[0, 3])) => "\
-cannot broadcast other [2, 4] to [2, 3, 4] (xla)
+cannot broadcast other [2, 4] to self [2, 3, 4] (xla)
   other                  2  4
   broadcast dimensions   0  3
-                            ^ the target has no axis 3: its axes are 0 to 2";
+                            ^ self has no axis 3: its axes are 0 to 2";
     numpy_of_two_size_mismatch: zeros(&[2, 3, 4]).broadcast_with(&zeros(&[2, 4])) => "\
 cannot broadcast [2, 3, 4] with [2, 4] (numpy)
   self    2  3  4
@@ -437,6 +439,7 @@ cannot broadcast [1] with [] (none)
     a_mode_that_takes_no_axes: "numpy(1)".parse::<BroadcastMode>() => "invalid broadcast mode \"numpy(1)\": numpy takes no axes";
     a_text_too_long_to_be_a_name: "é".repeat(5000).parse::<BroadcastMode>() => format!("unknown broadcast mode \"{}\"... 10000 bytes: expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w", "é".repeat(64));
     none_is_not_a_mode_of_one_array: "none".parse::<BroadcastMode>() => "invalid broadcast mode \"none\": use explicit(..); only openvino::Mode and ElementwiseRule have the name none";
+    prepend_is_no_mode: "prepend".parse::<BroadcastMode>() => "invalid broadcast mode \"prepend\": not a mode, as it takes sizes and no target: use broadcast_prepend";
     an_unknown_rule: "same".parse::<ElementwiseRule>() => "unknown elementwise rule \"same\": expected none, numpy, pdpd(..) or xla(..)";
     none_takes_no_axes: "none(1)".parse::<ElementwiseRule>() => "invalid elementwise rule \"none(1)\": none takes no axes";
     numpy_of_arrays_takes_no_axes: "numpy(1)".parse::<ElementwiseRule>() => "invalid elementwise rule \"numpy(1)\": numpy takes no axes";

@@ -406,7 +406,7 @@ fn known_shapes_give_the_shape_or_the_error_of_the_plan() {
     let target = PartialShape::new([PartialSize::known(KEEP), PartialSize::ANY]);
     let input = PartialShape::new([PartialSize::between(2, 3).unwrap(), 4.into()]);
     let shape = BroadcastMode::Expand.infer(&input, &target).unwrap();
-    assert_eq!(shape.to_string(), "[2..3, 4]");
+    assert_eq!(shape.to_string(), "[2..=3, 4]");
     let vector = PartialShape::new([PartialSize::ANY]);
     let error = BroadcastMode::Expand.infer(&vector, &target).unwrap_err();
     let ErrorKind::Impossible { fault, .. } = error.kind() else {

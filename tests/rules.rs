@@ -401,7 +401,7 @@ fn broadcast_axes_of_many_axes_are_a_set() {
         let error = BroadcastPlan::with_broadcast_axes(&[1_usize][..1], &target[..], &axes).err();
         let text = error.map(|error| error.to_string()).unwrap_or_default();
         let kept = rank - first_kept;
-        let why = format!(" leave {kept} of the target's {rank}, the input has 1");
+        let why = format!(" leave {kept} of the target's {rank} axes, but the input has 1 axis");
         assert_eq!(text.ends_with(&why), kept != 1, "{text}");
     }
 }

@@ -19,8 +19,11 @@ use std::borrow::{Borrow, BorrowMut};
 /// Where ndarray's operators and `Zip` panic, they return an error.
 ///
 /// For everything that has [`BroadcastExt`]: every `ArrayBase` (owned arrays, views, `ArcArray`,
-/// `CowArray`) and `ArrayRef`, of any layouts and ranks. [`zip`] takes up to six arrays, and
-/// elements that are not `Copy`.
+/// `CowArray`) and `ArrayRef`, of any layouts and ranks. [`zip`] takes up to six arrays.
+///
+/// The elements are `Copy`. For others there are [`Zip::map_ref`], [`Zip::map_ref_into`] and
+/// [`Zip::update_ref`]. They take views, so any rule can come first:
+/// `let (a, b) = broadcast_pair(&a, &b, rule)?; zip((a, b)).map_ref(f)`.
 ///
 /// | | two arrays, NumPy's rule | two arrays, any [`ElementwiseRule`] | up to six arrays, NumPy's rule |
 /// |---|---|---|---|
@@ -139,7 +142,9 @@ pub trait ElementwiseExt: BroadcastExt {
     /// [`zip_map`](Self::zip_map) into the existing array `out`.
     ///
     /// `out` has the common shape and any layout: a slice or a transposed view will do. Its old
-    /// values are dropped. Big outputs are written past the cache.
+    /// values are dropped. Large outputs are written with streaming (non-temporal) stores. To write
+    /// memory that is not initialised yet, let the elements of `out` be
+    /// [`MaybeUninit`](std::mem::MaybeUninit), and the closure return them.
     ///
     /// # Errors
     ///
@@ -153,11 +158,18 @@ pub trait ElementwiseExt: BroadcastExt {
     /// ```
     /// use ndarray::{Array2, array, s};
     /// use ndarray_broadcast::prelude::*;
+    /// use std::mem::MaybeUninit;
     ///
     /// let (column, row) = (array![[1.], [2.]], array![10., 20., 30.]);
     /// let mut table = Array2::<f64>::zeros((2, 4));
     /// column.zip_map_into(&row, &mut table.slice_mut(s![.., 1..]), |a, b| a * b)?;
     /// assert_eq!(table, array![[0., 10., 20., 30.], [0., 20., 40., 60.]]);
+    ///
+    /// let mut arena = Array2::<f64>::uninit((2, 3));
+    /// column.zip_map_into(&row, &mut arena, |a, b| MaybeUninit::new(a * b))?;
+    /// // SAFETY: the call has written every element.
+    /// let product = unsafe { arena.assume_init() };
+    /// assert_eq!(product, array![[10., 20., 30.], [20., 40., 60.]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
@@ -200,6 +212,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// assert_eq!(out, array![[10, 20, 30], [400, 500, 600]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    ///
+    /// Source: that of the rule, as in [`broadcast_pair`](crate::broadcast_pair).
     fn zip_map_rule_into<T, C: Send, O: Dimension, F>(
         &self,
         other: &T,
@@ -289,6 +303,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// assert_eq!(images[[1, 2, 0, 3]], 31.);
     /// # Ok::<(), BroadcastError>(())
     /// ```
+    ///
+    /// Source: that of the rule, as in [`broadcast_pair`](crate::broadcast_pair).
     fn zip_map_rule_inplace<T, F>(
         &mut self,
         other: &T,

@@ -9,9 +9,13 @@ use super::kind::ErrorKind;
 use super::role::{ArrayRole, IntegerRole};
 use crate::picture::{Picture, Place, Size, entries, list};
 use crate::rule::Rule;
+use crate::shape::KEEP;
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
+
+/// Of the size [`KEEP`], which prints as -1, under any other rule than `expand`.
+const ONLY_IN_EXPAND: &str = "-1 keeps the input's size only in broadcast_expand (mode expand)";
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,6 +49,10 @@ impl fmt::Display for ErrorKind {
                     }
                     _ if wanted.0 == 1 => write!(f, "{found} is not 1"),
                     _ => write!(f, "{found} is neither {wanted} nor 1"),
+                }?;
+                match (rule, wanted.0) {
+                    (Rule::Numpy, KEEP) => write!(f, "; {ONLY_IN_EXPAND}"),
+                    _ => Ok(()),
                 }
             }
             Self::OperandMismatch {
@@ -106,7 +114,13 @@ impl fmt::Display for ErrorKind {
             } => {
                 heading(f, *rule, *array, [input, target])?;
                 list_of_axes(f, *rule, *array, [input, target], axes, *fault)?;
-                invalid_axes(f, *rule, [input.len(), target.len()], axes, *fault)
+                invalid_axes(
+                    f,
+                    (*rule, *array),
+                    [input.len(), target.len()],
+                    axes,
+                    *fault,
+                )
             }
             Self::BroadcastAxesRank {
                 input,
@@ -115,11 +129,11 @@ impl fmt::Display for ErrorKind {
             } => {
                 heading(f, Rule::BroadcastAxes, ArrayRole::Input, [input, target])?;
                 Picture::right_aligned(["input", "target"], input, target).rows(f, 0)?;
-                let (input_rank, target_rank, list) = (input.len(), target.len(), list(axes));
-                let in_target = axes.iter().filter(|&&axis| axis < target_rank);
-                let kept = target_rank - in_target.collect::<HashSet<_>>().len();
-                write!(f, "\n  broadcast axes {list} leave {kept} of ")?;
-                write!(f, "the target's {target_rank}, the input has {input_rank}")
+                let in_target = axes.iter().filter(|&&axis| axis < target.len());
+                let kept = target.len() - in_target.collect::<HashSet<_>>().len();
+                write!(f, "\n  broadcast axes {} leave {kept} of ", list(axes))?;
+                let [has, of] = [input, target].map(|shape| axes_count(shape.len()));
+                write!(f, "the target's {of}, but the input has {has}")
             }
             Self::PdpdAxis {
                 array,
@@ -214,6 +228,9 @@ impl fmt::Display for ErrorKind {
             }
             Self::ShapeOverflow { shape } => {
                 let sizes = list(shape);
+                if shape.contains(&KEEP) {
+                    return write!(f, "the shape {sizes} is too large: {ONLY_IN_EXPAND}");
+                }
                 if shape.contains(&0) {
                     write!(
                         f,

@@ -16,7 +16,7 @@ pub(super) fn heading(
 ) -> fmt::Result {
     let [input, target] = shapes.map(list);
     match (rule, array) {
-        (Rule::Pdpd, _) => {
+        (Rule::Pdpd | Rule::Xla, _) => {
             let [b, a] = labels(rule, array);
             write!(f, "cannot broadcast {b} {input} to {a} {target} ({rule})")
         }
@@ -69,11 +69,13 @@ pub(super) fn list_of_axes<T: Cell>(
 /// What is wrong with a list of axes, in words.
 pub(super) fn invalid_axes(
     f: &mut fmt::Formatter<'_>,
-    rule: Rule,
+    (rule, array): (Rule, ArrayRole),
     [input_rank, target_rank]: [usize; 2],
     axes: &[usize],
     fault: AxesFault,
 ) -> fmt::Result {
+    let [input, target] = labels(rule, array);
+    let the = if target == "target" { "the " } else { "" };
     match fault {
         AxesFault::Length => {
             let entries = if axes.len() == 1 { "entry" } else { "entries" };
@@ -83,18 +85,18 @@ pub(super) fn invalid_axes(
                 axes.len(),
                 axes_count(input_rank)
             )?;
-            f.write_str("say for each input axis which target axis it feeds")
+            write!(
+                f,
+                "list for each axis of {the}{input} the axis of {the}{target} that it feeds"
+            )
         }
         AxesFault::OutOfRange(at) => {
             let axis = Size(entry(axes, at));
-            match target_rank {
-                0 => write!(f, "the target is a scalar and has no axis {axis}"),
-                1 => write!(f, "the target has no axis {axis}: its only axis is 0"),
-                rank => {
-                    let last = rank - 1;
-                    write!(f, "the target has no axis {axis}: its axes are 0 to {last}")
-                }
-            }
+            write!(
+                f,
+                "{the}{target} has no axis {axis}: {}",
+                axes_of(target_rank)
+            )
         }
         AxesFault::Unsorted(at) => {
             let (axis, previous) = (entry(axes, at), entry(axes, at.saturating_sub(1)));
@@ -107,7 +109,10 @@ pub(super) fn invalid_axes(
         }
         AxesFault::Repeated(at) => {
             write!(f, "axis {} is listed twice: ", entry(axes, at))?;
-            f.write_str("at most one input axis feeds a target axis")
+            write!(
+                f,
+                "at most one axis of {the}{input} feeds an axis of {the}{target}"
+            )
         }
     }
 }
@@ -129,15 +134,7 @@ pub(super) fn pdpd_axis_too_large(
     axis: usize,
     rank: usize,
 ) -> fmt::Result {
-    match rank {
-        0 => write!(f, "\n  axis {axis}: {a} is a scalar and has no axis"),
-        1 => write!(f, "\n  axis {axis}: {a} has only the axis 0"),
-        _ => write!(
-            f,
-            "\n  axis {axis}: {a} has only the axes 0 to {}",
-            rank - 1
-        ),
-    }
+    write!(f, "\n  {a} has no axis {axis}: {}", axes_of(rank))
 }
 
 /// Two shapes that should be identical, and where they differ.
@@ -166,10 +163,28 @@ pub(super) fn labels(rule: Rule, array: ArrayRole) -> [Cow<'static, str>; 2] {
     match (rule, array) {
         // The names of the specification for shapes alone, and those of the caller for arrays.
         (Rule::Pdpd, ArrayRole::Input) => ["B".into(), "A".into()],
-        (Rule::Pdpd, ArrayRole::Other) => [array.name(), ArrayRole::Receiver.name()],
-        (Rule::Pdpd, _) => [array.name(), ArrayRole::Operand(0).name()],
+        (Rule::Pdpd | Rule::Xla, _) => [array.name(), partner(array).name()],
         _ => [array.name(), "target".into()],
     }
+}
+
+/// The other one of two operands.
+fn partner(operand: ArrayRole) -> ArrayRole {
+    match operand {
+        ArrayRole::Receiver => ArrayRole::Other,
+        ArrayRole::Other => ArrayRole::Receiver,
+        ArrayRole::Operand(0) => ArrayRole::Operand(1),
+        _ => ArrayRole::Operand(0),
+    }
+}
+
+/// Which axes an array of this rank has.
+pub(super) fn axes_of(rank: usize) -> impl fmt::Display {
+    display(move |f| match rank {
+        0 => f.write_str("it is a scalar"),
+        1 => f.write_str("its only axis is 0"),
+        _ => write!(f, "its axes are 0 to {}", rank - 1),
+    })
 }
 
 /// An entry of a list. Callers may change the fields of a copied error, so it may be missing.

@@ -1,7 +1,8 @@
 //! What errors about plans as values, partial shapes and patterns print.
 
 use super::draw_parts::{
-    axes_count, entry, invalid_axes, labels, list_of_axes, pdpd_axis, pdpd_axis_too_large, quoted,
+    axes_count, axes_of, entry, invalid_axes, labels, list_of_axes, pdpd_axis, pdpd_axis_too_large,
+    quoted,
 };
 use super::fault::{AxesFault, PartialFault, PatternFault, SliceFault};
 use super::role::ArrayRole;
@@ -56,7 +57,11 @@ pub(super) fn axis(
         }
         None => {
             picture.rows(f, 0)?;
-            write!(f, "\n  it has {}", axes_count(shape.len()))
+            match (operation, shape.len()) {
+                ("insert", 0) => f.write_str("\n  its only position is 0"),
+                ("insert", rank) => write!(f, "\n  its positions are 0 to {rank}"),
+                (_, rank) => write!(f, "\n  {}", axes_of(rank)),
+            }
         }
     }
 }
@@ -167,10 +172,13 @@ pub(super) fn impossible(
         }
         PartialFault::Axes { axes, fault } => {
             // XLA's dimensions are of the operand of the smaller rank.
-            let swapped = rule == Rule::Xla && a.len() > b.len();
-            let [a, b] = if swapped { [b, a] } else { [a, b] };
-            list_of_axes(f, rule, ArrayRole::Input, [a, b], axes, *fault)?;
-            invalid_axes(f, rule, [a.len(), b.len()], axes, *fault)
+            let (array, [a, b]) = match rule {
+                Rule::Xla if a.len() > b.len() => (ArrayRole::Operand(1), [b, a]),
+                Rule::Xla => (ArrayRole::Operand(0), [a, b]),
+                _ => (ArrayRole::Input, [a, b]),
+            };
+            list_of_axes(f, rule, array, [a, b], axes, *fault)?;
+            invalid_axes(f, (rule, array), [a.len(), b.len()], axes, *fault)
         }
         PartialFault::Dimensions(axes) => {
             Picture::left_aligned(labels, a, b).rows(f, 0)?;
@@ -190,8 +198,8 @@ pub(super) fn impossible(
         },
         PartialFault::Name { name, sizes } => {
             Picture::left_aligned(labels, a, b).rows(f, 0)?;
-            let [size, other] = sizes;
-            write!(f, "\n  {} is {size} here and {other} there", quoted(name))
+            let ([a, b], name) = (sizes, quoted(name));
+            write!(f, "\n  {name} is {a} in a, but {b} in b")
         }
         PartialFault::Mapping(mapping) => {
             Picture::left_aligned(labels, a, b).rows(f, 0)?;

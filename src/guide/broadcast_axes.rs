@@ -67,7 +67,8 @@
 //! cannot broadcast [3] to [2, 3] (broadcast_axes)
 //!   input       3
 //!   target   2  3
-//!   broadcast axes [0, 1] leave 0 of the target's 2, the input has 1",
+//!   broadcast axes [0, 1] leave 0 of the target's 2 axes, \
+//! but the input has 1 axis",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::with_broadcast_axes(3, (2, 3), &[2])

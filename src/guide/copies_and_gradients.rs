@@ -9,6 +9,7 @@
 //! | an owned copy, in standard layout | [`materialize`](crate::MaterializeExt::materialize) |
 //! | a copy in an existing array or view, of any layout | [`materialize_into`](crate::MaterializeExt::materialize_into) |
 //! | a copy in uninitialised memory | [`materialize_into_uninit`](crate::MaterializeExt::materialize_into_uninit) |
+//! | a map in uninitialised memory | [`zip_map_into`](crate::ElementwiseExt::zip_map_into) of `MaybeUninit` |
 //! | copies of elements that are `Clone` and not `Copy` | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned), [`materialize_cloned_into`](crate::MaterializeExt::materialize_cloned_into) |
 //! | a copy from a slice to a slice | [`copy_slice`](crate::BroadcastPlan::copy_slice), [`copy_strided`](crate::BroadcastPlan::copy_strided) |
 //! | the gradient of a plan | [`gradient`](crate::BroadcastPlan::gradient) |

@@ -103,7 +103,8 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1
-//!   1 entry for 2 axes: say for each input axis which target axis it feeds",
+//!   1 entry for 2 axes: \
+//! list for each axis of the input the axis of the target that it feeds",
 //! );
 //! assert_eq!(
 //!     refused(&[1, 4]),
@@ -129,7 +130,7 @@
 //!   input          50  50
 //!   axes mapping    1   1
 //!                       ^ axis 1 is listed twice: \
-//! at most one input axis feeds a target axis",
+//! at most one axis of the input feeds an axis of the target",
 //! );
 //! ```
 //!

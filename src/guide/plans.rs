@@ -115,7 +115,7 @@
 //!
 //! let a = PartialShape::new([any, 3.into()]);
 //! let b = PartialShape::new([PartialSize::between(2, 4)?, 1.into()]);
-//! assert_eq!(ElementwiseRule::Numpy.infer(&a, &b)?.to_string(), "[2..4, 3]");
+//! assert_eq!(ElementwiseRule::Numpy.infer(&a, &b)?.to_string(), "[2..=4, 3]");
 //! assert_eq!(
 //!     ElementwiseRule::Numpy.infer(&a, &PartialShape::UNKNOWN)?,
 //!     PartialShape::UNKNOWN,
@@ -159,7 +159,7 @@
 //!     "\
 //! cannot insert axis 3 in [2, 3]
 //!   shape   2  3
-//!   it has 2 axes",
+//!   its positions are 0 to 2",
 //! );
 //! assert_eq!(
 //!     plan.tile(&[0..2, 2..4]).unwrap_err().to_string(),
@@ -176,28 +176,28 @@
 //! assert_eq!(
 //!     BroadcastMode::Numpy.infer(&input, &target).unwrap_err().to_string(),
 //!     "\
-//! cannot broadcast [?, 5..7] to [2, 3] (numpy)
-//!   input    ?  5..7
-//!   target   2     3
-//!                  ^ 5..7 is never 3, and never 1",
+//! cannot broadcast [?, 5..=7] to [2, 3] (numpy)
+//!   input    ?  5..=7
+//!   target   2      3
+//!                   ^ 5..=7 is never 3, and never 1",
 //! );
 //! assert_eq!(
 //!     BroadcastMode::Numpy.infer(&input, &PartialShape::known(3))
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
-//! cannot broadcast [?, 5..7] to [3] (numpy)
-//!   input    ?  5..7
-//!   target         3
+//! cannot broadcast [?, 5..=7] to [3] (numpy)
+//!   input    ?  5..=7
+//!   target          3
 //!   these ranks never fit",
 //! );
 //! let explicit: BroadcastMode = "explicit(1, 0)".parse()?;
 //! assert_eq!(
 //!     explicit.infer(&input, &PartialShape::UNKNOWN).unwrap_err().to_string(),
 //!     "\
-//! cannot broadcast [?, 5..7] to [...] (explicit)
-//!   input          ?  5..7
-//!   axes mapping   1     0
+//! cannot broadcast [?, 5..=7] to [...] (explicit)
+//!   input          ?  5..=7
+//!   axes mapping   1      0
 //!                        ^ 0 after 1: axes must increase, a broadcast does not transpose; \
 //! broadcast_in_dim_permuting does",
 //! );

@@ -46,12 +46,15 @@ pub enum AxisSource {
 ///
 /// | to | use |
 /// |---|---|
-/// | make a plan, by rule | [`numpy`](Self::numpy), [`bidirectional`](Self::bidirectional), [`explicit`](Self::explicit), [`with_broadcast_axes`](Self::with_broadcast_axes), [`in_dim`](Self::in_dim), [`in_dim_permuting`](Self::in_dim_permuting), [`prepend`](Self::prepend), [`expand`](Self::expand), [`pdpd`](Self::pdpd), [`with_mode`](Self::with_mode), [`named`](Self::named); for two arrays [`pair`](Self::pair), [`named_pair`](Self::named_pair) |
+/// | make a plan, by rule | [`numpy`](Self::numpy), [`bidirectional`](Self::bidirectional), [`explicit`](Self::explicit), [`with_broadcast_axes`](Self::with_broadcast_axes), [`in_dim`](Self::in_dim), [`in_dim_permuting`](Self::in_dim_permuting), [`prepend`](Self::prepend), [`expand`](Self::expand), [`pdpd`](Self::pdpd), [`with_mode`](Self::with_mode), [`named`](Self::named); for two arrays [`pair`](Self::pair), [`named_pair`](Self::named_pair); of a reduction [`over_axes`](Self::over_axes) |
 /// | ask it | [`output_shape`](Self::output_shape), [`axis_sources`](Self::axis_sources), [`mapping`](Self::mapping), [`replicated_axes`](Self::replicated_axes), [`is_identity`](Self::is_identity), [`rule`](Self::rule); or print it |
 /// | broadcast an array | [`view`](Self::view), [`apply`](Self::apply) |
 /// | sum a gradient | [`gradient`](Self::gradient), [`gradient_into`](Self::gradient_into), [`gradient_accumulate`](Self::gradient_accumulate) |
+/// | sum a map in one pass | [`gradient_of`](Self::gradient_of), [`gradient_of_into`](Self::gradient_of_into), [`gradient_of_accumulate`](Self::gradient_of_accumulate) |
+/// | reduce an array or a map otherwise | [`reduce`](Self::reduce), [`reduce_into`](Self::reduce_into), [`reduce_of`](Self::reduce_of), [`reduce_of_into`](Self::reduce_of_into) |
+/// | copy a slice to a slice | [`copy_slice`](Self::copy_slice), [`copy_strided`](Self::copy_strided) |
 /// | chain and reorder | [`then`](Self::then), [`permuted`](Self::permuted), [`permuted_input`](Self::permuted_input), [`insert_axis`](Self::insert_axis), [`remove_axis`](Self::remove_axis), [`insert_input_axis`](Self::insert_input_axis), [`remove_input_axis`](Self::remove_input_axis) |
-/// | cut it into pieces | [`tile`](Self::tile), [`tiles`](Self::tiles); sums: [`part`](Self::part), [`part_of_blocks`](Self::part_of_blocks) |
+/// | cut it into pieces | [`tile`](Self::tile), [`tiles`](Self::tiles); sums: [`part`](Self::part), [`part_of_blocks`](Self::part_of_blocks), [`sum_blocks`](Self::sum_blocks), [`inexact_part`](Self::inexact_part) |
 /// | store it with plans of other ranks | [`into_dyn`](Self::into_dyn) |
 ///
 /// A plan is always sound. Each input axis feeds one output axis, of the same size or stretched

@@ -45,6 +45,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// plan's output shape; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
+    /// # Panics
+    ///
+    /// Only if `f` or the addition does, as that of integers where overflow checks are on.
+    ///
     /// # Example
     ///
     /// ```
@@ -79,6 +83,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Those of [`gradient_of`](Self::gradient_of), and
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the plan's input
     /// shape. Nothing has been written then.
+    ///
+    /// # Panics
+    ///
+    /// Only if `f` or the addition does, as that of integers where overflow checks are on.
     ///
     /// # Example
     ///
@@ -118,6 +126,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Errors
     ///
     /// Those of [`gradient_of_into`](Self::gradient_of_into).
+    ///
+    /// # Panics
+    ///
+    /// Only if `f` or the addition does, as that of integers where overflow checks are on.
     pub fn gradient_of_accumulate<X, A, F>(
         &self,
         arrays: X,
@@ -148,6 +160,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Those of [`gradient_of`](Self::gradient_of), and
     /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the reduction
     /// has no result for that.
+    ///
+    /// # Panics
+    ///
+    /// Only if `f` or the reduction's own operation does, as sums of integers where overflow checks
+    /// are on.
     ///
     /// # Example
     ///
@@ -187,6 +204,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Those of [`reduce_of`](Self::reduce_of), and
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the plan's input
     /// shape. Nothing has been written then.
+    ///
+    /// # Panics
+    ///
+    /// Only if `f` or the reduction's own operation does, as sums of integers where overflow checks
+    /// are on.
     ///
     /// # Example
     ///
@@ -240,6 +262,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// reduction has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
+    /// # Panics
+    ///
+    /// Only if the reduction's own operation does, as sums of integers where overflow checks are
+    /// on.
+    ///
     /// # Example
     ///
     /// ```
@@ -274,6 +301,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Those of [`reduce`](Self::reduce), and [`WrongShape`](crate::ErrorKind::WrongShape) if `out`
     /// does not have the plan's input shape. Nothing has been written then.
+    ///
+    /// # Panics
+    ///
+    /// Only if the reduction's own operation does, as sums of integers where overflow checks are
+    /// on.
     ///
     /// # Example
     ///
@@ -538,6 +570,11 @@ pub trait ReduceExt: Operand {
     /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
+    /// # Panics
+    ///
+    /// Only if the reduction's own operation does, as sums of integers where overflow checks are
+    /// on.
+    ///
     /// # Example
     ///
     /// ```
@@ -572,7 +609,7 @@ pub trait ReduceExt: Operand {
             .reduce(array, reduction)
     }
 
-    /// Reduces over these axes, a set. They are left with size 1.
+    /// Reduces over the set `axes`. Each reduced axis keeps size 1.
     ///
     /// ```text
     /// self      2  3  4
@@ -588,6 +625,11 @@ pub trait ReduceExt: Operand {
     ///
     /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) for an axis that the array does not have;
     /// those of [`reduce_to_shape`](Self::reduce_to_shape) but `ReduceMismatch`.
+    ///
+    /// # Panics
+    ///
+    /// Only if the reduction's own operation does, as sums of integers where overflow checks are
+    /// on.
     ///
     /// # Example
     ///
@@ -606,7 +648,7 @@ pub trait ReduceExt: Operand {
     ///     "\
     /// cannot reduce axis 2 of [2, 3]
     ///   shape   2  3
-    ///   it has 2 axes",
+    ///   its axes are 0 to 1",
     /// );
     /// # Ok::<(), BroadcastError>(())
     /// ```

@@ -461,13 +461,16 @@ pub trait GradientExt: Operand {
     /// `shape` is right-aligned with the array's. Leading axes that it does not have are summed and
     /// gone; axes that it has as 1 are summed and kept. The result has standard layout and the rank
     /// of `shape`. [`reduce_axes`](crate::ReduceExt::reduce_axes) takes a list of axes instead.
-    /// Panics only as [`gradient`](BroadcastPlan::gradient) does.
     ///
     /// # Errors
     ///
     /// [`ReduceMismatch`](crate::ErrorKind::ReduceMismatch) if `shape` does not broadcast to the
     /// shape of `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// # Panics
+    ///
+    /// Only if the addition does, as that of integers where overflow checks are on.
     ///
     /// # Example
     ///

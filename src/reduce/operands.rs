@@ -15,9 +15,9 @@ use ndarray::{Array, ArrayRef, ArrayView, Dimension};
 /// A tuple of references to one to four arrays: what
 /// [`gradient_of`](BroadcastPlan::gradient_of) and [`reduce_of`](BroadcastPlan::reduce_of) take.
 ///
-/// Each is a shared reference: of a `scores: &mut Array`, that is `&*scores`. Element types, ranks
-/// and layouts may differ. Each array has the plan's output shape, or
-/// broadcasts to it by NumPy's rule. The closure takes a tuple of references to their elements.
+/// Each is a shared reference: `&*scores` of a `scores: &mut Array`, `&view` of a view. Element
+/// types, ranks and layouts may differ. Each array has the plan's output shape, or broadcasts to it
+/// by NumPy's rule. The closure takes a tuple of references to their elements.
 ///
 /// ```
 /// use ndarray::{arr0, array};

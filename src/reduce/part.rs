@@ -90,8 +90,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         Ok(self.new_part(tile, Covered::Blocks(runs)))
     }
 
-    /// A range of blocks of the sums of a box of the input's gradient. There are
-    /// [`sum_blocks`](Self::sum_blocks) of them.
+    /// The part with these blocks of the sums, for the elements of the gradient in the box `input`.
+    /// There are [`sum_blocks`](Self::sum_blocks) blocks.
     ///
     /// [`Part::tile`] is the smallest tile that has these blocks. It may have terms of neighbouring
     /// blocks too, which are left out. So any plan with enough terms can be cut at any block, along
@@ -177,9 +177,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         Ok(self.new_part(self.tile(&ranges)?, Covered::Blocks(runs)))
     }
 
-    /// The part that any tile has of all sums, also one that cuts blocks. **The result has other
-    /// bits than that of the whole.** It depends on the tiles, but not on the order in which they
-    /// are merged.
+    /// As [`part`](Self::part), for any tile: it may cut blocks. **The result has other bits than
+    /// that of the whole.** It depends on the tiles, but not on the order in which they are merged.
     ///
     /// Such parts can be merged with exact ones. [`PartialReduction::is_exact`] tells which a
     /// result is made of.
@@ -455,13 +454,17 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         }
     }
 
-    /// What the part has of [`BroadcastPlan::gradient`]. Example: [`BroadcastPlan::part`].
+    /// Sums this part's terms of [`BroadcastPlan::gradient`]. Example: [`BroadcastPlan::part`].
     ///
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the shape of
     /// the tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// # Panics
+    ///
+    /// Only if the addition does, as that of integers where overflow checks are on.
     pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<PartialSum<A>, BroadcastError>
     where
         A: Copy + Zero + Send + Sync,
@@ -475,7 +478,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         })
     }
 
-    /// What the part has of [`BroadcastPlan::gradient_of`].
+    /// Sums this part's terms of [`BroadcastPlan::gradient_of`].
     ///
     /// # Errors
     ///
@@ -483,6 +486,10 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if an array does not broadcast to the shape
     /// of the tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// # Panics
+    ///
+    /// Only if `f` or the addition does, as that of integers where overflow checks are on.
     ///
     /// ```
     /// use ndarray::Array2;
@@ -510,7 +517,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         self.reduce_of(arrays, Sum, f)
     }
 
-    /// What the part has of [`BroadcastPlan::reduce`]. Example: [`Part`].
+    /// Reduces this part's terms of [`BroadcastPlan::reduce`]. Example: [`Part`].
     ///
     /// # Errors
     ///
@@ -519,6 +526,11 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// commutative and the part is [inexact](BroadcastPlan::inexact_part), cuts a block and has
     /// terms that are not neighbours; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// # Panics
+    ///
+    /// Only if the reduction's own operation does, as sums of integers where overflow checks are
+    /// on.
     pub fn reduce<T, R>(
         &self,
         array: &ArrayRef<T, O>,
@@ -533,13 +545,18 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         self.reduce_of((array,), reduction, |(&value,)| value)
     }
 
-    /// What the part has of [`BroadcastPlan::reduce_of`]. Example of the arrays:
+    /// Reduces this part's terms of [`BroadcastPlan::reduce_of`]. Example of the arrays:
     /// [`gradient_of`](Self::gradient_of).
     ///
     /// # Errors
     ///
     /// Those of [`gradient_of`](Self::gradient_of); [`CutsBlock`](crate::ErrorKind::CutsBlock) as
     /// [`reduce`](Self::reduce).
+    ///
+    /// # Panics
+    ///
+    /// Only if `f` or the reduction's own operation does, as sums of integers where overflow checks
+    /// are on.
     pub fn reduce_of<X, T, R, F>(
         &self,
         arrays: X,

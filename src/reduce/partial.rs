@@ -473,7 +473,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     ///
     /// [`OtherReduction`](crate::ErrorKind::OtherReduction) if the other belongs to a plan of other
     /// shapes or axes; [`Overlap`](crate::ErrorKind::Overlap) if both have the same term;
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). `self` is as it was then.
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). On an error, `self` is unchanged.
     ///
     /// # Panics
     ///

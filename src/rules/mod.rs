@@ -78,6 +78,13 @@ impl<I: Dimension> BroadcastPlan<I, I> {
 
     /// The plans that take two shapes to their common shape under an elementwise rule.
     ///
+    /// ```text
+    /// a           8  1  6  1
+    /// b              7  1  5
+    ///            -----------
+    /// outputs     8  7  6  5   (numpy)
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of the rule: see [`broadcast_pair`](crate::broadcast_pair).
@@ -91,6 +98,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// assert_eq!(b.output_shape(), [4, 2]);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
+    ///
+    /// Source: that of the rule, as in [`broadcast_pair`](crate::broadcast_pair).
     #[inline]
     pub fn pair<D: IntoDimension<Dim = I>, E: IntoDimension>(
         a: D,

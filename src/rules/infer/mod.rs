@@ -36,17 +36,17 @@ impl BroadcastMode {
     ///     PartialShape::new([PartialSize::between(2, 5)?, PartialSize::known(1)]);
     /// let target = PartialShape::new([PartialSize::ANY, PartialSize::ANY]);
     /// let output = BroadcastMode::Numpy.infer(&input, &target)?;
-    /// assert_eq!(output.to_string(), "[2..5, ?]");
+    /// assert_eq!(output.to_string(), "[2..=5, ?]");
     /// assert_eq!(
     ///     BroadcastMode::Numpy
     ///         .infer(&input, &PartialShape::new([(6..).into(), PartialSize::ANY]))
     ///         .unwrap_err()
     ///         .to_string(),
     ///     "\
-    /// cannot broadcast [2..5, 1] to [6.., ?] (numpy)
-    ///   input    2..5  1
-    ///   target    6..  ?
-    ///               ^ 2..5 is never 6.., and never 1",
+    /// cannot broadcast [2..=5, 1] to [6.., ?] (numpy)
+    ///   input    2..=5  1
+    ///   target     6..  ?
+    ///                ^ 2..=5 is never 6.., and never 1",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -156,14 +156,14 @@ impl AxisPattern<2> {
     /// let pattern: AxisPattern<2> = "x y, y z".parse()?;
     /// let a = PartialShape::new([PartialSize::ANY, PartialSize::between(2, 5)?]);
     /// let b = PartialShape::new([PartialSize::from(4..), 7.into()]);
-    /// assert_eq!(pattern.infer(&a, &b)?.to_string(), "[?, 4..5, 7]");
+    /// assert_eq!(pattern.infer(&a, &b)?.to_string(), "[?, 4..=5, 7]");
     /// assert_eq!(
     ///     pattern.infer(&a, &PartialShape::known((6, 7))).unwrap_err().to_string(),
     ///     "\
-    /// cannot broadcast [?, 2..5] with [6, 7] (named)
-    ///   a   ?  2..5
-    ///   b   6     7
-    ///   \"y\" is 6 here and 2..5 there",
+    /// cannot broadcast [?, 2..=5] with [6, 7] (named)
+    ///   a   ?  2..=5
+    ///   b   6      7
+    ///   \"y\" is 2..=5 in a, but 6 in b",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -193,7 +193,7 @@ impl AxisPattern<2> {
                     (Some(both), Some(slot)) => *slot = both,
                     (Some(_), None) => {}
                     (None, _) => {
-                        let (name, sizes) = (copied_text(self.name(name))?, [size, known]);
+                        let (name, sizes) = (copied_text(self.name(name))?, [known, size]);
                         return Err(call.error(PartialFault::Name { name, sizes }));
                     }
                 }
