@@ -390,12 +390,16 @@ mod pools {
     #[test]
     fn slow_closures_over_few_bytes_are_shared() {
         let pool = pool(2);
-        // Four chunks: of one row, of few rows, of many rows, and in standard layout.
+        // One row, few rows, many rows, standard layout, short rows.
         for (shape, other) in [
             ([1, 8000], [1, 1]),
             ([7, 1000], [1, 1000]),
             ([40, 200], [40, 1]),
             ([40, 200], [40, 200]),
+            ([1, 2100], [1, 1]),
+            ([21, 100], [1, 100]),
+            ([21, 100], [21, 100]),
+            ([700, 3], [700, 1]),
         ] {
             let seen = std::sync::Mutex::new(std::collections::HashSet::new());
             let slow = |&x: &f64, _: &f64| {
@@ -412,6 +416,22 @@ mod pools {
             let seen = seen.into_inner().unwrap().len();
             assert_eq!(seen, processors().min(2), "{rows} by {columns}");
         }
+    }
+
+    #[test]
+    fn slow_closures_over_few_large_elements_are_shared() {
+        let seen = std::sync::Mutex::new(std::collections::HashSet::new());
+        let slow = |x: &u16, _: &u16| {
+            seen.lock().unwrap().insert(thread::current().id());
+            thread::sleep(Duration::from_micros(200));
+            [*x; 2048]
+        };
+        let elements = Array1::from_iter(0..60_u16);
+        let mapped = pool(2)
+            .install(|| elements.zip_map(&ndarray::arr0(0), slow))
+            .unwrap();
+        assert!(mapped.iter().zip(0..).all(|(found, i)| found == &[i; 2048]));
+        assert_eq!(seen.into_inner().unwrap().len(), processors().min(2));
     }
 
     /// A process that `fork` makes has one thread, and locks that other threads held.

@@ -5,7 +5,9 @@ use super::inputs::{Inputs, RowsKernel};
 use super::machine::widest;
 use super::nest::{LoopAxis, Tile};
 use super::threads::{Cost, for_each_range};
-use super::tuning::{FEW_MAPPED, FEW_MAPPED_ROWS, MAP_CHUNK, MAP_LONG_ROW, WIDE_MAPPED_FROM};
+use super::tuning::{
+    FEW_MAPPED, FEW_MAPPED_ROWS, MAP_CHUNK, MAP_LONG_ROW, WIDE_MAPPED_FROM, map_chunk,
+};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{ArrayRef, Dimension};
 use std::ops::Range;
@@ -37,7 +39,8 @@ pub(super) fn strides_of<'s, X, D: Dimension, I: Inputs<N>, const N: usize>(
 pub(super) struct Origin<X>(pub(super) *mut X);
 
 // SAFETY: threads reach different elements through it: the contracts of `RowsKernel::new`,
-// `TileKernel::new` and `Inputs::best_rows`. So `X` must be `Send`.
+// `TileKernel::new` and `Inputs::best_rows`, and in `Sweep::stream` the chunks, none of which two
+// threads have. So `X` must be `Send`.
 unsafe impl<X: Send> Sync for Origin<X> {}
 
 impl<X> Origin<X> {
@@ -89,11 +92,11 @@ pub(super) fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     inputs: &I,
     op: &(impl Fn(&mut X, I::Items) + Sync),
 ) -> Result<bool, BroadcastError> {
-    let few = output.len() <= FEW_MAPPED;
     let bytes = output.len().saturating_mul(size_of::<X>().max(1));
-    if !few && bytes > FEW_MAPPED_ROWS {
+    if bytes > FEW_MAPPED_ROWS {
         return Ok(false);
     }
+    let few = output.len() <= FEW_MAPPED;
     check_shapes(output, inputs)?;
     if output.is_empty() {
         return Ok(true);
@@ -171,14 +174,14 @@ pub(super) fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
 }
 
 /// Calls `f` with ranges that together are `0..count`, on several threads if it is slow. Together
-/// they have `bytes` bytes of output, and each has at most about [`MAP_CHUNK`].
+/// they have `bytes` bytes of output, and each has at most about [`map_chunk`] of them.
 ///
 /// The ranges are equally long. [`Chunks`] are cut at addresses: with few long rows, some of them
 /// would have no row, and fewer would be shared.
 ///
 /// [`Chunks`]: super::chunks::Chunks
 fn for_each_chunk(count: usize, bytes: usize, f: impl Fn(Range<usize>) + Sync) {
-    let in_chunk = count.div_ceil(bytes.div_ceil(MAP_CHUNK));
+    let in_chunk = count.div_ceil(bytes.div_ceil(map_chunk(bytes)));
     // The inputs are not counted, as the time is measured.
     let cost = Cost::Closure { bytes };
     for_each_range(count.div_ceil(in_chunk), cost, |chunks| {

@@ -46,14 +46,17 @@ pub(crate) unsafe trait Input {
     /// Whether elements may be copied before they are made items.
     const PACKS: bool;
 
+    /// Whether an element may be made an item only once.
+    const ONCE: bool;
+
     fn layout(&self) -> Layout<'_, Self::Elem>;
 
     /// The item of the element at `place`.
     ///
     /// # Safety
     ///
-    /// `place` is an element of the array, or, with [`PACKS`](Self::PACKS), a copy of one. Of an
-    /// array that is written it is made an item once.
+    /// `place` is an element of the array, or, with [`PACKS`](Self::PACKS), a copy of one. With
+    /// [`ONCE`](Self::ONCE) it is made an item once.
     unsafe fn item(place: *const Self::Elem) -> Self::Item;
 }
 
@@ -90,6 +93,7 @@ unsafe impl<'a, A: Sync> Input for Source<'_, 'a, A> {
     type Elem = A;
     type Item = &'a A;
     const PACKS: bool = false;
+    const ONCE: bool = false;
 
     #[inline(always)]
     fn layout(&self) -> Layout<'_, A> {
@@ -126,6 +130,7 @@ unsafe impl<A: Copy + Send + Sync> Input for Values<'_, A> {
     type Elem = A;
     type Item = A;
     const PACKS: bool = size_of::<A>() < LARGE_ELEMENT;
+    const ONCE: bool = false;
 
     #[inline(always)]
     fn layout(&self) -> Layout<'_, A> {
@@ -169,6 +174,7 @@ unsafe impl<'a, A: Send> Input for Places<'_, 'a, A> {
     type Elem = A;
     type Item = &'a mut A;
     const PACKS: bool = false;
+    const ONCE: bool = true;
 
     #[inline(always)]
     fn layout(&self) -> Layout<'_, A> {
@@ -216,6 +222,9 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// which a tile is walked fastest.
     const PACKS: bool;
 
+    /// Whether some elements may be made items only once.
+    const ONCE: bool;
+
     /// Whether elements are large. Then one loop reads them, for any strides: in a debug build each
     /// further loop needs stack for its own copies of the elements.
     const LARGE: bool;
@@ -232,8 +241,8 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     ///
     /// From the element at index 0 on, the offsets of operand `k + 1` in the tile are elements of
     /// input `k`. From `x` on, the offsets of operand 0 are different elements that are valid for
-    /// reads and writes, and reached by nothing else meanwhile. Each position of the output is
-    /// visited by one call only.
+    /// reads and writes, and reached by nothing else meanwhile. With [`ONCE`](Self::ONCE), one call
+    /// only visits a position.
     unsafe fn visit_tile<X>(&self, x: *mut X, tile: Tile<N>, op: &impl Fn(&mut X, Self::Items));
 
     /// [`visit_tile`](Self::visit_tile) of the inputs at `firsts`, row by row and each row from its
@@ -344,7 +353,8 @@ where
 ///
 /// # Safety
 ///
-/// `split` returns the item that was made of the places, and the items of the inputs.
+/// `and` adds an input that is these places. `split` returns its item, and the items of the other
+/// inputs.
 pub(crate) unsafe trait AndPlaces<E, const N: usize, const M: usize>:
     Inputs<N>
 {
@@ -363,7 +373,7 @@ pub(crate) unsafe trait AndPlaces<E, const N: usize, const M: usize>:
 /// Implements [`AndPlaces`] for a tuple.
 macro_rules! and_places {
     ($n:literal $m:literal: $($a:ident $A:ident),+) => {
-        // SAFETY: the places are the last of the tuple, and so are their items.
+        // SAFETY: `and` makes the places the last of the tuple, and so are their items.
         unsafe impl<E: Send, $($A: Input + Sync),+> AndPlaces<E, $n, $m> for ($($A,)+) {
             type With<'p> = ($($A,)+ Places<'p, 'p, E>) where E: 'p;
 
@@ -409,6 +419,7 @@ macro_rules! inputs {
             type Items = ($($A::Item,)+);
             type Firsts = ($(*const $A::Elem,)+);
             const PACKS: bool = false $(|| $A::PACKS)+;
+            const ONCE: bool = false $(|| $A::ONCE)+;
             const LARGE: bool = false $(|| size_of::<$A::Elem>() >= LARGE_ELEMENT)+;
 
             #[inline(always)]
@@ -436,13 +447,16 @@ macro_rules! inputs {
             ) {
                 let tile = if Self::PACKS { tile.along_output() } else { tile };
                 let firsts = self.firsts();
-                if const { Self::LARGE } {
+                if const { Self::LARGE || !Self::PACKS } {
                     // SAFETY: the contract of this function; the inputs are at their `firsts`.
                     return unsafe { Self::best_rows(x, firsts, &tile, op) };
                 }
                 let sizes = [size_of::<X>(), $(size_of::<$A::Elem>()),+];
                 let may = [false, $($A::PACKS),+];
-                let packing = Packing::of(&tile, sizes, may);
+                let Some(packing) = Packing::of(&tile, sizes, may) else {
+                    // SAFETY: the contract of this function; the inputs are at their `firsts`.
+                    return unsafe { Self::best_rows(x, firsts, &tile, op) };
+                };
                 let mut blocks = Blocks([MaybeUninit::uninit(); PACKED]);
                 packing.for_each_part(&tile, |mut part, again| {
                     let mut rest = &mut blocks.0[..];

@@ -22,22 +22,14 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// How to cut `tile`. An element of operand `k` has `sizes[k]` bytes. Operand `k` may be packed
-    /// if `may[k]`.
+    /// How to cut `tile`, or `None` if no input is packed. An element of operand `k` has `sizes[k]`
+    /// bytes. Operand `k` may be packed if `may[k]`.
     #[inline]
-    pub(crate) fn of<const N: usize>(tile: &Tile<N>, sizes: [usize; N], may: [bool; N]) -> Self {
-        Self::try_of(tile, sizes, may).unwrap_or(Packing {
-            packed: 0,
-            height: tile.rows.size.max(1),
-            width: tile.columns.size.max(1),
-            merges: false,
-            down_first: false,
-        })
-    }
-
-    /// `None` if the tile is walked as it is.
-    #[inline]
-    fn try_of<const N: usize>(tile: &Tile<N>, sizes: [usize; N], may: [bool; N]) -> Option<Self> {
+    pub(crate) fn of<const N: usize>(
+        tile: &Tile<N>,
+        sizes: [usize; N],
+        may: [bool; N],
+    ) -> Option<Self> {
         let (rows, columns) = (tile.rows, tile.columns);
         if columns.strides[0] != 1 {
             return None;

@@ -14,7 +14,7 @@ use super::threads::{Cost, for_each_range};
 use super::tiles::{cross, crossed_axis, in_best_order};
 use super::tuning::{
     CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, MAP_BLOCK,
-    MAP_CHUNK, MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_stream_from,
+    MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_chunk, map_stream_from,
 };
 use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
@@ -51,6 +51,10 @@ impl<'a, X, I: Inputs<N>, const N: usize> Sweep<'a, X, I, N> {
             origin,
             output: PhantomData,
         })
+    }
+
+    fn output_bytes(&self) -> usize {
+        self.nest.len().saturating_mul(size_of::<X>())
     }
 
     /// The bytes that are read and written. An input that does not move in the innermost loop
@@ -149,7 +153,8 @@ pub(crate) fn update<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     if sweep_few(x, &inputs, &op)? {
         return Ok(());
     }
-    Sweep::new(x, inputs)?.run(MAP_CHUNK, &op);
+    let mut sweep = Sweep::new(x, inputs)?;
+    sweep.run(map_chunk(sweep.output_bytes()), &op);
     Ok(())
 }
 
@@ -180,7 +185,7 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     let mut sweep = Sweep::new(&mut out, inputs)?;
     match sweep.streamable_from() {
         Some(place) => sweep.stream(place, &op),
-        None => sweep.run(MAP_CHUNK, &op),
+        None => sweep.run(map_chunk(sweep.output_bytes()), &op),
     }
     Ok(())
 }
@@ -204,11 +209,11 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         Sweep::new(&mut out, inputs)?.initialise(&f);
     } else if !sweep_few(&mut out, &inputs, &op)? {
         let mut sweep = Sweep::new(&mut out, inputs)?;
-        let bytes = sweep.nest.len().saturating_mul(size_of::<C>());
+        let bytes = sweep.output_bytes();
         let chunk_bytes = match bytes >= HUGE_PAGES_FROM {
             // Each huge page is zeroed by the thread that fills it.
             true => HUGE_PAGE,
-            false => MAP_CHUNK,
+            false => map_chunk(bytes),
         };
         sweep.run(chunk_bytes, &op);
     }
@@ -296,7 +301,7 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
     fn streamable_from(&self) -> Option<usize> {
         let size = size_of::<C>();
         let fits = (1..=MAP_BLOCK / 4).contains(&size) && align_of::<C>() <= CACHE_LINE;
-        let bytes = self.nest.len().saturating_mul(size);
+        let bytes = self.output_bytes();
         if !CAN_STREAM || !fits || bytes < map_stream_from() {
             return None;
         }

@@ -160,6 +160,7 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
             Target::Fresh(out) => (out.as_mut_ptr().cast(), out.shape(), out.strides()),
             Target::Put(out) | Target::Add(out) => (out.as_mut_ptr(), out.shape(), out.strides()),
         };
+        const { assert!(!I::ONCE, "units may read a term twice") };
         const SUMMED: usize = usize::MAX;
         let shape = inputs.layout(0).0;
         for input in 1..N - 1 {
@@ -257,6 +258,10 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
 
     /// How many units there are, with those of empty places.
     pub(crate) fn units(&self, cut: Cut) -> usize {
+        // A nest of no positions has no axes, as a nest of one position.
+        if self.kept.len() == 0 {
+            return 0;
+        }
         let (outer, axis, _) = self.split(cut.axis);
         let positions: usize = outer.iter().map(|axis| axis.size).product();
         positions * axis.size.div_ceil(cut.turns) * cut.term_places()
@@ -860,6 +865,19 @@ mod tests {
             assert_eq!(all, missing == 3);
             assert_eq!(sums, all.then(|| array![5, 7, 9]));
         }
+    }
+
+    #[test]
+    fn a_target_of_no_elements_has_no_units() {
+        let terms = Array2::<i32>::ones((0, 3));
+        let mut out = ndarray::Array1::<i32>::zeros(0);
+        let axes = [Some(0), None].into_iter();
+        let inputs = (Source::of(&terms),);
+        let mut sums = Sums::new::<Ix2, _>(inputs, axes, Target::Put(&mut out)).unwrap();
+        assert_eq!(sums.units(ONE_BY_ONE), 0);
+        sums.for_each_unit(ONE_BY_ONE, Cost::Bytes(0), vec![()], |(), units| {
+            assert_eq!(units.count(), 0);
+        });
     }
 
     #[test]

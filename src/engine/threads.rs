@@ -110,6 +110,10 @@ pub(crate) fn max_threads() -> usize {
 #[cfg(feature = "rayon")]
 fn is_forked() -> bool {
     static PROCESS: OnceLock<u32> = OnceLock::new();
+    // Elsewhere there is no `fork`, and where there are no process ids, asking for one panics.
+    if !cfg!(unix) {
+        return false;
+    }
     let process = std::process::id();
     *PROCESS.get_or_init(|| process) != process
 }
