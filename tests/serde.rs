@@ -133,7 +133,7 @@ fn invalid_plans_are_rejected() {
             "another size",
         ),
         (
-            r#"{"rule":"numpy","input":[1],"output":[4294967295,4294967295],"mapping":[null,0]}"#,
+            r#"{"rule":"numpy","input":[1],"output":[4294967294,4294967294],"mapping":[null,0]}"#,
             "isize::MAX",
         ),
         (
