@@ -198,7 +198,7 @@
 //! cannot broadcast [?, 5..=7] to [...] (explicit)
 //!   input          ?  5..=7
 //!   axes mapping   1      0
-//!                        ^ 0 after 1: axes must increase, a broadcast does not transpose; \
+//!                         ^ 0 after 1: axes must increase, a broadcast does not transpose; \
 //! broadcast_in_dim_permuting does",
 //! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
