@@ -148,7 +148,7 @@ cannot broadcast [2] to [-1] (numpy)
   input     2
   target   -1
             ^ 2 is neither -1 nor 1; -1 keeps the input's size only in broadcast_expand (mode expand)";
-    keep_where_only_expand_takes_it: zeros(&[1, 4]).broadcast_numpy((KEEP, 4)) =>
+    the_size_keep_is_explained_outside_expand: zeros(&[1, 4]).broadcast_numpy((KEEP, 4)) =>
         "the shape [-1, 4] is too large: -1 keeps the input's size only in broadcast_expand (mode expand)";
     an_axis_of_usize_max_is_shown_as_minus_one: zeros(&[3]).broadcast_explicit(3, &[usize::MAX]) => "\
 cannot broadcast [3] to [3] (explicit)

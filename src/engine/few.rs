@@ -59,7 +59,8 @@ fn axis_of<const N: usize>(shape: &[usize], strides: [&[isize]; N], axis: usize)
     }
 }
 
-/// The last of these axes that make one loop, and how many axes are outside that loop.
+/// Merges as many of the innermost axes as make one loop. Returns this loop, and how many axes
+/// remain outside it.
 #[inline]
 fn merged<const N: usize>(shape: &[usize], strides: [&[isize]; N]) -> (LoopAxis<N>, usize) {
     let (mut merged, mut outer) = (LoopAxis::UNIT, shape.len());
@@ -154,8 +155,8 @@ pub(super) fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     };
     if narrow {
         for tile in (0..positions).map(|position| tile(position, 0, rows.size)) {
-            // SAFETY: `tile` has said what its offsets are. Each position is visited once. The
-            // output is borrowed mutably.
+            // SAFETY: the offsets of the tile are elements of every operand: see the comment on
+            // `tile`. Each position is visited once. The output is borrowed mutably.
             unsafe { I::best_rows(origin.get(), inputs.firsts(), &tile, op) };
         }
     } else {

@@ -532,7 +532,7 @@ mod tests {
                 let mut out = a.clone();
                 overwrite(&mut out, inputs(), f).unwrap();
                 assert_eq!(out, expected, "{what:?}");
-                // An element that is mapped twice would be too small by one more `b`.
+                // If an element were mapped twice, `b` would be subtracted twice.
                 let mut out = a.clone();
                 update(&mut out, (Values::new(&row),), |x, (b,)| *x = f((*x, b))).unwrap();
                 assert_eq!(out, expected, "{what:?}");

@@ -258,7 +258,8 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
 
     /// How many units there are, with those of empty places.
     pub(crate) fn units(&self, cut: Cut) -> usize {
-        // A nest of no positions has no axes, as a nest of one position.
+        // A nest without positions has no axes, like a nest of one position: below, both would
+        // have one unit.
         if self.kept.len() == 0 {
             return 0;
         }

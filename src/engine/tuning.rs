@@ -219,8 +219,9 @@ pub(crate) const PACKED: usize = 8 << 10;
 /// `f32`, of 64 KiB to 4 MiB takes the same time in chunks of 8 and 16 KiB.
 pub(crate) const MAP_CHUNK: usize = 16 << 10;
 
-/// Bytes of a chunk of an output of so many bytes. One of a few times [`MAP_CHUNK`] is cut finer:
-/// of two or three chunks nothing would be left to share, as the first ones are measured.
+/// Bytes of a chunk of an output that has `bytes` bytes. Outputs of more than one and up to four
+/// [`MAP_CHUNK`] are cut into smaller chunks. The first two chunks run on the calling thread, which
+/// measures them: of two or three large chunks, none or one would be left for other threads.
 pub(crate) fn map_chunk(bytes: usize) -> usize {
     match (MAP_CHUNK + 1..=FEW_MAPPED_ROWS).contains(&bytes) {
         true => MAP_CHUNK / 4,

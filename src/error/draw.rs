@@ -1,8 +1,8 @@
 //! What errors print: a heading, the shapes drawn as the rule aligns them, and the axis at fault.
 
 use super::draw_parts::{
-    axes_count, difference, entry, heading, invalid_axes, labels, list_of_axes, pair_heading,
-    pdpd_axis, pdpd_axis_too_large, quoted,
+    axes_count, difference, entry, heading, invalid_axes, labels, list_of_axes, no_axis,
+    pair_heading, pdpd_axis, quoted,
 };
 use super::draw_plans;
 use super::kind::ErrorKind;
@@ -166,7 +166,7 @@ impl fmt::Display for ErrorKind {
                 };
                 let count = axes_count(trimmed.len());
                 match target.len().saturating_sub(*axis) {
-                    0 => pdpd_axis_too_large(f, &a, *axis, target.len()),
+                    0 => write!(f, "\n  {}", no_axis(a, *axis, target.len())),
                     left => {
                         write!(f, "\n  aligned with axis {axis}, {b}{without} has ")?;
                         write!(f, "{count} to fill but {a} has {left} left from there")

@@ -75,7 +75,11 @@ pub(super) fn invalid_axes(
     fault: AxesFault,
 ) -> fmt::Result {
     let [input, target] = labels(rule, array);
-    let the = if target == "target" { "the " } else { "" };
+    // Operands are called by a name, such as `self` or `a`. Input and target take an article.
+    let the = match rule {
+        Rule::Pdpd | Rule::Xla => "",
+        _ => "the ",
+    };
     match fault {
         AxesFault::Length => {
             let entries = if axes.len() == 1 { "entry" } else { "entries" };
@@ -91,12 +95,8 @@ pub(super) fn invalid_axes(
             )
         }
         AxesFault::OutOfRange(at) => {
-            let axis = Size(entry(axes, at));
-            write!(
-                f,
-                "{the}{target} has no axis {axis}: {}",
-                axes_of(target_rank)
-            )
+            let target = format_args!("{the}{target}");
+            write!(f, "{}", no_axis(target, entry(axes, at), target_rank))
         }
         AxesFault::Unsorted(at) => {
             let (axis, previous) = (entry(axes, at), entry(axes, at.saturating_sub(1)));
@@ -127,14 +127,9 @@ pub(super) fn pdpd_axis(f: &mut fmt::Formatter<'_>, array: ArrayRole, axis: isiz
     write!(f, "the axis of {a} that {b}'s first axis is aligned with")
 }
 
-/// PaddlePaddle's axis of an A with so many axes is none of them.
-pub(super) fn pdpd_axis_too_large(
-    f: &mut fmt::Formatter<'_>,
-    a: &str,
-    axis: usize,
-    rank: usize,
-) -> fmt::Result {
-    write!(f, "\n  {a} has no axis {axis}: {}", axes_of(rank))
+/// That an array of this rank has no such axis.
+pub(super) fn no_axis(array: impl fmt::Display, axis: usize, rank: usize) -> impl fmt::Display {
+    display(move |f| write!(f, "{array} has no axis {}: {}", Size(axis), axes_of(rank)))
 }
 
 /// Two shapes that should be identical, and where they differ.

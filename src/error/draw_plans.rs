@@ -1,8 +1,7 @@
 //! What errors about plans as values, partial shapes and patterns print.
 
 use super::draw_parts::{
-    axes_count, axes_of, entry, invalid_axes, labels, list_of_axes, pdpd_axis, pdpd_axis_too_large,
-    quoted,
+    axes_count, axes_of, entry, invalid_axes, labels, list_of_axes, no_axis, pdpd_axis, quoted,
 };
 use super::fault::{AxesFault, PartialFault, PatternFault, SliceFault};
 use super::role::ArrayRole;
@@ -193,7 +192,7 @@ pub(super) fn impossible(
             f.write_str("-1 keeps an input's size, but this axis is new: give it a size")
         }
         PartialFault::PdpdAxis(axis) => match usize::try_from(*axis) {
-            Ok(axis) => pdpd_axis_too_large(f, "A", axis, b.len()),
+            Ok(axis) => write!(f, "\n  {}", no_axis("A", axis, b.len())),
             Err(_) => pdpd_axis(f, ArrayRole::Input, *axis),
         },
         PartialFault::Name { name, sizes } => {
