@@ -278,7 +278,51 @@ fn a_thread_that_panics_may_call_everything() {
 mod pools {
     use super::pool::pool;
     use super::*;
-    use std::time::Instant;
+    use std::collections::HashSet;
+    use std::sync::{Condvar, Mutex};
+
+    /// Longer than any machine may need.
+    const DEADLINE: Duration = Duration::from_secs(60);
+
+    /// The threads that call a closure, which is slow until there are as many as a test waits for.
+    struct Callers {
+        wanted: usize,
+        seen: Mutex<HashSet<thread::ThreadId>>,
+        all_seen: Condvar,
+    }
+
+    impl Callers {
+        fn new(wanted: usize) -> Self {
+            Callers {
+                wanted,
+                seen: Mutex::default(),
+                all_seen: Condvar::new(),
+            }
+        }
+
+        /// The call for element `index` of `len`.
+        ///
+        /// At two thirds the call waits for the other threads. A call that shares its work has then
+        /// asked for a helper and not begun its last chunk, which is left for the helper.
+        fn call(&self, index: usize, len: usize) {
+            let mut seen = self.seen.lock().unwrap();
+            seen.insert(thread::current().id());
+            if seen.len() >= self.wanted {
+                self.all_seen.notify_all();
+            } else if index == len * 2 / 3 {
+                let too_few = |seen: &mut HashSet<_>| seen.len() < self.wanted;
+                let waited = self.all_seen.wait_timeout_while(seen, DEADLINE, too_few);
+                drop(waited.unwrap());
+            } else {
+                drop(seen);
+                thread::sleep(Duration::from_micros(20));
+            }
+        }
+
+        fn count(self) -> usize {
+            self.seen.into_inner().unwrap().len()
+        }
+    }
 
     #[test]
     fn pools_of_any_size_give_the_same_bits() {
@@ -373,23 +417,9 @@ mod pools {
         }
     }
 
-    /// How many threads of a pool work on a map whose closure is slow.
-    fn threads_of_a_slow_map(pool: &rayon::ThreadPool) -> usize {
-        let seen = std::sync::Mutex::new(std::collections::HashSet::new());
-        let slow = |&x: &u8, _: &u8| {
-            seen.lock().unwrap().insert(thread::current().id());
-            thread::sleep(Duration::from_nanos(1));
-            [x; 64]
-        };
-        let elements = Array1::<u8>::zeros(2_000);
-        pool.install(|| elements.zip_map(&Array1::zeros(1), slow))
-            .unwrap();
-        seen.into_inner().unwrap().len()
-    }
-
     #[test]
     fn slow_closures_over_few_bytes_are_shared() {
-        let pool = pool(2);
+        let (pool, wanted) = (pool(2), processors().min(2));
         // One row, few rows, many rows, standard layout, short rows.
         for (shape, other) in [
             ([1, 8000], [1, 1]),
@@ -401,29 +431,25 @@ mod pools {
             ([21, 100], [21, 100]),
             ([700, 3], [700, 1]),
         ] {
-            let seen = std::sync::Mutex::new(std::collections::HashSet::new());
+            let (rows, columns) = (shape[0], shape[1]);
+            let callers = Callers::new(wanted);
             let slow = |&x: &f64, _: &f64| {
-                if x % 8. == 0. {
-                    seen.lock().unwrap().insert(thread::current().id());
-                    thread::sleep(Duration::from_nanos(1));
-                }
+                callers.call(x as usize, rows * columns);
                 x
             };
-            let (rows, columns) = (shape[0], shape[1]);
             let elements = Array2::from_shape_fn(shape, |(i, j)| (i * columns + j) as f64);
             let mapped = pool.install(|| elements.zip_map(&Array2::zeros(other), slow));
             assert_eq!(mapped.unwrap(), elements);
-            let seen = seen.into_inner().unwrap().len();
-            assert_eq!(seen, processors().min(2), "{rows} by {columns}");
+            assert_eq!(callers.count(), wanted, "{rows} by {columns}");
         }
     }
 
     #[test]
     fn slow_closures_over_few_large_elements_are_shared() {
-        let seen = std::sync::Mutex::new(std::collections::HashSet::new());
+        let wanted = processors().min(2);
+        let callers = Callers::new(wanted);
         let slow = |x: &u16, _: &u16| {
-            seen.lock().unwrap().insert(thread::current().id());
-            thread::sleep(Duration::from_micros(200));
+            callers.call(usize::from(*x), 60);
             [*x; 2048]
         };
         let elements = Array1::from_iter(0..60_u16);
@@ -431,7 +457,21 @@ mod pools {
             .install(|| elements.zip_map(&ndarray::arr0(0), slow))
             .unwrap();
         assert!(mapped.iter().zip(0..).all(|(found, i)| found == &[i; 2048]));
-        assert_eq!(seen.into_inner().unwrap().len(), processors().min(2));
+        assert_eq!(callers.count(), wanted);
+    }
+
+    /// How many threads of a pool work on a map whose closure is slow until there are `wanted`.
+    fn threads_of_a_slow_map(pool: &rayon::ThreadPool, wanted: usize) -> usize {
+        let callers = Callers::new(wanted);
+        let slow = |&x: &u16, _: &u8| {
+            callers.call(usize::from(x), 2000);
+            thread::sleep(Duration::from_nanos(1));
+            [x; 32]
+        };
+        let elements = Array1::from_iter(0..2000_u16);
+        pool.install(|| elements.zip_map(&Array1::zeros(1), slow))
+            .unwrap();
+        callers.count()
     }
 
     /// A process that `fork` makes has one thread, and locks that other threads held.
@@ -439,6 +479,7 @@ mod pools {
     #[test]
     fn a_forked_process_works_alone() {
         use std::ffi::c_int;
+        use std::time::Instant;
         unsafe extern "C" {
             safe fn fork() -> c_int;
             safe fn _exit(status: c_int) -> !;
@@ -463,13 +504,15 @@ mod pools {
                 thread::sleep(Duration::from_micros(50));
             }
         });
-        assert_eq!(threads_of_a_slow_map(&pool(2)), processors().min(2));
+        let wanted = processors().min(2);
+        assert_eq!(threads_of_a_slow_map(&pool(2), wanted), wanted);
         for _ in 0..20 {
             assert_eq!(bits().to_string(), expected);
             let child = fork();
             if child == 0 {
                 let same = (0..3).all(|_| bits().to_string() == expected);
-                _exit(c_int::from(!same || threads_of_a_slow_map(&pool(2)) > 1));
+                // Slow all the time, though no second thread is waited for.
+                _exit(c_int::from(!same || threads_of_a_slow_map(&pool(2), 1) > 1));
             }
             let (begun, mut status) = (Instant::now(), -1);
             // SAFETY: `status` is a place for an integer.
@@ -491,8 +534,6 @@ mod pools {
 
     #[test]
     fn a_global_pool_that_others_have_started_is_used() {
-        use std::collections::HashSet;
-        use std::sync::Mutex;
         const ALONE: &str = "POOL_STARTED_BEFORE";
         if std::env::var_os(ALONE).is_none() {
             run_alone(
@@ -503,24 +544,14 @@ mod pools {
         }
         let global = rayon::ThreadPoolBuilder::new().num_threads(3);
         global.build_global().unwrap();
-        let seen = Mutex::new(HashSet::new());
+        let callers = Callers::new(processors().min(2));
         let mut large = Array1::from_elem(4096, [0_u8; 4096]);
-        let mark = |x: &mut [u8; 4096], _: &u8| {
-            x[0] = 1;
-            let mut seen = seen.lock().unwrap();
-            seen.insert(thread::current().id());
-            if seen.len() < 2 {
-                drop(seen);
-                thread::sleep(Duration::from_micros(50));
-            }
-        };
-        let shared = (0..50).any(|_| {
-            large
-                .zip_map_inplace(&Array1::<u8>::zeros(1), mark)
-                .unwrap();
-            seen.lock().unwrap().len() > 1
-        });
-        assert_eq!(shared, processors() > 1);
+        large
+            .zip_map_inplace(&Array1::from_iter(0..4096), |_, &index| {
+                callers.call(index, 4096);
+            })
+            .unwrap();
+        assert_eq!(callers.count() > 1, processors() > 1);
     }
 
     /// 2 MiB, which are shared when calls follow each other.
@@ -555,7 +586,6 @@ mod pools {
     #[test]
     fn a_lock_around_a_copy_is_not_waited_for_by_its_holder() {
         use rayon::prelude::*;
-        use std::sync::Mutex;
         let row = Array1::from_shape_fn(SHAPE.1, |i| i as f32);
         let out = Mutex::new(Array2::<f32>::zeros(SHAPE));
         for threads in [2, 3, 4, 8, 16] {
@@ -573,47 +603,49 @@ mod pools {
         }
     }
 
-    /// The processor time of this thread in hundredths of a second.
+    /// Whether a thread sleeps, and not only for a moment. `thread` is its directory in `/proc`.
     #[cfg(target_os = "linux")]
-    fn processor_time() -> u64 {
-        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
-        // The name of the thread is in parentheses. Fields 14 and 15 are in user and kernel mode.
-        let (_, fields) = stat.rsplit_once(')').unwrap();
-        let fields = fields.split_whitespace().skip(11).take(2);
-        fields.map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    fn sleeps(thread: &std::path::Path) -> bool {
+        (0..20).all(|_| {
+            thread::sleep(Duration::from_millis(1));
+            let stat = std::fs::read_to_string(thread.join("stat")).unwrap();
+            // The name of the thread is in parentheses. Its state follows.
+            let (_, fields) = stat.rsplit_once(')').unwrap();
+            fields.trim_start().starts_with('S')
+        })
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_caller_that_waits_for_a_helper_uses_no_processor_time() {
+    fn a_caller_that_waits_for_a_helper_sleeps() {
         use std::sync::atomic::AtomicBool;
         use std::time::Instant;
         if processors() < 2 {
             return;
         }
-        let ones = Array1::<u8>::ones(1);
+        let callers = Callers::new(2);
+        let (asleep, helper_is_done) = (AtomicBool::new(false), AtomicBool::new(false));
         let mut large = Array1::from_elem(1024, [0_u8; 4096]);
-        let waited = pool(2).install(|| {
+        pool(2).install(|| {
             let caller = thread::current().id();
-            (0..50).find_map(|_| {
-                let helped = AtomicBool::new(false);
-                let before = processor_time();
-                let begun = Instant::now();
-                let wait = |_: &mut [u8; 4096], _: &u8| {
-                    if thread::current().id() == caller {
-                        if !helped.load(Ordering::SeqCst) {
-                            thread::sleep(Duration::from_micros(500));
-                        }
-                    } else if !helped.swap(true, Ordering::SeqCst) {
-                        thread::sleep(Duration::from_secs(1));
+            let directory = std::fs::canonicalize("/proc/thread-self").unwrap();
+            let wait = |_: &mut [u8; 4096], &index: &usize| {
+                callers.call(index, 1024);
+                // The helper stays in its first element until the caller has done all others.
+                if thread::current().id() != caller && !helper_is_done.load(Ordering::SeqCst) {
+                    let begun = Instant::now();
+                    while !asleep.load(Ordering::SeqCst) && begun.elapsed() < DEADLINE {
+                        asleep.store(sleeps(&directory), Ordering::SeqCst);
                     }
-                };
-                large.zip_map_inplace(&ones, wait).unwrap();
-                assert!(!helped.load(Ordering::SeqCst) || begun.elapsed().as_millis() >= 1000);
-                helped.into_inner().then(|| processor_time() - before)
-            })
+                    helper_is_done.store(true, Ordering::SeqCst);
+                }
+            };
+            large
+                .zip_map_inplace(&Array1::from_iter(0..1024), wait)
+                .unwrap();
+            assert!(helper_is_done.load(Ordering::SeqCst));
         });
-        assert!(waited.unwrap() < 5, "{waited:?} hundredths of a second");
+        assert!(asleep.into_inner(), "the caller runs while it waits");
     }
 
     /// The processors that each thread of this process may use.
