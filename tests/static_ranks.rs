@@ -1,8 +1,8 @@
 //! Inputs of static rank give results of static rank, equal to the results of dynamic rank.
 
 use ndarray::{
-    Array, ArrayD, ArrayRef, ArrayView, ArrayViewD, Axis, CowArray, Dim, DimMax, Dimension, Ix0,
-    Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, arr0, arr1, arr2,
+    Array, ArrayRef, ArrayView, ArrayViewD, Axis, CowArray, Dim, DimMax, Dimension, Ix0, Ix1, Ix2,
+    Ix3, Ix4, Ix5, Ix6, IxDyn, arr0, arr1, arr2,
 };
 use ndarray_broadcast::prelude::*;
 
@@ -196,14 +196,4 @@ fn views_by_value_outlive_the_function_that_broadcasts_them() {
     let (a, b): (ArrayView<'_, i32, Ix1>, ArrayView<'_, i32, Ix1>) =
         pair(array.view(), array.view());
     assert_eq!(a, b);
-}
-
-#[test]
-fn views_plans_modes_and_errors_are_send_sync_and_unpin() {
-    fn assert_sent_and_shared<T: Send + Sync + Unpin>(_: &T) {}
-    let array = ArrayD::<i32>::zeros(IxDyn(&[1]));
-    assert_sent_and_shared(&array.broadcast_numpy(3));
-    assert_sent_and_shared(&BroadcastPlan::numpy(1, 3));
-    assert_sent_and_shared(&BroadcastMode::default());
-    assert_sent_and_shared(&ElementwiseRule::default());
 }
