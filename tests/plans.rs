@@ -457,6 +457,44 @@ fn operands_are_tiled_together() {
     }
 }
 
+/// Ranks on both sides of 8, up to which axes are looked for one by one.
+#[test]
+fn plans_of_many_axes_are_permuted() {
+    let mut random = Random(11);
+    for rank in 7..12 {
+        let output: Vec<usize> = (0..rank).map(|axis| 1 + axis % 3).collect();
+        let input: Vec<usize> = (0..rank)
+            .map(|axis| if axis % 4 == 1 { 1 } else { output[axis] })
+            .collect();
+        let plan = BroadcastPlan::numpy(IxDyn(&input), IxDyn(&output)).unwrap();
+        let x = random.array(&input);
+        let view = plan.view(&x).unwrap();
+        for _ in 0..4 {
+            let axes = random.permutation(rank);
+            let permuted = plan.permuted(&axes).unwrap();
+            let expected = view.clone().permuted_axes(axes.clone());
+            assert_eq!(permuted.view(&x).unwrap(), expected, "{axes:?}");
+            let of_permuted = plan.permuted_input(&axes).unwrap();
+            let y = x.clone().permuted_axes(axes.clone());
+            assert_eq!(of_permuted.view(&y).unwrap(), view, "{axes:?}");
+
+            let mut wrong = vec![axes[1..].to_vec(), vec![]];
+            for (place, axis) in [(0, axes[rank - 1]), (0, rank), (rank - 1, usize::MAX)] {
+                let mut axes = axes.clone();
+                axes[place] = axis;
+                wrong.push(axes);
+            }
+            for axes in wrong {
+                let errors = [plan.permuted(&axes), plan.permuted_input(&axes)];
+                for error in errors.map(Result::unwrap_err) {
+                    let kind = error.kind();
+                    assert!(matches!(kind, ErrorKind::NotAPermutation { .. }), "{error}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn static_ranks_chain_and_cut() {
     let x = ndarray::array![[1, 2, 3]];

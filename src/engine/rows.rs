@@ -412,7 +412,8 @@ impl Drop for Count<'_> {
 mod tests {
     use super::*;
     use crate::engine::inputs::{Source, Values};
-    use ndarray::{Array1, Array2, Array3, ArrayD, IxDyn, Slice};
+    use crate::engine::tuning::{LARGE_ELEMENT, LastLevelCache};
+    use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewMut3, IxDyn, ShapeBuilder, Slice};
 
     /// An array of the shape whose strides are reversed, doubled or permuted, as the number says.
     fn laid_out(shape: &[usize], number: usize) -> ArrayD<u32> {
@@ -538,6 +539,165 @@ mod tests {
                 assert_eq!(out, expected, "{what:?}");
             }
         }
+    }
+
+    /// Maps into an array that begins `first` elements after a cache line and has a gap of `gap`
+    /// elements after each item of axis 0, and compares all of the memory.
+    #[track_caller]
+    fn check_overwrite<const N: usize>(shape: [usize; 3], first: usize, gap: usize) {
+        let [_, rows, columns] = shape;
+        let element = |a: u32, b: u32| -> [u8; N] {
+            let mixed = a.wrapping_mul(0x9e37_79b1) ^ b;
+            std::array::from_fn(|byte| (mixed >> (byte % 4 * 8)) as u8 ^ byte as u8)
+        };
+        let a = Array3::from_shape_fn(shape, |(i, j, k)| (i * 77_777 + j * 555 + k) as u32);
+        let row = Array1::from_iter((0..columns as u32).map(|k| k.wrapping_mul(k)));
+        let row = row.broadcast(shape).unwrap();
+        let strides = [rows * columns + gap, columns, 1];
+
+        let before = vec![[0xa5; N]; first + shape[0] * strides[0] + CACHE_LINE];
+        let mut memory = before.clone();
+        let lines = (0..CACHE_LINE).find(|&i| memory[i..].as_ptr().addr() % CACHE_LINE == 0);
+        let first = first + lines.unwrap_or(0);
+        let mut expected = before.clone();
+        for ((i, j, k), &a) in a.indexed_iter() {
+            let place = first + i * strides[0] + j * strides[1] + k;
+            expected[place] = element(a, row[[i, j, k]]);
+        }
+        let what = format!("{N} bytes, {shape:?}, {first}, {gap}");
+        {
+            let layout = shape.strides(strides);
+            let mut out = ArrayViewMut3::from_shape(layout, &mut memory[first..]).unwrap();
+            let inputs = (Values::new(&a), Values::new(&row));
+            overwrite(&mut out, inputs, |(a, b)| element(a, b)).unwrap();
+        }
+        assert!(memory == expected, "{what}");
+        // All inputs from memory, and not copied to a packed block.
+        memory.copy_from_slice(&before);
+        let b = row.to_owned();
+        let (a, b) = (a.view(), b.view());
+        {
+            let layout = shape.strides(strides);
+            let mut out = ArrayViewMut3::from_shape(layout, &mut memory[first..]).unwrap();
+            let inputs = (Source::new(&a), Source::new(&b));
+            overwrite(&mut out, inputs, |(a, b)| element(*a, *b)).unwrap();
+        }
+        assert!(memory == expected, "by reference, {what}");
+    }
+
+    /// Elements of which a whole number fills a cache line, others, and some too large.
+    fn check_streamed_width<const N: usize>() {
+        let _cache = LastLevelCache::of(MAP_STREAM_RUN_FROM);
+        let elements = |bytes: usize| bytes.div_ceil(N);
+        for border in [
+            elements(MAP_STREAM_RUN_FROM),
+            elements(2 * MAP_BLOCK),
+            elements(MAP_STREAM_CHUNK),
+        ] {
+            for columns in [border - 1, border, border + 1] {
+                for (first, gap) in [(0, 0), (1, 0), (3, 1), (21, 5)] {
+                    check_overwrite::<N>([1, 1, columns], first, gap);
+                }
+                check_overwrite::<N>([3, 1, columns], 1, 2);
+            }
+        }
+        // Runs that have two axes, each chunk with a part of several runs.
+        let columns = elements(MAP_STREAM_RUN_FROM) / 8 + 3;
+        for (rows, first, gap) in [(7, 2, 1), (8, 2, 1), (9, 5, 0), (20, 0, 3)] {
+            check_overwrite::<N>([5, rows, columns], first, gap);
+        }
+    }
+
+    #[test]
+    fn streamed_outputs_are_written_once_and_nothing_else() {
+        check_streamed_width::<1>();
+        check_streamed_width::<3>();
+        check_streamed_width::<4>();
+        check_streamed_width::<16>();
+        check_streamed_width::<{ LARGE_ELEMENT + 1 }>();
+        check_streamed_width::<100>();
+        check_streamed_width::<{ MAP_BLOCK / 4 }>();
+        check_streamed_width::<{ MAP_BLOCK / 4 + 1 }>();
+    }
+
+    /// Inputs that are packed into blocks, and inputs that are all replicated.
+    #[test]
+    fn streamed_outputs_are_the_same_whatever_the_inputs() {
+        for cache in [MAP_STREAM_RUN_FROM, usize::MAX] {
+            let _cache = LastLevelCache::of(cache);
+            for shape in [[70, 1100], [3, 5000], [200, 1024], [1030, 40]] {
+                let a = Array2::from_shape_fn(shape.f(), |(i, j)| (i * 5003 + j) as u32);
+                let row = a.row(0);
+                let row = row.broadcast(shape).unwrap();
+                let column = a.slice(ndarray::s![.., 1..2]);
+                let column = column.broadcast(shape).unwrap();
+                for a in [a.view(), column] {
+                    let expected = ndarray::Zip::from(&a)
+                        .and(&row)
+                        .map_collect(|a, b| a * 3 + b);
+                    let mut out = Array2::zeros(shape);
+                    let inputs = (Values::new(&a), Values::new(&row));
+                    overwrite(&mut out, inputs, |(a, b)| a * 3 + b).unwrap();
+                    assert_eq!(out, expected, "{cache} {:?}", a.strides());
+                }
+            }
+        }
+    }
+
+    /// A packed row is used again only below itself, not for the columns after it.
+    #[test]
+    fn replicated_rows_that_are_packed_are_as_index_by_index() {
+        let values = Array1::from_iter(0..40_000_u32);
+        let apart = values.slice(ndarray::s![..; 2]);
+        let column = Array2::from_shape_fn((3, 1), |(i, _)| i as u32 * 100_000);
+        let shape = (3, apart.len());
+        let (a, b) = (apart.broadcast(shape), column.broadcast(shape));
+        let (a, b) = (a.unwrap(), b.unwrap());
+        let inputs = (Values::new(&a), Values::new(&b));
+        let found = collect(a.raw_dim(), inputs, |(a, b)| a + b).unwrap();
+        assert_eq!(found, &a + &b);
+    }
+
+    /// Maps of a matrix of elements of one size and a row of elements of another.
+    #[track_caller]
+    fn check_sizes<const A: usize, const B: usize>() {
+        for shape in [[2, 3], [5, 33], [40, 70], [70, 40], [3, 1100]] {
+            let numbered = |i: usize, j: usize| (i * 1103 + j * 7) as u32;
+            let a = Array2::from_shape_fn(shape, |(i, j)| [numbered(i, j) as u8; A]);
+            let fortran = Array2::from_shape_fn(shape.f(), |(i, j)| [numbered(i, j) as u8; A]);
+            let row = Array1::from_shape_fn(shape[1], |j| [(numbered(3, j) >> 3) as u8; B]);
+            let row = row.broadcast(shape).unwrap();
+            let element = |a: [u8; A], b: [u8; B]| [a[0] ^ b[B - 1], a[A - 1].wrapping_add(b[0])];
+            let expected = Array2::from_shape_fn(shape, |at| element(a[at], row[at]));
+            for a in [a.view(), fortran.view()] {
+                let what = format!("{A} and {B} bytes, {shape:?}, {:?}", a.strides());
+                let inputs = || (Values::new(&a), Values::new(&row));
+                let found = collect(a.raw_dim(), inputs(), |(a, b)| element(a, b)).unwrap();
+                assert_eq!(found, expected, "{what}");
+                let mut out = Array2::from_elem(shape, [0; 2]);
+                overwrite(&mut out, inputs(), |(a, b)| element(a, b)).unwrap();
+                assert_eq!(out, expected, "{what}");
+                let mut large = Array2::from_elem(shape, [1; LARGE_ELEMENT]);
+                let write = |out: &mut [u8; LARGE_ELEMENT], (a, b)| {
+                    let [first, last] = element(a, b);
+                    (out[0], out[LARGE_ELEMENT - 1]) = (first, last);
+                };
+                update(&mut large, inputs(), write).unwrap();
+                let ends = large.map(|out| [out[0], out[LARGE_ELEMENT - 1]]);
+                assert_eq!(ends, expected, "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn small_and_large_elements_are_mapped_together() {
+        const SMALL: usize = LARGE_ELEMENT - 1;
+        check_sizes::<SMALL, SMALL>();
+        check_sizes::<LARGE_ELEMENT, SMALL>();
+        check_sizes::<SMALL, LARGE_ELEMENT>();
+        check_sizes::<LARGE_ELEMENT, LARGE_ELEMENT>();
+        check_sizes::<1, LARGE_ELEMENT>();
+        check_sizes::<{ LARGE_ELEMENT + 1 }, 4>();
     }
 
     #[test]

@@ -135,8 +135,36 @@ pub(crate) mod copies {
 /// Bytes of the last-level cache, read once; 32 MiB if the system does not say, or says less than
 /// 1 MiB.
 pub(crate) fn last_level_cache() -> usize {
+    #[cfg(test)]
+    if let Some(bytes) = LAST_LEVEL_CACHE.get() {
+        return bytes;
+    }
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| read_last_level_cache().unwrap_or(32 << 20))
+}
+
+#[cfg(test)]
+thread_local! {
+    static LAST_LEVEL_CACHE: std::cell::Cell<Option<usize>> = const { std::cell::Cell::new(None) };
+}
+
+/// While it lives, the last-level cache seems to have this many bytes to calls of this thread.
+#[cfg(test)]
+pub(crate) struct LastLevelCache(());
+
+#[cfg(test)]
+impl LastLevelCache {
+    pub(crate) fn of(bytes: usize) -> Self {
+        LAST_LEVEL_CACHE.set(Some(bytes));
+        LastLevelCache(())
+    }
+}
+
+#[cfg(test)]
+impl Drop for LastLevelCache {
+    fn drop(&mut self) {
+        LAST_LEVEL_CACHE.set(None);
+    }
 }
 
 /// Linux lists the caches of a processor in these files, as in `32768K`. They are read from the

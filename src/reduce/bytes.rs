@@ -589,3 +589,147 @@ mod with_serde {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ErrorKind, Sum};
+    use std::fmt::Debug;
+
+    #[track_caller]
+    fn check_number<A: AccumulatorBytes + PartialEq + Debug>(
+        name: &str,
+        number: A,
+        expected: &[u8],
+    ) {
+        assert_eq!((A::NAME, A::SIZE), (name, expected.len()));
+        let mut bytes = vec![7];
+        number.write(&mut bytes);
+        assert_eq!((bytes[0], &bytes[1..]), (7, expected));
+        assert_eq!(A::read(expected), Some(number));
+        assert_eq!(A::read(&expected[1..]), None, "one byte is missing");
+        assert_eq!(A::read(&bytes), None, "there is one byte more");
+    }
+
+    #[test]
+    fn accumulators_are_little_endian_and_of_one_size_on_every_target() {
+        check_number("u8", 0xfe_u8, &[0xfe]);
+        check_number("u16", 0xfe01_u16, &[1, 0xfe]);
+        check_number("u32", 0xfe01_0203_u32, &[3, 2, 1, 0xfe]);
+        check_number("u64", 0xfe01_u64, &[1, 0xfe, 0, 0, 0, 0, 0, 0]);
+        let wide = [3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+        check_number("u128", (1_u128 << 120) + 0x203, &wide);
+        check_number("i128", (1_i128 << 120) + 0x203, &wide);
+        check_number("i8", -2_i8, &[0xfe]);
+        check_number("i16", -2_i16, &[0xfe, 0xff]);
+        check_number("i32", -3_i32, &[0xfd, 0xff, 0xff, 0xff]);
+        check_number("i64", i64::MIN, &[0, 0, 0, 0, 0, 0, 0, 0x80]);
+        check_number("f32", -1.5_f32, &[0, 0, 0xc0, 0xbf]);
+        check_number("f64", 2.5_f64, &[0, 0, 0, 0, 0, 0, 4, 0x40]);
+        check_number("usize", 0x102_usize, &[2, 1, 0, 0, 0, 0, 0, 0]);
+        check_number(
+            "isize",
+            -2_isize,
+            &[0xfe, 255, 255, 255, 255, 255, 255, 255],
+        );
+        check_number("bool", true, &[1]);
+        check_number("bool", false, &[0]);
+        assert_eq!(bool::read(&[2]), None);
+        let pair = [0xfd, 0xff, 5, 0, 0, 0, 0, 0, 0, 0];
+        check_number("(i16, usize)", (-3_i16, 5_usize), &pair);
+        let most = usize::read(&[255; 8]);
+        assert_eq!(most, usize::try_from(u64::MAX).ok());
+        #[cfg(feature = "half")]
+        {
+            check_number("f16", half::f16::from_f32(1.0), &[0, 0x3c]);
+            check_number("bf16", half::bf16::from_f32(1.0), &[0x80, 0x3f]);
+        }
+    }
+
+    type Boxes<'b> = &'b [(Range<usize>, usize)];
+
+    /// A piece of sums over 5000 terms, 5 blocks: of the elements `element`, with nodes of one
+    /// accumulator for each, and boxes that have so many accumulators.
+    fn piece(element: Range<usize>, nodes: &[(usize, u32)], boxes: Boxes<'_>) -> PieceForm<f32> {
+        let len = element.len();
+        PieceForm {
+            ranges: vec![element],
+            nodes: nodes
+                .iter()
+                .map(|&(first, level)| (first, level, vec![1.0; len]))
+                .collect(),
+            boxes: boxes
+                .iter()
+                .map(|(range, count)| (vec![range.clone()], vec![1.0; *count]))
+                .collect(),
+        }
+    }
+
+    fn read(pieces: Vec<PieceForm<f32>>) -> Result<PartialReduction<f32, Sum>, BroadcastError> {
+        let plan = BroadcastPlan::explicit(IxDyn(&[2]), IxDyn(&[5000, 2]), &[1]).unwrap();
+        PartialReduction::of_form(Form { plan, pieces }, Sum)
+    }
+
+    #[test]
+    fn pieces_that_fit_are_read() {
+        for pieces in [
+            vec![],
+            vec![piece(0..2, &[], &[])],
+            vec![piece(0..2, &[(0, 1), (4, 0)], &[])],
+            vec![piece(0..2, &[(0, 1)], &[(2048..2049, 2), (4999..5000, 2)])],
+            vec![
+                piece(0..1, &[(0, 0)], &[]),
+                piece(1..2, &[], &[(0..7, 1), (7..9, 1)]),
+            ],
+            // The last block is a node of every level that begins with it.
+            vec![piece(0..2, &[(4, 2)], &[])],
+            vec![piece(0..2, &[(0, 3)], &[])],
+        ] {
+            assert!(read(pieces).is_ok());
+        }
+    }
+
+    #[test]
+    fn pieces_that_do_not_fit_are_refused() {
+        let outside = "a box is not inside the shape of its plan";
+        let no_node = "the plan has no such node";
+        let common = "a box has a term of a node or of another box";
+        for (pieces, text) in [
+            (vec![piece(0..3, &[], &[])], outside),
+            (vec![piece(1..1, &[], &[])], outside),
+            (vec![piece(0..2, &[], &[(4000..5001, 2)])], outside),
+            (vec![piece(0..2, &[], &[(0..0, 2)])], outside),
+            (vec![piece(0..2, &[], &[(0..1, 1)])], WRONG_COUNT),
+            (vec![piece(0..2, &[], &[(0..1, 3)])], WRONG_COUNT),
+            (vec![piece(0..2, &[(5, 0)], &[])], no_node),
+            (vec![piece(0..2, &[(1, 1)], &[])], no_node),
+            (vec![piece(0..2, &[(0, 4)], &[])], no_node),
+            (vec![piece(0..2, &[(0, usize::BITS)], &[])], no_node),
+            (
+                vec![piece(0..2, &[(0, 1), (1, 0)], &[])],
+                "two nodes have the same block",
+            ),
+            (
+                vec![piece(0..2, &[(0, 0), (1, 0)], &[])],
+                "two nodes are halves of another one",
+            ),
+            (
+                vec![piece(0..2, &[(0, 2), (4, 0)], &[])],
+                "two nodes are halves of another one",
+            ),
+            (vec![piece(0..2, &[], &[(0..10, 2), (9..20, 2)])], common),
+            (vec![piece(0..2, &[], &[(5..9, 2), (5..9, 2)])], common),
+            (vec![piece(0..2, &[(1, 0)], &[(2047..2050, 2)])], common),
+            (
+                vec![piece(0..2, &[(0, 0)], &[]), piece(1..2, &[(1, 0)], &[])],
+                "two pieces have the same element",
+            ),
+        ] {
+            let error = read(pieces).unwrap_err();
+            let of_bytes = matches!(error.kind(), ErrorKind::InvalidBytes { .. });
+            assert!(of_bytes, "{error}");
+            let message = error.to_string();
+            assert!(message.contains(text), "{message}\n{text}");
+        }
+    }
+}

@@ -7,9 +7,9 @@ use super::tree::{BLOCK_TERMS, GROUP, LANES};
 use crate::engine::machine::WithoutWideRegisters;
 use crate::engine::tuning::{
     APART_STREAMS, BLOCKS_AT_ONCE, CACHE_LINE, CROSSED_LINES, CROSSED_PAGES, FEW_COLUMNS,
-    FEW_IN_ORDER, FEW_REDUCED, FEWER_REDUCED, MANY_COLUMNS, NARROW_SUM_ROW, NEAR_STREAMS, PAGE,
-    PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS, SMALL_SUM, STREAM_SUMS_ROW,
-    SUM_CHUNK, SUM_ROW, SUM_TABLE, sums_are_streamed,
+    FEW_IN_ORDER, FEW_REDUCED, FEWER_REDUCED, LARGE_ELEMENT, LastLevelCache, MANY_COLUMNS,
+    NARROW_SUM_ROW, NEAR_STREAMS, PAGE, PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS,
+    SMALL_SUM, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW, SUM_TABLE,
 };
 use crate::{BroadcastPlan, Fold, Reduction};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
@@ -109,34 +109,40 @@ fn expected<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) 
     }
 }
 
-/// A matrix, and the product of two: associative, and not commutative.
-fn matrix(bytes: &[u8]) -> [u8; 4] {
-    std::array::from_fn(|i| bytes.get(i).map_or(1, |byte| byte | (i % 3 == 0) as u8))
+/// `M` matrices, and the products of two by two: associative, and not commutative.
+fn matrices<const M: usize>(bytes: &[u8]) -> [[u8; 4]; M] {
+    std::array::from_fn(|number| {
+        let entry = |i| bytes.get(4 * number + i).copied().unwrap_or(1);
+        std::array::from_fn(|i| entry(i) | (i % 3 == 0) as u8)
+    })
 }
 
-fn joined([a, b, c, d]: [u8; 4], [e, f, g, h]: [u8; 4]) -> [u8; 4] {
+fn joined<const M: usize>(left: [[u8; 4]; M], right: [[u8; 4]; M]) -> [[u8; 4]; M] {
     let dot = |a: u8, b: u8, c: u8, d: u8| a.wrapping_mul(c).wrapping_add(b.wrapping_mul(d));
-    [
-        dot(a, b, e, g),
-        dot(a, b, f, h),
-        dot(c, d, e, g),
-        dot(c, d, f, h),
-    ]
+    std::array::from_fn(|number| {
+        let ([a, b, c, d], [e, f, g, h]) = (left[number], right[number]);
+        [
+            dot(a, b, e, g),
+            dot(a, b, f, h),
+            dot(c, d, e, g),
+            dot(c, d, f, h),
+        ]
+    })
 }
 
 /// Products of matrices over the axes `summed`.
-fn expected_products<const N: usize>(
+fn expected_products<const N: usize, const M: usize>(
     terms: &ArrayViewD<'_, Mixed<N>>,
     summed: &[usize],
-) -> Vec<[u8; 4]> {
+) -> Vec<[[u8; 4]; M]> {
     let (count, all) = in_order(terms, summed);
     match all.len() {
-        0 => vec![[0; 4]; count],
+        0 => vec![[[0; 4]; M]; count],
         len => (all.chunks(len / count))
             .map(|terms| {
                 terms
                     .iter()
-                    .map(|term| matrix(&term.0))
+                    .map(|term| matrices(&term.0))
                     .reduce(joined)
                     .unwrap()
             })
@@ -147,37 +153,37 @@ fn expected_products<const N: usize>(
 /// Sums of terms, to each of which its number has been added.
 struct Numbered;
 
-impl Reduction<Mixed<4>> for Numbered {
+impl<const N: usize> Reduction<Mixed<N>> for Numbered {
     const COMMUTATIVE: bool = true;
 
-    type Acc = Mixed<4>;
-    type Out = Mixed<4>;
+    type Acc = Mixed<N>;
+    type Out = Mixed<N>;
 
-    fn identity(&self) -> Mixed<4> {
+    fn identity(&self) -> Mixed<N> {
         Mixed::zero()
     }
 
-    fn lift(&self, value: Mixed<4>) -> Mixed<4> {
+    fn lift(&self, value: Mixed<N>) -> Mixed<N> {
         value
     }
 
-    fn at_index(&self, acc: Mixed<4>, index: usize) -> Mixed<4> {
+    fn at_index(&self, acc: Mixed<N>, index: usize) -> Mixed<N> {
         acc + Mixed::number(index)
     }
 
-    fn combine(&self, a: Mixed<4>, b: Mixed<4>) -> Mixed<4> {
+    fn combine(&self, a: Mixed<N>, b: Mixed<N>) -> Mixed<N> {
         a + b
     }
 
-    fn finish(&self, acc: Mixed<4>, count: usize) -> Mixed<4> {
+    fn finish(&self, acc: Mixed<N>, count: usize) -> Mixed<N> {
         acc + Mixed::number(count)
     }
 }
 
 /// What [`Numbered`] makes of the terms of `count` results, one after the other.
-fn expected_numbered(terms: &[Mixed<4>], count: usize) -> Vec<Mixed<4>> {
+fn expected_numbered<const N: usize>(terms: &[Mixed<N>], count: usize) -> Vec<Mixed<N>> {
     let len = terms.len() / count.max(1);
-    let result = |terms: &[Mixed<4>]| {
+    let result = |terms: &[Mixed<N>]| {
         let number = |(i, &term)| Numbered.at_index(term, i);
         let terms: Vec<_> = terms.iter().enumerate().map(number).collect();
         Numbered.finish(tree(&terms), len)
@@ -246,19 +252,36 @@ fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
 
 /// Sums of numbered terms of a map of two arrays, and an operation that does not commute.
 #[track_caller]
-fn check_maps(terms: &ArrayViewD<'_, Mixed<4>>, summed: &[usize]) {
+fn check_maps<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
     let plan = plan(terms.shape(), summed);
-    let what = || format!("{:?} {:?}, {summed:?}", terms.shape(), terms.strides());
     let (count, all) = in_order(terms, summed);
     let numbered = expected_numbered(&all, count);
     let found = plan.reduce_of((terms, terms), Numbered, |(&a, &b)| {
         assert_eq!(a, b);
         a
     });
+    let what = || format!("{:?} {:?}, {summed:?}", terms.shape(), terms.strides());
     assert!(found.unwrap().iter().eq(&numbered), "numbered, {}", what());
-    let products = expected_products(terms, summed);
-    let product = Fold::new([0; 4], joined);
-    let found = plan.reduce_of((terms,), product, |(&Mixed(bytes),)| matrix(&bytes));
+    check_products::<N, 1>(terms, summed);
+}
+
+#[track_caller]
+fn check_sums_and_maps<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
+    check(terms, summed);
+    check_maps(terms, summed);
+}
+
+/// An operation that does not commute, on `M` matrices for each term.
+#[track_caller]
+fn check_products<const N: usize, const M: usize>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+) {
+    let products = expected_products::<N, M>(terms, summed);
+    let product = Fold::new([[0; 4]; M], joined);
+    let found = plan(terms.shape(), summed)
+        .reduce_of((terms,), product, |(&Mixed(bytes),)| matrices(&bytes));
+    let what = || format!("{:?} {:?}, {summed:?}", terms.shape(), terms.strides());
     assert!(found.unwrap().iter().eq(&products), "in order, {}", what());
 }
 
@@ -326,31 +349,13 @@ fn sums_of_few_columns_follow_the_tree_in_every_layout() {
     }
     for terms in terms {
         for columns in [0, 1, 2, 3].into_iter().chain(around(FEW_COLUMNS)) {
-            check_layouts(&[terms, columns], &[0], |terms, summed| {
-                check(terms, summed);
-                check_maps(terms, summed)
-            });
-            check_layouts(&[columns, terms], &[1], |terms, summed| {
-                check(terms, summed);
-                check_maps(terms, summed)
-            });
+            check_layouts(&[terms, columns], &[0], check_sums_and_maps::<4>);
+            check_layouts(&[columns, terms], &[1], check_sums_and_maps::<4>);
         }
-        check_layouts(&[terms], &[0], |terms, summed| {
-            check(terms, summed);
-            check_maps(terms, summed)
-        });
-        check_layouts(&[3, terms, 4], &[1], |terms, summed| {
-            check(terms, summed);
-            check_maps(terms, summed)
-        });
-        check_layouts(&[terms, 3, 2], &[0, 2], |terms, summed| {
-            check(terms, summed);
-            check_maps(terms, summed)
-        });
-        check_layouts(&[2, 3, terms], &[0, 2], |terms, summed| {
-            check(terms, summed);
-            check_maps(terms, summed)
-        });
+        check_layouts(&[terms], &[0], check_sums_and_maps::<4>);
+        check_layouts(&[3, terms, 4], &[1], check_sums_and_maps::<4>);
+        check_layouts(&[terms, 3, 2], &[0, 2], check_sums_and_maps::<4>);
+        check_layouts(&[2, 3, terms], &[0, 2], check_sums_and_maps::<4>);
     }
 }
 
@@ -448,31 +453,16 @@ fn rows_of_every_width_follow_the_tree() {
     }
     for columns in widths {
         for terms in [2, LANES - 1, LANES + 1, GROUP + 3] {
-            check_layouts(&[terms, columns], &[0], |terms, summed| {
-                check(terms, summed);
-                check_maps(terms, summed)
-            });
-            check_layouts(&[columns, terms], &[1], |terms, summed| {
-                check(terms, summed);
-                check_maps(terms, summed)
-            });
+            check_layouts(&[terms, columns], &[0], check_sums_and_maps::<4>);
+            check_layouts(&[columns, terms], &[1], check_sums_and_maps::<4>);
         }
     }
     for terms in around(SUM_TABLE / size / FEW_COLUMNS) {
-        check_layouts(&[terms, FEW_COLUMNS + 1], &[0], |terms, summed| {
-            check(terms, summed);
-            check_maps(terms, summed)
-        });
+        check_layouts(&[terms, FEW_COLUMNS + 1], &[0], check_sums_and_maps::<4>);
     }
     for columns in around(MANY_COLUMNS) {
-        check_layouts(&[columns, LANES], &[1], |terms, summed| {
-            check(terms, summed);
-            check_maps(terms, summed)
-        });
-        check_layouts(&[2, columns], &[0], |terms, summed| {
-            check(terms, summed);
-            check_maps(terms, summed)
-        });
+        check_layouts(&[columns, LANES], &[1], check_sums_and_maps::<4>);
+        check_layouts(&[2, columns], &[0], check_sums_and_maps::<4>);
     }
 }
 
@@ -488,6 +478,8 @@ fn check_width<const N: usize>() {
     ] {
         check_layouts::<N>(shape, &[0], check);
         check_layouts::<N>(shape, &[1], check);
+        // In Fortran order, squares of the terms are transposed.
+        check_layouts::<N>(shape, &[0, 1], check);
     }
     check_layouts::<N>(&[2, 3, 4, 5], &[0, 2], check);
     check_layouts::<N>(&[6, 5, 4, 3, 2], &[1, 3, 4], check);
@@ -504,6 +496,7 @@ fn check_widths() {
     check_width::<3>();
     check_width::<4>();
     check_width::<8>();
+    check_width::<12>();
     check_width::<16>();
     check_width::<100>();
 }
@@ -511,6 +504,16 @@ fn check_widths() {
 #[test]
 fn elements_of_every_size_follow_the_tree() {
     check_widths();
+}
+
+#[test]
+fn products_of_large_elements_are_in_order() {
+    for shape in [[3, 2], [17, 9], [2, 1025], [1025, 2], [70, 40]] {
+        for summed in [&[0][..], &[1], &[0, 1], &[]] {
+            check_layouts(&shape, summed, check_products::<64, 15>);
+            check_layouts(&shape, summed, check_products::<64, 16>);
+        }
+    }
 }
 
 #[test]
@@ -549,6 +552,19 @@ fn large_sums_follow_the_tree() {
         let mut turned = ArrayD::from_elem(terms.t().raw_dim(), Mixed::zero());
         turned.assign(&terms.t());
         check(&turned.view().permuted_axes(order), summed);
+    }
+}
+
+/// The terms of each result are cut into ranges, and the results are written in several units.
+#[test]
+fn maps_of_large_arrays_follow_the_tree() {
+    for (shape, summed) in [
+        (&[2, 2048, 64][..], &[1][..]),
+        (&[2100, MANY_COLUMNS + 1], &[0]),
+    ] {
+        let terms = (0..shape.iter().product()).map(Mixed::<4>::number);
+        let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
+        check_maps(&terms.view(), summed);
     }
 }
 
@@ -598,7 +614,7 @@ fn crossed_terms_follow_the_tree() {
 #[test]
 fn maps_of_many_terms_follow_the_tree() {
     let rows = SMALL_SUM / 8 / NARROW_SUM_ROW + 1;
-    check_layouts(&[rows, NARROW_SUM_ROW], &[0], check_maps);
+    check_layouts(&[rows, NARROW_SUM_ROW], &[0], check_maps::<4>);
 }
 
 /// One row that is seen many times has more blocks than are summed at once.
@@ -615,23 +631,31 @@ fn long_rows_follow_the_tree() {
     }
 }
 
-/// Sums of enough bytes to be streamed, and of fewer.
-#[test]
-fn streamed_sums_are_all_written() {
-    let rows = (1..).find(|&rows| sums_are_streamed(rows << 20)).unwrap();
-    for rows in [rows - 1, rows] {
-        let row: Array1<_> = (0..1 << 18).map(Mixed::<4>::number).collect();
-        let shape = [2, rows, row.len()];
-        let plan = plan(&shape, &[0]);
-        let mut out = ArrayD::from_elem(plan.input_dim(), Mixed::zero());
-        let terms = row.broadcast(shape).unwrap();
-        plan.gradient_into(&terms.into_dyn(), &mut out).unwrap();
-        let row_of_sums = row.mapv(|term| term + term);
-        assert!(
-            out.outer_iter()
-                .all(|sums| sums == row_of_sums.view().into_dyn())
-        );
+/// Sums of enough bytes to be streamed, and of fewer: along rows, of short rows and of longer ones.
+fn check_streamed<const N: usize>() {
+    let _cache = LastLevelCache::of(1 << 20);
+    let border = (768 << 10) / N;
+    for sums in [border - 1, border] {
+        for (shape, summed) in [
+            (&[2, sums][..], &[0][..]),
+            (&[sums, 3], &[1]),
+            (&[sums, GROUP / 8 + 1], &[1]),
+            (&[2, sums, 2], &[0, 2]),
+        ] {
+            let terms = (0..shape.iter().product()).map(Mixed::<N>::number);
+            let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
+            check(&terms.view(), summed);
+            let mut backwards = terms.view();
+            (0..shape.len()).for_each(|axis| backwards.invert_axis(Axis(axis)));
+            check(&backwards, summed);
+        }
     }
+}
+
+#[test]
+fn streamed_sums_follow_the_tree() {
+    check_streamed::<32>();
+    check_streamed::<{ LARGE_ELEMENT }>();
 }
 
 /// The numbers of elements must have 32 bits, too.

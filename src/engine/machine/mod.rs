@@ -23,20 +23,19 @@ pub(crate) const REGISTER: usize = 16;
 /// Bytes of a register of AVX2.
 pub(crate) const WIDE_REGISTER: usize = 32;
 
-/// How many tests run the code for processors without wide registers. Tests that run at the same
-/// time do so too, and have the same results.
 #[cfg(test)]
-static WITHOUT_WIDE_REGISTERS: std::sync::atomic::AtomicUsize =
-    std::sync::atomic::AtomicUsize::new(0);
+thread_local! {
+    static WIDE_REGISTERS: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
+}
 
-/// While it lives, the processor seems to have no wide registers.
+/// While it lives, the processor seems to have no wide registers to this thread.
 #[cfg(test)]
 pub(crate) struct WithoutWideRegisters(());
 
 #[cfg(test)]
 impl WithoutWideRegisters {
     pub(crate) fn new() -> Self {
-        WITHOUT_WIDE_REGISTERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        WIDE_REGISTERS.set(false);
         WithoutWideRegisters(())
     }
 }
@@ -44,7 +43,7 @@ impl WithoutWideRegisters {
 #[cfg(test)]
 impl Drop for WithoutWideRegisters {
     fn drop(&mut self) {
-        WITHOUT_WIDE_REGISTERS.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+        WIDE_REGISTERS.set(true);
     }
 }
 
@@ -52,7 +51,7 @@ impl Drop for WithoutWideRegisters {
 #[inline]
 pub(crate) fn has_wide_registers() -> bool {
     #[cfg(test)]
-    if WITHOUT_WIDE_REGISTERS.load(std::sync::atomic::Ordering::Relaxed) > 0 {
+    if !WIDE_REGISTERS.get() {
         return false;
     }
     #[cfg(all(target_arch = "x86_64", not(miri)))]
