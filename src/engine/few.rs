@@ -2,7 +2,6 @@
 //! see [`FEW_MAPPED`] and [`FEW_MAPPED_ROWS`].
 
 use super::inputs::{Inputs, RowsKernel};
-use super::machine::widest;
 use super::nest::{LoopAxis, Tile};
 use super::threads::{Cost, for_each_range};
 use super::tuning::{
@@ -10,8 +9,8 @@ use super::tuning::{
 };
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{ArrayRef, Dimension};
+use std::array;
 use std::ops::Range;
-use std::{array, iter};
 
 /// That all inputs have the shape of the output.
 #[inline]
@@ -119,7 +118,7 @@ pub(super) fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         } else {
             for_each_chunk(columns.size, bytes, |elements| {
                 // SAFETY: as above; each element is in one chunk, which is one thread's.
-                widest(unsafe { RowsKernel::new(inputs, origin.get(), [tile(elements)], op) });
+                unsafe { RowsKernel::new(inputs, origin.get(), tile(elements), op) }.run_widest();
             });
         }
         return Ok(true);
@@ -161,14 +160,14 @@ pub(super) fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         }
     } else {
         for_each_chunk(count, bytes, |mut range| {
-            let tiles = iter::from_fn(|| {
-                let row = range.start;
-                let size = (rows.size - row % rows.size).min(range.len());
+            while !range.is_empty() {
+                let row = range.start % rows.size;
+                let size = (rows.size - row).min(range.len());
+                let tile = tile(range.start / rows.size, row, size);
+                // SAFETY: as above; each row is in one chunk, which is one thread's.
+                unsafe { RowsKernel::new(inputs, origin.get(), tile, op) }.run_widest();
                 range.start += size;
-                (size > 0).then(|| tile(row / rows.size, row % rows.size, size))
-            });
-            // SAFETY: as above; each row is in one chunk, which is one thread's.
-            widest(unsafe { RowsKernel::new(inputs, origin.get(), tiles, op) });
+            }
         });
     }
     Ok(true)

@@ -309,43 +309,45 @@ impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
     }
 }
 
-/// [`best_rows`](Inputs::best_rows) of tiles as a kernel.
-pub(super) struct RowsKernel<'s, X, I, T, F> {
+/// [`best_rows`](Inputs::best_rows) as a kernel.
+pub(super) struct RowsKernel<'s, X, I, F, const N: usize> {
     inputs: &'s I,
     x: *mut X,
-    tiles: T,
+    tile: Tile<N>,
     op: &'s F,
 }
 
-impl<'s, X, I, T, F> RowsKernel<'s, X, I, T, F> {
+impl<'s, X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> RowsKernel<'s, X, I, F, N> {
     /// # Safety
     ///
-    /// As for [`Inputs::best_rows`], for each of the tiles.
+    /// As for [`Inputs::best_rows`].
     #[inline(always)]
-    pub(super) unsafe fn new(inputs: &'s I, x: *mut X, tiles: T, op: &'s F) -> Self {
+    pub(super) unsafe fn new(inputs: &'s I, x: *mut X, tile: Tile<N>, op: &'s F) -> Self {
         RowsKernel {
             inputs,
             x,
-            tiles,
+            tile,
             op,
         }
     }
+
+    /// Runs the kernel in the widest vectors. Not inlined, so that it is compiled once for each
+    /// closure: [`widest`] is compiled for each of its callers.
+    #[inline(never)]
+    pub(super) fn run_widest(self) {
+        widest(self);
+    }
 }
 
-impl<X, I, T, F, const N: usize> Vectorize for RowsKernel<'_, X, I, T, F>
-where
-    I: Inputs<N>,
-    T: IntoIterator<Item = Tile<N>>,
-    F: Fn(&mut X, I::Items),
+impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
+    for RowsKernel<'_, X, I, F, N>
 {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        for tile in self.tiles {
-            // SAFETY: the contract of `new`.
-            unsafe { I::best_rows(self.x, self.inputs.firsts(), &tile, self.op) };
-        }
+        // SAFETY: the contract of `new`.
+        unsafe { I::best_rows(self.x, self.inputs.firsts(), &self.tile, self.op) };
     }
 }
 
@@ -414,7 +416,7 @@ macro_rules! inputs {
         // SAFETY: `firsts`, `layout` and `visit_tile` read the layout that the same input holds,
         // which does not change. `rows` counts the rows and the columns of the tile up from 0.
         // `best_rows` calls `rows` once. `visit_tile` calls `best_rows` once for each part, and
-        // `Packing::for_each_part` puts each position into one part.
+        // `Packing::next_part` puts each position into one part.
         unsafe impl<$($A: Input + Sync),+> Inputs<$n> for ($($A,)+) {
             type Items = ($($A::Item,)+);
             type Firsts = ($(*const $A::Elem,)+);
@@ -453,12 +455,12 @@ macro_rules! inputs {
                 }
                 let sizes = [size_of::<X>(), $(size_of::<$A::Elem>()),+];
                 let may = [false, $($A::PACKS),+];
-                let Some(packing) = Packing::of(&tile, sizes, may) else {
-                    // SAFETY: the contract of this function; the inputs are at their `firsts`.
-                    return unsafe { Self::best_rows(x, firsts, &tile, op) };
-                };
+                // One call of `best_rows` for packed inputs and others: it has a loop for each
+                // pattern of strides, and is compiled anew for each closure.
+                let packing = Packing::of(&tile, sizes, may);
                 let mut blocks = Blocks([MaybeUninit::uninit(); PACKED]);
-                packing.for_each_part(&tile, |mut part, again| {
+                let mut at = [0; 2];
+                while let Some((mut part, again)) = packing.next_part(&tile, &mut at) {
                     let mut rest = &mut blocks.0[..];
                     $(
                         let mut $a = firsts.$input;
@@ -477,9 +479,10 @@ macro_rules! inputs {
                     let part = packing.merged(part);
                     // SAFETY: the part is one of the tile, and where an input was copied, by this
                     // turn or an earlier one with the same columns, its offsets are those of the
-                    // copies. Only inputs with `PACKS` are copied.
+                    // copies. Only inputs with `PACKS` are copied; the others are at their
+                    // `firsts`.
                     unsafe { Self::best_rows(x, ($($a,)+), &part, op) };
-                });
+                }
             }
 
             #[inline(always)]

@@ -22,17 +22,20 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// How to cut `tile`, or `None` if no input is packed. An element of operand `k` has `sizes[k]`
-    /// bytes. Operand `k` may be packed if `may[k]`.
+    /// How to cut `tile`: into one part if no input is packed. An element of operand `k` has
+    /// `sizes[k]` bytes. Operand `k` may be packed if `may[k]`.
     #[inline]
-    pub(crate) fn of<const N: usize>(
-        tile: &Tile<N>,
-        sizes: [usize; N],
-        may: [bool; N],
-    ) -> Option<Self> {
+    pub(crate) fn of<const N: usize>(tile: &Tile<N>, sizes: [usize; N], may: [bool; N]) -> Self {
         let (rows, columns) = (tile.rows, tile.columns);
+        let whole = Packing {
+            packed: 0,
+            height: rows.size.max(1),
+            width: columns.size.max(1),
+            merges: false,
+            down_first: false,
+        };
         if columns.strides[0] != 1 {
-            return None;
+            return whole;
         }
         // For more inputs no loops are compiled in which some of them are repeated.
         let repeats = N <= 4;
@@ -51,7 +54,7 @@ impl Packing {
             // Elements of size 0 are anywhere.
             if !direct && sizes[operand] > 0 {
                 if !may[operand] {
-                    return None;
+                    return whole;
                 }
                 packed |= 1 << operand;
                 bytes += sizes[operand];
@@ -62,7 +65,7 @@ impl Packing {
         // Blocks begin at cache lines.
         let room = (PACKED - N * CACHE_LINE) / bytes.max(1);
         if packed == 0 || room < SQUARE {
-            return None;
+            return whole;
         }
         let (height, width) = match () {
             () if merges => (room / columns.size, columns.size),
@@ -74,13 +77,13 @@ impl Packing {
             }
             () => (1, room),
         };
-        Some(Packing {
+        Packing {
             packed,
             height,
             width: width.min(columns.size),
             merges,
             down_first: again,
-        })
+        }
     }
 
     /// Whether an operand is packed.
@@ -95,26 +98,37 @@ impl Packing {
         self.height * self.width
     }
 
-    /// Calls `f` with parts that together are the tile, and whether the part has the columns of the
-    /// one before it.
+    /// The part of the tile that begins at `at`, a row and a column, and whether it has the columns
+    /// of the one before it. `at` becomes where the next part begins; `None` after the last one.
+    /// From `[0, 0]` on, each position of the tile is in one part.
+    ///
+    /// Not a function that calls a closure with each part: the closure would not be compiled for
+    /// wide vectors, unless the compiler chose to inline it.
     #[inline(always)]
-    pub(crate) fn for_each_part<const N: usize>(
+    pub(crate) fn next_part<const N: usize>(
         &self,
         tile: &Tile<N>,
-        mut f: impl FnMut(Tile<N>, bool),
-    ) {
+        at: &mut [usize; 2],
+    ) -> Option<(Tile<N>, bool)> {
+        let [row, column] = *at;
         let (rows, columns) = (tile.rows.size, tile.columns.size);
-        let (down, along) = (rows.div_ceil(self.height), columns.div_ceil(self.width));
-        for index in 0..down * along {
-            let (row, column) = match self.down_first {
-                true => (index % down, index / down),
-                false => (index / along, index % along),
-            };
-            let at = [row * self.height, column * self.width];
-            let height = self.height.min(rows - at[0]);
-            let width = self.width.min(columns - at[1]);
-            f(tile.part(at, height, width), self.down_first && row > 0);
+        if row >= rows || column >= columns {
+            return None;
         }
+        let (height, width) = (
+            self.height.min(rows - row),
+            self.width.min(columns - column),
+        );
+        *at = match self.down_first {
+            true if row + height < rows => [row + height, column],
+            true => [0, column + width],
+            false if column + width < columns => [row, column + width],
+            false => [row + height, 0],
+        };
+        Some((
+            tile.part([row, column], height, width),
+            self.down_first && row > 0,
+        ))
     }
 
     /// A part after its inputs have been packed, as it is walked: as one row if its rows are short.

@@ -318,55 +318,85 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
     /// Writes every element by way of a block in the cache, which is streamed into the output
     /// whenever it is full. The output's elements lie one after the other from axis `place` on.
     fn stream(&self, place: usize, op: &(impl Fn(&mut MaybeUninit<C>, I::Items) + Sync)) {
-        #[repr(align(64))]
-        struct Block([MaybeUninit<u8>; MAP_BLOCK]);
-
-        let axes = self.nest.axes();
         // Inputs as large as the output come from memory, and their wide loads cross cache lines:
         // 256 MiB of sums of a matrix and a row take 14.5 ms with wide vectors and 12.2 without.
+        let axes = self.nest.axes();
         let wide = (1..N).all(|input| axes.iter().any(|axis| axis.strides[input] == 0));
-        let (outer, inside) = axes.split_at(place);
-        let run = inside.iter().map(|axis| axis.size).product();
+        let packs = self.packs();
+        let write = |block: *mut u8, tile: Tile<N>| {
+            let compute = |tile: Tile<N>| {
+                // SAFETY: `drive_streamed` passes each position of the nest once, and the elements
+                // of operand 0 are in a block of its thread, which is aligned for them: see
+                // `streamable_from`.
+                unsafe { self.tile(block.cast(), tile, wide, op) };
+            };
+            match packs {
+                true => compute(tile),
+                false => in_best_order(tile, false, &compute),
+            }
+        };
+        let (output, size) = (Origin(self.origin.get().cast()), size_of::<C>());
         let chunks = self.chunks(MAP_STREAM_CHUNK);
         let bytes = self.bytes();
-        for_each_range(chunks.count(), Cost::Closure { bytes }, |range| {
-            let _fence = FenceOnDrop;
-            let mut block = Block([MaybeUninit::uninit(); MAP_BLOCK]);
-            let block = block.0.as_mut_ptr().cast::<MaybeUninit<C>>();
-            let range = chunks.range(range);
-            walk(outer, self.nest.start(), run, range, |origin, positions| {
-                let mut at = positions.start;
-                while at < positions.end {
-                    let offset = origin[0] + at as isize;
-                    let to = self.origin.get().wrapping_offset(offset);
-                    // If the size of an element divides that of a cache line, the block ends where
-                    // a line of the output does: only the ends of a run are incomplete lines.
-                    let room = (MAP_BLOCK - to.addr() % CACHE_LINE) / size_of::<C>();
-                    let end = positions.end.min(at + room);
-                    let x = block.wrapping_offset(-offset);
-                    let compute = |tile: Tile<N>| {
-                        // SAFETY: the tile is a part of the nest: of `inside`, where the outer axes
-                        // are at `origin`. Each chunk is one thread's. Within a run the offsets of
-                        // operand 0 count from `offset` on, so from `x` they reach the first
-                        // `end - at` elements of the block. It has room for them by the choice of
-                        // `room`, and their alignment by `streamable_from`.
-                        unsafe { self.tile(x, tile, wide, op) };
-                    };
-                    for_each_tile(inside, origin, at..end, |tile| match self.packs() {
-                        true => compute(tile),
-                        false => in_best_order(tile, false, &compute),
-                    });
-                    let bytes = (end - at) * size_of::<C>();
-                    // SAFETY: the block holds `bytes` bytes, as above, and is no part of the
-                    // output. They are as many bytes of the output from `to` on, since positions
-                    // `at..end` are neighbours in it. `_fence` is dropped when this range is done,
-                    // so before the call ends.
-                    unsafe { stream(block.cast::<u8>(), to.cast::<u8>(), bytes) };
-                    at = end;
-                }
-            });
-        });
+        let cost = Cost::Closure { bytes };
+        // SAFETY: the output is borrowed mutably, and its elements are `Send`. `write` calls `op`
+        // for each position of a tile, with the element in the block. The size, and that the
+        // elements are neighbours, is found by `streamable_from`.
+        unsafe { drive_streamed(&self.nest, place, &chunks, cost, output, size, &write) };
     }
+}
+
+/// Walks the nest on several threads, in order. Calls `write` with tiles that together are a part
+/// of a chunk, and with where the elements of operand 0 are counted from: in a block in the cache,
+/// which is then streamed into the output. Compiled once for each number of operands, not for each
+/// closure.
+///
+/// # Safety
+///
+/// Elements have `size` bytes, from 1 to half of a block's. From `output` on, those of operand
+/// 0 are valid for writes by any thread, reached by nothing else meanwhile, and from axis `place`
+/// on one after the other.
+unsafe fn drive_streamed<const N: usize>(
+    nest: &LoopNest<N>,
+    place: usize,
+    chunks: &Chunks,
+    cost: Cost,
+    output: Origin<u8>,
+    size: usize,
+    write: &(dyn Fn(*mut u8, Tile<N>) + Sync),
+) {
+    #[repr(align(64))]
+    struct Block([MaybeUninit<u8>; MAP_BLOCK]);
+
+    let (outer, inside) = nest.axes().split_at(place);
+    let run = inside.iter().map(|axis| axis.size).product();
+    for_each_range(chunks.count(), cost, |range| {
+        let _fence = FenceOnDrop;
+        let mut block = Block([MaybeUninit::uninit(); MAP_BLOCK]);
+        let block = block.0.as_mut_ptr().cast::<u8>();
+        let range = chunks.range(range);
+        walk(outer, nest.start(), run, range, |origin, positions| {
+            let mut at = positions.start;
+            while at < positions.end {
+                let offset = (origin[0] + at as isize) * size as isize;
+                let to = output.get().wrapping_offset(offset);
+                // If the size of an element divides that of a cache line, the block ends where a
+                // line of the output does: only the ends of a run are incomplete lines.
+                let room = (MAP_BLOCK - to.addr() % CACHE_LINE) / size;
+                let end = positions.end.min(at + room);
+                // Within a run the offsets of operand 0 count up from that of position `at`, so
+                // they reach the first `end - at` elements of the block. It has room for them.
+                let first = block.wrapping_offset(-offset);
+                for_each_tile(inside, origin, at..end, |tile| write(first, tile));
+                // SAFETY: the block holds so many bytes, by the choice of `room`, and is no part of
+                // the output. They are as many bytes of the output from `to` on, since positions
+                // `at..end` are neighbours in it. `_fence` is dropped when this range is done, so
+                // before the call ends.
+                unsafe { stream(block, to, (end - at) * size) };
+                at = end;
+            }
+        });
+    });
 }
 
 /// How many elements of each chunk of an array in standard layout are initialised. Drops them when

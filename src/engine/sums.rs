@@ -282,7 +282,7 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
         cut: Cut,
         cost: Cost,
         scratch: Vec<S>,
-        f: impl Fn(&mut S, Units<'_, I, B, N>) + Sync,
+        f: &(dyn Fn(&mut S, Units<'_, I, B, N>) + Sync),
     ) {
         let this = &*self;
         let (outer, axis, inside) = this.split(cut.axis);
@@ -801,7 +801,7 @@ mod tests {
                         units_at_once,
                     };
                     let found = std::sync::Mutex::new(vec![]);
-                    sums.for_each_unit(cut, Cost::Bytes(0), vec![()], |(), units| {
+                    sums.for_each_unit(cut, Cost::Bytes(0), vec![()], &|(), units| {
                         for unit in units {
                             let columns = unit.first_sum..unit.first_sum + unit.width();
                             let units = columns.map(|column| (column, unit.term_chunk));
@@ -832,7 +832,7 @@ mod tests {
                 ONE_BY_ONE,
                 Cost::Bytes(usize::MAX),
                 scratch,
-                |own, units| {
+                &|own, units| {
                     own.extend(units.map(|unit| unit.first_sum));
                     found.lock().unwrap().append(own);
                 },
@@ -848,7 +848,7 @@ mod tests {
         let terms = array![[1, 2, 3], [4, 5, 6]];
         for missing in 0..4 {
             let sum = |sums: &mut Sums<'_, (Source<'_, '_, i32>,), i32, 2>| {
-                sums.for_each_unit(ONE_BY_ONE, Cost::Bytes(0), vec![()], |(), units| {
+                sums.for_each_unit(ONE_BY_ONE, Cost::Bytes(0), vec![()], &|(), units| {
                     for unit in units.filter(|unit| unit.first_sum != missing) {
                         let column = unit.columns().runs(0..2).at(0)[..2].iter().sum();
                         unit.write(&[column], |old, new| old + new);
@@ -876,7 +876,7 @@ mod tests {
         let inputs = (Source::of(&terms),);
         let mut sums = Sums::new::<Ix2, _>(inputs, axes, Target::Put(&mut out)).unwrap();
         assert_eq!(sums.units(ONE_BY_ONE), 0);
-        sums.for_each_unit(ONE_BY_ONE, Cost::Bytes(0), vec![()], |(), units| {
+        sums.for_each_unit(ONE_BY_ONE, Cost::Bytes(0), vec![()], &|(), units| {
             assert_eq!(units.count(), 0);
         });
     }
@@ -895,7 +895,7 @@ mod tests {
             term_runs: 1,
             units_at_once: 1,
         };
-        sums.for_each_unit(cut, Cost::Bytes(0), vec![()], |(), units| {
+        sums.for_each_unit(cut, Cost::Bytes(0), vec![()], &|(), units| {
             for unit in units {
                 let columns = unit.columns();
                 let width = columns.width();

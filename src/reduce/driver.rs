@@ -215,7 +215,7 @@ where
     let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
     let partial = Mutex::new(filled(ranges * count, identity)?);
     let by = By::of(reduction);
-    sums.for_each_unit(cut, Cost::Bytes(bytes), scratch, |scratch, units| {
+    sums.for_each_unit(cut, Cost::Bytes(bytes), scratch, &|scratch, units| {
         widest(SumUnits {
             schedule: &schedule,
             units,

@@ -401,7 +401,7 @@ where
             let terms = self.arrays.map(self.plan, self.f)?;
             return self.plan.reduce_few(&terms, reduction, false);
         }
-        self.in_tables(reduction)
+        self.arrays.reduce_fresh(self.plan, reduction, self.f)
     }
 }
 
@@ -436,13 +436,13 @@ where
         T: Copy + Send + Sync,
         R: Reduction<T, Acc = T, Out = T>,
     {
-        let Map { plan, .. } = self.map;
+        let Map { plan, arrays, f } = self.map;
         if plan.maps_few::<T>() {
-            let terms = self.map.arrays.map(plan, self.map.f)?;
+            let terms = arrays.map(plan, f)?;
             plan.reduce_few_into(&terms, reduction, false, self.out, |_, result| result);
             return Ok(());
         }
-        self.in_tables(reduction)
+        arrays.reduce_into(plan, reduction, f, self.out, false, |_, result| result)
     }
 }
 

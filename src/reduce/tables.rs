@@ -333,7 +333,7 @@ where
     // A row of accumulators for each range of terms, if there are several.
     let ranges = usize::from(cut.term_chunks > 1) * cut.term_chunks;
     let partial = Mutex::new(filled(ranges * count, identity)?);
-    sums.for_each_unit(cut, cost, scratch, |scratch, units| {
+    sums.for_each_unit(cut, cost, scratch, &|scratch, units| {
         let units = ReduceUnits {
             schedule: &schedule,
             units,
@@ -669,7 +669,7 @@ where
         units_at_once: usize::MAX,
     };
     let room: Vec<B> = reserved(MANY_COLUMNS.min(sums.kept().len()))?;
-    sums.for_each_unit(cut, Cost::Bytes(0), vec![room], |room, units| {
+    sums.for_each_unit(cut, Cost::Bytes(0), vec![room], &|room, units| {
         for unit in units {
             room.clear();
             room.extend((unit.first_sum..unit.first_sum + unit.width()).map(&sum));
