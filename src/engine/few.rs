@@ -1,7 +1,8 @@
 //! Sweeps over so few elements that finding the fastest order of loops takes longer than it saves:
 //! see [`FEW_MAPPED`] and [`FEW_MAPPED_ROWS`].
 
-use super::inputs::{Inputs, RowsKernel};
+use super::inputs::Inputs;
+use super::machine::{Vectorize, widest};
 use super::nest::{LoopAxis, Tile};
 use super::threads::{Cost, for_each_range};
 use super::tuning::{
@@ -38,8 +39,8 @@ pub(super) fn strides_of<'s, X, D: Dimension, I: Inputs<N>, const N: usize>(
 pub(super) struct Origin<X>(pub(super) *mut X);
 
 // SAFETY: threads reach different elements through it: the contracts of `RowsKernel::new`,
-// `TileKernel::new` and `Inputs::best_rows`, and in `Sweep::stream` the chunks, none of which two
-// threads have. So `X` must be `Send`.
+// `TileKernel::new` and `Inputs::best_rows`, and in `drive_streamed` the chunks, each of which is
+// one thread's. So `X` must be `Send`.
 unsafe impl<X: Send> Sync for Origin<X> {}
 
 impl<X> Origin<X> {
@@ -78,6 +79,93 @@ fn merged<const N: usize>(shape: &[usize], strides: [&[isize]; N]) -> (LoopAxis<
     (merged, outer)
 }
 
+/// Rows of all operands, which are counted in the order of the axes.
+struct Rows<'s, const N: usize> {
+    /// Where the first row begins.
+    start: [isize; N],
+    /// The outer axes.
+    shape: &'s [usize],
+    strides: [&'s [isize]; N],
+    /// The rows at one position of the outer axes, at least one.
+    rows: LoopAxis<N>,
+    columns: LoopAxis<N>,
+}
+
+impl<const N: usize> Rows<'_, N> {
+    /// The first rows of a range, as many as are at one position of the outer axes. That is at least
+    /// one if the range is not empty.
+    #[inline(always)]
+    fn tile(&self, range: Range<usize>) -> Tile<N> {
+        let (row, mut position) = (range.start % self.rows.size, range.start / self.rows.size);
+        let mut offsets = self.rows.moved(self.start, row);
+        for axis in (0..self.shape.len()).rev() {
+            let axis = axis_of(self.shape, self.strides, axis);
+            offsets = axis.moved(offsets, position % axis.size);
+            position /= axis.size;
+        }
+        Tile {
+            offsets,
+            rows: self.rows.resized(range.len().min(self.rows.size - row)),
+            columns: self.columns,
+        }
+    }
+}
+
+/// [`best_rows`](Inputs::best_rows) of a range of rows as a kernel.
+struct RowsKernel<'s, X, I, F, const N: usize> {
+    inputs: &'s I,
+    x: *mut X,
+    rows: &'s Rows<'s, N>,
+    range: Range<usize>,
+    op: &'s F,
+}
+
+impl<'s, X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> RowsKernel<'s, X, I, F, N> {
+    /// # Safety
+    ///
+    /// As for [`Inputs::best_rows`], for each tile of these rows.
+    #[inline(always)]
+    unsafe fn new(
+        inputs: &'s I,
+        x: *mut X,
+        rows: &'s Rows<'s, N>,
+        range: Range<usize>,
+        op: &'s F,
+    ) -> Self {
+        RowsKernel {
+            inputs,
+            x,
+            rows,
+            range,
+            op,
+        }
+    }
+
+    /// Runs the kernel in the widest vectors. Not inlined, so that it is compiled once for each
+    /// closure: [`widest`] is compiled for each of its callers.
+    #[inline(never)]
+    fn run_widest(self) {
+        widest(self);
+    }
+}
+
+impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
+    for RowsKernel<'_, X, I, F, N>
+{
+    type Output = ();
+
+    /// All tiles, as each call of a function that is compiled for wide vectors takes 20 ns.
+    #[inline(always)]
+    fn run(mut self) {
+        while !self.range.is_empty() {
+            let tile = self.rows.tile(self.range.clone());
+            // SAFETY: the contract of `new`.
+            unsafe { I::best_rows(self.x, self.inputs.firsts(), &tile, self.op) };
+            self.range.start += tile.rows.size;
+        }
+    }
+}
+
 /// Calls `op` once for each element of the output, in the order of the axes, if that is fastest:
 /// for few elements in any layout, and for a few chunks of elements that are all in standard
 /// layout, or side by side or one repeated element in long rows. Returns whether it has called
@@ -104,21 +192,25 @@ pub(super) fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     let origin = Origin(output.as_mut_ptr());
     let (shape, strides) = (output.shape(), strides_of(output, inputs));
     if let Some(columns) = LoopAxis::of_standard(shape, strides) {
-        let tile = |range: Range<usize>| Tile {
-            offsets: columns.moved([0; N], range.start),
+        // One row: all elements, or those of a chunk.
+        let row = |range: Range<usize>| Rows {
+            start: columns.moved([0; N], range.start),
+            shape: &[],
+            strides: [&[]; N],
             rows: LoopAxis::UNIT,
             columns: columns.resized(range.len()),
         };
         if few || bytes < WIDE_MAPPED_FROM {
-            let tile = tile(0..columns.size);
+            let tile = row(0..columns.size).tile(0..1);
             // SAFETY: `check_shapes` has found one shape, and `of_standard` strides with which the
             // offsets of `columns` are the elements of every operand, from index 0 on. The output
             // is borrowed mutably. The strides are those of `columns`.
             unsafe { I::rows(origin.get(), inputs.firsts(), &tile, columns.strides, op) };
         } else {
             for_each_chunk(columns.size, bytes, |elements| {
+                let row = row(elements);
                 // SAFETY: as above; each element is in one chunk, which is one thread's.
-                unsafe { RowsKernel::new(inputs, origin.get(), tile(elements), op) }.run_widest();
+                unsafe { RowsKernel::new(inputs, origin.get(), &row, 0..1, op) }.run_widest();
             });
         }
         return Ok(true);
@@ -137,37 +229,26 @@ pub(super) fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     if !few && (!long || count < chunks || chunks > 1 && narrow) {
         return Ok(false);
     }
-    // `size` rows from row `first` on, at one position of the outer axes: some elements of the
-    // output and of the inputs, as `check_shapes` has found one shape, and `axis_of` reads the
-    // strides of each operand. `first + size` is at most `rows.size`.
-    let tile = |mut position: usize, first: usize, size: usize| {
-        let mut offsets = rows.moved([0; N], first);
-        for axis in (0..outer).rev().map(|axis| axis_of(shape, strides, axis)) {
-            offsets = axis.moved(offsets, position % axis.size);
-            position /= axis.size;
-        }
-        Tile {
-            offsets,
-            rows: rows.resized(size),
-            columns,
-        }
+    // The elements of the output and of the inputs, as `check_shapes` has found one shape, and
+    // `axis_of` reads the strides of each operand.
+    let all = Rows {
+        start: [0; N],
+        shape: &shape[..outer],
+        strides,
+        rows,
+        columns,
     };
     if narrow {
-        for tile in (0..positions).map(|position| tile(position, 0, rows.size)) {
+        for position in 0..positions {
+            let tile = all.tile(position * rows.size..(position + 1) * rows.size);
             // SAFETY: the offsets of the tile are elements of every operand: see the comment on
-            // `tile`. Each position is visited once. The output is borrowed mutably.
+            // `all`. Each position is visited once. The output is borrowed mutably.
             unsafe { I::best_rows(origin.get(), inputs.firsts(), &tile, op) };
         }
     } else {
-        for_each_chunk(count, bytes, |mut range| {
-            while !range.is_empty() {
-                let row = range.start % rows.size;
-                let size = (rows.size - row).min(range.len());
-                let tile = tile(range.start / rows.size, row, size);
-                // SAFETY: as above; each row is in one chunk, which is one thread's.
-                unsafe { RowsKernel::new(inputs, origin.get(), tile, op) }.run_widest();
-                range.start += size;
-            }
+        for_each_chunk(count, bytes, |range| {
+            // SAFETY: as above; each row is in one chunk, which is one thread's.
+            unsafe { RowsKernel::new(inputs, origin.get(), &all, range, op) }.run_widest();
         });
     }
     Ok(true)

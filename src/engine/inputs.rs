@@ -309,48 +309,6 @@ impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
     }
 }
 
-/// [`best_rows`](Inputs::best_rows) as a kernel.
-pub(super) struct RowsKernel<'s, X, I, F, const N: usize> {
-    inputs: &'s I,
-    x: *mut X,
-    tile: Tile<N>,
-    op: &'s F,
-}
-
-impl<'s, X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> RowsKernel<'s, X, I, F, N> {
-    /// # Safety
-    ///
-    /// As for [`Inputs::best_rows`].
-    #[inline(always)]
-    pub(super) unsafe fn new(inputs: &'s I, x: *mut X, tile: Tile<N>, op: &'s F) -> Self {
-        RowsKernel {
-            inputs,
-            x,
-            tile,
-            op,
-        }
-    }
-
-    /// Runs the kernel in the widest vectors. Not inlined, so that it is compiled once for each
-    /// closure: [`widest`] is compiled for each of its callers.
-    #[inline(never)]
-    pub(super) fn run_widest(self) {
-        widest(self);
-    }
-}
-
-impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
-    for RowsKernel<'_, X, I, F, N>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        // SAFETY: the contract of `new`.
-        unsafe { I::best_rows(self.x, self.inputs.firsts(), &self.tile, self.op) };
-    }
-}
-
 /// Inputs to which the places of a second output can be added.
 ///
 /// # Safety

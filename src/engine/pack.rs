@@ -12,7 +12,7 @@ use super::tuning::{CACHE_LINE, MAP_LONG_ROW, PACKED, SQUARE};
 pub(crate) struct Packing {
     /// A bit for each operand.
     packed: u32,
-    /// Rows and columns of a part, at most.
+    /// Rows and columns of a part, at most, and at least one of each.
     height: usize,
     width: usize,
     /// Whether the rows of a part are walked as one row.
@@ -29,8 +29,8 @@ impl Packing {
         let (rows, columns) = (tile.rows, tile.columns);
         let whole = Packing {
             packed: 0,
-            height: rows.size.max(1),
-            width: columns.size.max(1),
+            height: rows.size,
+            width: columns.size,
             merges: false,
             down_first: false,
         };
@@ -98,8 +98,8 @@ impl Packing {
         self.height * self.width
     }
 
-    /// The part of the tile that begins at `at`, a row and a column, and whether it has the columns
-    /// of the one before it. `at` becomes where the next part begins; `None` after the last one.
+    /// The part of the tile whose first element is at `at`, a row and a column, and whether the
+    /// part before has the same columns. Moves `at` to the next part; `None` after the last one.
     /// From `[0, 0]` on, each position of the tile is in one part.
     ///
     /// Not a function that calls a closure with each part: the closure would not be compiled for
@@ -141,6 +141,56 @@ impl Packing {
             offsets: part.offsets,
             rows: LoopAxis::UNIT,
             columns: part.columns.resized(part.rows.size * part.columns.size),
+        }
+    }
+}
+
+// A block has room for a part of at least one row that is merged with others.
+const _: () = assert!(MAP_LONG_ROW <= SQUARE);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_position_of_a_tile_is_in_one_part() {
+        for (rows, columns) in [(1, 1), (1, 9), (9, 1), (4, 6), (5, 7), (8, 12), (9, 13)] {
+            for (height, width) in [(1, 1), (1, 6), (4, 1), (4, 6), (9, 13), (20, 20)] {
+                for down_first in [false, true] {
+                    let packing = Packing {
+                        packed: 0,
+                        height,
+                        width,
+                        merges: false,
+                        down_first,
+                    };
+                    let axis = |size, stride| LoopAxis {
+                        size,
+                        strides: [stride],
+                    };
+                    let tile = Tile {
+                        offsets: [0],
+                        rows: axis(rows, columns as isize),
+                        columns: axis(columns, 1),
+                    };
+                    let (mut seen, mut at) = (vec![0; rows * columns], [0; 2]);
+                    let mut before = None;
+                    while let Some((part, again)) = packing.next_part(&tile, &mut at) {
+                        let first = part.offsets[0] as usize % columns;
+                        let part_columns = first..first + part.columns.size;
+                        let same = before.replace(part_columns.clone()) == Some(part_columns);
+                        assert!(same || !again, "{rows} {columns} {height} {width}");
+                        assert!(part.rows.size <= height && part.columns.size <= width);
+                        for row in 0..part.rows.size {
+                            for column in 0..part.columns.size {
+                                seen[part.offsets_at(row, column)[0] as usize] += 1;
+                            }
+                        }
+                    }
+                    let once = seen.iter().all(|&count| count == 1);
+                    assert!(once, "{rows} {columns} {height} {width} {down_first}");
+                }
+            }
         }
     }
 }

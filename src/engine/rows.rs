@@ -318,16 +318,16 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
     /// Writes every element by way of a block in the cache, which is streamed into the output
     /// whenever it is full. The output's elements lie one after the other from axis `place` on.
     fn stream(&self, place: usize, op: &(impl Fn(&mut MaybeUninit<C>, I::Items) + Sync)) {
+        let axes = self.nest.axes();
         // Inputs as large as the output come from memory, and their wide loads cross cache lines:
         // 256 MiB of sums of a matrix and a row take 14.5 ms with wide vectors and 12.2 without.
-        let axes = self.nest.axes();
         let wide = (1..N).all(|input| axes.iter().any(|axis| axis.strides[input] == 0));
         let packs = self.packs();
         let write = |block: *mut u8, tile: Tile<N>| {
             let compute = |tile: Tile<N>| {
-                // SAFETY: `drive_streamed` passes each position of the nest once, and the elements
-                // of operand 0 are in a block of its thread, which is aligned for them: see
-                // `streamable_from`.
+                // SAFETY: the tile is one of `drive_streamed`, or a part of one: a part of the nest
+                // that no other thread has, whose elements of operand 0 are in a block of this
+                // thread. The block is aligned for them: see `streamable_from`.
                 unsafe { self.tile(block.cast(), tile, wide, op) };
             };
             match packs {
@@ -339,23 +339,30 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
         let chunks = self.chunks(MAP_STREAM_CHUNK);
         let bytes = self.bytes();
         let cost = Cost::Closure { bytes };
-        // SAFETY: the output is borrowed mutably, and its elements are `Send`. `write` calls `op`
-        // for each position of a tile, with the element in the block. The size, and that the
-        // elements are neighbours, is found by `streamable_from`.
+        // SAFETY: the chunks are those of the nest. The output is borrowed mutably, and its
+        // elements are `Send`, as `write` could not be shared otherwise. `streamable_from` has
+        // found their size and that they are side by side. `write` calls `op` for each position of
+        // its tile, and `op` writes the element.
         unsafe { drive_streamed(&self.nest, place, &chunks, cost, output, size, &write) };
     }
 }
 
-/// Walks the nest on several threads, in order. Calls `write` with tiles that together are a part
-/// of a chunk, and with where the elements of operand 0 are counted from: in a block in the cache,
-/// which is then streamed into the output. Compiled once for each number of operands, not for each
-/// closure.
+/// Walks the nest on several threads. Calls `write` with tiles that are parts of the nest, so that
+/// each position is in one of them, and with a pointer. From this pointer on, the offsets of
+/// operand 0 in the tile are different elements of a block that is the calling thread's and begins
+/// at a cache line. The block is then streamed into the output.
+///
+/// Compiled once for each number of operands, not for each closure.
 ///
 /// # Safety
 ///
-/// Elements have `size` bytes, from 1 to half of a block's. From `output` on, those of operand
-/// 0 are valid for writes by any thread, reached by nothing else meanwhile, and from axis `place`
-/// on one after the other.
+/// `chunks` cuts the positions of `nest`. From `output` on, the offsets of operand 0 are elements
+/// of `size` bytes that are valid for writes by any thread, and reached by nothing else meanwhile;
+/// from axis `place` on they are side by side. `write` writes each of those in its tile.
+///
+/// # Panics
+///
+/// If elements have no bytes, or more than half a block.
 unsafe fn drive_streamed<const N: usize>(
     nest: &LoopNest<N>,
     place: usize,
@@ -368,6 +375,11 @@ unsafe fn drive_streamed<const N: usize>(
     #[repr(align(64))]
     struct Block([MaybeUninit<u8>; MAP_BLOCK]);
 
+    // There is room for an element in every block.
+    assert!(
+        (1..=MAP_BLOCK / 2).contains(&size),
+        "not a size to be streamed"
+    );
     let (outer, inside) = nest.axes().split_at(place);
     let run = inside.iter().map(|axis| axis.size).product();
     for_each_range(chunks.count(), cost, |range| {
@@ -442,7 +454,7 @@ impl Drop for Count<'_> {
 mod tests {
     use super::*;
     use crate::engine::inputs::{Source, Values};
-    use crate::engine::tuning::{LARGE_ELEMENT, LastLevelCache};
+    use crate::engine::tuning::{FEW_MAPPED_ROWS, LARGE_ELEMENT, LastLevelCache};
     use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewMut3, IxDyn, ShapeBuilder, Slice};
 
     /// An array of the shape whose strides are reversed, doubled or permuted, as the number says.
@@ -572,9 +584,11 @@ mod tests {
     }
 
     /// Maps into an array that begins `first` elements after a cache line and has a gap of `gap`
-    /// elements after each item of axis 0, and compares all of the memory.
+    /// elements after each item of axis 0, and compares all of the memory. Streamed, if elements
+    /// are not too large.
     #[track_caller]
-    fn check_overwrite<const N: usize>(shape: [usize; 3], first: usize, gap: usize) {
+    fn check_streamed<const N: usize>(shape: [usize; 3], first: usize, gap: usize) {
+        let _cache = LastLevelCache::of(MAP_STREAM_RUN_FROM);
         let [_, rows, columns] = shape;
         let element = |a: u32, b: u32| -> [u8; N] {
             let mixed = a.wrapping_mul(0x9e37_79b1) ^ b;
@@ -598,11 +612,17 @@ mod tests {
         {
             let layout = shape.strides(strides);
             let mut out = ArrayViewMut3::from_shape(layout, &mut memory[first..]).unwrap();
+            let mut uninit = out.raw_view_mut().cast::<MaybeUninit<[u8; N]>>();
+            // SAFETY: the elements of `out`, of which none is read or written below.
+            let mut uninit = unsafe { uninit.raw_view_mut().deref_into_view_mut() };
+            let sweep = Sweep::new(&mut uninit, (Values::new(&a), Values::new(&row))).unwrap();
+            let streams = CAN_STREAM && N <= MAP_BLOCK / 4;
+            assert_eq!(sweep.streamable_from().is_some(), streams, "{what}");
             let inputs = (Values::new(&a), Values::new(&row));
             overwrite(&mut out, inputs, |(a, b)| element(a, b)).unwrap();
         }
         assert!(memory == expected, "{what}");
-        // All inputs from memory, and not copied to a packed block.
+        // No input is replicated, and references are not packed.
         memory.copy_from_slice(&before);
         let b = row.to_owned();
         let (a, b) = (a.view(), b.view());
@@ -615,26 +635,29 @@ mod tests {
         assert!(memory == expected, "by reference, {what}");
     }
 
-    /// Elements of which a whole number fills a cache line, others, and some too large.
+    /// With so many items on axis 0 that the output is not swept as a small one.
     fn check_streamed_width<const N: usize>() {
-        let _cache = LastLevelCache::of(MAP_STREAM_RUN_FROM);
         let elements = |bytes: usize| bytes.div_ceil(N);
-        for border in [
-            elements(MAP_STREAM_RUN_FROM),
-            elements(2 * MAP_BLOCK),
-            elements(MAP_STREAM_CHUNK),
-        ] {
+        let items = |item: usize| 1 + FEW_MAPPED_ROWS / (item * N);
+        for border in [elements(MAP_STREAM_RUN_FROM) + 1, elements(2 * MAP_BLOCK)] {
             for columns in [border - 1, border, border + 1] {
-                for (first, gap) in [(0, 0), (1, 0), (3, 1), (21, 5)] {
-                    check_overwrite::<N>([1, 1, columns], first, gap);
+                for (first, gap) in [(0, 1), (1, 2), (3, 1), (21, 5)] {
+                    check_streamed::<N>([items(columns), 1, columns], first, gap);
                 }
-                check_overwrite::<N>([3, 1, columns], 1, 2);
             }
         }
-        // Runs that have two axes, each chunk with a part of several runs.
+        for border in [
+            elements(FEW_MAPPED_ROWS) + 2,
+            elements(2 * MAP_STREAM_CHUNK),
+        ] {
+            for columns in [border - 1, border, border + 1] {
+                check_streamed::<N>([1, 1, columns], columns % 7, 0);
+            }
+        }
+        // Runs of two axes, each chunk with a part of several runs.
         let columns = elements(MAP_STREAM_RUN_FROM) / 8 + 3;
-        for (rows, first, gap) in [(7, 2, 1), (8, 2, 1), (9, 5, 0), (20, 0, 3)] {
-            check_overwrite::<N>([5, rows, columns], first, gap);
+        for (rows, first, gap) in [(8, 2, 1), (9, 5, 0), (20, 0, 3)] {
+            check_streamed::<N>([items(rows * columns), rows, columns], first, gap);
         }
     }
 
@@ -650,25 +673,34 @@ mod tests {
         check_streamed_width::<{ MAP_BLOCK / 4 + 1 }>();
     }
 
-    /// Inputs that are packed into blocks, and inputs that are all replicated.
+    /// Inputs in Fortran order, with gaps and replicated, all pairs of them.
     #[test]
     fn streamed_outputs_are_the_same_whatever_the_inputs() {
         for cache in [MAP_STREAM_RUN_FROM, usize::MAX] {
             let _cache = LastLevelCache::of(cache);
-            for shape in [[70, 1100], [3, 5000], [200, 1024], [1030, 40]] {
-                let a = Array2::from_shape_fn(shape.f(), |(i, j)| (i * 5003 + j) as u32);
-                let row = a.row(0);
-                let row = row.broadcast(shape).unwrap();
-                let column = a.slice(ndarray::s![.., 1..2]);
-                let column = column.broadcast(shape).unwrap();
-                for a in [a.view(), column] {
-                    let expected = ndarray::Zip::from(&a)
-                        .and(&row)
-                        .map_collect(|a, b| a * 3 + b);
-                    let mut out = Array2::zeros(shape);
-                    let inputs = (Values::new(&a), Values::new(&row));
-                    overwrite(&mut out, inputs, |(a, b)| a * 3 + b).unwrap();
-                    assert_eq!(out, expected, "{cache} {:?}", a.strides());
+            for shape in [[70, 1100], [3, 9000], [200, 1024], [1030, 40]] {
+                let number = |(i, j)| (i * 5003 + j) as u32;
+                let plain = Array2::from_shape_fn(shape, number);
+                let fortran = Array2::from_shape_fn(shape.f(), number);
+                let wide = Array2::from_shape_fn([shape[0], 2 * shape[1]], number);
+                let (row, column) = (plain.row(0), plain.slice(ndarray::s![.., 1..2]));
+                let inputs = [
+                    plain.view(),
+                    fortran.view(),
+                    wide.slice(ndarray::s![.., ..;2]),
+                    wide.slice(ndarray::s![.., ..;-2]),
+                    row.broadcast(shape).unwrap(),
+                    column.broadcast(shape).unwrap(),
+                ];
+                for a in &inputs {
+                    for b in &inputs {
+                        let expected = ndarray::Zip::from(a).and(b).map_collect(|a, b| a * 3 + b);
+                        let mut out = Array2::zeros(shape);
+                        let inputs = (Values::new(a), Values::new(b));
+                        overwrite(&mut out, inputs, |(a, b)| a * 3 + b).unwrap();
+                        let what = || format!("{cache} {:?} {:?}", a.strides(), b.strides());
+                        assert_eq!(out, expected, "{}", what());
+                    }
                 }
             }
         }
@@ -677,15 +709,24 @@ mod tests {
     /// A packed row is used again only below itself, not for the columns after it.
     #[test]
     fn replicated_rows_that_are_packed_are_as_index_by_index() {
-        let values = Array1::from_iter(0..40_000_u32);
-        let apart = values.slice(ndarray::s![..; 2]);
-        let column = Array2::from_shape_fn((3, 1), |(i, _)| i as u32 * 100_000);
-        let shape = (3, apart.len());
-        let (a, b) = (apart.broadcast(shape), column.broadcast(shape));
-        let (a, b) = (a.unwrap(), b.unwrap());
-        let inputs = (Values::new(&a), Values::new(&b));
-        let found = collect(a.raw_dim(), inputs, |(a, b)| a + b).unwrap();
-        assert_eq!(found, &a + &b);
+        // Rows of one part, and rows of several, many of them in a chunk.
+        for (rows, columns) in [(3, 20_000), (300, 401)] {
+            let numbers = Array1::from_iter((0..2 * columns as u32).map(|i| [i; 12]));
+            let apart = numbers.slice(ndarray::s![..; 2]);
+            let column = Array2::from_shape_fn((rows, 1), |(i, _)| i as u32 * 100_000);
+            let (a, b) = (
+                apart.broadcast((rows, columns)).unwrap(),
+                column.broadcast((rows, columns)).unwrap(),
+            );
+            let inputs = (Values::new(&a), Values::new(&b));
+            let found = collect(a.raw_dim(), inputs, |(a, b)| {
+                a[0] ^ a[11] ^ a[5].wrapping_add(b)
+            });
+            let expected = Array2::from_shape_fn((rows, columns), |(i, j)| {
+                (2 * j as u32).wrapping_add(i as u32 * 100_000)
+            });
+            assert_eq!(found.unwrap(), expected, "{rows} {columns}");
+        }
     }
 
     /// Maps of a matrix of elements of one size and a row of elements of another.

@@ -274,6 +274,8 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
     /// none leaves the units to the others: the pool may have got more threads since `scratch` was
     /// made.
     ///
+    /// `f` is a trait object, so that this is not compiled for each closure.
+    ///
     /// # Panics
     ///
     /// If `scratch` is empty and there are units, or more than [`UNIT_AXES`] loops are in a unit.

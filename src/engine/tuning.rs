@@ -150,20 +150,23 @@ thread_local! {
 
 /// While it lives, the last-level cache seems to have this many bytes to calls of this thread.
 #[cfg(test)]
-pub(crate) struct LastLevelCache(());
+pub(crate) struct LastLevelCache {
+    before: Option<usize>,
+}
 
 #[cfg(test)]
 impl LastLevelCache {
     pub(crate) fn of(bytes: usize) -> Self {
-        LAST_LEVEL_CACHE.set(Some(bytes));
-        LastLevelCache(())
+        LastLevelCache {
+            before: LAST_LEVEL_CACHE.replace(Some(bytes)),
+        }
     }
 }
 
 #[cfg(test)]
 impl Drop for LastLevelCache {
     fn drop(&mut self) {
-        LAST_LEVEL_CACHE.set(None);
+        LAST_LEVEL_CACHE.set(self.before);
     }
 }
 

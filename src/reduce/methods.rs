@@ -401,6 +401,7 @@ where
             let terms = self.arrays.map(self.plan, self.f)?;
             return self.plan.reduce_few(&terms, reduction, false);
         }
+        // Not `in_tables`: where `maps_few` is false, so is `numbers_few`.
         self.arrays.reduce_fresh(self.plan, reduction, self.f)
     }
 }
@@ -442,6 +443,7 @@ where
             plan.reduce_few_into(&terms, reduction, false, self.out, |_, result| result);
             return Ok(());
         }
+        // Not `in_tables`, as above.
         arrays.reduce_into(plan, reduction, f, self.out, false, |_, result| result)
     }
 }

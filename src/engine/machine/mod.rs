@@ -30,20 +30,23 @@ thread_local! {
 
 /// While it lives, the processor seems to have no wide registers to this thread.
 #[cfg(test)]
-pub(crate) struct WithoutWideRegisters(());
+pub(crate) struct WithoutWideRegisters {
+    before: bool,
+}
 
 #[cfg(test)]
 impl WithoutWideRegisters {
     pub(crate) fn new() -> Self {
-        WIDE_REGISTERS.set(false);
-        WithoutWideRegisters(())
+        WithoutWideRegisters {
+            before: WIDE_REGISTERS.replace(false),
+        }
     }
 }
 
 #[cfg(test)]
 impl Drop for WithoutWideRegisters {
     fn drop(&mut self) {
-        WIDE_REGISTERS.set(true);
+        WIDE_REGISTERS.set(self.before);
     }
 }
 
