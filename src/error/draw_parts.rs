@@ -95,8 +95,13 @@ pub(super) fn invalid_axes(
             )
         }
         AxesFault::OutOfRange(at) => {
-            let target = format_args!("{the}{target}");
-            write!(f, "{}", no_axis(target, entry(axes, at), target_rank))
+            let axis = entry(axes, at);
+            // Not in a variable: with Rust 1.85 `format_args!` lives no longer than its statement.
+            write!(
+                f,
+                "{}",
+                no_axis(format_args!("{the}{target}"), axis, target_rank)
+            )
         }
         AxesFault::Unsorted(at) => {
             let (axis, previous) = (entry(axes, at), entry(axes, at.saturating_sub(1)));
