@@ -288,6 +288,23 @@ const KNOWN_BITS: [(usize, u32); 7] = [
     (1_000_000, 0xc819dbbd),
 ];
 
+/// The FNV-1a hash of the bits of all cases, in order.
+#[test]
+fn the_sums_of_all_cases_have_a_known_hash() {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for (shape, summed) in cases() {
+        let len = shape.iter().product();
+        let cotangent = ArrayD::from_shape_vec(shape.clone(), values(len)).unwrap();
+        let gradient = plan(&shape, &summed).gradient(&cotangent).unwrap();
+        for byte in gradient.iter().flat_map(|sum| sum.to_bits().to_le_bytes()) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+    assert_eq!(hash, KNOWN_HASH, "{hash:#018x}");
+}
+
+const KNOWN_HASH: u64 = 0x3ad1_57a4_c546_4c9e;
+
 #[test]
 fn one_term_is_itself_and_zeros_keep_their_sign() {
     for value in [-0.0_f64, 0.0, f64::MIN_POSITIVE / 8.0, f64::INFINITY] {

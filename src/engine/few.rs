@@ -92,8 +92,8 @@ struct Rows<'s, const N: usize> {
 }
 
 impl<const N: usize> Rows<'_, N> {
-    /// The first rows of a range, as many as are at one position of the outer axes. That is at least
-    /// one if the range is not empty.
+    /// The first rows of a range, as many as are at one position of the outer axes. If the range is
+    /// not empty, that is at least one row.
     #[inline(always)]
     fn tile(&self, range: Range<usize>) -> Tile<N> {
         let (row, mut position) = (range.start % self.rows.size, range.start / self.rows.size);
@@ -239,6 +239,7 @@ pub(super) fn sweep_few<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         columns,
     };
     if narrow {
+        // Not by `RowsKernel::run`: 16 by 16 `f32` plus a row then take 137 ns instead of 66.
         for position in 0..positions {
             let tile = all.tile(position * rows.size..(position + 1) * rows.size);
             // SAFETY: the offsets of the tile are elements of every operand: see the comment on

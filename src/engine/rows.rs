@@ -635,7 +635,8 @@ mod tests {
         assert!(memory == expected, "by reference, {what}");
     }
 
-    /// With so many items on axis 0 that the output is not swept as a small one.
+    /// Axis 0 is so long that the output has more than `FEW_MAPPED_ROWS` bytes. Smaller outputs are
+    /// never streamed.
     fn check_streamed_width<const N: usize>() {
         let elements = |bytes: usize| bytes.div_ceil(N);
         let items = |item: usize| 1 + FEW_MAPPED_ROWS / (item * N);
@@ -662,7 +663,7 @@ mod tests {
     }
 
     #[test]
-    fn streamed_outputs_are_written_once_and_nothing_else() {
+    fn streamed_maps_write_each_element_and_nothing_else() {
         check_streamed_width::<1>();
         check_streamed_width::<3>();
         check_streamed_width::<4>();
@@ -675,7 +676,7 @@ mod tests {
 
     /// Inputs in Fortran order, with gaps and replicated, all pairs of them.
     #[test]
-    fn streamed_outputs_are_the_same_whatever_the_inputs() {
+    fn streamed_maps_are_the_same_for_inputs_of_every_layout() {
         for cache in [MAP_STREAM_RUN_FROM, usize::MAX] {
             let _cache = LastLevelCache::of(cache);
             for shape in [[70, 1100], [3, 9000], [200, 1024], [1030, 40]] {

@@ -443,7 +443,7 @@ where
             plan.reduce_few_into(&terms, reduction, false, self.out, |_, result| result);
             return Ok(());
         }
-        // Not `in_tables`, as above.
+        // Not `in_tables`: where `maps_few` is false, so is `numbers_few`.
         arrays.reduce_into(plan, reduction, f, self.out, false, |_, result| result)
     }
 }

@@ -516,7 +516,7 @@ fn products_of_large_elements_are_in_order() {
     }
 }
 
-/// Other threads than that of the test have wide registers.
+/// Only this test's own thread is without wide registers. Threads that help it have them.
 #[test]
 fn processors_without_wide_registers_come_to_the_same_sums() {
     let _without = WithoutWideRegisters::new();
@@ -633,7 +633,7 @@ fn long_rows_follow_the_tree() {
 }
 
 /// Sums of enough bytes to be streamed, and of fewer: along rows, of short rows and of longer ones.
-/// Backwards, their places are not side by side in the order of the terms.
+/// Sums of reversed terms are not streamed, as they are written in reversed order.
 fn check_streamed<const N: usize>() {
     let _cache = LastLevelCache::of(1 << 20);
     let border = (768 << 10) / N;
