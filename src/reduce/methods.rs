@@ -2,9 +2,10 @@
 
 use super::few;
 use super::operands::Operands;
-use super::operands::sealed::Elements;
+use super::operands::sealed::{Elements, Reduced};
 use super::reduction::sealed::Use;
 use super::reduction::{First, Reduction, Sum, is_nan};
+use crate::engine::memory::array_of;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
@@ -348,6 +349,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R::COMMUTATIVE && few::has_few::<R::Acc>(self.output_shape(), results)
     }
 
+    /// Whether [`few`] reduces accumulators of the elements of the array, which are told the numbers
+    /// of their terms.
+    fn lifts_few<T, R: Reduction<T>>(&self, array: &ArrayRef<T, O>) -> bool {
+        let results = self.input_shape().iter().product();
+        R::COMMUTATIVE && few::lifts::<R::Acc, _, _>(array, results)
+    }
+
     /// The terms that `choice` chooses, if their positions are looked for.
     fn chosen<T, C>(
         &self,
@@ -464,9 +472,15 @@ where
     type Output = Result<Array<R::Out, I>, BroadcastError>;
 
     fn in_tables(self, reduction: &R) -> Self::Output {
-        let (plan, arrays) = (self.plan, (self.array,));
-        let f = |(&value,): (&T,)| value;
-        Map { plan, arrays, f }.in_tables(reduction)
+        let (plan, array) = (self.plan, self.array);
+        if plan.lifts_few::<T, R>(array) {
+            return array_of(plan.input_dim(), |vec| {
+                few::reduce_lifted(array, plan.input_axes(), reduction, |results, count| {
+                    vec.extend(results.iter().map(|&acc| reduction.finish(acc, count)));
+                });
+            });
+        }
+        (array,).reduce_fresh(plan, reduction, |(&value,): (&T,)| value)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output
@@ -515,10 +529,17 @@ where
     type Output = Result<(), BroadcastError>;
 
     fn in_tables(self, reduction: &R) -> Self::Output {
-        let (plan, arrays) = (self.plan, (self.array,));
+        let (plan, array, out) = (self.plan, self.array, self.out);
+        if plan.lifts_few::<T, R>(array) {
+            few::reduce_lifted(array, plan.input_axes(), reduction, |results, count| {
+                for (place, &acc) in out.iter_mut().zip(results) {
+                    *place = reduction.finish(acc, count);
+                }
+            });
+            return Ok(());
+        }
         let f = |(&value,): (&T,)| value;
-        let (map, out) = (Map { plan, arrays, f }, self.out);
-        MapToExisting { map, out }.in_tables(reduction)
+        (array,).reduce_into(plan, reduction, f, out, false, |_, result| result)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output
