@@ -437,6 +437,45 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
     }
 }
 
+/// Sums of numbered terms of an array.
+#[track_caller]
+fn check_numbered<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
+    let plan = plan(terms.shape(), summed);
+    let (count, all) = in_order(terms, summed);
+    let expected = expected_numbered(&all, count);
+    let what = || format!("{N} bytes, {:?} {:?}", terms.shape(), terms.strides());
+    let fresh = plan.reduce(terms, Numbered).unwrap();
+    assert!(fresh.iter().eq(&expected), "{}, {summed:?}", what());
+    let mut out = ArrayD::from_elem(plan.input_shape(), Mixed::number(5));
+    plan.reduce_into(terms, Numbered, &mut out).unwrap();
+    assert_eq!(out, fresh, "into, {}, {summed:?}", what());
+}
+
+#[test]
+fn few_elements_of_every_layout_and_size_are_numbered() {
+    fn check<const N: usize>() {
+        for (shape, summed) in [
+            (&[][..], &[][..]),
+            (&[0, 3], &[0]),
+            (&[1, 7], &[1]),
+            (&[2, 3, 5], &[1]),
+            (&[FEWER_REDUCED], &[0]),
+            (&[FEWER_REDUCED], &[]),
+            (&[FEWER_REDUCED + 1], &[0]),
+            (&[FEWER_REDUCED + 1], &[]),
+            (&[GROUP + 1, 3], &[0]),
+            (&[4, FEW_REDUCED / 4], &[0]),
+            (&[4, FEW_REDUCED / 4], &[1]),
+            (&[4, FEW_REDUCED / 4 + 1], &[1]),
+        ] {
+            check_layouts(shape, summed, check_numbered::<N>);
+        }
+    }
+    check::<1>();
+    check::<16>();
+    check::<17>();
+}
+
 #[test]
 fn rows_of_every_width_follow_the_tree() {
     let size = size_of::<Mixed<4>>();
