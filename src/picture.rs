@@ -187,7 +187,8 @@ impl<'a, T: Cell, U: Cell> Picture<'a, T, U> {
 
     /// Draws a line: a label or "", then right-aligned text in the columns around `column`.
     ///
-    /// The line has no trailing blanks: blanks are written only when text follows them.
+    /// The line has no trailing blanks: blanks are written only when text follows them. There is no
+    /// line without a label and text.
     pub(crate) fn line<V: fmt::Display>(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -196,6 +197,9 @@ impl<'a, T: Cell, U: Cell> Picture<'a, T, U> {
         text: impl Fn(usize) -> Option<V>,
     ) -> fmt::Result {
         let window = self.window(column);
+        if label.is_empty() && window.clone().all(|column| text(column).is_none()) {
+            return Ok(());
+        }
         let label_width = self.first.0.len().max(self.second.0.len());
         f.write_str("\n")?;
         let mut blanks = 2;

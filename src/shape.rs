@@ -93,11 +93,11 @@ pub(crate) fn padded_to<D: Dimension>(rank: usize, shape: &[usize]) -> D {
 /// The first axis of `common_shape` on which the sizes differ and neither is 1.
 #[inline(always)]
 pub(crate) fn merge(common_shape: &mut [usize], other: &[usize]) -> Result<(), usize> {
-    let rank = common_shape.len();
-    for (axis, size) in common_shape.iter_mut().enumerate() {
-        match common(*size, padded(other, rank, axis)) {
+    let first = common_shape.len() - other.len();
+    for (axis, (size, &other)) in common_shape[first..].iter_mut().zip(other).enumerate() {
+        match common(*size, other) {
             Some(common) => *size = common,
-            None => return Err(axis),
+            None => return Err(first + axis),
         }
     }
     Ok(())

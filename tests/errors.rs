@@ -663,6 +663,15 @@ plans! {
 }
 
 #[test]
+fn marks_beside_the_drawn_axes_leave_no_blank_line() {
+    let mapping: Vec<usize> = (0..40).filter(|&axis| axis != 35).collect();
+    let plan = BroadcastPlan::explicit(IxDyn(&[1; 39]), IxDyn(&[1; 40]), &mapping).unwrap();
+    let text = plan.to_string();
+    assert!(text.lines().all(|line| !line.is_empty()), "{text}");
+    assert!(text.ends_with("\n  + added"), "{text}");
+}
+
+#[test]
 fn debug_of_a_plan_lists_the_source_of_each_axis() {
     let plan = BroadcastPlan::numpy((1, 5), (2, 4, 5)).unwrap();
     assert_eq!(

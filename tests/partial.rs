@@ -589,13 +589,22 @@ fn a_partial_plan_resolves_to_keep_only_where_the_output_holds_it() {
     let resolved = |target: PartialSize, found: usize| {
         let target = PartialShape::new([target]);
         let plan = PartialPlan::with_mode(input.clone(), target, BroadcastMode::Expand).unwrap();
-        let shape = plan.resolve(5, found).ok()?.output_shape().to_vec();
+        let resolved = plan.resolve(5, found).map_err(|error| error.to_string())?;
+        let shape = resolved.output_shape().to_vec();
         assert!(plan.output_shape().contains(&shape));
-        Some(shape)
+        Ok(shape)
     };
-    assert_eq!(resolved(PartialSize::from(7..), KEEP), None);
-    assert_eq!(resolved(PartialSize::from(4..), 5), Some(vec![5]));
-    assert_eq!(resolved(PartialSize::known(KEEP), KEEP), Some(vec![5]));
+    let error = "\
+the shape [5] is not one of [7..=9]
+  found       5
+  known   7..=9
+              ^ 5 is not 7..=9";
+    assert_eq!(
+        resolved(PartialSize::from(7..), KEEP),
+        Err(error.to_owned())
+    );
+    assert_eq!(resolved(PartialSize::from(4..), 5), Ok(vec![5]));
+    assert_eq!(resolved(PartialSize::known(KEEP), KEEP), Ok(vec![5]));
 }
 
 /// Both orders of the operands, for every rule.
@@ -607,6 +616,7 @@ fn a_shape_with_too_many_elements_is_refused_if_the_other_one_is_unknown() {
     let mut results = vec![
         operator.infer(&unknown, &huge, Some(&unknown)),
         operator.infer(&huge, &unknown, Some(&unknown)),
+        operator.infer(&huge, &PartialShape::new([0.., 0.., 0..]), Some(&unknown)),
     ];
     let small = PartialShape::known((3, 3));
     for ([a, b], [small_a, small_b]) in [
@@ -650,6 +660,41 @@ fn very_many_axes_take_less_than_quadratic_time() {
     let pattern: AxisPattern = format!("-> {}", names.join(" ")).parse().unwrap();
     let plan = BroadcastPlan::named((), &pattern, &sizes).unwrap();
     assert_eq!(plan.output_shape().len(), MANY);
+
+    let mut shapes = vec![vec![]; MANY];
+    shapes.push(vec![1; MANY]);
+    assert_eq!(broadcast_shapes(&shapes).unwrap(), vec![1; MANY]);
+}
+
+/// As many dimensions as an operand has axes are its own, otherwise the other operand's.
+#[test]
+fn errors_name_the_operand_of_xla_dimensions_if_the_other_one_is_unknown() {
+    let (known, unknown) = (PartialShape::new([0.., 3..]), PartialShape::UNKNOWN);
+    for (dimensions, of_known) in [(&[1, 1][..], true), (&[2], false)] {
+        let rule = ElementwiseRule::Xla {
+            broadcast_dimensions: dimensions.to_vec(),
+        };
+        for (a, b, known) in [(&known, &unknown, "a"), (&unknown, &known, "b")] {
+            let text = rule.infer(a, b).unwrap_err().to_string();
+            let owner = if of_known == (known == "a") { "a" } else { "b" };
+            let row = text.lines().nth(1).unwrap();
+            assert_eq!(row.split_whitespace().next(), Some(owner), "{text}");
+        }
+    }
+}
+
+#[test]
+fn errors_name_the_operand_whose_axis_is_1_in_the_pattern_only() {
+    let (known, unknown) = (PartialShape::new([0.., 3..]), PartialShape::UNKNOWN);
+    for (pattern, [a, b], label) in [
+        ("x 1, y -> x y", [&known, &unknown], "a"),
+        ("y, x 1 -> x y", [&unknown, &known], "b"),
+    ] {
+        let pattern: AxisPattern<2> = pattern.parse().unwrap();
+        let text = pattern.infer(a, b).unwrap_err().to_string();
+        let last = format!("  an axis that is 1 in the pattern is 3.. in {label}");
+        assert_eq!(text.lines().last(), Some(&last[..]), "{text}");
+    }
 }
 
 #[test]

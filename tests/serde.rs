@@ -203,8 +203,18 @@ fn partial_shapes_and_patterns_round_trip() {
     let shape = PartialShape::new([PartialSize::ANY, between, PartialSize::known(3)]);
     assert_round_trip(&shape, "[[0,null],[2,5],[3,3]]");
     assert_round_trip(&PartialShape::UNKNOWN, "null");
-    let most = usize::MAX;
-    assert_round_trip(&PartialSize::known(most), &format!("[{most},{most}]"));
+    // The same text with pointers of any width.
+    const MOST: &str = "18446744073709551615";
+    assert_round_trip(&PartialSize::known(KEEP), &format!("[{MOST},{MOST}]"));
+    assert_round_trip(
+        &PartialSize::from(KEEP - 1..),
+        &format!("[{},null]", KEEP - 1),
+    );
+    let narrow = serde_json::from_str::<PartialSize>("[4294967295,4294967295]");
+    assert_eq!(
+        narrow.ok(),
+        (KEEP > 4294967295).then(|| PartialSize::known(4294967295))
+    );
     let plan = PartialPlan::with_mode(shape, PartialShape::UNKNOWN, BroadcastMode::Numpy).unwrap();
     assert_round_trip(
         &plan,

@@ -171,8 +171,15 @@ pub(super) fn impossible(
         }
         PartialFault::Axes { axes, fault } => {
             // XLA's dimensions are of the operand of the smaller rank.
+            let of_second = match shapes.each_ref().map(PartialShape::rank) {
+                [Some(a), Some(b)] => a > b,
+                // As many dimensions as this operand has axes are its own.
+                [Some(a), None] => a != axes.len(),
+                [None, Some(b)] => b == axes.len(),
+                [None, None] => false,
+            };
             let (array, [a, b]) = match rule {
-                Rule::Xla if a.len() > b.len() => (ArrayRole::Operand(1), [b, a]),
+                Rule::Xla if of_second => (ArrayRole::Operand(1), [b, a]),
                 Rule::Xla => (ArrayRole::Operand(0), [a, b]),
                 _ => (ArrayRole::Input, [a, b]),
             };
@@ -199,6 +206,14 @@ pub(super) fn impossible(
             Picture::left_aligned(labels, a, b).rows(f, 0)?;
             let ([a, b], name) = (sizes, quoted(name));
             write!(f, "\n  {name} is {a} in a, but {b} in b")
+        }
+        PartialFault::One { operand, size } => {
+            Picture::left_aligned(labels, a, b).rows(f, 0)?;
+            let label = labels.get(*operand).unwrap_or(&"");
+            write!(
+                f,
+                "\n  an axis that is 1 in the pattern is {size} in {label}"
+            )
         }
         PartialFault::Mapping(mapping) => {
             Picture::left_aligned(labels, a, b).rows(f, 0)?;

@@ -89,8 +89,16 @@ pub enum PartialFault {
     Name {
         /// The name.
         name: Box<str>,
-        /// What is known of its size in an operand and elsewhere.
+        /// What is known of its size in the two operands.
         sizes: [PartialSize; 2],
+    },
+    /// An axis that is 1 in the pattern never has size 1. [Example](crate::guide::plans#errors).
+    #[non_exhaustive]
+    One {
+        /// The operand that has the axis: 0 or 1.
+        operand: usize,
+        /// What is known of its size there.
+        size: PartialSize,
     },
     /// No axes mapping within these bounds fits. [Example](crate::guide::plans#errors).
     Mapping(PartialShape),

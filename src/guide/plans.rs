@@ -134,7 +134,7 @@
 //!
 //! ```
 //! use ndarray_broadcast::{
-//!     BroadcastMode, BroadcastPlan, PartialShape, PartialSize,
+//!     AxisPattern, BroadcastMode, BroadcastPlan, PartialShape, PartialSize,
 //! };
 //!
 //! let plan = BroadcastPlan::numpy(3, (2, 3))?;
@@ -200,6 +200,15 @@
 //!   axes mapping   1      0
 //!                         ^ 0 after 1: axes must increase, a broadcast does not transpose; \
 //! broadcast_in_dim_permuting does",
+//! );
+//! let pattern: AxisPattern<2> = "1 x, y -> x y".parse()?;
+//! assert_eq!(
+//!     pattern.infer(&target, &PartialShape::UNKNOWN).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [2, 3] with [...] (named)
+//!   a   2  3
+//!   b
+//!   an axis that is 1 in the pattern is 2 in a",
 //! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```

@@ -4,7 +4,7 @@ use super::{BroadcastPlan, PartialCall, PartialPlan, Tile};
 use crate::mode::BroadcastMode;
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::Rule;
-use crate::shape::{Sizes, dimension};
+use crate::shape::{KEEP, Sizes, dimension};
 use ndarray::Dimension;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -119,14 +119,35 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for Tile<I, O> {
 
 impl Serialize for PartialSize {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.min(), self.max()).serialize(serializer)
+        (written(self.min()), self.max().map(written)).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for PartialSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (min, max) = <(usize, Option<usize>)>::deserialize(deserializer)?;
-        PartialSize::between(min, max.unwrap_or(usize::MAX)).map_err(D::Error::custom)
+        let (min, max) = <(u64, Option<u64>)>::deserialize(deserializer)?;
+        let (min, max) = (read(min)?, max.map_or(Ok(KEEP), read)?);
+        PartialSize::between(min, max).map_err(D::Error::custom)
+    }
+}
+
+/// A size as it is written on targets of any width: [`KEEP`] is `u64::MAX`.
+fn written(size: usize) -> u64 {
+    match size {
+        KEEP => u64::MAX,
+        // `usize` has no more than 64 bits.
+        size => size as u64,
+    }
+}
+
+/// A size that was [`written`].
+fn read<E: Error>(size: u64) -> Result<usize, E> {
+    match usize::try_from(size) {
+        _ if size == u64::MAX => Ok(KEEP),
+        Ok(size) if size != KEEP => Ok(size),
+        _ => Err(E::custom(format_args!(
+            "the size {size} needs a larger address space"
+        ))),
     }
 }
 

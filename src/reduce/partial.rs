@@ -467,7 +467,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     }
 
     /// Adds the terms of another part. Parts of different elements of the result are kept
-    /// separately. Each part in `other` is compared with each part in `self`.
+    /// separately. The time grows with the square of the number of such parts.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! explicit with a mapping that is known in part.
 
-use super::call::{Call, Fit, checked, checked_shape, unknown};
+use super::call::{Call, Fit, checked, checked_shape};
 use crate::error::{BroadcastError, PartialFault};
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::Rule;
@@ -43,6 +43,7 @@ pub(crate) fn infer_explicit(
         None => (any(rank), PartialSize::stretched_to),
     };
     let size = |axis: usize| data.get(axis).copied().unwrap_or(PartialSize::ONE);
+    checked_shape(call.shapes[0])?;
     let Some(target) = target.sizes() else {
         let mut next = 0;
         for axis in &axes {
@@ -52,7 +53,7 @@ pub(crate) fn infer_explicit(
             }
             next = at.saturating_add(1);
         }
-        return unknown(call.shapes);
+        return Ok(PartialShape::UNKNOWN);
     };
     // The size of a target axis that this data axis feeds, if it may.
     let fed = |axis: usize, at: usize| match axes[axis].contains(at) {

@@ -181,7 +181,7 @@ impl AxisPattern<2> {
         };
         let integer = |name: &Name| name.size.map_or(PartialSize::ANY, PartialSize::known);
         let mut output: PartialSizes = self.output.names.iter().map(integer).collect();
-        for (list, shape) in self.operands.iter().zip([a, b]) {
+        for (operand, (list, shape)) in self.operands.iter().zip([a, b]).enumerate() {
             let Some(sizes) = shape.sizes() else { continue };
             if sizes.len() != list.names.len() {
                 return Err(call.error(PartialFault::Ranks));
@@ -192,7 +192,8 @@ impl AxisPattern<2> {
                 match (size.and(known), slot) {
                     (Some(both), Some(slot)) => *slot = both,
                     (Some(_), None) => {}
-                    (None, _) => {
+                    (None, None) => return Err(call.error(PartialFault::One { operand, size })),
+                    (None, Some(_)) => {
                         let (name, sizes) = (copied_text(self.name(name))?, [known, size]);
                         return Err(call.error(PartialFault::Name { name, sizes }));
                     }
@@ -266,14 +267,14 @@ impl PartialPlan {
         self.check(&input, &target)?;
         let (input, target) = (IxDyn(input.sizes()), IxDyn(target.sizes()));
         let plan = match &self.call {
-            PartialCall::Mode(mode) => BroadcastPlan::with_mode(input, target.clone(), mode),
-            PartialCall::Prepend => BroadcastPlan::prepend(input, target.clone()),
+            PartialCall::Mode(mode) => BroadcastPlan::with_mode(input, target, mode),
+            PartialCall::Prepend => BroadcastPlan::prepend(input, target),
         }?;
         // Under `expand`, a target of `KEEP` gives the input's size. The output allows for that
         // only if the target was known to be `KEEP`.
         match self.output.contains(plan.output_shape()) {
             true => Ok(plan),
-            false => Err(shape_not_possible(&self.target, target.sizes())),
+            false => Err(shape_not_possible(&self.output, plan.output_shape())),
         }
     }
 }
