@@ -2,7 +2,7 @@
 
 use super::few;
 use super::operands::Operands;
-use super::operands::sealed::{Elements, Reduced};
+use super::operands::sealed::Elements;
 use super::reduction::sealed::Use;
 use super::reduction::{First, Reduction, Sum, is_nan};
 use crate::engine::memory::array_of;
@@ -349,11 +349,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R::COMMUTATIVE && few::has_few::<R::Acc>(self.output_shape(), results)
     }
 
-    /// Whether [`few`] reduces accumulators of the elements of the array, which are told the numbers
-    /// of their terms.
-    fn lifts_few<T, R: Reduction<T>>(&self, array: &ArrayRef<T, O>) -> bool {
+    /// The elements of the array in memory, if [`few`] reduces accumulators of them, which are told
+    /// the numbers of their terms.
+    fn few_to_lift<'a, T, R: Reduction<T>>(&self, array: &'a ArrayRef<T, O>) -> Option<&'a [T]> {
         let results = self.input_shape().iter().product();
-        R::COMMUTATIVE && few::lifts::<R::Acc, _, _>(array, results)
+        match R::COMMUTATIVE {
+            true => few::few_to_lift::<R::Acc, _, _>(array, results),
+            false => None,
+        }
     }
 
     /// The terms that `choice` chooses, if their positions are looked for.
@@ -473,14 +476,16 @@ where
 
     fn in_tables(self, reduction: &R) -> Self::Output {
         let (plan, array) = (self.plan, self.array);
-        if plan.lifts_few::<T, R>(array) {
+        if let Some(elements) = plan.few_to_lift::<T, R>(array) {
+            let to = plan.input_axes();
             return array_of(plan.input_dim(), |vec| {
-                few::reduce_lifted(array, plan.input_axes(), reduction, |results, count| {
+                few::reduce_lifted(array, elements, to, reduction, |results, count| {
                     vec.extend(results.iter().map(|&acc| reduction.finish(acc, count)));
                 });
             });
         }
-        (array,).reduce_fresh(plan, reduction, |(&value,): (&T,)| value)
+        let (arrays, f) = ((array,), |(&value,): (&T,)| value);
+        Map { plan, arrays, f }.in_tables(reduction)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output
@@ -530,16 +535,18 @@ where
 
     fn in_tables(self, reduction: &R) -> Self::Output {
         let (plan, array, out) = (self.plan, self.array, self.out);
-        if plan.lifts_few::<T, R>(array) {
-            few::reduce_lifted(array, plan.input_axes(), reduction, |results, count| {
+        if let Some(elements) = plan.few_to_lift::<T, R>(array) {
+            let to = plan.input_axes();
+            few::reduce_lifted(array, elements, to, reduction, |results, count| {
                 for (place, &acc) in out.iter_mut().zip(results) {
                     *place = reduction.finish(acc, count);
                 }
             });
             return Ok(());
         }
-        let f = |(&value,): (&T,)| value;
-        (array,).reduce_into(plan, reduction, f, out, false, |_, result| result)
+        let (arrays, f) = ((array,), |(&value,): (&T,)| value);
+        let map = Map { plan, arrays, f };
+        MapToExisting { map, out }.in_tables(reduction)
     }
 
     fn in_place(self, reduction: &R) -> Self::Output
