@@ -141,7 +141,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ) -> Result<(), BroadcastError> {
         let (role, len) = (ArrayRole::Input, input.len());
         let strides = absolute_strides(role, self.input_shape(), input_strides, len)?;
-        // ndarray refuses more than isize::MAX elements, which a slice of `()` may have.
+        // A slice of `()` may have more than isize::MAX elements, which ndarray refuses.
         let long = SliceFault::Length(usize::MAX);
         let mut input = ArrayView::from_shape(self.input_dim().strides(strides), input)
             .map_err(|_| invalid_slice(role, self.input_shape(), input_strides, len, long))?;
@@ -175,6 +175,8 @@ fn absolute_strides<D: Dimension>(
         true => Some(0),
         false => shape.iter().zip(strides).try_fold(1, reach),
     };
+    // ndarray refuses larger offsets, which fit in a slice of `()`.
+    let needed = needed.filter(|&needed| needed <= isize::MAX as usize);
     if needed.is_none_or(|needed| needed > len) {
         return Err(fault(SliceFault::Length(needed.unwrap_or(usize::MAX))));
     }
@@ -190,8 +192,11 @@ fn absolute_strides<D: Dimension>(
 
 /// Reverses the axes whose stride is negative.
 fn invert<S: RawData, D: Dimension>(array: &mut ArrayBase<S, D>, strides: &[isize]) {
+    if array.is_empty() {
+        return;
+    }
     for (axis, &stride) in strides.iter().enumerate() {
-        if stride < 0 && !array.is_empty() && array.len_of(Axis(axis)) > 1 {
+        if stride < 0 && array.len_of(Axis(axis)) > 1 {
             array.invert_axis(Axis(axis));
         }
     }

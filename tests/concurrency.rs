@@ -278,6 +278,7 @@ fn a_thread_that_panics_may_call_everything() {
 mod pools {
     use super::pool::pool;
     use super::*;
+    use ndarray_broadcast::Sum;
     use std::collections::HashSet;
     use std::sync::{Condvar, Mutex};
 
@@ -442,6 +443,25 @@ mod pools {
             assert_eq!(mapped.unwrap(), elements);
             assert_eq!(callers.count(), wanted, "{rows} by {columns}");
         }
+    }
+
+    #[test]
+    fn slow_closures_over_one_element_that_is_broadcast_are_shared() {
+        const LEN: usize = 50_000;
+        let wanted = processors().min(2);
+        let callers = Callers::new(wanted);
+        let calls = AtomicUsize::new(0);
+        let slow = |(&x,): (&u64,)| {
+            let before = calls.fetch_add(1, Ordering::Relaxed);
+            callers.call(before, LEN);
+            x
+        };
+        let one = ndarray::arr0(1);
+        let plan = BroadcastPlan::numpy((), LEN).unwrap();
+        let ones = one.broadcast(LEN).unwrap();
+        let sum = pool(2).install(|| plan.reduce_of((&ones,), Sum, slow));
+        assert_eq!(sum.unwrap().into_scalar(), LEN as u64);
+        assert_eq!(callers.count(), wanted);
     }
 
     #[test]

@@ -44,3 +44,17 @@ fn half_precision_sums_in_single_precision_are_correct_to_half_a_unit() {
         .unwrap();
     assert_eq!(sum.into_scalar(), 100_000. * f32::from(bf16::from_f32(0.1)));
 }
+
+/// From 65520 terms on, their number is infinite as `f16`.
+#[test]
+fn means_of_more_terms_than_the_largest_f16_are_finite() {
+    use half::f16;
+
+    for count in [65_503, 65_519, 65_520, 70_000, 131_072, 1_000_000] {
+        let terms = Array1::from_elem(count, f16::from_f32(0.03125));
+        let near = |mean: f16| assert!((mean.to_f32() - 0.03125).abs() < 1e-4, "{count}: {mean}");
+        near(terms.reduce_to_shape((), Mean).unwrap().into_scalar());
+        let mean = terms.reduce_to_shape((), Mean.in_type::<f16, f16>());
+        near(mean.unwrap().into_scalar());
+    }
+}

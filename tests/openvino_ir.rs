@@ -357,6 +357,14 @@ fn hostile_xml_is_reported() {
             "<layers> has more than 1000 attributes",
         ),
         (
+            "namespaces",
+            format!(
+                "<net><layers>{}</layers></net>",
+                "<a xmlns:b=\"c\"/>".repeat(1001)
+            ),
+            "there are more than 1000 namespaces",
+        ),
+        (
             "ports",
             format!(
                 "<net><layers><layer id=\"7\" name=\"a\" type=\"Add\"><input>{ports}</input></layer>\

@@ -494,15 +494,14 @@ fn invalid_files_exit_with_code_1() {
         check(problem);
         folder.write(&name, &recorded(case, &name));
     }
-    let nan = |name: &str| {
-        let mut bytes = recorded(case, name);
-        let last = bytes.len() - 8;
-        bytes[last..].copy_from_slice(&f64::NAN.to_le_bytes());
-        bytes
-    };
     for name in ["w_down.npy", "out.npy", "loss.npy", "d_w_q.npy"] {
-        folder.write(name, &nan(name));
-        check("differs from torch by inf");
+        for value in [f64::NAN, f64::INFINITY] {
+            let mut bytes = recorded(case, name);
+            let last = bytes.len() - 8;
+            bytes[last..].copy_from_slice(&value.to_le_bytes());
+            folder.write(name, &bytes);
+            check("differs from torch by inf");
+        }
         folder.write(name, &recorded(case, name));
     }
     EXAMPLE

@@ -3,7 +3,7 @@
 use crate::model::{Model, read_file};
 use crate::npy;
 use crate::run::MAXIMUM_BYTES;
-use crate::tensor::{ElementType, Tensor};
+use crate::tensor::{ElementType, Tensor, byte_count};
 use ndarray::ArrayD;
 use std::path::Path;
 
@@ -29,8 +29,20 @@ fn compare_files(xml: &Path) -> Result<Report, String> {
     let in_model = |problem: String| format!("{}: {problem}", xml.display());
     let model = Model::read(xml)?;
     model.check_kinds().map_err(in_model)?;
+    let mut bytes = 0;
     let inputs = (0..model.of_kind("Parameter").count())
-        .map(|position| read_npy(&xml.with_extension(format!("in{position}.npy"))))
+        .map(|position| {
+            let path = xml.with_extension(format!("in{position}.npy"));
+            let input = read_npy(&path)?;
+            bytes += byte_count(input.shape(), input.element_type().size(), MAXIMUM_BYTES)?;
+            match bytes > MAXIMUM_BYTES {
+                true => Err(format!(
+                    "{}: with it, the inputs pass this example's limit of {MAXIMUM_BYTES} bytes",
+                    path.display()
+                )),
+                false => Ok(input),
+            }
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let input_shapes = inputs.iter().map(|input| input.shape().to_vec()).collect();
     let output = model.run(inputs).map_err(in_model)?;

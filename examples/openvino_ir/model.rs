@@ -199,6 +199,10 @@ fn parse(text: &str) -> Result<(Vec<Layer>, Vec<Edge>), String> {
         let name = element.split_whitespace().next().unwrap_or_default();
         return Err(format!("<{name}> has more than {MAXIMUM_LIST} attributes"));
     }
+    // The parser gives each element a copy of all namespaces around it.
+    if text.matches("xmlns").count() > MAXIMUM_LIST {
+        return Err(format!("there are more than {MAXIMUM_LIST} namespaces"));
+    }
     let document = roxmltree::Document::parse(text)
         .map_err(|error| format!("this is not well-formed XML: {error}"))?;
     let net = document.root_element();

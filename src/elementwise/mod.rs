@@ -40,9 +40,11 @@ use std::borrow::{Borrow, BorrowMut};
 /// A closure must not wait for all threads of the rayon pool at once, as `rayon::broadcast` does:
 /// the calling thread may be parked until the closure returns on another thread.
 ///
+/// An output of up to 16 KiB is computed by the calling thread alone, however slow the closure is.
+///
 /// Nothing is allocated but the new array, what ndarray needs for `IxDyn` shapes of rank above 4,
-/// and a list of the axes if more than 8 of them are longer than 1. If there is no memory for the
-/// list, a call returns [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+/// what [threads](crate::guide::soundness#memory) need, and a list of the axes if more than 8 of
+/// them are longer than 1. If there is no memory for the list, a call returns [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
 pub trait ElementwiseExt: BroadcastExt {
     /// A new array of `f(a, b)`, for `self` and `other` broadcast with each other by NumPy's rule.
     ///

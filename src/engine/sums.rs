@@ -235,7 +235,7 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
     }
 
     /// How many bytes of the inputs `terms` terms of each sum are computed from. An input whose
-    /// strides are all 0 is not counted.
+    /// strides are all 0 is not counted, but each term is: as one byte at least.
     pub(crate) fn bytes_of(&self, terms: usize) -> usize {
         let moves = |input: usize| {
             let mut axes = self.kept.axes().iter().chain(self.summed.axes());
@@ -244,7 +244,7 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
         let inputs = (0..N - 1).filter(|&input| moves(input));
         let term: usize = inputs.map(|input| self.inputs.layout(input).2).sum();
         let terms = self.kept.len().saturating_mul(terms);
-        terms.saturating_mul(term)
+        terms.saturating_mul(term.max(1))
     }
 
     /// The loops over the sums: outside of axis `axis`, that axis, and inside.
@@ -316,7 +316,7 @@ impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> 
             for range in ranges {
                 let begin = range.start * cut.units_at_once;
                 let range = begin..units.min(range.end.saturating_mul(cut.units_at_once));
-                let _fence = streams.then_some(FenceOnDrop);
+                let _fence = streams.then(|| FenceOnDrop);
                 let written = Cell::new(0);
                 let (position, unit) = (range.start / along, range.start % along);
                 let units = Units {

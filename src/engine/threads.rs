@@ -7,11 +7,13 @@
 //! # What a call promises to the process that it runs in
 //!
 //! - Helpers are threads of the current rayon pool: of the pool whose thread is calling, else of
-//!   the global one. No thread is started beside them. None has its affinity or priority changed.
-//!   No more threads work on one call than the pool has, nor than the process has processors.
-//! - The caller works from the start, and never waits for a helper that has not started. If no
-//!   thread can be had, the caller does everything. If the system refuses to start the global pool,
-//!   the application may still start it later.
+//!   the global one. None has its affinity or priority changed. No more threads work on one call
+//!   than the pool has, nor than the process has processors.
+//! - The first large call, if it is outside of a pool, starts the global pool and waits until its
+//!   threads run. To see whether the system gives them, it starts as many before, and waits for
+//!   their end. If the system refuses them, the application may still start the pool later.
+//! - Otherwise the caller works from the start, and never waits for a helper that has not started.
+//!   If no thread can be had, the caller does everything.
 //! - In a process that was forked after the first call, each call works alone.
 //! - A helper goes back to its pool as soon as no chunk is left.
 //! - A caller that waits for a running helper is parked, and runs no other job of its pool
@@ -56,6 +58,10 @@ pub(crate) const PARALLEL_FROM: usize = 512 << 10;
 /// helper 10 us.
 const QUICK: f64 = 20e-6;
 
+/// Such chunks are timed together up to this many bytes, as later ones may be slower than the
+/// first: of an image, the rows below the sky.
+const TIMED: usize = 64 << 10;
+
 /// Calls `f` with ranges that together are `0..chunks`, in no particular order, on as many threads
 /// as `cost` is worth.
 ///
@@ -63,18 +69,27 @@ const QUICK: f64 = 20e-6;
 /// continues in the caller when no thread uses `f` any more.
 #[inline]
 pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Cost, f: F) {
-    let quick = matches!(cost, Cost::Closure { bytes } if bytes < PARALLEL_FROM);
-    if !quick || chunks < 2 || !HAS_THREADS {
-        return share(chunks, cost, |ranges| ranges.for_each(&f));
+    let bytes = match cost {
+        Cost::Closure { bytes } if bytes < PARALLEL_FROM && chunks > 1 && HAS_THREADS => bytes,
+        _ => return share(chunks, cost, |ranges| ranges.for_each(&f)),
+    };
+    let at_once = (TIMED.saturating_mul(chunks) / bytes.max(1)).max(1);
+    let (mut range, mut begun) = (0..1, Instant::now());
+    loop {
+        let (done, count) = (range.end, range.len());
+        f(range);
+        if done == chunks {
+            return;
+        }
+        let now = Instant::now();
+        let chunk_time = (now - begun).as_secs_f64() / count as f64;
+        if chunk_time * chunks as f64 > QUICK {
+            return share(chunks - done, cost, |ranges| {
+                ranges.for_each(|range| f(range.start + done..range.end + done));
+            });
+        }
+        (range, begun) = (done..chunks.min(done + at_once), now);
     }
-    let begun = Instant::now();
-    f(0..1);
-    if begun.elapsed().as_secs_f64() * chunks as f64 <= QUICK {
-        return f(1..chunks);
-    }
-    share(chunks - 1, cost, |ranges| {
-        ranges.for_each(|range| f(range.start + 1..range.end + 1));
-    });
 }
 
 /// [`for_each_range`] with `f` called once by each thread that takes part, with the ranges that it
@@ -134,6 +149,7 @@ mod pool {
     use std::error::Error;
     use std::panic::catch_unwind;
     use std::sync::{Mutex, OnceLock, PoisonError};
+    use std::thread::Builder;
     use std::time::{Duration, Instant};
 
     /// After the system has refused threads, the next attempt waits for this long.
@@ -164,7 +180,7 @@ mod pool {
     /// If the global pool is refused once, rayon never starts it, and panics in whoever uses it. So
     /// another pool is tried before.
     fn start() -> bool {
-        if ThreadPoolBuilder::new().build().is_err() {
+        if !another_starts() {
             return false;
         }
         match ThreadPoolBuilder::new().build_global() {
@@ -174,6 +190,25 @@ mod pool {
             // Someone has tried to start it before. That may have failed.
             Err(_) => catch_unwind(current_num_threads).is_ok(),
         }
+    }
+
+    /// Starts another pool and ends it. Its threads have ended when this returns, so that the
+    /// global pool can have as many.
+    fn another_starts() -> bool {
+        let mut threads = Vec::new();
+        let pool = ThreadPoolBuilder::new()
+            .spawn_handler(|thread| {
+                threads.push(Builder::new().spawn(|| thread.run())?);
+                Ok(())
+            })
+            .build();
+        let starts = pool.is_ok();
+        drop(pool);
+        for thread in threads {
+            // A thread of a pool without jobs does not panic.
+            let _ = thread.join();
+        }
+        starts
     }
 }
 
@@ -744,16 +779,18 @@ mod tests {
         });
     }
 
-    /// Calls with chunks of 1 ms until a second thread has run one.
+    /// Calls until a second thread has run a chunk. Those from `slow_from` on take 1 ms.
     #[cfg(feature = "rayon")]
-    fn becomes_shared(cost: Cost) -> bool {
+    fn becomes_shared(cost: Cost, slow_from: usize) -> bool {
         use std::sync::Mutex;
         let seen = Mutex::new(std::collections::HashSet::new());
         pool(3).install(|| {
             (0..50).any(|_| {
                 for_each_range(100, cost, |range| {
-                    seen.lock().unwrap().insert(std::thread::current().id());
-                    std::thread::sleep(std::time::Duration::from_millis(range.len() as u64));
+                    if range.end > slow_from {
+                        seen.lock().unwrap().insert(std::thread::current().id());
+                        std::thread::sleep(std::time::Duration::from_millis(range.len() as u64));
+                    }
                 });
                 seen.lock().unwrap().len() > 1
             })
@@ -764,11 +801,11 @@ mod tests {
     #[test]
     fn a_slow_closure_is_shared_however_few_its_bytes() {
         if max_threads() > 1 {
-            assert!(becomes_shared(Cost::Closure { bytes: 0 }));
-            assert!(becomes_shared(Cost::Closure {
-                bytes: PARALLEL_FROM
-            }));
-            assert!(becomes_shared(Cost::Bytes(1 << 30)));
+            let closure = |bytes| Cost::Closure { bytes };
+            assert!(becomes_shared(closure(0), 0));
+            assert!(becomes_shared(closure(PARALLEL_FROM), 0));
+            assert!(becomes_shared(closure(PARALLEL_FROM - 1), 50));
+            assert!(becomes_shared(Cost::Bytes(1 << 30), 0));
         }
     }
 }

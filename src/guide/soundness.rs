@@ -47,10 +47,13 @@
 //! With the feature `rayon`, work runs on the current rayon pool: the caller's pool, or else the
 //! global one.
 //!
-//! - The calling thread starts at once. It never waits for a helper that has not started. If no
-//!   thread is available, it does all the work.
+//! - The first large call, if it is outside of a pool, starts the global pool and waits until its
+//!   threads run. Before, it starts as many and waits for their end, to see whether the system
+//!   gives them: rayon would not try twice. No other call starts a thread.
+//! - Otherwise the calling thread starts at once. It never waits for a helper that has not started.
+//!   If no thread is available, it does all the work.
 //! - A helper returns to its pool when no chunk is left. No call changes the affinity or the
-//!   priority of a thread, and no call starts threads of its own.
+//!   priority of a thread.
 //! - A caller that waits for a running helper parks. While it waits, it runs no other job. So no
 //!   job on the same thread can request a lock that the caller holds around the call, or use a
 //!   `RefCell` that it borrows.
@@ -126,9 +129,8 @@
 //! | aarch64 macOS | nothing: the library compiles without a warning | `cargo check` |
 //!
 //! `gradient_bits` compares sums with recorded bits: they are the same on every target where it
-//! ran. `.ci/long-checks targets` runs all tests on Linux, and these on the others. The code for
-//! processors other than x86-64 is compiled by `.ci/run`, under `cfg(miri)`. The minimum version of
-//! Rust, 1.85.0, runs the unit tests, `conformance` and `gradient_bits` (`.ci/long-checks msrv`).
+//! ran. `.ci/long-checks targets` runs all tests on Linux, and these on the others. The portable
+//! code is compiled by `.ci/run` too, under `cfg(miri)`. The minimum version of Rust, 1.85.0, runs the unit tests, `conformance` and `gradient_bits` (`.ci/long-checks msrv`).
 //!
 //! `.ci/long-checks environments` runs `gradient_bits`, `materialize` and `gradient` on x86-64
 //! Linux: on one processor, with a fifth of one, with no second thread and with three, with

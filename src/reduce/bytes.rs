@@ -374,7 +374,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         bytes
     }
 
-    /// The value of [`to_bytes`](Self::to_bytes), of which everything is checked. Example: there.
+    /// The value of [`to_bytes`](Self::to_bytes), of which everything is checked but the values of
+    /// the accumulators: positions may be any numbers. Example: there.
     ///
     /// # Errors
     ///

@@ -439,8 +439,8 @@ fn existing<B, I: Dimension>(out: &mut ArrayRef<B, I>, adds: bool) -> Target<'_,
 ///
 /// # Scratch memory
 ///
-/// Beside its result, a sum allocates some ten to some hundred KiB for each thread, and at most one
-/// element for each 1024 terms.
+/// Beside its result, a sum allocates some ten to some hundred KiB for each thread, or some
+/// thousand elements if these take more, and at most one element for each 1024 terms.
 ///
 /// Small sums mostly need no such memory: those of up to 1024 elements, and those of up to 16384
 /// elements that lie in memory in the order in which they are summed.

@@ -8,7 +8,7 @@ use crate::engine::memory::{array_of, filled, output_len};
 use crate::error::{BroadcastError, empty_reduction, incomplete, other_reduction, overlap};
 use crate::plan::BroadcastPlan;
 use ndarray::{Array, ArrayD, ArrayViewD, Dimension, Slice, Zip};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -467,7 +467,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     }
 
     /// Adds the terms of another part. Parts of different elements of the result are kept
-    /// separately. The time grows with the square of the number of such parts.
+    /// separately. The time grows with the square of the number of such parts, and with
+    /// the number of parts that these have in common.
     ///
     /// # Errors
     ///
@@ -515,13 +516,14 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         let all = self.plan.sum_blocks();
         let combine = |a, b| self.reduction.combine(a, b);
         replace(&mut self.pieces, ours);
-        let (mut pieces, known) = (other.pieces, self.pieces.len());
+        let mut pieces = other.pieces;
         replace(&mut pieces, theirs);
+        // Pieces of one list have no element in common.
+        let ours = self.pieces.iter().enumerate();
+        let places: HashMap<_, _> = ours.map(|(at, ours)| (ours.ranges.clone(), at)).collect();
         for piece in pieces {
-            // Pieces of one list have no element in common.
-            let mut same = self.pieces[..known].iter_mut();
-            match same.find(|ours| ours.ranges == piece.ranges) {
-                Some(ours) => ours.join(piece, all, &combine),
+            match places.get(&piece.ranges) {
+                Some(&at) => self.pieces[at].join(piece, all, &combine),
                 None => self.pieces.push(piece),
             }
         }

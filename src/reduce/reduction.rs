@@ -221,6 +221,10 @@ impl Sum {
     /// to integers modulo 2^bits, floats to integers towards zero and within the range of the type,
     /// NaN to 0. `f32` for `f16` and `bf16`, `f64` for `f32`, `i64` for `u8` are exact.
     ///
+    /// `f16` and `bf16` are rounded by the crate `half`. It gives the nearest of an `f32`. Of an
+    /// `f64` or an integer it may give a neighbour of the nearest, and another one on other
+    /// processors or with other features of `half`.
+    ///
     /// The types of the crate `half` need its feature `num-traits`, which the feature `half` of
     /// this crate turns on. Without either, a call with them does not compile. Example: [`Sum`].
     #[must_use]
@@ -512,7 +516,7 @@ where
 
     #[inline(always)]
     fn finish(&self, acc: T, count: usize) -> T {
-        acc / count.as_()
+        mean(acc, count)
     }
 }
 
@@ -546,8 +550,34 @@ where
 
     #[inline(always)]
     fn finish(&self, acc: A, count: usize) -> O {
-        (acc / count.as_()).as_()
+        mean(acc, count).as_()
     }
+}
+
+/// A sum divided by the number of its terms.
+#[inline(always)]
+fn mean<A: FloatCore + 'static>(sum: A, count: usize) -> A
+where
+    usize: AsPrimitive<A>,
+{
+    let divisor: A = count.as_();
+    match divisor.is_infinite() {
+        true => mean_of_many(sum, count),
+        false => sum / divisor,
+    }
+}
+
+/// [`mean`] if the number of terms is no finite `A`: from 65520 on in `f16`. Both are halved first.
+#[cold]
+fn mean_of_many<A: FloatCore + 'static>(mut sum: A, mut count: usize) -> A
+where
+    usize: AsPrimitive<A>,
+{
+    let two = A::one() + A::one();
+    while count.as_().is_infinite() {
+        (sum, count) = (sum / two, count / 2);
+    }
+    sum / count.as_()
 }
 
 impl<T: Copy + One + Mul<Output = T> + Send + Sync> Reduction<T> for Product {
