@@ -44,7 +44,8 @@ use std::borrow::{Borrow, BorrowMut};
 ///
 /// Nothing is allocated but the new array, what ndarray needs for `IxDyn` shapes of rank above 4,
 /// what [threads](crate::guide::soundness#memory) need, and a list of the axes if more than 8 of
-/// them are longer than 1. If there is no memory for the list, a call returns [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+/// them are longer than 1. If there is no memory for the list, a call returns
+/// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
 pub trait ElementwiseExt: BroadcastExt {
     /// A new array of `f(a, b)`, for `self` and `other` broadcast with each other by NumPy's rule.
     ///

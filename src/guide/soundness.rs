@@ -130,7 +130,8 @@
 //!
 //! `gradient_bits` compares sums with recorded bits: they are the same on every target where it
 //! ran. `.ci/long-checks targets` runs all tests on Linux, and these on the others. The portable
-//! code is compiled by `.ci/run` too, under `cfg(miri)`. The minimum version of Rust, 1.85.0, runs the unit tests, `conformance` and `gradient_bits` (`.ci/long-checks msrv`).
+//! code is compiled by `.ci/run` too, under `cfg(miri)`. The minimum version of Rust, 1.85.0, runs
+//! the unit tests, `conformance` and `gradient_bits` (`.ci/long-checks msrv`).
 //!
 //! `.ci/long-checks environments` runs `gradient_bits`, `materialize` and `gradient` on x86-64
 //! Linux: on one processor, with a fifth of one, with no second thread and with three, with
