@@ -40,7 +40,8 @@ use std::borrow::{Borrow, BorrowMut};
 /// A closure must not wait for all threads of the rayon pool at once, as `rayon::broadcast` does:
 /// the calling thread may be parked until the closure returns on another thread.
 ///
-/// An output of up to 16 KiB is computed by the calling thread alone, however slow the closure is.
+/// The calling thread alone computes an output of up to 16 KiB, however slow the closure is. If all
+/// operands together have less than 512 KiB, so it does if the first 4 to 16 KiB are quick.
 ///
 /// Nothing is allocated but the new array, what ndarray needs for `IxDyn` shapes of rank above 4,
 /// what [threads](crate::guide::soundness#memory) need, and a list of the axes if more than 8 of
