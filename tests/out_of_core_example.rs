@@ -752,6 +752,34 @@ fn a_file_size_limit_exits_with_code_1() {
     }
 }
 
+/// In each container the first process has the id 1, so one that was killed has left its temporary
+/// file to the next.
+#[cfg(unix)]
+#[test]
+fn temporary_files_of_a_killed_process_with_the_same_id_are_passed_over() {
+    let job = Job::new("same-id", &CASES[0], 2);
+    let (input, out) = (job.folder.path("in.npy"), job.folder.path("out.npy"));
+    let script = "for i in 0 1; do : > .out.npy.progress.$$.$i.part; done; exec \"$@\"";
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script, "sh"])
+        .args(prefixed(&EXAMPLE.path()))
+        .args([&input, "--out", &out, "--tile-bytes", "2"])
+        .args(job.case.arguments)
+        .current_dir(job.folder.path(""))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let id = child.id();
+    Run::new(child.wait_with_output().unwrap()).done();
+    for i in 0..2 {
+        // They are not touched: their process may live in another container.
+        let left = job.folder.path(&format!(".out.npy.progress.{id}.{i}.part"));
+        fs::remove_file(left).unwrap();
+    }
+    job.assert_complete();
+}
+
 /// The example does not map, read or replace a folder or a pipe.
 #[cfg(unix)]
 #[test]

@@ -6,6 +6,7 @@
 //! byte, so several processes can set marks at the same time.
 
 use crate::command_line::Failure;
+use crate::whole_file::temporary_beside;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -62,23 +63,20 @@ impl Progress {
     /// open the same file.
     pub fn create(path: &Path, name: &str, tiles: usize) -> Result<Self, Failure> {
         let failed = |error| Failure::io(&path.display().to_string(), &error);
-        let mut temporary = OsString::from(path);
-        temporary.push(format!(".{}.part", std::process::id()));
-        let temporary = PathBuf::from(temporary);
         let mut bytes = name.as_bytes().to_vec();
         bytes.resize(name.len() + tiles, TO_DO);
-        let whole = |path: &Path| {
-            let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let fill = |mut file: File| {
             file.write_all(&bytes)?;
             file.sync_all()
         };
+        let (temporary, file) = temporary_beside(path).map_err(failed)?;
         // The link makes the complete file visible, and does not replace an existing one.
-        let created = whole(&temporary).and_then(|()| match fs::hard_link(&temporary, path) {
+        let created = fill(file).and_then(|()| match fs::hard_link(&temporary, path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             // Not every file system supports links.
-            Err(_) => match whole(path) {
+            Err(_) => match OpenOptions::new().write(true).create_new(true).open(path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-                created => created,
+                opened => opened.and_then(fill),
             },
             Ok(()) => Ok(()),
         });

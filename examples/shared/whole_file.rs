@@ -47,7 +47,10 @@ pub fn write_whole(
 }
 
 /// Creates a temporary file in the target's directory. It is renamed to the target when complete.
-fn temporary_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+///
+/// Process ids do not tell processes apart: in each container the first has the id 1, and one that
+/// was killed has left its file.
+pub fn temporary_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     let name = (target.file_name()).ok_or(io::Error::from(ErrorKind::InvalidInput))?;
     for attempt in 0..u32::MAX {
         let mut temporary = OsString::from(".");

@@ -34,7 +34,8 @@ Broadcasts, maps and sums Zarr stores that are larger than memory.
 
   broadcast         the broadcast of IN to SIZES
   map               A OP B, broadcast to their common shape; OP is add, sub, mul, div, max or min;
-                    RULE is numpy (default), none, pdpd(AXIS) or xla(DIMENSIONS)
+                    integers wrap around and are not divided; RULE is numpy (default), none,
+                    pdpd(AXIS) or xla(DIMENSIONS)
   gradient          DY summed to the shape of an array that was broadcast to DY's shape: of a bias,
                     of a mask; with --times, DY * X is
   fill              pseudo-random elements
@@ -362,8 +363,10 @@ fn bytes(text: &str) -> Result<usize, Failure> {
         .find_map(|&(name, bits)| Some((text.strip_suffix(name)?, bits)));
     let (count, bits) = unit.unwrap_or((text, 0));
     let count: usize = number("--max-bytes", count)?;
+    // A size that overflows counts as `usize::MAX`, which must be more than this.
     count
         .checked_mul(1 << bits)
+        .filter(|&bytes| bytes <= isize::MAX as usize)
         .ok_or_else(|| Failure::usage(format!("--max-bytes {text}: too many")))
 }
 

@@ -3,7 +3,7 @@
 use crate::arguments::{Broadcast, Common, Fill, Map, Op};
 use crate::command_line::{Failure, Report};
 use crate::job::{Description, Job, display};
-use crate::store::{Element, Kind, Store, default_chunks, with_kind, zeros};
+use crate::store::{Element, Kind, Store, default_chunks, elements, with_kind, zeros};
 use crate::team::Team;
 use indicatif::{ProgressBar, ProgressStyle};
 use ndarray::{ArrayD, IxDyn, Slice};
@@ -42,7 +42,7 @@ pub fn broadcast(request: &Broadcast, common: &Common, team: &Team) -> Result<()
     ];
     let output = Output::new(&request.out, input.kind, plan.output_shape(), lines, common)?;
     let largest = |ranges: &[Range<usize>]| -> Result<usize, Failure> {
-        Ok(elements(plan.tile(ranges)?.input().shape()) * input.kind.size())
+        Ok(elements(plan.tile(ranges)?.input().shape()).saturating_mul(input.kind.size()))
     };
     let most = output.largest(&largest)?;
     with_kind!(input.kind, E => {
@@ -68,6 +68,13 @@ pub fn map(request: &Map, common: &Common, team: &Team) -> Result<(), Failure> {
             b.kind.name()
         )));
     }
+    if request.op == Op::Div && !matches!(a.kind, Kind::F32 | Kind::F64) {
+        return Err(Failure::Data(format!(
+            "{} has elements of type {}: integers are not divided here",
+            display(&a.path),
+            a.kind.name()
+        )));
+    }
     let (plan_a, plan_b) = BroadcastPlan::pair(IxDyn(&a.shape), IxDyn(&b.shape), &request.rule)?;
     let lines = vec![
         format!("command map {:?} by {}", request.op, request.rule),
@@ -77,7 +84,8 @@ pub fn map(request: &Map, common: &Common, team: &Team) -> Result<(), Failure> {
     let output = Output::new(&request.out, a.kind, plan_a.output_shape(), lines, common)?;
     let largest = |ranges: &[Range<usize>]| -> Result<usize, Failure> {
         let of_a = elements(plan_a.tile(ranges)?.input().shape());
-        Ok((of_a + elements(plan_b.tile(ranges)?.input().shape())) * a.kind.size())
+        let of_b = elements(plan_b.tile(ranges)?.input().shape());
+        Ok(of_a.saturating_add(of_b).saturating_mul(a.kind.size()))
     };
     let most = output.largest(&largest)?;
     let op = request.op;
@@ -96,19 +104,16 @@ pub fn map(request: &Map, common: &Common, team: &Team) -> Result<(), Failure> {
 impl Op {
     fn of<T: Element>(self, a: T, b: T) -> T {
         match self {
-            Op::Add => a + b,
-            Op::Sub => a - b,
-            Op::Mul => a * b,
+            Op::Add => a.wrapping_add(b),
+            Op::Sub => a.wrapping_sub(b),
+            Op::Mul => a.wrapping_mul(b),
+            // `map` has refused integers.
             Op::Div => a / b,
             Op::Max if b > a => b,
             Op::Min if b < a => b,
             Op::Max | Op::Min => a,
         }
     }
-}
-
-fn elements(shape: &[usize]) -> usize {
-    shape.iter().product()
 }
 
 /// A box that was read last, and where.
@@ -129,6 +134,37 @@ fn read<'l, T: Element>(
     match last {
         Some((_, array)) => Ok(array),
         None => Err(Failure::data("nothing was read")),
+    }
+}
+
+/// The shape of the chunks of an output of this shape.
+pub fn chunks_of(shape: &[usize], kind: Kind, common: &Common) -> Result<Vec<usize>, Failure> {
+    match &common.chunks {
+        Some(chunks) if chunks.len() != shape.len() => Err(Failure::usage(format!(
+            "--chunks {chunks:?}: OUT has the shape {shape:?}"
+        ))),
+        Some(chunks) => memory_for(chunks, kind, 0, common).map(|_| chunks.clone()),
+        None => Ok(default_chunks(shape, kind.size())),
+    }
+}
+
+/// The bytes of a chunk and of the input that it needs; an error if they are more than
+/// `--max-bytes`.
+fn memory_for(
+    chunks: &[usize],
+    kind: Kind,
+    input_bytes: usize,
+    common: &Common,
+) -> Result<usize, Failure> {
+    let chunk_bytes = elements(chunks).saturating_mul(kind.size());
+    let needed = chunk_bytes.saturating_add(input_bytes);
+    match needed <= common.max_bytes {
+        true => Ok(needed),
+        false => Err(Failure::Data(format!(
+            "a chunk of {chunks:?} and its input take {needed} bytes, and --max-bytes allows {}: \
+             give smaller --chunks",
+            common.max_bytes
+        ))),
     }
 }
 
@@ -153,15 +189,15 @@ impl<'c> Output<'c> {
         mut lines: Vec<String>,
         common: &'c Common,
     ) -> Result<Self, Failure> {
-        let chunks = match &common.chunks {
-            Some(chunks) if chunks.len() != shape.len() => {
-                return Err(Failure::usage(format!(
-                    "--chunks {chunks:?}: OUT has the shape {shape:?}"
-                )));
-            }
-            Some(chunks) => chunks.clone(),
-            None => default_chunks(shape, kind.size()),
-        };
+        let chunks = chunks_of(shape, kind, common)?;
+        if elements(shape).saturating_mul(kind.size()) > isize::MAX as usize {
+            return Err(Failure::Data(format!(
+                "{}: {shape:?} {} are more than {} bytes",
+                display(path),
+                kind.name(),
+                isize::MAX
+            )));
+        }
         lines.push(format!(
             "output {shape:?} {} in chunks of {chunks:?}, {:?}",
             kind.name(),
@@ -191,17 +227,10 @@ impl<'c> Output<'c> {
         input_bytes: usize,
         compute: impl Fn(&mut Option<S>, &[Range<usize>]) -> Result<ArrayD<T>, Failure> + Sync,
     ) -> Result<(), Failure> {
+        let needed = memory_for(&self.chunks, self.kind, input_bytes, self.common)?;
         let grid = self.shape.iter().zip(&self.chunks);
-        let items = grid.map(|(&size, &chunk)| size.div_ceil(chunk)).product();
-        let chunk_bytes = elements(&self.chunks).saturating_mul(self.kind.size());
-        let needed = chunk_bytes.saturating_add(input_bytes);
-        if needed > self.common.max_bytes {
-            return Err(Failure::Data(format!(
-                "a chunk of {:?} and its input take {needed} bytes, and --max-bytes allows {}: \
-                 give smaller --chunks",
-                self.chunks, self.common.max_bytes
-            )));
-        }
+        let grid: Vec<_> = grid.map(|(&size, &chunk)| size.div_ceil(chunk)).collect();
+        let items = elements(&grid);
         let description = Description {
             lines: self.lines,
             items,

@@ -4,17 +4,17 @@
 //! each element, is kept in the job's folder. Those of all items are merged, in any order.
 
 use crate::arguments::{Common, Gradient};
-use crate::chunks::{progress_bar, state, summary};
+use crate::chunks::{chunks_of, progress_bar, state, summary};
 use crate::command_line::{Failure, Report};
 use crate::job::{Description, Job, display, remove_store};
 use crate::rule::RuleOptions;
-use crate::store::{Element, Store, default_chunks, with_kind, zeros};
+use crate::store::{Element, Store, build, elements, with_kind, zeros};
 use crate::team::Team;
+use crate::whole_folder::create_whole;
 use ndarray::{ArrayD, Slice};
 use ndarray_broadcast::{
     AxisSource, BroadcastError, BroadcastPlan, Part, PartialReduction, PartialSum, Sum,
 };
-use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -53,6 +53,7 @@ pub fn run(request: &Gradient, common: &Common, team: &Team) -> Result<(), Failu
         dy.check_like(times)?;
     }
     let plan = plan(&request.rule, &request.input, &dy.shape)?;
+    let chunks = chunks_of(plan.input_shape(), dy.kind, common)?;
     let work = Work {
         request,
         common,
@@ -60,6 +61,7 @@ pub fn run(request: &Gradient, common: &Common, team: &Team) -> Result<(), Failu
         dy,
         times,
         plan,
+        chunks,
     };
     with_kind!(work.dy.kind, E => match request.in_memory {
         true => work.in_memory::<E>(),
@@ -82,13 +84,15 @@ struct Work<'r> {
     dy: Store,
     times: Option<Store>,
     plan: BroadcastPlan,
+    /// The shape of the gradient's chunks.
+    chunks: Vec<usize>,
 }
 
 impl Work<'_> {
     /// The bytes that are read for a part.
     fn bytes(&self, part: &Part) -> usize {
-        let elements: usize = part.tile().output().shape().iter().product();
-        elements * self.dy.kind.size() * (1 + usize::from(self.times.is_some()))
+        let of_each = self.dy.kind.size() * (1 + usize::from(self.times.is_some()));
+        elements(part.tile().output().shape()).saturating_mul(of_each)
     }
 
     /// Halves of a piece of work: along an axis that is kept, where a chunk ends, or between
@@ -297,7 +301,7 @@ impl Work<'_> {
             None => part.gradient(&dy)?,
             Some(times) => {
                 let x = times.read::<T>(output.ranges())?;
-                part.gradient_of((&dy, &x), |(&dy, &x)| dy * x)?
+                part.gradient_of((&dy, &x), |(&dy, &x)| dy.wrapping_mul(x))?
             }
         })
     }
@@ -328,7 +332,8 @@ impl Work<'_> {
             None => self.plan.gradient(&dy)?,
             Some(times) => {
                 let x = times.read::<T>(all())?;
-                self.plan.gradient_of((&dy, &x), |(&dy, &x)| dy * x)?
+                self.plan
+                    .gradient_of((&dy, &x), |(&dy, &x)| dy.wrapping_mul(x))?
             }
         };
         let bytes = dy.len() * self.dy.kind.size();
@@ -355,33 +360,25 @@ impl Work<'_> {
                 ))),
             };
         }
-        let mut temporary = out.as_os_str().to_owned();
-        temporary.push(format!(".{}.whole", std::process::id()));
-        let temporary = PathBuf::from(temporary);
-        let (kind, shape) = (self.dy.kind, gradient.shape());
-        let chunks = match &self.common.chunks {
-            Some(chunks) if chunks.len() == shape.len() => chunks.clone(),
-            _ => default_chunks(shape, kind.size()),
-        };
-        let store = Store::create(&temporary, kind, shape, &chunks, self.common.codec)?;
-        for chunk in 0..store.chunk_count() {
-            let ranges = store.chunk_box(chunk);
-            let mut part = gradient.view();
-            part.slice_each_axis_inplace(|axis| Slice::from(ranges[axis.axis.index()].clone()));
-            let mut whole = zeros::<T>(&chunks);
-            let mut place = whole.view_mut();
-            place.slice_each_axis_inplace(|axis| Slice::from(0..part.shape()[axis.axis.index()]));
-            place.assign(&part);
-            store.write(chunk, whole)?;
-        }
-        match fs::rename(&temporary, out) {
-            // Another worker was faster.
-            Err(_) if out.join("zarr.json").exists() => {
-                let _ = fs::remove_dir_all(&temporary);
-                Ok(())
+        let (kind, codec) = (self.dy.kind, self.common.codec);
+        // Another worker may do so at the same time, and writes the same elements.
+        create_whole(out, "zarr.json", |folder| {
+            build(folder, kind, gradient.shape(), &self.chunks, codec)?;
+            let store = Store::open(folder)?;
+            for chunk in 0..store.chunk_count() {
+                let ranges = store.chunk_box(chunk);
+                let mut part = gradient.view();
+                part.slice_each_axis_inplace(|axis| Slice::from(ranges[axis.axis.index()].clone()));
+                let mut whole = zeros::<T>(&self.chunks);
+                let mut place = whole.view_mut();
+                place.slice_each_axis_inplace(|axis| {
+                    Slice::from(0..part.shape()[axis.axis.index()])
+                });
+                place.assign(&part);
+                store.write(chunk, whole)?;
             }
-            renamed => renamed.map_err(|error| Failure::io(&display(out), &error)),
-        }
+            Ok(())
+        })
     }
 }
 

@@ -6,6 +6,8 @@
 
 use crate::command_line::Failure;
 use crate::team::Team;
+use crate::whole_file::write_whole;
+use crate::whole_folder::create_whole;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -53,15 +55,21 @@ impl Job {
         }
         let mut text = format!("{TITLE}\n{}\n", description.lines.join("\n"));
         text.push_str(&format!("items {}\n", description.items));
+        // OUT is tested first: workers that start together create it after the folder.
+        let out_exists = out.exists();
         if !job.folder.exists() {
-            if out.exists() {
+            if out_exists {
                 return Err(Failure::Data(format!(
                     "{}: it exists, and no job of this program is beside it; --restart begins \
                      again",
                     display(out)
                 )));
             }
-            job.begin(&text)?;
+            // Another worker may do so at the same time: both use the same folder.
+            create_whole(&job.folder, "job", |folder| {
+                let file = folder.join("job");
+                fs::write(&file, &text).map_err(failed(&file))
+            })?;
         }
         let file = job.folder.join("job");
         let found = fs::read_to_string(&file).map_err(failed(&file))?;
@@ -72,26 +80,6 @@ impl Job {
                 display(&job.folder)
             ))),
         }
-    }
-
-    /// Creates the folder with the description. If another process does so at the same time, both
-    /// use the same folder.
-    fn begin(&self, text: &str) -> Result<(), Failure> {
-        let mut temporary = self.folder.as_os_str().to_owned();
-        temporary.push(format!(".{}.part", std::process::id()));
-        let temporary = PathBuf::from(temporary);
-        let create = || {
-            if let Some(parent) = self.folder.parent() {
-                fs::create_dir_all(parent)?;
-            }
-            fs::create_dir(&temporary)?;
-            fs::write(temporary.join("job"), text)?;
-            match fs::rename(&temporary, &self.folder) {
-                Err(_) if self.folder.join("job").exists() => fs::remove_dir_all(&temporary),
-                renamed => renamed,
-            }
-        };
-        create().map_err(failed(&self.folder))
     }
 
     pub fn path(&self, item: usize) -> PathBuf {
@@ -110,13 +98,7 @@ impl Job {
 
     /// Says that an item is done.
     pub fn mark(&self, item: usize, content: &[u8]) -> Result<(), Failure> {
-        let path = self.path(item);
-        let temporary = path.with_extension(format!("{}.part", std::process::id()));
-        let whole = || {
-            fs::write(&temporary, content)?;
-            fs::rename(&temporary, &path)
-        };
-        whole().map_err(failed(&path))
+        write_whole(&self.path(item), |file| file.write_all(content))
     }
 
     /// How many items are not done.

@@ -17,6 +17,7 @@
 //! |---|---|
 //! | `store` | Zarr stores: boxes are read, chunks are written |
 //! | `job` | the description of a job, and which of its items are done |
+//! | `whole_folder` | folders that are complete or do not exist |
 //! | `team` | the processes that share a job: alone, started one by one, by MPI |
 //! | `chunks` | jobs whose items are the chunks of their output |
 //! | `gradient` | jobs whose items are parts of sums |
@@ -39,6 +40,9 @@ mod job;
 mod rule;
 mod store;
 mod team;
+#[path = "../../shared/whole_file.rs"]
+mod whole_file;
+mod whole_folder;
 
 use arguments::{Command, parse};
 use command_line::{Failure, Report, exit};

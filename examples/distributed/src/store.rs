@@ -3,6 +3,7 @@
 use crate::arguments::Common;
 use crate::command_line::Failure;
 use crate::job::display;
+use crate::whole_folder::create_whole;
 use ndarray::{ArrayD, IxDyn, LinalgScalar};
 use ndarray_broadcast::AccumulatorBytes;
 use std::fs;
@@ -26,6 +27,21 @@ pub trait Element:
 {
     /// A pseudo-random element. Sums of floats of many magnitudes round at most additions.
     fn random(seed: u64) -> Self;
+
+    /// `self + other`, where integers wrap around.
+    fn wrapping_add(self, other: Self) -> Self {
+        self + other
+    }
+
+    /// `self - other`, where integers wrap around.
+    fn wrapping_sub(self, other: Self) -> Self {
+        self - other
+    }
+
+    /// `self * other`, where integers wrap around.
+    fn wrapping_mul(self, other: Self) -> Self {
+        self * other
+    }
 }
 
 /// The type of a store's elements.
@@ -86,7 +102,7 @@ impl Kind {
 }
 
 fn mixed(seed: u64) -> u64 {
-    let seed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let seed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let seed = (seed ^ (seed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     seed ^ (seed >> 32)
 }
@@ -110,6 +126,18 @@ macro_rules! integers {
             fn random(seed: u64) -> Self {
                 // Small, so that sums of many do not overflow.
                 (mixed(seed) >> 61) as $T
+            }
+
+            fn wrapping_add(self, other: Self) -> Self {
+                <$T>::wrapping_add(self, other)
+            }
+
+            fn wrapping_sub(self, other: Self) -> Self {
+                <$T>::wrapping_sub(self, other)
+            }
+
+            fn wrapping_mul(self, other: Self) -> Self {
+                <$T>::wrapping_mul(self, other)
             }
         }
     )*};
@@ -201,15 +229,9 @@ impl Store {
         codec: Codec,
     ) -> Result<Self, Failure> {
         if !path.join("zarr.json").exists() {
-            let mut temporary = path.as_os_str().to_owned();
-            temporary.push(format!(".{}.part", std::process::id()));
-            let temporary = PathBuf::from(temporary);
-            build(&temporary, kind, shape, chunks, codec)?;
-            match fs::rename(&temporary, path) {
-                Err(_) if path.join("zarr.json").exists() => fs::remove_dir_all(&temporary),
-                renamed => renamed,
-            }
-            .map_err(|error| Failure::io(&display(path), &error))?;
+            create_whole(path, "zarr.json", |folder| {
+                build(folder, kind, shape, chunks, codec)
+            })?;
         }
         let store = Store::open(path)?;
         if (store.kind, &store.shape[..], &store.chunks[..]) != (kind, shape, chunks) {
@@ -273,7 +295,7 @@ impl Store {
     }
 
     pub fn chunk_count(&self) -> usize {
-        self.grid().product()
+        elements(&self.grid().collect::<Vec<_>>())
     }
 
     /// The indices of a chunk in the grid of chunks, in C order.
@@ -326,7 +348,8 @@ impl Store {
     }
 }
 
-fn build(
+/// Makes a folder a store without chunks.
+pub fn build(
     path: &Path,
     kind: Kind,
     shape: &[usize],
@@ -377,6 +400,11 @@ fn list(root: &Path, folder: &Path, files: &mut Vec<String>) -> io::Result<()> {
         files.push(format!("{name} {} {}", found.len(), time.as_nanos()));
     }
     Ok(())
+}
+
+/// How many elements a shape has; `usize::MAX` if there are more.
+pub fn elements(shape: &[usize]) -> usize {
+    (shape.iter()).fold(1, |count, &size| count.saturating_mul(size))
 }
 
 /// Chunks of at most 8 MiB: whole in the inner axes, cut along one.

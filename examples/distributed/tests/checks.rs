@@ -517,6 +517,125 @@ fn bad_input_is_an_error_that_says_so_and_nothing_is_overwritten() {
 }
 
 #[test]
+fn integers_wrap_around_and_are_not_divided() {
+    let folder = Folder::new("integers");
+    for kind in ["i32", "i64", "u8"] {
+        folder.done(&format!("fill {kind} --shape 100 --type {kind}"));
+        folder.done(&format!("fill {kind}_b --shape 100 --type {kind} --seed 4"));
+        folder.failed(
+            &format!("map {kind} {kind}_b quotient --op div"),
+            1,
+            &format!("{kind} has elements of type {kind}: integers are not divided here"),
+        );
+        assert_eq!(folder.files("quotient"), []);
+        assert_eq!(folder.files("quotient.job"), []);
+        // Elements are 0 to 7: u8 passes below 0.
+        folder.done(&format!("map {kind} {kind}_b difference --op sub"));
+        folder.done(&format!("map difference {kind}_b sum --op add"));
+        assert_eq!(folder.done(&format!("compare {kind} sum")), "equal\n");
+        // 3 to the power of 64 is too large for each type.
+        let mut power = kind.to_owned();
+        for i in 0..6 {
+            let next = format!("{kind}_{i}");
+            folder.done(&format!("map {power} {power} {next} --op mul"));
+            power = next;
+        }
+        let product = format!("gradient {power} product --input 100 --times {power}");
+        folder.done(&product);
+        folder.done(&format!("map {power} {power} square --op mul"));
+        assert_eq!(folder.done("compare product square"), "equal\n");
+        for name in ["difference", "sum", "product", "square"] {
+            folder.remove(name);
+        }
+    }
+    folder.done("fill f32 --shape 100 --type f32");
+    folder.done("map f32 f32 quotient --op div");
+}
+
+#[test]
+fn sizes_that_no_memory_holds_are_refused_before_any_work() {
+    let folder = Folder::new("sizes");
+    folder.done("fill dy --shape 30,2 --type f32");
+    let before = folder.files("");
+    for (words, code, problem) in [
+        (
+            "fill out --shape 4294967296,4294967296 --chunks 4294967296,4294967296 --type u8",
+            1,
+            "give smaller --chunks",
+        ),
+        (
+            "fill out --shape 4,4 --chunks 4294967296,4294967296 --type u8",
+            1,
+            "give smaller --chunks",
+        ),
+        (
+            "fill out --shape 4294967296,4294967296 --chunks 1,1 --type u8",
+            1,
+            "out: [4294967296, 4294967296] u8 are more than",
+        ),
+        (
+            "fill out --shape 4294967296,4294967296 --type u8",
+            1,
+            "out: [4294967296, 4294967296] u8 are more than",
+        ),
+        (
+            "broadcast dy out --shape 4,30,2 --chunks 4294967296,4294967296,2",
+            1,
+            "give smaller --chunks",
+        ),
+        (
+            "gradient dy out --input 2 --chunks 1000000000000",
+            1,
+            "give smaller --chunks",
+        ),
+        (
+            "gradient dy out --input 2 --chunks 1000000000000 --in-memory",
+            1,
+            "give smaller --chunks",
+        ),
+        (
+            "gradient dy out --input 2 --chunks 1,2",
+            2,
+            "--chunks [1, 2]: OUT has the shape [2]",
+        ),
+        (
+            "fill out --shape 4 --type u8 --max-bytes 18446744073709551615",
+            2,
+            "too many",
+        ),
+    ] {
+        folder.failed(words, code, problem);
+        assert!(folder.files("") == before, "{words}");
+    }
+    folder.done("fill empty --shape 4294967296,4294967296,0 --type u8");
+}
+
+/// In each container the first process has the id 1, so one that was killed has left its temporary
+/// files to the next.
+#[test]
+fn temporary_files_of_a_killed_process_with_the_same_id_are_passed_over() {
+    let folder = Folder::new("same-id");
+    folder.done("fill dy --shape 30,2 --type f32");
+    for (words, out) in [
+        ("fill filled --shape 30 --type f32", "filled"),
+        ("gradient dy sum --input 2", "sum"),
+    ] {
+        let leave = format!(
+            "for i in 0 1; do for name in {out} {out}.job; do \
+             mkdir $name.$$.$i.part && touch $name.$$.$i.part/zarr.json; done; done"
+        );
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{leave}; exec {PROGRAM} {words}")]);
+        Run(shell.current_dir(&folder.0).output().unwrap()).done();
+        // What is left is not touched: its process may live in another container.
+        let left = fs::read_dir(&folder.0).unwrap();
+        let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let left = left.filter(|name| name.starts_with(out) && name.ends_with(".part"));
+        assert_eq!(left.count(), 4);
+    }
+}
+
+#[test]
 fn the_command_line_is_checked_and_described() {
     let folder = Folder::new("help");
     for words in ["--help", "-h", "broadcast --help"] {
