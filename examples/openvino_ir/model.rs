@@ -199,7 +199,7 @@ fn parse(text: &str) -> Result<(Vec<Layer>, Vec<Edge>), String> {
         let name = element.split_whitespace().next().unwrap_or_default();
         return Err(format!("<{name}> has more than {MAXIMUM_LIST} attributes"));
     }
-    // The parser gives each element a copy of all namespaces around it.
+    // The parser gives each element that declares a namespace a copy of all those around it.
     if text.matches("xmlns").count() > MAXIMUM_LIST {
         return Err(format!("there are more than {MAXIMUM_LIST} namespaces"));
     }

@@ -105,8 +105,7 @@
 //!
 //! There are three exceptions. The sign and the payload of a NaN may differ. A closure may itself
 //! give different results on different machines, for example if it calls `exp` of a C library. And
-//! so may the crate `half`, where `f64` or integers become `f16` or `bf16`
-//! ([`in_type`](crate::Sum::in_type)).
+//! so may the crate `half`, where `f64` becomes `f16` ([`in_type`](crate::Sum::in_type)).
 //!
 //! [`inexact_part`](crate::BroadcastPlan::inexact_part) also takes tiles that cut blocks. Then the
 //! last bits of the result depend on the tiles, and [`is_exact`](crate::PartialReduction::is_exact)

@@ -467,8 +467,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     }
 
     /// Adds the terms of another part. Parts of different elements of the result are kept
-    /// separately. The time grows with the square of the number of such parts, and with
-    /// the number of parts that these have in common.
+    /// separately. Each part in `other` is compared with each part in `self`, and with what is left
+    /// of it when others are cut out.
     ///
     /// # Errors
     ///
