@@ -175,8 +175,6 @@ fn absolute_strides<D: Dimension>(
         true => Some(0),
         false => shape.iter().zip(strides).try_fold(1, reach),
     };
-    // ndarray refuses larger offsets, which fit in a slice of `()`.
-    let needed = needed.filter(|&needed| needed <= isize::MAX as usize);
     if needed.is_none_or(|needed| needed > len) {
         return Err(fault(SliceFault::Length(needed.unwrap_or(usize::MAX))));
     }
