@@ -187,8 +187,8 @@ impl<'a, T: Cell, U: Cell> Picture<'a, T, U> {
 
     /// Draws a line: a label or "", then right-aligned text in the columns around `column`.
     ///
-    /// The line has no trailing blanks: blanks are written only when text follows them. If
-    /// there is neither label nor text, no line is drawn.
+    /// The line has no trailing blanks: blanks are written only when text follows them. If there
+    /// is neither label nor text, no line is drawn.
     pub(crate) fn line<V: fmt::Display>(
         &self,
         f: &mut fmt::Formatter<'_>,

@@ -663,7 +663,7 @@ plans! {
 }
 
 #[test]
-fn marks_beside_the_drawn_axes_leave_no_blank_line() {
+fn marks_of_axes_that_are_not_drawn_leave_no_blank_line() {
     let mapping: Vec<usize> = (0..40).filter(|&axis| axis != 35).collect();
     let plan = BroadcastPlan::explicit(IxDyn(&[1; 39]), IxDyn(&[1; 40]), &mapping).unwrap();
     let text = plan.to_string();

@@ -72,8 +72,9 @@ pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Co
     let begun = Instant::now();
     f(0..1);
     if begun.elapsed().as_secs_f64() * chunks as f64 <= QUICK {
-        // Later chunks are not timed, though they may be slower. Timed in 2 more ranges, 100 x 400 `f32` plus a row take 4.2 us instead of 3.2, as
-        // the clock takes 0.13 us and each range cuts a row (an AMD EPYC, virtual).
+        // Later chunks are not timed, though they may be slower. If two more ranges are timed,
+        // 100 x 400 `f32` plus a row take 4.2 us instead of 3.2: the clock takes 0.13 us, and each
+        // range cuts a row (an AMD EPYC, virtual).
         return f(1..chunks);
     }
     share(chunks - 1, cost, |ranges| {

@@ -48,9 +48,9 @@
 //! global one.
 //!
 //! - The first large call, if it is outside of a pool, starts the global pool and waits until its
-//!   threads run. Before, it starts as many and waits for their end, to see whether the system
-//!   gives them: rayon would not try twice. If they are refused, a large call at least a second later
-//!   tries again. No other call starts a thread.
+//!   threads run. Before that, it starts and ends as many other threads, to see whether the system
+//!   allows them: rayon starts its global pool only once. If they are refused, a large call at
+//!   least a second later tries again. No other call starts a thread.
 //! - Otherwise the calling thread starts at once. It never waits for a helper that has not started.
 //!   If no thread is available, it does all the work.
 //! - A helper returns to its pool when no chunk is left. No call changes the affinity or the

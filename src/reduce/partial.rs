@@ -467,8 +467,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     }
 
     /// Adds the terms of another part. Parts of different elements of the result are kept
-    /// separately. Each part in `other` is compared with each part in `self`, and with what is left
-    /// of it when others are cut out.
+    /// separately. Each part in `other` is compared with each part in `self`. There are more
+    /// comparisons if parts overlap.
     ///
     /// # Errors
     ///
@@ -518,15 +518,20 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
         replace(&mut self.pieces, ours);
         let mut pieces = other.pieces;
         replace(&mut pieces, theirs);
-        // Pieces of one list have no element in common.
-        let ours = self.pieces.iter().enumerate();
-        let places: HashMap<_, _> = ours.map(|(at, ours)| (ours.ranges.clone(), at)).collect();
-        for piece in pieces {
-            match places.get(&piece.ranges) {
-                Some(&at) => self.pieces[at].join(piece, all, &combine),
-                None => self.pieces.push(piece),
+        // Pieces of one list have no element in common. The other list is mostly the shorter one,
+        // so its boxes are copied.
+        let boxes = pieces.iter().enumerate();
+        let places: HashMap<_, _> = boxes
+            .map(|(at, piece)| (piece.ranges.clone(), at))
+            .collect();
+        let mut theirs: Vec<_> = pieces.into_iter().map(Some).collect();
+        for ours in &mut self.pieces {
+            let at = places.get(&ours.ranges);
+            if let Some(piece) = at.and_then(|&at| theirs[at].take()) {
+                ours.join(piece, all, &combine);
             }
         }
+        self.pieces.extend(theirs.into_iter().flatten());
         Ok(())
     }
 

@@ -222,8 +222,8 @@ impl Sum {
     /// NaN to 0. `f32` for `f16` and `bf16`, `f64` for `f32`, `i64` for `u8` are exact.
     ///
     /// `f16` and `bf16` are rounded by the crate `half`. It gives the nearest of an `f32`. Of an
-    /// `f64` or an integer it may give a neighbour of the nearest; of an `f64` as `f16`, another one
-    /// on other processors or with other features of `half`.
+    /// `f64` or an integer it may give a neighbour of the nearest. From `f64` to `f16`, the result
+    /// may also depend on the processor and on the features of `half`.
     ///
     /// The types of the crate `half` need its feature `num-traits`, which the feature `half` of
     /// this crate turns on. Without either, a call with them does not compile. Example: [`Sum`].
