@@ -3,8 +3,9 @@
 //! another folder. A case expects a shape and data, or an error.
 //!
 //! An unknown file, rule, argument, operation, element type or key is a failure. A case is skipped
-//! only if its file flags it as `not_applicable` or `superseded`. The test accepts the arguments of
-//! `cargo test`; a filter selects files.
+//! only if its file flags it as `not_applicable` or `superseded`. The line of a file has the reasons,
+//! each with its number of cases. The test accepts the arguments of `cargo test`; a filter selects
+//! files.
 
 #[path = "conformance/answer.rs"]
 mod answer;
@@ -30,7 +31,7 @@ mod single;
 use case::Verdict;
 use fields::Fields;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,6 +47,8 @@ struct Count {
     passed: usize,
     failed: usize,
     skipped: usize,
+    /// The skipped cases by reason.
+    reasons: BTreeMap<String, usize>,
 }
 
 impl Count {
@@ -53,6 +56,9 @@ impl Count {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
+        for (reason, cases) in &other.reasons {
+            *self.reasons.entry(reason.clone()).or_default() += cases;
+        }
     }
 }
 
@@ -62,8 +68,16 @@ impl std::fmt::Display for Count {
             passed,
             failed,
             skipped,
+            reasons,
         } = self;
-        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")?;
+        let reasons: Vec<_> = (reasons.iter())
+            .map(|(reason, cases)| format!("{cases} {reason}"))
+            .collect();
+        match &reasons[..] {
+            [] => Ok(()),
+            reasons => write!(f, " ({})", reasons.join("; ")),
+        }
     }
 }
 
@@ -239,7 +253,10 @@ fn run_file(path: &Path) -> (Count, Vec<String>) {
         };
         match verdict {
             Verdict::Passed => count.passed += 1,
-            Verdict::Skipped => count.skipped += 1,
+            Verdict::Skipped(why) => {
+                count.skipped += 1;
+                *count.reasons.entry(why).or_default() += 1;
+            }
             Verdict::Failed(why) => {
                 count.failed += 1;
                 failures.push(format!("{id}: {why}"));

@@ -9,30 +9,35 @@ use serde_json::Value;
 pub enum Verdict {
     Passed,
     Failed(String),
-    Skipped,
+    /// With the flag and its reason.
+    Skipped(String),
 }
 
 pub fn run(case: Value) -> Verdict {
     match judge(case) {
-        Ok(true) => Verdict::Passed,
-        Ok(false) => Verdict::Skipped,
+        Ok(None) => Verdict::Passed,
+        Ok(Some(why)) => Verdict::Skipped(why),
         Err(why) => Verdict::Failed(why),
     }
 }
 
-/// Returns `true` if the case passed, `false` if it is flagged to be skipped.
-fn judge(case: Value) -> Result<bool, String> {
+/// Returns `None` if the case passed, the reason if it is flagged to be skipped.
+fn judge(case: Value) -> Result<Option<String>, String> {
     let mut case = Fields::new("the case", case)?;
-    let mut flagged = |flag| match case.take(flag) {
-        None | Some(Value::Null | Value::Bool(false)) => Ok(false),
-        Some(Value::Bool(true) | Value::String(_)) => Ok(true),
+    // A flag is `true` or a reason.
+    let mut flagged = |flag: &str| match case.take(flag) {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(None),
+        Some(Value::Bool(true)) => Ok(Some(format!("{flag}, without a reason"))),
+        Some(Value::String(why)) => Ok(Some(format!("{flag}: {why}"))),
         Some(other) => Err(format!("{flag} is {other}")),
     };
-    if flagged("not_applicable")? || flagged("superseded")? {
-        return Ok(false);
+    for flag in ["not_applicable", "superseded"] {
+        if let Some(why) = flagged(flag)? {
+            return Ok(Some(why));
+        }
     }
     // Shapes are known in part.
-    let dynamic = flagged("dynamic")?;
+    let dynamic = flagged("dynamic")?.is_some();
     let id = case.text("id")?;
     if id.is_empty() {
         return Err("the id is empty".into());
@@ -51,13 +56,13 @@ fn judge(case: Value) -> Result<bool, String> {
     ]);
     let rule = case.text("rule")?;
     if rule == "gradients" {
-        return gradients::run(case).map(|()| true);
+        return gradients::run(case).map(|()| None);
     }
     if dynamic {
-        return partial::run_dynamic(&rule, case).map(|()| true);
+        return partial::run_dynamic(&rule, case).map(|()| None);
     }
     if partial::is_partial(&rule) {
-        return partial::run(&rule, case).map(|()| true);
+        return partial::run(&rule, case).map(|()| None);
     }
     let dtype = match case.take("dtype") {
         None => "i64".into(),
@@ -73,7 +78,7 @@ fn judge(case: Value) -> Result<bool, String> {
         "f64" => typed::<f64>(&rule, case),
         other => Err(format!("unknown dtype {other:?}")),
     }
-    .map(|()| true)
+    .map(|()| None)
 }
 
 fn typed<T: Element>(rule: &str, mut case: Fields) -> Result<(), String> {
