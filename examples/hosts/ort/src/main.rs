@@ -7,6 +7,8 @@
 //! Before the model: a bias for each channel is added to images, directly into the memory of the
 //! model's input. After the model: its output, one mean for each channel, is read where ONNX Runtime
 //! has written it, and subtracted from the images.
+//!
+//! Exit code 0 on success, 1 if ONNX Runtime is not found or fails (stderr says why).
 
 use ndarray::{Array4, ArrayView, ArrayViewD, ArrayViewMut, Ix2, array};
 use ndarray_broadcast::prelude::*;
@@ -14,10 +16,44 @@ use ort::memory::Allocator;
 use ort::session::Session;
 use ort::value::Tensor;
 use std::error::Error;
+use std::panic;
+use std::process::ExitCode;
 
 const MODEL: &[u8] = include_bytes!("../model.onnx");
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match load().and_then(|()| run()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Loads ONNX Runtime. `ort` panics if there is no library, or an old one: here that is an error.
+fn load() -> Result<(), Box<dyn Error>> {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let loaded = panic::catch_unwind(|| {
+        ort::api();
+    });
+    panic::set_hook(hook);
+    loaded.map_err(|payload| {
+        let why = match payload.downcast::<String>() {
+            Ok(text) => *text,
+            Err(_) => "it is no library of ONNX Runtime".into(),
+        };
+        let version = ort::MINOR_VERSION;
+        format!(
+            "ONNX Runtime cannot be loaded: {why}. The environment variable ORT_DYLIB_PATH must name \
+             its library, of version 1.{version} or later."
+        )
+        .into()
+    })
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut session = Session::builder()?.commit_from_memory(MODEL)?;
     let mut images = Array4::from_shape_fn((2, 3, 4, 5), |(n, c, h, w)| (n + c + h + w) as f32);
     let bias = array![0.5, 1., 1.5];
