@@ -9,8 +9,10 @@ mod npy_bytes;
 use example::process::prefixed;
 use example::{Example, Run};
 use npy_bytes::{counting, dict, elements, indices, npy};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const EXAMPLE: Example = Example("broadcast");
@@ -375,20 +377,116 @@ fn the_tour_shows_every_rule() {
         assert!(out.contains(&format!(" ({rule})\n")), "{rule}");
     }
     assert!(out.ends_with("^ 3 is neither 4 nor 1\n"), "{out}");
-    // Each command line of the tour prints the text that the tour shows below it.
-    let mut lines = 0;
-    for stop in out.split("\n\n") {
-        let (_, stop) = stop.split_once("$ broadcast ").unwrap();
-        let (line, shown) = stop.split_once('\n').unwrap();
-        let mut command = EXAMPLE.command(&line.split(' ').collect::<Vec<_>>());
+    // Each command of the tour, as it is shown, prints the text below it.
+    let mut steps = out.split("\n\n");
+    assert!(steps.next().unwrap().starts_with("The inputs: row.npy"));
+    let mut shown_steps = 0;
+    for step in steps {
+        let (what, rest) = step.split_once('\n').unwrap();
+        let (command, rest) = rest.split_once(" \\\n").unwrap();
+        let (words, shown) = rest.split_once('\n').unwrap();
+        assert_eq!(
+            command, "    cargo run --release --example broadcast --",
+            "{what}"
+        );
+        let words: Vec<_> = words.trim_start().split(' ').collect();
+        let mut command = EXAMPLE.command(&words);
         let run = Run::new(command.current_dir(REPOSITORY).output().unwrap());
         assert_eq!(
             format!("{}{}", run.out(), run.err).trim_end(),
             shown.trim_end()
         );
-        lines += 1;
+        // The files exist in a clone, and a shell changes none of the words.
+        for word in words {
+            assert!(!word.ends_with(".npy") || Path::new(REPOSITORY).join(word).is_file());
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_,./".contains(c);
+            assert!(word.chars().all(plain), "{word}");
+        }
+        shown_steps += 1;
     }
-    assert!(lines > 10);
+    assert_eq!(shown_steps, 13);
+}
+
+/// `sh` runs the commands of the tour as they are shown. Only `cargo` is replaced, by a function
+/// that runs the example.
+#[cfg(unix)]
+#[test]
+fn the_commands_of_the_tour_can_be_pasted_into_a_shell() {
+    let tour = EXAMPLE.run::<&str>(&[]).done();
+    let mut pasted = String::from(
+        "cargo() {\n    \
+             test \"$1 $2 $3 $4 $5\" = 'run --release --example broadcast --' || exit 3\n    \
+             shift 5\n    $example \"$@\"\n}\n",
+    );
+    let mut lines = tour.out().lines();
+    let mut wanted = Vec::new();
+    while let Some(line) = lines.next() {
+        if line.starts_with("    cargo ") {
+            let rest = lines.next().unwrap();
+            pasted += &format!("{line}\n{rest}\n");
+            wanted.extend(lines.by_ref().take_while(|line| !line.is_empty()));
+        }
+    }
+    let example = prefixed(&EXAMPLE.path()).join(OsStr::new(" "));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &pasted]).env("example", example);
+    let run = Run::new(shell.current_dir(REPOSITORY).output().unwrap());
+    let found: Vec<_> = run.out().lines().chain(run.err.lines()).collect();
+    assert_eq!(found, wanted);
+    assert!(wanted.len() > 100);
+}
+
+/// The values of the inputs are different from each other and not zero, so that the values of the
+/// outputs show the rules.
+#[test]
+fn the_tour_prints_values_that_show_the_rules() {
+    let tour = EXAMPLE.run::<&str>(&[]).done();
+    let rows: Vec<Vec<&str>> = (tour.out().split("\nvalues "))
+        .skip(1)
+        .map(|rows| {
+            let rows = rows.lines().enumerate();
+            let rows = rows.take_while(|(i, line)| *i == 0 || line.starts_with("        "));
+            rows.map(|(_, row)| row.trim()).collect()
+        })
+        .collect();
+    for wanted in [
+        // numpy
+        &[
+            "1 1 1 1", "2 2 2 2", "3 3 3 3", "1 1 1 1", "2 2 2 2", "3 3 3 3",
+        ][..],
+        // bidirectional
+        &["1 2 3", "1 2 3", "1 2 3"],
+        // explicit
+        &[
+            "1 1 1 1", "1 1 1 1", "2 2 2 2", "2 2 2 2", "3 3 3 3", "3 3 3 3",
+        ],
+        // in_dim, pdpd
+        &[
+            "1 1 1 1", "2 2 2 2", "3 3 3 3", "4 4 4 4", "5 5 5 5", "6 6 6 6", "..",
+        ],
+        // in_dim_permuting
+        &["1 4", "1 4", "2 5", "2 5", "3 6", "3 6"],
+        // expand
+        &["1 1 1 1", "2 2 2 2", "3 3 3 3"],
+        // prepend
+        &["1 2 3", "4 5 6", "1 2 3", "4 5 6"],
+        // column with row
+        &["1 1 1", "2 2 2", "3 3 3"],
+        // xla
+        &["10 10 10", "20 20 20"],
+    ] {
+        assert!(
+            rows.iter().any(|rows| rows == wanted),
+            "{wanted:?}: {rows:?}"
+        );
+    }
+    for rows in &rows {
+        let mut values = rows.iter().flat_map(|row| row.split(' '));
+        assert!(
+            values.all(|value| value != "0" && value != "0.0"),
+            "{rows:?}"
+        );
+    }
 }
 
 #[test]
@@ -879,7 +977,6 @@ fn devices_and_links_are_not_replaced() {
 #[cfg(unix)]
 #[test]
 fn arguments_that_are_not_utf8_are_accepted_as_paths_only() {
-    use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let broken = OsStr::from_bytes(b"\xff\xfe");
     EXAMPLE

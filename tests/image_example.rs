@@ -303,6 +303,7 @@ fn without_arguments_the_example_draws_its_own_picture() {
         let mut command = EXAMPLE.command::<&str>(&[]);
         let folder = folder.path(name);
         fs::create_dir(&folder).unwrap();
+        fs::write(format!("{folder}/Cargo.toml"), "").unwrap();
         let run = Run::new(command.current_dir(&folder).output().unwrap()).done();
         let files = WRITTEN.map(|name| fs::read(format!("{folder}/target/image/{name}")).unwrap());
         (run.out, files)
@@ -324,6 +325,16 @@ fn without_arguments_the_example_draws_its_own_picture() {
             "{mean} {deviation}"
         );
     }
+}
+
+/// The folder `target` of a cargo project is the only one that is created without being asked for.
+#[test]
+fn outside_of_a_cargo_project_out_is_required() {
+    let folder = EXAMPLE.folder("elsewhere");
+    let mut command = EXAMPLE.command::<&str>(&[]);
+    let run = Run::new(command.current_dir(folder.path("")).output().unwrap());
+    run.failed(2, "--out is missing");
+    folder.holds(&[]);
 }
 
 #[test]

@@ -830,23 +830,55 @@ fn help_describes_every_option() {
     }
 }
 
+/// Its commands are those that it shows: pasted into a shell, they find what it has left.
 #[test]
-fn the_demonstration_verifies_its_file_and_removes_it() {
+fn the_demonstration_verifies_its_file_and_can_be_repeated() {
     let folder = EXAMPLE.folder("demonstration");
-    let mut command = EXAMPLE.command::<&str>(&[]);
-    for variable in ["TMPDIR", "TEMP", "TMP"] {
-        command.env(variable, folder.path(""));
+    folder.write("Cargo.toml", b"");
+    let in_folder = |words: &[&str]| {
+        let mut command = EXAMPLE.command(words);
+        Run::new(command.current_dir(folder.path("")).output().unwrap()).done()
+    };
+    for _ in 0..2 {
+        let run = in_folder(&[]);
+        for line in [
+            "16 tiles, 0 of them done",
+            "16 tiles, 1 of them done",
+            "16 tiles, 16 of them done",
+            "state   15 tiles missing",
+            "state   complete",
+            "4096 elements read back from target/out_of_core/demo_big.npy: each is its channel's.",
+        ] {
+            assert!(run.out().contains(line), "{line:?} is not in {}", run.out());
+        }
+        let commands: Vec<_> = (run.out().split(" -- \\\n"))
+            .skip(1)
+            .map(|rest| rest.split_once("\ninput ").unwrap().0.replace('\\', ""))
+            .collect();
+        assert_eq!(commands.len(), 3);
+        let words: Vec<_> = commands[2].split_whitespace().collect();
+        assert!(
+            in_folder(&words)
+                .out()
+                .contains("wrote   nothing\nstate   complete\n")
+        );
     }
-    let run = Run::new(command.output().unwrap()).done();
-    for line in [
-        "16 tiles, 0 of them done",
-        "16 tiles, 1 of them done",
-        "16 tiles, 16 of them done",
-        "state   15 tiles missing",
-        "state   complete",
-        "4096 elements read back from the file: each is its channel's.",
-    ] {
-        assert!(run.out().contains(line), "{line:?} is not in {}", run.out());
-    }
+    folder.holds(&["Cargo.toml", "target"]);
+    fs::remove_dir_all(folder.path("target")).unwrap();
+}
+
+#[test]
+fn the_demonstration_has_a_default_folder_only_in_a_cargo_project() {
+    let folder = EXAMPLE.folder("demonstration-elsewhere");
+    let run = |words: &[&str]| {
+        let mut command = EXAMPLE.command(words);
+        Run::new(command.current_dir(folder.path("")).output().unwrap())
+    };
+    run(&[]).failed(2, "--out is missing");
     folder.holds(&[]);
+    let shown = run(&["--out", "it's here"]).done();
+    let out = "'it'\\''s here/demo_big.npy'";
+    assert!(shown.out().contains(out), "{}", shown.out());
+    folder.holds(&["it's here"]);
+    fs::remove_dir_all(folder.path("it's here")).unwrap();
 }

@@ -137,6 +137,7 @@ fn column(report: &str, index: usize) -> Vec<f64> {
 #[test]
 fn training_on_the_wine_data_classifies_at_least_32_of_36_rows() {
     let folder = EXAMPLE.folder("wines");
+    folder.write("Cargo.toml", b"");
     let mut command = EXAMPLE.command::<&str>(&[]);
     let run = Run::new(command.current_dir(folder.path("")).output().unwrap()).done();
     let report = run.out();
@@ -222,7 +223,7 @@ fn clusters(scale: f64, shift: f64) -> String {
 #[test]
 fn a_dash_is_standard_input_for_data_and_standard_output_for_the_plot() {
     let arguments = [
-        "--data", "-", "--plot", "-", "--epochs", "25", "--hidden", "3", "--seed", "9",
+        "--data", "-", "--out", "-", "--epochs", "25", "--hidden", "3", "--seed", "9",
     ];
     let run = EXAMPLE.run_with_input(&arguments, clusters(1., 0.).as_bytes());
     assert_eq!(run.code, 0, "{}", run.err);
@@ -251,7 +252,7 @@ fn a_dash_is_standard_input_for_data_and_standard_output_for_the_plot() {
 #[test]
 fn features_are_standardised() {
     let folder = EXAMPLE.folder("standardised");
-    let arguments = ["--data", "-", "--plot", &folder.path("loss.svg")];
+    let arguments = ["--data", "-", "--out", &folder.path("loss.svg")];
     let run = |csv: String| {
         let run = EXAMPLE.run_with_input(&arguments, csv.as_bytes()).done();
         (
@@ -282,6 +283,16 @@ fn help_prints_the_usage() {
     }
 }
 
+/// The folder `target` of a cargo project is the only one that is created without being asked for.
+#[test]
+fn outside_of_a_cargo_project_out_is_required() {
+    let folder = EXAMPLE.folder("elsewhere");
+    let mut command = EXAMPLE.command::<&str>(&[]);
+    let run = Run::new(command.current_dir(folder.path("")).output().unwrap());
+    run.failed(2, "--out is missing");
+    folder.holds(&[]);
+}
+
 #[test]
 fn wrong_arguments_exit_with_code_2() {
     for (arguments, problem) in [
@@ -289,7 +300,7 @@ fn wrong_arguments_exit_with_code_2() {
         (&["data.csv"], "data.csv"),
         (&["--data"], "--data"),
         (&["--data", ""], "--data has an empty name"),
-        (&["--plot", "a", "--plot", "b"], "--plot is given twice"),
+        (&["--out", "a", "--out", "b"], "--out is given twice"),
         (&["--hidden", "0"], "--hidden is 0, not 1 to 1024"),
         (&["--hidden", "1025"], "--hidden is 1025, not 1 to 1024"),
         (&["--epochs", "0"], "--epochs is 0, not 1 to 100000"),
@@ -360,10 +371,10 @@ fn invalid_files_exit_with_code_1() {
     for (bytes, problem) in cases {
         let data = folder.write("data.csv", &bytes);
         EXAMPLE
-            .run(&["--data", &data, "--plot", &plot])
+            .run(&["--data", &data, "--out", &plot])
             .failed(1, problem);
         EXAMPLE
-            .run_with_input(&["--data", "-", "--plot", &plot], &bytes)
+            .run_with_input(&["--data", "-", "--out", &plot], &bytes)
             .failed(1, problem);
         folder.holds(&["data.csv"]);
     }
@@ -372,14 +383,14 @@ fn invalid_files_exit_with_code_1() {
         .collect::<String>();
     let data = folder.write("data.csv", format!("a,c\n{many}").as_bytes());
     EXAMPLE
-        .run(&["--data", &data, "--plot", &plot])
+        .run(&["--data", &data, "--out", &plot])
         .failed(1, "4100 rows, 1 features, 8 hidden units and 4100 classes");
     EXAMPLE
         .run(&["--data", &folder.path("missing.csv")])
         .failed(1, "missing.csv: ");
     EXAMPLE.run(&["--data", &folder.path("")]).failed(1, "");
     EXAMPLE
-        .run(&["--plot", &folder.path("missing/loss.svg")])
+        .run(&["--out", &folder.path("missing/loss.svg")])
         .failed(1, "missing/loss.svg: ");
     folder.holds(&["data.csv"]);
 }
@@ -414,7 +425,7 @@ fn mutated_files_are_learnt_or_rejected() {
                 _ => bytes.extend_from_within(at..),
             }
         }
-        let arguments = ["--data", "-", "--plot", &plot, "--epochs", "3"];
+        let arguments = ["--data", "-", "--out", &plot, "--epochs", "3"];
         let run = EXAMPLE.run_with_input(&arguments, &bytes);
         match run.code {
             0 => learnt += 1,
@@ -431,7 +442,7 @@ fn mutated_files_are_learnt_or_rejected() {
 fn a_closed_standard_output_is_not_reported_as_an_error() {
     let folder = EXAMPLE.folder("stops");
     let spawn = |plot: &str| {
-        let mut command = EXAMPLE.command(&["--plot", plot]);
+        let mut command = EXAMPLE.command(&["--out", plot]);
         command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

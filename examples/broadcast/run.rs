@@ -13,8 +13,8 @@ use ndarray_broadcast::prelude::*;
 use std::fmt::Debug;
 use std::path::Path;
 
-/// How many elements of a view are printed.
-const SHOWN: usize = 8;
+/// How many elements of a view are printed: of a row, and rows.
+const SHOWN: (usize, usize) = (8, 6);
 
 pub fn run(request: &Request) -> Result<(), Failure> {
     let input = read(&request.input, request.maximum)?;
@@ -71,23 +71,36 @@ fn describe<T: WriteElement>(
     let of = |shape: &[usize], strides: &[isize]| {
         format!("{element_type} {}, strides {}", list(shape), list(strides))
     };
-    let mut values: Vec<String> = (view.iter().take(SHOWN))
-        .map(|element| format!("{element:?}"))
-        .collect();
-    match view.len() {
-        0 => values.push("none".into()),
-        len if len > SHOWN => values.push("..".into()),
-        _ => {}
-    }
     format!(
         "input   {name}: {}\n{plan}\nview    {}\n\
-         bytes   {} not copied: the view reads them out of the input's {}\nvalues  {}\n",
+         bytes   {} not copied: the view reads them out of the input's {}\n{}",
         of(array.shape(), array.strides()),
         of(view.shape(), view.strides()),
         bytes(view.len()),
         bytes(array.len()),
-        values.join(" "),
+        rows(view),
     )
+}
+
+/// The first elements of the first rows of a view. A row is along the last axis.
+fn rows<T: Debug>(view: &ArrayViewD<'_, T>) -> String {
+    if view.is_empty() {
+        return "values  none\n".into();
+    }
+    let (shown, shown_rows) = SHOWN;
+    let size = view.shape().last().map_or(1, |&size| size);
+    let mut text = String::new();
+    for (number, row) in view.rows().into_iter().take(shown_rows).enumerate() {
+        text += if number == 0 { "values " } else { "       " };
+        for element in row.iter().take(shown) {
+            text += &format!(" {element:?}");
+        }
+        text += if size > shown { " ..\n" } else { "\n" };
+    }
+    if view.len() / size > shown_rows {
+        text += "        ..\n";
+    }
+    text
 }
 
 /// `[2, 3]`. Only the first entries of a long list.

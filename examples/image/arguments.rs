@@ -1,6 +1,7 @@
 //! Parses the command line.
 
 use crate::command_line::{Failure, file, number, once, text};
+use crate::default_out::default_out;
 use lexopt::prelude::*;
 use std::path::PathBuf;
 
@@ -25,7 +26,8 @@ Normalises a picture, darkens its corners and arranges variants of it on a conta
                     that the example draws. Transparency becomes white, 16 bits become 8, of an
                     animation the first frame is used.
   --tile N          the largest side of a picture on the sheet, in pixels: 1 to 512, default 160
-  --out DIR         the directory of the four pictures, created if necessary; default target/image
+  --out DIR         the directory of the four pictures, created if necessary; default
+                    target/image if the current directory has a Cargo.toml, else required
       input.png         the input
       normalised.png    every channel with mean 0.5 and the same deviation
       vignette.png      the normalised picture with dark corners
@@ -61,12 +63,12 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>, Failure> {
             unknown => return Err(Failure::usage(unknown.unexpected())),
         }
     }
-    let out = out.unwrap_or_else(|| PathBuf::from("target/image"));
     let tile = tile.unwrap_or(160);
     if !(1..=LARGEST_TILE).contains(&tile) {
         return Err(Failure::usage(format!(
             "--tile is {tile}, not 1 to {LARGEST_TILE}"
         )));
     }
+    let out = out.map_or_else(|| default_out("image"), Ok)?;
     Ok(Some(Request { input, tile, out }))
 }

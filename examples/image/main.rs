@@ -2,7 +2,8 @@
 //! broadcasts, four pictures.
 //!
 //! ```text
-//! cargo run --release --example image           # a picture that it draws, written to target/image
+//! # A picture that it draws, written to target/image in the folder of a cargo project:
+//! cargo run --release --example image
 //! cargo run --release --example image -- photo.png --out dir
 //! cargo run --release --example image -- --help
 //! ```
@@ -14,6 +15,8 @@
 mod arguments;
 #[path = "../shared/command_line.rs"]
 mod command_line;
+#[path = "../shared/default_out.rs"]
+mod default_out;
 mod draw;
 mod files;
 #[path = "../shared/read_bytes.rs"]

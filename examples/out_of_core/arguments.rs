@@ -1,6 +1,7 @@
 //! Parses the command line.
 
 use crate::command_line::{Failure, file, number, once, text};
+use crate::default_out::default_out;
 use crate::rule::{RuleOptions, RuleTo, maximum, maximum_or_default, modes};
 use crate::whole_file::is_dash;
 use lexopt::prelude::*;
@@ -11,7 +12,7 @@ macro_rules! usage_lines {
         "\
 usage: out_of_core INPUT.npy --shape SIZES [--mode MODE] [--axes AXES] [--axis AXIS] --out FILE
                    [--tile-bytes N] [--tile K] [--restart] [--no-map] [--max-bytes N]
-       out_of_core            (a demonstration)
+       out_of_core [--out DIR]            (a demonstration)
        out_of_core --help"
     };
 }
@@ -33,6 +34,9 @@ written tile by tile.
     "  --axes AXES       1,3; the same as --mode 'explicit(1, 3)'
   --axis AXIS       1; the same as --mode 'pdpd(1)'
   --out FILE        the .npy file to write; its disk space is reserved first
+  --out DIR         without other arguments: where the demonstration writes demo_bias.npy and 64 MiB
+                    to demo_big.npy, created if necessary; default target/out_of_core if the current
+                    directory has a Cargo.toml, else required
   --tile-bytes N    divide the output into tiles of at most N bytes; default 67108864
   --tile K          write only tile K, counted from 0 in the order of the file
   --restart         start again: replace FILE and FILE.progress, which no other process may use
@@ -58,7 +62,8 @@ may write or truncate FILE meanwhile: most systems kill a process whose mapped f
 #[derive(Debug)]
 pub enum Command {
     Help,
-    Demonstration,
+    /// In this folder.
+    Demonstration(PathBuf),
     Broadcast(Request),
 }
 
@@ -76,12 +81,12 @@ pub struct Request {
 }
 
 pub fn parse(mut parser: lexopt::Parser) -> Result<Command, Failure> {
-    let mut any = false;
+    let mut demonstration = true;
     let (mut input, mut out, mut tile_bytes, mut tile) = (None, None, None, None);
     let (mut restart, mut no_map, mut bytes) = (None, None, None);
     let mut options = RuleOptions::default();
     while let Some(argument) = parser.next().map_err(Failure::usage)? {
-        any = true;
+        demonstration &= matches!(argument, Long("out"));
         match argument {
             Short('h') | Long("help") => return Ok(Command::Help),
             Long("mode") => options.mode(&mut parser)?,
@@ -101,8 +106,9 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Command, Failure> {
             unknown => return Err(Failure::usage(unknown.unexpected())),
         }
     }
-    if !any {
-        return Ok(Command::Demonstration);
+    if demonstration {
+        let folder = out.map_or_else(|| default_out("out_of_core"), Ok)?;
+        return Ok(Command::Demonstration(folder));
     }
     let input = input.ok_or_else(|| Failure::usage("INPUT.npy is missing"))?;
     let rule = options.rule_to()?;

@@ -6,6 +6,7 @@ use crate::command_line::{Failure, Report};
 use crate::npy_header::{WriteElement, header};
 use crate::run::{self, index};
 use crate::whole_file::write_whole;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -18,66 +19,75 @@ const SHAPE: [usize; 4] = [4, CHANNELS, 256, 256];
 const CHECKED: usize = 4096;
 const STEP: usize = 4093;
 
-pub fn run() -> Result<(), Failure> {
-    let name = format!("ndarray-broadcast-out_of_core-{}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
-    let in_folder = |error| Failure::io(&folder.display().to_string(), &error);
-    fs::create_dir(&folder).map_err(in_folder)?;
-    let done = demonstrate(&folder);
-    fs::remove_dir_all(&folder).map_err(in_folder).and(done)
+pub fn run(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::io(&folder.display().to_string(), &error))?;
+    let (input, out) = (folder.join("demo_bias.npy"), folder.join("demo_big.npy"));
+    let mut bytes = header(&input, f32::DESCR, &[CHANNELS])?;
+    (0..CHANNELS).for_each(|channel| bias(channel).push(&mut bytes));
+    write_whole(&input, |file| file.write_all(&bytes))?;
+
+    let mut report = Report::default();
+    let shape = SHAPE.map(|size| size.to_string()).join(",");
+    for (what, more) in [
+        ("One tile of a new file.", &["--tile", "5", "--restart"][..]),
+        ("The other tiles, as after an interruption.", &[]),
+        ("All tiles are done.", &[]),
+    ] {
+        let rule = ["--mode", "explicit", "--shape", &shape, "--axes", "1"];
+        let mut words = vec![input.as_os_str()];
+        words.extend(rule.map(OsStr::new));
+        words.extend([OsStr::new("--out"), out.as_os_str()]);
+        words.extend(["--tile-bytes", "4194304"].map(OsStr::new));
+        words.extend(more.iter().map(OsStr::new));
+        let quoted: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+        // The input and the rule, the output and the tiles.
+        let (first, second) = quoted.split_at(1 + rule.len());
+        report.print(&format!(
+            "{what}\n    cargo run --release --example out_of_core -- \\\n        {} \\\n        {}\n",
+            first.join(" "),
+            second.join(" "),
+        ))?;
+        run_words(&words)?;
+        report.print("\n")?;
+    }
+    check(&out)?;
+    report.print(&format!(
+        "{CHECKED} elements read back from {}: each is its channel's.\n",
+        out.display()
+    ))
 }
 
 fn bias(channel: usize) -> f32 {
     channel as f32 / 4.0
 }
 
-fn demonstrate(folder: &Path) -> Result<(), Failure> {
-    let (input, out) = (folder.join("bias.npy"), folder.join("big.npy"));
-    let mut bytes = header(&input, f32::DESCR, &[CHANNELS])?;
-    (0..CHANNELS).for_each(|channel| bias(channel).push(&mut bytes));
-    write_whole(&input, |file| file.write_all(&bytes))?;
-
-    let mut report = Report::default();
-    let [n, c, h, w] = SHAPE;
-    let line = format!(
-        "bias.npy --mode explicit --shape {n},{c},{h},{w} --axes 1 --out big.npy \
-         --tile-bytes 4194304"
-    );
-    for (what, more) in [
-        ("One tile.", " --tile 5"),
-        ("The other tiles, as after an interruption.", ""),
-        ("All tiles are done.", ""),
-    ] {
-        report.print(&format!("{what}\n$ out_of_core {line}{more}\n"))?;
-        run_line(folder, &format!("{line}{more}"))?;
-        report.print("\n")?;
+/// A word as it is written in a shell.
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./:".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.into_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
-    check(&out)?;
-    report.print(&format!(
-        "{CHECKED} elements read back from the file: each is its channel's.\n"
-    ))
 }
 
-fn run_line(folder: &Path, line: &str) -> Result<(), Failure> {
-    let words = line.split(' ').map(|word| match word.ends_with(".npy") {
-        true => folder.join(word).into_os_string(),
-        false => word.into(),
-    });
+fn run_words(words: &[&OsStr]) -> Result<(), Failure> {
     match parse(lexopt::Parser::from_args(words))? {
         Command::Broadcast(request) => run::run(&request),
-        Command::Help | Command::Demonstration => Ok(()),
+        Command::Help | Command::Demonstration(_) => Ok(()),
     }
 }
 
 fn check(out: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure::io("big.npy", &error);
+    let failed = |error| Failure::io("demo_big.npy", &error);
     let header = header(out, f32::DESCR, &SHAPE)?;
     let mut file = File::open(out).map_err(failed)?;
     let mut found = vec![0; header.len()];
     file.read_exact(&mut found).map_err(failed)?;
     if found != header {
         return Err(Failure::data(
-            "big.npy: its header is not that of its shape",
+            "demo_big.npy: its header is not that of its shape",
         ));
     }
     let len: usize = SHAPE.iter().product();
@@ -90,7 +100,7 @@ fn check(out: &Path) -> Result<(), Failure> {
         let (at, element) = (index(&SHAPE, number), f32::from_le_bytes(element));
         if element != bias(at[1]) {
             return Err(Failure::data(format!(
-                "big.npy: element {at:?} is {element}, and its channel's bias {}",
+                "demo_big.npy: element {at:?} is {element}, and its channel's bias {}",
                 bias(at[1])
             )));
         }

@@ -1,7 +1,7 @@
 //! Writes a broadcast larger than memory: a memory-mapped `.npy` file, tile by tile.
 //!
 //! ```text
-//! # A demonstration: 64 MiB in a temporary folder, checked:
+//! # A demonstration: 64 MiB in target/out_of_core in the folder of a cargo project, checked:
 //! cargo run --release --example out_of_core
 //! cargo run --release --example out_of_core -- bias.npy --mode explicit \
 //!     --shape 4096,64,512,512 --axes 1 --out big.npy
@@ -17,6 +17,8 @@
 mod arguments;
 #[path = "../shared/command_line.rs"]
 mod command_line;
+#[path = "../shared/default_out.rs"]
+mod default_out;
 mod demonstration;
 mod job;
 #[path = "../shared/npy.rs"]
@@ -42,7 +44,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let done = parse(lexopt::Parser::from_env()).and_then(|command| match command {
         Command::Help => Report::default().print(arguments::HELP),
-        Command::Demonstration => demonstration::run(),
+        Command::Demonstration(folder) => demonstration::run(&folder),
         Command::Broadcast(request) => run::run(&request),
     });
     exit(done, arguments::USAGE)

@@ -1,13 +1,14 @@
 //! Parses the command line.
 
 use crate::command_line::{Failure, file, number, once, text};
+use crate::default_out::default_out;
 use lexopt::prelude::*;
 use std::path::PathBuf;
 
 macro_rules! usage {
     () => {
         "usage: train [--data FILE.csv] [--hidden N] [--epochs N] [--rate R] [--seed N]
-             [--plot FILE.svg]
+             [--out FILE.svg]
        train --help"
     };
 }
@@ -29,8 +30,9 @@ Trains a classifier with one hidden layer, and plots its loss.
   --epochs N        the steps of gradient descent, each over all rows: 1 to 100000, default 200
   --rate R          the learning rate: more than 0, default 0.2
   --seed N          the seed of the initial weights and of the test rows; default 1
-  --plot FILE.svg   the file of the plot, default target/train/loss.svg; - for standard output, and
-                    the report then goes to standard error
+  --out FILE.svg    the file of the plot; - for standard output, and the report then goes to
+                    standard error; default target/train/loss.svg if the current directory has a
+                    Cargo.toml, else required
 
 Before training, it compares all gradients with finite differences.
 
@@ -49,19 +51,21 @@ pub struct Request {
     pub epochs: usize,
     pub rate: f64,
     pub seed: u64,
-    /// `None`: the default file, in a folder that is created if necessary.
-    pub plot: Option<PathBuf>,
+    /// The file of the plot.
+    pub out: PathBuf,
+    /// Whether the folder of the plot is created if necessary.
+    pub create_folder: bool,
 }
 
 /// `None` for `--help`.
 pub fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>, Failure> {
     let (mut data, mut hidden, mut epochs) = (None, None, None);
-    let (mut rate, mut seed, mut plot) = (None, None, None);
+    let (mut rate, mut seed, mut out) = (None, None, None);
     while let Some(argument) = parser.next().map_err(Failure::usage)? {
         match argument {
             Short('h') | Long("help") => return Ok(None),
             Long("data") => once("--data", &mut data, file("--data", &mut parser)?)?,
-            Long("plot") => once("--plot", &mut plot, file("--plot", &mut parser)?)?,
+            Long("out") => once("--out", &mut out, file("--out", &mut parser)?)?,
             Long("hidden") => {
                 let units = count("--hidden", LARGEST_HIDDEN, &text(&mut parser)?)?;
                 once("--hidden", &mut hidden, units)?;
@@ -79,13 +83,19 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>, Failure> {
             unknown => return Err(Failure::usage(unknown.unexpected())),
         }
     }
+    let create_folder = out.is_none();
+    let out = match out {
+        Some(path) => path,
+        None => default_out("train")?.join("loss.svg"),
+    };
     Ok(Some(Request {
         data,
         hidden: hidden.unwrap_or(8),
         epochs: epochs.unwrap_or(200),
         rate: rate.unwrap_or(0.2),
         seed: seed.unwrap_or(1),
-        plot,
+        out,
+        create_folder,
     }))
 }
 

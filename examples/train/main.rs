@@ -2,9 +2,9 @@
 //! Every bias, scale and normalisation is a broadcast. The gradient of each is a sum.
 //!
 //! ```text
-//! # The wines in the repository; draws target/train/loss.svg:
+//! # The wines in the repository; draws target/train/loss.svg in the folder of a cargo project:
 //! cargo run --release --example train
-//! cargo run --release --example train -- --data flowers.csv --hidden 16 --plot flowers.svg
+//! cargo run --release --example train -- --data flowers.csv --hidden 16 --out flowers.svg
 //! cargo run --release --example train -- --help
 //! ```
 //!
@@ -18,6 +18,8 @@ mod arguments;
 mod check;
 #[path = "../shared/command_line.rs"]
 mod command_line;
+#[path = "../shared/default_out.rs"]
+mod default_out;
 mod network;
 mod plot;
 mod random;

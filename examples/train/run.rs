@@ -11,10 +11,9 @@ use crate::whole_file::{is_dash, write_whole};
 use ndarray::{Array2, s};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const WINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/train/wine.csv");
-const PLOT: &str = "target/train/loss.svg";
 
 /// How many rows the gradient check uses.
 const CHECKED_ROWS: usize = 64;
@@ -30,7 +29,7 @@ const SHOWN_CLASSES: usize = 10;
 
 pub fn run(request: &Request) -> Result<(), Failure> {
     let mut report = Report {
-        on_stderr: request.plot.as_deref().is_some_and(is_dash),
+        on_stderr: is_dash(&request.out),
     };
     let path = request.data.as_deref().unwrap_or(Path::new(WINES));
     let table = Table::read(path)?;
@@ -54,25 +53,24 @@ pub fn run(request: &Request) -> Result<(), Failure> {
     let losses = descend(&mut report, &mut network, request, (&train, &test))?;
     report.print(&confusion(&network, &test, &table.names)?)?;
 
-    let plot = match &request.plot {
-        Some(path) => path.clone(),
-        None => default_plot()?,
-    };
+    let out = &request.out;
+    if request.create_folder {
+        create_folder_of(out)?;
+    }
     let picture = plot::svg(&title, &losses).map_err(Failure::Data)?;
-    write_whole(&plot, |to| to.write_all(picture.as_bytes()))?;
-    match is_dash(&plot) {
+    write_whole(out, |to| to.write_all(picture.as_bytes()))?;
+    match is_dash(out) {
         true => Ok(()),
-        false => report.print(&format!("\nwrote {}\n", plot.display())),
+        false => report.print(&format!("\nwrote {}\n", out.display())),
     }
 }
 
-fn default_plot() -> Result<PathBuf, Failure> {
-    let plot = PathBuf::from(PLOT);
-    if let Some(folder) = plot.parent() {
-        fs::create_dir_all(folder)
-            .map_err(|error| Failure::io(&folder.display().to_string(), &error))?;
+fn create_folder_of(file: &Path) -> Result<(), Failure> {
+    match file.parent() {
+        Some(folder) => fs::create_dir_all(folder)
+            .map_err(|error| Failure::io(&folder.display().to_string(), &error)),
+        None => Ok(()),
     }
-    Ok(plot)
 }
 
 fn check_gradients(report: &mut Report, network: &Network, rows: &Rows) -> Result<(), Failure> {
