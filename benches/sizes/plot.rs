@@ -8,8 +8,10 @@ use std::fs;
 use std::path::Path;
 
 /// Narrow, so that text stays readable on a phone; a wide page shows both plots side by side.
-const SIZE: (u32, u32) = (440, 454);
-const LEGEND_HEIGHT: u32 = 86;
+const SIZE: (u32, u32) = (440, 368 + LEGEND_HEIGHT);
+/// One line for each entry: two columns would be wider than the plot.
+const LEGEND_HEIGHT: u32 = 14 + STYLES.len() as u32 * LEGEND_LINE;
+const LEGEND_LINE: u32 = 24;
 
 const LIMIT: RGBColor = RGBColor(150, 150, 150);
 const OURS: RGBColor = RGBColor(0, 90, 180);
@@ -132,9 +134,7 @@ fn point_size(pattern: &str) -> u32 {
 
 fn draw_legend(area: &Area<'_>) -> Result<()> {
     for (i, (who, pattern, colour, words)) in STYLES.iter().enumerate() {
-        // Two columns: this crate and ndarray. The limit follows in a third row.
-        let i = i as i32;
-        let (x, y) = (8 + 224 * (i / 2 % 2), 14 + 24 * (i % 2 + i / 4 * 2));
+        let (x, y) = (8, 14 + i as i32 * LEGEND_LINE as i32);
         let style = stroke(*colour, who);
         area.draw(&PathElement::new([(x, y), (x + 36, y)], style))?;
         let point = Circle::new((x + 18, y), point_size(pattern), style.filled());
