@@ -1,10 +1,10 @@
 //! Broadcasts a `.npy` file by any rule, draws the rule's plan, and writes the result as `.npy`.
 //!
 //! ```text
-//! # A tour of the rules, on arrays in the repository:
+//! # A tour of the rules, on the arrays in data/:
 //! cargo run --release --example broadcast
-//! cargo run --release --example broadcast -- bias.npy --mode explicit --shape 8,3,32,32 --axes 1 \
-//!     --out out.npy
+//! cargo run --release --example broadcast -- examples/broadcast/data/row.npy --mode explicit \
+//!     --shape 8,3,32,32 --axes 1 --out target/channels.npy
 //! cargo run --release --example broadcast -- --help
 //! ```
 //!
