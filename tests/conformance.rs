@@ -3,9 +3,9 @@
 //! another folder. A case expects a shape and data, or an error.
 //!
 //! An unknown file, rule, argument, operation, element type or key is a failure. A case is skipped
-//! only if its file flags it as `not_applicable` or `superseded`. The line of a file has the reasons,
-//! each with its number of cases. The test accepts the arguments of `cargo test`; a filter selects
-//! files.
+//! only if its file flags it as `not_applicable` or `superseded`. The line of a file has the
+//! reasons, each with its number of cases. The test accepts the arguments of `cargo test`; a filter
+//! selects files.
 
 #[path = "conformance/answer.rs"]
 mod answer;

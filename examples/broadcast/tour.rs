@@ -10,8 +10,8 @@ const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 const DATA: &str = "examples/broadcast/data/";
 
 const BEGINNING: &str = "\
-The inputs: row.npy is 1 2 3, column.npy the same as a column, matrix.npy 1 2 3 above 4 5 6, pair.npy
-10 20 and scalar.npy 0.5. Each command can be pasted into a shell, in the folder of the repository.
+The inputs: row.npy is 1 2 3, column.npy the same as a column, matrix.npy 1 2 3 above 4 5 6,
+pair.npy 10 20, scalar.npy 0.5. The commands can be pasted into a shell in the repository's folder.
 ";
 
 /// Each with the arguments of its command. Files are in `DATA`.

@@ -44,7 +44,8 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
         // The input and the rule, the output and the tiles.
         let (first, second) = quoted.split_at(1 + rule.len());
         report.print(&format!(
-            "{what}\n    cargo run --release --example out_of_core -- \\\n        {} \\\n        {}\n",
+            "{what}\n    cargo run --release --example out_of_core -- \\\n        {} \\\n        \
+             {}\n",
             first.join(" "),
             second.join(" "),
         ))?;

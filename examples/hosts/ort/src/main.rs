@@ -46,8 +46,8 @@ fn load() -> Result<(), Box<dyn Error>> {
         };
         let version = ort::MINOR_VERSION;
         format!(
-            "ONNX Runtime cannot be loaded: {why}. The environment variable ORT_DYLIB_PATH must name \
-             its library, of version 1.{version} or later."
+            "ONNX Runtime cannot be loaded: {why}. The environment variable ORT_DYLIB_PATH must \
+             name its library, of version 1.{version} or later."
         )
         .into()
     })
