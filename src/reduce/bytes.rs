@@ -196,10 +196,9 @@ fn write_all<'a, A: AccumulatorBytes + 'a>(
 }
 
 fn write_ranges<'r>(ranges: impl IntoIterator<Item = &'r Range<usize>>, to: &mut Vec<u8>) {
-    let ends = ranges
-        .into_iter()
-        .flat_map(|range| [&range.start, &range.end]);
-    write_all(ends, to);
+    for range in ranges {
+        write_all([&range.start, &range.end], to);
+    }
 }
 
 impl<T, R: Reduction<T>> PartialReduction<T, R> {
@@ -306,9 +305,8 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
             let theirs = format!("{} in {kind}", shown(name));
             return Err(other_reduction(&theirs, &ours));
         }
-        let plan = from.plan()?;
-        let (input, all) = (plan.input_shape(), plan.sum_blocks());
-        let mut pieces = Vec::new();
+        let mut partial = PartialReduction::new(&from.plan()?, reduction);
+        let (input, all) = (partial.plan.input_shape(), partial.plan.sum_blocks());
         for _ in 0..from.size()? {
             let ranges = from.ranges(input.len())?;
             let mut axes = ranges.iter().zip(input);
@@ -325,17 +323,16 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
                 (piece.insert_written(node, values, all)).map_err(invalid_bytes)?;
             }
             if !piece.is_empty() {
-                pieces.push(piece);
+                partial.pieces.push(piece);
             }
         }
         if !from.0.is_empty() {
             return Err(invalid_bytes("more bytes follow the end"));
         }
-        if any_overlap(pieces.iter().map(|piece| &piece.ranges[..]).collect()) {
+        let pieces = partial.pieces.iter();
+        if any_overlap(pieces.map(|piece| &piece.ranges[..]).collect()) {
             return Err(invalid_bytes("two pieces have the same element"));
         }
-        let mut partial = PartialReduction::new(&plan, reduction);
-        partial.pieces = pieces;
         Ok(partial)
     }
 }
@@ -404,7 +401,6 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// The bytes of [`to_bytes`](PartialReduction::to_bytes).
 #[cfg(feature = "serde")]
 mod with_serde {
     use super::*;
@@ -412,12 +408,14 @@ mod with_serde {
     use serde::ser::{Serialize, Serializer};
     use std::fmt;
 
+    /// As [`to_bytes`](PartialReduction::to_bytes).
     impl<T, R: Reduction<T, Acc: AccumulatorBytes>> Serialize for PartialReduction<T, R> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             serializer.serialize_bytes(&self.to_bytes())
         }
     }
 
+    /// As [`from_bytes`](PartialReduction::from_bytes), which checks everything.
     impl<'de, T, R> Deserialize<'de> for PartialReduction<T, R>
     where
         R: Reduction<T, Acc: AccumulatorBytes> + Default,
@@ -450,6 +448,9 @@ mod with_serde {
 
 #[cfg(test)]
 mod tests {
+    // A box of one axis is a list of one range.
+    #![allow(clippy::single_range_in_vec_init)]
+
     use super::*;
     use crate::{ErrorKind, Sum};
     use std::fmt::Debug;
@@ -504,13 +505,11 @@ mod tests {
         }
     }
 
-    type Nodes<'n> = &'n [Range<usize>];
+    /// A range of elements and the nodes that they have.
+    type Nodes<'n> = (Range<usize>, &'n [Range<usize>]);
 
-    /// What is read of the bytes of sums over 5000 terms, 5 blocks. Each piece has the elements of a
-    /// range, and nodes.
-    fn read(
-        pieces: &[(Range<usize>, Nodes<'_>)],
-    ) -> Result<PartialReduction<f32, Sum>, BroadcastError> {
+    /// What is read of the bytes of sums over 5000 terms, 5 blocks.
+    fn read(pieces: &[Nodes<'_>]) -> Result<PartialReduction<f32, Sum>, BroadcastError> {
         let plan = BroadcastPlan::explicit(2, (5000, 2), &[1]).unwrap();
         let mut sum = PartialReduction::<f32, _>::new(&plan, Sum);
         for (element, nodes) in pieces {
@@ -526,15 +525,16 @@ mod tests {
 
     #[test]
     fn pieces_that_fit_are_read() {
-        for pieces in [
-            &[][..],
+        let cases: [&[Nodes<'_>]; 7] = [
+            &[],
             &[(0..2, &[])],
             &[(0..2, &[0..2, 4..5])],
             &[(0..1, &[0..1]), (1..2, &[])],
             &[(0..1, &[0..1]), (1..2, &[1..2, 2..4])],
             &[(0..2, &[4..5])],
             &[(0..2, &[0..5])],
-        ] {
+        ];
+        for pieces in cases {
             assert!(read(pieces).is_ok());
         }
     }
@@ -544,8 +544,8 @@ mod tests {
         let outside = "a box is not inside the shape of its plan";
         let no_node = "the plan has no such node";
         let halves = "two nodes are halves of another one";
-        for (pieces, text) in [
-            (&[(0..3, &[][..])][..], outside),
+        let cases: [(&[Nodes<'_>], _); 13] = [
+            (&[(0..3, &[])], outside),
             (&[(1..1, &[])], outside),
             (&[(0..2, &[5..6])], no_node),
             (&[(0..2, &[4..6])], no_node),
@@ -561,7 +561,8 @@ mod tests {
                 &[(0..2, &[0..1]), (1..2, &[1..2])],
                 "two pieces have the same element",
             ),
-        ] {
+        ];
+        for (pieces, text) in cases {
             let error = read(pieces).unwrap_err();
             let of_bytes = matches!(error.kind(), ErrorKind::InvalidBytes { .. });
             assert!(of_bytes, "{error}");

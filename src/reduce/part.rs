@@ -94,9 +94,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         part.terms = 0..part.tile.plan().sum_terms();
         // A run ends where the innermost axis that is summed and not whole is cut.
         let mut cut = None;
-        let mut sources = self.axis_sources().enumerate().rev();
-        while let (None, Some((axis, source))) = (cut, sources.next()) {
-            if is_summed(&source) {
+        for (axis, source) in self.axis_sources().enumerate().rev() {
+            if is_summed(&source) && cut.is_none() {
                 part.run *= ranges[axis].len();
                 cut = (ranges[axis].len() < self.output_shape()[axis]).then_some(axis);
             }
@@ -460,7 +459,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ) -> Result<PartialReduction<T, R>, BroadcastError> {
         let mut piece = Piece::of_nothing(self.tile.input().ranges().collect());
         let (total, all) = (self.plan.sum_terms(), self.plan.sum_blocks());
-        let combine = |a, b| reduction.combine(a, b);
+        let mut partial = PartialReduction::new(&self.plan, reduction);
+        let combine = |a, b| partial.reduction.combine(a, b);
         for (position, run) in self.runs() {
             for node in nodes_of(run.clone(), all) {
                 let at = position + (node.start - run.start) * BLOCK_TERMS;
@@ -469,10 +469,14 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
                     range: at..at + numbers.len(),
                     number: numbers.start.wrapping_sub(at),
                 };
-                piece.insert(node, reduce(&reduction, &terms)?.into_dyn(), all, &combine);
+                let values = reduce(&partial.reduction, &terms)?;
+                piece.insert(node, values.into_dyn(), all, &combine);
             }
         }
-        Ok(PartialReduction::of_piece(&self.plan, reduction, piece))
+        if !piece.is_empty() {
+            partial.pieces.push(piece);
+        }
+        Ok(partial)
     }
 }
 

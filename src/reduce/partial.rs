@@ -251,10 +251,8 @@ fn cut_by<A: Copy>(
         let (mut boxes, mut rest) = (Vec::new(), vec![piece.ranges.clone()]);
         for other in others {
             if let Some(both) = intersection(&piece.ranges, &other.ranges) {
-                rest = rest
-                    .iter()
-                    .flat_map(|outer| without(outer, &both))
-                    .collect();
+                let around = |outer: Ranges| without(&outer, &both);
+                rest = rest.into_iter().flat_map(around).collect();
                 boxes.push(both);
             }
         }
@@ -285,18 +283,6 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
             pieces: Vec::new(),
             term: PhantomData,
         }
-    }
-
-    pub(super) fn of_piece<I: Dimension, O: Dimension>(
-        plan: &BroadcastPlan<I, O>,
-        reduction: R,
-        piece: Piece<R::Acc>,
-    ) -> Self {
-        let mut partial = PartialReduction::new(plan, reduction);
-        if !piece.is_empty() {
-            partial.pieces.push(piece);
-        }
-        partial
     }
 
     /// Adds the terms of another part. Parts of different elements of the result are kept
@@ -453,11 +439,19 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
             && ours.output_axes() == plan.output_axes();
         match same {
             true => Ok(()),
-            false => Err(other_reduction(
-                &name::<T, R>(ours),
-                &name::<T, R>(&plan.clone().into_dyn()),
-            )),
+            false => Err(other_reduction(&Self::name(ours), &Self::name(plan))),
         }
+    }
+
+    /// What an error shows of a plan and the reduction.
+    fn name<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>) -> String {
+        let axis = |axis: usize| axis.to_string();
+        let mapping = plan.mapping();
+        let mapping: Vec<_> = mapping
+            .map(|source| source.map_or("+".into(), axis))
+            .collect();
+        let (input, output, by) = (plan.input_shape(), plan.output_shape(), mapping.join(" "));
+        format!("{} of {output:?} to {input:?} by ({by})", shown(R::NAME))
     }
 }
 
@@ -467,21 +461,6 @@ pub(super) fn shown(name: &str) -> &str {
         "" => "a reduction without a name",
         name => name,
     }
-}
-
-/// What an error shows of a plan and a reduction.
-pub(super) fn name<T, R: Reduction<T>>(plan: &BroadcastPlan) -> String {
-    let reduction = shown(R::NAME);
-    let mapping = plan.mapping().map(|source| match source {
-        Some(axis) => axis.to_string(),
-        None => "+".to_owned(),
-    });
-    let mapping: Vec<_> = mapping.collect();
-    let (input, output) = (plan.input_shape(), plan.output_shape());
-    format!(
-        "{reduction} of {output:?} to {input:?} by ({})",
-        mapping.join(" ")
-    )
 }
 
 impl<T, R: Reduction<T> + Clone> Clone for PartialReduction<T, R> {
@@ -499,7 +478,7 @@ impl<T, R: Reduction<T>> fmt::Debug for PartialReduction<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let boxes: Vec<_> = self.pieces.iter().map(|piece| &piece.ranges).collect();
         f.debug_struct("PartialReduction")
-            .field("of", &name::<T, R>(&self.plan))
+            .field("of", &Self::name(&self.plan))
             .field("elements", &boxes)
             .field("complete", &self.is_complete())
             .finish_non_exhaustive()
