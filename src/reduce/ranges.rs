@@ -136,3 +136,54 @@ pub(super) fn slice<'a, A>(
 pub(super) fn len(ranges: &[Range<usize>]) -> usize {
     ranges.iter().map(|range| range.len()).product()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array3;
+
+    /// Pseudo-random boxes of a small array, compared with the elements that they have.
+    #[test]
+    fn boxes_overlap_and_leave_gaps_where_their_elements_do() {
+        let shape = [4, 3, 5];
+        let mut state = 1_u64;
+        let mut below = |end: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 33) as usize % end
+        };
+        let list = |boxes: &[Ranges]| any_overlap(boxes.iter().map(|ranges| &ranges[..]).collect());
+        let mut overlapping = 0;
+        for _ in 0..2000 {
+            let mut range = |size: usize| {
+                let start = below(size);
+                start..start + 1 + below(size - start)
+            };
+            let count = range(4).end;
+            let boxes: Vec<Ranges> = (0..count).map(|_| shape.map(&mut range).into()).collect();
+            let mut counts = Array3::<u8>::zeros(shape);
+            let mut rest: Vec<Ranges> = vec![shape.map(|size| 0..size).into()];
+            for ranges in &boxes {
+                let mut part = counts.view_mut();
+                part.slice_each_axis_inplace(|axis| ranges[axis.axis.index()].clone().into());
+                part.map_inplace(|count| *count += 1);
+                rest = rest
+                    .iter()
+                    .flat_map(|outer| without(outer, ranges))
+                    .collect();
+            }
+            let overlap = counts.iter().any(|&count| count > 1);
+            assert_eq!(list(&boxes), overlap, "{boxes:?}");
+            overlapping += usize::from(overlap);
+            // The rest has all elements but those of the boxes.
+            assert!(!list(&rest), "{rest:?}");
+            let elements: usize = rest.iter().map(|ranges| len(ranges)).sum();
+            assert_eq!(elements, counts.iter().filter(|&&count| count == 0).count());
+            let mut counts = counts.indexed_iter();
+            let first = counts.find(|&(_, &count)| count > 0);
+            let first = first.map(|((i, j, k), _)| vec![i, j, k]);
+            let found = first_outside(&shape, rest.iter().map(|ranges| &ranges[..]));
+            assert_eq!(found, first, "{boxes:?}");
+        }
+        assert!((500..1500).contains(&overlapping), "{overlapping}");
+    }
+}
