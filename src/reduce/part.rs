@@ -321,14 +321,10 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
 
     /// The position of the first term of each run in the tile, and the run's blocks.
     fn runs(&self) -> impl DoubleEndedIterator<Item = (usize, Range<usize>)> + ExactSizeIterator {
+        let blocks =
+            |number: usize| number / BLOCK_TERMS..(number + self.run).div_ceil(BLOCK_TERMS);
         let positions = self.terms.clone().step_by(self.run);
-        positions.map(move |at| {
-            let number = self.number(at);
-            (
-                at,
-                number / BLOCK_TERMS..(number + self.run).div_ceil(BLOCK_TERMS),
-            )
-        })
+        positions.map(move |at| (at, blocks(self.number(at))))
     }
 
     /// Sums this part's terms of [`BroadcastPlan::gradient`]. Example: [`BroadcastPlan::part`].
@@ -399,9 +395,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the shape of the
-    /// tile's output; [`CutsBlock`](crate::ErrorKind::CutsBlock) if the reduction is not
-    /// commutative and the part is [inexact](BroadcastPlan::inexact_part), cuts a block and has
-    /// terms that are not neighbours; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Panics
