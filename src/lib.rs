@@ -209,7 +209,7 @@
 //! | feature | default | effect |
 //! |---|---|---|
 //! | `rayon` | on | copies, elementwise operations and sums run on the current rayon pool |
-//! | `serde` | off | `Serialize` and `Deserialize` of modes, rules, patterns, plans, partial plans, tiles, partial shapes and partial reductions |
+//! | `serde` | off | `Serialize` and `Deserialize` of modes, rules, patterns, plans, partial plans, tiles, partial shapes and, as their bytes, partial reductions |
 //! | `half` | off | sums and means of `f16` and `bf16` in another type |
 // docs.rs builds with nightly Rust. This shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

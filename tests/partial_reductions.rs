@@ -3,7 +3,7 @@
 // A box of one axis is a list of one range.
 #![allow(clippy::single_range_in_vec_init)]
 
-use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn, arr0, arr1};
+use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn, arr1};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{
     AccumulatorBytes, ArgMax, Fold, Max, Mean, PartialReduction, PartialSum, Product, Reduction,
@@ -158,7 +158,7 @@ where
             assert!(!parts[at].is_complete());
         }
     }
-    assert!(parts[0].is_complete() && parts[0].is_exact());
+    assert!(parts[0].is_complete());
     parts[0].finish(plan).unwrap()
 }
 
@@ -302,116 +302,6 @@ fn merged_in_memory<T, R: Reduction<T>>(
 }
 
 #[test]
-fn inexact_parts_give_the_same_result_in_any_order() {
-    let mut random = Random(3);
-    let mut mixed = 0;
-    for plan in plans() {
-        let dy = random.array(plan.output_shape());
-        let whole = dy.mapv(|x| (x * 1e6) as i64);
-        for _ in 0..20 {
-            let mut of_blocks = vec![];
-            let units = units_of_blocks(&plan);
-            cut(&mut random, whole_output(&plan), &units, &mut of_blocks);
-            // Whether the part of a box is exact. The other parts have few pieces for each axis:
-            // they stay apart until the end.
-            let units: Vec<_> = dy.shape().iter().map(|size| size.div_ceil(5)).collect();
-            let mut boxes = vec![];
-            for ranges in of_blocks {
-                if random.below(2) == 0 {
-                    boxes.push((ranges, true));
-                } else {
-                    let mut pieces = vec![];
-                    cut(&mut random, ranges, &units, &mut pieces);
-                    boxes.extend(pieces.into_iter().map(|ranges| (ranges, false)));
-                }
-            }
-            let mut first: Option<ArrayD<f64>> = None;
-            for _ in 0..3 {
-                random.shuffle(&mut boxes);
-                let (mut sum, mut max) = (
-                    PartialReduction::new(&plan, Sum),
-                    PartialReduction::new(&plan, ArgMax),
-                );
-                let mut sum_of_whole = PartialSum::<i64>::new(&plan, Sum);
-                for (ranges, exact) in &boxes {
-                    let tile = plan.tile(ranges).unwrap();
-                    let part = match exact {
-                        true => plan.part(&tile).unwrap(),
-                        false => plan.inexact_part(&tile).unwrap(),
-                    };
-                    let (dy, whole) = (
-                        tile.output().of(&dy).unwrap(),
-                        tile.output().of(&whole).unwrap(),
-                    );
-                    sum.merge(part.gradient(&dy).unwrap()).unwrap();
-                    max.merge(part.reduce(&dy, ArgMax).unwrap()).unwrap();
-                    sum_of_whole.merge(part.gradient(&whole).unwrap()).unwrap();
-                    let bytes = sum.to_bytes();
-                    sum = PartialReduction::from_bytes(&bytes, Sum).unwrap();
-                }
-                assert_eq!(
-                    sum_of_whole.finish(&plan).unwrap(),
-                    plan.gradient(&whole).unwrap()
-                );
-                assert_eq!(
-                    max.finish(&plan).unwrap(),
-                    plan.reduce(&dy, ArgMax).unwrap()
-                );
-                assert_eq!(sum.is_exact(), boxes.iter().all(|(_, exact)| *exact));
-                let found = sum.finish(&plan).unwrap();
-                let near = plan.gradient(&dy).unwrap();
-                assert!(found.iter().zip(&near).all(|(a, b)| (a - b).abs() < 1e-9));
-                match &first {
-                    None => first = Some(found),
-                    Some(first) => check("order", &found, first, |x| x.to_bits()),
-                }
-            }
-            let exact = boxes.iter().filter(|(_, exact)| *exact).count();
-            mixed += usize::from((1..boxes.len()).contains(&exact));
-        }
-    }
-    assert!(mixed > 100, "{mixed} of 240 are of exact and other parts");
-}
-
-/// Of a plan from 0-dimensional, with parts that are exact and others.
-#[test]
-fn exact_and_inexact_parts_merge_and_overlaps_between_them_are_found() {
-    let plan = BroadcastPlan::numpy((), (30, 100)).unwrap();
-    let dy = Array2::from_shape_fn((30, 100), |(i, j)| (100 * i + j) as i64);
-    let blocks = |range| {
-        let part = plan.part_of_blocks(&[], range).unwrap();
-        part.gradient(&part.tile().output().of(&dy).unwrap())
-            .unwrap()
-    };
-    let loose = |ranges: [Range<usize>; 2]| {
-        let part = plan.inexact_part(&plan.tile(&ranges).unwrap()).unwrap();
-        part.gradient(&part.tile().output().of(&dy).unwrap())
-            .unwrap()
-    };
-    let mut sum = blocks(0..1);
-    let text = |sum: &PartialSum<i64>| sum.finish(&plan).unwrap_err().to_string();
-    assert_eq!(
-        text(&sum),
-        "the terms 1024..3000 of the element [] of the result are missing"
-    );
-    let error = sum.merge(loose([10..30, 23..100])).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "two parts have the terms 1023..1024 of the elements [] of the result"
-    );
-    sum.merge(loose([10..30, 24..100])).unwrap();
-    assert_eq!(
-        text(&sum),
-        "the terms 1100..1101 of the element [] of the result are missing"
-    );
-    assert!(sum.merge(loose([20..21, 0..25])).is_err());
-    assert!(sum.merge(blocks(1..2)).is_err());
-    sum.merge(loose([11..30, 0..24])).unwrap();
-    assert!(sum.is_complete() && !sum.is_exact());
-    assert_eq!(sum.finish(&plan).unwrap(), arr0(2999 * 1500));
-}
-
-#[test]
 fn empty_plans_and_parts() {
     // No terms: the result of none.
     let plan = BroadcastPlan::numpy(3, (0, 3)).unwrap();
@@ -467,7 +357,6 @@ fn tiles_that_cut_blocks_are_refused_with_the_nearest_boundaries() {
             axis,
             boundary,
             nearest,
-            ordered: false,
             ..
         } => (*axis, *boundary, *nearest),
         kind => panic!("{kind:?}"),
@@ -604,75 +493,6 @@ fn parts_that_do_not_belong_together_are_refused_and_nothing_changes() {
 }
 
 #[test]
-fn inexact_parts_of_folds_keep_the_order_of_the_terms() {
-    let last = || Fold::new(0, |_: i32, b: i32| b);
-    let plan = BroadcastPlan::numpy((), (2, 2)).unwrap();
-    let x = ndarray::array![[1, 2], [3, 4]];
-    let of = |ranges: &[Range<usize>]| {
-        let part = plan.inexact_part(&plan.tile(ranges).unwrap()).unwrap();
-        part.reduce(&part.tile().output().of(&x).unwrap(), last())
-    };
-    // The terms of a column are not neighbours.
-    let error = of(&[0..2, 1..2]).err().unwrap();
-    assert!(matches!(
-        error.kind(),
-        ErrorKind::CutsBlock { ordered: true, .. }
-    ));
-    let text = error.to_string();
-    let hint = "it takes terms that are neighbours, or whole blocks";
-    assert!(text.ends_with(hint), "{text}");
-    let mut found = of(&[1..2, 1..2]).unwrap();
-    for ranges in [[0..1, 0..2], [1..2, 0..1]] {
-        found.merge(of(&ranges).unwrap()).unwrap();
-    }
-    let all = plan.reduce(&x, last()).unwrap();
-    assert_eq!(all, arr0(4));
-    assert_eq!(found.finish(&plan).unwrap(), all);
-
-    // These columns are whole blocks, so they are nodes of the tree.
-    let plan = BroadcastPlan::numpy((), (2, 2048)).unwrap();
-    let x = Array2::from_shape_fn((2, 2048), |(i, j)| (2048 * i + j) as i32);
-    let mut found = PartialReduction::new(&plan, last());
-    for columns in [1024..2048, 0..1024] {
-        let tile = plan.tile(&[0..2, columns]).unwrap();
-        let x = tile.output().of(&x).unwrap();
-        let part = plan.inexact_part(&tile).unwrap();
-        found.merge(part.reduce(&x, last()).unwrap()).unwrap();
-    }
-    assert!(found.is_exact());
-    assert_eq!(found.finish(&plan).unwrap(), arr0(4095));
-
-    // Bytes with such a box are of a commutative reduction without a name.
-    struct Last<const COMMUTATIVE: bool>;
-    impl<const COMMUTATIVE: bool> Reduction<i32> for Last<COMMUTATIVE> {
-        const COMMUTATIVE: bool = COMMUTATIVE;
-        type Acc = i32;
-        type Out = i32;
-        fn identity(&self) -> i32 {
-            0
-        }
-        fn lift(&self, value: i32) -> i32 {
-            value
-        }
-        fn combine(&self, _: i32, b: i32) -> i32 {
-            b
-        }
-        fn finish(&self, acc: i32, _: usize) -> i32 {
-            acc
-        }
-    }
-    let tile = plan.tile(&[0..2, 1..2]).unwrap();
-    let part = plan.inexact_part(&tile).unwrap();
-    let x = tile.output().of(&x).unwrap();
-    let bytes = part.reduce(&x, Last::<true>).unwrap().to_bytes();
-    assert!(PartialReduction::from_bytes(&bytes, Last::<true>).is_ok());
-    let error = PartialReduction::from_bytes(&bytes, Last::<false>)
-        .err()
-        .unwrap();
-    assert!(matches!(error.kind(), ErrorKind::InvalidBytes { .. }));
-}
-
-#[test]
 fn operands_that_do_not_fit_are_named() {
     let plan = BroadcastPlan::numpy((), (2, 3)).unwrap();
     let part = plan.part(&plan.tile(&[0..2, 0..3]).unwrap()).unwrap();
@@ -697,10 +517,9 @@ fn time_and_memory_of_a_part_do_not_grow_with_its_runs() {
 fn nodes_of(bytes: &[u8]) -> u64 {
     let names: usize = "sum".len() + "i64".len();
     // The output's rank follows the input's, which is 0.
-    let rank = 16 + 4 + 4 + names + 4;
-    let axes = u32::from_le_bytes(bytes[rank..][..4].try_into().unwrap()) as usize;
-    let nodes = rank + 4 + 8 * axes + 8;
-    u64::from_le_bytes(bytes[nodes..][..8].try_into().unwrap())
+    let rank = 16 + 8 + 8 + names + 8;
+    let number = |at: usize| u64::from_le_bytes(bytes[at..][..8].try_into().unwrap());
+    number(rank + 8 + 8 * number(rank) as usize + 8)
 }
 
 #[test]
@@ -725,24 +544,29 @@ fn nodes_are_counted_as_they_are_sent() {
 /// Bytes of a sum of `u8`, of a plan from `[size]` to `[size]`, with a piece of one block for each
 /// of `ranges`.
 fn bytes_of_pieces(size: u64, ranges: impl ExactSizeIterator<Item = Range<u64>>) -> Vec<u8> {
-    let mut bytes = b"ndbpart1\0\0\0\0\0\0\0\0".to_vec();
-    bytes.extend(b"\x03\0\0\0sum\x02\0\0\0u8");
-    for _ in 0..2 {
-        bytes.extend([1, 0, 0, 0]);
-        bytes.extend(size.to_le_bytes());
-    }
-    for number in [0, ranges.len() as u64] {
-        bytes.extend(number.to_le_bytes());
-    }
+    let mut bytes = start_of_bytes("u8", [size, size]);
+    bytes.extend((ranges.len() as u64).to_le_bytes());
     for range in ranges {
-        for number in [range.start, range.end, 1, 0] {
+        for number in [range.start, range.end, 1, 0, 1] {
             bytes.extend(number.to_le_bytes());
         }
-        bytes.extend([0; 4]);
         bytes.extend((range.start..range.end).map(|_| 1));
-        bytes.extend([0; 8]);
     }
     finished(bytes)
+}
+
+/// The bytes before the number of pieces, of a sum of numbers of this type, of a plan from one of
+/// two sizes to the other.
+fn start_of_bytes(kind: &str, sizes: [u64; 2]) -> Vec<u8> {
+    let mut bytes = b"ndbpart2\0\0\0\0\0\0\0\0".to_vec();
+    for name in ["sum", kind] {
+        bytes.extend((name.len() as u64).to_le_bytes());
+        bytes.extend(name.as_bytes());
+    }
+    for number in [1, sizes[0], 1, sizes[1], 0] {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes
 }
 
 /// With the length and the checksum.
@@ -757,22 +581,16 @@ fn finished(mut bytes: Vec<u8>) -> Vec<u8> {
 /// `to_bytes` writes the larger node. To add up the halves could overflow.
 #[test]
 fn bytes_of_both_halves_of_a_node_are_refused() {
-    let mut bytes = b"ndbpart1\0\0\0\0\0\0\0\0".to_vec();
-    bytes.extend(b"\x03\0\0\0sum\x03\0\0\0i32");
-    // A plan from [1] to [3000], and one piece with two nodes.
-    for size in [1_u64, 3000] {
-        bytes.extend([1, 0, 0, 0]);
-        bytes.extend(size.to_le_bytes());
-    }
-    for number in [0_u64, 1, 0, 1, 2] {
+    let mut bytes = start_of_bytes("i32", [1, 3000]);
+    // One piece with two nodes.
+    for number in [1_u64, 0, 1, 2] {
         bytes.extend(number.to_le_bytes());
     }
     for (block, value) in [(0_u64, i32::MAX), (1, 1)] {
         bytes.extend(block.to_le_bytes());
-        bytes.extend([0; 4]);
+        bytes.extend((block + 1).to_le_bytes());
         bytes.extend(value.to_le_bytes());
     }
-    bytes.extend([0; 8]);
     let error = PartialReduction::<i32, _>::from_bytes(&finished(bytes), Sum).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -874,12 +692,12 @@ fn faults_of_bytes_are_named() {
         let (_, fault) = text.split_once(": ").unwrap();
         fault.to_owned()
     };
-    assert_eq!(fault(0, b"x"), r#"they do not begin with "ndbpart1""#);
+    assert_eq!(fault(0, b"x"), r#"they do not begin with "ndbpart2""#);
     // The input's axis feeds output axis 2 of 1.
-    let axes = 16 + 7 + 6 + 12 + 12;
+    let axes = start_of_bytes("u8", [9, 9]).len() - 8;
     assert_eq!(fault(axes, &[2]), "no plan has these axes");
     // The input's size is 8.
-    assert_eq!(fault(axes - 20, &[8]), "no plan has these shapes");
+    assert_eq!(fault(axes - 24, &[8]), "no plan has these shapes");
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
@@ -901,14 +719,6 @@ fn bytes_that_are_cut_short_or_changed_are_refused() {
         )
         .unwrap();
     }
-    let part = plan
-        .inexact_part(&plan.tile(&[7..9, 0..2]).unwrap())
-        .unwrap();
-    sum.merge(
-        part.gradient(&part.tile().output().of(&dy).unwrap())
-            .unwrap(),
-    )
-    .unwrap();
     let bytes = sum.to_bytes();
     assert!(bytes.len() < 600, "{}", bytes.len());
     let read = |bytes: &[u8]| PartialReduction::<f32, _>::from_bytes(bytes, Sum);
@@ -958,31 +768,43 @@ fn bytes_that_are_cut_short_or_changed_are_refused() {
 #[cfg(feature = "serde")]
 #[test]
 fn serde_round_trips_and_checks() {
+    use serde::Deserialize;
+
     let plan = BroadcastPlan::numpy(1, 3000).unwrap();
     let dy = Array1::from_shape_fn(3000, |i| i as f64);
     let part = plan.part_of_blocks(&[0..1], 1..3).unwrap();
     let sum = part
         .gradient(&part.tile().output().of(&dy).unwrap())
         .unwrap();
+    let bytes = sum.to_bytes();
     let text = serde_json::to_string(&sum).unwrap();
-    let read: PartialSum<f64> = serde_json::from_str(&text).unwrap();
-    assert_eq!(read.to_bytes(), sum.to_bytes());
-    for (from, to) in [
-        (r#""reduction":"sum""#, r#""reduction":"max""#),
-        (r#""input":[1]"#, r#""input":[2]"#),
-        (r#"{"start":0,"end":1}"#, r#"{"start":0,"end":2}"#),
-        (r#"{"start":0,"end":1}"#, r#"{"start":1,"end":1}"#),
-        ("[[1,0,[", "[[3,0,["),
-        ("[[1,0,[", "[[1,1,["),
-        ("[[1,0,[", "[[1,64,["),
-        ("[[1,0,[", "[[2,0,["),
-        ("[[1,0,[", "[[1,0,[1.0,"),
-    ] {
-        assert!(text.contains(from), "{text}");
-        let changed = text.replacen(from, to, 1);
-        assert!(
-            serde_json::from_str::<PartialSum<f64>>(&changed).is_err(),
-            "{changed}"
-        );
+    assert_eq!(text, serde_json::to_string(&bytes).unwrap());
+    let of_text: PartialSum<f64> = serde_json::from_str(&text).unwrap();
+    assert_eq!(of_text.to_bytes(), bytes);
+
+    // A format with bytes.
+    use serde::de::value::{BytesDeserializer, Error};
+    fn read(bytes: &[u8]) -> Result<PartialSum<f64>, Error> {
+        PartialSum::deserialize(BytesDeserializer::new(bytes))
     }
+    assert_eq!(read(&bytes).unwrap().to_bytes(), bytes);
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        let error = read(&changed).unwrap_err().to_string();
+        let of_bytes = PartialSum::<f64>::from_bytes(&changed, Sum).unwrap_err();
+        assert_eq!(error, of_bytes.to_string());
+    }
+    let fault = |error: serde_json::Error| error.to_string();
+    let other = serde_json::from_str::<PartialReduction<f64, Max>>(&text);
+    let text_of_other = fault(other.unwrap_err());
+    assert!(
+        text_of_other.contains("sum in f64, and max in f64"),
+        "{text_of_other}"
+    );
+    let none = fault(serde_json::from_str::<PartialSum<f64>>("{}").unwrap_err());
+    assert!(
+        none.contains("expected the bytes of a partial reduction"),
+        "{none}"
+    );
 }

@@ -359,17 +359,7 @@ impl fmt::Display for ErrorKind {
                 axis,
                 boundary,
                 nearest,
-                ordered,
-            } => {
-                draw_plans::cuts_block(f, shape, ranges, (*axis, *boundary), *nearest)?;
-                match ordered {
-                    true => f.write_str(
-                        "\nthis reduction is not commutative: \
-                         it takes terms that are neighbours, or whole blocks",
-                    ),
-                    false => Ok(()),
-                }
-            }
+            } => draw_plans::cuts_block(f, shape, ranges, (*axis, *boundary), *nearest),
             Self::OtherReduction { first, second } => {
                 write!(
                     f,

@@ -481,9 +481,6 @@ pub enum ErrorKind {
         boundary: usize,
         /// Where else it could, below and above, if there is such a place.
         nearest: [Option<usize>; 2],
-        /// Whether the part is an [inexact](crate::BroadcastPlan::inexact_part) one, of a reduction
-        /// that is not commutative: its terms must be neighbours, or whole blocks.
-        ordered: bool,
     },
 
     /// A partial reduction is of another plan, another reduction or another element type.

@@ -433,7 +433,6 @@ pub(crate) fn cuts_block(
     axis: usize,
     boundary: usize,
     nearest: [Option<usize>; 2],
-    ordered: bool,
 ) -> BroadcastError {
     let ranges = match copied(ranges) {
         Ok(ranges) => ranges,
@@ -445,7 +444,6 @@ pub(crate) fn cuts_block(
         axis,
         boundary,
         nearest,
-        ordered,
     })
 }
 

@@ -76,20 +76,20 @@
 //! | workers | kept axis | blocks | both |
 //! |---:|---:|---:|---:|
 //! | 1 | 32.9 | 32.9 | 32.9 |
-//! | 10 | 34.1 | 2951 | 1608 |
-//! | 100 | 45.8 | 23351 | 2972 |
-//! | 1000 | 163 | 133598 | 9906 |
-//! | 10000 | | 433352 | 25365 |
+//! | 10 | 34.2 | 2952 | 1608 |
+//! | 100 | 47.0 | 23355 | 2976 |
+//! | 1000 | 175 | 133622 | 9944 |
+//! | 10000 | | 433484 | 25730 |
 //!
 //! The worker that sends the most sends:
 //!
 //! | workers | kept axis | blocks | both |
 //! |---:|---:|---:|---:|
 //! | 1 | 32.9 | 32.9 | 32.9 |
-//! | 10 | 3.41 | 361 | 213 |
-//! | 100 | 0.458 | 328 | 36.3 |
-//! | 1000 | 0.170 | 164 | 13.4 |
-//! | 10000 | | 65.7 | 3.52 |
+//! | 10 | 3.42 | 361 | 213 |
+//! | 100 | 0.470 | 328 | 36.4 |
+//! | 1000 | 0.182 | 164 | 13.4 |
+//! | 10000 | | 65.7 | 3.57 |
 //!
 //! In the folder `examples/distributed`, `distributed cost --shape 16777216,4096 --input 4096`
 //! computes these tables in bytes, also for other plans. An even division does not follow the nodes
@@ -107,10 +107,26 @@
 //! give different results on different machines, for example if it calls `exp` of a C library. And
 //! so may the crate `half`, where `f64` becomes `f16` ([`in_type`](crate::Sum::in_type)).
 //!
-//! [`inexact_part`](crate::BroadcastPlan::inexact_part) also takes tiles that cut blocks. Then the
-//! last bits of the result depend on the tiles, and [`is_exact`](crate::PartialReduction::is_exact)
-//! returns `false`. A reduction that is not commutative, such as a [`Fold`](crate::Fold), takes
-//! such a tile only if the tile's terms of each sum are neighbours in the order of all terms.
+//! If the tiles cut blocks and the last bits may depend on the tiles, add the gradients of the
+//! tiles, each by the tile's own plan:
+//!
+//! ```
+//! use ndarray::{Array1, Array2};
+//! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+//!
+//! let dy = Array2::from_shape_fn((3000, 2), |(i, j)| (i + j) as f64);
+//! let plan = BroadcastPlan::numpy(2, (3000, 2))?;
+//! let mut sum = Array1::zeros(2);
+//! for rows in [700..3000, 0..700] {
+//!     let tile = plan.tile(&[rows, 0..2])?;
+//!     let part_of_dy = tile.output().of(&dy)?;
+//!     let mut part_of_sum = tile.input().of_mut(&mut sum)?;
+//!     part_of_sum += &tile.plan().gradient(&part_of_dy)?;
+//! }
+//! // Sums of these whole numbers are exact in any order.
+//! assert_eq!(sum, plan.gradient(&dy)?);
+//! # Ok::<(), BroadcastError>(())
+//! ```
 //!
 //! # Errors
 //!
@@ -118,7 +134,6 @@
 //! |---|---|
 //! | a tile cuts a block | [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries |
 //! | there are no such blocks | [`InvalidBlocks`](crate::ErrorKind::InvalidBlocks), with their number |
-//! | terms of an inexact part are not neighbours, the reduction is not commutative | [`CutsBlock`](crate::ErrorKind::CutsBlock) |
 //! | parts of different plans or reductions; bytes of another type | [`OtherReduction`](crate::ErrorKind::OtherReduction) |
 //! | two parts have the same term | [`Overlap`](crate::ErrorKind::Overlap), with the elements and terms |
 //! | a part is missing when the result is taken | [`Incomplete`](crate::ErrorKind::Incomplete), with the first element and its terms |
@@ -146,8 +161,8 @@
 //! | processes | seconds | bytes that a worker sends |
 //! |---|---|---|
 //! | 1 | 3.9 | 0 |
-//! | 2 | 2.0 | 2662 |
-//! | 4 | 2.5 | 1446 |
+//! | 2 | 2.0 | 2774 |
+//! | 4 | 2.5 | 1494 |
 //!
 //! # Sources
 //!

@@ -54,7 +54,7 @@ pub enum AxisSource {
 /// | reduce an array or a map otherwise | [`reduce`](Self::reduce), [`reduce_into`](Self::reduce_into), [`reduce_of`](Self::reduce_of), [`reduce_of_into`](Self::reduce_of_into) |
 /// | copy a slice to a slice | [`copy_slice`](Self::copy_slice), [`copy_strided`](Self::copy_strided) |
 /// | chain and reorder | [`then`](Self::then), [`permuted`](Self::permuted), [`permuted_input`](Self::permuted_input), [`insert_axis`](Self::insert_axis), [`remove_axis`](Self::remove_axis), [`insert_input_axis`](Self::insert_input_axis), [`remove_input_axis`](Self::remove_input_axis) |
-/// | cut it into pieces | [`tile`](Self::tile), [`tiles`](Self::tiles); sums: [`part`](Self::part), [`part_of_blocks`](Self::part_of_blocks), [`sum_blocks`](Self::sum_blocks), [`inexact_part`](Self::inexact_part) |
+/// | cut it into pieces | [`tile`](Self::tile), [`tiles`](Self::tiles); sums: [`part`](Self::part), [`part_of_blocks`](Self::part_of_blocks), [`sum_blocks`](Self::sum_blocks) |
 /// | store it with plans of other ranks | [`into_dyn`](Self::into_dyn) |
 ///
 /// A plan is always sound. Each input axis feeds one output axis, of the same size or stretched

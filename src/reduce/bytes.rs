@@ -1,38 +1,36 @@
-//! Partial reductions as bytes, and as serde writes and reads them.
+//! Partial reductions as bytes.
 //!
-//! All integers are little-endian, `usize` as 64 bits.
+//! All integers have 64 bits and are little-endian.
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 8 | `ndbpart1` |
+//! | 8 | `ndbpart2` |
 //! | 8 | how many bytes there are in all |
-//! | 4, n | the name of the reduction: its length, then UTF-8 |
-//! | 4, n | the type of the accumulators |
-//! | 4, 8 each | the input's rank and sizes |
-//! | 4, 8 each | the output's rank and sizes |
+//! | 8, n | the name of the reduction: its length, then UTF-8 |
+//! | 8, n | the type of the accumulators |
+//! | 8, 8 each | the input's rank and sizes |
+//! | 8, 8 each | the output's rank and sizes |
 //! | 8 each | for each input axis the output axis that it feeds; the output's rank if none |
 //! | 8 | how many pieces follow |
 //! | 16 each | a piece: for each input axis where its box begins and ends. No two overlap |
 //! | 8 | how many nodes it has |
-//! | 8, 4, n | a node: its first block, its level, and an accumulator for each element of the box |
-//! | 8 | how many boxes of terms that are no nodes |
-//! | 16 each, n | such a box: a range for each axis that is summed, and the accumulators |
+//! | 16, n | a node: its first block, its end, and an accumulator for each element of the box |
 //! | 8 | FNV-1a of all bytes before |
 
-use super::partial::{Node, PartialReduction, Piece, shown};
-use super::ranges::any_overlap;
+use super::partial::{PartialReduction, Piece, shown};
+use super::ranges::{any_overlap, len};
 use super::reduction::Reduction;
-use super::terms::Numbers;
 use crate::error::{BroadcastError, invalid_bytes, other_reduction, reserved};
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
-use crate::shape::{dimension, elements};
+use crate::shape::dimension;
 use ndarray::{ArrayD, IxDyn};
+use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::mem::replace;
 use std::ops::Range;
 
-const MAGIC: [u8; 8] = *b"ndbpart1";
+const MAGIC: [u8; 8] = *b"ndbpart2";
 
 /// An accumulator as bytes, for [`PartialReduction::to_bytes`].
 ///
@@ -79,66 +77,41 @@ pub trait AccumulatorBytes: Copy {
 }
 
 macro_rules! number_bytes {
-    ($($(#[$cfg:meta])? $T:ty, $name:literal;)*) => {$(
+    ($($(#[$cfg:meta])? $T:ty, $name:literal, $Bytes:ty;)*) => {$(
         $(#[$cfg])?
         impl AccumulatorBytes for $T {
             const NAME: &'static str = $name;
-            const SIZE: usize = size_of::<$T>();
+            const SIZE: usize = size_of::<$Bytes>();
 
             fn write(self, to: &mut Vec<u8>) {
-                to.extend_from_slice(&self.to_le_bytes());
+                to.extend((self as $Bytes).to_le_bytes());
             }
 
             fn read(bytes: &[u8]) -> Option<Self> {
-                bytes.try_into().ok().map(<$T>::from_le_bytes)
+                <$Bytes>::from_le_bytes(bytes.try_into().ok()?).try_into().ok()
             }
         }
     )*};
 }
 
 number_bytes! {
-    u8, "u8";
-    u16, "u16";
-    u32, "u32";
-    u64, "u64";
-    u128, "u128";
-    i8, "i8";
-    i16, "i16";
-    i32, "i32";
-    i64, "i64";
-    i128, "i128";
-    f32, "f32";
-    f64, "f64";
-    #[cfg(feature = "half")] half::f16, "f16";
-    #[cfg(feature = "half")] half::bf16, "bf16";
-}
-
-/// As 64 bits on every target.
-impl AccumulatorBytes for usize {
-    const NAME: &'static str = "usize";
-    const SIZE: usize = 8;
-
-    fn write(self, to: &mut Vec<u8>) {
-        (self as u64).write(to);
-    }
-
-    fn read(bytes: &[u8]) -> Option<Self> {
-        u64::read(bytes)?.try_into().ok()
-    }
-}
-
-/// As 64 bits on every target.
-impl AccumulatorBytes for isize {
-    const NAME: &'static str = "isize";
-    const SIZE: usize = 8;
-
-    fn write(self, to: &mut Vec<u8>) {
-        (self as i64).write(to);
-    }
-
-    fn read(bytes: &[u8]) -> Option<Self> {
-        i64::read(bytes)?.try_into().ok()
-    }
+    u8, "u8", u8;
+    u16, "u16", u16;
+    u32, "u32", u32;
+    u64, "u64", u64;
+    u128, "u128", u128;
+    i8, "i8", i8;
+    i16, "i16", i16;
+    i32, "i32", i32;
+    i64, "i64", i64;
+    i128, "i128", i128;
+    f32, "f32", f32;
+    f64, "f64", f64;
+    // As 64 bits on every target.
+    usize, "usize", u64;
+    isize, "isize", i64;
+    #[cfg(feature = "half")] half::f16, "f16", half::f16;
+    #[cfg(feature = "half")] half::bf16, "bf16", half::bf16;
 }
 
 impl AccumulatorBytes for bool {
@@ -162,33 +135,35 @@ impl AccumulatorBytes for bool {
 struct PairName<T>(PhantomData<T>);
 
 impl<T: AccumulatorBytes> PairName<T> {
-    const LEN: usize = T::NAME.len() + PAIR[0].len() + PAIR[1].len();
-
-    /// The text, and zeros. A constant cannot have a length that depends on `T`.
-    const PADDED: [u8; 256] = {
-        assert!(Self::LEN <= 256, "the name of an accumulator is too long");
-        let (mut text, mut len) = ([0; 256], 0);
-        let parts = [PAIR[0], T::NAME, PAIR[1]];
-        let mut part = 0;
-        while part < parts.len() {
-            let mut at = 0;
-            while at < parts[part].len() {
-                text[len] = parts[part].as_bytes()[at];
-                (at, len) = (at + 1, len + 1);
-            }
-            part += 1;
-        }
+    /// The text and its length. A constant cannot have a length that depends on `T`.
+    const PADDED: ([u8; 256], usize) = {
+        let mut text = ([0; 256], 0);
+        append(&mut text, "(");
+        append(&mut text, T::NAME);
+        append(&mut text, ", usize)");
         text
     };
 
-    const NAME: &'static str = match std::str::from_utf8(Self::PADDED.split_at(Self::LEN).0) {
-        Ok(name) => name,
-        Err(_) => panic!("names are UTF-8"),
+    const NAME: &'static str = {
+        let (text, len) = &Self::PADDED;
+        match std::str::from_utf8(text.split_at(*len).0) {
+            Ok(name) => name,
+            Err(_) => panic!("names are UTF-8"),
+        }
     };
 }
 
-/// What is around the name of the term in the name of a pair.
-const PAIR: [&str; 2] = ["(", ", usize)"];
+const fn append((to, len): &mut ([u8; 256], usize), text: &str) {
+    assert!(
+        *len + text.len() <= 256,
+        "the name of an accumulator is too long"
+    );
+    let mut at = 0;
+    while at < text.len() {
+        to[*len] = text.as_bytes()[at];
+        (at, *len) = (at + 1, *len + 1);
+    }
+}
 
 /// A term and its number.
 impl<T: AccumulatorBytes> AccumulatorBytes for (T, usize) {
@@ -213,87 +188,22 @@ fn checksum(bytes: &[u8]) -> u64 {
     })
 }
 
-/// What is written of a partial reduction.
-struct Form<A> {
-    plan: BroadcastPlan,
-    pieces: Vec<PieceForm<A>>,
+fn write_all<'a, A: AccumulatorBytes + 'a>(
+    values: impl IntoIterator<Item = &'a A>,
+    to: &mut Vec<u8>,
+) {
+    values.into_iter().for_each(|&value| value.write(to));
 }
 
-/// What is written of a piece.
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename = "Piece", deny_unknown_fields))]
-struct PieceForm<A> {
-    ranges: Vec<Range<usize>>,
-    /// The first block, the level, and the accumulators.
-    nodes: Vec<(usize, u32, Vec<A>)>,
-    boxes: Vec<(Vec<Range<usize>>, Vec<A>)>,
-}
-
-const WRONG_COUNT: &str = "the number of accumulators is not the number of elements of the box";
-const NO_ORDER: &str =
-    "the terms of a box are not neighbours, and the reduction is not commutative";
-
-/// That a box is inside a shape and has elements.
-fn check_box(ranges: &[Range<usize>], shape: &[usize]) -> Result<(), BroadcastError> {
-    let inside = |(range, &size): (&Range<usize>, _)| range.start < range.end && range.end <= size;
-    match ranges.len() == shape.len() && ranges.iter().zip(shape).all(inside) {
-        true => Ok(()),
-        false => Err(invalid_bytes("a box is not inside the shape of its plan")),
+fn write_ranges<'r>(ranges: impl IntoIterator<Item = &'r Range<usize>>, to: &mut Vec<u8>) {
+    for range in ranges {
+        write_all([&range.start, &range.end], to);
     }
 }
 
 impl<T, R: Reduction<T>> PartialReduction<T, R> {
-    /// The value of a form, of which everything is checked.
-    fn of_form(form: Form<R::Acc>, reduction: R) -> Result<Self, BroadcastError> {
-        let (input, terms) = (form.plan.input_shape().to_vec(), form.plan.summed_shape()?);
-        let all = form.plan.sum_blocks();
-        let mut pieces = Vec::new();
-        for form in form.pieces {
-            check_box(&form.ranges, &input)?;
-            let sizes: Vec<usize> = form.ranges.iter().map(|range| range.len()).collect();
-            let array = |values| {
-                let array = ArrayD::from_shape_vec(IxDyn(&sizes), values);
-                array.map_err(|_| invalid_bytes(WRONG_COUNT))
-            };
-            let mut piece = Piece::of_nothing(form.ranges.into());
-            for (first, level, values) in form.nodes {
-                let size = 1_usize
-                    .checked_shl(level)
-                    .filter(|&size| size <= all.next_power_of_two());
-                if first >= all || size.is_none_or(|size| first % size != 0) {
-                    return Err(invalid_bytes("the plan has no such node"));
-                }
-                piece
-                    .insert_written(Node { first, level }, array(values)?, all)
-                    .map_err(invalid_bytes)?;
-            }
-            for (boxed, values) in form.boxes {
-                check_box(&boxed, &terms)?;
-                let numbers = Numbers::of_box(&boxed, &terms);
-                if !R::COMMUTATIVE && numbers.neighbours().is_none() {
-                    return Err(invalid_bytes(NO_ORDER));
-                }
-                piece.insert_box(boxed, array(values)?);
-            }
-            if piece.boxes_overlap(&terms) {
-                return Err(invalid_bytes(
-                    "a box has a term of a node or of another box",
-                ));
-            }
-            if !piece.is_empty() {
-                pieces.push(piece);
-            }
-        }
-        if any_overlap(pieces.iter().map(|piece| &piece.ranges[..]).collect()) {
-            return Err(invalid_bytes("two pieces have the same element"));
-        }
-        let mut partial = PartialReduction::new(&form.plan, reduction);
-        partial.pieces = pieces;
-        Ok(partial)
-    }
-
     /// As bytes, the same on every target. A header names the plan, the reduction and the type.
-    /// Then follow the accumulators, with 12 bytes for each node and 16 for each axis of each box.
+    /// Then follow the accumulators, with 16 bytes for each node and 16 for each axis of each box.
     ///
     /// ```
     /// use ndarray::arr1;
@@ -330,42 +240,25 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     {
         const { assert!(R::Acc::SIZE > 0, "an accumulator is written in no bytes") };
         let mut bytes = MAGIC.to_vec();
-        bytes.extend([0; 8]);
+        // The length, which is written at the end.
+        0_usize.write(&mut bytes);
         for name in [R::NAME, R::Acc::NAME] {
-            (name.len() as u32).write(&mut bytes);
+            name.len().write(&mut bytes);
             bytes.extend(name.as_bytes());
         }
         for shape in [self.plan.input_shape(), self.plan.output_shape()] {
-            (shape.len() as u32).write(&mut bytes);
-            shape.iter().for_each(|size| size.write(&mut bytes));
+            shape.len().write(&mut bytes);
+            write_all(shape, &mut bytes);
         }
-        self.plan
-            .output_axes()
-            .iter()
-            .for_each(|axis| axis.write(&mut bytes));
+        write_all(self.plan.output_axes(), &mut bytes);
         self.pieces.len().write(&mut bytes);
-        let write_box = |bytes: &mut Vec<u8>, ranges: &[Range<usize>]| {
-            for range in ranges {
-                range.start.write(bytes);
-                range.end.write(bytes);
-            }
-        };
-        let write_all = |bytes: &mut Vec<u8>, values: &ArrayD<R::Acc>| {
-            bytes.reserve(values.len() * R::Acc::SIZE);
-            values.iter().for_each(|value| value.write(bytes));
-        };
         for piece in &self.pieces {
-            write_box(&mut bytes, &piece.ranges);
+            write_ranges(&piece.ranges, &mut bytes);
             piece.nodes.len().write(&mut bytes);
             for (node, values) in piece.nodes.values() {
-                node.first.write(&mut bytes);
-                node.level.write(&mut bytes);
-                write_all(&mut bytes, values);
-            }
-            piece.boxes.len().write(&mut bytes);
-            for (ranges, values) in &piece.boxes {
-                write_box(&mut bytes, ranges);
-                write_all(&mut bytes, values);
+                write_ranges([node], &mut bytes);
+                bytes.reserve(values.len() * R::Acc::SIZE);
+                write_all(values, &mut bytes);
             }
         }
         let len = bytes.len() + 8;
@@ -395,55 +288,52 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     {
         // The number of bytes bounds how many accumulators are read.
         const { assert!(R::Acc::SIZE > 0, "an accumulator is read from no bytes") };
-        let mut from = Reader(bytes);
+        let (content, sum) = bytes.split_last_chunk().ok_or_else(Reader::cut_short)?;
+        let mut from = Reader(content);
         if from.take(8)? != MAGIC {
-            return Err(invalid_bytes("they do not begin with \"ndbpart1\""));
+            return Err(invalid_bytes("they do not begin with \"ndbpart2\""));
         }
         match from.size()?.cmp(&bytes.len()) {
-            std::cmp::Ordering::Greater => return Err(Reader::cut_short()),
-            std::cmp::Ordering::Less => return Err(invalid_bytes("more bytes follow the end")),
-            std::cmp::Ordering::Equal => {}
+            Ordering::Greater => return Err(Reader::cut_short()),
+            Ordering::Less => return Err(invalid_bytes("more bytes follow the end")),
+            Ordering::Equal if checksum(content) == u64::from_le_bytes(*sum) => {}
+            Ordering::Equal => return Err(invalid_bytes("their checksum differs")),
         }
-        let Some((content, sum)) = bytes.split_last_chunk() else {
-            return Err(Reader::cut_short());
-        };
-        if checksum(content) != u64::from_le_bytes(*sum) {
-            return Err(invalid_bytes("their checksum differs"));
-        }
-        from.0 = content.get(16..).ok_or_else(Reader::cut_short)?;
         let (name, kind) = (from.text()?, from.text()?);
         if (name, kind) != (R::NAME, R::Acc::NAME) {
             let ours = format!("{} in {}", shown(R::NAME), R::Acc::NAME);
             let theirs = format!("{} in {kind}", shown(name));
             return Err(other_reduction(&theirs, &ours));
         }
-        let plan = from.plan()?;
-        let (rank, summed) = (plan.input_shape().len(), plan.summed_shape()?.len());
-        let mut pieces = Vec::new();
+        let mut partial = PartialReduction::new(&from.plan()?, reduction);
+        let (input, all) = (partial.plan.input_shape(), partial.plan.sum_blocks());
         for _ in 0..from.size()? {
-            let ranges = from.ranges(rank)?;
-            check_box(&ranges, plan.input_shape())?;
-            let count = ranges.iter().map(|range| range.len()).product();
-            let mut piece = PieceForm {
-                ranges,
-                nodes: Vec::new(),
-                boxes: Vec::new(),
-            };
-            for _ in 0..from.size()? {
-                let node = (from.size()?, from.number()?);
-                piece.nodes.push((node.0, node.1, from.values(count)?));
+            let ranges = from.ranges(input.len())?;
+            let mut axes = ranges.iter().zip(input);
+            if !axes.all(|(range, &size)| range.start < range.end && range.end <= size) {
+                return Err(invalid_bytes("a box is not inside the shape of its plan"));
             }
+            let sizes: Vec<usize> = ranges.iter().map(|range| range.len()).collect();
+            let count = len(&ranges);
+            let mut piece = Piece::of_nothing(ranges.into());
             for _ in 0..from.size()? {
-                piece
-                    .boxes
-                    .push((from.ranges(summed)?, from.values(count)?));
+                let node = from.size()?..from.size()?;
+                let values = ArrayD::from_shape_vec(&sizes[..], from.values(count)?);
+                let values = values.expect("there is one for each element");
+                (piece.insert_written(node, values, all)).map_err(invalid_bytes)?;
             }
-            pieces.push(piece);
+            if !piece.is_empty() {
+                partial.pieces.push(piece);
+            }
         }
         if !from.0.is_empty() {
             return Err(invalid_bytes("more bytes follow the end"));
         }
-        PartialReduction::of_form(Form { plan, pieces }, reduction)
+        let pieces = partial.pieces.iter();
+        if any_overlap(pieces.map(|piece| &piece.ranges[..]).collect()) {
+            return Err(invalid_bytes("two pieces have the same element"));
+        }
+        Ok(partial)
     }
 }
 
@@ -470,42 +360,31 @@ impl<'b> Reader<'b> {
         self.value()
     }
 
-    fn number(&mut self) -> Result<u32, BroadcastError> {
-        self.value()
-    }
-
     fn text(&mut self) -> Result<&'b str, BroadcastError> {
-        let len = self.number()? as usize;
+        let len = self.size()?;
         std::str::from_utf8(self.take(len)?).map_err(|_| invalid_bytes("a name is no UTF-8"))
     }
 
-    /// That `count` values of `size` bytes each are left in the input. Checked before memory for
-    /// them is allocated.
-    fn check_left(&self, count: usize, size: usize) -> Result<(), BroadcastError> {
-        match count.checked_mul(size) {
-            Some(bytes) if bytes <= self.0.len() => Ok(()),
-            _ => Err(Reader::cut_short()),
-        }
-    }
-
     fn values<A: AccumulatorBytes>(&mut self, count: usize) -> Result<Vec<A>, BroadcastError> {
-        self.check_left(count, A::SIZE)?;
+        // All bytes are there before memory for the values is allocated.
+        let len = count.checked_mul(A::SIZE).ok_or_else(Reader::cut_short)?;
+        let mut from = Reader(self.take(len)?);
         let mut values = reserved(count)?;
         for _ in 0..count {
-            values.push(self.value()?);
+            values.push(from.value()?);
         }
         Ok(values)
     }
 
     fn ranges(&mut self, rank: usize) -> Result<Vec<Range<usize>>, BroadcastError> {
-        self.check_left(rank, 16)?;
-        (0..rank).map(|_| Ok(self.size()?..self.size()?)).collect()
+        let ends: Vec<usize> = self.values(2 * rank)?;
+        Ok(ends.chunks_exact(2).map(|ends| ends[0]..ends[1]).collect())
     }
 
     fn plan(&mut self) -> Result<BroadcastPlan, BroadcastError> {
-        let rank = self.number()? as usize;
+        let rank = self.size()?;
         let input: Vec<usize> = self.values(rank)?;
-        let output_rank = self.number()? as usize;
+        let output_rank = self.size()?;
         let output: Vec<usize> = self.values(output_rank)?;
         let axes: Vec<usize> = self.values(rank)?;
         let mut fed = reserved(output_rank)?;
@@ -516,83 +395,62 @@ impl<'b> Reader<'b> {
                 return Err(invalid_bytes("no plan has these axes"));
             }
         }
-        if elements(&input).is_none() {
-            return Err(invalid_bytes("no plan has these shapes"));
-        }
-        BroadcastPlan::new(
-            Rule::Composed,
-            dimension::<IxDyn>(&input),
-            &output,
-            |axis| axes[axis],
-        )
-        .map_err(|_| invalid_bytes("no plan has these shapes"))
+        let input = dimension::<IxDyn>(&input);
+        BroadcastPlan::new(Rule::Composed, input, &output, |axis| axes[axis])
+            .map_err(|_| invalid_bytes("no plan has these shapes"))
     }
 }
 
 #[cfg(feature = "serde")]
 mod with_serde {
     use super::*;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+    use serde::ser::{Serialize, Serializer};
+    use std::fmt;
 
-    #[derive(Serialize, Deserialize)]
-    #[serde(rename = "PartialReduction", deny_unknown_fields)]
-    struct Named<A> {
-        reduction: String,
-        plan: BroadcastPlan,
-        pieces: Vec<PieceForm<A>>,
-    }
-
-    impl<A: Copy> PieceForm<A> {
-        fn of(piece: &Piece<A>) -> Self {
-            let list = |values: &ArrayD<A>| values.iter().copied().collect();
-            let nodes = piece.nodes.values();
-            let boxes = piece.boxes.iter();
-            PieceForm {
-                ranges: piece.ranges.to_vec(),
-                nodes: nodes
-                    .map(|(node, values)| (node.first, node.level, list(values)))
-                    .collect(),
-                boxes: boxes
-                    .map(|(ranges, values)| (ranges.to_vec(), list(values)))
-                    .collect(),
-            }
-        }
-    }
-
-    impl<T, R: Reduction<T, Acc: Serialize>> Serialize for PartialReduction<T, R> {
+    /// As [`to_bytes`](PartialReduction::to_bytes).
+    impl<T, R: Reduction<T, Acc: AccumulatorBytes>> Serialize for PartialReduction<T, R> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            Named {
-                reduction: R::NAME.to_owned(),
-                plan: self.plan.clone(),
-                pieces: self.pieces.iter().map(PieceForm::of).collect(),
-            }
-            .serialize(serializer)
+            serializer.serialize_bytes(&self.to_bytes())
         }
     }
 
-    /// Reading checks everything.
+    /// As [`from_bytes`](PartialReduction::from_bytes), which checks everything.
     impl<'de, T, R> Deserialize<'de> for PartialReduction<T, R>
     where
-        R: Reduction<T, Acc: Deserialize<'de>> + Default,
+        R: Reduction<T, Acc: AccumulatorBytes> + Default,
     {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let Named {
-                reduction,
-                plan,
-                pieces,
-            } = Named::deserialize(deserializer)?;
-            if reduction != R::NAME {
-                let error = other_reduction(shown(&reduction), shown(R::NAME));
-                return Err(D::Error::custom(error));
-            }
-            PartialReduction::of_form(Form { plan, pieces }, R::default()).map_err(D::Error::custom)
+            let bytes = deserializer.deserialize_byte_buf(Bytes)?;
+            PartialReduction::from_bytes(&bytes, R::default()).map_err(D::Error::custom)
+        }
+    }
+
+    struct Bytes;
+
+    impl<'de> Visitor<'de> for Bytes {
+        type Value = Vec<u8>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the bytes of a partial reduction")
+        }
+
+        fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+            Ok(bytes.to_vec())
+        }
+
+        /// Formats without a type for bytes, such as JSON, have a list of numbers.
+        fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Vec<u8>, S::Error> {
+            std::iter::from_fn(|| list.next_element().transpose()).collect()
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    // A box of one axis is a list of one range.
+    #![allow(clippy::single_range_in_vec_init)]
+
     use super::*;
     use crate::{ErrorKind, Sum};
     use std::fmt::Debug;
@@ -647,45 +505,36 @@ mod tests {
         }
     }
 
-    type Boxes<'b> = &'b [(Range<usize>, usize)];
+    /// A range of elements and the nodes that they have.
+    type Nodes<'n> = (Range<usize>, &'n [Range<usize>]);
 
-    /// A piece of sums over 5000 terms, 5 blocks: of the elements `element`, with nodes of one
-    /// accumulator for each, and boxes that have so many accumulators.
-    fn piece(element: Range<usize>, nodes: &[(usize, u32)], boxes: Boxes<'_>) -> PieceForm<f32> {
-        let len = element.len();
-        PieceForm {
-            ranges: vec![element],
-            nodes: nodes
-                .iter()
-                .map(|&(first, level)| (first, level, vec![1.0; len]))
-                .collect(),
-            boxes: boxes
-                .iter()
-                .map(|(range, count)| (vec![range.clone()], vec![1.0; *count]))
-                .collect(),
+    /// What is read of the bytes of sums over 5000 terms, 5 blocks.
+    fn read(pieces: &[Nodes<'_>]) -> Result<PartialReduction<f32, Sum>, BroadcastError> {
+        let plan = BroadcastPlan::explicit(2, (5000, 2), &[1]).unwrap();
+        let mut sum = PartialReduction::<f32, _>::new(&plan, Sum);
+        for (element, nodes) in pieces {
+            let mut piece = Piece::of_nothing([element.clone()].into());
+            for node in *nodes {
+                let values = ArrayD::ones(IxDyn(&[element.len()]));
+                piece.nodes.insert(node.start, (node.clone(), values));
+            }
+            sum.pieces.push(piece);
         }
-    }
-
-    fn read(pieces: Vec<PieceForm<f32>>) -> Result<PartialReduction<f32, Sum>, BroadcastError> {
-        let plan = BroadcastPlan::explicit(IxDyn(&[2]), IxDyn(&[5000, 2]), &[1]).unwrap();
-        PartialReduction::of_form(Form { plan, pieces }, Sum)
+        PartialReduction::from_bytes(&sum.to_bytes(), Sum)
     }
 
     #[test]
     fn pieces_that_fit_are_read() {
-        for pieces in [
-            vec![],
-            vec![piece(0..2, &[], &[])],
-            vec![piece(0..2, &[(0, 1), (4, 0)], &[])],
-            vec![piece(0..2, &[(0, 1)], &[(2048..2049, 2), (4999..5000, 2)])],
-            vec![
-                piece(0..1, &[(0, 0)], &[]),
-                piece(1..2, &[], &[(0..7, 1), (7..9, 1)]),
-            ],
-            // The last block is a node of every level that begins with it.
-            vec![piece(0..2, &[(4, 2)], &[])],
-            vec![piece(0..2, &[(0, 3)], &[])],
-        ] {
+        let cases: [&[Nodes<'_>]; 7] = [
+            &[],
+            &[(0..2, &[])],
+            &[(0..2, &[0..2, 4..5])],
+            &[(0..1, &[0..1]), (1..2, &[])],
+            &[(0..1, &[0..1]), (1..2, &[1..2, 2..4])],
+            &[(0..2, &[4..5])],
+            &[(0..2, &[0..5])],
+        ];
+        for pieces in cases {
             assert!(read(pieces).is_ok());
         }
     }
@@ -694,38 +543,26 @@ mod tests {
     fn pieces_that_do_not_fit_are_refused() {
         let outside = "a box is not inside the shape of its plan";
         let no_node = "the plan has no such node";
-        let common = "a box has a term of a node or of another box";
-        for (pieces, text) in [
-            (vec![piece(0..3, &[], &[])], outside),
-            (vec![piece(1..1, &[], &[])], outside),
-            (vec![piece(0..2, &[], &[(4000..5001, 2)])], outside),
-            (vec![piece(0..2, &[], &[(0..0, 2)])], outside),
-            (vec![piece(0..2, &[], &[(0..1, 1)])], WRONG_COUNT),
-            (vec![piece(0..2, &[], &[(0..1, 3)])], WRONG_COUNT),
-            (vec![piece(0..2, &[(5, 0)], &[])], no_node),
-            (vec![piece(0..2, &[(1, 1)], &[])], no_node),
-            (vec![piece(0..2, &[(0, 4)], &[])], no_node),
-            (vec![piece(0..2, &[(0, usize::BITS)], &[])], no_node),
+        let halves = "two nodes are halves of another one";
+        let cases: [(&[Nodes<'_>], _); 13] = [
+            (&[(0..3, &[])], outside),
+            (&[(1..1, &[])], outside),
+            (&[(0..2, &[5..6])], no_node),
+            (&[(0..2, &[4..6])], no_node),
+            (&[(0..2, &[1..3])], no_node),
+            (&[(0..2, &[0..3])], no_node),
+            (&[(0..2, &[3..5])], no_node),
+            (&[(0..2, &[2..2])], no_node),
+            (&[(0..2, &[0..usize::MAX])], no_node),
+            (&[(0..2, &[0..2, 1..2])], "two nodes have the same block"),
+            (&[(0..2, &[0..1, 1..2])], halves),
+            (&[(0..2, &[0..4, 4..5])], halves),
             (
-                vec![piece(0..2, &[(0, 1), (1, 0)], &[])],
-                "two nodes have the same block",
-            ),
-            (
-                vec![piece(0..2, &[(0, 0), (1, 0)], &[])],
-                "two nodes are halves of another one",
-            ),
-            (
-                vec![piece(0..2, &[(0, 2), (4, 0)], &[])],
-                "two nodes are halves of another one",
-            ),
-            (vec![piece(0..2, &[], &[(0..10, 2), (9..20, 2)])], common),
-            (vec![piece(0..2, &[], &[(5..9, 2), (5..9, 2)])], common),
-            (vec![piece(0..2, &[(1, 0)], &[(2047..2050, 2)])], common),
-            (
-                vec![piece(0..2, &[(0, 0)], &[]), piece(1..2, &[(1, 0)], &[])],
+                &[(0..2, &[0..1]), (1..2, &[1..2])],
                 "two pieces have the same element",
             ),
-        ] {
+        ];
+        for (pieces, text) in cases {
             let error = read(pieces).unwrap_err();
             let of_bytes = matches!(error.kind(), ErrorKind::InvalidBytes { .. });
             assert!(of_bytes, "{error}");

@@ -3,10 +3,9 @@
 use super::driver::{self, PlainSums};
 use super::operands::Operands;
 use super::operands::sealed::Elements;
-use super::partial::{Node, PartialReduction, PartialSum, Piece};
-use super::ranges::len;
+use super::partial::{PartialReduction, PartialSum, Piece, nodes_of, terms_of};
 use super::reduction::{Reduction, Sum};
-use super::terms::{Numbers, Terms};
+use super::terms::Terms;
 use super::tree::BLOCK_TERMS;
 use crate::engine::inputs::Source;
 use crate::error::{
@@ -42,7 +41,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// How many terms each element of the gradient has.
     pub(super) fn sum_terms(&self) -> usize {
         let sizes = self.axis_sources().zip(self.output_shape());
-        let summed = sizes.filter(|(source, _)| !matches!(source, AxisSource::Kept(_)));
+        let summed = sizes.filter(|(source, _)| is_summed(source));
         summed.map(|(_, &size)| size).product()
     }
 
@@ -85,9 +84,33 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn part(&self, tile: &Tile<I, O>) -> Result<Part<I, O>, BroadcastError> {
-        let (tile, ranges) = self.own_tile(tile)?;
-        let runs = self.runs(&ranges, false)?;
-        Ok(self.new_part(tile, Covered::Blocks(runs)))
+        let (output, total) = (tile.output(), self.sum_terms());
+        let mut ranges = reserved(output.shape().len())?;
+        ranges.extend(output.ranges());
+        let mut part = self.part_of_nothing(&ranges)?;
+        if output.shape().contains(&0) {
+            return Ok(part);
+        }
+        part.terms = 0..part.tile.plan().sum_terms();
+        // A run ends where the innermost axis that is summed and not whole is cut.
+        let mut cut = None;
+        for (axis, source) in self.axis_sources().enumerate().rev() {
+            if is_summed(&source) && cut.is_none() {
+                part.run *= ranges[axis].len();
+                cut = (ranges[axis].len() < self.output_shape()[axis]).then_some(axis);
+            }
+        }
+        // The step of each outer axis is a multiple of the step of the axis inside it. So if the
+        // first two runs are whole blocks, all are.
+        let whole = |number: usize| number % BLOCK_TERMS == 0 || number == total;
+        let runs = part.terms.clone().step_by(part.run).take(2);
+        let mut numbers = runs.map(|at| part.number(at));
+        match cut {
+            Some(axis) if !numbers.all(|at| whole(at) && whole(at + part.run)) => {
+                Err(self.cut_block(&part, &ranges, axis))
+            }
+            _ => Ok(part),
+        }
     }
 
     /// The part with these blocks of the sums, for the elements of the gradient in the box `input`.
@@ -144,258 +167,77 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         }
         let empty = blocks.is_empty() || input.iter().any(|range| range.is_empty());
         let total = self.sum_terms();
-        let first = blocks.start * BLOCK_TERMS;
-        let end = total.min(blocks.end * BLOCK_TERMS);
+        let terms = terms_of(blocks, total);
         // From the outermost axis on: the first axis on which the first and the last term differ
         // is cut, and those inside it are whole.
         let mut ranges = reserved(self.output_shape().len())?;
-        let (mut inside, mut whole, mut first_of_tile) = (total, false, 0);
+        let (mut inside, mut whole) = (total, false);
         for (source, &size) in self.axis_sources().zip(self.output_shape()) {
-            if let AxisSource::Kept(axis) = source {
-                ranges.push(input[axis].clone());
-                continue;
-            }
-            if empty {
-                ranges.push(0..0);
-                continue;
-            }
-            inside /= size;
-            let (from, to) = (first / inside % size, (end - 1) / inside % size);
-            let range = if whole { 0..size } else { from..to + 1 };
-            first_of_tile += range.start * inside;
-            whole |= from != to;
-            ranges.push(range);
+            ranges.push(match source {
+                AxisSource::Kept(axis) => input[axis].clone(),
+                _ if empty => 0..0,
+                _ if whole => 0..size,
+                _ => {
+                    inside /= size;
+                    let (first, last) = (terms.start / inside, (terms.end - 1) / inside);
+                    whole = first != last;
+                    first % size..last % size + 1
+                }
+            });
         }
-        let runs = match empty {
-            true => BlockRuns::none(),
-            false => BlockRuns {
-                numbers: Numbers::from(first_of_tile),
-                terms: first - first_of_tile..end - first_of_tile,
-                run: end - first,
-            },
-        };
-        Ok(self.new_part(self.tile(&ranges)?, Covered::Blocks(runs)))
+        let mut part = self.part_of_nothing(&ranges)?;
+        if !empty {
+            let first = part.number(0);
+            part.terms = terms.start - first..terms.end - first;
+            part.run = part.terms.len();
+        }
+        Ok(part)
     }
 
-    /// As [`part`](Self::part), for any tile: it may cut blocks. **The result has other bits than
-    /// that of the whole.** It depends on the tiles, but not on the order in which they are merged.
-    ///
-    /// Such parts can be merged with exact ones. [`PartialReduction::is_exact`] tells which a
-    /// result is made of.
-    ///
-    /// A reduction that is not [commutative](Reduction::COMMUTATIVE), such as a
-    /// [`Fold`](crate::Fold), combines terms in their order. Other terms may not lie between those
-    /// of its part. So it takes a tile whose terms of each sum are neighbours in the order of all
-    /// terms, or that cuts no block. For other tiles, the methods of the part return
-    /// [`CutsBlock`](crate::ErrorKind::CutsBlock).
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the tile is not inside the output;
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
-    ///
-    /// ```
-    /// use ndarray::{Array1, arr0};
-    /// use ndarray_broadcast::BroadcastPlan;
-    ///
-    /// let dy = Array1::from_iter(1..=2000);
-    /// let plan = BroadcastPlan::numpy((), 2000)?;
-    /// let mut sum = None;
-    /// for range in [0..700, 700..2000] {
-    ///     let part = plan.inexact_part(&plan.tile(&[range])?)?;
-    ///     let found = part.gradient(&part.tile().output().of(&dy)?)?;
-    ///     match &mut sum {
-    ///         None => sum = Some(found),
-    ///         Some(sum) => sum.merge(found)?,
-    ///     }
-    /// }
-    /// let sum = sum.unwrap();
-    /// assert!(!sum.is_exact());
-    /// assert_eq!(sum.finish(&plan)?, arr0(2001 * 1000));
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    pub fn inexact_part(&self, tile: &Tile<I, O>) -> Result<Part<I, O>, BroadcastError> {
-        let (tile, ranges) = self.own_tile(tile)?;
-        if tile.output().shape().contains(&0) {
-            return Ok(self.new_part(tile, Covered::Blocks(BlockRuns::none())));
-        }
-        let boxed = self.summed_only(&ranges)?;
-        Ok(self.new_part(tile, Covered::Box(boxed)))
-    }
-
-    fn new_part(&self, tile: Tile<I, O>, covered: Covered) -> Part<I, O> {
-        Part {
+    /// The part with no terms of a tile.
+    fn part_of_nothing(&self, ranges: &[Range<usize>]) -> Result<Part<I, O>, BroadcastError> {
+        Ok(Part {
             plan: self.clone(),
-            tile,
-            covered,
-        }
-    }
-
-    /// The tile of this plan with the box of that one.
-    fn own_tile(&self, tile: &Tile<I, O>) -> Result<OwnTile<I, O>, BroadcastError> {
-        let output = tile.output();
-        let mut ranges = reserved(output.shape().len())?;
-        ranges.extend(output.ranges());
-        Ok((self.tile(&ranges)?, ranges))
-    }
-
-    /// The entries of a list for the axes that are summed. The list has one for each output axis.
-    pub(super) fn summed_only<T: Clone>(&self, list: &[T]) -> Result<Vec<T>, BroadcastError> {
-        let mut summed = reserved(list.len())?;
-        let axes = self.axis_sources().zip(list);
-        let axes = axes.filter(|(source, _)| !matches!(source, AxisSource::Kept(_)));
-        summed.extend(axes.map(|(_, entry)| entry.clone()));
-        Ok(summed)
-    }
-
-    /// The sizes of the axes that are summed.
-    pub(super) fn summed_shape(&self) -> Result<Vec<usize>, BroadcastError> {
-        self.summed_only(self.output_shape())
-    }
-
-    /// The runs of whole blocks of a box of the output, in O(rank).
-    fn runs(&self, ranges: &[Range<usize>], ordered: bool) -> Result<BlockRuns, BroadcastError> {
-        if ranges.iter().any(|range| range.is_empty()) {
-            return Ok(BlockRuns::none());
-        }
-        let boxed = self.summed_only(ranges)?;
-        let (numbers, len) = (Numbers::of_box(&boxed, &self.summed_shape()?), len(&boxed));
-        let run = numbers.run().unwrap_or(len);
-        let total = self.sum_terms();
-        let whole = |at: usize| at % BLOCK_TERMS == 0 || at == total;
-        // The step of each outer loop is a multiple of the step of the loop inside it. So if the
-        // first two runs are whole blocks, all are.
-        for first_term in (0..len).step_by(run).take(2) {
-            let number = numbers.of(first_term);
-            if !whole(number) || !whole(number + run) {
-                return Err(self.cut_block(ranges, ordered));
-            }
-        }
-        Ok(BlockRuns {
-            numbers,
-            terms: 0..len,
-            run,
+            tile: self.tile(ranges)?,
+            terms: 0..0,
+            run: 1,
         })
     }
 
-    /// The error for a box that cuts a block.
+    /// The error for a part whose box `ranges` cuts a block. `axis` is the one to cut elsewhere.
     #[cold]
-    fn cut_block(&self, ranges: &[Range<usize>], ordered: bool) -> BroadcastError {
-        // The innermost of the axes that are summed and not whole is the one to cut elsewhere.
-        let shape = self.output_shape();
-        let (mut step, mut found) = (1, None);
-        for (axis, source) in self.axis_sources().enumerate().rev() {
-            if matches!(source, AxisSource::Kept(_)) {
-                continue;
-            }
-            let range = &ranges[axis];
-            match &mut found {
-                None if *range == (0..shape[axis]) => {}
-                None => found = Some((axis, step, 0, true)),
-                // Where the runs of the outer axes begin, and whether each outer step is a multiple
-                // of a block.
-                Some((_, _, outer, aligned)) => {
-                    *outer += range.start * step;
-                    *aligned &= range.len() == 1 || step % BLOCK_TERMS == 0;
-                }
-            }
-            step *= shape[axis];
-        }
-        let (axis, step, outer, aligned) = found.expect("a whole box cuts no block");
-        let total = self.sum_terms();
+    fn cut_block(&self, part: &Part<I, O>, ranges: &[Range<usize>], axis: usize) -> BroadcastError {
+        let (shape, total) = (self.output_shape(), self.sum_terms());
+        let Range { start, end } = ranges[axis];
+        let (first, step) = (part.number(0), part.run / (end - start));
+        // Whether each run begins at the same distance from the beginning of a block.
+        let next = part.terms.clone().nth(part.run);
+        let aligned = next.is_none_or(|at| (part.number(at) - first) % BLOCK_TERMS == 0);
         let keeps = |at: usize| {
-            let number = outer + at * step;
+            let number = first - start * step + at * step;
             (aligned && number % BLOCK_TERMS == 0) || number == total
         };
-        let Range { start, end } = ranges[axis];
         let boundary = match keeps(end) || (start > 0 && !keeps(start)) {
             true => start,
             false => end,
         };
         // Boundaries repeat after at most as many places as a block has terms.
-        let below = (0..=boundary)
-            .rev()
-            .take(BLOCK_TERMS + 1)
-            .find(|&at| keeps(at));
-        let above = (boundary..=shape[axis])
-            .take(BLOCK_TERMS + 1)
-            .find(|&at| keeps(at));
-        cuts_block(shape, ranges, axis, boundary, [below, above], ordered)
+        let mut below = (0..=boundary).rev().take(BLOCK_TERMS + 1);
+        let mut above = (boundary..=shape[axis]).take(BLOCK_TERMS + 1);
+        let nearest = [below.find(|&at| keeps(at)), above.find(|&at| keeps(at))];
+        cuts_block(shape, ranges, axis, boundary, nearest)
     }
 }
 
-type OwnTile<I, O> = (Tile<I, O>, Vec<Range<usize>>);
-
-/// Which of the terms of its tile a part has.
-#[derive(Debug, Clone)]
-enum Covered {
-    /// Whole blocks.
-    Blocks(BlockRuns),
-    /// All, which are this box of the axes that are summed.
-    Box(Vec<Range<usize>>),
-}
-
-/// Runs of whole blocks, all of the same length. No two runs are neighbours.
-#[derive(Debug, Clone)]
-struct BlockRuns {
-    /// The numbers of the terms of the tile.
-    numbers: Numbers,
-    /// The positions of the terms of all runs among those of the tile.
-    terms: Range<usize>,
-    /// How many terms a run has.
-    run: usize,
-}
-
-/// Blocks that follow each other. Their terms also follow each other in the tile.
-struct BlockRun {
-    /// The position of the first term among those of the tile.
-    first_term: usize,
-    blocks: Range<usize>,
-}
-
-impl BlockRuns {
-    fn none() -> Self {
-        BlockRuns {
-            numbers: Numbers::from(0),
-            terms: 0..0,
-            run: 1,
-        }
-    }
-
-    fn iter(&self) -> impl DoubleEndedIterator<Item = BlockRun> + ExactSizeIterator {
-        let firsts = self.terms.clone().step_by(self.run);
-        firsts.map(|first_term| {
-            let number = self.numbers.of(first_term);
-            BlockRun {
-                first_term,
-                blocks: number / BLOCK_TERMS..(number + self.run).div_ceil(BLOCK_TERMS),
-            }
-        })
-    }
-
-    /// How many nodes all runs have, of a tree of `all` blocks.
-    fn nodes(&self, all: usize) -> usize {
-        let count = |run: BlockRun| Node::of(run.blocks, all).count();
-        let mut runs = self.iter();
-        let [first, second, last] = [runs.next(), runs.next(), runs.next_back()];
-        let (Some(first), Some(second), Some(last)) = (first, second, last) else {
-            return self.iter().map(count).sum();
-        };
-        // The nodes of a run depend on its position in a node that is at least as long. If it is
-        // the same for all runs, only the last run may have other nodes: the tree ends there.
-        let node = first.blocks.len().next_power_of_two();
-        match (second.blocks.start - first.blocks.start) % node {
-            0 => (runs.len() + 2) * count(first) + count(last),
-            _ => self.iter().map(count).sum(),
-        }
-    }
+fn is_summed(source: &AxisSource) -> bool {
+    !matches!(source, AxisSource::Kept(_))
 }
 
 /// The part of a gradient that one worker sums: some terms of some elements.
 ///
-/// [`BroadcastPlan::part`], [`part_of_blocks`](BroadcastPlan::part_of_blocks) and
-/// [`inexact_part`](BroadcastPlan::inexact_part) return it. Its methods are those of the plan, on
-/// arrays of the shape of [`tile`](Self::tile)'s output, with a [`PartialReduction`] as the result.
+/// [`BroadcastPlan::part`] and [`part_of_blocks`](BroadcastPlan::part_of_blocks) return it. Its
+/// methods are those of the plan, on arrays of the shape of [`tile`](Self::tile)'s output, with a
+/// [`PartialReduction`] as the result.
 ///
 /// ```
 /// use ndarray::Array2;
@@ -418,7 +260,10 @@ impl BlockRuns {
 pub struct Part<I: Dimension = IxDyn, O: Dimension = IxDyn> {
     plan: BroadcastPlan<I, O>,
     tile: Tile<I, O>,
-    covered: Covered,
+    /// The positions of its terms among those of the tile.
+    terms: Range<usize>,
+    /// The length of each run: whole blocks that follow each other. No two runs do.
+    run: usize,
 }
 
 impl<I: Dimension, O: Dimension> Part<I, O> {
@@ -432,9 +277,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// input: what a worker sends.
     ///
     /// The time is constant if the part is one run of blocks, or if its runs begin at multiples of
-    /// their length, rounded up to a power of two. Otherwise it grows with the number of runs. Of
-    /// an [`inexact_part`](BroadcastPlan::inexact_part) it is 1; a reduction that is not
-    /// commutative may have more.
+    /// their length, rounded up to a power of two. Otherwise it grows with the number of runs.
     ///
     /// ```
     /// use ndarray_broadcast::BroadcastPlan;
@@ -448,10 +291,40 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// ```
     #[must_use]
     pub fn nodes(&self) -> usize {
-        match &self.covered {
-            Covered::Blocks(runs) => runs.nodes(self.plan.sum_blocks()),
-            Covered::Box(_) => 1,
+        let all = self.plan.sum_blocks();
+        let count = |(_, blocks)| nodes_of(blocks, all).count();
+        let mut runs = self.runs();
+        match [runs.next(), runs.next(), runs.next_back()] {
+            // The nodes of a run depend on its position in a node that is at least as long. If it
+            // is the same for all runs, only the last run may have other nodes: the tree ends
+            // there.
+            [Some(first), Some(second), Some(last)]
+                if (second.1.start - first.1.start) % first.1.len().next_power_of_two() == 0 =>
+            {
+                (runs.len() + 2) * count(first) + count(last)
+            }
+            _ => self.runs().map(count).sum(),
         }
+    }
+
+    /// The number of a term among all terms, by its position in the tile, which has terms.
+    fn number(&self, position: usize) -> usize {
+        let (mut number, mut inside) = (0, self.tile.plan().sum_terms());
+        let (output, sources) = (self.tile.output(), self.plan.axis_sources());
+        let axes = output.ranges().zip(self.plan.output_shape()).zip(sources);
+        for ((range, size), _) in axes.filter(|(_, source)| is_summed(source)) {
+            inside /= range.len();
+            number = number * size + range.start + position / inside % range.len();
+        }
+        number
+    }
+
+    /// The position of the first term of each run in the tile, and the run's blocks.
+    fn runs(&self) -> impl DoubleEndedIterator<Item = (usize, Range<usize>)> + ExactSizeIterator {
+        let blocks =
+            |number: usize| number / BLOCK_TERMS..(number + self.run).div_ceil(BLOCK_TERMS);
+        let positions = self.terms.clone().step_by(self.run);
+        positions.map(move |at| (at, blocks(self.number(at))))
     }
 
     /// Sums this part's terms of [`BroadcastPlan::gradient`]. Example: [`BroadcastPlan::part`].
@@ -522,9 +395,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the shape of the
-    /// tile's output; [`CutsBlock`](crate::ErrorKind::CutsBlock) if the reduction is not
-    /// commutative and the part is [inexact](BroadcastPlan::inexact_part), cuts a block and has
-    /// terms that are not neighbours; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Panics
@@ -550,8 +421,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ///
     /// # Errors
     ///
-    /// Those of [`gradient_of`](Self::gradient_of); [`CutsBlock`](crate::ErrorKind::CutsBlock) as
-    /// [`reduce`](Self::reduce).
+    /// Those of [`gradient_of`](Self::gradient_of).
     ///
     /// # Panics
     ///
@@ -581,50 +451,26 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         reduction: R,
         reduce: impl Fn(&R, &Terms) -> Result<Array<R::Acc, I>, BroadcastError>,
     ) -> Result<PartialReduction<T, R>, BroadcastError> {
-        let input = self.tile.input();
-        let mut piece = Piece::of_nothing(input.ranges().collect());
-        let (total, all_blocks) = (self.plan.sum_terms(), self.plan.sum_blocks());
-        let shape = self.plan.summed_shape()?;
-        let in_order;
-        let covered = match &self.covered {
-            // Terms of other parts lie between those of the box. Only nodes keep their order.
-            Covered::Box(ranges)
-                if !R::COMMUTATIVE && Numbers::of_box(ranges, &shape).neighbours().is_none() =>
-            {
-                let ranges: Vec<_> = self.tile.output().ranges().collect();
-                in_order = Covered::Blocks(self.plan.runs(&ranges, true)?);
-                &in_order
-            }
-            covered => covered,
-        };
-        match covered {
-            Covered::Blocks(runs) => {
-                for run in runs.iter() {
-                    for node in Node::of(run.blocks.clone(), all_blocks) {
-                        let blocks = node.blocks(all_blocks);
-                        let at = run.first_term + (blocks.start - run.blocks.start) * BLOCK_TERMS;
-                        let number = blocks.start * BLOCK_TERMS;
-                        let len = total.min(blocks.end * BLOCK_TERMS) - number;
-                        let terms = Terms {
-                            range: at..at + len,
-                            numbers: Numbers::from(number.wrapping_sub(at)),
-                        };
-                        let values = reduce(&reduction, &terms)?.into_dyn();
-                        let combine = |a, b| reduction.combine(a, b);
-                        piece.insert(node, values, all_blocks, &combine);
-                    }
-                }
-            }
-            Covered::Box(ranges) => {
+        let mut piece = Piece::of_nothing(self.tile.input().ranges().collect());
+        let (total, all) = (self.plan.sum_terms(), self.plan.sum_blocks());
+        let mut partial = PartialReduction::new(&self.plan, reduction);
+        let combine = |a, b| partial.reduction.combine(a, b);
+        for (position, run) in self.runs() {
+            for node in nodes_of(run.clone(), all) {
+                let at = position + (node.start - run.start) * BLOCK_TERMS;
+                let numbers = terms_of(node.clone(), total);
                 let terms = Terms {
-                    range: 0..len(ranges),
-                    numbers: Numbers::of_box(ranges, &shape),
+                    range: at..at + numbers.len(),
+                    number: numbers.start.wrapping_sub(at),
                 };
-                let values = reduce(&reduction, &terms)?.into_dyn();
-                piece.insert_box(ranges.clone(), values);
+                let values = reduce(&partial.reduction, &terms)?;
+                piece.insert(node, values.into_dyn(), all, &combine);
             }
         }
-        Ok(PartialReduction::of_piece(&self.plan, reduction, piece))
+        if !piece.is_empty() {
+            partial.pieces.push(piece);
+        }
+        Ok(partial)
     }
 }
 

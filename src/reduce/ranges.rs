@@ -19,34 +19,73 @@ fn overlap(a: &[Range<usize>], b: &[Range<usize>]) -> bool {
 pub(super) fn any_overlap(mut boxes: Vec<&[Range<usize>]>) -> bool {
     let rank = boxes.first().map_or(0, |ranges| ranges.len());
     // Boxes of different groups have no element in common.
-    let all = 0..boxes.len();
-    let mut groups = vec![all];
+    let mut groups = vec![&mut boxes[..]];
     // An axis may separate more boxes after other axes have separated them. So each is used twice.
     for axis in (0..rank).chain(0..rank) {
         let mut finer = Vec::new();
-        for group in groups {
-            let boxes = &mut boxes[group.clone()];
-            boxes.sort_unstable_by_key(|ranges| ranges[axis].start);
-            let (mut begin, mut end) = (group.start, 0);
-            for (at, ranges) in group.clone().zip(boxes) {
-                if ranges[axis].start >= end {
-                    finer.push(begin..at);
-                    begin = at;
+        for mut rest in groups {
+            rest.sort_unstable_by_key(|ranges| ranges[axis].start);
+            while let [first, others @ ..] = &*rest {
+                let mut end = first[axis].end;
+                let joined = others.iter().take_while(|ranges| {
+                    let joins = ranges[axis].start < end;
+                    end = end.max(ranges[axis].end);
+                    joins
+                });
+                let group;
+                (group, rest) = rest.split_at_mut(1 + joined.count());
+                if group.len() > 1 {
+                    finer.push(group);
                 }
-                end = end.max(ranges[axis].end);
             }
-            finer.push(begin..group.end);
         }
-        finer.retain(|group| group.len() > 1);
         groups = finer;
     }
-    groups.into_iter().any(|group| {
-        let boxes = &boxes[group];
-        let pair = |(at, ranges): (usize, &&[Range<usize>])| {
-            boxes[..at].iter().any(|before| overlap(before, ranges))
-        };
-        boxes.iter().enumerate().any(pair)
+    groups.iter().any(|group| {
+        let mut boxes = group.iter().enumerate();
+        boxes.any(|(at, a)| group[..at].iter().any(|b| overlap(a, b)))
     })
+}
+
+/// The first index of an array, in row-major order, that is in none of the boxes. No two boxes
+/// overlap, and each has elements.
+pub(super) fn first_outside<'b>(
+    shape: &[usize],
+    boxes: impl Iterator<Item = &'b [Range<usize>]>,
+) -> Option<Vec<usize>> {
+    // With the numbers of elements. From axis to axis, they become those of one index.
+    let mut boxes: Vec<_> = boxes.map(|ranges| (ranges, len(ranges))).collect();
+    let mut of_index: usize = shape.iter().product();
+    if boxes.iter().map(|(_, len)| len).sum::<usize>() == of_index {
+        return None;
+    }
+    let mut index = Vec::new();
+    for (axis, &size) in shape.iter().enumerate() {
+        of_index /= size;
+        boxes
+            .iter_mut()
+            .for_each(|(ranges, len)| *len /= ranges[axis].len());
+        // How many elements the boxes have before an index of this axis.
+        let before = |index: usize| -> usize {
+            let of_box = |(ranges, len): &(&[Range<usize>], usize)| {
+                let Range { start, end } = ranges[axis];
+                (index.clamp(start, end) - start) * len
+            };
+            boxes.iter().map(of_box).sum()
+        };
+        // Bisection: the boxes have all elements before `low`, and not all before `high`.
+        let (mut low, mut high) = (0, size);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            match before(middle) == middle * of_index {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        boxes.retain(|(ranges, _)| ranges[axis].contains(&low));
+        index.push(low);
+    }
+    Some(index)
 }
 
 /// The box that two boxes have in common, if it has elements.
@@ -54,15 +93,15 @@ pub(super) fn intersection(a: &[Range<usize>], b: &[Range<usize>]) -> Option<Ran
     if !overlap(a, b) {
         return None;
     }
-    let both = |(a, b): (&Range<usize>, &Range<usize>)| {
-        let range = a.start.max(b.start)..a.end.min(b.end);
-        (!range.is_empty()).then_some(range)
-    };
-    a.iter().zip(b).map(both).collect()
+    let both = |(a, b): (&Range<usize>, &Range<usize>)| a.start.max(b.start)..a.end.min(b.end);
+    Some(a.iter().zip(b).map(both).collect())
 }
 
-/// The box `all` without the box `inner` inside it, as boxes.
-pub(super) fn without(all: &[Range<usize>], inner: &[Range<usize>]) -> Vec<Ranges> {
+/// The box `all` without the elements of another one, as boxes.
+pub(super) fn without(all: &[Range<usize>], other: &[Range<usize>]) -> Vec<Ranges> {
+    let Some(inner) = intersection(all, other) else {
+        return vec![all.into()];
+    };
     let (mut rest, mut left) = (all.to_vec(), Vec::new());
     for (axis, inner) in inner.iter().enumerate() {
         let Range { start, end } = rest[axis];
@@ -96,4 +135,55 @@ pub(super) fn slice<'a, A>(
 /// How many elements a box has.
 pub(super) fn len(ranges: &[Range<usize>]) -> usize {
     ranges.iter().map(|range| range.len()).product()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array3;
+
+    /// Pseudo-random boxes of a small array, compared with the elements that they have.
+    #[test]
+    fn boxes_overlap_and_leave_gaps_where_their_elements_do() {
+        let shape = [4, 3, 5];
+        let mut state = 1_u64;
+        let mut below = |end: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 33) as usize % end
+        };
+        let list = |boxes: &[Ranges]| any_overlap(boxes.iter().map(|ranges| &ranges[..]).collect());
+        let mut overlapping = 0;
+        for _ in 0..2000 {
+            let mut range = |size: usize| {
+                let start = below(size);
+                start..start + 1 + below(size - start)
+            };
+            let count = range(4).end;
+            let boxes: Vec<Ranges> = (0..count).map(|_| shape.map(&mut range).into()).collect();
+            let mut counts = Array3::<u8>::zeros(shape);
+            let mut rest: Vec<Ranges> = vec![shape.map(|size| 0..size).into()];
+            for ranges in &boxes {
+                let mut part = counts.view_mut();
+                part.slice_each_axis_inplace(|axis| ranges[axis.axis.index()].clone().into());
+                part.map_inplace(|count| *count += 1);
+                rest = rest
+                    .iter()
+                    .flat_map(|outer| without(outer, ranges))
+                    .collect();
+            }
+            let overlap = counts.iter().any(|&count| count > 1);
+            assert_eq!(list(&boxes), overlap, "{boxes:?}");
+            overlapping += usize::from(overlap);
+            // The rest has all elements but those of the boxes.
+            assert!(!list(&rest), "{rest:?}");
+            let elements: usize = rest.iter().map(|ranges| len(ranges)).sum();
+            assert_eq!(elements, counts.iter().filter(|&&count| count == 0).count());
+            let mut counts = counts.indexed_iter();
+            let first = counts.find(|&(_, &count)| count > 0);
+            let first = first.map(|((i, j, k), _)| vec![i, j, k]);
+            let found = first_outside(&shape, rest.iter().map(|ranges| &ranges[..]));
+            assert_eq!(found, first, "{boxes:?}");
+        }
+        assert!((500..1500).contains(&overlapping), "{overlapping}");
+    }
 }

@@ -8,7 +8,7 @@
 use super::nodes::{self, is_large, out_of_line};
 use super::reduction::Reduction;
 use super::runs::sum_runs;
-use super::terms::{Numbers, Terms};
+use super::terms::Terms;
 use super::tree::{self, BLOCK_TERMS, GROUP, LANES, Monoid, Reading};
 use crate::engine::inputs::Inputs;
 use crate::engine::machine::{Vectorize, widest};
@@ -341,7 +341,7 @@ where
             reduction,
             fill: &fill,
             add: &add,
-            numbers: &terms.numbers,
+            number: terms.number,
             count,
             partial: &partial,
             terms: PhantomData,
@@ -388,7 +388,8 @@ struct ReduceUnits<'s, T, I, R: Reduction<T>, F, G, const N: usize> {
     reduction: &'s R,
     fill: &'s F,
     add: &'s G,
-    numbers: &'s Numbers,
+    /// Of the term at position 0.
+    number: usize,
     /// Of all results.
     count: usize,
     partial: &'s Mutex<Vec<R::Acc>>,
@@ -430,7 +431,7 @@ where
                 let table = &mut table[..(to - from) * width];
                 let range = schedule.first + from..schedule.first + to;
                 (self.fill)(&unit, range.clone(), schedule.order, table);
-                number(reduction, table, range, self.numbers, schedule.order);
+                number(reduction, table, range, self.number, schedule.order);
                 let tables = table.chunks_mut(BLOCK_TERMS * width);
                 for (table, from) in tables.zip((from..to).step_by(BLOCK_TERMS)) {
                     let to = from + table.len() / width;
@@ -482,58 +483,39 @@ fn write<I: Inputs<N>, B: Copy, const N: usize>(
     unit.write(results, add);
 }
 
-/// Tells the accumulators of a table the numbers of their terms, `terms`.
+/// Tells the accumulators of a table the numbers of their terms. `terms` are their positions.
+/// Position 0 has the number `first`.
 #[inline(never)]
 fn number<T, R: Reduction<T>>(
     reduction: &R,
     table: &mut [R::Acc],
     terms: Range<usize>,
-    numbers: &Numbers,
+    first: usize,
     order: Order,
-) {
-    let order_of = (terms, order);
-    // Two loops, of which the first, with neighbouring numbers, is the usual one.
-    match numbers.neighbours() {
-        Some(first) => number_by(reduction, table, order_of, |at| first.wrapping_add(at)),
-        None => number_by(reduction, table, order_of, |at| numbers.of(at)),
-    }
-}
-
-/// [`number`] by a function of the terms' positions.
-#[inline(always)]
-fn number_by<T, R: Reduction<T>>(
-    reduction: &R,
-    table: &mut [R::Acc],
-    (terms, order): (Range<usize>, Order),
-    number: impl Fn(usize) -> usize,
 ) {
     widest(Numbering {
         reduction,
         table,
         terms,
         order,
-        number,
+        first,
         of: PhantomData,
     });
 }
 
 /// Gives the accumulators of a table the numbers of their terms.
-struct Numbering<'n, R, A, F, T> {
+struct Numbering<'n, R, A, T> {
     reduction: &'n R,
     table: &'n mut [A],
     /// The positions of the terms.
     terms: Range<usize>,
     order: Order,
-    /// The number at a position.
-    number: F,
+    /// The number of position 0.
+    first: usize,
     of: PhantomData<fn(T)>,
 }
 
-impl<T, R, F> Vectorize for Numbering<'_, R, R::Acc, F, T>
-where
-    R: Reduction<T>,
-    F: Fn(usize) -> usize,
-{
+impl<T, R: Reduction<T>> Vectorize for Numbering<'_, R, R::Acc, T> {
     type Output = ();
 
     #[inline(always)]
@@ -542,10 +524,11 @@ where
             reduction,
             table,
             terms,
-            number,
+            first,
             ..
         } = self;
         let len = terms.len();
+        let number = |position: usize| first.wrapping_add(position);
         match self.order {
             Order::Runs => {
                 for run in table.chunks_exact_mut(len) {

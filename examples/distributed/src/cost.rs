@@ -72,8 +72,8 @@ fn sent(
     for nodes in nodes? {
         for at in 0..kept {
             let elements = elements / along * range(at, kept, along).len();
-            // A box, two counts, and each node's place and accumulators: as `to_bytes` writes them.
-            let piece = 16 * shape.len() + 16 + nodes * (12 + size_of::<Accumulator>() * elements);
+            // A box, a count, and each node's blocks and accumulators: as `to_bytes` writes them.
+            let piece = 16 * shape.len() + 8 + nodes * (16 + size_of::<Accumulator>() * elements);
             total += empty + piece;
             most = most.max(empty + piece);
         }
