@@ -209,24 +209,11 @@ pub(crate) const FEW_MAPPED_ROWS: usize = 64 << 10;
 /// and 1.8 us (an Intel Xeon).
 pub(crate) const WIDE_MAPPED_FROM: usize = 4 << 10;
 
-/// Up to this many elements are reduced without a loop nest, if they lie in memory without gaps: 10
-/// by 16 `f32` to a row take 57 ns without a nest, and 284 ns with one, 32 by 32 take 127 and 334
-/// ns. A buffer for this many elements fits on the stack. If nothing is summed, a copy is faster:
-/// 32 by 32 `f32` in Fortran order take 450 ns as a reduction, and 250 ns as a copy.
+/// Up to this many elements are reduced without a loop nest and a plan.
 pub(crate) const FEW_REDUCED: usize = 1024;
 
-/// The same with gaps or backwards. These are read element by element, which takes 0.6 us for 512
-/// `f32`, and 0.4 us with a loop nest.
-pub(crate) const FEWER_REDUCED: usize = 127;
-
-/// Up to this many elements are reduced without a loop nest, if they lie in memory in the order in
-/// which they are summed. 64 by 64 `f32` to a row take 329 ns without a nest and 557 ns with one,
-/// to a column 270 and 454 ns (an Intel Xeon).
-///
-/// Up to this many terms of a map are computed into an array first, and then reduced like this. The
-/// gradient of a product, `f32`, takes 71 ns for 4 by 4 and 0.8 us for 64 by 64. With a loop nest
-/// it takes 390 ns and 1.3 us.
-pub(crate) const FEW_IN_ORDER: usize = 16 << 10;
+/// Up to this many rows of terms are.
+pub(crate) const FEW_ROWS_REDUCED: usize = 64;
 
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
 /// time, as starting a loop costs more than so few elements. Few rows that are at least this long
@@ -293,14 +280,17 @@ pub(crate) const COUNTED_CHUNK_FROM: usize = 1024;
 const FIRST_LEVEL_CACHE: usize = 32 << 10;
 
 /// Bytes of a second-level cache, of which a part is left for other data.
-const SECOND_LEVEL_CACHE: usize = 1 << 20;
+pub(crate) const SECOND_LEVEL_CACHE: usize = 1 << 20;
 
 /// Bytes of a page of memory, the stretch that a prefetcher works in.
 pub(crate) const PAGE: usize = 4 << 10;
 
-/// Columns of one row that are summed together take at most this many bytes: their 16 lanes fill a
-/// first-level cache.
-pub(crate) const SUM_ROW: usize = FIRST_LEVEL_CACHE / 16;
+/// Columns of one row that are summed together take at most this many bytes. Their 16 lanes stay in
+/// the second-level cache.
+pub(crate) const SUM_ROW: usize = SECOND_LEVEL_CACHE / 256;
+
+/// Runs of fewer terms are gathered into rows.
+pub(crate) const SHORT_RUN: usize = 48;
 
 /// Rows are not cut narrower than this to get more units of work. 4096 rows of 256 `f32` take two
 /// threads 33 us whole and 45 us in quarters.

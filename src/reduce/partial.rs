@@ -3,7 +3,7 @@
 use super::ranges::{Ranges, any_overlap, intersection, len, slice, without};
 use super::reduction::{Reduction, Sum};
 use super::terms::Numbers;
-use super::tree::BLOCK_TERMS;
+use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::memory::{array_of, filled, output_len};
 use crate::error::{BroadcastError, empty_reduction, incomplete, other_reduction, overlap};
 use crate::plan::BroadcastPlan;

@@ -3,25 +3,6 @@
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// A range of the terms that an array has for each sum. Example: [`Part`](super::Part).
-#[derive(Debug, Clone)]
-pub struct Terms {
-    /// Positions in the order of the array's axes that are summed.
-    pub(super) range: Range<usize>,
-    /// The numbers of all these positions.
-    pub(super) numbers: Numbers,
-}
-
-impl Terms {
-    /// All of `len` terms, each with its position as its number.
-    pub(super) fn all(len: usize) -> Self {
-        Terms {
-            range: 0..len,
-            numbers: Numbers::from(0),
-        }
-    }
-}
-
 /// The numbers of the terms of a box among all terms, in row-major order.
 #[derive(Debug, Clone)]
 pub(super) struct Numbers {
