@@ -46,17 +46,14 @@ pub(crate) unsafe trait Input {
     /// Whether elements may be copied before they are made items.
     const PACKS: bool;
 
-    /// Whether an element may be made an item only once.
-    const ONCE: bool;
-
     fn layout(&self) -> Layout<'_, Self::Elem>;
 
     /// The item of the element at `place`.
     ///
     /// # Safety
     ///
-    /// `place` is an element of the array, or, with [`PACKS`](Self::PACKS), a copy of one. With
-    /// [`ONCE`](Self::ONCE) it is made an item once.
+    /// `place` is an element of the array, or, with [`PACKS`](Self::PACKS), a copy of one. An item
+    /// that may be written to is made once.
     unsafe fn item(place: *const Self::Elem) -> Self::Item;
 }
 
@@ -93,7 +90,6 @@ unsafe impl<'a, A: Sync> Input for Source<'_, 'a, A> {
     type Elem = A;
     type Item = &'a A;
     const PACKS: bool = false;
-    const ONCE: bool = false;
 
     #[inline(always)]
     fn layout(&self) -> Layout<'_, A> {
@@ -130,7 +126,6 @@ unsafe impl<A: Copy + Send + Sync> Input for Values<'_, A> {
     type Elem = A;
     type Item = A;
     const PACKS: bool = size_of::<A>() < LARGE_ELEMENT;
-    const ONCE: bool = false;
 
     #[inline(always)]
     fn layout(&self) -> Layout<'_, A> {
@@ -174,7 +169,6 @@ unsafe impl<'a, A: Send> Input for Places<'_, 'a, A> {
     type Elem = A;
     type Item = &'a mut A;
     const PACKS: bool = false;
-    const ONCE: bool = true;
 
     #[inline(always)]
     fn layout(&self) -> Layout<'_, A> {
@@ -222,9 +216,6 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// which a tile is walked fastest.
     const PACKS: bool;
 
-    /// Whether some elements may be made items only once.
-    const ONCE: bool;
-
     /// Whether elements are large. Then one loop reads them, for any strides: in a debug build each
     /// further loop needs stack for its own copies of the elements.
     const LARGE: bool;
@@ -241,8 +232,7 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     ///
     /// From the element at index 0 on, the offsets of operand `k + 1` in the tile are elements of
     /// input `k`. From `x` on, the offsets of operand 0 are different elements that are valid for
-    /// reads and writes, and reached by nothing else meanwhile. With [`ONCE`](Self::ONCE), one call
-    /// only visits a position.
+    /// reads and writes, and reached by nothing else meanwhile. One call only visits a position.
     unsafe fn visit_tile<X>(&self, x: *mut X, tile: Tile<N>, op: &impl Fn(&mut X, Self::Items));
 
     /// [`visit_tile`](Self::visit_tile) of the inputs at `firsts`, row by row and each row from its
@@ -379,7 +369,6 @@ macro_rules! inputs {
             type Items = ($($A::Item,)+);
             type Firsts = ($(*const $A::Elem,)+);
             const PACKS: bool = false $(|| $A::PACKS)+;
-            const ONCE: bool = false $(|| $A::ONCE)+;
             const LARGE: bool = false $(|| size_of::<$A::Elem>() >= LARGE_ELEMENT)+;
 
             #[inline(always)]

@@ -25,6 +25,10 @@ pub(crate) mod chunks;
 #[allow(unsafe_code)]
 mod few;
 #[allow(unsafe_code)]
+pub(crate) mod fold;
+#[allow(unsafe_code)]
+mod gather;
+#[allow(unsafe_code)]
 pub(crate) mod inputs;
 #[allow(unsafe_code)]
 pub(crate) mod machine;
@@ -33,11 +37,14 @@ pub(crate) mod memory;
 pub(crate) mod nest;
 pub(crate) mod pack;
 #[allow(unsafe_code)]
+pub(crate) mod positions;
+#[allow(unsafe_code)]
+pub(crate) mod reduce;
+pub(crate) mod reduction;
+#[allow(unsafe_code)]
 pub(crate) mod rows;
 #[allow(unsafe_code)]
 pub(crate) mod sums;
-#[allow(unsafe_code)]
-pub(crate) mod terms;
 #[allow(unsafe_code)]
 pub(crate) mod threads;
 pub(crate) mod tiles;

@@ -135,40 +135,50 @@ impl<const N: usize> LoopNest<N> {
         axes: impl Iterator<Item = LoopAxis<N>>,
     ) -> Result<Self, BroadcastError> {
         let mut nest = Self::empty();
-        for mut axis in axes {
-            let moving = axis.strides.iter().find(|&&stride| stride != 0);
-            if axis.size > 1 && moving.is_some_and(|&stride| stride < 0) {
-                axis.reverse(&mut nest.start);
-            }
-            nest.add(axis)?;
-        }
-        nest.order();
-        nest.merge();
+        nest.fill(axes)?;
         Ok(nest)
     }
 
-    /// The loops over the given axes in the given order: positions count the index space as its
-    /// axes stand. Axes are dropped and merged, but neither reversed nor sorted, so that `start()`
-    /// is 0.
+    /// [`from_axes`](Self::from_axes) in place of no axes. A nest is large: to return one takes
+    /// longer than to fill one.
+    pub(crate) fn fill(
+        &mut self,
+        axes: impl Iterator<Item = LoopAxis<N>>,
+    ) -> Result<(), BroadcastError> {
+        for mut axis in axes {
+            let moving = axis.strides.iter().find(|&&stride| stride != 0);
+            if axis.size > 1 && moving.is_some_and(|&stride| stride < 0) {
+                axis.reverse(&mut self.start);
+            }
+            self.add(axis)?;
+        }
+        self.order();
+        self.merge();
+        Ok(())
+    }
+
+    /// Fills a nest of no axes with the given axes in the given order: positions count the index
+    /// space as its axes stand. Axes are dropped and merged, but neither reversed nor sorted, so
+    /// that `start()` is 0.
     ///
     /// # Errors
     ///
     /// `AllocationFailed`, only if more than `INLINE_AXES` axes have a size above 1.
     #[inline]
-    pub(crate) fn in_order(
+    pub(crate) fn fill_in_order(
+        &mut self,
         axes: impl Iterator<Item = LoopAxis<N>>,
-    ) -> Result<Self, BroadcastError> {
-        let mut nest = Self::empty();
+    ) -> Result<(), BroadcastError> {
         for axis in axes {
-            nest.add(axis)?;
+            self.add(axis)?;
         }
-        nest.merge();
-        Ok(nest)
+        self.merge();
+        Ok(())
     }
 
     /// No axes, thus one position.
     #[inline]
-    fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         LoopNest {
             axes: SmallVec::new(),
             start: [0; N],
@@ -267,6 +277,12 @@ impl<const N: usize> LoopNest<N> {
     /// element of the run lies, `start()` included.
     #[inline]
     pub(crate) fn for_each_row(&self, range: Range<usize>, mut f: impl FnMut([isize; N], usize)) {
+        if let [axis] = self.axes() {
+            if !range.is_empty() {
+                f(axis.moved(self.start, range.start), range.len());
+            }
+            return;
+        }
         self.for_each_tile(range, |tile| {
             for row in 0..tile.rows.size {
                 f(tile.offsets_at(row, 0), tile.columns.size);
@@ -513,7 +529,8 @@ mod tests {
                 size,
                 strides: [stride],
             });
-            let nest = LoopNest::in_order(axes).unwrap();
+            let mut nest = LoopNest::empty();
+            nest.fill_in_order(axes).unwrap();
             let merged = nest.axes().iter().map(|a| (a.size, a.strides[0]));
             (nest.start(), nest.len(), merged.collect::<Vec<_>>())
         };

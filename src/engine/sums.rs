@@ -1,919 +1,1160 @@
-//! Access to memory for sums: the terms that are read, and the places of the sums.
+//! The driver of reductions: it walks over the arrays, and knows neither elements nor closures.
 //!
-//! A sum belongs to one position of the axes that are kept; its terms are the positions of the axes
-//! that are summed. A term is an element of the one array of terms, or computed of the elements of
-//! several arrays. [`Sums`] is built from the arrays and checks that they fit. It cuts the work
-//! into units: neighbouring columns, all of them or a range of their terms. Each unit is handed out
-//! once, so only its holder writes its sums. The columns of a unit are read as slices
-//! ([`Unit::columns`]), or their terms are computed into a table ([`Unit::fill`]).
+//! A result belongs to one position of the axes that are kept, a column. Its terms are the positions
+//! of the axes that are summed. The work is cut into units: neighbouring columns, and a node of the
+//! tree of their terms. In a unit, leaf after leaf is folded, in one of three ways:
+//!
+//! | access | when | how |
+//! |---|---|---|
+//! | rows | columns are nearer in memory than terms | rows of terms are read where they lie |
+//! | runs | terms are nearer than columns | runs of terms are read where they lie |
+//! | tables | rows or runs would be short | terms are gathered into rows first |
+//!
+//! What is read where it lies must be contiguous, or one element again and again. Other operands
+//! are gathered. Results do not depend on the access, nor on how the work is cut.
 
-use super::inputs::{Inputs, Source, TileKernel};
-use super::machine::{CAN_STREAM, FenceOnDrop, stream, widest};
-use super::memory::uninit_array;
-use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, offsets_of};
-use super::terms::{Columns, Gather};
-use super::threads::{Cost, share};
-use super::tuning::{INLINE_AXES, MAP_LONG_ROW, STREAM_SUMS_ROW, sums_are_streamed};
-use crate::error::BroadcastError;
-use crate::shape::Sizes;
-use ndarray::{Array, ArrayRef, Dimension};
-use smallvec::SmallVec;
-use std::cell::Cell;
-use std::cmp::Reverse;
-use std::marker::PhantomData;
+use super::fold::{
+    BLOCK_TERMS, Input, Kernel, LANES, LARGE, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps,
+    live_lanes, moved,
+};
+use super::gather::{Along, MORE_ROWS, gather};
+use super::nest::{LoopAxis, LoopNest, offsets_of};
+use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
+use super::tuning::{
+    CACHE_LINE, FEW_REDUCED, FEW_ROWS_REDUCED, FEW_SUM_UNITS, MANY_SUM_CHUNKS, MAP_CHUNK,
+    SECOND_LEVEL_CACHE, SHORT_RUN, SUM_CHUNK, SUM_ROW, SUM_TABLE,
+};
+use crate::error::{BroadcastError, allocation_failed, reserved};
+use std::alloc::{Layout, alloc, dealloc};
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// Where sums go, and how they are written.
-pub(crate) enum Target<'a, B, J: Dimension> {
-    /// Fresh memory, which sums initialise.
-    Fresh(&'a mut Array<MaybeUninit<B>, J>),
-    /// Sums replace what is there.
-    Put(&'a mut ArrayRef<B, J>),
-    /// Sums are added to what is there.
-    Add(&'a mut ArrayRef<B, J>),
-}
+/// Rows of up to this many columns are folded as one row, if they are adjacent.
+const NARROW: usize = 8 * LANES;
 
-/// How the work is cut into units.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cut {
-    /// Which of the loops over the sums is cut. A unit has all loops inside it.
-    pub(crate) axis: usize,
-    /// The most iterations of this loop in a unit.
-    pub(crate) turns: usize,
-    /// Into how many ranges the terms of each column are cut. The units of a column follow each
-    /// other.
-    pub(crate) term_chunks: usize,
-    /// In how many runs of equal length the ranges are interleaved: the first of each run is taken,
-    /// then the second of each, and so on.
-    pub(crate) term_runs: usize,
-    /// Units that a thread takes at once.
-    pub(crate) units_at_once: usize,
-}
-
-impl Cut {
-    /// How many places the interleaved ranges of a column have, some of them empty.
-    #[inline(always)]
-    fn term_places(&self) -> usize {
-        match self.term_runs {
-            1 => self.term_chunks,
-            runs => self.term_chunks.div_ceil(runs) * runs,
-        }
-    }
-
-    /// The range at this place. `None` where a run has one range less than others.
-    #[inline(always)]
-    fn term_chunk(&self, at: usize) -> Option<usize> {
-        if self.term_runs == 1 {
-            return Some(at);
-        }
-        let (chunks, runs) = (self.term_chunks as u128, self.term_runs as u128);
-        let first = |run: usize| (run as u128 * chunks / runs) as usize;
-        let run = at % self.term_runs;
-        let chunk = first(run) + at / self.term_runs;
-        (chunk < first(run + 1)).then_some(chunk)
-    }
-}
-
-/// The most loops over the columns of a unit. With two loops over terms they are no more than fit
-/// without an allocation.
-pub(crate) const UNIT_AXES: usize = INLINE_AXES - 2;
-
-/// The inputs of the terms and the places of all sums.
+/// Strides of a loop, in bytes: their sum, of the operands, and of the results.
 ///
-/// Operands `0..N - 1` of both nests are the inputs, operand `N - 1` is the places. Every position
-/// of `kept` with every position of `summed` is an element of each input. The positions of `kept`
-/// are all elements of the target, which is borrowed for `'a`, each of them once.
-pub(crate) struct Sums<'a, I, B, const N: usize> {
-    inputs: I,
-    places: *mut B,
-    kept: LoopNest<N>,
-    summed: LoopNest<N>,
-    /// Whether sums are added to elements that `places` holds.
-    adds: bool,
-    may_stream: bool,
-    /// How many sums the last call of [`for_each_unit`](Self::for_each_unit) has written.
-    written: AtomicUsize,
-    target: PhantomData<&'a mut [B]>,
+/// The sum comes first, as it decides the order of the loops. It has the sign of the longest
+/// stride, so that this operand is walked forwards.
+const STRIDES: usize = OPERANDS + 2;
+
+const SECTIONS: usize = 3 + OPERANDS;
+
+type Axis = LoopAxis<STRIDES>;
+type Nest = LoopNest<STRIDES>;
+
+/// Where the results go.
+pub(crate) struct Target<'a> {
+    pub(crate) first: *mut u8,
+    pub(crate) shape: &'a [usize],
+    /// In elements.
+    pub(crate) strides: &'a [isize],
+    /// Bytes of an element.
+    pub(crate) size: usize,
+    /// Whether the accumulators themselves are the results.
+    pub(crate) unfinished: bool,
 }
 
-// SAFETY: through a shared reference the public methods only read the nests, which are plain data,
-// and the layouts of the inputs. `for_each_unit` needs an exclusive reference; its threads read the
-// inputs, which are `Sync`, and write places of distinct units, whose values are `Send`.
-unsafe impl<I: Sync, B: Send, const N: usize> Sync for Sums<'_, I, B, N> {}
+/// Which terms of each sum are reduced.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    /// Positions in the order of the axes that are summed.
+    pub(crate) range: Range<usize>,
+    /// The number of position 0 among all terms; wraps.
+    pub(crate) number: usize,
+}
 
-/// A fresh array of sums in standard layout, which `sum` computes.
+/// In the list of axes of [`reduce`]: the axis is summed.
+pub(crate) const SUMMED: usize = usize::MAX;
+
+/// Reduces all columns, and writes each result once. Returns how many there are.
 ///
-/// `O` and `axes` are as in [`Sums::new`]. Panics if `sum` returns `Ok` without having
-/// written each sum.
+/// `becomes` names the axis of the target that each axis of the inputs becomes, or [`SUMMED`].
 ///
 /// # Errors
 ///
-/// `OutputTooLarge`, `AllocationFailed`, and those of `sum`.
-pub(crate) fn fresh_sums<O, I, B, J, const N: usize>(
-    inputs: I,
-    axes: impl Iterator<Item = Option<usize>>,
-    dim: J,
-    sum: impl FnOnce(&mut Sums<'_, I, B, N>) -> Result<(), BroadcastError>,
-) -> Result<Array<B, J>, BroadcastError>
-where
-    I: Inputs<N>,
-    B: Copy + Send + Sync,
-    O: Dimension,
-    J: Dimension,
-{
-    let mut out = uninit_array(dim)?;
-    let mut sums = Sums::new::<O, J>(inputs, axes, Target::Fresh(&mut out))?;
-    sum(&mut sums)?;
-    let written = sums.written.into_inner();
-    assert_eq!(written, out.len(), "sums are missing");
-    // SAFETY: `for_each_unit` sets the count to 0 first, and hands out no unit twice. A unit counts
-    // its sums when it has written them. So as many sums as there are elements, which was checked
-    // here, are all of them.
-    Ok(unsafe { out.assume_init() })
+/// `AllocationFailed`; nothing has been written then.
+///
+/// # Panics
+///
+/// Unless each axis of the target either is named once and has the size of the axis that it is
+/// named for, or has size 1; and if there are no terms.
+///
+/// # Safety
+///
+/// The places of the target are writable, are as many elements as its shape says, and have the
+/// kernel's type of results; of accumulators, if they are unfinished. If results are added, they
+/// are initialised.
+pub(crate) unsafe fn reduce(
+    kernel: &dyn Kernel,
+    becomes: &[usize],
+    target: &Target<'_>,
+    terms: Terms,
+    cost: fn(usize) -> Cost,
+) -> Result<usize, BroadcastError> {
+    let inputs = kernel.inputs();
+    let shape = inputs[0].shape;
+    assert!(becomes.len() == shape.len() && !terms.range.is_empty());
+    let axis = |axis: usize, place: isize| Axis {
+        size: shape[axis],
+        strides: strides(inputs, axis, place),
+    };
+    let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
+    for (to, &size) in target.shape.iter().enumerate() {
+        let mut named = (0..shape.len()).filter(|&axis| becomes[axis] == to);
+        let fits = named.next().map_or(size == 1, |axis| shape[axis] == size);
+        assert!(
+            fits && named.next().is_none(),
+            "an axis of the target is not named once"
+        );
+    }
+    if !target.unfinished && cost(0).is_quick() {
+        // SAFETY: the contract of this function.
+        if let Some(count) = unsafe { reduce_few(kernel, becomes, target) } {
+            return Ok(count);
+        }
+    }
+    let (mut kept, mut summed) = (Nest::empty(), Nest::empty());
+    kept.fill((0..shape.len()).filter(is_kept).map(|at| {
+        let stride = target.strides[becomes[at]].wrapping_mul(target.size as isize);
+        axis(at, stride)
+    }))?;
+    let of_terms = (0..shape.len()).filter(|at| !is_kept(at));
+    summed.fill_in_order(of_terms.map(|at| axis(at, 0)))?;
+    assert!(terms.range.end <= summed.len());
+    let count = kept.len();
+    if count == 0 {
+        return Ok(0);
+    }
+    let cost = cost(bytes_of(inputs, &kept, &summed, terms.range.len()));
+    let plan = Plan::new(kernel, &kept, &summed, terms, cost);
+    let driver = Driver {
+        kernel,
+        plan,
+        target: target.first,
+        unfinished: target.unfinished,
+    };
+    driver.run(cost)
 }
 
-impl<'a, I: Inputs<N>, B: Copy + Send + Sync, const N: usize> Sums<'a, I, B, N> {
-    /// Sums of what is computed of the inputs. For each of their axes, `axes` names the axis of the
-    /// target that it becomes; `None` is an axis to sum over. `O` has their rank.
-    ///
-    /// # Errors
-    ///
-    /// `AllocationFailed`, for loops over very many axes.
-    ///
-    /// # Panics
-    ///
-    /// Unless the inputs have one shape, of the rank of `O`, `axes` has an entry for each of its
-    /// axes, and each axis of the target either is named once and has the size of the axis that it
-    /// is named for, or has size 1.
-    #[inline(always)]
-    pub(crate) fn new<O: Dimension, J: Dimension>(
-        inputs: I,
-        mut axes: impl Iterator<Item = Option<usize>>,
-        target: Target<'a, B, J>,
-    ) -> Result<Self, BroadcastError> {
-        let adds = matches!(target, Target::Add(_));
-        let may_stream = CAN_STREAM && matches!(target, Target::Put(_));
-        let (places, to_shape, to_strides): (*mut B, &[usize], &[isize]) = match target {
-            Target::Fresh(out) => (out.as_mut_ptr().cast(), out.shape(), out.strides()),
-            Target::Put(out) | Target::Add(out) => (out.as_mut_ptr(), out.shape(), out.strides()),
-        };
-        const { assert!(!I::ONCE, "units may read a term twice") };
-        const SUMMED: usize = usize::MAX;
-        let shape = inputs.layout(0).0;
-        for input in 1..N - 1 {
-            assert_eq!(shape, inputs.layout(input).0, "inputs differ in shape");
+/// A loop of a small reduction: its size, the steps of the operands, and the step of the target.
+#[derive(Clone, Copy)]
+struct FewAxis {
+    size: usize,
+    steps: Steps,
+    place: isize,
+}
+
+impl FewAxis {
+    const UNIT: Self = FewAxis {
+        size: 1,
+        steps: [0; OPERANDS],
+        place: 0,
+    };
+
+    /// Adds a loop inside this one, if the two are one loop.
+    fn add(&mut self, inner: FewAxis) -> Option<()> {
+        let size = inner.size as isize;
+        let continues = |outer: isize, inner: isize| outer == inner.wrapping_mul(size);
+        let mut steps = self.steps.iter().zip(&inner.steps);
+        if self.size == 1 {
+            *self = inner;
+        } else if steps.all(|(&outer, &inner)| continues(outer, inner))
+            && continues(self.place, inner.place)
+        {
+            *self = FewAxis {
+                size: self.size * inner.size,
+                ..inner
+            };
+        } else {
+            return None;
         }
-        let strides_of = |axis: usize, place: isize| -> [isize; N] {
-            std::array::from_fn(|operand| match operand + 1 < N {
-                true => inputs.layout(operand).1[axis],
-                false => place,
-            })
-        };
-        // What `axes` says is read once. The list is a dimension: one of static rank needs no heap,
-        // and the compiler knows its length. With vectors of any length the row sums of 32 by 32
-        // `f32` with gaps take 700 ns instead of 670.
-        let mut becomes = O::zeros(shape.len());
-        let becomes = becomes.sizes_mut();
-        let mut named = J::zeros(to_shape.len());
-        let named = named.sizes_mut();
-        for axis in &mut *becomes {
-            let entry = axes.next().expect("there is an entry for each axis");
-            *axis = entry.unwrap_or(SUMMED);
-            if let Some(entry) = entry {
-                assert!(named[entry] == 0, "an axis is named twice");
-                named[entry] = 1;
+        Some(())
+    }
+}
+
+/// [`reduce`] of few elements, without nests and a plan: these take longer than the elements do.
+/// `None`: nothing has been done, as the elements are too many or do not lie side by side.
+///
+/// # Safety
+///
+/// As for [`reduce`], whose checks have been made.
+unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>) -> Option<usize> {
+    let inputs = kernel.inputs();
+    let shape = inputs[0].shape;
+    let (acc, align) = kernel.accumulator();
+    let elements = shape
+        .iter()
+        .try_fold(1_usize, |len, &size| len.checked_mul(size));
+    if !elements.is_some_and(|len| (1..=FEW_REDUCED).contains(&len)) || align > CACHE_LINE {
+        return None;
+    }
+    let (mut kept, mut summed) = (FewAxis::UNIT, FewAxis::UNIT);
+    for (axis, (&size, &to)) in shape.iter().zip(becomes).enumerate() {
+        if size == 1 {
+            continue;
+        }
+        let mut steps = [0; OPERANDS];
+        for (step, input) in steps.iter_mut().zip(inputs) {
+            *step = input.strides[axis].wrapping_mul(input.size as isize);
+        }
+        match to {
+            SUMMED => summed.add(FewAxis {
+                size,
+                steps,
+                place: 0,
+            })?,
+            to => {
+                let place = target.strides[to].wrapping_mul(target.size as isize);
+                kept.add(FewAxis { size, steps, place })?;
             }
         }
-        let kept = (0..shape.len()).filter(|&axis| becomes[axis] != SUMMED);
-        let kept = LoopNest::from_axes(kept.map(|axis| {
-            assert_eq!(shape[axis], to_shape[becomes[axis]], "sizes differ");
-            LoopAxis {
-                size: shape[axis],
-                strides: strides_of(axis, to_strides[becomes[axis]]),
+    }
+    let (columns, terms) = (kept.size, summed.size);
+    let mut first = [ptr::null(); OPERANDS];
+    let mut chunk = [0; OPERANDS];
+    let (mut side_by_side, mut in_runs, mut adjacent) = (true, true, true);
+    for (operand, input) in inputs.iter().enumerate() {
+        let size = input.size as isize;
+        (first[operand], chunk[operand]) = (input.first, size * LANES as isize);
+        side_by_side &= columns == 1 || kept.steps[operand] == size;
+        in_runs &= terms == 1 || summed.steps[operand] == size;
+        adjacent &= summed.steps[operand] == size * columns as isize;
+    }
+    let size = inputs.iter().map(|input| input.size).max()?;
+    let mut memory = MaybeUninit::<Few>::uninit();
+    let stack = Stack {
+        first: memory.as_mut_ptr().cast(),
+        width: columns,
+    };
+    let room = size_of::<Few>();
+    if in_runs && terms >= LANES && acc < LARGE && size < LARGE && columns * acc <= room {
+        if terms > LEAF {
+            return None;
+        }
+        let (column, leaf) = (kept.steps, [0; OPERANDS]);
+        let runs = Runs {
+            first,
+            columns,
+            column,
+            leaf,
+            terms,
+            number: 0,
+        };
+        // SAFETY: runs of the inputs; there is room for the sums.
+        unsafe { kernel.runs(&runs, stack, 0) };
+    } else {
+        let sums = columns * acc;
+        let scratch = (1 + live_lanes(terms)) * sums;
+        let table = match side_by_side {
+            true => 0,
+            false if !in_runs || inputs.len() > 1 => return None,
+            false => (terms + MORE_ROWS) * columns * size,
+        };
+        let begin = (sums + scratch).next_multiple_of(CACHE_LINE);
+        if begin + table > room || terms > FEW_ROWS_REDUCED {
+            return None;
+        }
+        let mut steps = summed.steps;
+        if !side_by_side {
+            let (to, pitch) = (stack.first.wrapping_add(begin), columns * size);
+            let down = Along {
+                len: terms,
+                step: summed.steps[0],
+            };
+            let along = Along {
+                len: columns,
+                step: kept.steps[0],
+            };
+            // SAFETY: all elements of the input; there is room for them and for `MORE_ROWS`.
+            unsafe { gather(to, pitch, inputs[0].first, down, along, size) };
+            (first[0], steps[0], adjacent) = (to, pitch as isize, true);
+        }
+        let mut offsets = [MaybeUninit::<Steps>::uninit(); FEW_ROWS_REDUCED];
+        for (row, offset) in offsets[..terms].iter_mut().enumerate() {
+            offset.write(steps.map(|step| step.wrapping_mul(row as isize)));
+        }
+        // SAFETY: as many have just been written.
+        let offsets = unsafe { std::slice::from_raw_parts(offsets.as_ptr().cast(), terms) };
+        let strip = columns;
+        let rows = Rows {
+            first,
+            offsets,
+            chunk,
+            columns,
+            adjacent,
+            strip,
+            number: 0,
+        };
+        // SAFETY: rows of the inputs, or of the table; there is room for the sums, and behind them
+        // for what a leaf needs.
+        unsafe { kernel.rows(&rows, stack.first.wrapping_add(sums), stack, 0) };
+    }
+    // SAFETY: the sums have been written; the places of the target: the contract of this function.
+    unsafe { kernel.finish(stack.first, columns, terms, target.first, kept.place) };
+    Some(columns)
+}
+
+/// The strides of one axis.
+fn strides(inputs: &[Input<'_>], axis: usize, place: isize) -> [isize; STRIDES] {
+    let mut strides = [0; STRIDES];
+    let (mut sum, mut longest) = (0_isize, 0_isize);
+    for (operand, input) in inputs.iter().enumerate() {
+        let stride = input.strides[axis].wrapping_mul(input.size as isize);
+        strides[1 + operand] = stride;
+        sum = sum.wrapping_add(stride.wrapping_abs());
+        if stride.unsigned_abs() > longest.unsigned_abs() {
+            longest = stride;
+        }
+    }
+    strides[0] = if longest < 0 { sum.wrapping_neg() } else { sum };
+    strides[STRIDES - 1] = place;
+    strides
+}
+
+/// How many bytes of the inputs `terms` terms of each column are computed of. An input whose
+/// strides are all 0 is not counted, but each term is: as one byte at least.
+fn bytes_of(inputs: &[Input<'_>], kept: &Nest, summed: &Nest, terms: usize) -> usize {
+    let moves = |operand: usize| {
+        let mut axes = kept.axes().iter().chain(summed.axes());
+        axes.any(|axis| axis.strides[1 + operand] != 0)
+    };
+    let sizes = inputs.iter().enumerate();
+    let term: usize = sizes
+        .filter(|&(i, _)| moves(i))
+        .map(|(_, input)| input.size)
+        .sum();
+    kept.len().saturating_mul(terms).saturating_mul(term.max(1))
+}
+
+/// The steps of the operands.
+fn steps(strides: [isize; STRIDES]) -> Steps {
+    std::array::from_fn(|operand| strides[1 + operand])
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Rows,
+    Runs,
+    Tables,
+}
+
+/// How the work is cut, and what a thread needs for it.
+struct Plan<'n> {
+    kept: &'n Nest,
+    summed: &'n Nest,
+    terms: Terms,
+    access: Access,
+    /// Columns of a unit, at most.
+    columns: usize,
+    /// Terms of a chunk: whole blocks, a power of two of them.
+    chunk: usize,
+    chunks: usize,
+    /// In how many runs of equal length the chunks are interleaved: the first of each is taken,
+    /// then the second of each, and so on. So terms that are near in memory, and far apart among
+    /// the terms, are read soon after each other.
+    interleaved: usize,
+    /// Units that a thread takes at once.
+    at_once: usize,
+    threads: usize,
+    /// Bytes of the sections of scratch memory: lanes, stack, offsets of rows, and the table of each
+    /// operand.
+    sections: [usize; SECTIONS],
+}
+
+impl<'n> Plan<'n> {
+    fn new(
+        kernel: &dyn Kernel,
+        kept: &'n Nest,
+        summed: &'n Nest,
+        terms: Terms,
+        cost: Cost,
+    ) -> Self {
+        let inputs = kernel.inputs();
+        let (acc, align) = kernel.accumulator();
+        let count = terms.range.len();
+        let (inner, term) = (kept.inner(), summed.inner());
+        let key = |axis: &Axis| axis.strides[0].unsigned_abs();
+        let nearest = |axes: &[Axis]| axes.iter().map(key).min().unwrap_or(usize::MAX);
+        let (Cost::Bytes(bytes) | Cost::Closure { bytes }) = cost;
+        let least = match cost {
+            Cost::Bytes(_) => *SUM_CHUNK.start(),
+            Cost::Closure { .. } => MAP_CHUNK,
+        };
+        let threads = match cost {
+            Cost::Bytes(bytes) if bytes < PARALLEL_FROM => 1,
+            _ if bytes <= least => 1,
+            _ => max_threads(),
+        };
+
+        let size = inputs
+            .iter()
+            .map(|input| input.size)
+            .max()
+            .unwrap_or(1)
+            .max(1);
+        let large = acc >= LARGE || size >= LARGE;
+        let columns_near = nearest(kept.axes()) < nearest(summed.axes());
+        let side_by_side =
+            (0..inputs.len()).all(|i| inner.strides[1 + i] == inputs[i].size as isize);
+        let all_rows_adjacent = kept.axes().len() == 1
+            && summed.axes().len() <= 1
+            && (0..inputs.len()).all(|i| {
+                side_by_side && term.strides[1 + i] == (inner.size * inputs[i].size) as isize
+            });
+        let access = match (columns_near, large) {
+            (_, true) => Access::Rows,
+            (true, _) if inner.size >= LANES || kept.len() < LANES || all_rows_adjacent => {
+                Access::Rows
             }
-        }))?;
-        let len: usize = to_shape.iter().product();
-        assert_eq!(kept.len(), len, "an axis of the target is not named");
-        let summed = (0..shape.len()).filter(|&axis| becomes[axis] == SUMMED);
-        let summed = LoopNest::in_order(summed.map(|axis| LoopAxis {
-            size: shape[axis],
-            strides: strides_of(axis, 0),
-        }))?;
-        Ok(Sums {
-            inputs,
-            places,
+            (true, _) => Access::Tables,
+            (false, _) if count < LANES && kept.len() > 1 => Access::Tables,
+            (false, _) if count < SHORT_RUN && kept.len() >= LANES => Access::Tables,
+            (false, _) => Access::Runs,
+        };
+        let leaf = count.min(LEAF);
+        let table = SUM_TABLE / (leaf * size.max(acc));
+        let wanted = match access {
+            // One by one, as what lies between columns is not known.
+            Access::Rows if large && !side_by_side => 1,
+            Access::Rows => SUM_ROW / size.max(acc).max(1),
+            Access::Tables => table.max(2 * LANES),
+            Access::Runs if summed.axes().len() > 1 => 1024,
+            // As many as a thread takes at once.
+            Access::Runs => (SUM_CHUNK.end() / (count * size)).min(bytes / 16 / (count * size)),
+        };
+        let blocks = count.div_ceil(BLOCK_TERMS);
+        let mut columns = wanted.clamp(1, kept.len());
+        if threads > 1 && blocks < 2 * threads {
+            // Few terms: columns are all that can be shared.
+            let narrow = kept.len().div_ceil(2 * threads).next_multiple_of(LANES);
+            columns = columns.min(narrow.max(4 * LANES));
+        }
+        if access == Access::Rows {
+            // Pieces of a row of equal length.
+            let pieces = inner.size.div_ceil(columns);
+            columns = match pieces {
+                1 => inner.size,
+                _ => inner
+                    .size
+                    .div_ceil(pieces)
+                    .next_multiple_of(LANES)
+                    .min(columns),
+            };
+        }
+        let units = kept.len().div_ceil(columns);
+        let interleaved = match access {
+            Access::Runs if units < FEW_SUM_UNITS => interleaved(summed.axes(), count),
+            _ => None,
+        };
+        let mut chunk = blocks;
+        if let Some((_, blocks)) = interleaved {
+            chunk = blocks;
+        } else if threads > 1 && units < FEW_SUM_UNITS {
+            // A chunk may be half as long as one that a thread takes alone, not shorter.
+            let row = columns * size;
+            let shortest = (SUM_CHUNK.start() / 2 / BLOCK_TERMS / row).max(1);
+            chunk = blocks
+                .div_ceil(MANY_SUM_CHUNKS.div_ceil(units))
+                .max(shortest);
+        }
+        let chunk = chunk.next_power_of_two();
+        let chunks = blocks.div_ceil(chunk);
+        let leaves = (chunk * BLOCK_TERMS).min(count).div_ceil(LEAF);
+        let at_once = match threads {
+            1 => usize::MAX,
+            _ => {
+                let unit_bytes = bytes / units / chunks;
+                let at_once = (bytes / MANY_SUM_CHUNKS).clamp(least, *SUM_CHUNK.end());
+                (at_once / unit_bytes.max(1)).max(1)
+            }
+        };
+
+        let lines = |bytes: usize| bytes.next_multiple_of(CACHE_LINE.max(align));
+        let mut sections = [0; SECTIONS];
+        if access != Access::Runs {
+            sections[2] = lines(leaf * size_of::<Steps>());
+            let strip = match access {
+                Access::Rows => strip(columns, leaf),
+                _ => columns,
+            };
+            sections[0] = lines((columns + live_lanes(leaf) * strip) * acc);
+        }
+        let levels = leaves.ilog2() as usize + 1;
+        sections[1] = lines(levels * columns * acc);
+        for (operand, input) in inputs.iter().enumerate() {
+            let lies_well = columns == 1 || inner.strides[1 + operand] == input.size as isize;
+            let row = match access {
+                Access::Runs => 1,
+                Access::Rows if lies_well => 0,
+                _ => columns.max(LANES),
+            };
+            let rows = leaf + if access == Access::Runs { 0 } else { MORE_ROWS };
+            sections[3 + operand] = lines(rows * row * input.size);
+        }
+        Plan {
+            threads: threads.min((units * chunks).div_ceil(at_once)).max(1),
             kept,
             summed,
-            adds,
-            may_stream,
-            written: AtomicUsize::new(0),
-            target: PhantomData,
-        })
+            terms,
+            access,
+            columns,
+            chunk: chunk * BLOCK_TERMS,
+            chunks,
+            interleaved: interleaved.map_or(1, |(runs, _)| runs),
+            at_once,
+            sections,
+        }
     }
 
-    /// The loops over the sums.
-    pub(crate) fn kept(&self) -> &LoopNest<N> {
-        &self.kept
+    /// Places of chunks, some of them empty if chunks are interleaved.
+    fn places(&self) -> usize {
+        if self.interleaved == 1 {
+            return self.chunks;
+        }
+        self.chunks.div_ceil(self.interleaved) * self.interleaved
     }
 
-    /// The loops over the terms of one sum, in the order of the axes.
-    pub(crate) fn summed(&self) -> &LoopNest<N> {
-        &self.summed
+    /// The chunk at this place. `None` where a run has one chunk less than others.
+    fn chunk_at(&self, place: usize) -> Option<usize> {
+        if self.interleaved == 1 {
+            return Some(place);
+        }
+        let (chunks, runs) = (self.chunks as u128, self.interleaved as u128);
+        let first = |run: usize| (run as u128 * chunks / runs) as usize;
+        let run = place % self.interleaved;
+        let chunk = first(run) + place / self.interleaved;
+        (chunk < first(run + 1)).then_some(chunk)
     }
 
-    /// Whether sums are added to what the target holds.
-    pub(crate) fn adds(&self) -> bool {
-        self.adds
-    }
-
-    /// The shape of the inputs.
-    pub(crate) fn shape(&self) -> &[usize] {
-        self.inputs.layout(0).0
-    }
-
-    /// How many bytes of the inputs `terms` terms of each sum are computed from. An input whose
-    /// strides are all 0 is not counted, but each term is: as one byte at least.
-    pub(crate) fn bytes_of(&self, terms: usize) -> usize {
-        let moves = |input: usize| {
-            let mut axes = self.kept.axes().iter().chain(self.summed.axes());
-            axes.any(|axis| axis.strides[input] != 0)
+    /// The columns of a unit and its chunk of terms. `None`: there is no such chunk.
+    fn unit(&self, unit: usize) -> Option<(Range<usize>, usize)> {
+        let (place, unit) = match self.chunks {
+            1 => (0, unit),
+            _ => {
+                let units = self.kept.len().div_ceil(self.columns);
+                (unit / units, unit % units)
+            }
         };
-        let inputs = (0..N - 1).filter(|&input| moves(input));
-        let term: usize = inputs.map(|input| self.inputs.layout(input).2).sum();
-        let terms = self.kept.len().saturating_mul(terms);
-        terms.saturating_mul(term.max(1))
+        let first = unit * self.columns;
+        Some((
+            first..self.kept.len().min(first + self.columns),
+            self.chunk_at(place)?,
+        ))
     }
+}
 
-    /// The loops over the sums: outside of axis `axis`, that axis, and inside.
-    #[inline(always)]
-    fn split(&self, axis: usize) -> (&[LoopAxis<N>], LoopAxis<N>, &[LoopAxis<N>]) {
-        match self.kept.axes() {
-            [] => (&[], LoopAxis::UNIT, &[]),
-            axes => (&axes[..axis], axes[axis], &axes[axis + 1..]),
-        }
+/// How many of `columns` columns are folded before the next ones are. With few rows, their lanes
+/// stay in the first-level cache.
+fn strip(columns: usize, rows: usize) -> usize {
+    match rows <= 2 * LANES {
+        true => columns.min(NARROW),
+        false => columns,
     }
+}
 
-    /// How many units there are, with those of empty places.
-    pub(crate) fn units(&self, cut: Cut) -> usize {
-        // A nest without positions has no axes, like a nest of one position: below, both would
-        // have one unit.
-        if self.kept.len() == 0 {
-            return 0;
-        }
-        let (outer, axis, _) = self.split(cut.axis);
-        let positions: usize = outer.iter().map(|axis| axis.size).product();
-        positions * axis.size.div_ceil(cut.turns) * cut.term_places()
-    }
+/// In how many runs the chunks of terms are interleaved, and the blocks of a chunk; `None` if they
+/// are taken in order. A run is the terms of all loops inside the axis with the shortest stride.
+/// Terms at one place of all runs share cache lines or pages, which must not have left the cache
+/// when the next run needs them.
+fn interleaved(summed: &[Axis], terms: usize) -> Option<(usize, usize)> {
+    let elements = |axes: &[Axis]| axes.iter().map(|axis| axis.size).product::<usize>();
+    let key = |axis: &Axis| axis.strides[0].unsigned_abs();
+    let nearest = (0..summed.len())
+        .rev()
+        .min_by_key(|&axis| key(&summed[axis]))?;
+    let inside = &summed[nearest + 1..];
+    let (step, run) = (key(inside.last()?), elements(inside));
+    let chunk = 1
+        << (SECOND_LEVEL_CACHE / 8 / step.max(1) / BLOCK_TERMS)
+            .max(1)
+            .ilog2();
+    let far = run.saturating_mul(step.max(CACHE_LINE)) >= SECOND_LEVEL_CACHE;
+    (far && run >= 2 * chunk * BLOCK_TERMS && terms == elements(summed))
+        .then(|| (terms / run, chunk))
+}
 
-    /// Calls `f` with all units, each of them once, on several threads if `cost` is worth it.
-    ///
-    /// Each thread takes one element of `scratch` and gives it back at its end. A thread that finds
-    /// none leaves the units to the others: the pool may have got more threads since `scratch` was
-    /// made.
-    ///
-    /// `f` is a trait object, so that this is not compiled for each closure.
-    ///
-    /// # Panics
-    ///
-    /// If `scratch` is empty and there are units, or more than [`UNIT_AXES`] loops are in a unit.
-    pub(crate) fn for_each_unit<S: Send>(
-        &mut self,
-        cut: Cut,
-        cost: Cost,
-        scratch: Vec<S>,
-        f: &(dyn Fn(&mut S, Units<'_, I, B, N>) + Sync),
-    ) {
-        let this = &*self;
-        let (outer, axis, inside) = this.split(cut.axis);
-        assert!(inside.len() < UNIT_AXES, "too many loops in a unit");
-        let along = axis.size.div_ceil(cut.turns) * cut.term_places();
-        let units = this.units(cut);
-        let mut inside_len = 1;
-        let mut dense = true;
-        for axis in inside.iter().rev().chain([&axis]) {
-            dense &= axis.strides[N - 1] == inside_len as isize;
-            inside_len *= axis.size;
-        }
-        inside_len /= axis.size;
-        let streams = this.may_stream
-            && dense
-            && (cut.turns * inside_len).saturating_mul(size_of::<B>()) >= STREAM_SUMS_ROW
-            && sums_are_streamed(this.kept.len() * size_of::<B>());
-        this.written.store(0, Ordering::Relaxed);
-        assert!(
-            units == 0 || !scratch.is_empty(),
-            "no thread has scratch memory"
-        );
-        let scratch = Mutex::new(scratch);
-        share(units.div_ceil(cut.units_at_once), cost, |ranges| {
-            let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(mut own) = lock().pop() else {
-                return;
+struct Driver<'k> {
+    kernel: &'k dyn Kernel,
+    plan: Plan<'k>,
+    target: *mut u8,
+    unfinished: bool,
+}
+
+// SAFETY: threads write to the target in distinct units only, whose results are `Send`; kernels are
+// `Sync`; the plan is data.
+unsafe impl Sync for Driver<'_> {}
+
+impl Driver<'_> {
+    /// Reduces all units.
+    fn run(&self, cost: Cost) -> Result<usize, BroadcastError> {
+        let (kernel, plan) = (self.kernel, &self.plan);
+        let (acc, align) = kernel.accumulator();
+        let count = plan.kept.len();
+        let bytes: usize = plan.sections.iter().sum();
+        // A row of accumulators for each chunk, if there are several.
+        let rows = usize::from(plan.chunks > 1) * plan.chunks;
+        let parts = Memory::new(rows * count * acc, align)?;
+        let units = count.div_ceil(plan.columns) * plan.places();
+        if plan.threads == 1 {
+            let mut few = MaybeUninit::<Few>::uninit();
+            let memory;
+            let scratch = if bytes <= size_of::<Few>() && align <= CACHE_LINE {
+                few.as_mut_ptr().cast()
+            } else {
+                memory = Memory::new(bytes, align)?;
+                memory.first
             };
+            (0..units).for_each(|unit| self.unit(unit, scratch, &parts));
+            return self.join(&parts);
+        }
+        let mut scratch = reserved(plan.threads)?;
+        for _ in 0..plan.threads {
+            scratch.push(Memory::new(bytes, align)?);
+        }
+        let scratch = Mutex::new(scratch);
+        share(units.div_ceil(plan.at_once), cost, |ranges| {
+            let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
+            // The pool may have got more threads since: they leave the units to the others.
+            let Some(own) = lock().pop() else { return };
             for range in ranges {
-                let begin = range.start * cut.units_at_once;
-                let range = begin..units.min(range.end.saturating_mul(cut.units_at_once));
-                let _fence = streams.then(|| FenceOnDrop);
-                let written = Cell::new(0);
-                let (position, unit) = (range.start / along, range.start % along);
-                let units = Units {
-                    sums: this,
-                    cut,
-                    outer,
-                    axis,
-                    inside,
-                    inside_len,
-                    dense,
-                    streams,
-                    written: &written,
-                    position,
-                    offsets: offsets_of(outer, this.kept.start(), position),
-                    turn: unit / cut.term_places() * cut.turns,
-                    term_place: unit % cut.term_places(),
-                    left: range.len(),
-                };
-                f(&mut own, units);
-                this.written.fetch_add(written.get(), Ordering::Relaxed);
+                let end = units.min(range.end.saturating_mul(plan.at_once));
+                for unit in range.start * plan.at_once..end {
+                    self.unit(unit, own.first, &parts);
+                }
             }
             lock().push(own);
         });
+        self.join(&parts)
     }
-}
 
-/// Units that follow each other, none of which is handed out elsewhere.
-pub(crate) struct Units<'s, I, B, const N: usize> {
-    sums: &'s Sums<'s, I, B, N>,
-    cut: Cut,
-    /// The loops over the sums: `outer`, then `axis`, which is cut, then `inside`, which has
-    /// `inside_len` positions.
-    outer: &'s [LoopAxis<N>],
-    axis: LoopAxis<N>,
-    inside: &'s [LoopAxis<N>],
-    inside_len: usize,
-    /// Whether the places of a unit are side by side.
-    dense: bool,
-    streams: bool,
-    written: &'s Cell<usize>,
-    /// The position of the outer loops, and where column 0 is there.
-    position: usize,
-    offsets: [isize; N],
-    /// The next unit.
-    turn: usize,
-    term_place: usize,
-    left: usize,
-}
-
-impl<'s, I, B, const N: usize> Iterator for Units<'s, I, B, N> {
-    type Item = Unit<'s, I, B, N>;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Unit<'s, I, B, N>> {
-        let term_chunk = loop {
-            self.left = self.left.checked_sub(1)?;
-            if self.term_place == self.cut.term_places() {
-                self.term_place = 0;
-                self.turn += self.cut.turns;
-            }
-            self.term_place += 1;
-            if let Some(chunk) = self.cut.term_chunk(self.term_place - 1) {
-                break chunk;
-            }
+    /// Reduces one unit, and writes its results, or its part of them.
+    fn unit(&self, unit: usize, scratch: *mut u8, parts: &Memory) {
+        let plan = &self.plan;
+        let Some((columns, chunk)) = plan.unit(unit) else {
+            return;
         };
-        if self.turn >= self.axis.size {
-            self.turn = 0;
-            self.position += 1;
-            self.offsets = offsets_of(self.outer, self.sums.kept.start(), self.position);
+        let first = plan.terms.range.start + chunk * plan.chunk;
+        let terms = first..plan.terms.range.end.min(first + plan.chunk);
+        let mut at = scratch;
+        let mut sections = [scratch; SECTIONS];
+        for (section, &bytes) in sections.iter_mut().zip(&plan.sections) {
+            *section = at;
+            at = at.wrapping_add(bytes);
         }
-        let turns = self.cut.turns.min(self.axis.size - self.turn);
-        Some(Unit {
-            sums: self.sums,
-            axis: self.axis.resized(turns),
-            inside: self.inside,
-            width: turns * self.inside_len,
-            dense: self.dense,
-            streams: self.streams,
-            offsets: self.axis.moved(self.offsets, self.turn),
-            term_chunk,
-            first_sum: (self.position * self.axis.size + self.turn) * self.inside_len,
-            // Without term chunks the unit is the only one with its columns.
-            written: (self.cut.term_chunks == 1).then_some(self.written),
-        })
-    }
-}
-
-/// A unit of work: neighbouring columns, of which one range of terms is to be summed.
-pub(crate) struct Unit<'s, I, B, const N: usize> {
-    sums: &'s Sums<'s, I, B, N>,
-    /// Columns: the positions of `axis` around `inside`. Column 0 is at `offsets`.
-    axis: LoopAxis<N>,
-    inside: &'s [LoopAxis<N>],
-    width: usize,
-    offsets: [isize; N],
-    dense: bool,
-    streams: bool,
-    /// Which of the ranges of terms.
-    pub(crate) term_chunk: usize,
-    /// The number of the first column among all sums.
-    pub(crate) first_sum: usize,
-    /// Counts sums; there if no other unit has these columns.
-    written: Option<&'s Cell<usize>>,
-}
-
-impl<'s, A: Copy + Sync, B> Unit<'s, (Source<'_, '_, A>,), B, 2> {
-    /// [`fill`](Self::fill) with the terms themselves.
-    pub(crate) fn gather(&self, terms: Range<usize>, order: Order, table: &mut [A]) {
-        let from = self.sums.inputs.firsts().0;
-        self.for_each_tile(terms, order, table, false, |to, tile| {
-            // SAFETY: what `for_each_tile` says of its tiles. The terms are borrowed, so they are
-            // no elements of the table.
-            widest(unsafe { Gather::new(to, from, tile) });
-        });
-    }
-
-    /// The columns of the one array of terms, with all their terms.
-    ///
-    /// # Panics
-    ///
-    /// If the innermost loop is not the one that is cut.
-    #[inline(always)]
-    pub(crate) fn columns(&self) -> Columns<'s, A> {
-        assert!(self.inside.is_empty(), "columns are on several axes");
-        let first = self.sums.inputs.firsts().0.wrapping_offset(self.offsets[0]);
-        // SAFETY: `Sums` says that each position of `kept` with each of `summed` is an element of
-        // the input, which is borrowed for longer than `'s`. The columns are `width` positions of
-        // `kept`.
-        unsafe { Columns::new(first, self.axis.strides[0], self.width, &self.sums.summed) }
-    }
-}
-
-/// How the terms of a unit lie in a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// A row for each term, with a place for each column.
-    Rows,
-    /// A run for each column, with a place for each term.
-    Runs,
-}
-
-impl<I: Inputs<N>, B, const N: usize> Unit<'_, I, B, N> {
-    /// How many columns the unit has.
-    #[inline(always)]
-    pub(crate) fn width(&self) -> usize {
-        self.width
-    }
-
-    /// Computes the terms `terms` of each column: `op` is called for each place of `table`, once,
-    /// with the elements of the inputs.
-    ///
-    /// # Panics
-    ///
-    /// If there are no such terms, or `table` has not a place for each of each column.
-    pub(crate) fn fill<A>(
-        &self,
-        terms: Range<usize>,
-        order: Order,
-        table: &mut [A],
-        op: &impl Fn(&mut A, I::Items),
-    ) {
-        self.for_each_tile(terms, order, table, true, |x, tile| {
-            // SAFETY: `for_each_tile` promises that the offsets are elements of the inputs, and
-            // different places of the table, which nothing else reaches meanwhile.
-            widest(unsafe { TileKernel::new(&self.sums.inputs, x, tile, op) });
-        });
-    }
-
-    /// Calls `f` with tiles that together are the places of a table of these terms. Operand 0 of a
-    /// tile is the table, from the pointer on, and the others are the inputs. If `turned`, runs of
-    /// terms that all inputs hold backwards are given forwards, and then reversed in the table: the
-    /// sum of 4 * 10^6 squares of reversed `f32` takes 0.73 ms so, and 1.5 ms without (an Intel
-    /// Xeon).
-    ///
-    /// The positions of the inputs are those of columns of this unit, which are positions of
-    /// `kept`, and of terms, which are positions of `summed`, as is asserted here. So `Sums` says
-    /// that they are elements. Operand 0 numbers the places of the table: a column and a term are
-    /// at `column * column_step + term * term_step`, which differs for each of them and is below
-    /// the length of the table, as is asserted here. The table is borrowed exclusively, and used
-    /// only by the pointer while `f` runs.
-    ///
-    /// # Panics
-    ///
-    /// If there are no such terms, or `table` has not a place for each of each column.
-    fn for_each_tile<A>(
-        &self,
-        terms: Range<usize>,
-        order: Order,
-        table: &mut [A],
-        turned: bool,
-        f: impl Fn(*mut A, Tile<N>),
-    ) {
-        let summed = &self.sums.summed;
-        assert!(terms.start <= terms.end && terms.end <= summed.len());
-        assert_eq!(Some(table.len()), self.width.checked_mul(terms.len()));
-        let len = terms.len();
-        let (term_step, column_step) = match order {
-            Order::Rows => (self.width, 1),
-            Order::Runs => (1, len),
+        let [lanes, stack, offsets, tables @ ..] = sections;
+        let offsets = offsets.cast();
+        let unit = Unit {
+            driver: self,
+            terms,
+            lanes,
+            stack,
+            offsets,
+            tables,
         };
-        // The table as operand 0, and the inputs after it.
-        let with_table = |step: usize, strides: [isize; N]| -> [isize; N] {
-            std::array::from_fn(|operand| match operand {
-                0 => step as isize,
-                _ => strides[operand - 1],
-            })
-        };
-        let mut at = 0;
-        let most = INLINE_AXES - 1 - self.inside.len();
-        for_each_box(summed.axes(), terms, most, |mut offsets, boxed| {
-            let inner = boxed.last_mut().expect("a box has a loop");
-            let backwards = turned && order == Order::Runs && runs_backwards(inner);
-            if backwards {
-                inner.reverse(&mut offsets);
-            }
-            let row = inner.size;
-            let mut axes: SmallVec<[LoopAxis<N>; INLINE_AXES]> = SmallVec::new();
-            let mut add = |axis: &LoopAxis<N>, step: &mut usize| {
-                axes.push(LoopAxis {
-                    size: axis.size,
-                    strides: with_table(*step, axis.strides),
-                });
-                *step *= axis.size;
-            };
-            let mut step = column_step;
-            let columns = self.inside.iter().rev().chain([&self.axis]);
-            columns.for_each(|axis| add(axis, &mut step));
-            let mut step = term_step;
-            boxed.iter().rev().for_each(|axis| add(axis, &mut step));
-            let loops = loops_of(&mut axes);
-            let start = std::array::from_fn(|operand| match operand {
-                0 => (at * term_step) as isize,
-                _ => self.offsets[operand - 1].wrapping_add(offsets[operand - 1]),
-            });
-            let x = table.as_mut_ptr();
-            for_each_tile(loops.axes(), start, 0..loops.len(), |tile| f(x, tile));
-            let count = step / term_step;
-            if backwards {
-                for column in 0..self.width {
-                    let run = &mut table[column * len + at..][..count];
-                    run.chunks_exact_mut(row).for_each(<[A]>::reverse);
-                }
-            }
-            at += count;
-        });
-    }
-
-    /// Writes the columns' sums; `add` adds one to what a target of added sums holds.
-    ///
-    /// # Panics
-    ///
-    /// If there is not one for each column, or the terms are cut into several ranges.
-    #[inline(always)]
-    pub(crate) fn write(self, sums: &[B], add: impl Fn(B, B) -> B)
-    where
-        B: Copy,
-    {
-        let written = self.written.expect("no other unit has these columns");
-        assert_eq!(sums.len(), self.width, "not a sum for each column");
-        let adds = self.sums.adds;
-        let first = self.sums.places.wrapping_offset(self.offsets[N - 1]);
-        if self.streams {
-            // SAFETY: `for_each_unit` sets `streams` only with `dense`: the places of the unit are
-            // side by side. There are `width` of them, as asserted; no other unit has them. They
-            // are borrowed exclusively, so `sums` is elsewhere. The fence of `for_each_unit` is
-            // dropped before the thread claims other units or leaves the call.
-            unsafe { stream(sums.as_ptr().cast(), first.cast(), size_of_val(sums)) };
-        } else if self.dense && !adds {
-            // SAFETY: the places are side by side, and there are `width` of them, as asserted; no
-            // other unit has them. They are borrowed exclusively, so `sums` is elsewhere.
-            unsafe { std::ptr::copy_nonoverlapping(sums.as_ptr(), first, sums.len()) };
-        } else {
-            let mut axes: SmallVec<[LoopAxis<N>; INLINE_AXES]> = SmallVec::new();
-            axes.push(self.axis);
-            axes.extend(self.inside.iter().copied());
-            let mut left = sums.iter();
-            for_each_tile(&axes, self.offsets, 0..self.width, |tile| {
-                let stride = tile.columns.strides[N - 1];
-                for row in 0..tile.rows.size {
-                    let first = tile.offsets_at(row, 0)[N - 1];
-                    let first = self.sums.places.wrapping_offset(first);
-                    for (column, &(mut sum)) in left.by_ref().take(tile.columns.size).enumerate() {
-                        let place = first.wrapping_offset(stride.wrapping_mul(column as isize));
-                        if adds {
-                            // SAFETY: the place of one of `width` columns, which no other unit has.
-                            // It holds an element, as only `Target::Add` sets `adds`.
-                            sum = add(unsafe { place.read() }, sum);
-                        }
-                        // SAFETY: the place of one of `width` columns, which no other unit has.
-                        unsafe { place.write(sum) };
-                    }
-                }
-            });
-        }
-        written.set(written.get() + sums.len());
-    }
-}
-
-/// Calls `f` with boxes that together are the positions `range` of the nest `axes`, in order: where
-/// a box begins, and its loops, of which there are one to `most`. All but the first turn as often
-/// as the nest's.
-fn for_each_box<const N: usize>(
-    axes: &[LoopAxis<N>],
-    range: Range<usize>,
-    most: usize,
-    mut f: impl FnMut([isize; N], &mut [LoopAxis<N>]),
-) {
-    let mut at = range.start;
-    while at < range.end {
-        let (left, mut inside) = (range.end - at, 1);
-        let mut boxed: SmallVec<[LoopAxis<N>; INLINE_AXES]> = SmallVec::new();
-        for axis in axes.iter().rev().take(most) {
-            let turns = (axis.size - at / inside % axis.size).min(left / inside);
-            boxed.insert(0, axis.resized(turns));
-            inside *= turns;
-            if turns < axis.size {
-                break;
-            }
-        }
-        if boxed.is_empty() {
-            boxed.push(LoopAxis::UNIT);
-        }
-        f(offsets_of(axes, [0; N], at), &mut boxed);
-        at += inside;
-    }
-}
-
-/// Whether an input is walked backwards, and none forwards.
-fn runs_backwards<const N: usize>(axis: &LoopAxis<N>) -> bool {
-    let inputs = &axis.strides[..N - 1];
-    axis.size > 1 && inputs.iter().all(|&s| s <= 0) && inputs.iter().any(|&s| s < 0)
-}
-
-/// How far apart in memory the inputs' elements are along a loop: the sum of the strides.
-pub(crate) fn distance<const N: usize>(axis: &LoopAxis<N>) -> usize {
-    distance_of(&axis.strides[..N - 1])
-}
-
-fn distance_of(strides: &[isize]) -> usize {
-    let add = |sum: usize, stride: &isize| sum.saturating_add(stride.unsigned_abs());
-    strides.iter().fold(0, add)
-}
-
-/// The loops over a table and the inputs: merged, the innermost one along neighbours in memory, and
-/// not short where another is long. Operand 0 is the table.
-#[inline]
-fn loops_of<const N: usize>(axes: &mut [LoopAxis<N>]) -> LoopNest<N> {
-    axes.sort_unstable_by_key(|axis| {
-        let distance = distance_of(&axis.strides[1..]);
-        Reverse((distance, axis.strides[0].unsigned_abs()))
-    });
-    let loops = LoopNest::in_order(axes.iter().copied());
-    let mut loops = loops.expect("so few loops need no allocation");
-    // Where the table is contiguous along another loop, the two are the innermost.
-    let axes = loops.axes();
-    if let Some(place) = axes.iter().position(|axis| axis.strides[0] == 1) {
-        if place + 2 < axes.len() {
-            loops.move_axis(place, axes.len() - 2);
-        }
-    }
-    let longest = (loops.axes().iter().enumerate()).max_by_key(|(_, axis)| axis.size);
-    if let Some((place, axis)) = longest {
-        let inner = loops.inner().size;
-        if inner < MAP_LONG_ROW && inner < axis.size {
-            loops.move_axis(place, loops.axes().len() - 1);
-        }
-    }
-    loops
-}
-
-// They catch panics.
-#[cfg(all(test, panic = "unwind"))]
-mod tests {
-    use super::*;
-    use crate::engine::terms::Runs;
-    use ndarray::{Array2, Ix1, Ix2, Ix4, array};
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    fn panics<T>(f: impl FnOnce() -> T) -> bool {
-        catch_unwind(AssertUnwindSafe(f)).is_err()
-    }
-
-    #[test]
-    fn axes_that_do_not_fit_are_refused() {
-        let terms = Array2::<i32>::ones((3, 3));
-        let fits = |axes: &[Option<usize>], shape: (usize, usize)| {
-            let mut out = Array2::<i32>::zeros(shape);
-            !panics(|| {
-                let (inputs, axes) = ((Source::of(&terms),), axes.iter().copied());
-                drop(Sums::new::<Ix2, _>(inputs, axes, Target::Put(&mut out)))
-            })
-        };
-        assert!(fits(&[Some(1), Some(0)], (3, 3)));
-        assert!(fits(&[None, Some(0)], (3, 1)));
-        assert!(fits(&[None, None], (1, 1)));
-        assert!(!fits(&[Some(0), Some(0)], (3, 1)));
-        assert!(!fits(&[Some(0), Some(0)], (3, 3)));
-        assert!(!fits(&[Some(0), Some(2)], (3, 3)));
-        assert!(!fits(&[Some(0), Some(1)], (3, 4)));
-        assert!(!fits(&[Some(0), None], (3, 3)));
-        assert!(!fits(&[Some(0)], (3, 1)));
-    }
-
-    #[test]
-    fn boxes_are_all_positions_of_a_range_in_order() {
-        let shape = [2, 3, 1, 4, 5];
-        let array = ndarray::Array5::<u8>::zeros((2, 4, 2, 5, 5));
-        let part = array.slice(ndarray::s![.., ..3, ..1, ..4, ..]);
-        let nest =
-            LoopNest::in_order((shape.iter().zip(part.strides())).map(|(&size, &stride)| {
-                LoopAxis {
-                    size,
-                    strides: [stride],
-                }
-            }));
-        let nest = nest.unwrap();
-        assert!(nest.axes().len() > 2);
-        for begin in 0..nest.len() {
-            for end in begin..=nest.len() {
-                for most in 1..4 {
-                    let mut found = vec![];
-                    for_each_box(nest.axes(), begin..end, most, |start, axes| {
-                        assert!(axes.len() <= most);
-                        let len = axes.iter().map(|axis| axis.size).product();
-                        for_each_tile(axes, start, 0..len, |tile| {
-                            for row in 0..tile.rows.size {
-                                let columns = 0..tile.columns.size;
-                                found.extend(columns.map(|column| tile.offsets_at(row, column)));
-                            }
-                        });
-                    });
-                    let expected = begin..end;
-                    let expected = expected.map(|at| offsets_of(nest.axes(), [0], at));
-                    assert!(found.into_iter().eq(expected), "{begin} {end} {most}");
-                }
-            }
-        }
-    }
-
-    const ONE_BY_ONE: Cut = Cut {
-        axis: 0,
-        turns: 1,
-        term_chunks: 1,
-        term_runs: 1,
-        units_at_once: 1,
-    };
-
-    #[test]
-    fn each_range_of_terms_is_taken_once() {
-        for term_chunks in 1..40 {
-            for term_runs in 1..45 {
-                let cut = Cut {
-                    term_chunks,
-                    term_runs,
-                    ..ONE_BY_ONE
+        let (acc, _) = self.kernel.accumulator();
+        let mut done = columns.start;
+        let mut put = |sums: *const u8, count: usize| {
+            if plan.chunks == 1 {
+                self.write(sums, done..done + count);
+            } else {
+                let at = (chunk * plan.kept.len() + done) * acc;
+                // SAFETY: the accumulators of these columns, and their places among the parts,
+                // which belong to this unit.
+                unsafe {
+                    ptr::copy_nonoverlapping(sums, parts.first.wrapping_add(at), count * acc)
                 };
-                let taken = (0..cut.term_places()).filter_map(|at| cut.term_chunk(at));
-                let mut taken: Vec<_> = taken.collect();
-                taken.sort_unstable();
-                assert!(taken.into_iter().eq(0..term_chunks), "{cut:?}");
             }
+            done += count;
+        };
+        match plan.access {
+            Access::Rows => plan.kept.for_each_row(columns, |offsets, count| {
+                put(unit.rows(steps(offsets), count), count);
+            }),
+            Access::Tables => put(unit.tables(columns.clone()), columns.len()),
+            Access::Runs => put(unit.runs(columns.clone()), columns.len()),
         }
     }
 
-    #[test]
-    fn each_unit_is_handed_out_once_whatever_the_cut() {
-        // Gaps, so that no loops are merged.
-        let memory = ndarray::Array4::<u8>::ones((3, 6, 3, 40));
-        let terms = memory.slice(ndarray::s![.., ..5, ..2, ..]);
-        let mut out = ndarray::Array3::<u8>::zeros((3, 5, 2));
-        let axes = [Some(0), Some(1), Some(2), None];
-        let inputs = (Source::of(&terms),);
-        let target = Target::Put(&mut out);
-        let mut sums = Sums::new::<Ix4, _>(inputs, axes.into_iter(), target).unwrap();
-        assert_eq!(sums.kept().axes().len(), 3);
-        for (term_chunks, term_runs) in [(1, 1), (7, 1), (7, 3), (6, 3), (2, 5)] {
-            for (axis, turns) in [(0, 2), (1, 2), (1, 5), (2, 1), (2, 9)] {
-                for units_at_once in 1..8 {
-                    let cut = Cut {
-                        axis,
-                        turns,
-                        term_chunks,
-                        term_runs,
-                        units_at_once,
-                    };
-                    let found = std::sync::Mutex::new(vec![]);
-                    sums.for_each_unit(cut, Cost::Bytes(0), vec![()], &|(), units| {
-                        for unit in units {
-                            let columns = unit.first_sum..unit.first_sum + unit.width();
-                            let units = columns.map(|column| (column, unit.term_chunk));
-                            found.lock().unwrap().extend(units);
-                        }
-                    });
-                    let mut found = found.into_inner().unwrap();
-                    found.sort_unstable();
-                    let chunks = |column| (0..term_chunks).map(move |chunk| (column, chunk));
-                    assert!(found.into_iter().eq((0..30).flat_map(chunks)), "{cut:?}");
+    /// Combines the chunks' parts, and writes the results.
+    fn join(&self, parts: &Memory) -> Result<usize, BroadcastError> {
+        let (plan, count) = (&self.plan, self.plan.kept.len());
+        if plan.chunks > 1 {
+            let (acc, align) = self.kernel.accumulator();
+            let levels = plan.chunks.ilog2() as usize + 1;
+            let memory = Memory::new(levels * count * acc, align)?;
+            let stack = Stack {
+                first: memory.first,
+                width: count,
+            };
+            for chunk in 0..plan.chunks {
+                let part = parts.first.wrapping_add(chunk * count * acc);
+                // SAFETY: each unit has written its part, and there is room for all levels.
+                unsafe { self.kernel.push(part, count, stack, chunk) };
+            }
+            // SAFETY: all parts have been pushed.
+            let sums = unsafe { self.kernel.close(count, stack, plan.chunks) };
+            self.write(sums, 0..count);
+        }
+        Ok(count)
+    }
+
+    /// Writes the results of these columns.
+    fn write(&self, sums: *const u8, columns: Range<usize>) {
+        let (plan, (acc, _)) = (&self.plan, self.kernel.accumulator());
+        let stride = plan.kept.inner().strides[STRIDES - 1];
+        let mut sums = sums;
+        plan.kept.for_each_row(columns, |offsets, count| {
+            let to = self.target.wrapping_byte_offset(offsets[STRIDES - 1]);
+            if self.unfinished {
+                for i in 0..count {
+                    let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
+                    // SAFETY: an accumulator, and the place of its column.
+                    unsafe { ptr::copy_nonoverlapping(sums.wrapping_add(i * acc), to, acc) };
                 }
+            } else {
+                // SAFETY: accumulators, and the places of their columns.
+                unsafe {
+                    self.kernel
+                        .finish(sums, count, plan.terms.range.len(), to, stride)
+                };
             }
+            sums = sums.wrapping_add(count * acc);
+        });
+    }
+}
+
+/// A unit of work on a thread, with the thread's memory.
+struct Unit<'u, 'k> {
+    driver: &'u Driver<'k>,
+    terms: Range<usize>,
+    lanes: *mut u8,
+    stack: *mut u8,
+    offsets: *mut Steps,
+    tables: [*mut u8; OPERANDS],
+}
+
+/// What a loop over the terms or columns of an operand is for the inner loops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Read where it lies.
+    Contiguous,
+    /// One element, which is written out [`LANES`] or [`LEAF`] times.
+    Repeated,
+    /// Gathered.
+    Strided,
+}
+
+impl Unit<'_, '_> {
+    fn inputs(&self) -> &[Input<'_>] {
+        self.driver.kernel.inputs()
+    }
+
+    fn first(&self) -> Places {
+        let mut first = [ptr::null(); OPERANDS];
+        for (first, input) in first.iter_mut().zip(self.inputs()) {
+            *first = input.first;
+        }
+        first
+    }
+
+    fn form(&self, axis: &Axis, operand: usize) -> Form {
+        match axis.strides[1 + operand] {
+            _ if axis.size == 1 => Form::Contiguous,
+            0 if self.inputs()[operand].size > 0 => Form::Repeated,
+            stride if stride == self.inputs()[operand].size as isize => Form::Contiguous,
+            _ => Form::Strided,
         }
     }
 
-    /// Here each thread but one finds no scratch memory.
-    #[test]
-    fn units_are_handed_out_once_if_there_is_scratch_memory_for_one_thread_only() {
-        let terms = Array2::<u8>::ones((1000, 3));
-        let mut out = ndarray::Array1::<u8>::zeros(1000);
-        let axes = [Some(0), None].into_iter();
-        let inputs = (Source::of(&terms),);
-        let mut sums = Sums::new::<Ix2, _>(inputs, axes, Target::Put(&mut out)).unwrap();
-        for _ in 0..100 {
-            let scratch = vec![vec![]];
-            let found = std::sync::Mutex::new(vec![]);
-            sums.for_each_unit(
-                ONE_BY_ONE,
-                Cost::Bytes(usize::MAX),
-                scratch,
-                &|own, units| {
-                    own.extend(units.map(|unit| unit.first_sum));
-                    found.lock().unwrap().append(own);
-                },
-            );
-            let mut found = found.into_inner().unwrap();
-            found.sort_unstable();
-            assert!(found.into_iter().eq(0..1000));
+    /// Calls `f` for each leaf with its number in the unit, and its terms.
+    fn for_each_leaf(&self, mut f: impl FnMut(usize, Range<usize>)) {
+        for (index, at) in self.terms.clone().step_by(LEAF).enumerate() {
+            f(index, at..self.terms.end.min(at + LEAF));
         }
     }
 
-    #[test]
-    fn a_fresh_array_is_given_only_if_all_sums_are_written() {
-        let terms = array![[1, 2, 3], [4, 5, 6]];
-        for missing in 0..4 {
-            let sum = |sums: &mut Sums<'_, (Source<'_, '_, i32>,), i32, 2>| {
-                sums.for_each_unit(ONE_BY_ONE, Cost::Bytes(0), vec![()], &|(), units| {
-                    for unit in units.filter(|unit| unit.first_sum != missing) {
-                        let column = unit.columns().runs(0..2).at(0)[..2].iter().sum();
-                        unit.write(&[column], |old, new| old + new);
+    fn number(&self, term: usize) -> usize {
+        self.driver.plan.terms.number.wrapping_add(term)
+    }
+
+    /// The sums of what is on the stack after all leaves.
+    fn close(&self, stack: Stack) -> *const u8 {
+        let leaves = self.terms.len().div_ceil(LEAF);
+        // SAFETY: a sum of each column has been pushed for each leaf.
+        unsafe { self.driver.kernel.close(stack.width, stack, leaves) }
+    }
+
+    /// Sets the offset of a row.
+    fn set_offset(&self, row: usize, steps: Steps) {
+        assert!(row < LEAF.min(self.terms.len()));
+        // SAFETY: the section of scratch memory has room for the rows of a leaf.
+        unsafe { self.offsets.wrapping_add(row).write(steps) };
+    }
+
+    /// Folds a leaf of rows. `rows` has no offsets yet.
+    ///
+    /// # Safety
+    ///
+    /// The offsets of `count` rows have been set. The rows consist of elements of the inputs or of
+    /// copies of them.
+    unsafe fn fold_rows(&self, rows: Rows<'_>, count: usize, stack: Stack, index: usize) {
+        // SAFETY: as many have been set: the contract of this function.
+        let offsets = unsafe { std::slice::from_raw_parts(self.offsets, count) };
+        let rows = Rows { offsets, ..rows };
+        // SAFETY: the contract of this function; the sections of scratch memory have room for the
+        // lanes and the stack of a unit.
+        unsafe { self.driver.kernel.rows(&rows, self.lanes, stack, index) };
+    }
+
+    /// The sums of columns along the innermost axis that is kept, from `at` on.
+    fn rows(&self, at: Steps, columns: usize) -> *const u8 {
+        let Driver { plan, .. } = self.driver;
+        let (inner, term) = (plan.kept.inner(), plan.summed.inner());
+        let first = moved(self.first(), &at);
+        let stack = Stack {
+            first: self.stack,
+            width: columns,
+        };
+        let inputs = self.inputs();
+        let regular = plan.summed.axes().len() <= 1;
+        let mut adjacent = columns <= NARROW && regular;
+        let (mut forms, mut chunk) = ([Form::Contiguous; OPERANDS], [0; OPERANDS]);
+        for (operand, input) in inputs.iter().enumerate() {
+            let form = self.form(&inner.resized(columns), operand);
+            let row = (columns * input.size) as isize;
+            adjacent &= match form {
+                Form::Contiguous => term.strides[1 + operand] == row,
+                form => form == Form::Strided,
+            };
+            if form != Form::Repeated {
+                chunk[operand] = (LANES * input.size) as isize;
+            }
+            forms[operand] = form;
+        }
+        self.for_each_leaf(|index, terms| {
+            let begin = steps(offsets_of(plan.summed.axes(), [0; STRIDES], terms.start));
+            let mut places = moved(first, &begin);
+            for operand in 0..inputs.len() {
+                let along = match forms[operand] {
+                    Form::Contiguous => continue,
+                    Form::Repeated => Along {
+                        len: LANES,
+                        step: 0,
+                    },
+                    Form::Strided => Along {
+                        len: columns,
+                        step: inner.strides[1 + operand],
+                    },
+                };
+                let table = self.tables[operand];
+                self.gather_rows(table, first[operand], operand, terms.clone(), along);
+                places[operand] = table;
+            }
+            // Of a regular loop, the offsets of all leaves are the same.
+            if !regular || index == 0 {
+                let mut row = 0;
+                plan.summed.for_each_row(terms.clone(), |from, count| {
+                    for i in 0..count {
+                        let mut offset = steps(term.moved(from, i));
+                        for (operand, input) in inputs.iter().enumerate() {
+                            offset[operand] = match forms[operand] {
+                                Form::Contiguous => offset[operand].wrapping_sub(begin[operand]),
+                                Form::Repeated => (row * LANES * input.size) as isize,
+                                Form::Strided => (row * columns * input.size) as isize,
+                            };
+                        }
+                        self.set_offset(row, offset);
+                        row += 1;
                     }
                 });
-                Ok(())
+            }
+            let (number, offsets) = (self.number(terms.start), &[][..]);
+            let strip = strip(columns, terms.len());
+            let rows = Rows {
+                first: places,
+                offsets,
+                chunk,
+                columns,
+                adjacent,
+                strip,
+                number,
             };
-            let mut sums = None;
-            let all = !panics(|| {
-                let turned = terms.t().as_standard_layout().into_owned();
-                let axes = [Some(0), None].into_iter();
-                let inputs = (Source::of(&turned),);
-                sums = fresh_sums::<Ix2, _, _, _, 2>(inputs, axes, Ix1(3), sum).ok();
+            // SAFETY: rows of the inputs, or of tables that have been gathered.
+            unsafe { self.fold_rows(rows, terms.len(), stack, index) };
+        });
+        self.close(stack)
+    }
+
+    /// Gathers the terms of a leaf, which is counted from `first` on, into rows.
+    fn gather_rows(
+        &self,
+        table: *mut u8,
+        first: *const u8,
+        operand: usize,
+        terms: Range<usize>,
+        along: Along,
+    ) {
+        let summed = &self.driver.plan.summed;
+        let (size, step) = (
+            self.inputs()[operand].size,
+            summed.inner().strides[1 + operand],
+        );
+        let (mut to, pitch) = (table, along.len * size);
+        summed.for_each_row(terms, |from, len| {
+            let from = first.wrapping_byte_offset(from[1 + operand]);
+            // SAFETY: terms of an input, and rows of a table for a leaf.
+            unsafe { gather(to, pitch, from, Along { len, step }, along, size) };
+            to = to.wrapping_add(len * pitch);
+        });
+    }
+
+    /// The sums of columns whose terms are gathered into rows.
+    fn tables(&self, columns: Range<usize>) -> *const u8 {
+        let plan = &self.driver.plan;
+        let (inner, term) = (plan.kept.inner(), plan.summed.inner());
+        let count = columns.len();
+        let stack = Stack {
+            first: self.stack,
+            width: count,
+        };
+        let inputs = self.inputs();
+        let mut pitch = [0; OPERANDS];
+        for (pitch, input) in pitch.iter_mut().zip(inputs) {
+            *pitch = (count * input.size) as isize;
+        }
+        for row in 0..self.terms.len().min(LEAF) {
+            self.set_offset(row, pitch.map(|pitch| pitch * row as isize));
+        }
+        self.for_each_leaf(|index, terms| {
+            let mut column = 0;
+            plan.kept.for_each_row(columns.clone(), |at, width| {
+                let mut row = 0;
+                plan.summed.for_each_row(terms.clone(), |from, len| {
+                    for (operand, input) in inputs.iter().enumerate() {
+                        let (i, pitch) = (1 + operand, count * input.size);
+                        let from = at[i].wrapping_add(from[i]);
+                        let to = row * pitch + column * input.size;
+                        // SAFETY: terms of an input, and their places in a table for a leaf.
+                        unsafe {
+                            gather(
+                                self.tables[operand].wrapping_add(to),
+                                pitch,
+                                input.first.wrapping_byte_offset(from),
+                                Along {
+                                    len,
+                                    step: term.strides[i],
+                                },
+                                Along {
+                                    len: width,
+                                    step: inner.strides[i],
+                                },
+                                input.size,
+                            );
+                        }
+                    }
+                    row += len;
+                });
+                column += width;
             });
-            assert_eq!(all, missing == 3);
-            assert_eq!(sums, all.then(|| array![5, 7, 9]));
+            let mut chunk = [0; OPERANDS];
+            for (chunk, input) in chunk.iter_mut().zip(inputs) {
+                *chunk = (LANES * input.size) as isize;
+            }
+            let rows = Rows {
+                first: self.tables.map(|table| table.cast_const()),
+                offsets: &[],
+                chunk,
+                columns: count,
+                adjacent: true,
+                strip: count,
+                number: self.number(terms.start),
+            };
+            // SAFETY: rows of tables that have been gathered.
+            unsafe { self.fold_rows(rows, terms.len(), stack, index) };
+        });
+        self.close(stack)
+    }
+
+    /// The sums of columns whose terms are read in runs.
+    fn runs(&self, columns: Range<usize>) -> *const u8 {
+        let Driver { kernel, plan, .. } = self.driver;
+        let (inner, term) = (plan.kept.inner(), plan.summed.inner());
+        let (acc, _) = kernel.accumulator();
+        let inputs = self.inputs();
+        let stack = |column: usize| Stack {
+            first: self.stack.wrapping_add(column * acc),
+            width: columns.len(),
+        };
+        let mut forms = [Form::Contiguous; OPERANDS];
+        let mut leaf = [0; OPERANDS];
+        for (operand, input) in inputs.iter().enumerate() {
+            forms[operand] = self.form(&term, operand);
+            if forms[operand] == Form::Contiguous {
+                leaf[operand] = (LEAF * input.size) as isize;
+            }
+        }
+        let forms = &forms[..inputs.len()];
+        let one_run = plan.summed.axes().len() <= 1;
+        if one_run && forms.iter().all(|&form| form == Form::Contiguous) {
+            let start = steps(term.moved([0; STRIDES], self.terms.start));
+            let mut column = 0;
+            plan.kept.for_each_row(columns.clone(), |at, count| {
+                let runs = Runs {
+                    first: moved(moved(self.first(), &steps(at)), &start),
+                    columns: count,
+                    column: steps(inner.strides),
+                    leaf,
+                    terms: self.terms.len(),
+                    number: self.number(self.terms.start),
+                };
+                // SAFETY: runs of the inputs; the stack has room for all columns of the unit.
+                unsafe { kernel.runs(&runs, stack(column), 0) };
+                column += count;
+            });
+            return self.close(stack(0));
+        }
+        // Some leaves of each column, so that memory is read nearly in order.
+        let visit = match columns.len() {
+            1 => self.terms.len(),
+            _ => 4 * BLOCK_TERMS,
+        };
+        for begin in self.terms.clone().step_by(visit) {
+            let end = self.terms.end.min(begin + visit);
+            let mut column = 0;
+            plan.kept.for_each_row(columns.clone(), |at, count| {
+                for i in 0..count {
+                    let at = steps(inner.moved(at, i));
+                    self.visit(
+                        begin..end,
+                        moved(self.first(), &at),
+                        forms,
+                        leaf,
+                        stack(column),
+                    );
+                    column += 1;
+                }
+            });
+        }
+        self.close(stack(0))
+    }
+
+    /// Folds some leaves of one column, which begins at `first`.
+    fn visit(&self, terms: Range<usize>, first: Places, forms: &[Form], leaf: Steps, stack: Stack) {
+        let Driver { kernel, plan, .. } = self.driver;
+        let term = plan.summed.inner();
+        let inputs = self.inputs();
+        let mut at = terms.start;
+        // The element that is written out in the table of each operand.
+        let mut written = [ptr::null(); OPERANDS];
+        while at < terms.end {
+            let begin = steps(offsets_of(plan.summed.axes(), [0; STRIDES], at));
+            let mut places = moved(first, &begin);
+            let one_leaf = (terms.end - at).min(LEAF);
+            let left = (term.size - at % term.size).min(terms.end - at);
+            let whole = left >= one_leaf;
+            let mut count = one_leaf;
+            if whole && !forms.contains(&Form::Strided) {
+                // Whole leaves, and the last one of all.
+                count = match at + left == terms.end {
+                    true => left,
+                    false => left / LEAF * LEAF,
+                };
+            }
+            for (operand, input) in inputs.iter().enumerate() {
+                let table = self.tables[operand];
+                match forms[operand] {
+                    Form::Contiguous if whole => continue,
+                    Form::Repeated if whole && written[operand] == places[operand] => {}
+                    Form::Repeated if whole => {
+                        written[operand] = places[operand];
+                        let (row, along) =
+                            (Along { len: 1, step: 0 }, Along { len: LEAF, step: 0 });
+                        let along = Along {
+                            len: along.len.min(self.terms.len()),
+                            ..along
+                        };
+                        // SAFETY: an element of an input, and a table for a leaf.
+                        unsafe { gather(table, 0, places[operand], row, along, input.size) };
+                    }
+                    _ => {
+                        written[operand] = ptr::null();
+                        let mut done = 0;
+                        plan.summed.for_each_row(at..at + one_leaf, |from, len| {
+                            let from = first[operand].wrapping_byte_offset(from[1 + operand]);
+                            let row = Along { len: 1, step: 0 };
+                            let along = Along {
+                                len,
+                                step: term.strides[1 + operand],
+                            };
+                            let to = table.wrapping_add(done * input.size);
+                            // SAFETY: terms of an input, and their places in a table for a leaf.
+                            unsafe { gather(to, 0, from, row, along, input.size) };
+                            done += len;
+                        });
+                    }
+                }
+                places[operand] = table;
+            }
+            let runs = Runs {
+                first: places,
+                columns: 1,
+                column: [0; OPERANDS],
+                leaf,
+                terms: count,
+                number: self.number(at),
+            };
+            // SAFETY: runs of the inputs, or of tables; a column of the stack.
+            unsafe { kernel.runs(&runs, stack, (at - self.terms.start) / LEAF) };
+            at += count;
         }
     }
+}
 
-    #[test]
-    fn a_target_of_no_elements_has_no_units() {
-        let terms = Array2::<i32>::ones((0, 3));
-        let mut out = ndarray::Array1::<i32>::zeros(0);
-        let axes = [Some(0), None].into_iter();
-        let inputs = (Source::of(&terms),);
-        let mut sums = Sums::new::<Ix2, _>(inputs, axes, Target::Put(&mut out)).unwrap();
-        assert_eq!(sums.units(ONE_BY_ONE), 0);
-        sums.for_each_unit(ONE_BY_ONE, Cost::Bytes(0), vec![()], &|(), units| {
-            assert_eq!(units.count(), 0);
-        });
+/// Scratch memory of small calls.
+#[repr(align(64))]
+struct Few {
+    _bytes: [MaybeUninit<u8>; 4 << 10],
+}
+
+/// Memory that is not initialised.
+struct Memory {
+    first: *mut u8,
+    layout: Layout,
+}
+
+// SAFETY: it is a plain allocation.
+unsafe impl Send for Memory {}
+
+// SAFETY: shared references only tell where it is.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn new(bytes: usize, align: usize) -> Result<Self, BroadcastError> {
+        let layout = Layout::from_size_align(bytes, align.max(CACHE_LINE));
+        let layout = layout.map_err(|_| allocation_failed(bytes))?;
+        if bytes == 0 {
+            return Ok(Memory {
+                first: ptr::without_provenance_mut(layout.align()),
+                layout,
+            });
+        }
+        // SAFETY: the size is not 0.
+        let first = unsafe { alloc(layout) };
+        match first.is_null() {
+            true => Err(allocation_failed(bytes)),
+            false => Ok(Memory { first, layout }),
+        }
     }
+}
 
-    #[test]
-    fn what_a_layout_does_not_offer_is_refused() {
-        let terms = Array2::<i32>::ones((4, 6));
-        let mut out = Array2::zeros((1, 6));
-        let axes = [None, Some(1)].into_iter();
-        let inputs = (Source::of(&terms),);
-        let mut sums = Sums::new::<Ix2, _>(inputs, axes, Target::Put(&mut out)).unwrap();
-        let cut = Cut {
-            axis: 0,
-            turns: 5,
-            term_chunks: 2,
-            term_runs: 1,
-            units_at_once: 1,
-        };
-        sums.for_each_unit(cut, Cost::Bytes(0), vec![()], &|(), units| {
-            for unit in units {
-                let columns = unit.columns();
-                let width = columns.width();
-                assert_eq!(columns.rows(1..4, &mut [0; 3]).row(2), &[1; 5][..width]);
-                assert!(panics(|| columns.rows(1..4, &mut [0; 2]).len()));
-                assert!(panics(|| columns.rows(1..5, &mut [0; 9]).len()));
-                assert!(panics(|| columns.table(0..4)));
-                assert!(panics(|| columns.runs(0..4)));
-                assert!(panics(|| Runs::cut(&[1; 5], 2, false).at(2)));
-                assert!(panics(|| columns.run(0, 0..4, 4, &mut [0; 4]).len()));
-                let put = |place: &mut i32, (term,): (&i32,)| *place = *term;
-                assert!(panics(|| unit.fill(0..4, Order::Rows, &mut [0; 3], &put)));
-                assert!(panics(|| unit.fill(0..5, Order::Runs, &mut [0; 25], &put)));
-                // The columns belong to another unit too.
-                assert!(panics(|| unit.write(&[1; 5][..width], |_, new| new)));
-            }
-        });
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.layout.size() > 0 {
+            // SAFETY: allocated with this layout.
+            unsafe { dealloc(self.first, self.layout) };
+        }
     }
 }

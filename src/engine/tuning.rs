@@ -17,6 +17,9 @@ pub(crate) const INLINE_AXES: usize = 8;
 /// Bytes of a cache line, which streaming stores fill whole.
 pub(crate) const CACHE_LINE: usize = 64;
 
+/// Bytes of a page of memory, the stretch that a prefetcher works in.
+pub(crate) const PAGE: usize = 4 << 10;
+
 /// Bytes of a huge page on x86-64 and, with 4 KiB base pages, on AArch64.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
@@ -209,24 +212,11 @@ pub(crate) const FEW_MAPPED_ROWS: usize = 64 << 10;
 /// and 1.8 us (an Intel Xeon).
 pub(crate) const WIDE_MAPPED_FROM: usize = 4 << 10;
 
-/// Up to this many elements are reduced without a loop nest, if they lie in memory without gaps: 10
-/// by 16 `f32` to a row take 57 ns without a nest, and 284 ns with one, 32 by 32 take 127 and 334
-/// ns. A buffer for this many elements fits on the stack. If nothing is summed, a copy is faster:
-/// 32 by 32 `f32` in Fortran order take 450 ns as a reduction, and 250 ns as a copy.
+/// Up to this many elements are reduced without a loop nest and a plan.
 pub(crate) const FEW_REDUCED: usize = 1024;
 
-/// The same with gaps or backwards. These are read element by element, which takes 0.6 us for 512
-/// `f32`, and 0.4 us with a loop nest.
-pub(crate) const FEWER_REDUCED: usize = 127;
-
-/// Up to this many elements are reduced without a loop nest, if they lie in memory in the order in
-/// which they are summed. 64 by 64 `f32` to a row take 329 ns without a nest and 557 ns with one,
-/// to a column 270 and 454 ns (an Intel Xeon).
-///
-/// Up to this many terms of a map are computed into an array first, and then reduced like this. The
-/// gradient of a product, `f32`, takes 71 ns for 4 by 4 and 0.8 us for 64 by 64. With a loop nest
-/// it takes 390 ns and 1.3 us.
-pub(crate) const FEW_IN_ORDER: usize = 16 << 10;
+/// Up to this many rows of terms are.
+pub(crate) const FEW_ROWS_REDUCED: usize = 64;
 
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
 /// time, as starting a loop costs more than so few elements. Few rows that are at least this long
@@ -293,60 +283,20 @@ pub(crate) const COUNTED_CHUNK_FROM: usize = 1024;
 const FIRST_LEVEL_CACHE: usize = 32 << 10;
 
 /// Bytes of a second-level cache, of which a part is left for other data.
-const SECOND_LEVEL_CACHE: usize = 1 << 20;
+pub(crate) const SECOND_LEVEL_CACHE: usize = 1 << 20;
 
-/// Bytes of a page of memory, the stretch that a prefetcher works in.
-pub(crate) const PAGE: usize = 4 << 10;
+/// Columns of one row that are summed together take at most this many bytes. Their 16 lanes stay in
+/// the second-level cache.
+pub(crate) const SUM_ROW: usize = SECOND_LEVEL_CACHE / 256;
 
-/// Columns of one row that are summed together take at most this many bytes: their 16 lanes fill a
-/// first-level cache.
-pub(crate) const SUM_ROW: usize = FIRST_LEVEL_CACHE / 16;
-
-/// Rows are not cut narrower than this to get more units of work. 4096 rows of 256 `f32` take two
-/// threads 33 us whole and 45 us in quarters.
-pub(crate) const NARROW_SUM_ROW: usize = SUM_ROW / 2;
-
-/// The rows of a table of terms are not cut narrower than this where the terms have no more than
-/// [`SMALL_SUM`] bytes: a group of such rows fills a first-level cache. A table of longer rows is
-/// as large as half of the terms then, and what it costs to make it counts: sums in `f64` of 256
-/// rows of 256 `f32` take 15 us, and 65 with [`NARROW_SUM_ROW`]. The gradient of a product over
-/// 100,000 rows takes 15 ms by such rows, and 8 with that.
-pub(crate) const SMALL_SUM_ROW: usize = NARROW_SUM_ROW / 4;
-
-/// See [`SMALL_SUM_ROW`].
-pub(crate) const SMALL_SUM: usize = SECOND_LEVEL_CACHE;
-
-/// With fewer columns side by side than this, blocks are packed before they are summed.
-pub(crate) const FEW_COLUMNS: usize = 8;
+/// Runs of fewer terms are gathered into rows.
+pub(crate) const SHORT_RUN: usize = 48;
 
 /// A table of terms takes at most this many bytes, half of a first-level cache. Tables of the
 /// smallest allowed width may be larger, and so may tables of one column whose terms are far apart.
 /// The sum of a product of two 256 x 256 `f32` takes two threads 15 us with tables of this size,
 /// and 23 us with tables four times as large.
 pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
-
-/// A table of one column is this many times larger if terms that are neighbours in memory are far
-/// apart in the order of the sum. Then more of these neighbours are read together.
-pub(crate) const FAR_TABLES: usize = 16;
-
-/// A run is the terms of all loops inside the summed axis with the shortest stride. Terms of two
-/// runs may share cache lines. If the lines of one run take this many bytes, they have left the
-/// second-level cache when the next run needs them. Runs are then read chunk by chunk, a chunk of
-/// each before the next of any: all 30 x 333,333 `f32` in Fortran order take 3.6 ms chunk by chunk,
-/// and 14 ms run by run.
-pub(crate) const CROSSED_LINES: usize = SECOND_LEVEL_CACHE;
-
-/// The same for pages: a TLB has some 2000 entries. A run that goes over this many bytes of memory
-/// has left the TLB when the next run needs its pages. All 1000 x 3000 `f64` in Fortran order take
-/// 9.2 ms run by run, and 2.4 ms chunk by chunk.
-pub(crate) const CROSSED_PAGES: usize = 2048 * PAGE;
-
-/// A chunk of such a run goes over this many bytes of memory, or is one block.
-pub(crate) const CROSSED_CHUNK: usize = 128 << 10;
-
-/// Most columns in a unit of work whose columns are summed one by one, and most elements in 16 rows
-/// that are read as a table.
-pub(crate) const MANY_COLUMNS: usize = 1024;
 
 /// Bytes of terms that a thread takes at once: the terms of all sums are cut into
 /// [`MANY_SUM_CHUNKS`] within these bounds. Reading is fastest in long ranges: two threads take 6.8
@@ -360,47 +310,11 @@ pub(crate) const MANY_SUM_CHUNKS: usize = 64;
 /// [`MANY_SUM_CHUNKS`] units.
 pub(crate) const FEW_SUM_UNITS: usize = 32;
 
-/// Long ranges are read at this many places in turn, so that a prefetcher works at each of them. In
-/// ranges of 2 MiB, two threads take 6.0 ms at four places in turn, and 6.8 ms from end to end.
-pub(crate) const PREFETCH_STREAMS: usize = 4;
-
-/// Bytes at each of these places at least. With 32 KiB they gain nothing.
-pub(crate) const PREFETCH_STREAM_BYTES: usize = 128 << 10;
-
-/// Blocks of one column whose sums are kept until they are added up: 2 MiB of `f32`, the longest
-/// range that a thread takes.
-pub(crate) const BLOCKS_AT_ONCE: usize = 512;
-
-/// Rows of more terms than this, up to 15, are summed in eight lanes; shorter rows in as many lanes
-/// as they have terms. 1024 rows of 11 `f32` take 3.3 us in eight lanes and 6.1 us in 11, rows of
-/// 10 take 2.6 us and 1.5 us (an Intel Xeon, one thread).
-pub(crate) const SHORT_ROW_TERMS: usize = 10;
-
-/// Bytes of 16 rows of a table up to which it is read in four streams. They are so near to each
-/// other that a prefetcher treats them as one.
-pub(crate) const NEAR_STREAMS: usize = 256;
-
-/// Bytes of 16 rows from which a table is read in eight streams, each in a page of its own.
-/// Prefetchers work worst with eight streams in one page: rows of 16 `f32` take 22 ms in eight
-/// streams, and 13 ms if each group is copied first, as is done below this size.
-pub(crate) const APART_STREAMS: usize = PAGE;
-
 /// Elements of at least this many bytes are summed one by one, in tables on the heap. Maps read
 /// them by one loop, and do not pack them. The other kernels keep up to 64 elements on the stack:
 /// in a debug build a row of 6 elements of 128 bytes took 250 KiB of it
 /// (`STACK_TABLE=1 cargo test --test stack table -- --nocapture`).
 pub(crate) const LARGE_ELEMENT: usize = 64;
-
-/// Sums are streamed in rows of at least this many contiguous bytes.
-pub(crate) const STREAM_SUMS_ROW: usize = 1 << 10;
-
-/// Whether sums of `bytes` bytes in total are streamed to existing memory: from three quarters of
-/// the last-level cache on. Rows of 3 `f32` summed into 85 MiB take 8 ms instead of 10, because the
-/// lines of the sums are not read first.
-pub(crate) fn sums_are_streamed(bytes: usize) -> bool {
-    // The cache's size is read from files, and is 1 MiB or more.
-    bytes >= 3 << 18 && bytes >= last_level_cache() / 4 * 3
-}
 
 /// Fewer bytes than this are copied by `memcpy`, which is then as fast as wide registers.
 ///

@@ -1,11 +1,9 @@
 //! Reductions of arrays and of maps, along a plan and to a shape.
 
-use super::few;
 use super::operands::Operands;
 use super::operands::sealed::Elements;
-use super::reduction::sealed::Use;
-use super::reduction::{First, Reduction, Sum, is_nan};
-use crate::engine::memory::array_of;
+use super::reduction::{Reduction, Sum};
+use super::{Existing, Fresh};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
@@ -143,12 +141,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
     {
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        if self.maps_few::<A>() {
-            let terms = arrays.map(self, f)?;
-            self.reduce_few_into(&terms, &Sum, false, out, |old, sum| old + sum);
-            return Ok(());
-        }
-        arrays.reduce_into(self, &Sum, f, out, true, |old, sum| old + sum)
+        arrays.reduce(self, &Sum, &f, Some(|old, sum| old + sum), Existing(out))
     }
 
     /// A reduction of `f` of these arrays over the axes that the plan replicates.
@@ -193,8 +186,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<T>,
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
     {
-        let plan = self;
-        reduction.with(Map { plan, arrays, f })
+        arrays.reduce(self, &reduction, &f, None, Fresh(self.input_dim()))
     }
 
     /// [`reduce_of`](Self::reduce_of) into an existing array or view of any layout, whose contents
@@ -237,12 +229,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
     {
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        let map = Map {
-            plan: self,
-            arrays,
-            f,
-        };
-        reduction.with(MapToExisting { map, out })
+        arrays.reduce(self, &reduction, &f, None, Existing(out))
     }
 
     /// A reduction of an array of the plan's output shape over the axes that the plan replicates:
@@ -292,7 +279,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<T>,
     {
         check_shape(ArrayRole::Reduced, self.output_shape(), array.shape())?;
-        reduction.with(ToFresh { plan: self, array })
+        self.reduce_array(array, &reduction, None, Fresh(self.input_dim()))
     }
 
     /// [`reduce`](Self::reduce) into an existing array or view of any layout, whose contents it
@@ -332,245 +319,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Reduced, self.output_shape(), array.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        let plan = self;
-        reduction.with(ToExisting { plan, array, out })
-    }
-}
-
-impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// Whether all terms of a map are computed into an array first, which [`few`] then reduces.
-    fn maps_few<T>(&self) -> bool {
-        few::is_few_in_standard_layout::<T>(self.output_shape(), self.input_axes())
-    }
-
-    /// Whether the same is done with accumulators that are told the numbers of their terms.
-    fn numbers_few<T, R: Reduction<T>>(&self) -> bool {
-        let results = self.input_shape().iter().product();
-        R::COMMUTATIVE && few::has_few::<R::Acc>(self.output_shape(), results)
-    }
-
-    /// The elements of the array in memory, if [`few`] reduces accumulators of them, which are told
-    /// the numbers of their terms.
-    fn few_to_lift<'a, T, R: Reduction<T>>(&self, array: &'a ArrayRef<T, O>) -> Option<&'a [T]> {
-        let results = self.input_shape().iter().product();
-        match R::COMMUTATIVE {
-            true => few::few_to_lift::<R::Acc, _, _>(array, results),
-            false => None,
-        }
-    }
-
-    /// The terms that `choice` chooses, if their positions are looked for.
-    fn chosen<T, C>(
-        &self,
-        array: &ArrayRef<T, O>,
-        choice: &C,
-    ) -> Result<Option<Array<T, I>>, BroadcastError>
-    where
-        T: Copy + Send + Sync,
-        C: Reduction<T, Acc = T, Out = T>,
-    {
-        let results = self.input_shape().iter().product();
-        match First::looks_for(results, array.len()) {
-            true => self.reduce_in_place(array, choice).map(Some),
-            false => Ok(None),
-        }
-    }
-}
-
-/// The operands and the closure of a map, and its plan. By itself it is reduced to a fresh array.
-struct Map<'a, X, F, I: Dimension, O: Dimension> {
-    plan: &'a BroadcastPlan<I, O>,
-    arrays: X,
-    f: F,
-}
-
-impl<T, X, F, I, O, R> Use<T, R> for Map<'_, X, F, I, O>
-where
-    I: Dimension,
-    O: Dimension,
-    X: Operands<O>,
-    F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
-    R: Reduction<T>,
-{
-    type Output = Result<Array<R::Out, I>, BroadcastError>;
-
-    fn in_tables(self, reduction: &R) -> Self::Output {
-        let Map { plan, arrays, f } = self;
-        if plan.numbers_few::<T, R>() {
-            let accs = arrays.map(plan, |refs| reduction.lift(f(refs)))?;
-            return plan.reduce_few(&accs, reduction, true);
-        }
-        arrays.reduce_fresh(plan, reduction, f)
-    }
-
-    fn in_place(self, reduction: &R) -> Self::Output
-    where
-        T: Copy + Send + Sync,
-        R: Reduction<T, Acc = T, Out = T>,
-    {
-        if self.plan.maps_few::<T>() {
-            let terms = self.arrays.map(self.plan, self.f)?;
-            return self.plan.reduce_few(&terms, reduction, false);
-        }
-        // Not `in_tables`: where `maps_few` is false, so is `numbers_few`.
-        self.arrays.reduce_fresh(self.plan, reduction, self.f)
-    }
-}
-
-/// A reduction of a map to an existing array of the plan's input shape.
-struct MapToExisting<'a, 'o, X, F, B, I: Dimension, O: Dimension> {
-    map: Map<'a, X, F, I, O>,
-    out: &'o mut ArrayRef<B, I>,
-}
-
-impl<T, X, F, I, O, R> Use<T, R> for MapToExisting<'_, '_, X, F, R::Out, I, O>
-where
-    I: Dimension,
-    O: Dimension,
-    X: Operands<O>,
-    F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
-    R: Reduction<T>,
-{
-    type Output = Result<(), BroadcastError>;
-
-    fn in_tables(self, reduction: &R) -> Self::Output {
-        let Map { plan, arrays, f } = self.map;
-        if plan.numbers_few::<T, R>() {
-            let accs = arrays.map(plan, |refs| reduction.lift(f(refs)))?;
-            plan.reduce_few_into(&accs, reduction, true, self.out, |_, result| result);
-            return Ok(());
-        }
-        arrays.reduce_into(plan, reduction, f, self.out, false, |_, result| result)
-    }
-
-    fn in_place(self, reduction: &R) -> Self::Output
-    where
-        T: Copy + Send + Sync,
-        R: Reduction<T, Acc = T, Out = T>,
-    {
-        let Map { plan, arrays, f } = self.map;
-        if plan.maps_few::<T>() {
-            let terms = arrays.map(plan, f)?;
-            plan.reduce_few_into(&terms, reduction, false, self.out, |_, result| result);
-            return Ok(());
-        }
-        // Not `in_tables`: where `maps_few` is false, so is `numbers_few`.
-        arrays.reduce_into(plan, reduction, f, self.out, false, |_, result| result)
-    }
-}
-
-/// A reduction of an array to a fresh one.
-struct ToFresh<'a, T, I: Dimension, O: Dimension> {
-    plan: &'a BroadcastPlan<I, O>,
-    array: &'a ArrayRef<T, O>,
-}
-
-impl<T, I, O, R> Use<T, R> for ToFresh<'_, T, I, O>
-where
-    T: Copy + Sync,
-    I: Dimension,
-    O: Dimension,
-    R: Reduction<T>,
-{
-    type Output = Result<Array<R::Out, I>, BroadcastError>;
-
-    fn in_tables(self, reduction: &R) -> Self::Output {
-        let (plan, array) = (self.plan, self.array);
-        if let Some(elements) = plan.few_to_lift::<T, R>(array) {
-            let to = plan.input_axes();
-            return array_of(plan.input_dim(), |vec| {
-                few::reduce_lifted(array, elements, to, reduction, |results, count| {
-                    vec.extend(results.iter().map(|&acc| reduction.finish(acc, count)));
-                });
-            });
-        }
-        let (arrays, f) = ((array,), |(&value,): (&T,)| value);
-        Map { plan, arrays, f }.in_tables(reduction)
-    }
-
-    fn in_place(self, reduction: &R) -> Self::Output
-    where
-        T: Copy + Send + Sync,
-        R: Reduction<T, Acc = T, Out = T>,
-    {
-        self.plan.reduce_in_place(self.array, reduction)
-    }
-
-    fn by_choice<C>(self, reduction: &R, choice: &C) -> Self::Output
-    where
-        T: PartialEq + Send,
-        R: Reduction<T, Out = usize>,
-        C: Reduction<T, Acc = T, Out = T>,
-    {
-        let Some(chosen) = self.plan.chosen(self.array, choice)? else {
-            return self.in_tables(reduction);
-        };
-        let chosen = self.plan.view(&chosen)?;
-        let (plan, arrays, f) = (self.plan, (self.array, &chosen), is_chosen::<T>);
-        Map { plan, arrays, f }.in_tables(&First)
-    }
-}
-
-/// Whether a term is equal to the chosen one, or NaN. If a term is NaN, so is the chosen one.
-#[inline(always)]
-fn is_chosen<T: PartialEq>((term, chosen): (&T, &T)) -> bool {
-    (term == chosen) | is_nan(term)
-}
-
-/// A reduction of an array to an existing one of the plan's input shape.
-struct ToExisting<'a, 'o, T, B, I: Dimension, O: Dimension> {
-    plan: &'a BroadcastPlan<I, O>,
-    array: &'a ArrayRef<T, O>,
-    out: &'o mut ArrayRef<B, I>,
-}
-
-impl<T, I, O, R> Use<T, R> for ToExisting<'_, '_, T, R::Out, I, O>
-where
-    T: Copy + Sync,
-    I: Dimension,
-    O: Dimension,
-    R: Reduction<T>,
-{
-    type Output = Result<(), BroadcastError>;
-
-    fn in_tables(self, reduction: &R) -> Self::Output {
-        let (plan, array, out) = (self.plan, self.array, self.out);
-        if let Some(elements) = plan.few_to_lift::<T, R>(array) {
-            let to = plan.input_axes();
-            few::reduce_lifted(array, elements, to, reduction, |results, count| {
-                for (place, &acc) in out.iter_mut().zip(results) {
-                    *place = reduction.finish(acc, count);
-                }
-            });
-            return Ok(());
-        }
-        let (arrays, f) = ((array,), |(&value,): (&T,)| value);
-        let map = Map { plan, arrays, f };
-        MapToExisting { map, out }.in_tables(reduction)
-    }
-
-    fn in_place(self, reduction: &R) -> Self::Output
-    where
-        T: Copy + Send + Sync,
-        R: Reduction<T, Acc = T, Out = T>,
-    {
-        self.plan
-            .reduce_in_place_into(self.array, reduction, self.out, false)
-    }
-
-    fn by_choice<C>(self, reduction: &R, choice: &C) -> Self::Output
-    where
-        T: PartialEq + Send,
-        R: Reduction<T, Out = usize>,
-        C: Reduction<T, Acc = T, Out = T>,
-    {
-        let Some(chosen) = self.plan.chosen(self.array, choice)? else {
-            return self.in_tables(reduction);
-        };
-        let chosen = self.plan.view(&chosen)?;
-        let (plan, arrays, f) = (self.plan, (self.array, &chosen), is_chosen::<T>);
-        let (map, out) = (Map { plan, arrays, f }, self.out);
-        MapToExisting { map, out }.in_tables(&First)
+        self.reduce_array(array, &reduction, None, Existing(out))
     }
 }
 

@@ -11,32 +11,18 @@
 //! | `partial` | what is known of a reduction, and its merging |
 //! | `ranges` | boxes of an array |
 //! | `bytes` | partial reductions as bytes |
-//! | `terms` | which terms of an array are reduced, and their numbers |
-//! | `tree` | which terms of a block are combined with which |
-//! | `nodes` | which sums of blocks are combined with which |
-//! | `runs` | sums of terms that are side by side |
-//! | `driver` | sums of terms that are read where they lie |
-//! | `few` | reductions of few elements |
-//! | `tables` | reductions of terms that are computed into tables first |
 
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod driver;
-mod few;
 mod methods;
-mod nodes;
 mod operands;
 mod part;
 mod partial;
 mod ranges;
 mod reduction;
-mod runs;
-mod tables;
-mod terms;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 pub use bytes::AccumulatorBytes;
 pub use methods::ReduceExt;
@@ -48,18 +34,19 @@ pub use reduction::{
     Sum, SumIn,
 };
 
-use crate::engine::inputs::{Inputs, Source};
-use crate::engine::memory::array_of;
-use crate::engine::rows::update;
-use crate::engine::sums::{Sums, Target, fresh_sums};
+use crate::engine::fold::{Add, Arrays, Map, Typed};
+use crate::engine::positions::Positions;
+use crate::engine::reduce::{Typing, accumulators, fresh, into};
+use crate::engine::sums::{SUMMED, Terms};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
-use crate::materialize::MaterializeExt;
 use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rule::Rule;
 use crate::shape::Sizes;
-use ndarray::{Array, ArrayRef, ArrayView, Axis, Dimension, IntoDimension, IxDyn};
+use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
 use num_traits::Zero;
+use reduction::sealed::Use;
+use std::marker::PhantomData;
 
 /// # The gradient
 ///
@@ -123,7 +110,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Copy + Zero + Send + Sync,
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
-        self.reduce_in_place(cotangent, &Sum)
+        self.reduce_array(cotangent, &Sum, None, Fresh(self.input_dim()))
     }
 
     /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it
@@ -160,7 +147,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_in_place_into(cotangent, &Sum, out, false)
+        self.reduce_array(cotangent, &Sum, None, Existing(out))
     }
 
     /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds:
@@ -195,205 +182,164 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_in_place_into(cotangent, &Sum, out, true)
+        self.reduce_array(cotangent, &Sum, Some(|old, sum| old + sum), Existing(out))
     }
 
-    /// A reduction whose terms are read where they lie, of an array of the plan's output shape.
-    fn reduce_in_place<A, R>(
+    /// A reduction of an array of the plan's output shape. `add` is as in [`Map`].
+    fn reduce_array<T, R, D>(
         &self,
-        array: &ArrayRef<A, O>,
+        array: &ArrayRef<T, O>,
         reduction: &R,
-    ) -> Result<Array<A, I>, BroadcastError>
+        add: Option<Add<R::Out>>,
+        to: D,
+    ) -> Result<D::Result, BroadcastError>
     where
-        A: Copy + Send + Sync,
-        R: Reduction<A, Acc = A, Out = A>,
+        T: Copy + Sync,
+        R: Reduction<T>,
+        D: Destination<R::Acc, R::Out>,
     {
-        if self.reduces_few(array) {
-            return self.reduce_few(array, reduction, false);
-        }
-        if let Some(terms) = self.unreplicated(array) {
-            return terms.materialize();
-        }
-        let inputs = (Source::of(array),);
-        self.fresh_sums(inputs, |sums| driver::reduce(sums, reduction))
-    }
-
-    /// The same into an array of the plan's input shape. With `adds`, the results are combined with
-    /// what it holds.
-    fn reduce_in_place_into<A, R>(
-        &self,
-        array: &ArrayRef<A, O>,
-        reduction: &R,
-        out: &mut ArrayRef<A, I>,
-        adds: bool,
-    ) -> Result<(), BroadcastError>
-    where
-        A: Copy + Send + Sync,
-        R: Reduction<A, Acc = A, Out = A>,
-    {
-        let put = |old, new| match adds {
-            true => reduction.combine(old, new),
-            false => new,
-        };
-        if self.reduces_few(array) {
-            self.reduce_few_into(array, reduction, false, out, put);
-            return Ok(());
-        }
-        match self.unreplicated(array) {
-            Some(terms) if adds => update(out, (Source::of(&terms),), |old, (&new,)| {
-                *old = reduction.combine(*old, new);
-            }),
-            Some(terms) => terms.materialize_into(out),
-            None => {
-                let inputs = (Source::of(array),);
-                let mut sums = self.sums(inputs, existing(out, adds))?;
-                driver::reduce(&mut sums, reduction)
-            }
-        }
-    }
-
-    /// Sums of what is computed of inputs of the plan's output shape.
-    fn sums<'t, B, X, const N: usize>(
-        &self,
-        inputs: X,
-        target: Target<'t, B, I>,
-    ) -> Result<Sums<'t, X, B, N>, BroadcastError>
-    where
-        B: Copy + Send + Sync,
-        X: Inputs<N>,
-    {
-        Sums::new::<O, I>(inputs, self.kept_axes(), target)
-    }
-
-    /// The same in a fresh array, which `sum` computes.
-    fn fresh_sums<B, X, const N: usize>(
-        &self,
-        inputs: X,
-        sum: impl FnOnce(&mut Sums<'_, X, B, N>) -> Result<(), BroadcastError>,
-    ) -> Result<Array<B, I>, BroadcastError>
-    where
-        B: Copy + Send + Sync,
-        X: Inputs<N>,
-    {
-        fresh_sums::<O, _, _, _, N>(inputs, self.kept_axes(), self.input_dim(), sum)
-    }
-
-    /// A reduction of accumulators that [`few`] reduces. If they are `numbered`, they are told the
-    /// numbers of their terms.
-    fn reduce_few<T, R: Reduction<T>>(
-        &self,
-        accs: &ArrayRef<R::Acc, O>,
-        reduction: &R,
-        numbered: bool,
-    ) -> Result<Array<R::Out, I>, BroadcastError> {
-        array_of(self.input_dim(), |vec| {
-            few::reduce(
-                accs,
-                self.input_axes(),
-                reduction,
-                numbered,
-                |results, count| {
-                    vec.extend(results.iter().map(|&acc| reduction.finish(acc, count)));
-                },
-            );
+        let (arrays, becomes) = ((array,).typed(), self.becomes());
+        reduction.with(Plain {
+            arrays,
+            becomes: becomes.sizes(),
+            add,
+            to,
         })
     }
 
-    /// The same into an array of the plan's input shape. `put` makes its new elements of the old
-    /// ones and the results.
-    fn reduce_few_into<T, R: Reduction<T>>(
-        &self,
-        accs: &ArrayRef<R::Acc, O>,
-        reduction: &R,
-        numbered: bool,
-        out: &mut ArrayRef<R::Out, I>,
-        put: impl Fn(R::Out, R::Out) -> R::Out,
-    ) {
-        few::reduce(
-            accs,
-            self.input_axes(),
-            reduction,
-            numbered,
-            |results, count| {
-                for (place, &acc) in out.iter_mut().zip(results) {
-                    *place = put(*place, reduction.finish(acc, count));
-                }
-            },
-        );
-    }
-
-    /// Whether [`few`] reduces the array to the plan's input shape.
-    fn reduces_few<A>(&self, array: &ArrayRef<A, O>) -> bool {
-        few::is_few(array, self.input_axes())
-    }
-
-    /// A view of the output's shape with the input's axes, if the plan only adds axes of size 1, so
-    /// that each sum is one term. `None` for more than [`MANY_AXES`].
-    fn unreplicated<'a, A>(&self, array: &'a ArrayRef<A, O>) -> Option<ArrayView<'a, A, I>> {
-        let (shape, output_axes) = (self.output_shape(), self.output_axes());
-        if shape.len().max(output_axes.len()) > MANY_AXES {
-            return None;
+    /// For each output axis the input axis that it keeps, or [`SUMMED`].
+    fn becomes(&self) -> O {
+        let mut becomes = O::zeros(self.output_shape().len());
+        for (axis, source) in becomes.sizes_mut().iter_mut().zip(self.axis_sources()) {
+            *axis = match source {
+                AxisSource::Kept(axis) => axis,
+                _ => SUMMED,
+            };
         }
-        let mut axes = output_axes.iter().zip(self.input_shape());
-        if axes.any(|(&axis, size)| shape.get(axis).is_some_and(|to| to != size)) {
-            return None;
-        }
-        // For each output axis 1 if an input axis becomes it.
-        let mut is_kept = O::zeros(shape.len());
-        let is_kept = is_kept.sizes_mut();
-        for &axis in output_axes {
-            if let Some(is_kept) = is_kept.get_mut(axis) {
-                *is_kept = 1;
-            }
-        }
-        let dropped = || (0..shape.len()).filter(|&axis| is_kept[axis] == 0);
-        if dropped().any(|axis| shape[axis] != 1) {
-            return None;
-        }
-        // The axes that are kept, in the order of the input, and then those that are dropped.
-        let kept = output_axes.iter().copied();
-        let kept = kept.filter(|&axis| axis < shape.len());
-        let mut order = IxDyn::zeros(shape.len());
-        for (place, axis) in order.slice_mut().iter_mut().zip(kept.chain(dropped())) {
-            *place = axis;
-        }
-        let mut view = array.view().into_dyn().permuted_axes(order);
-        for _ in dropped() {
-            let last = view.ndim() - 1;
-            view = view.index_axis_move(Axis(last), 0);
-        }
-        // An input axis that no output axis comes from has size 1.
-        for (axis, &to) in output_axes.iter().enumerate() {
-            if to >= shape.len() {
-                view = view.insert_axis(Axis(axis));
-            }
-        }
-        view.into_dimensionality().ok()
-    }
-
-    /// The input's shape, and the output axis that each of its axes feeds.
-    fn input_axes(&self) -> (&[usize], &[usize]) {
-        (self.input_shape(), self.output_axes())
-    }
-
-    /// For each output axis the input axis that it keeps; `None` for axes that are summed.
-    fn kept_axes(&self) -> impl Iterator<Item = Option<usize>> {
-        self.axis_sources().map(|source| match source {
-            AxisSource::Kept(axis) => Some(axis),
-            _ => None,
-        })
+        becomes
     }
 }
 
-/// Views of more axes than this are not reshaped. Axes are removed one by one, and each removal
-/// takes time linear in the rank.
-const MANY_AXES: usize = 32;
+/// What becomes of the results of a reduction, or of its accumulators.
+pub trait Destination<Acc, Out> {
+    type Result;
 
-/// The target of sums that replace what an array holds, or are added to it.
-fn existing<B, I: Dimension>(out: &mut ArrayRef<B, I>, adds: bool) -> Target<'_, B, I> {
-    match adds {
-        true => Target::Add(out),
-        false => Target::Put(out),
+    /// Reduces. `becomes` is as for [`fresh`].
+    // Nobody outside can name or implement this trait.
+    #[allow(private_bounds)]
+    fn put<K>(self, kernel: &K, becomes: &[usize]) -> Result<Self::Result, BroadcastError>
+    where
+        K: Typing<Acc = Acc, Out = Out>;
+}
+
+/// A fresh array of results, in standard layout.
+struct Fresh<I>(I);
+
+impl<Acc, Out, I: Dimension> Destination<Acc, Out> for Fresh<I> {
+    type Result = Array<Out, I>;
+
+    fn put<K>(self, kernel: &K, becomes: &[usize]) -> Result<Array<Out, I>, BroadcastError>
+    where
+        K: Typing<Acc = Acc, Out = Out>,
+    {
+        fresh(kernel, becomes, self.0)
+    }
+}
+
+/// An array of results that exists.
+struct Existing<'o, Out, I: Dimension>(&'o mut ArrayRef<Out, I>);
+
+impl<Acc, Out, I: Dimension> Destination<Acc, Out> for Existing<'_, Out, I> {
+    type Result = ();
+
+    fn put<K>(self, kernel: &K, becomes: &[usize]) -> Result<(), BroadcastError>
+    where
+        K: Typing<Acc = Acc, Out = Out>,
+    {
+        into(kernel, becomes, self.0)
+    }
+}
+
+/// A fresh array of the accumulators of some terms.
+struct Accumulators<I>(I, Terms);
+
+impl<Acc, Out, I: Dimension> Destination<Acc, Out> for Accumulators<I> {
+    type Result = Array<Acc, I>;
+
+    fn put<K>(self, kernel: &K, becomes: &[usize]) -> Result<Array<Acc, I>, BroadcastError>
+    where
+        K: Typing<Acc = Acc, Out = Out>,
+    {
+        accumulators(kernel, becomes, self.0, self.1)
+    }
+}
+
+/// A reduction of the elements of an array themselves.
+struct Plain<'a, T, B, D> {
+    arrays: Typed<'a, (T,)>,
+    becomes: &'a [usize],
+    add: Option<Add<B>>,
+    to: D,
+}
+
+/// The term of an element. A function, so that kernels are compiled once for each element type and
+/// reduction.
+#[inline(always)]
+fn element<T: Copy>((&element,): (&T,)) -> T {
+    element
+}
+
+impl<'a, T, R, D> Use<T, R> for Plain<'a, T, R::Out, D>
+where
+    T: Copy + Sync,
+    R: Reduction<T>,
+    D: Destination<R::Acc, R::Out>,
+{
+    type Output = Result<D::Result, BroadcastError>;
+
+    fn terms(self, reduction: &R) -> Self::Output {
+        let Plain {
+            arrays,
+            becomes,
+            add,
+            to,
+        } = self;
+        let (f, plain, term) = (&element::<T>, true, PhantomData);
+        to.put(
+            &Map {
+                arrays,
+                reduction,
+                f,
+                add,
+                plain,
+                term,
+            },
+            becomes,
+        )
+    }
+
+    fn positions<C>(self, reduction: &R, choice: &C) -> Self::Output
+    where
+        T: PartialOrd + Send,
+        R: Reduction<T, Acc = (T, usize), Out = usize>,
+        C: Reduction<T, Acc = T>,
+    {
+        let Plain {
+            arrays,
+            becomes,
+            to,
+            ..
+        } = self;
+        let (f, plain, term, add) = (&element::<T>, true, PhantomData, None);
+        let choice = Map {
+            arrays,
+            reduction: choice,
+            f,
+            add,
+            plain,
+            term,
+        };
+        to.put(&Positions { reduction, choice }, becomes)
     }
 }
 

@@ -1,16 +1,15 @@
 //! The operands of a map that is reduced: tuples of one to four arrays.
 
-use super::existing;
+use super::Destination;
 use super::reduction::Reduction;
-use super::tables;
-use super::terms::Terms;
-use crate::engine::inputs::Source;
-use crate::engine::rows::{collect, overwrite, update};
+use crate::engine::fold::{Add, Arrays, Map};
 use crate::error::{BroadcastError, named};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
-use ndarray::{Array, ArrayRef, ArrayView, Dimension};
+use crate::shape::Sizes;
+use ndarray::{ArrayRef, ArrayView, Dimension};
+use std::marker::PhantomData;
 
 /// A tuple of references to one to four arrays: what
 /// [`gradient_of`](BroadcastPlan::gradient_of) and [`reduce_of`](BroadcastPlan::reduce_of) take.
@@ -52,60 +51,20 @@ pub(crate) mod sealed {
         note = "one array is `(&a,)`; a view is passed by reference, too"
     )]
     pub trait Reduced<O: Dimension>: Copy + for<'e> Elements<'e> {
-        /// That each operand broadcasts to the plan's output shape.
-        fn check<I: Dimension>(self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError>;
-
-        /// A new array of `f` of the operands, of the plan's output shape.
-        fn map<I, T, F>(
+        /// Reduces `f` of the operands, which broadcast to the plan's output shape.
+        fn reduce<I, T, R, F, To>(
             self,
             plan: &BroadcastPlan<I, O>,
-            f: F,
-        ) -> Result<Array<T, O>, BroadcastError>
-        where
-            I: Dimension,
-            T: Send,
-            F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
-
-        /// A fresh array of what `reduction` makes of `f` of some of the terms.
-        fn reduce_terms<I, T, R, F>(
-            self,
-            plan: &BroadcastPlan<I, O>,
-            terms: &Terms,
             reduction: &R,
             f: &F,
-        ) -> Result<Array<R::Out, I>, BroadcastError>
+            add: Option<Add<R::Out>>,
+            to: To,
+        ) -> Result<To::Result, BroadcastError>
         where
             I: Dimension,
             R: Reduction<T>,
-            F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
-
-        /// A fresh array of what `reduction` makes of `f` of the operands.
-        fn reduce_fresh<I, T, R, F>(
-            self,
-            plan: &BroadcastPlan<I, O>,
-            reduction: &R,
-            f: F,
-        ) -> Result<Array<R::Out, I>, BroadcastError>
-        where
-            I: Dimension,
-            R: Reduction<T>,
-            F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
-
-        /// The same into an existing array. With `adds`, `add` combines what it holds with each
-        /// result.
-        fn reduce_into<I, T, R, F>(
-            self,
-            plan: &BroadcastPlan<I, O>,
-            reduction: &R,
-            f: F,
-            out: &mut ArrayRef<R::Out, I>,
-            adds: bool,
-            add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
-        ) -> Result<(), BroadcastError>
-        where
-            I: Dimension,
-            R: Reduction<T>,
-            F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync;
+            F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
+            To: Destination<R::Acc, R::Out>;
     }
 }
 
@@ -120,12 +79,6 @@ fn replicated<'a, A, D: Dimension, I: Dimension, O: Dimension>(
         .onto(array.view())
 }
 
-/// The result of one term.
-#[inline(always)]
-fn of_one<T, R: Reduction<T>>(reduction: &R, value: T) -> R::Out {
-    reduction.finish(reduction.at_index(reduction.lift(value), 0), 1)
-}
-
 macro_rules! operands {
     ($($x:ident $X:ident),+) => {
         impl<'e, $($X: Operand + ?Sized),+> Elements<'e> for ($(&$X,)+) {
@@ -133,98 +86,25 @@ macro_rules! operands {
         }
 
         impl<O: Dimension, $($X: Operand<Elem: Sync> + ?Sized),+> Reduced<O> for ($(&$X,)+) {
-            fn check<I: Dimension>(self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError> {
-                let ($($x,)+) = self;
-                $(replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
-                Ok(())
-            }
-
-            fn map<I, T, F>(
+            fn reduce<I, T, R, F, To>(
                 self,
                 plan: &BroadcastPlan<I, O>,
-                f: F,
-            ) -> Result<Array<T, O>, BroadcastError>
-            where
-                I: Dimension,
-                T: Send,
-                F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
-            {
-                let ($($x,)+) = self;
-                $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
-                collect(plan.output_dim(), ($(Source::of(&$x),)+), f)
-            }
-
-            fn reduce_terms<I, T, R, F>(
-                self,
-                plan: &BroadcastPlan<I, O>,
-                terms: &Terms,
                 reduction: &R,
                 f: &F,
-            ) -> Result<Array<R::Out, I>, BroadcastError>
+                add: Option<Add<R::Out>>,
+                to: To,
+            ) -> Result<To::Result, BroadcastError>
             where
                 I: Dimension,
                 R: Reduction<T>,
                 F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
+                To: Destination<R::Acc, R::Out>,
             {
                 let ($($x,)+) = self;
                 $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
-                let inputs = ($(Source::of(&$x),)+);
-                plan.fresh_sums(inputs, |sums| {
-                    tables::reduce_map(sums, terms, reduction, f, |_, new| new)
-                })
-            }
-
-            fn reduce_fresh<I, T, R, F>(
-                self,
-                plan: &BroadcastPlan<I, O>,
-                reduction: &R,
-                f: F,
-            ) -> Result<Array<R::Out, I>, BroadcastError>
-            where
-                I: Dimension,
-                R: Reduction<T>,
-                F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
-            {
-                let ($($x,)+) = self;
-                $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
-                // Without sums the terms are the results: a map.
-                if let ($(Some($x),)+) = ($(plan.unreplicated(&$x),)+) {
-                    let inputs = ($(Source::of(&$x),)+);
-                    return collect(plan.input_dim(), inputs, |refs| of_one(reduction, f(refs)));
-                }
-                self.reduce_terms(plan, &Terms::all(plan.sum_terms()), reduction, &f)
-            }
-
-            fn reduce_into<I, T, R, F>(
-                self,
-                plan: &BroadcastPlan<I, O>,
-                reduction: &R,
-                f: F,
-                out: &mut ArrayRef<R::Out, I>,
-                adds: bool,
-                add: impl Fn(R::Out, R::Out) -> R::Out + Sync,
-            ) -> Result<(), BroadcastError>
-            where
-                I: Dimension,
-                R: Reduction<T>,
-                F: for<'e> Fn(<Self as Elements<'e>>::Refs) -> T + Sync,
-            {
-                let ($($x,)+) = self;
-                $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
-                if let ($(Some($x),)+) = ($(plan.unreplicated(&$x),)+) {
-                    let inputs = ($(Source::of(&$x),)+);
-                    let result = |refs| of_one(reduction, f(refs));
-                    return match adds {
-                        false => overwrite(out, inputs, result),
-                        true => update(out, inputs, |old, refs| {
-                            *old = add(*old, result(refs));
-                        }),
-                    };
-                }
-                let inputs = ($(Source::of(&$x),)+);
-                let mut sums = plan.sums(inputs, existing(out, adds))?;
-                let all = Terms::all(sums.summed().len());
-                tables::reduce_map(&mut sums, &all, reduction, &f, add)
+                let arrays = ($(&*$x,)+).typed();
+                let (plain, term) = (false, PhantomData);
+                to.put(&Map { arrays, reduction, f, add, plain, term }, plan.becomes().sizes())
             }
         }
     };

@@ -1,13 +1,12 @@
 //! Parts of the terms of sums: tiles that keep whole blocks of the tree, and ranges of blocks.
 
-use super::driver::{self, PlainSums};
+use super::Accumulators;
 use super::operands::Operands;
 use super::operands::sealed::Elements;
 use super::partial::{PartialReduction, PartialSum, Piece, nodes_of, terms_of};
 use super::reduction::{Reduction, Sum};
-use super::terms::Terms;
-use super::tree::BLOCK_TERMS;
-use crate::engine::inputs::Source;
+use crate::engine::fold::BLOCK_TERMS;
+use crate::engine::sums::Terms;
 use crate::error::{
     ArrayRole, BroadcastError, check_shape, cuts_block, invalid_blocks, invalid_box, reserved,
 };
@@ -345,9 +344,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         let plan = self.tile.plan();
         check_shape(ArrayRole::Cotangent, plan.output_shape(), cotangent.shape())?;
         self.collect(Sum, |_, terms| {
-            let inputs = (Source::of(cotangent),);
-            let sum = |sums: &mut PlainSums<'_, '_, A>| driver::reduce_some(sums, &Sum, terms);
-            plan.fresh_sums(inputs, sum)
+            let to = Accumulators(plan.input_dim(), terms.clone());
+            plan.reduce_array(cotangent, &Sum, None, to)
         })
     }
 
@@ -439,9 +437,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
     {
         let plan = self.tile.plan();
-        arrays.check(plan)?;
         self.collect(reduction, |reduction, terms| {
-            arrays.reduce_terms(plan, terms, &Unfinished(reduction), &f)
+            let to = Accumulators(plan.input_dim(), terms.clone());
+            arrays.reduce(plan, reduction, &f, None, to)
         })
     }
 
@@ -471,40 +469,5 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
             partial.pieces.push(piece);
         }
         Ok(partial)
-    }
-}
-
-/// A reduction whose results are its accumulators.
-struct Unfinished<'r, R>(&'r R);
-
-impl<T, R: Reduction<T>> Reduction<T> for Unfinished<'_, R> {
-    const COMMUTATIVE: bool = R::COMMUTATIVE;
-
-    type Acc = R::Acc;
-    type Out = R::Acc;
-
-    #[inline(always)]
-    fn identity(&self) -> R::Acc {
-        self.0.identity()
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> R::Acc {
-        self.0.lift(value)
-    }
-
-    #[inline(always)]
-    fn at_index(&self, acc: R::Acc, index: usize) -> R::Acc {
-        self.0.at_index(acc, index)
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: R::Acc, b: R::Acc) -> R::Acc {
-        self.0.combine(a, b)
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: R::Acc, _: usize) -> R::Acc {
-        acc
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ranges::{Ranges, first_outside, intersection, len, slice, without};
 use super::reduction::{Reduction, Sum};
-use super::tree::BLOCK_TERMS;
+use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::memory::array_of;
 use crate::error::{BroadcastError, empty_reduction, incomplete, other_reduction, overlap};
 use crate::plan::BroadcastPlan;

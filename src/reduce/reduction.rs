@@ -1,179 +1,12 @@
-//! What a reduction does with its terms: the trait, and the reductions that are ready made.
+//! The reductions that are ready made.
+
+pub use crate::engine::reduction::Reduction;
+pub(crate) use crate::engine::reduction::sealed;
 
 use num_traits::float::FloatCore;
 use num_traits::{AsPrimitive, Bounded, One, Zero};
 use std::marker::PhantomData;
 use std::ops::Mul;
-
-/// How the terms of one element of a result are combined: to a sum, a maximum, a position.
-///
-/// Each term is [lifted](Self::lift) into an accumulator. Accumulators are
-/// [combined](Self::combine) by a fixed tree, which does not depend on threads, layout or machine.
-/// The last one is [finished](Self::finish) into an element of the result.
-///
-/// | reduction | result | of no terms |
-/// |---|---|---|
-/// | [`Sum`], [`Product`] | of the terms' type | 0, 1 |
-/// | [`Sum::in_type`](Sum::in_type) | accumulated in one type, given in another | 0 |
-/// | [`Mean`], of floats; [`Mean::in_type`](Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
-/// | [`Max`], [`Min`] | NaN if a term is NaN | an error |
-/// | [`NanMax`], [`NanMin`] | without the terms that are NaN; NaN if all are | an error |
-/// | [`ArgMax`], [`ArgMin`] | the position of the first such term, or of the first NaN | an error |
-/// | [`All`], [`Any`] | of `bool` | `true`, `false` |
-/// | [`Fold`] | any associative operation | its identity |
-///
-/// # Example
-///
-/// ```
-/// use ndarray::{Array2, array};
-/// use ndarray_broadcast::prelude::*;
-/// use ndarray_broadcast::Reduction;
-///
-/// /// The difference of the largest and the smallest term.
-/// struct Range;
-///
-/// impl Reduction<i32> for Range {
-///     type Acc = (i32, i32);
-///     type Out = i32;
-///
-///     fn identity(&self) -> (i32, i32) {
-///         (i32::MAX, i32::MIN)
-///     }
-///     fn lift(&self, value: i32) -> (i32, i32) {
-///         (value, value)
-///     }
-///     fn combine(&self, a: (i32, i32), b: (i32, i32)) -> (i32, i32) {
-///         (a.0.min(b.0), a.1.max(b.1))
-///     }
-///     fn finish(&self, (min, max): (i32, i32), _: usize) -> i32 {
-///         max - min
-///     }
-///     fn of_none(&self) -> Option<i32> {
-///         None
-///     }
-/// }
-///
-/// let a = array![[1, 7], [2, -5]];
-/// assert_eq!(a.reduce_to_shape((2, 1), Range)?, array![[6], [7]]);
-/// assert!(Array2::<i32>::zeros((2, 0)).reduce_to_shape((2, 1), Range).is_err());
-/// # Ok::<(), BroadcastError>(())
-/// ```
-pub trait Reduction<T>: Sync {
-    /// Whether [`combine`](Self::combine) is commutative too, up to rounding.
-    ///
-    /// If so, terms are combined by 16 lanes, as [the
-    /// tree](crate::GradientExt#the-order-of-summation) says, which is fast. Otherwise those of
-    /// each block of 1024 are combined one after the other, and blocks by the same tree.
-    const COMMUTATIVE: bool = false;
-
-    /// The name in the bytes of a [`PartialReduction`](crate::PartialReduction). Those of a
-    /// reduction with another name are refused. None: `""`.
-    const NAME: &'static str = "";
-
-    /// What terms are accumulated in.
-    type Acc: Copy + Send + Sync;
-    /// Elements of the result.
-    type Out: Copy + Send + Sync;
-
-    /// The accumulator of no terms. It is never combined with another one. Example: [`Reduction`].
-    fn identity(&self) -> Self::Acc;
-
-    /// The accumulator of one term. Example: [`Reduction`].
-    fn lift(&self, value: T) -> Self::Acc;
-
-    /// [`lift`](Self::lift)'s result for the term with this number, if the reduction depends on it.
-    ///
-    /// Terms are numbered in row-major order over the axes that are reduced. Example: [`ArgMax`].
-    #[inline(always)]
-    fn at_index(&self, acc: Self::Acc, index: usize) -> Self::Acc {
-        let _ = index;
-        acc
-    }
-
-    /// The accumulator of the terms of `a`, followed by those of `b`. Associative, up to rounding.
-    /// Example: [`Reduction`].
-    fn combine(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc;
-
-    /// The result of `count` terms. Example: [`Reduction`].
-    fn finish(&self, acc: Self::Acc, count: usize) -> Self::Out;
-
-    /// The result of no terms. `None` makes such a reduction the error
-    /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction). Example: [`Reduction`].
-    fn of_none(&self) -> Option<Self::Out> {
-        Some(self.finish(self.identity(), 0))
-    }
-
-    /// [`combine`](Self::combine) of accumulators that are not [unordered](Self::is_unordered), in
-    /// fewer instructions.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn combine_ordered(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        self.combine(a, b)
-    }
-
-    /// Whether `combine_ordered` of this accumulator may differ from `combine`. It does for NaN.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn is_unordered(&self, acc: Self::Acc) -> bool {
-        let _ = acc;
-        false
-    }
-
-    /// Calls one method of `use_it` with the reduction. `in_place` is for a commutative reduction
-    /// whose terms, accumulators and results have one type, and whose `lift` and `at_index` change
-    /// nothing. `by_choice` is for the position of the term that another reduction chooses.
-    /// `in_tables` is for all others.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output
-    where
-        Self: Sized,
-    {
-        use_it.in_tables(self)
-    }
-}
-
-pub(crate) mod sealed {
-    use super::Reduction;
-
-    /// What is done with a reduction: a function that is generic over its types. A bound on the
-    /// types of [`Reduction`] itself would hold for all reductions.
-    pub trait Use<T, R: Reduction<T>> {
-        type Output;
-
-        /// For any reduction.
-        fn in_tables(self, reduction: &R) -> Self::Output;
-
-        /// For a commutative one whose `lift` and `at_index` return the term that they are given.
-        fn in_place(self, reduction: &R) -> Self::Output
-        where
-            T: Copy + Send + Sync,
-            R: Reduction<T, Acc = T, Out = T>;
-
-        /// For the position of the term that `choice` chooses. An array has a faster way than
-        /// tables: to choose the terms, and then to look for them.
-        fn by_choice<C>(self, reduction: &R, choice: &C) -> Self::Output
-        where
-            Self: Sized,
-            T: Copy + PartialEq + Send + Sync,
-            R: Reduction<T, Out = usize>,
-            C: Reduction<T, Acc = T, Out = T>,
-        {
-            let _ = choice;
-            self.in_tables(reduction)
-        }
-    }
-}
-
-/// [`Reduction::with`] of a reduction whose terms are read in place.
-macro_rules! in_place {
-    ($T:ty) => {
-        #[inline(always)]
-        fn with<U: sealed::Use<$T, Self>>(&self, use_it: U) -> U::Output {
-            use_it.in_place(self)
-        }
-    };
-}
 
 /// The sum, in the terms' own type.
 ///
@@ -425,12 +258,11 @@ impl<A, F: Fn(A, A) -> A> Fold<A, F> {
 
 impl<T: Copy + Zero + Send + Sync> Reduction<T> for Sum {
     const COMMUTATIVE: bool = true;
+    const QUICK: bool = true;
     const NAME: &'static str = "sum";
 
     type Acc = T;
     type Out = T;
-
-    in_place!(T);
 
     #[inline(always)]
     fn identity(&self) -> T {
@@ -460,6 +292,7 @@ where
     O: Copy + Send + Sync + 'static,
 {
     const COMMUTATIVE: bool = true;
+    const QUICK: bool = true;
     const NAME: &'static str = "sum";
 
     type Acc = A;
@@ -492,12 +325,11 @@ where
     usize: AsPrimitive<T>,
 {
     const COMMUTATIVE: bool = true;
+    const QUICK: bool = true;
     const NAME: &'static str = "mean";
 
     type Acc = T;
     type Out = T;
-
-    in_place!(T);
 
     #[inline(always)]
     fn identity(&self) -> T {
@@ -528,6 +360,7 @@ where
     usize: AsPrimitive<A>,
 {
     const COMMUTATIVE: bool = true;
+    const QUICK: bool = true;
     const NAME: &'static str = "mean";
 
     type Acc = A;
@@ -582,12 +415,11 @@ where
 
 impl<T: Copy + One + Mul<Output = T> + Send + Sync> Reduction<T> for Product {
     const COMMUTATIVE: bool = true;
+    const QUICK: bool = true;
     const NAME: &'static str = "product";
 
     type Acc = T;
     type Out = T;
-
-    in_place!(T);
 
     #[inline(always)]
     fn identity(&self) -> T {
@@ -624,12 +456,11 @@ macro_rules! choice {
        |$a:ident, $b:ident| $takes_nan:expr;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
+    const QUICK: bool = true;
             const NAME: &'static str = $text;
 
             type Acc = T;
             type Out = T;
-
-            in_place!(T);
 
             #[inline(always)]
             fn identity(&self) -> T {
@@ -649,6 +480,8 @@ macro_rules! choice {
                 // Both are evaluated: compilers make one selection of it in vector code.
                 if better | takes_nan(&a, &b) { b } else { a }
             }
+
+            const HAS_UNORDERED: bool = true;
 
             #[inline(always)]
             fn combine_ordered(&self, a: T, b: T) -> T {
@@ -684,6 +517,7 @@ macro_rules! position {
     ($($name:ident: $text:literal, $choice:ident, $limit:ident, $better:tt;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
+    const QUICK: bool = true;
             const NAME: &'static str = $text;
 
             type Acc = (T, usize);
@@ -691,7 +525,7 @@ macro_rules! position {
 
             #[inline(always)]
             fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output {
-                use_it.by_choice(self, &$choice)
+                use_it.positions(self, &$choice)
             }
 
             #[inline(always)]
@@ -737,66 +571,16 @@ position! {
     ArgMin: "argmin", Min, max_value, <;
 }
 
-/// The number of the first term that is `true`; there is one. [`lift`](Reduction::lift) maps `true`
-/// to 0 and `false` to `u32::MAX`. [`at_index`](Reduction::at_index) takes the larger of this and
-/// the term's number: a `true` term becomes its number, and the others stay `u32::MAX`. The
-/// smallest one is the result. The positions of the maxima of 4096 rows of 4096 `f32` take 4.2 ms
-/// with numbers of 32 bits, 12.8 ms with numbers of 64 bits, and 26 ms with pairs of a value and a
-/// number (an Intel Xeon, two threads).
-pub(super) struct First;
-
-impl First {
-    /// Whether `results` positions of maxima among `elements` elements are found in two passes: one
-    /// for the maxima, one for where they are. The numbers of terms must fit into 32 bits, and the
-    /// results must be few beside the elements: one for 8 at most.
-    pub(super) fn looks_for(results: usize, elements: usize) -> bool {
-        u32::try_from(elements).is_ok() && results <= elements / 8
-    }
-}
-
-impl Reduction<bool> for First {
-    const COMMUTATIVE: bool = true;
-
-    type Acc = u32;
-    type Out = usize;
-
-    #[inline(always)]
-    fn identity(&self) -> u32 {
-        u32::MAX
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: bool) -> u32 {
-        if value { 0 } else { u32::MAX }
-    }
-
-    #[inline(always)]
-    fn at_index(&self, acc: u32, index: usize) -> u32 {
-        acc.max(index as u32)
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: u32, b: u32) -> u32 {
-        a.min(b)
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: u32, _: usize) -> usize {
-        acc as usize
-    }
-}
-
 /// Implements [`Reduction`] for an operation on `bool`.
 macro_rules! logical {
     ($($name:ident: $text:literal, $identity:literal, $operator:tt;)*) => {$(
         impl Reduction<bool> for $name {
             const COMMUTATIVE: bool = true;
+    const QUICK: bool = true;
             const NAME: &'static str = $text;
 
             type Acc = bool;
             type Out = bool;
-
-            in_place!(bool);
 
             #[inline(always)]
             fn identity(&self) -> bool {

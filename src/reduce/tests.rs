@@ -1,17 +1,12 @@
 //! Sums of every layout against the documented tree, index by index, with sizes on both sides of
 //! every threshold.
 
-use super::reduction::First;
-use super::runs::in_streams;
-use super::tree::{BLOCK_TERMS, GROUP, LANES};
+use crate::engine::fold::{BLOCK_TERMS, LANES, LARGE, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
 use crate::engine::tuning::{
-    APART_STREAMS, BLOCKS_AT_ONCE, CACHE_LINE, CROSSED_LINES, CROSSED_PAGES, FEW_COLUMNS,
-    FEW_IN_ORDER, FEW_REDUCED, FEWER_REDUCED, LARGE_ELEMENT, LastLevelCache, MANY_COLUMNS,
-    NARROW_SUM_ROW, NEAR_STREAMS, PAGE, PREFETCH_STREAM_BYTES, PREFETCH_STREAMS, SHORT_ROW_TERMS,
-    SMALL_SUM, STREAM_SUMS_ROW, SUM_CHUNK, SUM_ROW, SUM_TABLE,
+    CACHE_LINE, SECOND_LEVEL_CACHE, SHORT_RUN, SUM_CHUNK, SUM_ROW, SUM_TABLE,
 };
-use crate::{BroadcastPlan, Fold, Reduction};
+use crate::{ArgMax, ArgMin, BroadcastPlan, Fold, Reduction};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
 use std::ops::Add;
@@ -51,8 +46,8 @@ impl<const N: usize> Mixed<N> {
 
 /// The documented tree.
 fn tree<const N: usize>(terms: &[Mixed<N>]) -> Mixed<N> {
-    let blocks: Vec<_> = terms.chunks(BLOCK_TERMS).map(block).collect();
-    balanced(&blocks)
+    let leaves: Vec<_> = terms.chunks(LEAF).map(leaf).collect();
+    balanced(&leaves)
 }
 
 /// All but the largest power of two that is less than the count are on the right.
@@ -67,16 +62,16 @@ fn balanced<const N: usize>(sums: &[Mixed<N>]) -> Mixed<N> {
     }
 }
 
-fn block<const N: usize>(terms: &[Mixed<N>]) -> Mixed<N> {
-    let grouped = terms.len() / GROUP * (GROUP / LANES);
-    let mut lanes: Vec<Mixed<N>> = (0..LANES.min(terms.len()))
-        .map(|lane| {
-            let own: Vec<_> = terms.iter().skip(lane).step_by(LANES).copied().collect();
-            let (groups, rest) = own.split_at(grouped);
-            let groups = groups.chunks(GROUP / LANES).map(balanced);
-            (groups.chain(rest.iter().copied()).reduce(Add::add)).expect("there is a term")
-        })
-        .collect();
+fn leaf<const N: usize>(terms: &[Mixed<N>]) -> Mixed<N> {
+    let lane = |lane| {
+        terms
+            .iter()
+            .skip(lane)
+            .step_by(LANES)
+            .copied()
+            .reduce(Add::add)
+    };
+    let mut lanes: Vec<_> = (0..LANES).map_while(lane).collect();
     for half in [8, 4, 2, 1] {
         for lane in half..lanes.len() {
             lanes[lane - half] = lanes[lane - half] + lanes[lane];
@@ -337,18 +332,11 @@ fn around(n: usize) -> [usize; 3] {
 #[test]
 fn sums_of_few_columns_follow_the_tree_in_every_layout() {
     let mut terms = vec![0, 1, 2, 3, 5];
-    for border in [
-        SHORT_ROW_TERMS,
-        LANES,
-        2 * LANES,
-        GROUP,
-        BLOCK_TERMS,
-        2 * BLOCK_TERMS,
-    ] {
+    for border in [8, LANES, SHORT_RUN, LEAF, BLOCK_TERMS, 2 * BLOCK_TERMS] {
         terms.extend(around(border));
     }
     for terms in terms {
-        for columns in [0, 1, 2, 3].into_iter().chain(around(FEW_COLUMNS)) {
+        for columns in [0, 1, 2, 3].into_iter().chain(around(LANES)) {
             check_layouts(&[terms, columns], &[0], check_sums_and_maps::<4>);
             check_layouts(&[columns, terms], &[1], check_sums_and_maps::<4>);
         }
@@ -373,7 +361,6 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
             _ => (0..axes.len()).flat_map(first).collect(),
         }
     }
-    let large = FEW_REDUCED / 4;
     for shape in [
         &[][..],
         &[1],
@@ -381,20 +368,15 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
         &[17],
         &[16, 8],
         &[32, 16],
-        &[FEWER_REDUCED],
-        &[FEWER_REDUCED + 1],
-        &[FEW_REDUCED],
-        &[FEW_REDUCED + 1],
+        &[127],
         &[1, 5],
-        &[4, large],
-        &[4, large + 1],
-        &[LANES, FEW_REDUCED / LANES],
-        &[LANES, FEW_REDUCED / LANES + 1],
+        &[4, LEAF],
+        &[4, LEAF + 1],
+        &[LANES, 64],
         &[2, LANES, 40],
-        &[BLOCK_TERMS, FEW_IN_ORDER / BLOCK_TERMS],
+        &[BLOCK_TERMS, 16],
         &[BLOCK_TERMS + 1, 2],
-        &[BLOCK_TERMS, FEW_IN_ORDER / BLOCK_TERMS + 1],
-        &[2, FEW_REDUCED],
+        &[2, BLOCK_TERMS],
         &[2, 3, 4],
         &[3, 1, 2],
         &[2, 2, 2, 2],
@@ -459,14 +441,12 @@ fn few_elements_of_every_layout_and_size_are_numbered() {
             (&[0, 3], &[0]),
             (&[1, 7], &[1]),
             (&[2, 3, 5], &[1]),
-            (&[FEWER_REDUCED], &[0]),
-            (&[FEWER_REDUCED], &[]),
-            (&[FEWER_REDUCED + 1], &[0]),
-            (&[FEWER_REDUCED + 1], &[]),
-            (&[GROUP + 1, 3], &[0]),
-            (&[4, FEW_REDUCED / 4], &[0]),
-            (&[4, FEW_REDUCED / 4], &[1]),
-            (&[4, FEW_REDUCED / 4 + 1], &[1]),
+            (&[127], &[0]),
+            (&[127], &[]),
+            (&[LEAF + 1, 3], &[0]),
+            (&[4, LEAF], &[0]),
+            (&[4, LEAF], &[1]),
+            (&[4, LEAF + 1], &[1]),
         ] {
             check_layouts(shape, summed, check_numbered::<N>);
         }
@@ -480,28 +460,18 @@ fn few_elements_of_every_layout_and_size_are_numbered() {
 fn rows_of_every_width_follow_the_tree() {
     let size = size_of::<Mixed<4>>();
     let mut widths = vec![];
-    for border in [
-        NEAR_STREAMS / size / LANES,
-        APART_STREAMS / size / LANES,
-        MANY_COLUMNS / LANES,
-        NARROW_SUM_ROW / size,
-        SUM_ROW / size,
-        STREAM_SUMS_ROW / size,
-    ] {
+    for border in [4, LANES, 2 * LANES, 8 * LANES, SUM_ROW / size] {
         widths.extend(around(border));
     }
     for columns in widths {
-        for terms in [2, LANES - 1, LANES + 1, GROUP + 3] {
+        for terms in [2, LANES - 1, LANES + 1, LEAF / 2 + 3] {
             check_layouts(&[terms, columns], &[0], check_sums_and_maps::<4>);
             check_layouts(&[columns, terms], &[1], check_sums_and_maps::<4>);
         }
     }
-    for terms in around(SUM_TABLE / size / FEW_COLUMNS) {
-        check_layouts(&[terms, FEW_COLUMNS + 1], &[0], check_sums_and_maps::<4>);
-    }
-    for columns in around(MANY_COLUMNS) {
-        check_layouts(&[columns, LANES], &[1], check_sums_and_maps::<4>);
-        check_layouts(&[2, columns], &[0], check_sums_and_maps::<4>);
+    for terms in around(SUM_TABLE / size / LANES) {
+        check_layouts(&[terms, LANES - 1], &[0], check_sums_and_maps::<4>);
+        check_layouts(&[3, terms, LANES - 1], &[1], check_sums_and_maps::<4>);
     }
 }
 
@@ -573,10 +543,10 @@ fn large_sums_follow_the_tree() {
         (&[9 * long, 3], &[0]),
         (&[5000, 150], &[0]),
         (&[150, 5000], &[1]),
-        (
-            &[PREFETCH_STREAMS * PREFETCH_STREAM_BYTES / 4 + 17, 3],
-            &[1],
-        ),
+        (&[9 * long, 3], &[1]),
+        (&[20, 700, 300], &[0, 2]),
+        (&[300, 3, 20, 20], &[0, 2, 3]),
+        (&[300, 20, 7, 7], &[0, 2, 3]),
         (&[40, 60, 300], &[0, 2]),
         (&[40, 60, 300], &[1]),
     ] {
@@ -600,7 +570,7 @@ fn large_sums_follow_the_tree() {
 fn maps_of_large_arrays_follow_the_tree() {
     for (shape, summed) in [
         (&[2, 2048, 64][..], &[1][..]),
-        (&[2100, MANY_COLUMNS + 1], &[0]),
+        (&[2100, SUM_ROW / 4 + 1], &[0]),
     ] {
         let terms = (0..shape.iter().product()).map(Mixed::<4>::number);
         let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
@@ -611,17 +581,15 @@ fn maps_of_large_arrays_follow_the_tree() {
 /// Terms whose neighbours in memory belong to the next run of terms.
 #[test]
 fn crossed_terms_follow_the_tree() {
-    let lines = CROSSED_LINES / CACHE_LINE;
-    let pages = CROSSED_PAGES / PAGE;
+    let lines = SECOND_LEVEL_CACHE / CACHE_LINE;
     for (run, step) in [
         (lines, CACHE_LINE),
         (lines + 600, CACHE_LINE),
         (lines - 1, CACHE_LINE),
-        (pages, PAGE),
-        (pages + 500, PAGE),
-        (pages - 1, PAGE),
+        (2 * BLOCK_TERMS, 64 * CACHE_LINE),
+        (2 * BLOCK_TERMS + 500, 64 * CACHE_LINE),
         // Shorter than two chunks.
-        (2 * BLOCK_TERMS - 1, 2 * PAGE),
+        (2 * BLOCK_TERMS - 1, 64 * CACHE_LINE),
     ] {
         let mut memory = ArrayD::from_elem(&[run, step][..], Mixed::<1>::number(9));
         for runs in [2, 3, 7] {
@@ -650,17 +618,10 @@ fn crossed_terms_follow_the_tree() {
     check(&memory.view().permuted_axes(&[0, 2, 1][..]), &[1, 2]);
 }
 
-/// A table of terms has longer rows if all terms together have more than `SMALL_SUM` bytes.
-#[test]
-fn maps_of_many_terms_follow_the_tree() {
-    let rows = SMALL_SUM / 8 / NARROW_SUM_ROW + 1;
-    check_layouts(&[rows, NARROW_SUM_ROW], &[0], check_maps::<4>);
-}
-
-/// One row that is seen many times has more blocks than are summed at once.
+/// One row that is seen many times.
 #[test]
 fn long_rows_follow_the_tree() {
-    for blocks in [BLOCKS_AT_ONCE, 2 * BLOCKS_AT_ONCE + 1] {
+    for blocks in [4, 513] {
         let row: Array1<_> = (0..blocks * BLOCK_TERMS - 7)
             .map(Mixed::<4>::number)
             .collect();
@@ -671,58 +632,66 @@ fn long_rows_follow_the_tree() {
     }
 }
 
-/// Sums of enough bytes to be streamed, and of fewer: along rows, of short rows and of longer ones.
-/// Sums of reversed terms are not streamed, as they are written in reversed order.
-fn check_streamed<const N: usize>() {
-    let _cache = LastLevelCache::of(1 << 20);
-    let border = (768 << 10) / N;
-    for sums in [border - 1, border] {
-        for (shape, summed) in [
-            (&[2, sums][..], &[0][..]),
-            (&[sums, 3], &[1]),
-            (&[sums, GROUP / 8 + 1], &[1]),
-            (&[2, sums, 2], &[0, 2]),
-        ] {
-            let terms = (0..shape.iter().product()).map(Mixed::<N>::number);
-            let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
-            check(&terms.view(), summed);
-            let mut backwards = terms.view();
-            (0..shape.len()).for_each(|axis| backwards.invert_axis(Axis(axis)));
-            check(&backwards, summed);
-        }
-    }
+/// Elements that are combined one by one, and those that are not.
+#[test]
+fn large_elements_follow_the_tree() {
+    check_width::<{ LARGE - 1 }>();
+    check_width::<LARGE>();
+    check_layouts::<LARGE>(&[300, 20, 3], &[0, 2], check);
 }
 
+/// Positions of the largest and the smallest of many equal terms, and of NaN.
 #[test]
-fn streamed_sums_follow_the_tree() {
-    check_streamed::<32>();
-    check_streamed::<{ LARGE_ELEMENT }>();
-}
-
-/// The numbers of elements must have 32 bits, too.
-#[test]
-fn positions_are_looked_for_if_there_are_eight_elements_for_each_result() {
-    let many = u32::MAX as usize;
-    assert!(First::looks_for(1, many) && First::looks_for(5, 40));
-    assert!(!First::looks_for(5, 39) && !First::looks_for(1, 7));
-    if let Some(more) = many.checked_add(1) {
-        assert!(!First::looks_for(1, more));
-    }
-}
-
-#[test]
-fn reading_in_streams_visits_each_number_once() {
-    for count in [0, 1, 3, 4, 5, 11, 12, 1000] {
-        for bytes in [
-            1,
-            PREFETCH_STREAM_BYTES / 3,
-            PREFETCH_STREAM_BYTES / 2,
-            PREFETCH_STREAM_BYTES,
-            usize::MAX,
-        ] {
-            let mut found: Vec<usize> = in_streams(count, bytes).collect();
-            found.sort_unstable();
-            assert!(found.into_iter().eq(0..count), "{count} of {bytes}");
+fn positions_are_those_of_the_first_terms_in_every_layout() {
+    let value = |i: usize| (i.wrapping_mul(0x9e37_79b9) >> 7) % 50;
+    for (shape, summed) in [
+        (&[7, 5][..], &[0][..]),
+        (&[5, 7], &[1]),
+        (&[300, 40], &[0]),
+        (&[40, 300], &[1]),
+        (&[2000, 17], &[0]),
+        (&[17, 2000], &[1]),
+        (&[100, 8], &[1]),
+        (&[9, 30, 11], &[0, 2]),
+        (&[700, 700], &[0]),
+        (&[700, 700], &[0, 1]),
+    ] {
+        let len: usize = shape.iter().product();
+        for nan_every in [0, 37, len / 3] {
+            let term = |i| match nan_every > 0 && i % nan_every == nan_every / 2 {
+                true => f32::NAN,
+                false => value(i) as f32,
+            };
+            let terms = ArrayD::from_shape_vec(shape, (0..len).map(term).collect()).unwrap();
+            let fortran = terms.t().as_standard_layout().reversed_axes().into_owned();
+            let plan = plan(shape, summed);
+            let kept: Vec<usize> = (0..shape.len())
+                .filter(|axis| !summed.contains(axis))
+                .collect();
+            let order: Vec<usize> = kept.iter().chain(summed).copied().collect();
+            let all: Vec<f32> = terms.view().permuted_axes(order).iter().copied().collect();
+            let count: usize = kept.iter().map(|&axis| shape[axis]).product();
+            let first = |terms: &[f32], better: fn(f32, f32) -> bool| {
+                let mut best = 0;
+                for (i, &term) in terms.iter().enumerate() {
+                    if !terms[best].is_nan() && (term.is_nan() || better(term, terms[best])) {
+                        best = i;
+                    }
+                }
+                best
+            };
+            let columns = || all.chunks(len / count);
+            let largest = columns().map(|terms| first(terms, |a, b| a > b));
+            let largest = ArrayD::from_shape_vec(plan.input_shape(), largest.collect()).unwrap();
+            let smallest = columns().map(|terms| first(terms, |a, b| a < b));
+            let smallest = ArrayD::from_shape_vec(plan.input_shape(), smallest.collect()).unwrap();
+            for terms in [&terms, &fortran] {
+                let what = format!("{shape:?} {summed:?}, NaN every {nan_every}");
+                assert_eq!(plan.reduce(terms, ArgMax).unwrap(), largest, "{what}");
+                assert_eq!(plan.reduce(terms, ArgMin).unwrap(), smallest, "{what}");
+                let mapped = plan.reduce_of((terms,), ArgMax, |(&term,)| term).unwrap();
+                assert_eq!(mapped, largest, "map, {what}");
+            }
         }
     }
 }

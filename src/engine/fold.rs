@@ -1,0 +1,916 @@
+//! The inner loops of reductions: the only code that is compiled for each element type, reduction
+//! and closure.
+//!
+//! [`GradientExt`](crate::GradientExt) documents the tree. Terms are numbered from 0. 256 of them
+//! are a leaf of the tree. A leaf is folded in one of two ways, with the same result: as rows, where
+//! the terms of neighbouring columns lie side by side, or as a run, where the terms of one column
+//! do. The sums of leaves wait on a stack until the sum of as many leaves is there. `sums` walks
+//! over the arrays, and decides which leaf is folded when, where and how.
+
+use super::machine::{Vectorize, widest};
+use super::reduction::Reduction;
+use ndarray::{ArrayRef, Dimension};
+use std::hint::black_box;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::{ptr, slice};
+
+/// Lanes of a leaf: term `i` belongs to lane `i % 16`. 16 `f32` are a cache line.
+pub(crate) const LANES: usize = 16;
+
+/// Terms of a leaf, 16 for each lane: no term passes through more than 15 additions there.
+pub(crate) const LEAF: usize = LANES * LANES;
+
+/// Terms of a block: four leaves. Parts of reductions are cut between blocks.
+pub(crate) const BLOCK_TERMS: usize = 4 * LEAF;
+
+/// The most arrays that terms are computed of.
+pub(crate) const OPERANDS: usize = 4;
+
+/// Accumulators of at least this many bytes are combined one by one. The other loops keep 16 of
+/// them on the stack.
+pub(crate) const LARGE: usize = 64;
+
+/// Elements of all operands. Those of operands that do not exist are never read.
+pub(crate) type Places = [*const u8; OPERANDS];
+
+/// Distances in bytes, of all operands.
+pub(crate) type Steps = [isize; OPERANDS];
+
+/// `places`, moved by `steps`.
+#[inline(always)]
+pub(crate) fn moved(places: Places, steps: &Steps) -> Places {
+    std::array::from_fn(|operand| places[operand].wrapping_byte_offset(steps[operand]))
+}
+
+/// An array that terms are computed of.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    /// The element at index 0 of every axis.
+    pub(crate) first: *const u8,
+    pub(crate) shape: &'a [usize],
+    /// In elements.
+    pub(crate) strides: &'a [isize],
+    /// Bytes of an element.
+    pub(crate) size: usize,
+}
+
+impl<'a> Input<'a> {
+    pub(crate) fn of<A, D: Dimension>(array: &'a ArrayRef<A, D>) -> Self {
+        Input {
+            first: array.as_ptr().cast(),
+            shape: array.shape(),
+            strides: array.strides(),
+            size: size_of::<A>(),
+        }
+    }
+}
+
+/// The terms of neighbouring columns in one leaf.
+pub(crate) struct Rows<'r> {
+    /// Where the offsets count from.
+    pub(crate) first: Places,
+    /// Where each row of terms begins. Its elements are contiguous, or [`LANES`] elements that are
+    /// read again and again.
+    pub(crate) offsets: &'r [Steps],
+    /// From [`LANES`] elements of a row to the next ones: their bytes, or 0.
+    pub(crate) chunk: Steps,
+    pub(crate) columns: usize,
+    /// Whether each row begins where the row before it ends, in all operands.
+    pub(crate) adjacent: bool,
+    /// How many columns are folded before the next ones are: a multiple of [`LANES`], or all.
+    pub(crate) strip: usize,
+    /// The number of the first row's terms.
+    pub(crate) number: usize,
+}
+
+/// Contiguous terms of some columns.
+pub(crate) struct Runs {
+    /// The first terms of the first column.
+    pub(crate) first: Places,
+    pub(crate) columns: usize,
+    /// From one column to the next.
+    pub(crate) column: Steps,
+    /// From one leaf to the next: its bytes, or 0 for a leaf that is read again and again.
+    pub(crate) leaf: Steps,
+    /// Of each column.
+    pub(crate) terms: usize,
+    /// The number of the first term.
+    pub(crate) number: usize,
+}
+
+/// Where the sums of leaves wait: `stack[level * width + column]` holds the sum of `2^level` leaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Stack {
+    pub(crate) first: *mut u8,
+    /// Accumulators from one level to the next.
+    pub(crate) width: usize,
+}
+
+impl Stack {
+    /// The stack from this column on, of accumulators of type `A`.
+    #[inline(always)]
+    fn at<A>(self, column: usize) -> Self {
+        let first = self.first.cast::<A>().wrapping_add(column).cast();
+        Stack { first, ..self }
+    }
+}
+
+/// A reduction as the driver sees it: functions on untyped memory.
+///
+/// # Safety
+///
+/// The methods read and write no more than their contracts say.
+pub(crate) unsafe trait Kernel: Sync {
+    /// The arrays that terms are computed of: one to [`OPERANDS`], of one shape.
+    fn inputs(&self) -> &[Input<'_>];
+
+    /// Size and alignment of an accumulator.
+    fn accumulator(&self) -> (usize, usize);
+
+    /// Folds a leaf, and pushes the sums as number `index` of those on the stack.
+    ///
+    /// # Safety
+    ///
+    /// The rows, which are one to [`LEAF`], consist of elements of the inputs or of copies of them.
+    /// `scratch` has room for an accumulator of each column and for [`live_lanes`] of each column of
+    /// a strip. `stack` is as for [`push`](Self::push).
+    unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize);
+
+    /// Folds leaves of contiguous terms, all of them whole but the last one, and pushes their sums
+    /// as numbers `index`, `index + 1`, ... of those on the stack.
+    ///
+    /// # Safety
+    ///
+    /// The runs, of one term at least, consist of elements of the inputs or of copies of them.
+    /// `stack` begins at the first of the columns, and is as for [`push`](Self::push).
+    unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize);
+
+    /// Pushes the sums of `columns` columns as number `index` of those on the stack.
+    ///
+    /// # Safety
+    ///
+    /// The stack has room for as many levels as `index + 1` has binary digits, and holds the sums
+    /// with smaller numbers.
+    unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize);
+
+    /// Combines all that waits on the stack after `count` pushes. The results are at the returned
+    /// pointer, on the stack.
+    ///
+    /// # Safety
+    ///
+    /// `count` sums have been pushed, one at least.
+    unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8;
+
+    /// Writes the results of `accs`, each of `terms` terms, to places that are `stride` bytes apart.
+    ///
+    /// # Safety
+    ///
+    /// There are `count` accumulators and as many places. If results are added to what the places
+    /// hold, these are initialised.
+    unsafe fn finish(
+        &self,
+        accs: *const u8,
+        count: usize,
+        terms: usize,
+        to: *mut u8,
+        stride: isize,
+    );
+}
+
+/// How many lanes of a leaf of `rows` rows need memory: of few rows, the first halving reads the
+/// terms themselves.
+#[inline(always)]
+pub(crate) fn live_lanes(rows: usize) -> usize {
+    match rows <= LANES {
+        true => (rows.next_power_of_two() / 2).max(1),
+        false => LANES,
+    }
+}
+
+/// The types of the operands' elements: a tuple.
+///
+/// # Safety
+///
+/// Operand `i` of [`refs`](Self::refs) has elements of the `i`-th type.
+pub(crate) unsafe trait Elements<'e, Bound = &'e Self> {
+    type Refs;
+
+    /// References to the elements number `index` of rows that begin at `places`.
+    ///
+    /// # Safety
+    ///
+    /// There are such elements, of the types of the tuple, and nothing writes them during `'e`.
+    unsafe fn refs(places: &Places, index: usize) -> Self::Refs;
+}
+
+/// A tuple of arrays.
+pub(crate) trait Arrays<'a> {
+    type Elements;
+
+    /// The arrays.
+    ///
+    /// # Panics
+    ///
+    /// Unless they have one shape.
+    fn typed(self) -> Typed<'a, Self::Elements>;
+}
+
+macro_rules! elements {
+    ($($A:ident $i:tt),+) => {
+        // SAFETY: each operand is read as an element of the type in its place.
+        unsafe impl<'e, $($A),+> Elements<'e> for ($($A,)+) {
+            type Refs = ($(&'e $A,)+);
+
+            #[inline(always)]
+            unsafe fn refs(places: &Places, index: usize) -> Self::Refs {
+                // SAFETY: the contract of this function.
+                ($(unsafe { &*places[$i].cast::<$A>().wrapping_add(index) },)+)
+            }
+        }
+
+        impl<'a, Dim: Dimension, $($A),+> Arrays<'a> for ($(&'a ArrayRef<$A, Dim>,)+) {
+            type Elements = ($($A,)+);
+
+            fn typed(self) -> Typed<'a, Self::Elements> {
+                let inputs = [$(Input::of(self.$i)),+];
+                assert!(inputs.iter().all(|input| input.shape == inputs[0].shape));
+                let (mut all, count) = ([inputs[0]; OPERANDS], inputs.len());
+                all[..count].copy_from_slice(&inputs);
+                Typed { inputs: all, count, elements: PhantomData }
+            }
+        }
+    };
+}
+
+elements!(A 0);
+elements!(A 0, B 1);
+elements!(A 0, B 1, C 2);
+elements!(A 0, B 1, C 2, D 3);
+
+/// One to four arrays of one shape whose element types are the tuple `E`.
+#[derive(Clone, Copy)]
+pub(crate) struct Typed<'a, E> {
+    inputs: [Input<'a>; OPERANDS],
+    count: usize,
+    elements: PhantomData<&'a E>,
+}
+
+/// Combines what a place holds with a result.
+pub(crate) type Add<Out> = fn(Out, Out) -> Out;
+
+/// A reduction of `f` of the elements of arrays.
+pub(crate) struct Map<'a, E, T, R: Reduction<T>, F> {
+    pub(crate) arrays: Typed<'a, E>,
+    pub(crate) reduction: &'a R,
+    pub(crate) f: &'a F,
+    /// Combines what a place holds with its result; `None` replaces it.
+    pub(crate) add: Option<Add<R::Out>>,
+    /// Whether `f` returns the element that it is given. Then terms may be read twice.
+    pub(crate) plain: bool,
+    pub(crate) term: PhantomData<fn() -> T>,
+}
+
+// SAFETY: the arrays are only read, by `f`, whose bounds let several threads call it with shared
+// references to their elements: `E` is `Sync`.
+unsafe impl<E: Sync, T, R: Reduction<T>, F: Sync> Sync for Map<'_, E, T, R, F> {}
+
+impl<E, T, R, F> Map<'_, E, T, R, F>
+where
+    E: for<'e> Elements<'e>,
+    R: Reduction<T>,
+    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T,
+{
+    const LANES: usize = if R::COMMUTATIVE { LANES } else { 1 };
+
+    /// # Safety
+    ///
+    /// As for [`Elements::refs`].
+    #[inline(always)]
+    unsafe fn term(&self, places: &Places, index: usize, number: usize) -> R::Acc {
+        // SAFETY: the contract of this function.
+        let refs = unsafe { E::refs(places, index) };
+        let acc = self.reduction.lift((self.f)(refs));
+        self.reduction.at_index(acc, number)
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: R::Acc, b: R::Acc) -> R::Acc {
+        self.reduction.combine(a, b)
+    }
+
+    /// Adds `M` rows to `to`, one after the other. The `FIRST` of them replaces what is there.
+    ///
+    /// `step` rows lie between two of them. `columns` may be those of several adjacent rows.
+    ///
+    /// # Safety
+    ///
+    /// There are such rows, and `to` has room for as many accumulators.
+    #[inline(always)]
+    unsafe fn add_rows<const M: usize, const FIRST: bool>(
+        &self,
+        rows: &Rows<'_>,
+        at: usize,
+        step: usize,
+        columns: usize,
+        to: *mut R::Acc,
+    ) {
+        let mut places: [Places; M] =
+            std::array::from_fn(|k| moved(rows.first, &rows.offsets[at + k * step]));
+        // Of adjacent rows, a column further than a row is one of the next row's terms.
+        let number = |k: usize, column: usize| {
+            let more = if columns > rows.columns {
+                column / rows.columns
+            } else {
+                0
+            };
+            rows.number.wrapping_add(at + k * step + more)
+        };
+        let fold = |old: R::Acc, places: &[Places; M], index: usize, column: usize| {
+            // SAFETY: an element of a row: the contract of this function.
+            let term = |k: usize| unsafe { self.term(&places[k], index, number(k, column)) };
+            let mut acc = if FIRST {
+                term(0)
+            } else {
+                self.combine(old, term(0))
+            };
+            for k in 1..M {
+                acc = self.combine(acc, term(k));
+            }
+            acc
+        };
+        let mut column = 0;
+        while column < columns {
+            let chunk = to.wrapping_add(column).cast::<[R::Acc; LANES]>();
+            if const { size_of::<R::Acc>() < LARGE } && column + LANES <= columns {
+                // All is read before anything is written, so the compiler needs no check for
+                // overlaps.
+                let mut accs = match FIRST {
+                    true => [self.reduction.identity(); LANES],
+                    // SAFETY: there is room for as many, and earlier rows have initialised them.
+                    false => unsafe { chunk.read() },
+                };
+                for (j, acc) in accs.iter_mut().enumerate() {
+                    *acc = fold(*acc, &places, j, column + j);
+                }
+                // SAFETY: there is room for as many.
+                unsafe { chunk.write(accs) };
+            } else {
+                for j in 0..LANES {
+                    // Compilers make no vector code of a loop that may end here. It would be long.
+                    if column + j >= columns {
+                        break;
+                    }
+                    // SAFETY: there is room for as many accumulators.
+                    let place = unsafe { to.add(column + j) };
+                    let old = match FIRST {
+                        true => self.reduction.identity(),
+                        // SAFETY: earlier rows have initialised it.
+                        false => unsafe { *place },
+                    };
+                    let acc = fold(old, &places, j, column + j);
+                    // SAFETY: as above.
+                    unsafe { place.write(acc) };
+                }
+            }
+            for places in &mut places {
+                *places = moved(*places, &rows.chunk);
+            }
+            column += LANES;
+        }
+    }
+
+    /// Puts the sums of a leaf into `to`.
+    ///
+    /// # Safety
+    ///
+    /// The rows are as for [`Kernel::rows`]. `to` has room for an accumulator of each column, and
+    /// `lanes` for [`live_lanes`] of each column of a strip.
+    #[inline(always)]
+    pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
+        let mut done = 0;
+        while done < rows.columns {
+            let columns = rows.strip.min(rows.columns - done);
+            let chunks = (done / LANES) as isize;
+            let first = moved(
+                rows.first,
+                &rows.chunk.map(|step| step.wrapping_mul(chunks)),
+            );
+            let (rows, to) = (
+                Rows {
+                    first,
+                    columns,
+                    ..*rows
+                },
+                to.wrapping_add(done),
+            );
+            // SAFETY: these columns are a part of the rows, and of what there is room for.
+            unsafe { self.fold_strip(&rows, lanes, to) };
+            done += columns;
+        }
+    }
+
+    /// [`fold_rows`](Self::fold_rows) for one strip.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline(always)]
+    unsafe fn fold_strip(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
+        let (count, columns) = (rows.offsets.len(), rows.columns);
+        let live = match Self::LANES {
+            1 => 1,
+            _ => live_lanes(count),
+        };
+        // Of adjacent rows, those of all lanes are one row, and the last of these may be shorter.
+        let (passes, width) = match rows.adjacent {
+            true => (1, live * columns),
+            false => (live, columns),
+        };
+        let lanes = if live == 1 { to } else { lanes };
+        for lane in 0..passes {
+            let (whole, rest) = match rows.adjacent {
+                true => (count / live, count % live * columns),
+                false => ((count - lane).div_ceil(live), 0),
+            };
+            let lanes = lanes.wrapping_add(lane * columns);
+            let mut done = match whole {
+                1 => 1,
+                2 | 3 => 2,
+                _ => 4,
+            };
+            match done {
+                // SAFETY: the rows are those of the contract, of which each lane has as many; there
+                // is room for `live` lanes, and the first call initialises this one. So in each.
+                1 => unsafe { self.add_rows::<1, true>(rows, lane, live, width, lanes) },
+                // SAFETY: as above.
+                2 => unsafe { self.add_rows::<2, true>(rows, lane, live, width, lanes) },
+                // SAFETY: as above.
+                _ => unsafe { self.add_rows::<4, true>(rows, lane, live, width, lanes) },
+            }
+            while done < whole + usize::from(rest > 0) {
+                let at = lane + done * live;
+                if done + 4 <= whole {
+                    // SAFETY: as above.
+                    unsafe { self.add_rows::<4, false>(rows, at, live, width, lanes) };
+                    done += 4;
+                } else {
+                    let width = if done < whole { width } else { rest };
+                    // SAFETY: as above.
+                    unsafe { self.add_rows::<1, false>(rows, at, live, width, lanes) };
+                    done += 1;
+                }
+            }
+        }
+        if live == 1 {
+            return;
+        }
+        // SAFETY: all lanes have been written.
+        let all = unsafe { slice::from_raw_parts_mut(lanes, live * columns) };
+        let mut half = live / 2;
+        while half > 0 {
+            let (low, high) = all.split_at_mut(half * columns);
+            for (low, &high) in low.iter_mut().zip(&*high) {
+                *low = self.combine(*low, high);
+            }
+            half /= 2;
+        }
+        // SAFETY: a lane is left, and there is room for its sums.
+        unsafe { ptr::copy_nonoverlapping(lanes, to, columns) };
+    }
+
+    /// The sum of a leaf of contiguous terms.
+    ///
+    /// # Safety
+    ///
+    /// There are as many elements at `places`.
+    #[inline(always)]
+    unsafe fn fold_leaf(
+        &self,
+        places: &Places,
+        number: usize,
+        combine: impl Fn(R::Acc, R::Acc) -> R::Acc,
+    ) -> R::Acc {
+        // SAFETY: the indices are those of a leaf.
+        let term = |i: usize| unsafe { self.term(places, i, number.wrapping_add(i)) };
+        if Self::LANES == 1 {
+            return (1..LEAF).fold(term(0), |acc, i| combine(acc, term(i)));
+        }
+        // The loop over lanes is outside, and so many terms of each are inside, that the compiler
+        // makes vector code of it.
+        let mut lanes = [self.reduction.identity(); LANES];
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            let mut acc = term(j);
+            for k in 1..LEAF / LANES {
+                acc = combine(acc, term(k * LANES + j));
+            }
+            *lane = acc;
+        }
+        self.fold_lanes(&lanes, combine)
+    }
+
+    /// The sum of 16 lanes.
+    #[inline(always)]
+    fn fold_lanes(
+        &self,
+        lanes: &[R::Acc; LANES],
+        combine: impl Fn(R::Acc, R::Acc) -> R::Acc,
+    ) -> R::Acc {
+        // Aligned, so that no store straddles two cache lines: then store forwarding works.
+        #[repr(align(64))]
+        struct Aligned<T>(T);
+        let mut eight = [self.reduction.identity(); 8];
+        for (j, lane) in eight.iter_mut().enumerate() {
+            *lane = combine(lanes[j], lanes[j + 8]);
+        }
+        // Hidden from the compiler, which would otherwise load pairs of lanes that straddle two
+        // stores.
+        let Aligned(eight) = black_box(Aligned(eight));
+        let mut four = [self.reduction.identity(); 4];
+        for (j, lane) in four.iter_mut().enumerate() {
+            *lane = combine(eight[j], eight[j + 4]);
+        }
+        combine(combine(four[0], four[2]), combine(four[1], four[3]))
+    }
+
+    /// The sum of `count` contiguous terms, fewer than a leaf. `readable` terms may be read.
+    ///
+    /// # Safety
+    ///
+    /// There are as many elements at `places`. If more are readable, the map is [plain](Map::plain).
+    #[inline(always)]
+    unsafe fn fold_short(
+        &self,
+        places: &Places,
+        count: usize,
+        readable: usize,
+        number: usize,
+    ) -> R::Acc {
+        // SAFETY: the indices are below `readable`.
+        let term = |i: usize| unsafe { self.term(places, i, number.wrapping_add(i)) };
+        if Self::LANES == 1 {
+            return (1..count).fold(term(0), |acc, i| self.combine(acc, term(i)));
+        }
+        let mut lanes = [self.reduction.identity(); LANES];
+        if count < LANES {
+            for (j, lane) in lanes[..count].iter_mut().enumerate() {
+                *lane = term(j);
+            }
+            let mut live = count;
+            let mut half = LANES / 2;
+            while half > 0 {
+                for j in 0..live.saturating_sub(half) {
+                    lanes[j] = self.combine(lanes[j], lanes[j + half]);
+                }
+                live = live.min(half);
+                half /= 2;
+            }
+            return lanes[0];
+        }
+        // The compiler does not know where the lanes are. So it keeps them in memory, reads and
+        // writes them as vectors, and does not make 16 numbers of them.
+        let lanes = black_box(&mut lanes);
+        // Vectors are read before anything is written, so that no check for overlaps is needed.
+        const ROWS: [usize; 4] = [0, 1, 2, 3];
+        macro_rules! add {
+            ($first:literal, $at:expr, $rows:literal) => {
+                let mut new = match $first {
+                    true => [self.reduction.identity(); LANES],
+                    false => *lanes,
+                };
+                for (j, lane) in new.iter_mut().enumerate() {
+                    let mut acc = term($at + j);
+                    if !$first {
+                        acc = self.combine(*lane, acc);
+                    }
+                    for row in &ROWS[1..$rows] {
+                        acc = self.combine(acc, term($at + row * LANES + j));
+                    }
+                    *lane = acc;
+                }
+                *lanes = new;
+            };
+        }
+        let mut at = LANES;
+        if count >= 4 * LANES {
+            add!(true, 0, 4);
+            at = 4 * LANES;
+        } else {
+            add!(true, 0, 1);
+        }
+        while at + 4 * LANES <= count {
+            add!(false, at, 4);
+            at += 4 * LANES;
+        }
+        while at + LANES <= count {
+            add!(false, at, 1);
+            at += LANES;
+        }
+        let rest = (count - at) as u32;
+        if rest > 0 {
+            let mut last = [self.reduction.identity(); LANES];
+            // A whole vector is read where there is one, and `rest` of its terms are used.
+            if at + LANES <= readable {
+                for (j, last) in last.iter_mut().enumerate() {
+                    *last = term(at + j);
+                }
+            } else {
+                for (j, last) in last.iter_mut().enumerate() {
+                    if j as u32 == rest {
+                        break;
+                    }
+                    *last = term(at + j);
+                }
+            }
+            let mut new = *lanes;
+            for (j, (lane, &last)) in new.iter_mut().zip(&last).enumerate() {
+                let sum = self.combine(*lane, last);
+                *lane = if (j as u32) < rest { sum } else { *lane };
+            }
+            *lanes = new;
+        }
+        self.fold_lanes(lanes, |a, b| self.combine(a, b))
+    }
+
+    /// The sum of a leaf of contiguous terms, in the fastest way for these.
+    ///
+    /// # Safety
+    ///
+    /// There are as many elements at `places`.
+    #[inline(always)]
+    unsafe fn fold_leaf_of(&self, places: &Places, number: usize) -> R::Acc {
+        // SAFETY: the contract of this function.
+        let ordered = || R::HAS_UNORDERED && self.plain && !unsafe { self.any_unordered(places) };
+        if ordered() {
+            let combine = |a, b| self.reduction.combine_ordered(a, b);
+            // SAFETY: the contract of this function.
+            return unsafe { self.fold_leaf(places, number, combine) };
+        }
+        // SAFETY: the contract of this function.
+        unsafe { self.fold_leaf(places, number, |a, b| self.combine(a, b)) }
+    }
+
+    /// The sum of `count` contiguous terms, at most a leaf.
+    ///
+    /// # Safety
+    ///
+    /// There are as many elements at `places`.
+    #[inline(always)]
+    pub(crate) unsafe fn fold_run(&self, places: &Places, count: usize, number: usize) -> R::Acc {
+        match count {
+            // SAFETY: the contract of this function.
+            LEAF => unsafe { self.fold_leaf_of(places, number) },
+            // SAFETY: the contract of this function.
+            _ => unsafe { self.fold_short(places, count, count, number) },
+        }
+    }
+
+    /// Whether one of these terms needs [`Reduction::combine`].
+    ///
+    /// # Safety
+    ///
+    /// There are as many elements at `places`.
+    #[inline(always)]
+    unsafe fn any_unordered(&self, places: &Places) -> bool {
+        // SAFETY: the contract of this function.
+        let unordered = |i: usize| unsafe {
+            (self.reduction).is_unordered(self.reduction.lift((self.f)(E::refs(places, i))))
+        };
+        // Pairs, as one instruction compares two floats.
+        (0..LEAF / 2).fold(false, |any, i| any | unordered(i) | unordered(i + LEAF / 2))
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Kernel::push`].
+    #[inline(always)]
+    unsafe fn push_one(&self, mut sum: R::Acc, stack: Stack, index: usize) {
+        let mut place = stack.first.cast::<R::Acc>();
+        let mut rest = index;
+        while rest & 1 == 1 {
+            // SAFETY: the levels of the binary ones of `index` hold sums: the contract.
+            sum = self.combine(unsafe { *place }, sum);
+            place = place.wrapping_add(stack.width);
+            rest >>= 1;
+        }
+        // SAFETY: the stack has room for this level.
+        unsafe { place.write(sum) };
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Kernel::push`].
+    #[inline(always)]
+    unsafe fn push_all(&self, sums: *const R::Acc, columns: usize, stack: Stack, index: usize) {
+        for column in 0..columns {
+            let stack = stack.at::<R::Acc>(column);
+            // SAFETY: the sum of a column.
+            let sum = unsafe { *sums.wrapping_add(column) };
+            // SAFETY: the contract of this function, for one column.
+            unsafe { self.push_one(sum, stack, index) };
+        }
+    }
+}
+
+/// [`Kernel::rows`], compiled for wide vectors too.
+struct FoldRows<'s, 'a, E, T, R: Reduction<T>, F>(
+    &'s Map<'a, E, T, R, F>,
+    &'s Rows<'s>,
+    *mut u8,
+    Stack,
+    usize,
+);
+
+impl<E, T, R, F> Vectorize for FoldRows<'_, '_, E, T, R, F>
+where
+    E: for<'e> Elements<'e>,
+    R: Reduction<T>,
+    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let FoldRows(map, rows, scratch, stack, index) = self;
+        let sums = scratch.cast::<R::Acc>();
+        let lanes = sums.wrapping_add(rows.columns);
+        // Nothing waits for sums with an even number.
+        let to = if index % 2 == 0 {
+            stack.first.cast()
+        } else {
+            sums
+        };
+        // SAFETY: the contract of `Kernel::rows`, whose arguments these are.
+        unsafe { map.fold_rows(rows, lanes, to) };
+        if index % 2 == 1 {
+            // SAFETY: as above; `fold_rows` has written the sums.
+            unsafe { map.push_all(sums, rows.columns, stack, index) };
+        }
+    }
+}
+
+/// [`Kernel::runs`] of whole leaves, and of fewer terms, compiled for wide vectors too.
+struct FoldRuns<'s, 'a, E, T, R: Reduction<T>, F, const WHOLE: bool>(
+    &'s Map<'a, E, T, R, F>,
+    &'s Runs,
+    Stack,
+    usize,
+);
+
+impl<E, T, R, F, const WHOLE: bool> Vectorize for FoldRuns<'_, '_, E, T, R, F, WHOLE>
+where
+    E: for<'e> Elements<'e>,
+    R: Reduction<T>,
+    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let FoldRuns(map, runs, stack, index) = self;
+        let size = map.arrays.inputs[0].size;
+        let follow = map.plain && runs.column[0] == (runs.terms * size) as isize;
+        let mut first = runs.first;
+        for column in 0..runs.columns {
+            let stack = stack.at::<R::Acc>(column);
+            if WHOLE {
+                let mut places = first;
+                for leaf in 0..runs.terms / LEAF {
+                    let number = runs.number.wrapping_add(leaf * LEAF);
+                    // SAFETY: terms of a run: the contract of `Kernel::runs`, whose arguments these
+                    // are.
+                    let sum = unsafe { map.fold_leaf_of(&places, number) };
+                    // SAFETY: a column of the stack: the same contract.
+                    unsafe { map.push_one(sum, stack, index + leaf) };
+                    places = moved(places, &runs.leaf);
+                }
+            } else {
+                let after = if follow { runs.columns - 1 - column } else { 0 };
+                let readable = runs.terms * (1 + after);
+                // SAFETY: terms of a run, and those of the columns that follow in memory.
+                let sum = unsafe { map.fold_short(&first, runs.terms, readable, runs.number) };
+                // SAFETY: as above.
+                unsafe { map.push_one(sum, stack, index) };
+            }
+            first = moved(first, &runs.column);
+        }
+    }
+}
+
+// SAFETY: the methods read elements of the inputs, or copies, as the types that the inputs were
+// made of, and accumulators as the type whose size and alignment `accumulator` returns.
+unsafe impl<E, T, R, F> Kernel for Map<'_, E, T, R, F>
+where
+    E: for<'e> Elements<'e> + Sync,
+    R: Reduction<T>,
+    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T + Sync,
+{
+    fn inputs(&self) -> &[Input<'_>] {
+        &self.arrays.inputs[..self.arrays.count]
+    }
+
+    fn accumulator(&self) -> (usize, usize) {
+        (size_of::<R::Acc>(), align_of::<R::Acc>())
+    }
+
+    unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {
+        widest(FoldRows(self, rows, scratch, stack, index));
+    }
+
+    unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
+        let (whole, rest) = (runs.terms / LEAF, runs.terms % LEAF);
+        if rest == 0 {
+            return widest(FoldRuns::<_, _, _, _, true>(self, runs, stack, index));
+        }
+        if whole == 0 {
+            return widest(FoldRuns::<_, _, _, _, false>(self, runs, stack, index));
+        }
+        let mut first = runs.first;
+        for column in 0..runs.columns {
+            let stack = stack.at::<R::Acc>(column);
+            let leaves = Runs {
+                first,
+                columns: 1,
+                terms: whole * LEAF,
+                ..*runs
+            };
+            widest(FoldRuns::<_, _, _, _, true>(self, &leaves, stack, index));
+            let last = Runs {
+                first: moved(
+                    first,
+                    &runs.leaf.map(|step| step.wrapping_mul(whole as isize)),
+                ),
+                columns: 1,
+                terms: rest,
+                number: runs.number.wrapping_add(whole * LEAF),
+                ..*runs
+            };
+            widest(FoldRuns::<_, _, _, _, false>(
+                self,
+                &last,
+                stack,
+                index + whole,
+            ));
+            first = moved(first, &runs.column);
+        }
+    }
+
+    unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize) {
+        // SAFETY: the contract of this function.
+        unsafe { self.push_all(sums.cast(), columns, stack, index) };
+    }
+
+    unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8 {
+        let lowest = count.trailing_zeros() as usize;
+        let row = |level: usize| {
+            let row = stack
+                .at::<R::Acc>(level * stack.width)
+                .first
+                .cast::<R::Acc>();
+            // SAFETY: the levels of the binary ones of `count` hold sums of all columns.
+            unsafe { slice::from_raw_parts_mut(row, columns) }
+        };
+        let sums = row(lowest);
+        for level in lowest + 1..=count.ilog2() as usize {
+            if count >> level & 1 == 1 {
+                for (sum, &waiting) in sums.iter_mut().zip(&*row(level)) {
+                    *sum = self.combine(waiting, *sum);
+                }
+            }
+        }
+        sums.as_ptr().cast()
+    }
+
+    unsafe fn finish(
+        &self,
+        accs: *const u8,
+        count: usize,
+        terms: usize,
+        to: *mut u8,
+        stride: isize,
+    ) {
+        // SAFETY: there are `count` accumulators.
+        let accs = unsafe { slice::from_raw_parts(accs.cast::<R::Acc>(), count) };
+        let results = accs.iter().map(|&acc| self.reduction.finish(acc, terms));
+        if self.add.is_none() && stride == size_of::<R::Out>() as isize {
+            // SAFETY: there are `count` places side by side. A loop with a known stride is
+            // vectorised.
+            let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<R::Out>>(), count) };
+            for (place, result) in to.iter_mut().zip(results) {
+                place.write(result);
+            }
+            return;
+        }
+        for (i, mut result) in results.enumerate() {
+            let place = to
+                .wrapping_byte_offset(stride.wrapping_mul(i as isize))
+                .cast::<R::Out>();
+            if let Some(add) = self.add {
+                // SAFETY: one of `count` places, which are initialised if results are added.
+                result = add(unsafe { *place }, result);
+            }
+            // SAFETY: one of `count` places.
+            unsafe { place.write(result) };
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The one gather: elements that lie anywhere are copied side by side.
+
+use super::machine::square;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// One axis of a block: how many elements it has, and how many bytes lie between two of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Along {
+    pub(crate) len: usize,
+    pub(crate) step: isize,
+}
+
+/// Copies may write so many rows more than they have elements for: see [`gather`].
+pub(crate) const MORE_ROWS: usize = 7;
+
+/// Copies `rows` by `columns` elements of `size` bytes. In the copy, the elements of a row are
+/// contiguous, and `pitch` bytes lie between two rows. Up to [`MORE_ROWS`] rows after the last one
+/// may be overwritten; they are not initialised then.
+///
+/// # Safety
+///
+/// The elements from `from` on are readable, those of the copy and of the rows after it are
+/// writable, and the two do not overlap.
+pub(crate) unsafe fn gather(
+    to: *mut u8,
+    pitch: usize,
+    from: *const u8,
+    rows: Along,
+    columns: Along,
+    size: usize,
+) {
+    let block = Block {
+        to,
+        pitch,
+        from,
+        rows,
+        columns,
+    };
+    match size {
+        0 => {}
+        // SAFETY: the contract of this function. So in each call.
+        1 => unsafe { block.copy::<u8>() },
+        // SAFETY: as above.
+        2 => unsafe { block.copy::<u16>() },
+        // SAFETY: as above.
+        4 => unsafe { block.copy::<u32>() },
+        // SAFETY: as above.
+        8 => unsafe { block.copy::<u64>() },
+        // SAFETY: as above.
+        16 => unsafe { block.copy::<u128>() },
+        // SAFETY: as above.
+        _ => unsafe { block.copy_bytes(size) },
+    }
+}
+
+/// An element that may be padding.
+type Bits<B> = MaybeUninit<B>;
+
+#[derive(Clone, Copy)]
+struct Block {
+    to: *mut u8,
+    pitch: usize,
+    from: *const u8,
+    rows: Along,
+    columns: Along,
+}
+
+impl Block {
+    /// Where the copy of an element of `size` bytes is.
+    fn to(&self, row: usize, column: usize, size: usize) -> *mut u8 {
+        self.to.wrapping_add(row * self.pitch + column * size)
+    }
+
+    fn from(&self, row: usize, column: usize) -> *const u8 {
+        let along = self.columns.step.wrapping_mul(column as isize);
+        let down = self.rows.step.wrapping_mul(row as isize);
+        self.from.wrapping_byte_offset(down.wrapping_add(along))
+    }
+
+    /// Copies one element.
+    ///
+    /// # Safety
+    ///
+    /// There are such a row and such a column, of elements of the size of `B`.
+    #[inline(always)]
+    unsafe fn copy_one<B: Copy>(&self, row: usize, column: usize) {
+        let to = self.to(row, column, size_of::<B>()).cast::<Bits<B>>();
+        // SAFETY: the contract of this function. The elements may not be aligned for `B`.
+        let element = unsafe { self.from(row, column).cast::<Bits<B>>().read_unaligned() };
+        // SAFETY: as above.
+        unsafe { to.write_unaligned(element) };
+    }
+
+    /// # Safety
+    ///
+    /// As for [`gather`], with elements of the size of `B`.
+    unsafe fn copy<B: Copy>(self) {
+        let size = size_of::<B>() as isize;
+        let (rows, columns) = (self.rows.len, self.columns.len);
+        let row_of = |row: usize| (self.to(row, 0, size_of::<B>()), self.from(row, 0));
+        // SAFETY: an element of the block: the contract of this function.
+        let each = |row, column| unsafe { self.copy_one::<B>(row, column) };
+        if self.columns.step == size && columns * size_of::<B>() >= 16 {
+            for (to, from) in (0..rows).map(row_of) {
+                // SAFETY: a row of the block, which is contiguous: the contract of this function.
+                unsafe { ptr::copy_nonoverlapping(from, to, columns * size_of::<B>()) };
+            }
+        } else if self.columns.step == -size {
+            for (to, from) in (0..rows).map(row_of) {
+                // SAFETY: a row of the block: the contract of this function.
+                unsafe { reverse::<B>(to.cast(), from.cast(), columns) };
+            }
+        } else if self.columns.step == 0 && columns > 0 {
+            for (to, from) in (0..rows).map(row_of) {
+                // SAFETY: the element of a row: the contract of this function.
+                let element = unsafe { from.cast::<Bits<B>>().read_unaligned() };
+                for column in 0..columns {
+                    let place = to.cast::<Bits<B>>().wrapping_add(column);
+                    // SAFETY: a place of the copy: the contract of this function.
+                    unsafe { place.write_unaligned(element) };
+                }
+            }
+        } else if self.rows.step == size && columns > 1 {
+            // SAFETY: the contract of this function.
+            unsafe { self.transpose::<B>() };
+        } else if self.rows.step.unsigned_abs() < self.columns.step.unsigned_abs() {
+            (0..columns).for_each(|column| (0..rows).for_each(|row| each(row, column)));
+        } else {
+            (0..rows).for_each(|row| (0..columns).for_each(|column| each(row, column)));
+        }
+    }
+
+    /// The elements of a column are contiguous in memory: squares are copied in registers.
+    ///
+    /// # Safety
+    ///
+    /// As for [`gather`], with elements of the size of `B`.
+    unsafe fn transpose<B: Copy>(self) {
+        let (rows, columns) = (self.rows.len, self.columns.len);
+        let (mut row_end, mut column_end) = (0, 0);
+        if let Some((side, transpose)) = const { square(size_of::<B>()) } {
+            row_end = rows / side * side;
+            column_end = columns / side * side;
+            let padded = rows.next_multiple_of(side);
+            if padded > rows && self.columns.step == (rows * size_of::<B>()) as isize {
+                // The next column follows: its elements are read too, into the rows after the last
+                // one, but not what is behind the last column.
+                let behind = columns.saturating_sub((padded - rows).div_ceil(rows));
+                (row_end, column_end) = (padded, behind / side * side);
+            }
+            for column in (0..column_end).step_by(side) {
+                for row in (0..row_end).step_by(side) {
+                    let places = (self.to(row, column, size_of::<B>()), self.from(row, column));
+                    // SAFETY: a square of the block, or of elements that follow in memory.
+                    unsafe { transpose(places, [self.pitch as isize, self.columns.step]) };
+                }
+            }
+        }
+        for column in 0..columns {
+            let done = if column < column_end {
+                row_end.min(rows)
+            } else {
+                0
+            };
+            // SAFETY: elements of the block.
+            (done..rows).for_each(|row| unsafe { self.copy_one::<B>(row, column) });
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`gather`].
+    unsafe fn copy_bytes(self, size: usize) {
+        for row in 0..self.rows.len {
+            for column in 0..self.columns.len {
+                // SAFETY: an element of the block.
+                unsafe {
+                    let to = self.to(row, column, size);
+                    ptr::copy_nonoverlapping(self.from(row, column), to, size);
+                }
+            }
+        }
+    }
+}
+
+/// Copies `len` elements that lie backwards from `from` on.
+///
+/// # Safety
+///
+/// They are readable and writable, and the two do not overlap.
+unsafe fn reverse<B: Copy>(to: *mut Bits<B>, from: *const Bits<B>, len: usize) {
+    const MANY: usize = 16;
+    let mut done = 0;
+    while done + MANY <= len {
+        let last = from.wrapping_sub(done + MANY - 1);
+        // All are read before one is written, so that the compiler needs no check for overlaps.
+        let mut some = [Bits::<B>::uninit(); MANY];
+        for (i, element) in some.iter_mut().enumerate() {
+            // SAFETY: one of the elements: the contract of this function.
+            *element = unsafe { last.wrapping_add(MANY - 1 - i).read_unaligned() };
+        }
+        let to = to.wrapping_add(done).cast::<[Bits<B>; MANY]>();
+        // SAFETY: as many places: the contract of this function.
+        unsafe { to.write_unaligned(some) };
+        done += MANY;
+    }
+    for i in done..len {
+        // SAFETY: one of the elements: the contract of this function.
+        let element = unsafe { from.wrapping_sub(i).read_unaligned() };
+        // SAFETY: one of the places.
+        unsafe { to.wrapping_add(i).write_unaligned(element) };
+    }
+}

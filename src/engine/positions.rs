@@ -1,0 +1,272 @@
+//! The inner loops of positions: of the largest term, of the smallest.
+//!
+//! The terms of a leaf are folded to the one that is chosen, without their positions. Only if it is
+//! better than those of all leaves before it, the leaf is read again, from the cache, to find where
+//! the chosen term is. The order of leaves decides between equal ones, so that the first level of the
+//! stack is enough: it holds the best so far.
+
+use super::fold::{
+    Elements, Input, Kernel, LANES, LEAF, Map, Rows, Runs, Stack, live_lanes, moved,
+};
+use super::machine::{Vectorize, widest};
+use super::reduction::Reduction;
+use std::slice;
+
+/// The position of the term that another reduction chooses.
+pub(crate) struct Positions<'a, T, R, C: Reduction<T>, F> {
+    pub(crate) reduction: &'a R,
+    /// Folds terms without their positions.
+    pub(crate) choice: Map<'a, (T,), T, C, F>,
+}
+
+/// Whether a value is not equal to itself, as NaN is.
+#[inline(always)]
+#[allow(clippy::eq_op)]
+fn is_nan<T: PartialEq>(value: &T) -> bool {
+    value != value
+}
+
+impl<T, R, C, F> Positions<'_, T, R, C, F>
+where
+    T: Copy + PartialOrd,
+    R: Reduction<T, Acc = (T, usize)>,
+    C: Reduction<T, Acc = T>,
+    F: for<'e> Fn(<(T,) as Elements<'e>>::Refs) -> T,
+{
+    /// Whether a term is the chosen one of its leaf, or NaN. If a term is NaN, so is the chosen one.
+    #[inline(always)]
+    fn is_chosen(term: &T, chosen: &T) -> bool {
+        (term == chosen) | is_nan(term)
+    }
+
+    /// Whether `new` is chosen instead of `best`, which comes before it.
+    #[inline(always)]
+    fn is_better(&self, best: T, new: T) -> bool {
+        let chosen = self.choice.reduction.combine(best, new);
+        !is_nan(&best) & (is_nan(&chosen) | (chosen != best))
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Kernel::rows`].
+    #[inline(always)]
+    unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {
+        let columns = rows.columns;
+        let (values, best) = (scratch.cast::<T>(), stack.first.cast::<(T, usize)>());
+        let lanes = values.wrapping_add(columns);
+        // An accumulator has 8 bytes more than a term, so that there is room for the numbers.
+        let terms = columns + live_lanes(rows.offsets.len()) * rows.strip.min(columns);
+        let numbers = (terms * size_of::<T>()).next_multiple_of(align_of::<u32>());
+        let found = scratch.wrapping_add(numbers).cast::<u32>();
+        // SAFETY: the contract of this function.
+        unsafe { self.choice.fold_rows(rows, lanes, values) };
+        // SAFETY: `fold_rows` has written a value for each column.
+        let values = unsafe { slice::from_raw_parts(values, columns) };
+        if index > 0 {
+            // SAFETY: earlier leaves have written the best term of each column.
+            let best = unsafe { slice::from_raw_parts(best, columns) };
+            let mut better = best.iter().zip(values);
+            if !better.any(|(best, &value)| self.is_better(best.0, value)) {
+                return;
+            }
+        }
+        for column in 0..columns {
+            // SAFETY: there is room for a number of each column; see above.
+            unsafe { found.wrapping_add(column).write(0) };
+        }
+        // SAFETY: they have just been written.
+        let found = unsafe { slice::from_raw_parts_mut(found, columns) };
+        for (number, offsets) in rows.offsets.iter().enumerate().rev() {
+            let row = moved(rows.first, offsets)[0].cast::<T>();
+            if rows.chunk[0] == 0 {
+                // SAFETY: an element of the row, which repeats it.
+                let term = unsafe { &*row };
+                for (found, value) in found.iter_mut().zip(values) {
+                    if Self::is_chosen(term, value) {
+                        *found = number as u32;
+                    }
+                }
+                continue;
+            }
+            // SAFETY: a row of as many elements.
+            let row = unsafe { slice::from_raw_parts(row, columns) };
+            for ((found, value), term) in found.iter_mut().zip(values).zip(row) {
+                if Self::is_chosen(term, value) {
+                    *found = number as u32;
+                }
+            }
+        }
+        for (column, (&value, &found)) in values.iter().zip(&*found).enumerate() {
+            let best = best.wrapping_add(column);
+            // SAFETY: a column of the stack, which holds a term if this is not the first leaf.
+            let before = (index > 0).then(|| unsafe { (*best).0 });
+            if before.is_none_or(|before| self.is_better(before, value)) {
+                let number = rows.number.wrapping_add(found as usize);
+                // SAFETY: a column of the stack.
+                unsafe { best.write((value, number)) };
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Kernel::runs`].
+    #[inline(always)]
+    unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
+        let mut first = runs.first;
+        for column in 0..runs.columns {
+            let (mut places, mut done) = (first, 0);
+            let place = stack.first.cast::<(T, usize)>().wrapping_add(column);
+            // SAFETY: earlier leaves have written the best term.
+            let mut best = (index > 0).then(|| unsafe { (*place).0 });
+            while done < runs.terms {
+                let count = (runs.terms - done).min(LEAF);
+                // SAFETY: terms of a run.
+                let value = unsafe { self.choice.fold_run(&places, count, 0) };
+                if best.is_none_or(|best| self.is_better(best, value)) {
+                    // SAFETY: the same terms.
+                    let terms = unsafe { slice::from_raw_parts(places[0].cast::<T>(), count) };
+                    let position = runs.number.wrapping_add(done + Self::find(terms, value));
+                    // SAFETY: a column of the stack.
+                    unsafe { place.write((value, position)) };
+                    best = Some(value);
+                }
+                places = moved(places, &runs.leaf);
+                done += count;
+            }
+            first = moved(first, &runs.column);
+        }
+    }
+
+    /// The position of the first term that is chosen.
+    #[inline(always)]
+    fn find(terms: &[T], chosen: T) -> usize {
+        let has = |terms: &&[T]| {
+            let any = |any, term| any | Self::is_chosen(term, &chosen);
+            terms.iter().fold(false, any)
+        };
+        // Whole lines are looked at, as that is a loop in vector code.
+        let lines = terms.chunks(LANES).take_while(|terms| !has(terms)).count();
+        let first = (lines * LANES).min(terms.len());
+        let rest = terms[first..].iter();
+        first
+            + rest
+                .take_while(|term| !Self::is_chosen(term, &chosen))
+                .count()
+    }
+}
+
+/// What is compiled for wide vectors too.
+enum Step<'s> {
+    Rows(&'s Rows<'s>, *mut u8),
+    Runs(&'s Runs),
+}
+
+struct Wide<'s, 'a, T, R, C: Reduction<T>, F> {
+    positions: &'s Positions<'a, T, R, C, F>,
+    step: Step<'s>,
+    stack: Stack,
+    index: usize,
+}
+
+impl<T, R, C, F> Vectorize for Wide<'_, '_, T, R, C, F>
+where
+    T: Copy + PartialOrd,
+    R: Reduction<T, Acc = (T, usize)>,
+    C: Reduction<T, Acc = T>,
+    F: for<'e> Fn(<(T,) as Elements<'e>>::Refs) -> T,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Wide {
+            positions,
+            step,
+            stack,
+            index,
+        } = self;
+        match step {
+            // SAFETY: the contract of `Kernel::rows`, whose arguments these are.
+            Step::Rows(rows, scratch) => unsafe { positions.rows(rows, scratch, stack, index) },
+            // SAFETY: the contract of `Kernel::runs`, whose arguments these are.
+            Step::Runs(runs) => unsafe { positions.runs(runs, stack, index) },
+        }
+    }
+}
+
+// SAFETY: the methods read elements of the inputs, or copies, and accumulators as the type whose
+// size and alignment `accumulator` returns.
+unsafe impl<T, R, C, F> Kernel for Positions<'_, T, R, C, F>
+where
+    T: Copy + PartialOrd + Sync,
+    R: Reduction<T, Acc = (T, usize)>,
+    C: Reduction<T, Acc = T>,
+    F: for<'e> Fn(<(T,) as Elements<'e>>::Refs) -> T + Sync,
+{
+    fn inputs(&self) -> &[Input<'_>] {
+        self.choice.inputs()
+    }
+
+    fn accumulator(&self) -> (usize, usize) {
+        (size_of::<(T, usize)>(), align_of::<(T, usize)>())
+    }
+
+    unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {
+        let (positions, step) = (self, Step::Rows(rows, scratch));
+        widest(Wide {
+            positions,
+            step,
+            stack,
+            index,
+        });
+    }
+
+    unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
+        let (positions, step) = (self, Step::Runs(runs));
+        widest(Wide {
+            positions,
+            step,
+            stack,
+            index,
+        });
+    }
+
+    unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize) {
+        let (sums, best) = (sums.cast::<(T, usize)>(), stack.first.cast::<(T, usize)>());
+        for column in 0..columns {
+            let best = best.wrapping_add(column);
+            // SAFETY: the accumulator of a column: the contract.
+            let mut new = unsafe { *sums.wrapping_add(column) };
+            if index > 0 {
+                // SAFETY: earlier pushes have written it: the contract.
+                new = self.reduction.combine(unsafe { *best }, new);
+            }
+            // SAFETY: a column of the stack.
+            unsafe { best.write(new) };
+        }
+    }
+
+    unsafe fn close(&self, _: usize, stack: Stack, _: usize) -> *const u8 {
+        stack.first
+    }
+
+    unsafe fn finish(
+        &self,
+        accs: *const u8,
+        count: usize,
+        terms: usize,
+        to: *mut u8,
+        stride: isize,
+    ) {
+        for i in 0..count {
+            let place = to
+                .wrapping_byte_offset(stride.wrapping_mul(i as isize))
+                .cast::<R::Out>();
+            // SAFETY: one of `count` accumulators: the contract.
+            let acc = unsafe { *accs.cast::<(T, usize)>().wrapping_add(i) };
+            // SAFETY: one of `count` places: the contract.
+            unsafe { place.write(self.reduction.finish(acc, terms)) };
+        }
+    }
+}

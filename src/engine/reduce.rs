@@ -1,0 +1,206 @@
+//! The door to the driver of reductions: what is safe for every argument.
+
+use super::fold::{Elements, Kernel, Map};
+use super::memory::{filled, uninit_array};
+use super::positions::Positions;
+use super::reduction::Reduction;
+use super::sums::{SUMMED, Target, Terms, reduce};
+use super::threads::Cost;
+use crate::error::{BroadcastError, empty_reduction};
+use ndarray::{Array, ArrayRef, Dimension};
+
+/// A kernel and the types of its accumulators and results.
+///
+/// # Safety
+///
+/// The kernel's accumulators are of type `Acc`, and it writes results of type `Out`.
+pub(crate) unsafe trait Typing: Kernel {
+    type Acc: Copy + Send + Sync;
+    type Out: Copy + Send + Sync;
+
+    /// The name of the reduction.
+    const NAME: &'static str;
+
+    /// The result of no terms.
+    fn of_none(&self) -> Option<Self::Out>;
+
+    /// Whether results are added to what the places hold.
+    fn adds(&self) -> bool;
+
+    /// Moves these bytes, and may take longer than that.
+    fn cost(&self) -> fn(usize) -> Cost;
+}
+
+// SAFETY: a map's accumulators and results are those of its reduction.
+unsafe impl<E, T, R, F> Typing for Map<'_, E, T, R, F>
+where
+    E: for<'e> Elements<'e> + Sync,
+    R: Reduction<T>,
+    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T + Sync,
+{
+    type Acc = R::Acc;
+    type Out = R::Out;
+
+    const NAME: &'static str = R::NAME;
+
+    fn of_none(&self) -> Option<R::Out> {
+        self.reduction.of_none()
+    }
+
+    fn adds(&self) -> bool {
+        self.add.is_some()
+    }
+
+    fn cost(&self) -> fn(usize) -> Cost {
+        match self.plain && R::QUICK {
+            true => Cost::Bytes,
+            false => |bytes| Cost::Closure { bytes },
+        }
+    }
+}
+
+// SAFETY: the accumulators are pairs, and the results are the reduction's.
+unsafe impl<T, R, C, F> Typing for Positions<'_, T, R, C, F>
+where
+    T: Copy + PartialOrd + Send + Sync,
+    R: Reduction<T, Acc = (T, usize)>,
+    C: Reduction<T, Acc = T>,
+    F: for<'e> Fn(<(T,) as Elements<'e>>::Refs) -> T + Sync,
+{
+    type Acc = (T, usize);
+    type Out = R::Out;
+
+    const NAME: &'static str = R::NAME;
+
+    fn of_none(&self) -> Option<R::Out> {
+        self.reduction.of_none()
+    }
+
+    fn adds(&self) -> bool {
+        false
+    }
+
+    fn cost(&self) -> fn(usize) -> Cost {
+        Cost::Bytes
+    }
+}
+
+/// How many terms each result has.
+fn count(shape: &[usize], becomes: &[usize]) -> usize {
+    let axes = shape.iter().zip(becomes);
+    axes.filter(|&(_, &axis)| axis == SUMMED)
+        .map(|(&size, _)| size)
+        .product()
+}
+
+/// All terms.
+fn all(count: usize) -> Terms {
+    Terms {
+        range: 0..count,
+        number: 0,
+    }
+}
+
+/// A fresh array of results, in standard layout. `becomes` is as for [`reduce`].
+///
+/// # Errors
+///
+/// `EmptyReduction`, `OutputTooLarge`, `AllocationFailed`.
+pub(crate) fn fresh<K: Typing, J: Dimension>(
+    kernel: &K,
+    becomes: &[usize],
+    dim: J,
+) -> Result<Array<K::Out, J>, BroadcastError> {
+    assert!(!kernel.adds());
+    let shape = kernel.inputs()[0].shape;
+    let mut out = uninit_array::<K::Out, J>(dim)?;
+    let terms = count(shape, becomes);
+    if terms == 0 && !out.is_empty() {
+        let value = kernel
+            .of_none()
+            .ok_or_else(|| empty_reduction(shape, K::NAME))?;
+        let values = filled(out.len(), || value)?;
+        return Ok(Array::from_shape_vec(out.raw_dim(), values).expect("one for each"));
+    }
+    let first = out.as_mut_ptr().cast();
+    // SAFETY: the places of a fresh array of results.
+    unsafe { write(kernel, becomes, first, &out, all(terms), false)? };
+    // SAFETY: `write` has written all results.
+    Ok(unsafe { out.assume_init() })
+}
+
+/// A fresh array of the accumulators of some terms, of which there is one at least.
+///
+/// # Errors
+///
+/// `OutputTooLarge`, `AllocationFailed`.
+pub(crate) fn accumulators<K: Typing, J: Dimension>(
+    kernel: &K,
+    becomes: &[usize],
+    dim: J,
+    terms: Terms,
+) -> Result<Array<K::Acc, J>, BroadcastError> {
+    let mut out = uninit_array::<K::Acc, J>(dim)?;
+    let first = out.as_mut_ptr().cast();
+    // SAFETY: the places of a fresh array of accumulators.
+    unsafe { write(kernel, becomes, first, &out, terms, true)? };
+    // SAFETY: `write` has written all accumulators.
+    Ok(unsafe { out.assume_init() })
+}
+
+/// Writes results to an existing array, or adds them to what it holds.
+///
+/// # Errors
+///
+/// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
+pub(crate) fn into<K: Typing, J: Dimension>(
+    kernel: &K,
+    becomes: &[usize],
+    out: &mut ArrayRef<K::Out, J>,
+) -> Result<(), BroadcastError> {
+    let shape = kernel.inputs()[0].shape;
+    let terms = count(shape, becomes);
+    if terms == 0 {
+        if !out.is_empty() && !kernel.adds() {
+            let value = kernel
+                .of_none()
+                .ok_or_else(|| empty_reduction(shape, K::NAME))?;
+            out.fill(value);
+        }
+        return Ok(());
+    }
+    let first = out.as_mut_ptr().cast();
+    // SAFETY: the places of an array of results, which is borrowed mutably and initialised.
+    unsafe { write(kernel, becomes, first, out, all(terms), false) }
+}
+
+/// Writes all results, or accumulators, to the places of `out`, the first of which is `first`.
+///
+/// # Safety
+///
+/// They are writable, and of the kernel's type of results, or of accumulators if they are
+/// `unfinished`. If results are added, they are initialised.
+unsafe fn write<B, J: Dimension>(
+    kernel: &impl Typing,
+    becomes: &[usize],
+    first: *mut u8,
+    out: &ArrayRef<B, J>,
+    terms: Terms,
+    unfinished: bool,
+) -> Result<(), BroadcastError> {
+    let (shape, strides, size) = (out.shape(), out.strides(), size_of::<B>());
+    if out.is_empty() {
+        return Ok(());
+    }
+    let target = Target {
+        first,
+        shape,
+        strides,
+        size,
+        unfinished,
+    };
+    // SAFETY: the contract of this function.
+    let written = unsafe { reduce(kernel, becomes, &target, terms, kernel.cost())? };
+    assert_eq!(written, out.len(), "results are missing");
+    Ok(())
+}

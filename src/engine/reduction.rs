@@ -1,0 +1,161 @@
+//! What a reduction does with its terms: the trait.
+
+/// How the terms of one element of a result are combined: to a sum, a maximum, a position.
+///
+/// Each term is [lifted](Self::lift) into an accumulator. Accumulators are
+/// [combined](Self::combine) by a fixed tree, which does not depend on threads, layout or machine.
+/// The last one is [finished](Self::finish) into an element of the result.
+///
+/// | reduction | result | of no terms |
+/// |---|---|---|
+/// | [`Sum`], [`Product`] | of the terms' type | 0, 1 |
+/// | [`Sum::in_type`](Sum::in_type) | accumulated in one type, given in another | 0 |
+/// | [`Mean`], of floats; [`Mean::in_type`](Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
+/// | [`Max`], [`Min`] | NaN if a term is NaN | an error |
+/// | [`NanMax`], [`NanMin`] | without the terms that are NaN; NaN if all are | an error |
+/// | [`ArgMax`], [`ArgMin`] | the position of the first such term, or of the first NaN | an error |
+/// | [`All`], [`Any`] | of `bool` | `true`, `false` |
+/// | [`Fold`] | any associative operation | its identity |
+///
+/// # Example
+///
+/// ```
+/// use ndarray::{Array2, array};
+/// use ndarray_broadcast::prelude::*;
+/// use ndarray_broadcast::Reduction;
+///
+/// /// The difference of the largest and the smallest term.
+/// struct Range;
+///
+/// impl Reduction<i32> for Range {
+///     type Acc = (i32, i32);
+///     type Out = i32;
+///
+///     fn identity(&self) -> (i32, i32) {
+///         (i32::MAX, i32::MIN)
+///     }
+///     fn lift(&self, value: i32) -> (i32, i32) {
+///         (value, value)
+///     }
+///     fn combine(&self, a: (i32, i32), b: (i32, i32)) -> (i32, i32) {
+///         (a.0.min(b.0), a.1.max(b.1))
+///     }
+///     fn finish(&self, (min, max): (i32, i32), _: usize) -> i32 {
+///         max - min
+///     }
+///     fn of_none(&self) -> Option<i32> {
+///         None
+///     }
+/// }
+///
+/// let a = array![[1, 7], [2, -5]];
+/// assert_eq!(a.reduce_to_shape((2, 1), Range)?, array![[6], [7]]);
+/// assert!(Array2::<i32>::zeros((2, 0)).reduce_to_shape((2, 1), Range).is_err());
+/// # Ok::<(), BroadcastError>(())
+/// ```
+pub trait Reduction<T>: Sync {
+    /// Whether [`combine`](Self::combine) is commutative too, up to rounding.
+    ///
+    /// If so, terms are combined by 16 lanes, as [the
+    /// tree](crate::GradientExt#the-order-of-summation) says, which is fast. Otherwise those of
+    /// each block of 1024 are combined one after the other, and blocks by the same tree.
+    const COMMUTATIVE: bool = false;
+
+    /// The name in the bytes of a [`PartialReduction`](crate::PartialReduction). Those of a
+    /// reduction with another name are refused. None: `""`.
+    const NAME: &'static str = "";
+
+    /// Whether its methods take a few instructions. Then only the bytes of the terms tell whether
+    /// several threads pay.
+    #[doc(hidden)]
+    const QUICK: bool = false;
+
+    /// What terms are accumulated in.
+    type Acc: Copy + Send + Sync;
+    /// Elements of the result.
+    type Out: Copy + Send + Sync;
+
+    /// The accumulator of no terms. It is never combined with another one. Example: [`Reduction`].
+    fn identity(&self) -> Self::Acc;
+
+    /// The accumulator of one term. Example: [`Reduction`].
+    fn lift(&self, value: T) -> Self::Acc;
+
+    /// [`lift`](Self::lift)'s result for the term with this number, if the reduction depends on it.
+    ///
+    /// Terms are numbered in row-major order over the axes that are reduced. Example: [`ArgMax`].
+    #[inline(always)]
+    fn at_index(&self, acc: Self::Acc, index: usize) -> Self::Acc {
+        let _ = index;
+        acc
+    }
+
+    /// The accumulator of the terms of `a`, followed by those of `b`. Associative, up to rounding.
+    /// Example: [`Reduction`].
+    fn combine(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc;
+
+    /// The result of `count` terms. Example: [`Reduction`].
+    fn finish(&self, acc: Self::Acc, count: usize) -> Self::Out;
+
+    /// The result of no terms. `None` makes such a reduction the error
+    /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction). Example: [`Reduction`].
+    fn of_none(&self) -> Option<Self::Out> {
+        Some(self.finish(self.identity(), 0))
+    }
+
+    /// Whether accumulators may be [unordered](Self::is_unordered).
+    #[doc(hidden)]
+    const HAS_UNORDERED: bool = false;
+
+    /// [`combine`](Self::combine) of accumulators that are not [unordered](Self::is_unordered), in
+    /// fewer instructions.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn combine_ordered(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
+        self.combine(a, b)
+    }
+
+    /// Whether `combine_ordered` of this accumulator may differ from `combine`. It does for NaN.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn is_unordered(&self, acc: Self::Acc) -> bool {
+        let _ = acc;
+        false
+    }
+
+    /// Calls one method of `use_it` with the reduction: `positions` if it is the position of the
+    /// term that another reduction chooses, `terms` for all others.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output
+    where
+        Self: Sized,
+    {
+        use_it.terms(self)
+    }
+}
+
+pub(crate) mod sealed {
+    use super::Reduction;
+
+    /// What is done with a reduction: a function that is generic over its types. A bound on the
+    /// types of [`Reduction`] itself would hold for all reductions.
+    pub trait Use<T, R: Reduction<T>> {
+        type Output;
+
+        /// For any reduction.
+        fn terms(self, reduction: &R) -> Self::Output;
+
+        /// For the position of the term that `choice` chooses.
+        fn positions<C>(self, reduction: &R, choice: &C) -> Self::Output
+        where
+            Self: Sized,
+            T: Copy + PartialOrd + Send + Sync,
+            R: Reduction<T, Acc = (T, usize), Out = usize>,
+            C: Reduction<T, Acc = T>,
+        {
+            let _ = choice;
+            self.terms(reduction)
+        }
+    }
+}
