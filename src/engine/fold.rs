@@ -27,6 +27,9 @@ pub(crate) const BLOCK_TERMS: usize = 4 * LEAF;
 /// The most arrays that terms are computed of.
 pub(crate) const OPERANDS: usize = 4;
 
+/// Up to this many terms of a column are folded in registers, if they are contiguous.
+pub(crate) const FEW_TERMS: usize = 8;
+
 /// Accumulators of at least this many bytes are combined one by one. The other loops keep 16 of
 /// them on the stack.
 pub(crate) const LARGE: usize = 64;
@@ -509,6 +512,40 @@ where
         self.fold_lanes(&lanes, combine)
     }
 
+    /// The sums of runs of `N` terms each, which are the only leaves of their columns: a lane has
+    /// one term. A known number lets the compiler keep them in registers.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Kernel::runs`], with `N` terms and the index 0.
+    #[inline(always)]
+    unsafe fn fold_few<const N: usize>(&self, runs: &Runs, stack: Stack) {
+        let mut first = runs.first;
+        for column in 0..runs.columns {
+            let mut lanes = [self.reduction.identity(); N];
+            for (j, lane) in lanes.iter_mut().enumerate() {
+                // SAFETY: one of `N` terms: the contract of this function.
+                *lane = unsafe { self.term(&first, j, runs.number.wrapping_add(j)) };
+            }
+            let mut live = N;
+            for half in [4, 2, 1] {
+                if R::COMMUTATIVE && live > half {
+                    for j in 0..live - half {
+                        lanes[j] = self.combine(lanes[j], lanes[j + half]);
+                    }
+                    live = half;
+                }
+            }
+            for j in 1..live {
+                lanes[0] = self.combine(lanes[0], lanes[j]);
+            }
+            let place = stack.at::<R::Acc>(column).first.cast::<R::Acc>();
+            // SAFETY: a column of the stack: the contract of this function.
+            unsafe { place.write(lanes[0]) };
+            first = moved(first, &runs.column);
+        }
+    }
+
     /// The sum of 16 lanes.
     #[inline(always)]
     fn fold_lanes(
@@ -768,6 +805,18 @@ where
     #[inline(always)]
     fn run(self) {
         let FoldRuns(map, runs, stack, index) = self;
+        macro_rules! few {
+            ($($terms:literal)+) => {
+                match runs.terms {
+                    // SAFETY: the contract of `Kernel::runs`, whose arguments these are.
+                    $($terms => return unsafe { map.fold_few::<$terms>(runs, stack) },)+
+                    _ => {}
+                }
+            };
+        }
+        if !WHOLE && index == 0 && runs.columns > 1 {
+            few!(1 2 3 4 5 6 7 8);
+        }
         let size = map.arrays.inputs[0].size;
         let follow = map.plain && runs.column[0] == (runs.terms * size) as isize;
         let mut first = runs.first;

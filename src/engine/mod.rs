@@ -1,9 +1,7 @@
 //! The engine: what moves and combines elements.
 //!
 //! It knows shapes, strides and pointers, and nothing of rules or plans. Callers of `rows` and
-//! `sums` need no `unsafe` code: `rows` calls a closure with the elements at one position; `sums`
-//! lends terms as slices, or fills a table by a closure, which it calls with a place of the table
-//! and the elements at one position.
+//! `reduce` need no `unsafe` code: they give arrays and closures.
 //!
 //! | file | subject |
 //! |---|---|
@@ -13,12 +11,16 @@
 //! | `inputs` | the inputs of a sweep, read by reference or by value |
 //! | `pack` | which inputs are packed, that is, copied to one block before they are walked |
 //! | `tiles` | the order in which a tile of a nest is walked |
+//! | `reduction` | what a reduction does with its terms |
+//! | `reduce` | the door to reductions: fresh and existing results, accumulators |
+//! | `sums` | the driver of reductions: how the work is cut, walked and written; not generic |
+//! | `fold` | the inner loops of reductions, generic: rows and runs of terms |
+//! | `positions` | the inner loops of positions |
+//! | `gather` | elements that lie anywhere, copied side by side |
 //! | `machine` | what depends on the machine: vector registers, copies past the cache |
 //! | `memory` | allocation |
 //! | `threads` | chunks of work on several threads |
 //! | `chunks` | how elements are cut into chunks |
-//! | `sums` | the inputs and the places of sums, and units of work on them |
-//! | `terms` | terms of sums, read where they lie or copied into tables |
 //! | `tuning` | thresholds of maps, copies and sums |
 
 pub(crate) mod chunks;

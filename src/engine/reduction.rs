@@ -58,7 +58,7 @@ pub trait Reduction<T>: Sync {
     ///
     /// If so, terms are combined by 16 lanes, as [the
     /// tree](crate::GradientExt#the-order-of-summation) says, which is fast. Otherwise those of
-    /// each block of 1024 are combined one after the other, and blocks by the same tree.
+    /// each leaf of 256 are combined one after the other, and leaves by the same tree.
     const COMMUTATIVE: bool = false;
 
     /// The name in the bytes of a [`PartialReduction`](crate::PartialReduction). Those of a

@@ -14,8 +14,8 @@
 //! are gathered. Results do not depend on the access, nor on how the work is cut.
 
 use super::fold::{
-    BLOCK_TERMS, Input, Kernel, LANES, LARGE, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps,
-    live_lanes, moved,
+    BLOCK_TERMS, FEW_TERMS, Input, Kernel, LANES, LARGE, LEAF, OPERANDS, Places, Rows, Runs, Stack,
+    Steps, live_lanes, moved,
 };
 use super::gather::{Along, MORE_ROWS, gather};
 use super::nest::{LoopAxis, LoopNest, offsets_of};
@@ -30,6 +30,9 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
+
+/// Terms of a column that are folded before some of the next column are.
+const VISIT: usize = 4 * BLOCK_TERMS;
 
 /// Rows of up to this many columns are folded as one row, if they are adjacent.
 const NARROW: usize = 8 * LANES;
@@ -230,7 +233,13 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         width: columns,
     };
     let room = size_of::<Few>();
-    if in_runs && terms >= LANES && acc < LARGE && size < LARGE && columns * acc <= room {
+    let few = terms <= FEW_TERMS && columns > 1;
+    if in_runs
+        && (few && !side_by_side || terms >= LANES)
+        && acc < LARGE
+        && size < LARGE
+        && columns * acc <= room
+    {
         if terms > LEAF {
             return None;
         }
@@ -404,12 +413,21 @@ impl<'n> Plan<'n> {
             && (0..inputs.len()).all(|i| {
                 side_by_side && term.strides[1 + i] == (inner.size * inputs[i].size) as isize
             });
+        // Whether no operand is gathered into rows.
+        let lies_well = (0..inputs.len()).all(|i| {
+            let stride = inner.strides[1 + i];
+            stride == 0 || stride == inputs[i].size as isize
+        });
+        // Whether the terms of each column are one run, in all operands.
+        let in_runs = summed.axes().len() <= 1
+            && (0..inputs.len()).all(|i| term.strides[1 + i] == inputs[i].size as isize);
         let access = match (columns_near, large) {
             (_, true) => Access::Rows,
             (true, _) if inner.size >= LANES || kept.len() < LANES || all_rows_adjacent => {
                 Access::Rows
             }
             (true, _) => Access::Tables,
+            (false, _) if count <= FEW_TERMS && in_runs => Access::Runs,
             (false, _) if count < LANES && kept.len() > 1 => Access::Tables,
             (false, _) if count < SHORT_RUN && kept.len() >= LANES => Access::Tables,
             (false, _) => Access::Runs,
@@ -419,7 +437,8 @@ impl<'n> Plan<'n> {
         let wanted = match access {
             // One by one, as what lies between columns is not known.
             Access::Rows if large && !side_by_side => 1,
-            Access::Rows => SUM_ROW / size.max(acc).max(1),
+            Access::Rows if !lies_well => (SECOND_LEVEL_CACHE / 8 / (leaf * size)).max(2 * LANES),
+            Access::Rows => SUM_ROW / size.max(acc),
             Access::Tables => table.max(2 * LANES),
             Access::Runs if summed.axes().len() > 1 => 1024,
             // As many as a thread takes at once.
@@ -491,7 +510,10 @@ impl<'n> Plan<'n> {
                 Access::Rows if lies_well => 0,
                 _ => columns.max(LANES),
             };
-            let rows = leaf + if access == Access::Runs { 0 } else { MORE_ROWS };
+            let rows = match access {
+                Access::Runs => count.min(VISIT),
+                _ => leaf + MORE_ROWS,
+            };
             sections[3 + operand] = lines(rows * row * input.size);
         }
         Plan {
@@ -1017,23 +1039,13 @@ impl Unit<'_, '_> {
             return self.close(stack(0));
         }
         // Some leaves of each column, so that memory is read nearly in order.
-        let visit = match columns.len() {
-            1 => self.terms.len(),
-            _ => 4 * BLOCK_TERMS,
-        };
-        for begin in self.terms.clone().step_by(visit) {
-            let end = self.terms.end.min(begin + visit);
+        for begin in self.terms.clone().step_by(VISIT) {
+            let terms = begin..self.terms.end.min(begin + VISIT);
             let mut column = 0;
             plan.kept.for_each_row(columns.clone(), |at, count| {
                 for i in 0..count {
-                    let at = steps(inner.moved(at, i));
-                    self.visit(
-                        begin..end,
-                        moved(self.first(), &at),
-                        forms,
-                        leaf,
-                        stack(column),
-                    );
+                    let first = moved(self.first(), &steps(inner.moved(at, i)));
+                    self.visit(terms.clone(), first, forms, stack(column));
                     column += 1;
                 }
             });
@@ -1041,70 +1053,62 @@ impl Unit<'_, '_> {
         self.close(stack(0))
     }
 
-    /// Folds some leaves of one column, which begins at `first`.
-    fn visit(&self, terms: Range<usize>, first: Places, forms: &[Form], leaf: Steps, stack: Stack) {
+    /// Folds up to [`VISIT`] terms of one column, which begins at `first`.
+    fn visit(&self, terms: Range<usize>, first: Places, forms: &[Form], stack: Stack) {
         let Driver { kernel, plan, .. } = self.driver;
         let term = plan.summed.inner();
-        let inputs = self.inputs();
+        let short = term.size < BLOCK_TERMS && plan.summed.axes().len() > 1;
         let mut at = terms.start;
-        // The element that is written out in the table of each operand.
-        let mut written = [ptr::null(); OPERANDS];
         while at < terms.end {
+            let rest = terms.end - at;
+            let left = (term.size - at % term.size).min(rest);
+            // Whole leaves of a run, and the last one of all. Short runs are gathered together, and
+            // so is a leaf of two runs.
+            let (count, whole) = match if left == rest {
+                left
+            } else {
+                left / LEAF * LEAF
+            } {
+                _ if short => (rest, false),
+                0 => (rest.min(LEAF), false),
+                leaves => (leaves, true),
+            };
             let begin = steps(offsets_of(plan.summed.axes(), [0; STRIDES], at));
-            let mut places = moved(first, &begin);
-            let one_leaf = (terms.end - at).min(LEAF);
-            let left = (term.size - at % term.size).min(terms.end - at);
-            let whole = left >= one_leaf;
-            let mut count = one_leaf;
-            if whole && !forms.contains(&Form::Strided) {
-                // Whole leaves, and the last one of all.
-                count = match at + left == terms.end {
-                    true => left,
-                    false => left / LEAF * LEAF,
-                };
-            }
-            for (operand, input) in inputs.iter().enumerate() {
-                let table = self.tables[operand];
-                match forms[operand] {
-                    Form::Contiguous if whole => continue,
-                    Form::Repeated if whole && written[operand] == places[operand] => {}
-                    Form::Repeated if whole => {
-                        written[operand] = places[operand];
-                        let (row, along) =
-                            (Along { len: 1, step: 0 }, Along { len: LEAF, step: 0 });
-                        let along = Along {
-                            len: along.len.min(self.terms.len()),
-                            ..along
-                        };
-                        // SAFETY: an element of an input, and a table for a leaf.
-                        unsafe { gather(table, 0, places[operand], row, along, input.size) };
-                    }
-                    _ => {
-                        written[operand] = ptr::null();
-                        let mut done = 0;
-                        plan.summed.for_each_row(at..at + one_leaf, |from, len| {
-                            let from = first[operand].wrapping_byte_offset(from[1 + operand]);
-                            let row = Along { len: 1, step: 0 };
-                            let along = Along {
-                                len,
-                                step: term.strides[1 + operand],
-                            };
-                            let to = table.wrapping_add(done * input.size);
-                            // SAFETY: terms of an input, and their places in a table for a leaf.
-                            unsafe { gather(to, 0, from, row, along, input.size) };
-                            done += len;
-                        });
-                    }
+            let (mut places, mut leaf) = (moved(first, &begin), [0; OPERANDS]);
+            for (operand, input) in self.inputs().iter().enumerate() {
+                let (table, row) = (self.tables[operand], Along { len: 1, step: 0 });
+                leaf[operand] = (LEAF * input.size) as isize;
+                if whole && forms[operand] == Form::Contiguous {
+                    continue;
+                }
+                if whole && forms[operand] == Form::Repeated {
+                    let along = Along {
+                        len: count.min(LEAF),
+                        step: 0,
+                    };
+                    // SAFETY: an element of an input, and a table.
+                    unsafe { gather(table, 0, places[operand], row, along, input.size) };
+                    leaf[operand] = 0;
+                } else {
+                    let (mut to, step) = (table, term.strides[1 + operand]);
+                    plan.summed.for_each_row(at..at + count, |from, len| {
+                        let from = first[operand].wrapping_byte_offset(from[1 + operand]);
+                        // SAFETY: terms of an input, and their places in a table.
+                        unsafe { gather(to, 0, from, row, Along { len, step }, input.size) };
+                        to = to.wrapping_add(len * input.size);
+                    });
                 }
                 places[operand] = table;
             }
+            let (columns, column) = (1, [0; OPERANDS]);
+            let number = self.number(at);
             let runs = Runs {
                 first: places,
-                columns: 1,
-                column: [0; OPERANDS],
+                columns,
+                column,
                 leaf,
                 terms: count,
-                number: self.number(at),
+                number,
             };
             // SAFETY: runs of the inputs, or of tables; a column of the stack.
             unsafe { kernel.runs(&runs, stack, (at - self.terms.start) / LEAF) };

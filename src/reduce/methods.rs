@@ -15,8 +15,7 @@ use num_traits::Zero;
 ///
 /// The gradient of `y = x * scale` with respect to `scale` is the sum of `dy * x`. These methods
 /// reduce what a closure returns for the elements of one to four arrays, over the axes that the
-/// plan replicates. Only the terms of a small sum may be computed into an array first: see [scratch
-/// memory](crate::GradientExt#scratch-memory). The result is, bit for bit, that of
+/// plan replicates. No array of the terms is made. The result is, bit for bit, that of
 /// [`gradient`](Self::gradient) or [`reduce`](Self::reduce) of the array of all terms.
 ///
 /// Each array has the plan's output shape, or broadcasts to it by NumPy's rule.

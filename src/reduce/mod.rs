@@ -5,12 +5,14 @@
 //! | file | subject |
 //! |---|---|
 //! | `methods` | reductions of arrays and maps, the methods |
-//! | `reduction` | what a reduction does with its terms |
+//! | `reduction` | the reductions that are ready made |
 //! | `operands` | the tuples of arrays of a map |
 //! | `part` | parts of the terms, for several workers |
 //! | `partial` | what is known of a reduction, and its merging |
 //! | `ranges` | boxes of an array |
 //! | `bytes` | partial reductions as bytes |
+//!
+//! The engine folds: `engine::sums` walks, `engine::fold` combines.
 
 #![forbid(unsafe_code)]
 
@@ -363,19 +365,20 @@ where
 /// The terms `t[0], t[1], ..., t[n - 1]` are in the order of their indices in the cotangent, the
 /// last summed axis fastest.
 ///
-/// 1. The terms are cut into blocks of 1024. The last block may be shorter.
-/// 2. In a block, term `i` belongs to lane `i % 16`. As long as 128 terms are left, each lane adds
-///    its next 8 terms as a balanced tree, `((a + b) + (c + d)) + ((e + f) + (g + h))`. These sums,
-///    and then the terms that are left, are added to the lane one by one. The first of them is the
-///    lane's initial value.
+/// 1. The terms are cut into leaves of 256. The last leaf may be shorter.
+/// 2. In a leaf, term `i` belongs to lane `i % 16`. Each lane adds its terms one by one: the first
+///    of them is its initial value.
 /// 3. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`.
 ///    Lanes without a term are left out.
-/// 4. Neighbouring blocks are added in pairs, then neighbouring results in pairs, and so on. A
-///    result without a neighbour goes to the next round as it is. So of `k` blocks, the largest
+/// 4. Neighbouring leaves are added in pairs, then neighbouring results in pairs, and so on. A
+///    result without a neighbour goes to the next round as it is. So of `k` leaves, the largest
 ///    power of two that is less than `k` are summed on the left, and the others on the right.
 ///
+/// Four leaves are a block: 1024 terms, the unit in which
+/// [parts](crate::BroadcastPlan#parts-of-sums-to-be-merged) of a sum are cut.
+///
 /// The sum of one term is that term, -0.0 included. The sum of no terms is zero. No term passes
-/// through more than `log2(n) + 13` additions, so the error is at most about that many half units
+/// through more than `log2(n) + 12` additions, so the error is at most about that many half units
 /// in the last place of the sum of the absolute values. Which NaN a sum gives, by its sign and
 /// payload, is not part of the promise.
 ///
@@ -385,14 +388,9 @@ where
 ///
 /// # Scratch memory
 ///
-/// Beside its result, a sum allocates some ten to some hundred KiB for each thread, or some
-/// thousand elements if these take more, and at most one element for each 1024 terms.
-///
-/// Small sums mostly need no such memory: those of up to 1024 elements, and those of up to 16384
-/// elements that lie in memory in the order in which they are summed.
-///
-/// [`gradient_of`](BroadcastPlan::gradient_of) and [`reduce_of`](BroadcastPlan::reduce_of) may
-/// first compute the terms of a small sum into an array: at most 16384 terms.
+/// Beside its result, a sum allocates up to some hundred KiB for each thread, or some thousand
+/// elements if these take more, and at most one element for each 1024 terms. Sums of up to 1024
+/// elements that lie side by side need no such memory.
 pub trait GradientExt: Operand {
     /// Sums to `shape`: the gradient of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy)
     /// from `shape` to the shape of `self`.
