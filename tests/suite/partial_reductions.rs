@@ -955,7 +955,6 @@ fn bytes_that_are_cut_short_or_changed_are_refused() {
     }
 }
 
-#[cfg(feature = "serde")]
 #[test]
 fn serde_round_trips_and_checks() {
     let plan = BroadcastPlan::numpy(1, 3000).unwrap();

@@ -1,11 +1,7 @@
 //! Sums of floats equal the documented tree of additions bit for bit, for any layout, number of
 //! threads and features. Their error stays within the documented bound.
 
-#[cfg(feature = "rayon")]
-#[path = "common/pool.rs"]
-mod pool;
-
-use ndarray::{Array1, Array2, ArrayD, ArrayView, Axis, Dimension, IxDyn, Slice, s};
+use ndarray::{Array1, Array2, ArrayD, ArrayView, Axis, IxDyn, Slice, s};
 use ndarray_broadcast::prelude::*;
 
 /// Pseudo-random numbers in (-1, 1) of many magnitudes, the same on every machine.
@@ -16,7 +12,11 @@ fn values(len: usize) -> Vec<f32> {
         let fraction = (state >> 8) as f32 / (1 << 23) as f32 - 1.0;
         fraction / (1_u32 << (state >> 29)) as f32
     };
-    (0..len).map(|_| next()).collect()
+    let mut values = Vec::with_capacity(len);
+    while values.len() < len {
+        values.push(next());
+    }
+    values
 }
 
 /// The sum by the documented tree, one addition at a time.
@@ -43,7 +43,11 @@ fn neighbours<A: Copy + std::ops::Add<Output = A>>(blocks: &[A]) -> A {
 fn block<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
     let mut lanes: Vec<Option<A>> = (0..16)
         .map(|lane| {
-            let own: Vec<A> = terms.iter().skip(lane).step_by(16).copied().collect();
+            let (mut own, mut at) = (Vec::with_capacity(64), lane);
+            while at < terms.len() {
+                own.push(terms[at]);
+                at += 16;
+            }
             let balanced = terms.len() / 128 * 8;
             let eights = own[..balanced].chunks(8).map(neighbours);
             eights
@@ -72,18 +76,21 @@ fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
 
 /// The gradient by definition: each element is the tree over its terms in index order.
 fn expected(plan: &BroadcastPlan, cotangent: &ArrayD<f32>) -> ArrayD<f32> {
-    let mut terms = ArrayD::from_elem(plan.input_shape(), Vec::new());
+    // The axes that are kept, then those that are summed, so that the terms of an element follow
+    // each other.
     let mapping: Vec<_> = plan.mapping().collect();
-    let mut at = vec![0; plan.input_shape().len()];
-    for (index, &value) in cotangent.indexed_iter() {
-        for (&axis, &index) in mapping.iter().zip(index.slice()) {
-            if let Some(axis) = axis {
-                at[axis] = index;
-            }
-        }
-        terms[IxDyn(&at)].push(value);
-    }
-    terms.map(|terms| tree(terms))
+    let (mut kept, summed): (Vec<usize>, Vec<usize>) =
+        (0..mapping.len()).partition(|&axis| mapping[axis].is_some());
+    kept.sort_by_key(|&axis| mapping[axis]);
+    let terms = cotangent.view().permuted_axes([kept, summed].concat());
+    let terms: Vec<f32> = terms
+        .as_standard_layout()
+        .into_owned()
+        .into_raw_vec_and_offset()
+        .0;
+    let count: usize = plan.input_shape().iter().product();
+    let sums = terms.chunks(terms.len() / count).map(tree).collect();
+    ArrayD::from_shape_vec(plan.input_shape(), sums).unwrap()
 }
 
 fn same_bits(a: &ArrayD<f32>, b: &ArrayD<f32>) -> bool {
@@ -245,7 +252,7 @@ fn sums_of_many_blocks_in_two_runs_equal_the_tree() {
 #[cfg(feature = "rayon")]
 #[test]
 fn the_number_of_threads_does_not_change_the_bits() {
-    let pools = [1, 2, 3, 16].map(pool::pool);
+    let pools = [1, 2, 3, 16].map(crate::pool::pool);
     for (shape, summed) in cases() {
         let len: usize = shape.iter().product();
         if len < 100_000 {
@@ -424,8 +431,13 @@ struct Floats<const N: usize>([f32; N]);
 impl<const N: usize> std::ops::Add for Floats<N> {
     type Output = Self;
 
-    fn add(self, other: Self) -> Self {
-        Floats(std::array::from_fn(|i| self.0[i] + other.0[i]))
+    fn add(mut self, other: Self) -> Self {
+        let mut i = 0;
+        while i < N {
+            self.0[i] += other.0[i];
+            i += 1;
+        }
+        self
     }
 }
 
