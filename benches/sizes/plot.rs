@@ -51,7 +51,7 @@ pub fn write(lines: &[Line]) -> Result<()> {
     for panel in PANELS {
         let mut svg = String::new();
         draw(panel, lines, &mut svg)?;
-        let path = format!("benches/plots/{}.svg", panel.0);
+        let path = format!("plots/{}.svg", panel.0);
         fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &svg)?;
         println!("\n{path}: {} bytes", svg.len());
     }

@@ -66,7 +66,7 @@ fn try_run(arguments: &[OsString], out: &mut impl Write, err: &mut impl Write) -
         false => Ok(arguments.iter().map(PathBuf::from).collect()),
         true => models_in(Path::new(concat!(
             env!("CARGO_MANIFEST_DIR"),
-            "/tests/data/ir"
+            "/../tests/data/ir"
         ))),
     };
     let models: Vec<PathBuf> = match models {

@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-const WINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/train/wine.csv");
+const WINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/train/wine.csv");
 
 /// How many rows the gradient check uses.
 const CHECKED_ROWS: usize = 64;

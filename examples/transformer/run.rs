@@ -9,12 +9,9 @@ use std::path::Path;
 const FOLDERS: [&str; 2] = [
     concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/examples/transformer/data/grouped_query"
+        "/transformer/data/grouped_query"
     ),
-    concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/transformer/data/multi_query"
-    ),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/transformer/data/multi_query"),
 ];
 
 pub fn run(request: &Request) -> Result<(), Failure> {

@@ -413,6 +413,77 @@ where
         }
     }
 
+    /// [`fold_rows`](Self::fold_rows) of large accumulators, one term at a time.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline(never)]
+    unsafe fn fold_large(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
+        let live = match Self::LANES {
+            1 => 1,
+            _ => live_lanes(rows.offsets.len()),
+        };
+        for column in 0..rows.columns {
+            let chunks = rows
+                .chunk
+                .map(|step| step.wrapping_mul((column / LANES) as isize));
+            let (first, to) = (moved(rows.first, &chunks), to.wrapping_add(column));
+            for (row, offsets) in rows.offsets.iter().enumerate() {
+                let lane = lanes.wrapping_add(row % live);
+                let place = if row < live { lane } else { to };
+                let number = rows.number.wrapping_add(row);
+                let places = moved(first, offsets);
+                // SAFETY: an element of a row, and a lane or the place of the sum.
+                unsafe { self.put_one(&places, column % LANES, number, place) };
+                if row >= live {
+                    // SAFETY: both have been written.
+                    unsafe { self.add_one(lane, to) };
+                }
+            }
+            let mut left = live;
+            for half in [8, 4, 2, 1] {
+                for lane in half..left {
+                    let [low, high] = [lane - half, lane].map(|lane| lanes.wrapping_add(lane));
+                    // SAFETY: both have been written.
+                    unsafe { self.add_one(low, high) };
+                }
+                left = left.min(half);
+            }
+            // SAFETY: a lane has been written, and there is room for its sum.
+            unsafe { ptr::copy_nonoverlapping(lanes, to, 1) };
+        }
+    }
+
+    /// Writes a term. Never inlined, so that large accumulators of all calls are at one place of the
+    /// stack.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Elements::refs`], and `to` is writable.
+    #[inline(never)]
+    unsafe fn put_one(&self, places: &Places, index: usize, number: usize, to: *mut R::Acc) {
+        // SAFETY: the contract of this function.
+        let term = unsafe { self.term(places, index, number) };
+        // SAFETY: the contract of this function.
+        unsafe { to.write(term) };
+    }
+
+    /// `to = to + from`.
+    ///
+    /// # Safety
+    ///
+    /// Both have been written, and `to` is writable.
+    #[inline(never)]
+    unsafe fn add_one(&self, to: *mut R::Acc, from: *const R::Acc) {
+        // SAFETY: the contract of this function.
+        let old = unsafe { *to };
+        // SAFETY: the contract of this function.
+        let sum = self.combine(old, unsafe { *from });
+        // SAFETY: the contract of this function.
+        unsafe { to.write(sum) };
+    }
+
     /// [`fold_rows`](Self::fold_rows) for one strip.
     ///
     /// # Safety
@@ -570,20 +641,14 @@ where
         combine(combine(four[0], four[2]), combine(four[1], four[3]))
     }
 
-    /// The sum of `count` contiguous terms, fewer than a leaf. `readable` terms may be read.
+    /// The sum of `count` contiguous terms, fewer than a leaf.
     ///
     /// # Safety
     ///
-    /// There are as many elements at `places`. If more are readable, the map is [plain](Map::plain).
+    /// There are as many elements at `places`.
     #[inline(always)]
-    unsafe fn fold_short(
-        &self,
-        places: &Places,
-        count: usize,
-        readable: usize,
-        number: usize,
-    ) -> R::Acc {
-        // SAFETY: the indices are below `readable`.
+    unsafe fn fold_short(&self, places: &Places, count: usize, number: usize) -> R::Acc {
+        // SAFETY: the indices are below `count`.
         let term = |i: usize| unsafe { self.term(places, i, number.wrapping_add(i)) };
         if Self::LANES == 1 {
             return (1..count).fold(term(0), |acc, i| self.combine(acc, term(i)));
@@ -643,29 +708,24 @@ where
             add!(false, at, 1);
             at += LANES;
         }
-        let rest = (count - at) as u32;
-        if rest > 0 {
-            let mut last = [self.reduction.identity(); LANES];
-            // A whole vector is read where there is one, and `rest` of its terms are used.
-            if at + LANES <= readable {
-                for (j, last) in last.iter_mut().enumerate() {
-                    *last = term(at + j);
-                }
-            } else {
-                for (j, last) in last.iter_mut().enumerate() {
-                    if j as u32 == rest {
-                        break;
+        // Lanes without another term are left alone: `combine` may panic.
+        let rest = count - at;
+        let mut done = 0;
+        macro_rules! rest {
+            ($($len:literal)+) => {$(
+                if rest & $len != 0 {
+                    let some = &mut lanes[done..done + $len];
+                    let mut new = [self.reduction.identity(); $len];
+                    for (j, (new, &lane)) in new.iter_mut().zip(&*some).enumerate() {
+                        *new = self.combine(lane, term(at + done + j));
                     }
-                    *last = term(at + j);
+                    some.copy_from_slice(&new);
+                    done += $len;
                 }
-            }
-            let mut new = *lanes;
-            for (j, (lane, &last)) in new.iter_mut().zip(&last).enumerate() {
-                let sum = self.combine(*lane, last);
-                *lane = if (j as u32) < rest { sum } else { *lane };
-            }
-            *lanes = new;
+            )+};
         }
+        rest!(8 4 2 1);
+        debug_assert_eq!(done, rest);
         self.fold_lanes(lanes, |a, b| self.combine(a, b))
     }
 
@@ -698,7 +758,7 @@ where
             // SAFETY: the contract of this function.
             LEAF => unsafe { self.fold_leaf_of(places, number) },
             // SAFETY: the contract of this function.
-            _ => unsafe { self.fold_short(places, count, count, number) },
+            _ => unsafe { self.fold_short(places, count, number) },
         }
     }
 
@@ -817,8 +877,6 @@ where
         if !WHOLE && index == 0 && runs.columns > 1 {
             few!(1 2 3 4 5 6 7 8);
         }
-        let size = map.arrays.inputs[0].size;
-        let follow = map.plain && runs.column[0] == (runs.terms * size) as isize;
         let mut first = runs.first;
         for column in 0..runs.columns {
             let stack = stack.at::<R::Acc>(column);
@@ -834,10 +892,8 @@ where
                     places = moved(places, &runs.leaf);
                 }
             } else {
-                let after = if follow { runs.columns - 1 - column } else { 0 };
-                let readable = runs.terms * (1 + after);
-                // SAFETY: terms of a run, and those of the columns that follow in memory.
-                let sum = unsafe { map.fold_short(&first, runs.terms, readable, runs.number) };
+                // SAFETY: terms of a run.
+                let sum = unsafe { map.fold_short(&first, runs.terms, runs.number) };
                 // SAFETY: as above.
                 unsafe { map.push_one(sum, stack, index) };
             }
@@ -863,10 +919,20 @@ where
     }
 
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {
+        if const { size_of::<R::Acc>() >= LARGE } {
+            let sums = scratch.cast::<R::Acc>();
+            // SAFETY: the contract of this function.
+            unsafe { self.fold_large(rows, sums.wrapping_add(rows.columns), sums) };
+            // SAFETY: the contract of this function; the sums have been written.
+            return unsafe { self.push(scratch, rows.columns, stack, index) };
+        }
         widest(FoldRows(self, rows, scratch, stack, index));
     }
 
     unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
+        if const { size_of::<R::Acc>() >= LARGE } {
+            panic!("large accumulators are folded as rows");
+        }
         let (whole, rest) = (runs.terms / LEAF, runs.terms % LEAF);
         if rest == 0 {
             return widest(FoldRuns::<_, _, _, _, true>(self, runs, stack, index));

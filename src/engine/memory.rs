@@ -23,19 +23,6 @@ pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
         .ok_or_else(|| output_too_large(shape, size_of::<A>()))
 }
 
-/// A vector of `len` times what `value` returns. Never inlined: a value may be large, and this
-/// keeps it off the stack of the caller.
-///
-/// # Errors
-///
-/// `AllocationFailed`, with the number of bytes.
-#[inline(never)]
-pub(crate) fn filled<T>(len: usize, value: impl Fn() -> T) -> Result<Vec<T>, BroadcastError> {
-    let mut vec = reserved(len)?;
-    vec.resize_with(len, value);
-    Ok(vec)
-}
-
 /// An array in standard layout whose elements are not initialised yet, on huge pages if it is
 /// large.
 ///

@@ -1,7 +1,7 @@
 //! The door to the driver of reductions: what is safe for every argument.
 
 use super::fold::{Elements, Kernel, Map};
-use super::memory::{filled, uninit_array};
+use super::memory::{array_of, uninit_array};
 use super::positions::Positions;
 use super::reduction::Reduction;
 use super::sums::{SUMMED, Target, Terms, reduce};
@@ -116,17 +116,47 @@ pub(crate) fn fresh<K: Typing, J: Dimension>(
     let mut out = uninit_array::<K::Out, J>(dim)?;
     let terms = count(shape, becomes);
     if terms == 0 && !out.is_empty() {
-        let value = kernel
-            .of_none()
-            .ok_or_else(|| empty_reduction(shape, K::NAME))?;
-        let values = filled(out.len(), || value)?;
-        return Ok(Array::from_shape_vec(out.raw_dim(), values).expect("one for each"));
+        return fresh_of_none(kernel, out.raw_dim());
     }
     let first = out.as_mut_ptr().cast();
     // SAFETY: the places of a fresh array of results.
     unsafe { write(kernel, becomes, first, &out, all(terms), false)? };
     // SAFETY: `write` has written all results.
     Ok(unsafe { out.assume_init() })
+}
+
+/// A fresh array of results of no terms. Never inlined: a result may be large, and this keeps it off
+/// the stack of the caller.
+#[inline(never)]
+fn fresh_of_none<K: Typing, J: Dimension>(
+    kernel: &K,
+    dim: J,
+) -> Result<Array<K::Out, J>, BroadcastError> {
+    let value = of_none(kernel)?;
+    let len = dim.size();
+    array_of(dim, |vec| vec.resize(len, value))
+}
+
+/// Writes the results of no terms. Never inlined, as [`fresh_of_none`].
+#[inline(never)]
+fn fill_of_none<K: Typing, J: Dimension>(
+    kernel: &K,
+    out: &mut ArrayRef<K::Out, J>,
+) -> Result<(), BroadcastError> {
+    out.fill(of_none(kernel)?);
+    Ok(())
+}
+
+/// The result of no terms.
+///
+/// # Errors
+///
+/// `EmptyReduction`.
+fn of_none<K: Typing>(kernel: &K) -> Result<K::Out, BroadcastError> {
+    let shape = kernel.inputs()[0].shape;
+    kernel
+        .of_none()
+        .ok_or_else(|| empty_reduction(shape, K::NAME))
 }
 
 /// A fresh array of the accumulators of some terms, of which there is one at least.
@@ -161,13 +191,10 @@ pub(crate) fn into<K: Typing, J: Dimension>(
     let shape = kernel.inputs()[0].shape;
     let terms = count(shape, becomes);
     if terms == 0 {
-        if !out.is_empty() && !kernel.adds() {
-            let value = kernel
-                .of_none()
-                .ok_or_else(|| empty_reduction(shape, K::NAME))?;
-            out.fill(value);
-        }
-        return Ok(());
+        return match out.is_empty() || kernel.adds() {
+            true => Ok(()),
+            false => fill_of_none(kernel, out),
+        };
     }
     let first = out.as_mut_ptr().cast();
     // SAFETY: the places of an array of results, which is borrowed mutably and initialised.

@@ -223,12 +223,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 }
 
 /// What becomes of the results of a reduction, or of its accumulators.
-pub trait Destination<Acc, Out> {
+pub(crate) trait Destination<Acc, Out> {
     type Result;
 
     /// Reduces. `becomes` is as for [`fresh`].
-    // Nobody outside can name or implement this trait.
-    #[allow(private_bounds)]
     fn put<K>(self, kernel: &K, becomes: &[usize]) -> Result<Self::Result, BroadcastError>
     where
         K: Typing<Acc = Acc, Out = Out>;

@@ -1,5 +1,8 @@
 //! The operands of a map that is reduced: tuples of one to four arrays.
 
+// The sealed trait `Reduced` is public in name only: nobody outside of the crate can call it.
+#![allow(private_bounds, private_interfaces)]
+
 use super::Destination;
 use super::reduction::Reduction;
 use crate::engine::fold::{Add, Arrays, Map};
@@ -51,6 +54,9 @@ pub(crate) mod sealed {
         note = "one array is `(&a,)`; a view is passed by reference, too"
     )]
     pub trait Reduced<O: Dimension>: Copy + for<'e> Elements<'e> {
+        /// That each operand broadcasts to the plan's output shape.
+        fn check<I: Dimension>(self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError>;
+
         /// Reduces `f` of the operands, which broadcast to the plan's output shape.
         fn reduce<I, T, R, F, To>(
             self,
@@ -86,6 +92,12 @@ macro_rules! operands {
         }
 
         impl<O: Dimension, $($X: Operand<Elem: Sync> + ?Sized),+> Reduced<O> for ($(&$X,)+) {
+            fn check<I: Dimension>(self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError> {
+                let ($($x,)+) = self;
+                $(replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
+                Ok(())
+            }
+
             fn reduce<I, T, R, F, To>(
                 self,
                 plan: &BroadcastPlan<I, O>,

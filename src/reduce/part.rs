@@ -437,6 +437,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
     {
         let plan = self.tile.plan();
+        arrays.check(plan)?;
         self.collect(reduction, |reduction, terms| {
             let to = Accumulators(plan.input_dim(), terms.clone());
             arrays.reduce(plan, reduction, &f, None, to)

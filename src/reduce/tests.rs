@@ -1,5 +1,7 @@
 //! Sums of every layout against the documented tree, index by index, with sizes on both sides of
 //! every threshold.
+//!
+//! Tests are compiled without optimisation. So what runs for every term is a plain loop over bytes.
 
 use crate::engine::fold::{BLOCK_TERMS, LANES, LARGE, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
@@ -19,11 +21,14 @@ struct Mixed<const N: usize>([u8; N]);
 impl<const N: usize> Add for Mixed<N> {
     type Output = Self;
 
-    fn add(self, other: Self) -> Self {
-        Mixed(std::array::from_fn(|i| {
+    fn add(mut self, other: Self) -> Self {
+        let mut i = 0;
+        while i < N {
             let (a, b) = (self.0[i].wrapping_mul(5), other.0[i].rotate_left(3));
-            (a ^ b).wrapping_add(i as u8 + 1)
-        }))
+            self.0[i] = (a ^ b).wrapping_add(i as u8 + 1);
+            i += 1;
+        }
+        self
     }
 }
 
@@ -39,8 +44,16 @@ impl<const N: usize> Zero for Mixed<N> {
 
 impl<const N: usize> Mixed<N> {
     fn number(n: usize) -> Self {
-        let mixed = (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Mixed(std::array::from_fn(|i| (mixed >> (8 * (i % 8))) as u8))
+        let bytes = (n as u64 + 1)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .to_le_bytes();
+        let mut mixed = Mixed([0; N]);
+        let mut i = 0;
+        while i < N {
+            mixed.0[i] = bytes[i % 8];
+            i += 1;
+        }
+        mixed
     }
 }
 
@@ -106,23 +119,33 @@ fn expected<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) 
 
 /// `M` matrices, and the products of two by two: associative, and not commutative.
 fn matrices<const M: usize>(bytes: &[u8]) -> [[u8; 4]; M] {
-    std::array::from_fn(|number| {
-        let entry = |i| bytes.get(4 * number + i).copied().unwrap_or(1);
-        std::array::from_fn(|i| entry(i) | (i % 3 == 0) as u8)
-    })
+    let mut matrices = [[1; 4]; M];
+    let mut i = 0;
+    while i < 4 * M && i < bytes.len() {
+        matrices[i / 4][i % 4] = bytes[i] | (i % 4 % 3 == 0) as u8;
+        i += 1;
+    }
+    matrices
 }
 
 fn joined<const M: usize>(left: [[u8; 4]; M], right: [[u8; 4]; M]) -> [[u8; 4]; M] {
-    let dot = |a: u8, b: u8, c: u8, d: u8| a.wrapping_mul(c).wrapping_add(b.wrapping_mul(d));
-    std::array::from_fn(|number| {
+    // The low byte of a sum of products that does not overflow.
+    let dot = |a: u8, b: u8, c: u8, d: u8| {
+        (u32::from(a) * u32::from(c) + u32::from(b) * u32::from(d)) as u8
+    };
+    let mut joined = [[0; 4]; M];
+    let mut number = 0;
+    while number < M {
         let ([a, b, c, d], [e, f, g, h]) = (left[number], right[number]);
-        [
+        joined[number] = [
             dot(a, b, e, g),
             dot(a, b, f, h),
             dot(c, d, e, g),
             dot(c, d, f, h),
-        ]
-    })
+        ];
+        number += 1;
+    }
+    joined
 }
 
 /// Products of matrices over the axes `summed`.

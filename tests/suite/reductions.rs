@@ -1,10 +1,6 @@
 //! Reductions, of arrays and of maps, against NumPy's recorded answers, against an oracle index by
 //! index, and against the gradient of the mapped array.
 
-#[cfg(feature = "rayon")]
-#[path = "common/pool.rs"]
-mod pool;
-
 use ndarray::{
     Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, Slice,
     array,
@@ -134,7 +130,7 @@ macro_rules! answer_in {
 
 #[test]
 fn reductions_agree_with_numpy() {
-    let file: Value = serde_json::from_str(include_str!("data/reductions/numpy.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../data/reductions/numpy.json")).unwrap();
     let cases = file["cases"].as_array().unwrap();
     assert!(cases.len() > 600);
     for case in cases {
@@ -180,7 +176,7 @@ fn reductions_agree_with_numpy() {
 /// sum of a function of the terms are one pass.
 #[test]
 fn reductions_agree_with_onnx() {
-    let file: Value = serde_json::from_str(include_str!("data/reductions/onnx.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../data/reductions/onnx.json")).unwrap();
     let cases = file["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 123);
     for case in cases {
@@ -386,7 +382,7 @@ fn compose((a, b): (u32, u32), (c, d): (u32, u32)) -> (u32, u32) {
 #[cfg(feature = "rayon")]
 #[test]
 fn the_number_of_threads_does_not_change_results() {
-    let pools = [1, 2, 3, 16].map(pool::pool);
+    let pools = [1, 2, 3, 16].map(crate::pool::pool);
     let mut random = Random(23);
     for (shape, reduced) in [
         (&[300_000][..], &[0][..]),

@@ -7,25 +7,15 @@
 //! reasons, each with its number of cases. The test accepts the arguments of `cargo test`; a filter
 //! selects files.
 
-#[path = "conformance/answer.rs"]
 mod answer;
-#[path = "conformance/case.rs"]
 mod case;
-#[path = "conformance/element.rs"]
 mod element;
-#[path = "conformance/fields.rs"]
 mod fields;
-#[path = "conformance/gradients.rs"]
 mod gradients;
-#[path = "conformance/many.rs"]
 mod many;
-#[path = "conformance/pair.rs"]
 mod pair;
-#[path = "conformance/partial.rs"]
 mod partial;
-#[path = "conformance/ranks.rs"]
 mod ranks;
-#[path = "conformance/single.rs"]
 mod single;
 
 use case::Verdict;
@@ -37,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The folder that is run unless `BROADCAST_CASES` names another.
-const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/conformance");
+const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/conformance");
 
 /// A deeper nesting of folders is treated as a cycle of links.
 const DEPTH: usize = 16;

@@ -1,9 +1,7 @@
 //! Every rule agrees with the oracle on every small shape and attribute value: the same shape and
 //! elements, or the same error.
 
-mod common;
-
-use common::{Answer, AxisMap, iota, variant};
+use crate::common::{self, Answer, AxisMap, iota, variant};
 use ndarray::{
     Array2, ArrayD, ArrayView1, ArrayView2, ArrayViewD, Axis, IxDyn, ShapeBuilder, array,
 };

@@ -2,47 +2,20 @@
 //! finite differences. The program is run as a process, which compares it with torch: for any input
 //! it exits with code 0, 1 or 2 and does not panic.
 
-#[path = "../examples/transformer/attention.rs"]
-mod attention;
-#[path = "../examples/transformer/block.rs"]
-mod block;
-#[allow(dead_code)]
-#[path = "../examples/shared/command_line.rs"]
-mod command_line;
-#[allow(dead_code)]
-#[path = "common/example.rs"]
-mod example;
-#[path = "../examples/transformer/layer_norm.rs"]
-mod layer_norm;
-#[path = "../examples/transformer/mlp.rs"]
-mod mlp;
-#[allow(dead_code)]
-#[path = "common/npy_bytes.rs"]
-mod npy_bytes;
-#[path = "../examples/transformer/products.rs"]
-mod products;
-#[allow(dead_code)]
-#[path = "../examples/train/random.rs"]
-mod random;
-#[path = "../examples/transformer/rotary.rs"]
-mod rotary;
-#[path = "../examples/transformer/softmax.rs"]
-mod softmax;
-
-use attention::Attention;
-use block::Block;
-use example::{Example, Folder, Run};
-use layer_norm::LayerNorm;
-use mlp::Mlp;
+use crate::attention::Attention;
+use crate::block::{self, Block};
+use crate::example::{Example, Folder, Run};
+use crate::layer_norm::LayerNorm;
+use crate::mlp::Mlp;
+use crate::npy_bytes::{dict, npy, tuple};
+use crate::random::Random;
 use ndarray::{Array, Array2, Array3, ArrayViewMutD, Dimension, IntoDimension};
-use npy_bytes::{dict, npy, tuple};
-use random::Random;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
 const EXAMPLE: Example = Example("transformer");
-const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/transformer/data");
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/transformer/data");
 const CASES: [&str; 2] = ["grouped_query", "multi_query"];
 /// The tensors that are compared, in the order of the report.
 const COMPARED: [&str; 14] = [

@@ -1,9 +1,7 @@
 //! Gradients are compared with a slow oracle, which adds each output element's cotangent to its
 //! input element.
 
-mod common;
-
-use common::AxisMap;
+use crate::common::{self, AxisMap};
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{ArrayRole, Rule};

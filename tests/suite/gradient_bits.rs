@@ -1,11 +1,7 @@
 //! Sums of floats equal the documented tree of additions bit for bit, for any layout, number of
 //! threads and features. Their error stays within the documented bound.
 
-#[cfg(feature = "rayon")]
-#[path = "common/pool.rs"]
-mod pool;
-
-use ndarray::{Array1, Array2, ArrayD, ArrayView, Axis, Dimension, IxDyn, Slice, s};
+use ndarray::{Array1, Array2, ArrayD, ArrayView, Axis, IxDyn, Slice, s};
 use ndarray_broadcast::prelude::*;
 
 /// Pseudo-random numbers in (-1, 1) of many magnitudes, the same on every machine.
@@ -16,13 +12,17 @@ fn values(len: usize) -> Vec<f32> {
         let fraction = (state >> 8) as f32 / (1 << 23) as f32 - 1.0;
         fraction / (1_u32 << (state >> 29)) as f32
     };
-    (0..len).map(|_| next()).collect()
+    let mut values = Vec::with_capacity(len);
+    while values.len() < len {
+        values.push(next());
+    }
+    values
 }
 
 /// The sum by the documented tree, one addition at a time.
 fn tree<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
-    let blocks: Vec<A> = terms.chunks(1024).map(block).collect();
-    neighbours(&blocks)
+    let leaves: Vec<A> = terms.chunks(256).map(leaf).collect();
+    neighbours(&leaves)
 }
 
 /// The balanced tree over a list of sums.
@@ -39,16 +39,12 @@ fn neighbours<A: Copy + std::ops::Add<Output = A>>(blocks: &[A]) -> A {
     }
 }
 
-/// The sum of a block of at most 1024 terms, in 16 lanes.
-fn block<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
+/// The sum of a leaf of at most 256 terms, in 16 lanes.
+fn leaf<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
     let mut lanes: Vec<Option<A>> = (0..16)
         .map(|lane| {
-            let own: Vec<A> = terms.iter().skip(lane).step_by(16).copied().collect();
-            let balanced = terms.len() / 128 * 8;
-            let eights = own[..balanced].chunks(8).map(neighbours);
-            eights
-                .chain(own[balanced..].iter().copied())
-                .reduce(|a, b| a + b)
+            let own = terms.iter().skip(lane).step_by(16);
+            own.copied().reduce(|a, b| a + b)
         })
         .collect();
     for half in [8, 4, 2, 1] {
@@ -58,7 +54,7 @@ fn block<A: Copy + std::ops::Add<Output = A>>(terms: &[A]) -> A {
             }
         }
     }
-    lanes[0].expect("a block has at least one term")
+    lanes[0].expect("a leaf has at least one term")
 }
 
 /// A plan whose gradient sums over these axes and keeps the others in order.
@@ -72,18 +68,21 @@ fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
 
 /// The gradient by definition: each element is the tree over its terms in index order.
 fn expected(plan: &BroadcastPlan, cotangent: &ArrayD<f32>) -> ArrayD<f32> {
-    let mut terms = ArrayD::from_elem(plan.input_shape(), Vec::new());
+    // The axes that are kept, then those that are summed, so that the terms of an element follow
+    // each other.
     let mapping: Vec<_> = plan.mapping().collect();
-    let mut at = vec![0; plan.input_shape().len()];
-    for (index, &value) in cotangent.indexed_iter() {
-        for (&axis, &index) in mapping.iter().zip(index.slice()) {
-            if let Some(axis) = axis {
-                at[axis] = index;
-            }
-        }
-        terms[IxDyn(&at)].push(value);
-    }
-    terms.map(|terms| tree(terms))
+    let (mut kept, summed): (Vec<usize>, Vec<usize>) =
+        (0..mapping.len()).partition(|&axis| mapping[axis].is_some());
+    kept.sort_by_key(|&axis| mapping[axis]);
+    let terms = cotangent.view().permuted_axes([kept, summed].concat());
+    let terms: Vec<f32> = terms
+        .as_standard_layout()
+        .into_owned()
+        .into_raw_vec_and_offset()
+        .0;
+    let count: usize = plan.input_shape().iter().product();
+    let sums = terms.chunks(terms.len() / count).map(tree).collect();
+    ArrayD::from_shape_vec(plan.input_shape(), sums).unwrap()
 }
 
 fn same_bits(a: &ArrayD<f32>, b: &ArrayD<f32>) -> bool {
@@ -113,7 +112,7 @@ fn cut<'a>(
     view
 }
 
-/// Shapes and summed axes. The sizes lie around lanes (16), groups (128), blocks (1024) and the
+/// Shapes and summed axes. The sizes lie around lanes (16), leaves (256), blocks (1024) and the
 /// size from which sums run in parallel.
 fn cases() -> Vec<(Vec<usize>, Vec<usize>)> {
     let mut cases = vec![];
@@ -245,7 +244,7 @@ fn sums_of_many_blocks_in_two_runs_equal_the_tree() {
 #[cfg(feature = "rayon")]
 #[test]
 fn the_number_of_threads_does_not_change_the_bits() {
-    let pools = [1, 2, 3, 16].map(pool::pool);
+    let pools = [1, 2, 3, 16].map(crate::pool::pool);
     for (shape, summed) in cases() {
         let len: usize = shape.iter().product();
         if len < 100_000 {
@@ -282,7 +281,7 @@ const KNOWN_BITS: [(usize, u32); 7] = [
     (1, 0xbc2bcd90),
     (10, 0xbed90914),
     (100, 0xc17f1d9c),
-    (1000, 0xc31bea61),
+    (1000, 0xc31bea60),
     (10_000, 0xc4c235d4),
     (100_000, 0xc675738c),
     (1_000_000, 0xc819dbbd),
@@ -303,7 +302,7 @@ fn the_sums_of_all_cases_have_a_known_hash() {
     assert_eq!(hash, KNOWN_HASH, "{hash:#018x}");
 }
 
-const KNOWN_HASH: u64 = 0x3ad1_57a4_c546_4c9e;
+const KNOWN_HASH: u64 = 0x863f_5445_1bc6_ada4;
 
 #[test]
 fn one_term_is_itself_and_zeros_keep_their_sign() {
@@ -412,7 +411,7 @@ fn cancelling_terms_stay_within_the_bound() {
                 .unwrap()
                 .into_scalar(),
         );
-        let bound = ((len as f64).log2() + 13.0) * absolute * f64::from(f32::EPSILON) / 2.0;
+        let bound = ((len as f64).log2() + 12.0) * absolute * f64::from(f32::EPSILON) / 2.0;
         assert!((sum - truth).abs() <= bound, "{sum} is not {truth}");
     }
 }
@@ -424,8 +423,13 @@ struct Floats<const N: usize>([f32; N]);
 impl<const N: usize> std::ops::Add for Floats<N> {
     type Output = Self;
 
-    fn add(self, other: Self) -> Self {
-        Floats(std::array::from_fn(|i| self.0[i] + other.0[i]))
+    fn add(mut self, other: Self) -> Self {
+        let mut i = 0;
+        while i < N {
+            self.0[i] += other.0[i];
+            i += 1;
+        }
+        self
     }
 }
 

@@ -1,24 +1,12 @@
 //! The example `openvino_ir` on real OpenVINO models, and on the same models with one defect each.
 //! Each defect is reported in one line, without a panic.
 
-#[path = "../examples/openvino_ir/cli.rs"]
-mod cli;
-#[path = "../examples/openvino_ir/compare.rs"]
-mod compare;
-#[path = "../examples/openvino_ir/model.rs"]
-mod model;
-#[path = "../examples/shared/npy.rs"]
-mod npy;
-#[path = "../examples/openvino_ir/run.rs"]
-mod run;
-#[path = "../examples/shared/tensor.rs"]
-mod tensor;
-
+use crate::{cli, compare, tensor};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ir");
+const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/ir");
 
 /// Returns the exit code, standard output and standard error.
 fn run_cli(arguments: &[&Path]) -> (u8, String, String) {

@@ -1,10 +1,6 @@
 //! A copy equals its source index by index, for any layout, element type, size and number of
 //! threads.
 
-#[cfg(feature = "rayon")]
-#[path = "common/pool.rs"]
-mod pool;
-
 use ndarray::{
     ArcArray, Array, Array1, Array2, Array3, ArrayD, ArrayRef, ArrayView, ArrayViewD, ArrayViewMut,
     Axis, CowArray, Dimension, IxDyn, ShapeBuilder, Slice, arr0, array, s,
@@ -334,7 +330,7 @@ fn copies_are_equal_on_any_number_of_threads() {
     });
     #[cfg(feature = "rayon")]
     for threads in [1, 2, 3, 16] {
-        let pool = pool::pool(threads);
+        let pool = crate::pool::pool(threads);
         pool.install(work);
         pool.install(|| rayon::join(work, || rayon::join(work, work)));
         pool.broadcast(|_| work());
@@ -356,7 +352,7 @@ fn every_kind_of_source_and_output_is_accepted() {
     view.materialize_into(&mut out.slice_mut(s![..;-2, .., ..]))
         .unwrap();
     assert_eq!(out.slice(s![1..;2, .., ..]), expected);
-    assert_eq!(out.slice(s![..;2, .., ..]), Array3::zeros((2, 2, 2)));
+    assert_eq!(out.slice(s![..;2, .., ..]), Array3::<i32>::zeros((2, 2, 2)));
     let mut out = ArcArray::<i32, _>::zeros((2, 2, 2));
     let shared = out.clone();
     view.materialize_into(&mut out).unwrap();

@@ -6,10 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-#[path = "process.rs"]
-pub mod process;
-
-use process::command;
+use crate::process::command;
 
 /// An example program, by name.
 pub struct Example(pub &'static str);

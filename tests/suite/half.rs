@@ -1,5 +1,4 @@
 //! Sums of the types of the crate `half` in another type.
-#![cfg(feature = "half")]
 
 use ndarray::Array1;
 use ndarray_broadcast::prelude::*;

@@ -2,22 +2,13 @@
 //! after one run, tile by tile, by several processes, and after some of them were killed. Files
 //! that do not belong to the job are rejected.
 
-#[path = "common/example.rs"]
-mod example;
-#[path = "../examples/shared/npy.rs"]
-mod npy;
-#[path = "common/npy_bytes.rs"]
-mod npy_bytes;
-#[path = "../examples/shared/tensor.rs"]
-mod tensor;
-
-use example::process::prefixed;
-use example::{Example, Folder, Run};
-use npy_bytes::{counting, dict, elements, indices, npy, tuple};
+use crate::example::{Example, Folder, Run};
+use crate::npy_bytes::{counting, dict, elements, indices, npy, tuple};
+use crate::process::prefixed;
+use crate::tensor::with_array;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use tensor::with_array;
 
 const EXAMPLE: Example = Example("out_of_core");
 
@@ -289,7 +280,7 @@ fn every_element_type_and_byte_order_is_written() {
 
 /// The elements of a `.npy` file, each with its type, and the shape.
 fn values(file: &[u8]) -> (Vec<String>, Vec<usize>) {
-    let tensor = npy::read(file, usize::MAX).unwrap();
+    let tensor = crate::npy::read(file, usize::MAX).unwrap();
     let element_type = tensor.element_type();
     let values = with_array!(&tensor, array => {
         array.iter().map(|value| format!("{element_type} {value:?}")).collect()
@@ -348,7 +339,7 @@ fn a_run_that_is_killed_is_continued() {
         }
         killed_midway += 1;
         assert!(
-            npy::read(&job.out()[..], usize::MAX).is_err(),
+            crate::npy::read(&job.out()[..], usize::MAX).is_err(),
             "an incomplete file must not be a valid .npy file"
         );
         let run = job.run(&[]).done();

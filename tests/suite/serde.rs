@@ -1,6 +1,5 @@
 //! Modes, rules and plans survive a round trip through serde. Deserialising an invalid plan is an
 //! error.
-#![cfg(feature = "serde")]
 
 use ndarray::{Ix1, Ix2, IxDyn};
 use ndarray_broadcast::prelude::*;

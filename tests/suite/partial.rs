@@ -1,8 +1,7 @@
 //! Inference on shapes known in part, compared with the hull of all concrete results: by
 //! enumeration over small intervals, for every rule.
 
-mod common;
-
+use crate::common;
 use ndarray::IxDyn;
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
@@ -155,8 +154,10 @@ impl Call {
             let shape_a = shape(box_a);
             let mut table = vec![Sizes::default(); sizes_b.len()];
             for at in positions(box_a) {
-                for (to, from) in table.iter_mut().zip(&results[at]) {
-                    to.0 |= from.0;
+                let (mut i, from) = (0, &results[at]);
+                while i < table.len() {
+                    table[i].0 |= from[i].0;
+                    i += 1;
                 }
             }
             let table = unions(table, rank_b, &intervals);
@@ -250,10 +251,15 @@ fn unions(mut table: Vec<Sizes>, rank: usize, intervals: &[Interval]) -> Vec<Siz
         let mut next = Vec::with_capacity(table.len() / sizes * intervals.len());
         for block in table.chunks(sizes * inner) {
             for interval in intervals {
-                next.extend((0..inner).map(|at| {
-                    let entries = interval.clone().map(|size| block[size * inner + at].0);
-                    Sizes(entries.fold(0, |union, entry| union | entry))
-                }));
+                let begin = next.len();
+                next.extend_from_slice(&block[interval.start() * inner..][..inner]);
+                // A plain loop, which is fast without optimisation too.
+                let (mut from, end) =
+                    ((interval.start() + 1) * inner, (interval.end() + 1) * inner);
+                while from < end {
+                    next[begin + from % inner].0 |= block[from].0;
+                    from += 1;
+                }
             }
         }
         table = next;

@@ -1,14 +1,9 @@
 //! The example `broadcast`, run as a process with arguments, files, standard streams and an exit
 //! code. For any input it exits with code 0, 1 or 2, does not panic and leaves no incomplete file.
 
-#[path = "common/example.rs"]
-mod example;
-#[path = "common/npy_bytes.rs"]
-mod npy_bytes;
-
-use example::process::prefixed;
-use example::{Example, Run};
-use npy_bytes::{counting, dict, elements, indices, npy};
+use crate::example::{Example, Run};
+use crate::npy_bytes::{counting, dict, elements, indices, npy};
+use crate::process::prefixed;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
@@ -16,8 +11,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const EXAMPLE: Example = Example("broadcast");
-const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
-const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ir");
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/ir");
 
 type Shape = &'static [usize];
 type Arguments = &'static [&'static str];

@@ -1,8 +1,7 @@
 //! The exact text of every error, plan and name. An error states the call, the axis at fault and
 //! what the rule accepts there.
 
-mod common;
-
+use crate::common;
 use ndarray::{Array2, ArrayD, IxDyn, array};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{

@@ -94,7 +94,7 @@ fn a_whole_slice_is_filled() {
     assert_eq!(filled, expected.as_slice().unwrap());
 
     let empty = BroadcastPlan::numpy(&[0, 1][..], &[0, 3][..]).unwrap();
-    assert_eq!(empty.copy_slice::<u8>(&[], &mut []).unwrap(), []);
+    assert!(empty.copy_slice::<u8>(&[], &mut []).unwrap().is_empty());
     for (input_len, out_len) in [(299, 120_000), (301, 120_000), (300, 119_999), (300, 0)] {
         let (input, mut out) = (vec![0_u8; input_len], vec![MaybeUninit::uninit(); out_len]);
         assert!(plan.copy_slice(&input, &mut out).is_err());

@@ -765,7 +765,6 @@ fn bytes_that_are_cut_short_or_changed_are_refused() {
     }
 }
 
-#[cfg(feature = "serde")]
 #[test]
 fn serde_round_trips_and_checks() {
     use serde::Deserialize;

@@ -6,7 +6,7 @@ use ndarray_broadcast::prelude::*;
 use std::fs;
 use std::path::Path;
 
-const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(REPOSITORY).join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))

@@ -1,10 +1,7 @@
 //! The example `image`, run as a process. Its output files are decoded and compared with the same
 //! steps computed pixel by pixel. For any input it exits with code 0, 1 or 2 and does not panic.
 
-#[path = "common/example.rs"]
-mod example;
-
-use example::{Example, Folder, Run};
+use crate::example::{Example, Folder, Run};
 use std::fs;
 use std::io::Read;
 use std::process::Stdio;

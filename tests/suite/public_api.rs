@@ -13,9 +13,9 @@ use syn::{
     Visibility,
 };
 
-const LISTING: &str = "tests/public-api.txt";
+const LISTING: &str = "public-api.txt";
 
-/// `ACCEPT_PUBLIC_API=1 cargo test --test public_api` writes the listing.
+/// `ACCEPT_PUBLIC_API=1 cargo test --test suite public_api` writes the listing.
 #[test]
 fn public_items_equal_the_listing() {
     let found = Api::of_the_crate().listing();
@@ -34,7 +34,7 @@ fn public_items_equal_the_listing() {
     assert!(
         found == listed,
         "the public API differs from {LISTING}:\n{}{}\
-         to accept it: ACCEPT_PUBLIC_API=1 cargo test --test public_api",
+         to accept it: ACCEPT_PUBLIC_API=1 cargo test --test suite public_api",
         differences(&listed, &found, '-'),
         differences(&found, &listed, '+'),
     );
@@ -149,7 +149,7 @@ impl Api {
             public: true,
             condition: String::new(),
         };
-        let lib = parse(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"));
+        let lib = parse(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/lib.rs"));
         let mut api = Api::default();
         api.types(&crate_root, &lib.items);
         api.items(&crate_root, &lib.items);

@@ -1,8 +1,6 @@
 //! Properties of generated shapes, attributes and memory layouts, valid and invalid.
 
-mod common;
-
-use common::{Layout, variant};
+use crate::common::{self, Layout, variant};
 use ndarray::{ArrayD, Dimension, IxDyn};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{AxisSource, Rule};
@@ -359,7 +357,7 @@ fn assert_plan(plan: &BroadcastPlan, map: &common::AxisMap, what: &dyn std::fmt:
     assert_eq!(out.t(), expected, "{what}");
 
     let cotangent = common::iota(plan.output_shape());
-    let mut sums = ArrayD::zeros(array.raw_dim());
+    let mut sums = ArrayD::<i32>::zeros(array.raw_dim());
     for (index, &term) in cotangent.indexed_iter() {
         sums[IxDyn(&map.source(plan.input_shape(), index.slice()))] += term;
     }

@@ -3,9 +3,7 @@
 // A box of one axis is an array of one range. Some are reversed.
 #![allow(clippy::single_range_in_vec_init, clippy::reversed_empty_ranges)]
 
-mod common;
-
-use common::{iota, variant};
+use crate::common::{iota, variant};
 use ndarray::{ArrayD, Axis, IxDyn, Slice};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{AxisPattern, Rule, Tile};

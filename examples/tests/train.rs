@@ -1,27 +1,17 @@
 //! The example `train`. Its loss and gradient are compared with sums written index by index. The
 //! program is run as a process: for any input it exits with code 0, 1 or 2 and does not panic.
 
-#[path = "../examples/train/check.rs"]
-mod check;
-#[path = "common/example.rs"]
-mod example;
-#[allow(dead_code)]
-#[path = "../examples/train/network.rs"]
-mod network;
-#[allow(dead_code)]
-#[path = "../examples/train/random.rs"]
-mod random;
-
-use example::{Example, Run};
+use crate::check;
+use crate::example::{Example, Run};
+use crate::network::Network;
+use crate::random::Random;
 use ndarray::{Array1, Array2};
-use network::Network;
-use random::Random;
 use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
 const EXAMPLE: Example = Example("train");
-const WINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/train/wine.csv");
+const WINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/train/wine.csv");
 
 /// A network with random scales and biases, and random input rows for it.
 fn network(
