@@ -331,7 +331,8 @@ fn calls_with_axes(axes: &[usize]) -> [Call; 5] {
 }
 
 /// All pairs of boxes where there are no more than `sample`, and about as many of the others.
-/// `PARTIAL_STEP=1` checks all of them.
+/// `PARTIAL_STEP=1` checks all of them, in `.ci/long-checks partial`: only that finds a wrong box of
+/// few pairs of boxes of ranks 2 and 3.
 fn check_all_ranks(call: &Call, sample: usize) {
     let step = std::env::var("PARTIAL_STEP")
         .ok()
@@ -356,7 +357,7 @@ fn check_all_ranks(call: &Call, sample: usize) {
 #[test]
 fn the_box_of_simple_rules_is_the_smallest() {
     for call in simple_calls() {
-        check_all_ranks(&call, 10_000);
+        check_all_ranks(&call, 5_000);
     }
 }
 
@@ -366,7 +367,7 @@ fn the_box_of_rules_with_axes_is_the_smallest() {
     axes.extend([vec![0, 1, 2], vec![2, 0, 1], vec![0, 2, 2], vec![0, 1, 3]]);
     for axes in axes {
         for call in calls_with_axes(&axes) {
-            check_all_ranks(&call, 2_000);
+            check_all_ranks(&call, 1_000);
         }
     }
 }
