@@ -108,8 +108,8 @@
 //!   results of the original programs (`tests/conformance`).
 //! - Nine fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
 //! - Tests make each allocation fail in turn (`tests/failure_injection.rs`). In others, closures
-//!   panic at every position, and elements count their drops (`tests/elementwise.rs`,
-//!   `tests/gradient.rs`).
+//!   panic at every position, and elements count their drops (`tests/suite/elementwise.rs`,
+//!   `tests/suite/gradient.rs`).
 //! - Tests call from 64 threads, in pools of 1 to 40 threads, from inside other calls, in
 //!   destructors and at process exit (`tests/concurrency.rs`). The hand-over between caller and
 //!   helpers is model-checked with loom.

@@ -331,13 +331,18 @@ fn calls_with_axes(axes: &[usize]) -> [Call; 5] {
 }
 
 /// All pairs of boxes where there are no more than `sample`, and about as many of the others.
-/// `PARTIAL_STEP=1` checks all of them.
+/// `PARTIAL_STEP=1` checks all of them, in `.ci/long-checks partial`: only that finds a wrong box of
+/// few pairs of boxes of ranks 2 and 3, or of two boxes of rank 3 alone.
 fn check_all_ranks(call: &Call, sample: usize) {
     let step = std::env::var("PARTIAL_STEP")
         .ok()
         .and_then(|step| step.parse().ok());
     for rank_a in 0..=3_usize {
         for rank_b in 0..=3_usize {
+            // The oracle's answers for two shapes of rank 3 take longer than all others together.
+            if step.is_none() && rank_a + rank_b == 6 {
+                continue;
+            }
             // A step that is odd and no multiple of 5 reaches every interval of every axis.
             let odd = |step: usize| match step {
                 0 | 1 => 1,
@@ -356,7 +361,7 @@ fn check_all_ranks(call: &Call, sample: usize) {
 #[test]
 fn the_box_of_simple_rules_is_the_smallest() {
     for call in simple_calls() {
-        check_all_ranks(&call, 10_000);
+        check_all_ranks(&call, 5_000);
     }
 }
 
@@ -366,7 +371,7 @@ fn the_box_of_rules_with_axes_is_the_smallest() {
     axes.extend([vec![0, 1, 2], vec![2, 0, 1], vec![0, 2, 2], vec![0, 1, 3]]);
     for axes in axes {
         for call in calls_with_axes(&axes) {
-            check_all_ranks(&call, 2_000);
+            check_all_ranks(&call, 1_000);
         }
     }
 }

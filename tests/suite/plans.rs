@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// How many chains, permutations and tiles are generated.
-const CASES: u64 = 100_000;
+fn cases() -> usize {
+    crate::cases(100_000)
+}
 
 /// SplitMix64.
 struct Random(u64);
@@ -241,7 +243,7 @@ fn every_rule_is_generated() {
 #[test]
 fn a_chain_is_the_two_broadcasts_in_a_row() {
     let mut random = Random(2);
-    for case in 0..CASES {
+    for case in 0..cases() {
         let (first, second) = loop {
             let first = small_plan(&mut random);
             let second = random.plan(first.output_shape());
@@ -275,7 +277,7 @@ fn a_chain_is_the_two_broadcasts_in_a_row() {
 #[test]
 fn a_permuted_plan_gives_the_permuted_view() {
     let mut random = Random(3);
-    for case in 0..CASES {
+    for case in 0..cases() {
         let plan = small_plan(&mut random);
         let what = || format!("case {case}:\n{plan}");
         let (rank, input_rank) = (plan.output_shape().len(), plan.input_shape().len());
@@ -339,7 +341,7 @@ fn a_permuted_plan_gives_the_permuted_view() {
 #[test]
 fn a_tile_is_the_slice_of_the_view() {
     let mut random = Random(4);
-    for case in 0..CASES {
+    for case in 0..cases() {
         let plan = small_plan(&mut random);
         let ranges = random.ranges(plan.output_shape());
         let tile = plan.tile(&ranges).unwrap();
@@ -372,7 +374,7 @@ fn a_tile_is_the_slice_of_the_view() {
 #[test]
 fn tiles_cover_the_output_once_in_memory_order() {
     let mut random = Random(5);
-    for case in 0..CASES / 4 {
+    for case in 0..cases() / 4 {
         let plan = small_plan(&mut random);
         let (bytes, element_size) = (random.below(200), [1, 4, 8][random.below(3)]);
         let positions = iota(plan.output_shape());

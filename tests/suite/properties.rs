@@ -177,7 +177,7 @@ fn assert_short_lines(text: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig::with_cases(crate::cases(20_000) as u32))]
 
     #[test]
     fn a_view_of_any_layout_agrees_with_the_oracle(
