@@ -40,7 +40,7 @@ pub fn normalise(image: &Array3<f32>) -> Result<Array3<f32>, BroadcastError> {
     let deviation = deviation.broadcast_explicit(image.raw_dim(), &[2])?;
     zip((image, mean, deviation)).map(|(x, m, d)| {
         // The deviation of a constant channel is only rounding.
-        MEAN + DEVIATION * (x - m) / d.max(1e-4)
+        MEAN + DEVIATION * (x - m) / d.max(1e-3)
     })
 }
 
