@@ -12,13 +12,12 @@
 //! | where, in `src` | what it does | what it relies on |
 //! |---|---|---|
 //! | `view.rs` | builds the pointer, shape and strides of a broadcast view | a plan and an array of the plan's input shape. Two facts hold for a plan: (1) an output axis has the size of the input axis that feeds it, or the view's stride along it is 0; (2) the sizes multiply to at most `isize::MAX`. One function builds plans of shapes, deserialised plans included, another one plans of other plans. Both check (1) and (2) |
-//! | `engine/`: `few`, `fold`, `gather`, `inputs`, `machine`, `memory`, `positions`, `reduce`, `rows`, `sums`, `threads` | iterates over rows, folds terms, allocates outputs, writes with streaming stores, dispatches on the vector width, runs chunks on threads | the shapes of all operands are compared where the rows are built. The output is borrowed mutably and its elements do not alias, so no two chunks write the same element and no operand overlaps the output |
+//! | `engine/`: `few`, `fold`, `gather`, `inputs`, `machine`, `memory`, `positions`, `reduce`, `rows`, `sums`, `threads` | iterates over rows, folds terms, allocates outputs, writes with streaming stores, dispatches on the vector width, runs chunks on threads | the shapes of all operands are compared where the rows are built. The output is borrowed mutably and its elements do not alias, so no two chunks write the same element and no operand overlaps the output. Of a reduction, each axis that is kept is one axis of the result: a unit of work has columns of its own. The number of results is compared with the length of the array |
 //! | `materialize/copy/operands.rs` | moves elements between two arrays of one shape; the copy kernels are built on it | the same comparison of shapes. A fresh output has exactly as many elements as its shape. Each kernel writes every position of its region: memory that was not initialised is read afterwards. No type checks this, and the kernels are safe code; the tests that compare with a loop over indices do |
 //!
 //! All other code is safe: rules, plans, errors, pictures and modes, the OpenVINO operator, the
 //! elementwise operations (`elementwise/`), and sums and gradients (`reduce/`). The last two get
-//! memory from `engine/` only: as the elements at one position, which a closure is called with, or
-//! as slices of terms.
+//! memory from `engine/` only: as the elements at one position, which a closure is called with.
 //!
 //! Every pointer comes from an ndarray array or from a fresh `Vec`.
 //!
