@@ -708,24 +708,21 @@ where
             add!(false, at, 1);
             at += LANES;
         }
-        // Lanes without another term are left alone: `combine` may panic.
         let rest = count - at;
-        let mut done = 0;
-        macro_rules! rest {
-            ($($len:literal)+) => {$(
-                if rest & $len != 0 {
-                    let some = &mut lanes[done..done + $len];
-                    let mut new = [self.reduction.identity(); $len];
-                    for (j, (new, &lane)) in new.iter_mut().zip(&*some).enumerate() {
-                        *new = self.combine(lane, term(at + done + j));
-                    }
-                    some.copy_from_slice(&new);
-                    done += $len;
-                }
-            )+};
+        if rest > 0 {
+            // Lanes without another term are left alone: `combine` may panic. Of a loop whose length
+            // the compiler does not know, it makes code that masks them.
+            let all = black_box(LANES);
+            let mut new = [self.reduction.identity(); LANES];
+            let old = lanes[..all].iter().enumerate();
+            for (new, (j, &lane)) in new[..all].iter_mut().zip(old) {
+                *new = match j < rest {
+                    true => self.combine(lane, term(at + j)),
+                    false => lane,
+                };
+            }
+            *lanes = new;
         }
-        rest!(8 4 2 1);
-        debug_assert_eq!(done, rest);
         self.fold_lanes(lanes, |a, b| self.combine(a, b))
     }
 

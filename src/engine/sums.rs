@@ -22,7 +22,7 @@ use super::nest::{LoopAxis, LoopNest, offsets_of};
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
     CACHE_LINE, FEW_REDUCED, FEW_ROWS_REDUCED, FEW_SUM_UNITS, MANY_SUM_CHUNKS, MAP_CHUNK,
-    SECOND_LEVEL_CACHE, SHORT_RUN, SUM_CHUNK, SUM_ROW, SUM_TABLE,
+    SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE,
 };
 use crate::error::{BroadcastError, allocation_failed, reserved};
 use std::alloc::{Layout, alloc, dealloc};
@@ -429,8 +429,11 @@ impl<'n> Plan<'n> {
             (true, _) => Access::Tables,
             (false, _) if count <= FEW_TERMS && in_runs => Access::Runs,
             (false, _) if count < LANES && kept.len() > 1 => Access::Tables,
-            (false, _) if count < SHORT_RUN && kept.len() >= LANES => Access::Tables,
             (false, _) => Access::Runs,
+        };
+        let at_once = match threads {
+            1 => *SUM_CHUNK.end(),
+            _ => (bytes / MANY_SUM_CHUNKS).clamp(least, *SUM_CHUNK.end()),
         };
         let leaf = count.min(LEAF);
         let table = SUM_TABLE / (leaf * size.max(acc));
@@ -442,7 +445,7 @@ impl<'n> Plan<'n> {
             Access::Tables => table.max(2 * LANES),
             Access::Runs if summed.axes().len() > 1 => 1024,
             // As many as a thread takes at once.
-            Access::Runs => (SUM_CHUNK.end() / (count * size)).min(bytes / 16 / (count * size)),
+            Access::Runs => at_once / (count * size),
         };
         let blocks = count.div_ceil(BLOCK_TERMS);
         let mut columns = wanted.clamp(1, kept.len());
@@ -482,13 +485,9 @@ impl<'n> Plan<'n> {
         let chunk = chunk.next_power_of_two();
         let chunks = blocks.div_ceil(chunk);
         let leaves = (chunk * BLOCK_TERMS).min(count).div_ceil(LEAF);
-        let at_once = match threads {
+        let units_at_once = match threads {
             1 => usize::MAX,
-            _ => {
-                let unit_bytes = bytes / units / chunks;
-                let at_once = (bytes / MANY_SUM_CHUNKS).clamp(least, *SUM_CHUNK.end());
-                (at_once / unit_bytes.max(1)).max(1)
-            }
+            _ => (at_once / (bytes / units / chunks).max(1)).max(1),
         };
 
         let lines = |bytes: usize| bytes.next_multiple_of(CACHE_LINE.max(align));
@@ -517,7 +516,7 @@ impl<'n> Plan<'n> {
             sections[3 + operand] = lines(rows * row * input.size);
         }
         Plan {
-            threads: threads.min((units * chunks).div_ceil(at_once)).max(1),
+            threads: threads.min((units * chunks).div_ceil(units_at_once)).max(1),
             kept,
             summed,
             terms,
@@ -526,7 +525,7 @@ impl<'n> Plan<'n> {
             chunk: chunk * BLOCK_TERMS,
             chunks,
             interleaved: interleaved.map_or(1, |(runs, _)| runs),
-            at_once,
+            at_once: units_at_once,
             sections,
         }
     }

@@ -289,9 +289,6 @@ pub(crate) const SECOND_LEVEL_CACHE: usize = 1 << 20;
 /// the second-level cache.
 pub(crate) const SUM_ROW: usize = SECOND_LEVEL_CACHE / 256;
 
-/// Runs of fewer terms are gathered into rows.
-pub(crate) const SHORT_RUN: usize = 48;
-
 /// A table of terms takes at most this many bytes, half of a first-level cache. Tables of the
 /// smallest allowed width may be larger, and so may tables of one column whose terms are far apart.
 /// The sum of a product of two 256 x 256 `f32` takes two threads 15 us with tables of this size,

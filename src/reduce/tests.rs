@@ -5,9 +5,7 @@
 
 use crate::engine::fold::{BLOCK_TERMS, LANES, LARGE, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
-use crate::engine::tuning::{
-    CACHE_LINE, SECOND_LEVEL_CACHE, SHORT_RUN, SUM_CHUNK, SUM_ROW, SUM_TABLE,
-};
+use crate::engine::tuning::{CACHE_LINE, SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE};
 use crate::{ArgMax, ArgMin, BroadcastPlan, Fold, Reduction};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
@@ -368,7 +366,7 @@ fn around(n: usize) -> [usize; 3] {
 #[test]
 fn sums_of_few_columns_follow_the_tree_in_every_layout() {
     let mut terms = vec![0, 1, 2, 3, 5];
-    for border in [8, LANES, SHORT_RUN, LEAF, BLOCK_TERMS, 2 * BLOCK_TERMS] {
+    for border in [8, LANES, 48, LEAF, BLOCK_TERMS, 2 * BLOCK_TERMS] {
         terms.extend(around(border));
     }
     for terms in terms {
