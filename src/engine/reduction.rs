@@ -8,14 +8,14 @@
 ///
 /// | reduction | result | of no terms |
 /// |---|---|---|
-/// | [`Sum`], [`Product`] | of the terms' type | 0, 1 |
-/// | [`Sum::in_type`](Sum::in_type) | accumulated in one type, given in another | 0 |
-/// | [`Mean`], of floats; [`Mean::in_type`](Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
-/// | [`Max`], [`Min`] | NaN if a term is NaN | an error |
-/// | [`NanMax`], [`NanMin`] | without the terms that are NaN; NaN if all are | an error |
-/// | [`ArgMax`], [`ArgMin`] | the position of the first such term, or of the first NaN | an error |
-/// | [`All`], [`Any`] | of `bool` | `true`, `false` |
-/// | [`Fold`] | any associative operation | its identity |
+/// | [`Sum`](crate::Sum), [`Product`](crate::Product) | of the terms' type | 0, 1 |
+/// | [`Sum::in_type`](crate::Sum::in_type) | accumulated in one type, given in another | 0 |
+/// | [`Mean`](crate::Mean), of floats; [`Mean::in_type`](crate::Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
+/// | [`Max`](crate::Max), [`Min`](crate::Min) | NaN if a term is NaN | an error |
+/// | [`NanMax`](crate::NanMax), [`NanMin`](crate::NanMin) | without the terms that are NaN; NaN if all are | an error |
+/// | [`ArgMax`](crate::ArgMax), [`ArgMin`](crate::ArgMin) | the position of the first such term, or of the first NaN | an error |
+/// | [`All`](crate::All), [`Any`](crate::Any) | of `bool` | `true`, `false` |
+/// | [`Fold`](crate::Fold) | any associative operation | its identity |
 ///
 /// # Example
 ///
@@ -83,7 +83,8 @@ pub trait Reduction<T>: Sync {
 
     /// [`lift`](Self::lift)'s result for the term with this number, if the reduction depends on it.
     ///
-    /// Terms are numbered in row-major order over the axes that are reduced. Example: [`ArgMax`].
+    /// Terms are numbered in row-major order over the axes that are reduced. Example:
+    /// [`ArgMax`](crate::ArgMax).
     #[inline(always)]
     fn at_index(&self, acc: Self::Acc, index: usize) -> Self::Acc {
         let _ = index;
