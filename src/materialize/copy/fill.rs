@@ -81,24 +81,24 @@ fn fill_small_planes(mut region: Region) {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{
-        Element, Wide, check, check_layouts, check_standard, permuted, replicated, standard,
+        Element, Wide, check, check_layouts, check_standard, permuted, replicated, sparse, standard,
     };
 
     #[test]
     fn every_layout_of_usual_elements() {
-        check_layouts::<u8>();
-        check_layouts::<f32>();
-        check_layouts::<f64>();
+        check_layouts::<u8>(1);
+        check_layouts::<f32>(1);
+        check_layouts::<f64>(1);
     }
 
     #[test]
     fn every_layout_of_other_elements() {
-        check_layouts::<u16>();
-        check_layouts::<u128>();
-        check_layouts::<[f32; 3]>();
-        check_layouts::<(u8, u16)>();
-        check_layouts::<[u8; 3]>();
-        check_layouts::<[u64; 3]>();
+        check_layouts::<u16>(sparse(3));
+        check_layouts::<u128>(sparse(3));
+        check_layouts::<[f32; 3]>(sparse(3));
+        check_layouts::<(u8, u16)>(sparse(3));
+        check_layouts::<[u8; 3]>(sparse(3));
+        check_layouts::<[u64; 3]>(sparse(3));
     }
 
     #[test]

@@ -48,22 +48,22 @@ pub(super) fn repeat<T: Copy>(out: &mut [T], period: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::check_rows;
+    use super::super::tests::{check_rows, sparse};
 
     #[test]
     fn rows_of_every_length() {
-        check_rows::<u8>();
-        check_rows::<f32>();
-        check_rows::<[f32; 3]>();
+        check_rows::<u8>(1);
+        check_rows::<f32>(1);
+        check_rows::<[f32; 3]>(1);
     }
 
     #[test]
     fn rows_of_every_length_of_other_elements() {
-        check_rows::<u16>();
-        check_rows::<f64>();
-        check_rows::<u128>();
-        check_rows::<(u8, u16)>();
-        check_rows::<[u8; 3]>();
-        check_rows::<[u64; 3]>();
+        check_rows::<u16>(sparse(5));
+        check_rows::<f64>(sparse(5));
+        check_rows::<u128>(sparse(5));
+        check_rows::<(u8, u16)>(sparse(5));
+        check_rows::<[u8; 3]>(sparse(5));
+        check_rows::<[u64; 3]>(sparse(5));
     }
 }

@@ -116,18 +116,18 @@ fn splat_short_rows<T: Copy, const K: usize>(plane: Plane) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{check_layouts, check_rows};
+    use super::super::tests::{check_layouts, check_rows, sparse};
     use crate::engine::machine::{WithoutWideRegisters, has_wide_registers};
 
     #[test]
     fn without_wide_registers() {
         let _without = WithoutWideRegisters::new();
         assert!(!has_wide_registers());
-        check_rows::<u8>();
-        check_rows::<u16>();
-        check_rows::<f32>();
-        check_rows::<f64>();
-        check_rows::<u128>();
-        check_layouts::<f32>();
+        check_rows::<u8>(sparse(5));
+        check_rows::<u16>(sparse(5));
+        check_rows::<f32>(sparse(5));
+        check_rows::<f64>(sparse(5));
+        check_rows::<u128>(sparse(5));
+        check_layouts::<f32>(sparse(3));
     }
 }
