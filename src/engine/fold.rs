@@ -2,9 +2,9 @@
 //! and closure.
 //!
 //! [`GradientExt`](crate::GradientExt) documents the tree. Terms are numbered from 0. 256 of them
-//! are a leaf of the tree. A leaf is folded in one of two ways, with the same result: as rows, where
-//! the terms of neighbouring columns lie side by side, or as a run, where the terms of one column
-//! do. The sums of leaves wait on a stack until the sum of as many leaves is there. `sums` walks
+//! are a leaf of the tree. A leaf is folded in one of two ways, with the same result: as rows,
+//! where the terms of neighbouring columns lie side by side, or as a run, where the terms of one
+//! column do. The sums of leaves wait on a stack until the sum of as many leaves is there. `sums` walks
 //! over the arrays, and decides which leaf is folded when, where and how.
 
 use super::machine::{Vectorize, widest};
@@ -102,7 +102,8 @@ pub(crate) struct Runs {
     pub(crate) number: usize,
 }
 
-/// Where the sums of leaves wait: `stack[level * width + column]` holds the sum of `2^level` leaves.
+/// Where the sums of leaves wait: `stack[level * width + column]` holds the sum of `2^level`
+/// leaves.
 #[derive(Clone, Copy)]
 pub(crate) struct Stack {
     pub(crate) first: *mut u8,
@@ -136,8 +137,8 @@ pub(crate) unsafe trait Kernel: Sync {
     /// # Safety
     ///
     /// The rows, which are one to [`LEAF`], consist of elements of the inputs or of copies of them.
-    /// `scratch` has room for an accumulator of each column and for [`live_lanes`] of each column of
-    /// a strip. `stack` is as for [`push`](Self::push).
+    /// `scratch` has room for an accumulator of each column and for [`live_lanes`] of each column
+    /// of a strip. `stack` is as for [`push`](Self::push).
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize);
 
     /// Folds leaves of contiguous terms, all of them whole but the last one, and pushes their sums
@@ -165,7 +166,8 @@ pub(crate) unsafe trait Kernel: Sync {
     /// `count` sums have been pushed, one at least.
     unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8;
 
-    /// Writes the results of `accs`, each of `terms` terms, to places that are `stride` bytes apart.
+    /// Writes the results of `accs`, each of `terms` terms, to places that are `stride` bytes
+    /// apart.
     ///
     /// # Safety
     ///
@@ -455,8 +457,8 @@ where
         }
     }
 
-    /// Writes a term. Never inlined, so that large accumulators of all calls are at one place of the
-    /// stack.
+    /// Writes a term. Never inlined, so that large accumulators of all calls are at one place of
+    /// the stack.
     ///
     /// # Safety
     ///
@@ -710,8 +712,8 @@ where
         }
         let rest = count - at;
         if rest > 0 {
-            // Lanes without another term are left alone: `combine` may panic. Of a loop whose length
-            // the compiler does not know, it makes code that masks them.
+            // Lanes without another term are left alone: `combine` may panic. Of a loop whose
+            // length the compiler does not know, it makes code that masks them.
             let all = black_box(LANES);
             let mut new = [self.reduction.identity(); LANES];
             let old = lanes[..all].iter().enumerate();

@@ -2,8 +2,8 @@
 //!
 //! The terms of a leaf are folded to the one that is chosen, without their positions. Only if it is
 //! better than those of all leaves before it, the leaf is read again, from the cache, to find where
-//! the chosen term is. The order of leaves decides between equal ones, so that the first level of the
-//! stack is enough: it holds the best so far.
+//! the chosen term is. The order of leaves decides between equal ones, so that the first level of
+//! the stack is enough: it holds the best so far.
 
 use super::fold::{
     Elements, Input, Kernel, LANES, LEAF, Map, Rows, Runs, Stack, live_lanes, moved,
@@ -33,7 +33,8 @@ where
     C: Reduction<T, Acc = T>,
     F: for<'e> Fn(<(T,) as Elements<'e>>::Refs) -> T,
 {
-    /// Whether a term is the chosen one of its leaf, or NaN. If a term is NaN, so is the chosen one.
+    /// Whether a term is the chosen one of its leaf, or NaN. If a term is NaN, so is the chosen
+    /// one.
     #[inline(always)]
     fn is_chosen(term: &T, chosen: &T) -> bool {
         (term == chosen) | is_nan(term)

@@ -125,8 +125,8 @@ pub(crate) fn fresh<K: Typing, J: Dimension>(
     Ok(unsafe { out.assume_init() })
 }
 
-/// A fresh array of results of no terms. Never inlined: a result may be large, and this keeps it off
-/// the stack of the caller.
+/// A fresh array of results of no terms. Never inlined: a result may be large, and this keeps it
+/// off the stack of the caller.
 #[inline(never)]
 fn fresh_of_none<K: Typing, J: Dimension>(
     kernel: &K,

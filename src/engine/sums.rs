@@ -1,7 +1,7 @@
 //! The driver of reductions: it walks over the arrays, and knows neither elements nor closures.
 //!
-//! A result belongs to one position of the axes that are kept, a column. Its terms are the positions
-//! of the axes that are summed. The work is cut into units: neighbouring columns, and a node of the
+//! A result belongs to one position of the axes that are kept, a column. Its terms are the
+//! positions of the axes that are summed. The work is cut into units: neighbouring columns, and a node of the
 //! tree of their terms. In a unit, leaf after leaf is folded, in one of three ways:
 //!
 //! | access | when | how |
@@ -25,8 +25,9 @@ use super::tuning::{
     SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE,
 };
 use crate::error::{BroadcastError, allocation_failed, reserved};
+use smallvec::SmallVec;
 use std::alloc::{Layout, alloc, dealloc};
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, replace};
 use std::ops::Range;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -105,14 +106,22 @@ pub(crate) unsafe fn reduce(
         strides: strides(inputs, axis, place),
     };
     let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
-    for (to, &size) in target.shape.iter().enumerate() {
-        let mut named = (0..shape.len()).filter(|&axis| becomes[axis] == to);
-        let fits = named.next().map_or(size == 1, |axis| shape[axis] == size);
-        assert!(
-            fits && named.next().is_none(),
-            "an axis of the target is not named once"
-        );
+    let mut named = SmallVec::<[bool; 16]>::new();
+    let rank = target.shape.len();
+    named
+        .try_reserve(rank)
+        .map_err(|_| allocation_failed(rank))?;
+    named.resize(rank, false);
+    for at in (0..shape.len()).filter(is_kept) {
+        let to = becomes[at];
+        assert!(!replace(&mut named[to], true), "an axis is named twice");
+        assert_eq!(target.shape[to], shape[at], "sizes differ");
     }
+    let mut others = named.iter().zip(target.shape);
+    assert!(
+        others.all(|(&named, &size)| named || size == 1),
+        "an axis is not named"
+    );
     if !target.unfinished && cost(0).is_quick() {
         // SAFETY: the contract of this function.
         if let Some(count) = unsafe { reduce_few(kernel, becomes, target) } {
@@ -368,8 +377,8 @@ struct Plan<'n> {
     /// Units that a thread takes at once.
     at_once: usize,
     threads: usize,
-    /// Bytes of the sections of scratch memory: lanes, stack, offsets of rows, and the table of each
-    /// operand.
+    /// Bytes of the sections of scratch memory: lanes, stack, offsets of rows, and the table of
+    /// each operand.
     sections: [usize; SECTIONS],
 }
 
