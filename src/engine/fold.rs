@@ -4,8 +4,9 @@
 //! [`GradientExt`](crate::GradientExt) documents the tree. Terms are numbered from 0. 256 of them
 //! are a leaf of the tree. A leaf is folded in one of two ways, with the same result: as rows,
 //! where the terms of neighbouring columns lie side by side, or as a run, where the terms of one
-//! column do. The sums of leaves wait on a stack until the sum of as many leaves is there. `sums` walks
-//! over the arrays, and decides which leaf is folded when, where and how.
+//! column do. A stack keeps the sum of `2^k` leaves until the sum of the next `2^k` leaves is
+//! complete; then the two are combined. `sums` walks over the arrays: it decides which leaf is
+//! folded when, where and how.
 
 use super::machine::{Vectorize, widest};
 use super::reduction::Reduction;

@@ -27,7 +27,7 @@ pub(crate) unsafe trait Typing: Kernel {
     /// Whether results are added to what the places hold.
     fn adds(&self) -> bool;
 
-    /// Moves these bytes, and may take longer than that.
+    /// What is known about the time of a call that reads this many bytes.
     fn cost(&self) -> fn(usize) -> Cost;
 }
 

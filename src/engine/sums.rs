@@ -1,8 +1,8 @@
 //! The driver of reductions: it walks over the arrays, and knows neither elements nor closures.
 //!
 //! A result belongs to one position of the axes that are kept, a column. Its terms are the
-//! positions of the axes that are summed. The work is cut into units: neighbouring columns, and a node of the
-//! tree of their terms. In a unit, leaf after leaf is folded, in one of three ways:
+//! positions of the axes that are summed. The work is cut into units: neighbouring columns, and a
+//! node of the tree of their terms. In a unit, leaf after leaf is folded, in one of three ways:
 //!
 //! | access | when | how |
 //! |---|---|---|
@@ -417,11 +417,11 @@ impl<'n> Plan<'n> {
         let columns_near = nearest(kept.axes()) < nearest(summed.axes());
         let side_by_side =
             (0..inputs.len()).all(|i| inner.strides[1 + i] == inputs[i].size as isize);
-        let all_rows_adjacent = kept.axes().len() == 1
+        let all_rows_adjacent = side_by_side
+            && kept.axes().len() == 1
             && summed.axes().len() <= 1
-            && (0..inputs.len()).all(|i| {
-                side_by_side && term.strides[1 + i] == (inner.size * inputs[i].size) as isize
-            });
+            && (0..inputs.len())
+                .all(|i| term.strides[1 + i] == (inner.size * inputs[i].size) as isize);
         // Whether no operand is gathered into rows.
         let lies_well = (0..inputs.len()).all(|i| {
             let stride = inner.strides[1 + i];
