@@ -259,13 +259,11 @@ fn the_number_of_threads_does_not_change_the_bits() {
         let expected = expected(&plan, &cotangent);
         for pool in &pools {
             for cotangent in [cotangent.view(), transposed.t()] {
-                for _ in 0..3 {
-                    let gradient = pool.install(|| plan.gradient(&cotangent).unwrap());
-                    assert!(
-                        same_bits(&gradient, &expected),
-                        "{shape:?} summed over {summed:?}"
-                    );
-                }
+                let gradient = pool.install(|| plan.gradient(&cotangent).unwrap());
+                assert!(
+                    same_bits(&gradient, &expected),
+                    "{shape:?} summed over {summed:?}"
+                );
             }
         }
     }
