@@ -14,6 +14,7 @@ use ndarray::{ArrayRef, Dimension};
 use std::hint::black_box;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::{ptr, slice};
 
 /// Lanes of a leaf: term `i` belongs to lane `i % 16`. 16 `f32` are a cache line.
@@ -88,6 +89,19 @@ pub(crate) struct Rows<'r> {
     pub(crate) number: usize,
 }
 
+impl Rows<'_> {
+    /// The number of a term. Of adjacent rows, a column further than a row is one of the next row's
+    /// terms.
+    #[inline(always)]
+    fn number_of(&self, row: usize, columns: usize, column: usize) -> usize {
+        let more = match columns > self.columns {
+            true => column / self.columns,
+            false => 0,
+        };
+        self.number.wrapping_add(row + more)
+    }
+}
+
 /// Contiguous terms of some columns.
 pub(crate) struct Runs {
     /// The first terms of the first column.
@@ -142,8 +156,8 @@ pub(crate) unsafe trait Kernel: Sync {
     /// of a strip. `stack` is as for [`push`](Self::push).
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize);
 
-    /// Folds leaves of contiguous terms, all of them whole but the last one, and pushes their sums
-    /// as numbers `index`, `index + 1`, ... of those on the stack.
+    /// Folds contiguous terms, which are whole leaves or less than one, and pushes the sums of the
+    /// leaves as numbers `index`, `index + 1`, ... of those on the stack.
     ///
     /// # Safety
     ///
@@ -305,9 +319,8 @@ where
         self.reduction.combine(a, b)
     }
 
-    /// Adds `M` rows to `to`, one after the other. The `FIRST` of them replaces what is there.
-    ///
-    /// `step` rows lie between two of them. `columns` may be those of several adjacent rows.
+    /// Adds rows to `to`, one after the other: `M` of them, `step` rows apart. The `FIRST` of them
+    /// replaces what is there. `columns` may be those of several adjacent rows.
     ///
     /// # Safety
     ///
@@ -323,66 +336,81 @@ where
     ) {
         let mut places: [Places; M] =
             std::array::from_fn(|k| moved(rows.first, &rows.offsets[at + k * step]));
-        // Of adjacent rows, a column further than a row is one of the next row's terms.
-        let number = |k: usize, column: usize| {
-            let more = if columns > rows.columns {
-                column / rows.columns
-            } else {
-                0
-            };
-            rows.number.wrapping_add(at + k * step + more)
+        let whole = match const { size_of::<R::Acc>() < LARGE } {
+            true => columns / LANES * LANES,
+            false => 0,
         };
-        let fold = |old: R::Acc, places: &[Places; M], index: usize, column: usize| {
-            // SAFETY: an element of a row: the contract of this function.
-            let term = |k: usize| unsafe { self.term(&places[k], index, number(k, column)) };
-            let mut acc = if FIRST {
-                term(0)
-            } else {
-                self.combine(old, term(0))
+        for column in (0..whole).step_by(LANES) {
+            // SAFETY: as for the whole function.
+            let term = |k: usize, j: usize| unsafe {
+                self.term(
+                    &places[k],
+                    j,
+                    rows.number_of(at + k * step, columns, column + j),
+                )
             };
-            for k in 1..M {
-                acc = self.combine(acc, term(k));
-            }
-            acc
-        };
-        let mut column = 0;
-        while column < columns {
             let chunk = to.wrapping_add(column).cast::<[R::Acc; LANES]>();
-            if const { size_of::<R::Acc>() < LARGE } && column + LANES <= columns {
-                // All is read before anything is written, so the compiler needs no check for
-                // overlaps.
-                let mut accs = match FIRST {
-                    true => [self.reduction.identity(); LANES],
-                    // SAFETY: there is room for as many, and earlier rows have initialised them.
-                    false => unsafe { chunk.read() },
-                };
-                for (j, acc) in accs.iter_mut().enumerate() {
-                    *acc = fold(*acc, &places, j, column + j);
+            // All is read before anything is written, so the compiler needs no check for overlaps.
+            let mut accs = match FIRST {
+                true => [self.reduction.identity(); LANES],
+                // SAFETY: there is room for as many, and earlier rows have initialised them.
+                false => unsafe { chunk.read() },
+            };
+            for (j, acc) in accs.iter_mut().enumerate() {
+                let mut sum = term(0, j);
+                if !FIRST {
+                    sum = self.combine(*acc, sum);
                 }
-                // SAFETY: there is room for as many.
-                unsafe { chunk.write(accs) };
-            } else {
-                for j in 0..LANES {
-                    // Compilers make no vector code of a loop that may end here. It would be long.
-                    if column + j >= columns {
-                        break;
-                    }
-                    // SAFETY: there is room for as many accumulators.
-                    let place = unsafe { to.add(column + j) };
-                    let old = match FIRST {
-                        true => self.reduction.identity(),
-                        // SAFETY: earlier rows have initialised it.
-                        false => unsafe { *place },
-                    };
-                    let acc = fold(old, &places, j, column + j);
-                    // SAFETY: as above.
-                    unsafe { place.write(acc) };
+                for k in 1..M {
+                    sum = self.combine(sum, term(k, j));
                 }
+                *acc = sum;
             }
+            // SAFETY: there is room for as many.
+            unsafe { chunk.write(accs) };
             for places in &mut places {
                 *places = moved(*places, &rows.chunk);
             }
-            column += LANES;
+        }
+        if whole < columns {
+            for k in 0..M {
+                let (row, first) = (at + k * step, FIRST && k == 0);
+                // SAFETY: the last columns of a row.
+                unsafe { self.add_last(rows, row, whole..columns, first, to) };
+            }
+        }
+    }
+
+    /// Adds the last elements of a row one by one. Their loop is short, and vector code for it would
+    /// be long.
+    ///
+    /// # Safety
+    ///
+    /// As for [`add_rows`](Self::add_rows).
+    #[inline(never)]
+    unsafe fn add_last(
+        &self,
+        rows: &Rows<'_>,
+        row: usize,
+        columns: Range<usize>,
+        first: bool,
+        to: *mut R::Acc,
+    ) {
+        let places = moved(rows.first, &rows.offsets[row]);
+        for column in columns.clone() {
+            let chunks = (column / LANES) as isize;
+            let places = moved(places, &rows.chunk.map(|step| step.wrapping_mul(chunks)));
+            let number = rows.number_of(row, columns.end, column);
+            // SAFETY: an element of the row: the contract of this function.
+            let term = unsafe { self.term(&places, column % LANES, number) };
+            let place = to.wrapping_add(column);
+            let acc = match first {
+                true => term,
+                // SAFETY: earlier rows have initialised it: the contract of this function.
+                false => self.combine(unsafe { *place }, term),
+            };
+            // SAFETY: there is room: the contract of this function.
+            unsafe { place.write(acc) };
         }
     }
 
@@ -511,17 +539,11 @@ where
                 false => ((count - lane).div_ceil(live), 0),
             };
             let lanes = lanes.wrapping_add(lane * columns);
-            let mut done = match whole {
-                1 => 1,
-                2 | 3 => 2,
-                _ => 4,
-            };
+            let mut done = if whole < 4 { 1 } else { 4 };
             match done {
                 // SAFETY: the rows are those of the contract, of which each lane has as many; there
                 // is room for `live` lanes, and the first call initialises this one. So in each.
                 1 => unsafe { self.add_rows::<1, true>(rows, lane, live, width, lanes) },
-                // SAFETY: as above.
-                2 => unsafe { self.add_rows::<2, true>(rows, lane, live, width, lanes) },
                 // SAFETY: as above.
                 _ => unsafe { self.add_rows::<4, true>(rows, lane, live, width, lanes) },
             }
@@ -726,6 +748,12 @@ where
             }
             *lanes = new;
         }
+        self.fold_all_lanes(lanes)
+    }
+
+    /// [`fold_lanes`](Self::fold_lanes), once for all that need not be faster.
+    #[inline(never)]
+    fn fold_all_lanes(&self, lanes: &[R::Acc; LANES]) -> R::Acc {
         self.fold_lanes(lanes, |a, b| self.combine(a, b))
     }
 
@@ -776,36 +804,111 @@ where
         // Pairs, as one instruction compares two floats.
         (0..LEAF / 2).fold(false, |any, i| any | unordered(i) | unordered(i + LEAF / 2))
     }
+}
 
-    /// # Safety
-    ///
-    /// As for [`Kernel::push`].
-    #[inline(always)]
-    unsafe fn push_one(&self, mut sum: R::Acc, stack: Stack, index: usize) {
-        let mut place = stack.first.cast::<R::Acc>();
-        let mut rest = index;
-        while rest & 1 == 1 {
-            // SAFETY: the levels of the binary ones of `index` hold sums: the contract.
-            sum = self.combine(unsafe { *place }, sum);
-            place = place.wrapping_add(stack.width);
-            rest >>= 1;
-        }
-        // SAFETY: the stack has room for this level.
-        unsafe { place.write(sum) };
+/// # Safety
+///
+/// As for [`Kernel::push`], of one column.
+#[inline(always)]
+unsafe fn push_one<T, R: Reduction<T>>(reduction: &R, mut sum: R::Acc, stack: Stack, index: usize) {
+    let mut place = stack.first.cast::<R::Acc>();
+    let mut rest = index;
+    while rest & 1 == 1 {
+        // SAFETY: the levels of the binary ones of `index` hold sums: the contract.
+        sum = reduction.combine(unsafe { *place }, sum);
+        place = place.wrapping_add(stack.width);
+        rest >>= 1;
     }
+    // SAFETY: the stack has room for this level.
+    unsafe { place.write(sum) };
+}
 
-    /// # Safety
-    ///
-    /// As for [`Kernel::push`].
-    #[inline(always)]
-    unsafe fn push_all(&self, sums: *const R::Acc, columns: usize, stack: Stack, index: usize) {
-        for column in 0..columns {
-            let stack = stack.at::<R::Acc>(column);
-            // SAFETY: the sum of a column.
-            let sum = unsafe { *sums.wrapping_add(column) };
-            // SAFETY: the contract of this function, for one column.
-            unsafe { self.push_one(sum, stack, index) };
+/// [`Kernel::push`]. As the next two, one function for all closures.
+///
+/// # Safety
+///
+/// As there.
+#[inline(never)]
+unsafe fn push<T, R: Reduction<T>>(
+    reduction: &R,
+    sums: *const u8,
+    columns: usize,
+    stack: Stack,
+    index: usize,
+) {
+    for column in 0..columns {
+        // SAFETY: the sum of a column.
+        let sum = unsafe { *sums.cast::<R::Acc>().wrapping_add(column) };
+        // SAFETY: the contract of this function, for one column.
+        unsafe { push_one(reduction, sum, stack.at::<R::Acc>(column), index) };
+    }
+}
+
+/// [`Kernel::close`].
+///
+/// # Safety
+///
+/// As there.
+#[inline(never)]
+unsafe fn close<T, R: Reduction<T>>(
+    reduction: &R,
+    columns: usize,
+    stack: Stack,
+    count: usize,
+) -> *const u8 {
+    let lowest = count.trailing_zeros() as usize;
+    let row = |level: usize| {
+        let row = stack.at::<R::Acc>(level * stack.width).first;
+        // SAFETY: the levels of the binary ones of `count` hold sums of all columns.
+        unsafe { slice::from_raw_parts_mut(row.cast::<R::Acc>(), columns) }
+    };
+    let sums = row(lowest);
+    for level in lowest + 1..=count.ilog2() as usize {
+        if count >> level & 1 == 1 {
+            for (sum, &waiting) in sums.iter_mut().zip(&*row(level)) {
+                *sum = reduction.combine(waiting, *sum);
+            }
         }
+    }
+    sums.as_ptr().cast()
+}
+
+/// [`Kernel::finish`]. `add` combines what a place holds with its result.
+///
+/// # Safety
+///
+/// As there.
+#[inline(never)]
+pub(crate) unsafe fn finish<T, R: Reduction<T>>(
+    reduction: &R,
+    add: Option<Add<R::Out>>,
+    accs: *const u8,
+    count: usize,
+    terms: usize,
+    to: *mut u8,
+    stride: isize,
+) {
+    // SAFETY: there are `count` accumulators.
+    let accs = unsafe { slice::from_raw_parts(accs.cast::<R::Acc>(), count) };
+    let results = accs.iter().map(|&acc| reduction.finish(acc, terms));
+    if add.is_none() && stride == size_of::<R::Out>() as isize {
+        // SAFETY: there are `count` places side by side. A loop with a known stride is vectorised.
+        let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<R::Out>>(), count) };
+        for (place, result) in to.iter_mut().zip(results) {
+            place.write(result);
+        }
+        return;
+    }
+    for (i, mut result) in results.enumerate() {
+        let place = to
+            .wrapping_byte_offset(stride.wrapping_mul(i as isize))
+            .cast::<R::Out>();
+        if let Some(add) = add {
+            // SAFETY: one of `count` places, which are initialised if results are added.
+            result = add(unsafe { *place }, result);
+        }
+        // SAFETY: one of `count` places.
+        unsafe { place.write(result) };
     }
 }
 
@@ -841,7 +944,7 @@ where
         unsafe { map.fold_rows(rows, lanes, to) };
         if index % 2 == 1 {
             // SAFETY: as above; `fold_rows` has written the sums.
-            unsafe { map.push_all(sums, rows.columns, stack, index) };
+            unsafe { push(map.reduction, scratch, rows.columns, stack, index) };
         }
     }
 }
@@ -865,18 +968,6 @@ where
     #[inline(always)]
     fn run(self) {
         let FoldRuns(map, runs, stack, index) = self;
-        macro_rules! few {
-            ($($terms:literal)+) => {
-                match runs.terms {
-                    // SAFETY: the contract of `Kernel::runs`, whose arguments these are.
-                    $($terms => return unsafe { map.fold_few::<$terms>(runs, stack) },)+
-                    _ => {}
-                }
-            };
-        }
-        if !WHOLE && index == 0 && runs.columns > 1 {
-            few!(1 2 3 4 5 6 7 8);
-        }
         let mut first = runs.first;
         for column in 0..runs.columns {
             let stack = stack.at::<R::Acc>(column);
@@ -888,14 +979,14 @@ where
                     // are.
                     let sum = unsafe { map.fold_leaf_of(&places, number) };
                     // SAFETY: a column of the stack: the same contract.
-                    unsafe { map.push_one(sum, stack, index + leaf) };
+                    unsafe { push_one(map.reduction, sum, stack, index + leaf) };
                     places = moved(places, &runs.leaf);
                 }
             } else {
                 // SAFETY: terms of a run.
                 let sum = unsafe { map.fold_short(&first, runs.terms, runs.number) };
                 // SAFETY: as above.
-                unsafe { map.push_one(sum, stack, index) };
+                unsafe { push_one(map.reduction, sum, stack, index) };
             }
             first = moved(first, &runs.column);
         }
@@ -933,67 +1024,32 @@ where
         if const { size_of::<R::Acc>() >= LARGE } {
             panic!("large accumulators are folded as rows");
         }
-        let (whole, rest) = (runs.terms / LEAF, runs.terms % LEAF);
-        if rest == 0 {
-            return widest(FoldRuns::<_, _, _, _, true>(self, runs, stack, index));
-        }
-        if whole == 0 {
-            return widest(FoldRuns::<_, _, _, _, false>(self, runs, stack, index));
-        }
-        let mut first = runs.first;
-        for column in 0..runs.columns {
-            let stack = stack.at::<R::Acc>(column);
-            let leaves = Runs {
-                first,
-                columns: 1,
-                terms: whole * LEAF,
-                ..*runs
+        macro_rules! few {
+            ($($terms:literal)+) => {
+                match runs.terms {
+                    // SAFETY: the contract of this function.
+                    $($terms => return unsafe { self.fold_few::<$terms>(runs, stack) },)+
+                    _ => {}
+                }
             };
-            widest(FoldRuns::<_, _, _, _, true>(self, &leaves, stack, index));
-            let last = Runs {
-                first: moved(
-                    first,
-                    &runs.leaf.map(|step| step.wrapping_mul(whole as isize)),
-                ),
-                columns: 1,
-                terms: rest,
-                number: runs.number.wrapping_add(whole * LEAF),
-                ..*runs
-            };
-            widest(FoldRuns::<_, _, _, _, false>(
-                self,
-                &last,
-                stack,
-                index + whole,
-            ));
-            first = moved(first, &runs.column);
+        }
+        if index == 0 && runs.columns > 1 {
+            few!(1 2 3 4 5 6 7 8);
+        }
+        match runs.terms < LEAF {
+            true => widest(FoldRuns::<_, _, _, _, false>(self, runs, stack, index)),
+            false => widest(FoldRuns::<_, _, _, _, true>(self, runs, stack, index)),
         }
     }
 
     unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize) {
         // SAFETY: the contract of this function.
-        unsafe { self.push_all(sums.cast(), columns, stack, index) };
+        unsafe { push(self.reduction, sums, columns, stack, index) };
     }
 
     unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8 {
-        let lowest = count.trailing_zeros() as usize;
-        let row = |level: usize| {
-            let row = stack
-                .at::<R::Acc>(level * stack.width)
-                .first
-                .cast::<R::Acc>();
-            // SAFETY: the levels of the binary ones of `count` hold sums of all columns.
-            unsafe { slice::from_raw_parts_mut(row, columns) }
-        };
-        let sums = row(lowest);
-        for level in lowest + 1..=count.ilog2() as usize {
-            if count >> level & 1 == 1 {
-                for (sum, &waiting) in sums.iter_mut().zip(&*row(level)) {
-                    *sum = self.combine(waiting, *sum);
-                }
-            }
-        }
-        sums.as_ptr().cast()
+        // SAFETY: the contract of this function.
+        unsafe { close(self.reduction, columns, stack, count) }
     }
 
     unsafe fn finish(
@@ -1004,28 +1060,7 @@ where
         to: *mut u8,
         stride: isize,
     ) {
-        // SAFETY: there are `count` accumulators.
-        let accs = unsafe { slice::from_raw_parts(accs.cast::<R::Acc>(), count) };
-        let results = accs.iter().map(|&acc| self.reduction.finish(acc, terms));
-        if self.add.is_none() && stride == size_of::<R::Out>() as isize {
-            // SAFETY: there are `count` places side by side. A loop with a known stride is
-            // vectorised.
-            let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<R::Out>>(), count) };
-            for (place, result) in to.iter_mut().zip(results) {
-                place.write(result);
-            }
-            return;
-        }
-        for (i, mut result) in results.enumerate() {
-            let place = to
-                .wrapping_byte_offset(stride.wrapping_mul(i as isize))
-                .cast::<R::Out>();
-            if let Some(add) = self.add {
-                // SAFETY: one of `count` places, which are initialised if results are added.
-                result = add(unsafe { *place }, result);
-            }
-            // SAFETY: one of `count` places.
-            unsafe { place.write(result) };
-        }
+        // SAFETY: the contract of this function.
+        unsafe { finish(self.reduction, self.add, accs, count, terms, to, stride) };
     }
 }

@@ -275,8 +275,7 @@ impl<const N: usize> LoopNest<N> {
     /// Calls `f(offsets, len)` for each run of `len` positions of `range` along the innermost axis:
     /// whole rows, except for the first and the last. `offsets` is where each operand's first
     /// element of the run lies, `start()` included.
-    #[inline]
-    pub(crate) fn for_each_row(&self, range: Range<usize>, mut f: impl FnMut([isize; N], usize)) {
+    pub(crate) fn for_each_row(&self, range: Range<usize>, f: &mut dyn FnMut([isize; N], usize)) {
         if let [axis] = self.axes() {
             if !range.is_empty() {
                 f(axis.moved(self.start, range.start), range.len());
@@ -575,7 +574,7 @@ mod tests {
             expected.sort_unstable();
             let all = |range: Range<usize>| {
                 let mut found = vec![];
-                nest.for_each_row(range, |offsets, len| {
+                nest.for_each_row(range, &mut |offsets, len| {
                     for i in 0..len as isize {
                         let inner = nest.inner().strides;
                         found.push([offsets[0] + i * inner[0], offsets[1] + i * inner[1]]);
@@ -604,7 +603,7 @@ mod tests {
         assert_eq!((nest.axes().len(), nest.len()), (20, 1 << 20));
         let mut last = -1;
         let mut count = 0;
-        nest.for_each_row(0..nest.len(), |[offset], len| {
+        nest.for_each_row(0..nest.len(), &mut |[offset], len| {
             assert!(offset > last);
             last = offset;
             count += len;

@@ -6,7 +6,7 @@
 //! the stack is enough: it holds the best so far.
 
 use super::fold::{
-    Elements, Input, Kernel, LANES, LEAF, Map, Rows, Runs, Stack, live_lanes, moved,
+    Elements, Input, Kernel, LANES, LEAF, Map, Rows, Runs, Stack, finish, live_lanes, moved,
 };
 use super::machine::{Vectorize, widest};
 use super::reduction::Reduction;
@@ -273,14 +273,7 @@ where
         to: *mut u8,
         stride: isize,
     ) {
-        for i in 0..count {
-            let place = to
-                .wrapping_byte_offset(stride.wrapping_mul(i as isize))
-                .cast::<R::Out>();
-            // SAFETY: one of `count` accumulators: the contract.
-            let acc = unsafe { *accs.cast::<(T, usize)>().wrapping_add(i) };
-            // SAFETY: one of `count` places: the contract.
-            unsafe { place.write(self.reduction.finish(acc, terms)) };
-        }
+        // SAFETY: the contract of this function.
+        unsafe { finish(self.reduction, None, accs, count, terms, to, stride) };
     }
 }

@@ -9,17 +9,24 @@ use super::threads::Cost;
 use crate::error::{BroadcastError, empty_reduction};
 use ndarray::{Array, ArrayRef, Dimension};
 
+/// What accumulators and results are.
+pub(crate) trait Value: Copy + Send + Sync {}
+
+impl<T: Copy + Send + Sync> Value for T {}
+
 /// A kernel and the types of its accumulators and results.
 ///
 /// # Safety
 ///
 /// The kernel's accumulators are of type `Acc`, and it writes results of type `Out`.
 pub(crate) unsafe trait Typing: Kernel {
-    type Acc: Copy + Send + Sync;
-    type Out: Copy + Send + Sync;
+    type Acc: Value;
+    type Out: Value;
+
+    fn kernel(&self) -> &dyn Kernel;
 
     /// The name of the reduction.
-    const NAME: &'static str;
+    fn name(&self) -> &'static str;
 
     /// The result of no terms.
     fn of_none(&self) -> Option<Self::Out>;
@@ -41,7 +48,13 @@ where
     type Acc = R::Acc;
     type Out = R::Out;
 
-    const NAME: &'static str = R::NAME;
+    fn kernel(&self) -> &dyn Kernel {
+        self
+    }
+
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
 
     fn of_none(&self) -> Option<R::Out> {
         self.reduction.of_none()
@@ -70,7 +83,13 @@ where
     type Acc = (T, usize);
     type Out = R::Out;
 
-    const NAME: &'static str = R::NAME;
+    fn kernel(&self) -> &dyn Kernel {
+        self
+    }
+
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
 
     fn of_none(&self) -> Option<R::Out> {
         self.reduction.of_none()
@@ -106,14 +125,14 @@ fn all(count: usize) -> Terms {
 /// # Errors
 ///
 /// `EmptyReduction`, `OutputTooLarge`, `AllocationFailed`.
-pub(crate) fn fresh<K: Typing, J: Dimension>(
-    kernel: &K,
+pub(crate) fn fresh<Acc: Value, Out: Value, J: Dimension>(
+    kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
     dim: J,
-) -> Result<Array<K::Out, J>, BroadcastError> {
+) -> Result<Array<Out, J>, BroadcastError> {
     assert!(!kernel.adds());
     let shape = kernel.inputs()[0].shape;
-    let mut out = uninit_array::<K::Out, J>(dim)?;
+    let mut out = uninit_array::<Out, J>(dim)?;
     let terms = count(shape, becomes);
     if terms == 0 && !out.is_empty() {
         return fresh_of_none(kernel, out.raw_dim());
@@ -128,10 +147,10 @@ pub(crate) fn fresh<K: Typing, J: Dimension>(
 /// A fresh array of results of no terms. Never inlined: a result may be large, and this keeps it
 /// off the stack of the caller.
 #[inline(never)]
-fn fresh_of_none<K: Typing, J: Dimension>(
-    kernel: &K,
+fn fresh_of_none<Acc: Value, Out: Value, J: Dimension>(
+    kernel: &dyn Typing<Acc = Acc, Out = Out>,
     dim: J,
-) -> Result<Array<K::Out, J>, BroadcastError> {
+) -> Result<Array<Out, J>, BroadcastError> {
     let value = of_none(kernel)?;
     let len = dim.size();
     array_of(dim, |vec| vec.resize(len, value))
@@ -139,9 +158,9 @@ fn fresh_of_none<K: Typing, J: Dimension>(
 
 /// Writes the results of no terms. Never inlined, as [`fresh_of_none`].
 #[inline(never)]
-fn fill_of_none<K: Typing, J: Dimension>(
-    kernel: &K,
-    out: &mut ArrayRef<K::Out, J>,
+fn fill_of_none<Acc: Value, Out: Value, J: Dimension>(
+    kernel: &dyn Typing<Acc = Acc, Out = Out>,
+    out: &mut ArrayRef<Out, J>,
 ) -> Result<(), BroadcastError> {
     out.fill(of_none(kernel)?);
     Ok(())
@@ -152,11 +171,13 @@ fn fill_of_none<K: Typing, J: Dimension>(
 /// # Errors
 ///
 /// `EmptyReduction`.
-fn of_none<K: Typing>(kernel: &K) -> Result<K::Out, BroadcastError> {
+fn of_none<Acc: Value, Out: Value>(
+    kernel: &dyn Typing<Acc = Acc, Out = Out>,
+) -> Result<Out, BroadcastError> {
     let shape = kernel.inputs()[0].shape;
     kernel
         .of_none()
-        .ok_or_else(|| empty_reduction(shape, K::NAME))
+        .ok_or_else(|| empty_reduction(shape, kernel.name()))
 }
 
 /// A fresh array of the accumulators of some terms, of which there is one at least.
@@ -164,13 +185,13 @@ fn of_none<K: Typing>(kernel: &K) -> Result<K::Out, BroadcastError> {
 /// # Errors
 ///
 /// `OutputTooLarge`, `AllocationFailed`.
-pub(crate) fn accumulators<K: Typing, J: Dimension>(
-    kernel: &K,
+pub(crate) fn accumulators<Acc: Value, Out: Value, J: Dimension>(
+    kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
     dim: J,
     terms: Terms,
-) -> Result<Array<K::Acc, J>, BroadcastError> {
-    let mut out = uninit_array::<K::Acc, J>(dim)?;
+) -> Result<Array<Acc, J>, BroadcastError> {
+    let mut out = uninit_array::<Acc, J>(dim)?;
     let first = out.as_mut_ptr().cast();
     // SAFETY: the places of a fresh array of accumulators.
     unsafe { write(kernel, becomes, first, &out, terms, true)? };
@@ -183,10 +204,10 @@ pub(crate) fn accumulators<K: Typing, J: Dimension>(
 /// # Errors
 ///
 /// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
-pub(crate) fn into<K: Typing, J: Dimension>(
-    kernel: &K,
+pub(crate) fn into<Acc: Value, Out: Value, J: Dimension>(
+    kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
-    out: &mut ArrayRef<K::Out, J>,
+    out: &mut ArrayRef<Out, J>,
 ) -> Result<(), BroadcastError> {
     let shape = kernel.inputs()[0].shape;
     let terms = count(shape, becomes);
@@ -207,8 +228,8 @@ pub(crate) fn into<K: Typing, J: Dimension>(
 ///
 /// They are writable, and of the kernel's type of results, or of accumulators if they are
 /// `unfinished`. If results are added, they are initialised.
-unsafe fn write<B, J: Dimension>(
-    kernel: &impl Typing,
+unsafe fn write<Acc: Value, Out: Value, B, J: Dimension>(
+    kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
     first: *mut u8,
     out: &ArrayRef<B, J>,
@@ -227,7 +248,7 @@ unsafe fn write<B, J: Dimension>(
         unfinished,
     };
     // SAFETY: the contract of this function.
-    let written = unsafe { reduce(kernel, becomes, &target, terms, kernel.cost())? };
+    let written = unsafe { reduce(kernel.kernel(), becomes, &target, terms, kernel.cost())? };
     assert_eq!(written, out.len(), "results are missing");
     Ok(())
 }

@@ -347,6 +347,11 @@ fn bytes_of(inputs: &[Input<'_>], kept: &Nest, summed: &Nest, terms: usize) -> u
     kept.len().saturating_mul(terms).saturating_mul(term.max(1))
 }
 
+/// `by` times the steps.
+fn scaled(steps: &Steps, by: usize) -> Steps {
+    steps.map(|step| step.wrapping_mul(by as isize))
+}
+
 /// The steps of the operands.
 fn steps(strides: [isize; STRIDES]) -> Steps {
     std::array::from_fn(|operand| strides[1 + operand])
@@ -700,7 +705,7 @@ impl Driver<'_> {
             done += count;
         };
         match plan.access {
-            Access::Rows => plan.kept.for_each_row(columns, |offsets, count| {
+            Access::Rows => plan.kept.for_each_row(columns, &mut |offsets, count| {
                 put(unit.rows(steps(offsets), count), count);
             }),
             Access::Tables => put(unit.tables(columns.clone()), columns.len()),
@@ -736,7 +741,7 @@ impl Driver<'_> {
         let (plan, (acc, _)) = (&self.plan, self.kernel.accumulator());
         let stride = plan.kept.inner().strides[STRIDES - 1];
         let mut sums = sums;
-        plan.kept.for_each_row(columns, |offsets, count| {
+        plan.kept.for_each_row(columns, &mut |offsets, count| {
             let to = self.target.wrapping_byte_offset(offsets[STRIDES - 1]);
             if self.unfinished {
                 for i in 0..count {
@@ -886,7 +891,7 @@ impl Unit<'_, '_> {
             // Of a regular loop, the offsets of all leaves are the same.
             if !regular || index == 0 {
                 let mut row = 0;
-                plan.summed.for_each_row(terms.clone(), |from, count| {
+                plan.summed.for_each_row(terms.clone(), &mut |from, count| {
                     for i in 0..count {
                         let mut offset = steps(term.moved(from, i));
                         for (operand, input) in inputs.iter().enumerate() {
@@ -933,7 +938,7 @@ impl Unit<'_, '_> {
             summed.inner().strides[1 + operand],
         );
         let (mut to, pitch) = (table, along.len * size);
-        summed.for_each_row(terms, |from, len| {
+        summed.for_each_row(terms, &mut |from, len| {
             let from = first.wrapping_byte_offset(from[1 + operand]);
             // SAFETY: terms of an input, and rows of a table for a leaf.
             unsafe { gather(to, pitch, from, Along { len, step }, along, size) };
@@ -960,9 +965,9 @@ impl Unit<'_, '_> {
         }
         self.for_each_leaf(|index, terms| {
             let mut column = 0;
-            plan.kept.for_each_row(columns.clone(), |at, width| {
+            plan.kept.for_each_row(columns.clone(), &mut |at, width| {
                 let mut row = 0;
-                plan.summed.for_each_row(terms.clone(), |from, len| {
+                plan.summed.for_each_row(terms.clone(), &mut |from, len| {
                     for (operand, input) in inputs.iter().enumerate() {
                         let (i, pitch) = (1 + operand, count * input.size);
                         let from = at[i].wrapping_add(from[i]);
@@ -1031,7 +1036,7 @@ impl Unit<'_, '_> {
         if one_run && forms.iter().all(|&form| form == Form::Contiguous) {
             let start = steps(term.moved([0; STRIDES], self.terms.start));
             let mut column = 0;
-            plan.kept.for_each_row(columns.clone(), |at, count| {
+            plan.kept.for_each_row(columns.clone(), &mut |at, count| {
                 let runs = Runs {
                     first: moved(moved(self.first(), &steps(at)), &start),
                     columns: count,
@@ -1040,8 +1045,7 @@ impl Unit<'_, '_> {
                     terms: self.terms.len(),
                     number: self.number(self.terms.start),
                 };
-                // SAFETY: runs of the inputs; the stack has room for all columns of the unit.
-                unsafe { kernel.runs(&runs, stack(column), 0) };
+                self.fold_runs(runs, stack(column), 0);
                 column += count;
             });
             return self.close(stack(0));
@@ -1050,7 +1054,7 @@ impl Unit<'_, '_> {
         for begin in self.terms.clone().step_by(VISIT) {
             let terms = begin..self.terms.end.min(begin + VISIT);
             let mut column = 0;
-            plan.kept.for_each_row(columns.clone(), |at, count| {
+            plan.kept.for_each_row(columns.clone(), &mut |at, count| {
                 for i in 0..count {
                     let first = moved(self.first(), &steps(inner.moved(at, i)));
                     self.visit(terms.clone(), first, forms, stack(column));
@@ -1061,9 +1065,43 @@ impl Unit<'_, '_> {
         self.close(stack(0))
     }
 
+    /// Folds runs of the inputs, or of tables, and pushes the sums of their leaves.
+    fn fold_runs(&self, runs: Runs, stack: Stack, index: usize) {
+        let kernel = self.driver.kernel;
+        // SAFETY: runs of the inputs or of tables; the stack has room for all columns of the unit.
+        let fold = |runs: &Runs, stack, index| unsafe { kernel.runs(runs, stack, index) };
+        let (whole, rest) = (runs.terms / LEAF, runs.terms % LEAF);
+        if whole == 0 || rest == 0 {
+            return fold(&runs, stack, index);
+        }
+        // The last leaf of each column is folded apart.
+        let (acc, _) = kernel.accumulator();
+        for column in 0..runs.columns {
+            let first = moved(runs.first, &scaled(&runs.column, column));
+            let stack = Stack {
+                first: stack.first.wrapping_add(column * acc),
+                ..stack
+            };
+            let leaves = Runs {
+                first,
+                columns: 1,
+                terms: whole * LEAF,
+                ..runs
+            };
+            fold(&leaves, stack, index);
+            let last = Runs {
+                first: moved(first, &scaled(&runs.leaf, whole)),
+                terms: rest,
+                number: runs.number.wrapping_add(whole * LEAF),
+                ..leaves
+            };
+            fold(&last, stack, index + whole);
+        }
+    }
+
     /// Folds up to [`VISIT`] terms of one column, which begins at `first`.
     fn visit(&self, terms: Range<usize>, first: Places, forms: &[Form], stack: Stack) {
-        let Driver { kernel, plan, .. } = self.driver;
+        let Driver { plan, .. } = self.driver;
         let term = plan.summed.inner();
         let short = term.size < BLOCK_TERMS && plan.summed.axes().len() > 1;
         let mut at = terms.start;
@@ -1099,7 +1137,7 @@ impl Unit<'_, '_> {
                     leaf[operand] = 0;
                 } else {
                     let (mut to, step) = (table, term.strides[1 + operand]);
-                    plan.summed.for_each_row(at..at + count, |from, len| {
+                    plan.summed.for_each_row(at..at + count, &mut |from, len| {
                         let from = first[operand].wrapping_byte_offset(from[1 + operand]);
                         // SAFETY: terms of an input, and their places in a table.
                         unsafe { gather(to, 0, from, row, Along { len, step }, input.size) };
@@ -1118,8 +1156,7 @@ impl Unit<'_, '_> {
                 terms: count,
                 number,
             };
-            // SAFETY: runs of the inputs, or of tables; a column of the stack.
-            unsafe { kernel.runs(&runs, stack, (at - self.terms.start) / LEAF) };
+            self.fold_runs(runs, stack, (at - self.terms.start) / LEAF);
             at += count;
         }
     }

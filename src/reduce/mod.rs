@@ -38,7 +38,7 @@ pub use reduction::{
 
 use crate::engine::fold::{Add, Arrays, Map, Typed};
 use crate::engine::positions::Positions;
-use crate::engine::reduce::{Typing, accumulators, fresh, into};
+use crate::engine::reduce::{Typing, Value, accumulators, fresh, into};
 use crate::engine::sums::{SUMMED, Terms};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
@@ -223,25 +223,28 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 }
 
 /// What becomes of the results of a reduction, or of its accumulators.
-pub(crate) trait Destination<Acc, Out> {
+pub(crate) trait Destination<Acc: Value, Out: Value> {
     type Result;
 
     /// Reduces. `becomes` is as for [`fresh`].
-    fn put<K>(self, kernel: &K, becomes: &[usize]) -> Result<Self::Result, BroadcastError>
-    where
-        K: Typing<Acc = Acc, Out = Out>;
+    fn put(
+        self,
+        kernel: &dyn Typing<Acc = Acc, Out = Out>,
+        becomes: &[usize],
+    ) -> Result<Self::Result, BroadcastError>;
 }
 
 /// A fresh array of results, in standard layout.
 struct Fresh<I>(I);
 
-impl<Acc, Out, I: Dimension> Destination<Acc, Out> for Fresh<I> {
+impl<Acc: Value, Out: Value, I: Dimension> Destination<Acc, Out> for Fresh<I> {
     type Result = Array<Out, I>;
 
-    fn put<K>(self, kernel: &K, becomes: &[usize]) -> Result<Array<Out, I>, BroadcastError>
-    where
-        K: Typing<Acc = Acc, Out = Out>,
-    {
+    fn put(
+        self,
+        kernel: &dyn Typing<Acc = Acc, Out = Out>,
+        becomes: &[usize],
+    ) -> Result<Array<Out, I>, BroadcastError> {
         fresh(kernel, becomes, self.0)
     }
 }
@@ -249,13 +252,14 @@ impl<Acc, Out, I: Dimension> Destination<Acc, Out> for Fresh<I> {
 /// An array of results that exists.
 struct Existing<'o, Out, I: Dimension>(&'o mut ArrayRef<Out, I>);
 
-impl<Acc, Out, I: Dimension> Destination<Acc, Out> for Existing<'_, Out, I> {
+impl<Acc: Value, Out: Value, I: Dimension> Destination<Acc, Out> for Existing<'_, Out, I> {
     type Result = ();
 
-    fn put<K>(self, kernel: &K, becomes: &[usize]) -> Result<(), BroadcastError>
-    where
-        K: Typing<Acc = Acc, Out = Out>,
-    {
+    fn put(
+        self,
+        kernel: &dyn Typing<Acc = Acc, Out = Out>,
+        becomes: &[usize],
+    ) -> Result<(), BroadcastError> {
         into(kernel, becomes, self.0)
     }
 }
@@ -263,13 +267,14 @@ impl<Acc, Out, I: Dimension> Destination<Acc, Out> for Existing<'_, Out, I> {
 /// A fresh array of the accumulators of some terms.
 struct Accumulators<I>(I, Terms);
 
-impl<Acc, Out, I: Dimension> Destination<Acc, Out> for Accumulators<I> {
+impl<Acc: Value, Out: Value, I: Dimension> Destination<Acc, Out> for Accumulators<I> {
     type Result = Array<Acc, I>;
 
-    fn put<K>(self, kernel: &K, becomes: &[usize]) -> Result<Array<Acc, I>, BroadcastError>
-    where
-        K: Typing<Acc = Acc, Out = Out>,
-    {
+    fn put(
+        self,
+        kernel: &dyn Typing<Acc = Acc, Out = Out>,
+        becomes: &[usize],
+    ) -> Result<Array<Acc, I>, BroadcastError> {
         accumulators(kernel, becomes, self.0, self.1)
     }
 }
