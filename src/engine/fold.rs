@@ -213,7 +213,7 @@ pub(crate) fn live_lanes(rows: usize) -> usize {
 /// # Safety
 ///
 /// Operand `i` of [`refs`](Self::refs) has elements of the `i`-th type.
-pub(crate) unsafe trait Elements<'e, Bound = &'e Self> {
+pub(crate) unsafe trait Elements<'e, Bound = &'e Self>: Inputs {
     type Refs;
 
     /// References to the elements number `index` of rows that begin at `places`.
@@ -224,9 +224,14 @@ pub(crate) unsafe trait Elements<'e, Bound = &'e Self> {
     unsafe fn refs(places: &Places, index: usize) -> Self::Refs;
 }
 
+/// As many inputs as a tuple has types.
+pub(crate) trait Inputs {
+    type Inputs<'a>: Copy + AsRef<[Input<'a>]>;
+}
+
 /// A tuple of arrays.
 pub(crate) trait Arrays<'a> {
-    type Elements;
+    type Elements: Inputs;
 
     /// The arrays.
     ///
@@ -237,7 +242,11 @@ pub(crate) trait Arrays<'a> {
 }
 
 macro_rules! elements {
-    ($($A:ident $i:tt),+) => {
+    ($n:literal: $($A:ident $i:tt),+) => {
+        impl<$($A),+> Inputs for ($($A,)+) {
+            type Inputs<'a> = [Input<'a>; $n];
+        }
+
         // SAFETY: each operand is read as an element of the type in its place.
         unsafe impl<'e, $($A),+> Elements<'e> for ($($A,)+) {
             type Refs = ($(&'e $A,)+);
@@ -255,24 +264,21 @@ macro_rules! elements {
             fn typed(self) -> Typed<'a, Self::Elements> {
                 let inputs = [$(Input::of(self.$i)),+];
                 assert!(inputs.iter().all(|input| input.shape == inputs[0].shape));
-                let (mut all, count) = ([inputs[0]; OPERANDS], inputs.len());
-                all[..count].copy_from_slice(&inputs);
-                Typed { inputs: all, count, elements: PhantomData }
+                Typed { inputs, elements: PhantomData }
             }
         }
     };
 }
 
-elements!(A 0);
-elements!(A 0, B 1);
-elements!(A 0, B 1, C 2);
-elements!(A 0, B 1, C 2, D 3);
+elements!(1: A 0);
+elements!(2: A 0, B 1);
+elements!(3: A 0, B 1, C 2);
+elements!(4: A 0, B 1, C 2, D 3);
 
 /// One to four arrays of one shape whose element types are the tuple `E`.
 #[derive(Clone, Copy)]
-pub(crate) struct Typed<'a, E> {
-    inputs: [Input<'a>; OPERANDS],
-    count: usize,
+pub(crate) struct Typed<'a, E: Inputs> {
+    inputs: E::Inputs<'a>,
     elements: PhantomData<&'a E>,
 }
 
@@ -280,10 +286,10 @@ pub(crate) struct Typed<'a, E> {
 pub(crate) type Add<Out> = fn(Out, Out) -> Out;
 
 /// A reduction of `f` of the elements of arrays.
-pub(crate) struct Map<'a, E, T, R: Reduction<T>, F> {
+pub(crate) struct Map<'r, 'a, E: Inputs, T, R: Reduction<T>, F> {
     pub(crate) arrays: Typed<'a, E>,
-    pub(crate) reduction: &'a R,
-    pub(crate) f: &'a F,
+    pub(crate) reduction: &'r R,
+    pub(crate) f: &'r F,
     /// Combines what a place holds with its result; `None` replaces it.
     pub(crate) add: Option<Add<R::Out>>,
     /// Whether `f` returns the element that it is given. Then terms may be read twice.
@@ -293,9 +299,9 @@ pub(crate) struct Map<'a, E, T, R: Reduction<T>, F> {
 
 // SAFETY: the arrays are only read, by `f`, whose bounds let several threads call it with shared
 // references to their elements: `E` is `Sync`.
-unsafe impl<E: Sync, T, R: Reduction<T>, F: Sync> Sync for Map<'_, E, T, R, F> {}
+unsafe impl<E: Inputs + Sync, T, R: Reduction<T>, F: Sync> Sync for Map<'_, '_, E, T, R, F> {}
 
-impl<E, T, R, F> Map<'_, E, T, R, F>
+impl<E, T, R, F> Map<'_, '_, E, T, R, F>
 where
     E: for<'e> Elements<'e>,
     R: Reduction<T>,
@@ -666,6 +672,40 @@ where
         combine(combine(four[0], four[2]), combine(four[1], four[3]))
     }
 
+    /// The sum of up to [`LANES`] terms that are `step` apart.
+    ///
+    /// # Safety
+    ///
+    /// There are as many elements from `places` on.
+    #[inline(never)]
+    unsafe fn fold_some(
+        &self,
+        places: &Places,
+        step: &Steps,
+        count: usize,
+        number: usize,
+    ) -> R::Acc {
+        let (mut lanes, mut places) = ([self.reduction.identity(); LANES], *places);
+        for (j, lane) in lanes[..count].iter_mut().enumerate() {
+            // SAFETY: one of the elements.
+            *lane = unsafe { self.term(&places, 0, number.wrapping_add(j)) };
+            places = moved(places, step);
+        }
+        let mut live = count;
+        for half in [8, 4, 2, 1] {
+            if R::COMMUTATIVE && live > half {
+                for j in 0..live - half {
+                    lanes[j] = self.combine(lanes[j], lanes[j + half]);
+                }
+                live = half;
+            }
+        }
+        for j in 1..live {
+            lanes[0] = self.combine(lanes[0], lanes[j]);
+        }
+        lanes[0]
+    }
+
     /// The sum of `count` contiguous terms, fewer than a leaf.
     ///
     /// # Safety
@@ -678,22 +718,15 @@ where
         if Self::LANES == 1 {
             return (1..count).fold(term(0), |acc, i| self.combine(acc, term(i)));
         }
-        let mut lanes = [self.reduction.identity(); LANES];
         if count < LANES {
-            for (j, lane) in lanes[..count].iter_mut().enumerate() {
-                *lane = term(j);
+            let mut step = [0; OPERANDS];
+            for (step, input) in step.iter_mut().zip(self.arrays.inputs.as_ref()) {
+                *step = input.size as isize;
             }
-            let mut live = count;
-            let mut half = LANES / 2;
-            while half > 0 {
-                for j in 0..live.saturating_sub(half) {
-                    lanes[j] = self.combine(lanes[j], lanes[j + half]);
-                }
-                live = live.min(half);
-                half /= 2;
-            }
-            return lanes[0];
+            // SAFETY: the contract of this function.
+            return unsafe { self.fold_some(places, &step, count, number) };
         }
+        let mut lanes = [self.reduction.identity(); LANES];
         // The compiler does not know where the lanes are. So it keeps them in memory, reads and
         // writes them as vectors, and does not make 16 numbers of them.
         let lanes = black_box(&mut lanes);
@@ -913,15 +946,15 @@ pub(crate) unsafe fn finish<T, R: Reduction<T>>(
 }
 
 /// [`Kernel::rows`], compiled for wide vectors too.
-struct FoldRows<'s, 'a, E, T, R: Reduction<T>, F>(
-    &'s Map<'a, E, T, R, F>,
+struct FoldRows<'s, 'r, 'a, E: Inputs, T, R: Reduction<T>, F>(
+    &'s Map<'r, 'a, E, T, R, F>,
     &'s Rows<'s>,
     *mut u8,
     Stack,
     usize,
 );
 
-impl<E, T, R, F> Vectorize for FoldRows<'_, '_, E, T, R, F>
+impl<E, T, R, F> Vectorize for FoldRows<'_, '_, '_, E, T, R, F>
 where
     E: for<'e> Elements<'e>,
     R: Reduction<T>,
@@ -950,14 +983,14 @@ where
 }
 
 /// [`Kernel::runs`] of whole leaves, and of fewer terms, compiled for wide vectors too.
-struct FoldRuns<'s, 'a, E, T, R: Reduction<T>, F, const WHOLE: bool>(
-    &'s Map<'a, E, T, R, F>,
+struct FoldRuns<'s, 'r, 'a, E: Inputs, T, R: Reduction<T>, F, const WHOLE: bool>(
+    &'s Map<'r, 'a, E, T, R, F>,
     &'s Runs,
     Stack,
     usize,
 );
 
-impl<E, T, R, F, const WHOLE: bool> Vectorize for FoldRuns<'_, '_, E, T, R, F, WHOLE>
+impl<E, T, R, F, const WHOLE: bool> Vectorize for FoldRuns<'_, '_, '_, E, T, R, F, WHOLE>
 where
     E: for<'e> Elements<'e>,
     R: Reduction<T>,
@@ -995,14 +1028,14 @@ where
 
 // SAFETY: the methods read elements of the inputs, or copies, as the types that the inputs were
 // made of, and accumulators as the type whose size and alignment `accumulator` returns.
-unsafe impl<E, T, R, F> Kernel for Map<'_, E, T, R, F>
+unsafe impl<E, T, R, F> Kernel for Map<'_, '_, E, T, R, F>
 where
     E: for<'e> Elements<'e> + Sync,
     R: Reduction<T>,
     F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T + Sync,
 {
     fn inputs(&self) -> &[Input<'_>] {
-        &self.arrays.inputs[..self.arrays.count]
+        self.arrays.inputs.as_ref()
     }
 
     fn accumulator(&self) -> (usize, usize) {

@@ -13,10 +13,10 @@ use super::reduction::Reduction;
 use std::slice;
 
 /// The position of the term that another reduction chooses.
-pub(crate) struct Positions<'a, T, R, C: Reduction<T>, F> {
-    pub(crate) reduction: &'a R,
+pub(crate) struct Positions<'r, 'a, T, R, C: Reduction<T>, F> {
+    pub(crate) reduction: &'r R,
     /// Folds terms without their positions.
-    pub(crate) choice: Map<'a, (T,), T, C, F>,
+    pub(crate) choice: Map<'r, 'a, (T,), T, C, F>,
 }
 
 /// Whether a value is not equal to itself, as NaN is.
@@ -26,7 +26,7 @@ fn is_nan<T: PartialEq>(value: &T) -> bool {
     value != value
 }
 
-impl<T, R, C, F> Positions<'_, T, R, C, F>
+impl<T, R, C, F> Positions<'_, '_, T, R, C, F>
 where
     T: Copy + PartialOrd,
     R: Reduction<T, Acc = (T, usize)>,
@@ -176,14 +176,14 @@ enum Step<'s> {
     Runs(&'s Runs),
 }
 
-struct Wide<'s, 'a, T, R, C: Reduction<T>, F> {
-    positions: &'s Positions<'a, T, R, C, F>,
+struct Wide<'s, 'r, 'a, T, R, C: Reduction<T>, F> {
+    positions: &'s Positions<'r, 'a, T, R, C, F>,
     step: Step<'s>,
     stack: Stack,
     index: usize,
 }
 
-impl<T, R, C, F> Vectorize for Wide<'_, '_, T, R, C, F>
+impl<T, R, C, F> Vectorize for Wide<'_, '_, '_, T, R, C, F>
 where
     T: Copy + PartialOrd,
     R: Reduction<T, Acc = (T, usize)>,
@@ -211,7 +211,7 @@ where
 
 // SAFETY: the methods read elements of the inputs, or copies, and accumulators as the type whose
 // size and alignment `accumulator` returns.
-unsafe impl<T, R, C, F> Kernel for Positions<'_, T, R, C, F>
+unsafe impl<T, R, C, F> Kernel for Positions<'_, '_, T, R, C, F>
 where
     T: Copy + PartialOrd + Sync,
     R: Reduction<T, Acc = (T, usize)>,

@@ -39,7 +39,7 @@ pub(crate) unsafe trait Typing: Kernel {
 }
 
 // SAFETY: a map's accumulators and results are those of its reduction.
-unsafe impl<E, T, R, F> Typing for Map<'_, E, T, R, F>
+unsafe impl<E, T, R, F> Typing for Map<'_, '_, E, T, R, F>
 where
     E: for<'e> Elements<'e> + Sync,
     R: Reduction<T>,
@@ -73,7 +73,7 @@ where
 }
 
 // SAFETY: the accumulators are pairs, and the results are the reduction's.
-unsafe impl<T, R, C, F> Typing for Positions<'_, T, R, C, F>
+unsafe impl<T, R, C, F> Typing for Positions<'_, '_, T, R, C, F>
 where
     T: Copy + PartialOrd + Send + Sync,
     R: Reduction<T, Acc = (T, usize)>,

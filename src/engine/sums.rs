@@ -25,9 +25,8 @@ use super::tuning::{
     SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE,
 };
 use crate::error::{BroadcastError, allocation_failed, reserved};
-use smallvec::SmallVec;
 use std::alloc::{Layout, alloc, dealloc};
-use std::mem::{MaybeUninit, replace};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -48,6 +47,8 @@ const SECTIONS: usize = 3 + OPERANDS;
 
 type Axis = LoopAxis<STRIDES>;
 type Nest = LoopNest<STRIDES>;
+
+const BITS: usize = usize::BITS as usize;
 
 /// Where the results go.
 pub(crate) struct Target<'a> {
@@ -106,22 +107,30 @@ pub(crate) unsafe fn reduce(
         strides: strides(inputs, axis, place),
     };
     let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
-    let mut named = SmallVec::<[bool; 16]>::new();
-    let rank = target.shape.len();
-    named
-        .try_reserve(rank)
-        .map_err(|_| allocation_failed(rank))?;
-    named.resize(rank, false);
+    // A bit for each axis of the target.
+    let (mut few, mut many) = ([0_usize], Vec::new());
+    let words = target.shape.len().div_ceil(BITS);
+    let named = if words <= few.len() {
+        &mut few[..]
+    } else {
+        many.try_reserve_exact(words)
+            .map_err(|_| allocation_failed(words))?;
+        many.resize(words, 0);
+        &mut many[..]
+    };
     for at in (0..shape.len()).filter(is_kept) {
         let to = becomes[at];
-        assert!(!replace(&mut named[to], true), "an axis is named twice");
         assert_eq!(target.shape[to], shape[at], "sizes differ");
+        assert!(
+            named[to / BITS] >> (to % BITS) & 1 == 0,
+            "an axis is named twice"
+        );
+        named[to / BITS] |= 1 << (to % BITS);
     }
-    let mut others = named.iter().zip(target.shape);
-    assert!(
-        others.all(|(&named, &size)| named || size == 1),
-        "an axis is not named"
-    );
+    for (at, &size) in target.shape.iter().enumerate() {
+        let is_named = named[at / BITS] >> (at % BITS) & 1 == 1;
+        assert!(is_named || size == 1, "an axis is not named");
+    }
     if !target.unfinished && cost(0).is_quick() {
         // SAFETY: the contract of this function.
         if let Some(count) = unsafe { reduce_few(kernel, becomes, target) } {
@@ -236,23 +245,23 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         adjacent &= summed.steps[operand] == size * columns as isize;
     }
     let size = inputs.iter().map(|input| input.size).max()?;
-    let mut memory = MaybeUninit::<Few>::uninit();
+    let mut memory = MaybeUninit::<Small>::uninit();
     let stack = Stack {
         first: memory.as_mut_ptr().cast(),
         width: columns,
     };
-    let room = size_of::<Few>();
+    let room = size_of::<Small>();
     let few = terms <= FEW_TERMS && columns > 1;
-    if in_runs
-        && (few && !side_by_side || terms >= LANES)
-        && acc < LARGE
-        && size < LARGE
-        && columns * acc <= room
-    {
-        if terms > LEAF {
+    let mut sums = stack.first.cast_const();
+    if in_runs && (few && !side_by_side || terms >= LANES) && acc < LARGE && size < LARGE {
+        let leaves = terms.div_ceil(LEAF);
+        if columns * acc * (leaves.ilog2() as usize + 1) > room {
             return None;
         }
-        let (column, leaf) = (kept.steps, [0; OPERANDS]);
+        let (column, leaf) = (
+            kept.steps,
+            chunk.map(|bytes| bytes * (LEAF / LANES) as isize),
+        );
         let runs = Runs {
             first,
             columns,
@@ -261,17 +270,19 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
             terms,
             number: 0,
         };
-        // SAFETY: runs of the inputs; there is room for the sums.
-        unsafe { kernel.runs(&runs, stack, 0) };
+        // SAFETY: runs of the inputs; there is room for the sums of all levels.
+        unsafe { fold_runs(kernel, &runs, stack, 0) };
+        // SAFETY: they have been pushed.
+        sums = unsafe { kernel.close(columns, stack, leaves) };
     } else {
-        let sums = columns * acc;
-        let scratch = (1 + live_lanes(terms)) * sums;
+        let bytes = columns * acc;
+        let scratch = (1 + live_lanes(terms)) * bytes;
         let table = match side_by_side {
             true => 0,
             false if !in_runs || inputs.len() > 1 => return None,
             false => (terms + MORE_ROWS) * columns * size,
         };
-        let begin = (sums + scratch).next_multiple_of(CACHE_LINE);
+        let begin = (bytes + scratch).next_multiple_of(CACHE_LINE);
         if begin + table > room || terms > FEW_ROWS_REDUCED {
             return None;
         }
@@ -308,11 +319,49 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         };
         // SAFETY: rows of the inputs, or of the table; there is room for the sums, and behind them
         // for what a leaf needs.
-        unsafe { kernel.rows(&rows, stack.first.wrapping_add(sums), stack, 0) };
+        unsafe { kernel.rows(&rows, stack.first.wrapping_add(bytes), stack, 0) };
     }
     // SAFETY: the sums have been written; the places of the target: the contract of this function.
-    unsafe { kernel.finish(stack.first, columns, terms, target.first, kept.place) };
+    unsafe { kernel.finish(sums, columns, terms, target.first, kept.place) };
     Some(columns)
+}
+
+/// Folds runs of any length, and pushes the sums of their leaves.
+///
+/// # Safety
+///
+/// As for [`Kernel::runs`].
+unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize) {
+    let (whole, rest) = (runs.terms / LEAF, runs.terms % LEAF);
+    if whole == 0 || rest == 0 {
+        // SAFETY: the contract of this function.
+        return unsafe { kernel.runs(runs, stack, index) };
+    }
+    // The last leaf of each column is folded apart.
+    let (acc, _) = kernel.accumulator();
+    for column in 0..runs.columns {
+        let first = moved(runs.first, &scaled(&runs.column, column));
+        let stack = Stack {
+            first: stack.first.wrapping_add(column * acc),
+            ..stack
+        };
+        let leaves = Runs {
+            first,
+            columns: 1,
+            terms: whole * LEAF,
+            ..*runs
+        };
+        // SAFETY: a part of the runs.
+        unsafe { kernel.runs(&leaves, stack, index) };
+        let last = Runs {
+            first: moved(first, &scaled(&runs.leaf, whole)),
+            terms: rest,
+            number: runs.number.wrapping_add(whole * LEAF),
+            ..leaves
+        };
+        // SAFETY: a part of the runs.
+        unsafe { kernel.runs(&last, stack, index + whole) };
+    }
 }
 
 /// The strides of one axis.
@@ -634,9 +683,9 @@ impl Driver<'_> {
         let parts = Memory::new(rows * count * acc, align)?;
         let units = count.div_ceil(plan.columns) * plan.places();
         if plan.threads == 1 {
-            let mut few = MaybeUninit::<Few>::uninit();
+            let mut few = MaybeUninit::<Small>::uninit();
             let memory;
-            let scratch = if bytes <= size_of::<Few>() && align <= CACHE_LINE {
+            let scratch = if bytes <= size_of::<Small>() && align <= CACHE_LINE {
                 few.as_mut_ptr().cast()
             } else {
                 memory = Memory::new(bytes, align)?;
@@ -1045,7 +1094,8 @@ impl Unit<'_, '_> {
                     terms: self.terms.len(),
                     number: self.number(self.terms.start),
                 };
-                self.fold_runs(runs, stack(column), 0);
+                // SAFETY: runs of the inputs; the stack has room for all columns of the unit.
+                unsafe { fold_runs(*kernel, &runs, stack(column), 0) };
                 column += count;
             });
             return self.close(stack(0));
@@ -1065,43 +1115,9 @@ impl Unit<'_, '_> {
         self.close(stack(0))
     }
 
-    /// Folds runs of the inputs, or of tables, and pushes the sums of their leaves.
-    fn fold_runs(&self, runs: Runs, stack: Stack, index: usize) {
-        let kernel = self.driver.kernel;
-        // SAFETY: runs of the inputs or of tables; the stack has room for all columns of the unit.
-        let fold = |runs: &Runs, stack, index| unsafe { kernel.runs(runs, stack, index) };
-        let (whole, rest) = (runs.terms / LEAF, runs.terms % LEAF);
-        if whole == 0 || rest == 0 {
-            return fold(&runs, stack, index);
-        }
-        // The last leaf of each column is folded apart.
-        let (acc, _) = kernel.accumulator();
-        for column in 0..runs.columns {
-            let first = moved(runs.first, &scaled(&runs.column, column));
-            let stack = Stack {
-                first: stack.first.wrapping_add(column * acc),
-                ..stack
-            };
-            let leaves = Runs {
-                first,
-                columns: 1,
-                terms: whole * LEAF,
-                ..runs
-            };
-            fold(&leaves, stack, index);
-            let last = Runs {
-                first: moved(first, &scaled(&runs.leaf, whole)),
-                terms: rest,
-                number: runs.number.wrapping_add(whole * LEAF),
-                ..leaves
-            };
-            fold(&last, stack, index + whole);
-        }
-    }
-
     /// Folds up to [`VISIT`] terms of one column, which begins at `first`.
     fn visit(&self, terms: Range<usize>, first: Places, forms: &[Form], stack: Stack) {
-        let Driver { plan, .. } = self.driver;
+        let Driver { kernel, plan, .. } = self.driver;
         let term = plan.summed.inner();
         let short = term.size < BLOCK_TERMS && plan.summed.axes().len() > 1;
         let mut at = terms.start;
@@ -1156,7 +1172,8 @@ impl Unit<'_, '_> {
                 terms: count,
                 number,
             };
-            self.fold_runs(runs, stack, (at - self.terms.start) / LEAF);
+            // SAFETY: runs of the inputs, or of tables; a column of the stack.
+            unsafe { fold_runs(*kernel, &runs, stack, (at - self.terms.start) / LEAF) };
             at += count;
         }
     }
@@ -1164,7 +1181,7 @@ impl Unit<'_, '_> {
 
 /// Scratch memory of small calls.
 #[repr(align(64))]
-struct Few {
+struct Small {
     _bytes: [MaybeUninit<u8>; 4 << 10],
 }
 

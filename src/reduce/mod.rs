@@ -200,7 +200,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<T>,
         D: Destination<R::Acc, R::Out>,
     {
-        let (arrays, becomes) = ((array,).typed(), self.becomes());
+        let mut becomes = O::zeros(array.ndim());
+        self.becomes(becomes.sizes_mut());
+        let arrays = (array,).typed();
         reduction.with(Plain {
             arrays,
             becomes: becomes.sizes(),
@@ -209,16 +211,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         })
     }
 
-    /// For each output axis the input axis that it keeps, or [`SUMMED`].
-    fn becomes(&self) -> O {
-        let mut becomes = O::zeros(self.output_shape().len());
-        for (axis, source) in becomes.sizes_mut().iter_mut().zip(self.axis_sources()) {
+    /// Sets `axes` to the input axis that each output axis keeps, or [`SUMMED`].
+    fn becomes(&self, axes: &mut [usize]) {
+        for (axis, source) in axes.iter_mut().zip(self.axis_sources()) {
             *axis = match source {
                 AxisSource::Kept(axis) => axis,
                 _ => SUMMED,
             };
         }
-        becomes
     }
 }
 

@@ -116,7 +116,9 @@ macro_rules! operands {
                 $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
                 let arrays = ($(&*$x,)+).typed();
                 let (plain, term) = (false, PhantomData);
-                to.put(&Map { arrays, reduction, f, add, plain, term }, plan.becomes().sizes())
+                let mut becomes = O::zeros(plan.output_shape().len());
+                plan.becomes(becomes.sizes_mut());
+                to.put(&Map { arrays, reduction, f, add, plain, term }, becomes.sizes())
             }
         }
     };
