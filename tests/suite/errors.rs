@@ -1,13 +1,19 @@
 //! The exact text of every error, plan and name. An error states the call, the axis at fault and
 //! what the rule accepts there.
 
+// A box of one axis is an array of one range.
+#![allow(clippy::single_range_in_vec_init)]
+
 use crate::common;
 use ndarray::{Array2, ArrayD, IxDyn, array};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{
-    AxisPattern, Max, PartialShape, PartialSize, axes_from_integers, broadcast_shapes,
-    expand_shape_from_integers, shape_from_integers,
+    ArrayRole, AxisPattern, Max, Part, PartialFault, PartialPlan, PartialShape, PartialSize,
+    axes_from_integers, broadcast_shapes, expand_shape_from_integers, shape_from_integers,
 };
+use std::fmt::{self, Write};
+use std::mem::MaybeUninit;
+use std::ops::Range;
 
 fn zeros(shape: &[usize]) -> ArrayD<u8> {
     ArrayD::zeros(IxDyn(shape))
@@ -21,6 +27,18 @@ fn xla(dimensions: &[usize]) -> ElementwiseRule {
     ElementwiseRule::Xla {
         broadcast_dimensions: dimensions.to_vec(),
     }
+}
+
+/// The part of a sum of 5 rows of 3000 terms that is in this box.
+fn part_of_rows(ranges: [Range<usize>; 2]) -> Result<Part, BroadcastError> {
+    let plan = BroadcastPlan::numpy((), (5, 3000)).unwrap().into_dyn();
+    plan.part(&plan.tile(&ranges).unwrap())
+}
+
+/// A copy between strided slices: from 2 elements to `len` elements of the shape `[3, 2]`.
+fn copy_strided(input: &[isize], len: usize, out: &[isize]) -> Result<(), BroadcastError> {
+    let plan = BroadcastPlan::numpy(2, (3, 2)).unwrap();
+    plan.copy_strided(&[1, 2], input, &mut vec![MaybeUninit::uninit(); len], out)
 }
 
 /// A shape of 1s, except for one axis.
@@ -453,6 +471,76 @@ input has shape [3], expected [3, 1]
   found      3
   expected   3  1
   ranks 1 and 2 differ";
+    a_box_that_cuts_a_block_between_two_boundaries: part_of_rows([0..1, 1025..3000]) => "\
+the box [0..1, 1025..3000] cuts a block of 1024 terms
+  box      0..1  1025..3000
+  output      5        3000
+                          ^ no block begins at 1025: the nearest boundaries are 1024 and 2048";
+    a_box_that_cuts_a_block_after_the_only_boundary: part_of_rows([0..1, 2500..2900]) => "\
+the box [0..1, 2500..2900] cuts a block of 1024 terms
+  box      0..1  2500..2900
+  output      5        3000
+                          ^ no block begins at 2500: the nearest boundary is 2048";
+    a_box_that_cuts_a_block_before_the_only_boundary: part_of_rows([4..5, 100..200]) => "\
+the box [4..5, 100..200] cuts a block of 1024 terms
+  box      4..5  100..200
+  output      5      3000
+                        ^ no block begins at 100: the nearest boundary is 288";
+    expand_cannot_keep_a_new_axis_of_a_partial_shape: BroadcastMode::Expand.infer(
+        &anys(1),
+        &PartialShape::new([PartialSize::known(KEEP), PartialSize::ANY]),
+    ) => "\
+cannot broadcast [?] to [-1, ?] (expand)
+  input        ?
+  target   -1  ?
+            ^ -1 keeps an input's size, but this axis is new: give it a size";
+    partial_sizes_of_one_name_are_never_equal: "x y, y".parse::<AxisPattern<2>>().unwrap().infer(
+        &PartialShape::new([PartialSize::ANY, PartialSize::between(2, 5).unwrap()]),
+        &PartialShape::known(6),
+    ) => "\
+cannot broadcast [?, 2..=5] with [6] (named)
+  a   ?  2..=5
+  b   6
+  \"y\" is 2..=5 in a, but 6 in b";
+    a_partial_plan_of_another_rank: PartialPlan::with_mode(anys(1), anys(2), BroadcastMode::Numpy).unwrap().resolve(3, (4, 2, 3)) => "\
+the shape [4, 2, 3] is not one of [?, ?]
+  found   4  2  3
+  known   ?  ?
+  ranks 3 and 2 differ";
+    a_new_axis_without_a_size: BroadcastPlan::named(3, &"c -> n c".parse().unwrap(), &[]) => "\
+the shapes do not fit the axis pattern
+  c -> n c
+       ^ \"n\" is new: its size is needed";
+    a_size_for_a_name_that_the_pattern_lacks: BroadcastPlan::named(3, &"c -> n c".parse().unwrap(), &[("n", 2), ("m", 4)]) => "\
+the shapes do not fit the axis pattern
+  c -> n c
+  a size is given for \"m\", which it does not have";
+    a_slice_with_strides_is_too_short: copy_strided(&[1], 5, &[2, 1]) => "out is a slice of length 5, the shape [3, 2] with the strides [2, 1] needs 6";
+    a_slice_whose_elements_overlap_is_not_written: copy_strided(&[1], 6, &[1, 1]) => "out cannot be written: elements of the shape [3, 2] with the strides [1, 1] overlap";
+    fewer_lists_than_arrays: "a -> a".parse::<AxisPattern<2>>() => "\
+invalid axis pattern
+  a -> a
+    ^ expected another list of axes";
+    a_name_is_not_split: "(a b) -> a b".parse::<AxisPattern>() => "\
+invalid axis pattern
+  (a b) -> a b
+  ^ expected a name: axes are neither split nor merged";
+    an_ellipsis_is_not_a_name: "... -> ...".parse::<AxisPattern>() => "\
+invalid axis pattern
+  ... -> ...
+         ^ expected a name: an ellipsis is not supported";
+    a_number_of_the_input_that_is_not_1: "2 c -> c".parse::<AxisPattern>() => "\
+invalid axis pattern
+  2 c -> c
+  ^ expected a name or 1";
+    a_name_twice_in_the_input: "c c -> c".parse::<AxisPattern>() => "\
+invalid axis pattern
+  c c -> c
+    ^ \"c\" is in this list already";
+    an_invalid_name_without_an_output: "a, b-".parse::<AxisPattern<2>>() => "\
+invalid axis pattern
+  a, b-
+      ^ expected a name of letters, digits and _";
     a_long_shape_is_drawn_around_the_axis_at_fault: BroadcastPlan::numpy(IxDyn(&long(40, 30, 12)), IxDyn(&long(40, 30, 3))) => "\
 cannot broadcast [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 12, 1, ... 40 axes] to [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 1, ... 40 axes] (numpy)
   input  …  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  1  12  1  1  1  1  1  1  1  1  1
@@ -463,13 +551,168 @@ cannot broadcast [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 /// The fields of a copied error may be changed.
 #[test]
 fn an_edited_error_is_drawn_without_a_panic() {
-    let error = Array2::<f32>::zeros((2, 3)).sum_to_shape(4).unwrap_err();
-    let mut kind = error.kind().clone();
-    let ErrorKind::ReduceMismatch { axis, .. } = &mut kind else {
-        panic!("{kind:?}");
-    };
-    *axis = Some(usize::MAX);
-    assert!(kind.to_string().starts_with("cannot sum [2, 3] to [4]"));
+    macro_rules! edited {
+        ($result:expr, $pattern:pat => $edit:expr) => {{
+            let mut kind = $result.unwrap_err().kind().clone();
+            match &mut kind {
+                $pattern => $edit,
+                _ => panic!("{kind:?}"),
+            }
+            kind.to_string()
+        }};
+    }
+    use ErrorKind::*;
+    let plan = BroadcastPlan::numpy(2, 2).unwrap();
+    let (three, four) = (PartialShape::known(3), PartialShape::known(4));
+    let partial = PartialPlan::with_mode(anys(1), three, BroadcastMode::Numpy).unwrap();
+    let between = PartialShape::new([PartialSize::between(2, 3).unwrap()]);
+    let empty = Array2::<f32>::zeros((0, 2));
+    let unsized_name = BroadcastPlan::named((), &"-> n".parse().unwrap(), &[]);
+    let facts = [
+        (
+            edited!(plan.tile(&[0..3]), InvalidBox { ranges, .. } => *ranges = [0..2].into()),
+            "the box [0..2] is not inside [2]",
+        ),
+        (
+            edited!(partial.resolve(3, 4), NotPossible { found, .. } => *found = [3].into()),
+            "the shape [3] is not one of [3]",
+        ),
+        (
+            edited!(
+                BroadcastMode::Numpy.infer(&between, &four),
+                Impossible { fault: PartialFault::Sizes { axis, .. }, .. } => *axis = usize::MAX
+            ),
+            "\
+cannot broadcast [2..=3] to [4] (numpy)
+  input    2..=3
+  target       4",
+        ),
+        (
+            edited!(plan.view(&array![0]), WrongShape { found, .. } => *found = [2].into()),
+            "input has shape [2], expected [2]",
+        ),
+        (
+            edited!(
+                empty.reduce_to_shape(2, Max),
+                EmptyReduction { reduction, .. } => *reduction = ""
+            ),
+            "cannot reduce [0, 2]: there are no terms, and this reduction has no result for that; \
+             a Fold with an identity has one",
+        ),
+        (
+            edited!(
+                shape_from_integers(&[-1]),
+                InvalidInteger { value, .. } => *value = i128::MAX
+            ),
+            "entry 0 is 170141183460469231731687303715884105727: a size must fit usize",
+        ),
+        (
+            edited!(
+                unsized_name,
+                InvalidPattern { position, .. } => *position = usize::MAX
+            ),
+            "\
+the shapes do not fit the axis pattern
+  -> n
+      ^ \"\" is new: its size is needed",
+        ),
+    ];
+    for (found, expected) in facts {
+        assert_eq!(found, expected);
+    }
+    let text = edited!(
+        Array2::<f32>::zeros((2, 3)).sum_to_shape(4),
+        ReduceMismatch { axis, .. } => *axis = Some(usize::MAX)
+    );
+    assert!(text.starts_with("cannot sum [2, 3] to [4]"));
+}
+
+/// A writer that fails after this many writes.
+struct Limited {
+    left: usize,
+    text: String,
+}
+
+impl fmt::Write for Limited {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
+        self.text.push_str(text);
+        Ok(())
+    }
+}
+
+/// The formatter stops at the write that fails, and returns its error.
+#[test]
+fn a_failed_write_ends_the_text_of_an_error() {
+    let plan = BroadcastPlan::numpy(2, (3, 2)).unwrap();
+    let pattern: AxisPattern = format!("c -> {} n c", "y".repeat(90)).parse().unwrap();
+    let two_to_three = PartialShape::new([PartialSize::between(2, 3).unwrap()]);
+    let errors = [
+        zeros(&[2]).broadcast_numpy(usize::MAX).map(drop),
+        zeros(&[2, 3]).broadcast_with(&zeros(&[4])).map(drop),
+        plan.insert_axis(7).map(drop),
+        plan.permuted(&[0, 2]).map(drop),
+        plan.tile(&[0..4, 0..2]).map(drop),
+        part_of_rows([0..1, 1025..3000]).map(drop),
+        BroadcastMode::Numpy
+            .infer(&two_to_three, &anys(0))
+            .map(drop),
+        BroadcastMode::Numpy
+            .infer(&two_to_three, &PartialShape::known(4))
+            .map(drop),
+        xla(&[0]).infer(&anys(2), &anys(2)).map(drop),
+        xla(&[1, 5]).infer(&anys(3), &anys(2)).map(drop),
+        BroadcastPlan::named(3, &pattern, &[]).map(drop),
+        BroadcastPlan::named(3, &pattern, &[("m", 4)]).map(drop),
+        copy_strided(&[1], 6, &[2]),
+        copy_strided(&[1], 5, &[2, 1]),
+        copy_strided(&[1], 6, &[1, 1]),
+    ];
+    for error in errors.map(Result::unwrap_err) {
+        let whole = error.to_string();
+        for left in 0.. {
+            let text = String::new();
+            let mut writer = Limited { left, text };
+            let written = write!(writer, "{error}");
+            assert!(whole.starts_with(&writer.text), "{}", writer.text);
+            assert_eq!(written.is_ok(), writer.text == whole, "{whole}");
+            if written.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn roles_are_written_as_the_documentation_names_them() {
+    for (role, name) in [
+        (ArrayRole::Input, "input"),
+        (ArrayRole::Out, "out"),
+        (ArrayRole::SecondOut, "second out"),
+        (ArrayRole::Cotangent, "cotangent"),
+        (ArrayRole::Reduced, "array"),
+        (ArrayRole::Receiver, "self"),
+        (ArrayRole::Other, "other"),
+        (ArrayRole::Operand(0), "a"),
+        (ArrayRole::Operand(5), "f"),
+        (ArrayRole::Operand(6), "operand 6"),
+        (ArrayRole::Listed(6), "input 6"),
+    ] {
+        assert_eq!(role.to_string(), name);
+    }
+}
+
+#[test]
+fn an_output_of_more_than_isize_max_bytes_is_shown_with_its_element_size() {
+    let (half, one) = (isize::MAX as usize / 2, array![1_u64]);
+    let error = one
+        .broadcast_numpy(half)
+        .unwrap()
+        .materialize()
+        .unwrap_err();
+    let text =
+        format!("an owned array of shape [{half}] with 8-byte elements passes isize::MAX bytes");
+    assert_eq!(error.to_string(), text);
 }
 
 /// A picture shows only the axes around the fault, and lists are truncated. The length of a message

@@ -571,6 +571,43 @@ fn the_box_of_named_pairs_is_the_smallest() {
 }
 
 #[test]
+fn a_partial_plan_has_the_shapes_that_it_was_given() {
+    let [a, b] = [PartialShape::new([2.., 0..]), PartialShape::UNKNOWN];
+    let of_mode = |a, b| PartialPlan::with_mode(a, b, BroadcastMode::Numpy);
+    for (input, target) in [(&a, &b), (&b, &a), (&a, &a)] {
+        let plans = [
+            of_mode(input.clone(), target.clone()),
+            PartialPlan::prepend(input.clone(), target.clone()),
+        ];
+        for plan in plans.map(Result::unwrap) {
+            assert_eq!((plan.input_shape(), plan.target_shape()), (input, target));
+        }
+    }
+}
+
+#[test]
+fn debug_of_partial_sizes_and_shapes_is_their_display() {
+    let between = PartialSize::between(2, 5).unwrap();
+    let sizes = [PartialSize::ANY, 3.into(), between, (2..).into()];
+    for (size, text) in sizes.iter().zip(["?", "3", "2..=5", "2.."]) {
+        assert_eq!(
+            (format!("{size:?}"), size.to_string()),
+            (text.into(), text.into())
+        );
+    }
+    for (shape, text) in [
+        (PartialShape::new(sizes), "[?, 3, 2..=5, 2..]"),
+        (PartialShape::known(()), "[]"),
+        (PartialShape::UNKNOWN, "[...]"),
+    ] {
+        assert_eq!(
+            (format!("{shape:?}"), shape.to_string()),
+            (text.into(), text.into())
+        );
+    }
+}
+
+#[test]
 fn a_partial_plan_resolves_to_the_plan_of_the_mode() {
     let any = PartialSize::ANY;
     let (input, target) = (PartialShape::new([any, 1.into()]), PartialShape::UNKNOWN);

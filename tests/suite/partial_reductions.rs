@@ -493,6 +493,45 @@ fn parts_that_do_not_belong_together_are_refused_and_nothing_changes() {
 }
 
 #[test]
+fn parts_that_overlap_are_shown_with_the_elements_and_terms_of_both() {
+    let plan = BroadcastPlan::explicit(2, (3000, 2), &[1]).unwrap();
+    let dy = Array2::<f32>::ones((3000, 2));
+    let of = |rows: Range<usize>, columns: Range<usize>| {
+        let part = plan.part(&plan.tile(&[rows, columns]).unwrap()).unwrap();
+        let dy = part.tile().output().of(&dy).unwrap();
+        part.gradient(&dy).unwrap()
+    };
+    let error = of(0..2048, 0..2).merge(of(1024..3000, 1..2)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "two parts have the terms 1024..2048 of the elements [1..2] of the result"
+    );
+}
+
+/// The clone is independent: what is merged into it is not in the original.
+#[test]
+fn a_clone_merges_to_the_same_result() {
+    let plan = BroadcastPlan::numpy(2, (3000, 2)).unwrap();
+    let mut random = Random(7);
+    let dy = random.array(&[3000, 2]).into_dimensionality().unwrap();
+    let of = |blocks| {
+        let part = plan.part_of_blocks(&[0..2], blocks).unwrap();
+        let dy = part.tile().output().of(&dy).unwrap();
+        part.gradient(&dy).unwrap()
+    };
+    let mut original = of(0..1);
+    let mut clone = original.clone();
+    assert_eq!(clone.to_bytes(), original.to_bytes());
+    clone.merge(of(1..3)).unwrap();
+    assert!(clone.is_complete() && !original.is_complete());
+    original.merge(of(1..3)).unwrap();
+    let whole = plan.gradient(&dy).unwrap();
+    for sum in [original, clone] {
+        assert_eq!(sum.finish(&plan).unwrap(), whole);
+    }
+}
+
+#[test]
 fn operands_that_do_not_fit_are_named() {
     let plan = BroadcastPlan::numpy((), (2, 3)).unwrap();
     let part = plan.part(&plan.tile(&[0..2, 0..3]).unwrap()).unwrap();

@@ -621,6 +621,7 @@ fn patterns_parse_their_own_text_and_reject_others() {
     ] {
         let pattern: AxisPattern = text.parse().unwrap();
         assert_eq!(pattern.to_string(), printed);
+        assert_eq!(format!("{pattern:?}"), format!("{printed:?}"));
         assert_eq!(printed.parse(), Ok(pattern.clone()));
         assert_eq!(text.parse(), Ok(BroadcastMode::Named { pattern }));
     }
