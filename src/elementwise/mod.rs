@@ -44,6 +44,16 @@ use std::borrow::{Borrow, BorrowMut};
 /// dropped, however slow the closure is. If all operands together have less than 512 KiB, it first
 /// times a small part, and computes the rest alone if 20 us are enough for all at that speed.
 ///
+/// # The order of new arrays
+///
+/// A new array keeps the order that the axes of its operands have in memory: the sum of two arrays
+/// in Fortran order is in Fortran order, and NHWC memory that is seen as NCHW stays NHWC memory.
+/// Two axes are compared by their absolute strides in each operand that does not replicate one of
+/// them. Where operands disagree, or none tells, axes are in the order of standard layout. It is the
+/// order "K" of NumPy. `*_into` methods write to arrays of any layout.
+///
+/// # Memory
+///
 /// Nothing is allocated but the new array, what ndarray needs for `IxDyn` shapes of rank above 4,
 /// what [threads](crate::guide::soundness#memory) need, and a list of the axes if more than 8 of
 /// them are longer than 1. If there is no memory for the list, a call returns
@@ -58,7 +68,7 @@ pub trait ElementwiseExt: BroadcastExt {
     /// result      8  7  6  5
     /// ```
     ///
-    /// The result has the common shape, in standard layout.
+    /// The result has the common shape and [the common order](Self#the-order-of-new-arrays).
     ///
     /// # Errors
     ///
@@ -101,8 +111,8 @@ pub trait ElementwiseExt: BroadcastExt {
 
     /// A new array of `f(a, b)`, for `self` and `other` broadcast with each other under `rule`.
     ///
-    /// The result has the common shape, in standard layout. What each rule asks for:
-    /// [`broadcast_pair`](crate::broadcast_pair).
+    /// The result has the common shape and [the common order](Self#the-order-of-new-arrays). What
+    /// each rule asks for: [`broadcast_pair`](crate::broadcast_pair).
     ///
     /// # Errors
     ///
@@ -147,9 +157,8 @@ pub trait ElementwiseExt: BroadcastExt {
     /// [`zip_map`](Self::zip_map) into the existing array `out`.
     ///
     /// `out` has the common shape and any layout: a slice or a transposed view will do. Its old
-    /// values are dropped. Large outputs are written with streaming (non-temporal) stores. To write
-    /// memory that is not initialised yet, let the elements of `out` be
-    /// [`MaybeUninit`](std::mem::MaybeUninit), and the closure return them.
+    /// values are dropped. To write memory that is not initialised yet, let the elements of `out`
+    /// be [`MaybeUninit`](std::mem::MaybeUninit), and the closure return them.
     ///
     /// # Errors
     ///

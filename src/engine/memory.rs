@@ -2,10 +2,11 @@
 
 #[cfg(all(target_os = "linux", not(miri)))]
 use super::tuning::HUGE_PAGE;
-use super::tuning::HUGE_PAGES_FROM;
-use crate::error::{BroadcastError, output_too_large, reserved};
+use super::tuning::{HUGE_PAGES_FROM, INLINE_AXES};
+use crate::error::{BroadcastError, allocation_failed, output_too_large, reserved};
 use crate::shape::{Sizes, elements};
-use ndarray::{Array, Dimension};
+use ndarray::{Array, Dimension, ShapeBuilder};
+use smallvec::SmallVec;
 use std::mem::MaybeUninit;
 
 /// How many elements a fresh array of `shape` has.
@@ -33,7 +34,36 @@ pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
 pub(crate) fn uninit_array<A, D: Dimension>(
     dim: D,
 ) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
-    let len = output_len::<A>(dim.sizes())?;
+    let vec = uninit_vec(dim.sizes())?;
+    // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`.
+    Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
+}
+
+/// [`uninit_array`] whose axes are ordered in memory as those of arrays of the same shape, which
+/// have these strides. See [`common_order`].
+///
+/// # Errors
+///
+/// `OutputTooLarge`, `AllocationFailed`.
+#[inline]
+pub(crate) fn uninit_in_order<A, D: Dimension>(
+    dim: D,
+    operands: &[&[isize]],
+) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
+    let vec = uninit_vec(dim.sizes())?;
+    let mut strides = dim.clone();
+    if !common_order(dim.sizes(), operands, strides.sizes_mut())? {
+        // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`.
+        return Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) });
+    }
+    // SAFETY: as above; the strides are those of nested loops over axes of these sizes.
+    Ok(unsafe { Array::from_shape_vec_unchecked(dim.strides(strides), vec) })
+}
+
+/// Elements of an array of this shape, at most `isize::MAX`, which are not initialised yet.
+#[inline]
+fn uninit_vec<A>(shape: &[usize]) -> Result<Vec<MaybeUninit<A>>, BroadcastError> {
+    let len = output_len::<A>(shape)?;
     let mut vec = reserved(len)?;
     // SAFETY: `reserved(len)` gave a capacity of at least `len`, and a `MaybeUninit` needs no
     // initialisation.
@@ -41,9 +71,66 @@ pub(crate) fn uninit_array<A, D: Dimension>(
     if size_of_val(&vec[..]) >= HUGE_PAGES_FROM {
         advise_huge_pages(&mut vec);
     }
-    // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`, as
-    // `output_len` has found.
-    Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
+    Ok(vec)
+}
+
+/// Sets `to` to the strides of a new array without gaps whose axes are ordered in memory as those
+/// of the operands: NumPy's order "K". `false`: it has standard layout.
+///
+/// Two axes are compared by the absolute strides of each operand in which both move. If operands
+/// disagree, the axes stay as in standard layout. An axis moves towards the innermost place only
+/// past axes of smaller strides; axes that no operand compares stay where they are.
+///
+/// # Errors
+///
+/// `AllocationFailed`, only if there are more than `INLINE_AXES` axes.
+///
+/// Source: `npyiter_find_best_axis_ordering` of NumPy.
+fn common_order(
+    shape: &[usize],
+    operands: &[&[isize]],
+    to: &mut [usize],
+) -> Result<bool, BroadcastError> {
+    let rank = shape.len();
+    if rank < 2 || shape.contains(&0) || operands.iter().any(|strides| strides.len() != rank) {
+        return Ok(false);
+    }
+    // The axes from the innermost place on.
+    let mut order = SmallVec::<[usize; INLINE_AXES]>::new();
+    (order.try_reserve(rank)).map_err(|_| allocation_failed(rank * size_of::<usize>()))?;
+    order.extend((0..rank).rev());
+    // Whether `axis` belongs inside `inner`, which stands inside it. `None`: nothing tells.
+    let belongs_inside = |axis: usize, inner: usize| {
+        let compared = operands.iter().filter_map(|strides| {
+            let [axis, inner] = [axis, inner].map(|axis| match shape[axis] {
+                1 => 0,
+                _ => strides[axis].unsigned_abs(),
+            });
+            (axis != 0 && inner != 0).then_some(axis < inner)
+        });
+        compared.reduce(|all, inside| all && inside)
+    };
+    for sorted in 1..rank {
+        let axis = order[sorted];
+        let mut place = sorted;
+        for at in (0..sorted).rev() {
+            match belongs_inside(axis, order[at]) {
+                Some(true) => place = at,
+                Some(false) => break,
+                None => {}
+            }
+        }
+        order[place..=sorted].rotate_right(1);
+    }
+    let moved = order.iter().rev().copied().ne(0..rank);
+    if moved {
+        let mut stride = 1;
+        for axis in order {
+            to[axis] = stride;
+            stride *= shape[axis];
+        }
+    }
+    Ok(moved)
 }
 
 /// An array in standard layout of the elements that `push` puts into a vector.
@@ -96,7 +183,6 @@ fn advise_huge_pages<A>(_memory: &mut [MaybeUninit<A>]) {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::allocation_failed;
     use ndarray::Ix1;
 
     #[test]

@@ -7,17 +7,15 @@
 use super::chunks::Chunks;
 use super::few::{Origin, check_shapes, strides_of, sweep_few};
 use super::inputs::{AndPlaces, Inputs, Places, TileKernel};
-use super::machine::{CAN_STREAM, FenceOnDrop, Vectorize, stream, widest};
-use super::memory::uninit_array;
-use super::nest::{LoopNest, Tile, for_each_tile, walk};
+use super::machine::widest;
+use super::memory::uninit_in_order;
+use super::nest::{LoopNest, Tile};
 use super::threads::{Cost, for_each_range};
-use super::tiles::{cross, crossed_axis, in_best_order};
-use super::tuning::{
-    CACHE_LINE, COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, MAP_BLOCK,
-    MAP_STREAM_CHUNK, MAP_STREAM_RUN_FROM, map_chunk, map_stream_from,
-};
+use super::tiles::{cross, in_best_order};
+use super::tuning::{COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, map_chunk};
 use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
+use std::array;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
@@ -80,8 +78,8 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
         let chunks = self.chunks(chunk_bytes);
         drive(&self.nest, order, &chunks, self.bytes(), &|tile| {
             // SAFETY: `drive` passes each position of the nest once. `cross` only reorders its
-            // axes. From `origin`, operand 0 of the tile is the output.
-            unsafe { self.tile(self.origin.get(), tile, true, op) };
+            // axes.
+            unsafe { self.tile(tile, op) };
         });
     }
 
@@ -98,20 +96,18 @@ impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
         Chunks::new(self.nest.len(), size_of::<X>(), first.addr(), chunk_bytes)
     }
 
-    /// Calls `op` for each element of a tile, in the widest vectors if `wide`.
+    /// Calls `op` for each element of a tile.
     ///
     /// # Safety
     ///
     /// `tile` is a tile of the nest, or a part of one, and no other thread has any of its
-    /// positions. From `x` on, the offsets of operand 0 in the tile reach different elements that
-    /// are valid for reads and writes, and reached by nothing else meanwhile.
+    /// positions.
     #[inline(never)]
-    unsafe fn tile(&self, x: *mut X, tile: Tile<N>, wide: bool, op: &impl Fn(&mut X, I::Items)) {
-        // SAFETY: the tile is one of the sweep's nest, which walks the shape and the strides of
-        // each input: `Sweep::new` has checked the shapes. What is said of `x` is the contract of
-        // this function.
-        let kernel = unsafe { TileKernel::new(&self.inputs, x, tile, op) };
-        if wide { widest(kernel) } else { kernel.run() }
+    unsafe fn tile(&self, tile: Tile<N>, op: &impl Fn(&mut X, I::Items)) {
+        // SAFETY: the tile is one of the sweep's nest, which walks the shape and the strides of the
+        // output and of each input: `Sweep::new` has checked the shapes. The output is borrowed
+        // mutably, and no other thread has these positions: the contract of this function.
+        widest(unsafe { TileKernel::new(&self.inputs, self.origin.get(), tile, op) });
     }
 }
 
@@ -183,14 +179,29 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         return Ok(());
     }
     let mut sweep = Sweep::new(&mut out, inputs)?;
-    match sweep.streamable_from() {
-        Some(place) => sweep.stream(place, &op),
-        None => sweep.run(map_chunk(sweep.output_bytes()), &op),
-    }
+    sweep.run(map_chunk(sweep.output_bytes()), &op);
     Ok(())
 }
 
-/// A new array in standard layout of what `f` returns for the elements of the inputs. If `f`
+/// A new array of the shape of the inputs, in their common order, whose elements are not
+/// initialised yet.
+///
+/// # Errors
+///
+/// `OutputTooLarge`, `AllocationFailed`.
+#[inline]
+fn uninit_output<C, D: Dimension, I: Inputs<N>, const N: usize>(
+    dim: D,
+    inputs: &I,
+) -> Result<Array<MaybeUninit<C>, D>, BroadcastError> {
+    let strides: [&[isize]; N] = array::from_fn(|operand| match operand {
+        0 => &[],
+        _ => inputs.layout(operand - 1).1,
+    });
+    uninit_in_order(dim, &strides[1..])
+}
+
+/// A new array of what `f` returns for the elements of the inputs, in their common order. If `f`
 /// panics, the elements that exist are dropped.
 ///
 /// # Errors
@@ -201,7 +212,17 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     inputs: I,
     f: impl Fn(I::Items) -> C + Sync,
 ) -> Result<Array<C, D>, BroadcastError> {
-    let mut out = uninit_array::<C, D>(dim)?;
+    let out = uninit_output(dim, &inputs)?;
+    fill(out, inputs, f)
+}
+
+/// `out`, filled with what `f` returns for the elements of the inputs. Its elements lie side by
+/// side.
+fn fill<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+    mut out: Array<MaybeUninit<C>, D>,
+    inputs: I,
+    f: impl Fn(I::Items) -> C + Sync,
+) -> Result<Array<C, D>, BroadcastError> {
     let op = |x: &mut MaybeUninit<C>, items: I::Items| {
         x.write(f(items));
     };
@@ -223,8 +244,8 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     Ok(unsafe { out.assume_init() })
 }
 
-/// Two new arrays in standard layout of the two values that `f` returns for the items of the
-/// inputs.
+/// Two new arrays of the two values that `f` returns for the items of the inputs, in the common
+/// order of these.
 ///
 /// # Errors
 ///
@@ -241,14 +262,15 @@ where
     D: Dimension,
     I: AndPlaces<MaybeUninit<E>, N, M>,
 {
-    let mut second = uninit_array::<E, D>(dim.clone())?;
-    let first = collect(dim, inputs.and(Places::new(&mut second)), |items| {
+    let mut second = uninit_output(dim.clone(), &inputs)?;
+    let first = uninit_output(dim, &inputs)?;
+    let first = fill(first, inputs.and(Places::new(&mut second)), |items| {
         let (items, place) = I::split(items);
         let (c, e) = f(items);
         place.write(e);
         c
     })?;
-    // SAFETY: `collect` has called the closure for every index, with the items at that index: the
+    // SAFETY: `fill` has called the closure for every index, with the items at that index: the
     // contract of `Inputs`. The place is one of them: that of `AndPlaces`. A panic does not get
     // here.
     Ok((first, unsafe { second.assume_init() }))
@@ -294,124 +316,9 @@ impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
         // From here on the elements belong to the output.
         std::mem::forget(initialised);
     }
-
-    /// The first axis from which on the output's elements lie one after the other, if the output is
-    /// worth streaming: it does not fit the cache, the neighbours are many, and no input is walked
-    /// in squares.
-    fn streamable_from(&self) -> Option<usize> {
-        let size = size_of::<C>();
-        let fits = (1..=MAP_BLOCK / 4).contains(&size) && align_of::<C>() <= CACHE_LINE;
-        let bytes = self.output_bytes();
-        if !CAN_STREAM || !fits || bytes < map_stream_from() {
-            return None;
-        }
-        let axes = self.nest.axes();
-        let (mut run, mut place) = (1, axes.len());
-        while place > 0 && axes[place - 1].strides[0] == run as isize {
-            place -= 1;
-            run *= axes[place].size;
-        }
-        let squares = crossed_axis(&self.nest).is_some();
-        (!squares && run * size >= MAP_STREAM_RUN_FROM).then_some(place)
-    }
-
-    /// Writes every element by way of a block in the cache, which is streamed into the output
-    /// whenever it is full. The output's elements lie one after the other from axis `place` on.
-    fn stream(&self, place: usize, op: &(impl Fn(&mut MaybeUninit<C>, I::Items) + Sync)) {
-        let axes = self.nest.axes();
-        // Inputs as large as the output come from memory, and their wide loads cross cache lines:
-        // 256 MiB of sums of a matrix and a row take 14.5 ms with wide vectors and 12.2 without.
-        let wide = (1..N).all(|input| axes.iter().any(|axis| axis.strides[input] == 0));
-        let packs = self.packs();
-        let write = |block: *mut u8, tile: Tile<N>| {
-            let compute = |tile: Tile<N>| {
-                // SAFETY: the tile is one of `drive_streamed`, or a part of one: a part of the nest
-                // that no other thread has, whose elements of operand 0 are in a block of this
-                // thread. The block is aligned for them: see `streamable_from`.
-                unsafe { self.tile(block.cast(), tile, wide, op) };
-            };
-            match packs {
-                true => compute(tile),
-                false => in_best_order(tile, false, &compute),
-            }
-        };
-        let (output, size) = (Origin(self.origin.get().cast()), size_of::<C>());
-        let chunks = self.chunks(MAP_STREAM_CHUNK);
-        let bytes = self.bytes();
-        let cost = Cost::Closure { bytes };
-        // SAFETY: the chunks are those of the nest. The output is borrowed mutably, and its
-        // elements are `Send`, as `write` could not be shared otherwise. `streamable_from` has
-        // found their size and that they are side by side. `write` calls `op` for each position of
-        // its tile, and `op` writes the element.
-        unsafe { drive_streamed(&self.nest, place, &chunks, cost, output, size, &write) };
-    }
 }
 
-/// Walks the nest on several threads. Calls `write` with tiles that are parts of the nest, so that
-/// each position is in one of them, and with a pointer. From this pointer on, the offsets of
-/// operand 0 in the tile are different elements of a block that is the calling thread's and begins
-/// at a cache line. The block is then streamed into the output.
-///
-/// Compiled once for each number of operands, not for each closure.
-///
-/// # Safety
-///
-/// `chunks` cuts the positions of `nest`. From `output` on, the offsets of operand 0 are elements
-/// of `size` bytes that are valid for writes by any thread, and reached by nothing else meanwhile;
-/// from axis `place` on they are side by side. `write` writes each of those in its tile.
-///
-/// # Panics
-///
-/// If elements have no bytes, or more than half a block.
-unsafe fn drive_streamed<const N: usize>(
-    nest: &LoopNest<N>,
-    place: usize,
-    chunks: &Chunks,
-    cost: Cost,
-    output: Origin<u8>,
-    size: usize,
-    write: &(dyn Fn(*mut u8, Tile<N>) + Sync),
-) {
-    #[repr(align(64))]
-    struct Block([MaybeUninit<u8>; MAP_BLOCK]);
-
-    // There is room for an element in every block.
-    assert!(
-        (1..=MAP_BLOCK / 2).contains(&size),
-        "not a size to be streamed"
-    );
-    let (outer, inside) = nest.axes().split_at(place);
-    let run = inside.iter().map(|axis| axis.size).product();
-    for_each_range(chunks.count(), cost, |range| {
-        let _fence = FenceOnDrop;
-        let mut block = Block([MaybeUninit::uninit(); MAP_BLOCK]);
-        let block = block.0.as_mut_ptr().cast::<u8>();
-        let range = chunks.range(range);
-        walk(outer, nest.start(), run, range, |origin, positions| {
-            let mut at = positions.start;
-            while at < positions.end {
-                let offset = (origin[0] + at as isize) * size as isize;
-                let to = output.get().wrapping_offset(offset);
-                // If the size of an element divides that of a cache line, the block ends where a
-                // line of the output does: only the ends of a run are incomplete lines.
-                let room = (MAP_BLOCK - to.addr() % CACHE_LINE) / size;
-                let end = positions.end.min(at + room);
-                // Within a run the offsets of operand 0 count up from that of position `at`, so
-                // they reach the first `end - at` elements of the block. It has room for them.
-                let first = block.wrapping_offset(-offset);
-                for_each_tile(inside, origin, at..end, |tile| write(first, tile));
-                // SAFETY: the block holds so many bytes, by the choice of `room`, and is no part of
-                // the output. They are as many bytes of the output from `to` on, since positions
-                // `at..end` are neighbours in it. `_fence` is dropped when this range is done, so
-                // before the call ends.
-                unsafe { stream(block, to, (end - at) * size) };
-                at = end;
-            }
-        });
-    });
-}
-
-/// How many elements of each chunk of an array in standard layout are initialised. Drops them when
+/// How many elements of each chunk of an array without gaps are initialised. Drops them when
 /// it is dropped.
 struct Initialised<C> {
     first: *mut C,
@@ -430,7 +337,8 @@ impl<C> Drop for Initialised<C> {
             let elements = ptr::slice_from_raw_parts_mut(first, count);
             // SAFETY: the first `count` elements of the chunk are initialised: `best_rows` visits
             // the positions of a tile in order, by the contract of `Inputs`, and `for_each_tile`
-            // passes the tiles in order. Positions are offsets, as the output has standard layout.
+            // passes the tiles in order. Positions are offsets, as the output has no gaps and the
+            // nest is in its order.
             // Nothing else drops them, as the output holds `MaybeUninit`. All threads have stopped.
             unsafe { ptr::drop_in_place(elements) };
         }
@@ -454,8 +362,8 @@ impl Drop for Count<'_> {
 mod tests {
     use super::*;
     use crate::engine::inputs::{Source, Values};
-    use crate::engine::tuning::{FEW_MAPPED_ROWS, LARGE_ELEMENT, LastLevelCache};
-    use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewMut3, IxDyn, ShapeBuilder, Slice};
+    use crate::engine::tuning::LARGE_ELEMENT;
+    use ndarray::{Array1, Array2, Array3, ArrayD, IxDyn, ShapeBuilder, Slice};
 
     /// An array of the shape whose strides are reversed, doubled or permuted, as the number says.
     fn laid_out(shape: &[usize], number: usize) -> ArrayD<u32> {
@@ -579,130 +487,6 @@ mod tests {
                 let mut out = a.clone();
                 update(&mut out, (Values::new(&row),), |x, (b,)| *x = f((*x, b))).unwrap();
                 assert_eq!(out, expected, "{what:?}");
-            }
-        }
-    }
-
-    /// Maps into an array that begins `first` elements after a cache line and has a gap of `gap`
-    /// elements after each item of axis 0, and compares all of the memory. Streamed, if elements
-    /// are not too large.
-    #[track_caller]
-    fn check_streamed<const N: usize>(shape: [usize; 3], first: usize, gap: usize) {
-        let _cache = LastLevelCache::of(MAP_STREAM_RUN_FROM);
-        let [_, rows, columns] = shape;
-        let element = |a: u32, b: u32| -> [u8; N] {
-            let mixed = a.wrapping_mul(0x9e37_79b1) ^ b;
-            std::array::from_fn(|byte| (mixed >> (byte % 4 * 8)) as u8 ^ byte as u8)
-        };
-        let a = Array3::from_shape_fn(shape, |(i, j, k)| (i * 77_777 + j * 555 + k) as u32);
-        let row = Array1::from_iter((0..columns as u32).map(|k| k.wrapping_mul(k)));
-        let row = row.broadcast(shape).unwrap();
-        let strides = [rows * columns + gap, columns, 1];
-
-        let before = vec![[0xa5; N]; first + shape[0] * strides[0] + CACHE_LINE];
-        let mut memory = before.clone();
-        let lines = (0..CACHE_LINE).find(|&i| memory[i..].as_ptr().addr() % CACHE_LINE == 0);
-        let first = first + lines.unwrap_or(0);
-        let mut expected = before.clone();
-        for ((i, j, k), &a) in a.indexed_iter() {
-            let place = first + i * strides[0] + j * strides[1] + k;
-            expected[place] = element(a, row[[i, j, k]]);
-        }
-        let what = format!("{N} bytes, {shape:?}, {first}, {gap}");
-        {
-            let layout = shape.strides(strides);
-            let mut out = ArrayViewMut3::from_shape(layout, &mut memory[first..]).unwrap();
-            let mut uninit = out.raw_view_mut().cast::<MaybeUninit<[u8; N]>>();
-            // SAFETY: the elements of `out`, of which none is read or written below.
-            let mut uninit = unsafe { uninit.raw_view_mut().deref_into_view_mut() };
-            let sweep = Sweep::new(&mut uninit, (Values::new(&a), Values::new(&row))).unwrap();
-            let streams = CAN_STREAM && N <= MAP_BLOCK / 4;
-            assert_eq!(sweep.streamable_from().is_some(), streams, "{what}");
-            let inputs = (Values::new(&a), Values::new(&row));
-            overwrite(&mut out, inputs, |(a, b)| element(a, b)).unwrap();
-        }
-        assert!(memory == expected, "{what}");
-        // No input is replicated, and references are not packed.
-        memory.copy_from_slice(&before);
-        let b = row.to_owned();
-        let (a, b) = (a.view(), b.view());
-        {
-            let layout = shape.strides(strides);
-            let mut out = ArrayViewMut3::from_shape(layout, &mut memory[first..]).unwrap();
-            let inputs = (Source::new(&a), Source::new(&b));
-            overwrite(&mut out, inputs, |(a, b)| element(*a, *b)).unwrap();
-        }
-        assert!(memory == expected, "by reference, {what}");
-    }
-
-    /// Axis 0 is so long that the output has more than `FEW_MAPPED_ROWS` bytes. Smaller outputs are
-    /// never streamed.
-    fn check_streamed_width<const N: usize>() {
-        let elements = |bytes: usize| bytes.div_ceil(N);
-        let items = |item: usize| 1 + FEW_MAPPED_ROWS / (item * N);
-        for border in [elements(MAP_STREAM_RUN_FROM) + 1, elements(2 * MAP_BLOCK)] {
-            for columns in [border - 1, border, border + 1] {
-                for (first, gap) in [(0, 1), (1, 2), (3, 1), (21, 5)] {
-                    check_streamed::<N>([items(columns), 1, columns], first, gap);
-                }
-            }
-        }
-        for border in [
-            elements(FEW_MAPPED_ROWS) + 2,
-            elements(2 * MAP_STREAM_CHUNK),
-        ] {
-            for columns in [border - 1, border, border + 1] {
-                check_streamed::<N>([1, 1, columns], columns % 7, 0);
-            }
-        }
-        // Runs of two axes, each chunk with a part of several runs.
-        let columns = elements(MAP_STREAM_RUN_FROM) / 8 + 3;
-        for (rows, first, gap) in [(8, 2, 1), (9, 5, 0), (20, 0, 3)] {
-            check_streamed::<N>([items(rows * columns), rows, columns], first, gap);
-        }
-    }
-
-    #[test]
-    fn streamed_maps_write_each_element_and_nothing_else() {
-        check_streamed_width::<1>();
-        check_streamed_width::<3>();
-        check_streamed_width::<4>();
-        check_streamed_width::<16>();
-        check_streamed_width::<{ LARGE_ELEMENT + 1 }>();
-        check_streamed_width::<100>();
-        check_streamed_width::<{ MAP_BLOCK / 4 }>();
-        check_streamed_width::<{ MAP_BLOCK / 4 + 1 }>();
-    }
-
-    /// Inputs in Fortran order, with gaps and replicated, all pairs of them.
-    #[test]
-    fn streamed_maps_are_the_same_for_inputs_of_every_layout() {
-        for cache in [MAP_STREAM_RUN_FROM, usize::MAX] {
-            let _cache = LastLevelCache::of(cache);
-            for shape in [[70, 1100], [3, 9000], [200, 1024], [1030, 40]] {
-                let number = |(i, j)| (i * 5003 + j) as u32;
-                let plain = Array2::from_shape_fn(shape, number);
-                let fortran = Array2::from_shape_fn(shape.f(), number);
-                let wide = Array2::from_shape_fn([shape[0], 2 * shape[1]], number);
-                let (row, column) = (plain.row(0), plain.slice(ndarray::s![.., 1..2]));
-                let inputs = [
-                    plain.view(),
-                    fortran.view(),
-                    wide.slice(ndarray::s![.., ..;2]),
-                    wide.slice(ndarray::s![.., ..;-2]),
-                    row.broadcast(shape).unwrap(),
-                    column.broadcast(shape).unwrap(),
-                ];
-                for a in &inputs {
-                    for b in &inputs {
-                        let expected = ndarray::Zip::from(a).and(b).map_collect(|a, b| a * 3 + b);
-                        let mut out = Array2::zeros(shape);
-                        let inputs = (Values::new(a), Values::new(b));
-                        overwrite(&mut out, inputs, |(a, b)| a * 3 + b).unwrap();
-                        let what = || format!("{cache} {:?} {:?}", a.strides(), b.strides());
-                        assert_eq!(out, expected, "{}", what());
-                    }
-                }
             }
         }
     }

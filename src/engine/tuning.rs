@@ -138,39 +138,8 @@ pub(crate) mod copies {
 /// Bytes of the last-level cache, read once; 32 MiB if the system does not say, or says less than
 /// 1 MiB.
 pub(crate) fn last_level_cache() -> usize {
-    #[cfg(test)]
-    if let Some(bytes) = LAST_LEVEL_CACHE.get() {
-        return bytes;
-    }
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| read_last_level_cache().unwrap_or(32 << 20))
-}
-
-#[cfg(test)]
-thread_local! {
-    static LAST_LEVEL_CACHE: std::cell::Cell<Option<usize>> = const { std::cell::Cell::new(None) };
-}
-
-/// While it lives, the last-level cache seems to have this many bytes to calls of this thread.
-#[cfg(test)]
-pub(crate) struct LastLevelCache {
-    before: Option<usize>,
-}
-
-#[cfg(test)]
-impl LastLevelCache {
-    pub(crate) fn of(bytes: usize) -> Self {
-        LastLevelCache {
-            before: LAST_LEVEL_CACHE.replace(Some(bytes)),
-        }
-    }
-}
-
-#[cfg(test)]
-impl Drop for LastLevelCache {
-    fn drop(&mut self) {
-        LAST_LEVEL_CACHE.set(self.before);
-    }
 }
 
 /// Linux lists the caches of a processor in these files, as in `32768K`. They are read from the
@@ -248,24 +217,6 @@ pub(crate) fn map_chunk(bytes: usize) -> usize {
         true => MAP_CHUNK / 4,
         false => MAP_CHUNK,
     }
-}
-
-/// Bytes of a chunk of a streamed output.
-pub(crate) const MAP_STREAM_CHUNK: usize = 64 << 10;
-
-/// Bytes of the block that results are computed into before they are streamed out of it. Measured
-/// on 256 MiB: with 4 KiB the reads of one block and the writes of the last overlap; 1 KiB takes a
-/// quarter longer, and so does 16 KiB.
-pub(crate) const MAP_BLOCK: usize = 4 << 10;
-
-/// Neighbours in the output must be this many bytes to be streamed, as the cache lines at their
-/// ends are written twice.
-pub(crate) const MAP_STREAM_RUN_FROM: usize = 4 << 10;
-
-/// Existing outputs from this size on are streamed: as much as the last-level cache holds. A
-/// smaller output may be read from the cache next.
-pub(crate) fn map_stream_from() -> usize {
-    last_level_cache()
 }
 
 /// The largest number of chunks of an output whose elements have drop glue. Each chunk has a count

@@ -95,8 +95,9 @@
 //! row += &array![[1], [2]]; // panics: `row` would have to grow
 //! ```
 //!
-//! If both operands are in column-major layout, the result of an operator is too. The result of
-//! `zip_map` is always in standard layout.
+//! If both operands are in column-major layout, so is the result of an operator, and that of
+//! `zip_map`. Operators keep the layout of the operand on the left; maps keep an order of axes that
+//! no operand contradicts, as NumPy does.
 //!
 //! ```
 //! use ndarray::{Array2, ShapeBuilder};
@@ -104,7 +105,7 @@
 //!
 //! let a = Array2::<f32>::zeros((2, 3).f());
 //! assert!(!(&a + &a).is_standard_layout());
-//! assert!(a.zip_map(&a, |a, b| a + b)?.is_standard_layout());
+//! assert!(!a.zip_map(&a, |a, b| a + b)?.is_standard_layout());
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!

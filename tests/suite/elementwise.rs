@@ -878,3 +878,61 @@ fn pools_of_any_size_and_nested_calls_give_equal_results() {
         assert_eq!(pool.install(product), expected);
     }
 }
+
+/// The lines of `order_k.txt` are sums that NumPy has computed; see `order_k.py`.
+#[test]
+fn new_arrays_keep_the_order_that_numpy_keeps() {
+    fn numbers<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> Vec<T> {
+        let numbers = text.split(',').filter(|&number| number != "-");
+        numbers.map(|number| number.parse().unwrap()).collect()
+    }
+    fn laid_out(shape: &[usize], order: &[usize], replicated: &[usize]) -> ArrayD<u32> {
+        let size = |&axis: &usize| match replicated.contains(&axis) {
+            true => 1,
+            false => shape[axis],
+        };
+        let sizes: Vec<usize> = order.iter().map(size).collect();
+        let memory = (0..sizes.iter().product::<usize>() as u32).collect();
+        let place = |axis| order.iter().position(|&of| of == axis).unwrap();
+        let places: Vec<usize> = (0..shape.len()).map(place).collect();
+        (ArrayD::from_shape_vec(sizes, memory).unwrap()).permuted_axes(places)
+    }
+    for line in include_str!("../data/order_k.txt").lines() {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let shape: Vec<usize> = numbers(fields[0]);
+        let a = laid_out(&shape, &numbers::<usize>(fields[1]), &[]);
+        let b = laid_out(
+            &shape,
+            &numbers::<usize>(fields[2]),
+            &numbers::<usize>(fields[3]),
+        );
+        let strides: Vec<isize> = numbers(fields[4]);
+        let check = |found: &[isize]| {
+            let mut axes = (0..shape.len()).filter(|&axis| shape[axis] > 1);
+            assert!(
+                axes.all(|axis| found[axis] == strides[axis]),
+                "{line}: {found:?}"
+            );
+        };
+        let pairs = a.zip_map(&b, |&a, &b| (a, b)).unwrap();
+        check(pairs.strides());
+        let (first, second) = zip((&a, &b)).map_two(|(a, b)| (a, b)).unwrap();
+        check(first.strides());
+        check(second.strides());
+        assert_eq!(first, a, "{line}");
+        assert_eq!(second, b.broadcast(&shape[..]).unwrap(), "{line}");
+        assert!(
+            pairs
+                .iter()
+                .zip(&first)
+                .all(|(pair, first)| pair.0 == *first),
+            "{line}"
+        );
+        // Elements that are dropped are written in another way.
+        let texts = zip((&a, &b)).map_ref(|(a, b)| format!("{a} {b}")).unwrap();
+        check(texts.strides());
+        for ((at, text), a) in texts.indexed_iter().zip(&a) {
+            assert_eq!(*text, format!("{a} {}", second[at]), "{line}");
+        }
+    }
+}
