@@ -33,7 +33,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = ["numpy", "torch", "jax", "openvino", "onnxruntime"]
-# The order of the columns, and of the programs within a turn.
+# The order of the columns, and of the programs within a round.
 PEERS = ["limit", "ours", "ndarray", "ndarray-rayon", *PYTHON, "rten", "candle"]
 OPS = ["materialize", "elementwise_add", "gradient_sum", "models", "reductions", "layouts"]
 SCALES = ["small", "mid", "big"]
@@ -153,9 +153,7 @@ class Row:
         """The median over rounds of the ratio of two peers."""
         if over not in self.times or under not in self.times:
             return None
-        return statistics.median(
-            a / b for a, b in zip(self.rounds(over), self.rounds(under))
-        )
+        return statistics.median(a / b for a, b in zip(self.rounds(over), self.rounds(under)))
 
     def fastest(self):
         """The fastest peer, and how many times as long as this crate it takes."""

@@ -81,7 +81,7 @@ pub(crate) enum LayoutName {
 }
 
 impl CallCase {
-    /// Whether every axis is reduced that `axes` has, rather than mapped.
+    /// Whether the call removes `axes`. The other calls are maps and copies.
     pub(crate) fn is_reduction(&self) -> bool {
         use Call::{ArgMax, Max, Mean, Product2, Product3, Sum};
         matches!(self.call, Sum | Mean | Max | ArgMax | Product2 | Product3)

@@ -1,9 +1,9 @@
 //! The memory limit: the smallest memory traffic of each operation, without any other work.
 //!
 //! For existing memory beyond the cache, the limit is a fill or a copy with non-temporal stores.
-//! For fresh memory, it is a plain fill of huge pages. For a sum, it is one read of the input. At
-//! the smaller scales one thread, or threads that never sleep, may be faster: the fastest is
-//! reported.
+//! For fresh memory, it is a plain fill of huge pages. For a reduction, it is one read of its
+//! operands. For a map, only the first operand is read. At the smaller scales one thread, or threads
+//! that never sleep, may be faster: the fastest is reported.
 
 use std::error::Error;
 use std::hint::{black_box, spin_loop};
