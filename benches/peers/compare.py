@@ -283,6 +283,8 @@ def main():
     binary, versions = build()
     env = environment(a.threads)
     rows, errors, programs = [], [], []
+    # A stopped process would outlive this one.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         for peer in [p for p in PEERS if p in a.peers]:
             command = [str(binary), peer]
