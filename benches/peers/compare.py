@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 """Compares this crate with its peers on cases.json, in one table.
 
-All programs alternate on each case:
-
     python3 benches/peers/compare.py --python .venv/bin/python       # see peers.py for the venv
-    python3 benches/peers/compare.py --ops materialize --scales big --repeat 3 --threads 1
+    python3 benches/peers/compare.py --ops materialize --scales big --threads 1
 
-Each peer is a process. While one process measures a case, the others are stopped, so that none of
-their threads spins. Between cases they hold no arrays. The peers run each case directly one after
-the other, so that a change of the machine's speed affects all of them. A peer that is not available
-is left out, and named below the table. The memory limits are measured in the same turn.
+Each peer is a process. It prepares a case once: its arrays and calls stay until all rounds are
+done. In each round each process in turn is continued, calls for about 10 ms, answers the mean time
+of a call, and is stopped, so that none of its threads spins while another one is measured. The
+first call of a burst is not counted: its data has left the cache. A fresh result is freed within
+the call. A peer that is not available is left out, and named below the table.
 
-The table shows medians. With several turns (--repeat) it shows the median of the turns, and the
-median of their ratios: each ratio compares measurements that are seconds apart. Each turn restarts
-all programs, because the addresses of a process's arrays affect its speed as long as it runs: a
-copy of 4 MiB takes 33 us in most processes, and 50 in some. If other programs use the machine,
---patience repeats the measurements that they disturb. A virtual machine may move from second to
-second between cores that share a link to memory and cores that have one each. With --fastest and
-several turns, the table shows the fastest call of each program instead of the median. 'ours/limit'
-is 1 at the speed of the memory. 'fastest peer/ours' is the speedup of this crate over the fastest
-peer.
+A virtual machine may move within seconds between cores that share a cache and a link to memory, and
+cores that have one each. So only times of the same round are compared. The table shows the median
+over rounds of each program's time. 'ours/limit' and 'fastest peer/ours' are medians over rounds of
+the ratio within a round. 'ours/limit' is 1 at the speed of the memory, 'fastest peer/ours' is the
+speedup of this crate over the peer with the lowest median time. Where a program has several ways of
+doing a call, its fastest one is shown. Below the table stand the geometric mean of the speedups of
+each operation, and the calls in which this crate is behind.
+
+All programs hold the arrays of a case at the same time: those of the scale 'big' need about 10 GB.
+The places of the arrays in memory, which affect some calls, are drawn once for each run.
 """
 import argparse
 import json
@@ -32,22 +32,22 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUST = ["limit", "ours", "ndarray", "ndarray-rayon", "rten", "candle"]
 PYTHON = ["numpy", "torch", "jax", "openvino", "onnxruntime"]
-# The order of the columns, and of the programs within a turn.
+# The order of the columns, and of the programs within a round.
 PEERS = ["limit", "ours", "ndarray", "ndarray-rayon", *PYTHON, "rten", "candle"]
-OPS = ["materialize", "elementwise_add", "gradient_sum", "models"]
+OPS = ["materialize", "elementwise_add", "gradient_sum", "models", "reductions", "layouts"]
 SCALES = ["small", "mid", "big"]
 HOWS = ["fresh", "into"]
-# A measurement is disturbed if other processes used more than this fraction of processor time.
-DISTURBED = 0.04
+# The crate is behind a peer below this ratio.
+BEHIND = 0.95
 
 
 class Program:
-    """The process of one peer. It is stopped except while it measures a case."""
+    """The process of one peer. It is stopped except while it works on a request."""
 
     def __init__(self, peer, command, environment, threads):
         self.peer, self.missing, self.version = peer, None, None
+        self.how, self.errors = None, []
         cores = None
         if threads and hasattr(os, "sched_getaffinity"):
             cores = sorted(os.sched_getaffinity(0))[-threads:]
@@ -84,43 +84,29 @@ class Program:
         return {"error": f"ended with {self.process.wait()}"}
 
     def ask(self, request):
-        """The rows of one case, and the fraction of processor time that other processes used."""
-        start = clocks(self.process.pid)
-        rows = self.turn(request)
-        busy, own, total = (b - a for a, b in zip(start, clocks(self.process.pid)))
-        return rows, max(0, busy - own) / max(1, total)
-
-    def turn(self, request):
-        self.process.send_signal(signal.SIGCONT)
-        rows = []
+        """The answer to a request, and the lines of wrong calls before it."""
         try:
+            self.process.send_signal(signal.SIGCONT)
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
-            while not (row := self.read()).get("done"):
-                rows.append({"peer": self.peer, **request, **row})
-                if self.process.poll() is not None:
-                    self.missing = row.get("error", "ended")
-                    return rows
+            while "error" in (row := self.read()) and self.process.poll() is None:
+                self.errors.append((row.get("how"), row["error"]))
         except OSError as e:
-            self.missing = str(e)
-            return rows
-        self.process.send_signal(signal.SIGSTOP)
-        return rows
+            row = {"error": str(e)}
+        if "error" in row:
+            self.missing, self.how = row["error"], None
+        else:
+            self.process.send_signal(signal.SIGSTOP)
+        return row
+
+    def advance(self, request):
+        """Prepares the next call of a case, if there is one: `how`."""
+        self.how = self.ask(request).get("how")
 
     def end(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-
-
-def clocks(pid):
-    """Clock ticks since boot: of all processors when busy, of the process, of all processors."""
-    try:
-        ticks = [int(n) for n in pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
-        own = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0, 0, 0
-    return sum(ticks) - ticks[3] - ticks[4], int(own[11]) + int(own[12]), sum(ticks)
 
 
 def environment(threads):
@@ -146,81 +132,68 @@ def duration(ms):
     return f"{value:.{max(0, 2 - len(str(int(value))) + 1)}f} {unit}"
 
 
-class Results:
-    """The median and minimum of each measurement in each turn. Of retries, the least disturbed."""
+class Row:
+    """The times of one call of a case, for each peer and way one for each round."""
 
-    def __init__(self, fastest):
-        self.fastest, self.seen, self.errors = fastest, {}, []
+    def __init__(self, op, scale, case, how):
+        self.key, self.op, self.times = (op, scale, case, how), op, {}
 
-    def add(self, row, turn, others):
-        key = (row["op"], row["scale"], row["case"], row.get("how"), row["peer"])
-        if "error" in row:
-            what = " ".join(str(k) for k in key if k)
-            self.errors.append((row["peer"], f"{what} ({row['error']})"))
-            return
-        turns = self.seen.setdefault(key, {})
-        if turn not in turns or others < turns[turn][2]:
-            turns[turn] = (row["median_ms"], row["min_ms"], others)
+    def add(self, peer, times):
+        for way, ms in enumerate(times):
+            self.times.setdefault(peer, {}).setdefault(way, []).append(ms)
 
-    def median(self, *key):
-        turns = self.seen.get(key)
-        return statistics.median(m for m, _, _ in turns.values()) if turns else None
+    def rounds(self, peer):
+        """The times of the peer's fastest way."""
+        return min(self.times[peer].values(), key=statistics.median)
 
-    def shown(self, *key):
-        """The time of a measurement in the table."""
-        if self.fastest and key in self.seen:
-            return min(low for _, low, _ in self.seen[key].values())
-        return self.median(*key)
+    def time(self, peer):
+        return statistics.median(self.rounds(peer)) if peer in self.times else None
 
     def ratio(self, over, under):
-        """The ratio of two measurements: the median over turns of the ratio within a turn."""
-        if self.fastest and over in self.seen and under in self.seen:
-            return self.shown(*over) / self.shown(*under)
-        over, under = self.seen.get(over, {}), self.seen.get(under, {})
-        ratios = [over[turn][0] / under[turn][0] for turn in over if turn in under]
-        return statistics.median(ratios) if ratios else None
+        """The median over rounds of the ratio of two peers."""
+        if over not in self.times or under not in self.times:
+            return None
+        return statistics.median(a / b for a, b in zip(self.rounds(over), self.rounds(under)))
 
-    def disturbed(self):
-        """The number of disturbed measurements, and of all measurements."""
-        turns = [others for turns in self.seen.values() for _, _, others in turns.values()]
-        return sum(others > DISTURBED for others in turns), len(turns)
+    def fastest(self):
+        """The fastest peer, and how many times as long as this crate it takes."""
+        rivals = [p for p in self.times if p not in ("limit", "ours")]
+        fastest = min(rivals, key=self.time, default="")
+        return fastest, self.ratio(fastest, "ours")
 
-    def rows(self):
-        for (op, scale, case, how, peer), turns in self.seen.items():
-            yield {
-                "op": op,
-                "scale": scale,
-                "case": case,
-                "how": how,
-                "peer": peer,
-                "median_ms": round(self.median(op, scale, case, how, peer), 6),
-                "min_ms": round(min(low for _, low, _ in turns.values()), 6),
-                "turns": len(turns),
-            }
 
-    def table(self, work):
-        peers = {key[-1] for key in self.seen}
-        other_limits = sorted(peers - set(PEERS))
-        columns = [p for p in ["limit", *other_limits, *PEERS[1:]] if p in peers]
-        heads = ["op", "scale", "case", "how", *columns, "ours/limit", "fastest peer/ours"]
-        lines = ["| " + " | ".join(heads) + " |", "|---|---|---|---|" + "---:|" * (len(heads) - 4)]
-        for op, scale, case in work:
-            for how in HOWS:
-                row = (op, scale, case, how)
-                times = {p: self.shown(*row, p) for p in columns}
-                not_peers = ["limit", "ours", *other_limits]
-                rivals = [p for p in columns if times[p] and p not in not_peers]
-                if not rivals and not times.get("ours"):
-                    continue
-                cells = [*row, *(duration(t) if t else "" for t in times.values())]
-                to_limit = self.ratio((*row, "ours"), (*row, "limit"))
-                cells.append(f"{to_limit:.2f}" if to_limit else "")
-                # The peer with the lowest time over all turns, not the fastest peer of each turn.
-                fastest = min(rivals, key=times.get, default="")
-                ahead = self.ratio((*row, fastest), (*row, "ours"))
-                cells.append(f"{ahead:.2f} ({fastest})" if ahead else fastest)
-                lines.append("| " + " | ".join(cells) + " |")
-        return "\n".join(lines)
+def table(rows):
+    columns = [p for p in PEERS if any(p in row.times for row in rows)]
+    heads = ["op", "scale", "case", "how", *columns, "ours/limit", "fastest peer/ours"]
+    lines = ["| " + " | ".join(heads) + " |", "|---|---|---|---|" + "---:|" * (len(heads) - 4)]
+    for row in rows:
+        fastest, ahead = row.fastest()
+        if not fastest and "ours" not in row.times:
+            continue
+        times = (row.time(p) for p in columns)
+        cells = [*row.key, *(duration(t) if t else "" for t in times)]
+        to_limit = row.ratio("ours", "limit")
+        cells.append(f"{to_limit:.2f}" if to_limit else "")
+        cells.append(f"{ahead:.2f} ({fastest})" if ahead else fastest)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def summary(rows):
+    """The geometric mean of each operation, and the calls in which this crate is behind."""
+    speedups = [(row, *row.fastest()) for row in rows]
+    speedups = [(row, peer, ahead) for row, peer, ahead in speedups if ahead]
+    for op in OPS:
+        if ratios := [ahead for row, _, ahead in speedups if row.op == op]:
+            mean = statistics.geometric_mean(ratios)
+            yield f"Geometric mean of fastest peer/ours, {op}: {mean:.2f} ({len(ratios)} calls)."
+    behind = sorted(
+        (ahead, f"{' '.join(row.key)}: {ahead:.2f} ({peer})")
+        for row, peer, ahead in speedups
+        if ahead < BEHIND
+    )
+    yield f"Behind by more than {1 - BEHIND:.0%}: {len(behind)} of {len(speedups)} calls."
+    yield from (f"  {line}" for _, line in behind)
 
 
 def build():
@@ -262,14 +235,39 @@ def arguments():
     add("--cases", "names of cases; default: all", type=split, default=[])
     add("--peers", "default: all of " + ",".join(PEERS), type=split, default=PEERS)
     add("--python", "the Python that has the Python peers", default=sys.executable)
-    add("--reps", "repetitions of each call; default: by scale", type=int)
-    add("--repeat", "turns; each restarts all programs; default: 1", type=int, default=1)
-    add("--fastest", "show the fastest call of all turns, not medians", action="store_true")
-    add("--patience", "retries of a disturbed measurement; default: 0", type=int, default=0)
+    add("--rounds", "bursts of each program; default: 15", type=int, default=15)
+    add("--burst-ms", "the length of a burst; default: 10", type=float, default=10)
     add("--threads", "threads of each program; default: the program's own", type=int, default=0)
-    add("--json", "also write the merged rows here, one JSON object a line", type=pathlib.Path)
+    add("--json", "also write medians and ratios here, one JSON object a line", type=pathlib.Path)
     add("--out", "write the table here instead of to standard output", type=pathlib.Path)
     return p.parse_args()
+
+
+def measure(programs, op, scale, case, a):
+    """The rows of one case."""
+    for program in programs:
+        if not program.missing:
+            program.advance({"op": op, "scale": scale, "case": case})
+    for how in HOWS:
+        row, ready = Row(op, scale, case, how), [p for p in programs if p.how == how]
+        for _ in range(a.rounds):
+            for program in ready:
+                if program.how:
+                    row.add(program.peer, program.ask({"burst": a.burst_ms}).get("times", []))
+        for program in ready:
+            if program.how:
+                program.advance({"next": True})
+        if row.times:
+            yield row
+
+
+def json_rows(rows):
+    for row in rows:
+        for peer in row.times:
+            line = dict(zip(["op", "scale", "case", "how"], row.key))
+            line |= {"peer": peer, "median_ms": round(row.time(peer), 6)}
+            to_ours = row.ratio(peer, "ours")
+            yield line | {"to_ours": round(to_ours, 4) if to_ours else None}
 
 
 def main():
@@ -284,60 +282,48 @@ def main():
     ]
     binary, versions = build()
     env = environment(a.threads)
-    results, missing = Results(a.fastest), {}
-    for turn in range(a.repeat):
-        programs = []
-        try:
-            for peer in [p for p in PEERS if p in a.peers and p not in missing]:
-                if peer in RUST:
-                    command = [str(binary), "--serve", "--peers", peer]
-                else:
-                    command = [a.python, str(HERE / "peers.py"), "--serve", "--peers", peer]
-                    command += ["--threads", str(a.threads)] if a.threads else []
-                programs.append(Program(peer, command, env, a.threads))
+    rows, errors, programs = [], [], []
+    # A stopped process would outlive this one.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        for peer in [p for p in PEERS if p in a.peers]:
+            command = [str(binary), peer]
+            if peer in PYTHON:
+                command = [a.python, str(HERE / "peers.py"), peer, "--threads", str(a.threads)]
+            programs.append(Program(peer, command, env, a.threads))
+        for program in programs:
+            program.greet()
+        for op, scale, case in work:
+            rows += measure(programs, op, scale, case, a)
             for program in programs:
-                program.greet()
-            for op, scale, case in work:
-                request = {"op": op, "scale": scale, "case": case}
-                request |= {"reps": a.reps} if a.reps else {}
-                for program in programs:
-                    for _ in range(1 + a.patience):
-                        if program.missing:
-                            break
-                        rows, others = program.ask(request)
-                        for row in rows:
-                            results.add(row, turn, others)
-                        if others <= DISTURBED:
-                            break
-                print(f"turn {turn + 1}: {op} {scale} {case}", file=sys.stderr)
-        finally:
-            for program in programs:
-                program.end()
-        missing |= {p.peer: p.missing for p in programs if p.missing}
-        versions |= {p.peer: p.version for p in programs if p.peer in PYTHON and not p.missing}
-    text = [results.table(work), ""]
+                for how, error in program.errors:
+                    call = " ".join(filter(None, [op, scale, case, how]))
+                    errors.append((program.peer, f"{call} {program.peer} ({error})"))
+                program.errors.clear()
+            print(f"{op} {scale} {case}", file=sys.stderr)
+    finally:
+        for program in programs:
+            program.end()
+    missing = {p.peer: p.missing for p in programs if p.missing}
+    versions |= {p.peer: p.version for p in programs if p.peer in PYTHON and p.version}
     threads = f"threads: {a.threads}" if a.threads else "all threads"
-    shown = "the fastest calls" if a.fastest else "medians"
-    text.append(f"{machine()}; {threads}; {shown}.")
+    text = [table(rows), "", f"{machine()}; {threads}; medians of {a.rounds} rounds."]
     known = [f"{p} {versions[p]}" for p in PEERS if p in versions and p in a.peers]
     text.append("Versions: " + ", ".join(known) + ".")
-    disturbed, of = results.disturbed()
-    if disturbed:
-        text.append(f"Other processes disturbed {disturbed} of {of} measurements.")
+    text.extend(summary(rows))
     if missing:
         left_out = ", ".join(f"{peer} ({why})" for peer, why in missing.items())
         text.append(f"Left out: {left_out}.")
-    if results.errors:
-        wrong = ", ".join(sorted({what for _, what in results.errors}))
-        text.append(f"Failed or wrong: {wrong}.")
+    if errors:
+        text.append("Failed or wrong: " + ", ".join(what for _, what in errors) + ".")
     text = "\n".join(text) + "\n"
     if a.out:
         a.out.write_text(text)
     else:
         print(text, end="")
     if a.json:
-        a.json.write_text("".join(json.dumps(row) + "\n" for row in results.rows()))
-    return 1 if any(peer == "ours" for peer, _ in results.errors) else 0
+        a.json.write_text("".join(json.dumps(line) + "\n" for line in json_rows(rows)))
+    return 1 if any(peer == "ours" for peer, _ in errors) else 0
 
 
 if __name__ == "__main__":

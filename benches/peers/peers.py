@@ -1,19 +1,12 @@
 #!/usr/bin/env python3
-"""Times the Python peers on cases.json.
-
-Prints one JSON line for each (op, scale, case, peer, how): the median and the minimum in ms.
+"""Serves one Python peer to compare.py, which is the program to run. src/main.rs has the protocol.
 
     python3 -m venv .venv
     .venv/bin/pip install numpy jax openvino onnx onnxruntime torch   # all, or numpy and some
-    .venv/bin/python peers.py [--ops materialize,...] [--scales small,mid,big]
-                              [--peers numpy,torch,...] [--cases ...]
+    python3 compare.py --python .venv/bin/python
 
-A peer that is not installed is left out. 'fresh' allocates its output, 'into' writes into an
-existing buffer. Freeing a fresh output is not timed, except at the small scale, where calls are
-timed in batches. Every result is checked before its time is reported.
-
-With --serve, requests come on standard input, one JSON object {"op", "scale", "case", "reps"} a
-line. After the rows of each comes {"done": true}. compare.py runs one such process for each peer.
+A peer that is not installed is left out. 'fresh' allocates its output and frees it in the call,
+'into' writes into an existing buffer. Every result is checked before its call is timed.
 """
 import argparse
 import gc
@@ -40,27 +33,22 @@ PEERS = {
     "openvino": ["openvino"],
     "onnxruntime": ["onnxruntime", "onnx"],
 }
-REPS = {"small": 201, "mid": 1001, "big": 9}
-BATCH = {"small": 32, "mid": 1, "big": 1}
-BUDGET = 2.0  # seconds for one measurement; a slower call gets fewer repetitions, at least 3
 THREADS = 0  # 0: the peer's default
 
 
-def timed(f, scale, reps):
-    batch = BATCH[scale]
-    r = f()
-    del r
-    samples, end = [], time.perf_counter() + BUDGET
-    for i in range(reps or REPS[scale]):
-        if i >= 3 and time.perf_counter() > end:
-            break
-        t = time.perf_counter()
+def burst(f, seconds):
+    """The mean time of a call in ms, in a burst of at least 3 calls. Mirrors bench.rs."""
+    f()
+    calls, batch, start = 0, 1, time.perf_counter()
+    while True:
         for _ in range(batch):
-            r = f()
-        samples.append((time.perf_counter() - t) / batch)
-        del r
-    samples.sort()
-    return samples[len(samples) // 2] * 1e3, samples[0] * 1e3
+            f()
+        calls += batch
+        elapsed = time.perf_counter() - start
+        if calls >= 3 and elapsed >= seconds:
+            return elapsed * 1e3 / calls
+        if elapsed < seconds / 8:
+            batch *= 2
 
 
 def source(case):
@@ -87,18 +75,20 @@ def sample(shape):
 
 
 def is_expected(expected, rtol):
-    at = sample(expected.shape)
+    """A check of a result. It keeps a sample of what is expected."""
+    shape, at = expected.shape, sample(expected.shape)
     want = expected[at]
 
     def check(got):
         got = np.asarray(got)
-        return got.shape == expected.shape and np.allclose(got[at], want, rtol=rtol, atol=0)
+        return got.shape == shape and np.allclose(got[at], want, rtol=rtol, atol=0)
 
     return check
 
 
 # Each operation first yields a function that checks a result as a NumPy array. Then it yields (how,
-# the call to time, a function that converts the call's result to a NumPy array or None).
+# the ways of doing the call, a function that converts the call's result to a NumPy array or None).
+# The fastest way counts.
 
 
 def materialize(case, peer):
@@ -108,23 +98,23 @@ def materialize(case, peer):
     transpose = bool(case.get("transpose"))
     yield is_expected(np.broadcast_to(xv, out), 0)
     if peer == "numpy":
-        yield "fresh", lambda: np.broadcast_to(xv, out).copy(), None
+        yield "fresh", [lambda: np.broadcast_to(xv, out).copy()], None
         buf = np.zeros(out, np.float32)
-        yield "into", lambda: np.copyto(buf, xv), lambda _: buf
+        yield "into", [lambda: np.copyto(buf, xv)], lambda _: buf
     if peer == "torch":
         import torch
 
         t = torch.from_numpy(np.array(xv, order="K", copy=True))
-        yield "fresh", lambda: t.expand(out).contiguous(), None
+        yield "fresh", [lambda: t.expand(out).contiguous()], None
         to = torch.zeros(out)
-        yield "into", lambda: to.copy_(t.expand(out)), None
+        yield "into", [lambda: to.copy_(t.expand(out))], None
     if peer == "jax" and case["in"]:  # a scalar's time is wrong: the call returns at once
         import jax
         import jax.numpy as jnp
 
         src = jnp.asarray(np.ascontiguousarray(x.T if transpose else x))
         f = jax.jit(lambda a: jax.lax.broadcast_in_dim(a.T if transpose else a, out, case["axes"]))
-        yield "fresh", lambda: f(src).block_until_ready(), None
+        yield "fresh", [lambda: f(src).block_until_ready()], None
     plain = case["in"] and not transpose  # these two take only a contiguous source
     if peer == "openvino" and plain:
         import openvino as ov
@@ -139,142 +129,186 @@ def materialize(case, peer):
         yield from onnxruntime_into("Expand", inputs, out, 13)
 
 
-def elementwise_add(case, peer):
-    a = np.random.default_rng(0).random(case["a"], np.float32)
-    b = np.random.default_rng(1).random(case["b"], np.float32)
-    b = b.reshape(aligned(case["b"], case["b_axes"], len(case["a"])))
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    at = sample(shape)
-    want = np.broadcast_to(a, shape)[at] + np.broadcast_to(b, shape)[at]
-    same = lambda got: got.shape == shape and np.array_equal(got[at], want)
-    yield lambda got: same(np.asarray(got))
-    if peer == "numpy":
-        yield "fresh", lambda: a + b, None
-        buf = np.zeros(shape, np.float32)
-        yield "into", lambda: np.add(a, b, out=buf), None
-    if peer == "torch":
-        import torch
-
-        ta, tb = torch.from_numpy(a), torch.from_numpy(b)
-        yield "fresh", lambda: ta + tb, None
-        to = torch.zeros(tuple(shape))
-        yield "into", lambda: torch.add(ta, tb, out=to), None
-    if peer == "jax":
-        import jax
-        import jax.numpy as jnp
-
-        ja, jb = jnp.asarray(a), jnp.asarray(b)
-        f = jax.jit(lambda x, y: x + y)
-        yield "fresh", lambda: f(ja, jb).block_until_ready(), None
-    if peer == "openvino":
-        import openvino as ov
-        import openvino.opset13 as op
-
-        ps = [op.parameter(list(v.shape), dtype=np.float32) for v in (a, b)]
-        yield from openvino_into(ov, ps, op.add(*ps), [a, b], shape)
-    if peer == "onnxruntime":
-        yield from onnxruntime_into("Add", {"a": a, "b": b}, shape, 14)
+KINDS = {"u8": "uint8", "i64": "int64", "f16": "float16", "f64": "float64"}
+PRODUCTS = {"product2": 2, "product3": 3}
+REDUCTIONS = ["sum", "mean", "max", "argmax", *PRODUCTS]
 
 
-def gradient_sum(case, peer):
-    x = np.random.default_rng(0).random(case["in"], np.float32)
-    axes = tuple(case["sum"])
-    # The error of a plain float32 sum is about 1e-3 here. That of a wrong axis is much larger.
-    yield is_expected(np.asarray(x.sum(axes, dtype=np.float64)), 1e-2)
-    if peer == "numpy":
-        yield "fresh", lambda: x.sum(axes), None
-    if peer == "torch":
-        import torch
-
-        t = torch.from_numpy(x)
-        yield "fresh", lambda: t.sum(axes), None
-    if peer == "jax":
-        import jax
-        import jax.numpy as jnp
-
-        j = jnp.asarray(x)
-        f = jax.jit(lambda v: v.sum(axes))
-        yield "fresh", lambda: f(j).block_until_ready(), None
-    shape = [n for i, n in enumerate(case["in"]) if i not in axes]
-    if peer == "openvino":
-        import openvino as ov
-        import openvino.opset13 as op
-
-        p = op.parameter(list(x.shape), dtype=np.float32)
-        sums = op.reduce_sum(p, np.array(axes, np.int64), False)
-        yield from openvino_into(ov, [p], sums, [x], shape)
-    if peer == "onnxruntime":
-        inputs = {"x": x, "axes": np.array(axes, np.int64)}
-        yield from onnxruntime_into("ReduceSum", inputs, shape, 13, keepdims=0)
+def memory_order(case):
+    """The axes of the case's layout in the order of memory."""
+    layout, axes = case.get("layout"), list(range(len(case["a"])))
+    return layout if isinstance(layout, list) else axes[::-1] if layout == "F" else axes
 
 
-def models(case, peer):
-    call, kind = case["call"], {"u8": "uint8", "i64": "int64", "f64": "float64"}
-    kind = kind.get(case.get("type"), "float32")
-    made = lambda shape: (np.arange(math.prod(shape)) % 13 + 1).astype(kind).reshape(shape)
-    arrays = [made(case[name]) for name in ("a", "b") if name in case]
-    axes, order = tuple(case.get("axes", ())), case.get("permute", list(range(len(case["a"]))))
-    out = case.get("out") or [case["a"][i] for i in order]
-    total = np.int64 if kind == "uint8" else kind  # sums of u8 are kept in i64
+def placed(a, case):
+    """A copy of an array in the case's layout."""
+    if case.get("layout") == "reversed":
+        return np.ascontiguousarray(a[..., ::-1])[..., ::-1]
+    order = memory_order(case)
+    return np.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
 
-    def calls(module):
-        """The calls of NumPy, and of JAX, which has NumPy's names. NumPy's take `out`."""
-        return {
-            "add": module.add,
-            "sub": module.subtract,
-            "mul": module.multiply,
-            "sum": lambda a, **to: module.sum(a, axes, dtype=total, keepdims=True, **to),
-            "max": lambda a, **to: module.max(a, axes, keepdims=True, **to),
-        }
 
+def operands(case, kind):
+    """The arrays of a call: values from 1, of which the sum of two fits. f16 has those exactly."""
+    call, a = case["call"], case["a"]
+    b = case.get("b", a)
+    shapes = [a] * PRODUCTS.get(call, 1)
+    shapes += {"add": [b], "sub": [b], "mul": [b], "muladd": [b, b]}.get(call, [])
+    random = np.random.default_rng(0)
+    most = 128 if kind == "uint8" else 2049
+    return [placed(random.integers(1, most, s, np.int16).astype(kind), case) for s in shapes]
+
+
+def expected(case, arrays, out):
+    """The result of a call on NumPy arrays, in f64 or i64, and its tolerance."""
+    call, kind, a = case["call"], arrays[0].dtype, arrays[0]
     if call == "copy":
-        fresh = lambda a: np.broadcast_to(a.transpose(order), out).copy()
-        into = lambda a, out: np.copyto(out, a.transpose(order))
-    else:
-        fresh = into = calls(np)[call]
-    expected = fresh(*arrays)
-    yield is_expected(expected, 1e-2 if call == "sum" else 0)
+        return np.broadcast_to(a.transpose(case.get("permute", range(a.ndim))), out), 0
+    axes = tuple(case.get("axes", ()))
+    wide = np.int64 if kind.kind in "iu" else np.float64
+    if call in REDUCTIONS:
+        terms = math.prod(case["a"][i] for i in axes)
+        error = {"float64": 1e-12, "float32": min(1e-2, 1e-6 + terms * 6e-8), "float16": 1e-3}
+        error = error.get(kind.name, 1e-15)
+    if call in PRODUCTS:
+        return np.asarray(math.prod(v.astype(wide) for v in arrays).sum(axes)), error
+    if call == "mean":
+        return np.asarray(a.mean(axes, dtype=np.float64)), error
+    if call == "sum":
+        return np.asarray(a.sum(axes, dtype=wide)), error
+    if call in REDUCTIONS:
+        return np.asarray(a.max(axes) if call == "max" else a.argmax(*axes)), 0
+    if call == "muladd":
+        return arrays[0] * arrays[1] + arrays[2], 1e-6
+    return {"add": np.add, "sub": np.subtract, "mul": np.multiply}[call](*arrays), 0
+
+
+def numpy_calls(np, call, axes, rank, total):
+    """The ways of NumPy's call, and of JAX's, which has NumPy's names. NumPy's take `out`."""
+    letters = "ijklm"[:rank]
+    kept = "".join(c for i, c in enumerate(letters) if i not in axes)
+    product = lambda *v: math.prod(v[1:], start=v[0])
+    einsum = lambda *v, **to: np.einsum(",".join([letters] * len(v)) + "->" + kept, *v, **to)
+    product_sum = lambda *v, **to: np.sum(product(*v), axes, **to)
+
+    def muladd(x, a, b, out=None):
+        return x * a + b if out is None else np.add(np.multiply(x, a, out=out), b, out=out)
+
+    return {
+        "add": [np.add],
+        "sub": [np.subtract],
+        "mul": [np.multiply],
+        "muladd": [muladd],
+        "sum": [lambda a, **to: np.sum(a, axes, dtype=total, **to)],
+        "mean": [lambda a, **to: np.mean(a, axes, **to)],
+        "max": [lambda a, **to: np.max(a, axes, **to)],
+        "argmax": [lambda a, **to: np.argmax(a, *axes, **to)],
+    }.get(call, [einsum, product_sum])
+
+
+def torch_calls(torch, call, axes, rank):
+    """The ways of torch's call: (fresh, into)."""
+    letters = "ijklm"[:rank]
+    kept = "".join(c for i, c in enumerate(letters) if i not in axes)
+    product = lambda v: math.prod(v[1:], start=v[0])
+    einsum = lambda *v: torch.einsum(",".join([letters] * len(v)) + "->" + kept, *v)
+    product_sum = lambda *v, **to: torch.sum(product(v), axes, **to)
+    addcmul = lambda x, a, b, **to: torch.addcmul(b, x, a, **to)
+
+    def muladd(x, a, b, out=None):
+        return torch.mul(x, a, out=out).add_(b)
+
+    both = lambda *ways: (ways, ways)
+    return {
+        "add": both(torch.add),
+        "sub": both(torch.sub),
+        "mul": both(torch.mul),
+        "muladd": both(addcmul, muladd),
+        "sum": both(lambda a, **to: torch.sum(a, axes, **to)),
+        "mean": both(lambda a, **to: torch.mean(a, axes, **to)),
+        "max": both(lambda a, **to: torch.amax(a, axes, **to)),
+        "argmax": both(lambda a, **to: torch.argmax(a, *axes, **to)),
+    }.get(call, ([einsum, product_sum], [product_sum]))
+
+
+def call(case, peer):
+    call, kind = case["call"], KINDS.get(case.get("type"), "float32")
+    axes, rank = tuple(case.get("axes", ())), len(case["a"])
+    order = case.get("permute", list(range(rank)))
+    out = case.get("out") or [case["a"][i] for i in order]
+    arrays = operands(case, kind)
+    want, error = expected(case, arrays, out)
+    shape = want.shape
+    yield is_expected(want, error)
+    total = np.int64 if kind == "uint8" else kind  # sums of u8 are kept in i64
+    to_kind = {"sum": total, "argmax": np.int64, "mean": "float64" if kind == "int64" else kind}
+    to = np.zeros(shape, to_kind.get(call, kind))
+    if call not in REDUCTIONS and call != "copy":
+        to = placed(to, case)
+    del want
+
     if peer == "numpy":
-        yield "fresh", lambda: fresh(*arrays), None
-        to = np.zeros_like(expected)
-        yield "into", lambda: into(*arrays, out=to), lambda _: to
-    if peer == "torch":
+        if call == "copy":
+            fresh = [lambda a: np.broadcast_to(a.transpose(order), out).copy()]
+            into = [lambda a, out: np.copyto(out, a.transpose(order))]
+        else:
+            fresh = into = numpy_calls(np, call, axes, rank, total)
+        yield "fresh", [lambda f=f: f(*arrays) for f in fresh], None
+        yield "into", [lambda f=f: f(*arrays, out=to) for f in into], lambda _: to
+    # torch has no negative strides, and no mean of integers.
+    if peer == "torch" and case.get("layout") != "reversed":
         import torch
 
         if call == "copy":
             kept = torch.contiguous_format  # a copy, even if the source is contiguous
-            fresh = lambda a: a.permute(order).expand(out).clone(memory_format=kept)
-            into = lambda a, out: out.copy_(a.permute(order))
+            fresh = [lambda a: a.permute(order).expand(out).clone(memory_format=kept)]
+            into = [lambda a, out: out.copy_(a.permute(order))]
         else:
-            fresh = into = {
-                "add": torch.add,
-                "sub": torch.sub,
-                "mul": torch.mul,
-                "sum": lambda a, **to: torch.sum(a, axes, keepdim=True, **to),
-                "max": lambda a, **to: torch.amax(a, axes, keepdim=True, **to),
-            }[call]
+            fresh, into = torch_calls(torch, call, axes, rank)
         tensors = [torch.from_numpy(a) for a in arrays]
-        yield "fresh", lambda: fresh(*tensors), None
-        to = torch.from_numpy(np.zeros_like(expected))
-        yield "into", lambda: into(*tensors, out=to), None
-    if peer == "jax":
+        yield "fresh", [lambda f=f: f(*tensors) for f in fresh], None
+        target = torch.from_numpy(to)
+        yield "into", [lambda f=f: f(*tensors, out=target) for f in into], lambda _: to
+    # JAX has only standard layout. A reduction starts from a view of it, which costs nothing.
+    if peer == "jax" and (call in REDUCTIONS or "layout" not in case):
         import jax
 
-        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_enable_x64", np.dtype(kind).itemsize == 8 or kind == "uint8")
         import jax.numpy as jnp
 
-        copy = lambda a: jnp.broadcast_to(a.transpose(order), out)
-        f = jax.jit(copy if call == "copy" else calls(jnp)[call])
-        sources = [jnp.asarray(a) for a in arrays]
-        yield "fresh", lambda: f(*sources).block_until_ready(), None
+        if call == "copy":
+            calls = [lambda a: jnp.broadcast_to(a.transpose(order), out)]
+        else:
+            calls = numpy_calls(jnp, call, axes, rank, total)
+        memory = memory_order(case)
+        if case.get("layout") == "reversed":
+            sources = [jnp.asarray(np.ascontiguousarray(a[..., ::-1])) for a in arrays]
+            view = lambda a: a[..., ::-1]
+        else:
+            sources = [jnp.asarray(a.transpose(memory)) for a in arrays]
+            view = lambda a: a.transpose([memory.index(i) for i in range(rank)])
+        jits = [jax.jit(lambda *v, f=f: f(*map(view, v))) for f in calls]
+        yield "fresh", [lambda f=f: f(*sources).block_until_ready() for f in jits], None
+    # These two are measured with f32 in standard layout, for what is one node of a graph.
+    nodes = ["Add", "Subtract", "Multiply", "ReduceSum", "ReduceMean", "ReduceMax"]
+    known = dict(zip(["add", "sub", "mul", "sum", "mean", "max"], nodes))
+    if call not in known or kind != "float32" or "layout" in case:
+        return
+    if peer == "openvino":
+        import openvino as ov
+        import openvino.opset13 as op
 
-
-OPS = {
-    "materialize": materialize,
-    "elementwise_add": elementwise_add,
-    "gradient_sum": gradient_sum,
-    "models": models,
-}
+        ps = [op.parameter(list(v.shape), dtype=np.float32) for v in arrays]
+        by_name = {"sum": op.reduce_sum, "mean": op.reduce_mean, "max": op.reduce_max}
+        by_name |= {"add": op.add, "sub": op.subtract, "mul": op.multiply}
+        rest = [np.array(axes, np.int64), False] if axes else []
+        yield from openvino_into(ov, ps, by_name[call](*ps, *rest), arrays, shape)
+    if peer == "onnxruntime":
+        node = {"sub": "Sub", "mul": "Mul"}.get(call, known[call])
+        inputs, more = dict(zip("ab", arrays)), {}
+        if axes:
+            inputs["axes"], more = np.array(axes, np.int64), {"keepdims": 0}
+        yield from onnxruntime_into(node, inputs, shape, 18, **more)
 
 
 def openvino_into(ov, parameters, result, inputs, out):
@@ -288,7 +322,8 @@ def openvino_into(ov, parameters, result, inputs, out):
     for i, t in enumerate(ins):
         request.set_input_tensor(i, t)
     request.set_output_tensor(to)
-    yield "into", lambda: request.infer(share_inputs=True, share_outputs=True), lambda _: to.data
+    infer = lambda: request.infer(share_inputs=True, share_outputs=True)
+    yield "into", [infer], lambda _: to.data
 
 
 def onnxruntime_into(node, inputs, out, opset, **attributes):
@@ -318,22 +353,20 @@ def onnxruntime_into(node, inputs, out, opset, **attributes):
         io.bind_ortvalue_input(k, v)
     y = value(np.zeros(out, np.float32))
     io.bind_ortvalue_output("y", y)
-    yield "into", lambda: s.run_with_iobinding(io), lambda _: y.numpy()
+    yield "into", [lambda: s.run_with_iobinding(io)], lambda _: y.numpy()
 
 
-def rows(op, scale, case, peer, reps):
-    steps = OPS[op](case, peer)
+def measure(op, case, peer):
+    """Serves the calls of a case, one after the other."""
+    steps = (materialize if op == "materialize" else call)(case, peer)
     check = next(steps)
-    for how, f, array in steps:
-        row = {"op": op, "scale": scale, "case": case["name"], "peer": peer, "how": how}
-        got = f()
-        right = check(array(got) if array else got)
-        del got
-        if not right:
-            yield {**row, "error": "wrong result"}
+    for how, ways, array in steps:
+        if not all(check(array(r) if array else r) for r in (f() for f in ways)):
+            say({"how": how, "error": "wrong result"})
             continue
-        med, low = timed(f, scale, reps)
-        yield {**row, "median_ms": round(med, 6), "min_ms": round(low, 6)}
+        say({"how": how})
+        while ms := json.loads(sys.stdin.readline()).get("burst"):
+            say({"times": [burst(f, ms / 1e3) for f in ways]})
 
 
 def release(peer):
@@ -364,50 +397,25 @@ def say(row):
     print(json.dumps(row), flush=True)
 
 
-def serve(cases, peer):
-    for line in sys.stdin:
-        q = json.loads(line)
-        case = next(c for c in cases[q["op"]][q["scale"]] if c["name"] == q["case"])
-        try:
-            for row in rows(q["op"], q["scale"], case, peer, q.get("reps")):
-                say(row)
-        except Exception as e:
-            say({**q, "peer": peer, "error": f"{type(e).__name__}: {e}"})
-        release(peer)
-        say({"done": True})
-
-
 def main():
     global THREADS
-    raw = argparse.RawDescriptionHelpFormatter
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    p.add_argument("--ops", default=",".join(OPS))
-    p.add_argument("--scales", default="small,mid,big")
-    p.add_argument("--peers", default=",".join(PEERS))
-    p.add_argument("--cases", default="")
-    add = lambda name, text, **kind: p.add_argument(name, help=text, **kind)
-    add("--reps", "repetitions of each call; default: by scale", type=int)
-    add("--threads", "threads of each peer; default: the peer's own", type=int, default=0)
-    add("--serve", "one peer; requests come on standard input", action="store_true")
+    p = argparse.ArgumentParser()
+    p.add_argument("peer", choices=PEERS)
+    p.add_argument("--threads", help="default: the peer's own", type=int, default=0)
     a = p.parse_args()
     THREADS = a.threads
     cases = json.loads((pathlib.Path(__file__).parent / "cases.json").read_text())
-    only = [c for c in a.cases.split(",") if c]
-    for peer in a.peers.split(","):
-        found, why = version(peer)
-        if a.serve or why:
-            say({"peer": peer, "version": found} if found else {"peer": peer, "missing": why})
-        if not found:
-            continue
-        if a.serve:
-            return serve(cases, peer)
-        for op in a.ops.split(","):
-            for scale in (s for s in cases[op] if s in a.scales.split(",")):
-                for case in cases[op][scale]:
-                    if not only or case["name"] in only:
-                        for row in rows(op, scale, case, peer, a.reps):
-                            say(row)
-                        release(peer)
+    found, why = version(a.peer)
+    say({"version": found} if found else {"missing": why})
+    while found and (line := sys.stdin.readline()):
+        q = json.loads(line)
+        case = next(c for c in cases[q["op"]][q["scale"]] if c["name"] == q["case"])
+        try:
+            measure(q["op"], case, a.peer)
+        except Exception as e:
+            say({"error": f"{type(e).__name__}: {e}"})
+        release(a.peer)
+        say({"done": True})
 
 
 if __name__ == "__main__":

@@ -3,15 +3,18 @@
 use std::error::Error;
 
 use candle_core::{Device, Storage, Tensor};
+use ndarray::IxDyn;
 
 use crate::Peer;
 use crate::bench::{Bench, Check};
-use crate::cases::{Elementwise, Gradient, Materialize};
+use crate::calls::{Call, CallCase, Element, Layout};
+use crate::cases::Materialize;
+use crate::index::offset;
 
 pub(crate) struct Candle;
 
 impl Peer for Candle {
-    fn materialize(&self, case: &Materialize, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
+    fn materialize(&self, case: &Materialize, bench: &Bench) -> Result<(), Box<dyn Error>> {
         let mut view = Tensor::from_vec(case.data(), case.input.as_slice(), &Device::Cpu)?;
         if case.transpose {
             view = view.t()?;
@@ -26,22 +29,26 @@ impl Peer for Candle {
         Ok(())
     }
 
-    fn elementwise_add(&self, case: &Elementwise, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        let (a, b) = case.data();
-        let a = Tensor::from_vec(a, case.a.as_slice(), &Device::Cpu)?;
-        let mut b = Tensor::from_vec(b, case.b.as_slice(), &Device::Cpu)?;
-        for axis in 0..case.a.len() {
-            if !case.b_axes.contains(&axis) {
-                b = b.unsqueeze(axis)?;
-            }
+    fn call(&self, case: &CallCase, bench: &Bench) -> Result<(), Box<dyn Error>> {
+        if case.element != Element::F32 || case.layout != Layout::C {
+            return Ok(());
         }
-        bench.fresh(|| a.broadcast_add(&b), elements);
-        Ok(())
-    }
-
-    fn gradient_sum(&self, case: &Gradient, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        let x = Tensor::from_vec(case.data(), case.input.as_slice(), &Device::Cpu)?;
-        bench.fresh(|| x.sum(case.sum.as_slice()), elements);
+        let tensor = |operand| {
+            let array = case.array::<f32, IxDyn>(operand);
+            let shape = array.shape().to_vec();
+            Tensor::from_vec(array.into_raw_vec_and_offset().0, shape, &Device::Cpu)
+        };
+        match case.call {
+            Call::Add => {
+                let (a, b) = (tensor(0)?, tensor(1)?);
+                bench.fresh(|| a.broadcast_add(&b), elements);
+            }
+            Call::Sum => {
+                let x = tensor(0)?;
+                bench.fresh(|| x.sum(case.axes.as_slice()), elements);
+            }
+            _ => {}
+        }
         Ok(())
     }
 }
@@ -52,6 +59,7 @@ fn elements(tensor: &candle_core::Result<Tensor>, check: &Check) {
     if let (Storage::Cpu(storage), Some((0, _))) = (&*storage, layout.contiguous_offsets())
         && let Ok(elements) = storage.as_slice::<f32>()
     {
-        check.elements(tensor.dims(), elements);
+        let shape = tensor.dims();
+        check.elements(shape, |index| elements[offset(shape, index)].into());
     }
 }

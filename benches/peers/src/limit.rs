@@ -1,9 +1,9 @@
 //! The memory limit: the smallest memory traffic of each operation, without any other work.
 //!
 //! For existing memory beyond the cache, the limit is a fill or a copy with non-temporal stores.
-//! For fresh memory, it is a plain fill of huge pages. For a sum, it is one read of the input. At
-//! the smaller scales one thread, or threads that never sleep, may be faster: the fastest is
-//! reported.
+//! For fresh memory, it is a plain fill of huge pages. For a reduction, it is one read of its
+//! operands. For a map, only the first operand is read. At the smaller scales one thread, or threads
+//! that never sleep, may be faster: the fastest is reported.
 
 use std::error::Error;
 use std::hint::{black_box, spin_loop};
@@ -14,7 +14,8 @@ use rayon::prelude::*;
 
 use crate::Peer;
 use crate::bench::Bench;
-use crate::cases::{Elementwise, Gradient, Materialize};
+use crate::calls::{Call, CallCase, Element};
+use crate::cases::Materialize;
 
 /// The elements of a huge page. Chunks of this size and alignment are the unit of work.
 const CHUNK: usize = HUGE_PAGE / size_of::<f32>();
@@ -30,93 +31,86 @@ pub(crate) struct Limit;
 type Writer<'a> = &'a (dyn Fn(&mut [MaybeUninit<f32>], usize) + Sync);
 
 impl Peer for Limit {
-    fn materialize(&self, case: &Materialize, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        let n = case.out.iter().product();
-        write_once(bench, n);
-        if case.transpose {
-            let from = vec![1.5; n];
-            let mut out = vec![MaybeUninit::new(0.0); n];
-            bench.other_limit("memcpy", "into", || {
-                in_chunks(&mut out, &|chunk, at| {
-                    copy(chunk, &from[at..][..chunk.len()])
-                });
-            });
-        }
+    fn materialize(&self, case: &Materialize, bench: &Bench) -> Result<(), Box<dyn Error>> {
+        write_once(bench, case.out.iter().product());
         Ok(())
     }
 
-    fn elementwise_add(&self, case: &Elementwise, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        let n = case.out().iter().product();
-        if case.a.iter().product::<usize>() == n {
-            let from = vec![1.5; n];
+    fn call(&self, case: &CallCase, bench: &Bench) -> Result<(), Box<dyn Error>> {
+        let size = match case.element {
+            Element::U8 => 1,
+            Element::F16 => 2,
+            Element::F32 => 4,
+            Element::F64 | Element::I64 => 8,
+        };
+        // The traffic of the case, in `f32`.
+        let length = |shape: &[usize]| (shape.iter().product::<usize>() * size).div_ceil(4);
+        let (a, out) = (length(&case.a), length(&case.out()));
+        if case.is_reduction() {
+            read_once(
+                bench,
+                match case.call {
+                    Call::Product2 => 2 * a,
+                    Call::Product3 => 3 * a,
+                    _ => a,
+                },
+            );
+        } else if a == out {
+            let from = vec![1.5; out];
             write_limits(
                 bench,
-                n,
+                out,
                 &|chunk, at| copy(chunk, &from[at..][..chunk.len()]),
                 &|chunk, at| stream::copy(chunk, &from[at..][..chunk.len()]),
             );
         } else {
-            // Both operands are much smaller than the output.
-            write_once(bench, n);
-        }
-        Ok(())
-    }
-
-    fn gradient_sum(&self, case: &Gradient, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        // The result is much smaller than the input: fresh or not makes no difference.
-        let hows = &["fresh", "into"];
-        let from = case.data();
-        let chunk_len = from.len().div_ceil(threads());
-        let chunks: Vec<&[f32]> = from.chunks(chunk_len).collect();
-        let work = |i: usize| {
-            black_box(chunks.get(i).copied().map(sum));
-        };
-        let mut parallel = || {
-            black_box(from.par_chunks(CHUNK / 8).map(sum).sum::<f32>());
-        };
-        let mut alone = || {
-            black_box(sum(black_box(&from)));
-        };
-        if size_of_val(from.as_slice()) < OWN_MAPPING {
-            spinning(&work, |all| {
-                bench.limit(
-                    hows,
-                    &mut [("spinning threads", all), ("one thread", &mut alone)],
-                );
-            });
-        } else {
-            bench.limit(
-                hows,
-                &mut [("parallel", &mut parallel), ("one thread", &mut alone)],
-            );
+            // All operands are much smaller than the output.
+            write_once(bench, out);
         }
         Ok(())
     }
 }
 
+/// The limit of a reduction of `n` elements.
+fn read_once(bench: &Bench, n: usize) {
+    // The result is much smaller than the operands: fresh or not makes no difference.
+    let hows = &["fresh", "into"];
+    let from = vec![1.5; n];
+    let chunk_len = n.div_ceil(threads());
+    let chunks: Vec<&[f32]> = from.chunks(chunk_len).collect();
+    let work = |i: usize| {
+        black_box(chunks.get(i).copied().map(sum));
+    };
+    let mut parallel = || {
+        black_box(from.par_chunks(CHUNK / 8).map(sum).sum::<f32>());
+    };
+    let mut alone = || {
+        black_box(sum(black_box(&from)));
+    };
+    if size_of_val(from.as_slice()) < OWN_MAPPING {
+        spinning(&work, |all| bench.limit(hows, &mut [all, &mut alone]));
+    } else {
+        bench.limit(hows, &mut [&mut parallel, &mut alone]);
+    }
+}
+
 /// The limits of an operation whose sources are much smaller than its output.
-fn write_once(bench: &mut Bench, n: usize) {
+fn write_once(bench: &Bench, n: usize) {
     let value = black_box(1.5);
     let plain: Writer = &|chunk, _| wide(|| chunk.fill(MaybeUninit::new(value)));
     write_limits(bench, n, plain, &|chunk, _| stream::fill(chunk, value));
 }
 
-fn write_limits(bench: &mut Bench, n: usize, plain: Writer, streaming: Writer) {
+fn write_limits(bench: &Bench, n: usize, plain: Writer, streaming: Writer) {
     let mut own = vec![MaybeUninit::new(0.0); n];
     let out = &std::cell::RefCell::new(own.as_mut_slice());
     if n * size_of::<f32>() >= OWN_MAPPING {
         let mut parallel = || drop(black_box(fresh(n, |room| in_chunks(room, plain))));
         let mut alone = || drop(black_box(fresh(n, |room| plain(room, 0))));
-        bench.limit(
-            &["fresh"],
-            &mut [("parallel", &mut parallel), ("one thread", &mut alone)],
-        );
+        bench.limit(&["fresh"], &mut [&mut parallel, &mut alone]);
         let mut stream = || in_chunks(&mut out.borrow_mut(), streaming);
         let mut parallel = || in_chunks(&mut out.borrow_mut(), plain);
-        bench.limit(
-            &["into"],
-            &mut [("streaming", &mut stream), ("parallel", &mut parallel)],
-        );
+        bench.limit(&["into"], &mut [&mut stream, &mut parallel]);
         return;
     }
     // The threads read the output's address here. Each writes its own range.
@@ -141,16 +135,10 @@ fn write_limits(bench: &mut Bench, n: usize, plain: Writer, streaming: Writer) {
         };
         let mut spun = || drop(black_box(fresh(n, together)));
         let mut alone = || drop(black_box(fresh(n, |room| plain(room, 0))));
-        bench.limit(
-            &["fresh"],
-            &mut [("spinning threads", &mut spun), ("one thread", &mut alone)],
-        );
+        bench.limit(&["fresh"], &mut [&mut spun, &mut alone]);
         let mut spun = || together(black_box(&mut out.borrow_mut()));
         let mut alone = || plain(black_box(&mut out.borrow_mut()), 0);
-        bench.limit(
-            &["into"],
-            &mut [("spinning threads", &mut spun), ("one thread", &mut alone)],
-        );
+        bench.limit(&["into"], &mut [&mut spun, &mut alone]);
     });
 }
 

@@ -3,161 +3,54 @@
 use std::error::Error;
 
 use ndarray::{
-    Array, ArrayD, ArrayView, ArrayViewD, Axis, DimMax, Dimension, Ix1, Ix2, Ix3, Ix4, RemoveAxis,
-    Zip,
+    Array, ArrayD, ArrayView, ArrayViewD, Axis, DimMax, Dimension, Ix1, Ix2, Ix3, Ix4, Ix5,
+    RemoveAxis, Zip,
 };
+use num_traits::{AsPrimitive, FromPrimitive};
 
 use crate::Peer;
 use crate::bench::{Bench, Check};
-use crate::cases::{Elementwise, Gradient, Materialize};
+use crate::calls::{Call, CallCase, Element, Number, dimension, elements};
+use crate::cases::Materialize;
 
-/// `broadcast` and `to_owned`, `assign`, `+` and `sum_axis`.
+/// `broadcast` and `to_owned`, `assign`, `+`, `sum_axis`, `mean_axis`.
 pub(crate) struct Operators;
 
 /// `Zip` on rayon.
 pub(crate) struct ParallelZip;
 
-/// Calls a function with the arrays converted to a static rank, which callers usually have.
-macro_rules! with_rank {
-    ($rank:expr, $call:ident, $bench:ident, $($array:ident),+) => {
-        match $rank {
-            1 => $call($bench, $($array.into_dimensionality::<Ix1>()?),+),
-            2 => $call($bench, $($array.into_dimensionality::<Ix2>()?),+),
-            3 => $call($bench, $($array.into_dimensionality::<Ix3>()?),+),
-            4 => $call($bench, $($array.into_dimensionality::<Ix4>()?),+),
-            _ => $call($bench, $($array),+),
-        }
-    };
-}
-
 impl Peer for Operators {
-    fn materialize(&self, case: &Materialize, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        fn measure<D: Dimension>(
-            bench: &mut Bench,
-            view: ArrayView<f32, D>,
-            mut out: Array<f32, D>,
-        ) {
-            let shape = out.raw_dim();
-            bench.fresh(
-                || view.broadcast(shape.clone()).map(|v| v.to_owned()),
-                shown,
-            );
-            bench.into(&mut out, |out| out.assign(&view), elements);
-        }
-        let data = ArrayD::from_shape_vec(case.input.clone(), case.data())?;
-        let (view, out) = (aligned(&data, case), ArrayD::zeros(case.out.clone()));
-        with_rank!(case.out.len(), measure, bench, view, out);
-        Ok(())
+    fn materialize(&self, case: &Materialize, bench: &Bench) -> Result<(), Box<dyn Error>> {
+        materialize::<false>(case, bench)
     }
 
-    fn elementwise_add(&self, case: &Elementwise, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        fn measure<D: Dimension + DimMax<D, Output = D>>(
-            bench: &mut Bench,
-            a: Array<f32, D>,
-            b: Array<f32, D>,
-            mut out: Array<f32, D>,
-        ) {
-            bench.fresh(|| Some(&a + &b), shown);
-            bench.into(
-                &mut out,
-                |out| {
-                    let zip = Zip::from(out).and_broadcast(&a).and_broadcast(&b);
-                    zip.for_each(|to, a, b| *to = a + b);
-                },
-                elements,
-            );
-        }
-        let (a, b) = operands(case)?;
-        let out = ArrayD::zeros(case.out());
-        with_rank!(case.a.len(), measure, bench, a, b, out);
-        Ok(())
-    }
-
-    fn gradient_sum(&self, case: &Gradient, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        fn one<D: RemoveAxis>(bench: &mut Bench, x: Array<f32, D>, axis: Axis) {
-            bench.fresh(|| Some(x.sum_axis(axis)), shown);
-        }
-        let x = ArrayD::from_shape_vec(case.input.clone(), case.data())?;
-        match (case.input.len(), case.sum.as_slice()) {
-            (1, &[axis]) => one(bench, x.into_dimensionality::<Ix1>()?, Axis(axis)),
-            (2, &[axis]) => one(bench, x.into_dimensionality::<Ix2>()?, Axis(axis)),
-            (3, &[axis]) => one(bench, x.into_dimensionality::<Ix3>()?, Axis(axis)),
-            (4, &[a, b, c]) => {
-                let x = x.into_dimensionality::<Ix4>()?;
-                let sum = || x.sum_axis(Axis(c)).sum_axis(Axis(b)).sum_axis(Axis(a));
-                bench.fresh(|| Some(sum()), shown);
-            }
-            (rank, axes) => return Err(format!("no sum over {axes:?} of rank {rank}").into()),
-        }
-        Ok(())
+    fn call(&self, case: &CallCase, bench: &Bench) -> Result<(), Box<dyn Error>> {
+        with_element::<false>(case, bench)
     }
 }
 
 impl Peer for ParallelZip {
-    fn materialize(&self, case: &Materialize, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        fn measure<D: Dimension>(
-            bench: &mut Bench,
-            view: ArrayView<f32, D>,
-            mut out: Array<f32, D>,
-        ) {
-            let shape = out.raw_dim();
-            bench.fresh(
-                || {
-                    view.broadcast(shape.clone())
-                        .map(|v| Zip::from(v).par_map_collect(|&x| x))
-                },
-                shown,
-            );
-            bench.into(
-                &mut out,
-                |out| {
-                    Zip::from(out)
-                        .and_broadcast(&view)
-                        .par_for_each(|to, &x| *to = x)
-                },
-                elements,
-            );
-        }
-        let data = ArrayD::from_shape_vec(case.input.clone(), case.data())?;
-        let (view, out) = (aligned(&data, case), ArrayD::zeros(case.out.clone()));
-        with_rank!(case.out.len(), measure, bench, view, out);
-        Ok(())
+    fn materialize(&self, case: &Materialize, bench: &Bench) -> Result<(), Box<dyn Error>> {
+        materialize::<true>(case, bench)
     }
 
-    fn elementwise_add(&self, case: &Elementwise, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
-        fn measure<D: Dimension>(
-            bench: &mut Bench,
-            a: Array<f32, D>,
-            b: Array<f32, D>,
-            mut out: Array<f32, D>,
-        ) {
-            let shape = out.raw_dim();
-            bench.fresh(
-                || {
-                    let a = a.broadcast(shape.clone())?;
-                    Some(Zip::from(a).and_broadcast(&b).par_map_collect(|a, b| a + b))
-                },
-                shown,
-            );
-            bench.into(
-                &mut out,
-                |out| {
-                    let zip = Zip::from(out).and_broadcast(&a).and_broadcast(&b);
-                    zip.par_for_each(|to, a, b| *to = a + b);
-                },
-                elements,
-            );
+    fn call(&self, case: &CallCase, bench: &Bench) -> Result<(), Box<dyn Error>> {
+        if case.is_reduction() {
+            return Ok(());
         }
-        let (a, b) = operands(case)?;
-        let out = ArrayD::zeros(case.out());
-        with_rank!(case.a.len(), measure, bench, a, b, out);
-        Ok(())
+        with_element::<true>(case, bench)
     }
 }
 
-/// The source with an axis of size 1 inserted for each other axis of the output.
-fn aligned<'a>(data: &'a ArrayD<f32>, case: &Materialize) -> ArrayViewD<'a, f32> {
-    let mut view = data.view();
+// Static ranks, as callers usually have.
+
+fn materialize<const PARALLEL: bool>(
+    case: &Materialize,
+    bench: &Bench,
+) -> Result<(), Box<dyn Error>> {
+    let data = ArrayD::from_shape_vec(case.input.clone(), case.data())?;
+    // An axis of size 1 is inserted for each other axis of the output.
+    let mut view: ArrayViewD<f32> = data.view();
     if case.transpose {
         view = view.reversed_axes();
     }
@@ -166,30 +59,190 @@ fn aligned<'a>(data: &'a ArrayD<f32>, case: &Materialize) -> ArrayViewD<'a, f32>
             view = view.insert_axis(Axis(axis));
         }
     }
-    view
+    let out = ArrayD::zeros(case.out.clone());
+    match case.out.len() {
+        1 => copy::<f32, Ix1, PARALLEL>(
+            bench,
+            view.into_dimensionality()?,
+            out.into_dimensionality()?,
+        ),
+        2 => copy::<f32, Ix2, PARALLEL>(
+            bench,
+            view.into_dimensionality()?,
+            out.into_dimensionality()?,
+        ),
+        3 => copy::<f32, Ix3, PARALLEL>(
+            bench,
+            view.into_dimensionality()?,
+            out.into_dimensionality()?,
+        ),
+        4 => copy::<f32, Ix4, PARALLEL>(
+            bench,
+            view.into_dimensionality()?,
+            out.into_dimensionality()?,
+        ),
+        rank => return Err(format!("no static rank {rank}").into()),
+    }
+    Ok(())
 }
 
-fn operands(case: &Elementwise) -> Result<(ArrayD<f32>, ArrayD<f32>), Box<dyn Error>> {
-    let (a, b) = case.data();
-    let a = ArrayD::from_shape_vec(case.a.clone(), a)?;
-    let mut b = ArrayD::from_shape_vec(case.b.clone(), b)?;
-    for axis in 0..case.a.len() {
-        if !case.b_axes.contains(&axis) {
-            b = b.insert_axis(Axis(axis));
+fn with_element<const PARALLEL: bool>(
+    case: &CallCase,
+    bench: &Bench,
+) -> Result<(), Box<dyn Error>> {
+    match case.element {
+        Element::I64 if !PARALLEL => with_rank::<i64, false>(case, bench),
+        Element::F32 => with_rank::<f32, PARALLEL>(case, bench),
+        Element::F64 => with_rank::<f64, PARALLEL>(case, bench),
+        // A sum of u8 or f16 would be in the type of the terms, which overflows.
+        _ => Ok(()),
+    }
+}
+
+fn with_rank<T: Number + FromPrimitive, const PARALLEL: bool>(
+    case: &CallCase,
+    bench: &Bench,
+) -> Result<(), Box<dyn Error>> {
+    match case.a.len() {
+        1 => call::<T, Ix1, PARALLEL>(case, bench),
+        2 => call::<T, Ix2, PARALLEL>(case, bench),
+        3 => call::<T, Ix3, PARALLEL>(case, bench),
+        4 => call::<T, Ix4, PARALLEL>(case, bench),
+        5 => call::<T, Ix5, PARALLEL>(case, bench),
+        rank => return Err(format!("no static rank {rank}").into()),
+    }
+    Ok(())
+}
+
+fn call<T, D, const PARALLEL: bool>(case: &CallCase, bench: &Bench)
+where
+    T: Number + FromPrimitive,
+    D: RemoveAxis + DimMax<D, Output = D>,
+{
+    match case.call {
+        _ if case.is_reduction() => reduction(case, bench, &case.array::<T, D>(0)),
+        Call::Copy => {
+            let a = case.array::<T, D>(0);
+            let view = a.view().permuted_axes(dimension::<D>(&case.order()));
+            let out = Array::default(dimension::<D>(&case.out()));
+            copy::<T, D, PARALLEL>(bench, view, out);
+        }
+        Call::Add => pair::<T, D, PARALLEL>(case, bench, |a, b| a + b, |&a, &b| a + b),
+        Call::Sub => pair::<T, D, PARALLEL>(case, bench, |a, b| a - b, |&a, &b| a - b),
+        Call::Mul => pair::<T, D, PARALLEL>(case, bench, |a, b| a * b, |&a, &b| a * b),
+        _ => {
+            let (x, a, b) = (
+                &case.array::<T, D>(0),
+                &case.array::<T, D>(1),
+                &case.array::<T, D>(2),
+            );
+            if !PARALLEL {
+                bench.fresh(|| Some(x * a + b), shown);
+            }
+            let into = |to: &mut Array<T, D>| {
+                let zip = Zip::from(to).and(x).and_broadcast(a).and_broadcast(b);
+                let f = |to: &mut T, &x: &T, &a: &T, &b: &T| *to = x * a + b;
+                if PARALLEL {
+                    zip.par_for_each(f);
+                } else {
+                    zip.for_each(f);
+                }
+            };
+            bench.into(&mut case.zeros(&case.out()), into, elements);
         }
     }
-    Ok((a, b))
 }
 
-fn elements<D: Dimension>(array: &Array<f32, D>, check: &Check) {
-    // `Zip` may collect into an array of another layout.
-    let standard = array.as_standard_layout();
-    if let Some(elements) = standard.as_slice() {
-        check.elements(array.shape(), elements);
+fn copy<T: Number, D: Dimension, const PARALLEL: bool>(
+    bench: &Bench,
+    view: ArrayView<T, D>,
+    mut out: Array<T, D>,
+) {
+    let shape = out.raw_dim();
+    let fresh = || {
+        let view = view.broadcast(shape.clone())?;
+        Some(if PARALLEL {
+            Zip::from(view).par_map_collect(|&x| x)
+        } else {
+            view.to_owned()
+        })
+    };
+    bench.fresh(fresh, shown);
+    let into = |out: &mut Array<T, D>| {
+        if PARALLEL {
+            let zip = Zip::from(out).and_broadcast(&view);
+            zip.par_for_each(|to, &x| *to = x);
+        } else {
+            out.assign(&view);
+        }
+    };
+    bench.into(&mut out, into, elements);
+}
+
+/// `operator` is that of arrays, `f` that of elements.
+fn pair<T: Number, D: Dimension + DimMax<D, Output = D>, const PARALLEL: bool>(
+    case: &CallCase,
+    bench: &Bench,
+    operator: impl Fn(&Array<T, D>, &Array<T, D>) -> Array<T, D>,
+    f: impl Fn(&T, &T) -> T + Copy + Send + Sync,
+) {
+    let (a, b) = (&case.array::<T, D>(0), &case.array::<T, D>(1));
+    let shape = dimension::<D>(&case.out());
+    let fresh = || {
+        if !PARALLEL {
+            return Some(operator(a, b));
+        }
+        let a = a.broadcast(shape.clone())?;
+        Some(Zip::from(a).and_broadcast(b).par_map_collect(f))
+    };
+    bench.fresh(fresh, shown);
+    let into = |to: &mut Array<T, D>| {
+        let zip = Zip::from(to).and_broadcast(a).and_broadcast(b);
+        if PARALLEL {
+            zip.par_for_each(|to, a, b| *to = f(a, b));
+        } else {
+            zip.for_each(|to, a, b| *to = f(a, b));
+        }
+    };
+    bench.into(&mut case.zeros(&case.out()), into, elements);
+}
+
+/// Sums and means. ndarray has no maximum, position or product along an axis.
+fn reduction<T: Number + FromPrimitive, D: RemoveAxis>(
+    case: &CallCase,
+    bench: &Bench,
+    x: &Array<T, D>,
+) {
+    let Some((&last, others)) = case.axes.split_last() else {
+        return;
+    };
+    let last = Axis(last);
+    let scalar = |x: &Option<T>, check: &Check| {
+        if let Some(x) = x {
+            check.elements(&[], |_| x.as_());
+        }
+    };
+    let all = case.kept().is_empty();
+    match (case.call, others) {
+        (Call::Sum, _) if all => bench.fresh(|| Some(x.sum()), scalar),
+        (Call::Mean, _) if all => bench.fresh(|| x.mean(), scalar),
+        (Call::Sum, []) => bench.fresh(|| Some(x.sum_axis(last)), shown),
+        (Call::Mean, []) => bench.fresh(|| x.mean_axis(last), shown),
+        (Call::Sum, _) => {
+            let add = |sum: ArrayD<T>, &axis: &usize| sum.sum_axis(Axis(axis));
+            let sum = || others.iter().rev().fold(x.sum_axis(last).into_dyn(), add);
+            bench.fresh(|| Some(sum()), shown);
+        }
+        (Call::Mean, _) => {
+            let add = |mean: ArrayD<T>, &axis: &usize| mean.mean_axis(Axis(axis));
+            let first = || Some(x.mean_axis(last)?.into_dyn());
+            bench.fresh(|| others.iter().rev().try_fold(first()?, add), shown);
+        }
+        _ => {}
     }
 }
 
-fn shown<D: Dimension>(array: &Option<Array<f32, D>>, check: &Check) {
+fn shown<T: AsPrimitive<f64>, D: Dimension>(array: &Option<Array<T, D>>, check: &Check) {
     if let Some(array) = array {
         elements(array, check);
     }

@@ -8,11 +8,12 @@ use rten_tensor::prelude::*;
 use crate::Peer;
 use crate::bench::{Bench, Check};
 use crate::cases::Materialize;
+use crate::index::offset;
 
 pub(crate) struct Rten;
 
 impl Peer for Rten {
-    fn materialize(&self, case: &Materialize, bench: &mut Bench) -> Result<(), Box<dyn Error>> {
+    fn materialize(&self, case: &Materialize, bench: &Bench) -> Result<(), Box<dyn Error>> {
         let data = Tensor::from_data(&case.input, case.data());
         let mut view = data.view();
         if case.transpose {
@@ -33,6 +34,7 @@ impl Peer for Rten {
 
 fn elements(tensor: &Tensor<f32>, check: &Check) {
     if let Some(elements) = tensor.data() {
-        check.elements(tensor.shape(), elements);
+        let shape = tensor.shape();
+        check.elements(shape, |index| elements[offset(shape, index)].into());
     }
 }
