@@ -191,21 +191,22 @@ impl Block {
 /// They are readable and writable, and the two do not overlap.
 unsafe fn reverse<B: Copy>(to: *mut Bits<B>, from: *const Bits<B>, len: usize) {
     const MANY: usize = 16;
-    let mut done = 0;
-    while done + MANY <= len {
-        let last = from.wrapping_sub(done + MANY - 1);
+    // The elements are read in the order of memory, which prefetchers follow.
+    let mut left = len;
+    while left >= MANY {
+        let last = from.wrapping_sub(left - 1);
         // All are read before one is written, so that the compiler needs no check for overlaps.
         let mut some = [Bits::<B>::uninit(); MANY];
         for (i, element) in some.iter_mut().enumerate() {
             // SAFETY: one of the elements: the contract of this function.
             *element = unsafe { last.wrapping_add(MANY - 1 - i).read_unaligned() };
         }
-        let to = to.wrapping_add(done).cast::<[Bits<B>; MANY]>();
+        left -= MANY;
+        let to = to.wrapping_add(left).cast::<[Bits<B>; MANY]>();
         // SAFETY: as many places: the contract of this function.
         unsafe { to.write_unaligned(some) };
-        done += MANY;
     }
-    for i in done..len {
+    for i in 0..left {
         // SAFETY: one of the elements: the contract of this function.
         let element = unsafe { from.wrapping_sub(i).read_unaligned() };
         // SAFETY: one of the places.

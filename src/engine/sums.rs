@@ -22,7 +22,7 @@ use super::nest::{LoopAxis, LoopNest, offsets_of};
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
     CACHE_LINE, FEW_REDUCED, FEW_ROWS_REDUCED, FEW_SUM_UNITS, MANY_SUM_CHUNKS, MAP_CHUNK,
-    SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE,
+    SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE, SUM_TABLES,
 };
 use crate::error::{BroadcastError, allocation_failed, reserved};
 use std::alloc::{Layout, alloc, dealloc};
@@ -31,8 +31,8 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// Terms of a column that are folded before some of the next column are.
-const VISIT: usize = 4 * BLOCK_TERMS;
+/// Leaves of one column that are gathered together.
+const LEAVES_AT_ONCE: usize = 16;
 
 /// Rows of up to this many columns are folded as one row, if they are adjacent.
 const NARROW: usize = 8 * LANES;
@@ -506,7 +506,7 @@ impl<'n> Plan<'n> {
             Access::Rows if !lies_well => (SECOND_LEVEL_CACHE / 8 / (leaf * size)).max(2 * LANES),
             Access::Rows => SUM_ROW / size.max(acc),
             Access::Tables => table.max(2 * LANES),
-            Access::Runs if summed.axes().len() > 1 => 1024,
+            Access::Runs if summed.axes().len() > 1 => SUM_TABLES / (LEAF * size),
             // As many as a thread takes at once.
             Access::Runs => at_once / (count * size),
         };
@@ -568,12 +568,12 @@ impl<'n> Plan<'n> {
         for (operand, input) in inputs.iter().enumerate() {
             let lies_well = columns == 1 || inner.strides[1 + operand] == input.size as isize;
             let row = match access {
-                Access::Runs => 1,
+                Access::Runs => LEAF,
                 Access::Rows if lies_well => 0,
                 _ => columns.max(LANES),
             };
             let rows = match access {
-                Access::Runs => count.min(VISIT),
+                Access::Runs => columns + LEAVES_AT_ONCE.max(MORE_ROWS),
                 _ => leaf + MORE_ROWS,
             };
             sections[3 + operand] = lines(rows * row * input.size);
@@ -1063,118 +1063,126 @@ impl Unit<'_, '_> {
     }
 
     /// The sums of columns whose terms are read in runs.
+    ///
+    /// Memory is read in order as far as it goes: run after run, each of all columns. A leaf that
+    /// lies in one run is read where it lies, if its terms are contiguous. The terms of other
+    /// leaves are gathered in tables, one leaf of each column, until the leaf is complete.
     fn runs(&self, columns: Range<usize>) -> *const u8 {
         let Driver { kernel, plan, .. } = self.driver;
         let (inner, term) = (plan.kept.inner(), plan.summed.inner());
-        let (acc, _) = kernel.accumulator();
-        let inputs = self.inputs();
-        let stack = |column: usize| Stack {
-            first: self.stack.wrapping_add(column * acc),
-            width: columns.len(),
-        };
-        let mut forms = [Form::Contiguous; OPERANDS];
-        let mut leaf = [0; OPERANDS];
-        for (operand, input) in inputs.iter().enumerate() {
-            forms[operand] = self.form(&term, operand);
-            if forms[operand] == Form::Contiguous {
-                leaf[operand] = (LEAF * input.size) as isize;
-            }
-        }
-        let forms = &forms[..inputs.len()];
-        let one_run = plan.summed.axes().len() <= 1;
-        if one_run && forms.iter().all(|&form| form == Form::Contiguous) {
+        let count = columns.len();
+        let mut operands = 0..self.inputs().len();
+        let in_place = operands.all(|operand| self.form(&term, operand) == Form::Contiguous);
+        if plan.summed.axes().len() <= 1 && in_place {
             let start = steps(term.moved([0; STRIDES], self.terms.start));
+            let mut leaf = [0; OPERANDS];
+            for (leaf, input) in leaf.iter_mut().zip(self.inputs()) {
+                *leaf = (LEAF * input.size) as isize;
+            }
             let mut column = 0;
-            plan.kept.for_each_row(columns.clone(), &mut |at, count| {
+            plan.kept.for_each_row(columns, &mut |at, width| {
                 let runs = Runs {
                     first: moved(moved(self.first(), &steps(at)), &start),
-                    columns: count,
+                    columns: width,
                     column: steps(inner.strides),
                     leaf,
                     terms: self.terms.len(),
                     number: self.number(self.terms.start),
                 };
                 // SAFETY: runs of the inputs; the stack has room for all columns of the unit.
-                unsafe { fold_runs(*kernel, &runs, stack(column), 0) };
-                column += count;
+                unsafe { fold_runs(*kernel, &runs, self.column_stack(column, count), 0) };
+                column += width;
             });
-            return self.close(stack(0));
+            return self.close(self.column_stack(0, count));
         }
-        // Some leaves of each column, so that memory is read nearly in order.
-        for begin in self.terms.clone().step_by(VISIT) {
-            let terms = begin..self.terms.end.min(begin + VISIT);
+        let mut at = self.terms.start;
+        plan.summed.for_each_row(self.terms.clone(), &mut |_, len| {
             let mut column = 0;
-            plan.kept.for_each_row(columns.clone(), &mut |at, count| {
-                for i in 0..count {
-                    let first = moved(self.first(), &steps(inner.moved(at, i)));
-                    self.visit(terms.clone(), first, forms, stack(column));
-                    column += 1;
-                }
-            });
-        }
-        self.close(stack(0))
+            plan.kept
+                .for_each_row(columns.clone(), &mut |first, width| {
+                    // Of long runs, those of each column are read to their ends.
+                    let step = if len < LEAF { width } else { 1 };
+                    for i in (0..width).step_by(step) {
+                        let first = inner.moved(first, i);
+                        self.read_run(at..at + len, first, column..column + step, count);
+                        column += step;
+                    }
+                });
+            at += len;
+        });
+        self.close(self.column_stack(0, count))
     }
 
-    /// Folds up to [`VISIT`] terms of one column, which begins at `first`.
-    fn visit(&self, terms: Range<usize>, first: Places, forms: &[Form], stack: Stack) {
+    fn column_stack(&self, column: usize, width: usize) -> Stack {
+        let (acc, _) = self.driver.kernel.accumulator();
+        let first = self.stack.wrapping_add(column * acc);
+        Stack { first, width }
+    }
+
+    /// Reads these terms, which are one run, of some columns along the innermost axis that is kept.
+    /// `first` is where term 0 of the first of them lies. The unit has `width` columns.
+    fn read_run(
+        &self,
+        terms: Range<usize>,
+        first: [isize; STRIDES],
+        columns: Range<usize>,
+        width: usize,
+    ) {
         let Driver { kernel, plan, .. } = self.driver;
-        let term = plan.summed.inner();
-        let short = term.size < BLOCK_TERMS && plan.summed.axes().len() > 1;
+        let (inner, term) = (plan.kept.inner(), plan.summed.inner());
+        let stack = self.column_stack(columns.start, width);
         let mut at = terms.start;
         while at < terms.end {
-            let rest = terms.end - at;
-            let left = (term.size - at % term.size).min(rest);
-            // Whole leaves of a run, and the last one of all. Short runs are gathered together, and
-            // so is a leaf of two runs.
-            let (count, whole) = match if left == rest {
-                left
-            } else {
-                left / LEAF * LEAF
-            } {
-                _ if short => (rest, false),
-                0 => (rest.min(LEAF), false),
-                leaves => (leaves, true),
+            let done = at - self.terms.start;
+            let (index, filled) = (done / LEAF, done % LEAF);
+            // Leaves that lie in the run. They are gathered behind those that wait.
+            let leaves = ((terms.end - at) / LEAF).min(LEAVES_AT_ONCE);
+            let whole = leaves > 0 && filled == 0 && columns.len() == 1;
+            let (row, count) = match whole {
+                true => (width, leaves * LEAF),
+                false => (columns.start, (LEAF - filled).min(terms.end - at)),
             };
-            let begin = steps(offsets_of(plan.summed.axes(), [0; STRIDES], at));
-            let (mut places, mut leaf) = (moved(first, &begin), [0; OPERANDS]);
+            let begin = offsets_of(plan.summed.axes(), first, at);
+            let mut runs = Runs {
+                first: [ptr::null(); OPERANDS],
+                columns: columns.len(),
+                column: [0; OPERANDS],
+                leaf: [0; OPERANDS],
+                terms: filled + count,
+                number: self.number(at).wrapping_sub(filled),
+            };
             for (operand, input) in self.inputs().iter().enumerate() {
-                let (table, row) = (self.tables[operand], Along { len: 1, step: 0 });
-                leaf[operand] = (LEAF * input.size) as isize;
-                if whole && forms[operand] == Form::Contiguous {
-                    continue;
+                let pitch = LEAF * input.size;
+                let table = self.tables[operand].wrapping_add(row * pitch);
+                let to = table.wrapping_add(filled * input.size);
+                let from = input.first.wrapping_byte_offset(begin[1 + operand]);
+                let (down, step) = (inner.strides[1 + operand], term.strides[1 + operand]);
+                let mut along = Along { len: count, step };
+                (runs.first[operand], runs.column[operand]) = (table, pitch as isize);
+                if whole {
+                    runs.leaf[operand] = pitch as isize;
+                    match self.form(&term, operand) {
+                        Form::Contiguous => {
+                            runs.first[operand] = from;
+                            continue;
+                        }
+                        Form::Repeated => (along.len, runs.leaf[operand]) = (LEAF, 0),
+                        Form::Strided => {}
+                    }
                 }
-                if whole && forms[operand] == Form::Repeated {
-                    let along = Along {
-                        len: count.min(LEAF),
-                        step: 0,
-                    };
-                    // SAFETY: an element of an input, and a table.
-                    unsafe { gather(table, 0, places[operand], row, along, input.size) };
-                    leaf[operand] = 0;
-                } else {
-                    let (mut to, step) = (table, term.strides[1 + operand]);
-                    plan.summed.for_each_row(at..at + count, &mut |from, len| {
-                        let from = first[operand].wrapping_byte_offset(from[1 + operand]);
-                        // SAFETY: terms of an input, and their places in a table.
-                        unsafe { gather(to, 0, from, row, Along { len, step }, input.size) };
-                        to = to.wrapping_add(len * input.size);
-                    });
-                }
-                places[operand] = table;
+                let down = Along {
+                    len: columns.len(),
+                    step: down,
+                };
+                // SAFETY: terms of an input, and their places in the table, after which there are
+                // `MORE_ROWS` rows.
+                unsafe { gather(to, pitch, from, down, along, input.size) };
             }
-            let (columns, column) = (1, [0; OPERANDS]);
-            let number = self.number(at);
-            let runs = Runs {
-                first: places,
-                columns,
-                column,
-                leaf,
-                terms: count,
-                number,
-            };
-            // SAFETY: runs of the inputs, or of tables; a column of the stack.
-            unsafe { fold_runs(*kernel, &runs, stack, (at - self.terms.start) / LEAF) };
             at += count;
+            if (filled + count) % LEAF == 0 || at == self.terms.end {
+                // SAFETY: runs of the inputs or of the tables; columns of the stack.
+                unsafe { kernel.runs(&runs, stack, index) };
+            }
         }
     }
 }

@@ -246,6 +246,10 @@ pub(crate) const SUM_ROW: usize = SECOND_LEVEL_CACHE / 256;
 /// and 23 us with tables four times as large.
 pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 
+/// Tables in which the leaves of many columns wait take at most this many bytes, so that they stay in
+/// the second-level cache.
+pub(crate) const SUM_TABLES: usize = SECOND_LEVEL_CACHE / 4;
+
 /// Bytes of terms that a thread takes at once: the terms of all sums are cut into
 /// [`MANY_SUM_CHUNKS`] within these bounds. Reading is fastest in long ranges: two threads take 6.8
 /// ms by 2 MiB and 8.1 ms by 128 KiB.
