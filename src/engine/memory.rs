@@ -97,7 +97,7 @@ fn common_order(
     }
     // The axes from the innermost place on.
     let mut order = SmallVec::<[usize; INLINE_AXES]>::new();
-    (order.try_reserve(rank)).map_err(|_| allocation_failed(rank * size_of::<usize>()))?;
+    (order.try_reserve(rank)).map_err(|_| allocation_failed(size_of_val(shape)))?;
     order.extend((0..rank).rev());
     // Whether `axis` belongs inside `inner`, which stands inside it. `None`: nothing tells.
     let belongs_inside = |axis: usize, inner: usize| {

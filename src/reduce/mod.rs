@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `methods` | reductions of arrays and maps, the methods |
 //! | `reduction` | the reductions that are ready made |
+//! | `convert` | elements as accumulators of another type |
 //! | `operands` | the tuples of arrays of a map |
 //! | `part` | parts of the terms, for several workers |
 //! | `partial` | what is known of a reduction, and its merging |
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod convert;
 mod methods;
 mod operands;
 mod part;

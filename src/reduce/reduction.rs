@@ -3,6 +3,7 @@
 pub use crate::engine::reduction::Reduction;
 pub(crate) use crate::engine::reduction::sealed;
 
+use super::convert::convert;
 use num_traits::float::FloatCore;
 use num_traits::{AsPrimitive, Bounded, One, Zero};
 use std::marker::PhantomData;
@@ -305,7 +306,7 @@ where
 
     #[inline(always)]
     fn lift(&self, value: T) -> A {
-        value.as_()
+        convert(value)
     }
 
     #[inline(always)]
@@ -373,7 +374,7 @@ where
 
     #[inline(always)]
     fn lift(&self, value: T) -> A {
-        value.as_()
+        convert(value)
     }
 
     #[inline(always)]
