@@ -533,39 +533,42 @@ where
             1 => 1,
             _ => live_lanes(count),
         };
-        // Of adjacent rows, those of all lanes are one row, and the last of these may be shorter.
-        let (passes, width) = match rows.adjacent {
-            true => (1, live * columns),
-            false => (live, columns),
-        };
         let lanes = if live == 1 { to } else { lanes };
-        for lane in 0..passes {
-            let (whole, rest) = match rows.adjacent {
-                true => (count / live, count % live * columns),
-                false => ((count - lane).div_ceil(live), 0),
-            };
-            let lanes = lanes.wrapping_add(lane * columns);
-            let mut done = if whole < 4 { 1 } else { 4 };
-            match done {
-                // SAFETY: the rows are those of the contract, of which each lane has as many; there
-                // is room for `live` lanes, and the first call initialises this one. So in each.
-                1 => unsafe { self.add_rows::<1, true>(rows, lane, live, width, lanes) },
-                // SAFETY: as above.
-                _ => unsafe { self.add_rows::<4, true>(rows, lane, live, width, lanes) },
-            }
-            while done < whole + usize::from(rest > 0) {
-                let at = lane + done * live;
-                if done + 4 <= whole {
+        let (each, more) = (count / live, count % live);
+        // Of adjacent rows, those of all lanes are one row, and the last of these may be shorter.
+        let (all, last) = match rows.adjacent {
+            true => ((1, live * columns), (usize::from(more > 0), more * columns)),
+            false => ((live, columns), (more, columns)),
+        };
+        // Four rows of each lane at a time: memory is read at four places, and at each in order.
+        let mut done = 0;
+        while done <= each {
+            let (passes, width) = if done < each { all } else { last };
+            let four = each - done >= 4;
+            for lane in 0..passes {
+                let (at, to) = (lane + done * live, lanes.wrapping_add(lane * columns));
+                match (four, done == 0) {
+                    // SAFETY: the rows are those of the contract, of which each lane has as many;
+                    // there is room for `live` lanes, and the first call initialises this one. So in
+                    // each.
+                    (true, true) => unsafe {
+                        self.add_rows::<4, true>(rows, at, live, width, to);
+                    },
                     // SAFETY: as above.
-                    unsafe { self.add_rows::<4, false>(rows, at, live, width, lanes) };
-                    done += 4;
-                } else {
-                    let width = if done < whole { width } else { rest };
+                    (true, false) => unsafe {
+                        self.add_rows::<4, false>(rows, at, live, width, to);
+                    },
                     // SAFETY: as above.
-                    unsafe { self.add_rows::<1, false>(rows, at, live, width, lanes) };
-                    done += 1;
+                    (false, true) => unsafe {
+                        self.add_rows::<1, true>(rows, at, live, width, to);
+                    },
+                    // SAFETY: as above.
+                    (false, false) => unsafe {
+                        self.add_rows::<1, false>(rows, at, live, width, to);
+                    },
                 }
             }
+            done += if four { 4 } else { 1 };
         }
         if live == 1 {
             return;
