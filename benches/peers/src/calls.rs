@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::bench::{Bench, Check};
 use crate::index::{offset, unravel};
+use crate::limit::source;
 
 /// `call` of `a`, and of `b` if the call has several operands. All shapes have one rank.
 #[derive(Deserialize)]
@@ -218,7 +219,9 @@ impl CallCase {
             memory[place] = shape[axis];
             places[axis] = place;
         }
-        let mut array = Array::default(memory).permuted_axes(places);
+        let elements = source(memory.size(), T::default());
+        let array = Array::from_shape_vec(memory, elements).expect("as many elements");
+        let mut array = array.permuted_axes(places);
         if self.layout == Layout::Named(LayoutName::Reversed) {
             array.invert_axis(Axis(shape.len() - 1));
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::calls::CallCase;
 use crate::index::offset;
+use crate::limit::source;
 
 /// A copy of `in`, whose axes map to `axes` of `out`. With `transpose`, the source is the transpose
 /// of a standard-layout `in`.
@@ -59,7 +60,9 @@ impl Case {
 
 impl Materialize {
     pub(crate) fn data(&self) -> Vec<f32> {
-        (0..self.input.iter().product()).map(value).collect()
+        let mut data = source(self.input.iter().product(), 0.0);
+        (data.iter_mut().enumerate()).for_each(|(i, to)| *to = value(i));
+        data
     }
 
     fn element(&self, index: &[usize]) -> f32 {

@@ -56,7 +56,7 @@ impl Peer for Limit {
                 },
             );
         } else if a == out {
-            let from = vec![1.5; out];
+            let from = source(out, 1.5);
             write_limits(
                 bench,
                 out,
@@ -75,7 +75,7 @@ impl Peer for Limit {
 fn read_once(bench: &Bench, n: usize) {
     // The result is much smaller than the operands: fresh or not makes no difference.
     let hows = &["fresh", "into"];
-    let from = vec![1.5; n];
+    let from = source(n, 1.5);
     let chunk_len = n.div_ceil(threads());
     let chunks: Vec<&[f32]> = from.chunks(chunk_len).collect();
     let work = |i: usize| {
@@ -206,19 +206,27 @@ fn fresh(n: usize, write: impl FnOnce(&mut [MaybeUninit<f32>])) -> Vec<MaybeUnin
     let mut vec = Vec::<MaybeUninit<f32>>::with_capacity(n);
     // SAFETY: the capacity is at least `n`, and `MaybeUninit` needs no initialisation.
     unsafe { vec.set_len(n) };
-    advise_huge_pages(&mut vec);
+    advise_huge_pages(&mut vec, OWN_MAPPING);
     write(&mut vec);
     vec
 }
 
+/// `n` elements to be read, with huge pages from 4 MiB on, as those of NumPy's arrays.
+pub(crate) fn source<T: Copy>(n: usize, value: T) -> Vec<T> {
+    let mut vec = Vec::with_capacity(n);
+    advise_huge_pages(vec.spare_capacity_mut(), 4 << 20);
+    vec.resize(n, value);
+    vec
+}
+
 #[cfg(target_os = "linux")]
-fn advise_huge_pages(room: &mut [MaybeUninit<f32>]) {
+fn advise_huge_pages<T>(room: &mut [MaybeUninit<T>], from_bytes: usize) {
     let bytes = size_of_val(room);
-    if bytes < OWN_MAPPING {
+    if bytes < from_bytes {
         return;
     }
     let skipped = room.as_ptr().cast::<u8>().align_offset(HUGE_PAGE);
-    let whole = (bytes - skipped) / HUGE_PAGE * HUGE_PAGE;
+    let whole = bytes.saturating_sub(skipped) / HUGE_PAGE * HUGE_PAGE;
     let start = room.as_mut_ptr().wrapping_byte_add(skipped);
     // SAFETY: the pages lie inside `room`, and the advice changes no byte. If it fails, the pages
     // stay small.
@@ -226,7 +234,7 @@ fn advise_huge_pages(room: &mut [MaybeUninit<f32>]) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise_huge_pages(_: &mut [MaybeUninit<f32>]) {}
+fn advise_huge_pages<T>(_: &mut [MaybeUninit<T>], _: usize) {}
 
 fn copy(out: &mut [MaybeUninit<f32>], from: &[f32]) {
     assert_eq!(out.len(), from.len());
