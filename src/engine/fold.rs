@@ -73,11 +73,15 @@ impl<'a> Input<'a> {
 
 /// The terms of neighbouring columns in one leaf.
 pub(crate) struct Rows<'r> {
-    /// Where the offsets count from.
-    pub(crate) first: Places,
-    /// Where each row of terms begins. Its elements are contiguous, or [`LANES`] elements that are
+    /// The first row of terms. The elements of a row are contiguous, or [`LANES`] elements that are
     /// read again and again.
-    pub(crate) offsets: &'r [Steps],
+    pub(crate) first: Places,
+    /// How many rows there are.
+    pub(crate) count: usize,
+    /// From one row to the next, unless there are `offsets`.
+    pub(crate) step: Steps,
+    /// Where each row begins, from `first` on.
+    pub(crate) offsets: Option<&'r [Steps]>,
     /// From [`LANES`] elements of a row to the next ones: their bytes, or 0.
     pub(crate) chunk: Steps,
     pub(crate) columns: usize,
@@ -90,6 +94,16 @@ pub(crate) struct Rows<'r> {
 }
 
 impl Rows<'_> {
+    /// Where a row begins.
+    #[inline(always)]
+    pub(crate) fn places(&self, row: usize) -> Places {
+        let steps = match self.offsets {
+            Some(offsets) => offsets[row],
+            None => self.step.map(|step| step.wrapping_mul(row as isize)),
+        };
+        moved(self.first, &steps)
+    }
+
     /// The number of a term. Of adjacent rows, a column further than a row is one of the next row's
     /// terms.
     #[inline(always)]
@@ -340,8 +354,7 @@ where
         columns: usize,
         to: *mut R::Acc,
     ) {
-        let mut places: [Places; M] =
-            std::array::from_fn(|k| moved(rows.first, &rows.offsets[at + k * step]));
+        let mut places: [Places; M] = std::array::from_fn(|k| rows.places(at + k * step));
         let whole = match const { size_of::<R::Acc>() < LARGE } {
             true => columns / LANES * LANES,
             false => 0,
@@ -402,7 +415,7 @@ where
         first: bool,
         to: *mut R::Acc,
     ) {
-        let places = moved(rows.first, &rows.offsets[row]);
+        let places = rows.places(row);
         for column in columns.clone() {
             let chunks = (column / LANES) as isize;
             let places = moved(places, &rows.chunk.map(|step| step.wrapping_mul(chunks)));
@@ -459,18 +472,19 @@ where
     unsafe fn fold_large(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
         let live = match Self::LANES {
             1 => 1,
-            _ => live_lanes(rows.offsets.len()),
+            _ => live_lanes(rows.count),
         };
         for column in 0..rows.columns {
             let chunks = rows
                 .chunk
                 .map(|step| step.wrapping_mul((column / LANES) as isize));
             let (first, to) = (moved(rows.first, &chunks), to.wrapping_add(column));
-            for (row, offsets) in rows.offsets.iter().enumerate() {
+            let rows = Rows { first, ..*rows };
+            for row in 0..rows.count {
                 let lane = lanes.wrapping_add(row % live);
                 let place = if row < live { lane } else { to };
                 let number = rows.number.wrapping_add(row);
-                let places = moved(first, offsets);
+                let places = rows.places(row);
                 // SAFETY: an element of a row, and a lane or the place of the sum.
                 unsafe { self.put_one(&places, column % LANES, number, place) };
                 if row >= live {
@@ -528,7 +542,7 @@ where
     /// As there.
     #[inline(always)]
     unsafe fn fold_strip(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
-        let (count, columns) = (rows.offsets.len(), rows.columns);
+        let (count, columns) = (rows.count, rows.columns);
         let live = match Self::LANES {
             1 => 1,
             _ => live_lanes(count),

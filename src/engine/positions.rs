@@ -56,7 +56,7 @@ where
         let (values, best) = (scratch.cast::<T>(), stack.first.cast::<(T, usize)>());
         let lanes = values.wrapping_add(columns);
         // An accumulator has 8 bytes more than a term, so that there is room for the numbers.
-        let terms = columns + live_lanes(rows.offsets.len()) * rows.strip.min(columns);
+        let terms = columns + live_lanes(rows.count) * rows.strip.min(columns);
         let numbers = (terms * size_of::<T>()).next_multiple_of(align_of::<u32>());
         let found = scratch.wrapping_add(numbers).cast::<u32>();
         // SAFETY: the contract of this function.
@@ -77,8 +77,8 @@ where
         }
         // SAFETY: they have just been written.
         let found = unsafe { slice::from_raw_parts_mut(found, columns) };
-        for (number, offsets) in rows.offsets.iter().enumerate().rev() {
-            let row = moved(rows.first, offsets)[0].cast::<T>();
+        for number in (0..rows.count).rev() {
+            let row = rows.places(number)[0].cast::<T>();
             if rows.chunk[0] == 0 {
                 // SAFETY: an element of the row, which repeats it.
                 let term = unsafe { &*row };

@@ -21,8 +21,8 @@ use super::gather::{Along, MORE_ROWS, gather};
 use super::nest::{LoopAxis, LoopNest, offsets_of};
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
-    CACHE_LINE, FEW_REDUCED, FEW_ROWS_REDUCED, FEW_SUM_UNITS, MANY_SUM_CHUNKS, MAP_CHUNK,
-    SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE, SUM_TABLES,
+    CACHE_LINE, FEW_REDUCED, FEW_SUM_UNITS, MANY_SUM_CHUNKS, MAP_CHUNK, SECOND_LEVEL_CACHE,
+    SUM_CHUNK, SUM_ROW, SUM_TABLE, SUM_TABLES,
 };
 use crate::error::{BroadcastError, allocation_failed, reserved};
 use std::alloc::{Layout, alloc, dealloc};
@@ -283,7 +283,7 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
             false => (terms + MORE_ROWS) * columns * size,
         };
         let begin = (bytes + scratch).next_multiple_of(CACHE_LINE);
-        if begin + table > room || terms > FEW_ROWS_REDUCED {
+        if begin + table > room || terms > LEAF {
             return None;
         }
         let mut steps = summed.steps;
@@ -301,16 +301,12 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
             unsafe { gather(to, pitch, inputs[0].first, down, along, size) };
             (first[0], steps[0], adjacent) = (to, pitch as isize, true);
         }
-        let mut offsets = [MaybeUninit::<Steps>::uninit(); FEW_ROWS_REDUCED];
-        for (row, offset) in offsets[..terms].iter_mut().enumerate() {
-            offset.write(steps.map(|step| step.wrapping_mul(row as isize)));
-        }
-        // SAFETY: as many have just been written.
-        let offsets = unsafe { std::slice::from_raw_parts(offsets.as_ptr().cast(), terms) };
         let strip = columns;
         let rows = Rows {
             first,
-            offsets,
+            count: terms,
+            step: steps,
+            offsets: None,
             chunk,
             columns,
             adjacent,
@@ -555,8 +551,10 @@ impl<'n> Plan<'n> {
 
         let lines = |bytes: usize| bytes.next_multiple_of(CACHE_LINE.max(align));
         let mut sections = [0; SECTIONS];
-        if access != Access::Runs {
+        if access == Access::Rows && summed.axes().len() > 1 {
             sections[2] = lines(leaf * size_of::<Steps>());
+        }
+        if access != Access::Runs {
             let strip = match access {
                 Access::Rows => strip(columns, leaf),
                 _ => columns,
@@ -871,26 +869,42 @@ impl Unit<'_, '_> {
         unsafe { self.driver.kernel.close(stack.width, stack, leaves) }
     }
 
-    /// Sets the offset of a row.
-    fn set_offset(&self, row: usize, steps: Steps) {
-        assert!(row < LEAF.min(self.terms.len()));
-        // SAFETY: the section of scratch memory has room for the rows of a leaf.
-        unsafe { self.offsets.wrapping_add(row).write(steps) };
-    }
-
-    /// Folds a leaf of rows. `rows` has no offsets yet.
+    /// Folds a leaf of rows.
     ///
     /// # Safety
     ///
-    /// The offsets of `count` rows have been set. The rows consist of elements of the inputs or of
-    /// copies of them.
-    unsafe fn fold_rows(&self, rows: Rows<'_>, count: usize, stack: Stack, index: usize) {
-        // SAFETY: as many have been set: the contract of this function.
-        let offsets = unsafe { std::slice::from_raw_parts(self.offsets, count) };
-        let rows = Rows { offsets, ..rows };
+    /// The rows consist of elements of the inputs or of copies of them.
+    unsafe fn fold_rows(&self, rows: &Rows<'_>, stack: Stack, index: usize) {
         // SAFETY: the contract of this function; the sections of scratch memory have room for the
         // lanes and the stack of a unit.
-        unsafe { self.driver.kernel.rows(&rows, self.lanes, stack, index) };
+        unsafe { self.driver.kernel.rows(rows, self.lanes, stack, index) };
+    }
+
+    /// The offsets of a leaf's rows, from the first of them on. `table` has the bytes of a row of the
+    /// operands that have been gathered.
+    fn offsets_of(&self, terms: Range<usize>, table: &[Option<isize>; OPERANDS]) -> &[Steps] {
+        let summed = &self.driver.plan.summed;
+        let (term, count) = (summed.inner(), terms.len());
+        assert!(count <= LEAF.min(self.terms.len()));
+        let begin = steps(offsets_of(summed.axes(), [0; STRIDES], terms.start));
+        let mut row = 0;
+        summed.for_each_row(terms, &mut |from, len| {
+            for i in 0..len {
+                let mut offset = steps(term.moved(from, i));
+                for (operand, offset) in offset.iter_mut().enumerate() {
+                    *offset = match table[operand] {
+                        Some(bytes) => bytes * row as isize,
+                        None => offset.wrapping_sub(begin[operand]),
+                    };
+                }
+                // SAFETY: the section of scratch memory has room for the rows of a leaf.
+                unsafe { self.offsets.wrapping_add(row).write(offset) };
+                row += 1;
+            }
+        });
+        assert_eq!(row, count);
+        // SAFETY: as many have just been written.
+        unsafe { std::slice::from_raw_parts(self.offsets, count) }
     }
 
     /// The sums of columns along the innermost axis that is kept, from `at` on.
@@ -906,13 +920,21 @@ impl Unit<'_, '_> {
         let regular = plan.summed.axes().len() <= 1;
         let mut adjacent = columns <= NARROW && regular;
         let (mut forms, mut chunk) = ([Form::Contiguous; OPERANDS], [0; OPERANDS]);
+        // From one row to the next: of inputs, and of tables.
+        let (mut step, mut row) = (steps(term.strides), [None; OPERANDS]);
         for (operand, input) in inputs.iter().enumerate() {
             let form = self.form(&inner.resized(columns), operand);
-            let row = (columns * input.size) as isize;
+            let bytes = (columns * input.size) as isize;
             adjacent &= match form {
-                Form::Contiguous => term.strides[1 + operand] == row,
+                Form::Contiguous => term.strides[1 + operand] == bytes,
                 form => form == Form::Strided,
             };
+            row[operand] = match form {
+                Form::Contiguous => None,
+                Form::Repeated => Some((LANES * input.size) as isize),
+                Form::Strided => Some(bytes),
+            };
+            step[operand] = row[operand].unwrap_or(step[operand]);
             if form != Form::Repeated {
                 chunk[operand] = (LANES * input.size) as isize;
             }
@@ -937,37 +959,20 @@ impl Unit<'_, '_> {
                 self.gather_rows(table, first[operand], operand, terms.clone(), along);
                 places[operand] = table;
             }
-            // Of a regular loop, the offsets of all leaves are the same.
-            if !regular || index == 0 {
-                let mut row = 0;
-                plan.summed.for_each_row(terms.clone(), &mut |from, count| {
-                    for i in 0..count {
-                        let mut offset = steps(term.moved(from, i));
-                        for (operand, input) in inputs.iter().enumerate() {
-                            offset[operand] = match forms[operand] {
-                                Form::Contiguous => offset[operand].wrapping_sub(begin[operand]),
-                                Form::Repeated => (row * LANES * input.size) as isize,
-                                Form::Strided => (row * columns * input.size) as isize,
-                            };
-                        }
-                        self.set_offset(row, offset);
-                        row += 1;
-                    }
-                });
-            }
-            let (number, offsets) = (self.number(terms.start), &[][..]);
-            let strip = strip(columns, terms.len());
+            let offsets = (!regular).then(|| self.offsets_of(terms.clone(), &row));
             let rows = Rows {
                 first: places,
+                count: terms.len(),
+                step,
                 offsets,
                 chunk,
                 columns,
                 adjacent,
-                strip,
-                number,
+                strip: strip(columns, terms.len()),
+                number: self.number(terms.start),
             };
             // SAFETY: rows of the inputs, or of tables that have been gathered.
-            unsafe { self.fold_rows(rows, terms.len(), stack, index) };
+            unsafe { self.fold_rows(&rows, stack, index) };
         });
         self.close(stack)
     }
@@ -1009,9 +1014,6 @@ impl Unit<'_, '_> {
         for (pitch, input) in pitch.iter_mut().zip(inputs) {
             *pitch = (count * input.size) as isize;
         }
-        for row in 0..self.terms.len().min(LEAF) {
-            self.set_offset(row, pitch.map(|pitch| pitch * row as isize));
-        }
         self.for_each_leaf(|index, terms| {
             let mut column = 0;
             plan.kept.for_each_row(columns.clone(), &mut |at, width| {
@@ -1049,7 +1051,9 @@ impl Unit<'_, '_> {
             }
             let rows = Rows {
                 first: self.tables.map(|table| table.cast_const()),
-                offsets: &[],
+                count: terms.len(),
+                step: pitch,
+                offsets: None,
                 chunk,
                 columns: count,
                 adjacent: true,
@@ -1057,7 +1061,7 @@ impl Unit<'_, '_> {
                 number: self.number(terms.start),
             };
             // SAFETY: rows of tables that have been gathered.
-            unsafe { self.fold_rows(rows, terms.len(), stack, index) };
+            unsafe { self.fold_rows(&rows, stack, index) };
         });
         self.close(stack)
     }

@@ -184,9 +184,6 @@ pub(crate) const WIDE_MAPPED_FROM: usize = 4 << 10;
 /// Up to this many elements are reduced without a loop nest and a plan.
 pub(crate) const FEW_REDUCED: usize = 1024;
 
-/// Up to this many rows of terms are.
-pub(crate) const FEW_ROWS_REDUCED: usize = 64;
-
 /// Rows at least this long are walked one by one. Shorter rows are walked across, many rows at a
 /// time, as starting a loop costs more than so few elements. Few rows that are at least this long
 /// are walked without looking for the fastest order.
