@@ -798,12 +798,6 @@ where
             }
             *lanes = new;
         }
-        self.fold_all_lanes(lanes)
-    }
-
-    /// [`fold_lanes`](Self::fold_lanes), once for all that need not be faster.
-    #[inline(never)]
-    fn fold_all_lanes(&self, lanes: &[R::Acc; LANES]) -> R::Acc {
         self.fold_lanes(lanes, |a, b| self.combine(a, b))
     }
 
