@@ -21,8 +21,8 @@ use super::gather::{Along, MORE_ROWS, gather};
 use super::nest::{LoopAxis, LoopNest, offsets_of};
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
-    CACHE_LINE, FEW_REDUCED, FEW_SUM_UNITS, MANY_SUM_CHUNKS, MAP_CHUNK, SECOND_LEVEL_CACHE,
-    SUM_CHUNK, SUM_ROW, SUM_TABLE, SUM_TABLES,
+    CACHE_LINE, FEW_REDUCED, MANY_SUM_CHUNKS, MAP_CHUNK, SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW,
+    SUM_TABLE, SUM_TABLES,
 };
 use crate::error::{BroadcastError, allocation_failed, reserved};
 use std::alloc::{Layout, alloc, dealloc};
@@ -508,7 +508,11 @@ impl<'n> Plan<'n> {
         };
         let blocks = count.div_ceil(BLOCK_TERMS);
         let mut columns = wanted.clamp(1, kept.len());
-        if threads > 1 && blocks < 2 * threads {
+        // So many units keep all threads busy to the end.
+        let many = 8 * threads;
+        if threads > 1 && access == Access::Runs {
+            columns = columns.min(kept.len().div_ceil(many));
+        } else if threads > 1 && blocks < 2 * threads {
             // Few terms: columns are all that can be shared.
             let narrow = kept.len().div_ceil(2 * threads).next_multiple_of(LANES);
             columns = columns.min(narrow.max(4 * LANES));
@@ -527,19 +531,17 @@ impl<'n> Plan<'n> {
         }
         let units = kept.len().div_ceil(columns);
         let interleaved = match access {
-            Access::Runs if units < FEW_SUM_UNITS => interleaved(summed.axes(), count),
+            Access::Runs if units < many => interleaved(summed.axes(), count),
             _ => None,
         };
         let mut chunk = blocks;
         if let Some((_, blocks)) = interleaved {
             chunk = blocks;
-        } else if threads > 1 && units < FEW_SUM_UNITS {
+        } else if threads > 1 && units < many {
             // A chunk may be half as long as one that a thread takes alone, not shorter.
             let row = columns * size;
             let shortest = (SUM_CHUNK.start() / 2 / BLOCK_TERMS / row).max(1);
-            chunk = blocks
-                .div_ceil(MANY_SUM_CHUNKS.div_ceil(units))
-                .max(shortest);
+            chunk = blocks.div_ceil(many.div_ceil(units)).max(shortest);
         }
         let chunk = chunk.next_power_of_two();
         let chunks = blocks.div_ceil(chunk);

@@ -255,10 +255,6 @@ pub(crate) const SUM_CHUNK: RangeInclusive<usize> = 128 << 10..=2 << 20;
 /// This many chunks keep all threads busy to the end.
 pub(crate) const MANY_SUM_CHUNKS: usize = 64;
 
-/// With fewer units of work than this, the terms of each sum are cut too, so that there are
-/// [`MANY_SUM_CHUNKS`] units.
-pub(crate) const FEW_SUM_UNITS: usize = 32;
-
 /// Elements of at least this many bytes are summed one by one, in tables on the heap. Maps read
 /// them by one loop, and do not pack them. The other kernels keep up to 64 elements on the stack:
 /// in a debug build a row of 6 elements of 128 bytes took 250 KiB of it
