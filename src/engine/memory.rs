@@ -92,7 +92,21 @@ fn common_order(
     to: &mut [usize],
 ) -> Result<bool, BroadcastError> {
     let rank = shape.len();
-    if rank < 2 || shape.contains(&0) || operands.iter().any(|strides| strides.len() != rank) {
+    let stride = |strides: &[isize], axis: usize| match shape[axis] {
+        1 => 0,
+        _ => strides[axis].unsigned_abs(),
+    };
+    // No axis moves if no stride is shorter than one inside it. That is so for most arrays.
+    let ordered = |strides: &&[isize]| {
+        let mut longest = 0;
+        (0..rank).rev().all(|axis| {
+            let stride = stride(strides, axis);
+            longest = longest.max(stride);
+            stride == 0 || stride == longest
+        })
+    };
+    let other_ranks = operands.iter().any(|strides| strides.len() != rank);
+    if other_ranks || operands.iter().all(ordered) || shape.contains(&0) {
         return Ok(false);
     }
     // The axes from the innermost place on.
@@ -102,10 +116,7 @@ fn common_order(
     // Whether `axis` belongs inside `inner`, which stands inside it. `None`: nothing tells.
     let belongs_inside = |axis: usize, inner: usize| {
         let compared = operands.iter().filter_map(|strides| {
-            let [axis, inner] = [axis, inner].map(|axis| match shape[axis] {
-                1 => 0,
-                _ => strides[axis].unsigned_abs(),
-            });
+            let [axis, inner] = [axis, inner].map(|axis| stride(strides, axis));
             (axis != 0 && inner != 0).then_some(axis < inner)
         });
         compared.reduce(|all, inside| all && inside)

@@ -131,7 +131,12 @@ pub(crate) unsafe fn reduce(
         let is_named = named[at / BITS] >> (at % BITS) & 1 == 1;
         assert!(is_named || size == 1, "an axis is not named");
     }
-    if !target.unfinished && cost(0).is_quick() {
+    // Of so few bytes, a slow closure is not shared either.
+    let term: usize = inputs.iter().map(|input| input.size).sum();
+    let bytes = shape
+        .iter()
+        .fold(term, |bytes, &size| bytes.saturating_mul(size));
+    if !target.unfinished && (cost(0).is_quick() || bytes <= MAP_CHUNK) {
         // SAFETY: the contract of this function.
         if let Some(count) = unsafe { reduce_few(kernel, becomes, target) } {
             return Ok(count);
