@@ -233,9 +233,10 @@ const FIRST_LEVEL_CACHE: usize = 32 << 10;
 /// Bytes of a second-level cache, of which a part is left for other data.
 pub(crate) const SECOND_LEVEL_CACHE: usize = 1 << 20;
 
-/// Columns of one row that are summed together take at most this many bytes. Their 16 lanes stay in
-/// the second-level cache.
-pub(crate) const SUM_ROW: usize = SECOND_LEVEL_CACHE / 256;
+/// Columns of one row that are summed together take at most this many bytes: two pages of a row are
+/// read in order, and their 16 lanes stay in the second-level cache. One thread sums the first axis
+/// of `f64` 2048 x 1024 in 352 us, and in 542 us with rows half as long.
+pub(crate) const SUM_ROW: usize = SECOND_LEVEL_CACHE / 128;
 
 /// A table of terms takes at most this many bytes, half of a first-level cache. Tables of the
 /// smallest allowed width may be larger, and so may tables of one column whose terms are far apart.
