@@ -7,7 +7,7 @@
 //! | access | when | how |
 //! |---|---|---|
 //! | rows | columns are nearer in memory than terms | rows of terms are read where they lie |
-//! | runs | terms are nearer than columns | runs of terms are read where they lie |
+//! | runs | terms are nearer than columns | leaves that lie in a run are read where they lie, others are gathered |
 //! | tables | rows or runs would be short | terms are gathered into rows first |
 //!
 //! What is read where it lies must be contiguous, or one element again and again. Other operands

@@ -1,6 +1,6 @@
 //! Thresholds of maps, copies and sums: what each is, what was measured, and how it follows from
 //! the caches. Those of `threads` stand there. A few others stand beside the only code that they
-//! concern, such as `BAND` in `terms`.
+//! concern, such as `LEAVES_AT_ONCE` in `sums`.
 //!
 //! Unless said otherwise a measurement is of `f32` on two cores of an AMD EPYC virtual machine,
 //! with 32 KiB of first-level, 1 MiB of second-level cache for each core and 32 MiB of last-level
