@@ -500,6 +500,10 @@ fn rows_of_every_width_follow_the_tree() {
     }
     for columns in widths {
         for terms in [2, LANES - 1, LANES + 1, LEAF / 2 + 3] {
+            // Long rows of many lanes are like short ones; they are in `.ci/long-checks checked`.
+            if terms * columns > 100_000 && std::env::var_os("ALL_CASES").is_none() {
+                continue;
+            }
             check_layouts(&[terms, columns], &[0], check_sums_and_maps::<4>);
             check_layouts(&[columns, terms], &[1], check_sums_and_maps::<4>);
         }
@@ -572,8 +576,7 @@ fn processors_without_wide_registers_come_to_the_same_sums() {
 fn large_sums_follow_the_tree() {
     let long = SUM_CHUNK.start() / size_of::<Mixed<4>>();
     for (shape, summed) in [
-        (&[20 * long][..], &[0][..]),
-        (&[20 * long + 1], &[0]),
+        (&[20 * long + 1][..], &[0][..]),
         (&[3, 9 * long], &[1]),
         (&[9 * long, 3], &[0]),
         (&[5000, 150], &[0]),
@@ -615,7 +618,7 @@ fn large_sums_follow_the_tree() {
 fn maps_of_large_arrays_follow_the_tree() {
     for (shape, summed) in [
         (&[2, 2048, 64][..], &[1][..]),
-        (&[2100, SUM_ROW / 4 + 1], &[0]),
+        (&[1100, SUM_ROW / 4 + 1], &[0]),
     ] {
         let terms = (0..shape.iter().product()).map(Mixed::<4>::number);
         let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
