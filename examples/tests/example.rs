@@ -68,6 +68,15 @@ impl Example {
         fs::create_dir_all(&folder).unwrap();
         Folder(folder)
     }
+
+    /// Outside of a cargo project, the example needs `--out` and creates nothing without it.
+    pub fn requires_out_elsewhere(&self) {
+        let folder = self.folder("elsewhere");
+        let mut command = self.command::<&str>(&[]);
+        let run = Run::new(command.current_dir(folder.path("")).output().unwrap());
+        run.failed(2, "--out is missing");
+        folder.holds(&[]);
+    }
 }
 
 /// How a run of an example ended.

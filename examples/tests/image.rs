@@ -327,11 +327,7 @@ fn without_arguments_the_example_draws_its_own_picture() {
 /// The folder `target` of a cargo project is the only one that is created without being asked for.
 #[test]
 fn outside_of_a_cargo_project_out_is_required() {
-    let folder = EXAMPLE.folder("elsewhere");
-    let mut command = EXAMPLE.command::<&str>(&[]);
-    let run = Run::new(command.current_dir(folder.path("")).output().unwrap());
-    run.failed(2, "--out is missing");
-    folder.holds(&[]);
+    EXAMPLE.requires_out_elsewhere();
 }
 
 #[test]

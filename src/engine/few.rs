@@ -39,8 +39,7 @@ pub(super) fn strides_of<'s, X, D: Dimension, I: Inputs<N>, const N: usize>(
 pub(super) struct Origin<X>(pub(super) *mut X);
 
 // SAFETY: threads reach different elements through it: the contracts of `RowsKernel::new`,
-// `TileKernel::new` and `Inputs::best_rows`, and in `drive_streamed` the chunks, each of which is
-// one thread's. So `X` must be `Send`.
+// `TileKernel::new` and `Inputs::best_rows`. So `X` must be `Send`.
 unsafe impl<X: Send> Sync for Origin<X> {}
 
 impl<X> Origin<X> {

@@ -48,6 +48,12 @@ pub(crate) fn moved(places: Places, steps: &Steps) -> Places {
     std::array::from_fn(|operand| places[operand].wrapping_byte_offset(steps[operand]))
 }
 
+/// `by` times the steps.
+#[inline(always)]
+pub(crate) fn scaled(steps: &Steps, by: usize) -> Steps {
+    steps.map(|step| step.wrapping_mul(by as isize))
+}
+
 /// An array that terms are computed of.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
@@ -99,7 +105,7 @@ impl Rows<'_> {
     pub(crate) fn places(&self, row: usize) -> Places {
         let steps = match self.offsets {
             Some(offsets) => offsets[row],
-            None => self.step.map(|step| step.wrapping_mul(row as isize)),
+            None => scaled(&self.step, row),
         };
         moved(self.first, &steps)
     }
@@ -417,8 +423,7 @@ where
     ) {
         let places = rows.places(row);
         for column in columns.clone() {
-            let chunks = (column / LANES) as isize;
-            let places = moved(places, &rows.chunk.map(|step| step.wrapping_mul(chunks)));
+            let places = moved(places, &scaled(&rows.chunk, column / LANES));
             let number = rows.number_of(row, columns.end, column);
             // SAFETY: an element of the row: the contract of this function.
             let term = unsafe { self.term(&places, column % LANES, number) };
@@ -444,11 +449,7 @@ where
         let mut done = 0;
         while done < rows.columns {
             let columns = rows.strip.min(rows.columns - done);
-            let chunks = (done / LANES) as isize;
-            let first = moved(
-                rows.first,
-                &rows.chunk.map(|step| step.wrapping_mul(chunks)),
-            );
+            let first = moved(rows.first, &scaled(&rows.chunk, done / LANES));
             let (rows, to) = (
                 Rows {
                     first,
@@ -475,10 +476,8 @@ where
             _ => live_lanes(rows.count),
         };
         for column in 0..rows.columns {
-            let chunks = rows
-                .chunk
-                .map(|step| step.wrapping_mul((column / LANES) as isize));
-            let (first, to) = (moved(rows.first, &chunks), to.wrapping_add(column));
+            let first = moved(rows.first, &scaled(&rows.chunk, column / LANES));
+            let to = to.wrapping_add(column);
             let rows = Rows { first, ..*rows };
             for row in 0..rows.count {
                 let lane = lanes.wrapping_add(row % live);
@@ -632,7 +631,8 @@ where
     }
 
     /// The sums of runs of `N` terms each, which are the only leaves of their columns: a lane has
-    /// one term. A known number lets the compiler keep them in registers.
+    /// one term. A known number lets the compiler keep them in registers. The loop over halves is
+    /// not shared with `fold_some`: with one for both, runs of 8 terms take five times as long.
     ///
     /// # Safety
     ///
@@ -689,36 +689,24 @@ where
         combine(combine(four[0], four[2]), combine(four[1], four[3]))
     }
 
-    /// The sum of up to [`LANES`] terms that are `step` apart.
+    /// The sum of fewer than [`LANES`] contiguous terms, by lanes.
     ///
     /// # Safety
     ///
-    /// There are as many elements from `places` on.
+    /// There are as many elements at `places`.
     #[inline(never)]
-    unsafe fn fold_some(
-        &self,
-        places: &Places,
-        step: &Steps,
-        count: usize,
-        number: usize,
-    ) -> R::Acc {
-        let (mut lanes, mut places) = ([self.reduction.identity(); LANES], *places);
+    unsafe fn fold_some(&self, places: &Places, count: usize, number: usize) -> R::Acc {
+        let mut lanes = [self.reduction.identity(); LANES];
         for (j, lane) in lanes[..count].iter_mut().enumerate() {
             // SAFETY: one of the elements.
-            *lane = unsafe { self.term(&places, 0, number.wrapping_add(j)) };
-            places = moved(places, step);
+            *lane = unsafe { self.term(places, j, number.wrapping_add(j)) };
         }
         let mut live = count;
         for half in [8, 4, 2, 1] {
-            if R::COMMUTATIVE && live > half {
-                for j in 0..live - half {
-                    lanes[j] = self.combine(lanes[j], lanes[j + half]);
-                }
-                live = half;
+            for j in 0..live.saturating_sub(half) {
+                lanes[j] = self.combine(lanes[j], lanes[j + half]);
             }
-        }
-        for j in 1..live {
-            lanes[0] = self.combine(lanes[0], lanes[j]);
+            live = live.min(half);
         }
         lanes[0]
     }
@@ -736,16 +724,12 @@ where
             return (1..count).fold(term(0), |acc, i| self.combine(acc, term(i)));
         }
         if count < LANES {
-            let mut step = [0; OPERANDS];
-            for (step, input) in step.iter_mut().zip(self.arrays.inputs.as_ref()) {
-                *step = input.size as isize;
-            }
             // SAFETY: the contract of this function.
-            return unsafe { self.fold_some(places, &step, count, number) };
+            return unsafe { self.fold_some(places, count, number) };
         }
         let mut lanes = [self.reduction.identity(); LANES];
-        // The compiler does not know where the lanes are. So it keeps them in memory, reads and
-        // writes them as vectors, and does not make 16 numbers of them.
+        // `black_box` keeps the lanes in memory, where they are read and written as vectors.
+        // Without it, the compiler holds them as 16 scalars.
         let lanes = black_box(&mut lanes);
         // Vectors are read before anything is written, so that no check for overlaps is needed.
         const ROWS: [usize; 4] = [0, 1, 2, 3];
@@ -785,8 +769,8 @@ where
         }
         let rest = count - at;
         if rest > 0 {
-            // Lanes without another term are left alone: `combine` may panic. Of a loop whose
-            // length the compiler does not know, it makes code that masks them.
+            // A lane without another term keeps its value: `combine` must not be called for it, as
+            // it may panic. `black_box` hides the length, so the compiler emits masked vector code.
             let all = black_box(LANES);
             let mut new = [self.reduction.identity(); LANES];
             let old = lanes[..all].iter().enumerate();

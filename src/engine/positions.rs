@@ -22,7 +22,7 @@ pub(crate) struct Positions<'r, 'a, T, R, C: Reduction<T>, F> {
 /// Whether a value is not equal to itself, as NaN is.
 #[inline(always)]
 #[allow(clippy::eq_op)]
-fn is_nan<T: PartialEq>(value: &T) -> bool {
+pub(crate) fn is_nan<T: PartialEq>(value: &T) -> bool {
     value != value
 }
 

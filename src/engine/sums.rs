@@ -7,7 +7,7 @@
 //! | access | when | how |
 //! |---|---|---|
 //! | rows | columns are nearer in memory than terms | rows of terms are read where they lie |
-//! | runs | terms are nearer than columns | leaves that lie in a run are read where they lie, others are gathered |
+//! | runs | terms are nearer than columns | leaves in a run are read where they lie, others gathered |
 //! | tables | rows or runs would be short | terms are gathered into rows first |
 //!
 //! What is read where it lies must be contiguous, or one element again and again. Other operands
@@ -15,7 +15,7 @@
 
 use super::fold::{
     BLOCK_TERMS, FEW_TERMS, Input, Kernel, LANES, LARGE, LEAF, OPERANDS, Places, Rows, Runs, Stack,
-    Steps, live_lanes, moved,
+    Steps, live_lanes, moved, scaled,
 };
 use super::gather::{Along, MORE_ROWS, gather};
 use super::nest::{LoopAxis, LoopNest, offsets_of};
@@ -131,12 +131,11 @@ pub(crate) unsafe fn reduce(
         let is_named = named[at / BITS] >> (at % BITS) & 1 == 1;
         assert!(is_named || size == 1, "an axis is not named");
     }
-    // Of so few bytes, a slow closure is not shared either.
+    // With so few bytes, the calling thread does all, however slow the closure is.
+    let elements = (shape.iter()).fold(1_usize, |len, &size| len.saturating_mul(size));
     let term: usize = inputs.iter().map(|input| input.size).sum();
-    let bytes = shape
-        .iter()
-        .fold(term, |bytes, &size| bytes.saturating_mul(size));
-    if !target.unfinished && (cost(0).is_quick() || bytes <= MAP_CHUNK) {
+    let alone = cost(0).is_quick() || elements.saturating_mul(term) <= MAP_CHUNK;
+    if !target.unfinished && alone && (1..=FEW_REDUCED).contains(&elements) {
         // SAFETY: the contract of this function.
         if let Some(count) = unsafe { reduce_few(kernel, becomes, target) } {
             return Ok(count);
@@ -202,19 +201,16 @@ impl FewAxis {
 }
 
 /// [`reduce`] of few elements, without nests and a plan: these take longer than the elements do.
-/// `None`: nothing has been done, as the elements are too many or do not lie side by side.
+/// `None`: nothing has been done, as there is no room or the elements do not lie side by side.
 ///
 /// # Safety
 ///
-/// As for [`reduce`], whose checks have been made.
+/// As for [`reduce`], whose checks have been made. There is an element.
 unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>) -> Option<usize> {
     let inputs = kernel.inputs();
     let shape = inputs[0].shape;
     let (acc, align) = kernel.accumulator();
-    let elements = shape
-        .iter()
-        .try_fold(1_usize, |len, &size| len.checked_mul(size));
-    if !elements.is_some_and(|len| (1..=FEW_REDUCED).contains(&len)) || align > CACHE_LINE {
+    if align > CACHE_LINE {
         return None;
     }
     let (mut kept, mut summed) = (FewAxis::UNIT, FewAxis::UNIT);
@@ -395,11 +391,6 @@ fn bytes_of(inputs: &[Input<'_>], kept: &Nest, summed: &Nest, terms: usize) -> u
         .map(|(_, input)| input.size)
         .sum();
     kept.len().saturating_mul(terms).saturating_mul(term.max(1))
-}
-
-/// `by` times the steps.
-fn scaled(steps: &Steps, by: usize) -> Steps {
-    steps.map(|step| step.wrapping_mul(by as isize))
 }
 
 /// The steps of the operands.
@@ -1146,7 +1137,8 @@ impl Unit<'_, '_> {
         while at < terms.end {
             let done = at - self.terms.start;
             let (index, filled) = (done / LEAF, done % LEAF);
-            // Leaves that lie in the run. They are gathered behind those that wait.
+            // Whole leaves of this run. They are gathered into the rows of the table behind those
+            // of incomplete leaves.
             let leaves = ((terms.end - at) / LEAF).min(LEAVES_AT_ONCE);
             let whole = leaves > 0 && filled == 0 && columns.len() == 1;
             let (row, count) = match whole {

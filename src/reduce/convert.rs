@@ -1,8 +1,7 @@
 //! Conversion of elements to accumulators of another type.
 
-#![cfg_attr(not(feature = "half"), allow(unused_imports))]
-
 use num_traits::AsPrimitive;
+#[cfg(feature = "half")]
 use std::any::Any;
 
 /// `value as A`.

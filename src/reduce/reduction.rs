@@ -1,5 +1,6 @@
 //! The reductions that are ready made.
 
+use crate::engine::positions::is_nan;
 pub use crate::engine::reduction::Reduction;
 pub(crate) use crate::engine::reduction::sealed;
 
@@ -443,13 +444,6 @@ impl<T: Copy + One + Mul<Output = T> + Send + Sync> Reduction<T> for Product {
     }
 }
 
-/// Whether a value is not equal to itself, as NaN is.
-#[inline(always)]
-#[allow(clippy::eq_op)]
-pub(super) fn is_nan<T: PartialEq>(value: &T) -> bool {
-    value != value
-}
-
 /// Implements [`Reduction`] for the choice of one term. `b`, which comes later, is taken instead of
 /// `a` if it is better, or if the expression says so, which it does for NaN only.
 macro_rules! choice {
@@ -457,7 +451,7 @@ macro_rules! choice {
        |$a:ident, $b:ident| $takes_nan:expr;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
+            const QUICK: bool = true;
             const NAME: &'static str = $text;
 
             type Acc = T;
@@ -518,7 +512,7 @@ macro_rules! position {
     ($($name:ident: $text:literal, $choice:ident, $limit:ident, $better:tt;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
+            const QUICK: bool = true;
             const NAME: &'static str = $text;
 
             type Acc = (T, usize);
@@ -577,7 +571,7 @@ macro_rules! logical {
     ($($name:ident: $text:literal, $identity:literal, $operator:tt;)*) => {$(
         impl Reduction<bool> for $name {
             const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
+            const QUICK: bool = true;
             const NAME: &'static str = $text;
 
             type Acc = bool;

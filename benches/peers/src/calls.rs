@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::bench::{Bench, Check};
 use crate::index::{offset, unravel};
-use crate::limit::source;
+use crate::pages::source;
 
 /// `call` of `a`, and of `b` if the call has several operands. All shapes have one rank.
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::calls::CallCase;
 use crate::index::offset;
-use crate::limit::source;
+use crate::pages::source;
 
 /// A copy of `in`, whose axes map to `axes` of `out`. With `transpose`, the source is the transpose
 /// of a standard-layout `in`.

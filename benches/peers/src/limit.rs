@@ -16,11 +16,10 @@ use crate::Peer;
 use crate::bench::Bench;
 use crate::calls::{Call, CallCase, Element};
 use crate::cases::Materialize;
+use crate::pages::{HUGE_PAGE, advise_huge_pages, source};
 
 /// The elements of a huge page. Chunks of this size and alignment are the unit of work.
 const CHUNK: usize = HUGE_PAGE / size_of::<f32>();
-
-const HUGE_PAGE: usize = 2 << 20;
 
 /// The size from which glibc gives every allocation its own mapping.
 const OWN_MAPPING: usize = 32 << 20;
@@ -210,31 +209,6 @@ fn fresh(n: usize, write: impl FnOnce(&mut [MaybeUninit<f32>])) -> Vec<MaybeUnin
     write(&mut vec);
     vec
 }
-
-/// `n` elements to be read, with huge pages from 4 MiB on, as those of NumPy's arrays.
-pub(crate) fn source<T: Copy>(n: usize, value: T) -> Vec<T> {
-    let mut vec = Vec::with_capacity(n);
-    advise_huge_pages(vec.spare_capacity_mut(), 4 << 20);
-    vec.resize(n, value);
-    vec
-}
-
-#[cfg(target_os = "linux")]
-fn advise_huge_pages<T>(room: &mut [MaybeUninit<T>], from_bytes: usize) {
-    let bytes = size_of_val(room);
-    if bytes < from_bytes {
-        return;
-    }
-    let skipped = room.as_ptr().cast::<u8>().align_offset(HUGE_PAGE);
-    let whole = bytes.saturating_sub(skipped) / HUGE_PAGE * HUGE_PAGE;
-    let start = room.as_mut_ptr().wrapping_byte_add(skipped);
-    // SAFETY: the pages lie inside `room`, and the advice changes no byte. If it fails, the pages
-    // stay small.
-    unsafe { libc::madvise(start.cast(), whole, libc::MADV_HUGEPAGE) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn advise_huge_pages<T>(_: &mut [MaybeUninit<T>], _: usize) {}
 
 fn copy(out: &mut [MaybeUninit<f32>], from: &[f32]) {
     assert_eq!(out.len(), from.len());

@@ -21,6 +21,7 @@ mod index;
 mod limit;
 mod ndarray_own;
 mod ours;
+mod pages;
 mod rten;
 
 use std::error::Error;
