@@ -10,7 +10,6 @@ mod common;
 use common::timed_together;
 use ndarray::{Array1, Array2, ArrayView1, Axis, Ix2, Zip, arr0};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{ArgMax, Sum};
 use std::hint::black_box;
 use std::time::Duration;
 

@@ -21,7 +21,7 @@
 //!
 //! # The map
 //!
-//! The items, by task:
+//! By task:
 //!
 //! - **broadcast an array to a shape**: [`BroadcastExt`] has a method for each rule. A
 //!   [`BroadcastMode`] is a rule as a value: parsed, printed, chosen at run time. Axes by name are
@@ -34,23 +34,27 @@
 //!   into existing arrays, in place.
 //! - **copy a view**: [`MaterializeExt`], to an owned array, into an existing array, into
 //!   uninitialised memory.
-//! - **sum what a broadcast replicated**, which is its gradient: [`BroadcastPlan::gradient`],
-//!   [`GradientExt`].
-//! - **reduce in another way**: [`ReduceExt`], [`BroadcastPlan::reduce`]. A [`Reduction`] is a
-//!   maximum, a mean, a position or your own.
-//! - **reduce in parts, on several machines**: [`BroadcastPlan::part`], [`PartialReduction`]. The
-//!   result is bit-identical to one call on the whole array.
+//! - **sum what a broadcast replicated**, which is its gradient: [`BroadcastPlan::gradient`].
+//! - **reduce**: [`ReduceExt`] over axes and to a shape, [`BroadcastPlan::reduce`] along any plan.
+//!   [`reduction`] has the sum, the mean, maxima, positions, and the trait for your own.
 //! - **compute with shapes only**: a [`BroadcastPlan`] says which input axis feeds each output
-//!   axis. Plans can be composed, permuted and tiled. A [`PartialShape`] has sizes that are known
-//!   in part.
-//! - **name axes**: [`AxisPattern`], as in `h w -> h w c` of einops and in xarray.
-//! - **import a model**: [`openvino`], and [`shape_from_integers`] and [`axes_from_integers`] for
-//!   integer tensors.
+//!   axis. Plans can be composed, permuted and tiled.
 //! - **handle an error**: a [`BroadcastError`] prints a picture; its [`ErrorKind`] has the shapes
 //!   and the axis at fault as fields.
 //!
-//! `use ndarray_broadcast::prelude::*;` imports the traits and most types of their arguments and
-//! results. Reductions such as [`Max`] and [`Mean`] are imported from the crate.
+//! Each further task has a module:
+//!
+//! - [`reduction`]: the reductions.
+//! - [`distributed`]: tiles, and reductions in parts, on several machines. The result is
+//!   bit-identical to one call on the whole array.
+//! - [`infer`]: shapes whose sizes are known in part.
+//! - [`named`]: axes by name, as in `h w -> h w c` of einops and in xarray.
+//! - [`openvino`]: OpenVINO's operator. For integer tensors of other formats:
+//!   [`shape_from_integers`] and [`axes_from_integers`].
+//! - [`mod@error`]: what the errors consist of.
+//!
+//! `use ndarray_broadcast::prelude::*;` imports what most programs use: traits, functions, rules,
+//! errors, and all reductions.
 //!
 //! [The guide](guide) explains which rule to use. [The cookbook](guide::cookbook) has common
 //! operations, each with the NumPy or torch line that it replaces. Other pages: [types and generic
@@ -202,14 +206,14 @@
 //!   overflow](guide::types#integer-overflow).
 //! - Results are the same bit for bit on any number of threads, with and without the feature
 //!   `rayon`, and for any memory layout. Floats are added in [a documented
-//!   order](GradientExt#the-order-of-summation).
+//!   order](reduction#the-order-of-summation).
 //!
 //! # Features
 //!
 //! | feature | default | effect |
 //! |---|---|---|
 //! | `rayon` | on | copies, elementwise operations and sums run on the current rayon pool |
-//! | `serde` | off | `Serialize` and `Deserialize` of modes, rules, patterns, plans, partial plans, tiles, partial shapes and, as their bytes, partial reductions |
+//! | `serde` | off | `Serialize` and `Deserialize` of modes, rules, patterns, plans, partial plans, tiles, partial shapes and, as their bytes, accumulations |
 //! | `half` | off | sums and means of `f16` and `bf16` in another type |
 // docs.rs builds with nightly Rust. This shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -220,7 +224,7 @@
 mod co_broadcast;
 mod elementwise;
 mod engine;
-mod error;
+pub mod error;
 mod ext;
 pub mod guide;
 mod integer;
@@ -243,10 +247,8 @@ mod view;
 
 pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes};
 pub use elementwise::{ElementwiseExt, Zip, zip};
-pub use error::{
-    ArrayRole, AxesFault, BroadcastError, ErrorKind, IntegerRole, PartialFault, PatternFault,
-    SliceFault,
-};
+#[doc(inline)]
+pub use error::{BroadcastError, ErrorKind};
 pub use ext::BroadcastExt;
 pub use integer::{
     ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,
@@ -254,34 +256,123 @@ pub use integer::{
 pub use materialize::MaterializeExt;
 pub use mode::{BroadcastMode, ElementwiseRule};
 pub use operand::IntoView;
-pub use partial::{PartialShape, PartialSize};
-pub use pattern::AxisPattern;
-pub use plan::{AxisSource, BroadcastPlan, PartialPlan, PlanPair, PlanTo, Tile, TileBox, Tiles};
-pub use reduce::{
-    AccumulatorBytes, All, Any, ArgMax, ArgMin, Fold, GradientExt, Max, Mean, MeanIn, Min, NanMax,
-    NanMin, Operands, Part, PartialReduction, PartialSum, Product, ReduceExt, Reduction, Sum,
-    SumIn,
-};
+pub use plan::{AxisSource, BroadcastPlan, PlanPair, PlanTo};
+pub use reduce::{GradientExt, ReduceExt};
 pub use rule::Rule;
 pub use shape::KEEP;
 pub use view::Broadcasted;
 
-/// The traits and most types of their arguments and results, for `use
-/// ndarray_broadcast::prelude::*;`. Not the reductions, such as [`Max`].
+/// Sums, means, maxima, positions and your own reductions.
+///
+/// Methods that reduce take a [`Reduction`](reduction::Reduction): those of [`ReduceExt`] over
+/// axes and to a shape, [`BroadcastPlan::reduce`] along a plan. The prelude has all of this module
+/// but the trait.
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+///
+/// let x = array![[1., 5., 3.], [4., 2., 6.]];
+/// assert_eq!(x.reduce_to_shape(3, Max)?, array![4., 5., 6.]);
+/// assert_eq!(x.reduce_to_shape((2, 1), Mean)?, array![[3.], [4.]]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// # The order of summation
+///
+/// Floating-point addition is not associative, so a sum depends on the order of its additions. Here
+/// the order is a fixed tree over the terms of one element of the gradient. The tree depends on the
+/// number of terms alone: not on the number of threads, on the feature `rayon`, on the machine's
+/// vectors, or on where the terms lie in memory. Arrays that are equal have gradients that are
+/// equal bit for bit.
+///
+/// The terms `t[0], t[1], ..., t[n - 1]` are in the order of their indices in the cotangent, the
+/// last summed axis fastest.
+///
+/// 1. The terms are cut into leaves of 256. The last leaf may be shorter.
+/// 2. In a leaf, term `i` belongs to lane `i % 16`. Each lane adds its terms one by one: the first
+///    of them is its initial value.
+/// 3. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`.
+///    Lanes without a term are left out.
+/// 4. Neighbouring leaves are added in pairs, then neighbouring results in pairs, and so on. A
+///    result without a neighbour goes to the next round as it is. So of `k` leaves, the largest
+///    power of two that is less than `k` are summed on the left, and the others on the right.
+///
+/// Four leaves are a block: 1024 terms, the unit in which
+/// [parts](crate::BroadcastPlan#parts-of-sums-to-be-merged) of a sum are cut.
+///
+/// The sum of one term is that term, -0.0 included. The sum of no terms is zero. No term passes
+/// through more than `log2(n) + 12` additions, so the error is at most about that many half units
+/// in the last place of the sum of the absolute values. Which NaN a sum gives, by its sign and
+/// payload, is not part of the promise.
+///
+/// Integers are summed with their own `+`. Where overflow checks are on, as they are in debug
+/// builds, a sum that overflows panics; so may a sum whose total fits, if a part of it does not.
+/// Where they are off, sums wrap, and the total is right modulo 2^bits.
+///
+/// # Scratch memory
+///
+/// Beside its result, a sum allocates up to some hundred KiB for each thread, or some thousand
+/// elements if these take more, and at most one element for each 1024 terms. Sums of up to 1024
+/// elements that lie side by side need no such memory.
+pub mod reduction {
+    pub use crate::reduce::{
+        All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Operands, Product,
+        Reduction, Sum, SumIn,
+    };
+}
+
+/// Broadcasts and reductions in pieces: tiles, parts of sums, and what becomes of the parts.
+///
+/// [The guide](guide::distributed) has an example of several machines.
+pub mod distributed {
+    pub use crate::plan::{Tile, TileBox, Tiles};
+    pub use crate::reduce::{Accumulation, AccumulatorBytes, Part};
+}
+
+/// Shapes that are known in part, and what a broadcast makes of them.
+///
+/// ```
+/// use ndarray_broadcast::BroadcastMode;
+/// use ndarray_broadcast::infer::{PartialShape, PartialSize};
+///
+/// // [N, 3], with N unknown, to [?, 5, 3].
+/// let input = PartialShape::new([PartialSize::from(0..), 3.into()]);
+/// let target = PartialShape::new([PartialSize::from(0..), 5.into(), 3.into()]);
+/// let output = BroadcastMode::Numpy.infer(&input, &target)?;
+/// assert_eq!(output.to_string(), "[?, 5, 3]");
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+pub mod infer {
+    pub use crate::partial::{PartialShape, PartialSize};
+    pub use crate::plan::PartialPlan;
+}
+
+/// Axes by name. [The guide](guide::names) has the examples.
+pub mod named {
+    pub use crate::pattern::AxisPattern;
+}
+
+/// What most programs use, for `use ndarray_broadcast::prelude::*;`.
+///
+/// The traits, the functions, the rules, the errors, and all ready-made reductions.
 ///
 /// ```
 /// use ndarray::array;
 /// use ndarray_broadcast::prelude::*;
 ///
 /// let owned = array![1, 2, 3].broadcast_numpy((2, 3))?.materialize()?;
-/// assert_eq!(owned.sum_to_shape(3)?, array![2, 4, 6]);
+/// assert_eq!(owned.reduce_to_shape(3, Sum)?, array![2, 4, 6]);
 /// # Ok::<(), BroadcastError>(())
 /// ```
 pub mod prelude {
+    pub use crate::reduction::{
+        All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Product, Sum, SumIn,
+    };
     pub use crate::{
-        BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,
-        ElementwiseRule, ErrorKind, GradientExt, KEEP, MaterializeExt, ReduceExt, broadcast_arrays,
-        broadcast_pair, broadcast_shapes, zip,
+        AxisSource, BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,
+        ElementwiseRule, ErrorKind, GradientExt, KEEP, MaterializeExt, ReduceExt, Rule,
+        broadcast_arrays, broadcast_pair, broadcast_shapes, zip,
     };
 }
 

@@ -444,7 +444,7 @@ impl Broadcast {
     ///
     /// ```
     /// use ndarray_broadcast::openvino::{Broadcast, Mode};
-    /// use ndarray_broadcast::{PartialShape, PartialSize};
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
     ///
     /// let (any, three) = (PartialSize::ANY, PartialSize::known(3));
     /// let (data, target) =

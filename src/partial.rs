@@ -14,7 +14,7 @@ use std::ops::RangeFrom;
 /// the upper one may be null.
 ///
 /// ```
-/// use ndarray_broadcast::PartialSize;
+/// use ndarray_broadcast::infer::PartialSize;
 ///
 /// let between = PartialSize::between(2, 5)?;
 /// let sizes = [PartialSize::known(3), between, (2..).into(), PartialSize::ANY];
@@ -56,7 +56,7 @@ impl PartialSize {
     /// The smallest size that is possible.
     ///
     /// ```
-    /// use ndarray_broadcast::PartialSize;
+    /// use ndarray_broadcast::infer::PartialSize;
     ///
     /// let size = PartialSize::between(2, 5)?;
     /// assert_eq!((size.min(), size.max(), size.value()), (2, Some(5), None));
@@ -168,7 +168,7 @@ pub(crate) type PartialSizes = SmallVec<[PartialSize; 4]>;
 /// serialises as the list of its sizes, or as null.
 ///
 /// ```
-/// use ndarray_broadcast::{PartialShape, PartialSize};
+/// use ndarray_broadcast::infer::{PartialShape, PartialSize};
 ///
 /// let shape = PartialShape::new([PartialSize::ANY, PartialSize::known(3)]);
 /// assert_eq!(shape.to_string(), "[?, 3]");
@@ -196,7 +196,7 @@ impl PartialShape {
     /// A shape that is known.
     ///
     /// ```
-    /// use ndarray_broadcast::PartialShape;
+    /// use ndarray_broadcast::infer::PartialShape;
     ///
     /// assert_eq!(PartialShape::known((2, 3)), PartialShape::new([2, 3]));
     /// assert_eq!(PartialShape::known(()).rank(), Some(0));
@@ -209,7 +209,7 @@ impl PartialShape {
     /// The sizes, outermost axis first, if the rank is known.
     ///
     /// ```
-    /// use ndarray_broadcast::{PartialShape, PartialSize};
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
     ///
     /// assert_eq!(PartialShape::known(3).sizes(), Some(&[PartialSize::known(3)][..]));
     /// assert_eq!(PartialShape::UNKNOWN.sizes(), None);
@@ -229,7 +229,7 @@ impl PartialShape {
     ///
     /// ```
     /// use ndarray::IxDyn;
-    /// use ndarray_broadcast::{PartialShape, PartialSize};
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
     ///
     /// assert_eq!(PartialShape::known((2, 3)).value(), Some(IxDyn(&[2, 3])));
     /// assert_eq!(PartialShape::new([PartialSize::ANY]).value(), None);

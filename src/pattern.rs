@@ -19,7 +19,8 @@ use std::str::FromStr;
 ///
 /// ```
 /// use ndarray::array;
-/// use ndarray_broadcast::{AxisPattern, BroadcastPlan};
+/// use ndarray_broadcast::BroadcastPlan;
+/// use ndarray_broadcast::named::AxisPattern;
 ///
 /// let pattern: AxisPattern = "h w -> w copies h".parse()?;
 /// let plan = BroadcastPlan::named((2, 3), &pattern, &[("copies", 4)])?;

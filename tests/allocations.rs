@@ -248,8 +248,8 @@ fn plans_as_values_allocate_nothing() {
 
 #[test]
 fn inference_allocates_nothing_up_to_rank_four() {
+    use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
     use ndarray_broadcast::openvino::{Broadcast, Mode};
-    use ndarray_broadcast::{PartialPlan, PartialShape, PartialSize};
 
     let any = PartialSize::ANY;
     let (a, b) = (

@@ -278,7 +278,7 @@ fn a_thread_that_panics_may_call_everything() {
 mod pools {
     use super::pool::pool;
     use super::*;
-    use ndarray_broadcast::Sum;
+    use ndarray_broadcast::reduction::Sum;
     use std::collections::HashSet;
     use std::sync::{Condvar, Mutex};
 

@@ -6,12 +6,10 @@
 //! allocates when a call asks for help from other threads.
 
 use ndarray::{Array, ArrayD, Ix2, IxDyn, array, s};
+use ndarray_broadcast::distributed::Accumulation;
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{
-    ArgMax, Fold, Max, PartialReduction, Sum, axes_from_integers, expand_shape_from_integers,
-    shape_from_integers,
-};
+use ndarray_broadcast::{axes_from_integers, expand_shape_from_integers, shape_from_integers};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::{self, Write};
@@ -266,7 +264,7 @@ fn partial_sums_are_merged_or_unchanged() {
         sum.merge(part(0..1, 1800..3000)).unwrap();
         (sum, part(1..2, 0..3000))
     };
-    let bytes = |sum: &PartialReduction<f32, Sum>| sum.to_bytes();
+    let bytes = |sum: &Accumulation<f32, Sum>| sum.to_bytes();
     LEAST.set(4096);
     let mut refusals = 0;
     for n in 0.. {

@@ -9,8 +9,8 @@
 mod process;
 
 use ndarray::{Array, Array2, Array3, Axis, s};
-use ndarray_broadcast::Reduction;
 use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::reduction::Reduction;
 use num_traits::Zero;
 use std::ops::Add;
 use std::process::Stdio;
@@ -182,7 +182,7 @@ impl<const N: usize> Arrays<N> {
                 drop(few.t().reduce_to_shape((4, 1, 1), OwnSum)?);
             }
             "fold" => {
-                let fold = ndarray_broadcast::Fold::new(Words([0; N]), |a, b| a + b);
+                let fold = ndarray_broadcast::reduction::Fold::new(Words([0; N]), |a, b| a + b);
                 drop(self.full.reduce_to_shape((3, 4), fold)?);
             }
             TOO_MUCH => use_much_stack(),

@@ -6,7 +6,8 @@ use crate::npy_header::WriteElement;
 use crate::rule::RuleTo;
 use crate::tensor::{ElementType, byte_count};
 use ndarray::ArrayD;
-use ndarray_broadcast::{BroadcastPlan, Tile};
+use ndarray_broadcast::BroadcastPlan;
+use ndarray_broadcast::distributed::Tile;
 use std::ops::Range;
 
 /// The default size of a tile.

@@ -11,7 +11,6 @@
 use crate::random::Random;
 use ndarray::{Array, Array1, Array2, ArrayViewD, ArrayViewMutD, Axis};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{ArgMax, Max};
 
 /// The parameters; also the gradient of the loss with respect to them, which has the same shapes.
 #[derive(Clone, Debug)]

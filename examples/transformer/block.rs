@@ -14,7 +14,6 @@ use crate::command_line::Failure;
 use crate::layer_norm::{LayerNorm, Normalised};
 use crate::mlp::{Gated, Mlp};
 use ndarray::{Array2, Array3, ArrayViewD, Axis};
-use ndarray_broadcast::Sum;
 use ndarray_broadcast::prelude::*;
 
 /// The parameters; also the gradient of the loss with respect to them, which has the same shapes.

@@ -6,7 +6,6 @@
 //! ```
 
 use ndarray::{Array1, Array3, Ix3};
-use ndarray_broadcast::Mean;
 use ndarray_broadcast::prelude::*;
 
 const EPSILON: f64 = 1e-5;

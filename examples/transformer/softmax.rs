@@ -7,7 +7,6 @@
 
 use ndarray::{Array1, Array2, Array5, Axis, Ix5};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{Max, Sum};
 
 /// Replaces scores by weights. `keep[b, k]` is false where token k of sequence b is padding. A
 /// query that sees no key gets NaN, as in torch.

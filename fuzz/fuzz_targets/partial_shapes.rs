@@ -10,8 +10,8 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use common::{arbitrary_by, axes, feeding, size, sizes};
 use libfuzzer_sys::fuzz_target;
 use ndarray::IxDyn;
+use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{PartialPlan, PartialShape, PartialSize};
 
 #[derive(Debug)]
 enum By {

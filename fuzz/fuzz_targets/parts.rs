@@ -1,4 +1,4 @@
-//! Sums cut into parts and merged in any order: the bits of one call. Bytes that are no partial sum
+//! Sums cut into parts and merged in any order: the bits of one call. Bytes that are no accumulation
 //! are errors.
 
 #![no_main]
@@ -9,8 +9,8 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use common::{arbitrary_by, axes, small_shape};
 use libfuzzer_sys::fuzz_target;
 use ndarray::{ArrayD, IxDyn};
+use ndarray_broadcast::distributed::{Accumulation, Part};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{Part, PartialSum, Sum};
 use std::ops::Range;
 
 #[derive(Debug)]
@@ -103,14 +103,14 @@ fuzz_target!(|call: Call| {
         .collect();
     let terms = ArrayD::from_shape_vec(IxDyn(plan.output_shape()), terms).unwrap();
     let expected = plan.gradient(&terms).unwrap();
-    let mut sums: Vec<PartialSum<f64>> = parts(&call)
+    let mut sums: Vec<Accumulation<f64, Sum>> = parts(&call)
         .iter()
         .map(|part| {
             let terms = part.tile().output().of(&terms).unwrap();
             part.gradient(&terms).unwrap()
         })
         .collect();
-    let mut sum = PartialSum::new(plan, Sum);
+    let mut sum = Accumulation::new(plan, Sum);
     for place in call.order.iter().chain(std::iter::repeat(&0)) {
         if sums.is_empty() {
             break;
@@ -119,7 +119,7 @@ fuzz_target!(|call: Call| {
         let twice = other.clone();
         sum.merge(other).unwrap();
         let bytes = sum.to_bytes();
-        sum = PartialSum::from_bytes(&bytes, Sum).unwrap();
+        sum = Accumulation::from_bytes(&bytes, Sum).unwrap();
         assert_eq!(sum.to_bytes(), bytes);
         if twice.to_bytes().len() < bytes.len() && !expected.is_empty() {
             // Whether it is refused depends on its terms: there may be none.
@@ -127,7 +127,7 @@ fuzz_target!(|call: Call| {
             if sum.merge(twice).is_err() {
                 assert_eq!(sum.to_bytes(), before);
             } else {
-                sum = PartialSum::from_bytes(&before, Sum).unwrap();
+                sum = Accumulation::from_bytes(&before, Sum).unwrap();
             }
         }
         let mut damaged = bytes;
@@ -135,9 +135,9 @@ fuzz_target!(|call: Call| {
         let at = at % damaged.len();
         damaged[at] = byte;
         for bytes in [&damaged[..], &damaged[..at]] {
-            match PartialSum::<f64>::from_bytes(bytes, Sum) {
+            match Accumulation::<f64, Sum>::from_bytes(bytes, Sum) {
                 Ok(mut other) => {
-                    let _ = other.merge(PartialSum::new(plan, Sum));
+                    let _ = other.merge(Accumulation::new(plan, Sum));
                     let _ = other.finish(plan);
                 }
                 Err(error) => assert!(error.to_string().len() < 1 << 16),

@@ -8,21 +8,21 @@
 ///
 /// | reduction | result | of no terms |
 /// |---|---|---|
-/// | [`Sum`](crate::Sum), [`Product`](crate::Product) | of the terms' type | 0, 1 |
-/// | [`Sum::in_type`](crate::Sum::in_type) | accumulated in one type, given in another | 0 |
-/// | [`Mean`](crate::Mean), of floats; [`Mean::in_type`](crate::Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
-/// | [`Max`](crate::Max), [`Min`](crate::Min) | NaN if a term is NaN | an error |
-/// | [`NanMax`](crate::NanMax), [`NanMin`](crate::NanMin) | without the terms that are NaN; NaN if all are | an error |
-/// | [`ArgMax`](crate::ArgMax), [`ArgMin`](crate::ArgMin) | the position of the first such term, or of the first NaN | an error |
-/// | [`All`](crate::All), [`Any`](crate::Any) | of `bool` | `true`, `false` |
-/// | [`Fold`](crate::Fold) | any associative operation | its identity |
+/// | [`Sum`](crate::reduction::Sum), [`Product`](crate::reduction::Product) | of the terms' type | 0, 1 |
+/// | [`Sum::in_type`](crate::reduction::Sum::in_type) | accumulated in one type, given in another | 0 |
+/// | [`Mean`](crate::reduction::Mean), of floats; [`Mean::in_type`](crate::reduction::Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
+/// | [`Max`](crate::reduction::Max), [`Min`](crate::reduction::Min) | NaN if a term is NaN | an error |
+/// | [`NanMax`](crate::reduction::NanMax), [`NanMin`](crate::reduction::NanMin) | without the terms that are NaN; NaN if all are | an error |
+/// | [`ArgMax`](crate::reduction::ArgMax), [`ArgMin`](crate::reduction::ArgMin) | the position of the first such term, or of the first NaN | an error |
+/// | [`All`](crate::reduction::All), [`Any`](crate::reduction::Any) | of `bool` | `true`, `false` |
+/// | [`Fold`](crate::reduction::Fold) | any associative operation | its identity |
 ///
 /// # Example
 ///
 /// ```
 /// use ndarray::{Array2, array};
 /// use ndarray_broadcast::prelude::*;
-/// use ndarray_broadcast::Reduction;
+/// use ndarray_broadcast::reduction::Reduction;
 ///
 /// /// The difference of the largest and the smallest term.
 /// struct Range;
@@ -57,11 +57,11 @@ pub trait Reduction<T>: Sync {
     /// Whether [`combine`](Self::combine) is commutative too, up to rounding.
     ///
     /// If so, terms are combined by 16 lanes, as [the
-    /// tree](crate::GradientExt#the-order-of-summation) says, which is fast. Otherwise those of
+    /// tree](crate::reduction#the-order-of-summation) says, which is fast. Otherwise those of
     /// each leaf of 256 are combined one after the other, and leaves by the same tree.
     const COMMUTATIVE: bool = false;
 
-    /// The name in the bytes of a [`PartialReduction`](crate::PartialReduction). Those of a
+    /// The name in the bytes of an [`Accumulation`](crate::distributed::Accumulation). Those of a
     /// reduction with another name are refused. None: `""`.
     const NAME: &'static str = "";
 
@@ -84,7 +84,7 @@ pub trait Reduction<T>: Sync {
     /// [`lift`](Self::lift)'s result for the term with this number, if the reduction depends on it.
     ///
     /// Terms are numbered in row-major order over the axes that are reduced. Example:
-    /// [`ArgMax`](crate::ArgMax).
+    /// [`ArgMax`](crate::reduction::ArgMax).
     #[inline(always)]
     fn at_index(&self, acc: Self::Acc, index: usize) -> Self::Acc {
         let _ = index;

@@ -380,7 +380,7 @@ impl fmt::Display for ErrorKind {
                 f.write_str("of the result are missing")
             }
             Self::InvalidBytes { fault } => {
-                write!(f, "invalid bytes of a partial reduction: {fault}")
+                write!(f, "invalid bytes of an accumulation: {fault}")
             }
             Self::BoundsReversed { min, max } => {
                 write!(f, "no size is at least {min} and at most {max}")

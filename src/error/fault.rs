@@ -8,7 +8,8 @@ use crate::partial::{PartialShape, PartialSize};
 ///
 /// ```
 /// use ndarray::array;
-/// use ndarray_broadcast::{AxesFault, BroadcastExt, ErrorKind};
+/// use ndarray_broadcast::{BroadcastExt, ErrorKind};
+/// use ndarray_broadcast::error::AxesFault;
 ///
 /// let fault =
 ///     |axes: &[usize]| match array![[1, 2]].broadcast_explicit((2, 2, 2), axes) {
@@ -42,9 +43,9 @@ pub enum AxesFault {
 /// [`ErrorKind::Impossible`](crate::ErrorKind::Impossible).
 ///
 /// ```
-/// use ndarray_broadcast::{
-///     BroadcastMode, ErrorKind, PartialFault, PartialShape, PartialSize,
-/// };
+/// use ndarray_broadcast::{BroadcastMode, ErrorKind};
+/// use ndarray_broadcast::error::PartialFault;
+/// use ndarray_broadcast::infer::{PartialShape, PartialSize};
 ///
 /// let input = PartialShape::new([PartialSize::ANY, PartialSize::ANY]);
 /// let error =
@@ -84,7 +85,7 @@ pub enum PartialFault {
     /// PaddlePaddle's axis is below -1, or past the end of A.
     /// [Example](crate::guide::plans#errors).
     PdpdAxis(isize),
-    /// Two sizes of one name never are equal. [Example](crate::AxisPattern::infer).
+    /// Two sizes of one name never are equal. [Example](crate::named::AxisPattern::infer).
     #[non_exhaustive]
     Name {
         /// The name.
@@ -108,7 +109,9 @@ pub enum PartialFault {
 /// [`ErrorKind::InvalidPattern`](crate::ErrorKind::InvalidPattern).
 ///
 /// ```
-/// use ndarray_broadcast::{AxisPattern, BroadcastError, ErrorKind, PatternFault};
+/// use ndarray_broadcast::{BroadcastError, ErrorKind};
+/// use ndarray_broadcast::error::PatternFault;
+/// use ndarray_broadcast::named::AxisPattern;
 ///
 /// let error: BroadcastError = "c -> n c c".parse::<AxisPattern>().unwrap_err();
 /// let fault = PatternFault::AxisTwice;
@@ -148,7 +151,8 @@ pub enum PatternFault {
 /// [`ErrorKind::InvalidSlice`](crate::ErrorKind::InvalidSlice).
 ///
 /// ```
-/// use ndarray_broadcast::{BroadcastPlan, ErrorKind, SliceFault};
+/// use ndarray_broadcast::{BroadcastPlan, ErrorKind};
+/// use ndarray_broadcast::error::SliceFault;
 /// use std::mem::MaybeUninit;
 ///
 /// let plan = BroadcastPlan::numpy(2, (3, 2))?;

@@ -263,12 +263,12 @@ pub enum ErrorKind {
     /// There are no terms, because an axis that is reduced has size 0. A reduction such as a
     /// maximum has no result then.
     ///
-    /// [Example](crate::Max).
+    /// [Example](crate::reduction::Max).
     #[non_exhaustive]
     EmptyReduction {
         /// The shape of the terms.
         shape: Box<[usize]>,
-        /// The [name](crate::Reduction::NAME) of the reduction. Empty if it has none.
+        /// The [name](crate::reduction::Reduction::NAME) of the reduction. Empty if it has none.
         reduction: &'static str,
     },
 
@@ -417,7 +417,7 @@ pub enum ErrorKind {
 
     /// A lower bound of a size is above the upper one.
     ///
-    /// [Example](crate::PartialSize::between).
+    /// [Example](crate::infer::PartialSize::between).
     #[non_exhaustive]
     BoundsReversed {
         /// The lower bound.
@@ -444,7 +444,7 @@ pub enum ErrorKind {
 
     /// A shape is not one of those that were announced as possible.
     ///
-    /// [Example](crate::PartialPlan).
+    /// [Example](crate::infer::PartialPlan).
     #[non_exhaustive]
     NotPossible {
         /// What was known.
@@ -483,9 +483,9 @@ pub enum ErrorKind {
         nearest: [Option<usize>; 2],
     },
 
-    /// A partial reduction is of another plan, another reduction or another element type.
+    /// An accumulation is of another plan, another reduction or another element type.
     ///
-    /// [Example](crate::PartialReduction::to_bytes).
+    /// [Example](crate::distributed::Accumulation::to_bytes).
     #[non_exhaustive]
     OtherReduction {
         /// What one of the two belongs to.
@@ -496,7 +496,7 @@ pub enum ErrorKind {
 
     /// Two parts of a reduction have the same term.
     ///
-    /// [Example](crate::PartialReduction::merge).
+    /// [Example](crate::distributed::Accumulation::merge).
     #[non_exhaustive]
     Overlap {
         /// The box of elements of the result for which both have the term.
@@ -508,7 +508,7 @@ pub enum ErrorKind {
 
     /// Parts of a reduction are missing.
     ///
-    /// [Example](crate::PartialReduction::merge).
+    /// [Example](crate::distributed::Accumulation::merge).
     #[non_exhaustive]
     Incomplete {
         /// The first element of the result that is not complete.
@@ -517,9 +517,9 @@ pub enum ErrorKind {
         terms: Range<usize>,
     },
 
-    /// The bytes are not those of a partial reduction.
+    /// The bytes are not those of an accumulation.
     ///
-    /// [Example](crate::PartialReduction::to_bytes).
+    /// [Example](crate::distributed::Accumulation::to_bytes).
     #[non_exhaustive]
     InvalidBytes {
         /// What is wrong with them.

@@ -56,7 +56,8 @@ impl BroadcastError {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndarray_broadcast::{AxesFault, prelude::*};
+    /// use ndarray_broadcast::error::AxesFault;
+    /// use ndarray_broadcast::prelude::*;
     ///
     /// let error = array![1, 2].broadcast_explicit((2, 3), &[2]).unwrap_err();
     /// match error.kind() {
@@ -447,7 +448,7 @@ pub(crate) fn cuts_block(
     })
 }
 
-/// Two partial reductions do not belong together.
+/// Two accumulations do not belong together.
 #[cold]
 pub(crate) fn other_reduction(first: &str, second: &str) -> BroadcastError {
     match (copied_text(first), copied_text(second)) {
@@ -471,7 +472,7 @@ pub(crate) fn incomplete(index: &[usize], terms: Range<usize>) -> BroadcastError
     with_copies([index], |[index]| ErrorKind::Incomplete { index, terms })
 }
 
-/// Bytes are no partial reduction.
+/// Bytes are no accumulation.
 #[cold]
 pub(crate) fn invalid_bytes(fault: &'static str) -> BroadcastError {
     BroadcastError::new(ErrorKind::InvalidBytes { fault })

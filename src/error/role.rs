@@ -8,7 +8,8 @@ use std::fmt;
 /// [`ErrorKind::NotOneDimensional`](crate::ErrorKind::NotOneDimensional).
 ///
 /// ```
-/// use ndarray_broadcast::{BroadcastError, ErrorKind, IntegerRole};
+/// use ndarray_broadcast::{BroadcastError, ErrorKind};
+/// use ndarray_broadcast::error::IntegerRole;
 /// use ndarray_broadcast::{
 ///     axes_from_integers, expand_shape_from_integers, shape_from_integers,
 /// };
@@ -50,7 +51,7 @@ pub enum IntegerRole {
 ///
 /// ```
 /// use ndarray::{Array1, Array2};
-/// use ndarray_broadcast::ArrayRole;
+/// use ndarray_broadcast::error::ArrayRole;
 /// use ndarray_broadcast::prelude::*;
 ///
 /// fn role(error: &BroadcastError) -> Option<ArrayRole> {
@@ -71,7 +72,7 @@ pub enum IntegerRole {
 /// assert_eq!(role(&error), Some(ArrayRole::Out));
 /// let error = plan.gradient_into(&two_by_four, &mut three).unwrap_err();
 /// assert_eq!(role(&error), Some(ArrayRole::Cotangent));
-/// let error = plan.reduce(&two_by_four, ndarray_broadcast::Max).unwrap_err();
+/// let error = plan.reduce(&two_by_four, Max).unwrap_err();
 /// assert_eq!(role(&error), Some(ArrayRole::Reduced));
 ///
 /// let (mut sum, mut product) = (three.clone(), four.clone());

@@ -201,7 +201,6 @@
 //!
 //! ```
 //! use ndarray::{Array1, Array2};
-//! use ndarray_broadcast::Mean;
 //! use ndarray_broadcast::prelude::*;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
@@ -279,7 +278,6 @@
 //! ```
 //! use ndarray::Array3;
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::Mean;
 //!
 //! let x = Array3::from_shape_fn((2, 4, 3), |(b, t, c)| (b + t * c) as f64);
 //! let (b, t, c) = x.dim();
@@ -306,7 +304,6 @@
 //! ```
 //! use ndarray::Array4;
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::Mean;
 //!
 //! let x = Array4::from_shape_fn((2, 3, 2, 2), |(n, c, h, w)| {
 //!     (n + c * (h + w)) as f64
@@ -323,7 +320,6 @@
 //!
 //! ```
 //! use ndarray::{Array1, Array4};
-//! use ndarray_broadcast::Mean;
 //! use ndarray_broadcast::prelude::*;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
@@ -405,7 +401,6 @@
 //! ```
 //! use ndarray::Array2;
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::{Max, Sum};
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
@@ -749,7 +744,6 @@
 //!
 //! ```
 //! use ndarray::{Array1, Array2, Axis, array};
-//! use ndarray_broadcast::Sum;
 //! use ndarray_broadcast::prelude::*;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
@@ -813,7 +807,6 @@
 //!
 //! ```
 //! use ndarray::Array2;
-//! use ndarray_broadcast::Sum;
 //! use ndarray_broadcast::prelude::*;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
@@ -1096,7 +1089,6 @@
 //! ```
 //! use ndarray::{Array1, Array2, array};
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::{Max, Mean, Sum};
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,

@@ -17,7 +17,7 @@
 //! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) |
 //!
 //! The methods that return an array allocate it. Sums may also allocate [scratch
-//! memory](crate::GradientExt#scratch-memory). `ArgMax` and `ArgMin` allocate up to one element for
+//! memory](crate::reduction#scratch-memory). `ArgMax` and `ArgMin` allocate up to one element for
 //! each result. The other methods allocate nothing but a list of the axes, if more than 8 of them
 //! are longer than 1, and what [threads](crate::guide::soundness#memory) need.
 //!
@@ -94,7 +94,7 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Sums of floats are pairwise, in [a documented order](crate::GradientExt#the-order-of-summation).
+//! Sums of floats are pairwise, in [a documented order](crate::reduction#the-order-of-summation).
 //! The result is the same bit for bit on any number of threads and for any memory layout.
 //!
 //! Sums of a product, maxima, means, and sums in a wider type: [`reductions`](super::reductions).

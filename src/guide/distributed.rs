@@ -7,9 +7,9 @@
 //!
 //! | work | cut by | a worker reads | a worker sends |
 //! |---|---|---|---|
-//! | a broadcast, a copy | [`tile`](crate::BroadcastPlan::tile), [`tiles`](crate::BroadcastPlan::tiles) | the tile's [`input`](crate::Tile::input) | nothing: it writes the tile's [`output`](crate::Tile::output) |
+//! | a broadcast, a copy | [`tile`](crate::BroadcastPlan::tile), [`tiles`](crate::BroadcastPlan::tiles) | the tile's [`input`](crate::distributed::Tile::input) | nothing: it writes the tile's [`output`](crate::distributed::Tile::output) |
 //! | a map of several arrays | the same tiles of each operand's plan | the tile's input of each operand | nothing: it writes the tile's output |
-//! | a gradient, a reduction | [`part`](crate::BroadcastPlan::part), [`part_of_blocks`](crate::BroadcastPlan::part_of_blocks) | the output of the part's [`tile`](crate::Part::tile) | a [`PartialReduction`](crate::PartialReduction) |
+//! | a gradient, a reduction | [`part`](crate::BroadcastPlan::part), [`part_of_blocks`](crate::BroadcastPlan::part_of_blocks) | the output of the part's [`tile`](crate::distributed::Part::tile) | an [`Accumulation`](crate::distributed::Accumulation) |
 //!
 //! # Where to place shards
 //!
@@ -19,8 +19,8 @@
 //!
 //! **To cut an axis that is summed costs one accumulator for each node of the tree that is sent.**
 //! The terms of an element are divided into blocks of 1024. The blocks are the leaves of [the
-//! tree](crate::GradientExt#the-order-of-summation). A worker has a range of blocks. It sends the
-//! smallest set of [nodes](crate::Part::nodes) that together are this range: at most two for each
+//! tree](crate::reduction#the-order-of-summation). A worker has a range of blocks. It sends the
+//! smallest set of [nodes](crate::distributed::Part::nodes) that together are this range: at most two for each
 //! level of the tree. It sends one node if the range is itself a node, that is, if it has 2^k
 //! blocks and begins at a multiple of 2^k.
 //!
@@ -36,7 +36,9 @@
 //!
 //! ```
 //! use ndarray::Array4;
-//! use ndarray_broadcast::{BroadcastError, BroadcastPlan, PartialReduction, Sum};
+//! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+//! use ndarray_broadcast::distributed::Accumulation;
+//! use ndarray_broadcast::reduction::Sum;
 //!
 //! let dy = Array4::from_shape_fn((300, 2, 7, 7), |(n, c, h, w)| {
 //!     1. / (1 + n + 2 * c + 3 * h + w) as f32
@@ -53,15 +55,15 @@
 //! };
 //!
 //! // Whoever has the results merges them, in the order in which they come.
-//! let mut sum = PartialReduction::<f32, Sum>::new(&plan, Sum);
+//! let mut sum = Accumulation::<f32, Sum>::new(&plan, Sum);
 //! for number in [3, 0, 4, 1, 2] {
-//!     sum.merge(PartialReduction::from_bytes(&worker(number)?, Sum)?)?;
+//!     sum.merge(Accumulation::from_bytes(&worker(number)?, Sum)?)?;
 //! }
 //! assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Workers may also merge each other's [`PartialReduction`](crate::PartialReduction)s and send the
+//! Workers may also merge each other's [`Accumulation`](crate::distributed::Accumulation)s and send the
 //! merged one on. If they do so along a tree, each worker sends at most one message. Two sibling
 //! nodes merge into their parent node.
 //!
@@ -69,7 +71,7 @@
 //!
 //! A bias `[4096]` was broadcast to `[16777216, 4096]`. Its gradient is summed in `f64`. The terms
 //! have 550 GB. The tables have the size of the messages
-//! ([`to_bytes`](crate::PartialReduction::to_bytes)) in kB. The work is divided evenly along the
+//! ([`to_bytes`](crate::distributed::Accumulation::to_bytes)) in kB. The work is divided evenly along the
 //! kept axis, along the 16384 blocks, or along both. The kept axis has 4096 indices, too few for
 //! 10000 workers, so one cell in each table is empty. All workers together send:
 //!
@@ -105,7 +107,7 @@
 //!
 //! There are three exceptions. The sign and the payload of a NaN may differ. A closure may itself
 //! give different results on different machines, for example if it calls `exp` of a C library. And
-//! so may the crate `half`, where `f64` becomes `f16` ([`in_type`](crate::Sum::in_type)).
+//! so may the crate `half`, where `f64` becomes `f16` ([`in_type`](crate::reduction::Sum::in_type)).
 //!
 //! If the tiles cut blocks and the last bits may depend on the tiles, add the gradients of the
 //! tiles, each by the tile's own plan:
@@ -141,7 +143,7 @@
 //!
 //! A merge that returns an error changes nothing.
 //!
-//! Bytes name their reduction. Reductions without a name, such as every [`Fold`](crate::Fold), are
+//! Bytes name their reduction. Reductions without a name, such as every [`Fold`](crate::reduction::Fold), are
 //! not told apart: a process must itself know which of them it reads.
 //!
 //! # An example with Zarr and MPI
@@ -166,6 +168,6 @@
 //!
 //! # Sources
 //!
-//! The sums follow the fixed tree of [`GradientExt`](crate::GradientExt#the-order-of-summation).
+//! The sums follow the fixed tree of [`GradientExt`](crate::reduction#the-order-of-summation).
 //! Partial results that can be merged are known from the combiners of MapReduce and the
 //! user-defined reductions of MPI. MPI does not specify the order of additions.

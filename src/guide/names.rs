@@ -1,12 +1,13 @@
 //! Axes by name: einops' `repeat`, and two arrays as in xarray.
 //!
-//! An [`AxisPattern`](crate::AxisPattern) names the axes of the input and of the output.
+//! An [`AxisPattern`](crate::named::AxisPattern) names the axes of the input and of the output.
 //! [`named`](crate::BroadcastPlan::named) makes a plan from a pattern, the input's shape, and the
 //! sizes of the new axes by name.
 //!
 //! ```
 //! use ndarray::array;
-//! use ndarray_broadcast::{AxisPattern, BroadcastPlan};
+//! use ndarray_broadcast::BroadcastPlan;
+//! use ndarray_broadcast::named::AxisPattern;
 //!
 //! // einops: repeat(image, "h w -> h w c", c=3)
 //! let pattern: AxisPattern = "h w -> h w c".parse()?;
@@ -60,7 +61,8 @@
 //! a size like any other.
 //!
 //! ```
-//! use ndarray_broadcast::{AxisPattern, BroadcastPlan};
+//! use ndarray_broadcast::BroadcastPlan;
+//! use ndarray_broadcast::named::AxisPattern;
 //!
 //! let error = |text: &str| text.parse::<AxisPattern>().unwrap_err().to_string();
 //! assert_eq!(

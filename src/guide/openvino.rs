@@ -145,7 +145,7 @@
 //!
 //! ```
 //! use ndarray_broadcast::openvino::Broadcast;
-//! use ndarray_broadcast::{PartialShape, PartialSize};
+//! use ndarray_broadcast::infer::{PartialShape, PartialSize};
 //!
 //! let data = PartialShape::new([4]);
 //! let target = PartialShape::new([PartialSize::ANY]);

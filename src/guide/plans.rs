@@ -92,17 +92,16 @@
 //!
 //! # Shapes known in part
 //!
-//! A [`PartialSize`](crate::PartialSize) is known or lies between bounds. A
-//! [`PartialShape`](crate::PartialShape) is a list of such sizes, or a shape of unknown rank. Each
+//! A [`PartialSize`](crate::infer::PartialSize) is known or lies between bounds. A
+//! [`PartialShape`](crate::infer::PartialShape) is a list of such sizes, or a shape of unknown rank. Each
 //! mode and each elementwise rule infers the output shape from partial shapes
 //! ([`BroadcastMode::infer`](crate::BroadcastMode::infer),
 //! [`ElementwiseRule::infer`](crate::ElementwiseRule::infer)). The result has the narrowest bounds
 //! that contain every possible output shape. A size that follows from the rule is computed:
 //!
 //! ```
-//! use ndarray_broadcast::{
-//!     BroadcastMode, ElementwiseRule, PartialShape, PartialSize,
-//! };
+//! use ndarray_broadcast::{BroadcastMode, ElementwiseRule};
+//! use ndarray_broadcast::infer::{PartialShape, PartialSize};
 //!
 //! let any = PartialSize::ANY;
 //! // 5 feeds the last axis, so that axis is 5.
@@ -123,7 +122,7 @@
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! A [`PartialPlan`](crate::PartialPlan) stores a mode and what is known of the shapes. It gives a
+//! A [`PartialPlan`](crate::infer::PartialPlan) stores a mode and what is known of the shapes. It gives a
 //! plan when the shapes are known. OpenVINO's operator also uses what is known of the values of its
 //! inputs: [`openvino::Broadcast::infer`](crate::openvino::Broadcast::infer).
 //!
@@ -133,9 +132,9 @@
 //! which no sizes fit:
 //!
 //! ```
-//! use ndarray_broadcast::{
-//!     AxisPattern, BroadcastMode, BroadcastPlan, PartialShape, PartialSize,
-//! };
+//! use ndarray_broadcast::{BroadcastMode, BroadcastPlan};
+//! use ndarray_broadcast::infer::{PartialShape, PartialSize};
+//! use ndarray_broadcast::named::AxisPattern;
 //!
 //! let plan = BroadcastPlan::numpy(3, (2, 3))?;
 //! assert_eq!(

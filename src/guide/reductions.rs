@@ -13,7 +13,7 @@
 //! `gradient_of` and `reduce_of` with `Sum` give the same result. The closure of both receives a
 //! tuple of references. Each of these methods of a plan has a second form with the suffix `_into`,
 //! which writes into an existing array. The sums have a third form with the suffix `_accumulate`,
-//! which adds to an existing array. [`Reduction`](crate::Reduction) lists all reductions.
+//! which adds to an existing array. [`Reduction`](crate::reduction::Reduction) lists all reductions.
 //!
 //! # Over axes
 //!
@@ -25,7 +25,6 @@
 //! ```
 //! use ndarray::array;
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::{Mean, Sum};
 //!
 //! let x = array![[1., 2.], [10., 20.]];
 //! assert_eq!(x.reduce_axes(&[1], Sum)?, array![[3.], [30.]]);
@@ -47,7 +46,6 @@
 //! ```
 //! use ndarray::array;
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::Sum;
 //!
 //! let x = array![[1_f64, 2., 3.], [4., 6., 8.]];
 //! let dy = array![[1., -1., 2.], [0.5, 1., -1.]];
@@ -65,7 +63,7 @@
 //!
 //! The result of `gradient_of` is that of [`gradient`](crate::BroadcastPlan::gradient) for the
 //! array of products, bit for bit, because [the order of
-//! summation](crate::GradientExt#the-order-of-summation) is the same. But no more than 16384
+//! summation](crate::reduction#the-order-of-summation) is the same. But no more than 16384
 //! products are computed into an array.
 //!
 //! [Layer norm](super::cookbook#layer-norm), [batch norm](super::cookbook#batch-norm),
@@ -79,7 +77,6 @@
 //! ```
 //! use ndarray::array;
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::{ArgMax, Max};
 //!
 //! let scores = array![[1., 5., 3.], [4., 2., 0.]];
 //! let rows = BroadcastPlan::numpy((2, 1), (2, 3))?; // [N, 1] -> [N, C]
@@ -91,8 +88,8 @@
 //! # Accumulators
 //!
 //! A long sum in a narrow float type may lose its last terms. In a narrow integer type, it may
-//! [overflow](super::types#integer-overflow). [`Sum::in_type`](crate::Sum::in_type) and
-//! [`Mean::in_type`](crate::Mean::in_type) name the type in which the sum is kept and the type of
+//! [overflow](super::types#integer-overflow). [`Sum::in_type`](crate::reduction::Sum::in_type) and
+//! [`Mean::in_type`](crate::reduction::Mean::in_type) name the type in which the sum is kept and the type of
 //! the result. The sum is converted to the type of the result once, at the end. A mean is divided
 //! before that conversion. The conversion is that of `as`: from a float to an integer, it truncates
 //! towards zero. To round instead, take the mean as a float and round it.
@@ -100,7 +97,6 @@
 //! ```
 //! use ndarray::{Array1, array};
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::{Mean, Sum};
 //!
 //! let bytes = Array1::from_elem(1000, 255_u8);
 //! assert_eq!(

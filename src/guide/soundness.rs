@@ -68,7 +68,7 @@
 //!
 //! Products of sizes are checked before anything is allocated. A failed allocation is an error of
 //! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of the copies
-//! that `merge` and `finish` of a `PartialReduction` make, of a shape inside an error.
+//! that `merge` and `finish` of an `Accumulation` make, of a shape inside an error.
 //!
 //! A few allocations abort the process if they fail, as allocations of Rust's standard library do.
 //! Those of ndarray, rayon and serde have no form that returns an error. The others are small
@@ -81,8 +81,8 @@
 //! | the record of a thread that calls, and of its helpers | some hundred bytes, once for each calling thread | the same |
 //! | a table of axes or names | 1 to 32 bytes for each axis | a list of more than 32 axes, or of more than 32 named sizes |
 //! | an axis pattern, a partial shape, what is inferred of it | in proportion to the text or the rank | `"c -> n c".parse::<AxisPattern>()` |
-//! | boxes and nodes of a partial reduction | some hundred bytes for each | `merge` |
-//! | the bytes of a partial reduction | as large as its accumulators | `to_bytes` |
+//! | boxes and nodes of an accumulation | some hundred bytes for each | `merge` |
+//! | the bytes of an accumulation | as large as its accumulators | `to_bytes` |
 //! | labels, or a set of axes, in the picture of an error | some dozens of bytes, or a few for each axis | an error of `broadcast_shapes`, or about the rank under `broadcast_axes`, when it is printed |
 //! | serde's values | as large as the value | any |
 //!

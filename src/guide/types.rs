@@ -103,14 +103,14 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! [`Max`](crate::Max) is a [`Reduction`](crate::Reduction) of many element types,
-//! [`Mean`](crate::Mean) of float types only. In a function that is generic over the elements, name
+//! [`Max`](crate::reduction::Max) is a [`Reduction`](crate::reduction::Reduction) of many element types,
+//! [`Mean`](crate::reduction::Mean) of float types only. In a function that is generic over the elements, name
 //! the reductions in the bounds. `Out = A` says that the result has the type of the terms:
 //!
 //! ```
 //! use ndarray::{Array1, Array2, array};
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::{Max, Mean, Reduction};
+//! use ndarray_broadcast::reduction::Reduction;
 //!
 //! /// The largest term and the mean of each row.
 //! fn summary<A: Copy + Send + Sync>(
@@ -218,9 +218,9 @@
 //! | [`Zip::map_ref`](crate::Zip::map_ref) | `Sync` |
 //! | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | `Copy + Zero + Send + Sync` |
 //! | [`gradient_of`](crate::BroadcastPlan::gradient_of) | of the arrays: `Sync`; of the closure's result: `Copy + Zero + Send + Sync` |
-//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::Reduction) takes: floats for `Mean` |
+//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::reduction::Reduction) takes: floats for `Mean` |
 //! | [`reduce_of`](crate::BroadcastPlan::reduce_of) | of the arrays: `Sync`; of the closure's result: those that the `Reduction` takes |
-//! | [`Sum.in_type`](crate::Sum::in_type), [`Mean.in_type`](crate::Mean::in_type) | numbers of Rust, and with the feature `half` those of the crate `half` |
+//! | [`Sum.in_type`](crate::reduction::Sum::in_type), [`Mean.in_type`](crate::reduction::Mean::in_type) | numbers of Rust, and with the feature `half` those of the crate `half` |
 //!
 //! `f16` and `bf16` are those of the crate `half`. Views, copies and maps take them as any other
 //! type. A plain sum rounds each addition to 16 bits. With this crate's feature `half`,
@@ -234,7 +234,6 @@
 //! ```
 //! use ndarray::Array1;
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::Sum;
 //!
 //! let bytes = Array1::from_elem(1000, 255_u8);
 //! let sum = bytes.reduce_to_shape((), Sum.in_type::<i64, i64>())?;

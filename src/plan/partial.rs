@@ -14,7 +14,7 @@ impl PartialSize {
     /// [`BoundsReversed`](ErrorKind::BoundsReversed) if `min` is above `max`.
     ///
     /// ```
-    /// use ndarray_broadcast::PartialSize;
+    /// use ndarray_broadcast::infer::PartialSize;
     ///
     /// assert!(PartialSize::between(2, 5)?.contains(5));
     /// assert_eq!(
@@ -35,7 +35,8 @@ impl PartialSize {
 /// known. With the feature `serde` it serialises.
 ///
 /// ```
-/// use ndarray_broadcast::{BroadcastMode, PartialPlan, PartialShape, PartialSize};
+/// use ndarray_broadcast::BroadcastMode;
+/// use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
 ///
 /// // The batch is not known yet.
 /// let input = PartialShape::new([PartialSize::ANY, PartialSize::known(1)]);
@@ -73,7 +74,8 @@ impl PartialPlan {
     /// What is known of the input's shape.
     ///
     /// ```
-    /// use ndarray_broadcast::{BroadcastMode, PartialPlan, PartialShape};
+    /// use ndarray_broadcast::BroadcastMode;
+    /// use ndarray_broadcast::infer::{PartialPlan, PartialShape};
     ///
     /// let (input, target) = (PartialShape::UNKNOWN, PartialShape::known((2, 3)));
     /// let plan = PartialPlan::with_mode(

@@ -1,4 +1,4 @@
-//! Partial reductions as bytes.
+//! Accumulations as bytes.
 //!
 //! All integers have 64 bits and are little-endian.
 //!
@@ -17,7 +17,7 @@
 //! | 16, n | a node: its first block, its end, and an accumulator for each element of the box |
 //! | 8 | FNV-1a of all bytes before |
 
-use super::partial::{PartialReduction, Piece, shown};
+use super::accumulation::{Accumulation, Piece, shown};
 use super::ranges::{any_overlap, len};
 use super::reduction::Reduction;
 use crate::error::{BroadcastError, invalid_bytes, other_reduction, reserved};
@@ -32,13 +32,13 @@ use std::ops::Range;
 
 const MAGIC: [u8; 8] = *b"ndbpart2";
 
-/// An accumulator as bytes, for [`PartialReduction::to_bytes`].
+/// An accumulator as bytes, for [`Accumulation::to_bytes`].
 ///
-/// Integers, floats, `bool`, and pairs with a position as of [`ArgMax`](crate::ArgMax) have it;
+/// Integers, floats, `bool`, and pairs with a position as of [`ArgMax`](crate::reduction::ArgMax) have it;
 /// with the feature `half` its floats too. Implement it for accumulators of your own:
 ///
 /// ```
-/// use ndarray_broadcast::AccumulatorBytes;
+/// use ndarray_broadcast::distributed::AccumulatorBytes;
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
 /// struct MinMax(i32, i32);
@@ -65,7 +65,7 @@ pub trait AccumulatorBytes: Copy {
     /// The name of the type, the same on every target. Bytes of another type are refused.
     const NAME: &'static str;
     /// How many bytes [`write`](Self::write) appends, at least one. With 0,
-    /// [`to_bytes`](PartialReduction::to_bytes) and [`from_bytes`](PartialReduction::from_bytes) do
+    /// [`to_bytes`](Accumulation::to_bytes) and [`from_bytes`](Accumulation::from_bytes) do
     /// not compile.
     const SIZE: usize;
 
@@ -201,35 +201,37 @@ fn write_ranges<'r>(ranges: impl IntoIterator<Item = &'r Range<usize>>, to: &mut
     }
 }
 
-impl<T, R: Reduction<T>> PartialReduction<T, R> {
+impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// As bytes, the same on every target. A header names the plan, the reduction and the type.
     /// Then follow the accumulators, with 16 bytes for each node and 16 for each axis of each box.
     ///
     /// ```
     /// use ndarray::arr1;
-    /// use ndarray_broadcast::{BroadcastPlan, Max, PartialReduction, Sum};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::distributed::Accumulation;
+    /// use ndarray_broadcast::reduction::{Max, Sum};
     ///
     /// let plan = BroadcastPlan::numpy(1, 3)?;
     /// let part = plan.part(&plan.tile(&[0..3])?)?;
     /// let sum = part.gradient(&arr1(&[1_f32, 2., 4.]))?;
     /// let bytes = sum.to_bytes();
-    /// let sum = PartialReduction::<f32, _>::from_bytes(&bytes, Sum)?;
+    /// let sum = Accumulation::<f32, _>::from_bytes(&bytes, Sum)?;
     /// assert_eq!(sum.finish(&plan)?, arr1(&[7.]));
     ///
     /// let refused = |error: Option<ndarray_broadcast::BroadcastError>| {
     ///     error.unwrap().to_string()
     /// };
     /// assert_eq!(
-    ///     refused(PartialReduction::<f64, _>::from_bytes(&bytes, Sum).err()),
+    ///     refused(Accumulation::<f64, _>::from_bytes(&bytes, Sum).err()),
     ///     "these parts do not belong together: sum in f32, and sum in f64",
     /// );
     /// assert_eq!(
-    ///     refused(PartialReduction::<f32, _>::from_bytes(&bytes, Max).err()),
+    ///     refused(Accumulation::<f32, _>::from_bytes(&bytes, Max).err()),
     ///     "these parts do not belong together: sum in f32, and max in f32",
     /// );
     /// assert_eq!(
-    ///     refused(PartialReduction::<f32, _>::from_bytes(&bytes[..50], Sum).err()),
-    ///     "invalid bytes of a partial reduction: they are cut short",
+    ///     refused(Accumulation::<f32, _>::from_bytes(&bytes[..50], Sum).err()),
+    ///     "invalid bytes of an accumulation: they are cut short",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -278,7 +280,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     /// plan is checked by [`merge`](Self::merge) and [`finish`](Self::finish).
     ///
     /// Reductions are told apart by [`NAME`](Reduction::NAME) only. Those without a name, such as
-    /// every [`Fold`](crate::Fold), are not told apart: bytes of one are read as another one.
+    /// every [`Fold`](crate::reduction::Fold), are not told apart: bytes of one are read as another one.
     ///
     /// Boxes that no axis separates are compared in pairs. So the time may grow with the square of
     /// the number of bytes: limit the length of bytes from an untrusted source.
@@ -305,7 +307,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
             let theirs = format!("{} in {kind}", shown(name));
             return Err(other_reduction(&theirs, &ours));
         }
-        let mut partial = PartialReduction::new(&from.plan()?, reduction);
+        let mut partial = Accumulation::new(&from.plan()?, reduction);
         let (input, all) = (partial.plan.input_shape(), partial.plan.sum_blocks());
         for _ in 0..from.size()? {
             let ranges = from.ranges(input.len())?;
@@ -408,21 +410,21 @@ mod with_serde {
     use serde::ser::{Serialize, Serializer};
     use std::fmt;
 
-    /// As [`to_bytes`](PartialReduction::to_bytes).
-    impl<T, R: Reduction<T, Acc: AccumulatorBytes>> Serialize for PartialReduction<T, R> {
+    /// As [`to_bytes`](Accumulation::to_bytes).
+    impl<T, R: Reduction<T, Acc: AccumulatorBytes>> Serialize for Accumulation<T, R> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             serializer.serialize_bytes(&self.to_bytes())
         }
     }
 
-    /// As [`from_bytes`](PartialReduction::from_bytes), which checks everything.
-    impl<'de, T, R> Deserialize<'de> for PartialReduction<T, R>
+    /// As [`from_bytes`](Accumulation::from_bytes), which checks everything.
+    impl<'de, T, R> Deserialize<'de> for Accumulation<T, R>
     where
         R: Reduction<T, Acc: AccumulatorBytes> + Default,
     {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let bytes = deserializer.deserialize_byte_buf(Bytes)?;
-            PartialReduction::from_bytes(&bytes, R::default()).map_err(D::Error::custom)
+            Accumulation::from_bytes(&bytes, R::default()).map_err(D::Error::custom)
         }
     }
 
@@ -432,7 +434,7 @@ mod with_serde {
         type Value = Vec<u8>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("the bytes of a partial reduction")
+            f.write_str("the bytes of an accumulation")
         }
 
         fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
@@ -452,7 +454,7 @@ mod tests {
     #![allow(clippy::single_range_in_vec_init)]
 
     use super::*;
-    use crate::{ErrorKind, Sum};
+    use crate::{ErrorKind, reduction::Sum};
     use std::fmt::Debug;
 
     #[track_caller]
@@ -509,9 +511,9 @@ mod tests {
     type Nodes<'n> = (Range<usize>, &'n [Range<usize>]);
 
     /// What is read of the bytes of sums over 5000 terms, 5 blocks.
-    fn read(pieces: &[Nodes<'_>]) -> Result<PartialReduction<f32, Sum>, BroadcastError> {
+    fn read(pieces: &[Nodes<'_>]) -> Result<Accumulation<f32, Sum>, BroadcastError> {
         let plan = BroadcastPlan::explicit(2, (5000, 2), &[1]).unwrap();
-        let mut sum = PartialReduction::<f32, _>::new(&plan, Sum);
+        let mut sum = Accumulation::<f32, _>::new(&plan, Sum);
         for (element, nodes) in pieces {
             let mut piece = Piece::of_nothing([element.clone()].into());
             for node in *nodes {
@@ -520,7 +522,7 @@ mod tests {
             }
             sum.pieces.push(piece);
         }
-        PartialReduction::from_bytes(&sum.to_bytes(), Sum)
+        Accumulation::from_bytes(&sum.to_bytes(), Sum)
     }
 
     #[test]

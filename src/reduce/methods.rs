@@ -163,7 +163,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndarray_broadcast::{BroadcastPlan, Max};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::reduction::Max;
     ///
     /// // The largest difference between two arrays, for each row.
     /// let (a, b) = (array![[1_f32, 2.], [3., 4.]], array![2., 2.]);
@@ -206,7 +207,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// ```
     /// use ndarray::{arr1, array};
-    /// use ndarray_broadcast::{BroadcastPlan, Mean};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::reduction::Mean;
     ///
     /// let pixels = array![[0_u8, 255], [255, 255]];
     /// let plan = BroadcastPlan::numpy(2, (2, 2))?;
@@ -258,7 +260,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndarray_broadcast::{ArgMax, BroadcastPlan, Max};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::reduction::{ArgMax, Max};
     ///
     /// let plan = BroadcastPlan::explicit(2, (2, 3), &[0])?;
     /// let logits = array![[1., 5., 2.], [4., 3., 4.]];
@@ -298,7 +301,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndarray_broadcast::{BroadcastPlan, Min};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::reduction::Min;
     ///
     /// let plan = BroadcastPlan::numpy(2, (2, 2))?;
     /// let mut min = array![0, 0];
@@ -358,7 +362,6 @@ pub trait ReduceExt: Operand {
     /// ```
     /// use ndarray::array;
     /// use ndarray_broadcast::prelude::*;
-    /// use ndarray_broadcast::{Max, Mean};
     ///
     /// let logits = array![[1., 5., 2.], [4., 3., 4.]];
     /// let max = logits.reduce_to_shape((2, 1), Max)?;
@@ -414,7 +417,6 @@ pub trait ReduceExt: Operand {
     /// ```
     /// use ndarray::{Axis, array};
     /// use ndarray_broadcast::prelude::*;
-    /// use ndarray_broadcast::{Mean, Sum};
     ///
     /// let x = array![[1., 5., 3.], [4., 2., 3.]];
     /// assert_eq!(x.reduce_axes(&[1], Mean)?, array![[3.], [3.]]);

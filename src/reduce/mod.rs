@@ -1,6 +1,6 @@
 //! Sums and other reductions over what a plan replicates: of an array, and of a map.
 //!
-//! In which order terms are added is said at [`GradientExt`].
+//! In which order terms are added is said at [`reduction`](crate::reduction#the-order-of-summation).
 //!
 //! | file | subject |
 //! |---|---|
@@ -9,30 +9,30 @@
 //! | `convert` | elements as accumulators of another type |
 //! | `operands` | the tuples of arrays of a map |
 //! | `part` | parts of the terms, for several workers |
-//! | `partial` | what is known of a reduction, and its merging |
+//! | `accumulation` | what is known of a reduction, and its merging |
 //! | `ranges` | boxes of an array |
-//! | `bytes` | partial reductions as bytes |
+//! | `bytes` | accumulations as bytes |
 //!
 //! The engine folds: `engine::sums` walks, `engine::fold` combines.
 
 #![forbid(unsafe_code)]
 
+mod accumulation;
 mod bytes;
 mod convert;
 mod methods;
 mod operands;
 mod part;
-mod partial;
 mod ranges;
 mod reduction;
 #[cfg(test)]
 mod tests;
 
+pub use accumulation::Accumulation;
 pub use bytes::AccumulatorBytes;
 pub use methods::ReduceExt;
 pub use operands::Operands;
 pub use part::Part;
-pub use partial::{PartialReduction, PartialSum};
 pub use reduction::{
     All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Product, Reduction,
     Sum, SumIn,
@@ -61,10 +61,10 @@ use std::marker::PhantomData;
 ///
 /// The element type needs zero and addition: floats, integers, complex numbers. Sums of floats are
 /// accurate and reproducible: they are pairwise, and [the same bit for
-/// bit](GradientExt#the-order-of-summation) on any number of threads, with or without the feature
+/// bit](crate::reduction#the-order-of-summation) on any number of threads, with or without the feature
 /// `rayon`, and for any memory layout of the cotangent. The bytes of the cotangent decide whether
 /// several threads work. Beside the result, a call may allocate [scratch
-/// memory](GradientExt#scratch-memory).
+/// memory](crate::reduction#scratch-memory).
 ///
 /// # Panics
 ///
@@ -356,46 +356,8 @@ where
 /// [`sum_to_shape`](Self::sum_to_shape) is the gradient by NumPy's rule. The gradient of any rule
 /// is that of its plan: [`BroadcastPlan::gradient`],
 /// [`gradient_into`](BroadcastPlan::gradient_into) and
-/// [`gradient_accumulate`](BroadcastPlan::gradient_accumulate). All of them add in the order that
-/// is written down here.
-///
-/// # The order of summation
-///
-/// Floating-point addition is not associative, so a sum depends on the order of its additions. Here
-/// the order is a fixed tree over the terms of one element of the gradient. The tree depends on the
-/// number of terms alone: not on the number of threads, on the feature `rayon`, on the machine's
-/// vectors, or on where the terms lie in memory. Arrays that are equal have gradients that are
-/// equal bit for bit.
-///
-/// The terms `t[0], t[1], ..., t[n - 1]` are in the order of their indices in the cotangent, the
-/// last summed axis fastest.
-///
-/// 1. The terms are cut into leaves of 256. The last leaf may be shorter.
-/// 2. In a leaf, term `i` belongs to lane `i % 16`. Each lane adds its terms one by one: the first
-///    of them is its initial value.
-/// 3. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`.
-///    Lanes without a term are left out.
-/// 4. Neighbouring leaves are added in pairs, then neighbouring results in pairs, and so on. A
-///    result without a neighbour goes to the next round as it is. So of `k` leaves, the largest
-///    power of two that is less than `k` are summed on the left, and the others on the right.
-///
-/// Four leaves are a block: 1024 terms, the unit in which
-/// [parts](crate::BroadcastPlan#parts-of-sums-to-be-merged) of a sum are cut.
-///
-/// The sum of one term is that term, -0.0 included. The sum of no terms is zero. No term passes
-/// through more than `log2(n) + 12` additions, so the error is at most about that many half units
-/// in the last place of the sum of the absolute values. Which NaN a sum gives, by its sign and
-/// payload, is not part of the promise.
-///
-/// Integers are summed with their own `+`. Where overflow checks are on, as they are in debug
-/// builds, a sum that overflows panics; so may a sum whose total fits, if a part of it does not.
-/// Where they are off, sums wrap, and the total is right modulo 2^bits.
-///
-/// # Scratch memory
-///
-/// Beside its result, a sum allocates up to some hundred KiB for each thread, or some thousand
-/// elements if these take more, and at most one element for each 1024 terms. Sums of up to 1024
-/// elements that lie side by side need no such memory.
+/// [`gradient_accumulate`](BroadcastPlan::gradient_accumulate). All of them add in [the same
+/// order](crate::reduction#the-order-of-summation).
 pub trait GradientExt: Operand {
     /// Sums to `shape`: the gradient of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy)
     /// from `shape` to the shape of `self`.

@@ -1,9 +1,9 @@
 //! Parts of the terms of sums: tiles that keep whole blocks of the tree, and ranges of blocks.
 
 use super::Accumulators;
+use super::accumulation::{Accumulation, Piece, nodes_of, terms_of};
 use super::operands::Operands;
 use super::operands::sealed::Elements;
-use super::partial::{PartialReduction, PartialSum, Piece, nodes_of, terms_of};
 use super::reduction::{Reduction, Sum};
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::sums::Terms;
@@ -18,11 +18,11 @@ use std::ops::Range;
 /// # Parts of sums, to be merged
 ///
 /// A worker sums a [`Part`] of the terms. Others sum the other parts, at any time and on any
-/// machine. The [`PartialReduction`]s that they return are merged in any order, and the result is
+/// machine. The [`Accumulation`]s that they return are merged in any order, and the result is
 /// bit-identical to one call on the whole array.
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// How many blocks the terms of each element of the gradient have, in the
-    /// [documented tree](crate::GradientExt#the-order-of-summation): one for each 1024 terms begun.
+    /// [documented tree](crate::reduction#the-order-of-summation): one for each 1024 terms begun.
     ///
     /// ```
     /// use ndarray_broadcast::BroadcastPlan;
@@ -58,12 +58,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// ```
     /// use ndarray::{Array2, s};
-    /// use ndarray_broadcast::{BroadcastPlan, PartialReduction, Sum};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::distributed::Accumulation;
+    /// use ndarray_broadcast::reduction::Sum;
     ///
     /// let dy = Array2::from_shape_fn((3000, 2), |(i, j)| 1. / (2 * i + j + 1) as f32);
     /// let plan = BroadcastPlan::numpy(2, (3000, 2))?;
     ///
-    /// let mut sum = PartialReduction::new(&plan, Sum);
+    /// let mut sum = Accumulation::new(&plan, Sum);
     /// for rows in [2048..3000, 0..1024, 1024..2048] {
     ///     let part = plan.part(&plan.tile(&[rows, 0..2])?)?;
     ///     let dy = part.tile().output().of(&dy)?;
@@ -127,7 +129,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// ```
     /// use ndarray::Array3;
-    /// use ndarray_broadcast::{BroadcastPlan, PartialReduction, Sum};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::distributed::Accumulation;
+    /// use ndarray_broadcast::reduction::Sum;
     ///
     /// // 3500 terms, 7 * 7 for each image: no image begins where a block does.
     /// let term = |(n, c, i)| 1. / (n + 7 * c + i + 1) as f64;
@@ -236,11 +240,12 @@ fn is_summed(source: &AxisSource) -> bool {
 ///
 /// [`BroadcastPlan::part`] and [`part_of_blocks`](BroadcastPlan::part_of_blocks) return it. Its
 /// methods are those of the plan, on arrays of the shape of [`tile`](Self::tile)'s output, with a
-/// [`PartialReduction`] as the result.
+/// [`Accumulation`] as the result.
 ///
 /// ```
 /// use ndarray::Array2;
-/// use ndarray_broadcast::{BroadcastPlan, Max};
+/// use ndarray_broadcast::BroadcastPlan;
+/// use ndarray_broadcast::reduction::Max;
 ///
 /// let x = Array2::from_shape_fn((2, 5000), |(i, j)| ((i + 1) * j) % 4999);
 /// let plan = BroadcastPlan::numpy((2, 1), (2, 5000))?;
@@ -272,7 +277,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         &self.tile
     }
 
-    /// How many accumulators a [`PartialReduction`] of this part has for each element of the tile's
+    /// How many accumulators an [`Accumulation`] of this part has for each element of the tile's
     /// input: what a worker sends.
     ///
     /// The time is constant if the part is one run of blocks, or if its runs begin at multiples of
@@ -337,7 +342,10 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// # Panics
     ///
     /// Only if the addition does, as that of integers where overflow checks are on.
-    pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<PartialSum<A>, BroadcastError>
+    pub fn gradient<A>(
+        &self,
+        cotangent: &ArrayRef<A, O>,
+    ) -> Result<Accumulation<A, Sum>, BroadcastError>
     where
         A: Copy + Zero + Send + Sync,
     {
@@ -379,7 +387,11 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// assert_eq!(sum.finish(&plan)?, plan.gradient_of((&dy, &x), |(dy, x)| dy * x)?);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn gradient_of<X, A, F>(&self, arrays: X, f: F) -> Result<PartialSum<A>, BroadcastError>
+    pub fn gradient_of<X, A, F>(
+        &self,
+        arrays: X,
+        f: F,
+    ) -> Result<Accumulation<A, Sum>, BroadcastError>
     where
         X: Operands<O>,
         A: Copy + Zero + Send + Sync,
@@ -404,7 +416,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         &self,
         array: &ArrayRef<T, O>,
         reduction: R,
-    ) -> Result<PartialReduction<T, R>, BroadcastError>
+    ) -> Result<Accumulation<T, R>, BroadcastError>
     where
         T: Copy + Sync,
         R: Reduction<T>,
@@ -430,7 +442,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         arrays: X,
         reduction: R,
         f: F,
-    ) -> Result<PartialReduction<T, R>, BroadcastError>
+    ) -> Result<Accumulation<T, R>, BroadcastError>
     where
         X: Operands<O>,
         R: Reduction<T>,
@@ -449,10 +461,10 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         &self,
         reduction: R,
         reduce: impl Fn(&R, &Terms) -> Result<Array<R::Acc, I>, BroadcastError>,
-    ) -> Result<PartialReduction<T, R>, BroadcastError> {
+    ) -> Result<Accumulation<T, R>, BroadcastError> {
         let mut piece = Piece::of_nothing(self.tile.input().ranges().collect());
         let (total, all) = (self.plan.sum_terms(), self.plan.sum_blocks());
-        let mut partial = PartialReduction::new(&self.plan, reduction);
+        let mut partial = Accumulation::new(&self.plan, reduction);
         let combine = |a, b| partial.reduction.combine(a, b);
         for (position, run) in self.runs() {
             for node in nodes_of(run.clone(), all) {

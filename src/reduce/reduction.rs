@@ -17,7 +17,6 @@ use std::ops::Mul;
 ///
 /// ```
 /// use ndarray::array;
-/// use ndarray_broadcast::Sum;
 /// use ndarray_broadcast::prelude::*;
 ///
 /// let bytes = array![[200_u8, 100], [3, 4]];
@@ -39,7 +38,6 @@ pub struct Sum;
 /// ```
 /// use ndarray::Array1;
 /// use ndarray_broadcast::prelude::*;
-/// use ndarray_broadcast::Sum;
 ///
 /// let terms = Array1::from_elem(1 << 20, 1_f32 / 3.);
 /// let sum = terms.reduce_to_shape((), Sum.in_type::<f64, f32>())?.into_scalar();
@@ -80,7 +78,6 @@ impl Sum {
 /// ```
 /// use ndarray::array;
 /// use ndarray_broadcast::prelude::*;
-/// use ndarray_broadcast::Mean;
 ///
 /// let pixels = array![[10_u8, 20], [30, 45]];
 /// let means = pixels.reduce_to_shape(2, Mean.in_type::<f32, f32>())?;
@@ -115,7 +112,6 @@ impl Mean {
 /// ```
 /// use ndarray::array;
 /// use ndarray_broadcast::prelude::*;
-/// use ndarray_broadcast::Product;
 ///
 /// assert_eq!(array![[1, 2], [3, 4]].reduce_to_shape(2, Product)?, array![3, 8]);
 /// # Ok::<(), BroadcastError>(())
@@ -130,7 +126,6 @@ pub struct Product;
 /// ```
 /// use ndarray::array;
 /// use ndarray_broadcast::prelude::*;
-/// use ndarray_broadcast::{ErrorKind, Max, NanMax};
 ///
 /// let a = array![[1., f64::NAN], [3., 4.]];
 /// let max = a.reduce_to_shape((2, 1), Max)?;
@@ -176,7 +171,6 @@ pub struct NanMin;
 /// ```
 /// use ndarray::array;
 /// use ndarray_broadcast::prelude::*;
-/// use ndarray_broadcast::{ArgMax, ArgMin};
 ///
 /// let a = array![[3., 1., 3.], [f64::NAN, 7., f64::NAN]];
 /// assert_eq!(a.reduce_to_shape((2, 1), ArgMax)?, array![[0], [0]]);
@@ -203,7 +197,6 @@ pub struct ArgMin;
 /// ```
 /// use ndarray::array;
 /// use ndarray_broadcast::prelude::*;
-/// use ndarray_broadcast::{All, Any, BroadcastPlan};
 ///
 /// let plan = BroadcastPlan::numpy((2, 1), (2, 3))?;
 /// let (a, limits) = (array![[1, 2, 3], [4, 5, 6]], array![2, 9, 9]);
@@ -230,12 +223,11 @@ pub struct Any;
 ///
 /// The operation need not be commutative: the terms stay in order. The identity is the result of no
 /// terms, and nothing else. A fold has no name: the bytes of a
-/// [`PartialReduction`](crate::PartialReduction) of one fold are not refused by another.
+/// [`Accumulation`](crate::distributed::Accumulation) of one fold are not refused by another.
 ///
 /// ```
 /// use ndarray::array;
 /// use ndarray_broadcast::prelude::*;
-/// use ndarray_broadcast::Fold;
 ///
 /// let flags = array![[0b001_u8, 0b100], [0b011, 0b000]];
 /// let or = Fold::new(0, |a, b| a | b);

@@ -3,10 +3,11 @@
 //!
 //! Tests are compiled without optimisation. So what runs for every term is a plain loop over bytes.
 
+use crate::BroadcastPlan;
 use crate::engine::fold::{BLOCK_TERMS, LANES, LARGE, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
 use crate::engine::tuning::{CACHE_LINE, SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE};
-use crate::{ArgMax, ArgMin, BroadcastPlan, Fold, Reduction};
+use crate::reduction::{ArgMax, ArgMin, Fold, Reduction};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
 use std::ops::Add;

@@ -81,7 +81,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndarray_broadcast::{BroadcastPlan, Max};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::reduction::Max;
     ///
     /// let logits = array![[1., 5., 2.], [4., 3., 4.]];
     /// let rows = BroadcastPlan::over_axes(logits.raw_dim(), &[1])?;

@@ -5,7 +5,6 @@ use super::fields::{Fields, sizes};
 use super::ranks::with_rank;
 use super::{many, pair, single};
 use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder};
-use ndarray_broadcast::Rule;
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;
 

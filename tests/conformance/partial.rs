@@ -2,9 +2,9 @@
 
 use super::fields::Fields;
 use super::single::axis;
+use ndarray_broadcast::infer::{PartialShape, PartialSize};
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{PartialShape, PartialSize};
 use serde_json::Value;
 
 /// Whether the rule names a case of `partial_shapes.json`.

@@ -6,11 +6,12 @@
 
 use crate::common;
 use ndarray::{Array2, ArrayD, IxDyn, array};
+use ndarray_broadcast::distributed::Part;
+use ndarray_broadcast::error::{ArrayRole, PartialFault};
+use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
+use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{
-    ArrayRole, AxisPattern, Max, Part, PartialFault, PartialPlan, PartialShape, PartialSize,
-    axes_from_integers, broadcast_shapes, expand_shape_from_integers, shape_from_integers,
-};
+use ndarray_broadcast::{axes_from_integers, expand_shape_from_integers, shape_from_integers};
 use std::fmt::{self, Write};
 use std::mem::MaybeUninit;
 use std::ops::Range;

@@ -3,8 +3,8 @@
 
 use crate::common::{self, AxisMap};
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
+use ndarray_broadcast::error::ArrayRole;
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{ArrayRole, Rule};
 use num_complex::Complex;
 
 /// SplitMix64. It gives the same numbers on every machine.

@@ -2,7 +2,6 @@
 
 use ndarray::Array1;
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{Mean, Sum};
 
 /// The sum and the mean of 10^7 terms of one sign, within 0.51 units in the last place of the exact
 /// ones.

@@ -9,6 +9,7 @@ mod common;
 #[path = "../common/pool.rs"]
 mod pool;
 
+mod accumulations;
 mod documents;
 mod elementwise;
 mod errors;
@@ -18,7 +19,6 @@ mod half;
 mod materialize;
 mod openvino;
 mod partial;
-mod partial_reductions;
 mod plans;
 mod properties;
 mod public_api;

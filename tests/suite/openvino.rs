@@ -1,8 +1,9 @@
 //! OpenVINO's operator: its mode attribute, its inputs of any integer type, and its errors.
 
 use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewD, Axis, IxDyn, Slice, arr0, array, s};
+use ndarray_broadcast::error::{AxesFault, IntegerRole};
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
-use ndarray_broadcast::{AxesFault, AxisSource, BroadcastError, ErrorKind, IntegerRole, Rule};
+use ndarray_broadcast::{AxisSource, BroadcastError, ErrorKind, Rule};
 
 const VERSIONS: [Broadcast; 2] = [Broadcast::v1(), Broadcast::v3()];
 

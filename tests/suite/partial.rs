@@ -3,9 +3,11 @@
 
 use crate::common;
 use ndarray::IxDyn;
+use ndarray_broadcast::error::PartialFault;
+use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
+use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{AxisPattern, PartialFault, PartialPlan, PartialShape, PartialSize};
 use std::ops::RangeInclusive;
 
 /// Stands for all sizes that no bound names.

@@ -5,8 +5,9 @@
 
 use crate::common::{iota, variant};
 use ndarray::{ArrayD, Axis, IxDyn, Slice};
+use ndarray_broadcast::distributed::Tile;
+use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{AxisPattern, Rule, Tile};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

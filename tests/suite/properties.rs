@@ -3,7 +3,6 @@
 use crate::common::{self, Layout, variant};
 use ndarray::{ArrayD, Dimension, IxDyn};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{AxisSource, Rule};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

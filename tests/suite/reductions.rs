@@ -5,11 +5,9 @@ use ndarray::{
     Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, Slice,
     array,
 };
+use ndarray_broadcast::error::ArrayRole;
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{
-    All, Any, ArgMax, ArgMin, ArrayRole, Fold, Max, Mean, Min, NanMax, NanMin, Product, Reduction,
-    Sum,
-};
+use ndarray_broadcast::reduction::Reduction;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,8 +2,10 @@
 //! error.
 
 use ndarray::{Ix1, Ix2, IxDyn};
+use ndarray_broadcast::distributed::Tile;
+use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
+use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{AxisPattern, PartialPlan, PartialShape, PartialSize, Tile};
 
 #[test]
 fn modes_and_rules_round_trip() {

@@ -5,7 +5,7 @@ use std::error::Error;
 use half::f16;
 use ndarray::{Array, ArrayD, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{ArgMax, Max, Mean, MeanIn, Reduction, Sum, SumIn};
+use ndarray_broadcast::reduction::Reduction;
 use num_traits::AsPrimitive;
 
 use crate::Peer;

@@ -7,7 +7,7 @@ use crate::store::{Element, Kind, Store, default_chunks, elements, with_kind, ze
 use crate::team::Team;
 use indicatif::{ProgressBar, ProgressStyle};
 use ndarray::{ArrayD, IxDyn, Slice};
-use ndarray_broadcast::Tile;
+use ndarray_broadcast::distributed::Tile;
 use ndarray_broadcast::prelude::*;
 use std::io::IsTerminal;
 use std::ops::Range;

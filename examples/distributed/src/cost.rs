@@ -4,7 +4,9 @@
 use crate::arguments::Cost;
 use crate::command_line::{Failure, Report};
 use crate::gradient::plan;
-use ndarray_broadcast::{BroadcastPlan, PartialReduction, Sum};
+use ndarray_broadcast::BroadcastPlan;
+use ndarray_broadcast::distributed::Accumulation;
+use ndarray_broadcast::reduction::Sum;
 use std::ops::Range;
 
 /// What each element is summed in.
@@ -49,7 +51,7 @@ fn sent(
     plan: &BroadcastPlan,
     [kept, blocks]: [usize; 2],
 ) -> Result<Option<(usize, usize)>, Failure> {
-    let empty = PartialReduction::<Accumulator, Sum>::new(plan, Sum)
+    let empty = Accumulation::<Accumulator, Sum>::new(plan, Sum)
         .to_bytes()
         .len();
     let shape = plan.input_shape();

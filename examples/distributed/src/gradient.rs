@@ -12,9 +12,9 @@ use crate::store::{Element, Store, build, elements, with_kind, zeros};
 use crate::team::Team;
 use crate::whole_folder::create_whole;
 use ndarray::{ArrayD, Slice};
-use ndarray_broadcast::{
-    AxisSource, BroadcastError, BroadcastPlan, Part, PartialReduction, PartialSum, Sum,
-};
+use ndarray_broadcast::distributed::{Accumulation, Part};
+use ndarray_broadcast::reduction::Sum;
+use ndarray_broadcast::{AxisSource, BroadcastError, BroadcastPlan};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -242,7 +242,7 @@ impl Work<'_> {
         }
         let mine = |item: &usize| items[*item].shard % team.count() == team.index();
         let mine: Vec<usize> = (0..items.len()).filter(mine).collect();
-        let mut sum = PartialSum::<T>::new(&self.plan, Sum);
+        let mut sum = Accumulation::<T, Sum>::new(&self.plan, Sum);
         let (start, mut bytes, mut computed) = (Instant::now(), 0, 0);
         if !self.request.merge {
             let bar = progress_bar(mine.len());
@@ -265,8 +265,8 @@ impl Work<'_> {
         }
         let sent = match self.request.merge || team.is_one_of_several() {
             true => 0,
-            false => team.merge(&mut sum, PartialSum::to_bytes, |sum, bytes| {
-                sum.merge(PartialReduction::from_bytes(bytes, Sum)?)
+            false => team.merge(&mut sum, Accumulation::to_bytes, |sum, bytes| {
+                sum.merge(Accumulation::from_bytes(bytes, Sum)?)
             })?,
         };
         let (work, more) = (format!("{computed} parts"), format!(", {sent} bytes sent"));
@@ -277,7 +277,7 @@ impl Work<'_> {
             return state(&mut report, team, missing, "parts");
         }
         if self.request.merge || team.is_one_of_several() {
-            sum = PartialReduction::new(&self.plan, Sum);
+            sum = Accumulation::new(&self.plan, Sum);
             for item in 0..items.len() {
                 let found = job.done(item)?.unwrap_or_default();
                 sum.merge(self.read(&job, item, &found)?)?;
@@ -294,7 +294,7 @@ impl Work<'_> {
         self.plan.part_of_blocks(&item.input, item.blocks.clone())
     }
 
-    fn sum<T: Element>(&self, part: &Part) -> Result<PartialSum<T>, Failure> {
+    fn sum<T: Element>(&self, part: &Part) -> Result<Accumulation<T, Sum>, Failure> {
         let output = part.tile().output();
         let dy = self.dy.read::<T>(output.ranges())?;
         Ok(match &self.times {
@@ -312,8 +312,8 @@ impl Work<'_> {
         job: &Job,
         item: usize,
         bytes: &[u8],
-    ) -> Result<PartialSum<T>, Failure> {
-        PartialReduction::from_bytes(bytes, Sum).map_err(|error| {
+    ) -> Result<Accumulation<T, Sum>, Failure> {
+        Accumulation::from_bytes(bytes, Sum).map_err(|error| {
             Failure::Data(format!(
                 "{}: {error}; --restart begins again",
                 display(&job.path(item))

@@ -5,7 +5,7 @@ use crate::command_line::Failure;
 use crate::job::display;
 use crate::whole_folder::create_whole;
 use ndarray::{ArrayD, IxDyn, LinalgScalar};
-use ndarray_broadcast::AccumulatorBytes;
+use ndarray_broadcast::distributed::AccumulatorBytes;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::ops::Range;

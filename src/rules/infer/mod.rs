@@ -30,7 +30,8 @@ impl BroadcastMode {
     /// elements, or the error of the rule if both shapes are known.
     ///
     /// ```
-    /// use ndarray_broadcast::{BroadcastMode, PartialShape, PartialSize};
+    /// use ndarray_broadcast::BroadcastMode;
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
     ///
     /// let input =
     ///     PartialShape::new([PartialSize::between(2, 5)?, PartialSize::known(1)]);
@@ -97,7 +98,8 @@ impl ElementwiseRule {
     /// elements, or the error of the rule if both shapes are known.
     ///
     /// ```
-    /// use ndarray_broadcast::{ElementwiseRule, PartialShape, PartialSize};
+    /// use ndarray_broadcast::ElementwiseRule;
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
     ///
     /// let batch = PartialShape::new([PartialSize::ANY, PartialSize::known(3)]);
     /// let row = PartialShape::new([PartialSize::ANY]);
@@ -151,7 +153,8 @@ impl AxisPattern<2> {
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow) if the smallest have too many elements.
     ///
     /// ```
-    /// use ndarray_broadcast::{AxisPattern, PartialShape, PartialSize};
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
+    /// use ndarray_broadcast::named::AxisPattern;
     ///
     /// let pattern: AxisPattern<2> = "x y, y z".parse()?;
     /// let a = PartialShape::new([PartialSize::ANY, PartialSize::between(2, 5)?]);
@@ -231,7 +234,7 @@ impl PartialPlan {
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// ```
-    /// use ndarray_broadcast::{PartialPlan, PartialShape, PartialSize};
+    /// use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
     ///
     /// let input = PartialShape::new([PartialSize::ANY]);
     /// let plan = PartialPlan::prepend(input, PartialShape::known((2, 3)))?;

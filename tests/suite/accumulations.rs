@@ -1,14 +1,12 @@
-//! Partial reductions that are merged in any order have the bits of one call on the whole. What
+//! Accumulations that are merged in any order have the bits of one call on the whole. What
 //! does not belong together is refused, and nothing is changed then.
 // A box of one axis is a list of one range.
 #![allow(clippy::single_range_in_vec_init)]
 
 use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn, arr1};
+use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::{
-    AccumulatorBytes, ArgMax, Fold, Max, Mean, PartialReduction, PartialSum, Product, Reduction,
-    Sum,
-};
+use ndarray_broadcast::reduction::Reduction;
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -88,7 +86,10 @@ fn cut(random: &mut Random, ranges: Ranges, units: &[usize], to: &mut Vec<Ranges
 }
 
 /// The parts of a partition: of ranges of blocks, or of tiles.
-fn partition(random: &mut Random, plan: &BroadcastPlan) -> Vec<ndarray_broadcast::Part> {
+fn partition(
+    random: &mut Random,
+    plan: &BroadcastPlan,
+) -> Vec<ndarray_broadcast::distributed::Part> {
     let mut boxes = vec![];
     if random.below(2) == 0 {
         let mut ranges: Ranges = plan.input_shape().iter().map(|&size| 0..size).collect();
@@ -139,7 +140,7 @@ fn units_of_blocks(plan: &BroadcastPlan) -> Vec<usize> {
 fn merged<T, R>(
     random: &mut Random,
     plan: &BroadcastPlan,
-    mut parts: Vec<PartialReduction<T, R>>,
+    mut parts: Vec<Accumulation<T, R>>,
     reduction: R,
 ) -> ArrayD<R::Out>
 where
@@ -152,7 +153,7 @@ where
         parts[at].merge(other).unwrap();
         if random.below(8) == 0 {
             let bytes = parts[at].to_bytes();
-            parts[at] = PartialReduction::from_bytes(&bytes, reduction.clone()).unwrap();
+            parts[at] = Accumulation::from_bytes(&bytes, reduction.clone()).unwrap();
         }
         if parts.len() > 1 {
             assert!(!parts[at].is_complete());
@@ -190,7 +191,7 @@ fn ten_thousand_partitions_and_orders_have_the_bits_of_the_whole() {
             let what = format!("{plan}\n{seed}: {} parts", parts.len());
             macro_rules! gradient {
                 ($array:ident) => {{
-                    let part = |part: &ndarray_broadcast::Part| {
+                    let part = |part: &ndarray_broadcast::distributed::Part| {
                         let of_part = part.tile().output();
                         part.gradient(&of_part.of(&$array).unwrap()).unwrap()
                     };
@@ -293,7 +294,7 @@ fn then((a, b): (u64, u64), (c, d): (u64, u64)) -> (u64, u64) {
 fn merged_in_memory<T, R: Reduction<T>>(
     random: &mut Random,
     plan: &BroadcastPlan,
-    mut parts: Vec<PartialReduction<T, R>>,
+    mut parts: Vec<Accumulation<T, R>>,
 ) -> ArrayD<R::Out> {
     random.shuffle(&mut parts);
     let mut all = parts.pop().unwrap();
@@ -308,7 +309,7 @@ fn empty_plans_and_parts() {
     let none = Array2::<f64>::zeros((0, 3));
     assert_eq!(plan.sum_blocks(), 0);
     let part = plan.part(&plan.tile(&[0..0, 0..3]).unwrap()).unwrap();
-    let mut sum = PartialReduction::new(&plan, Sum);
+    let mut sum = Accumulation::new(&plan, Sum);
     sum.merge(part.gradient(&none).unwrap()).unwrap();
     assert_eq!(sum.finish(&plan).unwrap(), arr1(&[0., 0., 0.]));
     let max = part.reduce(&none, Max).unwrap();
@@ -329,7 +330,7 @@ fn empty_plans_and_parts() {
     // A part of nothing adds nothing, wherever it is.
     let plan = BroadcastPlan::numpy(2, (3000, 2)).unwrap();
     let dy = Array2::<i32>::ones((3000, 2));
-    let mut sum = PartialReduction::new(&plan, Sum);
+    let mut sum = Accumulation::new(&plan, Sum);
     for ranges in [[77..77, 0..2], [0..3000, 1..1], [0..3000, 0..2]] {
         let part = plan.part(&plan.tile(&ranges).unwrap()).unwrap();
         assert!(!sum.is_complete());
@@ -461,15 +462,15 @@ fn parts_that_do_not_belong_together_are_refused_and_nothing_changes() {
 
     let same_shapes = BroadcastPlan::explicit(2, (2, 2), &[0]).unwrap();
     let other = BroadcastPlan::explicit(2, (2, 2), &[1]).unwrap();
-    let error = PartialSum::<f32>::new(&same_shapes, Sum)
-        .merge(PartialReduction::new(&other, Sum))
+    let error = Accumulation::<f32, Sum>::new(&same_shapes, Sum)
+        .merge(Accumulation::new(&other, Sum))
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "these parts do not belong together: sum of [2, 2] to [2] by (0 +), \
          and sum of [2, 2] to [2] by (+ 0)"
     );
-    assert!(sum.merge(PartialReduction::new(&other, Sum)).is_err());
+    assert!(sum.merge(Accumulation::new(&other, Sum)).is_err());
     assert!(sum.finish(&other).is_err());
     for overlap in [of(0..3000, 0..2), of(0..1024, 1..2), of(1024..3000, 0..2)] {
         assert!(matches!(
@@ -486,7 +487,7 @@ fn parts_that_do_not_belong_together_are_refused_and_nothing_changes() {
     }
     // Parts of other rules with the same shapes and axes belong together.
     let numpy = BroadcastPlan::numpy(2, (3000, 2)).unwrap();
-    sum.merge(PartialReduction::new(&numpy, Sum)).unwrap();
+    sum.merge(Accumulation::new(&numpy, Sum)).unwrap();
     sum.merge(of(1024..2048, 0..1)).unwrap();
     sum.merge(of(1024..3000, 1..2)).unwrap();
     assert_eq!(sum.finish(&numpy).unwrap(), plan.gradient(&dy).unwrap());
@@ -630,16 +631,16 @@ fn bytes_of_both_halves_of_a_node_are_refused() {
         bytes.extend((block + 1).to_le_bytes());
         bytes.extend(value.to_le_bytes());
     }
-    let error = PartialReduction::<i32, _>::from_bytes(&finished(bytes), Sum).unwrap_err();
+    let error = Accumulation::<i32, _>::from_bytes(&finished(bytes), Sum).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "invalid bytes of a partial reduction: two nodes are halves of another one"
+        "invalid bytes of an accumulation: two nodes are halves of another one"
     );
 }
 
 #[test]
 fn many_pieces_are_read_and_shown_in_less_than_quadratic_time() {
-    let read = |bytes: &[u8]| PartialReduction::<u8, _>::from_bytes(bytes, Sum);
+    let read = |bytes: &[u8]| Accumulation::<u8, _>::from_bytes(bytes, Sum);
     let count = 100_000;
     let scattered = |i: u64| i * 7919 % count;
     // Every place but one has a piece. This takes minutes in quadratic time.
@@ -661,7 +662,7 @@ fn many_pieces_are_read_and_shown_in_less_than_quadratic_time() {
         read(&bytes).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(fault(&[6..9, 0..2, 2..6]), Ok(()));
-    let text = "invalid bytes of a partial reduction: two pieces have the same element";
+    let text = "invalid bytes of an accumulation: two pieces have the same element";
     assert_eq!(fault(&[6..9, 0..3, 2..6]), Err(text.to_owned()));
     assert_eq!(fault(&[3..4, 0..9]), Err(text.to_owned()));
 }
@@ -670,7 +671,7 @@ fn many_pieces_are_read_and_shown_in_less_than_quadratic_time() {
 fn the_first_missing_element_is_found_between_boxes() {
     let plan = BroadcastPlan::numpy((4, 5), (4, 5)).unwrap();
     let x = Array2::<i32>::ones((4, 5));
-    let mut sum = PartialReduction::new(&plan, Sum);
+    let mut sum = Accumulation::new(&plan, Sum);
     let mut add = |ranges: [Range<usize>; 2], missing: Option<[usize; 2]>| {
         let part = plan.part(&plan.tile(&ranges).unwrap()).unwrap();
         let x = part.tile().output().of(&x).unwrap();
@@ -709,7 +710,7 @@ fn pairs_have_names_of_their_own() {
     let last = Fold::new((0., 0), |_, b| b);
     let bytes = part.reduce(&x, last).unwrap().to_bytes();
     let of_floats = Fold::new(0., |_, b| b);
-    let error = PartialReduction::<f32, _>::from_bytes(&bytes, of_floats).err();
+    let error = Accumulation::<f32, _>::from_bytes(&bytes, of_floats).err();
     assert_eq!(
         error.unwrap().to_string(),
         "these parts do not belong together: a reduction without a name in (f32, usize), and a \
@@ -726,7 +727,7 @@ fn faults_of_bytes_are_named() {
         let end = bytes.len() - 8;
         let sum = checksum(&bytes[..end]).to_le_bytes();
         bytes[end..].copy_from_slice(&sum);
-        let text = PartialReduction::<u8, _>::from_bytes(&bytes, Sum).unwrap_err();
+        let text = Accumulation::<u8, _>::from_bytes(&bytes, Sum).unwrap_err();
         let text = text.to_string();
         let (_, fault) = text.split_once(": ").unwrap();
         fault.to_owned()
@@ -749,7 +750,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 fn bytes_that_are_cut_short_or_changed_are_refused() {
     let plan = BroadcastPlan::numpy(2, (9000, 2)).unwrap();
     let dy = Array2::from_shape_fn((9000, 2), |(i, j)| (i + j) as f32);
-    let mut sum = PartialReduction::new(&plan, Sum);
+    let mut sum = Accumulation::new(&plan, Sum);
     for (rows, columns) in [(1024..4096, 0..2), (5120..9000, 0..1)] {
         let part = plan.part(&plan.tile(&[rows, columns]).unwrap()).unwrap();
         sum.merge(
@@ -760,11 +761,11 @@ fn bytes_that_are_cut_short_or_changed_are_refused() {
     }
     let bytes = sum.to_bytes();
     assert!(bytes.len() < 600, "{}", bytes.len());
-    let read = |bytes: &[u8]| PartialReduction::<f32, _>::from_bytes(bytes, Sum);
+    let read = |bytes: &[u8]| Accumulation::<f32, _>::from_bytes(bytes, Sum);
     assert_eq!(read(&bytes).unwrap().to_bytes(), bytes);
     for len in 0..bytes.len() {
         let error = read(&bytes[..len]).unwrap_err();
-        let fault = "invalid bytes of a partial reduction: they are cut short";
+        let fault = "invalid bytes of an accumulation: they are cut short";
         assert_eq!(error.to_string(), fault, "{len}");
     }
     for at in 0..bytes.len() {
@@ -817,32 +818,32 @@ fn serde_round_trips_and_checks() {
     let bytes = sum.to_bytes();
     let text = serde_json::to_string(&sum).unwrap();
     assert_eq!(text, serde_json::to_string(&bytes).unwrap());
-    let of_text: PartialSum<f64> = serde_json::from_str(&text).unwrap();
+    let of_text: Accumulation<f64, Sum> = serde_json::from_str(&text).unwrap();
     assert_eq!(of_text.to_bytes(), bytes);
 
     // A format with bytes.
     use serde::de::value::{BytesDeserializer, Error};
-    fn read(bytes: &[u8]) -> Result<PartialSum<f64>, Error> {
-        PartialSum::deserialize(BytesDeserializer::new(bytes))
+    fn read(bytes: &[u8]) -> Result<Accumulation<f64, Sum>, Error> {
+        Accumulation::<f64, Sum>::deserialize(BytesDeserializer::new(bytes))
     }
     assert_eq!(read(&bytes).unwrap().to_bytes(), bytes);
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[at] ^= 1;
         let error = read(&changed).unwrap_err().to_string();
-        let of_bytes = PartialSum::<f64>::from_bytes(&changed, Sum).unwrap_err();
+        let of_bytes = Accumulation::<f64, Sum>::from_bytes(&changed, Sum).unwrap_err();
         assert_eq!(error, of_bytes.to_string());
     }
     let fault = |error: serde_json::Error| error.to_string();
-    let other = serde_json::from_str::<PartialReduction<f64, Max>>(&text);
+    let other = serde_json::from_str::<Accumulation<f64, Max>>(&text);
     let text_of_other = fault(other.unwrap_err());
     assert!(
         text_of_other.contains("sum in f64, and max in f64"),
         "{text_of_other}"
     );
-    let none = fault(serde_json::from_str::<PartialSum<f64>>("{}").unwrap_err());
+    let none = fault(serde_json::from_str::<Accumulation<f64, Sum>>("{}").unwrap_err());
     assert!(
-        none.contains("expected the bytes of a partial reduction"),
+        none.contains("expected the bytes of an accumulation"),
         "{none}"
     );
 }

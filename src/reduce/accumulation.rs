@@ -1,7 +1,7 @@
-//! Partial reductions as values: nodes of the tree, which merge with their neighbours.
+//! Accumulations as values: nodes of the tree, which merge with their neighbours.
 
 use super::ranges::{Ranges, first_outside, intersection, len, slice, without};
-use super::reduction::{Reduction, Sum};
+use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::memory::array_of;
 use crate::error::{BroadcastError, empty_reduction, incomplete, other_reduction, overlap};
@@ -14,10 +14,10 @@ use std::ops::Range;
 
 /// The state of a reduction of which some blocks are reduced.
 ///
-/// It holds the nodes of the [documented tree](crate::GradientExt#the-order-of-summation) that
+/// It holds the nodes of the [documented tree](crate::reduction#the-order-of-summation) that
 /// these blocks form.
 ///
-/// A [`Part`](crate::Part) returns it. Two merge if they belong to the same plan and have no term
+/// A [`Part`](crate::distributed::Part) returns it. Two merge if they belong to the same plan and have no term
 /// in common. They need not be neighbours: a node without its sibling is kept until the sibling is
 /// merged. When all parts are merged, [`finish`](Self::finish) gives the result of
 /// [`gradient`](BroadcastPlan::gradient), [`gradient_of`](BroadcastPlan::gradient_of),
@@ -27,11 +27,13 @@ use std::ops::Range;
 /// It is small: for each element of the gradient at most two accumulators for each level of the
 /// tree while blocks that follow each other are there, and one when all are. It can be sent: as
 /// [bytes](Self::to_bytes). With the feature `serde`, it serialises as these bytes. It deserialises if
-/// the reduction has a `Default`, which a [`Fold`](crate::Fold) does not have.
+/// the reduction has a `Default`, which a [`Fold`](crate::reduction::Fold) does not have.
 ///
 /// ```
 /// use ndarray::Array2;
-/// use ndarray_broadcast::{BroadcastPlan, PartialReduction, Sum};
+/// use ndarray_broadcast::BroadcastPlan;
+/// use ndarray_broadcast::distributed::Accumulation;
+/// use ndarray_broadcast::reduction::Sum;
 ///
 /// let dy = Array2::from_shape_fn((4096, 3), |(i, j)| {
 ///     (i as f32 + 0.1) / (j as f32 + 0.3)
@@ -47,16 +49,16 @@ use std::ops::Range;
 /// }
 ///
 /// // Where the results arrive, in any order.
-/// let mut sum = PartialReduction::<f32, Sum>::new(&plan, Sum);
+/// let mut sum = Accumulation::<f32, Sum>::new(&plan, Sum);
 /// for bytes in sent.iter().rev() {
-///     sum.merge(PartialReduction::from_bytes(bytes, Sum)?)?;
+///     sum.merge(Accumulation::from_bytes(bytes, Sum)?)?;
 /// }
 /// assert!(sum.is_complete());
 /// assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
-#[must_use = "a partial reduction is merged with others, and finished"]
-pub struct PartialReduction<T, R: Reduction<T>> {
+#[must_use = "an accumulation is merged with others, and finished"]
+pub struct Accumulation<T, R: Reduction<T>> {
     pub(super) reduction: R,
     /// Its rule does not matter.
     pub(super) plan: BroadcastPlan,
@@ -64,11 +66,6 @@ pub struct PartialReduction<T, R: Reduction<T>> {
     pub(super) pieces: Vec<Piece<R::Acc>>,
     term: PhantomData<fn(T)>,
 }
-
-/// The state of a [gradient](BroadcastPlan::gradient) of which some blocks are summed.
-///
-/// Example: [`PartialReduction`].
-pub type PartialSum<A> = PartialReduction<A, Sum>;
 
 /// The same nodes for each element in a box of the gradient. A node of the tree is given by its
 /// blocks: `2^n` of them, or fewer at the end.
@@ -274,10 +271,10 @@ fn replace<A>(pieces: &mut Vec<Piece<A>>, cuts: Vec<Cut<A>>) {
     }
 }
 
-impl<T, R: Reduction<T>> PartialReduction<T, R> {
-    /// The reduction of no terms yet. Example: [`PartialReduction`].
+impl<T, R: Reduction<T>> Accumulation<T, R> {
+    /// The reduction of no terms yet. Example: [`Accumulation`].
     pub fn new<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>, reduction: R) -> Self {
-        PartialReduction {
+        Accumulation {
             reduction,
             plan: plan.clone().into_dyn(),
             pieces: Vec::new(),
@@ -360,7 +357,7 @@ impl<T, R: Reduction<T>> PartialReduction<T, R> {
     }
 
     /// Whether all terms of all elements are there: then [`finish`](Self::finish) does not return
-    /// [`Incomplete`](crate::ErrorKind::Incomplete). Example: [`PartialReduction`].
+    /// [`Incomplete`](crate::ErrorKind::Incomplete). Example: [`Accumulation`].
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.first_missing().is_none()
@@ -463,9 +460,9 @@ pub(super) fn shown(name: &str) -> &str {
     }
 }
 
-impl<T, R: Reduction<T> + Clone> Clone for PartialReduction<T, R> {
+impl<T, R: Reduction<T> + Clone> Clone for Accumulation<T, R> {
     fn clone(&self) -> Self {
-        PartialReduction {
+        Accumulation {
             reduction: self.reduction.clone(),
             plan: self.plan.clone(),
             pieces: self.pieces.clone(),
@@ -474,10 +471,10 @@ impl<T, R: Reduction<T> + Clone> Clone for PartialReduction<T, R> {
     }
 }
 
-impl<T, R: Reduction<T>> fmt::Debug for PartialReduction<T, R> {
+impl<T, R: Reduction<T>> fmt::Debug for Accumulation<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let boxes: Vec<_> = self.pieces.iter().map(|piece| &piece.ranges).collect();
-        f.debug_struct("PartialReduction")
+        f.debug_struct("Accumulation")
             .field("of", &Self::name(&self.plan))
             .field("elements", &boxes)
             .field("complete", &self.is_complete())
