@@ -214,7 +214,7 @@
 //! |---|---|---|
 //! | `rayon` | on | copies, elementwise operations and sums run on the current rayon pool |
 //! | `serde` | off | `Serialize` and `Deserialize` of modes, rules, patterns, plans, partial plans, tiles, partial shapes and, as their bytes, accumulations |
-//! | `half` | off | sums and means of `f16` and `bf16` in another type |
+//! | `half` | off | reductions of `f16` and `bf16`, which are accumulated in `f32` |
 // docs.rs builds with nightly Rust. This shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
@@ -317,8 +317,8 @@ pub use view::Broadcasted;
 /// elements that lie side by side need no such memory.
 pub mod reduction {
     pub use crate::reduce::{
-        All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Operands, Product,
-        Reduction, Sum, SumIn,
+        All, Any, ArgMax, ArgMin, Averaged, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Operands,
+        Product, Reduction, Sum, SumIn, SumInOwnType, Summand,
     };
 }
 

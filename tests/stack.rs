@@ -10,7 +10,7 @@ mod process;
 
 use ndarray::{Array, Array2, Array3, Axis, s};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::reduction::Reduction;
+use ndarray_broadcast::reduction::{Reduction, Summand};
 use num_traits::Zero;
 use std::ops::Add;
 use std::process::Stdio;
@@ -37,6 +37,18 @@ impl<const N: usize> Zero for Words<N> {
 
     fn is_zero(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
+    }
+}
+
+impl<const N: usize> Summand for Words<N> {
+    type Acc = Self;
+
+    fn to_acc(self) -> Self {
+        self
+    }
+
+    fn from_acc(acc: Self) -> Self {
+        acc
     }
 }
 

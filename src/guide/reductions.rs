@@ -112,12 +112,16 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! With the feature `half`, this works for `f16` and `bf16` of the crate `half` too:
-//! `Sum.in_type::<f32, bf16>()`. A sum of `bf16` values in `f32` is within 0.51 units in the last
-//! place of `bf16`, if the terms have one sign and there are at most 10^7 terms. Without the
-//! feature, such a call does not compile, because the traits for the conversion are not
-//! implemented. A plain [`sum_to_shape`](crate::GradientExt::sum_to_shape) rounds each addition to
-//! the narrow type.
+//! With the feature `half`, `f16` and `bf16` of the crate `half` are elements too. `Sum`, `Mean`,
+//! `Product` and the gradients accumulate them in `f32` and round once, as NumPy's `mean` and torch
+//! do ([`Summand`](crate::reduction::Summand), [`Averaged`](crate::reduction::Averaged)). Such a sum of `bf16` values is
+//! within 0.51 units in the last place of `bf16`, if the terms have one sign and there are at most
+//! 10^7 terms. `Sum.in_type::<f32, f32>()` gives the `f32` itself, and
+//! [`Sum.in_own_type()`](crate::reduction::Sum::in_own_type) rounds each addition to the narrow type. Without
+//! the feature, such a call does not compile.
+//!
+//! The mean of integers is an integer: exact, and rounded towards zero.
+//! `Mean.in_type::<f64, f64>()` is the float.
 //!
 //! # NaN and empty axes
 //!

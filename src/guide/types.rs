@@ -216,15 +216,15 @@
 //! | [`Zip::map_two`](crate::Zip::map_two) | of the arrays: `Copy + Send + Sync`; of the closure's results: `Copy + Send` |
 //! | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | of the array that is changed: `Send`; of the others: `Copy + Send + Sync` |
 //! | [`Zip::map_ref`](crate::Zip::map_ref) | `Sync` |
-//! | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | `Copy + Zero + Send + Sync` |
-//! | [`gradient_of`](crate::BroadcastPlan::gradient_of) | of the arrays: `Sync`; of the closure's result: `Copy + Zero + Send + Sync` |
-//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::reduction::Reduction) takes: floats for `Mean` |
+//! | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`Summand`](crate::reduction::Summand): numbers of Rust, complex numbers, your own; halves with the feature `half` |
+//! | [`gradient_of`](crate::BroadcastPlan::gradient_of) | of the arrays: `Sync`; of the closure's result: `Summand` |
+//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::reduction::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::reduction::Reduction) takes: [`Averaged`](crate::reduction::Averaged) for `Mean` |
+//! | [`Sum.in_own_type`](crate::reduction::Sum::in_own_type) | `Copy + Zero + Send + Sync` |
 //! | [`reduce_of`](crate::BroadcastPlan::reduce_of) | of the arrays: `Sync`; of the closure's result: those that the `Reduction` takes |
 //! | [`Sum.in_type`](crate::reduction::Sum::in_type), [`Mean.in_type`](crate::reduction::Mean::in_type) | numbers of Rust, and with the feature `half` those of the crate `half` |
 //!
 //! `f16` and `bf16` are those of the crate `half`. Views, copies and maps take them as any other
-//! type. A plain sum rounds each addition to 16 bits. With this crate's feature `half`,
-//! `Sum.in_type::<f32, bf16>()` sums in `f32` and rounds once.
+//! type. With this crate's feature `half`, they are summed in `f32` and rounded once.
 //!
 //! # Integer overflow
 //!

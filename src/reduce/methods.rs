@@ -3,13 +3,13 @@
 use super::operands::Operands;
 use super::operands::sealed::Elements;
 use super::reduction::{Reduction, Sum};
-use super::{Existing, Fresh};
+use super::summand::Summand;
+use super::{Existing, Fresh, added};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
-use num_traits::Zero;
 
 /// # Map and reduce in one pass
 ///
@@ -67,7 +67,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn gradient_of<X, A, F>(&self, arrays: X, f: F) -> Result<Array<A, I>, BroadcastError>
     where
         X: Operands<O>,
-        A: Copy + Zero + Send + Sync,
+        A: Summand,
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
     {
         self.reduce_of(arrays, Sum, f)
@@ -109,7 +109,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ) -> Result<(), BroadcastError>
     where
         X: Operands<O>,
-        A: Copy + Zero + Send + Sync,
+        A: Summand,
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
     {
         self.reduce_of_into(arrays, Sum, f, out)
@@ -136,11 +136,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ) -> Result<(), BroadcastError>
     where
         X: Operands<O>,
-        A: Copy + Zero + Send + Sync,
+        A: Summand,
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
     {
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        arrays.reduce(self, &Sum, &f, Some(|old, sum| old + sum), Existing(out))
+        arrays.reduce(self, &Sum, &f, Some(added), Existing(out))
     }
 
     /// A reduction of `f` of these arrays over the axes that the plan replicates.

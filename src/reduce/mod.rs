@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `methods` | reductions of arrays and maps, the methods |
 //! | `reduction` | the reductions that are ready made |
+//! | `summand` | in which type sums and means are accumulated |
 //! | `convert` | elements as accumulators of another type |
 //! | `operands` | the tuples of arrays of a map |
 //! | `part` | parts of the terms, for several workers |
@@ -25,6 +26,7 @@ mod operands;
 mod part;
 mod ranges;
 mod reduction;
+mod summand;
 #[cfg(test)]
 mod tests;
 
@@ -35,8 +37,9 @@ pub use operands::Operands;
 pub use part::Part;
 pub use reduction::{
     All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Product, Reduction,
-    Sum, SumIn,
+    Sum, SumIn, SumInOwnType,
 };
+pub use summand::{Averaged, Summand};
 
 use crate::engine::fold::{Add, Arrays, Map, Typed};
 use crate::engine::positions::Positions;
@@ -48,7 +51,6 @@ use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
-use num_traits::Zero;
 use reduction::sealed::Use;
 use std::marker::PhantomData;
 
@@ -111,7 +113,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     #[doc(alias = "adjoint")]
     pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<Array<A, I>, BroadcastError>
     where
-        A: Copy + Zero + Send + Sync,
+        A: Summand,
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         self.reduce_array(cotangent, &Sum, None, Fresh(self.input_dim()))
@@ -147,7 +149,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         out: &mut ArrayRef<A, I>,
     ) -> Result<(), BroadcastError>
     where
-        A: Copy + Zero + Send + Sync,
+        A: Summand,
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
@@ -182,11 +184,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         out: &mut ArrayRef<A, I>,
     ) -> Result<(), BroadcastError>
     where
-        A: Copy + Zero + Send + Sync,
+        A: Summand,
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_array(cotangent, &Sum, Some(|old, sum| old + sum), Existing(out))
+        self.reduce_array(cotangent, &Sum, Some(added), Existing(out))
     }
 
     /// A reduction of an array of the plan's output shape. `add` is as in [`Map`].
@@ -222,6 +224,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             };
         }
     }
+}
+
+/// A sum that is added to what its place holds.
+fn added<A: Summand>(old: A, sum: A) -> A {
+    A::from_acc(old.to_acc() + sum.to_acc())
 }
 
 /// What becomes of the results of a reduction, or of its accumulators.
@@ -413,7 +420,7 @@ pub trait GradientExt: Operand {
     fn sum_to_shape<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
     where
         E: IntoDimension,
-        Self::Elem: Copy + Zero + Send + Sync,
+        Self::Elem: Summand,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
         BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())

@@ -5,6 +5,7 @@ use super::accumulation::{Accumulation, Piece, nodes_of, terms_of};
 use super::operands::Operands;
 use super::operands::sealed::Elements;
 use super::reduction::{Reduction, Sum};
+use super::summand::Summand;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::sums::Terms;
 use crate::error::{
@@ -12,7 +13,6 @@ use crate::error::{
 };
 use crate::plan::{AxisSource, BroadcastPlan, Tile};
 use ndarray::{Array, ArrayRef, Dimension, IxDyn};
-use num_traits::Zero;
 use std::ops::Range;
 
 /// # Parts of sums, to be merged
@@ -347,7 +347,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         cotangent: &ArrayRef<A, O>,
     ) -> Result<Accumulation<A, Sum>, BroadcastError>
     where
-        A: Copy + Zero + Send + Sync,
+        A: Summand,
     {
         let plan = self.tile.plan();
         check_shape(ArrayRole::Cotangent, plan.output_shape(), cotangent.shape())?;
@@ -394,7 +394,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ) -> Result<Accumulation<A, Sum>, BroadcastError>
     where
         X: Operands<O>,
-        A: Copy + Zero + Send + Sync,
+        A: Summand,
         F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
     {
         self.reduce_of(arrays, Sum, f)

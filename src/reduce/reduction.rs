@@ -5,14 +5,15 @@ pub use crate::engine::reduction::Reduction;
 pub(crate) use crate::engine::reduction::sealed;
 
 use super::convert::convert;
+use super::summand::{Averaged, Summand};
 use num_traits::float::FloatCore;
 use num_traits::{AsPrimitive, Bounded, One, Zero};
 use std::marker::PhantomData;
-use std::ops::Mul;
 
-/// The sum, in the terms' own type.
+/// The sum, of the terms' type.
 ///
-/// Integers overflow as with `+`: a panic where overflow checks are on, else they wrap.
+/// [`Summand`] names the type in which it is accumulated: `f32` for `f16` and `bf16`, else the
+/// terms' own. Integers overflow as with `+`: a panic where overflow checks are on, else they wrap.
 /// [`Sum::in_type`](Self::in_type) has room for more.
 ///
 /// ```
@@ -64,16 +65,46 @@ impl Sum {
     pub fn in_type<A, O>(self) -> SumIn<A, O> {
         SumIn(PhantomData)
     }
+
+    /// The sum of elements of any type, accumulated in that type. For types that are no
+    /// [`Summand`], and for halves whose additions are to be rounded one by one.
+    ///
+    /// ```
+    /// use ndarray::{Array1, array};
+    /// use ndarray_broadcast::prelude::*;
+    /// use num_traits::Zero;
+    ///
+    /// fn total<T>(terms: &Array1<T>) -> Result<T, BroadcastError>
+    /// where
+    ///     T: Copy + Zero + Send + Sync,
+    /// {
+    ///     let sum = terms.reduce_to_shape((), Sum.in_own_type())?;
+    ///     Ok(sum.into_scalar())
+    /// }
+    /// assert_eq!(total(&array![1, 2, 4])?, 7);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn in_own_type(self) -> SumInOwnType {
+        SumInOwnType
+    }
 }
 
-/// The mean: the sum, divided by the number of terms. NaN if there are none, which is 0 as an
-/// integer.
+/// The sum of elements of any type, accumulated in that type. Made by [`Sum::in_own_type`], which
+/// has an example.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct SumInOwnType;
+
+/// The mean: the sum, divided by the number of terms.
 ///
-/// | terms | reduction |
-/// |---|---|
-/// | floats | `Mean` |
-/// | integers | `Mean.in_type::<f64, f64>()` |
-/// | complex numbers | [`Sum`], then divide by the number of terms |
+/// The result has the terms' type. [`Averaged`] says in which type they are summed, and what the
+/// mean of none is.
+///
+/// | terms | reduction | of no terms |
+/// |---|---|---|
+/// | floats, complex numbers; halves in `f32` | `Mean` | NaN |
+/// | integers, as an integer: exact, towards zero | `Mean` | an error |
+/// | integers, as a float | `Mean.in_type::<f64, f64>()` | NaN |
 ///
 /// ```
 /// use ndarray::array;
@@ -83,10 +114,14 @@ impl Sum {
 /// let means = pixels.reduce_to_shape(2, Mean.in_type::<f32, f32>())?;
 /// assert_eq!(means, array![20., 32.5]);
 /// assert_eq!(array![1., 2., 6.].reduce_to_shape((), Mean)?.into_scalar(), 3.);
+///
+/// let large = array![u64::MAX, u64::MAX - 3];
+/// let mean = large.reduce_to_shape((), Mean)?.into_scalar();
+/// assert_eq!(mean, u64::MAX - 2);
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///
-/// Source: NumPy `mean`; ONNX `ReduceMean`.
+/// Source: NumPy `mean`; ONNX `ReduceMean`, whose result for integers is an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mean;
 
@@ -107,7 +142,12 @@ impl Mean {
     }
 }
 
-/// The product, in the terms' own type.
+/// The product, of the terms' type.
+///
+/// It is accumulated as a [`Sum`] is: halves in `f32`. As the terms of several lanes are multiplied
+/// before the lanes are, the product of finite terms can overflow where another order does not: 0,
+/// two 1e200 in other lanes and ones give 0 * infinity, NaN. In the order of the terms they give 0:
+/// `Fold::new(1., |a, b| a * b)` takes them in that order.
 ///
 /// ```
 /// use ndarray::array;
@@ -250,7 +290,36 @@ impl<A, F: Fn(A, A) -> A> Fold<A, F> {
     }
 }
 
-impl<T: Copy + Zero + Send + Sync> Reduction<T> for Sum {
+impl<T: Summand> Reduction<T> for Sum {
+    const COMMUTATIVE: bool = true;
+    const QUICK: bool = true;
+    const NAME: &'static str = "sum";
+
+    type Acc = T::Acc;
+    type Out = T;
+
+    #[inline(always)]
+    fn identity(&self) -> T::Acc {
+        T::Acc::zero()
+    }
+
+    #[inline(always)]
+    fn lift(&self, value: T) -> T::Acc {
+        value.to_acc()
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
+        a + b
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc, _: usize) -> T {
+        T::from_acc(acc)
+    }
+}
+
+impl<T: Copy + Zero + Send + Sync> Reduction<T> for SumInOwnType {
     const COMMUTATIVE: bool = true;
     const QUICK: bool = true;
     const NAME: &'static str = "sum";
@@ -313,36 +382,36 @@ where
     }
 }
 
-impl<T> Reduction<T> for Mean
-where
-    T: FloatCore + Send + Sync + 'static,
-    usize: AsPrimitive<T>,
-{
+impl<T: Averaged> Reduction<T> for Mean {
     const COMMUTATIVE: bool = true;
     const QUICK: bool = true;
     const NAME: &'static str = "mean";
 
-    type Acc = T;
+    type Acc = T::Acc;
     type Out = T;
 
     #[inline(always)]
-    fn identity(&self) -> T {
-        T::zero()
+    fn identity(&self) -> T::Acc {
+        T::Acc::zero()
     }
 
     #[inline(always)]
-    fn lift(&self, value: T) -> T {
-        value
+    fn lift(&self, value: T) -> T::Acc {
+        value.to_acc()
     }
 
     #[inline(always)]
-    fn combine(&self, a: T, b: T) -> T {
+    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
         a + b
     }
 
     #[inline(always)]
-    fn finish(&self, acc: T, count: usize) -> T {
-        mean(acc, count)
+    fn finish(&self, acc: T::Acc, count: usize) -> T {
+        T::mean(acc, count)
+    }
+
+    fn of_none(&self) -> Option<T> {
+        T::of_none()
     }
 }
 
@@ -407,32 +476,32 @@ where
     sum / count.as_()
 }
 
-impl<T: Copy + One + Mul<Output = T> + Send + Sync> Reduction<T> for Product {
+impl<T: Summand<Acc: One>> Reduction<T> for Product {
     const COMMUTATIVE: bool = true;
     const QUICK: bool = true;
     const NAME: &'static str = "product";
 
-    type Acc = T;
+    type Acc = T::Acc;
     type Out = T;
 
     #[inline(always)]
-    fn identity(&self) -> T {
-        T::one()
+    fn identity(&self) -> T::Acc {
+        T::Acc::one()
     }
 
     #[inline(always)]
-    fn lift(&self, value: T) -> T {
-        value
+    fn lift(&self, value: T) -> T::Acc {
+        value.to_acc()
     }
 
     #[inline(always)]
-    fn combine(&self, a: T, b: T) -> T {
+    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
         a * b
     }
 
     #[inline(always)]
-    fn finish(&self, acc: T, _: usize) -> T {
-        acc
+    fn finish(&self, acc: T::Acc, _: usize) -> T {
+        T::from_acc(acc)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::BroadcastPlan;
 use crate::engine::fold::{BLOCK_TERMS, LANES, LARGE, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
 use crate::engine::tuning::{CACHE_LINE, SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE};
-use crate::reduction::{ArgMax, ArgMin, Fold, Reduction};
+use crate::reduction::{ArgMax, ArgMin, Fold, Reduction, Summand};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
 use std::ops::Add;
@@ -46,6 +46,18 @@ impl<const N: usize> Zero for Mixed<N> {
 
     fn is_zero(&self) -> bool {
         *self == Self::zero()
+    }
+}
+
+impl<const N: usize> Summand for Mixed<N> {
+    type Acc = Self;
+
+    fn to_acc(self) -> Self {
+        self
+    }
+
+    fn from_acc(acc: Self) -> Self {
+        acc
     }
 }
 

@@ -5,6 +5,7 @@ use crate::common::{self, AxisMap};
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
 use ndarray_broadcast::error::ArrayRole;
 use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::reduction::Summand;
 use num_complex::Complex;
 
 /// SplitMix64. It gives the same numbers on every machine.
@@ -292,6 +293,18 @@ fn any_element_type_with_zero_and_addition_is_summed() {
             )
         }
     }
+    impl Summand for Pair {
+        type Acc = Self;
+
+        fn to_acc(self) -> Self {
+            self
+        }
+
+        fn from_acc(acc: Self) -> Self {
+            acc
+        }
+    }
+
     impl num_traits::Zero for Pair {
         fn zero() -> Self {
             Pair(0, [0; 5])
@@ -478,6 +491,18 @@ impl std::ops::Add for Panicking {
     }
 }
 
+impl Summand for Panicking {
+    type Acc = Self;
+
+    fn to_acc(self) -> Self {
+        self
+    }
+
+    fn from_acc(acc: Self) -> Self {
+        acc
+    }
+}
+
 impl num_traits::Zero for Panicking {
     fn zero() -> Self {
         Panicking(0)
@@ -545,6 +570,18 @@ fn zero_sized_elements_are_summed() {
             Unit
         }
     }
+    impl Summand for Unit {
+        type Acc = Self;
+
+        fn to_acc(self) -> Self {
+            self
+        }
+
+        fn from_acc(acc: Self) -> Self {
+            acc
+        }
+    }
+
     impl num_traits::Zero for Unit {
         fn zero() -> Self {
             Unit

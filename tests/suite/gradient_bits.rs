@@ -3,6 +3,7 @@
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView, Axis, IxDyn, Slice, s};
 use ndarray_broadcast::prelude::*;
+use ndarray_broadcast::reduction::Summand;
 
 /// Pseudo-random numbers in (-1, 1) of many magnitudes, the same on every machine.
 fn values(len: usize) -> Vec<f32> {
@@ -441,6 +442,18 @@ impl<const N: usize> num_traits::Zero for Floats<N> {
 
     fn is_zero(&self) -> bool {
         *self == Self::zero()
+    }
+}
+
+impl<const N: usize> Summand for Floats<N> {
+    type Acc = Self;
+
+    fn to_acc(self) -> Self {
+        self
+    }
+
+    fn from_acc(acc: Self) -> Self {
+        acc
     }
 }
 

@@ -1,0 +1,264 @@
+//! In which type the terms of a sum are accumulated.
+
+use num_complex::Complex;
+use num_traits::{Num, Zero};
+use std::num::Wrapping;
+
+/// An element type that is summed, and the type in which that is done.
+///
+/// [`Sum`](crate::reduction::Sum), [`Product`](crate::reduction::Product) and the gradients convert each term to `Acc`,
+/// and the result back once, at the end.
+///
+/// | element | accumulated in |
+/// |---|---|
+/// | integers, `f32`, `f64`, `Wrapping` | its own type |
+/// | `f16`, `bf16` of the crate `half` (feature `half`) | `f32` |
+/// | `Complex<T>` of the crate `num-complex` | `Complex` of the type for `T` |
+///
+/// Implement it for elements of your own. A type of another crate that is `Copy + Zero` needs no
+/// implementation with [`Sum::in_own_type`](crate::reduction::Sum::in_own_type).
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+/// use ndarray_broadcast::reduction::Summand;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// struct Cents(i32);
+///
+/// impl Summand for Cents {
+///     type Acc = i64;
+///
+///     fn to_acc(self) -> i64 {
+///         self.0.into()
+///     }
+///     fn from_acc(acc: i64) -> Self {
+///         Cents(acc.clamp(i32::MIN.into(), i32::MAX.into()) as i32)
+///     }
+/// }
+///
+/// let prices = array![Cents(199), Cents(350), Cents(-49)];
+/// assert_eq!(prices.sum_to_shape(())?.into_scalar(), Cents(500));
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// Source: NumPy's `mean` of `float16`, torch's `sum` of halves: both accumulate in `f32`.
+#[diagnostic::on_unimplemented(
+    message = "it is not known in which type `{Self}` is summed",
+    note = "implement `Summand` for it, or sum by `reduce` with `Sum.in_own_type()`",
+    note = "`f16` and `bf16` need the feature `half`"
+)]
+pub trait Summand: Copy + Send + Sync {
+    /// The type of the accumulator.
+    type Acc: Copy + Zero + Send + Sync;
+
+    /// The term as an accumulator. Example: [`Summand`].
+    fn to_acc(self) -> Self::Acc;
+
+    /// The result of an accumulator. Example: [`Summand`].
+    fn from_acc(acc: Self::Acc) -> Self;
+}
+
+/// Implements [`Summand`] for types that are accumulated as they are.
+macro_rules! own {
+    ($($T:ty $(, $A:ident: $bound:ident)?;)*) => {$(
+        impl $(<$A: Copy + Send + Sync>)? Summand for $T $(where Self: $bound)? {
+            type Acc = Self;
+
+            #[inline(always)]
+            fn to_acc(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn from_acc(acc: Self) -> Self {
+                acc
+            }
+        }
+    )*};
+}
+
+own! {
+    u8; u16; u32; u64; u128; usize;
+    i8; i16; i32; i64; i128; isize;
+    f32; f64;
+    Wrapping<T>, T: Zero;
+}
+
+#[cfg(feature = "half")]
+impl Summand for half::f16 {
+    type Acc = f32;
+
+    #[inline(always)]
+    fn to_acc(self) -> f32 {
+        super::convert::convert(self)
+    }
+
+    #[inline(always)]
+    fn from_acc(acc: f32) -> Self {
+        Self::from_f32(acc)
+    }
+}
+
+#[cfg(feature = "half")]
+impl Summand for half::bf16 {
+    type Acc = f32;
+
+    #[inline(always)]
+    fn to_acc(self) -> f32 {
+        super::convert::convert(self)
+    }
+
+    #[inline(always)]
+    fn from_acc(acc: f32) -> Self {
+        Self::from_f32(acc)
+    }
+}
+
+impl<T: Summand<Acc: Num>> Summand for Complex<T> {
+    type Acc = Complex<T::Acc>;
+
+    #[inline(always)]
+    fn to_acc(self) -> Self::Acc {
+        Complex::new(self.re.to_acc(), self.im.to_acc())
+    }
+
+    #[inline(always)]
+    fn from_acc(acc: Self::Acc) -> Self {
+        Complex::new(T::from_acc(acc.re), T::from_acc(acc.im))
+    }
+}
+
+/// An element type of which [`Mean`](crate::reduction::Mean) takes the mean, and how.
+///
+/// | element | sum | result |
+/// |---|---|---|
+/// | `f32`, `f64` | in its own type | rounded |
+/// | `f16`, `bf16` of the crate `half` (feature `half`) | in `f32` | rounded once |
+/// | integers of up to 32 bits | in 64 bits: exact for up to 2^32 terms | towards zero |
+/// | integers of 64 and 128 bits | in 128 bits: exact for 64 bits | towards zero |
+/// | `Complex<T>` of the crate `num-complex` | of each part, as of `T` | of each part |
+///
+/// The mean of no terms is NaN for floats, and the error
+/// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) for integers.
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+/// use ndarray_broadcast::reduction::Averaged;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// struct Celsius(f64);
+///
+/// impl Averaged for Celsius {
+///     type Acc = f64;
+///
+///     fn to_acc(self) -> f64 {
+///         self.0
+///     }
+///     fn mean(sum: f64, count: usize) -> Self {
+///         Celsius(sum / count as f64)
+///     }
+///     fn of_none() -> Option<Self> {
+///         None
+///     }
+/// }
+///
+/// let days = array![Celsius(18.5), Celsius(21.)];
+/// assert_eq!(days.reduce_to_shape((), Mean)?.into_scalar(), Celsius(19.75));
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// Source: NumPy `mean` of floats; ONNX `ReduceMean` of integers, whose result is an integer.
+#[diagnostic::on_unimplemented(
+    message = "it is not known how the mean of `{Self}` is taken",
+    note = "implement `Averaged` for it; `f16` and `bf16` need the feature `half`"
+)]
+pub trait Averaged: Copy + Send + Sync {
+    /// The type of the sum.
+    type Acc: Copy + Zero + Send + Sync;
+
+    /// The term as a sum. Example: [`Averaged`].
+    fn to_acc(self) -> Self::Acc;
+
+    /// The mean of `count` terms, one at least, of which this is the sum. Example: [`Averaged`].
+    fn mean(sum: Self::Acc, count: usize) -> Self;
+
+    /// The mean of no terms. `None` makes it an error. Example: [`Averaged`].
+    fn of_none() -> Option<Self>;
+}
+
+macro_rules! averaged_floats {
+    ($($(#[$cfg:meta])? $T:ty, $Acc:ty;)*) => {$(
+        $(#[$cfg])?
+        impl Averaged for $T {
+            type Acc = $Acc;
+
+            #[inline(always)]
+            fn to_acc(self) -> $Acc {
+                Summand::to_acc(self)
+            }
+
+            #[inline(always)]
+            fn mean(sum: $Acc, count: usize) -> Self {
+                Self::from_acc(sum / count as $Acc)
+            }
+
+            fn of_none() -> Option<Self> {
+                Some(Self::from_acc(<$Acc>::NAN))
+            }
+        }
+    )*};
+}
+
+averaged_floats! {
+    f32, f32;
+    f64, f64;
+    #[cfg(feature = "half")] half::f16, f32;
+    #[cfg(feature = "half")] half::bf16, f32;
+}
+
+macro_rules! averaged_integers {
+    ($($T:ty, $Acc:ty;)*) => {$(
+        impl Averaged for $T {
+            type Acc = $Acc;
+
+            #[inline(always)]
+            fn to_acc(self) -> $Acc {
+                self as $Acc
+            }
+
+            #[inline(always)]
+            fn mean(sum: $Acc, count: usize) -> Self {
+                (sum / count as $Acc) as $T
+            }
+
+            fn of_none() -> Option<Self> {
+                None
+            }
+        }
+    )*};
+}
+
+averaged_integers! {
+    u8, u64; u16, u64; u32, u64; u64, u128; u128, u128; usize, u128;
+    i8, i64; i16, i64; i32, i64; i64, i128; i128, i128; isize, i128;
+}
+
+impl<T: Averaged<Acc: Num>> Averaged for Complex<T> {
+    type Acc = Complex<T::Acc>;
+
+    #[inline(always)]
+    fn to_acc(self) -> Self::Acc {
+        Complex::new(self.re.to_acc(), self.im.to_acc())
+    }
+
+    #[inline(always)]
+    fn mean(sum: Self::Acc, count: usize) -> Self {
+        Complex::new(T::mean(sum.re, count), T::mean(sum.im, count))
+    }
+
+    fn of_none() -> Option<Self> {
+        Some(Complex::new(T::of_none()?, T::of_none()?))
+    }
+}
