@@ -317,8 +317,9 @@ pub use view::Broadcasted;
 /// elements that lie side by side need no such memory.
 pub mod reduction {
     pub use crate::reduce::{
-        All, Any, ArgMax, ArgMin, Averaged, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Operands,
-        Product, Reduction, Sum, SumIn, SumInOwnType, Summand,
+        All, Any, ArgMax, ArgMin, Averaged, Count, Fold, InType, L1, L2, LastArgMax, LastArgMin,
+        LogSum, LogSumExp, Max, Mean, MeanIn, Min, NanMax, NanMean, NanMin, NanSum, Operands, Or,
+        Product, Reduction, Std, Sum, SumIn, SumInOwnType, SumSquare, Summand, Then, Var, VarIn,
     };
 }
 
@@ -367,7 +368,9 @@ pub mod named {
 /// ```
 pub mod prelude {
     pub use crate::reduction::{
-        All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Product, Sum, SumIn,
+        All, Any, ArgMax, ArgMin, Count, Fold, L1, L2, LastArgMax, LastArgMin, LogSum, LogSumExp,
+        Max, Mean, MeanIn, Min, NanMax, NanMean, NanMin, NanSum, Product, Std, Sum, SumIn,
+        SumSquare, Then, Var,
     };
     pub use crate::{
         AxisSource, BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,

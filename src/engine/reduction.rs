@@ -10,11 +10,19 @@
 /// |---|---|---|
 /// | [`Sum`](crate::reduction::Sum), [`Product`](crate::reduction::Product) | of the terms' type | 0, 1 |
 /// | [`Sum::in_type`](crate::reduction::Sum::in_type) | accumulated in one type, given in another | 0 |
-/// | [`Mean`](crate::reduction::Mean), of floats; [`Mean::in_type`](crate::reduction::Mean::in_type) | the sum, divided by the number of terms | NaN; 0 as an integer |
-/// | [`Max`](crate::reduction::Max), [`Min`](crate::reduction::Min) | NaN if a term is NaN | an error |
-/// | [`NanMax`](crate::reduction::NanMax), [`NanMin`](crate::reduction::NanMin) | without the terms that are NaN; NaN if all are | an error |
-/// | [`ArgMax`](crate::reduction::ArgMax), [`ArgMin`](crate::reduction::ArgMin) | the position of the first such term, or of the first NaN | an error |
+/// | [`Mean`](crate::reduction::Mean); [`Mean::in_type`](crate::reduction::Mean::in_type) | the sum, divided by the number of terms | NaN; an error for integers, 0 if it becomes one |
+/// | [`Var`](crate::reduction::Var), [`Std`](crate::reduction::Std) | the mean of the squared distances to the mean, and its root | an error |
+/// | [`NanSum`](crate::reduction::NanSum), [`NanMean`](crate::reduction::NanMean) | without the terms that are NaN | 0, NaN |
+/// | [`Max`](crate::reduction::Max), [`Min`](crate::reduction::Min) | NaN if a term is NaN | an error, or a [value](crate::reduction::Max::or) |
+/// | [`NanMax`](crate::reduction::NanMax), [`NanMin`](crate::reduction::NanMin) | without the terms that are NaN; NaN if all are | the same |
+/// | [`ArgMax`](crate::reduction::ArgMax), [`ArgMin`](crate::reduction::ArgMin) | the position of the first such term, or of the first NaN | the same |
+/// | [`LastArgMax`](crate::reduction::LastArgMax), [`LastArgMin`](crate::reduction::LastArgMin) | the position of the last such term, or of the last NaN | the same |
+/// | [`LogSumExp`](crate::reduction::LogSumExp) | the logarithm of the sum of the exponentials | -infinity |
+/// | [`L1`](crate::reduction::L1), [`L2`](crate::reduction::L2), [`SumSquare`](crate::reduction::SumSquare) | the sum of the magnitudes; of the squares, and its root | 0 |
+/// | [`LogSum`](crate::reduction::LogSum) | the logarithm of the sum | -infinity |
+/// | [`Count`](crate::reduction::Count) | how many terms are not zero | 0 |
 /// | [`All`](crate::reduction::All), [`Any`](crate::reduction::Any) | of `bool` | `true`, `false` |
+/// | [`Then`](crate::reduction::Then) | a function of the result of another reduction | of that |
 /// | [`Fold`](crate::reduction::Fold) | any associative operation | its identity |
 ///
 /// # Example
@@ -53,6 +61,15 @@
 /// assert!(Array2::<i32>::zeros((2, 0)).reduce_to_shape((2, 1), Range).is_err());
 /// # Ok::<(), BroadcastError>(())
 /// ```
+///
+/// # Speed
+///
+/// A reduction of your own is as fast as one that is ready made, if its methods are
+/// `#[inline(always)]` and these items say what is true of it: [`COMMUTATIVE`](Self::COMMUTATIVE)
+/// above all; [`QUICK`](Self::QUICK); [`MAY_BE_DECIDED`](Self::MAY_BE_DECIDED);
+/// [`HAS_UNORDERED`](Self::HAS_UNORDERED). An accumulator of several numbers is fastest if all are
+/// of one type. A reduction that is another one with a different result is a
+/// [`Then`](crate::reduction::Then): positions are found in a way of their own, which it keeps.
 pub trait Reduction<T>: Sync {
     /// Whether [`combine`](Self::combine) is commutative too, up to rounding.
     ///
@@ -66,8 +83,8 @@ pub trait Reduction<T>: Sync {
     const NAME: &'static str = "";
 
     /// Whether its methods take a few instructions. Then only the bytes of the terms tell whether
-    /// several threads pay.
-    #[doc(hidden)]
+    /// several threads pay. Otherwise the time that the first terms take tells it. Example:
+    /// [`Reduction`].
     const QUICK: bool = false;
 
     /// What terms are accumulated in.
@@ -104,20 +121,37 @@ pub trait Reduction<T>: Sync {
         Some(self.finish(self.identity(), 0))
     }
 
+    /// The fewest terms that have a result. Fewer are the error
+    /// [`TooFewTerms`](crate::ErrorKind::TooFewTerms). Example: [`Var`](crate::reduction::Var).
+    fn least_terms(&self) -> usize {
+        0
+    }
+
+    /// Whether accumulators may be [decided](Self::is_decided).
+    const MAY_BE_DECIDED: bool = false;
+
+    /// Whether no further term changes the result of this accumulator, as the first `true` of
+    /// `Any`. If all results of a call are decided, the other terms may not be read. Example:
+    /// [`Any`](crate::reduction::Any).
+    fn is_decided(&self, acc: Self::Acc) -> bool {
+        let _ = acc;
+        false
+    }
+
     /// Whether accumulators may be [unordered](Self::is_unordered).
-    #[doc(hidden)]
     const HAS_UNORDERED: bool = false;
 
     /// [`combine`](Self::combine) of accumulators that are not [unordered](Self::is_unordered), in
-    /// fewer instructions.
-    #[doc(hidden)]
+    /// fewer instructions. Leaves of 256 terms that lie side by side are looked at first: if none is
+    /// unordered, this combines them: `a < b` is enough for the largest of numbers that are not
+    /// NaN. Example: [`Max`](crate::reduction::Max).
     #[inline(always)]
     fn combine_ordered(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
         self.combine(a, b)
     }
 
     /// Whether `combine_ordered` of this accumulator may differ from `combine`. It does for NaN.
-    #[doc(hidden)]
+    /// Example: [`Max`](crate::reduction::Max).
     #[inline(always)]
     fn is_unordered(&self, acc: Self::Acc) -> bool {
         let _ = acc;
@@ -152,7 +186,7 @@ pub(crate) mod sealed {
         where
             Self: Sized,
             T: Copy + PartialOrd + Send + Sync,
-            R: Reduction<T, Acc = (T, usize), Out = usize>,
+            R: Reduction<T, Acc = (T, usize)>,
             C: Reduction<T, Acc = T>,
         {
             let _ = choice;

@@ -277,6 +277,18 @@ impl fmt::Display for ErrorKind {
                 f.write_str(": there are no terms, and this reduction has no result for that; ")?;
                 f.write_str("a Fold with an identity has one")
             }
+            Self::TooFewTerms {
+                shape,
+                reduction,
+                terms,
+                least,
+            } => {
+                write!(f, "cannot reduce {}", list(shape))?;
+                if !reduction.is_empty() {
+                    write!(f, " by {reduction}")?;
+                }
+                write!(f, ": it needs {least} terms, and there are {terms}")
+            }
             Self::OutputTooLarge {
                 shape,
                 element_size,

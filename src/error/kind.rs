@@ -272,6 +272,22 @@ pub enum ErrorKind {
         reduction: &'static str,
     },
 
+    /// There are fewer terms than the reduction needs, such as a variance whose `ddof` is at least
+    /// their number.
+    ///
+    /// [Example](crate::reduction::Var).
+    #[non_exhaustive]
+    TooFewTerms {
+        /// The shape of the terms.
+        shape: Box<[usize]>,
+        /// The [name](crate::reduction::Reduction::NAME) of the reduction. Empty if it has none.
+        reduction: &'static str,
+        /// How many terms each result has.
+        terms: usize,
+        /// How many [it needs](crate::reduction::Reduction::least_terms).
+        least: usize,
+    },
+
     /// A slice does not hold an array of the shape and strides that it should.
     ///
     /// [Example](crate::BroadcastPlan::copy_slice).

@@ -235,6 +235,22 @@ pub(crate) fn empty_reduction(shape: &[usize], reduction: &'static str) -> Broad
     })
 }
 
+/// A reduction of terms of this shape, of which there are fewer than it needs.
+#[cold]
+pub(crate) fn too_few_terms(
+    shape: &[usize],
+    reduction: &'static str,
+    terms: usize,
+    least: usize,
+) -> BroadcastError {
+    with_copies([shape], |[shape]| ErrorKind::TooFewTerms {
+        shape,
+        reduction,
+        terms,
+        least,
+    })
+}
+
 /// A slice does not hold an array of this shape and these strides.
 #[cold]
 pub(crate) fn invalid_slice(

@@ -297,9 +297,7 @@
 //! torch: `F.batch_norm(x, None, None, scale, shift, training=True)`. The code is that of layer
 //! norm with another plan: the statistics have one value per channel.
 //!
-//! There is no reduction for the variance. It is the mean of the squared deviations. The recipe
-//! computes it with `reduce_of`. It can also be computed without a plan, from an array of the
-//! squares:
+//! The variance alone, as for running statistics, is one pass:
 //!
 //! ```
 //! use ndarray::Array4;
@@ -308,11 +306,12 @@
 //! let x = Array4::from_shape_fn((2, 3, 2, 2), |(n, c, h, w)| {
 //!     (n + c * (h + w)) as f64
 //! });
-//! let mean = x.reduce_to_shape((3, 1, 1), Mean)?; // [C, 1, 1]
-//! let squares = zip((&x, &mean)).map(|(x, mean)| (x - mean).powi(2))?;
-//! let variance = squares.reduce_to_shape((3, 1, 1), Mean)?; // [C, 1, 1]
+//! let variance = x.reduce_to_shape((3, 1, 1), Var::new())?; // [C, 1, 1]
 //! assert_eq!(variance[[0, 0, 0]], 0.25);
 //! assert_eq!(variance[[1, 0, 0]], 0.75);
+//! // torch's running_var.
+//! let unbiased = x.reduce_to_shape((3, 1, 1), Var::new().ddof(1))?;
+//! assert_eq!(unbiased[[1, 0, 0]], 0.75 * 8. / 7.);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -396,7 +395,8 @@
 //!
 //! # Softmax
 //!
-//! torch: `x.softmax(-1)`. A row of `-inf` gives NaN, as in torch.
+//! torch: `x.softmax(-1)`. A row of `-inf` gives NaN, as in torch. `x.log_softmax(-1)` is the
+//! difference to [`LogSumExp`](crate::reduction::LogSumExp).
 //!
 //! ```
 //! use ndarray::Array2;
@@ -444,6 +444,13 @@
 //! assert!((y.row(0).sum() - 1.).abs() < 1e-12);
 //! let nothing = Array2::from_elem((2, 3), f64::NEG_INFINITY);
 //! assert!(softmax(&nothing)?[[0, 0]].is_nan());
+//!
+//! // The logarithms, and the loss of the targets: `F.cross_entropy(x, targets)`.
+//! let sums = rows.reduce(&x, LogSumExp)?;
+//! let logarithms = zip((&x, &sums)).map(|(x, sum)| x - sum)?;
+//! assert!((logarithms[[1, 2]] - y[[1, 2]].ln()).abs() < 1e-12);
+//! let loss = -(logarithms[[0, 2]] + logarithms[[1, 0]]) / 2.; // targets 2 and 0
+//! assert!(loss > 0.);
 //!
 //! let dy: Array2<f64> = counting((2, 3));
 //! let sum = rows.gradient_of((&dy, &y), |(dy, y)| dy * y)?; // [N, 1]

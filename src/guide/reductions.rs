@@ -1,4 +1,4 @@
-//! Sums in one pass with the map, sums in a wider type, maxima, means and positions.
+//! Sums in one pass with the map, sums in a wider type, means, variances, maxima and positions.
 //!
 //! A gradient sums what a broadcast replicated. It can be generalised in two ways. The terms may be
 //! a function of several arrays. Another operation may replace the sum.
@@ -85,12 +85,63 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
+//! Of equal terms, it is the first; [`LastArgMax`](crate::reduction::LastArgMax) takes the last, as
+//! ONNX's `select_last_index`. `ArgMax.in_type::<i64>()` gives the type of ONNX's positions.
+//!
+//! # Variances and norms
+//!
+//! | result | reduction | NumPy, torch | ONNX |
+//! |---|---|---|---|
+//! | variance, standard deviation | [`Var`](crate::reduction::Var), [`Std`](crate::reduction::Std) | `var`, `std` | |
+//! | logarithm of the sum of exponentials | [`LogSumExp`](crate::reduction::LogSumExp) | torch `logsumexp` | `ReduceLogSumExp` |
+//! | sum of the magnitudes | [`L1`](crate::reduction::L1) | `linalg.norm(ord=1)` | `ReduceL1` |
+//! | root of the sum of the squares | [`L2`](crate::reduction::L2) | `linalg.norm` | `ReduceL2` |
+//! | sum of the squares | [`SumSquare`](crate::reduction::SumSquare) | | `ReduceSumSquare` |
+//! | logarithm of the sum | [`LogSum`](crate::reduction::LogSum) | | `ReduceLogSum` |
+//! | number of terms that are not zero | [`Count`](crate::reduction::Count) | `count_nonzero` | |
+//! | without the terms that are NaN | [`NanSum`](crate::reduction::NanSum), [`NanMean`](crate::reduction::NanMean) | `nansum`, `nanmean` | |
+//!
+//! Each reads the array once, and its [parts](super::distributed) merge to the bits of one call. A
+//! variance is accurate where the mean is far from zero, and 0 where all terms are equal:
+//!
+//! ```
+//! use ndarray::{Array2, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let x = array![[100_000_f32, 100_001., 100_003.], [-100., -100., -100.]];
+//! let var = x.reduce_axes(&[1], Var::new())?;
+//! assert_eq!(var, array![[14. / 9.], [0.]]);
+//! // Of a sample: divided by the number of terms less one.
+//! assert_eq!(x.reduce_axes(&[1], Var::new().ddof(1))?, array![[7. / 3.], [0.]]);
+//! let one = Array2::<f32>::zeros((3, 1));
+//! assert!(one.reduce_axes(&[1], Var::new().ddof(1)).is_err());
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # A different result
+//!
+//! A result that is a function of another one's is a [`Then`](crate::reduction::Then), and takes its
+//! time. A reduction of your own implements [`Reduction`](crate::reduction::Reduction), which says
+//! what makes it fast.
+//!
+//! ```
+//! use ndarray::array;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let x = array![[-1_f64, 2.], [3., -8.]];
+//! let decibels = Then::new(Max, |max: f64| 20. * max.log10());
+//! let rows = BroadcastPlan::over_axes((2, 2), &[1])?;
+//! let peaks = rows.reduce_of((&x,), decibels, |(x,)| x.abs())?;
+//! assert!((peaks[[1, 0]] - 18.06).abs() < 0.01);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
 //! # Accumulators
 //!
 //! A long sum in a narrow float type may lose its last terms. In a narrow integer type, it may
 //! [overflow](super::types#integer-overflow). [`Sum::in_type`](crate::reduction::Sum::in_type) and
-//! [`Mean::in_type`](crate::reduction::Mean::in_type) name the type in which the sum is kept and the type of
-//! the result. The sum is converted to the type of the result once, at the end. A mean is divided
+//! [`Mean::in_type`](crate::reduction::Mean::in_type) name the type in which the sum is kept and
+//! the type of the result. The sum is converted to the type of the result once, at the end. A mean is divided
 //! before that conversion. The conversion is that of `as`: from a float to an integer, it truncates
 //! towards zero. To round instead, take the mean as a float and round it.
 //!
@@ -114,11 +165,11 @@
 //!
 //! With the feature `half`, `f16` and `bf16` of the crate `half` are elements too. `Sum`, `Mean`,
 //! `Product` and the gradients accumulate them in `f32` and round once, as NumPy's `mean` and torch
-//! do ([`Summand`](crate::reduction::Summand), [`Averaged`](crate::reduction::Averaged)). Such a sum of `bf16` values is
-//! within 0.51 units in the last place of `bf16`, if the terms have one sign and there are at most
+//! do ([`Summand`](crate::reduction::Summand), [`Averaged`](crate::reduction::Averaged)). Such a
+//! sum of `bf16` values is within 0.51 units in the last place of `bf16`, if the terms have one sign and there are at most
 //! 10^7 terms. `Sum.in_type::<f32, f32>()` gives the `f32` itself, and
-//! [`Sum.in_own_type()`](crate::reduction::Sum::in_own_type) rounds each addition to the narrow type. Without
-//! the feature, such a call does not compile.
+//! [`Sum.in_own_type()`](crate::reduction::Sum::in_own_type) rounds each addition to the narrow
+//! type. Without the feature, such a call does not compile.
 //!
 //! The mean of integers is an integer: exact, and rounded towards zero.
 //! `Mean.in_type::<f64, f64>()` is the float.
@@ -127,18 +178,32 @@
 //!
 //! | | NaN among the terms | no terms |
 //! |---|---|---|
-//! | `Sum`, `Product`, `Mean` | NaN | 0, 1, NaN |
-//! | `Max`, `Min` | NaN | error |
-//! | `NanMax`, `NanMin` | skipped; NaN if all terms are NaN | error |
-//! | `ArgMax`, `ArgMin` | the first NaN | error |
+//! | `Sum`, `Product`, `Mean` | NaN | 0, 1, NaN; the mean of integers: error |
+//! | `NanSum`, `NanMean` | skipped; 0, NaN if all terms are NaN | 0, NaN |
+//! | `Max`, `Min` | NaN | error, or the value of `Max.or(value)` |
+//! | `NanMax`, `NanMin` | skipped; NaN if all terms are NaN | the same |
+//! | `ArgMax`, `ArgMin`; `LastArgMax`, `LastArgMin` | the first NaN; the last | the same |
+//! | `Var`, `Std` | NaN, also for infinity | error, also for up to `ddof` terms; NaN in NumPy |
+//! | `LogSumExp`, `LogSum` | NaN | -infinity |
+//! | `L1`, `L2`, `SumSquare` | NaN | 0 |
+//! | `Count` | counted, as it is not zero | 0 |
 //! | `All`, `Any` | | `true`, `false` |
 //!
-//! These results are those of NumPy. As an integer (`Mean.in_type::<f32, u8>()`) NaN is 0. The
-//! error is [`EmptyReduction`](crate::ErrorKind::EmptyReduction). A result that has no elements
-//! itself is not an error.
+//! These results are those of NumPy, unless it says otherwise. As an integer
+//! (`Mean.in_type::<f32, u8>()`) NaN is 0. The errors are
+//! [`EmptyReduction`](crate::ErrorKind::EmptyReduction) and
+//! [`TooFewTerms`](crate::ErrorKind::TooFewTerms). A result that has no elements itself is not an
+//! error: `Max` of `[7, 0, 0]` over axis 2 is `[7, 0, 1]`. NumPy refuses it for `max`.
+//!
+//! A product is not always that of the terms in order, as the lanes of [the
+//! tree](crate::reduction#the-order-of-summation) are multiplied first. The product of 0, of two
+//! 1e200 in other lanes, and of ones is NaN, which is 0 times infinity; in the order of the terms it
+//! is 0. `Fold::new(1., |a, b| a * b)` takes up to 256 of them in order.
 //!
 //! # Sources
 //!
 //! - NumPy: [`ufunc.reduce`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.reduce.html), [`argmax`](https://numpy.org/doc/stable/reference/generated/numpy.argmax.html), [`nanmax`](https://numpy.org/doc/stable/reference/generated/numpy.nanmax.html)
+//! - NumPy: [`var`](https://numpy.org/doc/stable/reference/generated/numpy.var.html), [`nanmean`](https://numpy.org/doc/stable/reference/generated/numpy.nanmean.html), [`count_nonzero`](https://numpy.org/doc/stable/reference/generated/numpy.count_nonzero.html)
+//! - torch: [`logsumexp`](https://docs.pytorch.org/docs/stable/generated/torch.logsumexp.html)
 //! - ONNX: [`ReduceSum`](https://onnx.ai/onnx/operators/onnx__ReduceSum.html) and the other
 //!   `Reduce` operators

@@ -4,7 +4,9 @@ use super::ranges::{Ranges, first_outside, intersection, len, slice, without};
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::memory::array_of;
-use crate::error::{BroadcastError, empty_reduction, incomplete, other_reduction, overlap};
+use crate::error::{
+    BroadcastError, empty_reduction, incomplete, other_reduction, overlap, too_few_terms,
+};
 use crate::plan::BroadcastPlan;
 use ndarray::{Array, ArrayD, Dimension, Slice, Zip};
 use std::collections::BTreeMap;
@@ -370,7 +372,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// [`Incomplete`](crate::ErrorKind::Incomplete), with the first terms that are missing;
     /// [`OtherReduction`](crate::ErrorKind::OtherReduction) if the plan has other shapes or axes;
     /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the reduction
-    /// has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// has no result for that; [`TooFewTerms`](crate::ErrorKind::TooFewTerms); [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Example: [`merge`](Self::merge).
     ///
     /// # Panics
@@ -385,6 +387,10 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             return Err(incomplete(&index, terms));
         }
         let terms = self.plan.sum_terms();
+        let least = self.reduction.least_terms();
+        if terms < least && !plan.input_shape().contains(&0) {
+            return Err(too_few_terms(plan.output_shape(), R::NAME, terms, least));
+        }
         let finished = |acc| self.reduction.finish(acc, terms);
         let count: usize = plan.input_shape().iter().product();
         let value = match self.pieces.first().and_then(|piece| piece.total().first()) {

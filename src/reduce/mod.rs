@@ -6,6 +6,11 @@
 //! |---|---|
 //! | `methods` | reductions of arrays and maps, the methods |
 //! | `reduction` | the reductions that are ready made |
+//! | `variance`, `log_sum_exp`, `nan`, `norms`, `count` | more of them |
+//! | `cloned` | sums of elements that are `Clone` and not `Copy` |
+//! | `adapt` | reductions that are another one with a different result |
+//! | `decided` | reductions that end when no term can change the results |
+//! | `exp` | the exponential function of `log_sum_exp` |
 //! | `summand` | in which type sums and means are accumulated |
 //! | `convert` | elements as accumulators of another type |
 //! | `operands` | the tuples of arrays of a map |
@@ -19,9 +24,17 @@
 #![forbid(unsafe_code)]
 
 mod accumulation;
+mod adapt;
 mod bytes;
+mod cloned;
 mod convert;
+mod count;
+mod decided;
+mod exp;
+mod log_sum_exp;
 mod methods;
+mod nan;
+mod norms;
 mod operands;
 mod part;
 mod ranges;
@@ -29,28 +42,38 @@ mod reduction;
 mod summand;
 #[cfg(test)]
 mod tests;
+mod variance;
 
 pub use accumulation::Accumulation;
+pub use adapt::{InType, Or, Then};
 pub use bytes::AccumulatorBytes;
+pub use count::Count;
+pub use log_sum_exp::LogSumExp;
 pub use methods::ReduceExt;
+pub use nan::{NanMean, NanSum};
+pub use norms::{L1, L2, LogSum, SumSquare};
 pub use operands::Operands;
 pub use part::Part;
 pub use reduction::{
-    All, Any, ArgMax, ArgMin, Fold, Max, Mean, MeanIn, Min, NanMax, NanMin, Product, Reduction,
-    Sum, SumIn, SumInOwnType,
+    All, Any, ArgMax, ArgMin, Fold, LastArgMax, LastArgMin, Max, Mean, MeanIn, Min, NanMax, NanMin,
+    Product, Reduction, Sum, SumIn, SumInOwnType,
 };
 pub use summand::{Averaged, Summand};
+pub use variance::{Std, Var, VarIn};
 
 use crate::engine::fold::{Add, Arrays, Map, Typed};
+use crate::engine::memory::array_of;
 use crate::engine::positions::Positions;
 use crate::engine::reduce::{Typing, Value, accumulators, fresh, into};
 use crate::engine::sums::{SUMMED, Terms};
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, BroadcastError, check_shape, too_few_terms};
 use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
 use crate::rule::Rule;
 use crate::shape::Sizes;
+use decided::decided;
 use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
+use num_traits::Zero;
 use reduction::sealed::Use;
 use std::marker::PhantomData;
 
@@ -204,15 +227,39 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<T>,
         D: Destination<R::Acc, R::Out>,
     {
+        self.check_terms::<D, _, _, _, _>(reduction)?;
         let mut becomes = O::zeros(array.ndim());
         self.becomes(becomes.sizes_mut());
-        let arrays = (array,).typed();
+        let mut array = array.view();
+        // In the order of memory, if the order does not matter, a part of the terms is a part of the
+        // memory.
+        let strides = array.strides();
+        if R::MAY_BE_DECIDED && R::COMMUTATIVE && strides.first() < strides.last() {
+            array = array.reversed_axes();
+            becomes.sizes_mut().reverse();
+        }
+        let arrays = (&*array,).typed();
         reduction.with(Plain {
             arrays,
             becomes: becomes.sizes(),
             add,
             to,
         })
+    }
+
+    /// That each result has as many terms as the reduction needs.
+    fn check_terms<D, Acc, Out, T, R>(&self, reduction: &R) -> Result<(), BroadcastError>
+    where
+        Acc: Value,
+        Out: Value,
+        D: Destination<Acc, Out>,
+        R: Reduction<T>,
+    {
+        let (terms, least) = (self.sum_terms(), reduction.least_terms());
+        match D::FINISHES && terms < least && !self.input_shape().contains(&0) {
+            true => Err(too_few_terms(self.output_shape(), R::NAME, terms, least)),
+            false => Ok(()),
+        }
     }
 
     /// Sets `axes` to the input axis that each output axis keeps, or [`SUMMED`].
@@ -232,8 +279,42 @@ fn added<A: Summand>(old: A, sum: A) -> A {
 }
 
 /// What becomes of the results of a reduction, or of its accumulators.
-pub(crate) trait Destination<Acc: Value, Out: Value> {
+pub(crate) trait Destination<Acc: Value, Out: Value>: Sized {
     type Result;
+    type Dim: Dimension;
+
+    /// Whether it takes results of all terms.
+    const FINISHES: bool;
+
+    fn dim(&self) -> Self::Dim;
+
+    /// Takes the results of all accumulators.
+    fn take(
+        self,
+        accs: &Array<Acc, Self::Dim>,
+        finish: impl Fn(Acc) -> Out,
+    ) -> Result<Self::Result, BroadcastError>;
+
+    /// [`put`](Self::put), of no more terms than decide the results.
+    fn put_decided<T, R>(
+        self,
+        kernel: &dyn Typing<Acc = Acc, Out = Out>,
+        reduction: &R,
+        becomes: &[usize],
+    ) -> Result<Self::Result, BroadcastError>
+    where
+        R: Reduction<T, Acc = Acc, Out = Out>,
+    {
+        if R::MAY_BE_DECIDED && Self::FINISHES {
+            let combine = |a, b| reduction.combine(a, b);
+            let is_decided = |acc| reduction.is_decided(acc);
+            if let Some((accs, terms)) = decided(kernel, becomes, self.dim(), combine, is_decided)?
+            {
+                return self.take(&accs, |acc| reduction.finish(acc, terms));
+            }
+        }
+        self.put(kernel, becomes)
+    }
 
     /// Reduces. `becomes` is as for [`fresh`].
     fn put(
@@ -248,6 +329,23 @@ struct Fresh<I>(I);
 
 impl<Acc: Value, Out: Value, I: Dimension> Destination<Acc, Out> for Fresh<I> {
     type Result = Array<Out, I>;
+    type Dim = I;
+
+    const FINISHES: bool = true;
+
+    fn dim(&self) -> I {
+        self.0.clone()
+    }
+
+    fn take(
+        self,
+        accs: &Array<Acc, I>,
+        finish: impl Fn(Acc) -> Out,
+    ) -> Result<Array<Out, I>, BroadcastError> {
+        array_of(self.0, |out| {
+            out.extend(accs.iter().map(|&acc| finish(acc)))
+        })
+    }
 
     fn put(
         self,
@@ -263,6 +361,19 @@ struct Existing<'o, Out, I: Dimension>(&'o mut ArrayRef<Out, I>);
 
 impl<Acc: Value, Out: Value, I: Dimension> Destination<Acc, Out> for Existing<'_, Out, I> {
     type Result = ();
+    type Dim = I;
+
+    const FINISHES: bool = true;
+
+    fn dim(&self) -> I {
+        self.0.raw_dim()
+    }
+
+    fn take(self, accs: &Array<Acc, I>, finish: impl Fn(Acc) -> Out) -> Result<(), BroadcastError> {
+        self.0
+            .zip_mut_with(accs, |place, &acc| *place = finish(acc));
+        Ok(())
+    }
 
     fn put(
         self,
@@ -278,6 +389,21 @@ struct Accumulators<I>(I, Terms);
 
 impl<Acc: Value, Out: Value, I: Dimension> Destination<Acc, Out> for Accumulators<I> {
     type Result = Array<Acc, I>;
+    type Dim = I;
+
+    const FINISHES: bool = false;
+
+    fn dim(&self) -> I {
+        self.0.clone()
+    }
+
+    fn take(
+        self,
+        accs: &Array<Acc, I>,
+        _: impl Fn(Acc) -> Out,
+    ) -> Result<Array<Acc, I>, BroadcastError> {
+        Ok(accs.clone())
+    }
 
     fn put(
         self,
@@ -319,23 +445,21 @@ where
             to,
         } = self;
         let (f, plain, term) = (&element::<T>, true, PhantomData);
-        to.put(
-            &Map {
-                arrays,
-                reduction,
-                f,
-                add,
-                plain,
-                term,
-            },
-            becomes,
-        )
+        let map = Map {
+            arrays,
+            reduction,
+            f,
+            add,
+            plain,
+            term,
+        };
+        to.put_decided(&map, reduction, becomes)
     }
 
     fn positions<C>(self, reduction: &R, choice: &C) -> Self::Output
     where
         T: PartialOrd + Send,
-        R: Reduction<T, Acc = (T, usize), Out = usize>,
+        R: Reduction<T, Acc = (T, usize)>,
         C: Reduction<T, Acc = T>,
     {
         let Plain {
@@ -426,6 +550,27 @@ pub trait GradientExt: Operand {
         BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
             .map_err(|error| error.of_reduction("sum"))?
             .gradient(array)
+    }
+
+    /// [`sum_to_shape`](Self::sum_to_shape) for elements that are `Clone` and not `Copy`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sum_to_shape`](Self::sum_to_shape).
+    ///
+    /// # Panics
+    ///
+    /// Only if `clone` or the addition does. Example of such elements:
+    /// [`BroadcastPlan::gradient_cloned`].
+    fn sum_to_shape_cloned<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
+    where
+        E: IntoDimension,
+        Self::Elem: Clone + Zero,
+    {
+        let (array, shape) = (self.as_array(), shape.into_dimension());
+        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
+            .map_err(|error| error.of_reduction("sum"))?
+            .gradient_cloned(array)
     }
 }
 

@@ -113,12 +113,14 @@ macro_rules! operands {
                 To: Destination<R::Acc, R::Out>,
             {
                 let ($($x,)+) = self;
+                plan.check_terms::<To, _, _, _, _>(reduction)?;
                 $(let $x = replicated(plan, $x.as_array()).map_err(named(stringify!($x)))?;)+
                 let arrays = ($(&*$x,)+).typed();
                 let (plain, term) = (false, PhantomData);
                 let mut becomes = O::zeros(plan.output_shape().len());
                 plan.becomes(becomes.sizes_mut());
-                to.put(&Map { arrays, reduction, f, add, plain, term }, becomes.sizes())
+                let map = Map { arrays, reduction, f, add, plain, term };
+                to.put_decided(&map, reduction, becomes.sizes())
             }
         }
     };

@@ -147,7 +147,7 @@ impl Mean {
 /// It is accumulated as a [`Sum`] is: halves in `f32`. As the terms of several lanes are multiplied
 /// before the lanes are, the product of finite terms can overflow where another order does not: 0,
 /// two 1e200 in other lanes and ones give 0 * infinity, NaN. In the order of the terms they give 0:
-/// `Fold::new(1., |a, b| a * b)` takes them in that order.
+/// `Fold::new(1., |a, b| a * b)` takes up to 256 of them in that order.
 ///
 /// ```
 /// use ndarray::array;
@@ -175,6 +175,8 @@ pub struct Product;
 /// let none = ndarray::Array2::<f64>::zeros((0, 3));
 /// let error = none.reduce_to_shape(3, Max).unwrap_err();
 /// assert!(matches!(error.kind(), ErrorKind::EmptyReduction { .. }));
+/// let least = none.reduce_to_shape(3, Max.or(f64::NEG_INFINITY))?;
+/// assert_eq!(least, ndarray::arr1(&[f64::NEG_INFINITY; 3]));
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///
@@ -219,10 +221,12 @@ pub struct NanMin;
 ///     array![[1, 2], [4, 3]].reduce_to_shape((), ArgMax)?.into_scalar(),
 ///     2
 /// );
+/// let positions = a.reduce_to_shape((2, 1), ArgMax.in_type::<i64>())?;
+/// assert_eq!(positions, array![[0_i64], [0]]);
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///
-/// Source: NumPy `argmax`; ONNX `ArgMax`.
+/// [`LastArgMax`] takes the last of equal terms. Source: NumPy `argmax`; ONNX `ArgMax`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ArgMax;
 
@@ -231,6 +235,32 @@ pub struct ArgMax;
 /// Otherwise as [`ArgMax`], which has an example. Source: NumPy `argmin`; ONNX `ArgMin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ArgMin;
+
+/// The position of the last NaN, or else of the last largest term.
+///
+/// Otherwise as [`ArgMax`].
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+///
+/// let a = array![[1, 5], [2, 10], [3, 3]];
+/// assert_eq!(a.reduce_to_shape((3, 1), LastArgMax)?, array![[1], [1], [1]]);
+/// assert_eq!(a.reduce_to_shape((3, 1), ArgMax)?, array![[1], [1], [0]]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// Source: ONNX `ArgMax` with `select_last_index`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[doc(alias = "select_last_index")]
+pub struct LastArgMax;
+
+/// The position of the last NaN, or else of the last smallest term.
+///
+/// Otherwise as [`LastArgMax`], which has an example. Source: ONNX `ArgMin` with
+/// `select_last_index`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct LastArgMin;
 
 /// Whether all terms are `true`; `true` if there are none.
 ///
@@ -249,13 +279,14 @@ pub struct ArgMin;
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///
-/// All terms are looked at. Source: NumPy `all`.
+/// The other terms may not be read once all results are decided: of many terms, the first 65536 of
+/// each result are looked at, then ever more. Source: NumPy `all`; `Iterator::all`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct All;
 
 /// Whether a term is `true`; `false` if there are none.
 ///
-/// Example: [`All`]. Source: NumPy `any`.
+/// Reads as few terms as [`All`], which has an example. Source: NumPy `any`; `Iterator::any`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Any;
 
@@ -568,9 +599,11 @@ choice! {
     NanMin: "nanmin", max_value, <, |a, _b| is_nan(a);
 }
 
-/// Implements [`Reduction`] for the number of the term that another reduction chooses.
+/// Implements [`Reduction`] for the number of the term that another reduction chooses: of the first
+/// of them if the expression says that an earlier one is chosen.
 macro_rules! position {
-    ($($name:ident: $text:literal, $choice:ident, $limit:ident, $better:tt;)*) => {$(
+    ($($name:ident: $text:literal, $limit:ident, $better:tt, |$first:ident, $second:ident| $before:expr
+       $(, of $choice:ident)?;)*) => {$(
         impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
             const QUICK: bool = true;
@@ -579,10 +612,12 @@ macro_rules! position {
             type Acc = (T, usize);
             type Out = usize;
 
-            #[inline(always)]
-            fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output {
-                use_it.positions(self, &$choice)
-            }
+            $(
+                #[inline(always)]
+                fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output {
+                    use_it.positions(self, &$choice)
+                }
+            )?
 
             #[inline(always)]
             fn identity(&self) -> (T, usize) {
@@ -602,10 +637,11 @@ macro_rules! position {
             #[inline(always)]
             fn combine(&self, a: (T, usize), b: (T, usize)) -> (T, usize) {
                 // The tree adds terms of later numbers to earlier lanes, so either may be first.
-                let later = b.1 > a.1;
+                let ($first, $second) = (a.1, b.1);
+                let a_is_chosen = $before;
                 let better = match (is_nan(&a.0), is_nan(&b.0)) {
-                    (false, false) => b.0 $better a.0 || (b.0 == a.0 && !later),
-                    (a_is_nan, b_is_nan) => b_is_nan && !(a_is_nan && later),
+                    (false, false) => b.0 $better a.0 || (b.0 == a.0 && !a_is_chosen),
+                    (a_is_nan, b_is_nan) => b_is_nan && !(a_is_nan && a_is_chosen),
                 };
                 if better { b } else { a }
             }
@@ -623,8 +659,10 @@ macro_rules! position {
 }
 
 position! {
-    ArgMax: "argmax", Max, min_value, >;
-    ArgMin: "argmin", Min, max_value, <;
+    ArgMax: "argmax", min_value, >, |a, b| a < b, of Max;
+    ArgMin: "argmin", max_value, <, |a, b| a < b, of Min;
+    LastArgMax: "last argmax", min_value, >, |a, b| a > b;
+    LastArgMin: "last argmin", max_value, <, |a, b| a > b;
 }
 
 /// Implements [`Reduction`] for an operation on `bool`.
@@ -651,6 +689,12 @@ macro_rules! logical {
             #[inline(always)]
             fn combine(&self, a: bool, b: bool) -> bool {
                 a $operator b
+            }
+
+            const MAY_BE_DECIDED: bool = true;
+
+            fn is_decided(&self, acc: bool) -> bool {
+                acc != $identity
             }
 
             #[inline(always)]

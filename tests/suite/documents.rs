@@ -322,6 +322,19 @@ const ALIASES: &[(&str, &str)] = &[
     ("interpolate", "cookbook"),
     ("cdist", "cookbook"),
     ("variance", "cookbook"),
+    ("variance", "Var"),
+    ("standard deviation", "Std"),
+    ("logsumexp", "LogSumExp"),
+    ("ReduceLogSumExp", "LogSumExp"),
+    ("nansum", "NanSum"),
+    ("nanmean", "NanMean"),
+    ("count_nonzero", "Count"),
+    ("ReduceL1", "L1"),
+    ("ReduceL2", "L2"),
+    ("norm", "L2"),
+    ("ReduceSumSquare", "SumSquare"),
+    ("ReduceLogSum", "LogSum"),
+    ("select_last_index", "LastArgMax"),
     ("attention", "cookbook"),
     ("meshgrid", "cookbook"),
 ];
@@ -334,7 +347,7 @@ fn aliases(source: &str) -> Vec<(String, String)> {
         if let Some(rest) = line.strip_prefix("#[doc(alias = \"") {
             words.push(rest.trim_end_matches("\")]").to_string());
         } else if !line.starts_with('#') && !words.is_empty() {
-            let keywords = ["fn ", "const ", "enum ", "mod "];
+            let keywords = ["fn ", "const ", "enum ", "struct ", "mod "];
             let name = keywords
                 .into_iter()
                 .find_map(|keyword| line.split_once(keyword));

@@ -27,6 +27,7 @@ mod rules;
 mod serde;
 mod slices;
 mod static_ranks;
+mod statistics;
 
 /// The number of cases that a test generates: a quarter of `all`, or all of them if the variable
 /// `ALL_CASES` is set, as in `.ci/long-checks checked`. Only that finds a fault of a few cases in

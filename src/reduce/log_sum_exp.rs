@@ -1,0 +1,109 @@
+//! The logarithm of a sum of exponentials.
+
+use super::bytes::AccumulatorBytes;
+use super::exp::Exp;
+use super::reduction::Reduction;
+use super::summand::Summand;
+
+/// The logarithm of the sum of the exponentials of the terms: `ln(e^t[0] + e^t[1] + ...)`.
+///
+/// Nothing overflows: the exponentials are those of the distances to the largest term. The result
+/// of no terms, and of terms that are all -infinity, is -infinity. It is infinity if a term is, and
+/// NaN if a term is NaN. Halves are accumulated in `f32`.
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+///
+/// let none = f64::NEG_INFINITY;
+/// let scores = array![[1000., 1000.], [none, 3.], [none, none]];
+/// let sums = scores.reduce_axes(&[1], LogSumExp)?;
+/// assert_eq!(sums, array![[1000. + 2_f64.ln()], [3.], [none]]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// The terms of one lane pass through one exponential each, in one pass over the memory. The
+/// exponential is computed by additions and multiplications and has the same bits on every target;
+/// the last logarithm is that of the standard library. Source: torch `logsumexp`; ONNX
+/// `ReduceLogSumExp`; SciPy `logsumexp`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[doc(alias = "logsumexp")]
+#[doc(alias = "ReduceLogSumExp")]
+pub struct LogSumExp;
+
+/// `sum * e^max`.
+///
+/// The accumulator of [`LogSumExp`].
+#[derive(Debug, Clone, Copy)]
+pub struct Scaled<A> {
+    max: A,
+    sum: A,
+}
+
+impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
+    const COMMUTATIVE: bool = true;
+    const NAME: &'static str = "logsumexp";
+
+    type Acc = Scaled<T::Acc>;
+    type Out = T;
+
+    #[inline(always)]
+    fn identity(&self) -> Self::Acc {
+        Scaled {
+            max: num_traits::Float::neg_infinity(),
+            sum: num_traits::zero(),
+        }
+    }
+
+    #[inline(always)]
+    fn lift(&self, value: T) -> Self::Acc {
+        Scaled {
+            max: value.to_acc(),
+            sum: num_traits::one(),
+        }
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
+        let later = b.max > a.max;
+        let (max, min) = if later {
+            (b.max, a.max)
+        } else {
+            (a.max, b.max)
+        };
+        let (of_max, of_min) = if later {
+            (b.sum, a.sum)
+        } else {
+            (a.sum, b.sum)
+        };
+        // The distance of two infinities is NaN.
+        let equal = max == min;
+        let scale = (min - max).exp_nonpositive();
+        let scale = if equal { num_traits::one() } else { scale };
+        Scaled {
+            max,
+            sum: of_max + of_min * scale,
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: Self::Acc, _: usize) -> T {
+        T::from_acc(acc.max + num_traits::Float::ln(acc.sum))
+    }
+}
+
+impl<A: AccumulatorBytes> AccumulatorBytes for Scaled<A> {
+    const NAME: &'static str = A::NAME;
+    const SIZE: usize = 2 * A::SIZE;
+
+    fn write(self, to: &mut Vec<u8>) {
+        self.max.write(to);
+        self.sum.write(to);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (max, sum) = bytes.split_at_checked(A::SIZE)?;
+        let (max, sum) = (A::read(max)?, A::read(sum)?);
+        Some(Scaled { max, sum })
+    }
+}
