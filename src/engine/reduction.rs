@@ -130,9 +130,9 @@ pub trait Reduction<T>: Sync {
     /// Whether accumulators may be [decided](Self::is_decided).
     const MAY_BE_DECIDED: bool = false;
 
-    /// Whether no further term changes the result of this accumulator, as the first `true` of
-    /// `Any`. If all results of a call are decided, the other terms may not be read. Example:
-    /// [`Any`](crate::reduction::Any).
+    /// Whether no further term changes the result of this accumulator, as the first `false`
+    /// of `All`. If all results of a call are decided, the other terms may not be read.
+    /// Example: [`All`](crate::reduction::All).
     fn is_decided(&self, acc: Self::Acc) -> bool {
         let _ = acc;
         false

@@ -371,7 +371,14 @@ fn logarithms_of_sums_of_exponentials_are_near_the_exact_ones() {
         let exact = |terms: &[F]| {
             let terms = terms.iter().map(|term| term.value());
             let max = terms.clone().fold(f64::NEG_INFINITY, f64::max);
-            let sum: f64 = terms.map(|term| (term - max).exp()).sum();
+            // With the error of each addition, which is exact.
+            let sum = terms.map(|term| (term - max).exp());
+            let (sum, lost) = sum.fold((0_f64, 0_f64), |(sum, lost), term| {
+                let next = sum + term;
+                let rounded = next - sum;
+                (next, lost + (sum - (next - rounded)) + (term - rounded))
+            });
+            let sum = sum + lost;
             Some(F::of(if max.is_infinite() {
                 max
             } else {
