@@ -1,7 +1,7 @@
 //! Maps of one to six arrays of one common shape.
 
 use crate::co_broadcast::{common_shape, replicated};
-use crate::engine::inputs::{Places, Source, Values};
+use crate::engine::inputs::{Second, Source, Values};
 use crate::engine::rows::{collect, collect_two, overwrite, update};
 use crate::error::{ArrayRole, BroadcastError, check_shape, named};
 use crate::operand::IntoView;
@@ -552,7 +552,7 @@ macro_rules! zip_tuples {
             ) -> Result<(), BroadcastError> {
                 let ($($a,)+) = self.broadcast()?;
                 check_shape(ArrayRole::SecondOut, first!($($a),+).shape(), second.shape())?;
-                let inputs = ($(Values::new(&$a),)+ Places::new(second));
+                let inputs = ($(Values::new(&$a),)+ Second::new(second));
                 overwrite(first, inputs, |($($a,)+ second)| {
                     let (c, e) = f(($($a,)+));
                     *second = e;

@@ -1,6 +1,7 @@
 //! The one gather: elements that lie anywhere are copied side by side.
 
-use super::machine::square;
+use super::machine::{Vectorize, square, widest};
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -15,8 +16,8 @@ pub(crate) struct Along {
 pub(crate) const MORE_ROWS: usize = 7;
 
 /// Copies `rows` by `columns` elements of `size` bytes. In the copy, the elements of a row are
-/// contiguous, and `pitch` bytes lie between two rows. Up to [`MORE_ROWS`] rows after the last one
-/// may be overwritten; they are not initialised then.
+/// contiguous, and `pitch` bytes lie between two rows. If there are several rows, up to
+/// [`MORE_ROWS`] after the last one may be overwritten; they are not initialised then.
 ///
 /// # Safety
 ///
@@ -52,6 +53,48 @@ pub(crate) unsafe fn gather(
         // SAFETY: as above.
         _ => unsafe { block.copy_bytes(size) },
     }
+}
+
+/// [`gather`] of up to four rows whose elements alternate in memory, as the channels of pixels.
+/// `false`: they do not, and nothing was copied.
+///
+/// # Safety
+///
+/// As for [`gather`].
+pub(crate) unsafe fn gather_alternating(
+    to: *mut u8,
+    pitch: usize,
+    from: *const u8,
+    rows: Along,
+    columns: Along,
+    size: usize,
+) -> bool {
+    if rows.step != size as isize || columns.step != (rows.len * size) as isize {
+        return false;
+    }
+    let block = Block {
+        to,
+        pitch,
+        from,
+        rows,
+        columns,
+    };
+    /// The kernels by the size of elements and the number of rows.
+    macro_rules! kernels {
+        ($($size:literal $rows:literal $B:ty,)+) => {
+            match (size, rows.len) {
+                // SAFETY: the contract of this function; the rows alternate, as just checked.
+                $(($size, $rows) => widest(unsafe { Alternating::<$B, $rows>::new(block) }),)+
+                _ => return false,
+            }
+        };
+    }
+    kernels! {
+        1 2 u8, 1 3 u8, 1 4 u8,
+        2 2 u16, 2 3 u16, 2 4 u16,
+        4 2 u32, 4 3 u32, 4 4 u32,
+    }
+    true
 }
 
 /// An element that may be padding.
@@ -101,11 +144,31 @@ impl Block {
         let row_of = |row: usize| (self.to(row, 0, size_of::<B>()), self.from(row, 0));
         // SAFETY: an element of the block: the contract of this function.
         let each = |row, column| unsafe { self.copy_one::<B>(row, column) };
-        if self.columns.step == size && columns * size_of::<B>() >= 16 {
+        if self.rows.step == 0 && rows > 1 && self.pitch == columns * size_of::<B>() {
+            let rows_of = |len| Along { len, step: 0 };
+            // SAFETY: the first row of the block.
+            unsafe {
+                Block {
+                    rows: rows_of(1),
+                    ..self
+                }
+                .copy::<B>()
+            };
+            // Twice as many each time.
+            let (mut done, all) = (self.pitch, rows * self.pitch);
+            while done < all {
+                let bytes = (all - done).min(done);
+                // SAFETY: places of the copy; those before `done` are written.
+                unsafe { ptr::copy_nonoverlapping(self.to, self.to.wrapping_add(done), bytes) };
+                done += bytes;
+            }
+        } else if self.columns.step == size && columns * size_of::<B>() >= 16 {
             for (to, from) in (0..rows).map(row_of) {
                 // SAFETY: a row of the block, which is contiguous: the contract of this function.
                 unsafe { ptr::copy_nonoverlapping(from, to, columns * size_of::<B>()) };
             }
+        } else if rows > 4 && columns <= 4 {
+            (0..rows).for_each(|row| (0..columns).for_each(|column| each(row, column)));
         } else if self.columns.step == -size {
             for (to, from) in (0..rows).map(row_of) {
                 // SAFETY: a row of the block: the contract of this function.
@@ -121,7 +184,7 @@ impl Block {
                     unsafe { place.write_unaligned(element) };
                 }
             }
-        } else if self.rows.step == size && columns > 1 {
+        } else if self.rows.step == size && rows > 1 && columns > 1 {
             // SAFETY: the contract of this function.
             unsafe { self.transpose::<B>() };
         } else if self.rows.step.unsigned_abs() < self.columns.step.unsigned_abs() {
@@ -179,6 +242,42 @@ impl Block {
                     let to = self.to(row, column, size);
                     ptr::copy_nonoverlapping(self.from(row, column), to, size);
                 }
+            }
+        }
+    }
+}
+
+/// Copies the `K` rows of a block whose elements alternate in memory.
+struct Alternating<B, const K: usize>(Block, PhantomData<B>);
+
+impl<B: Copy, const K: usize> Alternating<B, K> {
+    /// # Safety
+    ///
+    /// As for [`Block::copy`]. There are `K` rows, one element apart, and columns `K` elements
+    /// apart.
+    unsafe fn new(block: Block) -> Self {
+        Alternating(block, PhantomData)
+    }
+}
+
+impl<B: Copy, const K: usize> Vectorize for Alternating<B, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (to, from) = (
+            self.0.to.cast::<Bits<B>>(),
+            self.0.from.cast::<[Bits<B>; K]>(),
+        );
+        for column in 0..self.0.columns.len {
+            // SAFETY: a column, whose elements are neighbours: the contract of `new`.
+            let elements = unsafe { from.wrapping_add(column).read_unaligned() };
+            for (row, element) in elements.into_iter().enumerate() {
+                let to = to
+                    .wrapping_byte_add(row * self.0.pitch)
+                    .wrapping_add(column);
+                // SAFETY: a place of the copy: the contract of `new`.
+                unsafe { to.write_unaligned(element) };
             }
         }
     }

@@ -6,9 +6,9 @@
 //! | file | subject |
 //! |---|---|
 //! | `nest` | loop nests over several operands, and the walk over them |
-//! | `rows` | sweeps over an output and its inputs |
-//! | `few` | sweeps over so few elements that a loop nest does not pay |
-//! | `inputs` | the inputs of a sweep, read by reference or by value |
+//! | `rows` | the door to maps: new and existing outputs, and a closure |
+//! | `maps` | the driver of maps: how the work is cut, walked and packed; not generic |
+//! | `inputs` | the inputs of a map and its inner loops, generic |
 //! | `pack` | which inputs are packed, that is, copied to one block before they are walked |
 //! | `tiles` | the order in which a tile of a nest is walked |
 //! | `reduction` | what a reduction does with its terms |
@@ -25,8 +25,6 @@
 
 pub(crate) mod chunks;
 #[allow(unsafe_code)]
-mod few;
-#[allow(unsafe_code)]
 pub(crate) mod fold;
 #[allow(unsafe_code)]
 mod gather;
@@ -34,6 +32,8 @@ mod gather;
 pub(crate) mod inputs;
 #[allow(unsafe_code)]
 pub(crate) mod machine;
+#[allow(unsafe_code)]
+mod maps;
 #[allow(unsafe_code)]
 pub(crate) mod memory;
 pub(crate) mod nest;

@@ -68,20 +68,6 @@ impl<const N: usize> LoopAxis<N> {
         (self.strides.iter().zip(&inner.strides))
             .all(|(outer, inner)| inner.checked_mul(size) == Some(*outer))
     }
-
-    /// The one loop over arrays that all have their elements side by side, in standard layout.
-    #[inline]
-    pub(crate) fn of_standard(shape: &[usize], strides: [&[isize]; N]) -> Option<Self> {
-        let mut size = 1;
-        for (axis, &of_axis) in shape.iter().enumerate().rev() {
-            if of_axis != 1 && strides.iter().any(|strides| strides[axis] != size as isize) {
-                return None;
-            }
-            size *= of_axis;
-        }
-        let strides = [1; N];
-        (size > 1).then_some(LoopAxis { size, strides })
-    }
 }
 
 /// Nested loops over the same index space in `N` operands, outermost first.
@@ -320,8 +306,9 @@ impl<const N: usize> Tile<N> {
     /// The same tile with rows and columns exchanged, if the rows of operand 0 are contiguous then
     /// and not now.
     #[inline(always)]
-    pub(crate) fn along_output(self) -> Self {
-        match self.columns.strides[0] != 1 && self.rows.strides[0] == 1 {
+    pub(crate) fn along_output(self, size: usize) -> Self {
+        let size = size as isize;
+        match self.columns.strides[0] != size && self.rows.strides[0] == size {
             true => self.swapped(),
             false => self,
         }

@@ -5,6 +5,7 @@
 //! of the input is packed: copied to a block in the first-level cache, in the order of the output.
 //! HWC `u8` pixels to CHW `f32`, 1080 by 1920, take 5 times as long element by element.
 
+use super::gather::MORE_ROWS;
 use super::nest::{LoopAxis, Tile};
 use super::tuning::{CACHE_LINE, MAP_LONG_ROW, PACKED, SQUARE};
 
@@ -22,10 +23,15 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// How to cut `tile`: into one part if no input is packed. An element of operand `k` has
-    /// `sizes[k]` bytes. Operand `k` may be packed if `may[k]`.
-    #[inline]
-    pub(crate) fn of<const N: usize>(tile: &Tile<N>, sizes: [usize; N], may: [bool; N]) -> Self {
+    /// How to cut `tile`, whose strides are in bytes: into one part if no input is packed. There
+    /// are `count` operands; an element of operand `k` has `sizes[k]` bytes, and it may be packed
+    /// if `may[k]`.
+    pub(crate) fn of<const N: usize>(
+        tile: &Tile<N>,
+        count: usize,
+        sizes: [usize; N],
+        may: [bool; N],
+    ) -> Self {
         let (rows, columns) = (tile.rows, tile.columns);
         let whole = Packing {
             packed: 0,
@@ -34,22 +40,21 @@ impl Packing {
             merges: false,
             down_first: false,
         };
-        if columns.strides[0] != 1 {
+        let row = |operand: usize| (columns.size * sizes[operand]) as isize;
+        if columns.strides[0] != sizes[0] as isize {
             return whole;
         }
         // For more inputs no loops are compiled in which some of them are repeated.
-        let repeats = N <= 4;
-        let row = columns.size as isize;
-        let merges = columns.size < MAP_LONG_ROW && rows.size > 1 && rows.strides[0] == row;
+        let repeats = count <= 4;
+        let merges = columns.size < MAP_LONG_ROW && rows.size > 1 && rows.strides[0] == row(0);
         let (mut packed, mut bytes, mut crosses, mut again) = (0, 0, false, false);
-        for operand in 1..N {
+        for operand in 1..count {
             let (down, along) = (rows.strides[operand], columns.strides[operand]);
             let direct = match (along, merges) {
-                (1, false) => true,
-                (1, true) => down == row,
                 (0, false) => repeats,
                 (0, true) => repeats && down == 0,
-                _ => false,
+                (along, false) => along == sizes[operand] as isize,
+                (along, true) => along == sizes[operand] as isize && down == row(operand),
             };
             // Elements of size 0 are anywhere.
             if !direct && sizes[operand] > 0 {
@@ -64,16 +69,19 @@ impl Packing {
         }
         // Blocks begin at cache lines.
         let room = (PACKED - N * CACHE_LINE) / bytes.max(1);
-        if packed == 0 || room < SQUARE {
+        if packed == 0 || room < SQUARE * (1 + MORE_ROWS) {
             return whole;
         }
+        // What is used again is best in a small block.
+        let some = if again { room / 2 } else { room } / columns.size;
+        // A gather of several rows may write more of them.
         let (height, width) = match () {
-            () if merges => (room / columns.size, columns.size),
+            () if merges => (some.saturating_sub(MORE_ROWS).max(1), columns.size),
             () if crosses => {
                 // The lines of the input run down the rows. Half a square of them leaves the part
                 // long rows.
                 let height = rows.size.min(SQUARE / 2);
-                (height, room / height)
+                (height, room / (height + MORE_ROWS))
             }
             () => (1, room),
         };
@@ -86,25 +94,27 @@ impl Packing {
         }
     }
 
+    /// Whether no operand is packed.
+    pub(crate) fn is_none(&self) -> bool {
+        self.packed == 0
+    }
+
     /// Whether an operand is packed.
-    #[inline(always)]
     pub(crate) fn packs(&self, operand: usize) -> bool {
         self.packed >> operand & 1 == 1
     }
 
-    /// Elements of a part, at most.
-    #[inline(always)]
+    /// Elements of the copy of a part for which there must be room, at most.
     pub(crate) fn elements(&self) -> usize {
-        self.height * self.width
+        match self.height {
+            1 => self.width,
+            height => (height + MORE_ROWS) * self.width,
+        }
     }
 
     /// The part of the tile whose first element is at `at`, a row and a column, and whether the
     /// part before has the same columns. Moves `at` to the next part; `None` after the last one.
     /// From `[0, 0]` on, each position of the tile is in one part.
-    ///
-    /// Not a function that calls a closure with each part: the closure would not be compiled for
-    /// wide vectors, unless the compiler chose to inline it.
-    #[inline(always)]
     pub(crate) fn next_part<const N: usize>(
         &self,
         tile: &Tile<N>,
@@ -132,7 +142,6 @@ impl Packing {
     }
 
     /// A part after its inputs have been packed, as it is walked: as one row if its rows are short.
-    #[inline(always)]
     pub(crate) fn merged<const N: usize>(&self, part: Tile<N>) -> Tile<N> {
         if !self.merges {
             return part;
@@ -146,7 +155,7 @@ impl Packing {
 }
 
 // A block has room for a part of at least one row that is merged with others.
-const _: () = assert!(MAP_LONG_ROW <= SQUARE);
+const _: () = assert!(MAP_LONG_ROW * (1 + MORE_ROWS) <= SQUARE * (1 + MORE_ROWS));
 
 #[cfg(test)]
 mod tests {

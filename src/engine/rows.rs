@@ -1,139 +1,43 @@
-//! Sweeps over several operands: one output and its inputs, read and written element by element.
+//! The door to maps: an output and its inputs, and a closure that is called for each position.
 //!
-//! A sweep is built from arrays, and the shapes of all operands are checked there. So every offset
-//! of its loop nest is an element of its operand. Outside this file a sweep is safe: [`collect`],
-//! [`overwrite`] and [`update`] call a closure with items of the inputs.
+//! The driver is built from arrays, and checks their shapes. So every offset of its loop nest is an
+//! element of its operand. Outside this file a map is safe: [`collect`], [`overwrite`] and
+//! [`update`] call a closure with items of the inputs.
 
-use super::chunks::Chunks;
-use super::few::{Origin, check_shapes, strides_of, sweep_few};
-use super::inputs::{AndPlaces, Inputs, Places, TileKernel};
-use super::machine::widest;
+use super::inputs::{AndSecond, Each, Inputs, Second};
+use super::maps::{Operand, To};
 use super::memory::uninit_in_order;
-use super::nest::{LoopNest, Tile};
-use super::threads::{Cost, for_each_range};
-use super::tiles::{cross, in_best_order};
-use super::tuning::{COUNTED_CHUNK_FROM, COUNTED_CHUNKS, HUGE_PAGE, HUGE_PAGES_FROM, map_chunk};
+use super::tuning::{COUNTED_CHUNK_FROM, COUNTED_CHUNKS};
 use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::array;
-use std::cell::Cell;
-use std::marker::PhantomData;
-use std::mem::{MaybeUninit, needs_drop};
+use std::mem::{MaybeUninit, forget, needs_drop};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// One output and its inputs, all of one shape, and the loop nest over them.
-struct Sweep<'a, X, I, const N: usize> {
-    nest: LoopNest<N>,
-    inputs: I,
-    origin: Origin<X>,
-    /// That the output is borrowed mutably.
-    output: PhantomData<&'a mut ()>,
-}
-
-impl<'a, X, I: Inputs<N>, const N: usize> Sweep<'a, X, I, N> {
-    /// # Errors
-    ///
-    /// `WrongShape` if the output has another shape than the inputs; `AllocationFailed`.
-    #[inline]
-    fn new<D: Dimension>(
-        output: &'a mut ArrayRef<X, D>,
-        inputs: I,
-    ) -> Result<Self, BroadcastError> {
-        let origin = Origin(output.as_mut_ptr());
-        check_shapes(output, &inputs)?;
-        let nest = LoopNest::new(output.shape(), strides_of(output, &inputs))?;
-        Ok(Sweep {
-            nest,
-            inputs,
-            origin,
-            output: PhantomData,
-        })
-    }
-
-    fn output_bytes(&self) -> usize {
-        self.nest.len().saturating_mul(size_of::<X>())
-    }
-
-    /// The bytes that are read and written. An input that does not move in the innermost loop
-    /// counts nothing.
-    fn bytes(&self) -> usize {
-        let strides = self.nest.inner().strides;
-        let input = |operand: usize| match strides[operand] {
-            0 => 0,
-            _ => self.inputs.layout(operand - 1).2,
-        };
-        let element = size_of::<X>() + (1..N).map(input).sum::<usize>();
-        self.nest.len().saturating_mul(element)
-    }
-}
-
-impl<X: Send, I: Inputs<N>, const N: usize> Sweep<'_, X, I, N> {
-    /// Calls `op` once for each element of the output, in no particular order, in chunks that begin
-    /// at multiples of `chunk_bytes` in memory if the output is contiguous.
-    fn run(&mut self, chunk_bytes: usize, op: &(impl Fn(&mut X, I::Items) + Sync)) {
-        let packs = self.packs();
-        let squares = cross(&mut self.nest, packs);
-        let order = (!packs).then_some(squares);
-        let chunks = self.chunks(chunk_bytes);
-        drive(&self.nest, order, &chunks, self.bytes(), &|tile| {
-            // SAFETY: `drive` passes each position of the nest once. `cross` only reorders its
-            // axes.
-            unsafe { self.tile(tile, op) };
-        });
-    }
-
-    /// Whether inputs are packed where that is faster, which [`Inputs::visit_tile`] decides for
-    /// whole tiles.
-    fn packs(&self) -> bool {
-        I::PACKS && self.nest.inner().strides[0] == 1
-    }
-
-    /// The positions of the output in chunks that begin at multiples of `chunk_bytes` in memory, if
-    /// it is contiguous.
-    fn chunks(&self, chunk_bytes: usize) -> Chunks {
-        let first = self.origin.get().wrapping_offset(self.nest.start()[0]);
-        Chunks::new(self.nest.len(), size_of::<X>(), first.addr(), chunk_bytes)
-    }
-
-    /// Calls `op` for each element of a tile.
-    ///
-    /// # Safety
-    ///
-    /// `tile` is a tile of the nest, or a part of one, and no other thread has any of its
-    /// positions.
-    #[inline(never)]
-    unsafe fn tile(&self, tile: Tile<N>, op: &impl Fn(&mut X, I::Items)) {
-        // SAFETY: the tile is one of the sweep's nest, which walks the shape and the strides of the
-        // output and of each input: `Sweep::new` has checked the shapes. The output is borrowed
-        // mutably, and no other thread has these positions: the contract of this function.
-        widest(unsafe { TileKernel::new(&self.inputs, self.origin.get(), tile, op) });
-    }
-}
-
-/// Walks the nest on several threads and gives each tile to `tile`: as it is, or in squares or not
-/// if there is an `order`. Each position of the nest is in exactly one of these tiles, as chunks do
-/// not overlap, and each is in one range. Compiled once for each number of operands, not for each
-/// closure.
-fn drive<const N: usize>(
-    nest: &LoopNest<N>,
-    order: Option<bool>,
-    chunks: &Chunks,
-    bytes: usize,
-    tile: &(dyn Fn(Tile<N>) + Sync),
-) {
-    let walk = |range| {
-        nest.for_each_tile(range, |whole| match order {
-            Some(squares) => in_best_order(whole, squares, tile),
-            None => tile(whole),
-        });
+/// Calls `op` with each element of `x` and the elements of the inputs. Returns how often.
+///
+/// # Errors
+///
+/// `WrongShape`, `AllocationFailed`; `op` has not been called then.
+#[inline]
+fn map<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+    x: &mut ArrayRef<X, D>,
+    inputs: &I,
+    op: impl Fn(&mut X, I::Items) + Sync,
+    to: To,
+) -> Result<usize, BroadcastError> {
+    let output = Operand {
+        first: x.as_mut_ptr().cast(),
+        shape: x.shape(),
+        strides: x.strides(),
+        size: size_of::<X>(),
+        packs: false,
     };
-    if chunks.is_one() {
-        return walk(0..nest.len());
-    }
-    for_each_range(chunks.count(), Cost::Closure { bytes }, |range| {
-        walk(chunks.range(range));
-    });
+    let operands = inputs.operands(output);
+    // SAFETY: the operands are the output, which is borrowed mutably and whose elements may be sent
+    // to other threads, and the inputs, as their contract says; so they are of the kernel's types.
+    unsafe { I::map(operands.as_ref(), &Each::<X, I, _>::new(op), to) }
 }
 
 /// Calls `op` with each element of `x` and the elements of the inputs.
@@ -146,11 +50,7 @@ pub(crate) fn update<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     inputs: I,
     op: impl Fn(&mut X, I::Items) + Sync,
 ) -> Result<(), BroadcastError> {
-    if sweep_few(x, &inputs, &op)? {
-        return Ok(());
-    }
-    let mut sweep = Sweep::new(x, inputs)?;
-    sweep.run(map_chunk(sweep.output_bytes()), &op);
+    map(x, &inputs, op, To::Existing)?;
     Ok(())
 }
 
@@ -165,40 +65,7 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     inputs: I,
     f: impl Fn(I::Items) -> C + Sync,
 ) -> Result<(), BroadcastError> {
-    if needs_drop::<C>() {
-        return update(out, inputs, |x, items| *x = f(items));
-    }
-    let raw = out.raw_view_mut().cast::<MaybeUninit<C>>();
-    // SAFETY: these are the elements that `out` borrows mutably, as a type of the same layout.
-    // Below they are only overwritten with values of `C`.
-    let mut out = unsafe { raw.deref_into_view_mut() };
-    let op = |x: &mut MaybeUninit<C>, items: I::Items| {
-        x.write(f(items));
-    };
-    if sweep_few(&mut out, &inputs, &op)? {
-        return Ok(());
-    }
-    let mut sweep = Sweep::new(&mut out, inputs)?;
-    sweep.run(map_chunk(sweep.output_bytes()), &op);
-    Ok(())
-}
-
-/// A new array of the shape of the inputs, in their common order, whose elements are not
-/// initialised yet.
-///
-/// # Errors
-///
-/// `OutputTooLarge`, `AllocationFailed`.
-#[inline]
-fn uninit_output<C, D: Dimension, I: Inputs<N>, const N: usize>(
-    dim: D,
-    inputs: &I,
-) -> Result<Array<MaybeUninit<C>, D>, BroadcastError> {
-    let strides: [&[isize]; N] = array::from_fn(|operand| match operand {
-        0 => &[],
-        _ => inputs.layout(operand - 1).1,
-    });
-    uninit_in_order(dim, &strides[1..])
+    update(out, inputs, |x, items| *x = f(items))
 }
 
 /// A new array of what `f` returns for the elements of the inputs, in their common order. If `f`
@@ -216,6 +83,33 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     fill(out, inputs, f)
 }
 
+/// A new array of the shape of the inputs, in their common order, whose elements are not
+/// initialised yet.
+///
+/// # Errors
+///
+/// `OutputTooLarge`, `AllocationFailed`.
+#[inline]
+fn uninit_output<C, D: Dimension, I: Inputs<N>, const N: usize>(
+    dim: D,
+    inputs: &I,
+) -> Result<Array<MaybeUninit<C>, D>, BroadcastError> {
+    let output = Operand {
+        first: ptr::null_mut(),
+        shape: &[],
+        strides: &[],
+        size: 0,
+        packs: false,
+    };
+    let operands = inputs.operands(output);
+    let [_, inputs @ ..] = operands.as_ref() else {
+        return uninit_in_order(dim, &[]);
+    };
+    let strides: [&[isize]; N] =
+        array::from_fn(|at| inputs.get(at).map_or(&[][..], |one| one.strides));
+    uninit_in_order(dim, &strides[..inputs.len()])
+}
+
 /// `out`, filled with what `f` returns for the elements of the inputs. Its elements lie side by
 /// side.
 fn fill<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
@@ -223,24 +117,18 @@ fn fill<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     inputs: I,
     f: impl Fn(I::Items) -> C + Sync,
 ) -> Result<Array<C, D>, BroadcastError> {
-    let op = |x: &mut MaybeUninit<C>, items: I::Items| {
-        x.write(f(items));
+    let count = match needs_drop::<C>() {
+        true => fill_counted(&mut out, &inputs, f)?,
+        false => map(
+            &mut out,
+            &inputs,
+            |x, items| _ = x.write(f(items)),
+            To::Fresh,
+        )?,
     };
-    if needs_drop::<C>() {
-        Sweep::new(&mut out, inputs)?.initialise(&f);
-    } else if !sweep_few(&mut out, &inputs, &op)? {
-        let mut sweep = Sweep::new(&mut out, inputs)?;
-        let bytes = sweep.output_bytes();
-        let chunk_bytes = match bytes >= HUGE_PAGES_FROM {
-            // Each huge page is zeroed by the thread that fills it.
-            true => HUGE_PAGE,
-            false => map_chunk(bytes),
-        };
-        sweep.run(chunk_bytes, &op);
-    }
-    // SAFETY: the closure was called once for every element, which it wrote: the contract of
-    // `Inputs` for each tile, and the tiles are all positions. `initialise` writes them itself. A
-    // panic does not get here.
+    assert_eq!(count, out.len(), "elements were left out");
+    // SAFETY: the closure was called once for each of so many positions, and wrote the element: the
+    // contract of `Kernel`. A panic does not get here.
     Ok(unsafe { out.assume_init() })
 }
 
@@ -260,62 +148,53 @@ where
     C: Copy + Send,
     E: Copy + Send,
     D: Dimension,
-    I: AndPlaces<MaybeUninit<E>, N, M>,
+    I: AndSecond<MaybeUninit<E>, N, M>,
 {
     let mut second = uninit_output(dim.clone(), &inputs)?;
     let first = uninit_output(dim, &inputs)?;
-    let first = fill(first, inputs.and(Places::new(&mut second)), |items| {
+    let first = fill(first, inputs.and(Second::new(&mut second)), |items| {
         let (items, place) = I::split(items);
         let (c, e) = f(items);
         place.write(e);
         c
     })?;
     // SAFETY: `fill` has called the closure for every index, with the items at that index: the
-    // contract of `Inputs`. The place is one of them: that of `AndPlaces`. A panic does not get
+    // contract of `Inputs`. The place is one of them: that of `AndSecond`. A panic does not get
     // here.
     Ok((first, unsafe { second.assume_init() }))
 }
 
-impl<C: Send, I: Inputs<N>, const N: usize> Sweep<'_, MaybeUninit<C>, I, N> {
-    /// Writes the elements of each chunk in order, and counts them. If `f` panics, the counted
-    /// elements are dropped.
-    fn initialise(&self, f: &(impl Fn(I::Items) -> C + Sync)) {
-        let len = self.nest.len();
-        let chunk = len.div_ceil(COUNTED_CHUNKS).max(COUNTED_CHUNK_FROM);
-        let initialised = Initialised {
-            first: self.origin.get().cast::<C>(),
-            chunk,
-            counts: [const { AtomicUsize::new(0) }; COUNTED_CHUNKS],
-        };
-        let counts = &initialised.counts;
-        let bytes = self.bytes();
-        for_each_range(len.div_ceil(chunk), Cost::Closure { bytes }, |chunks| {
-            for index in chunks {
-                let begin = index * chunk;
-                // Its drop stores the count after a panic too.
-                let count = Count {
-                    done: Cell::new(0),
-                    total: &counts[index],
-                };
-                let op = |x: &mut MaybeUninit<C>, items: I::Items| {
-                    x.write(f(items));
-                    count.done.set(count.done.get() + 1);
-                };
-                self.nest
-                    .for_each_tile(begin..len.min(begin + chunk), |tile| {
-                        // Not `tile`, which walks a tile in any order.
-                        // SAFETY: `for_each_range` gives each chunk to one thread. The tile is one
-                        // of the nest, so its offsets are elements of the inputs, whose shapes
-                        // `Sweep::new` has checked, and of the output, from `origin` on.
-                        unsafe {
-                            I::best_rows(self.origin.get(), self.inputs.firsts(), &tile, &op)
-                        };
-                    });
-            }
-        });
-        // From here on the elements belong to the output.
-        std::mem::forget(initialised);
-    }
+/// Fills `out`, whose elements lie side by side, in chunks, and counts the elements of each. If `f`
+/// panics, the counted elements are dropped.
+fn fill_counted<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+    out: &mut Array<MaybeUninit<C>, D>,
+    inputs: &I,
+    f: impl Fn(I::Items) -> C + Sync,
+) -> Result<usize, BroadcastError> {
+    let chunk = out.len().div_ceil(COUNTED_CHUNKS).max(COUNTED_CHUNK_FROM);
+    let elements = out
+        .as_slice_memory_order_mut()
+        .map_or(ptr::null_mut(), |all| all.as_mut_ptr());
+    let initialised = Initialised {
+        first: elements.cast::<C>(),
+        chunk,
+        counts: [const { AtomicUsize::new(0) }; COUNTED_CHUNKS],
+    };
+    let (counts, first) = (&initialised.counts, elements.addr());
+    let op = |x: &mut MaybeUninit<C>, items: I::Items| {
+        let value = f(items);
+        // The elements of a chunk are written in order, by one thread. Elements of size 0 are all
+        // in the first chunk.
+        let position = (ptr::from_mut(x).addr() - first).checked_div(size_of::<C>());
+        let count = &counts[position.unwrap_or(0) / chunk];
+        x.write(value);
+        // Relaxed: whoever reads the counts waits for this thread first.
+        count.fetch_add(1, Ordering::Relaxed);
+    };
+    let count = map(out, inputs, op, To::Ordered { chunk })?;
+    // From here on the elements belong to the output.
+    forget(initialised);
+    Ok(count)
 }
 
 /// How many elements of each chunk of an array without gaps are initialised. Drops them when
@@ -335,26 +214,11 @@ impl<C> Drop for Initialised<C> {
             }
             let first = self.first.wrapping_add(index * self.chunk);
             let elements = ptr::slice_from_raw_parts_mut(first, count);
-            // SAFETY: the first `count` elements of the chunk are initialised: `best_rows` visits
-            // the positions of a tile in order, by the contract of `Inputs`, and `for_each_tile`
-            // passes the tiles in order. Positions are offsets, as the output has no gaps and the
-            // nest is in its order.
+            // SAFETY: the first `count` elements of the chunk are initialised: the driver maps the
+            // positions of a chunk in the order of memory, `To::Ordered`, on one thread.
             // Nothing else drops them, as the output holds `MaybeUninit`. All threads have stopped.
             unsafe { ptr::drop_in_place(elements) };
         }
-    }
-}
-
-/// Counts the elements of a chunk, and stores the count when it is dropped, by a panic too.
-struct Count<'a> {
-    done: Cell<usize>,
-    total: &'a AtomicUsize,
-}
-
-impl Drop for Count<'_> {
-    fn drop(&mut self) {
-        // Relaxed: whoever reads the count waits for this thread first.
-        self.total.store(self.done.get(), Ordering::Relaxed);
     }
 }
 
@@ -419,7 +283,7 @@ mod tests {
                 overwrite(&mut out, inputs(), f).unwrap();
                 assert_eq!(out, expected);
                 let (mut out, mut second) = (laid_out(shape, number + 1), laid_out(shape, number));
-                let places = (Places::new(&mut second), Values::new(&a), Values::new(&b));
+                let places = (Second::new(&mut second), Values::new(&a), Values::new(&b));
                 let write = |(place, a, b): (&mut u32, u32, u32)| {
                     *place = a;
                     f((a, b))

@@ -37,7 +37,11 @@ pub(crate) fn cross<const N: usize>(nest: &mut LoopNest<N>, packs: bool) -> bool
 
 /// Calls `f` with tiles that together are `tile`, in the order that is fastest to walk row by row:
 /// squares, or, where rows are too short to be worth a loop each, columns as rows.
-pub(crate) fn in_best_order<const N: usize>(tile: Tile<N>, squares: bool, f: &dyn Fn(Tile<N>)) {
+pub(crate) fn in_best_order<const N: usize>(
+    tile: Tile<N>,
+    squares: bool,
+    f: &mut dyn FnMut(Tile<N>),
+) {
     let (rows, columns) = (tile.rows.size, tile.columns.size);
     if squares {
         for row in (0..rows).step_by(SQUARE) {
@@ -88,7 +92,7 @@ mod tests {
                         },
                     };
                     let walked = RefCell::new(vec![]);
-                    in_best_order(tile, squares, &|part| {
+                    in_best_order(tile, squares, &mut |part| {
                         for row in 0..part.rows.size {
                             for column in 0..part.columns.size {
                                 walked.borrow_mut().push(part.offsets_at(row, column)[0]);

@@ -167,18 +167,12 @@ fn read_last_level_cache() -> Option<usize> {
 
 /// Up to this many elements are mapped or copied in the order of the axes, without a loop nest.
 /// Building a nest and choosing the fastest order of its loops takes longer than the elements do: 4
-/// by 4 `f32` plus a row of 4 take 75 ns without a nest, and 165 ns with one.
+/// by 4 `f32` plus a row of 4 take 46 ns without a nest, and 103 ns with one.
 pub(crate) const FEW_MAPPED: usize = 64;
 
-/// Outputs of up to this many bytes in standard layout, as their inputs, or in long rows are mapped
-/// in the order of the axes, without a loop nest. 64 rows of 72 `f32` plus a row take 500 ns
-/// without a nest and 740 ns with one, 64 rows of 200 take 1.7 and 1.9 us (an Intel Xeon).
-pub(crate) const FEW_MAPPED_ROWS: usize = 64 << 10;
-
-/// Outputs of fewer bytes are mapped in the order of the axes without wide vectors. Calling a
-/// function that is compiled for them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without
-/// wide vectors and 85 ns with them, 64 by 64 take 440 and 350 ns, and a polynomial of these 3.3
-/// and 1.8 us (an Intel Xeon).
+/// Outputs of fewer bytes are mapped without wide vectors. Calling a function that is compiled for
+/// them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without wide vectors and 85 ns with them,
+/// 64 by 64 take 440 and 350 ns, and a polynomial of these 3.3 and 1.8 us (an Intel Xeon).
 pub(crate) const WIDE_MAPPED_FROM: usize = 4 << 10;
 
 /// Up to this many elements are reduced without a loop nest and a plan.
@@ -196,9 +190,9 @@ pub(crate) const ROWS_ACROSS: usize = 256;
 /// output.
 pub(crate) const SQUARE: usize = 32;
 
-/// Bytes of all blocks that parts of inputs are copied to: a quarter of a first-level cache, beside
-/// what is read and written.
-pub(crate) const PACKED: usize = 8 << 10;
+/// Bytes of all blocks that parts of inputs are copied to: half of a first-level cache, beside what
+/// is read and written.
+pub(crate) const PACKED: usize = FIRST_LEVEL_CACHE / 2;
 
 /// Bytes of a chunk of output. Slow closures are shared by chunks; an output that is no longer
 /// stays on the calling thread, which then does not read the clock: 64 rows of 72 `f32` plus a row
@@ -210,7 +204,7 @@ pub(crate) const MAP_CHUNK: usize = 16 << 10;
 /// [`MAP_CHUNK`] are cut into smaller chunks. The first two chunks run on the calling thread, which
 /// measures them: of two or three large chunks, none or one would be left for other threads.
 pub(crate) fn map_chunk(bytes: usize) -> usize {
-    match (MAP_CHUNK + 1..=FEW_MAPPED_ROWS).contains(&bytes) {
+    match (MAP_CHUNK + 1..=4 * MAP_CHUNK).contains(&bytes) {
         true => MAP_CHUNK / 4,
         false => MAP_CHUNK,
     }

@@ -75,11 +75,19 @@ pub(crate) trait Vectorize {
 /// Runs `kernel` in the widest vectors of the processor.
 #[inline]
 pub(crate) fn widest<K: Vectorize>(kernel: K) -> K::Output {
+    in_vectors(kernel, true)
+}
+
+/// Runs `kernel` in the widest vectors of the processor, or, unless `wide`, in those that every
+/// processor of the target has.
+#[inline]
+pub(crate) fn in_vectors<K: Vectorize>(kernel: K, wide: bool) -> K::Output {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if has_wide_registers() {
+    if wide && has_wide_registers() {
         // SAFETY: the processor has AVX2, as `has_wide_registers` has just found.
         return unsafe { run_avx2(kernel) };
     }
+    let _ = wide;
     kernel.run()
 }
 

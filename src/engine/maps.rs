@@ -1,0 +1,355 @@
+//! The driver of maps: it walks over the output and its inputs, and knows neither elements nor
+//! closures.
+//!
+//! The walk is in the order of the output's memory. What the closure's loops cannot read in this
+//! order is packed, a part at a time: see `pack`.
+
+use super::chunks::Chunks;
+use super::gather::{Along, gather, gather_alternating};
+use super::nest::{LoopAxis, LoopNest, Tile};
+use super::pack::Packing;
+use super::threads::{Cost, for_each_range};
+use super::tiles::{cross, in_best_order};
+use super::tuning::{
+    CACHE_LINE, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM, MAP_CHUNK, MAP_LONG_ROW, PACKED,
+    WIDE_MAPPED_FROM, map_chunk,
+};
+use crate::error::{ArrayRole, BroadcastError, check_shape};
+use std::array;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// An array of a map, without the type of its elements.
+pub(crate) struct Operand<'a> {
+    /// The element at index 0 of every axis.
+    pub(crate) first: *mut u8,
+    pub(crate) shape: &'a [usize],
+    /// In elements.
+    pub(crate) strides: &'a [isize],
+    /// Bytes of an element.
+    pub(crate) size: usize,
+    /// Whether elements may be copied before the closure gets them.
+    pub(crate) packs: bool,
+}
+
+/// Where position 0 of each operand lies.
+pub(crate) type Places<const N: usize> = [*mut u8; N];
+
+/// The inner loop of a map. Operand 0 is the output; strides are in bytes.
+///
+/// # Safety
+///
+/// `run` calls a closure once for each position of the tile, row by row, and along each row from
+/// its first element to its last. It returns how often.
+pub(crate) unsafe trait Kernel<const N: usize>: Sync {
+    /// # Safety
+    ///
+    /// From `first` on, the offsets of the tile are elements of the operands, or, of operands that
+    /// may be packed, copies. Nothing else reaches those of outputs meanwhile.
+    unsafe fn run(&self, first: &Places<N>, tile: &Tile<N>, wide: bool) -> usize;
+}
+
+/// Where the results of a map go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum To {
+    /// Memory that was written before.
+    Existing,
+    /// Memory that may not be there yet: each huge page of it is first written by the thread that
+    /// fills it.
+    Fresh,
+    /// Chunks of so many elements, each written in the order of memory.
+    Ordered { chunk: usize },
+}
+
+/// Maps with up to three inputs.
+///
+/// # Errors
+///
+/// `WrongShape` if an input has another shape than the output; `AllocationFailed`. The closure has
+/// not been called then.
+///
+/// # Safety
+///
+/// The operands are arrays of the kernel's types. Nothing else reaches the elements of outputs.
+pub(crate) unsafe fn map_of_4(
+    operands: &[Operand<'_>],
+    kernel: &dyn Kernel<4>,
+    to: To,
+) -> Result<usize, BroadcastError> {
+    // SAFETY: the contract of this function.
+    unsafe { map(operands, kernel, to) }
+}
+
+/// Maps with up to seven inputs, which may be second outputs.
+///
+/// # Errors
+///
+/// As for [`map_of_4`].
+///
+/// # Safety
+///
+/// As for [`map_of_4`].
+pub(crate) unsafe fn map_of_8(
+    operands: &[Operand<'_>],
+    kernel: &dyn Kernel<8>,
+    to: To,
+) -> Result<usize, BroadcastError> {
+    // SAFETY: the contract of this function.
+    unsafe { map(operands, kernel, to) }
+}
+
+/// Calls the kernel with tiles that together are all positions. Returns how many there are.
+///
+/// # Errors
+///
+/// As for [`map_of_4`].
+///
+/// # Safety
+///
+/// As for [`map_of_4`].
+unsafe fn map<const N: usize>(
+    operands: &[Operand<'_>],
+    kernel: &dyn Kernel<N>,
+    to: To,
+) -> Result<usize, BroadcastError> {
+    assert!((1..=N).contains(&operands.len()));
+    let shape = operands[0].shape;
+    for input in &operands[1..] {
+        check_shape(ArrayRole::Out, input.shape, shape)?;
+    }
+    let axes = shape.iter().enumerate().map(|(axis, &size)| {
+        let mut strides = [0; N];
+        for (stride, operand) in strides.iter_mut().zip(operands) {
+            *stride = operand.strides[axis].wrapping_mul(operand.size as isize);
+        }
+        LoopAxis { size, strides }
+    });
+    let first = array::from_fn(|at| operands.get(at).map_or(ptr::null_mut(), |one| one.first));
+    let ordered = matches!(to, To::Ordered { .. });
+    let few = if ordered {
+        None
+    } else {
+        few(axes.clone(), operands)
+    };
+    if let Some(tile) = few {
+        let bytes = tile.rows.size * tile.columns.size * operands[0].size;
+        // SAFETY: the contract of this function. The tile is all positions of the operands, whose
+        // shapes are the same, as checked.
+        return Ok(unsafe { kernel.run(&first, &tile, bytes >= WIDE_MAPPED_FROM) });
+    }
+    let mut nest = LoopNest::empty();
+    nest.fill(axes)?;
+    let bytes = nest.len().saturating_mul(operands[0].size);
+    let contiguous = nest.inner().strides[0] == operands[0].size as isize;
+    let packs = !ordered
+        && contiguous
+        && nest.len() > FEW_MAPPED
+        && operands.iter().any(|operand| operand.packs);
+    let squares = !ordered && cross(&mut nest, packs);
+    let walk = Walk {
+        nest: &nest,
+        operands,
+        first,
+        kernel,
+        packs,
+        squares,
+        ordered,
+        wide: bytes >= WIDE_MAPPED_FROM,
+    };
+    // SAFETY: the contract of this function. The nest walks the shape and the strides of all
+    // operands, whose shapes are the same, as checked.
+    unsafe { walk.all(bytes, to) }
+}
+
+/// All positions as one tile, if they are at most a chunk, and finding the fastest order of loops
+/// takes longer than it saves: few elements, or long rows that need no packing.
+fn few<const N: usize>(
+    axes: impl Iterator<Item = LoopAxis<N>>,
+    operands: &[Operand<'_>],
+) -> Option<Tile<N>> {
+    let (mut rows, mut columns) = (LoopAxis::UNIT, LoopAxis::UNIT);
+    let mut len = 1_usize;
+    for axis in axes {
+        len = len.saturating_mul(axis.size);
+        if axis.size == 1 {
+            continue;
+        }
+        if columns.size == 1 {
+            columns = axis;
+        } else if columns.continues(&axis) {
+            columns = axis.resized(columns.size.saturating_mul(axis.size));
+        } else if rows.size == 1 {
+            (rows, columns) = (columns, axis);
+        } else {
+            return None;
+        }
+    }
+    if columns.strides[0].unsigned_abs() > rows.strides[0].unsigned_abs() && rows.size > 1 {
+        (rows, columns) = (columns, rows);
+    }
+    let is_plain =
+        |(operand, &stride): (&Operand<'_>, &isize)| stride == 0 || stride == operand.size as isize;
+    let plain = || operands.iter().zip(&columns.strides).all(is_plain);
+    let is_few = len.saturating_mul(operands[0].size) <= MAP_CHUNK
+        && (len <= FEW_MAPPED || columns.size >= MAP_LONG_ROW && plain());
+    is_few.then_some(Tile {
+        offsets: [0; N],
+        rows,
+        columns,
+    })
+}
+
+/// A walk over all positions of a map.
+struct Walk<'a, const N: usize> {
+    nest: &'a LoopNest<N>,
+    operands: &'a [Operand<'a>],
+    first: Places<N>,
+    kernel: &'a dyn Kernel<N>,
+    packs: bool,
+    squares: bool,
+    ordered: bool,
+    wide: bool,
+}
+
+// SAFETY: threads reach different elements of the outputs through it: the contract of `range`.
+unsafe impl<const N: usize> Sync for Walk<'_, N> {}
+
+impl<const N: usize> Walk<'_, N> {
+    /// The whole nest, in chunks.
+    ///
+    /// # Safety
+    ///
+    /// The offsets of the nest are elements of the operands. Nothing else reaches those of outputs.
+    unsafe fn all(&self, bytes: usize, to: To) -> Result<usize, BroadcastError> {
+        let (len, size) = (self.nest.len(), self.operands[0].size);
+        let chunks = match to {
+            // Chunks are counted in elements from the first one on.
+            To::Ordered { chunk } => Chunks::new(len, 1, 0, chunk),
+            To::Fresh if bytes >= HUGE_PAGES_FROM => self.chunks(HUGE_PAGE),
+            To::Fresh | To::Existing => self.chunks(map_chunk(bytes)),
+        };
+        if chunks.is_one() || size == 0 && !self.ordered {
+            // SAFETY: the contract of this function.
+            return Ok(unsafe { self.range(0..len) });
+        }
+        // What is read and written. An input that does not move in the innermost loop counts
+        // nothing.
+        let strides = self.nest.inner().strides;
+        let moving = (self.operands.iter().zip(strides)).enumerate();
+        let moving = moving.filter(|&(at, (_, stride))| at == 0 || stride != 0);
+        let sizes: usize = moving.map(|(_, (operand, _))| operand.size).sum();
+        let cost = Cost::Closure {
+            bytes: len.saturating_mul(sizes),
+        };
+        let done = AtomicUsize::new(0);
+        for_each_range(chunks.count(), cost, |range| {
+            // SAFETY: the contract of this function; each chunk is given to one thread.
+            let walk = |range| unsafe { self.range(range) };
+            let count = match self.ordered {
+                false => walk(chunks.range(range)),
+                true => range.map(|at| walk(chunks.range(at..at + 1))).sum(),
+            };
+            done.fetch_add(count, Ordering::Relaxed);
+        });
+        Ok(done.into_inner())
+    }
+
+    /// The positions of the output in chunks that begin at multiples of `chunk_bytes` in memory, if
+    /// it is contiguous.
+    fn chunks(&self, chunk_bytes: usize) -> Chunks {
+        let first = self.first[0].wrapping_offset(self.nest.start()[0]);
+        Chunks::new(
+            self.nest.len(),
+            self.operands[0].size,
+            first.addr(),
+            chunk_bytes,
+        )
+    }
+
+    /// The positions of a range. Returns how many there are.
+    ///
+    /// # Safety
+    ///
+    /// As for [`all`](Self::all). No other thread has these positions.
+    unsafe fn range(&self, range: Range<usize>) -> usize {
+        let mut count = 0;
+        self.nest.for_each_tile(range, |tile| {
+            if self.packs {
+                // SAFETY: a tile of the nest, which no other thread has.
+                count += unsafe { self.packed(tile.along_output(self.operands[0].size)) };
+            } else if self.ordered {
+                // SAFETY: as above.
+                count += unsafe { self.kernel.run(&self.first, &tile, self.wide) };
+            } else {
+                in_best_order(tile, self.squares, &mut |tile| {
+                    // SAFETY: as above; a part of such a tile.
+                    count += unsafe { self.kernel.run(&self.first, &tile, self.wide) };
+                });
+            }
+        });
+        count
+    }
+
+    /// The positions of a tile. Where inputs are packed, parts of them are copied first.
+    ///
+    /// # Safety
+    ///
+    /// As for [`range`](Self::range).
+    unsafe fn packed(&self, tile: Tile<N>) -> usize {
+        let sizes = array::from_fn(|at| self.operands.get(at).map_or(0, |one| one.size));
+        let may = array::from_fn(|at| self.operands.get(at).is_some_and(|one| one.packs));
+        let packing = Packing::of(&tile, self.operands.len(), sizes, may);
+        if packing.is_none() {
+            // SAFETY: the contract of this function.
+            return unsafe { self.kernel.run(&self.first, &tile, self.wide) };
+        }
+        let mut memory = Blocks([MaybeUninit::uninit(); PACKED]);
+        let (mut first, mut room) = (self.first, 0);
+        for (operand, first) in first.iter_mut().enumerate() {
+            if packing.packs(operand) {
+                *first = memory.0[room..].as_mut_ptr().cast();
+                room = (room + packing.elements() * sizes[operand]).next_multiple_of(CACHE_LINE);
+            }
+        }
+        assert!(room <= PACKED);
+        let (mut at, mut count) = ([0; 2], 0);
+        while let Some((mut part, again)) = packing.next_part(&tile, &mut at) {
+            for operand in 0..self.operands.len() {
+                if !packing.packs(operand) {
+                    continue;
+                }
+                let size = sizes[operand];
+                let along = |axis: LoopAxis<N>| Along {
+                    len: axis.size,
+                    step: axis.strides[operand],
+                };
+                let (rows, columns) = (along(part.rows), along(part.columns));
+                let pitch = columns.len * size;
+                if !(again && rows.step == 0) {
+                    let from = self.first[operand].wrapping_offset(part.offsets[operand]);
+                    let to = first[operand];
+                    // SAFETY: elements of the input: the contract of this function. There is room
+                    // for them, and for the rows after them, as asserted.
+                    if !unsafe { gather_alternating(to, pitch, from, rows, columns, size) } {
+                        // SAFETY: as above.
+                        unsafe { gather(to, pitch, from, rows, columns, size) };
+                    }
+                }
+                part.offsets[operand] = 0;
+                part.rows.strides[operand] = pitch as isize;
+                part.columns.strides[operand] = size as isize;
+            }
+            let part = packing.merged(part);
+            // SAFETY: the part is one of the tile, and where an input was copied, by this turn or
+            // an earlier one with the same columns, its offsets are those of the copies.
+            count += unsafe { self.kernel.run(&first, &part, self.wide) };
+        }
+        count
+    }
+}
+
+/// Memory for parts of inputs.
+#[repr(C, align(64))]
+struct Blocks([MaybeUninit<u8>; PACKED]);
