@@ -262,11 +262,11 @@ pub use rule::Rule;
 pub use shape::KEEP;
 pub use view::Broadcasted;
 
-/// Sums, means, maxima, positions and your own reductions.
+/// Sums, means, variances, maxima, positions and your own reductions.
 ///
 /// Methods that reduce take a [`Reduction`](reduction::Reduction): those of [`ReduceExt`] over
-/// axes and to a shape, [`BroadcastPlan::reduce`] along a plan. The prelude has all of this module
-/// but the trait.
+/// axes and to a shape, [`BroadcastPlan::reduce`] along a plan. The prelude has all that are
+/// ready made.
 ///
 /// ```
 /// use ndarray::array;

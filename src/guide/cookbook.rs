@@ -66,6 +66,7 @@
 //! | [Outer product](#outer-product) | `[B, I], [B, J] -> [B, I, J]` |
 //! | [Batched matrix product](#batched-matrix-product) | `[.., M, K], [.., K, N] -> [.., M, N]` |
 //! | [Gradient of a reduction](#gradient-of-a-reduction) | `[N, C] -> [N]` |
+//! | [Statistics](#statistics) | `[N, C] -> [N, 1]` |
 //! | [Unbroadcast in autograd](#unbroadcast-in-autograd) | any |
 //! | [A node of a model](#a-node-of-a-model) | ONNX, OpenVINO, StableHLO |
 //!
@@ -1159,6 +1160,92 @@
 //! # assert!(close(&dx_of_sum.to_owned(), &numeric(&x, sum)));
 //! # assert!(close(&dx_of_mean, &numeric(&x, mean)));
 //! # assert!(close(&dx_of_max(&x)?, &numeric(&x, max)));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Statistics
+//!
+//! Each line replaces the one of NumPy, torch or ONNX that stands above it.
+//!
+//! ```
+//! use ndarray::{Array2, array};
+//! use ndarray_broadcast::prelude::*;
+//! # fn numeric<D: ndarray::Dimension>(
+//! #     x: &ndarray::Array<f64, D>,
+//! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
+//! # ) -> ndarray::Array<f64, D> {
+//! #     let mut gradient = x.clone();
+//! #     for i in 0..x.len() {
+//! #         let moved = |by: f64| {
+//! #             let mut x = x.clone();
+//! #             *x.iter_mut().nth(i).unwrap() += by;
+//! #             f(&x)
+//! #         };
+//! #         *gradient.iter_mut().nth(i).unwrap() = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+//! #     }
+//! #     gradient
+//! # }
+//! # fn close<D: ndarray::Dimension>(
+//! #     a: &ndarray::Array<f64, D>,
+//! #     b: &ndarray::Array<f64, D>,
+//! # ) -> bool {
+//! #     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-7)
+//! # }
+//! # fn counting<D: ndarray::Dimension, S>(shape: S) -> ndarray::Array<f64, D>
+//! # where
+//! #     S: ndarray::ShapeBuilder<Dim = D>,
+//! # {
+//! #     let mut next = 0_f64;
+//! #     ndarray::Array::from_shape_simple_fn(shape, || {
+//! #         next += 1.;
+//! #         (next * 0.7).sin()
+//! #     })
+//! # }
+//!
+//! let nan = f64::NAN;
+//! let x = array![[1., nan, 3., 3.], [0., -4., 0., 2.]]; // [N, C]
+//! let rows = &[1]; // results are [N, 1]
+//!
+//! // np.nansum(x, 1, keepdims=True), np.nanmean(..), np.count_nonzero(..)
+//! assert_eq!(x.reduce_axes(rows, NanSum)?, array![[7.], [-2.]]);
+//! assert_eq!(x.reduce_axes(rows, NanMean)?, array![[7. / 3.], [-0.5]]);
+//! assert_eq!(x.reduce_axes(rows, Count)?, array![[4], [2]]);
+//! // np.isnan(x).any(1, keepdims=True): it stops early.
+//! let plan = BroadcastPlan::over_axes(x.raw_dim(), rows)?;
+//! let any = plan.reduce_of((&x,), Any, |(x,)| x.is_nan())?;
+//! assert_eq!(any, array![[true], [false]]);
+//! // np.linalg.norm(x, ord=1, axis=1), np.linalg.norm(x, axis=1); ReduceL1, ReduceL2
+//! let y = array![[3_f64, -4.]];
+//! assert_eq!(y.reduce_axes(rows, L1)?, array![[7.]]);
+//! assert_eq!(y.reduce_axes(rows, L2)?, array![[5.]]);
+//! // ONNX ArgMax with select_last_index, whose results are i64
+//! let last = array![[1, 5], [2, 10], [3, 3]];
+//! let last = last.reduce_axes(rows, LastArgMax.in_type::<i64>())?;
+//! assert_eq!(last, array![[1], [1], [1]]);
+//! // np.max(y, 1, initial=-np.inf); ONNX ReduceMax of an empty set
+//! let none = Array2::<f64>::zeros((1, 0));
+//! let max = none.reduce_axes(rows, Max.or(f64::NEG_INFINITY))?;
+//! assert_eq!(max, array![[f64::NEG_INFINITY]]);
+//! // The exact mean of 64-bit integers; as a float: np.mean
+//! let large = array![[u64::MAX, u64::MAX - 2]];
+//! assert_eq!(large.reduce_axes(rows, Mean)?, array![[u64::MAX - 1]]);
+//! let mean = array![[1, 2]].reduce_axes(rows, Mean.in_type::<f64, f64>())?;
+//! assert_eq!(mean, array![[1.5]]);
+//!
+//! // The gradients of var = x.var(1) and sum = x.logsumexp(1).
+//! let x: Array2<f64> = counting((2, 3));
+//! let plan = BroadcastPlan::numpy((2, 1), (2, 3))?; // [N, 1] -> [N, C]
+//! let dy = array![[1.], [2.]]; // [N, 1]
+//! let mean = plan.reduce(&x, Mean)?;
+//! let dx_of_var =
+//!     zip((&x, &mean, &dy)).map(|(x, mean, dy)| dy * (x - mean) * 2. / 3.)?;
+//! let sum = plan.reduce(&x, LogSumExp)?;
+//! let dx_of_sum =
+//!     zip((&x, &sum, &dy)).map(|(x, sum, dy)| dy * (x - sum).exp())?;
+//! # let var = |x: &Array2<f64>| (&dy * &plan.reduce(x, Var::new()).unwrap()).sum();
+//! # let sum = |x: &Array2<f64>| (&dy * &plan.reduce(x, LogSumExp).unwrap()).sum();
+//! # assert!(close(&dx_of_var, &numeric(&x, var)));
+//! # assert!(close(&dx_of_sum, &numeric(&x, sum)));
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!

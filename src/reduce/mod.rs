@@ -182,8 +182,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds:
     /// `out += gradient`.
     ///
-    /// Each element of `out` is added to once, when its sum is complete. A sum of no terms adds
-    /// nothing: an element that is -0.0 stays so, where `+= 0.0` would give 0.0.
+    /// Each element of `out` is added to once, when its sum is complete and rounded to its type. A
+    /// sum of no terms adds nothing: an element that is -0.0 stays so, where `+= 0.0` would give
+    /// 0.0.
     ///
     /// # Errors
     ///

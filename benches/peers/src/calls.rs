@@ -3,6 +3,7 @@
 
 use half::f16;
 use ndarray::{Array, Axis, Dimension};
+use ndarray_broadcast::reduction::Summand;
 use num_traits::{AsPrimitive, Bounded, Num};
 use serde::Deserialize;
 
@@ -231,7 +232,7 @@ impl CallCase {
 
 /// What the calls need of an element.
 pub(crate) trait Number:
-    Num + Default + PartialOrd + Bounded + Send + Sync + AsPrimitive<f64>
+    Num + Default + PartialOrd + Bounded + Summand + AsPrimitive<f64>
 {
     /// The values are 1 to this number: it is exact, and the sum of two fits.
     const LARGEST: u32;

@@ -6,6 +6,7 @@ use crate::job::display;
 use crate::whole_folder::create_whole;
 use ndarray::{ArrayD, IxDyn, LinalgScalar};
 use ndarray_broadcast::distributed::AccumulatorBytes;
+use ndarray_broadcast::reduction::Summand;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -23,7 +24,7 @@ const CHUNK: usize = 8 << 20;
 
 /// An element of a store.
 pub trait Element:
-    ZarrElement + ElementOwned + LinalgScalar + AccumulatorBytes + PartialOrd + Send + Sync
+    ZarrElement + ElementOwned + LinalgScalar + AccumulatorBytes + PartialOrd + Summand<Acc = Self>
 {
     /// A pseudo-random element. Sums of floats of many magnitudes round at most additions.
     fn random(seed: u64) -> Self;
