@@ -1214,7 +1214,7 @@
 //! let plan = BroadcastPlan::over_axes(x.raw_dim(), rows)?;
 //! let any = plan.reduce_of((&x,), Any, |(x,)| x.is_nan())?;
 //! assert_eq!(any, array![[true], [false]]);
-//! // np.linalg.norm(x, ord=1, axis=1), np.linalg.norm(x, axis=1); ReduceL1, ReduceL2
+//! // np.linalg.norm(y, 1, 1), np.linalg.norm(y, axis=1); ReduceL1, ReduceL2
 //! let y = array![[3_f64, -4.]];
 //! assert_eq!(y.reduce_axes(rows, L1)?, array![[7.]]);
 //! assert_eq!(y.reduce_axes(rows, L2)?, array![[5.]]);

@@ -218,7 +218,7 @@
 //! | [`Zip::map_ref`](crate::Zip::map_ref) | `Sync` |
 //! | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`Summand`](crate::reduction::Summand): numbers of Rust, complex numbers, your own; halves with the feature `half` |
 //! | [`gradient_of`](crate::BroadcastPlan::gradient_of) | of the arrays: `Sync`; of the closure's result: `Summand` |
-//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::reduction::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::reduction::Reduction) takes: [`Averaged`](crate::reduction::Averaged) for `Mean` |
+//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::reduction::Reduction) takes: [`Averaged`](crate::reduction::Averaged) for `Mean` |
 //! | [`gradient_cloned`](crate::BroadcastPlan::gradient_cloned), [`sum_to_shape_cloned`](crate::GradientExt::sum_to_shape_cloned) | `Clone + Zero` |
 //! | [`Sum.in_own_type`](crate::reduction::Sum::in_own_type) | `Copy + Zero + Send + Sync` |
 //! | [`reduce_of`](crate::BroadcastPlan::reduce_of) | of the arrays: `Sync`; of the closure's result: those that the `Reduction` takes |
