@@ -43,10 +43,12 @@ impl<const N: usize> Zero for Words<N> {
 impl<const N: usize> Summand for Words<N> {
     type Acc = Self;
 
+    #[inline(always)]
     fn to_acc(self) -> Self {
         self
     }
 
+    #[inline(always)]
     fn from_acc(acc: Self) -> Self {
         acc
     }
@@ -193,14 +195,18 @@ impl<const N: usize> Arrays<N> {
                 let few = self.full.slice(s![..42.min(len), .., ..]);
                 drop(few.t().reduce_to_shape((4, 1, 1), OwnSum)?);
             }
-            "fold" => {
-                let fold = ndarray_broadcast::reduction::Fold::new(Words([0; N]), |a, b| a + b);
-                drop(self.full.reduce_to_shape((3, 4), fold)?);
-            }
+            "fold" => self.fold()?,
             TOO_MUCH => use_much_stack(),
             other => panic!("no call {other}"),
         }
         Ok(())
+    }
+
+    /// A function of its own: its element is on the stack of no other call.
+    #[inline(never)]
+    fn fold(&self) -> Result<(), BroadcastError> {
+        let fold = Fold::new(Words([0; N]), |a, b| a + b);
+        self.full.reduce_to_shape((3, 4), fold).map(drop)
     }
 }
 

@@ -127,7 +127,9 @@ pub trait Reduction<T>: Sync {
         0
     }
 
-    /// Whether accumulators may be [decided](Self::is_decided).
+    /// Whether accumulators may be [decided](Self::is_decided). If the reduction is
+    /// [`COMMUTATIVE`](Self::COMMUTATIVE) too, the [numbers](Self::at_index) of its terms may be
+    /// others.
     const MAY_BE_DECIDED: bool = false;
 
     /// Whether no further term changes the result of this accumulator, as the first `false`

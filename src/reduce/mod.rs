@@ -231,15 +231,16 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.check_terms::<D, _, _, _, _>(reduction)?;
         let mut becomes = O::zeros(array.ndim());
         self.becomes(becomes.sizes_mut());
-        let mut array = array.view();
-        // In the order of memory, if the order does not matter, a part of the terms is a part of the
-        // memory.
-        let strides = array.strides();
-        if R::MAY_BE_DECIDED && R::COMMUTATIVE && strides.first() < strides.last() {
-            array = array.reversed_axes();
+        // In the order of memory, a part of the terms is a part of the memory.
+        let (strides, reversed) = (array.strides(), R::MAY_BE_DECIDED && R::COMMUTATIVE);
+        let view;
+        let arrays = if reversed && strides.first() < strides.last() {
             becomes.sizes_mut().reverse();
-        }
-        let arrays = (&*array,).typed();
+            view = array.view().reversed_axes();
+            (&*view,).typed()
+        } else {
+            (array,).typed()
+        };
         reduction.with(Plain {
             arrays,
             becomes: becomes.sizes(),
