@@ -20,6 +20,7 @@
 //! | `machine` | what depends on the machine: vector registers, copies past the cache |
 //! | `memory` | allocation |
 //! | `threads` | chunks of work on several threads |
+//! | `shares` | which thread works on which chunks |
 //! | `chunks` | how elements are cut into chunks |
 //! | `tuning` | thresholds of maps, copies and sums |
 
@@ -45,6 +46,8 @@ pub(crate) mod reduce;
 pub(crate) mod reduction;
 #[allow(unsafe_code)]
 pub(crate) mod rows;
+#[cfg(feature = "rayon")]
+mod shares;
 #[allow(unsafe_code)]
 pub(crate) mod sums;
 #[allow(unsafe_code)]

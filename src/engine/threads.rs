@@ -1,8 +1,8 @@
 //! Work is split over threads here, and nowhere else.
 //!
-//! The work of a call is a number of chunks, which may run in any order and on any thread. Threads
-//! claim ranges of neighbouring chunks from one counter until none is left. Which threads worked
-//! on which chunks never shows in a result.
+//! The work of a call is a number of chunks, which may run in any order and on any thread. Each
+//! thread has a share of neighbouring chunks, and claims ranges of it, then of others' shares, until
+//! none is left: see `shares`. Which threads worked on which chunks never shows in a result.
 //!
 //! # What a call promises to the process that it runs in
 //!
@@ -222,6 +222,7 @@ mod pool {
 /// 5. A helper counts itself out. The last one wakes the owner.
 #[cfg(feature = "rayon")]
 mod team {
+    use super::super::shares::Shares;
     use super::{Cost, max_threads};
     #[cfg(all(test, loom))]
     use loom::sync::{Condvar, Mutex, MutexGuard};
@@ -282,13 +283,10 @@ mod team {
         awake: bool,
     }
 
-    #[derive(Default)]
     struct State {
         job: Option<Job<'static>>,
-        /// The chunks that nobody has claimed. The owner claims from the front, helpers from the
-        /// back, so that in calls that follow each other two threads find their chunks in their
-        /// caches.
-        left: Range<usize>,
+        /// The chunks that nobody has claimed.
+        shares: Shares,
         /// Helpers that have been asked for and have not arrived, by earlier calls too.
         awaited: usize,
         /// Helpers that use the job.
@@ -296,6 +294,29 @@ mod team {
         panics: Vec<Box<dyn Any + Send>>,
         /// When the last job ended.
         ended: Option<Instant>,
+    }
+
+    impl Default for State {
+        fn default() -> Self {
+            State {
+                job: None,
+                shares: Shares::new(0, 1),
+                awaited: 0,
+                running: 0,
+                panics: Vec::new(),
+                ended: None,
+            }
+        }
+    }
+
+    /// Aborts the process when it is dropped: the panic of something that cannot panic does not
+    /// leave a function whose borrows other threads use.
+    struct AbortOnPanic;
+
+    impl Drop for AbortOnPanic {
+        fn drop(&mut self) {
+            std::process::abort();
+        }
     }
 
     /// Belongs to one calling thread, which uses it for one call after the other.
@@ -355,13 +376,14 @@ mod team {
         // helpers. A helper copies the job from `State::job` under the lock, and in the same
         // critical section counts itself in `State::running`, until it has used the job for the
         // last time. This function takes the job away under the lock, and then returns only when
-        // `running` is 0. It does not unwind in between: panics of `work` are caught, and poisoned
-        // locks are taken.
+        // `running` is 0. It does not unwind in between: panics of `work` are caught, and a guard
+        // aborts at any other.
         let job = unsafe { transmute::<Job<'_>, Job<'static>>(job) };
         let mut state = lock(team);
-        (state.job, state.left) = (Some(job), 0..job.chunks);
+        let guard = AbortOnPanic;
+        (state.job, state.shares) = (Some(job), Shares::new(job.chunks, job.threads));
         drop(state);
-        let mut state = work(team, job, true);
+        let mut state = work(team, job, 0);
         state.job = None;
         let closed = Instant::now();
         while state.running > 0 && closed.elapsed() < SPIN {
@@ -372,6 +394,7 @@ mod team {
         while state.running > 0 {
             state = (team.all_left.wait(state)).unwrap_or_else(PoisonError::into_inner);
         }
+        forget(guard);
         state.ended = Some(Instant::now());
         take(&mut state.panics)
     }
@@ -381,33 +404,37 @@ mod team {
         let mut state = lock(team);
         state.awaited -= 1;
         let Some(job) = state.job else { return };
-        if state.left.is_empty() || state.running + 1 == job.threads {
+        if state.shares.left() == 0 || state.running + 1 == job.threads {
             return;
         }
         state.running += 1;
+        let guard = AbortOnPanic;
+        let share = state.shares.join();
         drop(state);
         let begun = job.begun.map(|_| Instant::now());
-        let mut state = work(team, Job { begun, ..job }, false);
+        let mut state = work(team, Job { begun, ..job }, share);
         state.running -= 1;
+        forget(guard);
         if state.running == 0 {
             drop(state);
             team.all_left.notify_one();
         }
     }
 
-    /// Works until no chunk is left to claim. The state that is returned has the panic, if any.
-    fn work<'t>(team: &'t Arc<Team>, job: Job<'static>, owner: bool) -> MutexGuard<'t, State> {
+    /// Works until no chunk is left to claim, on this share first. The state that is returned has
+    /// the panic, if any.
+    fn work<'t>(team: &'t Arc<Team>, job: Job<'static>, share: usize) -> MutexGuard<'t, State> {
         let claimed = 0;
         let mut ranges = Ranges {
             team,
             job,
-            owner,
+            share,
             claimed,
         };
         let caught = catch_unwind(AssertUnwindSafe(|| (job.work)(&mut ranges)));
         let mut state = lock(team);
         if let Err(payload) = caught {
-            state.left = 0..0;
+            state.shares.clear();
             state.panics.push(payload);
         }
         state
@@ -421,7 +448,8 @@ mod team {
     struct Ranges<'a> {
         team: &'a Arc<Team>,
         job: Job<'static>,
-        owner: bool,
+        /// The number of its share.
+        share: usize,
         /// How many chunks this thread has claimed.
         claimed: usize,
     }
@@ -439,7 +467,7 @@ mod team {
             let worth = if job.awake { WORTH_AWAKE } else { WORTH_ASLEEP };
 
             let mut state = lock(self.team);
-            let left = state.left.len();
+            let left = state.shares.left();
             if left == 0 {
                 return None;
             }
@@ -459,17 +487,10 @@ mod team {
                 ..=TRUSTED if begun.is_some() => claimed * (PROBE / spent).max(8.0),
                 _ => left as f64,
             };
-            let count = (most.min(CLAIM / job.chunk_time) as usize).clamp(1, left);
-            let range = match self.owner {
-                true => state.left.start..state.left.start + count,
-                false => state.left.end - count..state.left.end,
-            };
-            match self.owner {
-                true => state.left.start = range.end,
-                false => state.left.end = range.start,
-            }
+            let count = most.min(CLAIM / job.chunk_time) as usize;
+            let range = state.shares.claim(self.share, count);
             drop(state);
-            self.claimed += count;
+            self.claimed += range.len();
             if ask {
                 spawn(self.team.clone());
             }
