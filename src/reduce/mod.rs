@@ -36,6 +36,7 @@ mod methods;
 mod nan;
 mod norms;
 mod operands;
+mod order;
 mod part;
 mod ranges;
 mod reduction;

@@ -1,6 +1,6 @@
 //! The reductions that are ready made.
 
-use crate::engine::positions::is_nan;
+use super::order::{is_greater, is_less, is_nan};
 pub use crate::engine::reduction::Reduction;
 pub(crate) use crate::engine::reduction::sealed;
 
@@ -539,9 +539,9 @@ impl<T: Summand<Acc: One>> Reduction<T> for Product {
 /// Implements [`Reduction`] for the choice of one term. `b`, which comes later, is taken instead of
 /// `a` if it is better, or if the expression says so, which it does for NaN only.
 macro_rules! choice {
-    ($($name:ident: $text:literal, $limit:ident, $better:tt,
+    ($($name:ident: $text:literal, $limit:ident, $is_worse:path,
        |$a:ident, $b:ident| $takes_nan:expr;)*) => {$(
-        impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
+        impl<T: Copy + PartialOrd + Bounded + Send + Sync + 'static> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
             const QUICK: bool = true;
             const NAME: &'static str = $text;
@@ -563,7 +563,7 @@ macro_rules! choice {
             fn combine(&self, a: T, b: T) -> T {
                 let takes_nan = |$a: &T, $b: &T| $takes_nan;
                 // A pair of floats can be greater than another pair although one has a NaN.
-                let better = (b $better a) & !is_nan(&a) & !is_nan(&b);
+                let better = $is_worse(&a, &b) & !is_nan(&a) & !is_nan(&b);
                 // Both are evaluated: compilers make one selection of it in vector code.
                 if better | takes_nan(&a, &b) { b } else { a }
             }
@@ -572,7 +572,7 @@ macro_rules! choice {
 
             #[inline(always)]
             fn combine_ordered(&self, a: T, b: T) -> T {
-                if b $better a { b } else { a }
+                if $is_worse(&a, &b) { b } else { a }
             }
 
             #[inline(always)]
@@ -593,10 +593,10 @@ macro_rules! choice {
 }
 
 choice! {
-    Max: "max", min_value, >, |_a, b| is_nan(b);
-    Min: "min", max_value, <, |_a, b| is_nan(b);
-    NanMax: "nanmax", min_value, >, |a, _b| is_nan(a);
-    NanMin: "nanmin", max_value, <, |a, _b| is_nan(a);
+    Max: "max", min_value, is_less, |_a, b| is_nan(b);
+    Min: "min", max_value, is_greater, |_a, b| is_nan(b);
+    NanMax: "nanmax", min_value, is_less, |a, _b| is_nan(a);
+    NanMin: "nanmin", max_value, is_greater, |a, _b| is_nan(a);
 }
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses: of the first
@@ -604,7 +604,7 @@ choice! {
 macro_rules! position {
     ($($name:ident: $text:literal, $limit:ident, $better:tt, |$first:ident, $second:ident| $before:expr
        $(, of $choice:ident)?;)*) => {$(
-        impl<T: Copy + PartialOrd + Bounded + Send + Sync> Reduction<T> for $name {
+        impl<T: Copy + PartialOrd + Bounded + Send + Sync + 'static> Reduction<T> for $name {
             const COMMUTATIVE: bool = true;
             const QUICK: bool = true;
             const NAME: &'static str = $text;

@@ -430,7 +430,14 @@ fn the_number_of_threads_does_not_change_results() {
 fn positions_are_those_of_the_first_of_equal_terms() {
     fn check<T>(random: &mut Random, value: fn(usize) -> T)
     where
-        T: Copy + PartialOrd + num_traits::Bounded + Send + Sync + Default + std::fmt::Debug,
+        T: Copy
+            + PartialOrd
+            + num_traits::Bounded
+            + Send
+            + Sync
+            + Default
+            + std::fmt::Debug
+            + 'static,
     {
         let large: &[(&[usize], &[usize])] = &[
             (&[70_000], &[0]),
