@@ -71,7 +71,7 @@ fn candidates(case: &Case, mut measure: impl FnMut(&'static str, [Candidate<'_>;
         [
             ("limit", &mut || timed(|| fresh_limit(read, len))),
             ("this crate", &mut || {
-                timed(|| a.zip_map_rule(&b, rule, |a, b| a + b))
+                timed(|| zip(broadcast_pair(&a, &b, rule)?).map_collect(|(a, b)| a + b))
             }),
             ("ndarray", &mut || {
                 timed(|| Zip::from(&a_view).and(&b_view).map_collect(|a, b| a + b))
@@ -91,7 +91,10 @@ fn candidates(case: &Case, mut measure: impl FnMut(&'static str, [Candidate<'_>;
                 })
             }),
             ("this crate", &mut || {
-                timed(|| a.zip_map_rule_into(&b, rule, &mut out.borrow_mut(), |a, b| a + b))
+                timed(|| {
+                    zip(broadcast_pair(&a, &b, rule)?)
+                        .map_assign_into(&mut out.borrow_mut(), |(a, b)| a + b)
+                })
             }),
             ("ndarray", &mut || {
                 let mut out = out.borrow_mut();
@@ -113,8 +116,9 @@ fn candidates(case: &Case, mut measure: impl FnMut(&'static str, [Candidate<'_>;
                 }),
                 ("this crate", &mut || {
                     timed(|| {
-                        out.borrow_mut()
-                            .zip_map_rule_inplace(&b, rule, |a, b| *a += b)
+                        let mut out = out.borrow_mut();
+                        let (_, plan) = BroadcastPlan::pair(out.raw_dim(), b.raw_dim(), rule)?;
+                        zip(plan.view(&b)?).update(&mut out, |a, b| *a += b)
                     })
                 }),
                 ("ndarray", &mut || timed(|| *out.borrow_mut() += &b_view)),

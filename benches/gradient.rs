@@ -331,10 +331,10 @@ fn layouts() {
         let (plan, _) = case_of(shape, summed);
         let (a, b) = (ones(shape), ones(shape));
         let slices = [&a, &b].map(|array| array.as_slice().expect("standard layout"));
-        let sum = fastest(|| plan.gradient_of((&a, &b), |(a, b)| a * b));
+        let sum = fastest(|| zip((&a, &b)).reduce(&plan, Sum, |(a, b)| a * b));
         let both = fastest(|| slices.map(|values| read(black_box(values))));
         let first = fastest(|| {
-            let product = a.zip_map(&b, |a, b| a * b);
+            let product = zip((&a, &b)).map_collect(|(a, b)| a * b);
             plan.gradient(&product.expect("there is memory"))
         });
         println!(

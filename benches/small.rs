@@ -112,12 +112,20 @@ fn main() {
     );
     table.row(
         "square + row",
-        |a| a.square.zip_map(&a.row, |x, y| x + y).unwrap(),
+        |a| {
+            zip((&a.square, &a.row))
+                .map_collect(|(x, y)| x + y)
+                .unwrap()
+        },
         |a| &a.square + &a.row,
     );
     table.row(
         "square + column",
-        |a| a.square.zip_map(&a.column, |x, y| x + y).unwrap(),
+        |a| {
+            zip((&a.square, &a.column))
+                .map_collect(|(x, y)| x + y)
+                .unwrap()
+        },
         |a| &a.square + &a.column,
     );
     let [mut out, mut theirs] = [const { None }; 2];
@@ -125,7 +133,9 @@ fn main() {
         "square + row, into",
         |a| {
             let out = sized(&mut out, a);
-            a.square.zip_map_into(&a.row, out, |x, y| x + y).unwrap();
+            zip((&a.square, &a.row))
+                .map_assign_into(out, |(x, y)| x + y)
+                .unwrap();
         },
         |a| {
             let row = a.row.broadcast(a.shape()).unwrap();
@@ -135,12 +145,12 @@ fn main() {
     );
     table.row(
         "sum of rows",
-        |a| a.square.sum_to_shape(a.row.raw_dim()).unwrap(),
+        |a| a.square.reduce_to_shape(a.row.raw_dim(), Sum).unwrap(),
         |a| a.square.sum_axis(Axis(0)),
     );
     table.row(
         "sum of columns",
-        |a| a.square.sum_to_shape(a.column.raw_dim()).unwrap(),
+        |a| a.square.reduce_to_shape(a.column.raw_dim(), Sum).unwrap(),
         |a| a.square.sum_axis(Axis(1)).insert_axis(Axis(1)),
     );
     table.row(
@@ -148,7 +158,7 @@ fn main() {
         |a| {
             let plan = BroadcastPlan::numpy(a.row.raw_dim(), a.shape()).unwrap();
             let squares = (&a.square, &a.square);
-            plan.gradient_of(squares, |(x, y)| x * y).unwrap()
+            zip(squares).reduce(&plan, Sum, |(x, y)| x * y).unwrap()
         },
         |a| (&a.square * &a.square).sum_axis(Axis(0)),
     );
@@ -180,12 +190,12 @@ fn main() {
     );
     table.row(
         "sum of all",
-        |a| a.square.sum_to_shape(()).unwrap(),
+        |a| a.square.reduce_to_shape((), Sum).unwrap(),
         |a| arr0(a.square.sum()),
     );
     table.row(
         "sum of rows, transposed",
-        |a| a.square.t().sum_to_shape(a.row.raw_dim()).unwrap(),
+        |a| a.square.t().reduce_to_shape(a.row.raw_dim(), Sum).unwrap(),
         |a| a.square.t().sum_axis(Axis(0)),
     );
 }

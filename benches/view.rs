@@ -9,6 +9,7 @@
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use ndarray::{Array, ArrayView, DimMax, Dimension, IntoDimension, Ix1, Ix2, Ix4, Ix6, IxDyn};
+use ndarray_broadcast::distributed::Tile;
 use ndarray_broadcast::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
@@ -128,7 +129,7 @@ where
         bencher.iter(|| black_box(&plan).permuted(black_box(&axes)));
     });
     group.bench_function("tile", |bencher| {
-        bencher.iter(|| black_box(&plan).tile(black_box(&ranges)));
+        bencher.iter(|| Tile::new(black_box(&plan), black_box(&ranges)));
     });
     group.finish();
 }

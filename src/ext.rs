@@ -35,8 +35,8 @@ use std::borrow::Borrow;
 ///
 /// Modes and rules are taken by value or by reference. Where an axis of size 1 replicates, it does
 /// so to any size, 0 included, and a size of 0 matches only 0 or 1. The views borrow from `self`.
-/// To broadcast a view and keep its own lifetime, [apply](BroadcastPlan::apply) a plan to it. The
-/// trait is sealed.
+/// To broadcast a view and keep its own lifetime, pass it to the [plan](BroadcastPlan::view). The trait
+/// is sealed: its supertrait is private, and stands for "an array or a view, of any kind".
 ///
 /// # What the compiler refuses
 ///

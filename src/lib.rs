@@ -13,8 +13,8 @@
 //! let owned = view.materialize()?; // Array4<f32>, in parallel
 //! assert_eq!(owned[[7, 2, 31, 31]], 3.);
 //!
-//! let sum =
-//!     images.zip_map_rule(&bias, ElementwiseRule::channel(1), |x, b| x + b)?;
+//! let sum = zip(broadcast_pair(&images, &bias, ElementwiseRule::channel(1))?)
+//!     .map_collect(|(x, b)| x + b)?;
 //! assert_eq!(sum[[7, 2, 31, 31]], 4.);
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -30,8 +30,8 @@
 //!   [`broadcast_arrays`] and [`broadcast_shapes`] by NumPy's rule;
 //!   [`broadcast_with_rule`](BroadcastExt::broadcast_with_rule) and [`broadcast_pair`] by any
 //!   [`ElementwiseRule`]: `none`, `numpy`, `pdpd` or `xla`.
-//! - **compute with arrays**: [`ElementwiseExt`] for two, [`zip`] for one to six; into new arrays,
-//!   into existing arrays, in place.
+//! - **compute with arrays**: [`zip`] takes one to six; into new arrays, into existing
+//!   arrays, in place, or reduced in one pass.
 //! - **copy a view**: [`MaterializeExt`], to an owned array, into an existing array, into
 //!   uninitialised memory.
 //! - **sum what a broadcast replicated**, which is its gradient: [`BroadcastPlan::gradient`].
@@ -246,7 +246,7 @@ mod text;
 mod view;
 
 pub use co_broadcast::{broadcast_arrays, broadcast_pair, broadcast_shapes};
-pub use elementwise::{ElementwiseExt, Zip, zip};
+pub use elementwise::{Zip, zip};
 #[doc(inline)]
 pub use error::{BroadcastError, ErrorKind};
 pub use ext::BroadcastExt;
@@ -257,7 +257,7 @@ pub use materialize::MaterializeExt;
 pub use mode::{BroadcastMode, ElementwiseRule};
 pub use operand::IntoView;
 pub use plan::{AxisSource, BroadcastPlan, PlanPair, PlanTo};
-pub use reduce::{GradientExt, ReduceExt};
+pub use reduce::ReduceExt;
 pub use rule::Rule;
 pub use shape::KEEP;
 pub use view::Broadcasted;
@@ -318,8 +318,8 @@ pub use view::Broadcasted;
 pub mod reduction {
     pub use crate::reduce::{
         All, Any, ArgMax, ArgMin, Averaged, Count, Fold, InType, L1, L2, LastArgMax, LastArgMin,
-        LogSum, LogSumExp, Max, Mean, MeanIn, Min, NanMax, NanMean, NanMin, NanSum, Operands, Or,
-        Product, Reduction, Std, Sum, SumIn, SumInOwnType, SumSquare, Summand, Then, Var, VarIn,
+        LogSum, LogSumExp, Max, Mean, MeanIn, Min, NanMax, NanMean, NanMin, NanSum, Or, Product,
+        Reduction, Std, Sum, SumIn, SumInOwnType, SumSquare, Summand, Then, Var, VarIn,
     };
 }
 
@@ -328,7 +328,7 @@ pub mod reduction {
 /// [The guide](guide::distributed) has an example of several machines.
 pub mod distributed {
     pub use crate::plan::{Tile, TileBox, Tiles};
-    pub use crate::reduce::{Accumulation, AccumulatorBytes, Part};
+    pub use crate::reduce::{Accumulation, AccumulatorBytes, Part, sum_blocks};
 }
 
 /// Shapes that are known in part, and what a broadcast makes of them.
@@ -373,9 +373,9 @@ pub mod prelude {
         SumSquare, Then, Var,
     };
     pub use crate::{
-        AxisSource, BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseExt,
-        ElementwiseRule, ErrorKind, GradientExt, KEEP, MaterializeExt, ReduceExt, Rule,
-        broadcast_arrays, broadcast_pair, broadcast_shapes, zip,
+        AxisSource, BroadcastError, BroadcastExt, BroadcastMode, BroadcastPlan, ElementwiseRule,
+        ErrorKind, KEEP, MaterializeExt, ReduceExt, Rule, broadcast_arrays, broadcast_pair,
+        broadcast_shapes, zip,
     };
 }
 

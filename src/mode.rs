@@ -66,8 +66,7 @@ pub enum BroadcastMode {
     /// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd).
     Pdpd {
         /// The target axis that the input's first axis is aligned with. -1 right-aligns.
-        /// The text `pdpd` is axis -1 here. Of an [`openvino::Mode`](crate::openvino::Mode) it is
-        /// axis 0.
+        /// A bare `pdpd` is axis -1.
         axis: isize,
     },
     /// Axes by name: [`BroadcastPlan::named`](crate::BroadcastPlan::named), where the target shape
@@ -214,6 +213,38 @@ pub enum ElementwiseRule {
 }
 
 impl ElementwiseRule {
+    /// The rule [`Pdpd`](Self::Pdpd): the first axis of `b` is aligned with `axis` of `a`. -1
+    /// right-aligns.
+    ///
+    /// ```
+    /// use ndarray_broadcast::ElementwiseRule;
+    ///
+    /// assert_eq!(ElementwiseRule::pdpd(1), ElementwiseRule::Pdpd { axis: 1 });
+    /// ```
+    #[must_use]
+    pub fn pdpd(axis: isize) -> Self {
+        ElementwiseRule::Pdpd { axis }
+    }
+
+    /// The rule [`Xla`](Self::Xla): for each axis of the operand with fewer axes, the axis of the
+    /// other operand. Empty for operands of equal ranks.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let (a, b) = (array![1, 2], array![[1, 2, 3], [4, 5, 6]]);
+    /// let (a, b) = broadcast_pair(&a, &b, ElementwiseRule::xla(&[0]))?;
+    /// assert_eq!(&a * &b, array![[1, 2, 3], [8, 10, 12]]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn xla(broadcast_dimensions: &[usize]) -> Self {
+        ElementwiseRule::Xla {
+            broadcast_dimensions: broadcast_dimensions.to_vec(),
+        }
+    }
+
     /// The rule for an operand `b` that has one value for each channel, where the channels are
     /// `axis` of `a`: `b` is aligned with `a` from this axis on. Short for [`Pdpd`](Self::Pdpd).
     ///
@@ -229,11 +260,11 @@ impl ElementwiseRule {
     /// let (nchw, nhwc) =
     ///     (Array4::<f32>::ones((2, 3, 4, 4)), Array4::<f32>::ones((2, 4, 4, 3)));
     /// let scale = array![1., 2., 3.];
-    /// let scaled =
-    ///     nchw.zip_map_rule(&scale, ElementwiseRule::channel(1), |x, s| x * s)?;
+    /// let scaled = zip(broadcast_pair(&nchw, &scale, ElementwiseRule::channel(1))?)
+    ///     .map_collect(|(x, s)| x * s)?;
     /// assert_eq!(scaled[[0, 2, 0, 0]], 3.);
-    /// let scaled =
-    ///     nhwc.zip_map_rule(&scale, ElementwiseRule::channel(3), |x, s| x * s)?;
+    /// let scaled = zip(broadcast_pair(&nhwc, &scale, ElementwiseRule::channel(3))?)
+    ///     .map_collect(|(x, s)| x * s)?;
     /// assert_eq!(scaled[[0, 0, 0, 2]], 3.);
     /// # Ok::<(), BroadcastError>(())
     /// ```

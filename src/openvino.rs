@@ -61,7 +61,7 @@ use std::str::FromStr;
 /// The attribute `mode`.
 ///
 /// The text form is the one of graph files, case-insensitive: `numpy`, `explicit` or `none` (two
-/// spellings of one mode), `bidirectional`, `pdpd`, `pdpd(1)`. With the feature `serde` it
+/// spellings of one mode), `bidirectional`, `pdpd(1)`. With the feature `serde` it
 /// serialises by the same names: `{"pdpd":{"axis":1}}` in JSON.
 ///
 /// ```
@@ -96,8 +96,9 @@ pub enum Mode {
     /// PaddlePaddle's rule. Takes no `axes_mapping`. OpenVINO's code knows it, its specification
     /// does not.
     Pdpd {
-        /// The target axis that the data's first axis is aligned with. -1 right-aligns. A bare
-        /// `pdpd` is axis 0, as in graph files; in the other text forms of this crate it is -1.
+        /// The target axis that the data's first axis is aligned with. -1 right-aligns. The text
+        /// has the axis, `pdpd(0)`: a bare `pdpd` of a graph file means axis 0, but axis -1 in the
+        /// other text forms of this crate.
         axis: isize,
     },
 }
@@ -125,11 +126,14 @@ impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rule = self.rule();
         match self {
-            Mode::Pdpd { axis } if *axis != 0 => write!(f, "{rule}({axis})"),
+            Mode::Pdpd { axis } => write!(f, "{rule}({axis})"),
             _ => rule.fmt(f),
         }
     }
 }
+
+/// Why a bare `pdpd` is not parsed.
+const BARE_PDPD: &str = "expected the axis: a bare pdpd of a graph file is pdpd(0)";
 
 impl FromStr for Mode {
     type Err = BroadcastError;
@@ -145,7 +149,7 @@ impl FromStr for Mode {
             Some("numpy") => Mode::Numpy,
             Some("explicit" | "none") => Mode::Explicit,
             Some("bidirectional") => Mode::Bidirectional,
-            Some("pdpd") => return form.axis_or(0).map(|axis| Mode::Pdpd { axis }),
+            Some("pdpd") => return form.axis(BARE_PDPD).map(|axis| Mode::Pdpd { axis }),
             _ => return Err(form.unknown(known)),
         };
         form.bare(
@@ -393,11 +397,13 @@ impl Broadcast {
     /// Those [of the operator](Self#errors).
     ///
     /// ```
+    /// use ndarray_broadcast::AxisSource;
     /// use ndarray_broadcast::openvino::{Broadcast, Mode};
     ///
     /// let explicit = Broadcast::v3().with_mode(Mode::Explicit)?;
     /// let plan = explicit.plan((50, 50), &[1_i64, 50, 50, 16], Some(&[1_i64, 2]))?;
-    /// assert!(plan.replicated_axes().eq([0, 3]));
+    /// let mapping = plan.axis_sources().map(AxisSource::input_axis);
+    /// assert!(mapping.eq([None, Some(0), Some(1), None]));
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn plan(
@@ -543,7 +549,7 @@ impl Broadcast {
     ) -> Result<ArrayViewD<'a, T::Elem>, BroadcastError> {
         let data = data.into_view().into_dyn();
         self.plan(data.raw_dim(), target_shape, axes_mapping)?
-            .apply(data)
+            .view(data)
     }
 }
 

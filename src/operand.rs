@@ -60,6 +60,16 @@ impl<A, D: Dimension> Operand for ArrayRef<A, D> {
     }
 }
 
+impl<T: Operand + ?Sized> Operand for &T {
+    type Elem = T::Elem;
+    type Dim = T::Dim;
+
+    #[inline]
+    fn as_array(&self) -> &ArrayRef<T::Elem, T::Dim> {
+        (**self).as_array()
+    }
+}
+
 /// A reference to an array, or a view by value: what
 /// [`broadcast_pair`](crate::broadcast_pair), [`zip`](crate::zip) and
 /// [`openvino::Broadcast::evaluate`](crate::openvino::Broadcast::evaluate) take.

@@ -5,7 +5,9 @@ use crate::error::{ArrayRole, BroadcastError, SliceFault, invalid_slice};
 use crate::materialize::copy_into_uninit;
 use crate::plan::BroadcastPlan;
 use crate::shape::{Sizes, elements};
-use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Axis, Dimension, RawData, ShapeBuilder};
+use ndarray::{
+    ArrayBase, ArrayView, ArrayViewMut, Axis, Dimension, RawData, ShapeBuilder, StrideShape,
+};
 use std::mem::MaybeUninit;
 
 /// # Slices
@@ -13,19 +15,24 @@ use std::mem::MaybeUninit;
 /// For crates that keep ndarray out of their interface: elements are in slices, shapes and strides
 /// are lists of integers, and the memory of the result is the caller's.
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// Copies the broadcast of `input` into `out`, both in row-major order without gaps, and
-    /// returns the initialised elements.
+    /// Copies the broadcast of `input` into `out`.
     ///
-    /// `input` has as many elements as the plan's input shape, `out` as its output shape. Large
-    /// copies run in parallel, as [`materialize`](crate::MaterializeExt::materialize).
+    /// `None` for strides is row-major order without gaps: the slice then has as many elements as
+    /// the plan's input or output shape. Otherwise strides are counted in elements, one for each
+    /// axis. A stride may be negative: a slice begins at the lowest address that its array reaches.
+    /// Elements of `input` may overlap: a stride of 0 is an axis that is broadcast already. Those
+    /// of `out` may not. A slice with strides may be longer than its array reaches; elements of
+    /// `out` between the strides are not written.
     ///
-    /// An ordinary slice `&mut [T]` is written through a view of ndarray: see the second example.
+    /// Large copies run in parallel, as [`materialize`](crate::MaterializeExt::materialize).
     ///
     /// # Errors
     ///
-    /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a slice has another length;
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed), only if more than 8 axes are
-    /// longer than 1. Nothing has been written then.
+    /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a list of strides does not have one
+    /// entry for each axis, if a slice is too short, or if elements of `out` may overlap. As for
+    /// every mutable view of ndarray, each stride must step over all elements of the axes with
+    /// shorter strides. [`AllocationFailed`](crate::ErrorKind::AllocationFailed), only if more than
+    /// 8 axes are longer than 1. Nothing has been written then.
     ///
     /// # Example
     ///
@@ -34,26 +41,37 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// use std::mem::MaybeUninit;
     ///
     /// // No type of ndarray is in this signature.
-    /// fn broadcast_to<'o>(
+    /// fn broadcast_to(
     ///     data: &[f32],
     ///     shape: &[usize],
     ///     target: &[usize],
-    ///     out: &'o mut [MaybeUninit<f32>],
-    /// ) -> Result<&'o mut [f32], BroadcastError> {
-    ///     BroadcastPlan::numpy(shape, target)?.copy_slice(data, out)
+    ///     out: &mut [MaybeUninit<f32>],
+    /// ) -> Result<(), BroadcastError> {
+    ///     BroadcastPlan::numpy(shape, target)?.copy_slice(data, None, out, None)
     /// }
     ///
-    /// let mut arena = [MaybeUninit::uninit(); 6];
-    /// let rows = broadcast_to(&[1., 2.], &[2, 1], &[2, 3], &mut arena)?;
+    /// let mut arena = [const { MaybeUninit::uninit() }; 6];
+    /// broadcast_to(&[1., 2.], &[2, 1], &[2, 3], &mut arena)?;
+    /// // SAFETY: the call has written every element.
+    /// let rows = arena.map(|element| unsafe { element.assume_init() });
     /// assert_eq!(rows, [1., 1., 1., 2., 2., 2.]);
     /// assert_eq!(
     ///     broadcast_to(&[1.], &[2, 1], &[2, 3], &mut arena).unwrap_err().to_string(),
     ///     "input is a slice of length 1, the shape [2, 1] has 2 elements",
     /// );
+    ///
+    /// // The row backwards, into the columns of a matrix in column-major order.
+    /// let plan = BroadcastPlan::numpy(2, (3, 2))?;
+    /// let mut out = [7; 6].map(MaybeUninit::new);
+    /// plan.copy_slice(&[1, 2], Some(&[-1]), &mut out, Some(&[1, 3]))?;
+    /// // SAFETY: all elements were initialised above.
+    /// let out = out.map(|element| unsafe { element.assume_init() });
+    /// assert_eq!(out, [2, 2, 2, 1, 1, 1]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
-    /// Into a slice that is initialised:
+    /// A slice that is initialised, `&mut [T]`, is written through a view of ndarray, without
+    /// `unsafe`:
     ///
     /// ```
     /// use ndarray::{ArrayView, ArrayViewMut};
@@ -68,7 +86,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///     let plan = BroadcastPlan::numpy(shape, target)?;
     ///     let input = ArrayView::from_shape(plan.input_dim(), data)?;
     ///     let mut out = ArrayViewMut::from_shape(plan.output_dim(), out)?;
-    ///     Ok(plan.apply(input)?.materialize_into(&mut out)?)
+    ///     Ok(plan.view(input)?.materialize_into(&mut out)?)
     /// }
     ///
     /// let mut out = [0.; 6];
@@ -76,84 +94,51 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// assert_eq!(out, [1., 1., 1., 2., 2., 2.]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn copy_slice<'o, T: Copy + Send + Sync>(
+    pub fn copy_slice<T: Copy + Send + Sync>(
         &self,
         input: &[T],
-        out: &'o mut [MaybeUninit<T>],
-    ) -> Result<&'o mut [T], BroadcastError> {
-        let (input_len, out_len) = (input.len(), out.len());
-        let fault = |role, shape: &[usize], len: usize| {
-            let fault = SliceFault::Length(elements(shape).unwrap_or(usize::MAX));
-            invalid_slice(role, shape, &[], len, fault)
-        };
-        let input_fault = || fault(ArrayRole::Input, self.input_shape(), input_len);
-        let out_fault = || fault(ArrayRole::Out, self.output_shape(), out_len);
-        if elements(self.input_shape()) != Some(input_len) {
-            return Err(input_fault());
-        }
-        if elements(self.output_shape()) != Some(out_len) {
-            return Err(out_fault());
-        }
-        let input = ArrayView::from_shape(self.input_dim(), input).map_err(|_| input_fault())?;
-        let out = ArrayViewMut::from_shape(self.output_dim(), out).map_err(|_| out_fault())?;
-        let copy = copy_into_uninit(out, &self.apply(input)?)?;
-        copy.into_slice().ok_or_else(out_fault)
-    }
-
-    /// Copies the broadcast of `input` into `out`, whose elements lie at any strides.
-    ///
-    /// Strides are counted in elements, one for each axis of the plan's input and output shape. A
-    /// stride may be negative: a slice begins at the lowest address that its array reaches.
-    /// Elements of `input` may overlap: a stride of 0 is an axis that is broadcast already. Those
-    /// of `out` may not. A slice may be longer than its array reaches; elements of `out` between
-    /// the strides are not written. For an ordinary slice `&mut [T]`, see
-    /// [`copy_slice`](Self::copy_slice).
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidSlice`](crate::ErrorKind::InvalidSlice) if a list of strides does not have one
-    /// entry for each axis, if a slice is too short, or if elements of `out` may overlap. As for
-    /// every mutable view of ndarray, each stride must step over all elements of the axes with
-    /// shorter strides. [`AllocationFailed`](crate::ErrorKind::AllocationFailed), only if more than
-    /// 8 axes are longer than 1. Nothing has been written then.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use ndarray_broadcast::BroadcastPlan;
-    /// use std::mem::MaybeUninit;
-    ///
-    /// let plan = BroadcastPlan::numpy(2, (3, 2))?;
-    /// let mut out = [7; 6].map(MaybeUninit::new);
-    /// // The row backwards, into the columns of a matrix in column-major order.
-    /// plan.copy_strided(&[1, 2], &[-1], &mut out, &[1, 3])?;
-    /// // SAFETY: all elements were initialised above.
-    /// let out = out.map(|element| unsafe { element.assume_init() });
-    /// assert_eq!(out, [2, 2, 2, 1, 1, 1]);
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    pub fn copy_strided<T: Copy + Send + Sync>(
-        &self,
-        input: &[T],
-        input_strides: &[isize],
+        input_strides: Option<&[isize]>,
         out: &mut [MaybeUninit<T>],
-        out_strides: &[isize],
+        out_strides: Option<&[isize]>,
     ) -> Result<(), BroadcastError> {
         let (role, len) = (ArrayRole::Input, input.len());
-        let strides = absolute_strides(role, self.input_shape(), input_strides, len)?;
+        let layout = layout(role, self.input_dim(), input_strides, len)?;
+        let strides = input_strides.unwrap_or(&[]);
         // A slice of `()` may have more than isize::MAX elements, which ndarray refuses.
         let long = SliceFault::Length(usize::MAX);
-        let mut input = ArrayView::from_shape(self.input_dim().strides(strides), input)
-            .map_err(|_| invalid_slice(role, self.input_shape(), input_strides, len, long))?;
-        invert(&mut input, input_strides);
+        let mut input = ArrayView::from_shape(layout, input)
+            .map_err(|_| invalid_slice(role, self.input_shape(), strides, len, long))?;
+        invert(&mut input, strides);
 
         let (role, len) = (ArrayRole::Out, out.len());
-        let strides = absolute_strides(role, self.output_shape(), out_strides, len)?;
+        let layout = self::layout(role, self.output_dim(), out_strides, len)?;
+        let strides = out_strides.unwrap_or(&[]);
         let overlap = SliceFault::Overlap;
-        let mut out = ArrayViewMut::from_shape(self.output_dim().strides(strides), out)
-            .map_err(|_| invalid_slice(role, self.output_shape(), out_strides, len, overlap))?;
-        invert(&mut out, out_strides);
-        copy_into_uninit(out, &self.apply(input)?).map(drop)
+        let mut out = ArrayViewMut::from_shape(layout, out)
+            .map_err(|_| invalid_slice(role, self.output_shape(), strides, len, overlap))?;
+        invert(&mut out, strides);
+        copy_into_uninit(out, &self.view(input)?).map(drop)
+    }
+}
+
+/// The layout of an array in a slice of this length, with the absolute values of the strides.
+/// Without strides, it is standard layout of the whole slice.
+fn layout<D: Dimension>(
+    role: ArrayRole,
+    shape: D,
+    strides: Option<&[isize]>,
+    len: usize,
+) -> Result<StrideShape<D>, BroadcastError> {
+    if let Some(strides) = strides {
+        let strides = absolute_strides(role, shape.sizes(), strides, len)?;
+        return Ok(shape.strides(strides));
+    }
+    match elements(shape.sizes()) {
+        Some(elements) if elements == len => Ok(shape.into()),
+        needed => {
+            let fault = SliceFault::Length(needed.unwrap_or(usize::MAX));
+            Err(invalid_slice(role, shape.clone().sizes(), &[], len, fault))
+        }
     }
 }
 

@@ -95,6 +95,18 @@ impl<'a> TextForm<'a> {
         Ok(axes)
     }
 
+    /// The one axis of the list.
+    ///
+    /// # Errors
+    ///
+    /// [`invalid`](Self::invalid) for any other list; `expected` for an empty one.
+    pub(crate) fn axis(&self, expected: &'static str) -> Result<isize, BroadcastError> {
+        match self.list {
+            "" => Err(self.invalid(expected)),
+            _ => self.axis_or(0),
+        }
+    }
+
     /// The one axis of the list, or `default` if the list is empty.
     ///
     /// # Errors

@@ -1,11 +1,10 @@
 //! Applies a plan to an array: the only place where a plan becomes a pointer.
 
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
-use ndarray::{
-    ArrayRef, ArrayView, Axis, DimMax, Dimension, IntoDimension, RawArrayView, ShapeBuilder,
-};
+use ndarray::{ArrayView, Axis, DimMax, Dimension, IntoDimension, RawArrayView, ShapeBuilder};
 
 /// The view that an array of dimension `D` gives when it is broadcast to a shape `E`.
 ///
@@ -34,58 +33,41 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// The array as a view of the output's shape, with stride 0 on every replicated axis. Takes
     /// O(rank) time and copies no element.
     ///
+    /// Takes a reference to an array, or a view by value. The result of a view lives as long as
+    /// the view's array.
+    ///
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the plan's input
     /// shape.
     ///
     /// ```
-    /// use ndarray::array;
-    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray::{ArrayView1, ArrayView3, Axis, arr1, array};
+    /// use ndarray_broadcast::{BroadcastError, BroadcastPlan};
     ///
     /// let plan = BroadcastPlan::explicit(2, (2, 3), &[0])?;
     /// assert_eq!(plan.view(&array![1, 2])?, array![[1, 1, 1], [2, 2, 2]]);
     /// assert!(plan.view(&array![1, 2, 3]).is_err());
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    pub fn view<'a, A>(
-        &self,
-        array: &'a ArrayRef<A, I>,
-    ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
-        self.apply(array.view())
-    }
-
-    /// [`view`](Self::view) of a view taken by value. The result has the lifetime of the array,
-    /// not of the view at hand.
-    ///
-    /// # Errors
-    ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the view does not have the plan's input
-    /// shape.
-    ///
-    /// ```
-    /// use ndarray::{ArrayView1, ArrayView3, Axis, arr1};
-    /// use ndarray_broadcast::{BroadcastError, BroadcastPlan};
     ///
     /// fn over_rows(
     ///     a: ArrayView1<'_, f32>,
     /// ) -> Result<ArrayView3<'_, f32>, BroadcastError> {
     ///     let column = a.insert_axis(Axis(1));
-    ///     BroadcastPlan::numpy(column.raw_dim(), (2, a.len(), 4))?.apply(column)
+    ///     BroadcastPlan::numpy(column.raw_dim(), (2, a.len(), 4))?.view(column)
     /// }
     ///
     /// assert_eq!(over_rows(arr1(&[1., 2., 3.]).view())?.strides(), [0, 1, 0]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
     #[inline]
-    pub fn apply<'a, A>(
+    pub fn view<'a, T: IntoView<'a, Dim = I>>(
         &self,
-        array: ArrayView<'a, A, I>,
-    ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
-        replicate(Applied::Kept(self), array)
+        array: T,
+    ) -> Result<ArrayView<'a, T::Elem, O>, BroadcastError> {
+        replicate(Applied::Kept(self), array.into_view())
     }
 
-    /// [`apply`](Self::apply) for a plan that is not needed again.
+    /// [`view`](Self::view) of a plan that is not needed again.
     #[inline(always)]
     pub(crate) fn onto<'a, A>(
         self,

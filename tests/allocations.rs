@@ -4,6 +4,7 @@
 use ndarray::{
     Array, ArrayView, Axis, DimAdd, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
 };
+use ndarray_broadcast::distributed::{Tile, Tiles};
 use ndarray_broadcast::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -151,7 +152,7 @@ where
         let plan = BroadcastPlan::numpy(array.raw_dim(), shape()).unwrap();
         no_allocation! {
             BroadcastPlan::numpy(array.raw_dim(), shape());
-            plan.apply(array.clone());
+            plan.view(array.clone());
         }
     }
     no_allocation! {
@@ -218,8 +219,8 @@ where
         plan.then(&identity);
         plan.permuted(&axes);
         plan.permuted_input(&input_axes);
-        plan.tile(&ranges);
-        plan.tiles(100, 4).map(|tile| tile.plan().output_dim()).last().ok_or("no tile");
+        Tile::new(&plan, &ranges);
+        Tiles::new(&plan, 100, 4).map(|tile| tile.plan().output_dim()).last().ok_or("no tile");
     }
     if rank < 4 || E::NDIM.is_some_and(|rank| rank < 6) {
         let inserted = plan.insert_axis(0).unwrap();
@@ -230,7 +231,7 @@ where
         }
     }
     let array = Array::<u8, D>::zeros(plan.input_dim());
-    let tile = plan.tile(&ranges).unwrap();
+    let tile = Tile::new(&plan, &ranges).unwrap();
     no_allocation! {
         tile.input().of(&array);
     }
@@ -347,7 +348,6 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
         byte.broadcast_numpy((1, N)).unwrap(),
     );
     let dynamic = bytes.into_dyn();
-    let numpy = ElementwiseRule::Numpy;
     // The gradient of a broadcast from (1, N, N) to (2, N, N) has 10^18 elements.
     let plan = BroadcastPlan::numpy((1, N, N), (2, N, N)).unwrap();
     let (two, two_wide) = (
@@ -358,17 +358,17 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
         bytes.materialize();
         dynamic.materialize();
         bytes.t().materialize();
-        column.zip_map_rule(&row, &numpy, |&a, &b| a + b);
-        bytes.zip_map_rule(&bytes, ElementwiseRule::None, |&a, &b| a + b);
-        zip((&column, &row, &byte)).map(|(a, b, c)| a + b + c);
-        two.sum_to_shape((1, N, N));
+        zip((&column, &row)).map_collect(|(a, b)| a + b);
+        zip(broadcast_pair(&bytes, &bytes, ElementwiseRule::None).unwrap()).map_collect(|(a, b)| a + b);
+        zip((&column, &row, &byte)).map_collect(|(a, b, c)| a + b + c);
+        two.reduce_to_shape((1, N, N), Sum);
         plan.gradient(&two);
     }
     rejected! { OutputTooLarge:
         wides.materialize();
-        column.zip_map_rule(&row, &numpy, |&a, &b| [u64::from(a), u64::from(b)]);
-        zip((&column, &row, &byte)).map(|_| 0_u128);
-        two_wide.sum_to_shape((1, N, N));
+        zip((&column, &row)).map_collect(|(a, b)| [u64::from(a), u64::from(b)]);
+        zip((&column, &row, &byte)).map_collect(|_| 0_u128);
+        two_wide.reduce_to_shape((1, N, N), Sum);
         plan.gradient(&two_wide);
     }
 }

@@ -44,7 +44,7 @@ fn bits() -> u64 {
         .unwrap()
         .materialize()
         .unwrap();
-    let product = copy.zip_map(&column, |&a, &b| a * b).unwrap();
+    let product = zip((&copy, &column)).map_collect(|(a, b)| a * b).unwrap();
     let plan = BroadcastPlan::numpy(COLUMNS, (ROWS, COLUMNS)).unwrap();
     let sums = plan.gradient(&product).unwrap();
     let total = BroadcastPlan::numpy((), (ROWS, COLUMNS))
@@ -157,8 +157,8 @@ fn under_a_limit_of_memory_calls_return_errors_and_others_go_on() {
         for _ in 0..2 {
             for result in [
                 large.materialize(),
-                large.zip_map(&row, |a, b| a + b),
-                large.sum_to_shape(large.raw_dim()),
+                zip((&large, &row)).map_collect(|(a, b)| a + b),
+                large.reduce_to_shape(large.raw_dim(), Sum),
             ] {
                 let error = result.unwrap_err();
                 assert!(matches!(error.kind(), ErrorKind::AllocationFailed { .. }));
@@ -200,7 +200,7 @@ fn calls_nested_in_each_other_give_the_same_bits() {
     in_time("nested calls", || {
         let outer = Array1::from_shape_fn(400_000, |i| i as u32);
         let calls = AtomicUsize::new(0);
-        let doubled = outer.zip_map_rule(&outer, ElementwiseRule::None, |&a, &b| {
+        let doubled = zip((&outer, &outer)).map_collect(|(a, b)| {
             if a % 40_000 == 7 {
                 calls.fetch_add(1, Ordering::Relaxed);
                 assert_eq!(bits(), expected);
@@ -260,7 +260,7 @@ fn a_thread_that_panics_may_call_everything() {
         for at in [0, ROWS * 2000 / 2, ROWS * 2000 - 1] {
             let seen = AtomicUsize::new(0);
             let panicked = catch_unwind(AssertUnwindSafe(|| {
-                ones.zip_map_rule(&ones, ElementwiseRule::None, |&a, _| {
+                zip(broadcast_pair(&ones, &ones, ElementwiseRule::None)?).map_collect(|(a, _)| {
                     if seen.fetch_add(1, Ordering::Relaxed) == at {
                         let _called_while_panicking = AtTheEnd(expected);
                         std::panic::resume_unwind(Box::new("on purpose"));
@@ -439,7 +439,9 @@ mod pools {
                 x
             };
             let elements = Array2::from_shape_fn(shape, |(i, j)| (i * columns + j) as f64);
-            let mapped = pool.install(|| elements.zip_map(&Array2::zeros(other), slow));
+            let mapped = pool.install(|| {
+                zip((&elements, &Array2::zeros(other))).map_collect(|(a, b)| slow(&a, &b))
+            });
             assert_eq!(mapped.unwrap(), elements);
             assert_eq!(callers.count(), wanted, "{rows} by {columns}");
         }
@@ -451,7 +453,7 @@ mod pools {
         let wanted = processors().min(2);
         let callers = Callers::new(wanted);
         let calls = AtomicUsize::new(0);
-        let slow = |(&x,): (&u64,)| {
+        let slow = |x: u64| {
             let before = calls.fetch_add(1, Ordering::Relaxed);
             callers.call(before, LEN);
             x
@@ -459,7 +461,7 @@ mod pools {
         let one = ndarray::arr0(1);
         let plan = BroadcastPlan::numpy((), LEN).unwrap();
         let ones = one.broadcast(LEN).unwrap();
-        let sum = pool(2).install(|| plan.reduce_of((&ones,), Sum, slow));
+        let sum = pool(2).install(|| zip(&ones).reduce(&plan, Sum, slow));
         assert_eq!(sum.unwrap().into_scalar(), LEN as u64);
         assert_eq!(callers.count(), wanted);
     }
@@ -474,7 +476,7 @@ mod pools {
         };
         let elements = Array1::from_iter(0..60_u16);
         let mapped = pool(2)
-            .install(|| elements.zip_map(&ndarray::arr0(0), slow))
+            .install(|| zip((&elements, &ndarray::arr0(0))).map_collect(|(a, b)| slow(&a, &b)))
             .unwrap();
         assert!(mapped.iter().zip(0..).all(|(found, i)| found == &[i; 2048]));
         assert_eq!(callers.count(), wanted);
@@ -489,7 +491,7 @@ mod pools {
             [x; 32]
         };
         let elements = Array1::from_iter(0..2000_u16);
-        pool.install(|| elements.zip_map(&Array1::zeros(1), slow))
+        pool.install(|| zip((&elements, &Array1::zeros(1))).map_collect(|(a, b)| slow(&a, &b)))
             .unwrap();
         callers.count()
     }
@@ -566,8 +568,8 @@ mod pools {
         global.build_global().unwrap();
         let callers = Callers::new(processors().min(2));
         let mut large = Array1::from_elem(4096, [0_u8; 4096]);
-        large
-            .zip_map_inplace(&Array1::from_iter(0..4096), |_, &index| {
+        zip(&Array1::from_iter(0..4096))
+            .update(&mut large, |_, index| {
                 callers.call(index, 4096);
             })
             .unwrap();
@@ -660,8 +662,8 @@ mod pools {
                     helper_is_done.store(true, Ordering::SeqCst);
                 }
             };
-            large
-                .zip_map_inplace(&Array1::from_iter(0..1024), wait)
+            zip(&Array1::from_iter(0..1024))
+                .update(&mut large, |x, b| wait(x, &b))
                 .unwrap();
             assert!(helper_is_done.load(Ordering::SeqCst));
         });

@@ -6,7 +6,7 @@
 //! allocates when a call asks for help from other threads.
 
 use ndarray::{Array, ArrayD, Ix2, IxDyn, array, s};
-use ndarray_broadcast::distributed::Accumulation;
+use ndarray_broadcast::distributed::{Accumulation, Part};
 use ndarray_broadcast::openvino::{Broadcast, Mode};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{axes_from_integers, expand_shape_from_integers, shape_from_integers};
@@ -161,21 +161,21 @@ fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
         row_d.broadcast_numpy(IxDyn(&[2, 3])).and_then(|view| view.materialize());
         table.t().materialize();
         row.broadcast_numpy((500, 3)).and_then(|view| view.materialize());
-        table.zip_map(&row, |&a, &b| a + b);
-        table_d.zip_map(&row_d, |&a, &b| a + b);
-        zip((&table, &row, &row)).map(|(a, b, c)| a + b * c);
+        zip((&table, &row)).map_collect(|(a, b)| a + b);
+        zip((&table_d, &row_d)).map_collect(|(a, b)| a + b);
+        zip((&table, &row, &row)).map_collect(|(a, b, c)| a + b * c);
         plan.gradient(&table);
         mapped.gradient(&cotangent);
         mapped.gradient(&fortran.t());
-        table.sum_to_shape(3);
+        table.reduce_to_shape(3, Sum);
         table.reduce_to_shape((2, 1), Max);
         plan.reduce(&table.slice(s![..0, ..]), Max);
-        plan.gradient_of((&table, &row), |(a, b)| a * b);
-        mapped.gradient_of((&fortran.t(), &cotangent), |(a, b)| a * b);
-        table_d.sum_to_shape(IxDyn(&[1, 3]));
+        zip((&table, &row)).reduce(&plan, Sum, |(a, b)| a * b);
+        zip((&fortran.t(), &cotangent)).reduce(&mapped, Sum, |(a, b)| a * b);
+        table_d.reduce_to_shape(IxDyn(&[1, 3]), Sum);
         table.reduce_to_shape((2, 1), Fold::new(0, |a, b| a + b));
-        plan.reduce_of((&table, &row), Fold::new(0, |a, b| a + b), |(a, b)| a * b);
-        tall.sum_to_shape(3);
+        zip((&table, &row)).reduce(&plan, Fold::new(0, |a, b| a + b), |(a, b)| a * b);
+        tall.reduce_to_shape(3, Sum);
         tall.slice(s![..600, ..]).reduce_to_shape(3, ArgMax);
         tall.slice(s![..600, ..]).reduce_to_shape(3, Sum.in_type::<f64, f32>());
     }
@@ -221,20 +221,18 @@ fn existing_outputs_are_complete_or_unchanged() {
     refuse("materialize_into", &|out| {
         row.broadcast_numpy((2, 3))?.materialize_into(out)
     });
-    refuse("zip_map_into", &|out| {
-        table.zip_map_into(&row, out, |&a, &b| a + b)
+    refuse("map_assign_into", &|out| {
+        zip((&table, &row)).map_assign_into(out, |(a, b)| a + b)
     });
-    refuse("zip_map_inplace", &|out| {
-        out.zip_map_inplace(&row, |a, &b| *a += b)
-    });
-    refuse("gradient_of_into", &|out| {
+    refuse("update", &|out| zip(&row).update(out, |a, b| *a += b));
+    refuse("zip, sum into", &|out| {
         let plan = BroadcastPlan::numpy((2, 3), (4, 2, 3))?;
-        plan.gradient_of_into((&table, &row), |(a, b)| a * b, out)
+        zip((&table, &row)).reduce_into(&plan, Sum, out, |(a, b)| a * b)
     });
-    refuse("reduce_of_into", &|out| {
+    refuse("zip, reduce_into", &|out| {
         let plan = BroadcastPlan::numpy((2, 3), (4, 2, 3))?;
         let fold = Fold::new(0, |a, b| a + b);
-        plan.reduce_of_into((&table, &row), fold, |(a, b)| a * b, out)
+        zip((&table, &row)).reduce_into(&plan, fold, out, |(a, b)| a * b)
     });
     refuse("gradient_into", &|out| {
         let plan = BroadcastPlan::numpy((2, 3), (2, 3))?;
@@ -255,9 +253,9 @@ fn partial_sums_are_merged_or_unchanged() {
     let plan = BroadcastPlan::numpy(3000, (2048, 3000)).unwrap();
     let dy = Array::from_shape_fn((2048, 3000), |(i, j)| (i * 3000 + j) as f32);
     let part = |blocks: std::ops::Range<usize>, columns: std::ops::Range<usize>| {
-        let part = plan.part_of_blocks(&[columns], blocks).unwrap();
+        let part = Part::of_blocks(&plan, &[columns], blocks).unwrap();
         let box_of_it = part.tile().output().of(&dy).unwrap();
-        part.gradient(&box_of_it).unwrap()
+        part.reduce(&box_of_it, Sum).unwrap()
     };
     let parts = || {
         let mut sum = part(0..1, 0..1800);
@@ -295,13 +293,14 @@ fn a_panic_in_a_closure_leaks_nothing() {
     for at in 0..6 {
         let calls = AtomicUsize::new(0);
         let caught = std::panic::catch_unwind(|| {
-            plan.gradient_of((&table, &row), |(a, b)| {
-                if calls.fetch_add(1, Ordering::Relaxed) == at {
-                    std::panic::resume_unwind(Box::new(()));
-                }
-                a * b
-            })
-            .map(drop)
+            zip((&table, &row))
+                .reduce(&plan, Sum, |(a, b)| {
+                    if calls.fetch_add(1, Ordering::Relaxed) == at {
+                        std::panic::resume_unwind(Box::new(()));
+                    }
+                    a * b
+                })
+                .map(drop)
         });
         drop(caught.unwrap_err());
         assert_eq!(LIVE.get(), live, "call {at}");
@@ -360,7 +359,7 @@ fn elements_are_dropped_once_if_an_allocation_fails() {
     }
     let (row, column) = (array![1_u32, 2, 3], array![[10_u32], [20]]);
     let allocations = refuse_each("owned elements", || {
-        column.zip_map(&row, |&a, &b| Counted::new(a + b))
+        zip((&column, &row)).map_collect(|(a, b)| Counted::new(a + b))
     });
     assert_eq!((allocations, ALIVE.get()), (1, 0));
     let (row, column) = (row.view().into_dyn(), column.view().into_dyn());

@@ -93,7 +93,7 @@ const CALLS: [&str; 20] = [
     "sum_strided",
     "sum_reversed",
     "accumulate",
-    "gradient_of",
+    "zip_reduce",
     "materialize_few",
     "materialize_few_columns",
     "materialize_few_into",
@@ -144,36 +144,35 @@ impl<const N: usize> Arrays<N> {
                 .materialize_into(&mut self.out)?,
             "map_by_reference" => {
                 let zipped = zip((&self.full, &self.row));
-                drop(zipped.map_ref(|(a, b)| a.0[0].wrapping_add(b.0[0]))?);
+                drop(zipped.map_collect_ref(|(a, b)| a.0[0].wrapping_add(b.0[0]))?);
             }
             "map_by_value" => {
-                let sum = self
-                    .full
-                    .zip_map(&self.row, |a, b| a.0[0].wrapping_add(b.0[0]));
+                let sum =
+                    zip((&self.full, &self.row)).map_collect(|(a, b)| a.0[0].wrapping_add(b.0[0]));
                 drop(sum?);
             }
-            "sum_last_axis" => drop(self.full.sum_to_shape((len, 3, 1))?),
-            "sum_first_axis" => drop(self.full.sum_to_shape((3, 4))?),
-            "sum_all" => drop(self.full.sum_to_shape(())?),
+            "sum_last_axis" => drop(self.full.reduce_to_shape((len, 3, 1), Sum)?),
+            "sum_first_axis" => drop(self.full.reduce_to_shape((3, 4), Sum)?),
+            "sum_all" => drop(self.full.reduce_to_shape((), Sum)?),
             "sum_strided" => drop(
                 self.full
                     .slice(s![.., .., ..;2])
-                    .sum_to_shape((len, 1, 1))?,
+                    .reduce_to_shape((len, 1, 1), Sum)?,
             ),
             "sum_reversed" => {
                 let mut reversed = self.full.view();
                 reversed.invert_axis(Axis(0));
                 reversed.swap_axes(0, 2);
-                drop(reversed.sum_to_shape((4, 1, 1))?);
+                drop(reversed.reduce_to_shape((4, 1, 1), Sum)?);
             }
             "accumulate" => {
                 let plan = BroadcastPlan::numpy(self.row.raw_dim(), dim)?;
                 plan.gradient_accumulate(&self.full, &mut self.row)?;
             }
-            "gradient_of" => {
+            "zip_reduce" => {
                 let plan = BroadcastPlan::numpy(self.row.raw_dim(), dim)?;
                 let full = &self.full;
-                drop(plan.gradient_of((full, full), |(a, b)| *a + *b)?);
+                drop(zip((full, full)).reduce(&plan, Sum, |(a, b)| a + b)?);
             }
             "materialize_few" => drop(self.few.t().materialize()?),
             "materialize_few_columns" => {
@@ -184,11 +183,11 @@ impl<const N: usize> Arrays<N> {
                 let mut out = self.out.slice_mut(s![0, ..2, ..3]);
                 self.few.t().materialize_into(&mut out)?;
             }
-            "sum_few" => drop(self.few.sum_to_shape((3, 1))?),
+            "sum_few" => drop(self.few.reduce_to_shape((3, 1), Sum)?),
             // Up to 504 elements without gaps.
             "sum_few_transposed" => {
                 let few = self.full.slice(s![..42.min(len), .., ..]);
-                drop(few.t().sum_to_shape((4, 1, 1))?);
+                drop(few.t().reduce_to_shape((4, 1, 1), Sum)?);
             }
             "reduce" => drop(self.full.reduce_to_shape((3, 4), OwnSum)?),
             "reduce_few" => {

@@ -21,15 +21,15 @@ pub fn dusk() -> Result<Array3<f32>, BroadcastError> {
     let centre = |i: usize| (i as f32 + 0.5) / HEIGHT as f32;
     let y = Array1::from_shape_fn(HEIGHT, centre).insert_axis(Axis(1));
     let x = Array1::from_shape_fn(WIDTH, centre);
-    let each = |f: fn(f32, f32) -> f32| y.zip_map(&x, |&y, &x| f(y, x));
+    let each = |f: fn(f32, f32) -> f32| zip((&y, &x)).map_collect(|(y, x)| f(y, x));
 
     let mut image = Array3::zeros((HEIGHT, WIDTH, 3));
     blend(&mut image, &each(|_, _| 1.)?, [0.62, 0.50, 0.52])?;
     blend(&mut image, &each(|y, _| y / 0.6)?, [0.93, 0.66, 0.44])?;
     let sun = |y: f32, x: f32| (y - 0.42).hypot(x - 1.02);
-    let glow = y.zip_map(&x, |&y, &x| 0.6 * (-5. * sun(y, x)).exp())?;
+    let glow = zip((&y, &x)).map_collect(|(y, x)| 0.6 * (-5. * sun(y, x)).exp())?;
     blend(&mut image, &glow, [1., 0.86, 0.62])?;
-    let disc = y.zip_map(&x, |&y, &x| inside(0.085 - sun(y, x)))?;
+    let disc = zip((&y, &x)).map_collect(|(y, x)| inside(0.085 - sun(y, x)))?;
     blend(&mut image, &disc, [1., 0.93, 0.76])?;
     for (colour, height, [swing, frequency, phase]) in HILLS {
         let ridge = x.mapv(|x| {
@@ -37,7 +37,7 @@ pub fn dusk() -> Result<Array3<f32>, BroadcastError> {
             height + swing * (at.sin() + 0.35 * (2.7 * at).sin() + 0.12 * (7.3 * at).cos())
         });
         // [H, 1] with [W]
-        let hill = y.zip_map(&ridge, |y, ridge| inside(y - ridge))?;
+        let hill = zip((&y, &ridge)).map_collect(|(y, ridge)| inside(y - ridge))?;
         blend(&mut image, &hill, colour)?;
     }
     // Haze, which the normalisation removes.

@@ -54,7 +54,7 @@ fn to_rgb(levels: &Array3<u8>) -> Result<Array3<f32>, BroadcastError> {
         (levels.view()).split_at(Axis(2), if opaque { channels } else { channels - 1 });
     let values = match opaque {
         true => colour.mapv(|colour| f32::from(colour) / 255.),
-        false => colour.zip_map(&alpha, |&colour, &alpha| {
+        false => zip((&colour, &alpha)).map_collect(|(colour, alpha)| {
             let alpha = f32::from(alpha) / 255.;
             f32::from(colour) / 255. * alpha + (1. - alpha)
         })?,

@@ -25,9 +25,7 @@ pub fn mean_and_deviation(
     // [3] -> [H, W, 3]. The gradient of this plan is the sum over H and W.
     let plan = BroadcastPlan::explicit(channels, image.raw_dim(), &[2])?;
     let mean = plan.gradient(image)? / pixels;
-    let squares = image.zip_map_rule(&plan.view(&mean)?, ElementwiseRule::None, |x, m| {
-        (x - m).powi(2)
-    })?;
+    let squares = zip((image, plan.view(&mean)?)).map_collect(|(x, m)| (x - m).powi(2))?;
     let deviation = (plan.gradient(&squares)? / pixels).sqrt();
     Ok((mean, deviation))
 }
@@ -38,7 +36,7 @@ pub fn normalise(image: &Array3<f32>) -> Result<Array3<f32>, BroadcastError> {
     // [3] -> [H, W, 3]: channel c feeds axis 2.
     let mean = mean.broadcast_explicit(image.raw_dim(), &[2])?;
     let deviation = deviation.broadcast_explicit(image.raw_dim(), &[2])?;
-    zip((image, mean, deviation)).map(|(x, m, d)| {
+    zip((image, mean, deviation)).map_collect(|(x, m, d)| {
         // The deviation of a constant channel is only rounding.
         MEAN + DEVIATION * (x - m) / d.max(1e-3)
     })
@@ -51,14 +49,14 @@ pub fn vignette(height: usize, width: usize) -> Result<Array2<f32>, BroadcastErr
         Array1::from_shape_fn(size, |i| ((2 * i + 1) as f32 / size as f32 - 1.).powi(2))
     };
     let (y, x) = (squares(height).insert_axis(Axis(1)), squares(width)); // [H, 1] and [W]
-    y.zip_map(&x, |y, x| 1. - (1. - CORNER) * ((y + x) / 2.).powi(2))
+    zip((&y, &x)).map_collect(|(y, x)| 1. - (1. - CORNER) * ((y + x) / 2.).powi(2))
 }
 
 /// Multiplies every pixel by its light, in place.
 pub fn darken(image: &mut Array3<f32>, light: &Array2<f32>) -> Result<(), BroadcastError> {
     // [H, W] -> [H, W, 3], without a copy. NumPy's rule would align W with the channels.
     let light = light.broadcast_explicit(image.raw_dim(), &[0, 1])?;
-    image.zip_map_rule_inplace(&light, ElementwiseRule::None, |x, light| *x *= light)
+    zip(light).update(image, |x, light| *x *= light)
 }
 
 /// Arranges variants of a picture, at most `longest` pixels a side: a row for each exposure, a
@@ -77,11 +75,12 @@ pub fn contact_sheet(image: &Array3<f32>, longest: usize) -> Result<Array3<u8>, 
 
     // One gain for each exposure, tint and channel: [R] and [C, 3] -> [R, C, 1, 1, 3].
     let shape = (rows, columns, 1, 1, 3);
-    let gains = exposures.broadcast_explicit(shape, &[0])?.zip_map_rule(
+    let gains = zip(broadcast_pair(
+        &exposures.broadcast_explicit(shape, &[0])?,
         &tints.broadcast_explicit(shape, &[1, 4])?,
         ElementwiseRule::None,
-        |exposure, tint| exposure * tint,
-    )?;
+    )?)
+    .map_collect(|(exposure, tint)| exposure * tint)?;
 
     // [H, W, 3] with [R, C, 1, 1, 3] is a batch [R, C, H, W, 3]. It is written to the sheet
     // directly. The sheet's axes are R, H with margins, C, W with margins, 3. `tiles` is a view
@@ -90,7 +89,7 @@ pub fn contact_sheet(image: &Array3<f32>, longest: usize) -> Result<Array3<u8>, 
     let mut sheet = Array5::from_elem((rows, with_margin_h, columns, with_margin_w, 3), GREY);
     let inside = s![.., MARGIN..MARGIN + height, .., MARGIN..MARGIN + width, ..];
     let mut tiles = sheet.slice_mut(inside).permuted_axes([0, 2, 1, 3, 4]);
-    tile.zip_map_into(&gains, &mut tiles, |x, gain| level(x * gain))?;
+    zip((&tile, &gains)).map_assign_into(&mut tiles, |(x, gain)| level(x * gain))?;
     Ok(sheet.into_shape_with_order((rows * with_margin_h, columns * with_margin_w, 3))?)
 }
 

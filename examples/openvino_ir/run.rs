@@ -233,7 +233,7 @@ fn elementwise(layer: &Layer, a: &Tensor, b: &Tensor) -> Result<Tensor, String> 
     macro_rules! dispatch {
         (integers: $($integer:ident)*; floats: $($float:ident)*) => {
             match (a, b) {
-                $((Tensor::$integer(a), Tensor::$integer(b)) => zip(
+                $((Tensor::$integer(a), Tensor::$integer(b)) => map(
                     layer, &rule, a, b,
                     match &layer.kind[..] {
                         "Add" => |a, b| a.wrapping_add(b),
@@ -244,7 +244,7 @@ fn elementwise(layer: &Layer, a: &Tensor, b: &Tensor) -> Result<Tensor, String> 
                         _ => return Err(format!("{layer}: integers are not divided here")),
                     },
                 ).map(Tensor::$integer),)*
-                $((Tensor::$float(a), Tensor::$float(b)) => zip(
+                $((Tensor::$float(a), Tensor::$float(b)) => map(
                     layer, &rule, a, b,
                     match &layer.kind[..] {
                         "Add" => |a, b| a + b,
@@ -267,7 +267,7 @@ fn elementwise(layer: &Layer, a: &Tensor, b: &Tensor) -> Result<Tensor, String> 
 }
 
 /// Applies `f` to the operands, broadcast by the rule without copies.
-fn zip<T: Element>(
+fn map<T: Element>(
     layer: &Layer,
     rule: &ElementwiseRule,
     a: &ArrayD<T>,
@@ -279,7 +279,9 @@ fn zip<T: Element>(
     let (plan, _) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule).map_err(in_layer)?;
     byte_count(plan.output_shape(), T::SIZE, MAXIMUM_BYTES)
         .map_err(|problem| format!("{layer}: {problem}"))?;
-    a.zip_map_rule(b, rule, |&a, &b| f(a, b)).map_err(in_layer)
+    broadcast_pair(a, b, rule)
+        .and_then(|views| zip(views).map_collect(|(a, b)| f(a, b)))
+        .map_err(in_layer)
 }
 
 /// An error without its picture: the first line, and the remark under the axis at fault.

@@ -7,7 +7,7 @@ use crate::rule::RuleTo;
 use crate::tensor::{ElementType, byte_count};
 use ndarray::ArrayD;
 use ndarray_broadcast::BroadcastPlan;
-use ndarray_broadcast::distributed::Tile;
+use ndarray_broadcast::distributed::{self, Tile};
 use std::ops::Range;
 
 /// The default size of a tile.
@@ -64,7 +64,7 @@ impl<'p> Tiles<'p> {
 
     /// The tiles, in the order of the file.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Tile> + use<'p> {
-        self.plan.tiles(self.bytes, self.element_size)
+        distributed::Tiles::new(self.plan, self.bytes, self.element_size)
     }
 
     /// The elements of a tile, as positions in C order.

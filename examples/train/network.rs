@@ -44,10 +44,10 @@ impl Network {
         let product = x.dot(&self.weights_in);
         // [H] and [H] -> [N, H]
         let hidden = zip((&product, &self.scale, &self.shift))
-            .map(|(product, scale, shift)| (scale * product + shift).tanh())?;
+            .map_collect(|(product, scale, shift)| (scale * product + shift).tanh())?;
         let mut logits = hidden.dot(&self.weights_out);
         // [K] -> [N, K]
-        logits.zip_map_inplace(&self.bias, |logit, bias| *logit += bias)?;
+        zip(&self.bias).update(&mut logits, |logit, bias| *logit += bias)?;
         Ok([logits, hidden, product])
     }
 
@@ -61,18 +61,16 @@ impl Network {
         let (loss, d_logits) = cross_entropy(&logits, classes)?;
 
         // The bias is broadcast, [K] -> [N, K]. So its gradient is a sum, [N, K] -> [K].
-        let bias = d_logits.sum_to_shape(self.bias.raw_dim())?;
+        let bias = d_logits.reduce_to_shape(self.bias.raw_dim(), Sum)?;
         let weights_out = hidden.t().dot(&d_logits);
         let mut d_inner = d_logits.dot(&self.weights_out.t()); // of tanh's argument, [N, H]
-        d_inner.zip_map_rule_inplace(&hidden, ElementwiseRule::None, |d, hidden| {
-            *d *= 1. - hidden * hidden
-        })?;
+        zip(&hidden).update(&mut d_inner, |d, hidden| *d *= 1. - hidden * hidden)?;
 
         // The same for [H] -> [N, H], with the plan of that broadcast.
         let plan = BroadcastPlan::numpy(self.shift.raw_dim(), d_inner.raw_dim())?;
         let shift = plan.gradient(&d_inner)?;
-        let scale = plan.gradient_of((&d_inner, &product), |(d, product)| d * product)?;
-        d_inner.zip_map_inplace(&self.scale, |d, scale| *d *= scale)?;
+        let scale = zip((&d_inner, &product)).reduce(&plan, Sum, |(d, product)| d * product)?;
+        zip(&self.scale).update(&mut d_inner, |d, scale| *d *= scale)?;
         let weights_in = x.t().dot(&d_inner);
 
         let gradient = Network {
@@ -102,7 +100,7 @@ impl Network {
         for ((_, mut parameter), (_, d)) in
             self.parameters_mut().into_iter().zip(gradient.parameters())
         {
-            parameter.zip_map_rule_inplace(&d, ElementwiseRule::None, |p, d| *p -= rate * d)?;
+            zip(d).update(&mut parameter, |p, d| *p -= rate * d)?;
         }
         Ok(())
     }
@@ -141,22 +139,32 @@ fn cross_entropy(
     // sum of the exps.
     let column = (logits.nrows(), 1);
     let largest = logits.reduce_to_shape(column, Max)?;
-    let sums = BroadcastPlan::numpy(column, logits.raw_dim())?
-        .gradient_of((logits, &largest), |(logit, max)| (logit - max).exp())?;
+    let sums = zip((logits, &largest)).reduce(
+        &BroadcastPlan::numpy(column, logits.raw_dim())?,
+        Sum,
+        |(logit, max)| (logit - max).exp(),
+    )?;
     // [N, K] with [N, 1] and [N, 1]
     let log_softmax =
-        zip((logits, &largest, &sums)).map(|(logit, max, sum)| logit - max - sum.ln())?;
+        zip((logits, &largest, &sums)).map_collect(|(logit, max, sum)| logit - max - sum.ln())?;
 
     // [N, 1] with [K]: 1 where k is the row's class.
     let classes = classes.view().insert_axis(Axis(1));
     let every = Array::from_iter(0..logits.ncols());
-    let is_class = classes.zip_map(&every, |class, k| f64::from(class == k))?;
+    let is_class = zip((&classes, &every)).map_collect(|(class, k)| f64::from(class == k))?;
 
-    let loss = BroadcastPlan::numpy((), logits.raw_dim())?
-        .gradient_of((&log_softmax, &is_class), |(log, is)| -log * is / rows)?
+    let loss = zip((&log_softmax, &is_class))
+        .reduce(
+            &BroadcastPlan::numpy((), logits.raw_dim())?,
+            Sum,
+            |(log, is)| -log * is / rows,
+        )?
         .into_scalar();
-    let gradient = log_softmax.zip_map_rule(&is_class, ElementwiseRule::None, |log, is| {
-        (log.exp() - is) / rows
-    })?;
+    let gradient = zip(broadcast_pair(
+        &log_softmax,
+        &is_class,
+        ElementwiseRule::None,
+    )?)
+    .map_collect(|(log, is)| (log.exp() - is) / rows)?;
     Ok((loss, gradient))
 }

@@ -145,8 +145,8 @@ impl Table {
 /// The mean and the standard deviation of each feature, `[D]` and `[D]`.
 fn mean_and_deviation(x: &Array2<f64>) -> Result<(Array1<f64>, Array1<f64>), BroadcastError> {
     let (rows, features) = x.dim();
-    let mean = x.sum_to_shape(features)? / rows as f64;
-    let squares = x.zip_map(&mean, |x, mean| (x - mean).powi(2))?;
-    let deviation = (squares.sum_to_shape(features)? / rows as f64).sqrt();
+    let mean = x.reduce_to_shape(features, Sum)? / rows as f64;
+    let squares = zip((&x, &mean)).map_collect(|(x, mean)| (x - mean).powi(2))?;
+    let deviation = (squares.reduce_to_shape(features, Sum)? / rows as f64).sqrt();
     Ok((mean, deviation))
 }

@@ -104,14 +104,14 @@ pub fn loss(
     let kept = keep.iter().filter(|keep| **keep).count();
     let terms = (kept * out.len_of(Axis(2))) as f64;
     let keep = keep.view().insert_axis(Axis(2)); // [B, T, 1]
-    let sum = BroadcastPlan::numpy((), out.raw_dim())?.reduce_of(
-        (out, target, &keep),
+    let sum = zip((out, target, &keep)).reduce(
+        &BroadcastPlan::numpy((), out.raw_dim())?,
         Sum,
-        |(out, target, &keep)| {
+        |(out, target, keep)| {
             if keep { (out - target).powi(2) } else { 0. }
         },
     )?;
-    let d_out = zip((out, target, keep)).map(|(out, target, keep)| match keep {
+    let d_out = zip((out, target, keep)).map_collect(|(out, target, keep)| match keep {
         true => 2. * (out - target) / terms,
         false => 0.,
     })?;

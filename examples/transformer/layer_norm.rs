@@ -28,10 +28,10 @@ impl LayerNorm {
     pub fn forward(&self, x: &Array3<f64>) -> Result<(Array3<f64>, Normalised), BroadcastError> {
         let tokens = per_token(x)?;
         let mean = tokens.reduce(x, Mean)?;
-        let variance = tokens.reduce_of((x, &mean), Mean, |(x, mean)| (x - mean).powi(2))?;
+        let variance = zip((x, &mean)).reduce(&tokens, Mean, |(x, mean)| (x - mean).powi(2))?;
         let inverse = variance.mapv(|variance| 1. / (variance + EPSILON).sqrt());
         // Two results of one pass over [B, T, M], [B, T, 1] and [M].
-        let (y, z) = zip((x, &mean, &inverse, &self.scale, &self.shift)).map_two(
+        let (y, z) = zip((x, &mean, &inverse, &self.scale, &self.shift)).map_collect_two(
             |(x, mean, inverse, scale, shift)| {
                 let z = (x - mean) * inverse;
                 (z * scale + shift, z)
@@ -50,13 +50,13 @@ impl LayerNorm {
         // [M] -> [B, T, M]
         let features = BroadcastPlan::numpy(self.scale.raw_dim(), dy.raw_dim())?;
         let shift = features.gradient(dy)?;
-        let scale = features.gradient_of((dy, z), |(dy, z)| dy * z)?;
+        let scale = zip((dy, z)).reduce(&features, Sum, |(dy, z)| dy * z)?;
 
         // The means of dz = dy * scale and of dz * z, [B, T, 1]. Neither product is stored.
         let tokens = per_token(dy)?;
-        let mean = tokens.reduce_of((dy, &self.scale), Mean, |(dy, scale)| dy * scale)?;
+        let mean = zip((dy, &self.scale)).reduce(&tokens, Mean, |(dy, scale)| dy * scale)?;
         let mean_z =
-            tokens.reduce_of((dy, &self.scale, z), Mean, |(dy, scale, z)| dy * scale * z)?;
+            zip((dy, &self.scale, z)).reduce(&tokens, Mean, |(dy, scale, z)| dy * scale * z)?;
         zip((dy, &self.scale, z, inverse, &mean, &mean_z)).update(
             dx,
             |dx, (dy, scale, z, inverse, mean, mean_z)| {

@@ -30,7 +30,7 @@ impl Mlp {
     pub fn forward(&self, x: &Array3<f64>) -> Result<(Array3<f64>, Gated), Failure> {
         let gate = project(x, &self.w_gate)?;
         let up = project(x, &self.w_up)?;
-        let hidden = zip((&gate, &up)).map(|(gate, up)| gate * sigmoid(gate) * up)?;
+        let hidden = zip((&gate, &up)).map_collect(|(gate, up)| gate * sigmoid(gate) * up)?;
         let y = project(&hidden, &self.w_down)?;
         Ok((y, Gated { gate, up, hidden }))
     }
@@ -44,7 +44,7 @@ impl Mlp {
     ) -> Result<(Array3<f64>, Mlp), Failure> {
         let mut d_hidden = Array3::zeros(hidden.raw_dim());
         let w_down = project_backward(hidden, &self.w_down, dy, &mut d_hidden)?;
-        let (d_gate, d_up) = zip((&d_hidden, gate, up)).map_two(|(d, gate, up)| {
+        let (d_gate, d_up) = zip((&d_hidden, gate, up)).map_collect_two(|(d, gate, up)| {
             let s = sigmoid(gate);
             (d * up * s * (1. + gate * (1. - s)), d * gate * s)
         })?;

@@ -21,7 +21,7 @@ impl Rotary {
         let half = features / 2;
         let token = Array3::from_shape_fn((tokens, 1, 1), |(t, ..)| t as f64);
         let frequency = Array1::from_shape_fn(half, |j| BASE.powf(-(j as f64) / half as f64));
-        let (cos, sin) = zip((&token, &frequency)).map_two(|(token, frequency)| {
+        let (cos, sin) = zip((&token, &frequency)).map_collect_two(|(token, frequency)| {
             let angle = token * frequency;
             (angle.cos(), angle.sin())
         })?;
@@ -43,7 +43,7 @@ impl Rotary {
         let mut y = Array4::zeros(x.raw_dim());
         let (x1, x2) = x.view().split_at(Axis(3), half);
         let (mut y1, mut y2) = y.view_mut().split_at(Axis(3), half);
-        zip((x1, x2, &self.cos, &self.sin)).map_two_into(
+        zip((x1, x2, &self.cos, &self.sin)).map_assign_into_two(
             &mut y1,
             &mut y2,
             |(x1, x2, cos, sin)| (x1 * cos - turn * x2 * sin, turn * x1 * sin + x2 * cos),

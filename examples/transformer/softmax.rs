@@ -29,7 +29,7 @@ pub fn masked_softmax(
 
     let rows = per_query(scores)?;
     let max = rows.reduce(scores, Max)?;
-    let sum = rows.reduce_of((&*scores, &max), Sum, |(score, max)| (score - max).exp())?;
+    let sum = zip((&*scores, &max)).reduce(&rows, Sum, |(score, max)| (score - max).exp())?;
     zip((&max, &sum)).update(scores, |score, (max, sum)| {
         *score = (*score - max).exp() / sum
     })
@@ -42,7 +42,7 @@ pub fn softmax_backward(
     d: &mut Array5<f64>,
     scale: f64,
 ) -> Result<(), BroadcastError> {
-    let sum = per_query(d)?.gradient_of((&*d, weights), |(d, weight)| d * weight)?;
+    let sum = zip((&*d, weights)).reduce(&per_query(d)?, Sum, |(d, weight)| d * weight)?;
     zip((weights, &sum)).update(d, |d, (weight, sum)| *d = scale * weight * (*d - sum))
 }
 

@@ -102,18 +102,16 @@ fn check<A: Copy + Send + Sync + PartialEq + Debug>(call: &Call, element: fn(usi
     // The same copy as an elementwise operation, with an operand of the output's shape.
     let same = target.view(&expected, output);
     found.fill(guard);
-    same.zip_map_rule_into(
-        &view,
-        ElementwiseRule::None,
-        &mut target.view_mut(&mut found, output),
-        |_, &element| element,
-    )
-    .unwrap();
-    assert!(found == expected, "zip_map_into: {call:?}");
-    let pairs = same
-        .zip_map_rule(&view, ElementwiseRule::None, |&a, &b| a == b)
+    zip(broadcast_pair(&same, &view, ElementwiseRule::None).unwrap())
+        .map_assign_into(&mut target.view_mut(&mut found, output), |(_, element)| {
+            element
+        })
         .unwrap();
-    assert!(pairs.iter().all(|&equal| equal), "zip_map: {call:?}");
+    assert!(found == expected, "map_assign_into: {call:?}");
+    let pairs = zip(broadcast_pair(&same, &view, ElementwiseRule::None).unwrap())
+        .map_collect(|(a, b)| a == b)
+        .unwrap();
+    assert!(pairs.iter().all(|&equal| equal), "map_collect: {call:?}");
 }
 
 /// Compares a gradient of integers, whose sum does not depend on the order.

@@ -9,7 +9,7 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use common::{arbitrary_by, axes, small_shape};
 use libfuzzer_sys::fuzz_target;
 use ndarray::{ArrayD, IxDyn};
-use ndarray_broadcast::distributed::{Accumulation, Part};
+use ndarray_broadcast::distributed::{Accumulation, Part, Tile, sum_blocks};
 use ndarray_broadcast::prelude::*;
 use std::ops::Range;
 
@@ -75,7 +75,7 @@ fn parts(call: &Call) -> Vec<Part> {
     let plan = &call.plan;
     if call.tiles {
         let whole: Vec<_> = plan.output_shape().iter().map(|&size| 0..size).collect();
-        let part = |ranges: Vec<_>| plan.part(&plan.tile(&ranges).unwrap());
+        let part = |ranges: Vec<_>| Part::new(&plan, &Tile::new(&plan, &ranges).unwrap());
         let parts = cut(whole.clone(), &call.cuts).into_iter().map(part);
         return parts
             .collect::<std::result::Result<_, _>>()
@@ -85,11 +85,11 @@ fn parts(call: &Call) -> Vec<Part> {
             });
     }
     let mut whole: Vec<_> = plan.input_shape().iter().map(|&size| 0..size).collect();
-    whole.push(0..plan.sum_blocks());
+    whole.push(0..sum_blocks(&plan));
     (cut(whole, &call.cuts).into_iter())
         .map(|mut ranges| {
             let blocks = ranges.pop().unwrap();
-            plan.part_of_blocks(&ranges, blocks).unwrap()
+            Part::of_blocks(&plan, &ranges, blocks).unwrap()
         })
         .collect()
 }
@@ -107,7 +107,7 @@ fuzz_target!(|call: Call| {
         .iter()
         .map(|part| {
             let terms = part.tile().output().of(&terms).unwrap();
-            part.gradient(&terms).unwrap()
+            part.reduce(&terms, Sum).unwrap()
         })
         .collect();
     let mut sum = Accumulation::new(plan, Sum);

@@ -125,8 +125,9 @@ impl Answered for Recorded<Two> {
         let call = &self.call;
         match (&self.data[..], call.operation) {
             ([a, b], Some(operation)) => {
-                let f = |&a: &f64, &b: &f64| f64::apply(operation, a, b);
-                self.assert(a.zip_map_rule(b, &call.rule, f));
+                let f = |(a, b)| f64::apply(operation, a, b);
+                let views = broadcast_pair(a, b, &call.rule);
+                self.assert(views.and_then(|views| zip(views).map_collect(f)));
             }
             _ => self.assert_shape(
                 BroadcastPlan::pair(IxDyn(&call.a), IxDyn(&call.b), &call.rule).map(|(a, _)| a),

@@ -12,6 +12,7 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use common::{Layout, arbitrary_by, axes, feeding, sizes, small, small_shape};
 use libfuzzer_sys::fuzz_target;
 use ndarray::{ArrayD, IxDyn};
+use ndarray_broadcast::distributed::Tiles;
 use ndarray_broadcast::prelude::*;
 use recorded::{Answered, CASES, change, change_mode, change_rule};
 
@@ -178,13 +179,13 @@ fuzz_target!(|call: Call| {
                 );
                 assert_eq!(view.materialize().unwrap(), expected);
                 let mut tiled = 0;
-                for tile in plan.tiles(tile_bytes, size_of::<i32>()).take(TILES) {
+                for tile in Tiles::new(&plan, tile_bytes, size_of::<i32>()).take(TILES) {
                     let of_input = tile.input().of(&array).unwrap();
                     let of_output = tile.output().of(&expected).unwrap();
                     assert_eq!(tile.plan().view(&of_input).unwrap(), of_output);
                     tiled += of_output.len();
                 }
-                assert!(tiled == view.len() || plan.tiles(tile_bytes, 4).len() > TILES);
+                assert!(tiled == view.len() || Tiles::new(&plan, tile_bytes, 4).len() > TILES);
             }
         }
         (Err(error), Err(expected)) => {

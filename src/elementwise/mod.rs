@@ -1,36 +1,25 @@
-//! [`ElementwiseExt`]: a closure over arrays that are broadcast with each other.
+//! [`zip`]: a closure over arrays that are broadcast with each other.
 #![forbid(unsafe_code)]
 
-mod zip;
+mod operands;
 
-pub use zip::{Zip, zip};
+pub(crate) use operands::{ZipOperands, ZipRefs, ZipValues, ZipViews, tuple};
 
-use crate::engine::inputs::Values;
-use crate::engine::rows::{collect, overwrite, update};
-use crate::error::{ArrayRole, BroadcastError, check_shape};
-use crate::ext::BroadcastExt;
-use crate::mode::ElementwiseRule;
-use ndarray::{Array, ArrayRef, DimMax, Dimension};
-use std::borrow::{Borrow, BorrowMut};
+use crate::error::BroadcastError;
+use ndarray::{Array, ArrayRef, Dimension};
 
-/// Elementwise operations of two arrays that are broadcast with each other, by any rule and in
-/// parallel.
+/// Arrays that are computed with together, element by element: [`zip`] makes one.
 ///
-/// Where ndarray's operators and `Zip` panic, they return an error.
+/// | | elements by value | by reference |
+/// |---|---|---|
+/// | a new array | [`map_collect`](Self::map_collect) | [`map_collect_ref`](Self::map_collect_ref) |
+/// | into an existing one | [`map_assign_into`](Self::map_assign_into) | [`map_assign_into_ref`](Self::map_assign_into_ref) |
+/// | in place | [`update`](Self::update) | [`update_ref`](Self::update_ref) |
+/// | two results | [`map_collect_two`](Self::map_collect_two), [`map_assign_into_two`](Self::map_assign_into_two) | |
+/// | a reduction | [`reduce`](Self::reduce), [`reduce_into`](Self::reduce_into), [`reduce_accumulate`](Self::reduce_accumulate), [`reduce_part`](Self::reduce_part) | |
 ///
-/// For everything that has [`BroadcastExt`]: every `ArrayBase` (owned arrays, views, `ArcArray`,
-/// `CowArray`) and `ArrayRef`, of any layouts and ranks. [`zip`] takes up to six arrays.
-///
-/// The elements are `Copy`. For others there are [`Zip::map_ref`], [`Zip::map_ref_into`] and
-/// [`Zip::update_ref`]. They take views, so any rule can come first:
-/// `let (a, b) = broadcast_pair(&a, &b, rule)?; zip((a, b)).map_ref(f)`.
-///
-/// | | two arrays, NumPy's rule | two arrays, any [`ElementwiseRule`] | up to six arrays, NumPy's rule |
-/// |---|---|---|---|
-/// | a new array | [`zip_map`](Self::zip_map) | [`zip_map_rule`](Self::zip_map_rule) | [`Zip::map`] |
-/// | into an existing one | [`zip_map_into`](Self::zip_map_into) | [`zip_map_rule_into`](Self::zip_map_rule_into) | [`Zip::map_into`] |
-/// | in place | [`zip_map_inplace`](Self::zip_map_inplace) | [`zip_map_rule_inplace`](Self::zip_map_rule_inplace) | [`Zip::update`] |
-/// | two results, new or existing | | | [`Zip::map_two`], [`Zip::map_two_into`] |
+/// A closure takes the elements as a tuple, or as one value if there is one array: values, which
+/// must be `Copy`, or references in the methods with `ref` in their names.
 ///
 /// The closure is called once for each element of the output, in no particular order, and with the
 /// feature `rayon` from several threads at a time. If it panics, the panic reaches the caller after
@@ -50,7 +39,7 @@ use std::borrow::{Borrow, BorrowMut};
 /// in Fortran order is in Fortran order, and NHWC memory that is seen as NCHW stays NHWC memory.
 /// Two axes are compared by their absolute strides in each operand that does not replicate one of
 /// them. Where operands disagree, or none tells, axes are in the order of standard layout. It is the
-/// order "K" of NumPy. `*_into` methods write to arrays of any layout.
+/// order "K" of NumPy. Existing arrays may have any layout.
 ///
 /// # Memory
 ///
@@ -58,285 +47,380 @@ use std::borrow::{Borrow, BorrowMut};
 /// what [threads](crate::guide::soundness#memory) need, and a list of the axes if more than 8 of
 /// them are longer than 1. If there is no memory for the list, a call returns
 /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
-pub trait ElementwiseExt: BroadcastExt {
-    /// A new array of `f(a, b)`, for `self` and `other` broadcast with each other by NumPy's rule.
-    ///
-    /// ```text
-    /// self        8  1  6  1
-    /// other          7  1  5
-    ///            -----------
-    /// result      8  7  6  5
-    /// ```
-    ///
-    /// The result has the common shape and [the common order](Self#the-order-of-new-arrays).
+#[derive(Debug, Clone)]
+#[must_use = "a zip does nothing until it is mapped or reduced"]
+pub struct Zip<V> {
+    pub(crate) views: V,
+}
+
+/// Takes an array, or two to six in a tuple, to compute with them under NumPy's rule.
+///
+/// ```text
+/// a      8  1  6  1
+/// b         7  1  5
+///        ----------
+/// zip    8  7  6  5
+/// ```
+///
+/// The arrays are references to arrays of any kind, or views by value. Ranks, layouts and element
+/// types may differ. [`Zip`] lists what can be done with them. Where ndarray's operators and `Zip`
+/// panic, its methods return an error. Errors call the arrays `a`, `b`, `c` and so on, in the order
+/// of the tuple.
+///
+/// An array that is broadcast by another rule comes as a view. For two arrays,
+/// [`broadcast_pair`](crate::broadcast_pair) gives both:
+///
+/// ```
+/// use ndarray::{Array4, array};
+/// use ndarray_broadcast::prelude::*;
+///
+/// let mut images = Array4::<f32>::ones((2, 3, 4, 4)); // [N, C, H, W]
+/// let bias = array![10., 20., 30.]; // [C]
+///
+/// let views = broadcast_pair(&images, &bias, ElementwiseRule::channel(1))?;
+/// let biased = zip(views).map_collect(|(x, b)| x + b)?;
+/// assert_eq!(biased[[1, 2, 0, 3]], 31.);
+///
+/// // In place.
+/// zip(bias.broadcast_pdpd(images.raw_dim(), 1)?)
+///     .update(&mut images, |x, b| *x += b)?;
+/// assert_eq!(images, biased);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// # Example
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::prelude::*;
+///
+/// let x = array![[1.0, 2.0], [3.0, 5.0]];
+/// let (mean, scale, shift) = (array![2.0, 3.5], array![[2.0], [10.0]], 0.5);
+/// let y = zip((&x, &mean, &scale))
+///     .map_collect(|(x, mean, scale)| (x - mean) * scale + shift)?;
+/// assert_eq!(y, array![[-1.5, -2.5], [10.5, 15.5]]);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// Source: [NumPy's](https://numpy.org/doc/stable/user/basics.broadcasting.html) universal
+/// functions.
+#[doc(alias = "where")]
+#[doc(alias = "select")]
+#[doc(alias = "vectorize")]
+#[doc(alias = "ufunc")]
+#[doc(alias = "outer")]
+#[doc(alias = "add")]
+#[doc(alias = "mul")]
+#[doc(alias = "bias_add")]
+#[inline]
+pub fn zip<'a, T: ZipOperands<'a>>(operands: T) -> Zip<T::Views> {
+    Zip {
+        views: operands.views(),
+    }
+}
+
+impl<V: ZipViews> Zip<V> {
+    /// The views of the arrays in their common shape.
     ///
     /// # Errors
     ///
     /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
-    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow);
-    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if the result does not fit into
-    /// memory.
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndarray_broadcast::prelude::*;
+    /// use ndarray_broadcast::{BroadcastError, zip};
     ///
-    /// let (words, wanted) = (array!["a", "bc", "def"], array![[1], [2]]);
-    /// let fits = words.zip_map(&wanted, |word, &len| word.len() == len)?;
-    /// assert_eq!(fits, array![[true, false, false], [false, true, false]]);
-    /// # Ok::<(), BroadcastError>(())
+    /// # fn main() -> Result<(), BroadcastError> {
+    /// let (row, column, letter) = (array![1, 2], array![[3.0], [4.0]], array!['x']);
+    /// let (a, b, c) = zip((&row, &column, &letter)).views()?;
+    /// assert_eq!(a, array![[1, 2], [1, 2]]);
+    /// assert_eq!(b, array![[3.0, 3.0], [4.0, 4.0]]);
+    /// assert_eq!(c, array![['x', 'x'], ['x', 'x']]);
+    /// # Ok(())
+    /// # }
     /// ```
-    ///
-    /// Source: NumPy's universal functions.
-    #[doc(alias = "ufunc")]
-    #[doc(alias = "outer")]
-    #[doc(alias = "add")]
-    #[doc(alias = "mul")]
-    fn zip_map<T, C: Send, O: Dimension, F>(
-        &self,
-        other: &T,
-        f: F,
-    ) -> Result<Array<C, O>, BroadcastError>
-    where
-        T: BroadcastExt<Elem: Copy + Send + Sync> + ?Sized,
-        Self::Dim: DimMax<T::Dim, Output = O>,
-        Self::Elem: Copy + Send + Sync,
-        F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
-    {
-        self.zip_map_rule(other, ElementwiseRule::Numpy, f)
+    pub fn views(&self) -> Result<V::Broadcast, BroadcastError> {
+        self.views.broadcast()
     }
 
-    /// A new array of `f(a, b)`, for `self` and `other` broadcast with each other under `rule`.
+    /// A new array of what `f` returns for each tuple of elements.
     ///
-    /// The result has the common shape and [the common order](Self#the-order-of-new-arrays). What
-    /// each rule asks for: [`broadcast_pair`](crate::broadcast_pair).
-    ///
-    /// # Errors
-    ///
-    /// Those of the rule; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if the result does not fit into
-    /// memory.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use ndarray::{Array4, array};
-    /// use ndarray_broadcast::prelude::*;
-    ///
-    /// let images = Array4::<f32>::ones((2, 3, 4, 4)); // [N, C, H, W]
-    /// let bias = array![10., 20., 30.]; // [C]
-    /// let biased =
-    ///     images.zip_map_rule(&bias, ElementwiseRule::channel(1), |x, b| x + b)?;
-    /// assert_eq!(biased.shape(), [2, 3, 4, 4]);
-    /// assert_eq!(biased[[1, 2, 0, 3]], 31.);
-    /// # Ok::<(), BroadcastError>(())
-    /// ```
-    ///
-    /// Source: OpenVINO's, PaddlePaddle's and XLA's elementwise operations.
-    #[doc(alias = "bias_add")]
-    fn zip_map_rule<T, C: Send, O: Dimension, F>(
-        &self,
-        other: &T,
-        rule: impl Borrow<ElementwiseRule>,
-        f: F,
-    ) -> Result<Array<C, O>, BroadcastError>
-    where
-        T: BroadcastExt<Elem: Copy + Send + Sync> + ?Sized,
-        Self::Dim: DimMax<T::Dim, Output = O>,
-        Self::Elem: Copy + Send + Sync,
-        F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
-    {
-        let (a, b) = self.broadcast_with_rule(other, rule)?;
-        let inputs = (Values::new(&a), Values::new(&b));
-        collect(a.raw_dim(), inputs, |(a, b)| f(&a, &b))
-    }
-
-    /// [`zip_map`](Self::zip_map) into the existing array `out`.
-    ///
-    /// `out` has the common shape and any layout: a slice or a transposed view will do. Its old
-    /// values are dropped. To write memory that is not initialised yet, let the elements of `out`
-    /// be [`MaybeUninit`](std::mem::MaybeUninit), and the closure return them.
+    /// [`map_collect_ref`](Self::map_collect_ref) is for elements that are not `Copy`.
     ///
     /// # Errors
     ///
     /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the common shape,
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has changed then.
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
     ///
     /// ```
-    /// use ndarray::{Array2, array, s};
-    /// use ndarray_broadcast::prelude::*;
-    /// use std::mem::MaybeUninit;
+    /// use ndarray::array;
+    /// use ndarray_broadcast::{BroadcastError, zip};
     ///
-    /// let (column, row) = (array![[1.], [2.]], array![10., 20., 30.]);
-    /// let mut table = Array2::<f64>::zeros((2, 4));
-    /// column.zip_map_into(&row, &mut table.slice_mut(s![.., 1..]), |a, b| a * b)?;
-    /// assert_eq!(table, array![[0., 10., 20., 30.], [0., 20., 40., 60.]]);
-    ///
-    /// let mut arena = Array2::<f64>::uninit((2, 3));
-    /// column.zip_map_into(&row, &mut arena, |a, b| MaybeUninit::new(a * b))?;
-    /// // SAFETY: the call has written every element.
-    /// let product = unsafe { arena.assume_init() };
-    /// assert_eq!(product, array![[10., 20., 30.], [20., 40., 60.]]);
-    /// # Ok::<(), BroadcastError>(())
+    /// # fn main() -> Result<(), BroadcastError> {
+    /// let (image, mask) = (array![[10_u8, 20], [30, 40]], array![true, false]);
+    /// let kept = zip((&image, &mask))
+    ///     .map_collect(|(pixel, keep)| keep.then_some(f32::from(pixel)))?;
+    /// assert_eq!(kept, array![[Some(10.0), None], [Some(30.0), None]]);
+    /// # Ok(())
+    /// # }
     /// ```
-    ///
-    /// Source: NumPy's universal functions with `out`.
-    fn zip_map_into<T, C: Send, O: Dimension, F>(
-        &self,
-        other: &T,
-        out: &mut ArrayRef<C, O>,
-        f: F,
-    ) -> Result<(), BroadcastError>
+    #[doc(alias = "masked_fill")]
+    #[doc(alias = "addcmul")]
+    pub fn map_collect<C: Send, F>(&self, f: F) -> Result<Array<C, V::Dim>, BroadcastError>
     where
-        T: BroadcastExt<Elem: Copy + Send + Sync> + ?Sized,
-        Self::Dim: DimMax<T::Dim, Output = O>,
-        Self::Elem: Copy + Send + Sync,
-        F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
+        V: ZipValues,
+        F: Fn(V::Values) -> C + Sync,
     {
-        self.zip_map_rule_into(other, ElementwiseRule::Numpy, out, f)
+        self.views.map_collect(f)
     }
 
-    /// [`zip_map_rule`](Self::zip_map_rule) into the existing array `out`, as
-    /// [`zip_map_into`](Self::zip_map_into).
+    /// [`map_collect`](Self::map_collect) into an existing array of the common shape, whose elements are replaced.
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not have the
-    /// common shape; [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has
-    /// changed then.
+    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has changed then.
     ///
     /// # Example
     ///
     /// ```
     /// use ndarray::{Array2, array};
-    /// use ndarray_broadcast::prelude::*;
+    /// use ndarray_broadcast::{BroadcastError, zip};
     ///
-    /// let (x, scale) = (array![[1, 2, 3], [4, 5, 6]], array![10, 100]);
-    /// let mut out = Array2::zeros((2, 3));
-    /// x.zip_map_rule_into(&scale, ElementwiseRule::channel(0), &mut out, |x, s| {
-    ///     x * s
-    /// })?;
-    /// assert_eq!(out, array![[10, 20, 30], [400, 500, 600]]);
-    /// # Ok::<(), BroadcastError>(())
+    /// # fn main() -> Result<(), BroadcastError> {
+    /// let mut out = Array2::zeros((2, 2));
+    /// zip((&array![1, 2], &array![[10], [20]]))
+    ///     .map_assign_into(&mut out, |(a, b)| a + b)?;
+    /// assert_eq!(out, array![[11, 12], [21, 22]]);
+    /// # Ok(())
+    /// # }
     /// ```
-    ///
-    /// Source: that of the rule, as in [`broadcast_pair`](crate::broadcast_pair).
-    fn zip_map_rule_into<T, C: Send, O: Dimension, F>(
+    pub fn map_assign_into<C: Send, F>(
         &self,
-        other: &T,
-        rule: impl Borrow<ElementwiseRule>,
-        out: &mut ArrayRef<C, O>,
+        out: &mut ArrayRef<C, V::Dim>,
         f: F,
     ) -> Result<(), BroadcastError>
     where
-        T: BroadcastExt<Elem: Copy + Send + Sync> + ?Sized,
-        Self::Dim: DimMax<T::Dim, Output = O>,
-        Self::Elem: Copy + Send + Sync,
-        F: Fn(&Self::Elem, &T::Elem) -> C + Sync,
+        V: ZipValues,
+        F: Fn(V::Values) -> C + Sync,
     {
-        let (a, b) = self.broadcast_with_rule(other, rule)?;
-        let inputs = (Values::new(&a), Values::new(&b));
-        overwrite(out, inputs, |(a, b)| f(&a, &b))
+        self.views.map_assign_into(out, f)
     }
 
-    /// Calls `f(&mut a, &b)` for each element of `self`, with `other` broadcast to it by NumPy's
-    /// rule.
+    /// Two new arrays, of the two values that `f` returns for each tuple of elements.
     ///
-    /// `self` keeps its shape.
+    /// The elements of the results must be `Copy`. Those of [`map_collect`](Self::map_collect) and
+    /// [`map_assign_into_two`](Self::map_assign_into_two) need not.
     ///
     /// # Errors
     ///
-    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
-    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would have to be broadcast too,
+    /// As [`map_collect`](Self::map_collect).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::{BroadcastError, zip};
+    ///
+    /// # fn main() -> Result<(), BroadcastError> {
+    /// let (a, b) = (array![7, 9], array![[2], [4]]);
+    /// let (quotient, rest) = zip((&a, &b)).map_collect_two(|(a, b)| (a / b, a % b))?;
+    /// assert_eq!(quotient, array![[3, 4], [1, 2]]);
+    /// assert_eq!(rest, array![[1, 1], [3, 1]]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[allow(clippy::type_complexity)]
+    pub fn map_collect_two<C, E, F>(
+        &self,
+        f: F,
+    ) -> Result<(Array<C, V::Dim>, Array<E, V::Dim>), BroadcastError>
+    where
+        V: ZipValues,
+        C: Copy + Send,
+        E: Copy + Send,
+        F: Fn(V::Values) -> (C, E) + Sync,
+    {
+        self.views.map_collect_two(f)
+    }
+
+    /// [`map_collect_two`](Self::map_collect_two) into two existing arrays of the common shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`map_assign_into`](Self::map_assign_into).
+    ///
+    /// # Example
+    ///
+    /// Rotary embedding: pairs of coordinates are rotated.
+    ///
+    /// ```
+    /// use ndarray::{Array2, Axis, array};
+    /// use ndarray_broadcast::{BroadcastError, zip};
+    ///
+    /// # fn main() -> Result<(), BroadcastError> {
+    /// let x = array![[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]];
+    /// let (cos, sin) = (array![0.0, 1.0], array![1.0, 0.0]);
+    /// let (x1, x2) = x.view().split_at(Axis(1), 2);
+    /// let mut y = Array2::zeros((2, 4));
+    /// let (mut y1, mut y2) = y.view_mut().split_at(Axis(1), 2);
+    /// zip((x1, x2, &cos, &sin)).map_assign_into_two(
+    ///     &mut y1,
+    ///     &mut y2,
+    ///     |(x1, x2, cos, sin)| (x1 * cos - x2 * sin, x1 * sin + x2 * cos),
+    /// )?;
+    /// assert_eq!(y, array![[-3.0, 2.0, 1.0, 4.0], [-7.0, 6.0, 5.0, 8.0]]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn map_assign_into_two<C: Send, E: Send, F>(
+        &self,
+        first: &mut ArrayRef<C, V::Dim>,
+        second: &mut ArrayRef<E, V::Dim>,
+        f: F,
+    ) -> Result<(), BroadcastError>
+    where
+        V: ZipValues,
+        F: Fn(V::Values) -> (C, E) + Sync,
+    {
+        self.views.map_assign_into_two(first, second, f)
+    }
+
+    /// Calls `f` with each element of `x` and the elements that broadcast to it.
+    ///
+    /// The arrays are broadcast to the shape of `x`; it is not broadcast.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has changed then.
     ///
     /// # Example
     ///
     /// ```
     /// use ndarray::array;
-    /// use ndarray_broadcast::prelude::*;
+    /// use ndarray_broadcast::{BroadcastError, zip};
     ///
-    /// let mut x = array![[1., 2., 3.], [4., 5., 6.]];
-    /// x.zip_map_inplace(&array![10., 20., 30.], |x, shift| *x += shift)?;
-    /// assert_eq!(x, array![[11., 22., 33.], [14., 25., 36.]]);
-    ///
-    /// let mut row = array![1., 2., 3.];
-    /// let column = array![[1.], [2.]];
-    /// assert_eq!(
-    ///     row.zip_map_inplace(&column, |a, b| *a += b).unwrap_err().to_string(),
-    ///     "\
-    /// self has shape [3], expected [2, 3]
-    ///   found      3
-    ///   expected   2  3
-    ///   ranks 1 and 2 differ; an operation in place does not broadcast self",
-    /// );
-    /// # Ok::<(), BroadcastError>(())
+    /// # fn main() -> Result<(), BroadcastError> {
+    /// let mut x = array![[1, 2], [3, 4]];
+    /// zip((&array![10, 20], &array![[1], [2]]))
+    ///     .update(&mut x, |x, (a, b)| *x += a * b)?;
+    /// assert_eq!(x, array![[11, 22], [23, 44]]);
+    /// # Ok(())
+    /// # }
     /// ```
-    ///
-    /// Source: NumPy's augmented assignment, `a += b`.
     #[doc(alias = "iadd")]
-    fn zip_map_inplace<T, F>(&mut self, other: &T, f: F) -> Result<(), BroadcastError>
+    pub fn update<X: Send, D: Dimension, F>(
+        &self,
+        x: &mut ArrayRef<X, D>,
+        f: F,
+    ) -> Result<(), BroadcastError>
     where
-        Self: BorrowMut<ArrayRef<Self::Elem, Self::Dim>>,
-        T: BroadcastExt<Elem: Copy + Send + Sync> + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
-        Self::Elem: Send,
-        F: Fn(&mut Self::Elem, &T::Elem) + Sync,
+        V: ZipValues,
+        F: Fn(&mut X, V::Values) + Sync,
     {
-        self.zip_map_rule_inplace(other, ElementwiseRule::Numpy, f)
+        self.views.update(x, f)
     }
 
-    /// Calls `f(&mut a, &b)` for each element of `self`, with `other` broadcast to it under `rule`.
-    ///
-    /// `self` keeps its shape. The common shape under the rule must be the shape of `self`.
+    /// [`map_collect`](Self::map_collect) with references to elements, which need not be `Copy`.
     ///
     /// # Errors
     ///
-    /// Those of the rule; [`WrongShape`](crate::ErrorKind::WrongShape) if `self` would have to be
-    /// broadcast too; [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has
-    /// changed then.
+    /// As [`map_collect`](Self::map_collect).
     ///
     /// # Example
     ///
     /// ```
-    /// use ndarray::{Array4, array};
-    /// use ndarray_broadcast::prelude::*;
+    /// use ndarray::{arr0, array};
+    /// use ndarray_broadcast::{BroadcastError, zip};
     ///
-    /// let mut images = Array4::<f32>::ones((2, 3, 4, 4));
-    /// let bias = array![10., 20., 30.];
-    /// images
-    ///     .zip_map_rule_inplace(&bias, ElementwiseRule::channel(1), |x, b| *x += b)?;
-    /// assert_eq!(images[[1, 2, 0, 3]], 31.);
-    /// # Ok::<(), BroadcastError>(())
+    /// # fn main() -> Result<(), BroadcastError> {
+    /// let names = array!["a".to_string(), "b".to_string()];
+    /// let text = zip((&names, &array![[1], [2]]))
+    ///     .map_collect_ref(|(name, i)| format!("{name}{i}"))?;
+    /// assert_eq!(text, array![["a1", "b1"], ["a2", "b2"]]);
+    /// # Ok(())
+    /// # }
     /// ```
+    pub fn map_collect_ref<C: Send, F>(&self, f: F) -> Result<Array<C, V::Dim>, BroadcastError>
+    where
+        V: ZipRefs,
+        F: Fn(V::Refs) -> C + Sync,
+    {
+        self.views.map_collect_ref(f)
+    }
+
+    /// [`map_assign_into`](Self::map_assign_into) with references to elements, which need not be `Copy`.
     ///
-    /// Source: that of the rule, as in [`broadcast_pair`](crate::broadcast_pair).
-    fn zip_map_rule_inplace<T, F>(
-        &mut self,
-        other: &T,
-        rule: impl Borrow<ElementwiseRule>,
+    /// # Errors
+    ///
+    /// As [`map_assign_into`](Self::map_assign_into).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::{BroadcastError, zip};
+    ///
+    /// # fn main() -> Result<(), BroadcastError> {
+    /// let names = array![String::from("ab"), String::from("c")];
+    /// let mut lengths = array![0, 0];
+    /// zip(&names).map_assign_into_ref(&mut lengths, |name| name.len())?;
+    /// assert_eq!(lengths, array![2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn map_assign_into_ref<C: Send, F>(
+        &self,
+        out: &mut ArrayRef<C, V::Dim>,
         f: F,
     ) -> Result<(), BroadcastError>
     where
-        Self: BorrowMut<ArrayRef<Self::Elem, Self::Dim>>,
-        T: BroadcastExt<Elem: Copy + Send + Sync> + ?Sized,
-        Self::Dim: DimMax<T::Dim>,
-        Self::Elem: Send,
-        F: Fn(&mut Self::Elem, &T::Elem) + Sync,
+        V: ZipRefs,
+        F: Fn(V::Refs) -> C + Sync,
     {
-        let (_, b) = self.broadcast_with_rule(other, rule)?;
-        // Before the mutable borrow, which copies an array that is shared.
-        check_shape(ArrayRole::Receiver, b.shape(), self.as_array().shape())?;
-        update(self.borrow_mut(), (Values::new(&b),), |a, (b,)| f(a, &b))
+        self.views.map_assign_into_ref(out, f)
+    }
+
+    /// [`update`](Self::update) with references to elements, which need not be `Copy`.
+    ///
+    /// # Errors
+    ///
+    /// As [`update`](Self::update).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::{BroadcastError, zip};
+    ///
+    /// # fn main() -> Result<(), BroadcastError> {
+    /// let mut words = array![String::from("ab"), String::from("c")];
+    /// let end = array![String::from("x")];
+    /// zip(&end).update_ref(&mut words, |word, end| word.push_str(end))?;
+    /// assert_eq!(words, array!["abx", "cx"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn update_ref<X: Send, D: Dimension, F>(
+        &self,
+        x: &mut ArrayRef<X, D>,
+        f: F,
+    ) -> Result<(), BroadcastError>
+    where
+        V: ZipRefs,
+        F: Fn(&mut X, V::Refs) + Sync,
+    {
+        self.views.update_ref(x, f)
     }
 }
-
-impl<T: BroadcastExt + ?Sized> ElementwiseExt for T {}

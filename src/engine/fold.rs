@@ -1,7 +1,7 @@
 //! The inner loops of reductions: the only code that is compiled for each element type, reduction
 //! and closure.
 //!
-//! [`GradientExt`](crate::GradientExt) documents the tree. Terms are numbered from 0. 256 of them
+//! [`reduction`](crate::reduction#the-order-of-summation) documents the tree. Terms are numbered from 0. 256 of them
 //! are a leaf of the tree. A leaf is folded in one of two ways, with the same result: as rows,
 //! where the terms of neighbouring columns lie side by side, or as a run, where the terms of one
 //! column do. A stack keeps the sum of `2^k` leaves until the sum of the next `2^k` leaves is

@@ -159,7 +159,7 @@ pub enum PatternFault {
 /// let fault = |len: usize, strides: &[isize]| {
 ///     let mut out = vec![MaybeUninit::uninit(); len];
 ///     match plan
-///         .copy_strided(&[1, 2], &[1], &mut out, strides)
+///         .copy_slice(&[1, 2], Some(&[1]), &mut out, Some(strides))
 ///         .unwrap_err()
 ///         .kind()
 ///     {

@@ -247,7 +247,7 @@ pub enum ErrorKind {
     /// An array cannot be summed, or reduced in another way, to a shape: the shape does not
     /// broadcast to that of the array.
     ///
-    /// [Example](crate::GradientExt::sum_to_shape).
+    /// [Example](crate::ReduceExt::reduce_to_shape).
     #[non_exhaustive]
     ReduceMismatch {
         /// What was asked for: `"sum"` or `"reduce"`.
@@ -422,7 +422,7 @@ pub enum ErrorKind {
 
     /// There are no such blocks of terms.
     ///
-    /// [Example](crate::BroadcastPlan::part_of_blocks).
+    /// [Example](crate::distributed::Part::of_blocks).
     #[non_exhaustive]
     InvalidBlocks {
         /// How many there are.
@@ -484,7 +484,7 @@ pub enum ErrorKind {
 
     /// A part of a sum: its box has a part of a block of 1024 terms.
     ///
-    /// [Example](crate::BroadcastPlan::part).
+    /// [Example](crate::distributed::Part::new).
     #[non_exhaustive]
     CutsBlock {
         /// The output shape.

@@ -78,12 +78,9 @@ pub enum IntegerRole {
 /// let (mut sum, mut product) = (three.clone(), four.clone());
 /// let zipped = zip((&three, &three));
 /// let error = zipped
-///     .map_two_into(&mut sum, &mut product, |(a, b)| (a + b, a * b))
+///     .map_assign_into_two(&mut sum, &mut product, |(a, b)| (a + b, a * b))
 ///     .unwrap_err();
 /// assert_eq!(role(&error), Some(ArrayRole::SecondOut));
-///
-/// let error = three.zip_map_inplace(&two_by_three, |a, b| *a += b).unwrap_err();
-/// assert_eq!(role(&error), Some(ArrayRole::Receiver));
 ///
 /// fn operands(error: &BroadcastError) -> Option<[ArrayRole; 2]> {
 ///     match error.kind() {

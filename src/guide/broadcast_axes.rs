@@ -33,11 +33,17 @@
 //! element `[d0, d1, d2, d3, d4]` is argument element `[d0, d2, d4]`:
 //!
 //! ```
-//! use ndarray_broadcast::BroadcastPlan;
+//! use ndarray_broadcast::{AxisSource, BroadcastPlan};
 //!
 //! let plan =
 //!     BroadcastPlan::with_broadcast_axes((2, 4, 6), (2, 3, 4, 5, 6), &[1, 3])?;
-//! assert!(plan.mapping().eq([Some(0), None, Some(1), None, Some(2)]));
+//! assert!(plan.axis_sources().map(AxisSource::input_axis).eq([
+//!     Some(0),
+//!     None,
+//!     Some(1),
+//!     None,
+//!     Some(2)
+//! ]));
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!

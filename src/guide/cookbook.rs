@@ -5,11 +5,8 @@
 //! respect to the result. It has the shape of the result. The repository's tests compare every
 //! gradient of this page with a loop or with finite differences.
 //!
-//! Closures of `zip_map*` receive references, `|x, b| x + b`. Those of `zip(..).map` receive a
-//! tuple of values, `|(x, b)| x + b`. Those of `gradient_of` and `reduce_of` receive a tuple of
-//! references, `|(x, b)| x + b`. The operators `+`, `-`, `*` and `/` accept numbers and references
-//! to numbers. Other code needs a value: a comparison with a literal, `x.max(*b)`, `f64::from(*x)`,
-//! the result of an `if`, a `bool`. Either dereference, or take the values by a pattern:
+//! A closure receives the elements by value, in a tuple if there are several arrays. It maps them,
+//! or what it returns is reduced:
 //!
 //! ```
 //! use ndarray::array;
@@ -17,14 +14,12 @@
 //!
 //! let (x, dy) = (array![[-1_f64, 2.], [3., -4.]], array![[1., 2.], [3., 4.]]);
 //! let b = array![0., 3.];
-//! let max = x.zip_map(&b, |&x, &b| if x > b { x } else { b })?;
+//! let max = zip((&x, &b)).map_collect(|(x, b)| if x > b { x } else { b })?;
 //! assert_eq!(max, array![[0., 3.], [3., 3.]]);
-//! assert_eq!(max, x.zip_map(&b, |x, b| x.max(*b))?);
-//! assert_eq!(max, zip((&x, &b)).map(|(x, b)| if x > b { x } else { b })?);
 //!
 //! let columns = BroadcastPlan::numpy(2, (2, 2))?; // [C] -> [N, C]
-//! let of_positive = columns
-//!     .gradient_of((&dy, &x), |(&dy, &x)| if x > 0. { dy } else { 0. })?;
+//! let of_positive = zip((&dy, &x))
+//!     .reduce(&columns, Sum, |(dy, x)| if x > 0. { dy } else { 0. })?;
 //! assert_eq!(of_positive, array![3., 2.]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -114,7 +109,8 @@
 //!
 //! let x: Array4<f64> = counting((2, 3, 4, 5)); // [N, C, H, W]
 //! let b = array![10., 20., 30.]; // [C]
-//! let y = x.zip_map_rule(&b, ElementwiseRule::channel(1), |x, b| x + b)?;
+//! let y = zip(broadcast_pair(&x, &b, ElementwiseRule::channel(1))?)
+//!     .map_collect(|(x, b)| x + b)?;
 //! assert_eq!(y[[1, 2, 3, 4]], x[[1, 2, 3, 4]] + 30.);
 //!
 //! // The gradient of x is dy. That of b:
@@ -124,13 +120,13 @@
 //!     BroadcastPlan::explicit(3, dy.raw_dim(), &[1])?.gradient(&dy)?;
 //! # let loss = |b: &Array1<f64>| {
 //! #     let rule = ElementwiseRule::channel(1);
-//! #     dy.zip_map_rule(b, rule, |dy, b| dy * (dy + b)).unwrap().sum()
+//! #     zip(broadcast_pair(&dy, b, rule).unwrap()).map_collect(|(dy, b)| dy * (dy + b)).unwrap().sum()
 //! # };
 //! # assert!(close(&db, &numeric(&b, loss)));
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! `zip_map` does not know which axis has the channels: it aligns `b` with the last axis, as NumPy
+//! `zip` does not know which axis has the channels: it aligns `b` with the last axis, as NumPy
 //! does. If `W` equals `C`, it returns a wrong result and no error. The rule `channel` names the
 //! axis:
 //!
@@ -140,9 +136,10 @@
 //!
 //! let x = Array4::<f64>::zeros((2, 3, 4, 3)); // [N, C, H, W] with W = C
 //! let b = array![10., 20., 30.]; // [C]
-//! let wrong = x.zip_map(&b, |x, b| x + b)?; // added along W
+//! let wrong = zip((&x, &b)).map_collect(|(x, b)| x + b)?; // added along W
 //! assert_eq!(wrong[[0, 0, 0, 2]], 30.);
-//! let right = x.zip_map_rule(&b, ElementwiseRule::channel(1), |x, b| x + b)?;
+//! let right = zip(broadcast_pair(&x, &b, ElementwiseRule::channel(1))?)
+//!     .map_collect(|(x, b)| x + b)?;
 //! assert_eq!(right[[0, 0, 0, 2]], 10.);
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -186,12 +183,12 @@
 //!
 //! let mut x: Array4<f64> = counting((2, 4, 5, 3)); // [N, H, W, C]
 //! let b = array![10., 20., 30.]; // [C]
-//! let y = x.zip_map(&b, |x, b| x + b)?;
-//! x.zip_map_inplace(&b, |x, b| *x += b)?; // the same in place
+//! let y = zip((&x, &b)).map_collect(|(x, b)| x + b)?;
+//! zip(&b).update(&mut x, |x, b| *x += b)?; // the same in place
 //! assert_eq!(x, y);
 //!
 //! let dy: Array4<f64> = counting((2, 4, 5, 3));
-//! let db = dy.sum_to_shape(3)?; // [C]
+//! let db = dy.reduce_to_shape(3, Sum)?; // [C]
 //! # assert!(close(&db, &numeric(&b, |b| (&dy * &(&y + b)).sum())));
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -244,25 +241,26 @@
 //! let normalise = |x: &Array2<f64>| {
 //!     let mean = rows.reduce(x, Mean)?;
 //!     let variance =
-//!         rows.reduce_of((x, &mean), Mean, |(x, mean)| (x - mean).powi(2))?;
+//!         zip((x, &mean)).reduce(&rows, Mean, |(x, mean)| (x - mean).powi(2))?;
 //!     let r = variance.mapv(|variance| 1. / (variance + 1e-5).sqrt());
-//!     let z = zip((x, &mean, &r)).map(|(x, mean, r)| (x - mean) * r)?;
+//!     let z = zip((x, &mean, &r)).map_collect(|(x, mean, r)| (x - mean) * r)?;
 //!     Ok::<_, BroadcastError>((z, r))
 //! };
 //! let (z, r) = normalise(&x)?;
 //! // [N, C]
-//! let y = zip((&z, &scale, &shift)).map(|(z, scale, shift)| z * scale + shift)?;
+//! let y = zip((&z, &scale, &shift))
+//!     .map_collect(|(z, scale, shift)| z * scale + shift)?;
 //!
 //! let dy: Array2<f64> = counting((2, 3));
 //! let columns = BroadcastPlan::numpy(3, (2, 3))?; // [C] -> [N, C]
 //! let d_shift = columns.gradient(&dy)?; // [C]
-//! let d_scale = columns.gradient_of((&dy, &z), |(dy, z)| dy * z)?; // [C]
+//! let d_scale = zip((&dy, &z)).reduce(&columns, Sum, |(dy, z)| dy * z)?; // [C]
 //! // [N, 1]
-//! let m = rows.reduce_of((&dy, &scale), Mean, |(dy, scale)| dy * scale)?;
-//! let m_z =
-//!     rows.reduce_of((&dy, &scale, &z), Mean, |(dy, scale, z)| dy * scale * z)?;
+//! let m = zip((&dy, &scale)).reduce(&rows, Mean, |(dy, scale)| dy * scale)?;
+//! let m_z = zip((&dy, &scale, &z))
+//!     .reduce(&rows, Mean, |(dy, scale, z)| dy * scale * z)?;
 //! let dx = zip((&dy, &scale, &z, &r, &m, &m_z))
-//!     .map(|(dy, scale, z, r, m, m_z)| r * (dy * scale - m - z * m_z))?;
+//!     .map_collect(|(dy, scale, z, r, m, m_z)| r * (dy * scale - m - z * m_z))?;
 //! # assert_eq!(y, &z * &scale + &shift);
 //! # let loss = |x: &Array2<f64>, scale: &Array1<f64>, shift: &Array1<f64>| {
 //! #     (&dy * (normalise(x).unwrap().0 * scale + shift)).sum()
@@ -362,27 +360,27 @@
 //! let normalise = |x: &Array4<f64>| {
 //!     let mean = channels.reduce(x, Mean)?; // [C]
 //!     let means = channels.view(&mean)?; // [N, C, H, W], not copied
-//!     let variance = channels
-//!         .reduce_of((x, &means), Mean, |(x, mean)| (x - mean).powi(2))?;
+//!     let variance = zip((x, &means))
+//!         .reduce(&channels, Mean, |(x, mean)| (x - mean).powi(2))?;
 //!     let r = variance.mapv(|variance| 1. / (variance + 1e-5).sqrt());
 //!     let z = zip((x, means, channels.view(&r)?))
-//!         .map(|(x, mean, r)| (x - mean) * r)?;
+//!         .map_collect(|(x, mean, r)| (x - mean) * r)?;
 //!     Ok::<_, BroadcastError>((z, r))
 //! };
 //! let (z, r) = normalise(&x)?;
 //! let y = zip((&z, channels.view(&scale)?, channels.view(&shift)?))
-//!     .map(|(z, scale, shift)| z * scale + shift)?;
+//!     .map_collect(|(z, scale, shift)| z * scale + shift)?;
 //!
 //! let dy: Array4<f64> = counting((2, 3, 2, 2));
 //! let d_shift = channels.gradient(&dy)?; // [C]
-//! let d_scale = channels.gradient_of((&dy, &z), |(dy, z)| dy * z)?; // [C]
+//! let d_scale = zip((&dy, &z)).reduce(&channels, Sum, |(dy, z)| dy * z)?; // [C]
 //! let mean_dy = channels.reduce(&dy, Mean)?;
-//! let mean_dy_z = channels.reduce_of((&dy, &z), Mean, |(dy, z)| dy * z)?;
+//! let mean_dy_z = zip((&dy, &z)).reduce(&channels, Mean, |(dy, z)| dy * z)?;
 //! let per_channel = &r * &scale; // [C]
 //! let [m, m_z, s] =
 //!     [&mean_dy, &mean_dy_z, &per_channel].map(|a| channels.view(a));
 //! let dx = zip((&dy, &z, m?, m_z?, s?))
-//!     .map(|(dy, z, m, m_z, s)| s * (dy - m - z * m_z))?;
+//!     .map_collect(|(dy, z, m, m_z, s)| s * (dy - m - z * m_z))?;
 //! # assert_eq!(y.shape(), [2, 3, 2, 2]);
 //! # let loss = |x: &Array4<f64>, scale: &Array1<f64>, shift: &Array1<f64>| {
 //! #     let (scale, shift) = (channels.view(scale).unwrap(), channels.view(shift).unwrap());
@@ -438,8 +436,8 @@
 //! let rows = BroadcastPlan::numpy((2, 1), (2, 3))?; // [N, 1] -> [N, C]
 //! let softmax = |x: &Array2<f64>| {
 //!     let max = rows.reduce(x, Max)?;
-//!     let sum = rows.reduce_of((x, &max), Sum, |(x, max)| (x - max).exp())?;
-//!     zip((x, &max, &sum)).map(|(x, max, sum)| (x - max).exp() / sum)
+//!     let sum = zip((x, &max)).reduce(&rows, Sum, |(x, max)| (x - max).exp())?;
+//!     zip((x, &max, &sum)).map_collect(|(x, max, sum)| (x - max).exp() / sum)
 //! };
 //! let y = softmax(&x)?; // [N, C]
 //! assert!((y.row(0).sum() - 1.).abs() < 1e-12);
@@ -448,14 +446,14 @@
 //!
 //! // The logarithms, and the loss of the targets: `F.cross_entropy(x, targets)`.
 //! let sums = rows.reduce(&x, LogSumExp)?;
-//! let logarithms = zip((&x, &sums)).map(|(x, sum)| x - sum)?;
+//! let logarithms = zip((&x, &sums)).map_collect(|(x, sum)| x - sum)?;
 //! assert!((logarithms[[1, 2]] - y[[1, 2]].ln()).abs() < 1e-12);
 //! let loss = -(logarithms[[0, 2]] + logarithms[[1, 0]]) / 2.; // targets 2 and 0
 //! assert!(loss > 0.);
 //!
 //! let dy: Array2<f64> = counting((2, 3));
-//! let sum = rows.gradient_of((&dy, &y), |(dy, y)| dy * y)?; // [N, 1]
-//! let dx = zip((&dy, &y, &sum)).map(|(dy, y, sum)| y * (dy - sum))?;
+//! let sum = zip((&dy, &y)).reduce(&rows, Sum, |(dy, y)| dy * y)?; // [N, 1]
+//! let dx = zip((&dy, &y, &sum)).map_collect(|(dy, y, sum)| y * (dy - sum))?;
 //! # assert!(close(&dx, &numeric(&x, |x| (&dy * &softmax(x).unwrap()).sum())));
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -504,11 +502,12 @@
 //! // [B, H, Q, K], not copied
 //! let keep = keep.broadcast_explicit(scores.raw_dim(), &[0, 3])?;
 //! let masked = zip((&scores, keep))
-//!     .map(|(s, keep)| if keep { s } else { f64::NEG_INFINITY })?;
+//!     .map_collect(|(s, keep)| if keep { s } else { f64::NEG_INFINITY })?;
 //! assert_eq!(masked[[1, 0, 0, 2]], f64::NEG_INFINITY);
 //!
 //! let dy: Array4<f64> = counting((2, 2, 3, 3));
-//! let d_scores = zip((&dy, keep)).map(|(dy, keep)| if keep { dy } else { 0. })?;
+//! let d_scores =
+//!     zip((&dy, keep)).map_collect(|(dy, keep)| if keep { dy } else { 0. })?;
 //! # for (index, &d) in d_scores.indexed_iter() {
 //! #     assert_eq!(d, if index.0 == 1 && index.3 == 2 { 0. } else { dy[index] });
 //! # }
@@ -517,22 +516,18 @@
 //! // NumPy: np.where(np.tri(3), scores, -np.inf).
 //! let (q, k) = (array![[0], [1], [2]], array![0, 1, 2]);
 //! let causal = zip((&scores, &q, &k))
-//!     .map(|(s, q, k)| if k <= q { s } else { f64::NEG_INFINITY })?;
+//!     .map_collect(|(s, q, k)| if k <= q { s } else { f64::NEG_INFINITY })?;
 //! assert_eq!(causal[[0, 0, 1, 2]], f64::NEG_INFINITY);
 //! assert_eq!(causal[[0, 0, 2, 2]], scores[[0, 0, 2, 2]]);
 //!
-//! // A mask [Q, K] that is an array. `zip_map` passes references: `*keep`.
+//! // A mask [Q, K] that is an array.
 //! let mask = Array2::from_shape_fn((3, 3), |(q, k)| k <= q); // [Q, K]
-//! let same = scores.zip_map(
-//!     &mask,
-//!     |s, keep| {
-//!         if *keep { *s } else { f64::NEG_INFINITY }
-//!     },
-//! )?;
+//! let same = zip((&scores, &mask))
+//!     .map_collect(|(s, keep)| if keep { s } else { f64::NEG_INFINITY })?;
 //! assert_eq!(same, causal);
 //!
 //! // A bias [H, Q, K] that is added to every batch: its gradient.
-//! let d_bias = dy.sum_to_shape((2, 3, 3))?;
+//! let d_bias = dy.reduce_to_shape((2, 3, 3), Sum)?;
 //! # assert!(close(&d_bias, &dy.sum_axis(ndarray::Axis(0))));
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -655,7 +650,7 @@
 //!     let mut y = Array3::zeros(x.raw_dim());
 //!     let (x1, x2) = x.view().split_at(Axis(2), 2);
 //!     let (mut y1, mut y2) = y.view_mut().split_at(Axis(2), 2);
-//!     zip((x1, x2, cos, sin)).map_two_into(
+//!     zip((x1, x2, cos, sin)).map_assign_into_two(
 //!         &mut y1,
 //!         &mut y2,
 //!         |(x1, x2, cos, sin)| {
@@ -721,20 +716,20 @@
 //! let (mean, std) = (array![0.485, 0.456, 0.406], array![0.229, 0.224, 0.225]);
 //! let channels = BroadcastPlan::explicit(3, (3, 4, 5), &[0])?; // [3] -> [3, H, W]
 //! let chw = image.view().permuted_axes([2, 0, 1]); // [3, H, W], not copied
-//! let y = zip((chw, channels.view(&mean)?, channels.view(&std)?))
-//!     .map(|(x, mean, std)| (f64::from(x) / 255. - mean) / std)?; // [3, H, W]
+//! let y = zip((chw, channels.view(&mean)?, channels.view(&std)?)) // [3, H, W]
+//!     .map_collect(|(x, mean, std)| (f64::from(x) / 255. - mean) / std)?;
 //! assert!((y[[2, 3, 4]] - (108. / 255. - 0.406) / 0.225).abs() < 1e-12);
 //!
 //! // If mean and std are learned:
 //! let dy: Array3<f64> = counting((3, 4, 5));
 //! let stds = channels.view(&std)?;
-//! let d_mean = channels.gradient_of((&dy, &stds), |(dy, std)| -dy / std)?; // [3]
 //! // [3]
-//! let d_std =
-//!     channels.gradient_of((&dy, &y, &stds), |(dy, y, std)| -dy * y / std)?;
+//! let d_mean = zip((&dy, &stds)).reduce(&channels, Sum, |(dy, std)| -dy / std)?;
+//! let d_std = zip((&dy, &y, &stds))
+//!     .reduce(&channels, Sum, |(dy, y, std)| -dy * y / std)?;
 //! # let loss = |mean: &ndarray::Array1<f64>, std: &ndarray::Array1<f64>| {
 //! #     let y = zip((chw, channels.view(mean).unwrap(), channels.view(std).unwrap()))
-//! #         .map(|(x, mean, std)| (f64::from(x) / 255. - mean) / std).unwrap();
+//! #         .map_collect(|(x, mean, std)| (f64::from(x) / 255. - mean) / std).unwrap();
 //! #     (&dy * &y).sum()
 //! # };
 //! # let near = |a: &ndarray::Array1<f64>, b: &ndarray::Array1<f64>| {
@@ -789,21 +784,23 @@
 //! let classes = Array1::from_iter(0..3); // [K]
 //! let column = labels.view().insert_axis(Axis(1)); // [N, 1]
 //! // [N, K]
-//! let one_hot =
-//!     column.zip_map(&classes, |label, class| f64::from(label == class))?;
+//! let one_hot = zip((&column, &classes))
+//!     .map_collect(|(label, class)| f64::from(label == class))?;
 //! assert_eq!(one_hot, array![[0., 0., 1.], [1., 0., 0.]]);
-//! let outside = array![[3]].zip_map(&classes, |label, class| label == class)?;
+//! let outside = zip((&array![[3]], &classes))
+//!     .map_collect(|(label, class)| label == class)?;
 //! assert_eq!(outside, array![[false, false, false]]);
 //!
 //! // The score of each label, y = (scores * one_hot).sum(1), and the gradient of
 //! // the scores.
 //! let scores: Array2<f64> = counting((2, 3)); // [N, K]
 //! let rows = BroadcastPlan::explicit(2, (2, 3), &[0])?; // [N] -> [N, K]
-//! let y = rows.reduce_of((&scores, &one_hot), Sum, |(s, hot)| s * hot)?; // [N]
+//! let y = zip((&scores, &one_hot)).reduce(&rows, Sum, |(s, hot)| s * hot)?; // [N]
 //! assert_eq!(y, array![scores[[0, 2]], scores[[1, 0]]]);
 //! let dy = array![10., 20.]; // [N]
 //! // [N, K]
-//! let d_scores = zip((rows.view(&dy)?, &one_hot)).map(|(dy, hot)| dy * hot)?;
+//! let d_scores =
+//!     zip((rows.view(&dy)?, &one_hot)).map_collect(|(dy, hot)| dy * hot)?;
 //! assert_eq!(d_scores, array![[0., 0., 10.], [20., 0., 0.]]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -858,13 +855,14 @@
 //! let of_y = BroadcastPlan::explicit((2, 3), (2, 3, 4), &[0, 1])?;
 //! let (wide_a, wide_b) = (of_a.view(&a)?, of_b.view(&b)?);
 //! // [N, M]
-//! let y = of_y.reduce_of((&wide_a, &wide_b), Sum, |(a, b)| (a - b).powi(2))?;
+//! let y = zip((&wide_a, &wide_b)).reduce(&of_y, Sum, |(a, b)| (a - b).powi(2))?;
 //!
 //! let dy: Array2<f64> = counting((2, 3)); // [N, M]
 //! let wide_dy = of_y.view(&dy)?;
 //! let operands = (&wide_dy, &wide_a, &wide_b);
-//! let da = of_a.gradient_of(operands, |(dy, a, b)| 2. * dy * (a - b))?; // [N, D]
-//! let db = of_b.gradient_of(operands, |(dy, a, b)| 2. * dy * (b - a))?; // [M, D]
+//! // [N, D] and [M, D]
+//! let da = zip(operands).reduce(&of_a, Sum, |(dy, a, b)| 2. * dy * (a - b))?;
+//! let db = zip(operands).reduce(&of_b, Sum, |(dy, a, b)| 2. * dy * (b - a))?;
 //! # let loss = |a: &Array2<f64>, b: &Array2<f64>| {
 //! #     let mut sum = 0.;
 //! #     for ((n, m), dy) in dy.indexed_iter() {
@@ -985,12 +983,12 @@
 //! let of_a = BroadcastPlan::explicit((2, 3), (2, 3, 4), &[0, 1])?;
 //! let of_b = BroadcastPlan::explicit((2, 4), (2, 3, 4), &[0, 2])?;
 //! let (wide_a, wide_b) = (of_a.view(&a)?, of_b.view(&b)?);
-//! let y = wide_a.zip_map(&wide_b, |a, b| a * b)?; // [B, I, J]
+//! let y = zip((&wide_a, &wide_b)).map_collect(|(a, b)| a * b)?; // [B, I, J]
 //! assert_eq!(y[[1, 2, 3]], a[[1, 2]] * b[[1, 3]]);
 //!
 //! let dy: Array3<f64> = counting((2, 3, 4));
-//! let da = of_a.gradient_of((&dy, &wide_b), |(dy, b)| dy * b)?; // [B, I]
-//! let db = of_b.gradient_of((&dy, &wide_a), |(dy, a)| dy * a)?; // [B, J]
+//! let da = zip((&dy, &wide_b)).reduce(&of_a, Sum, |(dy, b)| dy * b)?; // [B, I]
+//! let db = zip((&dy, &wide_a)).reduce(&of_b, Sum, |(dy, a)| dy * a)?; // [B, J]
 //! # let loss = |a: &Array2<f64>, b: &Array2<f64>| {
 //! #     dy.indexed_iter().map(|((n, i, j), dy)| dy * a[[n, i]] * b[[n, j]]).sum::<f64>()
 //! # };
@@ -1076,8 +1074,8 @@
 //!     a
 //! };
 //! let dy = counting(IxDyn(&[2, 5, 3, 2]));
-//! let da = matmul(&dy, &transposed(&b))?.sum_to_shape(a.shape())?;
-//! let db = matmul(&transposed(&a), &dy)?.sum_to_shape(b.shape())?;
+//! let da = matmul(&dy, &transposed(&b))?.reduce_to_shape(a.shape(), Sum)?;
+//! let db = matmul(&transposed(&a), &dy)?.reduce_to_shape(b.shape(), Sum)?;
 //! # for ((i, j), (m, n)) in [((0, 0), (0, 0)), ((1, 3), (2, 1)), ((1, 4), (0, 1))] {
 //! #     let sum: f64 = (0..4).map(|k| a[[i, 0, m, k]] * b[[j, k, n]]).sum();
 //! #     assert!((y[[i, j, m, n]] - sum).abs() < 1e-12);
@@ -1145,9 +1143,10 @@
 //! let dx_of_max = |x: &Array2<f64>| {
 //!     let max = rows.reduce(x, Max)?; // [N]
 //!     let max = rows.view(&max)?;
-//!     let n = rows.reduce_of((x, &max), Sum, |(x, m)| f64::from(x == m))?; // [N]
+//!     // [N]
+//!     let n = zip((x, &max)).reduce(&rows, Sum, |(x, m)| f64::from(x == m))?;
 //!     zip((x, max, wide_dy, rows.view(&n)?))
-//!         .map(|(x, m, dy, n)| if x == m { dy / n } else { 0. })
+//!         .map_collect(|(x, m, dy, n)| if x == m { dy / n } else { 0. })
 //! };
 //! let ties = array![[1., 7., 7.], [2., 3., 1.]];
 //! assert_eq!(
@@ -1212,7 +1211,7 @@
 //! assert_eq!(x.reduce_axes(rows, Count)?, array![[4], [2]]);
 //! // np.isnan(x).any(1, keepdims=True): it stops early.
 //! let plan = BroadcastPlan::over_axes(x.raw_dim(), rows)?;
-//! let any = plan.reduce_of((&x,), Any, |(x,)| x.is_nan())?;
+//! let any = zip(&x).reduce(&plan, Any, |x| x.is_nan())?;
 //! assert_eq!(any, array![[true], [false]]);
 //! // np.linalg.norm(y, 1, 1), np.linalg.norm(y, axis=1); ReduceL1, ReduceL2
 //! let y = array![[3_f64, -4.]];
@@ -1237,11 +1236,11 @@
 //! let plan = BroadcastPlan::numpy((2, 1), (2, 3))?; // [N, 1] -> [N, C]
 //! let dy = array![[1.], [2.]]; // [N, 1]
 //! let mean = plan.reduce(&x, Mean)?;
-//! let dx_of_var =
-//!     zip((&x, &mean, &dy)).map(|(x, mean, dy)| dy * (x - mean) * 2. / 3.)?;
+//! let dx_of_var = zip((&x, &mean, &dy))
+//!     .map_collect(|(x, mean, dy)| dy * (x - mean) * 2. / 3.)?;
 //! let sum = plan.reduce(&x, LogSumExp)?;
 //! let dx_of_sum =
-//!     zip((&x, &sum, &dy)).map(|(x, sum, dy)| dy * (x - sum).exp())?;
+//!     zip((&x, &sum, &dy)).map_collect(|(x, sum, dy)| dy * (x - sum).exp())?;
 //! # let var = |x: &Array2<f64>| (&dy * &plan.reduce(x, Var::new()).unwrap()).sum();
 //! # let sum = |x: &Array2<f64>| (&dy * &plan.reduce(x, LogSumExp).unwrap()).sum();
 //! # assert!(close(&dx_of_var, &numeric(&x, var)));
@@ -1293,7 +1292,7 @@
 //!     dy: &ArrayD<f64>,
 //!     shape: &[usize],
 //! ) -> Result<ArrayD<f64>, BroadcastError> {
-//!     dy.sum_to_shape(shape)
+//!     dy.reduce_to_shape(shape, Sum)
 //! }
 //!
 //! let dy = counting(IxDyn(&[2, 3, 4]));
@@ -1370,8 +1369,8 @@
 //!         let (of_a, of_b) = &self.plans;
 //!         let (a, b) = (of_a.view(&self.a)?, of_b.view(&self.b)?);
 //!         Ok([
-//!             of_a.gradient_of((dy, &b), |(dy, b)| dy * b)?,
-//!             of_b.gradient_of((dy, &a), |(dy, a)| dy * a)?,
+//!             zip((dy, &b)).reduce(&of_a, Sum, |(dy, b)| dy * b)?,
+//!             zip((dy, &a)).reduce(&of_b, Sum, |(dy, a)| dy * a)?,
 //!         ])
 //!     }
 //! }

@@ -9,12 +9,12 @@
 //! | an owned copy, in standard layout | [`materialize`](crate::MaterializeExt::materialize) |
 //! | a copy in an existing array or view, of any layout | [`materialize_into`](crate::MaterializeExt::materialize_into) |
 //! | a copy in uninitialised memory | [`materialize_into_uninit`](crate::MaterializeExt::materialize_into_uninit) |
-//! | a map in uninitialised memory | [`zip_map_into`](crate::ElementwiseExt::zip_map_into) of `MaybeUninit` |
+//! | a map in uninitialised memory | [`map_assign_into`](crate::Zip::map_assign_into) of `MaybeUninit` |
 //! | copies of elements that are `Clone` and not `Copy` | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned), [`materialize_cloned_into`](crate::MaterializeExt::materialize_cloned_into) |
-//! | a copy from a slice to a slice | [`copy_slice`](crate::BroadcastPlan::copy_slice), [`copy_strided`](crate::BroadcastPlan::copy_strided) |
+//! | a copy from a slice to a slice | [`copy_slice`](crate::BroadcastPlan::copy_slice) |
 //! | the gradient of a plan | [`gradient`](crate::BroadcastPlan::gradient) |
 //! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) |
-//! | a sum to a shape, by NumPy's rule | [`sum_to_shape`](crate::GradientExt::sum_to_shape) |
+//! | a sum to a shape, by NumPy's rule | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) with `Sum` |
 //!
 //! The methods that return an array allocate it. Sums may also allocate [scratch
 //! memory](crate::reduction#scratch-memory). `ArgMax` and `ArgMin` allocate up to one element for
@@ -45,7 +45,7 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A view may be larger than memory. Then copy a part of it. [`tiles`](crate::BroadcastPlan::tiles)
+//! A view may be larger than memory. Then copy a part of it. [`tiles`](crate::distributed::Tiles::new)
 //! cuts the whole output into parts of bounded size.
 //!
 //! ```

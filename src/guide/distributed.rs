@@ -7,9 +7,9 @@
 //!
 //! | work | cut by | a worker reads | a worker sends |
 //! |---|---|---|---|
-//! | a broadcast, a copy | [`tile`](crate::BroadcastPlan::tile), [`tiles`](crate::BroadcastPlan::tiles) | the tile's [`input`](crate::distributed::Tile::input) | nothing: it writes the tile's [`output`](crate::distributed::Tile::output) |
+//! | a broadcast, a copy | [`tile`](crate::distributed::Tile::new), [`tiles`](crate::distributed::Tiles::new) | the tile's [`input`](crate::distributed::Tile::input) | nothing: it writes the tile's [`output`](crate::distributed::Tile::output) |
 //! | a map of several arrays | the same tiles of each operand's plan | the tile's input of each operand | nothing: it writes the tile's output |
-//! | a gradient, a reduction | [`part`](crate::BroadcastPlan::part), [`part_of_blocks`](crate::BroadcastPlan::part_of_blocks) | the output of the part's [`tile`](crate::distributed::Part::tile) | an [`Accumulation`](crate::distributed::Accumulation) |
+//! | a gradient, a reduction | [`part`](crate::distributed::Part::new), [`part_of_blocks`](crate::distributed::Part::of_blocks) | the output of the part's [`tile`](crate::distributed::Part::tile) | an [`Accumulation`](crate::distributed::Accumulation) |
 //!
 //! # Where to place shards
 //!
@@ -24,9 +24,9 @@
 //! level of the tree. It sends one node if the range is itself a node, that is, if it has 2^k
 //! blocks and begins at a multiple of 2^k.
 //!
-//! **Blocks are not cut.** [`part`](crate::BroadcastPlan::part) returns an error for a tile that
+//! **Blocks are not cut.** [`part`](crate::distributed::Part::new) returns an error for a tile that
 //! cuts a block. The error has the nearest block boundaries. If shard boundaries are not block
-//! boundaries, use [`part_of_blocks`](crate::BroadcastPlan::part_of_blocks), which takes any range
+//! boundaries, use [`part_of_blocks`](crate::distributed::Part::of_blocks), which takes any range
 //! of blocks. Its tile is the smallest box that contains these blocks. The tile may reach into the
 //! neighbouring shard. A plan with at most 1024 terms for each element has one block, so only its
 //! kept axes can be cut.
@@ -37,21 +37,21 @@
 //! ```
 //! use ndarray::Array4;
 //! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
-//! use ndarray_broadcast::distributed::Accumulation;
+//! use ndarray_broadcast::distributed::{Accumulation, Part, sum_blocks};
 //! use ndarray_broadcast::reduction::Sum;
 //!
 //! let dy = Array4::from_shape_fn((300, 2, 7, 7), |(n, c, h, w)| {
 //!     1. / (1 + n + 2 * c + 3 * h + w) as f32
 //! });
 //! let plan = BroadcastPlan::explicit(2, (300, 2, 7, 7), &[1])?;
-//! assert_eq!(plan.sum_blocks(), 15); // 300 * 7 * 7 terms
+//! assert_eq!(sum_blocks(&plan), 15); // 300 * 7 * 7 terms
 //!
 //! let worker = |number: usize| {
-//!     let part = plan.part_of_blocks(&[0..2], 3 * number..3 * (number + 1))?;
+//!     let part = Part::of_blocks(&plan, &[0..2], 3 * number..3 * (number + 1))?;
 //!     // All that this worker reads: some 63 of the 300 images.
 //!     let images = part.tile().output().of(&dy)?;
 //!     assert!(images.shape()[0] <= 64);
-//!     Ok::<_, BroadcastError>(part.gradient(&images)?.to_bytes())
+//!     Ok::<_, BroadcastError>(part.reduce(&images, Sum)?.to_bytes())
 //! };
 //!
 //! // Whoever has the results merges them, in the order in which they come.
@@ -100,8 +100,8 @@
 //! # What is bit-identical
 //!
 //! The result is bit-identical to one call of [`gradient`](crate::BroadcastPlan::gradient),
-//! [`gradient_of`](crate::BroadcastPlan::gradient_of), [`reduce`](crate::BroadcastPlan::reduce) or
-//! [`reduce_of`](crate::BroadcastPlan::reduce_of) on the whole arrays. It does not depend on the
+//! [`reduce`](crate::BroadcastPlan::reduce) or [`Zip::reduce`](crate::Zip::reduce) on the whole
+//! arrays. It does not depend on the
 //! number of workers, on the parts, on the order in which they are merged, on machines, threads,
 //! features or targets. It is also the same if a worker fails and another worker does its part.
 //!
@@ -115,12 +115,13 @@
 //! ```
 //! use ndarray::{Array1, Array2};
 //! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+//! use ndarray_broadcast::distributed::Tile;
 //!
 //! let dy = Array2::from_shape_fn((3000, 2), |(i, j)| (i + j) as f64);
 //! let plan = BroadcastPlan::numpy(2, (3000, 2))?;
 //! let mut sum = Array1::zeros(2);
 //! for rows in [700..3000, 0..700] {
-//!     let tile = plan.tile(&[rows, 0..2])?;
+//!     let tile = Tile::new(&plan, &[rows, 0..2])?;
 //!     let part_of_dy = tile.output().of(&dy)?;
 //!     let mut part_of_sum = tile.input().of_mut(&mut sum)?;
 //!     part_of_sum += &tile.plan().gradient(&part_of_dy)?;
@@ -168,6 +169,6 @@
 //!
 //! # Sources
 //!
-//! The sums follow the fixed tree of [`GradientExt`](crate::reduction#the-order-of-summation).
+//! The sums follow the fixed tree of [`reduction`](crate::reduction#the-order-of-summation).
 //! Partial results that can be merged are known from the combiners of MapReduce and the
 //! user-defined reductions of MPI. MPI does not specify the order of additions.

@@ -15,24 +15,17 @@
 //! |---|---|
 //! | two views of the common shape, by NumPy's rule | [`broadcast_with`](crate::BroadcastExt::broadcast_with) |
 //! | the same by any rule | [`broadcast_with_rule`](crate::BroadcastExt::broadcast_with_rule), [`broadcast_pair`](crate::broadcast_pair) |
-//! | `f(a, b)`, in parallel, without copies of the operands | [`zip_map`](crate::ElementwiseExt::zip_map), [`zip_map_into`](crate::ElementwiseExt::zip_map_into), [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) |
-//! | the same by any rule | [`zip_map_rule`](crate::ElementwiseExt::zip_map_rule), [`zip_map_rule_into`](crate::ElementwiseExt::zip_map_rule_into), [`zip_map_rule_inplace`](crate::ElementwiseExt::zip_map_rule_inplace) |
+//! | a function of up to six arrays, by NumPy's rule, in parallel, without copies of the operands | [`zip`](crate::zip): [`map_collect`](crate::Zip::map_collect), [`map_assign_into`](crate::Zip::map_assign_into), in place [`update`](crate::Zip::update), two outputs [`map_collect_two`](crate::Zip::map_collect_two) |
+//! | a function of two arrays, by any rule | `zip(broadcast_pair(&a, &b, rule)?)` |
+//! | the same in place | `zip(b.broadcast_pdpd(a.raw_dim(), 1)?).update(&mut a, ..)` |
 //! | one value for each channel | the rule [`ElementwiseRule::channel(axis)`](crate::ElementwiseRule::channel) |
-//! | a function of up to six arrays, by NumPy's rule; into a new array, an existing array, in place, or with two outputs | [`zip`](crate::zip) |
 //! | views of any number of arrays, by NumPy's rule | [`broadcast_arrays`](crate::broadcast_arrays); of shapes only: [`broadcast_shapes`](crate::broadcast_shapes) |
 //! | two plans from shapes only, by any rule | [`BroadcastPlan::pair`](crate::BroadcastPlan::pair) |
 //!
-//! What the closures receive. The first three examples are for arrays of `bool`:
-//!
-//! | method | its closure receives | example |
-//! |---|---|---|
-//! | `zip_map*` | references | `\|a, b\| *a && *b` |
-//! | [`zip(..).map`](crate::Zip::map), `map_into`, `map_two`, `map_two_into` | a tuple of values | `\|(a, b)\| a && b` |
-//! | [`zip(..).map_ref`](crate::Zip::map_ref), `map_ref_into` | a tuple of references | `\|(a, b)\| *a && *b` |
-//! | [`gradient_of`](crate::BroadcastPlan::gradient_of), [`reduce_of`](crate::BroadcastPlan::reduce_of) of a plan | a tuple of references | `\|(dy, x)\| dy * x` |
-//!
-//! For operations in place (`zip_map_inplace`, [`update`](crate::Zip::update)), the first argument
-//! is a mutable reference to the element that is changed.
+//! A closure receives the elements in a tuple, or as one value if there is one array. They are
+//! values: `|(a, b)| a && b`. In the methods with `ref` in their names they are references, for
+//! elements that are not `Copy`: `|(name, i)| format!("{name}{i}")`. For operations in place, the
+//! first argument is a mutable reference to the element that is changed: `|x, (a, b)| *x += a * b`.
 //!
 //! # None
 //!
@@ -93,7 +86,7 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let (xx, y) = (array![[0.], [1.], [2.], [3.]], Array1::<f64>::ones(5));
-//! let sum = xx.zip_map(&y, |x, y| x + y)?;
+//! let sum = zip((&xx, &y)).map_collect(|(x, y)| x + y)?;
 //! assert_eq!(sum.shape(), [4, 5]);
 //! assert_eq!(sum.column(4), array![1., 2., 3., 4.]);
 //! # Ok::<(), BroadcastError>(())
@@ -135,7 +128,7 @@
 //!
 //! ```
 //! use ndarray::IxDyn;
-//! use ndarray_broadcast::{BroadcastError, BroadcastPlan, ElementwiseRule};
+//! use ndarray_broadcast::prelude::*;
 //!
 //! let a = [2, 3, 4, 5];
 //! let cases: [(&[usize], isize, &[usize]); 9] = [
@@ -151,13 +144,12 @@
 //!     (&[2, 1], 0, &[1, 2, 3]),
 //! ];
 //! for (b, axis, replicated) in cases {
-//!     let (a, b) = BroadcastPlan::pair(
-//!         IxDyn(&a),
-//!         IxDyn(b),
-//!         ElementwiseRule::Pdpd { axis },
-//!     )?;
-//!     assert!(a.is_identity());
-//!     assert!(b.replicated_axes().eq(replicated.iter().copied()));
+//!     let rule = ElementwiseRule::pdpd(axis);
+//!     let (a, b) = BroadcastPlan::pair(IxDyn(&a), IxDyn(b), rule)?;
+//!     assert!(a.axis_sources().eq((0..4).map(AxisSource::Kept)));
+//!     let sources = b.axis_sources().enumerate();
+//!     let axes = sources.filter(|(_, s)| !matches!(s, AxisSource::Kept(_)));
+//!     assert!(axes.map(|(axis, _)| axis).eq(replicated.iter().copied()));
 //! }
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -232,24 +224,25 @@
 //! use ndarray::{arr0, array};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! let xla = |broadcast_dimensions: &[usize]| ElementwiseRule::Xla {
-//!     broadcast_dimensions: broadcast_dimensions.to_vec(),
-//! };
-//! let add = |a: &i32, b: &i32| a + b;
+//! let xla = ElementwiseRule::xla;
+//! let add = |(a, b)| a + b;
 //! let matrix = array![[1, 2, 3], [4, 5, 6]];
 //!
 //! assert_eq!(
-//!     matrix.zip_map_rule(&arr0(7), xla(&[]), add)?,
+//!     zip(broadcast_pair(&matrix, &arr0(7), xla(&[]))?)
+//!         .map_collect(add)?,
 //!     array![[8, 9, 10], [11, 12, 13]]
 //! );
 //! assert_eq!(
-//!     matrix.zip_map_rule(&array![7, 8, 9], xla(&[1]), add)?,
+//!     zip(broadcast_pair(&matrix, &array![7, 8, 9], xla(&[1]))?)
+//!         .map_collect(add)?,
 //!     array![[8, 10, 12], [11, 13, 15]]
 //! );
 //!
 //! // A cuboid and a matrix.
 //! let (_, b) = BroadcastPlan::pair((2, 3, 4), (3, 4), xla(&[1, 2]))?;
-//! assert!(b.replicated_axes().eq([0]));
+//! let sources = [AxisSource::Added, AxisSource::Kept(0), AxisSource::Kept(1)];
+//! assert!(b.axis_sources().eq(sources));
 //!
 //! // Equal ranks; the last one is an outer operation.
 //! for (a, b, result) in [
@@ -265,7 +258,8 @@
 //! );
 //!
 //! // Different ranks, and 1s that replicate.
-//! let sum = array![1, 2, 3, 4].zip_map_rule(&array![[5, 6]], xla(&[0]), add)?;
+//! let sum = zip(broadcast_pair(&array![1, 2, 3, 4], &array![[5, 6]], xla(&[0]))?)
+//!     .map_collect(add)?;
 //! assert_eq!(sum, array![[6, 7], [7, 8], [8, 9], [9, 10]]);
 //! assert_eq!(
 //!     BroadcastPlan::pair((1, 2), (4, 3, 1), xla(&[1, 2]))?.0.output_shape(),

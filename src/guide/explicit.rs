@@ -38,12 +38,14 @@
 //! The documentation of OpenVINO's C++ class has an example with two mappings of one shape:
 //!
 //! ```
-//! use ndarray_broadcast::BroadcastPlan;
+//! use ndarray_broadcast::{AxisSource, BroadcastPlan};
 //!
 //! let last = BroadcastPlan::explicit((3, 4), (3, 5, 4, 4), &[0, 3])?;
-//! assert!(last.replicated_axes().eq([1, 2]));
+//! let mapping = last.axis_sources().map(AxisSource::input_axis);
+//! assert!(mapping.eq([Some(0), None, None, Some(1)]));
 //! let before_last = BroadcastPlan::explicit((3, 4), (3, 5, 4, 4), &[0, 2])?;
-//! assert!(before_last.replicated_axes().eq([1, 3]));
+//! let mapping = before_last.axis_sources().map(AxisSource::input_axis);
+//! assert!(mapping.eq([Some(0), None, Some(1), None]));
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!

@@ -6,9 +6,9 @@
 //! # Slices
 //!
 //! A crate that keeps ndarray out of its interface takes elements as slices, and shapes and strides
-//! as lists. [`copy_slice`](crate::BroadcastPlan::copy_slice) copies slices in row-major order.
-//! [`copy_strided`](crate::BroadcastPlan::copy_strided) copies slices with any strides. The caller
-//! provides the memory of the result, which may be uninitialised.
+//! as lists. [`copy_slice`](crate::BroadcastPlan::copy_slice) copies slices with any strides, or
+//! without strides in row-major order. The caller provides the memory of the result, which may be
+//! uninitialised.
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastError, BroadcastPlan};
@@ -27,12 +27,8 @@
 //!     shape: &[usize],
 //!     out: &mut [MaybeUninit<f32>],
 //! ) -> Result<(), BroadcastError> {
-//!     let plan = BroadcastPlan::numpy(tensor.shape, shape)?;
-//!     let mut strides = vec![1_isize; shape.len()];
-//!     for axis in (1..shape.len()).rev() {
-//!         strides[axis - 1] = strides[axis] * shape[axis] as isize;
-//!     }
-//!     plan.copy_strided(tensor.data, tensor.strides, out, &strides)
+//!     BroadcastPlan::numpy(tensor.shape, shape)?
+//!         .copy_slice(tensor.data, Some(tensor.strides), out, None)
 //! }
 //!
 //! // The transpose of a matrix [2, 3] in row-major order, stacked twice.
@@ -43,14 +39,14 @@
 //! };
 //! let mut out = [MaybeUninit::uninit(); 12];
 //! expand_into(&tensor, &[2, 3, 2], &mut out)?;
-//! // SAFETY: `copy_strided` has initialised the 12 elements.
+//! // SAFETY: `copy_slice` has initialised the 12 elements.
 //! let out = out.map(|element| unsafe { element.assume_init() });
 //! assert_eq!(out, [1., 4., 2., 5., 3., 6., 1., 4., 2., 5., 3., 6.]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Both methods write into `&mut [MaybeUninit<T>]`. To write into an ordinary slice `&mut [T]`,
-//! make a view of ndarray from it. No `unsafe` is needed:
+//! `copy_slice` writes into `&mut [MaybeUninit<T>]`. To write into an ordinary slice `&mut [T]`, make
+//! a view of ndarray from it. No `unsafe` is needed:
 //!
 //! ```
 //! use ndarray::{ArrayView, ArrayViewMut};
@@ -60,7 +56,7 @@
 //! let (data, mut out) = ([1., 2.], [0.; 6]);
 //! let input = ArrayView::from_shape(plan.input_dim(), &data)?;
 //! let mut view = ArrayViewMut::from_shape(plan.output_dim(), &mut out)?;
-//! plan.apply(input)?.materialize_into(&mut view)?;
+//! plan.view(input)?.materialize_into(&mut view)?;
 //! assert_eq!(out, [1., 2., 1., 2., 1., 2.]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -119,8 +115,9 @@
 //!     mut out: PyReadwriteArrayDyn<'_, f32>,
 //! ) -> PyResult<()> {
 //!     let (x, bias, mut out) = (x.as_array(), bias.as_array(), out.as_array_mut());
-//!     let rule = ElementwiseRule::channel(channel);
-//!     py.detach(|| x.zip_map_rule_into(&bias, rule, &mut out, |x, b| x + b))
+//!     let channel = ElementwiseRule::channel(channel);
+//!     let views = broadcast_pair(&x, &bias, channel).map_err(value_error)?;
+//!     py.detach(|| zip(views).map_assign_into(&mut out, |(x, b)| x + b))
 //!         .map_err(value_error)
 //! }
 //! ```
@@ -141,7 +138,7 @@
 //! let (_, memory) = input.extract_tensor_mut();
 //! let mut memory = ArrayViewMut::from_shape(shape, memory)?;
 //! let channel = ElementwiseRule::channel(1);
-//! images.zip_map_rule_into(&bias, channel, &mut memory, |x, b| x + b)?;
+//! zip(broadcast_pair(&images, &bias, channel)?).map_assign_into(&mut memory, |(x, b)| x + b)?;
 //!
 //! let outputs = session.run(ort::inputs!["x" => input])?;
 //! ```
@@ -153,7 +150,7 @@
 //! let means: ArrayViewD<'_, f32> = ArrayView::from_shape(sizes, means)?;
 //! let means = means.into_dimensionality::<Ix2>()?;
 //! let wide = means.broadcast_explicit(shape, &[0, 1])?;
-//! images.zip_map_inplace(&wide, |x, mean| *x -= mean)?;
+//! zip(&wide).update(&mut images, |x, mean| *x -= mean)?;
 //! ```
 //!
 //! To pass a broadcast view to another model, copy it once, into the input of that model:

@@ -28,14 +28,14 @@
 //!   [`broadcast_axes`](crate::BroadcastExt::broadcast_axes), page [`broadcast_axes`]
 //! - two or more arrays with a common shape, and an operation on them:
 //!   [`broadcast_with`](crate::BroadcastExt::broadcast_with),
-//!   [`zip_map`](crate::ElementwiseExt::zip_map), page [`elementwise`]
+//!   [`zip`](crate::zip), page [`elementwise`]
 //! - names for the axes (einops `repeat`, xarray): [`named`](crate::BroadcastPlan::named),
 //!   [`named_pair`](crate::BroadcastPlan::named_pair), page [`names`]
 //! - several broadcasts in a row, a box of the output, sizes that are not known yet:
-//!   [`then`](crate::BroadcastPlan::then), [`tile`](crate::BroadcastPlan::tile),
+//!   [`then`](crate::BroadcastPlan::then), [`tile`](crate::distributed::Tile::new),
 //!   [`infer`](crate::BroadcastMode::infer), page [`plans`]
-//! - arrays larger than memory, or on several machines: [`part`](crate::BroadcastPlan::part),
-//!   [`tiles`](crate::BroadcastPlan::tiles), page [`distributed`]
+//! - arrays larger than memory, or on several machines: [`part`](crate::distributed::Part::new),
+//!   [`tiles`](crate::distributed::Tiles::new), page [`distributed`]
 //! - a PaddlePaddle operation with `axis`: [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd),
 //!   or the rule `pdpd`, page [`elementwise`]
 //! - the operator Broadcast of a model file, with its tensors:
@@ -43,14 +43,14 @@
 //! - a view whose elements must be contiguous: [`materialize`](crate::MaterializeExt::materialize),
 //!   page [`copies_and_gradients`]
 //! - the gradient of any of these: [`gradient`](crate::BroadcastPlan::gradient),
-//!   [`sum_to_shape`](crate::GradientExt::sum_to_shape), page [`copies_and_gradients`]
+//!   [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape), page [`copies_and_gradients`]
 //! - a maximum, a mean, a position; a sum of a product:
 //!   [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape),
-//!   [`gradient_of`](crate::BroadcastPlan::gradient_of), page [`reductions`]
+//!   [`Zip::reduce`](crate::Zip::reduce), page [`reductions`]
 //! - one value per channel: [`ElementwiseRule::channel`](crate::ElementwiseRule::channel), page
 //!   [`elementwise`]
-//! - slices instead of arrays: [`copy_slice`](crate::BroadcastPlan::copy_slice),
-//!   [`copy_strided`](crate::BroadcastPlan::copy_strided), page [`hosts`]
+//! - slices instead of arrays: [`copy_slice`](crate::BroadcastPlan::copy_slice), page
+//!   [`hosts`]
 //! - a common operation: a norm, a mask, a distance: page [`cookbook`]
 //! - code that uses ndarray's own methods: page [`ndarray`]
 //! - a generic function, a lifetime, an element type: page [`types`]

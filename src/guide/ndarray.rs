@@ -6,14 +6,14 @@
 //! | ndarray | here | prefer ndarray's for |
 //! |---|---|---|
 //! | [`a.broadcast(shape)`](#broadcast) | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | `None` instead of an error that says why |
-//! | [`&a + &b`](#operators) | [`zip_map`](crate::ElementwiseExt::zip_map) | short code; small arrays; shapes known to match |
-//! | [`a += &b`](#operators) | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace) | the same |
+//! | [`&a + &b`](#operators) | [`zip`](crate::zip), [`map_collect`](crate::Zip::map_collect) | short code; small arrays; shapes known to match |
+//! | [`a += &b`](#operators) | [`Zip::update`](crate::Zip::update) | the same |
 //! | [`Zip::and`, `azip!`](#zip) | [`zip`](crate::zip) | indices; closures with state |
-//! | [`Zip::and_broadcast`](#zip) | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | the same |
-//! | [`Zip::par_for_each`, `par_azip!`](#zip) | [`zip_map`](crate::ElementwiseExt::zip_map) | the same, with ndarray's feature `rayon` |
+//! | [`Zip::and_broadcast`](#zip) | [`Zip::update`](crate::Zip::update) | the same |
+//! | [`Zip::par_for_each`, `par_azip!`](#zip) | [`zip`](crate::zip) | the same, with ndarray's feature `rayon` |
 //! | [`to_owned`](#copies) | [`materialize`](crate::MaterializeExt::materialize), [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | small arrays |
 //! | [`assign`](#copies) | [`materialize_into`](crate::MaterializeExt::materialize_into) | the same |
-//! | [`sum_axis`](#sums) | [`sum_to_shape`](crate::GradientExt::sum_to_shape), [`gradient`](crate::BroadcastPlan::gradient) | one axis; elements that are `Clone` and not `Copy` |
+//! | [`sum_axis`](#sums) | [`reduce_axes`](crate::ReduceExt::reduce_axes), [`gradient`](crate::BroadcastPlan::gradient) | one axis; elements that are `Clone` and not `Copy` |
 //! | [`insert_axis`](#new-axes) | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | a new axis of size 1 |
 //! | [`into_shape_with_order`](#new-axes) | [`broadcast_explicit`](crate::BroadcastExt::broadcast_explicit) | split or joined axes |
 //! | `co_broadcast`, `broadcast_with` | [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`broadcast_shapes`](crate::broadcast_shapes) | nothing: both are private to ndarray |
@@ -22,8 +22,8 @@
 //!
 //! The rule is NumPy's `broadcast_to`. Every mismatch returns `None`. The result borrows the array
 //! or view that the method is called on. So the result of a method of a view cannot outlive this
-//! view. [`BroadcastPlan::apply`](crate::BroadcastPlan::apply) takes a view by value, and its
-//! result has the lifetime of the view's array. The static rank of ndarray's result is that of the
+//! view. [`BroadcastPlan::view`](crate::BroadcastPlan::view) also takes a view by value, and its result
+//! then has the lifetime of the view's array. The static rank of ndarray's result is that of the
 //! shape. Here it is the larger of the two ranks, which is the same whenever the broadcast
 //! succeeds.
 //!
@@ -63,7 +63,7 @@
 //! fn two_rows(
 //!     a: ArrayView1<'_, f32>,
 //! ) -> Result<ArrayView2<'_, f32>, BroadcastError> {
-//!     BroadcastPlan::numpy(a.raw_dim(), (2, a.len()))?.apply(a)
+//!     BroadcastPlan::numpy(a.raw_dim(), (2, a.len()))?.view(a)
 //! }
 //! assert_eq!(two_rows(aview1(&[1., 2.]))?.shape(), [2, 2]);
 //! # Ok::<(), BroadcastError>(())
@@ -80,7 +80,7 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let (column, row) = (array![[1], [2]], array![10, 20, 30]);
-//! assert_eq!(&column + &row, column.zip_map(&row, |a, b| a + b)?);
+//! assert_eq!(&column + &row, zip((&column, &row)).map_collect(|(a, b)| a + b)?);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -96,7 +96,7 @@
 //! ```
 //!
 //! If both operands are in column-major layout, so is the result of an operator, and that of
-//! `zip_map`. Operators keep the layout of the operand on the left; maps keep an order of axes that
+//! `map_collect`. Operators keep the layout of the operand on the left; maps keep an order of axes that
 //! no operand contradicts, as NumPy does.
 //!
 //! ```
@@ -105,7 +105,7 @@
 //!
 //! let a = Array2::<f32>::zeros((2, 3).f());
 //! assert!(!(&a + &a).is_standard_layout());
-//! assert!(!a.zip_map(&a, |a, b| a + b)?.is_standard_layout());
+//! assert!(!zip((&a, &a)).map_collect(|(a, b)| a + b)?.is_standard_layout());
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -123,7 +123,7 @@
 //! let (mut a, b) = (array![[1, 2, 3], [4, 5, 6]], array![10, 20, 30]);
 //! let mut c = a.clone();
 //! Zip::from(&mut a).and_broadcast(&b).for_each(|a, &b| *a += b);
-//! c.zip_map_inplace(&b, |c, &b| *c += b)?;
+//! zip(&b).update(&mut c, |c, b| *c += b)?;
 //! assert_eq!(a, c);
 //! # Ok::<(), BroadcastError>(())
 //! ```
@@ -174,7 +174,7 @@
 //!
 //! `sum_axis` sums one axis and drops it, on one thread. It panics if the axis does not exist. A
 //! gradient over several axes needs one call for each axis, and `insert_axis` for each axis that is
-//! kept. [`sum_to_shape`](crate::GradientExt::sum_to_shape) sums over any set of axes in one call.
+//! kept. [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) sums over any set of axes in one call.
 //!
 //! ```
 //! use ndarray::{Array3, Axis};
@@ -184,7 +184,7 @@
 //!     Array3::from_shape_fn((2, 3, 4), |(i, j, k)| (100 * i + 10 * j + k) as f64);
 //! let by_hand =
 //!     cotangent.sum_axis(Axis(2)).sum_axis(Axis(0)).insert_axis(Axis(1));
-//! assert_eq!(cotangent.sum_to_shape((3, 1))?, by_hand);
+//! assert_eq!(cotangent.reduce_to_shape((3, 1), Sum)?, by_hand);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -208,8 +208,8 @@
 //! assert_eq!(rows.sum_axis(Axis(0))[0], 1e8); // every single 1 is lost
 //! assert_ne!(rows.sum_axis(Axis(0)), columns.sum_axis(Axis(0)));
 //!
-//! let sum = rows.sum_to_shape(2)?;
-//! assert_eq!(sum, columns.sum_to_shape(2)?);
+//! let sum = rows.reduce_to_shape(2, Sum)?;
+//! assert_eq!(sum, columns.reduce_to_shape(2, Sum)?);
 //! assert!((sum[0] - 100_001_000.).abs() <= 100.);
 //! # Ok::<(), BroadcastError>(())
 //! ```

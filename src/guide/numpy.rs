@@ -206,15 +206,15 @@
 //! # Gradient
 //!
 //! The gradient is the sum over the added axes and over the stretched axes. The stretched axes keep
-//! size 1. [`sum_to_shape`](crate::GradientExt::sum_to_shape) with the input's shape computes it
-//! for each method of this page. The plan's `gradient` is the same sum:
+//! size 1. [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) with the input's shape and `Sum`
+//! computes it for each method of this page. The plan's `gradient` is the same sum:
 //!
 //! ```
 //! use ndarray::{Array3, array};
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let cotangent = Array3::<f64>::ones((2, 3, 4));
-//! assert_eq!(cotangent.sum_to_shape((3, 1))?, array![[8.], [8.], [8.]]);
+//! assert_eq!(cotangent.reduce_to_shape((3, 1), Sum)?, array![[8.], [8.], [8.]]);
 //! assert_eq!(
 //!     BroadcastPlan::expand((3, 1), (2, KEEP, 4))?.gradient(&cotangent)?,
 //!     array![[8.], [8.], [8.]]

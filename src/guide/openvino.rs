@@ -100,7 +100,7 @@
 //!         input.raw_dim(),
 //!         shape_from_integers(shape)?,
 //!     )?;
-//!     plan.apply(input)
+//!     plan.view(input)
 //! }
 //!
 //! let data: ArrayD<f32> = array![[1.], [2.], [3.]].into_dyn();

@@ -4,7 +4,7 @@
 //! A [`BroadcastPlan`](crate::BroadcastPlan) says for each output axis which input axis feeds it.
 //! It is made from shapes, without an array. [`then`](crate::BroadcastPlan::then) combines two
 //! plans in a row into one plan. [`permuted`](crate::BroadcastPlan::permuted) puts the axes of the
-//! output in another order. [`tile`](crate::BroadcastPlan::tile) gives the box of the input that a
+//! output in another order. [`tile`](crate::distributed::Tile::new) gives the box of the input that a
 //! box of the output needs.
 //!
 //! # Chains
@@ -59,14 +59,15 @@
 //!
 //! # Tiles
 //!
-//! [`tile`](crate::BroadcastPlan::tile) gives the box of the input that feeds a box of the output,
-//! and the plan between the two. [`tiles`](crate::BroadcastPlan::tiles) walks over the whole output
+//! [`tile`](crate::distributed::Tile::new) gives the box of the input that feeds a box of the output,
+//! and the plan between the two. [`tiles`](crate::distributed::Tiles::new) walks over the whole output
 //! in tiles of bounded size, in memory order. Plans with the same output shape give the same tiles
 //! of the output, so several operands can be walked together:
 //!
 //! ```
 //! use ndarray::{ArrayD, IxDyn, array};
 //! use ndarray_broadcast::{BroadcastPlan, broadcast_shapes};
+//! use ndarray_broadcast::distributed::Tiles;
 //!
 //! let (a, b, c) = (array![[1], [2]], array![10, 20, 30], array![[[100]]]);
 //! let operands: [ArrayD<i32>; 3] = [a.into_dyn(), b.into_dyn(), c.into_dyn()];
@@ -77,7 +78,7 @@
 //! }
 //! let mut sums = ArrayD::<i32>::zeros(shape);
 //! let mut walks: Vec<_> =
-//!     plans.iter().map(|plan| plan.tiles(8, size_of::<i32>())).collect();
+//!     plans.iter().map(|plan| Tiles::new(&plan, 8, size_of::<i32>())).collect();
 //! while let Some(tiles) =
 //!     walks.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>()
 //! {
@@ -132,9 +133,10 @@
 //! which no sizes fit:
 //!
 //! ```
-//! use ndarray_broadcast::{BroadcastMode, BroadcastPlan};
 //! use ndarray_broadcast::infer::{PartialShape, PartialSize};
 //! use ndarray_broadcast::named::AxisPattern;
+//! use ndarray_broadcast::{BroadcastMode, BroadcastPlan};
+//! use ndarray_broadcast::distributed::Tile;
 //!
 //! let plan = BroadcastPlan::numpy(3, (2, 3))?;
 //! assert_eq!(
@@ -161,7 +163,7 @@
 //!   its positions are 0 to 2",
 //! );
 //! assert_eq!(
-//!     plan.tile(&[0..2, 2..4]).unwrap_err().to_string(),
+//!     Tile::new(&plan, &[0..2, 2..4]).unwrap_err().to_string(),
 //!     "\
 //! the box [0..2, 2..4] is not inside [2, 3]
 //!   box     0..2  2..4
@@ -181,7 +183,8 @@
 //!                   ^ 5..=7 is never 3, and never 1",
 //! );
 //! assert_eq!(
-//!     BroadcastMode::Numpy.infer(&input, &PartialShape::known(3))
+//!     BroadcastMode::Numpy
+//!         .infer(&input, &PartialShape::known(3))
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\

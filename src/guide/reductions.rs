@@ -5,22 +5,20 @@
 //!
 //! | result | to a shape, by NumPy's rule | along any plan |
 //! |---|---|---|
-//! | the sum of an array | [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`gradient`](crate::BroadcastPlan::gradient) |
+//! | the sum of an array | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) with `Sum` | [`gradient`](crate::BroadcastPlan::gradient) |
 //! | another reduction of an array | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape); over axes: [`reduce_axes`](crate::ReduceExt::reduce_axes) | [`reduce`](crate::BroadcastPlan::reduce) |
-//! | the sum of a map of up to four arrays | | [`gradient_of`](crate::BroadcastPlan::gradient_of), [`reduce_of`](crate::BroadcastPlan::reduce_of) with `Sum` |
-//! | another reduction of such a map | | [`reduce_of`](crate::BroadcastPlan::reduce_of) |
+//! | a reduction of a map of up to four arrays | | [`zip(..).reduce`](crate::Zip::reduce) |
 //!
-//! `gradient_of` and `reduce_of` with `Sum` give the same result. The closure of both receives a
-//! tuple of references. Each of these methods of a plan has a second form with the suffix `_into`,
-//! which writes into an existing array. The sums have a third form with the suffix `_accumulate`,
-//! which adds to an existing array. [`Reduction`](crate::reduction::Reduction) lists all reductions.
+//! The closure of a map receives the elements by value, in a tuple. The methods along a plan have
+//! forms with the suffix `_into`, which write into an existing array, and `_accumulate`, which add
+//! to one. [`reduction`](crate::reduction) has all reductions.
 //!
 //! # Over axes
 //!
 //! [`reduce_axes`](crate::ReduceExt::reduce_axes) takes a list of axes, as NumPy's `axis` and
 //! ONNX's `axes`, and keeps them with size 1 (`keepdims`).
 //! [`BroadcastPlan::over_axes`](crate::BroadcastPlan::over_axes) is its plan. A shape is
-//! right-aligned: for a square array, `sum_to_shape(n)` sums over axis 0.
+//! right-aligned: for a square array, `reduce_to_shape(n, Sum)` sums over axis 0.
 //!
 //! ```
 //! use ndarray::array;
@@ -28,7 +26,7 @@
 //!
 //! let x = array![[1., 2.], [10., 20.]];
 //! assert_eq!(x.reduce_axes(&[1], Sum)?, array![[3.], [30.]]);
-//! assert_eq!(x.sum_to_shape(2)?, array![11., 22.]);
+//! assert_eq!(x.reduce_to_shape(2, Sum)?, array![11., 22.]);
 //!
 //! let rows = BroadcastPlan::over_axes(x.raw_dim(), &[1])?;
 //! let means = rows.reduce(&x, Mean)?;
@@ -51,18 +49,17 @@
 //! let dy = array![[1., -1., 2.], [0.5, 1., -1.]];
 //!
 //! let columns = BroadcastPlan::numpy(3, (2, 3))?; // [C] -> [N, C]
-//! let d_scale = columns.gradient_of((&dy, &x), |(dy, x)| dy * x)?;
+//! let d_scale = zip((&dy, &x)).reduce(&columns, Sum, |(dy, x)| dy * x)?;
 //! assert_eq!(d_scale, array![3., 4., -2.]);
 //! assert_eq!(d_scale, columns.gradient(&(&dy * &x))?);
 //!
 //! let rows = BroadcastPlan::numpy((2, 1), (2, 3))?; // [N, 1] -> [N, C]
-//! let squares = rows.reduce_of((&x,), Sum, |(x,)| x * x)?;
+//! let squares = zip(&x).reduce(&rows, Sum, |x| x * x)?;
 //! assert_eq!(squares, array![[14.], [116.]]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! The result of `gradient_of` is that of [`gradient`](crate::BroadcastPlan::gradient) for the
-//! array of products, bit for bit, because [the order of
+//! The result is that of [`gradient`](crate::BroadcastPlan::gradient) for the array of products, bit for bit, because [the order of
 //! summation](crate::reduction#the-order-of-summation) is the same. But no more than 16384
 //! products are computed into an array.
 //!
@@ -131,7 +128,7 @@
 //! let x = array![[-1_f64, 2.], [3., -8.]];
 //! let decibels = Then::new(Max, |max: f64| 20. * max.log10());
 //! let rows = BroadcastPlan::over_axes((2, 2), &[1])?;
-//! let peaks = rows.reduce_of((&x,), decibels, |(x,)| x.abs())?;
+//! let peaks = zip(&x).reduce(&rows, decibels, |x| x.abs())?;
 //! assert!((peaks[[1, 0]] - 18.06).abs() < 0.01);
 //! # Ok::<(), BroadcastError>(())
 //! ```

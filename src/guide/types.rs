@@ -52,8 +52,7 @@
 //! ```
 //!
 //! If you have both arrays, use a method that takes both, and no shape is needed:
-//! [`broadcast_with`](crate::BroadcastExt::broadcast_with),
-//! [`zip_map`](crate::ElementwiseExt::zip_map), [`zip`](crate::zip).
+//! [`broadcast_with`](crate::BroadcastExt::broadcast_with), [`zip`](crate::zip).
 //!
 //! # Generic functions
 //!
@@ -74,7 +73,7 @@
 //!     E: Dimension,
 //!     O: Dimension,
 //! {
-//!     a.zip_map(&b, |a, b| a + b)
+//!     zip((&a, &b)).map_collect(|(a, b)| a + b)
 //! }
 //!
 //! let sum = add(array![[1.], [2.]].view(), array![10., 20.].view())?;
@@ -137,7 +136,7 @@
 //!
 //! The methods of [`BroadcastExt`](crate::BroadcastExt) borrow the array or view that they are
 //! called on. So a function that takes a view by value cannot return their result: it borrows from
-//! a local variable. [`BroadcastPlan::apply`](crate::BroadcastPlan::apply) takes the view by value
+//! a local variable. [`BroadcastPlan::view`](crate::BroadcastPlan::view) takes a view by value
 //! and keeps its lifetime:
 //!
 //! ```
@@ -148,7 +147,7 @@
 //!     a: ArrayView1<'_, f32>,
 //!     n: usize,
 //! ) -> Result<ArrayView2<'_, f32>, BroadcastError> {
-//!     BroadcastPlan::numpy(a.raw_dim(), (n, a.len()))?.apply(a)
+//!     BroadcastPlan::numpy(a.raw_dim(), (n, a.len()))?.view(a)
 //! }
 //!
 //! assert_eq!(rows(array![1., 2.].view(), 3)?.shape(), [3, 2]);
@@ -188,7 +187,7 @@
 //!
 //! fn layer(x: &Array2<f32>) -> Result<Array2<f32>, LayerError> {
 //!     let x = x.to_shape((3, 2))?;
-//!     Ok(x.zip_map(&array![1., 2.], |x, b| x + b)?)
+//!     Ok(zip((&x, &array![1., 2.])).map_collect(|(x, b)| x + b)?)
 //! }
 //!
 //! fn program() -> Result<(), Box<dyn std::error::Error>> {
@@ -212,16 +211,15 @@
 //! | views, plans | any type |
 //! | [`materialize`](crate::MaterializeExt::materialize) | `Copy + Send + Sync` |
 //! | [`materialize_cloned`](crate::MaterializeExt::materialize_cloned) | `Clone + Send + Sync` |
-//! | [`zip_map`](crate::ElementwiseExt::zip_map), [`Zip::map`](crate::Zip::map) | of the arrays: `Copy + Send + Sync`; of the closure's result: `Send` |
-//! | [`Zip::map_two`](crate::Zip::map_two) | of the arrays: `Copy + Send + Sync`; of the closure's results: `Copy + Send` |
-//! | [`zip_map_inplace`](crate::ElementwiseExt::zip_map_inplace), [`Zip::update`](crate::Zip::update) | of the array that is changed: `Send`; of the others: `Copy + Send + Sync` |
-//! | [`Zip::map_ref`](crate::Zip::map_ref) | `Sync` |
-//! | [`gradient`](crate::BroadcastPlan::gradient), [`sum_to_shape`](crate::GradientExt::sum_to_shape) | [`Summand`](crate::reduction::Summand): numbers of Rust, complex numbers, your own; halves with the feature `half` |
-//! | [`gradient_of`](crate::BroadcastPlan::gradient_of) | of the arrays: `Sync`; of the closure's result: `Summand` |
+//! | [`map_collect`](crate::Zip::map_collect), [`map_assign_into`](crate::Zip::map_assign_into) | of the arrays: `Copy + Send + Sync`; of the closure's result: `Send` |
+//! | [`map_collect_two`](crate::Zip::map_collect_two) | of the arrays: `Copy + Send + Sync`; of the closure's results: `Copy + Send` |
+//! | [`update`](crate::Zip::update) | of the array that is changed: `Send`; of the others: `Copy + Send + Sync` |
+//! | [`map_collect_ref`](crate::Zip::map_collect_ref) | `Sync` |
+//! | [`gradient`](crate::BroadcastPlan::gradient) | [`Summand`](crate::reduction::Summand): numbers of Rust, complex numbers, your own; halves with the feature `half` |
 //! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::reduction::Reduction) takes: [`Averaged`](crate::reduction::Averaged) for `Mean` |
-//! | [`gradient_cloned`](crate::BroadcastPlan::gradient_cloned), [`sum_to_shape_cloned`](crate::GradientExt::sum_to_shape_cloned) | `Clone + Zero` |
+//! | [`gradient_cloned`](crate::BroadcastPlan::gradient_cloned), [`sum_to_shape_cloned`](crate::ReduceExt::sum_to_shape_cloned) | `Clone + Zero` |
 //! | [`Sum.in_own_type`](crate::reduction::Sum::in_own_type) | `Copy + Zero + Send + Sync` |
-//! | [`reduce_of`](crate::BroadcastPlan::reduce_of) | of the arrays: `Sync`; of the closure's result: those that the `Reduction` takes |
+//! | [`zip(..).reduce`](crate::Zip::reduce) | of the arrays: `Copy + Send + Sync`; of the closure's result: those that the `Reduction` takes |
 //! | [`Sum.in_type`](crate::reduction::Sum::in_type), [`Mean.in_type`](crate::reduction::Mean::in_type) | numbers of Rust, and with the feature `half` those of the crate `half` |
 //!
 //! `f16` and `bf16` are those of the crate `half`. Views, copies and maps take them as any other
@@ -240,7 +238,7 @@
 //! let sum = bytes.reduce_to_shape((), Sum.in_type::<i64, i64>())?;
 //! assert_eq!(sum.into_scalar(), 255_000);
 //! // The same modulo 256, in every build:
-//! let wrapped = bytes.mapv(std::num::Wrapping).sum_to_shape(())?;
+//! let wrapped = bytes.mapv(std::num::Wrapping).reduce_to_shape((), Sum)?;
 //! assert_eq!(wrapped.into_scalar().0, (255_000 % 256) as u8);
 //! # Ok::<(), BroadcastError>(())
 //! ```

@@ -38,6 +38,26 @@ pub enum AxisSource {
     Added,
 }
 
+impl AxisSource {
+    /// The input axis that feeds the output axis. `None` for an added axis.
+    ///
+    /// ```
+    /// use ndarray_broadcast::{AxisSource, BroadcastPlan};
+    ///
+    /// let plan = BroadcastPlan::explicit(3, (2, 3, 4), &[1])?;
+    /// let mapping = plan.axis_sources().map(AxisSource::input_axis);
+    /// assert!(mapping.eq([None, Some(0), None]));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn input_axis(self) -> Option<usize> {
+        match self {
+            AxisSource::Kept(axis) | AxisSource::Stretched(axis) => Some(axis),
+            AxisSource::Added => None,
+        }
+    }
+}
+
 /// For each axis of the output: the input axis that feeds it, or that it is replicated.
 ///
 /// Every rule turns shapes and attributes into a plan. Views, copies, gradients and pictures follow
@@ -46,15 +66,16 @@ pub enum AxisSource {
 ///
 /// | to | use |
 /// |---|---|
-/// | make a plan, by rule | [`numpy`](Self::numpy), [`bidirectional`](Self::bidirectional), [`explicit`](Self::explicit), [`with_broadcast_axes`](Self::with_broadcast_axes), [`in_dim`](Self::in_dim), [`in_dim_permuting`](Self::in_dim_permuting), [`prepend`](Self::prepend), [`expand`](Self::expand), [`pdpd`](Self::pdpd), [`with_mode`](Self::with_mode), [`named`](Self::named); for two arrays [`pair`](Self::pair), [`named_pair`](Self::named_pair); of a reduction [`over_axes`](Self::over_axes) |
-/// | ask it | [`output_shape`](Self::output_shape), [`axis_sources`](Self::axis_sources), [`mapping`](Self::mapping), [`replicated_axes`](Self::replicated_axes), [`is_identity`](Self::is_identity), [`rule`](Self::rule); or print it |
-/// | broadcast an array | [`view`](Self::view), [`apply`](Self::apply) |
+/// | make a plan, by rule | [`numpy`](Self::numpy), [`bidirectional`](Self::bidirectional), [`explicit`](Self::explicit), [`with_broadcast_axes`](Self::with_broadcast_axes), [`in_dim_permuting`](Self::in_dim_permuting), [`prepend`](Self::prepend), [`expand`](Self::expand), [`pdpd`](Self::pdpd), [`with_mode`](Self::with_mode); for two arrays [`pair`](Self::pair); of a reduction [`over_axes`](Self::over_axes) |
+/// | ask it | [`output_shape`](Self::output_shape), [`axis_sources`](Self::axis_sources), [`rule`](Self::rule); or print it |
+/// | broadcast an array | [`view`](Self::view) |
 /// | sum a gradient | [`gradient`](Self::gradient), [`gradient_into`](Self::gradient_into), [`gradient_accumulate`](Self::gradient_accumulate) |
-/// | sum a map in one pass | [`gradient_of`](Self::gradient_of), [`gradient_of_into`](Self::gradient_of_into), [`gradient_of_accumulate`](Self::gradient_of_accumulate) |
-/// | reduce an array or a map otherwise | [`reduce`](Self::reduce), [`reduce_into`](Self::reduce_into), [`reduce_of`](Self::reduce_of), [`reduce_of_into`](Self::reduce_of_into) |
-/// | copy a slice to a slice | [`copy_slice`](Self::copy_slice), [`copy_strided`](Self::copy_strided) |
+/// | reduce in another way | [`reduce`](Self::reduce), [`reduce_into`](Self::reduce_into) |
+/// | reduce a map in one pass | [`Zip::reduce`](crate::Zip::reduce) takes the plan |
+/// | copy a slice to a slice | [`copy_slice`](Self::copy_slice) |
 /// | chain and reorder | [`then`](Self::then), [`permuted`](Self::permuted), [`permuted_input`](Self::permuted_input), [`insert_axis`](Self::insert_axis), [`remove_axis`](Self::remove_axis), [`insert_input_axis`](Self::insert_input_axis), [`remove_input_axis`](Self::remove_input_axis) |
-/// | cut it into pieces | [`tile`](Self::tile), [`tiles`](Self::tiles); sums: [`part`](Self::part), [`part_of_blocks`](Self::part_of_blocks), [`sum_blocks`](Self::sum_blocks) |
+/// | cut it into pieces | the module [`distributed`](crate::distributed) takes the plan |
+/// | axes by name | [`AxisPattern`](crate::named::AxisPattern) makes the plan |
 /// | store it with plans of other ranks | [`into_dyn`](Self::into_dyn) |
 ///
 /// A plan is always sound. Each input axis feeds one output axis, of the same size or stretched
@@ -176,6 +197,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 
     /// For each output axis, outermost first, which input axis feeds it. Example: [`AxisSource`].
+    ///
+    /// The gradient sums over the axes that are not [`Kept`](AxisSource::Kept). The plan is the
+    /// identity if its shapes are equal and axis `i` of the output is `Kept(i)`.
+    #[doc(alias = "broadcast_gradient_args")]
     pub fn axis_sources(
         &self,
     ) -> impl ExactSizeIterator<Item = AxisSource> + DoubleEndedIterator + Clone + '_ {
@@ -190,15 +215,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 
     /// For each output axis, the input axis that feeds it. `None` for an added axis.
-    ///
-    /// ```
-    /// use ndarray_broadcast::BroadcastPlan;
-    ///
-    /// let plan = BroadcastPlan::explicit(3, (2, 3, 4), &[1])?;
-    /// assert!(plan.mapping().eq([None, Some(0), None]));
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    pub fn mapping(
+    pub(crate) fn mapping(
         &self,
     ) -> impl ExactSizeIterator<Item = Option<usize>> + DoubleEndedIterator + Clone + '_ {
         // One more than the input axis, 0 for none.
@@ -210,42 +227,6 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             }
         }
         (0..self.output.ndim()).map(move |axis| fed_by.sizes()[axis].checked_sub(1))
-    }
-
-    /// The output axes along which elements are replicated: the added and the stretched ones. The
-    /// gradient sums over these axes.
-    ///
-    /// ```
-    /// use ndarray_broadcast::BroadcastPlan;
-    ///
-    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
-    /// assert!(plan.replicated_axes().eq([0, 2]));
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    #[doc(alias = "broadcast_gradient_args")]
-    pub fn replicated_axes(&self) -> impl Iterator<Item = usize> + Clone + '_ {
-        self.axis_sources()
-            .enumerate()
-            .filter(|(_, source)| !matches!(source, AxisSource::Kept(_)))
-            .map(|(axis, _)| axis)
-    }
-
-    /// Whether the output is the input, axis by axis.
-    ///
-    /// ```
-    /// use ndarray_broadcast::BroadcastPlan;
-    ///
-    /// assert!(BroadcastPlan::numpy((2, 3), (2, 3))?.is_identity());
-    /// assert!(!BroadcastPlan::numpy((2, 3), (1, 2, 3))?.is_identity());
-    /// assert!(
-    ///     !BroadcastPlan::in_dim_permuting((2, 2), (2, 2), &[1, 0])?.is_identity()
-    /// );
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    #[must_use]
-    pub fn is_identity(&self) -> bool {
-        let output_axes = self.output_axes().iter().copied();
-        self.input_shape() == self.output_shape() && output_axes.eq(0..self.output.ndim())
     }
 
     /// The same plan with dynamic ranks, for keeping plans of different ranks together.

@@ -7,109 +7,7 @@ use crate::shape::Sizes;
 use ndarray::{ArrayRef, ArrayView, ArrayViewMut, Dimension, IxDyn, Slice};
 use std::ops::Range;
 
-/// # Cut into tiles
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// The box of the input that feeds a box of the output, and the plan between the two. The box
-    /// has one range for each output axis.
-    ///
-    /// ```text
-    /// output         2     3     4          box        0..1  1..3  0..4
-    /// input                3     1          feeds it         1..3  0..1
-    /// ```
-    ///
-    /// The slice of the whole view is the tile's view of the input's slice. So a worker that
-    /// computes a part of the output needs only a part of the input. The gradient of the tile is
-    /// the part that the box adds to the gradient of the whole. [`part`](Self::part) says whether a
-    /// tile keeps whole blocks of sums; if so, the merged result is bit-identical to one call on
-    /// the whole array.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the ranges are not inside the output.
-    ///
-    /// ```
-    /// use ndarray::{array, s};
-    /// use ndarray_broadcast::BroadcastPlan;
-    ///
-    /// let x = array![[1], [2], [3]];
-    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
-    /// let tile = plan.tile(&[0..1, 1..3, 0..4])?;
-    /// assert!(tile.input().ranges().eq([1..3, 0..1]));
-    /// assert_eq!(
-    ///     tile.plan().view(&x.slice(s![1..3, 0..1]))?,
-    ///     plan.view(&x)?.slice(s![0..1, 1..3, 0..4]),
-    /// );
-    /// assert_eq!(
-    ///     plan.tile(&[0..1, 1..4, 0..4]).unwrap_err().to_string(),
-    ///     "\
-    /// the box [0..1, 1..4, 0..4] is not inside [2, 3, 4]
-    ///   box     0..1  1..4  0..4
-    ///   shape      2     3     4
-    ///                    ^ 1..4 is not inside 0..3",
-    /// );
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    ///
-    /// Source: interval arithmetic on the plan; partitioners such as XLA's GSPMD do the same.
-    #[inline]
-    pub fn tile(&self, ranges: &[Range<usize>]) -> Result<Tile<I, O>, BroadcastError> {
-        let shape = self.output_shape();
-        let inside =
-            |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
-        if ranges.len() != shape.len() || !ranges.iter().zip(shape).all(inside) {
-            return Err(invalid_box(self.output.clone().sizes(), ranges));
-        }
-        Ok(self.cut(|axis| ranges[axis].clone()))
-    }
-
-    /// The tiles of the output in C order, each of at most `max_bytes` where an element has
-    /// `element_size` bytes. Together they cover the output once.
-    ///
-    /// A tile is whole in its inner axes, cut along one axis, and of size 1 in the outer axes: its
-    /// elements are consecutive in an output of standard layout. It has at least one element, even
-    /// if that has more bytes. An empty output has no tiles.
-    ///
-    /// The boxes depend only on the output shape and the two numbers. So plans with the same output
-    /// shape can be walked together: those of a [`pair`](Self::pair), or of any number of operands.
-    ///
-    /// ```
-    /// use ndarray::array;
-    /// use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
-    ///
-    /// let (a, b) = (array![[1], [2]], array![10, 20, 30]);
-    /// let (plan_a, plan_b) = BroadcastPlan::pair((2, 1), 3, ElementwiseRule::Numpy)?;
-    /// let mut sums = Vec::new();
-    /// for (a_tile, b_tile) in plan_a.tiles(8, 4).zip(plan_b.tiles(8, 4)) {
-    ///     assert_eq!(a_tile.output(), b_tile.output());
-    ///     let (a, b) = (a_tile.input().of(&a)?, b_tile.input().of(&b)?);
-    ///     sums.extend(&a_tile.plan().view(&a)? + &b_tile.plan().view(&b)?);
-    /// }
-    /// assert_eq!(sums, [11, 21, 31, 12, 22, 32]);
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    #[must_use]
-    pub fn tiles(&self, max_bytes: usize, element_size: usize) -> Tiles<'_, I, O> {
-        let shape = self.output_shape();
-        let mut room = (max_bytes.checked_div(element_size).unwrap_or(usize::MAX)).max(1);
-        let mut first = TileBox::<O>::empty(shape.len());
-        // Few enough: there are no more tiles than elements.
-        let mut left = 1;
-        for (size, &full) in first.size.sizes_mut().iter_mut().zip(shape).rev() {
-            *size = full.min(room);
-            left *= match *size {
-                0 => 0,
-                size => full.div_ceil(size),
-            };
-            // An axis that is cut leaves no room for more than 1 in the axes outside it.
-            room = if *size < full { 1 } else { room / full.max(1) };
-        }
-        Tiles {
-            plan: self,
-            next: first,
-            left,
-        }
-    }
-
     /// The tile for a box that is inside the output, given by the range of each axis.
     #[inline(always)]
     fn cut(&self, range: impl Fn(usize) -> Range<usize>) -> Tile<I, O> {
@@ -144,19 +42,20 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 }
 
 /// A box of the output of a plan, the box of the input that feeds it, and the plan between the two.
-/// [`BroadcastPlan::tile`] and [`BroadcastPlan::tiles`] return it.
+/// [`Tile::new`](crate::distributed::Tile::new) and [`Tiles::new`](crate::distributed::Tiles::new) return it.
 ///
 /// With the feature `serde` it serialises, so that it can be sent to a worker.
 ///
 /// ```
 /// use ndarray::{Array2, array};
 /// use ndarray_broadcast::{BroadcastError, BroadcastPlan};
+/// use ndarray_broadcast::distributed::Tiles;
 ///
 /// // The gradient of the whole is the sum of the gradients of the tiles.
 /// let plan = BroadcastPlan::numpy((2, 1), (2, 3))?;
 /// let cotangent = array![[1, 2, 3], [4, 5, 6]];
 /// let mut gradient = Array2::zeros((2, 1));
-/// for tile in plan.tiles(8, 4) {
+/// for tile in Tiles::new(&plan, 8, 4) {
 ///     let cotangent = tile.output().of(&cotangent)?;
 ///     let mut gradient = tile.input().of_mut(&mut gradient)?;
 ///     tile.plan().gradient_accumulate(&cotangent, &mut gradient)?;
@@ -172,8 +71,65 @@ pub struct Tile<I: Dimension = IxDyn, O: Dimension = IxDyn> {
 }
 
 impl<I: Dimension, O: Dimension> Tile<I, O> {
+    /// The box of the input that feeds a box of the output, and the plan between the two. The box
+    /// has one range for each output axis.
+    ///
+    /// ```text
+    /// output         2     3     4          box        0..1  1..3  0..4
+    /// input                3     1          feeds it         1..3  0..1
+    /// ```
+    ///
+    /// The slice of the whole view is the tile's view of the input's slice. So a worker that
+    /// computes a part of the output needs only a part of the input. The gradient of the tile is
+    /// the part that the box adds to the gradient of the whole. [`Part::new`](crate::distributed::Part::new) says
+    /// whether a tile keeps whole blocks of sums; if so, the merged result is bit-identical to one call on
+    /// the whole array.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the ranges are not inside the output.
+    ///
+    /// ```
+    /// use ndarray::{array, s};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::distributed::Tile;
+    ///
+    /// let x = array![[1], [2], [3]];
+    /// let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4))?;
+    /// let tile = Tile::new(&plan, &[0..1, 1..3, 0..4])?;
+    /// assert!(tile.input().ranges().eq([1..3, 0..1]));
+    /// assert_eq!(
+    ///     tile.plan().view(&x.slice(s![1..3, 0..1]))?,
+    ///     plan.view(&x)?.slice(s![0..1, 1..3, 0..4]),
+    /// );
+    /// assert_eq!(
+    ///     Tile::new(&plan, &[0..1, 1..4, 0..4]).unwrap_err().to_string(),
+    ///     "\
+    /// the box [0..1, 1..4, 0..4] is not inside [2, 3, 4]
+    ///   box     0..1  1..4  0..4
+    ///   shape      2     3     4
+    ///                    ^ 1..4 is not inside 0..3",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: interval arithmetic on the plan; partitioners such as XLA's GSPMD do the same.
+    #[inline]
+    pub fn new(
+        plan: &BroadcastPlan<I, O>,
+        ranges: &[Range<usize>],
+    ) -> Result<Self, BroadcastError> {
+        let shape = plan.output_shape();
+        let inside =
+            |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
+        if ranges.len() != shape.len() || !ranges.iter().zip(shape).all(inside) {
+            return Err(invalid_box(plan.output.clone().sizes(), ranges));
+        }
+        Ok(plan.cut(|axis| ranges[axis].clone()))
+    }
+
     /// The plan from the box of the input to the box of the output. It has the rule of the whole.
-    /// Example: [`BroadcastPlan::tile`].
+    /// Example: [`Tile::new`](crate::distributed::Tile::new).
     pub fn plan(&self) -> &BroadcastPlan<I, O> {
         &self.plan
     }
@@ -202,10 +158,11 @@ impl<I: Dimension, O: Dimension> Tile<I, O> {
 /// ```
 /// use ndarray::{array, s};
 /// use ndarray_broadcast::BroadcastPlan;
+/// use ndarray_broadcast::distributed::Tile;
 ///
 /// let mut out = array![[0, 0, 0], [0, 0, 0]];
 /// let plan = BroadcastPlan::numpy(3, (2, 3))?;
-/// let tile = plan.tile(&[1..2, 0..2])?;
+/// let tile = Tile::new(&plan, &[1..2, 0..2])?;
 /// assert!(tile.input().ranges().eq([0..2]));
 /// assert!(tile.output().ranges().eq([1..2, 0..2]));
 ///
@@ -240,8 +197,9 @@ impl<D: Dimension> TileBox<D> {
     ///
     /// ```
     /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::distributed::Tile;
     ///
-    /// let tile = BroadcastPlan::numpy(3, (2, 3))?.tile(&[1..2, 0..2])?;
+    /// let tile = Tile::new(&BroadcastPlan::numpy(3, (2, 3))?, &[1..2, 0..2])?;
     /// assert_eq!(tile.output().shape(), [1, 2]);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -294,13 +252,66 @@ impl<D: Dimension> TileBox<D> {
     }
 }
 
-/// The tiles of a plan in C order of the output: see [`BroadcastPlan::tiles`].
+/// The tiles of a plan in C order of the output: see [`Tiles::new`](crate::distributed::Tiles::new).
 #[derive(Debug, Clone)]
 pub struct Tiles<'p, I: Dimension, O: Dimension> {
     plan: &'p BroadcastPlan<I, O>,
     /// The next box. At the far end of an axis it may be too large.
     next: TileBox<O>,
     left: usize,
+}
+
+impl<'p, I: Dimension, O: Dimension> Tiles<'p, I, O> {
+    /// The tiles of the output in C order, each of at most `max_bytes` where an element has
+    /// `element_size` bytes. Together they cover the output once.
+    ///
+    /// A tile is whole in its inner axes, cut along one axis, and of size 1 in the outer axes: its
+    /// elements are consecutive in an output of standard layout. It has at least one element, even
+    /// if that has more bytes. An empty output has no tiles.
+    ///
+    /// The boxes depend only on the output shape and the two numbers. So plans with the same output
+    /// shape can be walked together: those of a [`pair`](BroadcastPlan::pair), or of any number of
+    /// operands.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
+    /// use ndarray_broadcast::distributed::Tiles;
+    ///
+    /// let (a, b) = (array![[1], [2]], array![10, 20, 30]);
+    /// let (plan_a, plan_b) = BroadcastPlan::pair((2, 1), 3, ElementwiseRule::Numpy)?;
+    /// let mut sums = Vec::new();
+    /// for (a_tile, b_tile) in Tiles::new(&plan_a, 8, 4).zip(Tiles::new(&plan_b, 8, 4))
+    /// {
+    ///     assert_eq!(a_tile.output(), b_tile.output());
+    ///     let (a, b) = (a_tile.input().of(&a)?, b_tile.input().of(&b)?);
+    ///     sums.extend(&a_tile.plan().view(&a)? + &b_tile.plan().view(&b)?);
+    /// }
+    /// assert_eq!(sums, [11, 21, 31, 12, 22, 32]);
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn new(plan: &'p BroadcastPlan<I, O>, max_bytes: usize, element_size: usize) -> Self {
+        let shape = plan.output_shape();
+        let mut room = (max_bytes.checked_div(element_size).unwrap_or(usize::MAX)).max(1);
+        let mut first = TileBox::<O>::empty(shape.len());
+        // Few enough: there are no more tiles than elements.
+        let mut left = 1;
+        for (size, &full) in first.size.sizes_mut().iter_mut().zip(shape).rev() {
+            *size = full.min(room);
+            left *= match *size {
+                0 => 0,
+                size => full.div_ceil(size),
+            };
+            // An axis that is cut leaves no room for more than 1 in the axes outside it.
+            room = if *size < full { 1 } else { room / full.max(1) };
+        }
+        Tiles {
+            plan,
+            next: first,
+            left,
+        }
+    }
 }
 
 impl<I: Dimension, O: Dimension> Iterator for Tiles<'_, I, O> {

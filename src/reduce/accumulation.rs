@@ -19,12 +19,11 @@ use std::ops::Range;
 /// It holds the nodes of the [documented tree](crate::reduction#the-order-of-summation) that
 /// these blocks form.
 ///
-/// A [`Part`](crate::distributed::Part) returns it. Two merge if they belong to the same plan and have no term
-/// in common. They need not be neighbours: a node without its sibling is kept until the sibling is
+/// A [`Part`](crate::distributed::Part) returns it. Two merge if they belong to the same plan and
+/// have no term in common. They need not be neighbours: a node without its sibling is kept until the sibling is
 /// merged. When all parts are merged, [`finish`](Self::finish) gives the result of
-/// [`gradient`](BroadcastPlan::gradient), [`gradient_of`](BroadcastPlan::gradient_of),
-/// [`reduce`](BroadcastPlan::reduce) or [`reduce_of`](BroadcastPlan::reduce_of) on the whole
-/// arrays, bit for bit, for any parts and any order of merging.
+/// [`reduce`](BroadcastPlan::reduce) or [`Zip::reduce`](crate::Zip::reduce) on the whole arrays, bit
+/// for bit, for any parts and any order of merging.
 ///
 /// It is small: for each element of the gradient at most two accumulators for each level of the
 /// tree while blocks that follow each other are there, and one when all are. It can be sent: as
@@ -34,7 +33,7 @@ use std::ops::Range;
 /// ```
 /// use ndarray::Array2;
 /// use ndarray_broadcast::BroadcastPlan;
-/// use ndarray_broadcast::distributed::Accumulation;
+/// use ndarray_broadcast::distributed::{Accumulation, Part, Tile};
 /// use ndarray_broadcast::reduction::Sum;
 ///
 /// let dy = Array2::from_shape_fn((4096, 3), |(i, j)| {
@@ -46,8 +45,8 @@ use std::ops::Range;
 /// let mut sent = Vec::new();
 /// for (rows, columns) in [(0..1024, 0..3), (1024..4096, 2..3), (1024..4096, 0..2)]
 /// {
-///     let part = plan.part(&plan.tile(&[rows, columns])?)?;
-///     sent.push(part.gradient(&part.tile().output().of(&dy)?)?.to_bytes());
+///     let part = Part::new(&plan, &Tile::new(&plan, &[rows, columns])?)?;
+///     sent.push(part.reduce(&part.tile().output().of(&dy)?, Sum)?.to_bytes());
 /// }
 ///
 /// // Where the results arrive, in any order.
@@ -67,6 +66,23 @@ pub struct Accumulation<T, R: Reduction<T>> {
     /// No two have an element of the gradient in common.
     pub(super) pieces: Vec<Piece<R::Acc>>,
     term: PhantomData<fn(T)>,
+}
+
+/// How many blocks the terms of each element of the gradient have, in the
+/// [documented tree](crate::reduction#the-order-of-summation): one for each 1024 terms begun.
+///
+/// ```
+/// use ndarray_broadcast::BroadcastPlan;
+/// use ndarray_broadcast::distributed::sum_blocks;
+///
+/// // [N, C, H, W] is summed to [C].
+/// let plan = BroadcastPlan::explicit(3, (10, 3, 16, 16), &[1])?;
+/// assert_eq!(sum_blocks(&plan), (10_usize * 16 * 16).div_ceil(1024));
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[must_use]
+pub fn sum_blocks<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>) -> usize {
+    plan.sum_terms().div_ceil(BLOCK_TERMS)
 }
 
 /// The same nodes for each element in a box of the gradient. A node of the tree is given by its
@@ -302,12 +318,14 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// ```
     /// use ndarray::{Array1, arr1};
     /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::distributed::Part;
+    /// use ndarray_broadcast::reduction::Sum;
     ///
     /// let dy = Array1::from_elem(3000, 1.);
     /// let plan = BroadcastPlan::numpy(1, 3000)?;
     /// let sum_of = |blocks| {
-    ///     let part = plan.part_of_blocks(&[0..1], blocks)?;
-    ///     part.gradient(&part.tile().output().of(&dy)?)
+    ///     let part = Part::of_blocks(&plan, &[0..1], blocks)?;
+    ///     part.reduce(&part.tile().output().of(&dy)?, Sum)
     /// };
     /// let mut sum = sum_of(1..3)?;
     /// assert_eq!(
@@ -341,7 +359,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         replace(&mut self.pieces, ours);
         let mut pieces = other.pieces;
         replace(&mut pieces, theirs);
-        let (all, count) = (self.plan.sum_blocks(), self.pieces.len());
+        let (all, count) = (sum_blocks(&self.plan), self.pieces.len());
         for piece in pieces {
             // Pieces of one list have no element in common.
             let mut ours = self.pieces[..count].iter_mut();
@@ -416,7 +434,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// The index of the first element of the result that is not complete, and the first of its
     /// terms that are missing.
     fn first_missing(&self) -> Option<(Vec<usize>, Range<usize>)> {
-        let (all, total) = (self.plan.sum_blocks(), self.plan.sum_terms());
+        let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
         if total == 0 {
             return None;
         }

@@ -17,7 +17,7 @@
 //! | 16, n | a node: its first block, its end, and an accumulator for each element of the box |
 //! | 8 | FNV-1a of all bytes before |
 
-use super::accumulation::{Accumulation, Piece, shown};
+use super::accumulation::{Accumulation, Piece, shown, sum_blocks};
 use super::ranges::{any_overlap, len};
 use super::reduction::Reduction;
 use crate::error::{BroadcastError, invalid_bytes, other_reduction, reserved};
@@ -208,12 +208,12 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// ```
     /// use ndarray::arr1;
     /// use ndarray_broadcast::BroadcastPlan;
-    /// use ndarray_broadcast::distributed::Accumulation;
+    /// use ndarray_broadcast::distributed::{Accumulation, Part, Tile};
     /// use ndarray_broadcast::reduction::{Max, Sum};
     ///
     /// let plan = BroadcastPlan::numpy(1, 3)?;
-    /// let part = plan.part(&plan.tile(&[0..3])?)?;
-    /// let sum = part.gradient(&arr1(&[1_f32, 2., 4.]))?;
+    /// let part = Part::new(&plan, &Tile::new(&plan, &[0..3])?)?;
+    /// let sum = part.reduce(&arr1(&[1_f32, 2., 4.]), Sum)?;
     /// let bytes = sum.to_bytes();
     /// let sum = Accumulation::<f32, _>::from_bytes(&bytes, Sum)?;
     /// assert_eq!(sum.finish(&plan)?, arr1(&[7.]));
@@ -308,7 +308,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             return Err(other_reduction(&theirs, &ours));
         }
         let mut partial = Accumulation::new(&from.plan()?, reduction);
-        let (input, all) = (partial.plan.input_shape(), partial.plan.sum_blocks());
+        let (input, all) = (partial.plan.input_shape(), sum_blocks(&partial.plan));
         for _ in 0..from.size()? {
             let ranges = from.ranges(input.len())?;
             let mut axes = ranges.iter().zip(input);

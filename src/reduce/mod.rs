@@ -4,7 +4,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `methods` | reductions of arrays and maps, the methods |
+//! | `methods` | reductions of arrays, the methods |
 //! | `reduction` | the reductions that are ready made |
 //! | `variance`, `log_sum_exp`, `nan`, `norms`, `count` | more of them |
 //! | `cloned` | sums of elements that are `Clone` and not `Copy` |
@@ -13,7 +13,7 @@
 //! | `exp` | the exponential function of `log_sum_exp` |
 //! | `summand` | in which type sums and means are accumulated |
 //! | `convert` | elements as accumulators of another type |
-//! | `operands` | the tuples of arrays of a map |
+//! | `zip` | reductions of maps, the methods of `Zip` |
 //! | `part` | parts of the terms, for several workers |
 //! | `accumulation` | what is known of a reduction, and its merging |
 //! | `ranges` | boxes of an array |
@@ -35,7 +35,6 @@ mod log_sum_exp;
 mod methods;
 mod nan;
 mod norms;
-mod operands;
 mod order;
 mod part;
 mod ranges;
@@ -44,8 +43,9 @@ mod summand;
 #[cfg(test)]
 mod tests;
 mod variance;
+mod zip;
 
-pub use accumulation::Accumulation;
+pub use accumulation::{Accumulation, sum_blocks};
 pub use adapt::{InType, Or, Then};
 pub use bytes::AccumulatorBytes;
 pub use count::Count;
@@ -53,7 +53,6 @@ pub use log_sum_exp::LogSumExp;
 pub use methods::ReduceExt;
 pub use nan::{NanMean, NanSum};
 pub use norms::{L1, L2, LogSum, SumSquare};
-pub use operands::Operands;
 pub use part::Part;
 pub use reduction::{
     All, Any, ArgMax, ArgMin, Fold, LastArgMax, LastArgMin, Max, Mean, MeanIn, Min, NanMax, NanMin,
@@ -68,13 +67,10 @@ use crate::engine::positions::Positions;
 use crate::engine::reduce::{Typing, Value, accumulators, fresh, into};
 use crate::engine::sums::{SUMMED, Terms};
 use crate::error::{ArrayRole, BroadcastError, check_shape, too_few_terms};
-use crate::operand::Operand;
 use crate::plan::{AxisSource, BroadcastPlan};
-use crate::rule::Rule;
 use crate::shape::Sizes;
 use decided::decided;
-use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
-use num_traits::Zero;
+use ndarray::{Array, ArrayRef, Dimension};
 use reduction::sealed::Use;
 use std::marker::PhantomData;
 
@@ -483,98 +479,3 @@ where
         to.put(&Positions { reduction, choice }, becomes)
     }
 }
-
-/// Sums of an array over the axes that a broadcast to its shape would replicate.
-///
-/// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`.
-/// [`sum_to_shape`](Self::sum_to_shape) is the gradient by NumPy's rule. The gradient of any rule
-/// is that of its plan: [`BroadcastPlan::gradient`],
-/// [`gradient_into`](BroadcastPlan::gradient_into) and
-/// [`gradient_accumulate`](BroadcastPlan::gradient_accumulate). All of them add in [the same
-/// order](crate::reduction#the-order-of-summation).
-pub trait GradientExt: Operand {
-    /// Sums to `shape`: the gradient of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy)
-    /// from `shape` to the shape of `self`.
-    ///
-    /// ```text
-    /// self      2  3  4
-    /// shape        3  1
-    ///           -------
-    /// result       3  1
-    /// ```
-    ///
-    /// `shape` is right-aligned with the array's. Leading axes that it does not have are summed and
-    /// gone; axes that it has as 1 are summed and kept. The result has standard layout and the rank
-    /// of `shape`. [`reduce_axes`](crate::ReduceExt::reduce_axes) takes a list of axes instead.
-    ///
-    /// # Errors
-    ///
-    /// [`ReduceMismatch`](crate::ErrorKind::ReduceMismatch) if `shape` does not broadcast to the
-    /// shape of `self`; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
-    ///
-    /// # Panics
-    ///
-    /// Only if the addition does, as that of integers where overflow checks are on.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use ndarray::array;
-    /// use ndarray_broadcast::prelude::*;
-    ///
-    /// let cotangent = array![[1, 2, 3], [4, 5, 6]];
-    /// assert_eq!(cotangent.sum_to_shape(3)?, array![5, 7, 9]);
-    /// assert_eq!(cotangent.sum_to_shape((2, 1))?, array![[6], [15]]);
-    /// assert_eq!(cotangent.sum_to_shape(())?.into_scalar(), 21);
-    /// assert_eq!(
-    ///     cotangent.sum_to_shape(2).unwrap_err().to_string(),
-    ///     "\
-    /// cannot sum [2, 3] to [2] (numpy)
-    ///   self     2  3
-    ///   result      2
-    ///               ^ 2 is neither 3 nor 1",
-    /// );
-    /// # Ok::<(), BroadcastError>(())
-    /// ```
-    ///
-    /// Source: torch `Tensor.sum_to_size`; the rule is NumPy's `broadcast_to`.
-    #[doc(alias = "sum_to_size")]
-    #[doc(alias = "unbroadcast")]
-    #[doc(alias = "reduce_sum")]
-    #[doc(alias = "sum_axis")]
-    #[doc(alias = "ReduceSum")]
-    fn sum_to_shape<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
-    where
-        E: IntoDimension,
-        Self::Elem: Summand,
-    {
-        let (array, shape) = (self.as_array(), shape.into_dimension());
-        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
-            .map_err(|error| error.of_reduction("sum"))?
-            .gradient(array)
-    }
-
-    /// [`sum_to_shape`](Self::sum_to_shape) for elements that are `Clone` and not `Copy`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`sum_to_shape`](Self::sum_to_shape).
-    ///
-    /// # Panics
-    ///
-    /// Only if `clone` or the addition does. Example of such elements:
-    /// [`BroadcastPlan::gradient_cloned`].
-    fn sum_to_shape_cloned<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
-    where
-        E: IntoDimension,
-        Self::Elem: Clone + Zero,
-    {
-        let (array, shape) = (self.as_array(), shape.into_dimension());
-        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
-            .map_err(|error| error.of_reduction("sum"))?
-            .gradient_cloned(array)
-    }
-}
-
-impl<T: Operand + ?Sized> GradientExt for T {}

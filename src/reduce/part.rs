@@ -1,11 +1,8 @@
 //! Parts of the terms of sums: tiles that keep whole blocks of the tree, and ranges of blocks.
 
 use super::Accumulators;
-use super::accumulation::{Accumulation, Piece, nodes_of, terms_of};
-use super::operands::Operands;
-use super::operands::sealed::Elements;
-use super::reduction::{Reduction, Sum};
-use super::summand::Summand;
+use super::accumulation::{Accumulation, Piece, nodes_of, sum_blocks, terms_of};
+use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::sums::Terms;
 use crate::error::{
@@ -15,220 +12,12 @@ use crate::plan::{AxisSource, BroadcastPlan, Tile};
 use ndarray::{Array, ArrayRef, Dimension, IxDyn};
 use std::ops::Range;
 
-/// # Parts of sums, to be merged
-///
-/// A worker sums a [`Part`] of the terms. Others sum the other parts, at any time and on any
-/// machine. The [`Accumulation`]s that they return are merged in any order, and the result is
-/// bit-identical to one call on the whole array.
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// How many blocks the terms of each element of the gradient have, in the
-    /// [documented tree](crate::reduction#the-order-of-summation): one for each 1024 terms begun.
-    ///
-    /// ```
-    /// use ndarray_broadcast::BroadcastPlan;
-    ///
-    /// // [N, C, H, W] is summed to [C].
-    /// let plan = BroadcastPlan::explicit(3, (10, 3, 16, 16), &[1])?;
-    /// assert_eq!(plan.sum_blocks(), (10_usize * 16 * 16).div_ceil(1024));
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    #[must_use]
-    pub fn sum_blocks(&self) -> usize {
-        self.sum_terms().div_ceil(BLOCK_TERMS)
-    }
-
     /// How many terms each element of the gradient has.
     pub(super) fn sum_terms(&self) -> usize {
         let sizes = self.axis_sources().zip(self.output_shape());
         let summed = sizes.filter(|(source, _)| is_summed(source));
         summed.map(|(_, &size)| size).product()
-    }
-
-    /// The part of all sums whose terms are inside a tile of this plan.
-    ///
-    /// The tile must not cut a block of the tree: its terms of each sum begin and end at multiples
-    /// of 1024 terms, or at the end of the terms. A tile that has the full size of each summed axis
-    /// never cuts a block.
-    ///
-    /// # Errors
-    ///
-    /// [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries, if the tile has a
-    /// part of a block; [`InvalidBox`](crate::ErrorKind::InvalidBox) if it is not inside the
-    /// output; [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
-    ///
-    /// ```
-    /// use ndarray::{Array2, s};
-    /// use ndarray_broadcast::BroadcastPlan;
-    /// use ndarray_broadcast::distributed::Accumulation;
-    /// use ndarray_broadcast::reduction::Sum;
-    ///
-    /// let dy = Array2::from_shape_fn((3000, 2), |(i, j)| 1. / (2 * i + j + 1) as f32);
-    /// let plan = BroadcastPlan::numpy(2, (3000, 2))?;
-    ///
-    /// let mut sum = Accumulation::new(&plan, Sum);
-    /// for rows in [2048..3000, 0..1024, 1024..2048] {
-    ///     let part = plan.part(&plan.tile(&[rows, 0..2])?)?;
-    ///     let dy = part.tile().output().of(&dy)?;
-    ///     sum.merge(part.gradient(&dy)?)?;
-    /// }
-    /// assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
-    ///
-    /// let error = plan.part(&plan.tile(&[0..1500, 0..2])?).unwrap_err();
-    /// assert_eq!(
-    ///     error.to_string(),
-    ///     "\
-    /// the box [0..1500, 0..2] cuts a block of 1024 terms
-    ///   box      0..1500  0..2
-    ///   output      3000     2
-    ///                  ^ no block begins at 1500: the nearest boundaries are 1024 and 2048",
-    /// );
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    pub fn part(&self, tile: &Tile<I, O>) -> Result<Part<I, O>, BroadcastError> {
-        let (output, total) = (tile.output(), self.sum_terms());
-        let mut ranges = reserved(output.shape().len())?;
-        ranges.extend(output.ranges());
-        let mut part = self.part_of_nothing(&ranges)?;
-        if output.shape().contains(&0) {
-            return Ok(part);
-        }
-        part.terms = 0..part.tile.plan().sum_terms();
-        // A run ends where the innermost axis that is summed and not whole is cut.
-        let mut cut = None;
-        for (axis, source) in self.axis_sources().enumerate().rev() {
-            if is_summed(&source) && cut.is_none() {
-                part.run *= ranges[axis].len();
-                cut = (ranges[axis].len() < self.output_shape()[axis]).then_some(axis);
-            }
-        }
-        // The step of each outer axis is a multiple of the step of the axis inside it. So if the
-        // first two runs are whole blocks, all are.
-        let whole = |number: usize| number % BLOCK_TERMS == 0 || number == total;
-        let runs = part.terms.clone().step_by(part.run).take(2);
-        let mut numbers = runs.map(|at| part.number(at));
-        match cut {
-            Some(axis) if !numbers.all(|at| whole(at) && whole(at + part.run)) => {
-                Err(self.cut_block(&part, &ranges, axis))
-            }
-            _ => Ok(part),
-        }
-    }
-
-    /// The part with these blocks of the sums, for the elements of the gradient in the box `input`.
-    /// There are [`sum_blocks`](Self::sum_blocks) blocks.
-    ///
-    /// [`Part::tile`] is the smallest tile that has these blocks. It may have terms of neighbouring
-    /// blocks too, which are left out. So any plan with enough terms can be cut at any block, along
-    /// whichever axes its arrays are stored.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the box is not inside the input;
-    /// [`InvalidBlocks`](crate::ErrorKind::InvalidBlocks) if there are no such blocks;
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
-    ///
-    /// ```
-    /// use ndarray::Array3;
-    /// use ndarray_broadcast::BroadcastPlan;
-    /// use ndarray_broadcast::distributed::Accumulation;
-    /// use ndarray_broadcast::reduction::Sum;
-    ///
-    /// // 3500 terms, 7 * 7 for each image: no image begins where a block does.
-    /// let term = |(n, c, i)| 1. / (n + 7 * c + i + 1) as f64;
-    /// let dy = Array3::from_shape_fn((100, 5, 7 * 7), term);
-    /// let plan = BroadcastPlan::explicit(5, (100, 5, 7 * 7), &[1])?;
-    /// assert_eq!(plan.sum_blocks(), 5);
-    ///
-    /// let part = plan.part_of_blocks(&[0..5], 3..5)?;
-    /// assert!(part.tile().output().ranges().eq([62..100, 0..5, 0..49]));
-    /// let mut sum = part.gradient(&part.tile().output().of(&dy)?)?;
-    /// let part = plan.part_of_blocks(&[0..5], 0..3)?;
-    /// assert!(part.tile().output().ranges().eq([0..63, 0..5, 0..49]));
-    /// sum.merge(part.gradient(&part.tile().output().of(&dy)?)?)?;
-    /// assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
-    ///
-    /// let error = plan.part_of_blocks(&[0..5], 3..6).unwrap_err();
-    /// assert_eq!(
-    ///     error.to_string(),
-    ///     "the blocks 3..6 are not among the 5 blocks of terms that the sums of this plan have",
-    /// );
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    pub fn part_of_blocks(
-        &self,
-        input: &[Range<usize>],
-        blocks: Range<usize>,
-    ) -> Result<Part<I, O>, BroadcastError> {
-        let inside =
-            |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
-        let shape = self.input_shape();
-        if input.len() != shape.len() || !input.iter().zip(shape).all(inside) {
-            return Err(invalid_box(shape, input));
-        }
-        if blocks.start > blocks.end || blocks.end > self.sum_blocks() {
-            return Err(invalid_blocks(self.sum_blocks(), blocks));
-        }
-        let empty = blocks.is_empty() || input.iter().any(|range| range.is_empty());
-        let total = self.sum_terms();
-        let terms = terms_of(blocks, total);
-        // From the outermost axis on: the first axis on which the first and the last term differ
-        // is cut, and those inside it are whole.
-        let mut ranges = reserved(self.output_shape().len())?;
-        let (mut inside, mut whole) = (total, false);
-        for (source, &size) in self.axis_sources().zip(self.output_shape()) {
-            ranges.push(match source {
-                AxisSource::Kept(axis) => input[axis].clone(),
-                _ if empty => 0..0,
-                _ if whole => 0..size,
-                _ => {
-                    inside /= size;
-                    let (first, last) = (terms.start / inside, (terms.end - 1) / inside);
-                    whole = first != last;
-                    first % size..last % size + 1
-                }
-            });
-        }
-        let mut part = self.part_of_nothing(&ranges)?;
-        if !empty {
-            let first = part.number(0);
-            part.terms = terms.start - first..terms.end - first;
-            part.run = part.terms.len();
-        }
-        Ok(part)
-    }
-
-    /// The part with no terms of a tile.
-    fn part_of_nothing(&self, ranges: &[Range<usize>]) -> Result<Part<I, O>, BroadcastError> {
-        Ok(Part {
-            plan: self.clone(),
-            tile: self.tile(ranges)?,
-            terms: 0..0,
-            run: 1,
-        })
-    }
-
-    /// The error for a part whose box `ranges` cuts a block. `axis` is the one to cut elsewhere.
-    #[cold]
-    fn cut_block(&self, part: &Part<I, O>, ranges: &[Range<usize>], axis: usize) -> BroadcastError {
-        let (shape, total) = (self.output_shape(), self.sum_terms());
-        let Range { start, end } = ranges[axis];
-        let (first, step) = (part.number(0), part.run / (end - start));
-        // Whether each run begins at the same distance from the beginning of a block.
-        let next = part.terms.clone().nth(part.run);
-        let aligned = next.is_none_or(|at| (part.number(at) - first) % BLOCK_TERMS == 0);
-        let keeps = |at: usize| {
-            let number = first - start * step + at * step;
-            (aligned && number % BLOCK_TERMS == 0) || number == total
-        };
-        let boundary = match keeps(end) || (start > 0 && !keeps(start)) {
-            true => start,
-            false => end,
-        };
-        // Boundaries repeat after at most as many places as a block has terms.
-        let mut below = (0..=boundary).rev().take(BLOCK_TERMS + 1);
-        let mut above = (boundary..=shape[axis]).take(BLOCK_TERMS + 1);
-        let nearest = [below.find(|&at| keeps(at)), above.find(|&at| keeps(at))];
-        cuts_block(shape, ranges, axis, boundary, nearest)
     }
 }
 
@@ -236,22 +25,24 @@ fn is_summed(source: &AxisSource) -> bool {
     !matches!(source, AxisSource::Kept(_))
 }
 
-/// The part of a gradient that one worker sums: some terms of some elements.
+/// The part of a reduction that one worker computes: some terms of some elements.
 ///
-/// [`BroadcastPlan::part`] and [`part_of_blocks`](BroadcastPlan::part_of_blocks) return it. Its
-/// methods are those of the plan, on arrays of the shape of [`tile`](Self::tile)'s output, with a
-/// [`Accumulation`] as the result.
+/// Others compute the other parts, at any time and on any machine. [`reduce`](Self::reduce), or
+/// [`Zip::reduce_part`](crate::Zip::reduce_part) for a map, takes arrays of the shape of
+/// [`tile`](Self::tile)'s output and returns an [`Accumulation`]. The accumulations are merged in any
+/// order, and the result is bit-identical to one call on the whole array.
 ///
 /// ```
 /// use ndarray::Array2;
 /// use ndarray_broadcast::BroadcastPlan;
 /// use ndarray_broadcast::reduction::Max;
+/// use ndarray_broadcast::distributed::Part;
 ///
 /// let x = Array2::from_shape_fn((2, 5000), |(i, j)| ((i + 1) * j) % 4999);
 /// let plan = BroadcastPlan::numpy((2, 1), (2, 5000))?;
 ///
 /// let largest = |blocks| {
-///     let part = plan.part_of_blocks(&[0..2, 0..1], blocks)?;
+///     let part = Part::of_blocks(&plan, &[0..2, 0..1], blocks)?;
 ///     part.reduce(&part.tile().output().of(&x)?, Max)
 /// };
 /// let mut max = largest(0..2)?;
@@ -271,8 +62,174 @@ pub struct Part<I: Dimension = IxDyn, O: Dimension = IxDyn> {
 }
 
 impl<I: Dimension, O: Dimension> Part<I, O> {
+    /// The part of all sums whose terms are inside a tile of this plan.
+    ///
+    /// The tile must not cut a block of the tree: its terms of each sum begin and end at multiples
+    /// of 1024 terms, or at the end of the terms. A tile that has the full size of each summed axis
+    /// never cuts a block.
+    ///
+    /// # Errors
+    ///
+    /// [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries, if the tile has a
+    /// part of a block; [`InvalidBox`](crate::ErrorKind::InvalidBox) if it is not inside the
+    /// output; [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// ```
+    /// use ndarray::{Array2, s};
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::distributed::{Accumulation, Part, Tile};
+    /// use ndarray_broadcast::reduction::Sum;
+    ///
+    /// let dy = Array2::from_shape_fn((3000, 2), |(i, j)| 1. / (2 * i + j + 1) as f32);
+    /// let plan = BroadcastPlan::numpy(2, (3000, 2))?;
+    ///
+    /// let mut sum = Accumulation::new(&plan, Sum);
+    /// for rows in [2048..3000, 0..1024, 1024..2048] {
+    ///     let part = Part::new(&plan, &Tile::new(&plan, &[rows, 0..2])?)?;
+    ///     let dy = part.tile().output().of(&dy)?;
+    ///     sum.merge(part.reduce(&dy, Sum)?)?;
+    /// }
+    /// assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
+    ///
+    /// let error = Part::new(&plan, &Tile::new(&plan, &[0..1500, 0..2])?).unwrap_err();
+    /// assert_eq!(
+    /// error.to_string(),
+    /// "\
+    /// the box [0..1500, 0..2] cuts a block of 1024 terms
+    ///   box      0..1500  0..2
+    ///   output      3000     2
+    ///                  ^ no block begins at 1500: the nearest boundaries are 1024 and 2048",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn new(plan: &BroadcastPlan<I, O>, tile: &Tile<I, O>) -> Result<Self, BroadcastError> {
+        let (output, total) = (tile.output(), plan.sum_terms());
+        let mut ranges = reserved(output.shape().len())?;
+        ranges.extend(output.ranges());
+        let mut part = Part::of_nothing(plan, &ranges)?;
+        if output.shape().contains(&0) {
+            return Ok(part);
+        }
+        part.terms = 0..part.tile.plan().sum_terms();
+        // A run ends where the innermost axis that is summed and not whole is cut.
+        let mut cut = None;
+        for (axis, source) in plan.axis_sources().enumerate().rev() {
+            if is_summed(&source) && cut.is_none() {
+                part.run *= ranges[axis].len();
+                cut = (ranges[axis].len() < plan.output_shape()[axis]).then_some(axis);
+            }
+        }
+        // The step of each outer axis is a multiple of the step of the axis inside it. So if the
+        // first two runs are whole blocks, all are.
+        let whole = |number: usize| number % BLOCK_TERMS == 0 || number == total;
+        let runs = part.terms.clone().step_by(part.run).take(2);
+        let mut numbers = runs.map(|at| part.number(at));
+        match cut {
+            Some(axis) if !numbers.all(|at| whole(at) && whole(at + part.run)) => {
+                Err(part.cut_block(&ranges, axis))
+            }
+            _ => Ok(part),
+        }
+    }
+
+    /// The part with these blocks of the sums, for the elements of the gradient in the box `input`.
+    /// There are [`sum_blocks`] blocks.
+    ///
+    /// [`Part::tile`] is the smallest tile that has these blocks. It may have terms of neighbouring
+    /// blocks too, which are left out. So any plan with enough terms can be cut at any block, along
+    /// whichever axes its arrays are stored.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the box is not inside the input;
+    /// [`InvalidBlocks`](crate::ErrorKind::InvalidBlocks) if there are no such blocks;
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// ```
+    /// use ndarray::Array3;
+    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::distributed::{Accumulation, Part, sum_blocks};
+    /// use ndarray_broadcast::reduction::Sum;
+    ///
+    /// // 3500 terms, 7 * 7 for each image: no image begins where a block does.
+    /// let term = |(n, c, i)| 1. / (n + 7 * c + i + 1) as f64;
+    /// let dy = Array3::from_shape_fn((100, 5, 7 * 7), term);
+    /// let plan = BroadcastPlan::explicit(5, (100, 5, 7 * 7), &[1])?;
+    /// assert_eq!(sum_blocks(&plan), 5);
+    ///
+    /// let part = Part::of_blocks(&plan, &[0..5], 3..5)?;
+    /// assert!(part.tile().output().ranges().eq([62..100, 0..5, 0..49]));
+    /// let mut sum = part.reduce(&part.tile().output().of(&dy)?, Sum)?;
+    /// let part = Part::of_blocks(&plan, &[0..5], 0..3)?;
+    /// assert!(part.tile().output().ranges().eq([0..63, 0..5, 0..49]));
+    /// sum.merge(part.reduce(&part.tile().output().of(&dy)?, Sum)?)?;
+    /// assert_eq!(sum.finish(&plan)?, plan.gradient(&dy)?);
+    ///
+    /// let error = Part::of_blocks(&plan, &[0..5], 3..6).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the blocks 3..6 are not among the 5 blocks of terms that the sums of this plan have",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn of_blocks(
+        plan: &BroadcastPlan<I, O>,
+        input: &[Range<usize>],
+        blocks: Range<usize>,
+    ) -> Result<Self, BroadcastError> {
+        let inside =
+            |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
+        let shape = plan.input_shape();
+        if input.len() != shape.len() || !input.iter().zip(shape).all(inside) {
+            return Err(invalid_box(shape, input));
+        }
+        if blocks.start > blocks.end || blocks.end > sum_blocks(plan) {
+            return Err(invalid_blocks(sum_blocks(plan), blocks));
+        }
+        let empty = blocks.is_empty() || input.iter().any(|range| range.is_empty());
+        let total = plan.sum_terms();
+        let terms = terms_of(blocks, total);
+        // From the outermost axis on: the first axis on which the first and the last term differ
+        // is cut, and those inside it are whole.
+        let mut ranges = reserved(plan.output_shape().len())?;
+        let (mut inside, mut whole) = (total, false);
+        for (source, &size) in plan.axis_sources().zip(plan.output_shape()) {
+            ranges.push(match source {
+                AxisSource::Kept(axis) => input[axis].clone(),
+                _ if empty => 0..0,
+                _ if whole => 0..size,
+                _ => {
+                    inside /= size;
+                    let (first, last) = (terms.start / inside, (terms.end - 1) / inside);
+                    whole = first != last;
+                    first % size..last % size + 1
+                }
+            });
+        }
+        let mut part = Part::of_nothing(plan, &ranges)?;
+        if !empty {
+            let first = part.number(0);
+            part.terms = terms.start - first..terms.end - first;
+            part.run = part.terms.len();
+        }
+        Ok(part)
+    }
+
+    /// The part with no terms of a tile.
+    fn of_nothing(
+        plan: &BroadcastPlan<I, O>,
+        ranges: &[Range<usize>],
+    ) -> Result<Self, BroadcastError> {
+        Ok(Part {
+            plan: plan.clone(),
+            tile: Tile::new(plan, ranges)?,
+            terms: 0..0,
+            run: 1,
+        })
+    }
+
     /// The box of the output that the part reads, and the box of the gradient that it adds to.
-    /// Example: [`BroadcastPlan::part`].
+    /// Example: [`Part::new`](crate::distributed::Part::new).
     pub fn tile(&self) -> &Tile<I, O> {
         &self.tile
     }
@@ -285,17 +242,18 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ///
     /// ```
     /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::distributed::Part;
     ///
     /// let plan = BroadcastPlan::numpy((), 100 * 1024)?;
-    /// assert_eq!(plan.part_of_blocks(&[], 0..100)?.nodes(), 1);
-    /// assert_eq!(plan.part_of_blocks(&[], 0..64)?.nodes(), 1);
+    /// assert_eq!(Part::of_blocks(&plan, &[], 0..100)?.nodes(), 1);
+    /// assert_eq!(Part::of_blocks(&plan, &[], 0..64)?.nodes(), 1);
     /// // 1, 2..4, 4..8, 8..16, 16..32, 32..48, 48..50
-    /// assert_eq!(plan.part_of_blocks(&[], 1..50)?.nodes(), 7);
+    /// assert_eq!(Part::of_blocks(&plan, &[], 1..50)?.nodes(), 7);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     #[must_use]
     pub fn nodes(&self) -> usize {
-        let all = self.plan.sum_blocks();
+        let all = sum_blocks(&self.plan);
         let count = |(_, blocks)| nodes_of(blocks, all).count();
         let mut runs = self.runs();
         match [runs.next(), runs.next(), runs.next_back()] {
@@ -309,6 +267,30 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
             }
             _ => self.runs().map(count).sum(),
         }
+    }
+
+    /// The error for a part whose box `ranges` cuts a block. `axis` is the one to cut elsewhere.
+    #[cold]
+    fn cut_block(&self, ranges: &[Range<usize>], axis: usize) -> BroadcastError {
+        let (shape, total) = (self.plan.output_shape(), self.plan.sum_terms());
+        let Range { start, end } = ranges[axis];
+        let (first, step) = (self.number(0), self.run / (end - start));
+        // Whether each run begins at the same distance from the beginning of a block.
+        let next = self.terms.clone().nth(self.run);
+        let aligned = next.is_none_or(|at| (self.number(at) - first) % BLOCK_TERMS == 0);
+        let keeps = |at: usize| {
+            let number = first - start * step + at * step;
+            (aligned && number % BLOCK_TERMS == 0) || number == total
+        };
+        let boundary = match keeps(end) || (start > 0 && !keeps(start)) {
+            true => start,
+            false => end,
+        };
+        // Boundaries repeat after at most as many places as a block has terms.
+        let mut below = (0..=boundary).rev().take(BLOCK_TERMS + 1);
+        let mut above = (boundary..=shape[axis]).take(BLOCK_TERMS + 1);
+        let nearest = [below.find(|&at| keeps(at)), above.find(|&at| keeps(at))];
+        cuts_block(shape, ranges, axis, boundary, nearest)
     }
 
     /// The number of a term among all terms, by its position in the tile, which has terms.
@@ -329,75 +311,6 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
             |number: usize| number / BLOCK_TERMS..(number + self.run).div_ceil(BLOCK_TERMS);
         let positions = self.terms.clone().step_by(self.run);
         positions.map(move |at| (at, blocks(self.number(at))))
-    }
-
-    /// Sums this part's terms of [`BroadcastPlan::gradient`]. Example: [`BroadcastPlan::part`].
-    ///
-    /// # Errors
-    ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the shape of
-    /// the tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
-    ///
-    /// # Panics
-    ///
-    /// Only if the addition does, as that of integers where overflow checks are on.
-    pub fn gradient<A>(
-        &self,
-        cotangent: &ArrayRef<A, O>,
-    ) -> Result<Accumulation<A, Sum>, BroadcastError>
-    where
-        A: Summand,
-    {
-        let plan = self.tile.plan();
-        check_shape(ArrayRole::Cotangent, plan.output_shape(), cotangent.shape())?;
-        self.collect(Sum, |_, terms| {
-            let to = Accumulators(plan.input_dim(), terms.clone());
-            plan.reduce_array(cotangent, &Sum, None, to)
-        })
-    }
-
-    /// Sums this part's terms of [`BroadcastPlan::gradient_of`].
-    ///
-    /// # Errors
-    ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if an array does not broadcast to the shape
-    /// of the tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
-    ///
-    /// # Panics
-    ///
-    /// Only if `f` or the addition does, as that of integers where overflow checks are on.
-    ///
-    /// ```
-    /// use ndarray::Array2;
-    /// use ndarray_broadcast::BroadcastPlan;
-    ///
-    /// let x = Array2::from_shape_fn((2048, 3), |(i, j)| (i * j) as f64);
-    /// let dy = x.mapv(f64::sin);
-    /// let plan = BroadcastPlan::numpy(3, (2048, 3))?;
-    /// let half = |rows| {
-    ///     let part = plan.part(&plan.tile(&[rows, 0..3])?)?;
-    ///     let output = part.tile().output();
-    ///     part.gradient_of((&output.of(&dy)?, &output.of(&x)?), |(dy, x)| dy * x)
-    /// };
-    /// let mut sum = half(1024..2048)?;
-    /// sum.merge(half(0..1024)?)?;
-    /// assert_eq!(sum.finish(&plan)?, plan.gradient_of((&dy, &x), |(dy, x)| dy * x)?);
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
-    pub fn gradient_of<X, A, F>(
-        &self,
-        arrays: X,
-        f: F,
-    ) -> Result<Accumulation<A, Sum>, BroadcastError>
-    where
-        X: Operands<O>,
-        A: Summand,
-        F: for<'e> Fn(<X as Elements<'e>>::Refs) -> A + Sync,
-    {
-        self.reduce_of(arrays, Sum, f)
     }
 
     /// Reduces this part's terms of [`BroadcastPlan::reduce`]. Example: [`Part`].
@@ -421,49 +334,22 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         T: Copy + Sync,
         R: Reduction<T>,
     {
-        let shape = self.tile.plan().output_shape();
-        check_shape(ArrayRole::Reduced, shape, array.shape())?;
-        self.reduce_of((array,), reduction, |(&value,)| value)
-    }
-
-    /// Reduces this part's terms of [`BroadcastPlan::reduce_of`]. Example of the arrays:
-    /// [`gradient_of`](Self::gradient_of).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`gradient_of`](Self::gradient_of).
-    ///
-    /// # Panics
-    ///
-    /// Only if `f` or the reduction's own operation does, as sums of integers where overflow checks
-    /// are on.
-    pub fn reduce_of<X, T, R, F>(
-        &self,
-        arrays: X,
-        reduction: R,
-        f: F,
-    ) -> Result<Accumulation<T, R>, BroadcastError>
-    where
-        X: Operands<O>,
-        R: Reduction<T>,
-        F: for<'e> Fn(<X as Elements<'e>>::Refs) -> T + Sync,
-    {
         let plan = self.tile.plan();
-        arrays.check(plan)?;
+        check_shape(ArrayRole::Reduced, plan.output_shape(), array.shape())?;
         self.collect(reduction, |reduction, terms| {
             let to = Accumulators(plan.input_dim(), terms.clone());
-            arrays.reduce(plan, reduction, &f, None, to)
+            plan.reduce_array(array, reduction, None, to)
         })
     }
 
     /// Collects what `reduce` makes of each range of terms that is a node of the tree.
-    fn collect<T, R: Reduction<T>>(
+    pub(super) fn collect<T, R: Reduction<T>>(
         &self,
         reduction: R,
         reduce: impl Fn(&R, &Terms) -> Result<Array<R::Acc, I>, BroadcastError>,
     ) -> Result<Accumulation<T, R>, BroadcastError> {
         let mut piece = Piece::of_nothing(self.tile.input().ranges().collect());
-        let (total, all) = (self.plan.sum_terms(), self.plan.sum_blocks());
+        let (total, all) = (self.plan.sum_terms(), sum_blocks(&self.plan));
         let mut partial = Accumulation::new(&self.plan, reduction);
         let combine = |a, b| partial.reduction.combine(a, b);
         for (position, run) in self.runs() {

@@ -270,10 +270,10 @@ pub struct LastArgMin;
 ///
 /// let plan = BroadcastPlan::numpy((2, 1), (2, 3))?;
 /// let (a, limits) = (array![[1, 2, 3], [4, 5, 6]], array![2, 9, 9]);
-/// let below = plan.reduce_of((&a, &limits), All, |(a, limit)| a < limit)?;
+/// let below = zip((&a, &limits)).reduce(&plan, All, |(a, limit)| a < limit)?;
 /// assert_eq!(below, array![[true], [false]]);
 /// assert_eq!(
-///     plan.reduce_of((&a,), Any, |(&a,)| a == 9)?,
+///     zip(&a).reduce(&plan, Any, |a| a == 9)?,
 ///     array![[false], [false]]
 /// );
 /// # Ok::<(), BroadcastError>(())

@@ -38,7 +38,7 @@ use std::num::Wrapping;
 /// }
 ///
 /// let prices = array![Cents(199), Cents(350), Cents(-49)];
-/// assert_eq!(prices.sum_to_shape(())?.into_scalar(), Cents(500));
+/// assert_eq!(prices.reduce_to_shape((), Sum)?.into_scalar(), Cents(500));
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///

@@ -8,6 +8,7 @@ use crate::engine::fold::{BLOCK_TERMS, LANES, LARGE, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
 use crate::engine::tuning::{CACHE_LINE, SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE};
 use crate::reduction::{ArgMax, ArgMin, Fold, Reduction, Summand};
+use crate::zip;
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
 use std::ops::Add;
@@ -293,7 +294,7 @@ fn check_maps<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]
     let plan = plan(terms.shape(), summed);
     let (count, all) = in_order(terms, summed);
     let numbered = expected_numbered(&all, count);
-    let found = plan.reduce_of((terms, terms), Numbered, |(&a, &b)| {
+    let found = zip((terms, terms)).reduce(&plan, Numbered, |(a, b)| {
         assert_eq!(a, b);
         a
     });
@@ -316,8 +317,9 @@ fn check_products<const N: usize, const M: usize>(
 ) {
     let products = expected_products::<N, M>(terms, summed);
     let product = Fold::new([[0; 4]; M], joined);
-    let found = plan(terms.shape(), summed)
-        .reduce_of((terms,), product, |(&Mixed(bytes),)| matrices(&bytes));
+    let found = zip(terms).reduce(&plan(terms.shape(), summed), product, |Mixed(bytes)| {
+        matrices(&bytes)
+    });
     let what = || format!("{:?} {:?}, {summed:?}", terms.shape(), terms.strides());
     assert!(found.unwrap().iter().eq(&products), "in order, {}", what());
 }
@@ -750,7 +752,7 @@ fn positions_are_those_of_the_first_terms_in_every_layout() {
                 let what = format!("{shape:?} {summed:?}, NaN every {nan_every}");
                 assert_eq!(plan.reduce(terms, ArgMax).unwrap(), largest, "{what}");
                 assert_eq!(plan.reduce(terms, ArgMin).unwrap(), smallest, "{what}");
-                let mapped = plan.reduce_of((terms,), ArgMax, |(&term,)| term).unwrap();
+                let mapped = zip(terms).reduce(&plan, ArgMax, |term| term).unwrap();
                 assert_eq!(mapped, largest, "map, {what}");
             }
         }

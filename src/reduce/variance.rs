@@ -42,7 +42,7 @@ use num_traits::float::FloatCore;
 /// combined around the mean of both. So the error does not grow with the mean: results of `f32`,
 /// `f16` and `bf16` are within one unit in the last place, results of `f64` within some units for
 /// means of up to 10^8 times the deviation. The order of operations is [the
-/// tree's](crate::GradientExt#the-order-of-summation): the bits are the same for any layout, number
+/// tree's](crate::reduction#the-order-of-summation): the bits are the same for any layout, number
 /// of threads and partition.
 ///
 /// Source: NumPy `var`, whose default for `ddof` is 0 too; torch `var` with `correction`, whose

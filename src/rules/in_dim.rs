@@ -10,25 +10,10 @@ use crate::rule::Rule;
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
-    /// The plan of [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim), from shapes alone.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
-    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use ndarray_broadcast::BroadcastPlan;
-    ///
-    /// let plan = BroadcastPlan::in_dim(2, (2, 3), &[0])?;
-    /// assert_eq!(plan.output_shape(), [2, 3]);
-    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-    /// ```
+    /// The plan of [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim): that of
+    /// [`explicit`](Self::explicit) but for its name.
     #[inline(always)]
-    pub fn in_dim<D: IntoDimension<Dim = I>, E: IntoDimension>(
+    pub(crate) fn in_dim<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,
         target: E,
         broadcast_dimensions: &[usize],
@@ -53,11 +38,15 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// # Example
     ///
     /// ```
-    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::{AxisSource, BroadcastPlan};
     ///
     /// let plan = BroadcastPlan::in_dim_permuting((1, 3), (2, 3, 2), &[2, 1])?;
     /// assert_eq!(plan.output_shape(), [2, 3, 2]);
-    /// assert!(plan.mapping().eq([None, Some(1), Some(0)]));
+    /// assert!(plan.axis_sources().map(AxisSource::input_axis).eq([
+    ///     None,
+    ///     Some(1),
+    ///     Some(0)
+    /// ]));
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     #[inline(always)]

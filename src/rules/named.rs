@@ -75,13 +75,21 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// As [`named`](Self::named).
     ///
     /// ```
-    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::{AxisSource, BroadcastPlan};
     ///
     /// let (a, b) =
     ///     BroadcastPlan::named_pair((2, 3), (3, 4), &"x y, y z".parse()?, &[])?;
     /// assert_eq!(a.output_shape(), [2, 3, 4]);
-    /// assert!(a.mapping().eq([Some(0), Some(1), None]));
-    /// assert!(b.mapping().eq([None, Some(0), Some(1)]));
+    /// assert!(a.axis_sources().map(AxisSource::input_axis).eq([
+    ///     Some(0),
+    ///     Some(1),
+    ///     None
+    /// ]));
+    /// assert!(b.axis_sources().map(AxisSource::input_axis).eq([
+    ///     None,
+    ///     Some(0),
+    ///     Some(1)
+    /// ]));
     /// assert_eq!(
     ///     BroadcastPlan::named_pair((2, 3), (5, 4), &"x y, y z".parse()?, &[])
     ///         .unwrap_err()

@@ -33,24 +33,24 @@ fn gradient(plan: &BroadcastPlan, cotangent: &ArrayD<f64>) -> Result<ArrayD<f64>
                 input, output, cotangent
             ))
         });
-        let dynamic = cotangent.sum_to_shape(IxDyn(plan.input_shape()));
+        let dynamic = cotangent.reduce_to_shape(IxDyn(plan.input_shape()), Sum);
         for sum in [Some(dynamic), statically.flatten()].into_iter().flatten() {
             if sum.as_ref() != Ok(&fresh) {
-                return Err(format!("gradient gives {fresh:?}, sum_to_shape {sum:?}"));
+                return Err(format!("gradient gives {fresh:?}, reduce_to_shape {sum:?}"));
             }
         }
     }
     Ok(fresh)
 }
 
-/// `sum_to_shape` with static ranks.
+/// `reduce_to_shape` with static ranks.
 fn static_sum<I: Dimension, O: Dimension>(
     input: I,
     _: O,
     cotangent: &ArrayD<f64>,
 ) -> Result<ArrayD<f64>, BroadcastError> {
     let cotangent = (cotangent.view().into_dimensionality::<O>()).expect("it has this rank");
-    let sum: Array<f64, I> = cotangent.sum_to_shape(input)?;
+    let sum: Array<f64, I> = cotangent.reduce_to_shape(input, Sum)?;
     Ok(sum.into_dyn())
 }
 

@@ -150,14 +150,16 @@ impl Call {
             if !same(&shapes, &planned) {
                 return Err(format!("the plans give {planned:?}, the views {shapes:?}"));
             }
-            // `zip_map` visits every element, which takes too long for large outputs.
+            // `map_collect` visits every element, which takes too long for large outputs.
             let small = |[shape, _]: &[Vec<usize>; 2]| element_count(shape).is_ok();
             if planned.as_ref().map_or(true, small) {
-                let zipped = a
-                    .zip_map_rule(&b, rule, |_, _| ())
+                let zipped = broadcast_pair(&a, &b, rule)
+                    .and_then(|views| zip(views).map_collect(|_| ()))
                     .map(|out| out.shape().to_vec());
                 if !same(&zipped, &planned.map(|[shape, _]| shape)) {
-                    return Err(format!("the plans are {plans:?}, zip_map gives {zipped:?}"));
+                    return Err(format!(
+                        "the plans are {plans:?}, map_collect gives {zipped:?}"
+                    ));
                 }
             }
         }
@@ -168,7 +170,7 @@ impl Call {
     }
 }
 
-/// Checks that `zip_map`, `zip_map_into` and `zip_map_inplace` give this answer too.
+/// Checks that `map_collect`, `map_assign_into` and `update` give this answer too.
 fn zipped<T: Element>(
     a: &ArrayD<T>,
     b: &ArrayD<T>,
@@ -176,38 +178,43 @@ fn zipped<T: Element>(
     operation: Operation,
     answer: &Result<Answer<T>, BroadcastError>,
 ) -> Result<(), String> {
-    let f = |&a: &T, &b: &T| T::apply(operation, a, b);
-    let fresh = a.zip_map_rule(b, rule, f);
+    let f = |(a, b)| T::apply(operation, a, b);
+    let views = broadcast_pair(a, b, rule);
+    let fresh = views.clone().and_then(|views| zip(views).map_collect(f));
     let (fresh, answer) = match (fresh, answer) {
         (Ok(fresh), Ok(answer)) => (fresh, answer),
         (Err(a), Err(b)) if a == *b => return Ok(()),
         (fresh, answer) => {
-            return Err(format!("zip_map gives {fresh:?}, the views {answer:?}"));
+            return Err(format!("map_collect gives {fresh:?}, the views {answer:?}"));
         }
     };
     let (shape, output) = flat(&fresh.view());
     if shape != answer.shape || answer.outputs.as_ref() != Some(&vec![output]) {
-        return Err(format!("zip_map gives {fresh:?}, the views {answer:?}"));
+        return Err(format!("map_collect gives {fresh:?}, the views {answer:?}"));
     }
     // Fortran order, so that the layouts of output and operands differ.
     let mut out = ArrayD::from_elem(IxDyn(&shape).f(), T::default());
-    let into = a.zip_map_rule_into(b, rule, &mut out, f);
+    let into = views.and_then(|views| zip(views).map_assign_into(&mut out, f));
     if into.is_err() || out != fresh {
-        return Err(format!("zip_map_into gives {into:?} and {out:?}"));
+        return Err(format!("map_assign_into gives {into:?} and {out:?}"));
     }
     let mut x = a.clone();
-    let in_place = x.zip_map_rule_inplace(b, rule, |a, b| *a = f(a, b));
+    let in_place = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule)
+        .and_then(|(_, plan)| zip(plan.view(b)?).update(&mut x, |a, b| *a = f((*a, b))));
     let right = match &in_place {
         Ok(()) => x == fresh,
         Err(error) => {
-            matches!(error.kind(), ErrorKind::WrongShape { .. })
-                && a.shape() != fresh.shape()
+            let kind = error.kind();
+            matches!(
+                kind,
+                ErrorKind::SizeMismatch { .. } | ErrorKind::RankTooLarge { .. }
+            ) && a.shape() != fresh.shape()
                 && x == *a
         }
     };
     match right {
         true => Ok(()),
-        false => Err(format!("zip_map_inplace gives {in_place:?} and {x:?}")),
+        false => Err(format!("update gives {in_place:?} and {x:?}")),
     }
 }
 
@@ -240,7 +247,7 @@ where
     J: Dimension,
 {
     let (a, b) = (positions(a), positions(b));
-    let zipped = a.zip_map_rule(&b, rule, |&a, &b| (a, b));
+    let zipped = zip(broadcast_pair(&a, &b, rule)?).map_collect(|(a, b)| (a, b));
     let (view_a, view_b) = match a.broadcast_with_rule(&b, rule) {
         Ok(views) => views,
         Err(error) => {

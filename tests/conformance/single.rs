@@ -288,9 +288,9 @@ fn dynamic<'a, T: Element>(
         Ready::Mode(target, mode) => by_name(view, IxDyn(target), mode)
             .map(|_| ())
             .and_then(|()| BroadcastPlan::with_mode(view.raw_dim(), IxDyn(target), mode))
-            .and_then(|plan| plan.apply(view.clone())),
+            .and_then(|plan| plan.view(view.clone())),
         Ready::Prepend(sizes) => {
-            BroadcastPlan::prepend(view.raw_dim(), IxDyn(sizes))?.apply(view.clone())
+            BroadcastPlan::prepend(view.raw_dim(), IxDyn(sizes))?.view(view.clone())
         }
     }
 }

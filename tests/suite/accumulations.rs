@@ -4,7 +4,7 @@
 #![allow(clippy::single_range_in_vec_init)]
 
 use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn, arr1};
-use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes};
+use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes, Part, Tile, sum_blocks};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::Reduction;
 use std::fmt::Debug;
@@ -94,11 +94,11 @@ fn partition(
     if random.below(2) == 0 {
         let mut ranges: Ranges = plan.input_shape().iter().map(|&size| 0..size).collect();
         let units = vec![1; ranges.len() + 1];
-        ranges.push(0..plan.sum_blocks());
+        ranges.push(0..sum_blocks(plan));
         cut(random, ranges, &units, &mut boxes);
         let part = |mut ranges: Ranges| {
             let blocks = ranges.pop().unwrap();
-            plan.part_of_blocks(&ranges, blocks).unwrap()
+            Part::of_blocks(plan, &ranges, blocks).unwrap()
         };
         return boxes.into_iter().map(part).collect();
     }
@@ -108,7 +108,7 @@ fn partition(
         &units_of_blocks(plan),
         &mut boxes,
     );
-    let part = |ranges: Ranges| plan.part(&plan.tile(&ranges).unwrap()).unwrap();
+    let part = |ranges: Ranges| Part::new(plan, &Tile::new(plan, &ranges).unwrap()).unwrap();
     boxes.into_iter().map(part).collect()
 }
 
@@ -120,7 +120,11 @@ fn whole_output(plan: &BroadcastPlan) -> Ranges {
 /// The distances of cuts of each axis that keep whole blocks if the axes inside it are whole or, if
 /// so many terms are inside it that each is apart by blocks, in any case.
 fn units_of_blocks(plan: &BroadcastPlan) -> Vec<usize> {
-    let kept: Vec<_> = plan.mapping().zip(plan.output_shape()).collect();
+    let kept: Vec<_> = plan
+        .axis_sources()
+        .map(AxisSource::input_axis)
+        .zip(plan.output_shape())
+        .collect();
     let kept: Vec<bool> = kept
         .iter()
         .map(|(source, size)| source.is_some_and(|axis| plan.input_shape()[axis] == **size))
@@ -193,7 +197,7 @@ fn ten_thousand_partitions_and_orders_have_the_bits_of_the_whole() {
                 ($array:ident) => {{
                     let part = |part: &ndarray_broadcast::distributed::Part| {
                         let of_part = part.tile().output();
-                        part.gradient(&of_part.of(&$array).unwrap()).unwrap()
+                        part.reduce(&of_part.of(&$array).unwrap(), Sum).unwrap()
                     };
                     let parts = parts.iter().map(part).collect();
                     merged(&mut random, &plan, parts, Sum)
@@ -265,14 +269,15 @@ fn other_reductions_and_maps_have_the_bits_of_the_whole() {
             );
 
             let last = a.ndim() - 1;
-            let expected = plan.gradient_of((&a, &b), |(a, b)| a * b).unwrap();
+            let expected = zip((&a, &b)).reduce(&plan, Sum, |(a, b)| a * b).unwrap();
             let parts = parts
                 .iter()
                 .map(|part| {
                     let tile = part.tile().output();
                     let columns = tile.ranges().nth(last).unwrap();
                     let b = b.slice(ndarray::s![columns]).to_owned();
-                    part.gradient_of((&tile.of(&a).unwrap(), &b), |(a, b)| a * b)
+                    zip((&tile.of(&a).unwrap(), &b))
+                        .reduce_part(part, Sum, |(a, b)| a * b)
                         .unwrap()
                 })
                 .collect();
@@ -307,10 +312,10 @@ fn empty_plans_and_parts() {
     // No terms: the result of none.
     let plan = BroadcastPlan::numpy(3, (0, 3)).unwrap();
     let none = Array2::<f64>::zeros((0, 3));
-    assert_eq!(plan.sum_blocks(), 0);
-    let part = plan.part(&plan.tile(&[0..0, 0..3]).unwrap()).unwrap();
+    assert_eq!(sum_blocks(&plan), 0);
+    let part = Part::new(&plan, &Tile::new(&plan, &[0..0, 0..3]).unwrap()).unwrap();
     let mut sum = Accumulation::new(&plan, Sum);
-    sum.merge(part.gradient(&none).unwrap()).unwrap();
+    sum.merge(part.reduce(&none, Sum).unwrap()).unwrap();
     assert_eq!(sum.finish(&plan).unwrap(), arr1(&[0., 0., 0.]));
     let max = part.reduce(&none, Max).unwrap();
     assert!(matches!(
@@ -321,7 +326,7 @@ fn empty_plans_and_parts() {
     // No elements of the result.
     let plan = BroadcastPlan::numpy((0, 1), (0, 5000)).unwrap();
     let none = Array2::<f64>::zeros((0, 5000));
-    let part = plan.part_of_blocks(&[0..0, 0..1], 0..5).unwrap();
+    let part = Part::of_blocks(&plan, &[0..0, 0..1], 0..5).unwrap();
     let max = part
         .reduce(&none.slice(ndarray::s![.., ..0]).to_owned(), Max)
         .unwrap();
@@ -332,27 +337,29 @@ fn empty_plans_and_parts() {
     let dy = Array2::<i32>::ones((3000, 2));
     let mut sum = Accumulation::new(&plan, Sum);
     for ranges in [[77..77, 0..2], [0..3000, 1..1], [0..3000, 0..2]] {
-        let part = plan.part(&plan.tile(&ranges).unwrap()).unwrap();
+        let part = Part::new(&plan, &Tile::new(&plan, &ranges).unwrap()).unwrap();
         assert!(!sum.is_complete());
         sum.merge(
-            part.gradient(&part.tile().output().of(&dy).unwrap())
+            part.reduce(&part.tile().output().of(&dy).unwrap(), Sum)
                 .unwrap(),
         )
         .unwrap();
     }
     assert_eq!(sum.finish(&plan).unwrap(), arr1(&[3000, 3000]));
     // Its operands must fit all the same.
-    let part = plan.part(&plan.tile(&[0..0, 0..2]).unwrap()).unwrap();
+    let part = Part::new(&plan, &Tile::new(&plan, &[0..0, 0..2]).unwrap()).unwrap();
     let other = Array1::<i32>::ones(3);
-    assert!(part.gradient_of((&other,), |(&x,)| x).is_err());
+    assert!(zip(&other).reduce_part(&part, Sum, |x| x).is_err());
 }
 
 #[test]
 fn tiles_that_cut_blocks_are_refused_with_the_nearest_boundaries() {
-    let nearest = |plan: &BroadcastPlan, ranges: &[Range<usize>]| match plan
-        .part(&plan.tile(ranges).unwrap())
-        .unwrap_err()
-        .kind()
+    let nearest = |plan: &BroadcastPlan, ranges: &[Range<usize>]| match Part::new(
+        plan,
+        &Tile::new(plan, ranges).unwrap(),
+    )
+    .unwrap_err()
+    .kind()
     {
         ErrorKind::CutsBlock {
             axis,
@@ -363,7 +370,7 @@ fn tiles_that_cut_blocks_are_refused_with_the_nearest_boundaries() {
         kind => panic!("{kind:?}"),
     };
     let keeps = |plan: &BroadcastPlan, ranges: &[Range<usize>]| {
-        plan.part(&plan.tile(ranges).unwrap()).is_ok()
+        Part::new(plan, &Tile::new(plan, ranges).unwrap()).is_ok()
     };
     let rows = BroadcastPlan::numpy(2, (3000, 2)).unwrap().into_dyn();
     assert!(keeps(&rows, &[1024..3000, 1..2]) && keeps(&rows, &[1024..2048, 0..2]));
@@ -390,10 +397,12 @@ fn tiles_that_cut_blocks_are_refused_with_the_nearest_boundaries() {
         (2, 3, [None, None])
     );
     assert_eq!(
-        images
-            .part(&images.tile(&[0..200, 0..3, 0..3, 0..8]).unwrap())
-            .unwrap_err()
-            .to_string(),
+        Part::new(
+            &images,
+            &Tile::new(&images, &[0..200, 0..3, 0..3, 0..8]).unwrap()
+        )
+        .unwrap_err()
+        .to_string(),
         "\
 the box [0..200, 0..3, 0..3, 0..8] cuts a block of 1024 terms
   box      0..200  0..3  0..3  0..8
@@ -416,7 +425,7 @@ the box [0..200, 0..3, 0..3, 0..8] cuts a block of 1024 terms
             let axis = random.below(ranges.len());
             let start = random.below(ranges[axis].end);
             ranges[axis] = start..start + 1 + random.below(ranges[axis].end - start);
-            while let Err(error) = plan.part(&plan.tile(&ranges).unwrap()) {
+            while let Err(error) = Part::new(&plan, &Tile::new(&plan, &ranges).unwrap()) {
                 let ErrorKind::CutsBlock {
                     axis,
                     boundary,
@@ -452,8 +461,8 @@ fn parts_that_do_not_belong_together_are_refused_and_nothing_changes() {
     let plan = BroadcastPlan::explicit(2, (3000, 2), &[1]).unwrap();
     let dy = Array2::from_shape_fn((3000, 2), |(i, j)| (i + j) as f32);
     let of = |rows: Range<usize>, columns: Range<usize>| {
-        let part = plan.part(&plan.tile(&[rows, columns]).unwrap()).unwrap();
-        part.gradient(&part.tile().output().of(&dy).unwrap())
+        let part = Part::new(&plan, &Tile::new(&plan, &[rows, columns]).unwrap()).unwrap();
+        part.reduce(&part.tile().output().of(&dy).unwrap(), Sum)
             .unwrap()
     };
     let mut sum = of(0..1024, 0..2);
@@ -498,9 +507,9 @@ fn parts_that_overlap_are_shown_with_the_elements_and_terms_of_both() {
     let plan = BroadcastPlan::explicit(2, (3000, 2), &[1]).unwrap();
     let dy = Array2::<f32>::ones((3000, 2));
     let of = |rows: Range<usize>, columns: Range<usize>| {
-        let part = plan.part(&plan.tile(&[rows, columns]).unwrap()).unwrap();
+        let part = Part::new(&plan, &Tile::new(&plan, &[rows, columns]).unwrap()).unwrap();
         let dy = part.tile().output().of(&dy).unwrap();
-        part.gradient(&dy).unwrap()
+        part.reduce(&dy, Sum).unwrap()
     };
     let error = of(0..2048, 0..2).merge(of(1024..3000, 1..2)).unwrap_err();
     assert_eq!(
@@ -516,9 +525,9 @@ fn a_clone_merges_to_the_same_result() {
     let mut random = Random(7);
     let dy = random.array(&[3000, 2]).into_dimensionality().unwrap();
     let of = |blocks| {
-        let part = plan.part_of_blocks(&[0..2], blocks).unwrap();
+        let part = Part::of_blocks(&plan, &[0..2], blocks).unwrap();
         let dy = part.tile().output().of(&dy).unwrap();
-        part.gradient(&dy).unwrap()
+        part.reduce(&dy, Sum).unwrap()
     };
     let mut original = of(0..1);
     let mut clone = original.clone();
@@ -535,10 +544,14 @@ fn a_clone_merges_to_the_same_result() {
 #[test]
 fn operands_that_do_not_fit_are_named() {
     let plan = BroadcastPlan::numpy((), (2, 3)).unwrap();
-    let part = plan.part(&plan.tile(&[0..2, 0..3]).unwrap()).unwrap();
+    let part = Part::new(&plan, &Tile::new(&plan, &[0..2, 0..3]).unwrap()).unwrap();
     let (dy, x) = (Array2::<f64>::ones((2, 3)), Array1::<f64>::ones(4));
-    let of_plan = plan.gradient_of((&dy, &x), |(dy, x)| dy * x).unwrap_err();
-    let of_part = part.gradient_of((&dy, &x), |(dy, x)| dy * x).unwrap_err();
+    let of_plan = zip((&dy, &x))
+        .reduce(&plan, Sum, |(dy, x)| dy * x)
+        .unwrap_err();
+    let of_part = zip((&dy, &x))
+        .reduce_part(&part, Sum, |(dy, x)| dy * x)
+        .unwrap_err();
     assert_eq!(of_part.to_string(), of_plan.to_string());
 }
 
@@ -547,7 +560,7 @@ fn time_and_memory_of_a_part_do_not_grow_with_its_runs() {
     // As many rows as there can be.
     let rows = 1 << (usize::BITS - 13);
     let plan = BroadcastPlan::numpy((), (rows, 2048)).unwrap();
-    let part = |ranges: [Range<usize>; 2]| plan.part(&plan.tile(&ranges).unwrap());
+    let part = |ranges: [Range<usize>; 2]| Part::new(&plan, &Tile::new(&plan, &ranges).unwrap());
     assert_eq!(part([0..rows, 0..1024]).unwrap().nodes(), rows);
     assert_eq!(part([0..rows, 0..2048]).unwrap().nodes(), 1);
     assert!(part([0..rows, 0..1023]).is_err());
@@ -571,9 +584,9 @@ fn nodes_are_counted_as_they_are_sent() {
         let dy = ArrayD::<i64>::ones(IxDyn(&shape));
         for start in 0..columns {
             for end in start + 1..=columns {
-                let tile = plan.tile(&[0..rows, start..end, 0..1024]).unwrap();
-                let part = plan.part(&tile).unwrap();
-                let sum = part.gradient(&tile.output().of(&dy).unwrap()).unwrap();
+                let tile = Tile::new(&plan, &[0..rows, start..end, 0..1024]).unwrap();
+                let part = Part::new(&plan, &tile).unwrap();
+                let sum = part.reduce(&tile.output().of(&dy).unwrap(), Sum).unwrap();
                 let sent = nodes_of(&sum.to_bytes());
                 assert_eq!(part.nodes() as u64, sent, "{shape:?} {start}..{end}");
             }
@@ -673,9 +686,9 @@ fn the_first_missing_element_is_found_between_boxes() {
     let x = Array2::<i32>::ones((4, 5));
     let mut sum = Accumulation::new(&plan, Sum);
     let mut add = |ranges: [Range<usize>; 2], missing: Option<[usize; 2]>| {
-        let part = plan.part(&plan.tile(&ranges).unwrap()).unwrap();
+        let part = Part::new(&plan, &Tile::new(&plan, &ranges).unwrap()).unwrap();
         let x = part.tile().output().of(&x).unwrap();
-        sum.merge(part.gradient(&x).unwrap()).unwrap();
+        sum.merge(part.reduce(&x, Sum).unwrap()).unwrap();
         assert_eq!(sum.is_complete(), missing.is_none());
         match (sum.finish(&plan), missing) {
             (Ok(found), None) => assert_eq!(found, x_of_ones()),
@@ -705,7 +718,7 @@ fn pairs_have_names_of_their_own() {
     assert_eq!(<(f32, usize)>::NAME, "(f32, usize)");
     assert_eq!(<((f32, usize), usize)>::NAME, "((f32, usize), usize)");
     let plan = BroadcastPlan::numpy((), 3).unwrap();
-    let part = plan.part(&plan.tile(&[0..3]).unwrap()).unwrap();
+    let part = Part::new(&plan, &Tile::new(&plan, &[0..3]).unwrap()).unwrap();
     let x = arr1(&[(1_f32, 2_usize), (3., 4), (5., 6)]);
     let last = Fold::new((0., 0), |_, b| b);
     let bytes = part.reduce(&x, last).unwrap().to_bytes();
@@ -752,9 +765,9 @@ fn bytes_that_are_cut_short_or_changed_are_refused() {
     let dy = Array2::from_shape_fn((9000, 2), |(i, j)| (i + j) as f32);
     let mut sum = Accumulation::new(&plan, Sum);
     for (rows, columns) in [(1024..4096, 0..2), (5120..9000, 0..1)] {
-        let part = plan.part(&plan.tile(&[rows, columns]).unwrap()).unwrap();
+        let part = Part::new(&plan, &Tile::new(&plan, &[rows, columns]).unwrap()).unwrap();
         sum.merge(
-            part.gradient(&part.tile().output().of(&dy).unwrap())
+            part.reduce(&part.tile().output().of(&dy).unwrap(), Sum)
                 .unwrap(),
         )
         .unwrap();
@@ -811,9 +824,9 @@ fn serde_round_trips_and_checks() {
 
     let plan = BroadcastPlan::numpy(1, 3000).unwrap();
     let dy = Array1::from_shape_fn(3000, |i| i as f64);
-    let part = plan.part_of_blocks(&[0..1], 1..3).unwrap();
+    let part = Part::of_blocks(&plan, &[0..1], 1..3).unwrap();
     let sum = part
-        .gradient(&part.tile().output().of(&dy).unwrap())
+        .reduce(&part.tile().output().of(&dy).unwrap(), Sum)
         .unwrap();
     let bytes = sum.to_bytes();
     let text = serde_json::to_string(&sum).unwrap();

@@ -6,7 +6,7 @@
 
 use crate::common;
 use ndarray::{Array2, ArrayD, IxDyn, array};
-use ndarray_broadcast::distributed::Part;
+use ndarray_broadcast::distributed::{Part, Tile};
 use ndarray_broadcast::error::{ArrayRole, PartialFault};
 use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
 use ndarray_broadcast::named::AxisPattern;
@@ -33,13 +33,14 @@ fn xla(dimensions: &[usize]) -> ElementwiseRule {
 /// The part of a sum of 5 rows of 3000 terms that is in this box.
 fn part_of_rows(ranges: [Range<usize>; 2]) -> Result<Part, BroadcastError> {
     let plan = BroadcastPlan::numpy((), (5, 3000)).unwrap().into_dyn();
-    plan.part(&plan.tile(&ranges).unwrap())
+    Part::new(&plan, &Tile::new(&plan, &ranges).unwrap())
 }
 
 /// A copy between strided slices: from 2 elements to `len` elements of the shape `[3, 2]`.
 fn copy_strided(input: &[isize], len: usize, out: &[isize]) -> Result<(), BroadcastError> {
     let plan = BroadcastPlan::numpy(2, (3, 2)).unwrap();
-    plan.copy_strided(&[1, 2], input, &mut vec![MaybeUninit::uninit(); len], out)
+    let mut memory = vec![MaybeUninit::uninit(); len];
+    plan.copy_slice(&[1, 2], Some(input), &mut memory, Some(out))
 }
 
 /// A shape of 1s, except for one axis.
@@ -62,7 +63,7 @@ texts! {
     the_second_of_two_outputs_has_another_shape: zip((
         &array![1, 2],
         &array![[10], [20]],
-    )).map_two_into(
+    )).map_assign_into_two(
         &mut Array2::zeros((2, 2)),
         &mut Array2::zeros((2, 3)),
         |(a, b)| (a + b, a - b),
@@ -208,23 +209,23 @@ cannot broadcast b [2] to [2, 3] (numpy)
   b           2
   target   2  3
               ^ 2 is neither 3 nor 1";
-    a_gradient_of_a_map_names_the_operand_at_fault: BroadcastPlan::numpy(IxDyn(&[3]), IxDyn(&[2, 3])).unwrap().gradient_of((&zeros(&[2, 3]), &zeros(&[1, 2, 3])), |(a, b)| a * b) => "\
+    a_gradient_of_a_map_names_the_operand_at_fault: zip((&zeros(&[2, 3]), &zeros(&[1, 2, 3]))).reduce(&BroadcastPlan::numpy(IxDyn(&[3]), IxDyn(&[2, 3])).unwrap(), Sum, |(a, b)| a * b) => "\
 cannot broadcast b [1, 2, 3] to [2, 3] (numpy)
   b        1  2  3
   target      2  3
   b has 3 axes, target only 2: this rule never drops an axis, not even one of size 1";
-    a_map_in_place_does_not_broadcast_self: zeros(&[1, 3]).zip_map_inplace(&zeros(&[2, 1]), |x, y| *x += y) => "\
-self has shape [1, 3], expected [2, 3]
-  found      1  3
-  expected   2  3
-             ^ 1 is not 2; an operation in place does not broadcast self";
-    a_sum_that_does_not_fit: zeros(&[2, 3, 4]).sum_to_shape((3, 5)) => "\
-cannot sum [2, 3, 4] to [3, 5] (numpy)
+    a_map_in_place_does_not_broadcast_self: zip(&zeros(&[2, 1])).update(&mut zeros(&[1, 3]), |x, y| *x += y) => "\
+cannot broadcast a [2, 1] to [1, 3] (numpy)
+  a        2  1
+  target   1  3
+           ^ 2 is not 1";
+    a_sum_that_does_not_fit: zeros(&[2, 3, 4]).reduce_to_shape((3, 5), Sum) => "\
+cannot reduce [2, 3, 4] to [3, 5] (numpy)
   self     2  3  4
   result      3  5
                  ^ 5 is neither 4 nor 1";
-    a_sum_adds_no_axis: zeros(&[4]).sum_to_shape((2, 4)) => "\
-cannot sum [4] to [2, 4] (numpy)
+    a_sum_adds_no_axis: zeros(&[4]).reduce_to_shape((2, 4), Sum) => "\
+cannot reduce [4] to [2, 4] (numpy)
   self        4
   result   2  4
   self has 1 axis, the result would have 2";
@@ -294,8 +295,8 @@ cannot broadcast B [3] to A [2, 3] (pdpd)
     pdpd_axis_past_a_known_rank: ElementwiseRule::Pdpd { axis: 5 }.infer(&anys(2), &PartialShape::known(3)) => "\
 cannot broadcast B [3] to A [?, ?] (pdpd)
   A has no axis 5: its axes are 0 to 1";
-    a_sum_to_a_size_that_a_1_cannot_have: zeros(&[2, 1]).sum_to_shape((2, 3)) => "\
-cannot sum [2, 1] to [2, 3] (numpy)
+    a_sum_to_a_size_that_a_1_cannot_have: zeros(&[2, 1]).reduce_to_shape((2, 3), Sum) => "\
+cannot reduce [2, 1] to [2, 3] (numpy)
   self     2  1
   result   2  3
               ^ 3 is not 1";
@@ -322,8 +323,8 @@ cannot broadcast B [3, 4, 1] to A [3, 4] (pdpd)
   B   3  4  1
   A      3  4
   B has 3 axes, A only 2: B must not have more axes than A, even if the extra axes have size 1";
-    a_sum_to_a_shape_with_keep: zeros(&[2, 3]).sum_to_shape((KEEP, 1)) => "\
-cannot sum [2, 3] to [-1, 1] (numpy)
+    a_sum_to_a_shape_with_keep: zeros(&[2, 3]).reduce_to_shape((KEEP, 1), Sum) => "\
+cannot reduce [2, 3] to [-1, 1] (numpy)
   self      2  3
   result   -1  1
             ^ -1 is neither 2 nor 1";
@@ -337,7 +338,7 @@ cannot broadcast b [2] to a [2, 3] (pdpd)
   b         2
   a   2  3
   a has no axis 2: its axes are 0 to 1";
-    pdpd_overhang_of_the_other: zeros(&[2, 3]).zip_map_rule(&zeros(&[3, 4]), ElementwiseRule::channel(1), |_, _| 0) => "\
+    pdpd_overhang_of_the_other: zeros(&[2, 3]).broadcast_with_rule(&zeros(&[3, 4]), ElementwiseRule::channel(1)) => "\
 cannot broadcast other [3, 4] to self [2, 3] (pdpd)
   other      3  4
   self    2  3
@@ -434,7 +435,7 @@ the shapes do not fit the axis pattern
 the shapes do not fit the axis pattern
   1 c -> c
   ^ \"1\" has the sizes 2 and 1";
-    a_box_of_an_input_of_another_shape: BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap().tile(&[0..1, 1..3, 0..4]).unwrap().input().of(&Array2::<u8>::zeros((2, 1))) => "\
+    a_box_of_an_input_of_another_shape: Tile::new(&BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap(), &[0..1, 1..3, 0..4]).unwrap().input().of(&Array2::<u8>::zeros((2, 1))) => "\
 the box [1..3, 0..1] is not inside [2, 1]
   box     1..3  0..1
   shape      2     1
@@ -571,7 +572,7 @@ fn an_edited_error_is_drawn_without_a_panic() {
     let unsized_name = BroadcastPlan::named((), &"-> n".parse().unwrap(), &[]);
     let facts = [
         (
-            edited!(plan.tile(&[0..3]), InvalidBox { ranges, .. } => *ranges = [0..2].into()),
+            edited!(Tile::new(&plan, &[0..3]), InvalidBox { ranges, .. } => *ranges = [0..2].into()),
             "the box [0..2] is not inside [2]",
         ),
         (
@@ -622,10 +623,10 @@ the shapes do not fit the axis pattern
         assert_eq!(found, expected);
     }
     let text = edited!(
-        Array2::<f32>::zeros((2, 3)).sum_to_shape(4),
+        Array2::<f32>::zeros((2, 3)).reduce_to_shape(4, Sum),
         ReduceMismatch { axis, .. } => *axis = Some(usize::MAX)
     );
-    assert!(text.starts_with("cannot sum [2, 3] to [4]"));
+    assert!(text.starts_with("cannot reduce [2, 3] to [4]"));
 }
 
 /// A writer that fails after this many writes.
@@ -653,7 +654,7 @@ fn a_failed_write_ends_the_text_of_an_error() {
         zeros(&[2, 3]).broadcast_with(&zeros(&[4])).map(drop),
         plan.insert_axis(7).map(drop),
         plan.permuted(&[0, 2]).map(drop),
-        plan.tile(&[0..4, 0..2]).map(drop),
+        Tile::new(&plan, &[0..4, 0..2]).map(drop),
         part_of_rows([0..1, 1025..3000]).map(drop),
         BroadcastMode::Numpy
             .infer(&two_to_three, &anys(0))
@@ -735,6 +736,9 @@ fn messages_about_a_thousand_axes_are_short() {
             BroadcastPlan::$rule($($argument),*).map(|_| ())
         };
     }
+    let in_dim = |axes: &[usize]| BroadcastMode::InDim {
+        broadcast_dimensions: axes.to_vec(),
+    };
     let pair = |a, b, rule| BroadcastPlan::pair(a, b, &rule).map(|_| ());
     let found = zeros(&long(MANY, 500, 2));
     let errors = [
@@ -742,7 +746,10 @@ fn messages_about_a_thousand_axes_are_short() {
         ("SizeMismatch", one!(expand(wrong(), target()))),
         ("SizeMismatch", one!(pdpd(wrong(), target(), -1))),
         ("SizeMismatch", one!(explicit(wrong(), target(), &identity))),
-        ("SizeMismatch", one!(in_dim(wrong(), target(), &identity))),
+        (
+            "SizeMismatch",
+            BroadcastPlan::with_mode(wrong(), target(), in_dim(&identity)).map(|_| ()),
+        ),
         (
             "SizeMismatch",
             one!(in_dim_permuting(wrong(), target(), &identity)),
@@ -771,7 +778,7 @@ fn messages_about_a_thousand_axes_are_short() {
         ),
         (
             "Unsorted",
-            one!(in_dim(IxDyn(&[1, 1]), target(), &[999, 0])),
+            BroadcastPlan::with_mode(IxDyn(&[1, 1]), target(), in_dim(&[999, 0])).map(|_| ()),
         ),
         (
             "OutOfRange",

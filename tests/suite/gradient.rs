@@ -321,9 +321,9 @@ fn any_element_type_with_zero_and_addition_is_summed() {
                 sum + cotangent[[i, j]]
             })
         });
-        assert_eq!(cotangent.sum_to_shape(4).unwrap(), expected);
+        assert_eq!(cotangent.reduce_to_shape(4, Sum).unwrap(), expected);
         assert_eq!(
-            cotangent.t().sum_to_shape((4, 1)).unwrap(),
+            cotangent.t().reduce_to_shape((4, 1), Sum).unwrap(),
             expected.insert_axis(Axis(1))
         );
     }
@@ -333,7 +333,10 @@ fn any_element_type_with_zero_and_addition_is_summed() {
 fn an_empty_sum_is_zero_and_adds_nothing() {
     for shape in [&[0, 3][..], &[2, 0, 3], &[0, 0, 3]] {
         let cotangent = ArrayD::<f32>::zeros(shape);
-        assert_eq!(cotangent.sum_to_shape(3).unwrap(), array![0., 0., 0.]);
+        assert_eq!(
+            cotangent.reduce_to_shape(3, Sum).unwrap(),
+            array![0., 0., 0.]
+        );
         let plan = BroadcastPlan::numpy(IxDyn(&[3]), IxDyn(shape)).unwrap();
         let mut out = array![1., 2., 3.].into_dyn();
         plan.gradient_accumulate(&cotangent, &mut out).unwrap();
@@ -341,7 +344,9 @@ fn an_empty_sum_is_zero_and_adds_nothing() {
         plan.gradient_into(&cotangent, &mut out).unwrap();
         assert_eq!(out, array![0., 0., 0.].into_dyn());
     }
-    let kept = Array2::<i32>::zeros((4, 0)).sum_to_shape((1, 0)).unwrap();
+    let kept = Array2::<i32>::zeros((4, 0))
+        .reduce_to_shape((1, 0), Sum)
+        .unwrap();
     assert_eq!(kept.shape(), [1, 0]);
     // A broadcast of an axis from size 1 to size 0.
     let plan = BroadcastPlan::numpy((2, 1), (2, 0)).unwrap();
@@ -371,14 +376,17 @@ fn a_replicated_cotangent_is_summed_once_for_each_repetition() {
     let ones = ndarray::arr0(1_u64);
     let view = ones.broadcast_numpy((3, 50, 70)).unwrap();
     assert_eq!(
-        view.sum_to_shape((50, 1)).unwrap(),
+        view.reduce_to_shape((50, 1), Sum).unwrap(),
         Array2::from_elem((50, 1), 210)
     );
     let row = array![1_u64, 2, 3];
     let view = row.broadcast_numpy((5000, 3)).unwrap();
-    assert_eq!(view.sum_to_shape(3).unwrap(), array![5000, 10000, 15000]);
     assert_eq!(
-        view.sum_to_shape((5000, 1)).unwrap(),
+        view.reduce_to_shape(3, Sum).unwrap(),
+        array![5000, 10000, 15000]
+    );
+    assert_eq!(
+        view.reduce_to_shape((5000, 1), Sum).unwrap(),
         Array2::from_elem((5000, 1), 6)
     );
 }
@@ -421,11 +429,11 @@ fn wrong_shapes_are_rejected_without_writing() {
         assert!(out.iter().all(|&value| value == 5.));
     }
     assert_eq!(
-        common::variant(&right.sum_to_shape((2, 1, 3, 4)).unwrap_err()),
+        common::variant(&right.reduce_to_shape((2, 1, 3, 4), Sum).unwrap_err()),
         "ReduceMismatch"
     );
     assert_eq!(
-        common::variant(&right.sum_to_shape((2, 4)).unwrap_err()),
+        common::variant(&right.reduce_to_shape((2, 4), Sum).unwrap_err()),
         "ReduceMismatch"
     );
 }
@@ -437,12 +445,12 @@ fn a_gradient_too_large_for_memory_is_an_error() {
     let one = ndarray::arr0(1.0_f64);
     let view = one.broadcast_numpy((2, 1 << 59)).unwrap();
     assert_eq!(
-        common::variant(&view.sum_to_shape(1 << 59).unwrap_err()),
+        common::variant(&view.reduce_to_shape(1 << 59, Sum).unwrap_err()),
         "AllocationFailed"
     );
     let view = one.broadcast_numpy((2, 1 << 61)).unwrap();
     assert_eq!(
-        common::variant(&view.sum_to_shape(1 << 61).unwrap_err()),
+        common::variant(&view.reduce_to_shape(1 << 61, Sum).unwrap_err()),
         "OutputTooLarge"
     );
 }
@@ -456,7 +464,7 @@ fn only_terms_of_the_same_row_are_added() {
             1 if column == 0 => 1,
             _ => 0,
         });
-        let sums = rows.sum_to_shape([4, 1]).unwrap();
+        let sums = rows.reduce_to_shape([4, 1], Sum).unwrap();
         assert_eq!(sums, array![[i32::MAX], [1], [i32::MAX], [1]], "{len}");
     }
 }
@@ -465,14 +473,17 @@ fn only_terms_of_the_same_row_are_added() {
 #[test]
 fn integer_overflow_panics_in_debug_builds() {
     let big = Array1::from_elem(300, i32::MAX);
-    let panic = std::panic::catch_unwind(|| big.sum_to_shape(())).unwrap_err();
+    let panic = std::panic::catch_unwind(|| big.reduce_to_shape((), Sum)).unwrap_err();
     let message = panic.downcast_ref::<&str>().copied().unwrap_or_default();
     assert!(message.contains("overflow"), "{message}");
     // Also in parallel. The threads still accept work afterwards.
     let big = Array1::from_elem(3_000_000, i32::MAX);
-    std::panic::catch_unwind(|| big.sum_to_shape(())).unwrap_err();
+    std::panic::catch_unwind(|| big.reduce_to_shape((), Sum)).unwrap_err();
     let small = Array1::from_elem(3_000_000, 1_i32);
-    assert_eq!(small.sum_to_shape(()).unwrap().into_scalar(), 3_000_000);
+    assert_eq!(
+        small.reduce_to_shape((), Sum).unwrap().into_scalar(),
+        3_000_000
+    );
 }
 
 /// A number whose addition panics if an operand is `MARK`.
@@ -534,7 +545,7 @@ fn a_panic_in_an_addition_reaches_the_caller_and_leaves_valid_values() {
         for at in positions {
             y[at] = Panicking(MARK);
             let view = y.view().into_dyn();
-            let same = |(&term,): (&Panicking,)| term;
+            let same = |term: Panicking| term;
             for call in 0..5 {
                 let mut out = Array1::from_elem(kept, Panicking(-1)).into_dyn();
                 let caught =
@@ -542,8 +553,8 @@ fn a_panic_in_an_addition_reaches_the_caller_and_leaves_valid_values() {
                         0 => plan.gradient(&view).map(|_| ()),
                         1 => plan.gradient_into(&view, &mut out),
                         2 => plan.gradient_accumulate(&view, &mut out),
-                        3 => plan.gradient_of((&view,), same).map(|_| ()),
-                        _ => plan.gradient_of_accumulate((&view,), same, &mut out),
+                        3 => zip(&view).reduce(&plan, Sum, same).map(|_| ()),
+                        _ => zip(&view).reduce_accumulate(&plan, Sum, &mut out, same),
                     }));
                 assert_eq!(caught.unwrap_err().downcast_ref(), Some(&MARK));
                 let complete = match call {
@@ -592,9 +603,9 @@ fn zero_sized_elements_are_summed() {
     }
     for shape in [(3, 5), (2000, 7), (7, 2000), (300, 300)] {
         let y = Array2::from_elem(shape, Unit);
-        assert_eq!(y.sum_to_shape(shape.1).unwrap().len(), shape.1);
-        assert_eq!(y.t().sum_to_shape(shape.0).unwrap().len(), shape.0);
-        assert_eq!(y.sum_to_shape(()).unwrap().len(), 1);
+        assert_eq!(y.reduce_to_shape(shape.1, Sum).unwrap().len(), shape.1);
+        assert_eq!(y.t().reduce_to_shape(shape.0, Sum).unwrap().len(), shape.0);
+        assert_eq!(y.reduce_to_shape((), Sum).unwrap().len(), 1);
     }
 }
 
@@ -604,7 +615,7 @@ fn sums_over_every_second_of_many_axes_are_correct() {
     let y = ArrayD::from_shape_fn(shape.clone(), |index| index.slice().iter().sum::<usize>());
     // 7 of the 14 axes of size 2 are kept, so each sum has 128 terms.
     let input: Vec<usize> = (0..40).map(|i| if i % 6 == 0 { 2 } else { 1 }).collect();
-    let gradient = y.sum_to_shape(IxDyn(&input)).unwrap();
+    let gradient = y.reduce_to_shape(IxDyn(&input), Sum).unwrap();
     for (index, &sum) in gradient.indexed_iter() {
         let kept: usize = index.slice().iter().sum();
         assert_eq!(sum, 128 * kept + 64 * 7);
@@ -629,11 +640,11 @@ fn views_copies_and_gradients_of_40_000_axes_are_correct() {
         let expected = 3. * cotangent.len() as f64;
         let gradient = plan.gradient(&cotangent).unwrap();
         assert_eq!((gradient.shape(), gradient.sum()), (&ones[..], expected));
-        let mapped = plan.gradient_of((&cotangent,), |(&a,)| 2. * a).unwrap();
+        let mapped = zip(&cotangent).reduce(&plan, Sum, |a| 2. * a).unwrap();
         assert_eq!((mapped.shape(), mapped.sum()), (&ones[..], 2. * expected));
-        let sum = cotangent.sum_to_shape(()).unwrap().into_scalar();
+        let sum = cotangent.reduce_to_shape((), Sum).unwrap().into_scalar();
         let mapped = BroadcastPlan::numpy((), IxDyn(target)).unwrap();
-        let mapped = mapped.gradient_of((&cotangent,), |(&a,)| a).unwrap();
+        let mapped = zip(&cotangent).reduce(&mapped, Sum, |a| a).unwrap();
         assert_eq!([sum, mapped.into_scalar()], [expected; 2]);
     }
 }

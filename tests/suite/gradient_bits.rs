@@ -71,7 +71,7 @@ fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
 fn expected(plan: &BroadcastPlan, cotangent: &ArrayD<f32>) -> ArrayD<f32> {
     // The axes that are kept, then those that are summed, so that the terms of an element follow
     // each other.
-    let mapping: Vec<_> = plan.mapping().collect();
+    let mapping: Vec<_> = plan.axis_sources().map(AxisSource::input_axis).collect();
     let (mut kept, summed): (Vec<usize>, Vec<usize>) =
         (0..mapping.len()).partition(|&axis| mapping[axis].is_some());
     kept.sort_by_key(|&axis| mapping[axis]);
@@ -240,7 +240,7 @@ fn sums_of_many_blocks_in_two_runs_equal_the_tree() {
     let memory = Array2::from_shape_vec((2, 300_001), values(600_002)).unwrap();
     let runs = memory.slice(s![.., ..300_000]);
     let terms = runs.broadcast((40, 2, 300_000)).unwrap();
-    let sums = terms.sum_to_shape([40, 1, 1]).unwrap();
+    let sums = terms.reduce_to_shape([40, 1, 1], Sum).unwrap();
     let expected = tree(&runs.iter().copied().collect::<Vec<_>>()).to_bits();
     assert!(sums.iter().all(|sum| sum.to_bits() == expected));
 }
@@ -274,7 +274,7 @@ fn the_number_of_threads_does_not_change_the_bits() {
 #[test]
 fn known_sums_have_known_bits() {
     for (len, bits) in KNOWN_BITS {
-        let sum = Array1::from(values(len)).sum_to_shape(()).unwrap();
+        let sum = Array1::from(values(len)).reduce_to_shape((), Sum).unwrap();
         assert_eq!(sum.into_scalar().to_bits(), bits, "{len} terms");
     }
 }
@@ -312,7 +312,7 @@ fn one_term_is_itself_and_zeros_keep_their_sign() {
         for shape in [&[1][..], &[5], &[1, 1], &[1, 5], &[1, 1, 40]] {
             let terms = ArrayD::from_elem(shape, value);
             let input = IxDyn(&shape[shape.len() - 1..]);
-            let summed = terms.sum_to_shape(input).unwrap();
+            let summed = terms.reduce_to_shape(input, Sum).unwrap();
             assert!(summed.iter().all(|sum| sum.to_bits() == value.to_bits()));
         }
     }
@@ -320,7 +320,7 @@ fn one_term_is_itself_and_zeros_keep_their_sign() {
         let zeros = Array1::from_elem(len, -0.0_f32);
         assert!(
             zeros
-                .sum_to_shape(())
+                .reduce_to_shape((), Sum)
                 .unwrap()
                 .into_scalar()
                 .is_sign_negative()
@@ -338,10 +338,13 @@ fn one_term_is_itself_and_zeros_keep_their_sign() {
     let mut sums = Array1::from_elem(2, -0.0_f32);
     plan.gradient_accumulate(&none, &mut sums).unwrap();
     assert!(sums.iter().all(|sum| sum.is_sign_negative()));
-    plan.gradient_of_accumulate((&none,), |(&term,)| term, &mut sums)
+    zip(&none)
+        .reduce_accumulate(&plan, Sum, &mut sums, |term| term)
         .unwrap();
     assert!(sums.iter().all(|sum| sum.is_sign_negative()));
-    let nan = Array1::from_elem(3000, f32::NAN).sum_to_shape(()).unwrap();
+    let nan = Array1::from_elem(3000, f32::NAN)
+        .reduce_to_shape((), Sum)
+        .unwrap();
     assert!(nan.into_scalar().is_nan());
 }
 
@@ -363,7 +366,7 @@ fn sums_of_ten_million_terms_are_within_3_ulps() {
     let truth = exact(terms.iter().map(|&term| f64::from(term)));
     let sum = f64::from(
         Array1::from(terms.clone())
-            .sum_to_shape(())
+            .reduce_to_shape((), Sum)
             .unwrap()
             .into_scalar(),
     );
@@ -380,7 +383,7 @@ fn sums_of_ten_million_terms_are_within_3_ulps() {
         .collect();
     let truth = exact(terms.iter().copied());
     let sum = ArrayView::from(&terms)
-        .sum_to_shape(())
+        .reduce_to_shape((), Sum)
         .unwrap()
         .into_scalar();
     let ulps = (sum - truth).abs() / (f64::EPSILON * truth.log2().floor().exp2());
@@ -409,7 +412,7 @@ fn cancelling_terms_stay_within_the_bound() {
         let absolute: f64 = terms.iter().map(|&term| f64::from(term.abs())).sum();
         let sum = f64::from(
             ArrayView::from(&terms)
-                .sum_to_shape(())
+                .reduce_to_shape((), Sum)
                 .unwrap()
                 .into_scalar(),
         );

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn, Slice, arr1};
-use ndarray_broadcast::distributed::Accumulation;
+use ndarray_broadcast::distributed::{Accumulation, Part, Tile};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::{Averaged, Reduction, Summand};
 use std::fmt::Debug;
@@ -110,10 +110,9 @@ fn check_halves<H: Half>() {
         let plan = BroadcastPlan::over_axes(IxDyn(halves.shape()), axes).unwrap();
         let gradient = plan.gradient(halves).unwrap();
         same(&gradient, &plan.gradient(singles).unwrap());
-        let squares = plan.gradient_of((halves, halves), |(&a, &b)| {
-            H::of(a.single() * b.single() / 16.)
-        });
-        let of_singles = plan.gradient_of((singles,), |(a,)| H::of(a * a / 16.).single());
+        let squares =
+            zip((halves, halves)).reduce(&plan, Sum, |(a, b)| H::of(a.single() * b.single() / 16.));
+        let of_singles = zip(singles).reduce(&plan, Sum, |a| H::of(a * a / 16.).single());
         same(&squares.unwrap(), &of_singles.unwrap());
         let mut added = gradient.mapv(|_| H::of(2.));
         plan.gradient_accumulate(halves, &mut added).unwrap();
@@ -136,7 +135,7 @@ fn parts_of_halves_have_the_bits_of_one_call() {
         let plan = BroadcastPlan::numpy(3, (5000, 3)).unwrap();
         let mut merged = Accumulation::new(&plan, reduction);
         for rows in [4096..5000, 0..1024, 2048..4096, 1024..2048] {
-            let part = plan.part(&plan.tile(&[rows, 0..3]).unwrap()).unwrap();
+            let part = Part::new(&plan, &Tile::new(&plan, &[rows, 0..3]).unwrap()).unwrap();
             let terms = part.tile().output().of(&terms).unwrap();
             let bytes = part.reduce(&terms, reduction).unwrap().to_bytes();
             merged
@@ -178,8 +177,8 @@ fn layer_norm_of_halves_around_40_has_their_mean_and_variance() {
         let rows = BroadcastPlan::numpy((2, 1), (2, 4000)).unwrap();
         let mean = rows.reduce(&x, Mean).unwrap();
         let square = |a: H| a * a;
-        let variance = rows
-            .reduce_of((&x, &mean), Mean, |(&x, &mean)| square(x - mean))
+        let variance = zip((&x, &mean))
+            .reduce(&rows, Mean, |(x, mean)| square(x - mean))
             .unwrap();
         assert!(mean.iter().all(|&mean| mean == H::of(40.)));
         assert!(variance.iter().all(|&variance| variance == H::of(2.)));

@@ -26,7 +26,7 @@ fn the_mode_is_parsed_and_defaults_to_numpy() {
             ("EXPLICIT", Mode::Explicit),
             ("none", Mode::Explicit),
             ("NONE", Mode::Explicit),
-            ("pdpd", Mode::Pdpd { axis: 0 }),
+            ("pdpd(0)", Mode::Pdpd { axis: 0 }),
             ("pdpd(-1)", Mode::Pdpd { axis: -1 }),
         ] {
             let parsed: Mode = text.parse().unwrap();
@@ -41,8 +41,8 @@ fn the_mode_is_parsed_and_defaults_to_numpy() {
 }
 
 #[test]
-fn the_name_of_pdpd_omits_the_default_axis() {
-    for (axis, name) in [(-1, "pdpd(-1)"), (0, "pdpd"), (1, "pdpd(1)")] {
+fn the_name_of_pdpd_has_its_axis() {
+    for (axis, name) in [(-1, "pdpd(-1)"), (0, "pdpd(0)"), (1, "pdpd(1)")] {
         assert_eq!(Mode::Pdpd { axis }.to_string(), name);
     }
 }
@@ -88,7 +88,14 @@ fn the_error_for_an_unknown_mode_holds_its_name() {
 
 #[test]
 fn the_error_for_a_mode_with_a_wrong_list_holds_the_text() {
-    for given in ["explicit(1)", "numpy()1", "pdpd(1, 2)", "pdpd(x)", "pdpd("] {
+    for given in [
+        "explicit(1)",
+        "numpy()1",
+        "pdpd",
+        "pdpd(1, 2)",
+        "pdpd(x)",
+        "pdpd(",
+    ] {
         let error = given.parse::<Mode>().unwrap_err();
         assert!(
             matches!(error.kind(), ErrorKind::InvalidText { text, .. } if **text == *given),

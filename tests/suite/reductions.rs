@@ -184,7 +184,7 @@ fn reductions_agree_with_onnx() {
         let mut to = shape.clone();
         axes.iter().for_each(|&axis| to[axis] = 1);
         let plan = BroadcastPlan::numpy(IxDyn(&to), IxDyn(&shape)).unwrap();
-        let sum_of = |f: fn(f64) -> f64| plan.gradient_of((&terms,), |(&x,)| f(x)).unwrap();
+        let sum_of = |f: fn(f64) -> f64| zip(&terms).reduce(&plan, Sum, &f).unwrap();
         // ONNX has an answer for no terms, NumPy has none.
         let extreme =
             |none: f64, f: fn(f64, f64) -> f64| plan.reduce(&terms, Fold::new(none, f)).unwrap();
@@ -353,7 +353,8 @@ fn every_layout_is_reduced_as_index_by_index() {
             );
             let any: Vec<bool> = lists.iter().map(|list| list.contains(&3.)).collect();
             assert!(
-                plan.reduce_of((&a,), Any, |(&a,)| a == 3.)
+                zip(&a)
+                    .reduce(&plan, Any, |a| a == 3.)
                     .unwrap()
                     .iter()
                     .eq(&any),
@@ -363,7 +364,7 @@ fn every_layout_is_reduced_as_index_by_index() {
             let sums: Vec<i64> = (lists.iter())
                 .map(|list| list.iter().map(|&value| (value * 2.) as i64).sum())
                 .collect();
-            let of_bytes = plan.reduce_of((&a,), Sum.in_type::<i64, i64>(), |(&a,)| (a * 2.) as i8);
+            let of_bytes = zip(&a).reduce(&plan, Sum.in_type::<i64, i64>(), |a| (a * 2.) as i8);
             assert!(of_bytes.unwrap().iter().eq(&sums), "{}", what());
         }
     }
@@ -397,7 +398,7 @@ fn the_number_of_threads_does_not_change_results() {
         });
         let plan = plan(shape, reduced);
         let results = || {
-            let folded = plan.reduce_of((&a,), Fold::new((1, 0), compose), |(&a,)| {
+            let folded = zip(&a).reduce(&plan, Fold::new((1, 0), compose), |a| {
                 (a.to_bits() | 1, a.to_bits())
             });
             let bits = |array: ArrayD<f32>| array.mapv(f32::to_bits);
@@ -407,10 +408,10 @@ fn the_number_of_threads_does_not_change_results() {
                     bits(plan.reduce(&a, Max).unwrap()),
                     bits(plan.reduce(&a, NanMin).unwrap()),
                     bits(plan.reduce(&a, Mean).unwrap()),
-                    bits(plan.reduce_of((&a,), Product, |a| 1. + a.0 / 1e6).unwrap()),
+                    bits(zip(&a).reduce(&plan, Product, |a| 1. + a / 1e6).unwrap()),
                 ],
                 plan.reduce(&a, ArgMax).unwrap(),
-                plan.reduce_of((&a,), ArgMin, |(&a,)| a).unwrap(),
+                zip(&a).reduce(&plan, ArgMin, |a| a).unwrap(),
                 wide.mapv(f64::to_bits),
                 folded.unwrap(),
             )
@@ -469,13 +470,12 @@ fn positions_are_those_of_the_first_of_equal_terms() {
                 let what = format!("{shape:?} {:?} {reduced:?}, {values} values", a.strides());
                 let found = plan.reduce(&a, ArgMax).unwrap();
                 assert!(found.iter().eq(&largest), "{what}");
-                let found = plan.reduce_of((&a,), ArgMax, |(&a,)| a).unwrap();
+                let found = zip(&a).reduce(&plan, ArgMax, |a| a).unwrap();
                 assert!(found.iter().eq(&largest), "of a map, {what}");
                 let mut out = random.laid_out(plan.input_shape(), |_| 0);
                 plan.reduce_into(&a, ArgMin, &mut out).unwrap();
                 assert!(out.iter().eq(&smallest), "into, {what}");
-                plan.reduce_of_into((&a,), ArgMax, |(&a,)| a, &mut out)
-                    .unwrap();
+                zip(&a).reduce_into(&plan, ArgMax, &mut out, |a| a).unwrap();
                 assert!(out.iter().eq(&largest), "of a map, into, {what}");
             }
         }
@@ -618,7 +618,7 @@ fn terms_that_cannot_be_compared_give_the_same_result_in_every_layout() {
                 assert_eq!(first, Some(position), "{len}");
             }
         }
-        let mapped = plan.reduce_of((&pairs,), Max, |(&(point, _),)| point);
+        let mapped = zip(&pairs).reduce(&plan, Max, |(point, _)| point);
         assert_eq!(mapped, Ok(largest), "{len}");
     }
 }
@@ -660,20 +660,22 @@ fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {
             let d = random.laid_out(&stretched, |random| f64::from(random.float()));
             let what = || format!("{shape:?} {:?} {:?} {reduced:?}", a.strides(), b.strides());
 
-            let product = a.zip_map(&b, |a, b| a * b).unwrap();
+            let product = zip((&a, &b)).map_collect(|(a, b)| a * b).unwrap();
             let expected = plan.gradient(&product).unwrap();
-            let f = |(a, b): (&f32, &f32)| a * b;
+            let f = |(a, b): (f32, f32)| a * b;
             assert_eq!(
-                plan.gradient_of((&a, &b), f).unwrap(),
+                zip((&a, &b)).reduce(&plan, Sum, f).unwrap(),
                 expected,
                 "{}",
                 what()
             );
             let mut out = random.laid_out(plan.input_shape(), Random::float);
             let added = &out + &expected;
-            plan.gradient_of_accumulate((&a, &b), f, &mut out).unwrap();
+            zip((&a, &b))
+                .reduce_accumulate(&plan, Sum, &mut out, f)
+                .unwrap();
             assert_eq!(out, added, "{}", what());
-            plan.gradient_of_into((&a, &b), f, &mut out).unwrap();
+            zip((&a, &b)).reduce_into(&plan, Sum, &mut out, f).unwrap();
             assert_eq!(out, expected, "{}", what());
 
             let of_three = |a: f32, b: f32, c: f32| (a - c) * b;
@@ -682,15 +684,14 @@ fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {
             three.zip_mut_with(&c.broadcast(shape).unwrap(), |a, c| *a -= c);
             three.zip_mut_with(&b, |a, b| *a *= b);
             let expected = plan.gradient(&three).unwrap();
-            let found = plan.gradient_of((&a, &b, &c), |(&a, &b, &c)| of_three(a, b, c));
+            let found = zip((&a, &b, &c)).reduce(&plan, Sum, |(a, b, c)| of_three(a, b, c));
             assert_eq!(found.unwrap(), expected, "{}", what());
 
             let mut four = three.mapv(f64::from);
             four.zip_mut_with(&d.broadcast(shape).unwrap(), |a, d| *a *= d);
             let expected = plan.gradient(&four).unwrap();
-            let found = plan.gradient_of((&a, &b, &c, &d), |(&a, &b, &c, d)| {
-                f64::from(of_three(a, b, c)) * d
-            });
+            let found = zip((&a, &b, &c, &d))
+                .reduce(&plan, Sum, |(a, b, c, d)| f64::from(of_three(a, b, c)) * d);
             assert_eq!(found.unwrap(), expected, "{}", what());
         }
     }
@@ -721,7 +722,7 @@ fn every_stride_of_an_axis_of_size_1_is_accepted() {
                 assert_eq!(into, sum, "{case}");
                 plan.gradient_accumulate(&terms, &mut added).unwrap();
                 assert_eq!(added, &sum + 5., "{case}");
-                let of = plan.gradient_of((&terms,), |(&a,)| a).unwrap();
+                let of = zip(&terms).reduce(plan, Sum, |a| a).unwrap();
                 assert_eq!(of, sum, "{case}");
                 let last = Fold::new(0., |_, b| b);
                 assert_eq!(
@@ -752,13 +753,13 @@ fn a_fold_keeps_the_order_of_terms() {
         let expected = letters(len).fold(0, |sum, letter| (sum * 263 + letter) % PRIME);
         let column = Array1::from_iter(letters(len)).insert_axis(Axis(1));
         let plan = BroadcastPlan::numpy(3, (len, 3)).unwrap();
-        let found = plan
-            .reduce_of((&column,), joined, |(&letter,)| (letter, 263))
+        let found = zip(&column)
+            .reduce(&plan, joined, |letter| (letter, 263))
             .unwrap();
         assert!(found.iter().all(|&(value, _)| value == expected), "{len}");
         let plan = BroadcastPlan::numpy((3, 1), (3, len)).unwrap();
-        let found = plan
-            .reduce_of((&column.t(),), joined, |(&letter,)| (letter, 263))
+        let found = zip(&column.t())
+            .reduce(&plan, joined, |letter| (letter, 263))
             .unwrap();
         assert!(found.iter().all(|&(value, _)| value == expected), "{len}");
     }
@@ -769,11 +770,13 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
     let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
     let (y, x) = (Array2::<f32>::ones((2, 3)), Array2::<f32>::ones((2, 2)));
     let mut out = Array1::from_elem(3, 7.);
-    let f = |(a, b): (&f32, &f32)| a * b;
-    let error = plan.gradient_of_into((&y, &x), f, &mut out).unwrap_err();
+    let f = |(a, b): (f32, f32)| a * b;
+    let error = zip((&y, &x))
+        .reduce_into(&plan, Sum, &mut out, f)
+        .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SizeMismatch { input, .. } if **input == [2, 2]));
     let three = Array2::<f32>::ones((2, 3)).insert_axis(Axis(0));
-    let error = plan.gradient_of((&y, &three), f).unwrap_err();
+    let error = zip((&y, &three)).reduce(&plan, Sum, f).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::RankTooLarge { .. }));
     let role = |error: BroadcastError| match error.kind() {
         ErrorKind::WrongShape { role, .. } => *role,
@@ -781,12 +784,17 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
     };
     let mut short = Array1::from_elem(2, 7.);
     assert_eq!(
-        role(plan.gradient_of_into((&y, &y), f, &mut short).unwrap_err()),
+        role(
+            zip((&y, &y))
+                .reduce_into(&plan, Sum, &mut short, f)
+                .unwrap_err()
+        ),
         ArrayRole::Out
     );
     assert_eq!(
         role(
-            plan.gradient_of_accumulate((&y, &y), f, &mut short)
+            zip((&y, &y))
+                .reduce_accumulate(&plan, Sum, &mut short, f)
                 .unwrap_err()
         ),
         ArrayRole::Out
@@ -805,10 +813,12 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
          that; a Fold with an identity has one"
     );
     assert_eq!(out, array![7., 7., 7.]);
-    none.gradient_of_accumulate((&empty,), |(&a,)| a, &mut out)
+    zip(&empty)
+        .reduce_accumulate(&none, Sum, &mut out, |a| a)
         .unwrap();
     assert_eq!(out, array![7., 7., 7.]);
-    none.gradient_of_into((&empty,), |(&a,)| a, &mut out)
+    zip(&empty)
+        .reduce_into(&none, Sum, &mut out, |a| a)
         .unwrap();
     assert_eq!(out, array![0., 0., 0.]);
 }
@@ -846,7 +856,7 @@ fn a_panic_at_any_call_reaches_the_caller_and_leaves_complete_results() {
         let expected = plan.gradient(&x).unwrap();
         for at in (0..x.len()).step_by(stride) {
             let calls = AtomicUsize::new(0);
-            let f = |(&x,): (&i64,)| {
+            let f = |x: i64| {
                 if calls.fetch_add(1, Ordering::Relaxed) == at {
                     std::panic::resume_unwind(Box::new(at));
                 }
@@ -854,7 +864,7 @@ fn a_panic_at_any_call_reaches_the_caller_and_leaves_complete_results() {
             };
             let mut out = ArrayD::from_elem(plan.input_dim(), -1);
             let caught = catch_unwind(AssertUnwindSafe(|| {
-                plan.gradient_of_into((&x,), f, &mut out)
+                zip(&x).reduce_into(&plan, Sum, &mut out, f)
             }));
             assert_eq!(caught.unwrap_err().downcast_ref(), Some(&at));
             assert!(
@@ -863,8 +873,8 @@ fn a_panic_at_any_call_reaches_the_caller_and_leaves_complete_results() {
                     .all(|(found, sum)| *found == -1 || found == sum)
             );
             calls.store(0, Ordering::Relaxed);
-            catch_unwind(AssertUnwindSafe(|| plan.gradient_of((&x,), f))).unwrap_err();
+            catch_unwind(AssertUnwindSafe(|| zip(&x).reduce(&plan, Sum, f))).unwrap_err();
         }
-        assert_eq!(plan.gradient_of((&x,), |(&x,)| x).unwrap(), expected);
+        assert_eq!(zip(&x).reduce(&plan, Sum, |x| x).unwrap(), expected);
     }
 }

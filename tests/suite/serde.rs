@@ -171,7 +171,7 @@ where
 fn tiles_and_composed_plans_round_trip() {
     let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap();
     assert_round_trip(
-        &plan.tile(&[1..2, 1..3, 0..2]).unwrap(),
+        &Tile::new(&plan, &[1..2, 1..3, 0..2]).unwrap(),
         r#"{"input_start":[1,0],"output_start":[1,1,0],"plan":{"rule":"numpy","input":[2,1],"output":[1,2,2],"mapping":[null,0,1]}}"#,
     );
     assert_round_trip(

@@ -171,7 +171,7 @@ fn views_by_value_outlive_the_function_that_broadcasts_them() {
     fn column<'a>(a: ArrayView<'a, i32, Ix1>, mode: &BroadcastMode) -> ArrayView<'a, i32, Ix3> {
         let view = a.insert_axis(Axis(1));
         let plan = BroadcastPlan::with_mode(view.raw_dim(), (4, 2, 3), mode).unwrap();
-        plan.apply(view).unwrap()
+        plan.view(view).unwrap()
     }
     let array = arr1(&[1, 2]);
     let mapping = || vec![1, 2];

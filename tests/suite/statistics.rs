@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn, Slice, array};
-use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes};
+use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes, Part, Tile};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::{Averaged, Reduction};
 use std::fmt::Debug;
@@ -102,7 +102,7 @@ fn check<T, R>(
             let mut first: Option<Vec<u128>> = None;
             for terms in layouts(&terms) {
                 let found = terms.reduce_axes(&axes, reduction);
-                let mapped = plan.reduce_of((&terms,), reduction, |(&term,)| term);
+                let mapped = zip(&terms).reduce(&plan, reduction, |term| term);
                 let (found, mapped) = match (found, mapped) {
                     (Ok(found), Ok(mapped)) => (found, mapped),
                     (found, mapped) => {
@@ -151,7 +151,7 @@ where
         let mut order = parts.clone();
         order.rotate_left(turn);
         for rows in order {
-            let part = plan.part(&plan.tile(&[rows, 0..2]).unwrap()).unwrap();
+            let part = Part::new(&plan, &Tile::new(&plan, &[rows, 0..2]).unwrap()).unwrap();
             let terms = part.tile().output().of(&terms).unwrap();
             let bytes = part.reduce(&terms, reduction).unwrap().to_bytes();
             let part = Accumulation::from_bytes(&bytes, reduction).unwrap();
@@ -326,9 +326,11 @@ fn too_few_terms_for_a_variance_are_an_error() {
         Accumulation::new(&plan, Var::new().ddof(1)),
     );
     for range in [1024..1025, 0..1024] {
-        let part = plan
-            .part(&plan.tile(std::slice::from_ref(&range)).unwrap())
-            .unwrap();
+        let part = Part::new(
+            &plan,
+            &Tile::new(&plan, std::slice::from_ref(&range)).unwrap(),
+        )
+        .unwrap();
         parts
             .merge(part.reduce(&terms.slice(ndarray::s![range]), var).unwrap())
             .unwrap();
@@ -629,7 +631,7 @@ fn any_and_all_of_many_terms_are_found_wherever_they_are() {
             assert_eq!(found, array![any], "{len} {place:?}");
             let turned = terms.t().as_standard_layout().into_owned();
             let all = BroadcastPlan::over_axes((2, len), &[1]).unwrap();
-            let found = all.reduce_of((&turned,), All, |(&term,)| !term).unwrap();
+            let found = zip(&turned).reduce(&all, All, |term| !term).unwrap();
             assert_eq!(found, array![[!any[0]], [!any[1]]], "{len} {place:?}");
             let mut out = array![[true, true]];
             let columns = BroadcastPlan::over_axes((len, 2), &[0]).unwrap();
@@ -709,13 +711,13 @@ fn any_and_all_do_not_read_what_cannot_change_them() {
     let plan = BroadcastPlan::numpy(1, terms.len()).unwrap();
     for (any, expected) in [(true, true), (false, false)] {
         let calls = AtomicUsize::new(0);
-        let count = |(&term,): (&bool,)| {
+        let count = |term: bool| {
             calls.fetch_add(1, Relaxed);
             term == any
         };
         let found = match any {
-            true => plan.reduce_of((&terms,), Any, count),
-            false => plan.reduce_of((&terms,), All, count),
+            true => zip(&terms).reduce(&plan, Any, count),
+            false => zip(&terms).reduce(&plan, All, count),
         };
         assert_eq!(found.unwrap(), array![expected]);
         assert!(calls.load(Relaxed) < 100_000);

@@ -162,8 +162,8 @@ fn pair<T: Number, D: Dimension>(
     serve(
         bench,
         case.zeros(&case.out()),
-        || zip((a, b)).map(f),
-        |to| zip((a, b)).map_into(to, f),
+        || zip((a, b)).map_collect(f),
+        |to| zip((a, b)).map_assign_into(to, f),
     );
 }
 
@@ -174,8 +174,8 @@ fn multiply_add<T: Number, D: Dimension>(case: &CallCase, bench: &Bench) {
     serve(
         bench,
         case.zeros(&case.out()),
-        || zip((x, a, b)).map(f),
-        |to| zip((x, a, b)).map_into(to, f),
+        || zip((x, a, b)).map_collect(f),
+        |to| zip((x, a, b)).map_assign_into(to, f),
     );
 }
 
@@ -222,8 +222,8 @@ fn product2<T: Number, D: Dimension, K: Dimension + DimMax<D, Output = D>>(
     serve(
         bench,
         Array::default(plan.input_dim()),
-        || plan.gradient_of((a, b), |(&a, &b)| a * b),
-        |to| plan.gradient_of_into((a, b), |(&a, &b)| a * b, to),
+        || zip((a, b)).reduce(&plan, Sum, |(a, b)| a * b),
+        |to| zip((a, b)).reduce_into(&plan, Sum, to, |(a, b)| a * b),
     );
     Ok(())
 }
@@ -237,8 +237,8 @@ fn product3<T: Number, D: Dimension, K: Dimension + DimMax<D, Output = D>>(
     serve(
         bench,
         Array::default(plan.input_dim()),
-        || plan.gradient_of((a, b, c), |(&a, &b, &c)| a * b * c),
-        |to| plan.gradient_of_into((a, b, c), |(&a, &b, &c)| a * b * c, to),
+        || zip((a, b, c)).reduce(&plan, Sum, |(a, b, c)| a * b * c),
+        |to| zip((a, b, c)).reduce_into(&plan, Sum, to, |(a, b, c)| a * b * c),
     );
     Ok(())
 }

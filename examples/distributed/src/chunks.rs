@@ -38,16 +38,21 @@ pub fn broadcast(request: &Broadcast, common: &Common, team: &Team) -> Result<()
     let lines = vec![
         "command broadcast".into(),
         input.description()?,
-        format!("mapping {:?}", plan.mapping().collect::<Vec<_>>()),
+        format!(
+            "mapping {:?}",
+            plan.axis_sources()
+                .map(AxisSource::input_axis)
+                .collect::<Vec<_>>()
+        ),
     ];
     let output = Output::new(&request.out, input.kind, plan.output_shape(), lines, common)?;
     let largest = |ranges: &[Range<usize>]| -> Result<usize, Failure> {
-        Ok(elements(plan.tile(ranges)?.input().shape()).saturating_mul(input.kind.size()))
+        Ok(elements(Tile::new(&plan, ranges)?.input().shape()).saturating_mul(input.kind.size()))
     };
     let most = output.largest(&largest)?;
     with_kind!(input.kind, E => {
         output.run(team, most, |last: &mut Option<Read<E>>, ranges| {
-            let tile = plan.tile(ranges)?;
+            let tile = Tile::new(&plan, ranges)?;
             let of_input = read(last, &input, &tile)?;
             Ok(tile.plan().view(of_input)?.materialize()?)
         })
@@ -83,8 +88,8 @@ pub fn map(request: &Map, common: &Common, team: &Team) -> Result<(), Failure> {
     ];
     let output = Output::new(&request.out, a.kind, plan_a.output_shape(), lines, common)?;
     let largest = |ranges: &[Range<usize>]| -> Result<usize, Failure> {
-        let of_a = elements(plan_a.tile(ranges)?.input().shape());
-        let of_b = elements(plan_b.tile(ranges)?.input().shape());
+        let of_a = elements(Tile::new(&plan_a, ranges)?.input().shape());
+        let of_b = elements(Tile::new(&plan_b, ranges)?.input().shape());
         Ok(of_a.saturating_add(of_b).saturating_mul(a.kind.size()))
     };
     let most = output.largest(&largest)?;
@@ -92,10 +97,10 @@ pub fn map(request: &Map, common: &Common, team: &Team) -> Result<(), Failure> {
     with_kind!(a.kind, E => {
         let lasts = |lasts: &mut Option<[Option<Read<E>>; 2]>, ranges: &[Range<usize>]| {
             let [last_a, last_b] = lasts.get_or_insert_default();
-            let (tile_a, tile_b) = (plan_a.tile(ranges)?, plan_b.tile(ranges)?);
+            let (tile_a, tile_b) = (Tile::new(&plan_a, ranges)?, Tile::new(&plan_b, ranges)?);
             let (of_a, of_b) = (read(last_a, &a, &tile_a)?, read(last_b, &b, &tile_b)?);
             let (of_a, of_b) = (tile_a.plan().view(of_a)?, tile_b.plan().view(of_b)?);
-            Ok(zip((of_a, of_b)).map(|(a, b)| op.of(a, b))?)
+            Ok(zip((of_a, of_b)).map_collect(|(a, b)| op.of(a, b))?)
         };
         output.run(team, most, lasts)
     })

@@ -5,7 +5,7 @@ use crate::arguments::Cost;
 use crate::command_line::{Failure, Report};
 use crate::gradient::plan;
 use ndarray_broadcast::BroadcastPlan;
-use ndarray_broadcast::distributed::Accumulation;
+use ndarray_broadcast::distributed::{Accumulation, Part, sum_blocks};
 use ndarray_broadcast::reduction::Sum;
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub fn run(request: &Cost) -> Result<(), Failure> {
     let mut report = Report::default();
     report.print(&format!(
         "{plan}\n{} blocks of 1024 terms for each element\n\n",
-        plan.sum_blocks()
+        sum_blocks(&plan)
     ))?;
     report.print(
         "| workers | kept axis: total | each | blocks: total | each | both: total | each |\n",
@@ -57,7 +57,7 @@ fn sent(
     let shape = plan.input_shape();
     let axis = (0..shape.len()).max_by_key(|&axis| shape[axis]);
     let along = axis.map_or(1, |axis| shape[axis]);
-    if kept > along || blocks > plan.sum_blocks() {
+    if kept > along || blocks > sum_blocks(&plan) {
         return Ok(None);
     }
     let range =
@@ -65,10 +65,10 @@ fn sent(
     let (mut total, mut most) = (0, 0);
     let nodes = |blocks| -> Result<usize, Failure> {
         let whole: Vec<_> = shape.iter().map(|&size| 0..size).collect();
-        Ok(plan.part_of_blocks(&whole, blocks)?.nodes())
+        Ok(Part::of_blocks(&plan, &whole, blocks)?.nodes())
     };
     let nodes: Result<Vec<usize>, Failure> = (0..blocks)
-        .map(|at| nodes(range(at, blocks, plan.sum_blocks())))
+        .map(|at| nodes(range(at, blocks, sum_blocks(&plan))))
         .collect();
     let elements: usize = shape.iter().product();
     for nodes in nodes? {

@@ -12,9 +12,9 @@ use crate::store::{Element, Store, build, elements, with_kind, zeros};
 use crate::team::Team;
 use crate::whole_folder::create_whole;
 use ndarray::{ArrayD, Slice};
-use ndarray_broadcast::distributed::{Accumulation, Part};
+use ndarray_broadcast::distributed::{Accumulation, Part, sum_blocks};
 use ndarray_broadcast::reduction::Sum;
-use ndarray_broadcast::{AxisSource, BroadcastError, BroadcastPlan};
+use ndarray_broadcast::{AxisSource, BroadcastError, BroadcastPlan, zip};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -154,7 +154,7 @@ impl Work<'_> {
             .iter()
             .map(|&size| 0..size)
             .collect();
-        let mut shards = vec![(whole, 0..self.plan.sum_blocks())];
+        let mut shards = vec![(whole, 0..sum_blocks(&self.plan))];
         while shards.len() < self.request.parts {
             let before = shards.len();
             let cut = shards.into_iter().flat_map(|(input, blocks)| {
@@ -173,7 +173,7 @@ impl Work<'_> {
         for (shard, whole) in shards.into_iter().enumerate() {
             let mut left = vec![whole];
             while let Some((input, blocks)) = left.pop() {
-                let part = self.plan.part_of_blocks(&input, blocks.clone())?;
+                let part = Part::of_blocks(&self.plan, &input, blocks.clone())?;
                 let bytes = self.bytes(&part);
                 if bytes > limit
                     && let Some(halves) = self.halves(&input, &blocks, &all_axes)
@@ -205,7 +205,10 @@ impl Work<'_> {
         }
         lines.push(format!(
             "mapping {:?} of {:?}",
-            self.plan.mapping().collect::<Vec<_>>(),
+            self.plan
+                .axis_sources()
+                .map(AxisSource::input_axis)
+                .collect::<Vec<_>>(),
             self.plan.input_shape()
         ));
         lines.push(format!(
@@ -291,17 +294,17 @@ impl Work<'_> {
     }
 
     fn part(&self, item: &Item) -> Result<Part, BroadcastError> {
-        self.plan.part_of_blocks(&item.input, item.blocks.clone())
+        Part::of_blocks(&self.plan, &item.input, item.blocks.clone())
     }
 
     fn sum<T: Element>(&self, part: &Part) -> Result<Accumulation<T, Sum>, Failure> {
         let output = part.tile().output();
         let dy = self.dy.read::<T>(output.ranges())?;
         Ok(match &self.times {
-            None => part.gradient(&dy)?,
+            None => part.reduce(&dy, Sum)?,
             Some(times) => {
                 let x = times.read::<T>(output.ranges())?;
-                part.gradient_of((&dy, &x), |(&dy, &x)| dy.wrapping_mul(x))?
+                zip((&dy, &x)).reduce_part(&part, Sum, |(dy, x)| dy.wrapping_mul(x))?
             }
         })
     }
@@ -332,8 +335,7 @@ impl Work<'_> {
             None => self.plan.gradient(&dy)?,
             Some(times) => {
                 let x = times.read::<T>(all())?;
-                self.plan
-                    .gradient_of((&dy, &x), |(&dy, &x)| dy.wrapping_mul(x))?
+                zip((&dy, &x)).reduce(&self.plan, Sum, |(dy, x)| dy.wrapping_mul(x))?
             }
         };
         let bytes = dy.len() * self.dy.kind.size();

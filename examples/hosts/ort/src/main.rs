@@ -64,7 +64,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let (_, memory) = input.extract_tensor_mut();
     let mut memory = ArrayViewMut::from_shape(shape, memory)?;
     let channel = ElementwiseRule::channel(1);
-    images.zip_map_rule_into(&bias, channel, &mut memory, |x, b| x + b)?;
+    zip(broadcast_pair(&images, &bias, channel)?).map_assign_into(&mut memory, |(x, b)| x + b)?;
 
     let outputs = session.run(ort::inputs!["x" => input])?;
 
@@ -74,7 +74,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let means: ArrayViewD<'_, f32> = ArrayView::from_shape(sizes, means)?;
     let means = means.into_dimensionality::<Ix2>()?;
     let wide = means.broadcast_explicit(shape, &[0, 1])?;
-    images.zip_map_inplace(&wide, |x, mean| *x -= mean)?;
+    zip(&wide).update(&mut images, |x, mean| *x -= mean)?;
 
     // The mean of each channel is now -bias.
     for image in images.outer_iter() {

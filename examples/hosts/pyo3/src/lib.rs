@@ -41,8 +41,9 @@ fn add_bias(
     mut out: PyReadwriteArrayDyn<'_, f32>,
 ) -> PyResult<()> {
     let (x, bias, mut out) = (x.as_array(), bias.as_array(), out.as_array_mut());
-    let rule = ElementwiseRule::channel(channel);
-    py.detach(|| x.zip_map_rule_into(&bias, rule, &mut out, |x, b| x + b))
+    let channel = ElementwiseRule::channel(channel);
+    let views = broadcast_pair(&x, &bias, channel).map_err(value_error)?;
+    py.detach(|| zip(views).map_assign_into(&mut out, |(x, b)| x + b))
         .map_err(value_error)
 }
 
@@ -55,7 +56,7 @@ fn sum_to_shape<'py>(
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let array = a.as_array();
     let sum = py
-        .detach(|| array.sum_to_shape(shape))
+        .detach(|| array.reduce_to_shape(shape, Sum))
         .map_err(value_error)?;
     Ok(sum.into_pyarray(py))
 }

@@ -1,0 +1,338 @@
+//! Reductions of maps: methods of [`Zip`].
+
+use super::accumulation::Accumulation;
+use super::part::Part;
+use super::reduction::Reduction;
+use super::summand::Summand;
+use super::{Accumulators, Existing, Fresh, added};
+use crate::elementwise::{Zip, ZipViews};
+use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::plan::BroadcastPlan;
+use ndarray::{Array, ArrayRef, Dimension};
+use sealed::ZipTerms;
+
+/// # Map and reduce in one pass
+///
+/// The gradient of `y = x * scale` with respect to `scale` is the sum of `dy * x`. These methods
+/// reduce what a closure returns for the elements of one to four arrays, over the axes that a plan
+/// replicates. No array of the terms is made. The result is, bit for bit, that of
+/// [`BroadcastPlan::reduce`] of the array of all terms.
+///
+/// ```text
+/// plan's input            3  1
+/// plan's output        2  3  4
+/// arrays               2  3  4
+///                         3  1   (any that broadcast to the output)
+/// ----------------------------
+/// result                  3  1
+/// ```
+///
+/// Each array has the plan's output shape, or broadcasts to it by NumPy's rule. If the closure
+/// panics, `out` may be written in part: each element has its old value or its result.
+impl<V: ZipViews> Zip<V> {
+    /// A reduction of `f` of the arrays over the axes that the plan replicates.
+    ///
+    /// # Errors
+    ///
+    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if an array does not broadcast to the
+    /// plan's output shape; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no
+    /// terms and the reduction has no result for that;
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
+    ///
+    /// # Panics
+    ///
+    /// Only if `f` or the reduction's own operation does, as sums of integers where overflow checks
+    /// are on.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// // y = x * scale, [N, C] * [C].
+    /// let (x, dy) = (array![[1., 2.], [3., 4.]], array![[10., 20.], [30., 40.]]);
+    /// let plan = BroadcastPlan::numpy(2, (2, 2))?;
+    /// let d_scale = zip((&dy, &x)).reduce(&plan, Sum, |(dy, x)| dy * x)?;
+    /// assert_eq!(d_scale, array![100., 200.]);
+    /// assert_eq!(d_scale, plan.gradient(&(&dy * &x))?);
+    ///
+    /// // The largest difference between two arrays, for each row.
+    /// let (a, b) = (array![[1_f32, 2.], [3., 4.]], array![2., 2.]);
+    /// let rows = BroadcastPlan::numpy((2, 1), (2, 2))?;
+    /// let largest = zip((&a, &b)).reduce(&rows, Max, |(a, b)| (a - b).abs())?;
+    /// assert_eq!(largest, array![[1.], [2.]]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: the chain rule; NumPy's `ufunc.reduce` of a universal function's result.
+    #[doc(alias = "einsum")]
+    pub fn reduce<I, O, T, R, F>(
+        &self,
+        plan: &BroadcastPlan<I, O>,
+        reduction: R,
+        f: F,
+    ) -> Result<Array<R::Out, I>, BroadcastError>
+    where
+        V: ZipTerms,
+        I: Dimension,
+        O: Dimension,
+        R: Reduction<T>,
+        F: Fn(V::Values) -> T + Sync,
+    {
+        let to = Fresh(plan.input_dim());
+        self.views.reduce(plan, &reduction, &f, None, to)
+    }
+
+    /// [`reduce`](Self::reduce) into an existing array or view of any layout, whose contents it
+    /// replaces.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reduce`](Self::reduce), and [`WrongShape`](crate::ErrorKind::WrongShape) if `out`
+    /// does not have the plan's input shape. Nothing has been written then.
+    ///
+    /// # Panics
+    ///
+    /// As [`reduce`](Self::reduce).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::{arr1, array};
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let pixels = array![[0_u8, 255], [255, 255]];
+    /// let plan = BroadcastPlan::numpy(2, (2, 2))?;
+    /// let mut means = arr1(&[0_f32; 2]);
+    /// zip(&pixels).reduce_into(&plan, Mean, &mut means, |p| f32::from(p) / 255.)?;
+    /// assert_eq!(means, array![0.5, 1.]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    pub fn reduce_into<I, O, T, R, F>(
+        &self,
+        plan: &BroadcastPlan<I, O>,
+        reduction: R,
+        out: &mut ArrayRef<R::Out, I>,
+        f: F,
+    ) -> Result<(), BroadcastError>
+    where
+        V: ZipTerms,
+        I: Dimension,
+        O: Dimension,
+        R: Reduction<T>,
+        F: Fn(V::Values) -> T + Sync,
+    {
+        check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
+        self.views.reduce(plan, &reduction, &f, None, Existing(out))
+    }
+
+    /// [`reduce`](Self::reduce) added to what an existing array or view of any layout holds.
+    ///
+    /// Each element of `out` is added to once, when its result is complete. A reduction of no terms
+    /// leaves it as it is, -0.0 included.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reduce_into`](Self::reduce_into).
+    ///
+    /// # Panics
+    ///
+    /// As [`reduce`](Self::reduce); and if the addition to `out` does.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let (x, dy) = (array![[1., 2.], [3., 4.]], array![[10., 20.], [30., 40.]]);
+    /// let plan = BroadcastPlan::numpy(2, (2, 2))?;
+    /// let mut d_scale = array![5., 5.];
+    /// zip((&dy, &x))
+    ///     .reduce_accumulate(&plan, Sum, &mut d_scale, |(dy, x)| dy * x)?;
+    /// assert_eq!(d_scale, array![105., 205.]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    pub fn reduce_accumulate<I, O, T, R, F>(
+        &self,
+        plan: &BroadcastPlan<I, O>,
+        reduction: R,
+        out: &mut ArrayRef<R::Out, I>,
+        f: F,
+    ) -> Result<(), BroadcastError>
+    where
+        V: ZipTerms,
+        I: Dimension,
+        O: Dimension,
+        R: Reduction<T, Out: Summand>,
+        F: Fn(V::Values) -> T + Sync,
+    {
+        check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
+        self.views
+            .reduce(plan, &reduction, &f, Some(added), Existing(out))
+    }
+
+    /// [`reduce`](Self::reduce) of the terms of one part. The arrays broadcast to the shape of the
+    /// output of the part's [tile](Part::tile).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reduce`](Self::reduce) but `EmptyReduction`.
+    ///
+    /// # Panics
+    ///
+    /// As [`reduce`](Self::reduce).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::Array2;
+    /// use ndarray_broadcast::prelude::*;
+    /// use ndarray_broadcast::distributed::{Part, Tile};
+    ///
+    /// let x = Array2::from_shape_fn((2048, 3), |(i, j)| (i * j) as f64);
+    /// let dy = x.mapv(f64::sin);
+    /// let plan = BroadcastPlan::numpy(3, (2048, 3))?;
+    /// let half = |rows| {
+    ///     let part = Part::new(&plan, &Tile::new(&plan, &[rows, 0..3])?)?;
+    ///     let tile = part.tile().output();
+    ///     zip((tile.of(&dy)?, tile.of(&x)?))
+    ///         .reduce_part(&part, Sum, |(dy, x)| dy * x)
+    /// };
+    /// let mut sum = half(1024..2048)?;
+    /// sum.merge(half(0..1024)?)?;
+    /// assert_eq!(
+    ///     sum.finish(&plan)?,
+    ///     zip((&dy, &x)).reduce(&plan, Sum, |(dy, x)| dy * x)?
+    /// );
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    pub fn reduce_part<I, O, T, R, F>(
+        &self,
+        part: &Part<I, O>,
+        reduction: R,
+        f: F,
+    ) -> Result<Accumulation<T, R>, BroadcastError>
+    where
+        V: ZipTerms,
+        I: Dimension,
+        O: Dimension,
+        R: Reduction<T>,
+        F: Fn(V::Values) -> T + Sync,
+    {
+        let plan = part.tile().plan();
+        self.views.check(plan)?;
+        part.collect(reduction, |reduction, terms| {
+            let to = Accumulators(plan.input_dim(), terms.clone());
+            self.views.reduce(plan, reduction, &f, None, to)
+        })
+    }
+}
+
+mod sealed {
+    // The trait is public in name only: nobody outside of the crate can call it.
+    #![allow(private_bounds, private_interfaces)]
+
+    use super::*;
+    use crate::elementwise::{ZipValues, tuple};
+    use crate::engine::fold::{self, Arrays, Map};
+    use crate::error::named;
+    use crate::reduce::Destination;
+    use crate::rule::Rule;
+    use crate::shape::Sizes;
+    use ndarray::{ArrayView, DimMax};
+    use std::marker::PhantomData;
+
+    /// Views of which a map can be reduced: one to four.
+    #[diagnostic::on_unimplemented(
+        message = "a map of these arrays cannot be reduced",
+        note = "maps of one to four arrays of `Copy + Send + Sync` elements can"
+    )]
+    pub trait ZipTerms: ZipValues {
+        /// That each view broadcasts to the plan's output shape.
+        fn check<I, O>(&self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError>
+        where
+            I: Dimension,
+            O: Dimension;
+
+        /// Reduces `f` of the views, which broadcast to the plan's output shape.
+        fn reduce<I, O, T, R, F, To>(
+            &self,
+            plan: &BroadcastPlan<I, O>,
+            reduction: &R,
+            f: &F,
+            add: Option<fold::Add<R::Out>>,
+            to: To,
+        ) -> Result<To::Result, BroadcastError>
+        where
+            I: Dimension,
+            O: Dimension,
+            R: Reduction<T>,
+            F: Fn(Self::Values) -> T + Sync,
+            To: Destination<R::Acc, R::Out>;
+    }
+
+    /// The view in the plan's output shape.
+    fn replicated<'a, A, D: Dimension, I: Dimension, O: Dimension>(
+        plan: &BroadcastPlan<I, O>,
+        view: &ArrayView<'a, A, D>,
+    ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
+        let shape = plan.output_shape();
+        BroadcastPlan::right_aligned(Rule::Numpy, view.raw_dim(), shape)?.onto(view.clone())
+    }
+
+    macro_rules! zip_terms {
+        ($($x:ident $A:ident $D:ident),+; $($Dim:ident: $L:ident $R:ident),*) => {
+            impl<'a, $($A: Copy + Send + Sync, $D: Dimension,)+ $($Dim: Dimension),*> ZipTerms
+                for ($(ArrayView<'a, $A, $D>,)+)
+            where
+                $($L: DimMax<$R, Output = $Dim>,)*
+            {
+                fn check<I, O>(&self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError>
+                where
+                    I: Dimension,
+                    O: Dimension,
+                {
+                    let ($($x,)+) = self;
+                    $(replicated(plan, $x).map_err(named(stringify!($x)))?;)+
+                    Ok(())
+                }
+
+                fn reduce<I, O, T, R, F, To>(
+                    &self,
+                    plan: &BroadcastPlan<I, O>,
+                    reduction: &R,
+                    f: &F,
+                    add: Option<fold::Add<R::Out>>,
+                    to: To,
+                ) -> Result<To::Result, BroadcastError>
+                where
+                    I: Dimension,
+                    O: Dimension,
+                    R: Reduction<T>,
+                    F: Fn(Self::Values) -> T + Sync,
+                    To: Destination<R::Acc, R::Out>,
+                {
+                    let ($($x,)+) = self;
+                    plan.check_terms::<To, _, _, _, _>(reduction)?;
+                    $(let $x = replicated(plan, $x).map_err(named(stringify!($x)))?;)+
+                    let arrays = ($(&*$x,)+).typed();
+                    let f = &|($(&$x,)+): ($(&$A,)+)| f(tuple!($($x),+));
+                    let (plain, term) = (false, PhantomData);
+                    let mut becomes = O::zeros(plan.output_shape().len());
+                    plan.becomes(becomes.sizes_mut());
+                    let map = Map { arrays, reduction, f, add, plain, term };
+                    to.put_decided(&map, reduction, becomes.sizes())
+                }
+            }
+        };
+    }
+
+    zip_terms!(a A0 D0;);
+    zip_terms!(a A0 D0, b A1 D1; O1: D0 D1);
+    zip_terms!(a A0 D0, b A1 D1, c A2 D2; O1: D0 D1, O2: O1 D2);
+    zip_terms!(a A0 D0, b A1 D1, c A2 D2, d A3 D3; O1: D0 D1, O2: O1 D2, O3: O2 D3);
+}
