@@ -799,6 +799,11 @@ where
             // SAFETY: the contract of this function.
             return unsafe { self.fold_leaf(places, number, combine) };
         }
+        if !R::QUICK {
+            // The compiler makes no vector code of `fold_leaf` if `combine` is long.
+            // SAFETY: the contract of this function.
+            return unsafe { self.fold_short(places, LEAF, number) };
+        }
         // SAFETY: the contract of this function.
         unsafe { self.fold_leaf(places, number, |a, b| self.combine(a, b)) }
     }
