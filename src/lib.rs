@@ -177,9 +177,9 @@
 //!   + added
 //! ```
 //!
-//! [`BroadcastPlan::named`]: axes by name. einops `repeat`. [Details](guide::names).
+//! [`AxisPattern::plan`](named::AxisPattern::plan): axes by name. einops `repeat`. [Details](guide::names).
 //!
-//! `BroadcastPlan::named((2, 3), &"h w -> w h c".parse()?, &[("c", 4)])`
+//! `"h w -> w h c".parse::<AxisPattern>()?.plan((2, 3), &[("c", 4)])`
 //!
 //! ```text
 //! [2, 3] -> [3, 2, 4] (named)
@@ -200,7 +200,7 @@
 //! - Arrays are owned arrays, views, `ArcArray`, `CowArray` and `ArrayRef`, of ranks 0 to 6 and of
 //!   dynamic rank, in any memory layout. Views need no bound on the element type. If the ranks of
 //!   the inputs are static, the rank of the result is static too, and building a view allocates
-//!   nothing. The output of [`BroadcastPlan::named`] and plans of `openvino` have dynamic rank.
+//!   nothing. The output of [`named`] and plans of `openvino` have dynamic rank.
 //! - No shape, axis or attribute makes a call panic: the call returns a [`BroadcastError`]. Code of
 //!   the caller may panic: a closure, or the `+` of the elements, for example on [integer
 //!   overflow](guide::types#integer-overflow).

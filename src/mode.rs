@@ -69,7 +69,7 @@ pub enum BroadcastMode {
         /// A bare `pdpd` is axis -1.
         axis: isize,
     },
-    /// Axes by name: [`BroadcastPlan::named`](crate::BroadcastPlan::named), where the target shape
+    /// Axes by name: [`AxisPattern::plan`](crate::named::AxisPattern::plan), where the target shape
     /// gives the sizes. The target must have at least as many axes as the input.
     Named {
         /// The names of the axes of the input and of the target.

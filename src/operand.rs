@@ -27,7 +27,8 @@ mod sealed {
     /// The sealed supertrait of [`IntoView`](super::IntoView).
     #[diagnostic::on_unimplemented(
         message = "`{Self}` is not a reference to an array, or a view",
-        note = "pass an owned array as `&a`; a scalar is captured by the closure"
+        note = "pass an owned array as `&a`; a scalar is captured by the closure",
+        note = "an array is changed in place by `zip((&a, &b)).update(&mut x, |x, (a, b)| ..)`"
     )]
     pub trait ToView<'a> {
         /// Type of the elements.

@@ -12,18 +12,17 @@ use std::str::FromStr;
 /// the input lacks are added. A `1` on the left is an axis of size 1 that is dropped. An integer on
 /// the right is an added axis of this size. No axis is stretched.
 ///
-/// `AxisPattern<2>` is the pattern of two arrays, `c h, h w -> c h w`. Without an arrow, the output
+/// `AxisPattern<2>` is the pattern of two arrays, `c h, h w -> c h w`. `N` is 1 to 6. Without an arrow, the output
 /// has the axes in the order of their first appearance: `c h, h w` is the same.
 ///
 /// With the feature `serde` it serialises as its text.
 ///
 /// ```
 /// use ndarray::array;
-/// use ndarray_broadcast::BroadcastPlan;
 /// use ndarray_broadcast::named::AxisPattern;
 ///
 /// let pattern: AxisPattern = "h w -> w copies h".parse()?;
-/// let plan = BroadcastPlan::named((2, 3), &pattern, &[("copies", 4)])?;
+/// let plan = pattern.plan((2, 3), &[("copies", 4)])?;
 /// assert_eq!(plan.output_shape(), [3, 4, 2]);
 /// assert_eq!(pattern.to_string(), "h w -> w copies h");
 ///
@@ -89,6 +88,7 @@ impl<const N: usize> FromStr for AxisPattern<N> {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
+        const { assert!(N >= 1 && N <= 6, "a pattern is of one to six arrays") };
         let mut text = normal(text);
         if N > 1 && !text.contains("->") {
             text = with_output(&text)?;

@@ -44,7 +44,7 @@ pub enum Rule {
     None,
     /// XLA's [elementwise rule](crate::guide::elementwise#xla).
     Xla,
-    /// Axes by name, as einops' `repeat`: [`named`](crate::BroadcastPlan::named).
+    /// Axes by name, as einops' `repeat`: [`plan`](crate::named::AxisPattern::plan).
     Named,
     /// No rule: the plan was [made of other plans](crate::guide::plans), whose rules it combines.
     Composed,

@@ -5,6 +5,7 @@ use ndarray::{
     Array, ArrayView, Axis, DimAdd, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
 };
 use ndarray_broadcast::distributed::{Tile, Tiles};
+use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -283,10 +284,10 @@ fn inference_allocates_nothing_up_to_rank_four() {
 
 #[test]
 fn plans_of_parsed_names_allocate_nothing() {
-    let pattern = "c w -> w n 3 c".parse().unwrap();
+    let pattern: AxisPattern = "c w -> w n 3 c".parse().unwrap();
     let mode: BroadcastMode = "c w -> n c w".parse().unwrap();
     no_allocation! {
-        BroadcastPlan::named(Ix2(2, 3), &pattern, &[("n", 4)]);
+        pattern.plan(Ix2(2, 3), &[("n", 4)]);
         BroadcastPlan::with_mode(Ix2(2, 3), Ix3(5, 2, 3), &mode);
     }
 }

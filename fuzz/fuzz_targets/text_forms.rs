@@ -56,14 +56,14 @@ fuzz_target!(|text: &str| {
     if let Some(pattern) = parsed::<AxisPattern>(text) {
         for input in SHAPES {
             for sizes in [&[][..], &[("a", 2), ("n", 3)]] {
-                let _ = BroadcastPlan::named(IxDyn(input), &pattern, sizes);
+                let _ = pattern.plan(IxDyn(input), sizes);
             }
         }
     }
     if let Some(pattern) = parsed::<AxisPattern<2>>(text) {
         for a in SHAPES {
             for b in SHAPES {
-                let _ = BroadcastPlan::named_pair(IxDyn(a), IxDyn(b), &pattern, &[]);
+                let _ = pattern.plans([IxDyn(a), IxDyn(b)], &[]);
             }
         }
     }

@@ -13,6 +13,11 @@ mod sealed {
     use super::*;
 
     /// An array, or a tuple of two to six.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not an array, or a tuple of two to six arrays",
+        note = "pass an owned array as `&a`; one array needs no tuple: `zip(&a)`",
+        note = "an array is changed in place by `zip((&a, &b)).update(&mut x, |x, (a, b)| ..)`"
+    )]
     pub trait ZipOperands<'a> {
         type Views;
 

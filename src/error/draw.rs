@@ -99,7 +99,7 @@ impl fmt::Display for ErrorKind {
                 f.write_str(match rule {
                     Rule::Named => {
                         "a mode needs a target with at least as many axes as the input; \
-                         `BroadcastPlan::named` takes this pattern"
+                         `AxisPattern::plan` takes this pattern"
                     }
                     _ => "this rule never drops an axis, not even one of size 1",
                 })

@@ -72,7 +72,7 @@ pub enum ErrorKind {
     },
 
     /// The input has more axes than the target. Under `pdpd`: B has more axes than A. A named
-    /// pattern gives this error as a mode only: [`named`](crate::BroadcastPlan::named) takes
+    /// pattern gives this error as a mode only: [`plan`](crate::named::AxisPattern::plan) takes
     /// patterns that drop axes.
     ///
     /// [Example](crate::guide::numpy#errors).

@@ -29,8 +29,7 @@
 //! - two or more arrays with a common shape, and an operation on them:
 //!   [`broadcast_with`](crate::BroadcastExt::broadcast_with),
 //!   [`zip`](crate::zip), page [`elementwise`]
-//! - names for the axes (einops `repeat`, xarray): [`named`](crate::BroadcastPlan::named),
-//!   [`named_pair`](crate::BroadcastPlan::named_pair), page [`names`]
+//! - names for the axes (einops `repeat`, xarray): [`named`](mod@crate::named), page [`names`]
 //! - several broadcasts in a row, a box of the output, sizes that are not known yet:
 //!   [`then`](crate::BroadcastPlan::then), [`tile`](crate::distributed::Tile::new),
 //!   [`infer`](crate::BroadcastMode::infer), page [`plans`]

@@ -1,25 +1,24 @@
 //! Axes by name: einops' `repeat`, and two arrays as in xarray.
 //!
 //! An [`AxisPattern`](crate::named::AxisPattern) names the axes of the input and of the output.
-//! [`named`](crate::BroadcastPlan::named) makes a plan from a pattern, the input's shape, and the
+//! [`plan`](crate::named::AxisPattern::plan) makes a plan from a pattern, the input's shape, and the
 //! sizes of the new axes by name.
 //!
 //! ```
 //! use ndarray::array;
-//! use ndarray_broadcast::BroadcastPlan;
 //! use ndarray_broadcast::named::AxisPattern;
 //!
 //! // einops: repeat(image, "h w -> h w c", c=3)
 //! let pattern: AxisPattern = "h w -> h w c".parse()?;
 //! let image = array![[1, 2], [3, 4]];
-//! let plan = BroadcastPlan::named(image.raw_dim(), &pattern, &[("c", 3)])?;
+//! let plan = pattern.plan(image.raw_dim(), &[("c", 3)])?;
 //! assert_eq!(
 //!     plan.view(&image)?,
 //!     array![[[1, 1, 1], [2, 2, 2]], [[3, 3, 3], [4, 4, 4]]].into_dyn()
 //! );
 //!
 //! // An integer is a new axis of this size. A 1 on the left is dropped.
-//! let plan = BroadcastPlan::named((1, 3), &"1 c -> 2 c".parse()?, &[])?;
+//! let plan = "1 c -> 2 c".parse::<AxisPattern>()?.plan((1, 3), &[])?;
 //! assert_eq!(plan.output_shape(), [2, 3]);
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
@@ -39,17 +38,17 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! # Two arrays
+//! # Two to six arrays
 //!
 //! Axes with the same name become one axis of the output. Without an arrow, the output has the axes
 //! in the order of their first appearance, as in xarray.
 //!
 //! ```
 //! use ndarray::array;
-//! use ndarray_broadcast::BroadcastPlan;
+//! use ndarray_broadcast::named::AxisPattern;
 //!
 //! let (temperature, pressure) = (array![1., 2.], array![10., 20., 30.]);
-//! let (a, b) = BroadcastPlan::named_pair(2, 3, &"city, time".parse()?, &[])?;
+//! let [a, b] = "city, time".parse::<AxisPattern<2>>()?.plans([2, 3], &[])?;
 //! let product = &a.view(&temperature)? * &b.view(&pressure)?;
 //! assert_eq!(product, array![[10., 20., 30.], [20., 40., 60.]].into_dyn());
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
@@ -61,7 +60,6 @@
 //! a size like any other.
 //!
 //! ```
-//! use ndarray_broadcast::BroadcastPlan;
 //! use ndarray_broadcast::named::AxisPattern;
 //!
 //! let error = |text: &str| text.parse::<AxisPattern>().unwrap_err().to_string();
@@ -89,7 +87,7 @@
 //!
 //! let pattern: AxisPattern = "c -> n c".parse()?;
 //! let error = |shape: &[usize], sizes: &[_]| {
-//!     BroadcastPlan::named(shape, &pattern, sizes).unwrap_err().to_string()
+//!     pattern.plan(shape, sizes).unwrap_err().to_string()
 //! };
 //! assert_eq!(
 //!     error(&[3], &[]),

@@ -13,8 +13,8 @@ use ndarray::{DimMax, Dimension, IntoDimension, IxDyn};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-impl<I: Dimension> BroadcastPlan<I, I> {
-    /// The plan of a pattern of axis names. The sizes of new axes are given by name.
+impl AxisPattern {
+    /// The plan of one array. The sizes of new axes are given by name.
     ///
     /// ```text
     /// input    h w           2  3
@@ -29,10 +29,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// ```
-    /// use ndarray_broadcast::BroadcastPlan;
+    /// use ndarray_broadcast::named::AxisPattern;
     ///
-    /// let pattern = "c -> n c h w".parse()?;
-    /// let plan = BroadcastPlan::named(3, &pattern, &[("n", 2), ("h", 4), ("w", 5)])?;
+    /// let pattern: AxisPattern = "c -> n c h w".parse()?;
+    /// let plan = pattern.plan(3, &[("n", 2), ("h", 4), ("w", 5)])?;
     /// assert_eq!(
     ///     plan.to_string(),
     ///     "\
@@ -43,9 +43,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///   + added",
     /// );
     /// assert_eq!(
-    ///     BroadcastPlan::named(3, &pattern, &[("n", 2), ("h", 4)])
-    ///         .unwrap_err()
-    ///         .to_string(),
+    ///     pattern.plan(3, &[("n", 2), ("h", 4)]).unwrap_err().to_string(),
     ///     "\
     /// the shapes do not fit the axis pattern
     ///   c -> n c h w
@@ -57,64 +55,68 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// Source: einops `repeat`.
     #[doc(alias = "repeat")]
     #[doc(alias = "einops")]
-    pub fn named<D: IntoDimension<Dim = I>>(
-        input: D,
-        pattern: &AxisPattern,
+    pub fn plan<E: IntoDimension>(
+        &self,
+        shape: E,
         sizes: &[(&str, usize)],
-    ) -> Result<BroadcastPlan<I>, BroadcastError> {
-        let input = input.into_dimension();
-        let output = output_shape(pattern, [input.sizes()], sizes)?;
-        of_operand(input, &pattern.operands[0], &output)
+    ) -> Result<BroadcastPlan<E::Dim>, BroadcastError> {
+        self.plans([shape], sizes).map(|[plan]| plan)
     }
+}
 
-    /// The plans of two arrays whose axes have names. Axes of one name are one axis of the output.
-    /// The sizes of axes that neither array has are given by name.
+impl<const N: usize> AxisPattern<N> {
+    /// The plans of arrays whose axes have names. Axes of one name are one axis of the output. The
+    /// sizes of axes that no array has are given by name.
+    ///
+    /// Shapes of different ranks are slices or `IxDyn`.
     ///
     /// # Errors
     ///
-    /// As [`named`](Self::named).
+    /// As [`plan`](AxisPattern::plan).
     ///
     /// ```
-    /// use ndarray_broadcast::{AxisSource, BroadcastPlan};
+    /// use ndarray_broadcast::AxisSource::{Added, Kept};
+    /// use ndarray_broadcast::named::AxisPattern;
     ///
-    /// let (a, b) =
-    ///     BroadcastPlan::named_pair((2, 3), (3, 4), &"x y, y z".parse()?, &[])?;
+    /// let pattern: AxisPattern<2> = "x y, y z".parse()?;
+    /// let [a, b] = pattern.plans([(2, 3), (3, 4)], &[])?;
     /// assert_eq!(a.output_shape(), [2, 3, 4]);
-    /// assert!(a.axis_sources().map(AxisSource::input_axis).eq([
-    ///     Some(0),
-    ///     Some(1),
-    ///     None
-    /// ]));
-    /// assert!(b.axis_sources().map(AxisSource::input_axis).eq([
-    ///     None,
-    ///     Some(0),
-    ///     Some(1)
-    /// ]));
+    /// assert!(a.axis_sources().eq([Kept(0), Kept(1), Added]));
+    /// assert!(b.axis_sources().eq([Added, Kept(0), Kept(1)]));
     /// assert_eq!(
-    ///     BroadcastPlan::named_pair((2, 3), (5, 4), &"x y, y z".parse()?, &[])
-    ///         .unwrap_err()
-    ///         .to_string(),
+    ///     pattern.plans([(2, 3), (5, 4)], &[]).unwrap_err().to_string(),
     ///     "\
     /// the shapes do not fit the axis pattern
     ///   x y, y z -> x y z
     ///        ^ \"y\" has the sizes 5 and 3",
     /// );
+    ///
+    /// // As many as six arrays.
+    /// let outer: AxisPattern<3> = "i, j, k".parse()?;
+    /// let [_, _, c] = outer.plans([2, 3, 4], &[])?;
+    /// assert!(c.axis_sources().eq([Added, Added, Kept(0)]));
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     ///
     /// Source: xarray, broadcasting by dimension name.
     #[doc(alias = "xarray")]
-    #[allow(clippy::type_complexity)]
-    pub fn named_pair<D: IntoDimension<Dim = I>, E: IntoDimension>(
-        a: D,
-        b: E,
-        pattern: &AxisPattern<2>,
+    pub fn plans<E: IntoDimension>(
+        &self,
+        shapes: [E; N],
         sizes: &[(&str, usize)],
-    ) -> Result<(BroadcastPlan<I>, BroadcastPlan<E::Dim>), BroadcastError> {
-        let (a, b) = (a.into_dimension(), b.into_dimension());
-        let output = output_shape(pattern, [a.sizes(), b.sizes()], sizes)?;
-        let [of_a, of_b] = &pattern.operands;
-        Ok((of_operand(a, of_a, &output)?, of_operand(b, of_b, &output)?))
+    ) -> Result<[BroadcastPlan<E::Dim>; N], BroadcastError> {
+        let shapes = shapes.map(IntoDimension::into_dimension);
+        let output = output_shape(self, shapes.each_ref().map(|shape| shape.sizes()), sizes)?;
+        let mut failed = None;
+        let mut lists = self.operands.iter();
+        let plans = shapes.map(|shape| {
+            let plan = of_operand(shape, lists.next()?, &output);
+            plan.map_err(|error| failed = Some(error)).ok()
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(plans.map(|plan| plan.expect("no plan has failed"))),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! somewhere, and code fits the screen.
 
 use ndarray::Array3;
+use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -76,7 +77,9 @@ fn pictures_are_what_their_calls_print() {
         BroadcastPlan::pdpd((3, 4), (2, 3, 4, 5), 1),
         BroadcastPlan::expand((2, 1), (KEEP, 4)),
         BroadcastPlan::prepend(4, (2, 3)),
-        BroadcastPlan::named((2, 3), &"h w -> w h c".parse()?, &[("c", 4)]),
+        "h w -> w h c"
+            .parse::<AxisPattern>()?
+            .plan((2, 3), &[("c", 4)]),
     ];
     let mut shown = Vec::new();
     for text in [read("README.md"), crate_page()] {
@@ -308,9 +311,9 @@ const ALIASES: &[(&str, &str)] = &[
     ("ReduceMax", "reduce_to_shape"),
     ("ReduceMean", "reduce_to_shape"),
     ("einsum", "reduce"),
-    ("repeat", "named"),
-    ("einops", "named"),
-    ("xarray", "named_pair"),
+    ("repeat", "plan"),
+    ("einops", "plan"),
+    ("xarray", "plans"),
     ("rearrange", "permuted"),
     ("permute", "permuted"),
     ("broadcast_gradient_args", "axis_sources"),

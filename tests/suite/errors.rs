@@ -426,12 +426,12 @@ cannot broadcast [2, 4] with [3, 4] (numpy)
 cannot broadcast [1, 3] to [3] (named)
   input    1  3
   target      3
-  input has 2 axes, target only 1: a mode needs a target with at least as many axes as the input; `BroadcastPlan::named` takes this pattern";
-    a_new_axis_with_two_sizes: BroadcastPlan::named((), &"-> n".parse().unwrap(), &[("n", 2), ("n", 3)]) => "\
+  input has 2 axes, target only 1: a mode needs a target with at least as many axes as the input; `AxisPattern::plan` takes this pattern";
+    a_new_axis_with_two_sizes: "-> n".parse::<AxisPattern>().unwrap().plan((), &[("n", 2), ("n", 3)]) => "\
 the shapes do not fit the axis pattern
   -> n
      ^ \"n\" has the sizes 3 and 2";
-    a_dropped_axis_of_another_size_than_1: BroadcastPlan::named((2, 3), &"1 c -> c".parse().unwrap(), &[]) => "\
+    a_dropped_axis_of_another_size_than_1: "1 c -> c".parse::<AxisPattern>().unwrap().plan((2, 3), &[]) => "\
 the shapes do not fit the axis pattern
   1 c -> c
   ^ \"1\" has the sizes 2 and 1";
@@ -509,11 +509,11 @@ the shape [4, 2, 3] is not one of [?, ?]
   found   4  2  3
   known   ?  ?
   ranks 3 and 2 differ";
-    a_new_axis_without_a_size: BroadcastPlan::named(3, &"c -> n c".parse().unwrap(), &[]) => "\
+    a_new_axis_without_a_size: "c -> n c".parse::<AxisPattern>().unwrap().plan(3, &[]) => "\
 the shapes do not fit the axis pattern
   c -> n c
        ^ \"n\" is new: its size is needed";
-    a_size_for_a_name_that_the_pattern_lacks: BroadcastPlan::named(3, &"c -> n c".parse().unwrap(), &[("n", 2), ("m", 4)]) => "\
+    a_size_for_a_name_that_the_pattern_lacks: "c -> n c".parse::<AxisPattern>().unwrap().plan(3, &[("n", 2), ("m", 4)]) => "\
 the shapes do not fit the axis pattern
   c -> n c
   a size is given for \"m\", which it does not have";
@@ -569,7 +569,7 @@ fn an_edited_error_is_drawn_without_a_panic() {
     let partial = PartialPlan::with_mode(anys(1), three, BroadcastMode::Numpy).unwrap();
     let between = PartialShape::new([PartialSize::between(2, 3).unwrap()]);
     let empty = Array2::<f32>::zeros((0, 2));
-    let unsized_name = BroadcastPlan::named((), &"-> n".parse().unwrap(), &[]);
+    let unsized_name = "-> n".parse::<AxisPattern>().unwrap().plan((), &[]);
     let facts = [
         (
             edited!(Tile::new(&plan, &[0..3]), InvalidBox { ranges, .. } => *ranges = [0..2].into()),
@@ -664,8 +664,8 @@ fn a_failed_write_ends_the_text_of_an_error() {
             .map(drop),
         xla(&[0]).infer(&anys(2), &anys(2)).map(drop),
         xla(&[1, 5]).infer(&anys(3), &anys(2)).map(drop),
-        BroadcastPlan::named(3, &pattern, &[]).map(drop),
-        BroadcastPlan::named(3, &pattern, &[("m", 4)]).map(drop),
+        pattern.plan(3, &[]).map(drop),
+        pattern.plan(3, &[("m", 4)]).map(drop),
         copy_strided(&[1], 6, &[2]),
         copy_strided(&[1], 5, &[2, 1]),
         copy_strided(&[1], 6, &[1, 1]),

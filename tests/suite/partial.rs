@@ -552,8 +552,8 @@ fn the_box_of_named_pairs_is_the_smallest() {
                 let pairs = in_a.iter().flat_map(|a| in_b.iter().map(move |b| (a, b)));
                 let outputs = pairs.filter_map(|(a, b)| {
                     let output = named_pair(text, [a, b]);
-                    let plans = BroadcastPlan::named_pair(&a[..], &b[..], &pattern, &[]);
-                    let of_plans = plans.ok().map(|(plan, _)| plan.output_shape().to_vec());
+                    let plans = pattern.plans([&a[..], &b[..]], &[]);
+                    let of_plans = plans.ok().map(|[plan, _]| plan.output_shape().to_vec());
                     assert_eq!(of_plans, output, "{text}: {a:?}, {b:?}");
                     output
                 });
@@ -708,7 +708,7 @@ fn very_many_axes_take_less_than_quadratic_time() {
     let names: Vec<String> = (0..MANY).map(|i| format!("a{i}")).collect();
     let sizes: Vec<_> = names.iter().map(|name| (name.as_str(), 1)).collect();
     let pattern: AxisPattern = format!("-> {}", names.join(" ")).parse().unwrap();
-    let plan = BroadcastPlan::named((), &pattern, &sizes).unwrap();
+    let plan = pattern.plan((), &sizes).unwrap();
     assert_eq!(plan.output_shape().len(), MANY);
 
     let mut shapes = vec![vec![]; MANY];

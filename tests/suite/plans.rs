@@ -177,7 +177,7 @@ impl Random {
                     .map(|&i| right[i].clone())
                     .collect();
                 let text = format!("{} -> {} 2", left.join(" "), right.join(" "));
-                BroadcastPlan::named(input, &text.parse().unwrap(), &sizes)
+                text.parse::<AxisPattern>().unwrap().plan(input, &sizes)
             }
             10 => pair(right_aligned, ElementwiseRule::Numpy),
             11 => match wide.len() == input.len() || input.is_empty() {
@@ -553,7 +553,7 @@ fn invalid_input_is_an_error_with_a_short_picture() {
     let names: Vec<String> = (0..1000).map(|axis| format!("a{axis}")).collect();
     let long = names.join(" ");
     let pattern: AxisPattern = format!("{long} -> {long}").parse().unwrap();
-    let named = BroadcastPlan::named(ones(1000), &pattern, &[]).unwrap();
+    let named = pattern.plan(ones(1000), &[]).unwrap();
     assert!(named.axis_sources().eq((0..1000).map(AxisSource::Kept)));
     let sizes = [("a700", 2)];
     let errors = [
@@ -573,10 +573,7 @@ fn invalid_input_is_an_error_with_a_short_picture() {
             "InvalidBlocks",
             Part::of_blocks(&plan, &vec![0..1; 1000], 0..usize::MAX).err(),
         ),
-        (
-            "InvalidPattern",
-            BroadcastPlan::named(ones(1000), &pattern, &sizes).err(),
-        ),
+        ("InvalidPattern", pattern.plan(ones(1000), &sizes).err()),
         (
             "InvalidPattern",
             format!("{long} -> b {long} a3")
@@ -681,7 +678,7 @@ fn reason(error: &BroadcastError) -> String {
 fn the_largest_size_is_a_known_size_of_a_named_axis() {
     let most = usize::MAX;
     let refused = |input: &[usize], pattern: &str, sizes: &[(&str, usize)]| {
-        let plan = BroadcastPlan::named(input, &pattern.parse().unwrap(), sizes);
+        let plan = pattern.parse::<AxisPattern>().unwrap().plan(input, sizes);
         reason(&plan.unwrap_err())
     };
     assert_eq!(
@@ -699,8 +696,8 @@ fn the_largest_size_is_a_known_size_of_a_named_axis() {
     assert_eq!(refused(&[], "-> n", &[("n", most)]), "ShapeOverflow");
     assert_eq!(refused(&[], &format!("-> {most}"), &[]), "ShapeOverflow");
     assert_eq!(refused(&[3], "c -> n c", &[]), "SizeMissing");
-    let pattern = "x, x".parse().unwrap();
-    let pair = BroadcastPlan::named_pair(most, 3, &pattern, &[]);
+    let pattern: AxisPattern<2> = "x, x".parse().unwrap();
+    let pair = pattern.plans([most, 3], &[]);
     assert_eq!(reason(&pair.unwrap_err()), "SizesDiffer");
 }
 
