@@ -153,7 +153,7 @@ impl Call {
             // `map_collect` visits every element, which takes too long for large outputs.
             let small = |[shape, _]: &[Vec<usize>; 2]| element_count(shape).is_ok();
             if planned.as_ref().map_or(true, small) {
-                let zipped = broadcast_pair(&a, &b, rule)
+                let zipped = (a.broadcast_with_rule(&b, rule))
                     .and_then(|views| zip(views).map_collect(|_| ()))
                     .map(|out| out.shape().to_vec());
                 if !same(&zipped, &planned.map(|[shape, _]| shape)) {
@@ -179,7 +179,7 @@ fn zipped<T: Element>(
     answer: &Result<Answer<T>, BroadcastError>,
 ) -> Result<(), String> {
     let f = |(a, b)| T::apply(operation, a, b);
-    let views = broadcast_pair(a, b, rule);
+    let views = a.broadcast_with_rule(b, rule);
     let fresh = views.clone().and_then(|views| zip(views).map_collect(f));
     let (fresh, answer) = match (fresh, answer) {
         (Ok(fresh), Ok(answer)) => (fresh, answer),
@@ -247,15 +247,8 @@ where
     J: Dimension,
 {
     let (a, b) = (positions(a), positions(b));
-    let zipped = zip(broadcast_pair(&a, &b, rule)?).map_collect(|(a, b)| (a, b));
-    let (view_a, view_b) = match a.broadcast_with_rule(&b, rule) {
-        Ok(views) => views,
-        Err(error) => {
-            assert_eq!(zipped.unwrap_err(), error);
-            return Err(error);
-        }
-    };
-    let zipped = zipped?;
+    let (view_a, view_b) = a.broadcast_with_rule(&b, rule)?;
+    let zipped = zip((&view_a, &view_b)).map_collect(|(a, b)| (a, b))?;
     assert_eq!(view_a.shape(), view_b.shape());
     assert_eq!(view_a.shape(), zipped.shape());
     assert!(

@@ -413,8 +413,16 @@ pub fn axis(value: &Value) -> Result<isize, String> {
 
 /// The mode of OpenVINO's operator by name, with its axis if it has one.
 pub fn operator_mode(name: &str, axis: Option<isize>) -> Result<Mode, BroadcastError> {
-    Ok(match (name.parse()?, axis) {
+    Ok(match (with_axis(name).parse()?, axis) {
         (Mode::Pdpd { .. }, Some(axis)) => Mode::Pdpd { axis },
         (mode, _) => mode,
     })
+}
+
+/// The mode as this crate spells it: a bare `pdpd` of a graph file is axis 0.
+fn with_axis(mode: &str) -> &str {
+    match mode {
+        "pdpd" => "pdpd(0)",
+        _ => mode,
+    }
 }
