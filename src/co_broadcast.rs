@@ -194,5 +194,11 @@ pub(crate) fn replicated<'a, A, D: Dimension, O: Dimension>(
     array: ArrayView<'a, A, D>,
     shape: &O,
 ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
+    // Building a plan of dynamic ranks takes longer than a small map.
+    if O::NDIM.is_none() && array.shape() == shape.sizes() {
+        if let Ok(same) = array.clone().into_dimensionality() {
+            return Ok(same);
+        }
+    }
     BroadcastPlan::right_aligned(Rule::Numpy, array.raw_dim(), shape.sizes())?.onto(array)
 }
