@@ -181,6 +181,38 @@ impl<V: ZipViews> Zip<V> {
         self.views.map_collect(f)
     }
 
+    /// [`map_collect`](Self::map_collect) with a closure that may fail.
+    ///
+    /// The closure is called for every position, also after it has failed. So the result does not
+    /// depend on threads.
+    ///
+    /// # Errors
+    ///
+    /// Of the elements for which the closure fails, the error of the one that comes first in the
+    /// memory of the result. Those of [`map_collect`](Self::map_collect), converted.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let (a, b) = (array![[6, 7], [8, 9]], array![2, 3]);
+    /// let divided = |(a, b): (i32, i32)| a.checked_div(b).ok_or("no quotient".into());
+    /// let quotients: Result<_, Box<dyn std::error::Error + Send + Sync>> =
+    ///     zip((&a, &b)).try_map_collect(divided);
+    /// assert_eq!(quotients?, array![[3, 2], [4, 3]]);
+    /// assert!(zip((&a, &array![2, 0])).try_map_collect(divided).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn try_map_collect<C, E, F>(&self, f: F) -> Result<Array<C, V::Dim>, E>
+    where
+        V: ZipValues,
+        C: Copy + Send,
+        E: From<BroadcastError> + Send,
+        F: Fn(V::Values) -> Result<C, E> + Sync,
+    {
+        self.views.try_map_collect(f)?
+    }
+
     /// [`map_collect`](Self::map_collect) into an existing array of the common shape, whose elements are replaced.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::co_broadcast::{common_shape, replicated};
 use crate::engine::inputs::{Second, Source, Values};
-use crate::engine::rows::{collect, collect_two, overwrite, update};
+use crate::engine::rows::{collect, collect_two, overwrite, try_collect, update};
 use crate::error::{ArrayRole, BroadcastError, check_shape, named};
 use crate::operand::{IntoView, Operand};
 use ndarray::{Array, ArrayRef, ArrayView, DimMax, Dimension};
@@ -65,6 +65,11 @@ mod sealed {
             &self,
             f: impl Fn(Self::Values) -> C + Sync,
         ) -> Result<Array<C, Self::Dim>, BroadcastError>;
+
+        fn try_map_collect<C: Copy + Send, E: Send>(
+            &self,
+            f: impl Fn(Self::Values) -> Result<C, E> + Sync,
+        ) -> Result<Result<Array<C, Self::Dim>, E>, BroadcastError>;
 
         fn map_assign_into<C: Send>(
             &self,
@@ -233,6 +238,15 @@ macro_rules! zip_tuples {
                 let ($($a,)+) = self.broadcast()?;
                 let dim = first!($($a),+).raw_dim();
                 collect(dim, ($(Values::new(&$a),)+), |($($a,)+)| f(tuple!($($a),+)))
+            }
+
+            fn try_map_collect<C: Copy + Send, E: Send>(
+                &self,
+                f: impl Fn(Self::Values) -> Result<C, E> + Sync,
+            ) -> Result<Result<Array<C, Self::Dim>, E>, BroadcastError> {
+                let ($($a,)+) = self.broadcast()?;
+                let dim = first!($($a),+).raw_dim();
+                try_collect(dim, ($(Values::new(&$a),)+), |($($a,)+)| f(tuple!($($a),+)))
             }
 
             fn map_assign_into<C: Send>(

@@ -14,6 +14,7 @@ use std::array;
 use std::mem::{MaybeUninit, forget, needs_drop};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Calls `op` with each element of `x` and the elements of the inputs. Returns how often.
 ///
@@ -130,6 +131,39 @@ fn fill<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     // SAFETY: the closure was called once for each of so many positions, and wrote the element: the
     // contract of `Kernel`. A panic does not get here.
     Ok(unsafe { out.assume_init() })
+}
+
+/// [`collect`] with a closure that may fail. Of all errors, the one of the element that comes first
+/// in memory is returned.
+///
+/// # Errors
+///
+/// As for [`collect`].
+pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+    dim: D,
+    inputs: I,
+    f: impl Fn(I::Items) -> Result<C, E> + Sync,
+) -> Result<Result<Array<C, D>, E>, BroadcastError> {
+    let mut out: Array<MaybeUninit<C>, D> = uninit_output(dim, &inputs)?;
+    let failed = Mutex::new(None);
+    let op = |x: &mut MaybeUninit<C>, items: I::Items| match f(items) {
+        Ok(value) => _ = x.write(value),
+        Err(error) => {
+            let place = ptr::from_mut(x).addr();
+            let mut first = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.as_ref().is_none_or(|&(at, _)| place < at) {
+                *first = Some((place, error));
+            }
+        }
+    };
+    let count = map(&mut out, &inputs, op, To::Fresh)?;
+    assert_eq!(count, out.len(), "elements were left out");
+    if let Some((_, error)) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Ok(Err(error));
+    }
+    // SAFETY: the closure was called once for each of so many positions, and never failed: it wrote
+    // each element. A panic does not get here.
+    Ok(Ok(unsafe { out.assume_init() }))
 }
 
 /// Two new arrays of the two values that `f` returns for the items of the inputs, in the common

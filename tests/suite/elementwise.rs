@@ -987,3 +987,39 @@ fn new_arrays_keep_the_order_that_numpy_keeps() {
         }
     }
 }
+
+#[test]
+fn a_map_that_fails_returns_the_error_of_the_first_element_in_memory() {
+    #[derive(Debug, PartialEq)]
+    struct Failed(usize);
+    impl From<BroadcastError> for Failed {
+        fn from(error: BroadcastError) -> Self {
+            panic!("{error}");
+        }
+    }
+    for shape in [[0, 3], [1, 1], [3, 5], [70, 40], [600, 1000]] {
+        let c = Array2::from_shape_fn(shape, |(i, j)| i * shape[1] + j);
+        let f = c.t().as_standard_layout().into_owned().reversed_axes();
+        let row = Array1::from_iter(0..shape[1]);
+        for a in [&c, &f] {
+            let sum = zip((a, &row)).map_collect(|(a, b)| a + b).unwrap();
+            // Nothing fails; some elements do; all do.
+            for from in [a.len(), a.len() / 2, a.len() / 3, 0] {
+                let found = zip((a, &row)).try_map_collect(|(a, b)| match a < from {
+                    true => Ok(a + b),
+                    false => Err(Failed(a)),
+                });
+                let first = a.as_slice_memory_order().unwrap();
+                let expected = match first.iter().find(|&&a| a >= from) {
+                    Some(&a) => Err(Failed(a)),
+                    None => Ok(sum.clone()),
+                };
+                assert_eq!(found, expected, "{shape:?} {from}");
+            }
+        }
+    }
+    let (a, b) = (array![1, 2], array![1, 2, 3]);
+    let error = zip((&a, &b)).try_map_collect(|(a, _)| Ok::<_, BroadcastError>(a));
+    let error = error.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OperandMismatch { .. }));
+}
