@@ -1,7 +1,11 @@
 //! Sizes and axes as graph files hold them: integers of any type, which may be negative.
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, reserved};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, reserved, with_copies};
 use crate::shape::KEEP;
+use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
+
+/// A value for integers that `usize` does not have, as for [`convert`].
+type Special<'f> = &'f dyn Fn(i128) -> Option<usize>;
 
 /// The integer types that sizes and axes come in: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`.
 ///
@@ -10,9 +14,20 @@ use crate::shape::KEEP;
 pub trait ShapeInteger: Copy + sealed::Widen {}
 
 mod sealed {
+    use super::{BroadcastError, IntegerRole, Special};
+
     pub trait Widen {
         /// The value, exactly.
         fn widen(self) -> i128;
+    }
+
+    pub trait Integers {
+        /// The integers as sizes or axes.
+        fn read(
+            &self,
+            role: IntegerRole,
+            special: Special<'_>,
+        ) -> Result<Vec<usize>, BroadcastError>;
     }
 }
 
@@ -46,7 +61,11 @@ shape_integer!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 /// let shape = shape_from_integers(&[2_i64, 3])?;
 /// assert_eq!(array![1, 2, 3].broadcast_numpy(shape)?.shape(), [2, 3]);
 /// let error = shape_from_integers(&[2_i64, -1]).unwrap_err();
-/// assert_eq!(error.to_string(), "entry 1 is -1: a size must not be negative");
+/// assert_eq!(
+///     error.to_string(),
+///     "entry 1 is -1: a size must not be negative; \
+///      broadcast_expand with KEEP keeps the input's size",
+/// );
 /// # Ok::<(), BroadcastError>(())
 /// ```
 pub fn shape_from_integers<T: ShapeInteger>(sizes: &[T]) -> Result<Vec<usize>, BroadcastError> {
@@ -109,6 +128,79 @@ pub fn expand_shape_from_integers<T: ShapeInteger>(
 /// ```
 pub fn axes_from_integers<T: ShapeInteger>(axes: &[T]) -> Result<Vec<usize>, BroadcastError> {
     convert(axes.iter().copied(), IntegerRole::Axis, |_| None)
+}
+
+/// An input that holds sizes or axes: a 1-D tensor of any integer type.
+///
+/// For `[T; N]`, `Vec<T>`, `&[T]`, and every ndarray array or view, where `T` is any
+/// [`ShapeInteger`]: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`. An array may have any
+/// dimension type. If its rank is not 1, the call returns an error. The trait is sealed and works
+/// as `dyn`: a `Box<dyn IntegerTensor>` holds tensors of any integer type. A slice `sizes: &[i64]`
+/// is passed as `&sizes`.
+///
+/// ```
+/// use ndarray::array;
+/// use ndarray_broadcast::openvino::{Broadcast, IntegerTensor};
+///
+/// let shapes: [Box<dyn IntegerTensor>; 3] = [
+///     Box::new([2_i64, 3]),
+///     Box::new(vec![2_u8, 3]),
+///     Box::new(array![2, 3].into_dyn()),
+/// ];
+/// for shape in &shapes {
+///     assert_eq!(Broadcast::v3().infer_shape((2, 1), shape, None)?, [2, 3]);
+/// }
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+pub trait IntegerTensor: sealed::Integers {}
+
+impl<T: sealed::Integers + ?Sized> IntegerTensor for T {}
+
+impl<T: ShapeInteger> sealed::Integers for [T] {
+    fn read(&self, role: IntegerRole, special: Special<'_>) -> Result<Vec<usize>, BroadcastError> {
+        convert(self.iter().copied(), role, special)
+    }
+}
+
+impl<T: ShapeInteger, const N: usize> sealed::Integers for [T; N] {
+    fn read(&self, role: IntegerRole, special: Special<'_>) -> Result<Vec<usize>, BroadcastError> {
+        self.as_slice().read(role, special)
+    }
+}
+
+impl<T: ShapeInteger> sealed::Integers for Vec<T> {
+    fn read(&self, role: IntegerRole, special: Special<'_>) -> Result<Vec<usize>, BroadcastError> {
+        self.as_slice().read(role, special)
+    }
+}
+
+impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
+    fn read(&self, role: IntegerRole, special: Special<'_>) -> Result<Vec<usize>, BroadcastError> {
+        if self.ndim() != 1 {
+            let kind = |[shape]: [_; 1]| ErrorKind::NotOneDimensional { role, shape };
+            return Err(with_copies([self.shape()], kind));
+        }
+        convert(self.iter().copied(), role, special)
+    }
+}
+
+impl<T: ShapeInteger, S: Data<Elem = T>, D: Dimension> sealed::Integers for ArrayBase<S, D> {
+    fn read(&self, role: IntegerRole, special: Special<'_>) -> Result<Vec<usize>, BroadcastError> {
+        let array: &ArrayRef<T, D> = self;
+        array.read(role, special)
+    }
+}
+
+impl<T: sealed::Integers + ?Sized> sealed::Integers for &T {
+    fn read(&self, role: IntegerRole, special: Special<'_>) -> Result<Vec<usize>, BroadcastError> {
+        (**self).read(role, special)
+    }
+}
+
+impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
+    fn read(&self, role: IntegerRole, special: Special<'_>) -> Result<Vec<usize>, BroadcastError> {
+        (**self).read(role, special)
+    }
 }
 
 /// The integers as sizes or axes. `special` may give a value to integers that `usize` does not

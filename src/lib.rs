@@ -49,6 +49,7 @@
 //!   bit-identical to one call on the whole array.
 //! - [`infer`]: shapes whose sizes are known in part.
 //! - [`named`]: axes by name, as in `h w -> h w c` of einops and in xarray.
+//! - [`onnx`]: ONNX's `Expand`, `Reduce*`, `ArgMax` and `ArgMin`.
 //! - [`openvino`]: OpenVINO's operator. For integer tensors of other formats:
 //!   [`shape_from_integers`] and [`axes_from_integers`].
 //! - [`mod@error`]: what the errors consist of.
@@ -230,6 +231,7 @@ pub mod guide;
 mod integer;
 mod materialize;
 mod mode;
+pub mod onnx;
 pub mod openvino;
 mod operand;
 mod partial;

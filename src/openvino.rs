@@ -44,8 +44,8 @@
 //! OpenVINO's implementation. Negative sizes, an axis mapped twice and inputs that it ignores are
 //! errors here.
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, copied, with_copies};
-use crate::integer::{ShapeInteger, convert};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, copied};
+pub use crate::integer::IntegerTensor;
 use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
 use crate::partial::PartialShape;
@@ -54,7 +54,7 @@ use crate::rule::Rule;
 use crate::rules::infer_explicit;
 use crate::shape::Sizes;
 use crate::text::TextForm;
-use ndarray::{ArrayBase, ArrayRef, ArrayViewD, Data, Dimension, IntoDimension, IxDyn};
+use ndarray::{ArrayViewD, Dimension, IntoDimension, IxDyn};
 use std::fmt;
 use std::str::FromStr;
 
@@ -156,88 +156,6 @@ impl FromStr for Mode {
             mode,
             "only pdpd takes an axis; axes_mapping is an input of the operator",
         )
-    }
-}
-
-/// An input that holds sizes or axes: a 1-D tensor of any integer type.
-///
-/// For `[T; N]`, `Vec<T>`, `&[T]`, and every ndarray array or view, where `T` is any
-/// [`ShapeInteger`]: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`. An array may have any
-/// dimension type. If its rank is not 1, the call returns an error. The trait is sealed and works
-/// as `dyn`: a `Box<dyn IntegerTensor>` holds tensors of any integer type. A slice `sizes: &[i64]`
-/// is passed as `&sizes`.
-///
-/// ```
-/// use ndarray::array;
-/// use ndarray_broadcast::openvino::{Broadcast, IntegerTensor};
-///
-/// let shapes: [Box<dyn IntegerTensor>; 3] = [
-///     Box::new([2_i64, 3]),
-///     Box::new(vec![2_u8, 3]),
-///     Box::new(array![2, 3].into_dyn()),
-/// ];
-/// for shape in &shapes {
-///     assert_eq!(Broadcast::v3().infer_shape((2, 1), shape, None)?, [2, 3]);
-/// }
-/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-/// ```
-pub trait IntegerTensor: sealed::Integers {}
-
-impl<T: sealed::Integers + ?Sized> IntegerTensor for T {}
-
-mod sealed {
-    use super::{BroadcastError, IntegerRole};
-
-    pub trait Integers {
-        /// The integers as sizes or axes.
-        fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError>;
-    }
-}
-
-impl<T: ShapeInteger> sealed::Integers for [T] {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
-        convert(self.iter().copied(), role, |_| None)
-    }
-}
-
-impl<T: ShapeInteger, const N: usize> sealed::Integers for [T; N] {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
-        self.as_slice().integers(role)
-    }
-}
-
-impl<T: ShapeInteger> sealed::Integers for Vec<T> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
-        self.as_slice().integers(role)
-    }
-}
-
-impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
-        if self.ndim() != 1 {
-            let kind = |[shape]: [_; 1]| ErrorKind::NotOneDimensional { role, shape };
-            return Err(with_copies([self.shape()], kind));
-        }
-        convert(self.iter().copied(), role, |_| None)
-    }
-}
-
-impl<T: ShapeInteger, S: Data<Elem = T>, D: Dimension> sealed::Integers for ArrayBase<S, D> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
-        let array: &ArrayRef<T, D> = self;
-        array.integers(role)
-    }
-}
-
-impl<T: sealed::Integers + ?Sized> sealed::Integers for &T {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
-        (**self).integers(role)
-    }
-}
-
-impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
-        (**self).integers(role)
     }
 }
 
@@ -413,14 +331,14 @@ impl Broadcast {
         axes_mapping: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan, BroadcastError> {
         let data_shape = IxDyn(data_shape.into_dimension().sizes());
-        let target = || Ok(IxDyn(&target_shape.integers(IntegerRole::Size)?));
+        let target = || Ok(IxDyn(&target_shape.read(IntegerRole::Size, &|_| None)?));
         match (self.mode, axes_mapping) {
             (Mode::Numpy, None) => BroadcastPlan::numpy(data_shape, target()?),
             (Mode::Bidirectional, None) => BroadcastPlan::bidirectional(data_shape, target()?),
             (Mode::Pdpd { axis }, None) => BroadcastPlan::pdpd(data_shape, target()?, axis),
             (Mode::Explicit, Some(mapping)) => {
                 let target = target()?;
-                let mapping = mapping.integers(IntegerRole::Axis)?;
+                let mapping = mapping.read(IntegerRole::Axis, &|_| None)?;
                 let mapping = match mapping[..] {
                     // Scalar data counts as of shape [1]. Its axis feeds one of size 1: to add
                     // that axis gives the same.

@@ -223,6 +223,9 @@ impl fmt::Display for ErrorKind {
                     (IntegerRole::SizeOrKeep, ..0) => {
                         f.write_str(", except for -1, which keeps the input's size")
                     }
+                    (IntegerRole::Size, -1) => {
+                        f.write_str("; broadcast_expand with KEEP keeps the input's size")
+                    }
                     _ => Ok(()),
                 }
             }

@@ -43,9 +43,11 @@ pub(super) fn axis(
     operation: &str,
 ) -> fmt::Result {
     let preposition = if operation == "insert" { "in" } else { "of" };
+    // A negative axis is cast.
+    let signed = axis as isize;
     write!(
         f,
-        "cannot {operation} axis {axis} {preposition} {}",
+        "cannot {operation} axis {signed} {preposition} {}",
         list(shape)
     )?;
     let picture = Picture::of_one("shape", shape);

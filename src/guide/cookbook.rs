@@ -1394,6 +1394,7 @@
 //!
 //! ```
 //! use ndarray::{ArrayD, ArrayViewD, IxDyn};
+//! use ndarray_broadcast::onnx::Expand;
 //! use ndarray_broadcast::openvino::{Broadcast, IntegerTensor};
 //! use ndarray_broadcast::prelude::*;
 //! use ndarray_broadcast::{axes_from_integers, shape_from_integers};
@@ -1432,9 +1433,9 @@
 //! /// ONNX: Expand(data, shape).
 //! fn expand(
 //!     data: &[usize],
-//!     shape: &[i64],
+//!     shape: &dyn IntegerTensor,
 //! ) -> Result<BroadcastPlan, BroadcastError> {
-//!     BroadcastPlan::bidirectional(IxDyn(data), shape_from_integers(shape)?)
+//!     Expand::new().plan(IxDyn(data), shape)
 //! }
 //!
 //! /// OpenVINO: <layer type="Broadcast" version="opset3"><data mode=".."/>.
@@ -1460,7 +1461,7 @@
 //! }
 //!
 //! let nodes = [
-//!     expand(&[3, 1], &[2, 1, 6])?, // [2, 3, 6]
+//!     expand(&[3, 1], &[2_i64, 1, 6])?, // [2, 3, 6]
 //!     broadcast(&[3], "explicit", &[2, 3, 4], Some(&[1_u8]))?, // [2, 3, 4]
 //!     in_dim(&[1, 3], &[2, 3, 2], &[2, 1])?, // [2, 3, 2]
 //! ];

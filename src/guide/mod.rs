@@ -39,6 +39,8 @@
 //!   or the rule `pdpd`, page [`elementwise`]
 //! - the operator Broadcast of a model file, with its tensors:
 //!   [`openvino::Broadcast`](crate::openvino::Broadcast), page [`openvino`]
+//! - `Expand`, `Reduce*`, `ArgMax` or `ArgMin` of an ONNX graph: the module [`onnx`](crate::onnx),
+//!   page [`openvino`](openvino#onnxs-operators)
 //! - a view whose elements must be contiguous: [`materialize`](crate::MaterializeExt::materialize),
 //!   page [`copies_and_gradients`]
 //! - the gradient of any of these: [`gradient`](crate::BroadcastPlan::gradient),

@@ -58,7 +58,7 @@
 //! # ONNX `Expand`
 //!
 //! In NumPy: `input * np.ones(shape)`. The operator has two examples. In the first, the output
-//! differs from `shape`:
+//! differs from `shape`. [`onnx::Expand`](crate::onnx::Expand) takes the shape as a tensor.
 //!
 //! ```
 //! use ndarray::array;

@@ -1,7 +1,9 @@
-//! Model files: OpenVINO's operator Broadcast, and functions for other importers.
+//! Model files: OpenVINO's operator Broadcast, ONNX's `Expand` and `Reduce*`, and functions for
+//! other importers.
 //!
 //! An importer reads attributes as text and shapes as integer tensors, at run time. Use
-//! [`openvino::Broadcast`](crate::openvino::Broadcast) for OpenVINO's operator, and
+//! [`openvino::Broadcast`](crate::openvino::Broadcast) for OpenVINO's operator,
+//! [`onnx`](crate::onnx) for ONNX's, and
 //! [`shape_from_integers`](crate::shape_from_integers),
 //! [`axes_from_integers`](crate::axes_from_integers) and
 //! [`expand_shape_from_integers`](crate::expand_shape_from_integers) with the methods of
@@ -83,36 +85,68 @@
 //! The example `openvino_ir` in the repository runs the broadcast and elementwise layers of real
 //! models.
 //!
-//! # An ONNX importer
+//! # ONNX's operators
 //!
-//! `Expand` takes its shape as a tensor of 64-bit integers:
+//! [`onnx`](crate::onnx) has `Expand`, the `Reduce*` family, `ArgMax` and `ArgMin`. Shapes and axes
+//! are tensors of integers, and negative axes count from the end. Attributes have the names and the
+//! defaults of ONNX. The reduction is an argument; [a table](crate::onnx) has it for each operator:
 //!
 //! ```
-//! use ndarray::{ArrayD, ArrayViewD, array};
+//! use ndarray::{ArrayD, array};
+//! use ndarray_broadcast::onnx::{Arg, Expand, IntegerTensor, Reduce};
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::shape_from_integers;
 //!
-//! fn expand<'a>(
-//!     input: ArrayViewD<'a, f32>,
-//!     shape: &[i64],
-//! ) -> Result<ArrayViewD<'a, f32>, BroadcastError> {
-//!     let plan = BroadcastPlan::bidirectional(
-//!         input.raw_dim(),
-//!         shape_from_integers(shape)?,
-//!     )?;
-//!     plan.view(input)
+//! fn reduce(
+//!     operator: &str,
+//!     attributes: &[(&str, i64)],
+//!     data: &ArrayD<f32>,
+//!     axes: Option<&dyn IntegerTensor>,
+//! ) -> Result<ArrayD<f32>, BroadcastError> {
+//!     let mut node = Reduce::new();
+//!     for &(name, value) in attributes {
+//!         node = node.with_attribute(name, value)?;
+//!     }
+//!     match operator {
+//!         "ReduceMax" => node.evaluate(data, axes, Max.or(f32::NEG_INFINITY)),
+//!         "ReduceL2" => node.evaluate(data, axes, L2),
+//!         // ...
+//!         _ => node.evaluate(data, axes, Sum),
+//!     }
 //! }
 //!
-//! let data: ArrayD<f32> = array![[1.], [2.], [3.]].into_dyn();
-//! assert_eq!(expand(data.view(), &[2, 1, 6])?.shape(), [2, 3, 6]);
-//! assert_eq!(
-//!     expand(data.view(), &[2, -1, 6]).unwrap_err().to_string(),
-//!     "entry 1 is -1: a size must not be negative"
-//! );
+//! let data = array![[3., 4.], [6., 8.]].into_dyn();
+//! let norms = reduce("ReduceL2", &[("keepdims", 0)], &data, Some(&[-1_i64]))?;
+//! assert_eq!(norms, array![5., 10.].into_dyn());
+//! let largest = reduce("ReduceMax", &[], &data, None)?;
+//! assert_eq!(largest, array![[8.]].into_dyn());
+//! let positions = Arg::min().axis(-1).keepdims(false).evaluate(&data)?;
+//! assert_eq!(positions, array![0_i64, 0].into_dyn());
+//!
+//! let column = array![[1.], [2.], [3.]];
+//! let output = Expand::new().evaluate(&column, &[2_i64, 1, 6])?;
+//! assert_eq!(output.shape(), [2, 3, 6]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! # Attributes as text
+//! Some exporters write -1 in the shape of `Expand`, for a size that is kept. ONNX does not have
+//! it. It is an error, or allowed by
+//! [`with_minus_one_as_keep`](crate::onnx::Expand::with_minus_one_as_keep):
+//!
+//! ```
+//! use ndarray_broadcast::onnx::Expand;
+//!
+//! let expand = Expand::new();
+//! assert_eq!(
+//!     expand.infer_shape((4, 3), &[-1, 1]).unwrap_err().to_string(),
+//!     "entry 0 is -1: a size must not be negative; \
+//!      broadcast_expand with KEEP keeps the input's size",
+//! );
+//! let lenient = expand.with_minus_one_as_keep();
+//! assert_eq!(lenient.infer_shape((4, 3), &[-1, 1])?, [4, 3]);
+//! # Ok::<(), ndarray_broadcast::BroadcastError>(())
+//! ```
+//!
+//! //! # Attributes as text
 //!
 //! Each of these types parses its own names. The error of an unknown name lists the known ones. The
 //! error of a name with a wrong list says what is wrong with the list:
@@ -212,4 +246,6 @@
 //!
 //! - OpenVINO: [Broadcast-1](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/movement/broadcast-1.html),
 //!   [Broadcast-3](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/movement/broadcast-3.html)
-//! - ONNX: [Expand](https://onnx.ai/onnx/operators/onnx__Expand.html)
+//! - ONNX: [Expand](https://onnx.ai/onnx/operators/onnx__Expand.html),
+//!   [ReduceSum](https://onnx.ai/onnx/operators/onnx__ReduceSum.html),
+//!   [ArgMax](https://onnx.ai/onnx/operators/onnx__ArgMax.html)

@@ -19,6 +19,7 @@
 //! ONNX's `axes`, and keeps them with size 1 (`keepdims`).
 //! [`BroadcastPlan::over_axes`](crate::BroadcastPlan::over_axes) is its plan. A shape is
 //! right-aligned: for a square array, `reduce_to_shape(n, Sum)` sums over axis 0.
+//! [`onnx::Reduce`](crate::onnx::Reduce) takes axes as a tensor, with ONNX's attributes.
 //!
 //! ```
 //! use ndarray::array;

@@ -450,7 +450,7 @@ cannot broadcast [1] with [] (none)
   self    1
   other
   ranks 1 and 0 differ; this rule wants identical shapes";
-    a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative";
+    a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative; broadcast_expand with KEEP keeps the input's size";
     a_negative_axis: axes_from_integers(&[0_i32, -3]) => "entry 1 is -3: an axis must not be negative";
     an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "unknown broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w";
     a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any: explicit(1, 2)";

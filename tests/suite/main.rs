@@ -17,6 +17,7 @@ mod gradient;
 mod gradient_bits;
 mod half;
 mod materialize;
+mod onnx;
 mod openvino;
 mod partial;
 mod plans;
