@@ -25,14 +25,10 @@ use std::borrow::Borrow;
 ///
 /// # Errors
 ///
-/// `None`: [`ShapesDiffer`](crate::ErrorKind::ShapesDiffer). `Numpy`:
-/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch). `Pdpd`: as
-/// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd). `Xla`:
-/// [`DimensionsRequired`](crate::ErrorKind::DimensionsRequired) where ranks differ and no
-/// dimensions are given, [`DimensionsUnexpected`](crate::ErrorKind::DimensionsUnexpected) where
-/// none are allowed, [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
-/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch). All:
-/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+/// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow). `None` and `Pdpd`:
+/// [`RankMismatch`](crate::ErrorKind::RankMismatch). `Pdpd`, `Paddle` and `Xla`:
+/// [`InvalidAxes`](crate::ErrorKind::InvalidAxes).
 ///
 /// # Example
 ///
@@ -79,7 +75,7 @@ where
 ///
 /// # Errors
 ///
-/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch), which names the two that disagree;
+/// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), which names the two that disagree;
 /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow);
 /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
 ///
@@ -119,7 +115,7 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 ///
 /// # Errors
 ///
-/// [`OperandMismatch`](crate::ErrorKind::OperandMismatch), which names the two that disagree;
+/// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), which names the two that disagree;
 /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow);
 /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
 ///

@@ -89,7 +89,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// Those of the mode's own method. For a [named](BroadcastMode::Named) pattern, which has none:
     /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern),
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -134,7 +134,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
@@ -273,7 +273,6 @@ pub trait BroadcastExt: Operand {
     /// # Errors
     ///
     /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
-    /// [`BroadcastAxesRank`](crate::ErrorKind::BroadcastAxesRank),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
@@ -379,7 +378,7 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::in_dim_permuting(view.raw_dim(), shape, broadcast_dimensions)?.onto(view)
     }
 
-    /// Broadcasts to `shape` as PaddlePaddle broadcasts B of an elementwise operation: aligned with
+    /// Broadcasts to `shape` as OpenVINO broadcasts B of a PaddlePaddle operation: aligned with
     /// `shape` from `axis` on.
     ///
     /// ```text
@@ -392,9 +391,8 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`PdpdAxis`](crate::ErrorKind::PdpdAxis) below -1,
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`PdpdOverhang`](crate::ErrorKind::PdpdOverhang) past the end of `shape`,
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) for an axis below -1 and where the input
+    /// reaches past the end of `shape`, [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
@@ -409,7 +407,7 @@ pub trait BroadcastExt: Operand {
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
-    /// Source: PaddlePaddle's elementwise operations; OpenVINO's broadcast rules, PDPD.
+    /// Source: OpenVINO's broadcast rules, PDPD.
     /// `BroadcastPlan::pair` takes both shapes.
     #[doc(alias = "elementwise_add")]
     #[inline]
@@ -430,9 +428,8 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`KeepOnNewAxis`](crate::ErrorKind::KeepOnNewAxis),
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), also for a new axis that has no size to
+    /// keep; [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -507,7 +504,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example

@@ -1,6 +1,6 @@
 //! Sizes and axes as graph files hold them: integers of any type, which may be negative.
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, reserved, with_copies};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, reserved};
 use crate::shape::KEEP;
 use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
 
@@ -177,8 +177,11 @@ impl<T: ShapeInteger> sealed::Integers for Vec<T> {
 impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
     fn read(&self, role: IntegerRole, special: Special<'_>) -> Result<Vec<usize>, BroadcastError> {
         if self.ndim() != 1 {
-            let kind = |[shape]: [_; 1]| ErrorKind::NotOneDimensional { role, shape };
-            return Err(with_copies([self.shape()], kind));
+            return Err(BroadcastError::new(ErrorKind::InvalidInteger {
+                role,
+                shape: self.shape().into(),
+                entry: None,
+            }));
         }
         convert(self.iter().copied(), role, special)
     }
@@ -210,18 +213,18 @@ pub(crate) fn convert<T: ShapeInteger>(
     role: IntegerRole,
     special: impl Fn(i128) -> Option<usize>,
 ) -> Result<Vec<usize>, BroadcastError> {
-    let mut converted = reserved(values.len())?;
+    let count = values.len();
+    let mut converted = reserved(count)?;
     for (position, value) in values.map(sealed::Widen::widen).enumerate() {
         // A size equal to `KEEP` would keep the input's.
         let is_allowed = |&size: &usize| role != IntegerRole::SizeOrKeep || size != KEEP;
         let as_usize = || usize::try_from(value).ok().filter(is_allowed);
         let Some(size) = special(value).or_else(as_usize) else {
-            let kind = ErrorKind::InvalidInteger {
+            return Err(BroadcastError::new(ErrorKind::InvalidInteger {
                 role,
-                position,
-                value,
-            };
-            return Err(BroadcastError::new(kind));
+                shape: [count].into(),
+                entry: Some((position, value)),
+            }));
         };
         converted.push(size);
     }

@@ -29,7 +29,7 @@
 //! - **broadcast arrays with each other**: [`broadcast_with`](BroadcastExt::broadcast_with),
 //!   [`broadcast_arrays`] and [`broadcast_shapes`] by NumPy's rule;
 //!   [`broadcast_with_rule`](BroadcastExt::broadcast_with_rule) and [`broadcast_pair`] by any
-//!   [`ElementwiseRule`]: `none`, `numpy`, `pdpd` or `xla`.
+//!   [`ElementwiseRule`]: `none`, `numpy`, `pdpd`, `paddle` or `xla`.
 //! - **compute with arrays**: [`zip`] takes one to six; into new arrays, into existing
 //!   arrays, in place, or reduced in one pass.
 //! - **copy a view**: [`MaterializeExt`], to an owned array, into an existing array, into
@@ -139,7 +139,8 @@
 //! ```
 //!
 //! [`broadcast_pdpd`](BroadcastExt::broadcast_pdpd): the input's first axis feeds axis `axis`, the
-//! next axes follow. Trailing 1s of the input are ignored. PaddlePaddle.
+//! next axes follow. Trailing 1s of the input are ignored. OpenVINO, for
+//! PaddlePaddle models.
 //! [Details](guide::elementwise#pdpd).
 //!
 //! `BroadcastPlan::pdpd((3, 4), (2, 3, 4, 5), 1)`

@@ -99,28 +99,32 @@ impl BroadcastMode {
             BroadcastMode::Named { .. } => Rule::Named,
         }
     }
+
+    /// The list of axes. Empty if the mode has none.
+    pub(crate) fn axes(&self) -> &[usize] {
+        match self {
+            Self::Explicit { axes_mapping: axes }
+            | Self::BroadcastAxes {
+                broadcast_axes: axes,
+            } => axes,
+            Self::InDim {
+                broadcast_dimensions: axes,
+            }
+            | Self::InDimPermuting {
+                broadcast_dimensions: axes,
+            } => axes,
+            _ => &[],
+        }
+    }
 }
 
 impl fmt::Display for BroadcastMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let axes: &[usize] = match self {
-            BroadcastMode::Pdpd { axis } if *axis != -1 => {
-                return write!(f, "{}({axis})", self.rule());
-            }
-            BroadcastMode::Named { pattern } => return pattern.fmt(f),
-            BroadcastMode::Explicit { axes_mapping: axes }
-            | BroadcastMode::BroadcastAxes {
-                broadcast_axes: axes,
-            }
-            | BroadcastMode::InDim {
-                broadcast_dimensions: axes,
-            }
-            | BroadcastMode::InDimPermuting {
-                broadcast_dimensions: axes,
-            } => axes,
-            _ => &[],
-        };
-        write_axes(f, self.rule(), axes)
+        match self {
+            Self::Pdpd { axis } if *axis != -1 => write!(f, "pdpd({axis})"),
+            Self::Named { pattern } => pattern.fmt(f),
+            _ => write_axes(f, self.rule(), self.axes()),
+        }
     }
 }
 
@@ -159,8 +163,8 @@ impl FromStr for BroadcastMode {
                 Err(form
                     .invalid("not a mode, as it takes sizes and no target: use broadcast_prepend"))
             }
-            _ => Err(form.unknown(
-                "numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), \
+            _ => Err(form.invalid(
+                "expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), \
                  in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w",
             )),
         }
@@ -170,8 +174,8 @@ impl FromStr for BroadcastMode {
 /// How two arrays are broadcast with each other.
 ///
 /// The text form is the field's spelling, with attributes in parentheses: `none`, `numpy`, `pdpd`,
-/// `pdpd(1)`, `xla`, `xla(0, 2)`. A bare `pdpd` has axis -1. A bare `xla` has no broadcast
-/// dimensions. Names are case-insensitive.
+/// `pdpd(1)`, `paddle(1)`, `xla`, `xla(0, 2)`. A bare `pdpd` or `paddle` has axis -1. A bare `xla`
+/// has no broadcast dimensions. Names are case-insensitive.
 ///
 /// With the feature `serde` it serialises by the same names: `{"pdpd":{"axis":1}}` in JSON.
 ///
@@ -202,6 +206,13 @@ pub enum ElementwiseRule {
     /// [Examples](crate::guide::elementwise#pdpd).
     Pdpd {
         /// The axis of `a` that the first axis of `b` is aligned with. -1 right-aligns.
+        axis: isize,
+    },
+    /// The operand of smaller rank, whichever it is, is aligned with the other one from `axis` on.
+    /// Then sizes are equal, or either is 1. [Examples](crate::guide::elementwise#paddle).
+    Paddle {
+        /// The axis of the operand of larger rank that the first axis of the other one is aligned
+        /// with. -1 right-aligns.
         axis: isize,
     },
     /// Dimensions align ranks that differ. Then sizes are equal, or either is 1.
@@ -289,6 +300,7 @@ impl ElementwiseRule {
             ElementwiseRule::None => Rule::None,
             ElementwiseRule::Numpy => Rule::Numpy,
             ElementwiseRule::Pdpd { .. } => Rule::Pdpd,
+            ElementwiseRule::Paddle { .. } => Rule::Paddle,
             ElementwiseRule::Xla { .. } => Rule::Xla,
         }
     }
@@ -298,7 +310,9 @@ impl fmt::Display for ElementwiseRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rule = self.rule();
         match self {
-            ElementwiseRule::Pdpd { axis } if *axis != -1 => write!(f, "{rule}({axis})"),
+            ElementwiseRule::Pdpd { axis } | ElementwiseRule::Paddle { axis } if *axis != -1 => {
+                write!(f, "{rule}({axis})")
+            }
             ElementwiseRule::Xla {
                 broadcast_dimensions,
             } => write_axes(f, rule, broadcast_dimensions),
@@ -320,11 +334,14 @@ impl FromStr for ElementwiseRule {
             Some("none") => form.bare(Self::None, "none takes no axes"),
             Some("numpy") => form.bare(Self::Numpy, "numpy takes no axes"),
             Some("pdpd") => form.axis_or(-1).map(|axis| ElementwiseRule::Pdpd { axis }),
+            Some("paddle") => form
+                .axis_or(-1)
+                .map(|axis| ElementwiseRule::Paddle { axis }),
             Some("xla") => Ok(ElementwiseRule::Xla {
                 broadcast_dimensions: form
                     .axes("expected broadcast dimensions as non-negative integers: xla(0, 2)")?,
             }),
-            _ => Err(form.unknown("none, numpy, pdpd(..) or xla(..)")),
+            _ => Err(form.invalid("expected none, numpy, pdpd(..), paddle(..) or xla(..)")),
         }
     }
 }

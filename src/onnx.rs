@@ -85,7 +85,7 @@ use num_traits::Bounded;
 ///
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
 ///
-/// - [`NotOneDimensional`](ErrorKind::NotOneDimensional): `shape` does not have rank 1.
+/// - [`InvalidInteger`](ErrorKind::InvalidInteger): `shape` does not have rank 1.
 /// - [`InvalidInteger`](ErrorKind::InvalidInteger): an entry of `shape` is negative or does not fit
 ///   `usize`. See [`with_minus_one_as_keep`](Self::with_minus_one_as_keep).
 /// - those of [`BroadcastPlan::bidirectional`].
@@ -215,7 +215,7 @@ impl Expand {
         shape: &dyn IntegerTensor,
     ) -> Result<Vec<usize>, BroadcastError> {
         let plan = self.plan(input_shape, shape)?;
-        Ok(copied(plan.output_shape())?.into_vec())
+        copied(plan.output_shape())
     }
 
     /// The output, as a view of the input: nothing is copied.
@@ -269,8 +269,8 @@ impl Expand {
 ///
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
 ///
-/// - [`NotOneDimensional`](ErrorKind::NotOneDimensional): `axes` does not have rank 1.
-/// - [`InvalidAxis`](ErrorKind::InvalidAxis): the data does not have such an axis.
+/// - [`InvalidInteger`](ErrorKind::InvalidInteger): `axes` does not have rank 1.
+/// - [`InvalidAxes`](ErrorKind::InvalidAxes): the data does not have such an axis.
 ///
 /// # Example
 ///
@@ -291,8 +291,9 @@ impl Expand {
 ///     error.to_string(),
 ///     "\
 /// cannot reduce axis -3 of [2, 3]
-///   shape   2  3
-///   its axes are 0 to 1",
+///   shape    2  3
+///   axes    -3
+///            ^ there is no axis -3: shape has 2 axes",
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
@@ -444,7 +445,7 @@ impl Reduce {
         data_shape: impl IntoDimension,
         axes: Option<&dyn IntegerTensor>,
     ) -> Result<Vec<usize>, BroadcastError> {
-        Ok(copied(self.plan(data_shape, axes)?.input_shape())?.into_vec())
+        copied(self.plan(data_shape, axes)?.input_shape())
     }
 
     /// The output.
@@ -502,7 +503,7 @@ impl Reduce {
 /// # Errors
 ///
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
-/// [`InvalidAxis`](ErrorKind::InvalidAxis) if the data does not have the axis.
+/// [`InvalidAxes`](ErrorKind::InvalidAxes) if the data does not have the axis.
 ///
 /// # Example
 ///
@@ -644,7 +645,7 @@ impl Arg {
         &self,
         data_shape: impl IntoDimension,
     ) -> Result<Vec<usize>, BroadcastError> {
-        Ok(copied(self.plan(data_shape)?.input_shape())?.into_vec())
+        copied(self.plan(data_shape)?.input_shape())
     }
 
     /// The output: positions along the axis.

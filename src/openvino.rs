@@ -44,7 +44,7 @@
 //! OpenVINO's implementation. Negative sizes, an axis mapped twice and inputs that it ignores are
 //! errors here.
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, copied};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, OperatorFault, copied};
 pub use crate::integer::IntegerTensor;
 use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
@@ -73,7 +73,7 @@ use std::str::FromStr;
 /// assert_eq!(Mode::Pdpd { axis: 1 }.to_string(), "pdpd(1)");
 /// assert_eq!(
 ///     "foo".parse::<Mode>().unwrap_err().to_string(),
-///     "unknown OpenVINO broadcast mode \"foo\": \
+///     "invalid OpenVINO broadcast mode \"foo\": \
 ///      expected numpy, explicit (or none), bidirectional or pdpd(..)",
 /// );
 /// ```
@@ -139,7 +139,7 @@ impl FromStr for Mode {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
-        let known = "numpy, explicit (or none), bidirectional or pdpd(..)";
+        let known = "expected numpy, explicit (or none), bidirectional or pdpd(..)";
         let form = TextForm::split(
             "OpenVINO broadcast mode",
             text,
@@ -150,7 +150,7 @@ impl FromStr for Mode {
             Some("explicit" | "none") => Mode::Explicit,
             Some("bidirectional") => Mode::Bidirectional,
             Some("pdpd") => return form.axis(BARE_PDPD).map(|axis| Mode::Pdpd { axis }),
-            _ => return Err(form.unknown(known)),
+            _ => return Err(form.invalid(known)),
         };
         form.bare(
             mode,
@@ -175,12 +175,10 @@ impl FromStr for Mode {
 ///
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
 ///
-/// - [`AxesMappingMissing`](ErrorKind::AxesMappingMissing): mode `explicit` without `axes_mapping`.
-/// - [`AxesMappingUnexpected`](ErrorKind::AxesMappingUnexpected): any other mode with one.
-/// - [`NotOneDimensional`](ErrorKind::NotOneDimensional): `target_shape` or `axes_mapping` does not
-///   have rank 1.
-/// - [`InvalidInteger`](ErrorKind::InvalidInteger): an entry of either is negative or does not fit
-///   `usize`.
+/// - [`InvalidOperator`](ErrorKind::InvalidOperator): mode `explicit` without `axes_mapping`, or
+///   any other mode with one.
+/// - [`InvalidInteger`](ErrorKind::InvalidInteger): `target_shape` or `axes_mapping` does not
+///   have rank 1, or an entry of either is negative or does not fit `usize`.
 /// - those of the mode's rule.
 ///
 /// Data of rank 0 takes a mapping of one entry too, if that axis of the target has size 1.
@@ -203,14 +201,14 @@ impl FromStr for Mode {
 ///
 /// assert_eq!(
 ///     explicit.evaluate(&bias, &[2_i64, 3, 4], None).unwrap_err().to_string(),
-///     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
+///     "OpenVINO Broadcast-1 in mode \"explicit\" needs axes_mapping: \
 ///      one target axis for each input axis",
 /// );
 /// assert_eq!(
 ///     explicit.evaluate(&bias, &arr0(3_i64), Some(&[0_i64]))
 ///         .unwrap_err()
 ///         .to_string(),
-///     "OpenVINO Broadcast takes target_shape as a 1-D tensor, but its shape is []",
+///     "sizes are of rank 1, but this tensor has the shape []",
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
@@ -261,7 +259,7 @@ impl Broadcast {
     ///
     /// # Errors
     ///
-    /// [`ModeNotInVersion`](ErrorKind::ModeNotInVersion) for `bidirectional` in Broadcast-1.
+    /// [`InvalidOperator`](ErrorKind::InvalidOperator) for `bidirectional` in Broadcast-1.
     ///
     /// ```
     /// use ndarray_broadcast::openvino::{Broadcast, Mode};
@@ -274,11 +272,10 @@ impl Broadcast {
     /// ```
     pub fn with_mode(self, mode: Mode) -> Result<Self, BroadcastError> {
         match (self.version, mode) {
-            (1, Mode::Bidirectional) => Err(BroadcastError::new(ErrorKind::ModeNotInVersion {
-                version: self.version,
-                mode: mode.rule(),
-                hint: "Broadcast-3 has it",
-            })),
+            (1, Mode::Bidirectional) => {
+                let broadcast = Broadcast { mode, ..self };
+                Err(broadcast.invalid(OperatorFault::ModeNotInVersion))
+            }
             _ => Ok(Broadcast { mode, ..self }),
         }
     }
@@ -347,7 +344,7 @@ impl Broadcast {
                 };
                 BroadcastPlan::explicit(data_shape, target, mapping)
             }
-            (mode, mapping) => Err(wrong_inputs(mode, mapping.is_some())),
+            (_, mapping) => Err(self.wrong_inputs(mapping.is_some())),
         }
     }
 
@@ -360,11 +357,9 @@ impl Broadcast {
     ///
     /// # Errors
     ///
-    /// [`AxesMappingMissing`](ErrorKind::AxesMappingMissing),
-    /// [`AxesMappingUnexpected`](ErrorKind::AxesMappingUnexpected). If no values within the bounds
-    /// fit: [`Impossible`](ErrorKind::Impossible), or [`ShapeOverflow`](ErrorKind::ShapeOverflow)
-    /// if even the smallest shape has too many elements, or the error [of the
-    /// operator](Self#errors) if everything is known.
+    /// [`InvalidOperator`](ErrorKind::InvalidOperator). If no values within the bounds fit: the
+    /// error of the mode's rule, or [`ShapeOverflow`](ErrorKind::ShapeOverflow) if even the
+    /// smallest shape has too many elements.
     ///
     /// ```
     /// use ndarray_broadcast::openvino::{Broadcast, Mode};
@@ -410,7 +405,7 @@ impl Broadcast {
                     _ => infer_explicit(data_shape, target_shape, mapping),
                 }
             }
-            (mode, mapping) => Err(wrong_inputs(mode, mapping.is_some())),
+            (_, mapping) => Err(self.wrong_inputs(mapping.is_some())),
         }
     }
 
@@ -439,7 +434,7 @@ impl Broadcast {
         axes_mapping: Option<&dyn IntegerTensor>,
     ) -> Result<Vec<usize>, BroadcastError> {
         let plan = self.plan(data_shape, target_shape, axes_mapping)?;
-        Ok(copied(plan.output_shape())?.into_vec())
+        copied(plan.output_shape())
     }
 
     /// The output, as a view of the data: nothing is copied.
@@ -472,11 +467,20 @@ impl Broadcast {
 }
 
 /// The error for a mode that needs `axes_mapping`, or takes none.
-#[cold]
-fn wrong_inputs(mode: Mode, mapping_given: bool) -> BroadcastError {
-    let mode = mode.rule();
-    BroadcastError::new(match mapping_given {
-        true => ErrorKind::AxesMappingUnexpected { mode },
-        false => ErrorKind::AxesMappingMissing {},
-    })
+impl Broadcast {
+    #[cold]
+    fn wrong_inputs(self, mapping_given: bool) -> BroadcastError {
+        self.invalid(match mapping_given {
+            true => OperatorFault::AxesMappingUnexpected,
+            false => OperatorFault::AxesMappingMissing,
+        })
+    }
+
+    fn invalid(self, fault: OperatorFault) -> BroadcastError {
+        BroadcastError::new(ErrorKind::InvalidOperator {
+            version: self.version,
+            mode: self.mode.rule(),
+            fault,
+        })
+    }
 }

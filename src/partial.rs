@@ -1,6 +1,7 @@
 //! Shapes of which not everything is known: [`PartialSize`] and [`PartialShape`].
 
-use crate::picture::{Cell, list};
+use crate::picture::{list, text};
+use crate::rule::Size;
 use crate::shape::Sizes;
 use ndarray::{IntoDimension, IxDyn};
 use smallvec::SmallVec;
@@ -36,8 +37,6 @@ impl PartialSize {
         min: 0,
         max: usize::MAX,
     };
-
-    pub(crate) const ONE: Self = PartialSize::known(1);
 
     /// This size. Example: [`PartialSize`].
     #[must_use]
@@ -87,36 +86,21 @@ impl PartialSize {
     pub fn contains(self, size: usize) -> bool {
         (self.min..=self.max).contains(&size)
     }
+}
 
-    /// The sizes that both have.
-    pub(crate) fn and(self, other: Self) -> Option<Self> {
+impl Size for PartialSize {
+    fn may_be(self, size: usize) -> bool {
+        self.contains(size)
+    }
+
+    fn and(self, other: Self) -> Option<Self> {
         PartialSize::bounded(self.min.max(other.min), self.max.min(other.max))
     }
 
-    /// The smallest bounds that hold the sizes of both.
-    pub(crate) fn or(self, other: Self) -> Self {
+    fn or(self, other: Self) -> Self {
         PartialSize {
             min: self.min.min(other.min),
             max: self.max.max(other.max),
-        }
-    }
-
-    /// The sizes of an output axis of size `target` that this input axis feeds: they are equal, or
-    /// this is 1.
-    pub(crate) fn stretched_to(self, target: Self) -> Option<Self> {
-        match self.contains(1) {
-            true => Some(target),
-            false => self.and(target),
-        }
-    }
-
-    /// The common sizes of two axes: they are equal, or either is 1.
-    pub(crate) fn common(self, other: Self) -> Option<Self> {
-        match (self.contains(1), other.contains(1)) {
-            (true, true) => Some(self.or(other)),
-            (true, false) => Some(other),
-            (false, true) => Some(self),
-            (false, false) => self.and(other),
         }
     }
 }
@@ -139,7 +123,7 @@ impl From<RangeFrom<usize>> for PartialSize {
 impl fmt::Display for PartialSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.value(), self.min, self.max()) {
-            (Some(size), ..) => size.shown().fmt(f),
+            (Some(size), ..) => f.write_str(&text(&size)),
             (None, 0, None) => f.write_str("?"),
             (None, min, None) => write!(f, "{min}.."),
             (None, min, Some(max)) => write!(f, "{min}..={max}"),
@@ -150,12 +134,6 @@ impl fmt::Display for PartialSize {
 impl fmt::Debug for PartialSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Cell for PartialSize {
-    fn shown(&self) -> impl fmt::Display {
-        *self
     }
 }
 
@@ -264,7 +242,7 @@ impl From<PartialSizes> for PartialShape {
 impl fmt::Display for PartialShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.sizes() {
-            Some(sizes) => list(sizes).fmt(f),
+            Some(sizes) => f.write_str(&list(sizes)),
             None => f.write_str("[...]"),
         }
     }

@@ -1,5 +1,6 @@
-//! [`Rule`]: the names of the rules.
+//! [`Rule`]: the names of the rules, and [`Relation`]: how they relate sizes.
 
+use crate::partial::PartialSize;
 use std::fmt;
 
 /// The name of a rule, without its attributes.
@@ -36,7 +37,7 @@ pub enum Rule {
     Prepend,
     /// torch's `expand`: [`broadcast_expand`](crate::BroadcastExt::broadcast_expand).
     Expand,
-    /// PaddlePaddle's rule, OpenVINO's `pdpd`:
+    /// OpenVINO's `pdpd`, for imported PaddlePaddle models:
     /// [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd). Between arrays, the
     /// [elementwise rule](crate::guide::elementwise#pdpd) of the same name.
     Pdpd,
@@ -44,6 +45,8 @@ pub enum Rule {
     None,
     /// XLA's [elementwise rule](crate::guide::elementwise#xla).
     Xla,
+    /// PaddlePaddle's own [elementwise rule](crate::guide::elementwise#paddle).
+    Paddle,
     /// Axes by name, as einops' `repeat`: [`plan`](crate::named::AxisPattern::plan).
     Named,
     /// No rule: the plan was [made of other plans](crate::guide::plans), whose rules it combines.
@@ -64,8 +67,78 @@ impl fmt::Display for Rule {
             Rule::Pdpd => "pdpd",
             Rule::None => "none",
             Rule::Xla => "xla",
+            Rule::Paddle => "paddle",
             Rule::Named => "named",
             Rule::Composed => "composed",
         })
+    }
+}
+
+/// How a rule relates the sizes of two aligned axes, in
+/// [`ErrorKind::SizeMismatch`](crate::ErrorKind::SizeMismatch).
+///
+/// ```
+/// use ndarray_broadcast::error::Relation;
+/// use ndarray_broadcast::{BroadcastPlan, ElementwiseRule, ErrorKind};
+///
+/// let error = BroadcastPlan::pair(3, 2, ElementwiseRule::Numpy).unwrap_err();
+/// assert!(matches!(
+///     error.kind(),
+///     ErrorKind::SizeMismatch { relation: Relation::Common, .. }
+/// ));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// They are equal. [Example](crate::guide::elementwise#none).
+    Equal,
+    /// They are equal, or the first is 1. [Example](crate::guide::numpy#errors).
+    Stretch,
+    /// They are equal, or either is 1. The size of the output is the one that is not 1, never the
+    /// larger one: 1 with 0 gives 0.
+    Common,
+}
+
+impl Relation {
+    /// The size of the output. `None` if the two do not fit.
+    ///
+    /// Of sizes known in part, it is the smallest interval that holds every possible one.
+    #[inline(always)]
+    pub(crate) fn output<S: Size>(self, first: S, second: S) -> Option<S> {
+        match (self, first.may_be(1), second.may_be(1)) {
+            (Relation::Stretch, true, _) => Some(second),
+            (Relation::Common, true, true) => Some(first.or(second)),
+            (Relation::Common, true, false) => Some(second),
+            (Relation::Common, false, true) => Some(first),
+            _ => first.and(second),
+        }
+    }
+}
+
+/// A size that is known, or known in part.
+pub(crate) trait Size: Copy + From<usize> + Into<PartialSize> {
+    /// Whether this size is possible.
+    fn may_be(self, size: usize) -> bool;
+
+    /// The sizes that both have.
+    fn and(self, other: Self) -> Option<Self>;
+
+    /// The smallest bounds that hold the sizes of both.
+    fn or(self, other: Self) -> Self;
+}
+
+impl Size for usize {
+    #[inline(always)]
+    fn may_be(self, size: usize) -> bool {
+        self == size
+    }
+
+    #[inline(always)]
+    fn and(self, other: Self) -> Option<Self> {
+        (self == other).then_some(self)
+    }
+
+    #[inline(always)]
+    fn or(self, _: Self) -> Self {
+        self
     }
 }

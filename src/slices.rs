@@ -57,7 +57,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// assert_eq!(rows, [1., 1., 1., 2., 2., 2.]);
     /// assert_eq!(
     ///     broadcast_to(&[1.], &[2, 1], &[2, 3], &mut arena).unwrap_err().to_string(),
-    ///     "input is a slice of length 1, the shape [2, 1] has 2 elements",
+    ///     "input is a slice of length 1, the shape [2, 1] needs 2",
     /// );
     ///
     /// // The row backwards, into the columns of a matrix in column-major order.

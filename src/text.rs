@@ -1,6 +1,6 @@
 //! The text form of modes and rules: a name, then integers in parentheses.
 
-use crate::error::{BroadcastError, invalid_text, reserved, unknown_name};
+use crate::error::{BroadcastError, invalid_text};
 use std::fmt::{self, Display};
 
 /// Writes `explicit(1, 2)`, or the bare name if there are no axes.
@@ -55,12 +55,7 @@ impl<'a> TextForm<'a> {
         std::str::from_utf8(buffer).ok()
     }
 
-    /// The error for a name that nothing has.
-    pub(crate) fn unknown(&self, expected: &'static str) -> BroadcastError {
-        unknown_name(self.kind, self.text, expected)
-    }
-
-    /// The error for a text with another fault.
+    /// The error for a text with this fault.
     pub(crate) fn invalid(&self, fault: &'static str) -> BroadcastError {
         invalid_text(self.kind, self.text, fault)
     }
@@ -81,18 +76,11 @@ impl<'a> TextForm<'a> {
     ///
     /// # Errors
     ///
-    /// [`invalid`](Self::invalid) if an entry is not an axis. `AllocationFailed`.
+    /// [`invalid`](Self::invalid) if an entry is not an axis.
     pub(crate) fn axes(&self, fault: &'static str) -> Result<Vec<usize>, BroadcastError> {
-        if self.list.is_empty() {
-            return Ok(Vec::new());
-        }
-        let entries = self.list.split(',');
-        let mut axes = reserved(entries.clone().count())?;
-        for entry in entries {
-            let axis = entry.trim().parse();
-            axes.push(axis.map_err(|_| self.invalid(fault))?);
-        }
-        Ok(axes)
+        let entries = self.list.split(',').filter(|_| !self.list.is_empty());
+        let axes: Result<_, _> = entries.map(|entry| entry.trim().parse()).collect();
+        axes.map_err(|_| self.invalid(fault))
     }
 
     /// The one axis of the list.

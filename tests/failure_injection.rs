@@ -2,17 +2,17 @@
 //! and writes an output completely or not at all.
 //!
 //! Only allocations of the calling thread fail. Those of the list in the soundness page abort the
-//! process, and are not tested: ndarray boxes the shapes of dynamic ranks above 4, and rayon
-//! allocates when a call asks for help from other threads.
+//! process, and are not tested: ndarray boxes the shapes of dynamic ranks above 4, rayon allocates
+//! when a call asks for help from other threads, and errors are boxed.
 
 use ndarray::{Array, ArrayD, Ix2, IxDyn, array, s};
 use ndarray_broadcast::distributed::{Accumulation, Part};
-use ndarray_broadcast::openvino::{Broadcast, Mode};
+use ndarray_broadcast::openvino::Broadcast;
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{axes_from_integers, expand_shape_from_integers, shape_from_integers};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -169,7 +169,6 @@ fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
         mapped.gradient(&fortran.t());
         table.reduce_to_shape(3, Sum);
         table.reduce_to_shape((2, 1), Max);
-        plan.reduce(&table.slice(s![..0, ..]), Max);
         zip((&table, &row)).reduce(&plan, Sum, |(a, b)| a * b);
         zip((&fortran.t(), &cotangent)).reduce(&mapped, Sum, |(a, b)| a * b);
         table_d.reduce_to_shape(IxDyn(&[1, 3]), Sum);
@@ -370,68 +369,12 @@ fn elements_are_dropped_once_if_an_allocation_fails() {
 }
 
 #[test]
-fn errors_are_the_same_or_report_the_failed_allocation() {
-    let a = ArrayD::<u8>::zeros(IxDyn(&[3, 1, 5]));
-    let b = ArrayD::<u8>::zeros(IxDyn(&[2, 5]));
-    let xla = |dimensions: &[usize]| ElementwiseRule::Xla {
-        broadcast_dimensions: dimensions.to_vec(),
-    };
-    let (short, none) = (xla(&[1]), xla(&[]));
-    let huge = IxDyn(&[usize::MAX / 2, 3, 1, 5]);
-    let is_err = |result: Result<(), BroadcastError>| match result {
-        Ok(()) => Ok(()),
-        Err(error) => Err(error),
-    };
+fn shapes_and_axes_are_converted_or_report_the_failed_allocation() {
     calls! {
-        is_err(a.broadcast_numpy(IxDyn(&[4, 4, 5])).map(drop));
-        is_err(a.broadcast_numpy(IxDyn(&[5])).map(drop));
-        is_err(a.broadcast_numpy(huge.clone()).map(drop));
-        is_err(a.broadcast_bidirectional(IxDyn(&[7, 5])).map(drop).and_then(|()| a.broadcast_bidirectional(IxDyn(&[2, 2, 2])).map(drop)));
-        is_err(a.broadcast_explicit(IxDyn(&[3, 1, 5]), &[0, 0, 1]).map(drop));
-        is_err(a.broadcast_explicit(IxDyn(&[3, 1, 5]), &[0]).map(drop));
-        is_err(a.broadcast_in_dim(IxDyn(&[3, 1, 5]), &[2, 1, 0]).map(drop));
-        is_err(a.broadcast_axes(IxDyn(&[3, 1, 5]), &[9]).map(drop));
-        is_err(a.broadcast_pdpd(IxDyn(&[3, 1, 5]), -2).map(drop));
-        is_err(b.broadcast_pdpd(IxDyn(&[3, 1, 5]), 2).map(drop));
-        is_err(a.broadcast_with_rule(&b, ElementwiseRule::None).map(drop));
-        is_err(a.broadcast_with_rule(&b, &short).map(drop));
-        is_err(a.broadcast_with_rule(&b, &none).map(drop));
         broadcast_shapes(&[&[2, 3][..], &[3], &[1, 3]]);
-        broadcast_shapes(&[&[2, 3][..], &[4]]);
         shape_from_integers(&[2_i64, 3]);
-        shape_from_integers(&[2_i64, -3]);
-        axes_from_integers(&[2_i64, -3]);
         expand_shape_from_integers(&[2_i64, -1]);
-        "explicit(1, 2)".parse::<BroadcastMode>();
-        "what is this".parse::<BroadcastMode>();
-        "xla(1, 2)".parse::<ElementwiseRule>();
-        "pdpd(1)".parse::<Mode>();
+        axes_from_integers(&[2_i64, 3]);
         Broadcast::v3().infer_shape(IxDyn(&[3, 1]), &[3_i64, 4], None);
-        Broadcast::v3().infer_shape(IxDyn(&[3, 1]), &[-3_i64, 4], None);
-    }
-}
-
-#[test]
-fn formatting_an_error_or_a_plan_does_not_allocate() {
-    /// A text buffer of fixed size.
-    struct Text([u8; 512], usize);
-    impl Write for Text {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            let end = self.1 + text.len();
-            self.0
-                .get_mut(self.1..end)
-                .ok_or(fmt::Error)?
-                .copy_from_slice(text.as_bytes());
-            self.1 = end;
-            Ok(())
-        }
-    }
-    let plan = BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap();
-    let error = BroadcastPlan::numpy((3, 1, 5), (4, 4, 5)).unwrap_err();
-    for shown in [&plan as &dyn fmt::Display, &error] {
-        let mut text = Text([0; 512], 0);
-        let (written, refused) = with_refusal(0, || write!(text, "{shown}"));
-        assert!(written.is_ok() && !refused);
-        assert_eq!(text.0[..text.1], *shown.to_string().as_bytes());
     }
 }

@@ -4,8 +4,8 @@ use crate::command_line::{Failure, number, once, text};
 use lexopt::Parser;
 use ndarray::IxDyn;
 use ndarray_broadcast::{
-    BroadcastError, BroadcastMode, BroadcastPlan, ErrorKind, axes_from_integers,
-    expand_shape_from_integers, shape_from_integers,
+    BroadcastError, BroadcastMode, BroadcastPlan, axes_from_integers, expand_shape_from_integers,
+    shape_from_integers,
 };
 use std::str::FromStr;
 
@@ -83,18 +83,9 @@ impl RuleOptions {
             let sizes = shape_from_integers(sizes).map_err(of_option("--shape"))?;
             return self.expect_no_axes().map(|()| RuleTo::Prepend(sizes));
         }
-        let mut mode =
-            BroadcastMode::from_str(self.name()).map_err(|error| match error.kind() {
-                ErrorKind::UnknownName {
-                    kind,
-                    name,
-                    expected,
-                    ..
-                } => Failure::usage(format!(
-                    "unknown {kind} {name:?}: expected prepend, {expected}"
-                )),
-                _ => Failure::usage(error),
-            })?;
+        let mut mode = BroadcastMode::from_str(self.name()).map_err(|error| {
+            Failure::usage(format!("{error}; the rule prepend takes the new sizes"))
+        })?;
         match &mut mode {
             BroadcastMode::Explicit { axes_mapping: axes }
             | BroadcastMode::BroadcastAxes {

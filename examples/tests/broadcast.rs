@@ -528,7 +528,7 @@ fn wrong_arguments_exit_with_code_2() {
         ),
         (
             "in.npy --shape 2 --mode foo",
-            "unknown broadcast mode \"foo\": expected prepend, numpy, ",
+            "invalid broadcast mode \"foo\": expected numpy, ",
         ),
         (
             "in.npy --shape 2 --mode none",
@@ -536,7 +536,7 @@ fn wrong_arguments_exit_with_code_2() {
         ),
         (
             "in.npy --shape 2 --mode xla",
-            "unknown broadcast mode \"xla\"",
+            "invalid broadcast mode \"xla\"",
         ),
         (
             "in.npy --shape 2 --mode explicit(a)",
@@ -589,7 +589,7 @@ fn wrong_arguments_exit_with_code_2() {
         ("in.npy --shape 2 --with in.npy", "--with takes no --shape"),
         (
             "in.npy --with in.npy --mode expand",
-            "unknown elementwise rule \"expand\"",
+            "invalid elementwise rule \"expand\"",
         ),
         (
             "in.npy --with in.npy --mode none --axes 0",

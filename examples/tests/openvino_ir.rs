@@ -217,27 +217,27 @@ broken! {
     a_target_shape_that_is_no_integer: "v3_numpy", "element_type=\"i64\" shape=\"4\"" => "element_type=\"f64\" shape=\"4\"" =>
         "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): target_shape is a tensor of f64, not of integers";
     a_target_shape_of_rank_two: "v3_numpy", "element_type=\"i64\" shape=\"4\"" => "element_type=\"i64\" shape=\"2,2\"", "<port id=\"0\" precision=\"I64\">\n\t\t\t\t\t<dim>4</dim>" => "<port id=\"0\" precision=\"I64\">\n\t\t\t\t\t<dim>2</dim>\n\t\t\t\t\t<dim>2</dim>" =>
-        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): OpenVINO Broadcast takes target_shape as a 1-D tensor, but its shape is [2, 2]";
+        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): sizes are of rank 1, but this tensor has the shape [2, 2]";
     an_unknown_mode: "v3_numpy", "mode=\"numpy\"" => "mode=\"foo\"" =>
-        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): unknown OpenVINO broadcast mode \"foo\": expected numpy, explicit (or none), bidirectional or pdpd(..)";
+        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): invalid OpenVINO broadcast mode \"foo\": expected numpy, explicit (or none), bidirectional or pdpd(..)";
     a_mode_of_the_other_version: "v3_bidirectional", "type=\"Broadcast\" version=\"opset3\"" => "type=\"Broadcast\" version=\"opset1\"" =>
         "v3_bidirectional.xml: layer 2 \"broadcast\" (Broadcast): OpenVINO Broadcast-1 has no mode \"bidirectional\": Broadcast-3 has it";
     an_unknown_operation_set: "v3_numpy", "type=\"Broadcast\" version=\"opset3\"" => "type=\"Broadcast\" version=\"extension\"" =>
         "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): operation set \"extension\" is unknown here";
     a_missing_axes_mapping: "v3_numpy", "mode=\"numpy\"" => "mode=\"explicit\"" =>
-        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: one target axis for each input axis";
+        "v3_numpy.xml: layer 2 \"broadcast\" (Broadcast): OpenVINO Broadcast-3 in mode \"explicit\" needs axes_mapping: one target axis for each input axis";
     an_unexpected_axes_mapping: "v3_explicit", "mode=\"explicit\"" => "mode=\"numpy\"" =>
-        "v3_explicit.xml: layer 3 \"broadcast\" (Broadcast): OpenVINO Broadcast in mode \"numpy\" takes no third input, but axes_mapping was given: drop it, or use mode \"explicit\"";
+        "v3_explicit.xml: layer 3 \"broadcast\" (Broadcast): OpenVINO Broadcast-3 in mode \"numpy\" takes no axes_mapping: drop it, or use mode \"explicit\"";
     a_port_of_another_shape: "v3_numpy_scalar", "<dim>2</dim>\n\t\t\t\t\t<dim>3</dim>\n\t\t\t\t</port>\n\t\t\t</output>" => "<dim>2</dim>\n\t\t\t\t\t<dim>4</dim>\n\t\t\t\t</port>\n\t\t\t</output>" =>
         "v3_numpy_scalar.xml: layer 2 \"broadcast\" (Broadcast): its output has shape [2, 3], and the model says [2, 4]";
     a_port_size_that_is_no_number: "v3_numpy_scalar", "<dim>2</dim>\n\t\t\t\t\t<dim>3</dim>\n\t\t\t\t</port>\n\t\t\t</output>" => "<dim>2</dim>\n\t\t\t\t\t<dim>x</dim>\n\t\t\t\t</port>\n\t\t\t</output>" =>
         "v3_numpy_scalar.xml: a port has the size \"x\", which is none";
     a_pdpd_operand_that_overhangs: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"3\"" =>
-        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast b [3, 4] to a [2, 3, 4, 5] (pdpd): aligned with axis 3, b has 2 axes to fill but a has 1 left from there";
+        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast [3, 4] to [2, 3, 4, 5] (pdpd): from axis 3 on a has 1, but b has 2 axes";
     operands_of_different_shapes_without_broadcast: "add_numpy", "auto_broadcast=\"numpy\"" => "auto_broadcast=\"none\"" =>
         "add_numpy.xml: layer 2 \"eltwise\" (Add): cannot broadcast [2, 1, 5] with [4, 1] (none): ranks 3 and 2 differ; this rule wants identical shapes";
     a_missing_pdpd_axis_is_0: "add_pdpd_axis1", " auto_broadcast.auto_broadcast_axis=\"1\"" => "" =>
-        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast b [3, 4] to a [2, 3, 4, 5] (pdpd): 3 is neither 2 nor 1";
+        "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): cannot broadcast [3, 4] to [2, 3, 4, 5] (pdpd): 3 is neither 2 nor 1";
     a_pdpd_axis_that_is_no_integer: "add_pdpd_axis1", "auto_broadcast_axis=\"1\"" => "auto_broadcast_axis=\"one\"" =>
         "add_pdpd_axis1.xml: layer 2 \"eltwise\" (Add): axis is \"one\", not an integer";
     an_unknown_auto_broadcast: "add_numpy", "auto_broadcast=\"numpy\"" => "auto_broadcast=\"xla(0)\"" =>

@@ -124,7 +124,7 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// # Errors
     ///
-    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -152,7 +152,7 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// # Errors
     ///
-    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
     /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
@@ -217,7 +217,7 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// # Errors
     ///
-    /// [`OperandMismatch`](crate::ErrorKind::OperandMismatch),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
     /// [`WrongShape`](crate::ErrorKind::WrongShape),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has changed then.
@@ -334,7 +334,7 @@ impl<V: ZipViews> Zip<V> {
     /// # Errors
     ///
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). No element has changed then.
     ///
     /// # Example

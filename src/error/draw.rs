@@ -1,426 +1,427 @@
 //! What errors print: a heading, the shapes drawn as the rule aligns them, and the axis at fault.
+//!
+//! Callers may change the fields of a copied error. So an axis or a position may be out of range.
 
-use super::draw_parts::{
-    axes_count, difference, entry, heading, invalid_axes, labels, list_of_axes, no_axis,
-    pair_heading, pdpd_axis, quoted,
-};
-use super::draw_plans;
-use super::kind::ErrorKind;
+use super::fault::{AxesFault, BoxFault, OperatorFault, PartsFault, PatternFault, SliceFault};
 use super::role::{ArrayRole, IntegerRole};
-use crate::picture::{Picture, Place, Size, entries, list};
-use crate::rule::Rule;
+use crate::partial::{PartialShape, PartialSize};
+use crate::picture::{Picture, list, text};
+use crate::rule::{Relation, Rule};
 use crate::shape::KEEP;
 use std::collections::HashSet;
-use std::fmt;
 use std::ops::Range;
 
 /// Of the size [`KEEP`], which prints as -1, under any other rule than `expand`.
 const ONLY_IN_EXPAND: &str = "-1 keeps the input's size only in broadcast_expand (mode expand)";
 
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SizeMismatch {
-                rule,
-                array,
-                input,
-                target,
-                mapping,
-                input_axis,
-            } => {
-                heading(f, *rule, *array, [input, target])?;
-                let [input_label, target_label] = labels(*rule, *array);
-                let target_start = input.len().saturating_sub(target.len());
-                let picture = Picture::new(
-                    (&input_label, input, Place::Mapped(mapping)),
-                    (&target_label, target, Place::From(target_start)),
-                );
-                let column = entry(mapping, *input_axis);
-                picture.caret(f, column)?;
-                let found = Size(entry(input, *input_axis));
-                let wanted = Size(picture.size(1, column).unwrap_or(1));
-                match rule {
-                    Rule::Bidirectional => {
-                        write!(f, "{found} and {wanted} differ and neither is 1")
-                    }
-                    Rule::BroadcastAxes => {
-                        let why = "only the broadcast axes replicate";
-                        write!(f, "{found} is not {wanted} ({why})")
-                    }
-                    _ if wanted.0 == 1 => write!(f, "{found} is not 1"),
-                    _ => write!(f, "{found} is neither {wanted} nor 1"),
-                }?;
-                match (rule, wanted.0) {
-                    (Rule::Numpy, KEEP) => write!(f, "; {ONLY_IN_EXPAND}"),
-                    _ => Ok(()),
+/// The first line about two shapes.
+fn heading(rule: Rule, operands: &[ArrayRole; 2], [a, b]: &[PartialShape; 2]) -> String {
+    match (operands, rule) {
+        ([ArrayRole::Result, _], _) => format!("cannot reduce {b} to {a} ({rule})"),
+        ([_, ArrayRole::Target], _) | (_, Rule::Pdpd) => {
+            format!("cannot broadcast {a} to {b} ({rule})")
+        }
+        _ => format!("cannot broadcast {a} with {b} ({rule})"),
+    }
+}
+
+fn sizes(shape: &PartialShape) -> &[PartialSize] {
+    shape.sizes().unwrap_or(&[])
+}
+
+fn axes_count(rank: usize) -> String {
+    format!("{rank} {}", if rank == 1 { "axis" } else { "axes" })
+}
+
+/// A name in quotes. Of a text too long to be a name, the beginning.
+pub(super) fn quoted(name: &str) -> String {
+    /// Longer than any name, short enough for a line.
+    const SHOWN: usize = 64;
+    match name.char_indices().nth(SHOWN) {
+        None => format!("{name:?}"),
+        Some((end, _)) => format!("{:?}... {} bytes", &name[..end], name.len()),
+    }
+}
+
+pub(super) fn size_mismatch(
+    rule: Rule,
+    operands: &[ArrayRole; 2],
+    shapes: &[PartialShape; 2],
+    relation: Relation,
+    (mapping, axis): (&[usize], usize),
+) -> String {
+    let rows = shapes.each_ref().map(sizes);
+    let a_is_mapped = rows[0].len() <= rows[1].len();
+    let column_of = |row: usize, axis: usize| match (row == 0) == a_is_mapped {
+        true => mapping.get(axis).copied().unwrap_or(usize::MAX),
+        false => axis,
+    };
+    let picture = Picture::around(axis, rows[0].len().max(rows[1].len()))
+        .row(operands[0], rows[0], |axis| column_of(0, axis))
+        .row(operands[1], rows[1], |axis| column_of(1, axis));
+    let cell = |row: usize| {
+        let mut cells = rows[row].iter().enumerate();
+        cells
+            .find(|&(at, _)| column_of(row, at) == axis)
+            .map(|(_, size)| size)
+    };
+    let keep = Some(KEEP);
+    let drawn = match (cell(0), cell(1)) {
+        (Some(a), Some(b)) => {
+            let known = a.value().is_some() && b.value().is_some();
+            let why = match (relation, known) {
+                (Relation::Equal, true) => format!("{a} is not {b}"),
+                (Relation::Equal, false) => format!("{a} is never {b}"),
+                (Relation::Stretch, true) if b.value() == Some(1) => format!("{a} is not 1"),
+                (Relation::Stretch, true) => format!("{a} is neither {b} nor 1"),
+                (Relation::Stretch, false) => format!("{a} is never {b}, and never 1"),
+                (Relation::Common, true) => format!("{a} and {b} differ and neither is 1"),
+                (Relation::Common, false) => format!("{a} is never {b}, and neither is ever 1"),
+            };
+            let hint = match rule {
+                Rule::BroadcastAxes => " (only the broadcast axes replicate)".into(),
+                Rule::None => "; this rule wants identical shapes".into(),
+                Rule::Numpy if b.value() == keep => format!("; {ONLY_IN_EXPAND}"),
+                _ => String::new(),
+            };
+            picture.caret(why + &hint)
+        }
+        (None, Some(b)) if b.value() == keep => {
+            picture.caret("-1 keeps an input's size, but this axis is new: give it a size")
+        }
+        _ => picture.to_string(),
+    };
+    heading(rule, operands, shapes) + &drawn
+}
+
+pub(super) fn rank_mismatch(
+    rule: Rule,
+    operands: &[ArrayRole; 2],
+    shapes: &[PartialShape; 2],
+) -> String {
+    let ([a, b], [a_name, b_name]) = (shapes.each_ref().map(sizes), operands);
+    let rank = a.len().max(b.len());
+    let picture = Picture::around(0, rank)
+        .row(a_name, a, |axis| rank - a.len() + axis)
+        .row(b_name, b, |axis| rank - b.len() + axis);
+    let why = match (rule, operands) {
+        (_, [ArrayRole::Result, _]) => "a reduction adds no axis",
+        (Rule::Pdpd, _) => "this rule drops no axis, not even one of size 1, and adds none",
+        (Rule::Named, _) => "a mode drops no axis, but `AxisPattern::plan` does",
+        (Rule::None, _) => "this rule wants identical shapes",
+        _ => "this rule never drops an axis, not even one of size 1",
+    };
+    let heading = heading(rule, operands, shapes) + &picture.to_string();
+    let (count, other) = (axes_count(a.len()), b.len());
+    format!("{heading}\n  {a_name} has {count}, {b_name} has {other}: {why}")
+}
+
+pub(super) fn invalid_axes(
+    operation: &str,
+    rule: Rule,
+    operands: &[ArrayRole; 2],
+    shapes: &[PartialShape; 2],
+    axes: &[isize],
+    fault: &AxesFault,
+) -> String {
+    // The list is of the operand with fewer axes. If one of the ranks is not known, as many
+    // entries as the other one has axes are of the other one.
+    let flipped = match shapes.each_ref().map(PartialShape::rank) {
+        [Some(a), Some(b)] => b < a,
+        [Some(a), None] => a != axes.len(),
+        [None, b] => b == Some(axes.len()),
+    };
+    let flipped = flipped && matches!(rule, Rule::Xla | Rule::Paddle);
+    let (of, to) = (usize::from(flipped), usize::from(!flipped));
+    let [small, large] = [of, to].map(|at| sizes(&shapes[at]));
+    let [input, target] = [of, to].map(|at| match rule {
+        Rule::Composed => "shape".to_string(),
+        _ => operands[at].to_string(),
+    });
+    let axis = |at: usize| axes.get(at).copied().unwrap_or(0);
+    let heading = match operation {
+        "broadcast" => heading(rule, operands, shapes),
+        "reorder" => format!("cannot reorder the axes of {}", shapes[0]),
+        "insert" => format!("cannot insert axis {} in {}", axis(0), shapes[0]),
+        _ => format!("cannot {operation} axis {} of {}", axis(0), shapes[0]),
+    };
+    if let Rule::Pdpd | Rule::Paddle = rule {
+        return heading + &aligned_at(axis(0), [(&input, small), (&target, large)]);
+    }
+    let why = match fault {
+        AxesFault::Length if rule == Rule::BroadcastAxes => {
+            let added = axes.iter().collect::<HashSet<_>>().len();
+            let (kept, has) = (large.len().saturating_sub(added), axes_count(small.len()));
+            format!("without them {target} has {kept}, but {input} has {has}")
+        }
+        AxesFault::Length => {
+            let (count, entries) = (axes_count(small.len()), axes.len());
+            let list = format!("list the axis of {target} for each axis of {input}");
+            format!("the length is {entries}, but {input} has {count}: {list}")
+        }
+        AxesFault::OutOfRange(_) if operation == "insert" => {
+            format!("the positions are 0 to {}", large.len())
+        }
+        AxesFault::OutOfRange(at) => {
+            let has = axes_count(large.len());
+            format!("there is no axis {}: {target} has {has}", axis(*at))
+        }
+        AxesFault::Unsorted(at) => {
+            let (axis, previous) = (axis(*at), axis(at.saturating_sub(1)));
+            let instead = match rule {
+                Rule::Explicit | Rule::InDim => "broadcast_in_dim_permuting",
+                _ => "permuted_axes of the operand",
+            };
+            format!("{axis} after {previous}: axes must increase; to transpose, use {instead}")
+        }
+        AxesFault::Repeated(at) => format!("axis {} is listed twice", axis(*at)),
+        AxesFault::Missing => {
+            let numpy: Vec<_> = (large.len().saturating_sub(small.len())..large.len()).collect();
+            let why = "ranks differ and XLA never guesses: pass the axes";
+            format!(
+                "{why} of {target} that {input} is aligned with (NumPy's are {})",
+                list(&numpy)
+            )
+        }
+        AxesFault::Unexpected if small.is_empty() => "a scalar needs none: pass []".into(),
+        AxesFault::Unexpected => "equal ranks need none: pass [] or the identity".into(),
+        AxesFault::NoneFits(mapping) => format!("no increasing axes mapping in {mapping} fits"),
+        AxesFault::NotOne(_) | AxesFault::Overhang => "the size of this axis is not 1".into(),
+    };
+    let at = match fault {
+        AxesFault::OutOfRange(at) | AxesFault::Unsorted(at) => Some(*at),
+        AxesFault::Repeated(at) | AxesFault::NotOne(at) => Some(*at),
+        _ => None,
+    };
+    let list_name = match rule {
+        Rule::BroadcastAxes => "broadcast axes",
+        Rule::InDim | Rule::InDimPermuting | Rule::Xla => "broadcast dimensions",
+        Rule::Composed => "axes",
+        _ => "axes mapping",
+    };
+    // nGraph's list names axes of the target. Every other list has one entry for each input axis.
+    let owner = match rule {
+        Rule::BroadcastAxes => (target, large),
+        _ => (input, small),
+    };
+    let picture = Picture::of_two(at.unwrap_or(0), owner, (list_name, axes));
+    match at {
+        Some(_) => heading + &picture.caret(why),
+        None => format!("{heading}{picture}\n  {why}"),
+    }
+}
+
+/// An operand that begins at an axis of the other, under PaddlePaddle's rules.
+fn aligned_at(axis: isize, operands: [(&str, &[PartialSize]); 2]) -> String {
+    let [(b, small), (a, large)] = operands;
+    let (count, rank) = (axes_count(small.len()), large.len());
+    let at = usize::try_from(axis).unwrap_or(usize::MAX);
+    match rank.checked_sub(at) {
+        Some(left) if left > 0 => {
+            let picture = Picture::around(at, at + small.len().max(left))
+                .row(b, small, |i| at + i)
+                .row(a, large, |i| i);
+            format!("{picture}\n  from axis {axis} on {a} has {left}, but {b} has {count}")
+        }
+        _ => {
+            let picture = Picture::of_two(0, (b, small), (a, large));
+            let why = format!("there is no axis {axis}: {a} has {}", axes_count(rank));
+            format!("{picture}\n  {why}; -1 aligns {b} from the right")
+        }
+    }
+}
+
+pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> String {
+    /// Of a longer pattern, this many characters are shown.
+    const SHOWN: usize = 72;
+    let heading = match fault {
+        PatternFault::Syntax(_) | PatternFault::AxisTwice | PatternFault::AxisUnknown => {
+            "invalid axis pattern"
+        }
+        _ => "the shapes do not fit the axis pattern",
+    };
+    let (before, rest) = pattern.split_at_checked(position).unwrap_or((pattern, ""));
+    let column = before.chars().count();
+    let is_far = column >= SHOWN;
+    let skipped = if is_far { column - SHOWN / 2 } else { 0 };
+    let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+    let start = mark(skipped > 0);
+    let end = mark(pattern.chars().nth(skipped + SHOWN).is_some());
+    let shown: String = pattern.chars().skip(skipped).take(SHOWN).collect();
+    let name = quoted(rest.split([' ', ',']).next().unwrap_or(rest));
+    let why = match fault {
+        PatternFault::Syntax(expected) => format!("expected {expected}"),
+        PatternFault::AxisTwice => format!("{name} is in this list already"),
+        PatternFault::AxisUnknown => format!("the output lacks {name}: it must have every axis"),
+        PatternFault::SizeMissing => format!("{name} is new: its size is needed"),
+        PatternFault::SizesDiffer([a, b]) => format!("{name} has the sizes {a} and {b}"),
+        PatternFault::Rank { names, rank } => {
+            format!("this list has {}, the shape {rank}", axes_count(*names))
+        }
+        PatternFault::SizeUnknown(name) => {
+            let name = quoted(name);
+            let text = format!("{heading}\n  {start}{shown}{end}\n  a size is given for {name}");
+            return text + ", which it does not have";
+        }
+    };
+    let blanks = column - skipped + 2 + start.chars().count();
+    format!("{heading}\n  {start}{shown}{end}\n{:blanks$}^ {why}", "")
+}
+
+pub(super) fn integer(role: IntegerRole, shape: &[usize], entry: Option<(usize, i128)>) -> String {
+    let (what, whats) = match role {
+        IntegerRole::Size | IntegerRole::SizeOrKeep => ("a size", "sizes"),
+        IntegerRole::Axis => ("an axis", "axes"),
+    };
+    let Some((position, value)) = entry else {
+        let list = list(shape);
+        return format!("{whats} are of rank 1, but this tensor has the shape {list}");
+    };
+    let why = match (role, value) {
+        (IntegerRole::SizeOrKeep, ..0) => {
+            "must not be negative, except for -1, which keeps the input's size"
+        }
+        (IntegerRole::Size, -1) => {
+            "must not be negative; broadcast_expand with KEEP keeps the input's size"
+        }
+        (_, ..0) => "must not be negative",
+        (IntegerRole::SizeOrKeep, _) => "must be less than usize::MAX",
+        _ => "must fit usize",
+    };
+    format!("entry {position} is {value}: {what} {why}")
+}
+
+pub(super) fn operator(mode: Rule, fault: OperatorFault) -> String {
+    match fault {
+        OperatorFault::ModeNotInVersion => format!("has no mode \"{mode}\": Broadcast-3 has it"),
+        OperatorFault::AxesMappingMissing => {
+            format!("in mode \"{mode}\" needs axes_mapping: one target axis for each input axis")
+        }
+        OperatorFault::AxesMappingUnexpected => {
+            format!("in mode \"{mode}\" takes no axes_mapping: drop it, or use mode \"explicit\"")
+        }
+    }
+}
+
+pub(super) fn shape_overflow(shape: &[usize]) -> String {
+    let sizes = list(shape);
+    if shape.contains(&KEEP) {
+        return format!("the shape {sizes} is too large: {ONLY_IN_EXPAND}");
+    }
+    let counted = if shape.contains(&0) {
+        " if sizes of 0 count as 1"
+    } else {
+        ""
+    };
+    format!("the shape {sizes} has more than isize::MAX elements{counted}: no array can have it")
+}
+
+pub(super) fn wrong_shape(role: ArrayRole, expected: &PartialShape, found: &[usize]) -> String {
+    let heading = format!("{role} has shape {}, expected {expected}", list(found));
+    let (wanted, rank) = (sizes(expected), found.len());
+    let axis = found
+        .iter()
+        .zip(wanted)
+        .position(|(&size, wanted)| !wanted.contains(size));
+    let picture = Picture::of_two(axis.unwrap_or(0), ("found", found), ("expected", wanted));
+    let in_place = match role {
+        ArrayRole::Receiver => "; an operation in place does not broadcast self",
+        _ => "",
+    };
+    match axis {
+        _ if rank != wanted.len() => {
+            let wanted = wanted.len();
+            format!("{heading}{picture}\n  ranks {rank} and {wanted} differ{in_place}")
+        }
+        Some(at) => {
+            let (size, wanted) = (text(&found[at]), wanted[at]);
+            heading + &picture.caret(format!("{size} is not {wanted}{in_place}"))
+        }
+        None => heading,
+    }
+}
+
+pub(super) fn slice(
+    role: ArrayRole,
+    shape: &[usize],
+    strides: &[isize],
+    len: usize,
+    fault: SliceFault,
+) -> String {
+    let (shape, rank) = (list(shape), axes_count(shape.len()));
+    let with = match strides {
+        [] => String::new(),
+        strides => format!(" with the strides {}", list(strides)),
+    };
+    match fault {
+        SliceFault::Rank => format!("{role} has {rank}, the shape {shape}{with}"),
+        SliceFault::Length(needed) => {
+            format!("{role} is a slice of length {len}, the shape {shape}{with} needs {needed}")
+        }
+        SliceFault::Overlap => {
+            format!("{role} cannot be written: elements of the shape {shape}{with} overlap")
+        }
+    }
+}
+
+pub(super) fn invalid_box(shape: &[usize], ranges: &[Range<usize>], fault: &BoxFault) -> String {
+    let (ranges_list, shape_list) = (list(ranges), list(shape));
+    let picture = |axis| Picture::of_two(axis, ("box", ranges), ("shape", shape));
+    match fault {
+        BoxFault::Blocks => {
+            let count = shape.iter().sum::<usize>();
+            format!("the sums of this plan have {count} blocks of terms, not {ranges_list}")
+        }
+        BoxFault::CutsBlock {
+            axis,
+            boundary,
+            nearest,
+        } => {
+            let nearest: Vec<_> = nearest.iter().flatten().map(text).collect();
+            let why = match &nearest[..] {
+                [] => "no block begins on this axis: take all of it".into(),
+                at => format!("no block begins at {boundary}, but at {}", at.join(" and ")),
+            };
+            let picture = picture(*axis).caret(why);
+            format!("the box {ranges_list} cuts a block of 1024 terms{picture}")
+        }
+        BoxFault::Outside => {
+            let heading = format!("the box {ranges_list} is not inside {shape_list}");
+            let (count, axes) = (ranges.len(), axes_count(shape.len()));
+            let is_outside =
+                |(range, &size): (&Range<usize>, _)| range.start > range.end || range.end > size;
+            match ranges.iter().zip(shape).position(is_outside) {
+                _ if count != shape.len() => {
+                    format!("{heading}{}\n  {count} ranges for {axes}", picture(0))
                 }
-            }
-            Self::OperandMismatch {
-                rule,
-                operands,
-                shapes,
-                mapping,
-                axis,
-            } => {
-                pair_heading(f, *rule, shapes)?;
-                let [a, b] = shapes;
-                let place = |shape: &[usize], other: &[usize]| match shape.len() < other.len() {
-                    true => Place::Mapped(mapping),
-                    false => Place::From(0),
-                };
-                let labels = operands.map(ArrayRole::name);
-                let picture =
-                    Picture::new((&labels[0], a, place(a, b)), (&labels[1], b, place(b, a)));
-                picture.caret(f, *axis)?;
-                let [a, b] = [0, 1].map(|row| Size(picture.size(row, *axis).unwrap_or(1)));
-                write!(f, "{a} and {b} differ and neither is 1")
-            }
-            Self::ShapesDiffer { operands, shapes } => {
-                pair_heading(f, Rule::None, shapes)?;
-                let labels = operands.map(ArrayRole::name);
-                difference(f, [&labels[0], &labels[1]], [&shapes[0], &shapes[1]])?;
-                f.write_str("; this rule wants identical shapes")
-            }
-            Self::RankTooLarge {
-                rule,
-                array,
-                input,
-                target,
-            } => {
-                heading(f, *rule, *array, [input, target])?;
-                let [a, b] = labels(*rule, *array);
-                Picture::right_aligned([&a, &b], input, target).rows(f, 0)?;
-                let (count, target_rank) = (axes_count(input.len()), target.len());
-                write!(f, "\n  {a} has {count}, {b} only {target_rank}: ")?;
-                if *rule == Rule::Pdpd {
-                    write!(f, "{a} must not have more axes than {b}, ")?;
-                    return f.write_str("even if the extra axes have size 1");
+                Some(axis) => {
+                    let (range, size) = (text(&ranges[axis]), shape[axis]);
+                    heading + &picture(axis).caret(format!("{range} is not inside 0..{size}"))
                 }
-                f.write_str(match rule {
-                    Rule::Named => {
-                        "a mode needs a target with at least as many axes as the input; \
-                         `AxisPattern::plan` takes this pattern"
-                    }
-                    _ => "this rule never drops an axis, not even one of size 1",
-                })
+                None => heading,
             }
-            Self::InvalidAxes {
-                rule,
-                array,
-                input,
-                target,
-                axes,
-                fault,
-            } => {
-                heading(f, *rule, *array, [input, target])?;
-                list_of_axes(f, *rule, *array, [input, target], axes, *fault)?;
-                invalid_axes(
-                    f,
-                    (*rule, *array),
-                    [input.len(), target.len()],
-                    axes,
-                    *fault,
-                )
-            }
-            Self::BroadcastAxesRank {
-                input,
-                target,
-                axes,
-            } => {
-                heading(f, Rule::BroadcastAxes, ArrayRole::Input, [input, target])?;
-                Picture::right_aligned(["input", "target"], input, target).rows(f, 0)?;
-                let in_target = axes.iter().filter(|&&axis| axis < target.len());
-                let kept = target.len() - in_target.collect::<HashSet<_>>().len();
-                write!(f, "\n  broadcast axes {} leave {kept} of ", list(axes))?;
-                let [has, of] = [input, target].map(|shape| axes_count(shape.len()));
-                write!(f, "the target's {of}, but the input has {has}")
-            }
-            Self::PdpdAxis {
-                array,
-                input,
-                target,
-                axis,
-            } => {
-                heading(f, Rule::Pdpd, *array, [input, target])?;
-                pdpd_axis(f, *array, *axis)
-            }
-            Self::PdpdOverhang {
-                array,
-                input,
-                target,
-                axis,
-                trimmed_rank,
-            } => {
-                heading(f, Rule::Pdpd, *array, [input, target])?;
-                let [b, a] = labels(Rule::Pdpd, *array);
-                let (trimmed, rest) = input.split_at((*trimmed_rank).min(input.len()));
-                let end = axis.saturating_add(trimmed.len());
-                // No picture if the axis is far out: it would be mostly blank.
-                if end <= target.len().saturating_add(8) {
-                    let trimmed = (&*b, trimmed, Place::From(*axis));
-                    Picture::new(trimmed, (&a, target, Place::From(0))).rows(f, *axis)?;
-                }
-                let without = match rest {
-                    [] => "",
-                    _ => " without its trailing 1s",
-                };
-                let count = axes_count(trimmed.len());
-                match target.len().saturating_sub(*axis) {
-                    0 => write!(f, "\n  {}", no_axis(a, *axis, target.len())),
-                    left => {
-                        write!(f, "\n  aligned with axis {axis}, {b}{without} has ")?;
-                        write!(f, "{count} to fill but {a} has {left} left from there")
-                    }
-                }
-            }
-            Self::DimensionsRequired { operands, shapes } => {
-                pair_heading(f, Rule::Xla, shapes)?;
-                let [a, b] = shapes;
-                let labels = operands.map(ArrayRole::name);
-                Picture::left_aligned([&labels[0], &labels[1]], a, b).rows(f, 0)?;
-                let (a, b) = (a.len(), b.len());
-                let (small, large) = (a.min(b), a.max(b));
-                let (last, alignment) = (large.saturating_sub(1), entries(large - small..large));
-                write!(f, "\n  ranks {a} and {b} differ and XLA never guesses: ")?;
-                write!(f, "pass broadcast_dimensions, {small} of the axes 0 to ")?;
-                write!(f, "{last} in increasing order ")?;
-                write!(f, "(NumPy's alignment is {alignment})")
-            }
-            Self::DimensionsUnexpected { shapes, dimensions } => {
-                pair_heading(f, Rule::Xla, shapes)?;
-                let why = if shapes.iter().any(|shape| shape.is_empty()) {
-                    "a scalar needs no broadcast_dimensions: pass []"
-                } else {
-                    "equal ranks need no broadcast_dimensions: pass [] or the identity"
-                };
-                write!(f, "\n  broadcast dimensions {}: {why}", list(dimensions))
-            }
-            Self::KeepOnNewAxis {
-                input,
-                target,
-                axis,
-            } => {
-                heading(f, Rule::Expand, ArrayRole::Input, [input, target])?;
-                Picture::right_aligned(["input", "size"], input, target).caret(f, *axis)?;
-                f.write_str("-1 keeps an input's size, but this axis is new: give it a size")
-            }
-            Self::InvalidInteger {
-                role,
-                position,
-                value,
-            } => {
-                let what = match role {
-                    IntegerRole::Size | IntegerRole::SizeOrKeep => "a size",
-                    IntegerRole::Axis => "an axis",
-                };
-                let why = match (role, value) {
-                    (_, ..0) => "must not be negative",
-                    (IntegerRole::SizeOrKeep, _) => "must be less than usize::MAX",
-                    _ => "must fit usize",
-                };
-                write!(f, "entry {position} is {value}: {what} {why}")?;
-                match (role, value) {
-                    (IntegerRole::SizeOrKeep, ..0) => {
-                        f.write_str(", except for -1, which keeps the input's size")
-                    }
-                    (IntegerRole::Size, -1) => {
-                        f.write_str("; broadcast_expand with KEEP keeps the input's size")
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Self::ShapeOverflow { shape } => {
-                let sizes = list(shape);
-                if shape.contains(&KEEP) {
-                    return write!(f, "the shape {sizes} is too large: {ONLY_IN_EXPAND}");
-                }
-                if shape.contains(&0) {
-                    write!(
-                        f,
-                        "the sizes of {sizes} other than 0 multiply to more than "
-                    )?;
-                    return f.write_str("isize::MAX: ndarray has no such shape");
-                }
-                write!(f, "the shape {sizes} has more than isize::MAX elements: ")?;
-                f.write_str("no array can have it, not even a view")
-            }
-            Self::ReduceMismatch {
-                operation,
-                input,
-                target,
-                axis,
-            } => {
-                let shapes = (list(input), list(target));
-                write!(f, "cannot {operation} {} to {} (numpy)", shapes.0, shapes.1)?;
-                let picture = Picture::right_aligned(["self", "result"], input, target);
-                match axis {
-                    Some(axis) => {
-                        let new_axes = input.len().saturating_sub(target.len());
-                        let column = new_axes.saturating_add(*axis);
-                        picture.caret(f, column)?;
-                        let (wanted, size) = (entry(target, *axis), entry(input, column));
-                        let (wanted, size) = (Size(wanted), Size(size));
-                        match size.0 {
-                            1 => write!(f, "{wanted} is not 1"),
-                            _ => write!(f, "{wanted} is neither {size} nor 1"),
-                        }
-                    }
-                    None => {
-                        picture.rows(f, 0)?;
-                        let (have, wanted) = (axes_count(input.len()), target.len());
-                        write!(f, "\n  self has {have}, the result would have {wanted}")
-                    }
-                }
-            }
-            Self::EmptyReduction { shape, reduction } => {
-                write!(f, "cannot reduce {}", list(shape))?;
-                if !reduction.is_empty() {
-                    write!(f, " by {reduction}")?;
-                }
-                f.write_str(": there are no terms, and this reduction has no result for that; ")?;
-                f.write_str("a Fold with an identity has one")
-            }
-            Self::TooFewTerms {
-                shape,
-                reduction,
-                terms,
-                least,
-            } => {
-                write!(f, "cannot reduce {}", list(shape))?;
-                if !reduction.is_empty() {
-                    write!(f, " by {reduction}")?;
-                }
-                write!(f, ": it needs {least} terms, and there are {terms}")
-            }
-            Self::OutputTooLarge {
-                shape,
-                element_size,
-            } => {
-                let shape = list(shape);
-                write!(f, "an owned array of shape {shape} with ")?;
-                write!(f, "{element_size}-byte elements passes isize::MAX bytes")
-            }
-            Self::AllocationFailed { bytes } => write!(f, "the allocator refused {bytes} bytes"),
-            Self::WrongShape {
-                role,
-                expected,
-                found,
-            } => {
-                let (found_list, expected_list) = (list(found), list(expected));
-                write!(f, "{role} has shape {found_list}, expected {expected_list}")?;
-                difference(f, ["found", "expected"], [found, expected])?;
-                match role {
-                    ArrayRole::Receiver => {
-                        f.write_str("; an operation in place does not broadcast self")
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Self::InvalidSlice {
-                role,
-                shape,
-                strides,
-                len,
-                fault,
-            } => draw_plans::slice(f, *role, (shape, strides), *len, *fault),
-            Self::NotOneDimensional { role, shape } => {
-                let name = match role {
-                    IntegerRole::Size | IntegerRole::SizeOrKeep => "target_shape",
-                    IntegerRole::Axis => "axes_mapping",
-                };
-                let shape = list(shape);
-                write!(f, "OpenVINO Broadcast takes {name} as a 1-D tensor, ")?;
-                write!(f, "but its shape is {shape}")
-            }
-            Self::UnknownName {
-                kind,
-                name,
-                expected,
-            } => write!(f, "unknown {kind} {}: expected {expected}", quoted(name)),
-            Self::InvalidText { kind, text, fault } => {
-                write!(f, "invalid {kind} {}: {fault}", quoted(text))
-            }
-            Self::ModeNotInVersion {
-                version,
-                mode,
-                hint,
-            } => write!(
-                f,
-                "OpenVINO Broadcast-{version} has no mode \"{mode}\": {hint}"
-            ),
-            Self::PlansDoNotMeet { output, input } => {
-                let (output_list, input_list) = (list(output), list(input));
-                write!(f, "the plans do not meet: the first gives {output_list}, ")?;
-                write!(f, "the second takes {input_list}")?;
-                difference(f, ["first", "second"], [output, input])
-            }
-            Self::NotAPermutation { shape, axes, fault } => {
-                draw_plans::permutation(f, shape, axes, *fault)
-            }
-            Self::InvalidAxis {
-                shape,
-                axis,
-                operation,
-            } => draw_plans::axis(f, shape, *axis, operation),
-            Self::InvalidBox { shape, ranges } => draw_plans::ranges(f, shape, ranges),
-            Self::InvalidBlocks { count, blocks } => {
-                let Range { start, end } = blocks;
-                write!(f, "the blocks {start}..{end} are not among the {count} ")?;
-                f.write_str("blocks of terms that the sums of this plan have")
-            }
-            Self::CutsBlock {
-                shape,
-                ranges,
-                axis,
-                boundary,
-                nearest,
-            } => draw_plans::cuts_block(f, shape, ranges, (*axis, *boundary), *nearest),
-            Self::OtherReduction { first, second } => {
-                write!(
-                    f,
-                    "these parts do not belong together: {first}, and {second}"
-                )
-            }
-            Self::Overlap { ranges, terms } => {
-                let Range { start, end } = terms;
-                write!(
-                    f,
-                    "two parts have the terms {start}..{end} of the elements "
-                )?;
-                write!(f, "{} of the result", list(ranges))
-            }
-            Self::Incomplete { index, terms } => {
-                let (index, Range { start, end }) = (list(index), terms);
-                write!(f, "the terms {start}..{end} of the element {index} ")?;
-                f.write_str("of the result are missing")
-            }
-            Self::InvalidBytes { fault } => {
-                write!(f, "invalid bytes of an accumulation: {fault}")
-            }
-            Self::BoundsReversed { min, max } => {
-                write!(f, "no size is at least {min} and at most {max}")
-            }
-            Self::Impossible {
-                rule,
-                shapes,
-                operands,
-                fault,
-            } => draw_plans::impossible(f, *rule, shapes, *operands, fault),
-            Self::NotPossible { known, found } => draw_plans::not_possible(f, known, found),
-            Self::InvalidPattern {
-                pattern,
-                position,
-                fault,
-            } => draw_plans::pattern(f, pattern, *position, fault),
-            Self::AxesMappingMissing {} => f.write_str(
-                "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
-                 one target axis for each input axis",
-            ),
-            Self::AxesMappingUnexpected { mode } => write!(
-                f,
-                "OpenVINO Broadcast in mode \"{mode}\" takes no third input, but axes_mapping was \
-                 given: drop it, or use mode \"explicit\""
-            ),
+        }
+    }
+}
+
+/// That a shape cannot be reduced.
+pub(super) fn reduction(shape: &[usize], reduction: &str) -> String {
+    let by = if reduction.is_empty() { "" } else { " by " };
+    format!("cannot reduce {}{by}{reduction}", list(shape))
+}
+
+pub(super) fn parts(fault: &PartsFault) -> String {
+    match fault {
+        PartsFault::OtherReduction { first, second } => {
+            format!("these parts do not belong together: {first}, and {second}")
+        }
+        PartsFault::Overlap { ranges, terms } => {
+            let (terms, ranges) = (text(terms), list(ranges));
+            format!("two parts have the terms {terms} of the elements {ranges} of the result")
+        }
+        PartsFault::Incomplete { index, terms } => {
+            let (terms, index) = (text(terms), list(index));
+            format!("the terms {terms} of the element {index} of the result are missing")
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What is wrong with a list of axes, a shape that is known in part, and a pattern of names.
+//! What is wrong with a list of axes, a pattern of names, a slice, a box, and with parts.
 
 use crate::partial::{PartialShape, PartialSize};
+use std::ops::Range;
 
 /// What is wrong with a list of axes, in
-/// [`ErrorKind::InvalidAxes`](crate::ErrorKind::InvalidAxes) and
-/// [`ErrorKind::NotAPermutation`](crate::ErrorKind::NotAPermutation).
+/// [`ErrorKind::InvalidAxes`](crate::ErrorKind::InvalidAxes).
 ///
 /// ```
 /// use ndarray::array;
@@ -14,7 +14,7 @@ use crate::partial::{PartialShape, PartialSize};
 /// let fault =
 ///     |axes: &[usize]| match array![[1, 2]].broadcast_explicit((2, 2, 2), axes) {
 ///         Err(error) => match error.kind() {
-///             ErrorKind::InvalidAxes { fault, .. } => Some(*fault),
+///             ErrorKind::InvalidAxes { fault, .. } => Some(fault.clone()),
 ///             _ => None,
 ///         },
 ///         Ok(_) => None,
@@ -25,84 +25,33 @@ use crate::partial::{PartialShape, PartialSize};
 /// assert_eq!(fault(&[1, 1]), Some(AxesFault::Repeated(1)));
 /// assert_eq!(fault(&[0, 2]), None);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AxesFault {
-    /// There is not one entry for each input axis.
+    /// There is not one entry for each input axis. Under `broadcast_axes`: the target without these
+    /// axes has another rank than the input.
     Length,
-    /// The entry at this position is not an axis of the target.
+    /// The entry at this position is not an axis.
     OutOfRange(usize),
     /// The entry at this position is smaller than the one before it. The broadcast would transpose
     /// the input.
     Unsorted(usize),
     /// The entry at this position names an axis for the second time.
     Repeated(usize),
-}
-
-/// Why no shapes within the bounds fit, in
-/// [`ErrorKind::Impossible`](crate::ErrorKind::Impossible).
-///
-/// ```
-/// use ndarray_broadcast::{BroadcastMode, ErrorKind};
-/// use ndarray_broadcast::error::PartialFault;
-/// use ndarray_broadcast::infer::{PartialShape, PartialSize};
-///
-/// let input = PartialShape::new([PartialSize::ANY, PartialSize::ANY]);
-/// let error =
-///     BroadcastMode::Numpy.infer(&input, &PartialShape::known(3)).unwrap_err();
-/// assert!(matches!(
-///     error.kind(),
-///     ErrorKind::Impossible { fault: PartialFault::Ranks, .. }
-/// ));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PartialFault {
-    /// The ranks do not fit. [Example](crate::guide::plans#errors).
-    Ranks,
-    /// No sizes of an axis fit. [Example](crate::guide::plans#errors).
-    #[non_exhaustive]
-    Sizes {
-        /// For each axis of the shape with fewer axes (of the first, if the ranks are equal), the
-        /// axis that it is aligned with.
-        mapping: Box<[usize]>,
-        /// The axis at fault, counted in the shape with more axes.
-        axis: usize,
-    },
-    /// A list of axes does not fit. [Example](crate::guide::plans#errors).
-    #[non_exhaustive]
-    Axes {
-        /// The list.
-        axes: Box<[usize]>,
-        /// What is wrong with it.
-        fault: AxesFault,
-    },
-    /// XLA's broadcast dimensions are missing, or given where none are allowed.
-    /// [Example](crate::guide::plans#errors).
-    Dimensions(Box<[usize]>),
-    /// A new axis has no size that it could keep. [Example](crate::guide::plans#errors).
-    KeepOnNewAxis(usize),
-    /// PaddlePaddle's axis is below -1, or past the end of A.
-    /// [Example](crate::guide::plans#errors).
-    PdpdAxis(isize),
-    /// Two sizes of one name never are equal. [Example](crate::named::AxisPattern::infer).
-    #[non_exhaustive]
-    Name {
-        /// The name.
-        name: Box<str>,
-        /// What is known of its size in the two operands.
-        sizes: [PartialSize; 2],
-    },
-    /// An axis that is 1 in the pattern never has size 1. [Example](crate::guide::plans#errors).
-    #[non_exhaustive]
-    One {
-        /// The operand that has the axis: 0 or 1.
-        operand: usize,
-        /// What is known of its size there.
-        size: PartialSize,
-    },
-    /// No axes mapping within these bounds fits. [Example](crate::guide::plans#errors).
-    Mapping(PartialShape),
+    /// The entry at this position names an axis that cannot be removed, as its size is not 1.
+    /// [Example](crate::BroadcastPlan::insert_axis).
+    NotOne(usize),
+    /// PaddlePaddle's rules: the operand that begins at the axis reaches past the end of the other.
+    /// [Example](crate::guide::elementwise#pdpd).
+    Overhang,
+    /// XLA's rule: the ranks differ, and no axes were given.
+    /// [Example](crate::guide::elementwise#xla).
+    Missing,
+    /// XLA's rule: axes were given where none are needed.
+    /// [Example](crate::guide::elementwise#xla).
+    Unexpected,
+    /// No list of axes within these bounds fits. [Example](crate::guide::plans#errors).
+    NoneFits(PartialShape),
 }
 
 /// What is wrong with a pattern of names, or with shapes and sizes given for it, in
@@ -135,7 +84,7 @@ pub enum PatternFault {
     /// No array has this axis, and no size was given. [Example](crate::guide::names#errors).
     SizeMissing,
     /// The axis has two sizes. [Example](crate::guide::names#errors).
-    SizesDiffer([usize; 2]),
+    SizesDiffer([PartialSize; 2]),
     /// The list that begins here names another number of axes than the shape has.
     /// [Example](crate::guide::names#errors).
     #[non_exhaustive]
@@ -181,4 +130,97 @@ pub enum SliceFault {
     Length(usize),
     /// Two elements of an array that is written are at one place.
     Overlap,
+}
+
+/// What is wrong with a box, in [`ErrorKind::InvalidBox`](crate::ErrorKind::InvalidBox).
+///
+/// ```
+/// use ndarray_broadcast::{BroadcastPlan, ErrorKind};
+/// use ndarray_broadcast::distributed::Tile;
+/// use ndarray_broadcast::error::BoxFault;
+///
+/// let plan = BroadcastPlan::numpy(3, (2, 3))?;
+/// let error = Tile::new(&plan, &[0..2, 0..4]).unwrap_err();
+/// assert!(matches!(
+///     error.kind(),
+///     ErrorKind::InvalidBox { fault: BoxFault::Outside, .. }
+/// ));
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BoxFault {
+    /// It is not inside the shape.
+    Outside,
+    /// There are no such blocks of terms. [Example](crate::distributed::Part::of_blocks).
+    Blocks,
+    /// It has a part of a block of 1024 terms. [Example](crate::distributed::Part::new).
+    #[non_exhaustive]
+    CutsBlock {
+        /// The axis to cut elsewhere.
+        axis: usize,
+        /// Where the box cuts it.
+        boundary: usize,
+        /// Where else it could, below and above, if there is such a place.
+        nearest: [Option<usize>; 2],
+    },
+}
+
+/// Why inputs do not fit an operator, in
+/// [`ErrorKind::InvalidOperator`](crate::ErrorKind::InvalidOperator).
+///
+/// ```
+/// use ndarray_broadcast::openvino::{Broadcast, Mode};
+/// use ndarray_broadcast::ErrorKind;
+/// use ndarray_broadcast::error::OperatorFault;
+///
+/// let error = Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err();
+/// assert!(matches!(
+///     error.kind(),
+///     ErrorKind::InvalidOperator { fault: OperatorFault::ModeNotInVersion, .. }
+/// ));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OperatorFault {
+    /// This version does not know the mode.
+    ModeNotInVersion,
+    /// The mode needs an `axes_mapping`. [Example](crate::guide::openvino#errors).
+    AxesMappingMissing,
+    /// The mode takes no `axes_mapping`. [Example](crate::guide::openvino#errors).
+    AxesMappingUnexpected,
+}
+
+/// Why parts of a reduction do not fit together, in
+/// [`ErrorKind::PartsMismatch`](crate::ErrorKind::PartsMismatch).
+/// [Example](crate::distributed::Accumulation::merge).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PartsFault {
+    /// They are of different plans, reductions or element types.
+    /// [Example](crate::distributed::Accumulation::to_bytes).
+    #[non_exhaustive]
+    OtherReduction {
+        /// What one of the two belongs to.
+        first: Box<str>,
+        /// What the other one belongs to.
+        second: Box<str>,
+    },
+    /// Two parts have the same term. [Example](crate::distributed::Accumulation::merge).
+    #[non_exhaustive]
+    Overlap {
+        /// The box of elements of the result for which both have the term.
+        ranges: Box<[Range<usize>]>,
+        /// A range whose first and last term both have. In between there may be terms that only
+        /// one part has, if the terms of a part are not consecutive.
+        terms: Range<usize>,
+    },
+    /// Parts are missing. [Example](crate::distributed::Accumulation::merge).
+    #[non_exhaustive]
+    Incomplete {
+        /// The first element of the result that is not complete.
+        index: Box<[usize]>,
+        /// The first of its terms that are missing.
+        terms: Range<usize>,
+    },
 }

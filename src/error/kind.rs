@@ -1,210 +1,167 @@
-//! [`ErrorKind`]: every reason for an error. [`draw`](super::draw) has what they print.
+//! [`ErrorKind`]: every reason for an error. [`draw`] has what they print.
 
-use super::fault::{AxesFault, PartialFault, PatternFault, SliceFault};
+use super::draw;
+use super::fault::{AxesFault, BoxFault, OperatorFault, PartsFault, PatternFault, SliceFault};
 use super::role::{ArrayRole, IntegerRole};
 use crate::partial::PartialShape;
-use crate::rule::Rule;
+use crate::picture::list;
+use crate::rule::{Relation, Rule};
 use std::ops::Range;
 
 /// What a [`BroadcastError`](crate::BroadcastError) says, with the shapes and the axis needed to
 /// fix the call.
 ///
-/// Shapes are sizes per axis, outermost axis first. Each variant links to an example.
+/// Shapes are sizes per axis, outermost axis first. Shapes that a rule does not accept may be known
+/// in part: they are [`PartialShape`]s, whose [`value`](PartialShape::value) is the shape if it is
+/// known. Each variant links to an example.
 ///
 /// ```
+/// use ndarray::IxDyn;
 /// use ndarray_broadcast::{BroadcastPlan, ErrorKind, Rule};
 ///
 /// let error = BroadcastPlan::numpy((1, 3), 3).unwrap_err();
-/// assert!(matches!(
-///     error.kind(),
-///     ErrorKind::RankTooLarge { rule: Rule::Numpy, .. }
-/// ));
+/// match error.kind() {
+///     ErrorKind::RankMismatch { rule: Rule::Numpy, shapes, .. } => {
+///         assert_eq!(shapes[0].value(), Some(IxDyn(&[1, 3])));
+///     }
+///     _ => unreachable!(),
+/// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An input axis and the target axis that it feeds have sizes that do not fit.
+    /// The sizes of two aligned axes do not fit.
     ///
     /// [Example](crate::guide::numpy#errors).
+    #[error("{}", draw::size_mismatch(*.rule, .operands, .shapes, *.relation, (.mapping, *.axis)))]
     #[non_exhaustive]
     SizeMismatch {
         /// The rule that was asked for.
         rule: Rule,
-        /// Which array it is.
-        array: ArrayRole,
-        /// Shape of the input.
-        input: Box<[usize]>,
-        /// The target shape.
-        target: Box<[usize]>,
-        /// For each input axis, the axis that it is aligned with, counted in the longer shape.
-        mapping: Box<[usize]>,
-        /// The input axis at fault.
-        input_axis: usize,
-    },
-
-    /// Two arrays have an axis whose sizes differ, and neither size is 1.
-    ///
-    /// [Example](crate::guide::elementwise#numpy).
-    #[non_exhaustive]
-    OperandMismatch {
-        /// The rule that was asked for.
-        rule: Rule,
-        /// Which of the operands disagree.
+        /// Input and target, or two operands. Under `pdpd`, B and A.
         operands: [ArrayRole; 2],
-        /// Their shapes, in the same order.
-        shapes: [Box<[usize]>; 2],
+        /// Their shapes.
+        shapes: [PartialShape; 2],
+        /// How sizes must be related.
+        relation: Relation,
         /// For each axis of the shape with fewer axes (of the first, if the ranks are equal), the
-        /// axis of the common shape that it is aligned with.
+        /// axis of the other one that it is aligned with.
         mapping: Box<[usize]>,
         /// The axis at fault, counted in the shape with more axes.
         axis: usize,
     },
 
-    /// The rule `none` demands identical shapes, and they differ.
-    ///
-    /// [Example](crate::guide::elementwise#none).
-    #[non_exhaustive]
-    ShapesDiffer {
-        /// Which operands they are.
-        operands: [ArrayRole; 2],
-        /// The two shapes.
-        shapes: [Box<[usize]>; 2],
-    },
-
-    /// The input has more axes than the target. Under `pdpd`: B has more axes than A. A named
-    /// pattern gives this error as a mode only: [`plan`](crate::named::AxisPattern::plan) takes
-    /// patterns that drop axes.
+    /// The ranks of two shapes do not fit. To a target, the input has more axes; under `pdpd`, B
+    /// has more axes than A. A named pattern gives this error as a mode only:
+    /// [`plan`](crate::named::AxisPattern::plan) takes patterns that drop axes.
     ///
     /// [Example](crate::guide::numpy#errors).
+    #[error("{}", draw::rank_mismatch(*.rule, .operands, .shapes))]
     #[non_exhaustive]
-    RankTooLarge {
+    RankMismatch {
         /// The rule that was asked for.
         rule: Rule,
-        /// Which array it is.
-        array: ArrayRole,
-        /// Shape of the input (of B, for `pdpd`).
-        input: Box<[usize]>,
-        /// The target shape (of A, for `pdpd`).
-        target: Box<[usize]>,
+        /// Input and target, or two operands. Under `pdpd`, B and A.
+        operands: [ArrayRole; 2],
+        /// Their shapes.
+        shapes: [PartialShape; 2],
     },
 
-    /// A list of axes does not fit the input and the target.
+    /// A list of axes, or one axis, does not fit the shapes.
     ///
     /// [Example](crate::guide::explicit#errors).
+    #[error("{}", draw::invalid_axes(.operation, *.rule, .operands, .shapes, .axes, .fault))]
     #[non_exhaustive]
     InvalidAxes {
-        /// The rule that was asked for.
+        /// What was asked for: `broadcast` two shapes; `reorder`, `insert`, `remove` or `reduce`
+        /// the axes of one.
+        operation: &'static str,
+        /// The rule that was asked for. [`Composed`](Rule::Composed) if it is no broadcast.
         rule: Rule,
-        /// Which array it is; for `xla`, the operand with fewer axes.
-        array: ArrayRole,
-        /// Shape of the input; for `xla`, of the operand with fewer axes.
-        input: Box<[usize]>,
-        /// The target shape; for `xla`, of the operand with more axes.
-        target: Box<[usize]>,
+        /// Input and target, or two operands. Under `pdpd`, B and A.
+        operands: [ArrayRole; 2],
+        /// Their shapes. Twice the shape of the one array, if it is no broadcast.
+        shapes: [PartialShape; 2],
         /// The axes that were given.
-        axes: Box<[usize]>,
+        axes: Box<[isize]>,
         /// What is wrong with them.
         fault: AxesFault,
     },
 
-    /// nGraph's rule: the target without its broadcast axes has another rank than the input.
+    /// A pattern of names is not valid, or does not fit the shapes.
     ///
-    /// [Example](crate::guide::broadcast_axes#errors).
+    /// [Example](crate::guide::names#errors).
+    #[error("{}", draw::pattern(.pattern, *.position, .fault))]
     #[non_exhaustive]
-    BroadcastAxesRank {
-        /// Shape of the input.
-        input: Box<[usize]>,
-        /// The target shape.
-        target: Box<[usize]>,
-        /// The broadcast axes that were given.
-        axes: Box<[usize]>,
+    InvalidPattern {
+        /// The pattern.
+        pattern: Box<str>,
+        /// The byte at fault.
+        position: usize,
+        /// What is wrong there.
+        fault: PatternFault,
     },
 
-    /// PaddlePaddle's rule: the axis is below -1.
+    /// A text is not the text form of a mode or rule.
     ///
-    /// [Example](crate::guide::elementwise#pdpd).
+    /// [Example](crate::guide::openvino#attributes-as-text).
+    #[error("invalid {kind} {}: {fault}", draw::quoted(.text))]
     #[non_exhaustive]
-    PdpdAxis {
-        /// Which array B is.
-        array: ArrayRole,
-        /// Shape of B, the array that is broadcast.
-        input: Box<[usize]>,
-        /// Shape of A.
-        target: Box<[usize]>,
-        /// The axis that was given.
-        axis: isize,
+    InvalidText {
+        /// What the text should describe.
+        kind: &'static str,
+        /// The text that was given.
+        text: Box<str>,
+        /// What is wrong with it, or what is expected.
+        fault: &'static str,
     },
 
-    /// PaddlePaddle's rule: B, without its trailing 1s, begins at the axis and reaches past the end
-    /// of A.
-    ///
-    /// [Example](crate::guide::elementwise#pdpd).
-    #[non_exhaustive]
-    PdpdOverhang {
-        /// Which array B is.
-        array: ArrayRole,
-        /// Shape of B, the array that is broadcast.
-        input: Box<[usize]>,
-        /// Shape of A.
-        target: Box<[usize]>,
-        /// The axis of A that B's first axis is aligned with.
-        axis: usize,
-        /// Rank of B without its trailing 1s.
-        trimmed_rank: usize,
-    },
-
-    /// XLA's rule: the ranks differ, and no broadcast dimensions were given.
-    ///
-    /// [Example](crate::guide::elementwise#xla).
-    #[non_exhaustive]
-    DimensionsRequired {
-        /// Which operands they are.
-        operands: [ArrayRole; 2],
-        /// The two shapes.
-        shapes: [Box<[usize]>; 2],
-    },
-
-    /// XLA's rule: broadcast dimensions were given where none are allowed.
-    ///
-    /// [Example](crate::guide::elementwise#xla).
-    #[non_exhaustive]
-    DimensionsUnexpected {
-        /// The two shapes.
-        shapes: [Box<[usize]>; 2],
-        /// The broadcast dimensions that were given.
-        dimensions: Box<[usize]>,
-    },
-
-    /// torch's rule: the size of an axis that the input does not have cannot be kept.
-    ///
-    /// [Example](crate::guide::numpy#errors).
-    #[non_exhaustive]
-    KeepOnNewAxis {
-        /// Shape of the input.
-        input: Box<[usize]>,
-        /// The size that was asked for; [`KEEP`](crate::KEEP) stands for torch's -1.
-        target: Box<[usize]>,
-        /// The new axis at fault.
-        axis: usize,
-    },
-
-    /// An integer that stands for a size or an axis is negative, or does not fit `usize`.
+    /// Integers that stand for sizes or axes: one is negative, or does not fit `usize`; or they are
+    /// a tensor of another rank than 1.
     ///
     /// [Example](crate::guide::openvino#errors).
+    #[error("{}", draw::integer(*.role, .shape, *.entry))]
     #[non_exhaustive]
     InvalidInteger {
-        /// What the integer stands for.
+        /// What the integers stand for.
         role: IntegerRole,
-        /// Its position in the list.
-        position: usize,
-        /// The integer.
-        value: i128,
+        /// The shape of the list or tensor.
+        shape: Box<[usize]>,
+        /// The position and value of the integer at fault. `None` if it is the rank.
+        entry: Option<(usize, i128)>,
+    },
+
+    /// OpenVINO's operator: its inputs or its version do not fit the mode.
+    ///
+    /// [Example](crate::guide::openvino#errors).
+    #[error("OpenVINO Broadcast-{version} {}", draw::operator(*.mode, *.fault))]
+    #[non_exhaustive]
+    InvalidOperator {
+        /// The operator's version.
+        version: u8,
+        /// The mode that was asked for.
+        mode: Rule,
+        /// What is wrong.
+        fault: OperatorFault,
+    },
+
+    /// A lower bound of a size is above the upper one.
+    ///
+    /// [Example](crate::infer::PartialSize::between).
+    #[error("no size is at least {min} and at most {max}")]
+    #[non_exhaustive]
+    InvalidBounds {
+        /// The lower bound.
+        min: usize,
+        /// The upper bound.
+        max: usize,
     },
 
     /// The sizes of the output, other than 0, multiply to more than `isize::MAX`. No array has such
     /// a shape, not even a view.
     ///
     /// [Example](crate::guide::copies_and_gradients#errors).
+    #[error("{}", draw::shape_overflow(.shape))]
     #[non_exhaustive]
     ShapeOverflow {
         /// The shape that was asked for.
@@ -214,6 +171,10 @@ pub enum ErrorKind {
     /// An owned array of this shape would take more than `isize::MAX` bytes.
     ///
     /// [Example](crate::guide::copies_and_gradients#errors).
+    #[error(
+        "an owned array of shape {} with {element_size}-byte elements passes isize::MAX bytes",
+        list(.shape)
+    )]
     #[non_exhaustive]
     OutputTooLarge {
         /// The shape that was asked for.
@@ -225,72 +186,32 @@ pub enum ErrorKind {
     /// The allocator refused memory.
     ///
     /// [Example](crate::guide::copies_and_gradients#errors).
+    #[error("the allocator refused {bytes} bytes")]
     #[non_exhaustive]
     AllocationFailed {
         /// How many bytes were asked for.
         bytes: usize,
     },
 
-    /// An array that is read or written does not have the shape that it must have.
+    /// An array does not have the shape that it must have, or a shape is not one of those that were
+    /// announced as possible.
     ///
     /// [Example](crate::guide::copies_and_gradients#errors).
+    #[error("{}", draw::wrong_shape(*.role, .expected, .found))]
     #[non_exhaustive]
     WrongShape {
         /// Which array it is.
         role: ArrayRole,
         /// The shape it must have.
-        expected: Box<[usize]>,
+        expected: PartialShape,
         /// The shape it has.
         found: Box<[usize]>,
-    },
-
-    /// An array cannot be summed, or reduced in another way, to a shape: the shape does not
-    /// broadcast to that of the array.
-    ///
-    /// [Example](crate::ReduceExt::reduce_to_shape).
-    #[non_exhaustive]
-    ReduceMismatch {
-        /// What was asked for: `"sum"` or `"reduce"`.
-        operation: &'static str,
-        /// Shape of the array.
-        input: Box<[usize]>,
-        /// The shape that was asked for.
-        target: Box<[usize]>,
-        /// The axis at fault, counted in `target`. `None` if `target` has more axes than the array.
-        axis: Option<usize>,
-    },
-
-    /// There are no terms, because an axis that is reduced has size 0. A reduction such as a
-    /// maximum has no result then.
-    ///
-    /// [Example](crate::reduction::Max).
-    #[non_exhaustive]
-    EmptyReduction {
-        /// The shape of the terms.
-        shape: Box<[usize]>,
-        /// The [name](crate::reduction::Reduction::NAME) of the reduction. Empty if it has none.
-        reduction: &'static str,
-    },
-
-    /// There are fewer terms than the reduction needs, such as a variance whose `ddof` is at least
-    /// their number.
-    ///
-    /// [Example](crate::reduction::Var).
-    #[non_exhaustive]
-    TooFewTerms {
-        /// The shape of the terms.
-        shape: Box<[usize]>,
-        /// The [name](crate::reduction::Reduction::NAME) of the reduction. Empty if it has none.
-        reduction: &'static str,
-        /// How many terms each result has.
-        terms: usize,
-        /// How many [it needs](crate::reduction::Reduction::least_terms).
-        least: usize,
     },
 
     /// A slice does not hold an array of the shape and strides that it should.
     ///
     /// [Example](crate::BroadcastPlan::copy_slice).
+    #[error("{}", draw::slice(*.role, .shape, .strides, *.len, *.fault))]
     #[non_exhaustive]
     InvalidSlice {
         /// Which array it is.
@@ -305,237 +226,67 @@ pub enum ErrorKind {
         fault: SliceFault,
     },
 
-    /// OpenVINO's operator: `target_shape` or `axes_mapping` is a tensor of another rank than 1.
-    ///
-    /// [Example](crate::guide::openvino#errors).
-    #[non_exhaustive]
-    NotOneDimensional {
-        /// Sizes for `target_shape`, axes for `axes_mapping`.
-        role: IntegerRole,
-        /// Shape of the tensor.
-        shape: Box<[usize]>,
-    },
-
-    /// No mode or rule has this name.
-    ///
-    /// [Example](crate::guide::openvino#attributes-as-text).
-    #[non_exhaustive]
-    UnknownName {
-        /// What the name should name.
-        kind: &'static str,
-        /// The text that was given.
-        name: Box<str>,
-        /// The names that are known.
-        expected: &'static str,
-    },
-
-    /// A text is not the text form of a mode or rule, although it may begin with a known name: its
-    /// list is not what the name takes, or a parenthesis is missing.
-    ///
-    /// [Example](crate::guide::openvino#attributes-as-text).
-    #[non_exhaustive]
-    InvalidText {
-        /// What the text should describe.
-        kind: &'static str,
-        /// The text that was given.
-        text: Box<str>,
-        /// What is wrong with it.
-        fault: &'static str,
-    },
-
-    /// OpenVINO's operator: this version does not know the mode.
-    ///
-    /// [Example](crate::guide::openvino#errors).
-    #[non_exhaustive]
-    ModeNotInVersion {
-        /// The operator's version.
-        version: u8,
-        /// The mode that was asked for.
-        mode: Rule,
-        /// What to do about it.
-        hint: &'static str,
-    },
-
-    /// OpenVINO's operator: the mode explicit was given no `axes_mapping`.
-    ///
-    /// [Example](crate::guide::openvino#errors).
-    #[non_exhaustive]
-    AxesMappingMissing {},
-
-    /// OpenVINO's operator: an `axes_mapping` was given to a mode that takes none.
-    ///
-    /// [Example](crate::guide::openvino#errors).
-    #[non_exhaustive]
-    AxesMappingUnexpected {
-        /// The mode that was asked for.
-        mode: Rule,
-    },
-
-    /// Two plans in a row: the output of the first is not the input of the second.
+    /// A box is not inside a shape, or it cuts a block of 1024 terms.
     ///
     /// [Example](crate::guide::plans#errors).
-    #[non_exhaustive]
-    PlansDoNotMeet {
-        /// The output shape of the first.
-        output: Box<[usize]>,
-        /// The input shape of the second.
-        input: Box<[usize]>,
-    },
-
-    /// A list does not name every axis of a shape once.
-    ///
-    /// [Example](crate::guide::plans#errors).
-    #[non_exhaustive]
-    NotAPermutation {
-        /// The shape whose axes it should reorder.
-        shape: Box<[usize]>,
-        /// The list.
-        axes: Box<[usize]>,
-        /// What is wrong with it.
-        fault: AxesFault,
-    },
-
-    /// There is no such axis to remove or to reduce, the axis to remove does not have size 1, or no
-    /// axis can be inserted there.
-    ///
-    /// [Example](crate::guide::plans#errors).
-    #[non_exhaustive]
-    InvalidAxis {
-        /// The shape.
-        shape: Box<[usize]>,
-        /// The axis.
-        axis: usize,
-        /// `insert`, `remove` or `reduce`.
-        operation: &'static str,
-    },
-
-    /// A box is not inside a shape.
-    ///
-    /// [Example](crate::guide::plans#errors).
+    #[error("{}", draw::invalid_box(.shape, .ranges, .fault))]
     #[non_exhaustive]
     InvalidBox {
-        /// The shape.
+        /// The shape. Of blocks, their number.
         shape: Box<[usize]>,
         /// The box.
         ranges: Box<[Range<usize>]>,
+        /// What is wrong with it.
+        fault: BoxFault,
     },
 
-    /// There are no such blocks of terms.
+    /// There are no terms, because an axis that is reduced has size 0. A reduction such as a
+    /// maximum has no result then.
     ///
-    /// [Example](crate::distributed::Part::of_blocks).
+    /// [Example](crate::reduction::Max).
+    #[error(
+        "{}: there are no terms, and only a Fold with an identity has a result for that",
+        draw::reduction(.shape, .reduction)
+    )]
     #[non_exhaustive]
-    InvalidBlocks {
-        /// How many there are.
-        count: usize,
-        /// Those that were asked for.
-        blocks: Range<usize>,
-    },
-
-    /// A lower bound of a size is above the upper one.
-    ///
-    /// [Example](crate::infer::PartialSize::between).
-    #[non_exhaustive]
-    BoundsReversed {
-        /// The lower bound.
-        min: usize,
-        /// The upper bound.
-        max: usize,
-    },
-
-    /// Shapes that are known in part: nothing within their bounds fits.
-    ///
-    /// [Example](crate::guide::plans#errors).
-    #[non_exhaustive]
-    Impossible {
-        /// The rule that was asked for.
-        rule: Rule,
-        /// What is known of the shapes: of input and target (of B and A, for `pdpd`), or of two
-        /// operands.
-        shapes: [PartialShape; 2],
-        /// Whether they are two operands.
-        operands: bool,
-        /// Why nothing fits.
-        fault: PartialFault,
-    },
-
-    /// A shape is not one of those that were announced as possible.
-    ///
-    /// [Example](crate::infer::PartialPlan).
-    #[non_exhaustive]
-    NotPossible {
-        /// What was known.
-        known: PartialShape,
-        /// The shape.
-        found: Box<[usize]>,
-    },
-
-    /// A pattern of names is not valid, or does not fit the shapes.
-    ///
-    /// [Example](crate::guide::names#errors).
-    #[non_exhaustive]
-    InvalidPattern {
-        /// The pattern.
-        pattern: Box<str>,
-        /// The byte at fault.
-        position: usize,
-        /// What is wrong there.
-        fault: PatternFault,
-    },
-
-    /// A part of a sum: its box has a part of a block of 1024 terms.
-    ///
-    /// [Example](crate::distributed::Part::new).
-    #[non_exhaustive]
-    CutsBlock {
-        /// The output shape.
+    EmptyReduction {
+        /// The shape of the terms.
         shape: Box<[usize]>,
-        /// The box.
-        ranges: Box<[Range<usize>]>,
-        /// The axis to cut elsewhere.
-        axis: usize,
-        /// Where the box cuts it.
-        boundary: usize,
-        /// Where else it could, below and above, if there is such a place.
-        nearest: [Option<usize>; 2],
+        /// The [name](crate::reduction::Reduction::NAME) of the reduction. Empty if it has none.
+        reduction: &'static str,
     },
 
-    /// An accumulation is of another plan, another reduction or another element type.
+    /// There are fewer terms than the reduction needs, such as a variance whose `ddof` is at least
+    /// their number.
     ///
-    /// [Example](crate::distributed::Accumulation::to_bytes).
+    /// [Example](crate::reduction::Var).
+    #[error("{}: it needs {least} terms, and there are {terms}", draw::reduction(.shape, .reduction))]
     #[non_exhaustive]
-    OtherReduction {
-        /// What one of the two belongs to.
-        first: Box<str>,
-        /// What the other one belongs to.
-        second: Box<str>,
+    TooFewTerms {
+        /// The shape of the terms.
+        shape: Box<[usize]>,
+        /// The [name](crate::reduction::Reduction::NAME) of the reduction. Empty if it has none.
+        reduction: &'static str,
+        /// How many terms each result has.
+        terms: usize,
+        /// How many [it needs](crate::reduction::Reduction::least_terms).
+        least: usize,
     },
 
-    /// Two parts of a reduction have the same term.
-    ///
-    /// [Example](crate::distributed::Accumulation::merge).
-    #[non_exhaustive]
-    Overlap {
-        /// The box of elements of the result for which both have the term.
-        ranges: Box<[Range<usize>]>,
-        /// A range whose first and last term both have. In between there may be terms that only
-        /// one part has, if the terms of a part are not consecutive.
-        terms: Range<usize>,
-    },
-
-    /// Parts of a reduction are missing.
+    /// Parts of a reduction do not fit together.
     ///
     /// [Example](crate::distributed::Accumulation::merge).
+    #[error("{}", draw::parts(.fault))]
     #[non_exhaustive]
-    Incomplete {
-        /// The first element of the result that is not complete.
-        index: Box<[usize]>,
-        /// The first of its terms that are missing.
-        terms: Range<usize>,
+    PartsMismatch {
+        /// Why they do not.
+        fault: PartsFault,
     },
 
     /// The bytes are not those of an accumulation.
     ///
     /// [Example](crate::distributed::Accumulation::to_bytes).
+    #[error("invalid bytes of an accumulation: {fault}")]
     #[non_exhaustive]
     InvalidBytes {
         /// What is wrong with them.

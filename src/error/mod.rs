@@ -1,25 +1,26 @@
 //! [`BroadcastError`], and a constructor for each [`ErrorKind`] that more than one file returns.
 
 mod draw;
-mod draw_parts;
-mod draw_plans;
 mod fault;
 mod kind;
 mod role;
 
-pub use fault::{AxesFault, PartialFault, PatternFault, SliceFault};
+pub use fault::{AxesFault, BoxFault, OperatorFault, PartsFault, PatternFault, SliceFault};
 pub use kind::ErrorKind;
 pub use role::{ArrayRole, IntegerRole};
 
 use crate::partial::PartialShape;
+pub use crate::rule::Relation;
 use crate::rule::Rule;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
 /// Why a broadcast was refused, or an owned copy could not be made.
 ///
 /// One pointer wide. [`kind`](Self::kind) has the shapes and the axis as fields, for programs.
-/// `Display` draws the shapes as the rule aligns them, for people:
+/// `Display` draws the shapes as the rule aligns them, for people. `Debug` does too, as `unwrap`
+/// prints it:
 ///
 /// ```
 /// use ndarray::Array3;
@@ -35,21 +36,16 @@ use std::ops::Range;
 ///   target   4  4  5
 ///            ^ 3 is neither 4 nor 1",
 /// );
-/// assert!(matches!(error.kind(), ErrorKind::SizeMismatch { input_axis: 0, .. }));
+/// assert_eq!(format!("{error:?}"), error.to_string());
+/// assert!(matches!(error.kind(), ErrorKind::SizeMismatch { axis: 0, .. }));
 /// ```
 ///
 /// A call that returns an error has written nothing and left nothing allocated.
 // One pointer, so that a `Result` stays in registers on its way out of a rule. A `Result` with a
 // wide error is returned through memory, which takes five times as long as making a view.
-// An array of one, because `Box::new` aborts if the allocator refuses memory. A boxed slice comes
-// from `Vec::try_reserve_exact`, which does not abort. `None`: the allocator refused the box.
-#[derive(Clone, thiserror::Error)]
-#[error("{}", self.kind())]
-pub struct BroadcastError(Option<Box<[ErrorKind; 1]>>);
-
-static NO_MEMORY_FOR_THE_ERROR: ErrorKind = ErrorKind::AllocationFailed {
-    bytes: size_of::<ErrorKind>(),
-};
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BroadcastError(Box<ErrorKind>);
 
 impl BroadcastError {
     /// What is wrong, with its shapes and axes.
@@ -62,95 +58,62 @@ impl BroadcastError {
     /// let error = array![1, 2].broadcast_explicit((2, 3), &[2]).unwrap_err();
     /// match error.kind() {
     ///     ErrorKind::InvalidAxes { axes, fault, .. } => {
-    ///         assert_eq!((&axes[..], *fault), (&[2][..], AxesFault::OutOfRange(0)));
+    ///         assert_eq!((&axes[..], fault), (&[2][..], &AxesFault::OutOfRange(0)));
     ///     }
     ///     _ => unreachable!(),
     /// }
     /// ```
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
-        match &self.0 {
-            Some(kind) => &kind[0],
-            None => &NO_MEMORY_FOR_THE_ERROR,
-        }
+        &self.0
     }
 
-    /// The same error with other names for the operands, which are numbered so far.
     #[cold]
-    pub(crate) fn with_operands(mut self, name: impl Fn(usize) -> ArrayRole) -> Self {
-        let arrays: &mut [ArrayRole] = match self.0.as_mut().map(|kind| &mut kind[0]) {
-            Some(
-                ErrorKind::OperandMismatch { operands, .. }
-                | ErrorKind::ShapesDiffer { operands, .. }
-                | ErrorKind::DimensionsRequired { operands, .. },
-            ) => operands,
-            Some(kind) => match input_of(kind) {
-                Some(array) => std::slice::from_mut(array),
-                None => &mut [],
-            },
-            None => &mut [],
-        };
-        for array in arrays {
-            if let ArrayRole::Operand(position) = *array {
-                *array = name(position);
-            }
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        BroadcastError(Box::new(kind))
+    }
+
+    /// The same error with other names for its two arrays.
+    #[cold]
+    fn renamed(mut self, name: impl Fn(ArrayRole) -> ArrayRole) -> Self {
+        if let ErrorKind::SizeMismatch { operands, .. }
+        | ErrorKind::RankMismatch { operands, .. }
+        | ErrorKind::InvalidAxes { operands, .. } = &mut *self.0
+        {
+            *operands = operands.map(name);
         }
         self
     }
 
-    /// The error of a broadcast from the result of a sum to the array, in the words of the sum.
+    /// The same error with other names for the operands, which are numbered so far.
     #[cold]
-    pub(crate) fn of_reduction(self, operation: &'static str) -> Self {
-        let (target, input, axis) = match self.kind() {
-            ErrorKind::SizeMismatch {
-                input,
-                target,
-                input_axis,
-                ..
-            } => (input, target, Some(*input_axis)),
-            ErrorKind::RankTooLarge { input, target, .. } => (input, target, None),
-            _ => return self,
-        };
-        with_copies([input, target], |[input, target]| {
-            ErrorKind::ReduceMismatch {
-                operation,
-                input,
-                target,
-                axis,
-            }
+    pub(crate) fn with_operands(self, name: impl Fn(usize) -> ArrayRole) -> Self {
+        self.renamed(|role| match role {
+            ArrayRole::Operand(position) => name(position),
+            role => role,
         })
     }
 
     /// The same error, of an input with this name.
     #[cold]
-    pub(crate) fn with_input(mut self, name: ArrayRole) -> Self {
-        if let Some(array) = self.0.as_mut().and_then(|kind| input_of(&mut kind[0])) {
-            *array = name;
-        }
-        self
+    pub(crate) fn with_input(self, name: ArrayRole) -> Self {
+        self.renamed(|role| if role == ArrayRole::Input { name } else { role })
     }
 
+    /// The error of a broadcast from the result of a reduction to the array, in its words.
     #[cold]
-    pub(crate) fn new(kind: ErrorKind) -> Self {
-        let mut boxed = Vec::new();
-        if boxed.try_reserve_exact(1).is_ok() {
-            boxed.push(kind);
-        }
-        BroadcastError(boxed.into_boxed_slice().try_into().ok())
+    pub(crate) fn of_reduction(self) -> Self {
+        self.renamed(|role| match role {
+            ArrayRole::Input => ArrayRole::Result,
+            _ => ArrayRole::Receiver,
+        })
     }
 }
 
-impl PartialEq for BroadcastError {
-    fn eq(&self, other: &Self) -> bool {
-        self.kind() == other.kind()
-    }
-}
-
-impl Eq for BroadcastError {}
-
+/// The picture, as `unwrap` prints `Debug`.
 impl fmt::Debug for BroadcastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.kind(), f)
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -162,50 +125,79 @@ pub(crate) fn named(letter: &'static str) -> impl Fn(BroadcastError) -> Broadcas
     }
 }
 
-/// The error of this kind, with copies of the given lists.
-///
-/// Never aborts: if memory for the copies is refused, that is the error.
-#[cold]
-#[inline(never)]
-pub(crate) fn with_copies<const N: usize>(
-    lists: [&[usize]; N],
-    kind: impl FnOnce([Box<[usize]>; N]) -> ErrorKind,
-) -> BroadcastError {
-    match copies(lists) {
-        Ok(copies) => BroadcastError::new(kind(copies)),
-        Err(error) => error,
+/// Two shapes that a rule does not accept.
+pub(crate) struct Refused {
+    pub(crate) rule: Rule,
+    pub(crate) operands: [ArrayRole; 2],
+    pub(crate) shapes: [PartialShape; 2],
+}
+
+impl Refused {
+    /// Of shapes that are known.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn known(rule: Rule, operands: [ArrayRole; 2], shapes: [&[usize]; 2]) -> Self {
+        Refused {
+            rule,
+            operands,
+            shapes: shapes.map(known),
+        }
+    }
+
+    /// The ranks do not fit.
+    #[cold]
+    pub(crate) fn ranks(self) -> BroadcastError {
+        BroadcastError::new(ErrorKind::RankMismatch {
+            rule: self.rule,
+            operands: self.operands,
+            shapes: self.shapes,
+        })
+    }
+
+    /// The sizes of an axis do not fit. The axis is counted in the longer shape, whose axes
+    /// `output_axis_of` gives for each axis of the shorter one. It is called by reference, so that
+    /// this function is compiled once and not for each rule and pair of ranks.
+    #[cold]
+    pub(crate) fn sizes(
+        self,
+        relation: Relation,
+        axis: usize,
+        output_axis_of: &dyn Fn(usize) -> usize,
+    ) -> BroadcastError {
+        let rank = self.shapes.iter().filter_map(PartialShape::rank).min();
+        BroadcastError::new(ErrorKind::SizeMismatch {
+            rule: self.rule,
+            operands: self.operands,
+            relation,
+            mapping: (0..rank.unwrap_or(0)).map(output_axis_of).collect(),
+            shapes: self.shapes,
+            axis,
+        })
+    }
+
+    /// The axes do not fit.
+    #[cold]
+    pub(crate) fn axes(self, axes: &[usize], fault: AxesFault) -> BroadcastError {
+        // An axis that does not fit `isize` is shown as a negative one.
+        self.signed_axes(axes.iter().map(|&axis| axis as isize).collect(), fault)
+    }
+
+    /// The axes do not fit.
+    #[cold]
+    pub(crate) fn signed_axes(self, axes: Box<[isize]>, fault: AxesFault) -> BroadcastError {
+        BroadcastError::new(ErrorKind::InvalidAxes {
+            operation: "broadcast",
+            rule: self.rule,
+            operands: self.operands,
+            shapes: self.shapes,
+            axes,
+            fault,
+        })
     }
 }
 
-fn copies<const N: usize>(lists: [&[usize]; N]) -> Result<[Box<[usize]>; N], BroadcastError> {
-    let mut copies = std::array::from_fn(|_| Box::default());
-    for (copy, list) in copies.iter_mut().zip(lists) {
-        *copy = copied(list)?;
-    }
-    Ok(copies)
-}
-
-/// A copy of a list.
-///
-/// # Errors
-///
-/// `AllocationFailed`.
-pub(crate) fn copied<T: Clone>(values: &[T]) -> Result<Box<[T]>, BroadcastError> {
-    let mut vec = reserved(values.len())?;
-    vec.extend_from_slice(values);
-    Ok(vec.into_boxed_slice())
-}
-
-/// Which array an error calls its input.
-fn input_of(kind: &mut ErrorKind) -> Option<&mut ArrayRole> {
-    match kind {
-        ErrorKind::SizeMismatch { array, .. }
-        | ErrorKind::RankTooLarge { array, .. }
-        | ErrorKind::InvalidAxes { array, .. }
-        | ErrorKind::PdpdAxis { array, .. }
-        | ErrorKind::PdpdOverhang { array, .. } => Some(array),
-        _ => None,
-    }
+fn known(shape: &[usize]) -> PartialShape {
+    PartialShape::new(shape.iter().copied())
 }
 
 /// An empty vector with room for `len` elements.
@@ -221,6 +213,17 @@ pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, BroadcastError> {
     Ok(vec)
 }
 
+/// A copy of a shape that a call returns.
+///
+/// # Errors
+///
+/// `AllocationFailed`.
+pub(crate) fn copied(shape: &[usize]) -> Result<Vec<usize>, BroadcastError> {
+    let mut copy = reserved(shape.len())?;
+    copy.extend_from_slice(shape);
+    Ok(copy)
+}
+
 #[cold]
 pub(crate) fn allocation_failed(bytes: usize) -> BroadcastError {
     BroadcastError::new(ErrorKind::AllocationFailed { bytes })
@@ -229,10 +232,8 @@ pub(crate) fn allocation_failed(bytes: usize) -> BroadcastError {
 /// A reduction of terms of this shape, of which there are none, has no result for that.
 #[cold]
 pub(crate) fn empty_reduction(shape: &[usize], reduction: &'static str) -> BroadcastError {
-    with_copies([shape], |[shape]| ErrorKind::EmptyReduction {
-        shape,
-        reduction,
-    })
+    let shape = shape.into();
+    BroadcastError::new(ErrorKind::EmptyReduction { shape, reduction })
 }
 
 /// A reduction of terms of this shape, of which there are fewer than it needs.
@@ -243,8 +244,8 @@ pub(crate) fn too_few_terms(
     terms: usize,
     least: usize,
 ) -> BroadcastError {
-    with_copies([shape], |[shape]| ErrorKind::TooFewTerms {
-        shape,
+    BroadcastError::new(ErrorKind::TooFewTerms {
+        shape: shape.into(),
         reduction,
         terms,
         least,
@@ -260,29 +261,34 @@ pub(crate) fn invalid_slice(
     len: usize,
     fault: SliceFault,
 ) -> BroadcastError {
-    let strides = match copied(strides) {
-        Ok(strides) => strides,
-        Err(error) => return error,
-    };
-    with_copies([shape], |[shape]| ErrorKind::InvalidSlice {
+    BroadcastError::new(ErrorKind::InvalidSlice {
         role,
-        shape,
-        strides,
+        shape: shape.into(),
+        strides: strides.into(),
         len,
         fault,
+    })
+}
+
+/// The array in this role has the shape `found`, which is not possible.
+#[cold]
+pub(crate) fn impossible_shape(
+    role: ArrayRole,
+    expected: PartialShape,
+    found: &[usize],
+) -> BroadcastError {
+    let found = found.into();
+    BroadcastError::new(ErrorKind::WrongShape {
+        role,
+        expected,
+        found,
     })
 }
 
 /// The array in this role has the shape `found`.
 #[cold]
 pub(crate) fn wrong_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> BroadcastError {
-    with_copies([expected, found], |[expected, found]| {
-        ErrorKind::WrongShape {
-            role,
-            expected,
-            found,
-        }
-    })
+    impossible_shape(role, known(expected), found)
 }
 
 /// That an array has the expected shape.
@@ -301,115 +307,51 @@ pub(crate) fn check_shape(
 /// The sizes of the shape, other than 0, multiply to more than `isize::MAX`.
 #[cold]
 pub(crate) fn shape_overflow(shape: &[usize]) -> BroadcastError {
-    with_copies([shape], |[shape]| ErrorKind::ShapeOverflow { shape })
+    let shape = shape.into();
+    BroadcastError::new(ErrorKind::ShapeOverflow { shape })
 }
 
 /// An owned array of this shape has more than `isize::MAX` bytes.
 #[cold]
 pub(crate) fn output_too_large(shape: &[usize], element_size: usize) -> BroadcastError {
-    with_copies([shape], |[shape]| ErrorKind::OutputTooLarge {
+    let shape = shape.into();
+    BroadcastError::new(ErrorKind::OutputTooLarge {
         shape,
         element_size,
     })
 }
 
-/// The input has more axes than the target.
+/// The axes do not fit an operation on those of one array.
 #[cold]
-pub(crate) fn rank_too_large(rule: Rule, input: &[usize], target: &[usize]) -> BroadcastError {
-    with_copies([input, target], |[input, target]| ErrorKind::RankTooLarge {
-        rule,
-        array: ArrayRole::Input,
-        input,
-        target,
-    })
-}
-
-/// The size of an input axis does not fit. `output_axis_of` gives the output axis of each input
-/// axis. It is called by reference, so that this function is compiled once and not for each rule
-/// and pair of ranks.
-#[cold]
-pub(crate) fn size_mismatch(
-    rule: Rule,
-    [input, target]: [&[usize]; 2],
-    input_axis: usize,
-    output_axis_of: &dyn Fn(usize) -> usize,
+pub(crate) fn invalid_axes_of(
+    operation: &'static str,
+    shape: &[usize],
+    axes: &[usize],
+    fault: AxesFault,
 ) -> BroadcastError {
-    with_copies([input, target, input], |[input, target, mut mapping]| {
-        fill_mapping(&mut mapping, output_axis_of);
-        ErrorKind::SizeMismatch {
-            rule,
-            array: ArrayRole::Input,
-            input,
-            target,
-            mapping,
-            input_axis,
-        }
-    })
-}
-
-/// Two shapes do not fit on `axis`, counted in the longer one. `output_axis_of` gives the axis of
-/// the longer shape for each axis of the shorter one.
-#[cold]
-pub(crate) fn operand_mismatch(
-    rule: Rule,
-    operands: [ArrayRole; 2],
-    [a, b]: [&[usize]; 2],
-    axis: usize,
-    output_axis_of: &dyn Fn(usize) -> usize,
-) -> BroadcastError {
-    let short = if a.len() <= b.len() { a } else { b };
-    with_copies([a, b, short], |[a, b, mut mapping]| {
-        fill_mapping(&mut mapping, output_axis_of);
-        ErrorKind::OperandMismatch {
-            rule,
-            operands,
-            shapes: [a, b],
-            mapping,
-            axis,
-        }
-    })
-}
-
-fn fill_mapping(mapping: &mut [usize], output_axis_of: &dyn Fn(usize) -> usize) {
-    for (axis, entry) in mapping.iter_mut().enumerate() {
-        *entry = output_axis_of(axis);
-    }
-}
-
-/// The output of the first plan is not the input of the second.
-#[cold]
-pub(crate) fn plans_do_not_meet(output: &[usize], input: &[usize]) -> BroadcastError {
-    with_copies([output, input], |[output, input]| {
-        ErrorKind::PlansDoNotMeet { output, input }
+    BroadcastError::new(ErrorKind::InvalidAxes {
+        operation,
+        rule: Rule::Composed,
+        operands: [ArrayRole::Input; 2],
+        shapes: [known(shape), known(shape)],
+        axes: axes.iter().map(|&axis| axis as isize).collect(),
+        fault,
     })
 }
 
 /// The list does not name every axis of the shape once.
 #[cold]
 pub(crate) fn not_a_permutation(shape: &[usize], axes: &[usize]) -> BroadcastError {
-    let mut seen = match reserved(shape.len()) {
-        Ok(seen) => seen,
-        Err(error) => return error,
+    let mut seen = HashSet::new();
+    let fault = |(at, axis): (usize, &usize)| match *axis < shape.len() {
+        false => Some(AxesFault::OutOfRange(at)),
+        true => (!seen.insert(*axis)).then_some(AxesFault::Repeated(at)),
     };
-    seen.resize(shape.len(), false);
-    let mut fault = AxesFault::Length;
-    if axes.len() == shape.len() {
-        for (at, &axis) in axes.iter().enumerate() {
-            match seen.get_mut(axis) {
-                Some(seen) if !*seen => *seen = true,
-                Some(_) => fault = AxesFault::Repeated(at),
-                None => fault = AxesFault::OutOfRange(at),
-            }
-            if fault != AxesFault::Length {
-                break;
-            }
-        }
-    }
-    with_copies([shape, axes], |[shape, axes]| ErrorKind::NotAPermutation {
-        shape,
-        axes,
-        fault,
-    })
+    let fault = match axes.len() == shape.len() {
+        true => axes.iter().enumerate().find_map(fault),
+        false => None,
+    };
+    invalid_axes_of("reorder", shape, axes, fault.unwrap_or(AxesFault::Length))
 }
 
 /// There is no such axis to remove or to reduce, or none can be inserted there.
@@ -419,27 +361,32 @@ pub(crate) fn invalid_axis(
     axis: usize,
     operation: &'static str,
 ) -> BroadcastError {
-    with_copies([shape], |[shape]| ErrorKind::InvalidAxis {
+    let fault = match (operation, axis < shape.len()) {
+        ("remove", true) => AxesFault::NotOne(0),
+        _ => AxesFault::OutOfRange(0),
+    };
+    invalid_axes_of(operation, shape, &[axis], fault)
+}
+
+fn box_error(shape: &[usize], ranges: &[Range<usize>], fault: BoxFault) -> BroadcastError {
+    let (shape, ranges) = (shape.into(), ranges.into());
+    BroadcastError::new(ErrorKind::InvalidBox {
         shape,
-        axis,
-        operation,
+        ranges,
+        fault,
     })
 }
 
 /// The ranges are not inside the shape.
 #[cold]
 pub(crate) fn invalid_box(shape: &[usize], ranges: &[Range<usize>]) -> BroadcastError {
-    let ranges = match copied(ranges) {
-        Ok(ranges) => ranges,
-        Err(error) => return error,
-    };
-    with_copies([shape], |[shape]| ErrorKind::InvalidBox { shape, ranges })
+    box_error(shape, ranges, BoxFault::Outside)
 }
 
 /// The sums of a plan have `count` blocks.
 #[cold]
 pub(crate) fn invalid_blocks(count: usize, blocks: Range<usize>) -> BroadcastError {
-    BroadcastError::new(ErrorKind::InvalidBlocks { count, blocks })
+    box_error(&[count], &[blocks], BoxFault::Blocks)
 }
 
 /// The box has a part of a block of terms. It cuts `axis` at `boundary`.
@@ -451,56 +398,43 @@ pub(crate) fn cuts_block(
     boundary: usize,
     nearest: [Option<usize>; 2],
 ) -> BroadcastError {
-    let ranges = match copied(ranges) {
-        Ok(ranges) => ranges,
-        Err(error) => return error,
-    };
-    with_copies([shape], |[shape]| ErrorKind::CutsBlock {
-        shape,
-        ranges,
+    let fault = BoxFault::CutsBlock {
         axis,
         boundary,
         nearest,
-    })
+    };
+    box_error(shape, ranges, fault)
+}
+
+fn parts_mismatch(fault: PartsFault) -> BroadcastError {
+    BroadcastError::new(ErrorKind::PartsMismatch { fault })
 }
 
 /// Two accumulations do not belong together.
 #[cold]
 pub(crate) fn other_reduction(first: &str, second: &str) -> BroadcastError {
-    match (copied_text(first), copied_text(second)) {
-        (Ok(first), Ok(second)) => BroadcastError::new(ErrorKind::OtherReduction { first, second }),
-        (Err(error), _) | (_, Err(error)) => error,
-    }
+    let (first, second) = (first.into(), second.into());
+    parts_mismatch(PartsFault::OtherReduction { first, second })
 }
 
 /// Two parts of a reduction have these terms.
 #[cold]
 pub(crate) fn overlap(ranges: &[Range<usize>], terms: Range<usize>) -> BroadcastError {
-    match copied(ranges) {
-        Ok(ranges) => BroadcastError::new(ErrorKind::Overlap { ranges, terms }),
-        Err(error) => error,
-    }
+    let ranges = ranges.into();
+    parts_mismatch(PartsFault::Overlap { ranges, terms })
 }
 
 /// These terms of an element of a reduction are missing.
 #[cold]
 pub(crate) fn incomplete(index: &[usize], terms: Range<usize>) -> BroadcastError {
-    with_copies([index], |[index]| ErrorKind::Incomplete { index, terms })
+    let index = index.into();
+    parts_mismatch(PartsFault::Incomplete { index, terms })
 }
 
 /// Bytes are no accumulation.
 #[cold]
 pub(crate) fn invalid_bytes(fault: &'static str) -> BroadcastError {
     BroadcastError::new(ErrorKind::InvalidBytes { fault })
-}
-
-/// The shape is not within what is known of it.
-#[cold]
-pub(crate) fn shape_not_possible(known: &PartialShape, found: &[usize]) -> BroadcastError {
-    with_copies([found], |[found]| ErrorKind::NotPossible {
-        known: known.clone(),
-        found,
-    })
 }
 
 /// The pattern is not valid at this byte, or does not fit the shapes.
@@ -510,53 +444,18 @@ pub(crate) fn invalid_pattern(
     position: usize,
     fault: PatternFault,
 ) -> BroadcastError {
-    match copied_text(pattern) {
-        Ok(pattern) => BroadcastError::new(ErrorKind::InvalidPattern {
-            pattern,
-            position,
-            fault,
-        }),
-        Err(error) => error,
-    }
+    BroadcastError::new(ErrorKind::InvalidPattern {
+        pattern: pattern.into(),
+        position,
+        fault,
+    })
 }
 
-/// A copy of a text.
-///
-/// # Errors
-///
-/// `AllocationFailed`.
-pub(crate) fn copied_text(text: &str) -> Result<Box<str>, BroadcastError> {
-    let mut copy = String::new();
-    copy.try_reserve_exact(text.len())
-        .map_err(|_| allocation_failed(text.len()))?;
-    copy.push_str(text);
-    Ok(copy.into_boxed_str())
-}
-
-/// A name that nothing has.
-#[cold]
-pub(crate) fn unknown_name(
-    kind: &'static str,
-    name: &str,
-    expected: &'static str,
-) -> BroadcastError {
-    match copied_text(name) {
-        Ok(name) => BroadcastError::new(ErrorKind::UnknownName {
-            kind,
-            name,
-            expected,
-        }),
-        Err(error) => error,
-    }
-}
-
-/// A text that is not the text form of a mode or rule.
+/// A text is not the text form of a mode or rule.
 #[cold]
 pub(crate) fn invalid_text(kind: &'static str, text: &str, fault: &'static str) -> BroadcastError {
-    match copied_text(text) {
-        Ok(text) => BroadcastError::new(ErrorKind::InvalidText { kind, text, fault }),
-        Err(error) => error,
-    }
+    let text = text.into();
+    BroadcastError::new(ErrorKind::InvalidText { kind, text, fault })
 }
 
 #[cfg(test)]
@@ -566,13 +465,5 @@ mod tests {
     #[test]
     fn error_is_one_pointer_wide() {
         assert_eq!(size_of::<BroadcastError>(), size_of::<*const ErrorKind>());
-    }
-
-    #[test]
-    fn error_without_memory_is_a_failed_allocation() {
-        let error = BroadcastError(None);
-        assert_eq!(error, allocation_failed(size_of::<ErrorKind>()));
-        let text = format!("the allocator refused {} bytes", size_of::<ErrorKind>());
-        assert_eq!(error.to_string(), text);
     }
 }

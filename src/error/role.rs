@@ -1,11 +1,9 @@
 //! What an array or an integer in an error stands for.
 
-use std::borrow::Cow;
 use std::fmt;
 
 /// What an integer of a list stands for, in
-/// [`ErrorKind::InvalidInteger`](crate::ErrorKind::InvalidInteger) and
-/// [`ErrorKind::NotOneDimensional`](crate::ErrorKind::NotOneDimensional).
+/// [`ErrorKind::InvalidInteger`](crate::ErrorKind::InvalidInteger).
 ///
 /// ```
 /// use ndarray_broadcast::{BroadcastError, ErrorKind};
@@ -84,7 +82,7 @@ pub enum IntegerRole {
 ///
 /// fn operands(error: &BroadcastError) -> Option<[ArrayRole; 2]> {
 ///     match error.kind() {
-///         ErrorKind::OperandMismatch { operands, .. } => Some(*operands),
+///         ErrorKind::SizeMismatch { operands, .. } => Some(*operands),
 ///         _ => None,
 ///     }
 /// }
@@ -112,6 +110,13 @@ pub enum IntegerRole {
 pub enum ArrayRole {
     /// The array that a plan is applied to.
     Input,
+    /// The shape that an input is broadcast to. [Example](crate::guide::numpy#errors).
+    Target,
+    /// The result of a reduction to a shape. [Example](crate::ReduceExt::reduce_to_shape).
+    Result,
+    /// The output of the first of two plans in a row, which is the input of the second.
+    /// [Example](crate::guide::plans#errors).
+    FirstOutput,
     /// The array that a result is written into.
     Out,
     /// The second of two arrays that results are written into.
@@ -130,28 +135,24 @@ pub enum ArrayRole {
     Listed(usize),
 }
 
-impl ArrayRole {
-    pub(super) fn name(self) -> Cow<'static, str> {
-        const LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
-        match self {
-            ArrayRole::Input => "input".into(),
-            ArrayRole::Out => "out".into(),
-            ArrayRole::SecondOut => "second out".into(),
-            ArrayRole::Cotangent => "cotangent".into(),
-            ArrayRole::Reduced => "array".into(),
-            ArrayRole::Receiver => "self".into(),
-            ArrayRole::Other => "other".into(),
-            ArrayRole::Operand(position) => match LETTERS.get(position) {
-                Some(&letter) => letter.into(),
-                None => format!("operand {position}").into(),
-            },
-            ArrayRole::Listed(position) => format!("input {position}").into(),
-        }
-    }
-}
-
 impl fmt::Display for ArrayRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name())
+        f.write_str(match self {
+            ArrayRole::Input => "input",
+            ArrayRole::Target => "target",
+            ArrayRole::Result => "result",
+            ArrayRole::FirstOutput => "output of the first plan",
+            ArrayRole::Out => "out",
+            ArrayRole::SecondOut => "second out",
+            ArrayRole::Cotangent => "cotangent",
+            ArrayRole::Reduced => "array",
+            ArrayRole::Receiver => "self",
+            ArrayRole::Other => "other",
+            ArrayRole::Operand(position) => match ["a", "b", "c", "d", "e", "f"].get(*position) {
+                Some(letter) => letter,
+                None => return write!(f, "operand {position}"),
+            },
+            ArrayRole::Listed(position) => return write!(f, "input {position}"),
+        })
     }
 }

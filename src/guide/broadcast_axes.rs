@@ -71,10 +71,9 @@
 //!         .to_string(),
 //!     "\
 //! cannot broadcast [3] to [2, 3] (broadcast_axes)
-//!   input       3
-//!   target   2  3
-//!   broadcast axes [0, 1] leave 0 of the target's 2 axes, \
-//! but the input has 1 axis",
+//!   target           2  3
+//!   broadcast axes   0  1
+//!   without them target has 0, but input has 1 axis",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::with_broadcast_axes(3, (2, 3), &[2])
@@ -84,7 +83,7 @@
 //! cannot broadcast [3] to [2, 3] (broadcast_axes)
 //!   target           2  3
 //!   broadcast axes   2
-//!                    ^ the target has no axis 2: its axes are 0 to 1",
+//!                    ^ there is no axis 2: target has 2 axes",
 //! );
 //! ```
 //!

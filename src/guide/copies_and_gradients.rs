@@ -153,7 +153,7 @@
 //!     one.broadcast_numpy((most, 3)).unwrap_err().to_string(),
 //!     format!(
 //!         "the shape [{most}, 3] has more than isize::MAX elements: \
-//!          no array can have it, not even a view"
+//!          no array can have it"
 //!     ),
 //! );
 //! let view = one.broadcast_numpy((most / 4, 4))?;

@@ -135,11 +135,11 @@
 //!
 //! | cause | error |
 //! |---|---|
-//! | a tile cuts a block | [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries |
-//! | there are no such blocks | [`InvalidBlocks`](crate::ErrorKind::InvalidBlocks), with their number |
-//! | parts of different plans or reductions; bytes of another type | [`OtherReduction`](crate::ErrorKind::OtherReduction) |
-//! | two parts have the same term | [`Overlap`](crate::ErrorKind::Overlap), with the elements and terms |
-//! | a part is missing when the result is taken | [`Incomplete`](crate::ErrorKind::Incomplete), with the first element and its terms |
+//! | a tile cuts a block | [`InvalidBox`](crate::ErrorKind::InvalidBox), with the nearest boundaries |
+//! | there are no such blocks | [`InvalidBox`](crate::ErrorKind::InvalidBox), with their number |
+//! | parts of different plans or reductions; bytes of another type | [`PartsMismatch`](crate::ErrorKind::PartsMismatch) |
+//! | two parts have the same term | [`PartsMismatch`](crate::ErrorKind::PartsMismatch), with the elements and terms |
+//! | a part is missing when the result is taken | [`PartsMismatch`](crate::ErrorKind::PartsMismatch), with the first element and its terms |
 //! | bytes that were cut short or changed | [`InvalidBytes`](crate::ErrorKind::InvalidBytes) |
 //!
 //! A merge that returns an error changes nothing.

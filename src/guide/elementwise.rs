@@ -1,13 +1,14 @@
-//! Elementwise operations: the rules `none`, `numpy`, `pdpd` and `xla`.
+//! Elementwise operations: the rules `none`, `numpy`, `pdpd`, `paddle` and `xla`.
 //!
 //! | rule | alignment | sizes | operands that may grow |
 //! |---|---|---|---|
 //! | [`None`](crate::ElementwiseRule::None) | axis by axis | equal | none |
 //! | [`Numpy`](crate::ElementwiseRule::Numpy) | from the right | equal, or either is 1 | both |
 //! | [`Pdpd`](crate::ElementwiseRule::Pdpd) | `b`'s first axis at `axis` of `a` | equal, or `b`'s is 1 | `b` |
+//! | [`Paddle`](crate::ElementwiseRule::Paddle) | the operand of smaller rank begins at `axis` of the other | equal, or either is 1 | both |
 //! | [`Xla`](crate::ElementwiseRule::Xla) | by `broadcast_dimensions` where the ranks differ | equal, or either is 1 | both |
 //!
-//! For the same shapes, the four rules may give different results. Use the rule of the program
+//! For the same shapes, the five rules may give different results. Use the rule of the program
 //! whose results you need. If there is no such program, use `Numpy`. Use `None` where a broadcast
 //! would be a mistake.
 //!
@@ -41,9 +42,9 @@
 //!         .to_string(),
 //!     "\
 //! cannot broadcast [3] with [1, 3] (none)
-//!   a   3
+//!   a      3
 //!   b   1  3
-//!   ranks 1 and 2 differ; this rule wants identical shapes",
+//!   a has 1 axis, b has 2: this rule wants identical shapes",
 //! );
 //! ```
 //!
@@ -122,9 +123,12 @@
 //!
 //! # pdpd
 //!
-//! PaddlePaddle's elementwise operations, OpenVINO's `auto_broadcast="pdpd"`. The first axis of `b`
-//! is aligned with axis `axis` of `a`; -1 right-aligns `b`. The trailing 1s of `b` are ignored. The
-//! output always has the shape of `a`.
+//! OpenVINO's `auto_broadcast="pdpd"`, its rule for imported PaddlePaddle models. It is not what
+//! PaddlePaddle itself does: for that, use [`Paddle`](#paddle). Here, `a` never grows. Only `b` may
+//! have the smaller rank, and only its 1s replicate.
+//!
+//! The first axis of `b` is aligned with axis `axis` of `a`; -1 right-aligns `b`. The trailing 1s of
+//! `b` are ignored. The output always has the shape of `a`.
 //!
 //! ```
 //! use ndarray::IxDyn;
@@ -169,7 +173,7 @@
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
-//! cannot broadcast b [7, 1, 5] to a [8, 1, 6, 1] (pdpd)
+//! cannot broadcast [7, 1, 5] to [8, 1, 6, 1] (pdpd)
 //!   b      7  1  5
 //!   a   8  1  6  1
 //!          ^ 7 is not 1",
@@ -179,10 +183,10 @@
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
-//! cannot broadcast b [4, 5] to a [2, 3, 4, 5] (pdpd)
+//! cannot broadcast [4, 5] to [2, 3, 4, 5] (pdpd)
 //!   b            4  5
 //!   a   2  3  4  5
-//!   aligned with axis 3, b has 2 axes to fill but a has 1 left from there",
+//!   from axis 3 on a has 1, but b has 2 axes",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair(
@@ -193,9 +197,10 @@
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
-//! cannot broadcast b [4, 5] to a [2, 3, 4, 5] (pdpd)
-//!   axis -2 is not valid: pass -1 (right-align b), or the axis of a that b's first axis is \
-//! aligned with",
+//! cannot broadcast [4, 5] to [2, 3, 4, 5] (pdpd)
+//!   b   4  5
+//!   a   2  3  4  5
+//!   there is no axis -2: a has 4 axes; -1 aligns b from the right",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair(
@@ -206,13 +211,67 @@
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
-//! cannot broadcast b [2, 3, 4, 5] to a [4, 5] (pdpd)
+//! cannot broadcast [2, 3, 4, 5] to [4, 5] (pdpd)
 //!   b   2  3  4  5
 //!   a         4  5
-//!   b has 4 axes, a only 2: b must not have more axes than a, \
-//! even if the extra axes have size 1",
+//!   b has 4 axes, a has 2: this rule drops no axis, not even one of size 1, \
+//! and adds none",
 //! );
 //! ```
+//!
+//! # Paddle
+//!
+//! PaddlePaddle's own elementwise operations with the attribute `axis`. The operand of smaller rank,
+//! whichever it is, is aligned with the other one from axis `axis` on; -1 right-aligns it. The 1s of
+//! both replicate. Operands of equal rank are aligned axis by axis.
+//!
+//! ```
+//! use ndarray::{Array4, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let paddle = |axis| ElementwiseRule::Paddle { axis };
+//! // The operand of smaller rank may come first, and both may grow.
+//! let (a, b) = BroadcastPlan::pair((7, 1, 5), (8, 1, 6, 1), paddle(1))?;
+//! assert_eq!(a.output_shape(), [8, 7, 6, 5]);
+//! assert_eq!(b.output_shape(), [8, 7, 6, 5]);
+//! let (a, _) = BroadcastPlan::pair((3, 1, 2), (3, 4, 2), paddle(-1))?;
+//! assert_eq!(a.output_shape(), [3, 4, 2]);
+//!
+//! let (nchw, bias) = (Array4::<f32>::zeros((2, 3, 4, 4)), array![1., 2., 3.]);
+//! let (bias, _) = bias.broadcast_with_rule(&nchw, paddle(1))?;
+//! assert_eq!(bias[[1, 2, 3, 3]], 3.);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! The rule is what the program does (version 3.3.1), with these differences. Where the operand of
+//! smaller rank reaches past the end of the other one, even by trailing 1s, the program crashes or
+//! does not return. Where an operand is empty, it takes axes below -1. Both are errors here:
+//!
+//! ```
+//! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
+//!
+//! let paddle = |axis| ElementwiseRule::Paddle { axis };
+//! assert_eq!(
+//!     BroadcastPlan::pair((2, 3, 4), (4, 1), paddle(2)).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [2, 3, 4] with [4, 1] (paddle)
+//!   b         4  1
+//!   a   2  3  4
+//!   from axis 2 on a has 1, but b has 2 axes",
+//! );
+//! assert_eq!(
+//!     BroadcastPlan::pair((2, 3), (2, 3, 4), paddle(1)).unwrap_err().to_string(),
+//!     "\
+//! cannot broadcast [2, 3] with [2, 3, 4] (paddle)
+//!   a      2  3
+//!   b   2  3  4
+//!          ^ 2 and 3 differ and neither is 1",
+//! );
+//! assert!(BroadcastPlan::pair((0, 2), 2, paddle(-2)).is_err());
+//! ```
+//!
+//! As in the program, the axis must be -1 or 0 if the ranks are equal, and is ignored if the shapes
+//! are identical.
 //!
 //! # XLA
 //!
@@ -292,10 +351,10 @@
 //!     BroadcastPlan::pair((2, 3), 3, xla(&[])).unwrap_err().to_string(),
 //!     "\
 //! cannot broadcast [2, 3] with [3] (xla)
-//!   a   2  3
-//!   b   3
-//!   ranks 2 and 1 differ and XLA never guesses: pass broadcast_dimensions, \
-//! 1 of the axes 0 to 1 in increasing order (NumPy's alignment is [1])",
+//!   b                      3
+//!   broadcast dimensions
+//!   ranks differ and XLA never guesses: \
+//! pass the axes of a that b is aligned with (NumPy's are [1])",
 //! );
 //! assert_eq!(
 //!     BroadcastPlan::pair((2, 3), 3, xla(&[0])).unwrap_err().to_string(),
@@ -319,7 +378,9 @@
 //!     BroadcastPlan::pair((2, 3), (), xla(&[1])).unwrap_err().to_string(),
 //!     "\
 //! cannot broadcast [2, 3] with [] (xla)
-//!   broadcast dimensions [1]: a scalar needs no broadcast_dimensions: pass []",
+//!   b
+//!   broadcast dimensions   1
+//!   a scalar needs none: pass []",
 //! );
 //! ```
 //!
@@ -348,5 +409,5 @@
 //! - NumPy: [Broadcasting](https://numpy.org/doc/stable/user/basics.broadcasting.html)
 //! - PaddlePaddle:
 //!   [`add`](https://www.paddlepaddle.org.cn/documentation/docs/en/2.4/api/paddle/add_en.html),
-//!   whose examples use `axis`
+//!   whose examples use `axis`; the answers of version 3.3.1
 //! - XLA: [Broadcasting](https://openxla.org/xla/broadcasting)

@@ -105,8 +105,8 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1
-//!   1 entry for 2 axes: \
-//! list for each axis of the input the axis of the target that it feeds",
+//!   the length is 1, but input has 2 axes: \
+//! list the axis of target for each axis of input",
 //! );
 //! assert_eq!(
 //!     refused(&[1, 4]),
@@ -114,7 +114,7 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1   4
-//!                       ^ the target has no axis 4: its axes are 0 to 3",
+//!                       ^ there is no axis 4: target has 4 axes",
 //! );
 //! assert_eq!(
 //!     refused(&[2, 1]),
@@ -122,8 +122,8 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    2   1
-//!                       ^ 1 after 2: axes must increase, a broadcast does not transpose; \
-//! broadcast_in_dim_permuting does",
+//!                       ^ 1 after 2: axes must increase; \
+//! to transpose, use broadcast_in_dim_permuting",
 //! );
 //! assert_eq!(
 //!     refused(&[1, 1]),
@@ -131,8 +131,7 @@
 //! cannot broadcast [50, 50] to [1, 50, 50, 16] (explicit)
 //!   input          50  50
 //!   axes mapping    1   1
-//!                       ^ axis 1 is listed twice: \
-//! at most one axis of the input feeds an axis of the target",
+//!                       ^ axis 1 is listed twice",
 //! );
 //! ```
 //!

@@ -36,7 +36,7 @@
 //! - arrays larger than memory, or on several machines: [`part`](crate::distributed::Part::new),
 //!   [`tiles`](crate::distributed::Tiles::new), page [`distributed`]
 //! - a PaddlePaddle operation with `axis`: [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd),
-//!   or the rule `pdpd`, page [`elementwise`]
+//!   or the rules `paddle` and `pdpd`, page [`elementwise`]
 //! - the operator Broadcast of a model file, with its tensors:
 //!   [`openvino::Broadcast`](crate::openvino::Broadcast), page [`openvino`]
 //! - `Expand`, `Reduce*`, `ArgMax` or `ArgMin` of an ONNX graph: the module [`onnx`](crate::onnx),

@@ -165,7 +165,7 @@
 //! cannot broadcast [3, 1, 5] to [4, 5] (numpy)
 //!   input    3  1  5
 //!   target      4  5
-//!   input has 3 axes, target only 2: this rule never drops an axis, not even one of size 1",
+//!   input has 3 axes, target has 2: this rule never drops an axis, not even one of size 1",
 //! );
 //! assert_eq!(
 //!     array![1, 2, 3].broadcast_numpy(1).unwrap_err().to_string(),
@@ -197,9 +197,9 @@
 //!         .to_string(),
 //!     "\
 //! cannot broadcast [3, 1] to [-1, -1, 4] (expand)
-//!   input        3  1
-//!   size    -1  -1  4
-//!            ^ -1 keeps an input's size, but this axis is new: give it a size",
+//!   input         3  1
+//!   target   -1  -1  4
+//!             ^ -1 keeps an input's size, but this axis is new: give it a size",
 //! );
 //! ```
 //!

@@ -163,7 +163,8 @@
 //! assert_eq!("pdpd(1)".parse(), Ok(ElementwiseRule::Pdpd { axis: 1 }));
 //! assert_eq!(
 //!     "same".parse::<ElementwiseRule>().unwrap_err().to_string(),
-//!     "unknown elementwise rule \"same\": expected none, numpy, pdpd(..) or xla(..)",
+//!     "invalid elementwise rule \"same\": \
+//!      expected none, numpy, pdpd(..), paddle(..) or xla(..)",
 //! );
 //! assert_eq!(
 //!     "numpy(1)".parse::<BroadcastMode>().unwrap_err().to_string(),
@@ -203,13 +204,13 @@
 //! let explicit = Broadcast::v1().with_mode(Mode::Explicit)?;
 //! assert_eq!(
 //!     explicit.infer_shape(3, &[2, 3, 4], None).unwrap_err().to_string(),
-//!     "OpenVINO Broadcast in mode \"explicit\" needs its third input, axes_mapping: \
+//!     "OpenVINO Broadcast-1 in mode \"explicit\" needs axes_mapping: \
 //!      one target axis for each input axis",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().infer_shape(3, &[3], Some(&[0])).unwrap_err().to_string(),
-//!     "OpenVINO Broadcast in mode \"numpy\" takes no third input, \
-//!      but axes_mapping was given: drop it, or use mode \"explicit\"",
+//!     "OpenVINO Broadcast-1 in mode \"numpy\" takes no axes_mapping: \
+//!      drop it, or use mode \"explicit\"",
 //! );
 //! assert_eq!(
 //!     Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err().to_string(),
@@ -217,7 +218,7 @@
 //! );
 //! assert_eq!(
 //!     explicit.infer_shape(3, &arr0(3), Some(&[0])).unwrap_err().to_string(),
-//!     "OpenVINO Broadcast takes target_shape as a 1-D tensor, but its shape is []",
+//!     "sizes are of rank 1, but this tensor has the shape []",
 //! );
 //! assert_eq!(
 //!     explicit.infer_shape(3, &[2, 3, 4], Some(&[-1])).unwrap_err().to_string(),

@@ -142,10 +142,10 @@
 //! assert_eq!(
 //!     plan.then(&BroadcastPlan::numpy((2, 1), (2, 4))?).unwrap_err().to_string(),
 //!     "\
-//! the plans do not meet: the first gives [2, 3], the second takes [2, 1]
-//!   first    2  3
-//!   second   2  1
-//!               ^ 3 is not 1",
+//! output of the first plan has shape [2, 3], expected [2, 1]
+//!   found      2  3
+//!   expected   2  1
+//!                 ^ 3 is not 1",
 //! );
 //! assert_eq!(
 //!     plan.permuted(&[0, 2]).unwrap_err().to_string(),
@@ -153,14 +153,15 @@
 //! cannot reorder the axes of [2, 3]
 //!   shape   2  3
 //!   axes    0  2
-//!              ^ there is no axis 2",
+//!              ^ there is no axis 2: shape has 2 axes",
 //! );
 //! assert_eq!(
 //!     plan.insert_axis(3).unwrap_err().to_string(),
 //!     "\
 //! cannot insert axis 3 in [2, 3]
 //!   shape   2  3
-//!   its positions are 0 to 2",
+//!   axes    3
+//!           ^ the positions are 0 to 2",
 //! );
 //! assert_eq!(
 //!     Tile::new(&plan, &[0..2, 2..4]).unwrap_err().to_string(),
@@ -191,7 +192,8 @@
 //! cannot broadcast [?, 5..=7] to [3] (numpy)
 //!   input    ?  5..=7
 //!   target          3
-//!   these ranks never fit",
+//!   input has 2 axes, target has 1: \
+//! this rule never drops an axis, not even one of size 1",
 //! );
 //! let explicit: BroadcastMode = "explicit(1, 0)".parse()?;
 //! assert_eq!(
@@ -200,17 +202,16 @@
 //! cannot broadcast [?, 5..=7] to [...] (explicit)
 //!   input          ?  5..=7
 //!   axes mapping   1      0
-//!                         ^ 0 after 1: axes must increase, a broadcast does not transpose; \
-//! broadcast_in_dim_permuting does",
+//!                         ^ 0 after 1: axes must increase; \
+//! to transpose, use broadcast_in_dim_permuting",
 //! );
 //! let pattern: AxisPattern<2> = "1 x, y -> x y".parse()?;
 //! assert_eq!(
 //!     pattern.infer(&target, &PartialShape::UNKNOWN).unwrap_err().to_string(),
 //!     "\
-//! cannot broadcast [2, 3] with [...] (named)
-//!   a   2  3
-//!   b
-//!   an axis that is 1 in the pattern is 2 in a",
+//! the shapes do not fit the axis pattern
+//!   1 x, y -> x y
+//!   ^ \"1\" has the sizes 2 and 1",
 //! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```

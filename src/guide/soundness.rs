@@ -68,7 +68,7 @@
 //!
 //! Products of sizes are checked before anything is allocated. A failed allocation is an error of
 //! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of the copies
-//! that `merge` and `finish` of an `Accumulation` make, of a shape inside an error.
+//! that `merge` and `finish` of an `Accumulation` make.
 //!
 //! A few allocations abort the process if they fail, as allocations of Rust's standard library do.
 //! Those of ndarray, rayon and serde have no form that returns an error. The others are small
@@ -83,7 +83,8 @@
 //! | an axis pattern, a partial shape, what is inferred of it | in proportion to the text or the rank | `"c -> n c".parse::<AxisPattern>()` |
 //! | boxes and nodes of an accumulation | some hundred bytes for each | `merge` |
 //! | the bytes of an accumulation | as large as its accumulators | `to_bytes` |
-//! | labels, or a set of axes, in the picture of an error | some dozens of bytes, or a few for each axis | an error of `broadcast_shapes`, or about the rank under `broadcast_axes`, when it is printed |
+//! | an error; the text of an error or a plan | some hundred bytes, and 32 for each axis | any call that returns an error |
+//! | the axes of a text form | 8 bytes for each | `"explicit(1)".parse::<BroadcastMode>()` |
 //! | serde's values | as large as the value | any |
 //!
 //! # Stack

@@ -1,7 +1,7 @@
 //! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
 
 use super::BroadcastPlan;
-use crate::error::{BroadcastError, invalid_axis, not_a_permutation, plans_do_not_meet};
+use crate::error::{ArrayRole, BroadcastError, check_shape, invalid_axis, not_a_permutation};
 use crate::rule::Rule;
 use crate::shape::{Sizes, dimension};
 use ndarray::Dimension;
@@ -24,7 +24,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`PlansDoNotMeet`](crate::ErrorKind::PlansDoNotMeet) if the output shape of this plan is not
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the output shape of this plan is not
     /// the input shape of `second`.
     ///
     /// ```
@@ -52,9 +52,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         second: &BroadcastPlan<O, P>,
     ) -> Result<BroadcastPlan<I, P>, BroadcastError> {
-        if self.output_shape() != second.input_shape() {
-            return Err(plans_do_not_meet(self.output_shape(), second.input_shape()));
-        }
+        let (expected, found) = (second.input_shape(), self.output_shape());
+        check_shape(ArrayRole::FirstOutput, expected, found)?;
         let (fed, then_fed) = (self.output_axes(), second.output_axes());
         Ok(composed(self.input_dim(), second.output_dim(), |axis| {
             then_fed.get(fed[axis]).copied()
@@ -66,7 +65,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`NotAPermutation`](crate::ErrorKind::NotAPermutation) if `axes` does not name every output
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if `axes` does not name every output
     /// axis once.
     ///
     /// ```
@@ -113,7 +112,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`NotAPermutation`](crate::ErrorKind::NotAPermutation) if `axes` does not name every input
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if `axes` does not name every input
     /// axis once.
     ///
     /// ```
@@ -141,7 +140,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) if the position is past the end.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if the position is past the end.
     ///
     /// ```
     /// use ndarray_broadcast::BroadcastPlan;
@@ -156,7 +155,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///     "\
     /// cannot remove axis 0 of [2, 3]
     ///   shape   2  3
-    ///           ^ 2 is not 1",
+    ///   axes    0
+    ///           ^ the size of this axis is not 1",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -175,7 +175,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) if there is no such axis, or its size is not
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if there is no such axis, or its size is not
     /// 1.
     ///
     /// Source: ndarray `remove_axis`, NumPy `squeeze`.
@@ -192,7 +192,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) if the position is past the end.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if the position is past the end.
     #[inline]
     pub fn insert_input_axis(
         &self,
@@ -209,7 +209,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) if there is no such axis, or its size is not
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if there is no such axis, or its size is not
     /// 1.
     #[inline]
     pub fn remove_input_axis(
@@ -245,7 +245,7 @@ fn composed<I: Dimension, O: Dimension>(
 ///
 /// # Errors
 ///
-/// `NotAPermutation` if `axes` does not name each axis once.
+/// `InvalidAxes` if `axes` does not name each axis once.
 #[inline(always)]
 fn reordered<D: Dimension>(shape: &D, axes: &[usize]) -> Result<D, BroadcastError> {
     let mut reordered = D::zeros(shape.ndim());

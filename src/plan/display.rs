@@ -1,7 +1,7 @@
 //! Plans as text: the picture that `Display` draws, and `Debug`.
 
 use super::{AxisSource, BroadcastPlan};
-use crate::picture::{Picture, Place, list};
+use crate::picture::{Picture, list};
 use ndarray::Dimension;
 use smallvec::SmallVec;
 use std::fmt;
@@ -13,17 +13,17 @@ impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
         if output.is_empty() {
             return Ok(());
         }
-        let picture = Picture::new(
-            ("input", input, Place::Mapped(self.output_axes())),
-            ("output", output, Place::From(0)),
-        );
-        picture.rows(f, 0)?;
+        let (fed, rank) = (self.output_axes(), output.len());
+        let picture = Picture::around(0, rank)
+            .row("input", input, |axis| fed[axis])
+            .row("output", output, |axis| axis);
+        write!(f, "{picture}")?;
         let mark = |source| match source {
-            AxisSource::Kept(_) => None,
-            AxisSource::Added => Some("+"),
-            AxisSource::Stretched(_) => Some("*"),
+            AxisSource::Kept(_) => "",
+            AxisSource::Added => "+",
+            AxisSource::Stretched(_) => "*",
         };
-        let has = |sign| self.axis_sources().any(|source| mark(source) == Some(sign));
+        let has = |sign| self.axis_sources().any(|source| mark(source) == sign);
         let legend = match (has("+"), has("*")) {
             (true, true) => "\n  + added, * stretched from 1",
             (true, false) => "\n  + added",
@@ -31,9 +31,7 @@ impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
             (false, false) => "",
         };
         if !legend.is_empty() {
-            picture.line(f, "", 0, |column| {
-                self.axis_sources().nth(column).and_then(mark)
-            })?;
+            f.write_str(&picture.marks(|column| self.axis_sources().nth(column).map_or("", mark)))?;
         }
         f.write_str(legend)?;
         // The columns do not show the order of axes that a plan permutes, nor which it drops.

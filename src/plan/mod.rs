@@ -12,8 +12,8 @@ pub(crate) use partial::PartialCall;
 pub use partial::PartialPlan;
 pub use tile::{Tile, TileBox, Tiles};
 
-use crate::error::{BroadcastError, shape_overflow, size_mismatch};
-use crate::rule::Rule;
+use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};
+use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, dimension, elements};
 use ndarray::{DimMax, Dimension, IxDyn};
 
@@ -282,8 +282,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             if size != 1 && output.get(output_axis) != Some(&size) {
                 let (input, output) = (input.clone(), dimension::<O>(output));
                 let shapes = [input.sizes(), output.sizes()];
-                let output_axis_of = output_axis_of;
-                return Err(size_mismatch(rule, shapes, axis, &output_axis_of));
+                let operands = [ArrayRole::Input, ArrayRole::Target];
+                let (refused, output_axis_of) =
+                    (Refused::known(rule, operands, shapes), output_axis_of);
+                return Err(refused.sizes(
+                    Relation::Stretch,
+                    output_axis_of(axis),
+                    &output_axis_of,
+                ));
             }
         }
         if elements(output).is_none() {

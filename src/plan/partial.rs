@@ -1,6 +1,6 @@
 //! Plans whose shapes are known in part.
 
-use crate::error::{BroadcastError, ErrorKind, shape_not_possible};
+use crate::error::{ArrayRole, BroadcastError, ErrorKind, impossible_shape};
 use crate::mode::BroadcastMode;
 use crate::partial::{PartialShape, PartialSize};
 use crate::shape::Sizes;
@@ -11,7 +11,7 @@ impl PartialSize {
     ///
     /// # Errors
     ///
-    /// [`BoundsReversed`](ErrorKind::BoundsReversed) if `min` is above `max`.
+    /// [`InvalidBounds`](ErrorKind::InvalidBounds) if `min` is above `max`.
     ///
     /// ```
     /// use ndarray_broadcast::infer::PartialSize;
@@ -25,7 +25,7 @@ impl PartialSize {
     /// ```
     pub fn between(min: usize, max: usize) -> Result<Self, BroadcastError> {
         PartialSize::bounded(min, max)
-            .ok_or_else(|| BroadcastError::new(ErrorKind::BoundsReversed { min, max }))
+            .ok_or_else(|| BroadcastError::new(ErrorKind::InvalidBounds { min, max }))
     }
 }
 
@@ -47,10 +47,10 @@ impl PartialSize {
 /// assert_eq!(
 ///     plan.resolve((8, 1), (8, 4)).unwrap_err().to_string(),
 ///     "\
-/// the shape [8, 4] is not one of [?, 3]
-///   found   8  4
-///   known   ?  3
-///              ^ 4 is not 3",
+/// target has shape [8, 4], expected [?, 3]
+///   found      8  4
+///   expected   ?  3
+///                 ^ 4 is not 3",
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
@@ -112,9 +112,12 @@ impl PartialPlan {
         input: &impl Dimension,
         target: &impl Dimension,
     ) -> Result<(), BroadcastError> {
-        for (known, found) in [(&self.input, input.sizes()), (&self.target, target.sizes())] {
+        for (role, known, found) in [
+            (ArrayRole::Input, &self.input, input.sizes()),
+            (ArrayRole::Target, &self.target, target.sizes()),
+        ] {
             if !known.contains(found) {
-                return Err(shape_not_possible(known, found));
+                return Err(impossible_shape(role, known.clone(), found));
             }
         }
         Ok(())

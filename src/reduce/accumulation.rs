@@ -306,8 +306,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     ///
     /// # Errors
     ///
-    /// [`OtherReduction`](crate::ErrorKind::OtherReduction) if the other belongs to a plan of other
-    /// shapes or axes; [`Overlap`](crate::ErrorKind::Overlap) if both have the same term;
+    /// [`PartsMismatch`](crate::ErrorKind::PartsMismatch) if the other belongs to a plan of other
+    /// shapes or axes, or if both have the same term;
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). On an error, `self` is unchanged.
     ///
     /// # Panics
@@ -377,7 +377,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     }
 
     /// Whether all terms of all elements are there: then [`finish`](Self::finish) does not return
-    /// [`Incomplete`](crate::ErrorKind::Incomplete). Example: [`Accumulation`].
+    /// [`PartsMismatch`](crate::ErrorKind::PartsMismatch). Example: [`Accumulation`].
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.first_missing().is_none()
@@ -387,8 +387,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     ///
     /// # Errors
     ///
-    /// [`Incomplete`](crate::ErrorKind::Incomplete), with the first terms that are missing;
-    /// [`OtherReduction`](crate::ErrorKind::OtherReduction) if the plan has other shapes or axes;
+    /// [`PartsMismatch`](crate::ErrorKind::PartsMismatch), with the first terms that are missing, or
+    /// if the plan has other shapes or axes;
     /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the reduction
     /// has no result for that; [`TooFewTerms`](crate::ErrorKind::TooFewTerms); [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Example: [`merge`](Self::merge).

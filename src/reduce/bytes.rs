@@ -275,7 +275,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// # Errors
     ///
     /// [`InvalidBytes`](crate::ErrorKind::InvalidBytes) if they are cut short, changed, or none;
-    /// [`OtherReduction`](crate::ErrorKind::OtherReduction) if they are of another reduction or
+    /// [`PartsMismatch`](crate::ErrorKind::PartsMismatch) if they are of another reduction or
     /// type; [`AllocationFailed`](crate::ErrorKind::AllocationFailed). That they are of the right
     /// plan is checked by [`merge`](Self::merge) and [`finish`](Self::finish).
     ///

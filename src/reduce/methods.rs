@@ -125,7 +125,7 @@ pub trait ReduceExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`ReduceMismatch`](crate::ErrorKind::ReduceMismatch) if `shape` does not broadcast to the
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the
     /// shape of `self`; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms
     /// and the reduction has no result for that;
     /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
@@ -170,7 +170,7 @@ pub trait ReduceExt: Operand {
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
         BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
-            .map_err(|error| error.of_reduction("reduce"))?
+            .map_err(BroadcastError::of_reduction)?
             .reduce(array, reduction)
     }
 
@@ -188,8 +188,8 @@ pub trait ReduceExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) for an axis that the array does not have;
-    /// those of [`reduce_to_shape`](Self::reduce_to_shape) but `ReduceMismatch`.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) for an axis that the array does not have;
+    /// those of [`reduce_to_shape`](Self::reduce_to_shape) that are not about its shape.
     ///
     /// # Panics
     ///
@@ -212,7 +212,8 @@ pub trait ReduceExt: Operand {
     ///     "\
     /// cannot reduce axis 2 of [2, 3]
     ///   shape   2  3
-    ///   its axes are 0 to 1",
+    ///   axes    2
+    ///           ^ there is no axis 2: shape has 2 axes",
     /// );
     /// # Ok::<(), BroadcastError>(())
     /// ```
@@ -250,7 +251,7 @@ pub trait ReduceExt: Operand {
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
         BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
-            .map_err(|error| error.of_reduction("sum"))?
+            .map_err(BroadcastError::of_reduction)?
             .gradient_cloned(array)
     }
 }

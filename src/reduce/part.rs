@@ -70,7 +70,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ///
     /// # Errors
     ///
-    /// [`CutsBlock`](crate::ErrorKind::CutsBlock), with the nearest boundaries, if the tile has a
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox), with the nearest boundaries, if the tile has a
     /// part of a block; [`InvalidBox`](crate::ErrorKind::InvalidBox) if it is not inside the
     /// output; [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
@@ -96,9 +96,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// error.to_string(),
     /// "\
     /// the box [0..1500, 0..2] cuts a block of 1024 terms
-    ///   box      0..1500  0..2
-    ///   output      3000     2
-    ///                  ^ no block begins at 1500: the nearest boundaries are 1024 and 2048",
+    ///   box     0..1500  0..2
+    ///   shape      3000     2
+    ///                 ^ no block begins at 1500, but at 1024 and 2048",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -142,7 +142,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// # Errors
     ///
     /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if the box is not inside the input;
-    /// [`InvalidBlocks`](crate::ErrorKind::InvalidBlocks) if there are no such blocks;
+    /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if there are no such blocks;
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// ```
@@ -168,7 +168,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// let error = Part::of_blocks(&plan, &[0..5], 3..6).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "the blocks 3..6 are not among the 5 blocks of terms that the sums of this plan have",
+    ///     "the sums of this plan have 5 blocks of terms, not [3..6]",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```

@@ -34,7 +34,7 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if an array does not broadcast to the
     /// plan's output shape; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no
     /// terms and the reduction has no result for that;

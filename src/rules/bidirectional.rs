@@ -3,10 +3,11 @@
 //!
 //! Source: OpenVINO Broadcast-3, mode `bidirectional`; ONNX Expand-13.
 
-use crate::error::{BroadcastError, size_mismatch};
+use super::call::ToTarget;
+use super::numpy::right_aligned;
+use crate::error::BroadcastError;
 use crate::plan::{BroadcastPlan, PlanTo};
-use crate::rule::Rule;
-use crate::shape::{Sizes, merge, padded_to};
+use crate::rule::{Relation, Rule};
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
@@ -34,17 +35,9 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        let (input, target) = (input.into_dimension(), target.into_dimension());
-        let rule = Rule::Bidirectional;
-        let rank = input.ndim().max(target.ndim());
-        let mut output: <I as DimMax<E::Dim>>::Output = padded_to(rank, input.sizes());
-        if let Err(axis) = merge(output.sizes_mut(), target.sizes()) {
-            let offset = rank - input.ndim();
-            let (input, target) = (input.clone(), target.clone());
-            let shapes = [input.sizes(), target.sizes()];
-            let output_axis_of = |axis| offset + axis;
-            return Err(size_mismatch(rule, shapes, axis - offset, &output_axis_of));
-        }
-        BroadcastPlan::right_aligned(rule, input, output.sizes())
+        right_aligned(
+            ToTarget::new(Rule::Bidirectional, input, target),
+            Relation::Common,
+        )
     }
 }

@@ -3,12 +3,13 @@
 //!
 //! Source: nGraph v0 `op::Broadcast`.
 
-use super::axes::{in_range, invalid_axes, membership_table};
-use crate::error::{BroadcastError, ErrorKind, size_mismatch, with_copies};
+use super::axes::in_range;
+use super::call::{Call, ToTarget, UNKNOWN_RANK};
+use crate::error::{AxesFault, BroadcastError};
 use crate::plan::{BroadcastPlan, PlanTo};
-use crate::rule::Rule;
-use crate::shape::Sizes;
+use crate::rule::{Relation, Rule};
 use ndarray::{DimMax, Dimension, IntoDimension};
+use smallvec::SmallVec;
 
 impl<I: Dimension> BroadcastPlan<I, I> {
     /// The plan of [`broadcast_axes`](crate::BroadcastExt::broadcast_axes), from shapes alone.
@@ -16,7 +17,6 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// # Errors
     ///
     /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
-    /// [`BroadcastAxesRank`](crate::ErrorKind::BroadcastAxesRank),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
@@ -38,41 +38,39 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        let (input, target) = (input.into_dimension(), target.into_dimension());
-        let rule = Rule::BroadcastAxes;
-        in_range(broadcast_axes, target.ndim()).map_err(|fault| {
-            let (input, target) = (input.clone(), target.clone());
-            invalid_axes(rule, [input.sizes(), target.sizes(), broadcast_axes], fault)
-        })?;
-        let table = membership_table(broadcast_axes, target.ndim());
-        let is_kept = |axis: &usize| match &table {
-            Some(is_added) => !is_added[*axis],
-            None => !broadcast_axes.iter().any(|added| added == axis),
-        };
-        let kept = || (0..target.ndim()).filter(is_kept);
-        if kept().count() != input.ndim() {
-            let (input, target) = (input.clone(), target.clone());
-            let lists = [input.sizes(), target.sizes(), broadcast_axes];
-            return Err(with_copies(lists, |[input, target, axes]| {
-                ErrorKind::BroadcastAxesRank {
-                    input,
-                    target,
-                    axes,
-                }
-            }));
-        }
-        let mut output_axes = input.clone();
-        for (output_axis, axis) in output_axes.sizes_mut().iter_mut().zip(kept()) {
-            *output_axis = axis;
-        }
-        let output_axis_of = |axis| output_axes[axis];
-        // Stricter than `BroadcastPlan::new`: a 1 stays a 1.
-        let differs = |&axis: &usize| input[axis] != target[output_axes[axis]];
-        if let Some(axis) = (0..input.ndim()).find(differs) {
-            let (input, target) = (input.clone(), target.clone());
-            let shapes = [input.sizes(), target.sizes()];
-            return Err(size_mismatch(rule, shapes, axis, &output_axis_of));
-        }
-        BroadcastPlan::new(rule, input, target.sizes(), output_axis_of)
+        added(
+            ToTarget::new(Rule::BroadcastAxes, input, target),
+            broadcast_axes,
+        )
     }
+}
+
+/// The target axes of the list are new.
+#[inline(always)]
+pub(super) fn added<C: Call>(call: C, axes: &[usize]) -> Result<C::Output, BroadcastError> {
+    let [input, target] = call.ranks();
+    in_range(axes, target).map_err(|fault| call.refused().axes(axes, fault))?;
+    if target == UNKNOWN_RANK {
+        return call.related(Relation::Equal, |axis| axis);
+    }
+    let mut added = distinct(axes).into_iter().peekable();
+    let kept: Axes = (0..target)
+        .filter(|axis| added.next_if_eq(axis).is_none())
+        .collect();
+    if kept.len() != input {
+        return Err(call.refused().axes(axes, AxesFault::Length));
+    }
+    call.related(Relation::Equal, |axis| kept[axis])
+}
+
+/// Static ranks are at most 6.
+type Axes = SmallVec<[usize; 6]>;
+
+/// The axes of a list, each once, in increasing order.
+#[inline(always)]
+pub(super) fn distinct(axes: &[usize]) -> Axes {
+    let mut axes = Axes::from_slice(axes);
+    axes.sort_unstable();
+    axes.dedup();
+    axes
 }

@@ -2,10 +2,13 @@
 //!
 //! Source: torch `Tensor.expand`.
 
-use crate::error::{BroadcastError, ErrorKind, rank_too_large, with_copies};
+use super::call::{Call, ToTarget};
+use super::numpy::right_aligned;
+use crate::error::BroadcastError;
+use crate::partial::PartialSize;
 use crate::plan::{BroadcastPlan, PlanTo};
-use crate::rule::Rule;
-use crate::shape::{KEEP, Sizes};
+use crate::rule::{Relation, Rule};
+use crate::shape::KEEP;
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
@@ -13,9 +16,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// # Errors
     ///
-    /// [`KeepOnNewAxis`](crate::ErrorKind::KeepOnNewAxis),
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), also for a new axis that has no size to
+    /// keep; [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -34,27 +36,34 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        let (input, size) = (input.into_dimension(), size.into_dimension());
-        let Some(offset) = size.ndim().checked_sub(input.ndim()) else {
-            return Err(rank_too_large(Rule::Expand, input.sizes(), size.sizes()));
-        };
-        let mut target = size.clone();
-        for (axis, entry) in target.sizes_mut().iter_mut().enumerate() {
-            if *entry != KEEP {
-                continue;
-            }
-            let Some(input_axis) = axis.checked_sub(offset) else {
-                return Err(with_copies(
-                    [input.sizes(), size.sizes()],
-                    |[input, target]| ErrorKind::KeepOnNewAxis {
-                        input,
-                        target,
-                        axis,
-                    },
-                ));
-            };
-            *entry = input[input_axis];
-        }
-        BroadcastPlan::right_aligned(Rule::Expand, input, target.sizes())
+        kept(ToTarget::new(Rule::Expand, input, size))
     }
+}
+
+/// The sizes of the target that are [`KEEP`] become those of the input.
+#[inline(always)]
+pub(super) fn kept<C: Call>(mut call: C) -> Result<C::Output, BroadcastError> {
+    let [input, target] = call.ranks();
+    let Some(offset) = target.checked_sub(input) else {
+        return Err(call.refused().ranks());
+    };
+    for axis in 0..call.target_mut().len() {
+        // Of sizes known in part, only one that is known to be `KEEP` keeps the input's.
+        let [input, target] = call.sizes();
+        if target[axis].into() != PartialSize::known(KEEP) {
+            continue;
+        }
+        match axis.checked_sub(offset) {
+            Some(from) => {
+                let size = input[from];
+                call.target_mut()[axis] = size;
+            }
+            None => {
+                return Err(call
+                    .refused()
+                    .sizes(Relation::Stretch, axis, &|axis| offset + axis));
+            }
+        }
+    }
+    right_aligned(call, Relation::Stretch)
 }

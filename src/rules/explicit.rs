@@ -3,7 +3,8 @@
 //! Source: OpenVINO Broadcast-1 and -3, mode `explicit`. One difference: a mapping that names an
 //! axis twice is an error. OpenVINO accepts it and returns uninitialised memory.
 
-use super::axes::increasing;
+use super::axes::{increasing, mapped};
+use super::call::ToTarget;
 use crate::error::BroadcastError;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::Rule;
@@ -37,7 +38,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        let (input, target) = (input.into_dimension(), target.into_dimension());
-        BroadcastPlan::by_mapping(Rule::Explicit, input, &target, axes_mapping, increasing)
+        mapped(
+            ToTarget::new(Rule::Explicit, input, target),
+            axes_mapping,
+            increasing,
+        )
     }
 }

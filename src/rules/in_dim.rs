@@ -3,7 +3,8 @@
 //! Source: XLA `BroadcastInDim`, whose dimensions increase strictly, as XlaBuilder demands. The
 //! permuting form is StableHLO `broadcast_in_dim`, which demands only that they are unique.
 
-use super::axes::{increasing, unique};
+use super::axes::{increasing, mapped, unique};
+use super::call::ToTarget;
 use crate::error::BroadcastError;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::Rule;
@@ -21,9 +22,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        let (input, target) = (input.into_dimension(), target.into_dimension());
-        let (rule, mapping) = (Rule::InDim, broadcast_dimensions);
-        BroadcastPlan::by_mapping(rule, input, &target, mapping, increasing)
+        mapped(
+            ToTarget::new(Rule::InDim, input, target),
+            broadcast_dimensions,
+            increasing,
+        )
     }
 
     /// The plan of [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting),
@@ -58,8 +61,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        let (input, target) = (input.into_dimension(), target.into_dimension());
-        let (rule, mapping) = (Rule::InDimPermuting, broadcast_dimensions);
-        BroadcastPlan::by_mapping(rule, input, &target, mapping, unique)
+        mapped(
+            ToTarget::new(Rule::InDimPermuting, input, target),
+            broadcast_dimensions,
+            unique,
+        )
     }
 }

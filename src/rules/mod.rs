@@ -1,29 +1,72 @@
 //! One file per rule, and here the choice of a rule by its mode.
 //!
-//! A rule sees shapes and attributes, never an array. It returns a plan, or the error for the first
-//! of its conditions that does not hold. The conditions stand in the order of its specification.
+//! A rule sees shapes and attributes, never an array. It is one function, which runs on sizes that
+//! are known or known in part ([`call`]): from the ranks and attributes it finds which axes are
+//! aligned, then names the relation of aligned sizes. Or it returns the error for the first of its
+//! conditions that does not hold. The conditions stand in the order of its specification.
 
 mod axes;
 mod bidirectional;
 mod broadcast_axes;
+mod call;
 mod expand;
 mod explicit;
 mod in_dim;
 mod infer;
+mod mapping;
 mod named;
 mod none;
 pub(crate) mod numpy;
+mod paddle;
 mod pdpd;
 mod prepend;
 mod xla;
 
-pub(crate) use infer::infer_explicit;
+pub(crate) use mapping::infer_explicit;
 
 use crate::error::BroadcastError;
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
+use crate::rule::Relation;
+use axes::{increasing, unique};
+use call::{Call, Pair, ToTarget};
 use ndarray::{DimMax, Dimension, IntoDimension};
 use std::borrow::Borrow;
+
+impl BroadcastMode {
+    /// Runs the rule.
+    #[inline]
+    fn run<C: Call>(&self, call: C) -> Result<C::Output, BroadcastError> {
+        match self {
+            Self::Numpy => numpy::right_aligned(call, Relation::Stretch),
+            Self::Bidirectional => numpy::right_aligned(call, Relation::Common),
+            Self::Explicit { .. } | Self::InDim { .. } => {
+                axes::mapped(call, self.axes(), increasing)
+            }
+            Self::BroadcastAxes { .. } => broadcast_axes::added(call, self.axes()),
+            Self::InDimPermuting { .. } => axes::mapped(call, self.axes(), unique),
+            Self::Expand => expand::kept(call),
+            Self::Pdpd { axis } => pdpd::aligned_from(call, *axis),
+            Self::Named { pattern } => named::to_target(call, pattern),
+        }
+    }
+}
+
+impl ElementwiseRule {
+    /// Runs the rule. Under `pdpd`, the first shape is that of `b`.
+    #[inline]
+    fn run<C: Call>(&self, call: C) -> Result<C::Output, BroadcastError> {
+        match self {
+            Self::None => none::identical(call),
+            Self::Numpy => numpy::right_aligned(call, Relation::Common),
+            Self::Pdpd { axis } => pdpd::aligned_from(call, *axis),
+            Self::Paddle { axis } => paddle::aligned_from(call, *axis),
+            Self::Xla {
+                broadcast_dimensions,
+            } => xla::in_dimensions(call, broadcast_dimensions),
+        }
+    }
+}
 
 impl<I: Dimension> BroadcastPlan<I, I> {
     /// The plan of [`broadcast_to_mode`](crate::BroadcastExt::broadcast_to_mode), from shapes
@@ -34,7 +77,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// Those of the mode's own constructor, such as [`numpy`](Self::numpy) and
     /// [`explicit`](Self::explicit). For a named pattern:
     /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern),
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -56,24 +99,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        let (input, target) = (input.into_dimension(), target.into_dimension());
-        match mode.borrow() {
-            BroadcastMode::Numpy => Self::numpy(input, target),
-            BroadcastMode::Bidirectional => Self::bidirectional(input, target),
-            BroadcastMode::Explicit { axes_mapping } => Self::explicit(input, target, axes_mapping),
-            BroadcastMode::BroadcastAxes { broadcast_axes } => {
-                Self::with_broadcast_axes(input, target, broadcast_axes)
-            }
-            BroadcastMode::InDim {
-                broadcast_dimensions,
-            } => Self::in_dim(input, target, broadcast_dimensions),
-            BroadcastMode::InDimPermuting {
-                broadcast_dimensions,
-            } => Self::in_dim_permuting(input, target, broadcast_dimensions),
-            BroadcastMode::Expand => Self::expand(input, target),
-            BroadcastMode::Pdpd { axis } => Self::pdpd(input, target, *axis),
-            BroadcastMode::Named { pattern } => named::to_target(input, &target, pattern),
-        }
+        let mode = mode.borrow();
+        mode.run(ToTarget::new(mode.rule(), input, target))
     }
 
     /// The plans that take two shapes to their common shape under an elementwise rule.
@@ -110,13 +137,12 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         I: DimMax<E::Dim>,
     {
         let (a, b) = (a.into_dimension(), b.into_dimension());
-        match rule.borrow() {
-            ElementwiseRule::None => none::pair(a, b),
-            ElementwiseRule::Numpy => numpy::pair(a, b),
-            ElementwiseRule::Pdpd { axis } => pdpd::pair(a, b, *axis),
-            ElementwiseRule::Xla {
-                broadcast_dimensions,
-            } => xla::pair(a, b, broadcast_dimensions),
-        }
+        let rule = rule.borrow();
+        rule.run(Pair {
+            rule: rule.rule(),
+            a,
+            b,
+            b_is_first: matches!(rule, ElementwiseRule::Pdpd { .. }),
+        })
     }
 }

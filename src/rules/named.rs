@@ -4,12 +4,13 @@
 //! Source: einops `repeat` (without parentheses and ellipsis), and for two arrays xarray's
 //! broadcasting by dimension name. einops and xarray do not stretch axes of size 1 either.
 
-use crate::error::{BroadcastError, PatternFault, copied_text, rank_too_large};
-use crate::pattern::{AxisPattern, NameList};
-use crate::plan::{BroadcastPlan, PlanTo};
-use crate::rule::Rule;
+use super::call::Call;
+use crate::error::{BroadcastError, PatternFault};
+use crate::pattern::{AxisPattern, Name, NameList};
+use crate::plan::BroadcastPlan;
+use crate::rule::{Relation, Rule, Size};
 use crate::shape::Sizes;
-use ndarray::{DimMax, Dimension, IntoDimension, IxDyn};
+use ndarray::{Dimension, IntoDimension, IxDyn};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -106,7 +107,7 @@ impl<const N: usize> AxisPattern<N> {
         sizes: &[(&str, usize)],
     ) -> Result<[BroadcastPlan<E::Dim>; N], BroadcastError> {
         let shapes = shapes.map(IntoDimension::into_dimension);
-        let output = output_shape(self, shapes.each_ref().map(|shape| shape.sizes()), sizes)?;
+        let output = known_output(self, shapes.each_ref().map(|shape| shape.sizes()), sizes)?;
         let mut failed = None;
         let mut lists = self.operands.iter();
         let plans = shapes.map(|shape| {
@@ -120,26 +121,28 @@ impl<const N: usize> AxisPattern<N> {
     }
 }
 
-/// The plan to a target that gives the sizes.
-pub(super) fn to_target<I: Dimension + DimMax<E>, E: Dimension>(
-    input: I,
-    target: &E,
+/// The rule of the mode: a target gives the sizes.
+pub(super) fn to_target<C: Call>(
+    mut call: C,
     pattern: &AxisPattern,
-) -> Result<PlanTo<I, E>, BroadcastError> {
-    let (list, output) = (&pattern.operands[0], &pattern.output);
-    check_rank(pattern, list, input.sizes())?;
-    check_rank(pattern, output, target.sizes())?;
-    if input.ndim() > target.ndim() {
-        return Err(rank_too_large(Rule::Named, input.sizes(), target.sizes()));
+) -> Result<C::Output, BroadcastError> {
+    let ([input, target], list) = (call.sizes(), &pattern.operands[0]);
+    check_rank(pattern, list, input.len())?;
+    check_rank(pattern, &pattern.output, target.len())?;
+    if input.len() > target.len() {
+        return Err(call.refused().ranks());
     }
-    for (name, &found) in output.names.iter().zip(target.sizes()) {
-        if name.size.is_some_and(|size| size != found) {
-            let sizes = [name.size.unwrap_or(found), found];
-            return Err(pattern.error(name.at, PatternFault::SizesDiffer(sizes)));
+    let mut output: Known<C::Size> = target.iter().copied().map(Some).collect();
+    for (known, name) in output.iter_mut().zip(&pattern.output.names) {
+        if let Some(size) = name.size {
+            set(pattern, name, known, size.into())?;
         }
     }
-    check_sizes(pattern, list, input.sizes(), target.sizes())?;
-    of_operand(input, list, target)
+    set_all(pattern, list, input, &mut output)?;
+    for (size, known) in call.target_mut().iter_mut().zip(output) {
+        *size = known.unwrap_or(*size);
+    }
+    call.related(Relation::Equal, |axis| list.names[axis].output_axis)
 }
 
 /// The plan of one operand, whose axes have the sizes that they have in the output.
@@ -155,14 +158,32 @@ fn of_operand<I: Dimension, O: Dimension>(
 /// More sizes than this are looked up in a table.
 const MANY_SIZES: usize = 32;
 
-/// The output's shape. Each size is an integer of the pattern, that of an operand, or given.
-fn output_shape<const N: usize>(
+/// The sizes of the output, as far as they are known.
+type Known<S> = SmallVec<[Option<S>; 4]>;
+
+/// The shape of the output.
+fn known_output<const N: usize>(
     pattern: &AxisPattern<N>,
     shapes: [&[usize]; N],
     sizes: &[(&str, usize)],
 ) -> Result<IxDyn, BroadcastError> {
+    let known = output_sizes(pattern, shapes, sizes)?;
+    let mut output = IxDyn::zeros(known.len());
     let names = &pattern.output.names;
-    let mut known: SmallVec<[Option<usize>; 4]> = names.iter().map(|name| name.size).collect();
+    for ((size, known), name) in output.sizes_mut().iter_mut().zip(known).zip(names) {
+        *size = known.ok_or_else(|| pattern.error(name.at, PatternFault::SizeMissing))?;
+    }
+    Ok(output)
+}
+
+/// The sizes of the output. Each is an integer of the pattern, that of an operand, or given.
+pub(super) fn output_sizes<S: Size, const N: usize>(
+    pattern: &AxisPattern<N>,
+    shapes: [&[S]; N],
+    sizes: &[(&str, usize)],
+) -> Result<Known<S>, BroadcastError> {
+    let names = &pattern.output.names;
+    let mut output: Known<S> = names.iter().map(|name| name.size.map(S::from)).collect();
     let new_names = || {
         let new = names
             .iter()
@@ -180,38 +201,52 @@ fn output_shape<const N: usize>(
     };
     for &(given, size) in sizes {
         let Some(axis) = axis_of(given) else {
-            let fault = PatternFault::SizeUnknown(copied_text(given)?);
-            return Err(pattern.error(0, fault));
+            return Err(pattern.error(0, PatternFault::SizeUnknown(given.into())));
         };
-        set(&mut known[axis], size)
-            .map_err(|sizes| pattern.error(names[axis].at, PatternFault::SizesDiffer(sizes)))?;
+        set(pattern, &names[axis], &mut output[axis], size.into())?;
     }
     for (list, shape) in pattern.operands.iter().zip(shapes) {
-        check_rank(pattern, list, shape)?;
-        for (name, &size) in list.names.iter().zip(shape) {
-            // An axis that is dropped has size 1.
-            let mut dropped = Some(1);
-            let known = known.get_mut(name.output_axis).unwrap_or(&mut dropped);
-            set(known, size)
-                .map_err(|sizes| pattern.error(name.at, PatternFault::SizesDiffer(sizes)))?;
-        }
-    }
-    let mut output = IxDyn::zeros(names.len());
-    for ((size, known), name) in output.sizes_mut().iter_mut().zip(known).zip(names) {
-        *size = known.ok_or_else(|| pattern.error(name.at, PatternFault::SizeMissing))?;
+        check_rank(pattern, list, shape.len())?;
+        set_all(pattern, list, shape, &mut output)?;
     }
     Ok(output)
 }
 
-/// Sets a size that is not known yet.
+/// Sets the sizes of the axes of an operand.
+fn set_all<S: Size, const N: usize>(
+    pattern: &AxisPattern<N>,
+    list: &NameList,
+    shape: &[S],
+    output: &mut [Option<S>],
+) -> Result<(), BroadcastError> {
+    for (name, &size) in list.names.iter().zip(shape) {
+        // An axis that is dropped has size 1.
+        let mut dropped = Some(S::from(1));
+        let known = output.get_mut(name.output_axis).unwrap_or(&mut dropped);
+        set(pattern, name, known, size)?;
+    }
+    Ok(())
+}
+
+/// Sets the size of an axis.
 ///
 /// # Errors
 ///
-/// Both sizes, if it has another.
-fn set(known: &mut Option<usize>, size: usize) -> Result<(), [usize; 2]> {
-    match *known.get_or_insert(size) {
-        known if known != size => Err([size, known]),
-        _ => Ok(()),
+/// `InvalidPattern` with both sizes, if it has another.
+fn set<S: Size, const N: usize>(
+    pattern: &AxisPattern<N>,
+    name: &Name,
+    known: &mut Option<S>,
+    size: S,
+) -> Result<(), BroadcastError> {
+    let other = known.unwrap_or(size);
+    *known = other.and(size);
+    match known {
+        Some(_) => Ok(()),
+        None => {
+            let sizes = [size.into(), other.into()];
+            Err(pattern.error(name.at, PatternFault::SizesDiffer(sizes)))
+        }
     }
 }
 
@@ -219,28 +254,11 @@ fn set(known: &mut Option<usize>, size: usize) -> Result<(), [usize; 2]> {
 fn check_rank<const N: usize>(
     pattern: &AxisPattern<N>,
     list: &NameList,
-    shape: &[usize],
+    rank: usize,
 ) -> Result<(), BroadcastError> {
-    let (names, rank) = (list.names.len(), shape.len());
+    let names = list.names.len();
     match names == rank {
         true => Ok(()),
         false => Err(pattern.error(list.at, PatternFault::Rank { names, rank })),
     }
-}
-
-/// Each axis of an operand has the size that it has in the output. A 1 of the pattern has size 1.
-fn check_sizes<const N: usize>(
-    pattern: &AxisPattern<N>,
-    list: &NameList,
-    shape: &[usize],
-    output: &[usize],
-) -> Result<(), BroadcastError> {
-    for (name, &size) in list.names.iter().zip(shape) {
-        let wanted = output.get(name.output_axis).copied().unwrap_or(1);
-        if size != wanted {
-            let fault = PatternFault::SizesDiffer([size, wanted]);
-            return Err(pattern.error(name.at, fault));
-        }
-    }
-    Ok(())
 }

@@ -2,28 +2,16 @@
 //!
 //! Source: OpenVINO elementwise operations, `auto_broadcast="none"`.
 
-use crate::error::{ArrayRole, BroadcastError, ErrorKind, with_copies};
-use crate::plan::{BroadcastPlan, PlanPair};
-use crate::rule::Rule;
-use crate::shape::Sizes;
-use ndarray::{DimMax, Dimension};
+use super::call::Call;
+use crate::error::BroadcastError;
+use crate::rule::Relation;
 
 /// The elementwise rule, for two operands.
-#[inline]
-pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
-    a: I,
-    b: J,
-) -> Result<PlanPair<I, J>, BroadcastError> {
-    if a.sizes() != b.sizes() {
-        let shapes = [a.sizes(), b.sizes()];
-        return Err(with_copies(shapes, |shapes| ErrorKind::ShapesDiffer {
-            operands: [0, 1].map(ArrayRole::Operand),
-            shapes,
-        }));
+#[inline(always)]
+pub(super) fn identical<C: Call>(call: C) -> Result<C::Output, BroadcastError> {
+    let [a, b] = call.ranks();
+    match a == b {
+        true => call.related(Relation::Equal, |axis| axis),
+        false => Err(call.refused().ranks()),
     }
-    let shape = a.clone();
-    Ok((
-        BroadcastPlan::right_aligned(Rule::None, a, shape.sizes())?,
-        BroadcastPlan::right_aligned(Rule::None, b, shape.sizes())?,
-    ))
 }

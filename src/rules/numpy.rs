@@ -4,15 +4,15 @@
 //! Source: NumPy's general broadcasting rules and `broadcast_to`; OpenVINO Broadcast-1 and -3, mode
 //! `numpy`.
 
-use crate::error::{ArrayRole, BroadcastError, invalid_axis, operand_mismatch, rank_too_large};
-use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
-use crate::rule::Rule;
-use crate::shape::{Sizes, merge, padded_to};
+use super::call::{Call, ToTarget};
+use crate::error::{ArrayRole, BroadcastError, Refused, invalid_axis};
+use crate::plan::{BroadcastPlan, PlanTo};
+use crate::rule::{Relation, Rule};
+use crate::shape::Sizes;
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// The plan to a target given as a slice, for this rule and for those that end like it. The
-    /// target's rank must fit `O`.
+    /// The plan to a target given as a slice. The target's rank must fit `O`.
     #[inline(always)]
     pub(crate) fn right_aligned(
         rule: Rule,
@@ -20,7 +20,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         target: &[usize],
     ) -> Result<Self, BroadcastError> {
         let Some(offset) = target.len().checked_sub(input.ndim()) else {
-            return Err(rank_too_large(rule, input.sizes(), target));
+            let operands = [ArrayRole::Input, ArrayRole::Target];
+            return Err(Refused::known(rule, operands, [input.sizes(), target]).ranks());
         };
         BroadcastPlan::new(rule, input, target, move |axis| offset + axis)
     }
@@ -35,7 +36,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// # Errors
     ///
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge),
+    /// [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
@@ -55,8 +56,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        let (input, target) = (input.into_dimension(), target.into_dimension());
-        BroadcastPlan::right_aligned(Rule::Numpy, input, target.sizes())
+        right_aligned(ToTarget::new(Rule::Numpy, input, target), Relation::Stretch)
     }
 
     /// The plan to this shape from the same shape with size 1 at `axes`, a set. Its gradients and
@@ -74,7 +74,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// # Errors
     ///
-    /// [`InvalidAxis`](crate::ErrorKind::InvalidAxis) for an axis that the shape does not have;
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) for an axis that the shape does not have;
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -113,21 +113,19 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     }
 }
 
-/// The elementwise rule, for two operands.
-#[inline]
-pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
-    a: I,
-    b: J,
-) -> Result<PlanPair<I, J>, BroadcastError> {
-    let mut shape: <I as DimMax<J>>::Output = padded_to(a.ndim().max(b.ndim()), a.sizes());
-    if let Err(axis) = merge(shape.sizes_mut(), b.sizes()) {
-        let (a, b) = (a.clone(), b.clone());
-        return Err(right_aligned_mismatch([0, 1], [a.sizes(), b.sizes()], axis));
+/// Axes are aligned from the right. Only under [`Relation::Stretch`], the second shape must have as
+/// many axes as the first.
+#[inline(always)]
+pub(super) fn right_aligned<C: Call>(
+    call: C,
+    relation: Relation,
+) -> Result<C::Output, BroadcastError> {
+    let [first, second] = call.ranks();
+    if relation == Relation::Stretch && first > second {
+        return Err(call.refused().ranks());
     }
-    Ok((
-        BroadcastPlan::right_aligned(Rule::Numpy, a, shape.sizes())?,
-        BroadcastPlan::right_aligned(Rule::Numpy, b, shape.sizes())?,
-    ))
+    let offset = first.abs_diff(second);
+    call.related(relation, move |axis| offset + axis)
 }
 
 /// The error for two right-aligned shapes that do not fit on an axis of the longer one.
@@ -138,10 +136,8 @@ pub(crate) fn right_aligned_mismatch(
     axis: usize,
 ) -> BroadcastError {
     let offset = shapes[0].len().abs_diff(shapes[1].len());
-    operand_mismatch(
-        Rule::Numpy,
-        operands.map(ArrayRole::Operand),
-        shapes,
+    Refused::known(Rule::Numpy, operands.map(ArrayRole::Operand), shapes).sizes(
+        Relation::Common,
         axis,
         &|axis| offset + axis,
     )

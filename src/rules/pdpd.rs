@@ -1,58 +1,14 @@
 //! pdpd: B, without its trailing 1s, is aligned with A from an axis of A on. A never grows.
 //!
-//! Source: PaddlePaddle's elementwise operations (`axis`), as OpenVINO's broadcast rules specify
-//! them. OpenVINO's code differs from the specification for trailing 1s of B past A's end and for
+//! Source: OpenVINO's broadcast rules, PDPD: for elementwise operations of imported PaddlePaddle
+//! models. PaddlePaddle itself does something else: see `paddle`. OpenVINO's code differs from the specification for trailing 1s of B past A's end and for
 //! a size of 0 in A. Here the specification holds.
 
-use crate::error::{ArrayRole, BroadcastError, ErrorKind, rank_too_large, with_copies};
-use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
-use crate::rule::Rule;
-use crate::shape::Sizes;
+use super::call::{Call, ToTarget};
+use crate::error::{AxesFault, BroadcastError};
+use crate::plan::{BroadcastPlan, PlanTo};
+use crate::rule::{Relation, Rule, Size};
 use ndarray::{DimMax, Dimension, IntoDimension};
-
-/// The plan from B to A's shape.
-#[inline(always)]
-fn aligned_from<I: Dimension, J: Dimension, O: Dimension>(
-    b: J,
-    a: &I,
-    axis: isize,
-) -> Result<BroadcastPlan<J, O>, BroadcastError> {
-    if axis < -1 {
-        let (b, a) = (b.clone(), a.clone());
-        return Err(with_copies([b.sizes(), a.sizes()], |[input, target]| {
-            ErrorKind::PdpdAxis {
-                array: ArrayRole::Input,
-                input,
-                target,
-                axis,
-            }
-        }));
-    }
-    let Some(right_aligned) = a.ndim().checked_sub(b.ndim()) else {
-        return Err(rank_too_large(Rule::Pdpd, b.sizes(), a.sizes()));
-    };
-    let axis = usize::try_from(axis).unwrap_or(right_aligned);
-    let mut trimmed_rank = 0;
-    for (axis, &size) in b.sizes().iter().enumerate() {
-        if size != 1 {
-            trimmed_rank = axis + 1;
-        }
-    }
-    if axis.saturating_add(trimmed_rank) > a.ndim() {
-        let (b, a) = (b.clone(), a.clone());
-        return Err(with_copies([b.sizes(), a.sizes()], |[input, target]| {
-            ErrorKind::PdpdOverhang {
-                array: ArrayRole::Input,
-                input,
-                target,
-                axis,
-                trimmed_rank,
-            }
-        }));
-    }
-    // Trailing 1s past A's end feed nothing.
-    BroadcastPlan::new(Rule::Pdpd, b, a.sizes(), move |i| axis.saturating_add(i))
-}
 
 impl<I: Dimension> BroadcastPlan<I, I> {
     /// The plan of [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), from shapes alone:
@@ -60,9 +16,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// # Errors
     ///
-    /// [`PdpdAxis`](crate::ErrorKind::PdpdAxis) if the axis is below -1;
-    /// [`RankTooLarge`](crate::ErrorKind::RankTooLarge);
-    /// [`PdpdOverhang`](crate::ErrorKind::PdpdOverhang) if B reaches past the end of A;
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if the axis is below -1, or if B reaches past
+    /// the end of A; [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
@@ -82,19 +37,37 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        aligned_from(input.into_dimension(), &target.into_dimension(), axis)
+        aligned_from(ToTarget::new(Rule::Pdpd, input, target), axis)
     }
 }
 
-/// The elementwise rule, for two operands.
-#[inline]
-pub(super) fn pair<I: Dimension + DimMax<J>, J: Dimension>(
-    a: I,
-    b: J,
-    axis: isize,
-) -> Result<PlanPair<I, J>, BroadcastError> {
-    let b = aligned_from(b, &a, axis).map_err(|e| e.with_input(ArrayRole::Operand(1)))?;
-    let target = a.clone();
-    let a = BroadcastPlan::right_aligned(Rule::Pdpd, a, target.sizes())?;
-    Ok((a, b))
+/// B, the first shape, is aligned with A from this axis on.
+#[inline(always)]
+pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output, BroadcastError> {
+    let [b, a] = call.ranks();
+    let refused = |fault| call.refused().signed_axes([axis].into(), fault);
+    if axis < -1 {
+        return Err(refused(AxesFault::OutOfRange(0)));
+    }
+    let Some(right_aligned) = a.checked_sub(b) else {
+        return Err(call.refused().ranks());
+    };
+    let axis = usize::try_from(axis).unwrap_or(right_aligned);
+    if axis.saturating_add(trimmed_rank(call.sizes()[0])) > a {
+        return Err(refused(AxesFault::Overhang));
+    }
+    // Trailing 1s past A's end feed nothing.
+    call.related(Relation::Stretch, move |i| axis.saturating_add(i))
+}
+
+/// The rank without the trailing axes that can be 1.
+#[inline(always)]
+pub(super) fn trimmed_rank<S: Size>(shape: &[S]) -> usize {
+    let mut rank = 0;
+    for (axis, size) in shape.iter().enumerate() {
+        if !size.may_be(1) {
+            rank = axis + 1;
+        }
+    }
+    rank
 }

@@ -68,7 +68,7 @@ fn one_way(input: &[usize], output: &[usize], output_axes: Vec<Option<usize>>) -
 
 fn numpy(input: &[usize], target: &[usize]) -> Answer {
     if input.len() > target.len() {
-        return Err("RankTooLarge");
+        return Err("RankMismatch");
     }
     one_way(input, target, right_aligned(input.len(), target.len()))
 }
@@ -143,7 +143,7 @@ fn broadcast_axes(input: &[usize], target: &[usize], axes: &[usize]) -> Answer {
         .filter(|axis| !axes.contains(axis))
         .collect();
     if kept.len() != input.len() {
-        return Err("BroadcastAxesRank");
+        return Err("Length");
     }
     if kept
         .iter()
@@ -160,11 +160,11 @@ fn broadcast_axes(input: &[usize], target: &[usize], axes: &[usize]) -> Answer {
 
 fn expand(input: &[usize], size: &[usize]) -> Answer {
     if input.len() > size.len() {
-        return Err("RankTooLarge");
+        return Err("RankMismatch");
     }
     let offset = size.len() - input.len();
     if size[..offset].contains(&KEEP) {
-        return Err("KeepOnNewAxis");
+        return Err("SizeMismatch");
     }
     let target: Vec<usize> = size
         .iter()
@@ -183,10 +183,10 @@ fn expand(input: &[usize], size: &[usize]) -> Answer {
 /// PDPD, in the order of the specification's conditions.
 fn pdpd(b: &[usize], a: &[usize], axis: isize) -> Answer {
     if axis < -1 {
-        return Err("PdpdAxis");
+        return Err("OutOfRange");
     }
     if b.len() > a.len() {
-        return Err("RankTooLarge");
+        return Err("RankMismatch");
     }
     let axis = if axis == -1 {
         a.len() - b.len()
@@ -198,7 +198,7 @@ fn pdpd(b: &[usize], a: &[usize], axis: isize) -> Answer {
         trimmed.pop();
     }
     if axis as u128 + trimmed.len() as u128 > a.len() as u128 {
-        return Err("PdpdOverhang");
+        return Err("Overhang");
     }
     let output_axes = (0..b.len())
         .map(|i| (i < trimmed.len()).then_some(axis + i))
@@ -237,7 +237,7 @@ fn named(input: &[usize], target: &[usize], pattern: &str) -> Answer {
         return Err("InvalidPattern");
     }
     if input.len() > target.len() {
-        return Err("RankTooLarge");
+        return Err("RankMismatch");
     }
     let is_number = |word: &String| word.parse::<usize>().is_ok();
     let axis_of = |word: &String| {
@@ -280,9 +280,10 @@ pub fn pair(
     rule: &ElementwiseRule,
 ) -> Result<[AxisMap; 2], &'static str> {
     match rule {
-        ElementwiseRule::None if a != b => Err("ShapesDiffer"),
+        ElementwiseRule::None if a.len() != b.len() => Err("RankMismatch"),
+        ElementwiseRule::None if a != b => Err("SizeMismatch"),
         ElementwiseRule::None | ElementwiseRule::Numpy => {
-            let output = common_shape(&[a, b]).ok_or("OperandMismatch")?;
+            let output = common_shape(&[a, b]).ok_or("SizeMismatch")?;
             let rank = output.len();
             both(
                 a,
@@ -295,11 +296,46 @@ pub fn pair(
             let b = pdpd(b, a, *axis)?;
             Ok([one_way(a, a, right_aligned(a.len(), a.len()))?, b])
         }
+        ElementwiseRule::Paddle { axis } => paddle(a, b, *axis),
         ElementwiseRule::Xla {
             broadcast_dimensions,
         } => xla(a, b, broadcast_dimensions),
         other => panic!("the oracle does not know {other}"),
     }
+}
+
+/// Paddle's elementwise operations, in the order of its own checks. Identical shapes pass them.
+fn paddle(a: &[usize], b: &[usize], axis: isize) -> Result<[AxisMap; 2], &'static str> {
+    let (rank, small) = (a.len().max(b.len()), a.len().min(b.len()));
+    let identical = a == b;
+    if !identical && a.len() == b.len() && axis > 0 {
+        return Err(if axis as usize >= rank {
+            "OutOfRange"
+        } else {
+            "Overhang"
+        });
+    }
+    if !identical && (axis < -1 || axis >= rank as isize) {
+        return Err("OutOfRange");
+    }
+    let start = match axis {
+        _ if identical => 0,
+        -1 => rank - small,
+        axis => axis as usize,
+    };
+    if start + small > rank {
+        return Err("Overhang");
+    }
+    let wide = |shape: &[usize]| match shape.len() == rank {
+        true => shape.to_vec(),
+        false => [&vec![1; start][..], shape, &vec![1; rank - start - small]].concat(),
+    };
+    let output = common_shape(&[&wide(a), &wide(b)]).ok_or("SizeMismatch")?;
+    let axes = |shape: &[usize]| {
+        let first = if shape.len() == rank { 0 } else { start };
+        (first..first + shape.len()).map(Some).collect()
+    };
+    both(a, b, &output, [axes(a), axes(b)])
 }
 
 /// XLA's two steps. In-dim broadcast gives the smaller operand the larger rank, with 1s on unmapped
@@ -309,14 +345,14 @@ fn xla(a: &[usize], b: &[usize], dimensions: &[usize]) -> Result<[AxisMap; 2], &
     let identity: Vec<usize> = (0..rank).collect();
     let dimensions = if a.len() == b.len() {
         if !dimensions.is_empty() && dimensions != identity {
-            return Err("DimensionsUnexpected");
+            return Err("Unexpected");
         }
         &identity[..]
     } else {
         let small = a.len().min(b.len());
         match (small, dimensions.len()) {
-            (0, 1..) => return Err("DimensionsUnexpected"),
-            (1.., 0) => return Err("DimensionsRequired"),
+            (0, 1..) => return Err("Unexpected"),
+            (1.., 0) => return Err("Missing"),
             _ => {}
         }
         if let Some(fault) = axes_fault(small, rank, dimensions, true) {
@@ -339,7 +375,7 @@ fn xla(a: &[usize], b: &[usize], dimensions: &[usize]) -> Result<[AxisMap; 2], &
             .for_each(|(&axis, &size)| wide[axis] = size);
         wide
     };
-    let output = common_shape(&[&in_dim(a), &in_dim(b)]).ok_or("OperandMismatch")?;
+    let output = common_shape(&[&in_dim(a), &in_dim(b)]).ok_or("SizeMismatch")?;
     let some = |shape: &[usize]| output_axes(shape).iter().copied().map(Some).collect();
     both(a, b, &output, [some(a), some(b)])
 }

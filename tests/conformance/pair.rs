@@ -207,7 +207,7 @@ fn zipped<T: Element>(
             let kind = error.kind();
             matches!(
                 kind,
-                ErrorKind::SizeMismatch { .. } | ErrorKind::RankTooLarge { .. }
+                ErrorKind::SizeMismatch { .. } | ErrorKind::RankMismatch { .. }
             ) && a.shape() != fresh.shape()
                 && x == *a
         }

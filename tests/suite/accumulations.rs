@@ -5,6 +5,7 @@
 
 use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn, arr1};
 use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes, Part, Tile, sum_blocks};
+use ndarray_broadcast::error::{BoxFault, PartsFault};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::Reduction;
 use std::fmt::Debug;
@@ -361,10 +362,14 @@ fn tiles_that_cut_blocks_are_refused_with_the_nearest_boundaries() {
     .unwrap_err()
     .kind()
     {
-        ErrorKind::CutsBlock {
-            axis,
-            boundary,
-            nearest,
+        ErrorKind::InvalidBox {
+            fault:
+                BoxFault::CutsBlock {
+                    axis,
+                    boundary,
+                    nearest,
+                    ..
+                },
             ..
         } => (*axis, *boundary, *nearest),
         kind => panic!("{kind:?}"),
@@ -405,9 +410,9 @@ fn tiles_that_cut_blocks_are_refused_with_the_nearest_boundaries() {
         .to_string(),
         "\
 the box [0..200, 0..3, 0..3, 0..8] cuts a block of 1024 terms
-  box      0..200  0..3  0..3  0..8
-  output      200     3     6     8
-                            ^ no block begins on this axis: take all of it"
+  box     0..200  0..3  0..3  0..8
+  shape      200     3     6     8
+                           ^ no block begins on this axis: take all of it"
     );
     // Rows of 2048 terms can be cut inside, in all rows.
     let wide = BroadcastPlan::numpy((), (5, 2048)).unwrap().into_dyn();
@@ -426,10 +431,14 @@ the box [0..200, 0..3, 0..3, 0..8] cuts a block of 1024 terms
             let start = random.below(ranges[axis].end);
             ranges[axis] = start..start + 1 + random.below(ranges[axis].end - start);
             while let Err(error) = Part::new(&plan, &Tile::new(&plan, &ranges).unwrap()) {
-                let ErrorKind::CutsBlock {
-                    axis,
-                    boundary,
-                    nearest,
+                let ErrorKind::InvalidBox {
+                    fault:
+                        BoxFault::CutsBlock {
+                            axis,
+                            boundary,
+                            nearest,
+                            ..
+                        },
                     ..
                 } = error.kind()
                 else {
@@ -484,12 +493,18 @@ fn parts_that_do_not_belong_together_are_refused_and_nothing_changes() {
     for overlap in [of(0..3000, 0..2), of(0..1024, 1..2), of(1024..3000, 0..2)] {
         assert!(matches!(
             sum.merge(overlap).unwrap_err().kind(),
-            ErrorKind::Overlap { .. }
+            ErrorKind::PartsMismatch {
+                fault: PartsFault::Overlap { .. },
+                ..
+            }
         ));
     }
     assert_eq!(sum.to_bytes(), before);
     match sum.finish(&plan).unwrap_err().kind() {
-        ErrorKind::Incomplete { index, terms, .. } => {
+        ErrorKind::PartsMismatch {
+            fault: PartsFault::Incomplete { index, terms, .. },
+            ..
+        } => {
             assert_eq!((&index[..], terms.clone()), (&[0][..], 1024..2048));
         }
         kind => panic!("{kind:?}"),
@@ -693,7 +708,10 @@ fn the_first_missing_element_is_found_between_boxes() {
         match (sum.finish(&plan), missing) {
             (Ok(found), None) => assert_eq!(found, x_of_ones()),
             (Err(error), Some(at)) => match error.kind() {
-                ErrorKind::Incomplete { index, terms, .. } => {
+                ErrorKind::PartsMismatch {
+                    fault: PartsFault::Incomplete { index, terms, .. },
+                    ..
+                } => {
                     assert_eq!((&index[..], terms.clone()), (&at[..], 0..1));
                 }
                 kind => panic!("{kind:?}"),

@@ -430,11 +430,11 @@ fn wrong_shapes_are_rejected_without_writing() {
     }
     assert_eq!(
         common::variant(&right.reduce_to_shape((2, 1, 3, 4), Sum).unwrap_err()),
-        "ReduceMismatch"
+        "RankMismatch"
     );
     assert_eq!(
         common::variant(&right.reduce_to_shape((2, 4), Sum).unwrap_err()),
-        "ReduceMismatch"
+        "SizeMismatch"
     );
 }
 

@@ -1,7 +1,7 @@
 //! OpenVINO's operator: its mode attribute, its inputs of any integer type, and its errors.
 
 use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewD, Axis, IxDyn, Slice, arr0, array, s};
-use ndarray_broadcast::error::{AxesFault, IntegerRole};
+use ndarray_broadcast::error::{AxesFault, IntegerRole, OperatorFault};
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
 use ndarray_broadcast::{AxisSource, BroadcastError, ErrorKind, Rule};
 
@@ -56,10 +56,17 @@ fn an_operator_keeps_its_version() {
     }
 }
 
+fn operator_fault(error: &BroadcastError) -> OperatorFault {
+    match error.kind() {
+        ErrorKind::InvalidOperator { fault, .. } => *fault,
+        kind => panic!("{kind:?}"),
+    }
+}
+
 #[test]
 fn a_missing_axes_mapping_is_reported_before_an_invalid_target_shape() {
     let error = explicit().infer_shape(1, &[2, -1], None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::AxesMappingMissing { .. }));
+    assert_eq!(operator_fault(&error), OperatorFault::AxesMappingMissing);
 }
 
 #[test]
@@ -67,9 +74,10 @@ fn version_1_has_no_bidirectional_mode() {
     let error = Broadcast::v1().with_mode(Mode::Bidirectional).unwrap_err();
     assert!(matches!(
         error.kind(),
-        ErrorKind::ModeNotInVersion {
+        ErrorKind::InvalidOperator {
             version: 1,
             mode: Rule::Bidirectional,
+            fault: OperatorFault::ModeNotInVersion,
             ..
         }
     ));
@@ -80,7 +88,7 @@ fn the_error_for_an_unknown_mode_holds_its_name() {
     for text in ["foo", "", "bidirectional-with-a-very-long-tail"] {
         let error = text.parse::<Mode>().unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::UnknownName { name, .. } if **name == *text),
+            matches!(error.kind(), ErrorKind::InvalidText { text: found, .. } if **found == *text),
             "{text}"
         );
     }
@@ -176,16 +184,14 @@ fn integer_inputs_that_are_not_1_d_are_rejected() {
         let error = Broadcast::v1().evaluate(&data, &tensor, None).unwrap_err();
         assert!(matches!(
             error.kind(),
-            ErrorKind::NotOneDimensional { role: IntegerRole::Size, shape: found, .. } if **found == *shape
+            ErrorKind::InvalidInteger { role: IntegerRole::Size, shape: found, entry: None, .. } if **found == *shape
         ));
         let error = explicit()
             .evaluate(&data, &[2, 3], Some(&tensor))
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!(
-                "OpenVINO Broadcast takes axes_mapping as a 1-D tensor, but its shape is {shape:?}"
-            )
+            format!("axes are of rank 1, but this tensor has the shape {shape:?}")
         );
     }
 }
@@ -196,7 +202,7 @@ fn negative_entries_are_rejected() {
         let assert_rejected = |result: Result<Vec<usize>, BroadcastError>, wanted: IntegerRole| {
             assert!(matches!(
                 result.unwrap_err().kind(),
-                ErrorKind::InvalidInteger { role, position: 1, value: found, .. }
+                ErrorKind::InvalidInteger { role, entry: Some((1, found)), .. }
                     if *role == wanted && *found == i128::from(value)
             ));
         };
@@ -226,21 +232,14 @@ fn only_mode_explicit_takes_the_third_input() {
                 .evaluate(&array![1, 2, 3], &[3, 2], None)
                 .unwrap_err())
         );
-        assert!(matches!(
-            operator_explicit
-                .infer_shape(3, &[3, 2], None)
-                .unwrap_err()
-                .kind(),
-            ErrorKind::AxesMappingMissing { .. }
-        ));
+        let error = operator_explicit.infer_shape(3, &[3, 2], None).unwrap_err();
+        assert_eq!(operator_fault(&error), OperatorFault::AxesMappingMissing);
         for mode in [Mode::Numpy, Mode::Bidirectional, Mode::Pdpd { axis: 0 }] {
             let Ok(operator) = operator.with_mode(mode) else {
                 continue;
             };
-            assert!(matches!(
-                operator.infer_shape(3, &[3, 2], Some(axes)).unwrap_err().kind(),
-                ErrorKind::AxesMappingUnexpected { mode: found, .. } if *found == mode.rule()
-            ));
+            let error = operator.infer_shape(3, &[3, 2], Some(axes)).unwrap_err();
+            assert_eq!(operator_fault(&error), OperatorFault::AxesMappingUnexpected);
         }
     }
     // An empty third input is rejected too.
@@ -266,13 +265,13 @@ fn explicit_rejects_invalid_mappings() {
         (&[1, i64::MAX], AxesFault::OutOfRange(1)),
     ] {
         match mapping(axes).kind() {
-            ErrorKind::InvalidAxes { fault, .. } => assert_eq!(*fault, expected),
+            ErrorKind::InvalidAxes { fault, .. } => assert_eq!(fault, &expected),
             kind => panic!("{axes:?}: {kind:?}"),
         }
     }
     assert!(matches!(
         mapping(&[0, 1]).kind(),
-        ErrorKind::SizeMismatch { input_axis: 0, .. }
+        ErrorKind::SizeMismatch { axis: 0, .. }
     ));
 }
 

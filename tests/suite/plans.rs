@@ -494,7 +494,7 @@ fn plans_of_many_axes_are_permuted() {
                 let errors = [plan.permuted(&axes), plan.permuted_input(&axes)];
                 for error in errors.map(Result::unwrap_err) {
                     let kind = error.kind();
-                    assert!(matches!(kind, ErrorKind::NotAPermutation { .. }), "{error}");
+                    assert!(matches!(kind, ErrorKind::InvalidAxes { .. }), "{error}");
                 }
             }
         }
@@ -518,7 +518,7 @@ fn static_ranks_chain_and_cut() {
     );
     assert_eq!(six.remove_axis(1).unwrap().output_shape(), [3, 1, 1, 1, 2]);
     let scalar = BroadcastPlan::numpy((), ()).unwrap();
-    assert_eq!(variant(&scalar.remove_axis(0).unwrap_err()), "InvalidAxis");
+    assert_eq!(variant(&scalar.remove_axis(0).unwrap_err()), "OutOfRange");
     assert_eq!(Tiles::new(&scalar, 0, 8).count(), 1);
 }
 
@@ -557,20 +557,20 @@ fn invalid_input_is_an_error_with_a_short_picture() {
     assert!(named.axis_sources().eq((0..1000).map(AxisSource::Kept)));
     let sizes = [("a700", 2)];
     let errors = [
-        ("PlansDoNotMeet", plan.then(&other).err()),
-        ("NotAPermutation", plan.permuted(&twice).err()),
-        ("NotAPermutation", plan.permuted_input(&twice[1..]).err()),
-        ("NotAPermutation", huge.permuted(&[usize::MAX]).err()),
-        ("InvalidAxis", plan.insert_axis(usize::MAX).err()),
-        ("InvalidAxis", huge.remove_axis(0).err()),
-        ("InvalidAxis", plan.insert_input_axis(1001).err()),
-        ("InvalidAxis", plan.remove_input_axis(1000).err()),
+        ("WrongShape", plan.then(&other).err()),
+        ("Repeated", plan.permuted(&twice).err()),
+        ("Length", plan.permuted_input(&twice[1..]).err()),
+        ("OutOfRange", huge.permuted(&[usize::MAX]).err()),
+        ("OutOfRange", plan.insert_axis(usize::MAX).err()),
+        ("NotOne", huge.remove_axis(0).err()),
+        ("OutOfRange", plan.insert_input_axis(1001).err()),
+        ("OutOfRange", plan.remove_input_axis(1000).err()),
         ("InvalidBox", Tile::new(&plan, &ranges).err()),
         ("InvalidBox", Tile::new(&plan, &ranges[1..]).err()),
         ("InvalidBox", reversed.err()),
         ("InvalidBox", Tile::new(&huge, &[0..usize::MAX]).err()),
         (
-            "InvalidBlocks",
+            "InvalidBox",
             Part::of_blocks(&plan, &vec![0..1; 1000], 0..usize::MAX).err(),
         ),
         ("InvalidPattern", pattern.plan(ones(1000), &sizes).err()),
@@ -726,6 +726,6 @@ fn named_modes_take_sizes_from_the_target() {
     let drop: BroadcastMode = "1 c -> c".parse().unwrap();
     assert_eq!(
         variant(&BroadcastPlan::with_mode((1, 3), 3, &drop).unwrap_err()),
-        "RankTooLarge"
+        "RankMismatch"
     );
 }

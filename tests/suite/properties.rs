@@ -156,6 +156,8 @@ fn any_rule() -> impl Strategy<Value = ElementwiseRule> {
         Just(ElementwiseRule::None),
         Just(ElementwiseRule::Numpy),
         any::<isize>().prop_map(|axis| ElementwiseRule::Pdpd { axis }),
+        any::<isize>().prop_map(|axis| ElementwiseRule::Paddle { axis }),
+        (-2_isize..6).prop_map(|axis| ElementwiseRule::Paddle { axis }),
         (-2_isize..6).prop_map(|axis| ElementwiseRule::Pdpd { axis }),
         vec(hostile(), 0..5).prop_map(|broadcast_dimensions| ElementwiseRule::Xla {
             broadcast_dimensions
@@ -268,7 +270,7 @@ proptest! {
                 prop_assert_eq!(variant(&error), "ShapeOverflow");
                 prop_assert!(!representable(&oracle));
             }
-            (Err(error), None) => prop_assert_eq!(variant(&error), "OperandMismatch"),
+            (Err(error), None) => prop_assert_eq!(variant(&error), "SizeMismatch"),
             (answer, oracle) => prop_assert!(false, "{answer:?}, expected {oracle:?}"),
         }
     }

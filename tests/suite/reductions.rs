@@ -6,6 +6,7 @@ use ndarray::{
     array,
 };
 use ndarray_broadcast::error::ArrayRole;
+use ndarray_broadcast::infer::PartialShape;
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::Reduction;
 use serde_json::Value;
@@ -709,10 +710,12 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
     let error = zip((&y, &x))
         .reduce_into(&plan, Sum, &mut out, f)
         .unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::SizeMismatch { input, .. } if **input == [2, 2]));
+    assert!(
+        matches!(error.kind(), ErrorKind::SizeMismatch { shapes, .. } if shapes[0] == PartialShape::known((2, 2)))
+    );
     let three = Array2::<f32>::ones((2, 3)).insert_axis(Axis(0));
     let error = zip((&y, &three)).reduce(&plan, Sum, f).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::RankTooLarge { .. }));
+    assert!(matches!(error.kind(), ErrorKind::RankMismatch { .. }));
     let role = |error: BroadcastError| match error.kind() {
         ErrorKind::WrongShape { role, .. } => *role,
         kind => panic!("{kind:?}"),
@@ -744,8 +747,8 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
     let error = none.reduce_into(&empty, Max, &mut out).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot reduce [0, 3] by max: there are no terms, and this reduction has no result for \
-         that; a Fold with an identity has one"
+        "cannot reduce [0, 3] by max: there are no terms, and only a Fold with an identity has \
+         a result for that"
     );
     assert_eq!(out, array![7., 7., 7.]);
     zip(&empty)
@@ -771,7 +774,7 @@ fn results_too_large_for_memory_are_errors() {
         let error = view
             .reduce_to_shape(size, Sum.in_type::<f64, f64>())
             .unwrap_err();
-        assert!(format!("{error:?}").starts_with(kind), "{error:?}");
+        assert!(format!("{:?}", error.kind()).starts_with(kind), "{error}");
     }
 }
 

@@ -326,7 +326,7 @@ fn common_shapes_of_three_arrays_agree_with_the_oracle() {
                 match oracle {
                     None => {
                         let error = answer.unwrap_err();
-                        assert_eq!(variant(&error), "OperandMismatch");
+                        assert_eq!(variant(&error), "SizeMismatch");
                         assert_eq!(all.unwrap_err(), error);
                         // A tuple has letters for its arrays, a list has numbers.
                         assert_eq!(
@@ -386,7 +386,7 @@ fn strides_of_axes_that_have_no_second_element_do_not_matter() {
     }
 }
 
-/// Long lists of axes take another path than short ones.
+/// Lists of any length and order are sets.
 #[test]
 fn broadcast_axes_of_many_axes_are_a_set() {
     let size = |axis: usize| 1 + usize::from(axis % 100 == 7);
@@ -401,7 +401,7 @@ fn broadcast_axes_of_many_axes_are_a_set() {
         let error = BroadcastPlan::with_broadcast_axes(&[1_usize][..1], &target[..], &axes).err();
         let text = error.map(|error| error.to_string()).unwrap_or_default();
         let kept = rank - first_kept;
-        let why = format!(" leave {kept} of the target's {rank} axes, but the input has 1 axis");
+        let why = format!(" has {kept}, but input has 1 axis");
         assert_eq!(text.ends_with(&why), kept != 1, "{text}");
     }
 }

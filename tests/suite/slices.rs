@@ -123,14 +123,14 @@ fn slices_that_do_not_hold_their_array_are_errors() {
             &[1, 1],
             6,
             &[2, 1],
-            "input has the strides [1, 1], its shape [2] has 1 axis",
+            "input has 1 axis, the shape [2] with the strides [1, 1]",
         ),
         (
             2,
             &[1],
             6,
             &[2],
-            "out has the strides [2], its shape [3, 2] has 2 axes",
+            "out has 2 axes, the shape [3, 2] with the strides [2]",
         ),
         (
             1,

@@ -1,19 +1,13 @@
 //! The rules on shapes that are known in part: inference, and plans that resolve later.
 
-mod call;
-mod mapping;
-
-pub(crate) use mapping::infer_explicit;
-
-use super::axes::{increasing, unique};
-use crate::error::{BroadcastError, PartialFault, copied_text, shape_not_possible};
+use super::call::{Partial, checked, unknown};
+use super::{broadcast_axes, named, xla};
+use crate::error::{ArrayRole, BroadcastError, impossible_shape};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, PartialSizes};
-use crate::pattern::{AxisPattern, Name};
+use crate::pattern::AxisPattern;
 use crate::plan::{BroadcastPlan, PartialCall, PartialPlan};
-use crate::rule::Rule;
-use crate::shape::{KEEP, Sizes};
-use call::{Call, checked, unknown};
+use crate::shape::Sizes;
 use ndarray::{IntoDimension, IxDyn};
 
 impl BroadcastMode {
@@ -25,9 +19,9 @@ impl BroadcastMode {
     ///
     /// # Errors
     ///
-    /// If no shapes within the bounds fit: [`Impossible`](crate::ErrorKind::Impossible), or
+    /// If no shapes within the bounds fit: the error of the rule, or
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow) if even the smallest have too many
-    /// elements, or the error of the rule if both shapes are known.
+    /// elements.
     ///
     /// ```
     /// use ndarray_broadcast::BroadcastMode;
@@ -58,32 +52,25 @@ impl BroadcastMode {
         input: &PartialShape,
         target: &PartialShape,
     ) -> Result<PartialShape, BroadcastError> {
-        if let (Some(input), Some(target)) = (input.value(), target.value()) {
-            let plan = BroadcastPlan::with_mode(input, target, self)?;
-            return Ok(PartialShape::known(plan.output_dim()));
-        }
-        let call = Call {
-            rule: self.rule(),
-            shapes: [input, target],
-            operands: false,
+        // An input of unknown rank may have any rank that fits, with axes of size 1.
+        let ranks = match self {
+            Self::Numpy | Self::Expand => [target.rank().or(Some(0)), None],
+            Self::Bidirectional => [None, None],
+            Self::Explicit { .. } | Self::InDim { .. } | Self::InDimPermuting { .. } => {
+                [Some(self.axes().len()), None]
+            }
+            Self::BroadcastAxes { .. } => {
+                let added = broadcast_axes::distinct(self.axes()).len();
+                let kept = target.rank().map(|rank| rank.saturating_sub(added));
+                [kept, input.rank().map(|rank| rank + added)]
+            }
+            Self::Pdpd { .. } => [Some(0), None],
+            Self::Named { pattern } => {
+                [&pattern.operands[0], &pattern.output].map(|list| Some(list.names.len()))
+            }
         };
-        match self {
-            BroadcastMode::Numpy => call.right_aligned(None),
-            BroadcastMode::Bidirectional => call.common(),
-            BroadcastMode::Explicit { axes_mapping: axes }
-            | BroadcastMode::InDim {
-                broadcast_dimensions: axes,
-            } => call.mapped(axes, increasing),
-            BroadcastMode::InDimPermuting {
-                broadcast_dimensions: axes,
-            } => call.mapped(axes, unique),
-            BroadcastMode::BroadcastAxes {
-                broadcast_axes: axes,
-            } => call.broadcast_axes(axes),
-            BroadcastMode::Expand => call.right_aligned(Some(KEEP)),
-            BroadcastMode::Pdpd { axis } => call.pdpd(*axis),
-            BroadcastMode::Named { pattern } => call.named(pattern),
-        }
+        let operands = [ArrayRole::Input, ArrayRole::Target];
+        self.run(Partial::new(self.rule(), operands, [input, target], ranks))
     }
 }
 
@@ -93,9 +80,9 @@ impl ElementwiseRule {
     ///
     /// # Errors
     ///
-    /// If no shapes within the bounds fit: [`Impossible`](crate::ErrorKind::Impossible), or
+    /// If no shapes within the bounds fit: the error of the rule, or
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow) if even the smallest have too many
-    /// elements, or the error of the rule if both shapes are known.
+    /// elements.
     ///
     /// ```
     /// use ndarray_broadcast::ElementwiseRule;
@@ -114,31 +101,20 @@ impl ElementwiseRule {
         a: &PartialShape,
         b: &PartialShape,
     ) -> Result<PartialShape, BroadcastError> {
-        if let (Some(a), Some(b)) = (a.value(), b.value()) {
-            let (plan, _) = BroadcastPlan::pair(a, b, self)?;
-            return Ok(PartialShape::known(plan.output_dim()));
-        }
-        let (rule, operands) = (self.rule(), true);
-        let shapes = [a, b];
-        let call = Call {
-            rule,
-            shapes,
-            operands,
+        let (operands, [rank_a, rank_b]) = ([0, 1], [a.rank(), b.rank()]);
+        let (operands, shapes, ranks) = match self {
+            Self::None => (operands, [a, b], [rank_b, rank_a]),
+            Self::Numpy => (operands, [a, b], [None, None]),
+            Self::Pdpd { .. } => ([1, 0], [b, a], [Some(0), None]),
+            // Paddle takes identical shapes with any axis, and no others below -1.
+            Self::Paddle { axis: ..-1 } => (operands, [a, b], [rank_b, rank_a]),
+            Self::Paddle { .. } => (operands, [a, b], [None, None]),
+            Self::Xla {
+                broadcast_dimensions: axes,
+            } => (operands, [a, b], xla::ranks([rank_a, rank_b], axes)),
         };
-        match self {
-            ElementwiseRule::None => call.identical(),
-            ElementwiseRule::Numpy => call.common(),
-            // B is broadcast to A.
-            ElementwiseRule::Pdpd { axis } => Call {
-                rule,
-                shapes: [b, a],
-                operands: false,
-            }
-            .pdpd(*axis),
-            ElementwiseRule::Xla {
-                broadcast_dimensions,
-            } => call.xla(broadcast_dimensions),
-        }
+        let operands = operands.map(ArrayRole::Operand);
+        self.run(Partial::new(self.rule(), operands, shapes, ranks))
     }
 }
 
@@ -149,7 +125,7 @@ impl AxisPattern<2> {
     ///
     /// # Errors
     ///
-    /// [`Impossible`](crate::ErrorKind::Impossible) if no shapes within the bounds fit;
+    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if no shapes within the bounds fit;
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow) if the smallest have too many elements.
     ///
     /// ```
@@ -163,10 +139,9 @@ impl AxisPattern<2> {
     /// assert_eq!(
     ///     pattern.infer(&a, &PartialShape::known((6, 7))).unwrap_err().to_string(),
     ///     "\
-    /// cannot broadcast [?, 2..=5] with [6, 7] (named)
-    ///   a   ?  2..=5
-    ///   b   6      7
-    ///   \"y\" is 2..=5 in a, but 6 in b",
+    /// the shapes do not fit the axis pattern
+    ///   x y, y z -> x y z
+    ///        ^ \"y\" has the sizes 6 and 2..=5",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -177,33 +152,13 @@ impl AxisPattern<2> {
         a: &PartialShape,
         b: &PartialShape,
     ) -> Result<PartialShape, BroadcastError> {
-        let call = Call {
-            rule: Rule::Named,
-            shapes: [a, b],
-            operands: true,
-        };
-        let integer = |name: &Name| name.size.map_or(PartialSize::ANY, PartialSize::known);
-        let mut output: PartialSizes = self.output.names.iter().map(integer).collect();
-        for (operand, (list, shape)) in self.operands.iter().zip([a, b]).enumerate() {
-            let Some(sizes) = shape.sizes() else { continue };
-            if sizes.len() != list.names.len() {
-                return Err(call.error(PartialFault::Ranks));
-            }
-            for (name, &size) in list.names.iter().zip(sizes) {
-                let slot = output.get_mut(name.output_axis);
-                let known = slot.as_deref().copied().unwrap_or(PartialSize::ONE);
-                match (size.and(known), slot) {
-                    (Some(both), Some(slot)) => *slot = both,
-                    (Some(_), None) => {}
-                    (None, None) => return Err(call.error(PartialFault::One { operand, size })),
-                    (None, Some(_)) => {
-                        let (name, sizes) = (copied_text(self.name(name))?, [known, size]);
-                        return Err(call.error(PartialFault::Name { name, sizes }));
-                    }
-                }
-            }
-        }
-        checked(output)
+        let sizes = [0, 1].map(|at: usize| match [a, b][at].sizes() {
+            Some(sizes) => PartialSizes::from_slice(sizes),
+            None => PartialSizes::from_elem(PartialSize::ANY, self.operands[at].names.len()),
+        });
+        let output = named::output_sizes(self, sizes.each_ref().map(|sizes| &sizes[..]), &[])?;
+        let any = |size: Option<PartialSize>| size.unwrap_or(PartialSize::ANY);
+        checked(output.into_iter().map(any).collect())
     }
 }
 
@@ -259,7 +214,7 @@ impl PartialPlan {
     ///
     /// # Errors
     ///
-    /// [`NotPossible`](crate::ErrorKind::NotPossible) if a shape is not within what was known of
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if a shape is not within what was known of
     /// it. Those of the rule.
     pub fn resolve(
         &self,
@@ -275,9 +230,10 @@ impl PartialPlan {
         }?;
         // Under `expand`, a target of `KEEP` gives the input's size. The output allows for that
         // only if the target was known to be `KEEP`.
-        match self.output.contains(plan.output_shape()) {
+        let (expected, found) = (&self.output, plan.output_shape());
+        match expected.contains(found) {
             true => Ok(plan),
-            false => Err(shape_not_possible(&self.output, plan.output_shape())),
+            false => Err(impossible_shape(ArrayRole::Out, expected.clone(), found)),
         }
     }
 }

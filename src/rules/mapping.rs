@@ -1,10 +1,10 @@
 //! explicit with a mapping that is known in part.
 
-use super::call::{Call, Fit, checked, checked_shape};
-use crate::error::{BroadcastError, PartialFault};
+use super::axes::{increasing, mapped};
+use super::call::{Call, Partial, checked, unknown};
+use crate::error::{ArrayRole, AxesFault, BroadcastError};
 use crate::partial::{PartialShape, PartialSize};
-use crate::rule::Rule;
-use crate::rules::axes::increasing;
+use crate::rule::{Relation, Rule};
 use crate::shape::Sizes;
 use smallvec::SmallVec;
 
@@ -15,36 +15,36 @@ pub(crate) fn infer_explicit(
     target: &PartialShape,
     mapping: &PartialShape,
 ) -> Result<PartialShape, BroadcastError> {
-    let call = Call {
-        rule: Rule::Explicit,
-        shapes: [data, target],
-        operands: false,
-    };
     let scalar_as_vector = data.rank() == Some(0) && mapping.rank() == Some(1);
+    let operands = [ArrayRole::Input, ArrayRole::Target];
+    // The data may be scalar if nothing is known.
+    let rank = mapping.rank().or(data.rank()).unwrap_or(0);
+    let call = Partial::new(Rule::Explicit, operands, [data, target], [Some(rank), None]);
     if let (Some(axes), false) = (mapping.value(), scalar_as_vector) {
-        return call.mapped(axes.sizes(), increasing);
+        return mapped(call, axes.sizes(), increasing);
     }
-    let refused = || Err(call.error(PartialFault::Mapping(mapping.clone())));
-    let rank = match (data.rank(), mapping.rank()) {
-        (Some(0), Some(1)) => 1,
-        (Some(rank), Some(entries)) if rank != entries => return refused(),
-        (Some(rank), _) | (None, Some(rank)) => rank,
-        // The data may be scalar.
-        (None, None) => return checked_shape(target),
+    let refused = || {
+        let fault = AxesFault::NoneFits(mapping.clone());
+        Err(call.refused().axes(&[], fault))
     };
-    let any = |count| SmallVec::<[_; 4]>::from_elem(PartialSize::ANY, count);
-    let axes = mapping
-        .sizes()
-        .map_or_else(|| any(rank), SmallVec::from_slice);
+    match (data.rank(), mapping.rank()) {
+        (None, None) => return call.related(Relation::Stretch, |axis| axis),
+        (Some(data), Some(entries)) if data != entries && !scalar_as_vector => return refused(),
+        _ => {}
+    }
     // A scalar with one entry is as data of size 1 that must not be stretched.
-    let (data, fit): (_, Fit) = match data.sizes() {
-        _ if scalar_as_vector => (any(0), PartialSize::and),
-        Some(data) => (SmallVec::from_slice(data), PartialSize::stretched_to),
-        None => (any(rank), PartialSize::stretched_to),
+    let relation = match scalar_as_vector {
+        true => Relation::Equal,
+        false => Relation::Stretch,
     };
-    let size = |axis: usize| data.get(axis).copied().unwrap_or(PartialSize::ONE);
-    checked_shape(call.shapes[0])?;
-    let Some(target) = target.sizes() else {
+    unknown([data])?;
+    let [data, sizes] = call.sizes();
+    let size = |axis: usize| data.get(axis).copied().unwrap_or(PartialSize::known(1));
+    let axes: SmallVec<[PartialSize; 4]> = match mapping.sizes() {
+        Some(axes) => SmallVec::from_slice(axes),
+        None => SmallVec::from_elem(PartialSize::ANY, rank),
+    };
+    if target.rank().is_none() {
         let mut next = 0;
         for axis in &axes {
             let at = axis.min().max(next);
@@ -54,10 +54,11 @@ pub(crate) fn infer_explicit(
             next = at.saturating_add(1);
         }
         return Ok(PartialShape::UNKNOWN);
-    };
+    }
+    let target = sizes;
     // The size of a target axis that this data axis feeds, if it may.
     let fed = |axis: usize, at: usize| match axes[axis].contains(at) {
-        true => fit(size(axis), target[at]),
+        true => relation.output(size(axis), target[at]),
         false => None,
     };
     // The first target axes that data axes 0, 0 and 1, ... can feed in increasing order, and the

@@ -1,0 +1,319 @@
+//! What a rule is run on: two shapes whose sizes are known, or known in part.
+//!
+//! A rule finds from ranks and attributes which axes are aligned, and says how the sizes of aligned
+//! axes are related. It is written once, for every [`Call`]. Under every rule the size of an output
+//! axis depends only on the axes that are aligned with it, and axes of different columns do not
+//! restrict each other. So the smallest box of partial shapes is found axis by axis, too.
+
+use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};
+use crate::partial::{PartialShape, PartialSize, PartialSizes};
+use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
+use crate::rule::{Relation, Rule, Size};
+use crate::shape::{Sizes, dimension, elements};
+use ndarray::{DimMax, Dimension, IntoDimension};
+use smallvec::SmallVec;
+
+/// A rank that is not known: larger than every rank.
+pub(super) const UNKNOWN_RANK: usize = usize::MAX;
+
+/// Two shapes: input and target, or two operands.
+pub(super) trait Call: Sized {
+    type Size: Size;
+    /// What follows from a rule that accepts the shapes.
+    type Output;
+
+    /// The ranks. One that is not known is [`UNKNOWN_RANK`].
+    #[inline(always)]
+    fn ranks(&self) -> [usize; 2] {
+        self.sizes().map(<[_]>::len)
+    }
+
+    /// The sizes. There are none if the rank is not known.
+    fn sizes(&self) -> [&[Self::Size]; 2];
+
+    /// The sizes of the second shape.
+    fn target_mut(&mut self) -> &mut [Self::Size];
+
+    /// For errors: a copy of the shapes. The shapes themselves, and with them the plan, then stay
+    /// in registers where ranks are static.
+    fn refused(&self) -> Refused;
+
+    /// The output. Axis `i` of the shape of smaller rank (of the first, if they are equal) is
+    /// aligned with axis `output_axis_of(i)` of the other one; past its end, with a 1. The output
+    /// has the rank of the other one.
+    ///
+    /// # Errors
+    ///
+    /// `SizeMismatch`, `ShapeOverflow`.
+    fn related(
+        self,
+        relation: Relation,
+        output_axis_of: impl Fn(usize) -> usize,
+    ) -> Result<Self::Output, BroadcastError>;
+}
+
+/// Gives `output` the sizes that `small` has in common with it.
+///
+/// # Errors
+///
+/// The first output axis whose sizes do not fit.
+#[inline(always)]
+fn relate<S: Size>(
+    relation: Relation,
+    small: &[S],
+    output: &mut [S],
+    output_axis_of: impl Fn(usize) -> usize,
+) -> Result<(), usize> {
+    for (axis, &size) in small.iter().enumerate() {
+        let at = output_axis_of(axis);
+        match output.get_mut(at) {
+            Some(wanted) => *wanted = relation.output(size, *wanted).ok_or(at)?,
+            None if size.may_be(1) => {}
+            None => return Err(at),
+        }
+    }
+    Ok(())
+}
+
+/// The output of known shapes, whose rank fits `O`.
+#[inline(always)]
+fn output<C: Call<Size = usize>, O: Dimension>(
+    call: &C,
+    relation: Relation,
+    output_axis_of: &impl Fn(usize) -> usize,
+) -> Result<O, BroadcastError> {
+    let [first, second] = call.sizes();
+    let (small, large) = match first.len() <= second.len() {
+        true => (first, second),
+        false => (second, first),
+    };
+    let mut output: O = dimension(large);
+    match relate(relation, small, output.sizes_mut(), output_axis_of) {
+        Ok(()) => Ok(output),
+        Err(axis) => Err(call.refused().sizes(relation, axis, output_axis_of)),
+    }
+}
+
+/// An input and its target, both known. The output is the plan.
+#[derive(Clone)]
+pub(super) struct ToTarget<I, E> {
+    rule: Rule,
+    input: I,
+    target: E,
+}
+
+impl<I: Dimension, E: Dimension> ToTarget<I, E> {
+    #[inline(always)]
+    pub(super) fn new(
+        rule: Rule,
+        input: impl IntoDimension<Dim = I>,
+        target: impl IntoDimension<Dim = E>,
+    ) -> Self {
+        let (input, target) = (input.into_dimension(), target.into_dimension());
+        ToTarget {
+            rule,
+            input,
+            target,
+        }
+    }
+}
+
+impl<I: Dimension + DimMax<E>, E: Dimension> Call for ToTarget<I, E> {
+    type Size = usize;
+    type Output = PlanTo<I, E>;
+
+    #[inline(always)]
+    fn sizes(&self) -> [&[usize]; 2] {
+        [self.input.sizes(), self.target.sizes()]
+    }
+
+    #[inline(always)]
+    fn target_mut(&mut self) -> &mut [usize] {
+        self.target.sizes_mut()
+    }
+
+    #[inline(always)]
+    fn refused(&self) -> Refused {
+        let operands = [ArrayRole::Input, ArrayRole::Target];
+        Refused::known(self.rule, operands, self.clone().sizes())
+    }
+
+    #[inline(always)]
+    fn related(
+        self,
+        relation: Relation,
+        output_axis_of: impl Fn(usize) -> usize,
+    ) -> Result<Self::Output, BroadcastError> {
+        // The plan checks this relation.
+        if relation == Relation::Stretch {
+            return BroadcastPlan::new(self.rule, self.input, self.target.sizes(), output_axis_of);
+        }
+        let output = output::<_, <I as DimMax<E>>::Output>(&self, relation, &output_axis_of)?;
+        let input_is_small = self.input.ndim() <= self.target.ndim();
+        BroadcastPlan::new(
+            self.rule,
+            self.input,
+            output.sizes(),
+            |axis| match input_is_small {
+                true => output_axis_of(axis),
+                false => axis,
+            },
+        )
+    }
+}
+
+/// Two operands, both known. The output are their plans.
+#[derive(Clone)]
+pub(super) struct Pair<I, J> {
+    pub(super) rule: Rule,
+    pub(super) a: I,
+    pub(super) b: J,
+    /// Whether `b` is the first shape and `a` the second.
+    pub(super) b_is_first: bool,
+}
+
+impl<I: Dimension + DimMax<J>, J: Dimension> Call for Pair<I, J> {
+    type Size = usize;
+    type Output = PlanPair<I, J>;
+
+    #[inline(always)]
+    fn sizes(&self) -> [&[usize]; 2] {
+        match self.b_is_first {
+            true => [self.b.sizes(), self.a.sizes()],
+            false => [self.a.sizes(), self.b.sizes()],
+        }
+    }
+
+    #[inline(always)]
+    fn target_mut(&mut self) -> &mut [usize] {
+        match self.b_is_first {
+            true => self.a.sizes_mut(),
+            false => self.b.sizes_mut(),
+        }
+    }
+
+    #[inline(always)]
+    fn refused(&self) -> Refused {
+        let operands = if self.b_is_first { [1, 0] } else { [0, 1] };
+        Refused::known(
+            self.rule,
+            operands.map(ArrayRole::Operand),
+            self.clone().sizes(),
+        )
+    }
+
+    #[inline(always)]
+    fn related(
+        self,
+        relation: Relation,
+        output_axis_of: impl Fn(usize) -> usize,
+    ) -> Result<Self::Output, BroadcastError> {
+        let output = output::<_, <I as DimMax<J>>::Output>(&self, relation, &output_axis_of)?;
+        let b_is_small = self.b_is_first || self.b.ndim() < self.a.ndim();
+        let axis_of = |is_small: bool| {
+            let output_axis_of = &output_axis_of;
+            move |axis| if is_small { output_axis_of(axis) } else { axis }
+        };
+        Ok((
+            BroadcastPlan::new(self.rule, self.a, output.sizes(), axis_of(!b_is_small))?,
+            BroadcastPlan::new(self.rule, self.b, output.sizes(), axis_of(b_is_small))?,
+        ))
+    }
+}
+
+/// Two shapes that are known in part. The output is the smallest box that holds every possible one.
+pub(super) struct Partial<'a> {
+    rule: Rule,
+    operands: [ArrayRole; 2],
+    shapes: [&'a PartialShape; 2],
+    sizes: [Option<PartialSizes>; 2],
+}
+
+impl<'a> Partial<'a> {
+    /// A shape of unknown rank is taken to have the given one, with any sizes. Where there is none,
+    /// the output's rank is unknown.
+    pub(super) fn new(
+        rule: Rule,
+        operands: [ArrayRole; 2],
+        shapes: [&'a PartialShape; 2],
+        ranks: [Option<usize>; 2],
+    ) -> Self {
+        let sizes = [0, 1].map(|at: usize| match shapes[at].sizes() {
+            Some(sizes) => Some(PartialSizes::from_slice(sizes)),
+            None => ranks[at].map(|rank| PartialSizes::from_elem(PartialSize::ANY, rank)),
+        });
+        Partial {
+            rule,
+            operands,
+            shapes,
+            sizes,
+        }
+    }
+}
+
+impl Call for Partial<'_> {
+    type Size = PartialSize;
+    type Output = PartialShape;
+
+    fn ranks(&self) -> [usize; 2] {
+        let rank =
+            |sizes: &Option<PartialSizes>| sizes.as_ref().map_or(UNKNOWN_RANK, SmallVec::len);
+        self.sizes.each_ref().map(rank)
+    }
+
+    fn sizes(&self) -> [&[PartialSize]; 2] {
+        self.sizes
+            .each_ref()
+            .map(|sizes| sizes.as_deref().unwrap_or(&[]))
+    }
+
+    fn target_mut(&mut self) -> &mut [PartialSize] {
+        self.sizes[1].as_deref_mut().unwrap_or(&mut [])
+    }
+
+    fn refused(&self) -> Refused {
+        Refused {
+            rule: self.rule,
+            operands: self.operands,
+            shapes: self.shapes.map(PartialShape::clone),
+        }
+    }
+
+    fn related(
+        mut self,
+        relation: Relation,
+        output_axis_of: impl Fn(usize) -> usize,
+    ) -> Result<PartialShape, BroadcastError> {
+        let (Some(first), Some(second)) = (self.sizes[0].take(), self.sizes[1].take()) else {
+            return unknown(self.shapes);
+        };
+        let (small, mut output) = match first.len() <= second.len() {
+            true => (first, second),
+            false => (second, first),
+        };
+        match relate(relation, &small, &mut output, &output_axis_of) {
+            Ok(()) => checked(output),
+            Err(axis) => Err(self.refused().sizes(relation, axis, &output_axis_of)),
+        }
+    }
+}
+
+/// A shape of which nothing is known, unless no array has one of `shapes`.
+pub(super) fn unknown<const N: usize>(
+    shapes: [&PartialShape; N],
+) -> Result<PartialShape, BroadcastError> {
+    for sizes in shapes.into_iter().filter_map(PartialShape::sizes) {
+        checked(PartialSizes::from_slice(sizes))?;
+    }
+    Ok(PartialShape::UNKNOWN)
+}
+
+/// The shape of these sizes, unless it has too many elements even if every size is the smallest
+/// possible.
+pub(super) fn checked(sizes: PartialSizes) -> Result<PartialShape, BroadcastError> {
+    let smallest: SmallVec<[usize; 4]> = sizes.iter().map(|size| size.min()).collect();
+    match elements(&smallest) {
+        Some(_) => Ok(PartialShape::from(sizes)),
+        None => Err(shape_overflow(&smallest)),
+    }
+}

@@ -1,0 +1,36 @@
+//! paddle: the operand of smaller rank is aligned with the other one from an axis on. Axes of size
+//! 1 of each replicate.
+//!
+//! Source: PaddlePaddle 3.3.1, elementwise operations with the attribute `axis`, as the program
+//! runs. It aligns equal ranks axis by axis, and takes only the axes -1 and 0 for them; shapes that
+//! are identical it adds whatever the axis is. Where the smaller operand, its trailing 1s included,
+//! reaches past the end of the other, Paddle crashes or never ends: an error here.
+
+use super::call::Call;
+use crate::error::{AxesFault, BroadcastError};
+use crate::rule::{Relation, Size};
+
+/// The elementwise rule, for two operands.
+#[inline(always)]
+pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output, BroadcastError> {
+    let [a, b] = call.ranks();
+    let (small, rank) = (a.min(b), a.max(b));
+    let [sizes_a, sizes_b] = call.sizes();
+    let may_be_identical = || (sizes_a.iter().zip(sizes_b)).all(|(&a, &b)| a.and(b).is_some());
+    if small == rank && !matches!(axis, -1 | 0) && may_be_identical() {
+        return call.related(Relation::Equal, |axis| axis);
+    }
+    let start = match axis {
+        -1 => Some(rank - small),
+        axis => usize::try_from(axis).ok().filter(|&axis| axis < rank),
+    };
+    let fault = match start {
+        None if rank > 0 || axis != 0 => AxesFault::OutOfRange(0),
+        Some(start) if start > rank - small => AxesFault::Overhang,
+        start => {
+            let start = start.unwrap_or(0);
+            return call.related(Relation::Common, move |axis| start + axis);
+        }
+    };
+    Err(call.refused().signed_axes([axis].into(), fault))
+}
