@@ -16,14 +16,40 @@ mod npy;
 mod tensor;
 
 // Modules of `openvino_ir`.
+#[path = "../openvino_ir/attributes.rs"]
+mod attributes;
 #[path = "../openvino_ir/cli.rs"]
 mod cli;
 #[path = "../openvino_ir/compare.rs"]
 mod compare;
+#[path = "../openvino_ir/convert.rs"]
+mod convert;
+#[path = "../openvino_ir/elementwise.rs"]
+mod elementwise;
+#[path = "../openvino_ir/graph.rs"]
+mod graph;
+#[path = "../openvino_ir/infer.rs"]
+mod infer;
+#[path = "../openvino_ir/layers.rs"]
+mod layers;
 #[path = "../openvino_ir/model.rs"]
 mod model;
+#[path = "../openvino_ir/parse.rs"]
+mod parse;
+#[path = "../openvino_ir/reduce.rs"]
+mod reduce;
+#[path = "../openvino_ir/reshape.rs"]
+mod reshape;
 #[path = "../openvino_ir/run.rs"]
 mod run;
+#[path = "../openvino_ir/select.rs"]
+mod select;
+#[path = "../openvino_ir/shapes.rs"]
+mod shapes;
+#[path = "../openvino_ir/values.rs"]
+mod values;
+#[path = "../openvino_ir/weights.rs"]
+mod weights;
 
 // Modules of `train`.
 #[path = "../train/check.rs"]

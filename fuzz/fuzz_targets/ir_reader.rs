@@ -2,17 +2,44 @@
 
 #![no_main]
 
+#[path = "../../examples/openvino_ir/attributes.rs"]
+mod attributes;
 #[allow(dead_code)]
 #[path = "../../examples/openvino_ir/compare.rs"]
 mod compare;
+#[path = "../../examples/openvino_ir/convert.rs"]
+mod convert;
+#[path = "../../examples/openvino_ir/elementwise.rs"]
+mod elementwise;
+#[path = "../../examples/openvino_ir/graph.rs"]
+mod graph;
+#[path = "../../examples/openvino_ir/infer.rs"]
+mod infer;
+#[path = "../../examples/openvino_ir/layers.rs"]
+mod layers;
 #[path = "../../examples/openvino_ir/model.rs"]
 mod model;
 #[path = "../../examples/shared/npy.rs"]
 mod npy;
+#[path = "../../examples/openvino_ir/parse.rs"]
+mod parse;
+#[path = "../../examples/openvino_ir/reduce.rs"]
+mod reduce;
+#[path = "../../examples/openvino_ir/reshape.rs"]
+mod reshape;
 #[path = "../../examples/openvino_ir/run.rs"]
 mod run;
+#[path = "../../examples/openvino_ir/select.rs"]
+mod select;
+#[allow(dead_code)]
+#[path = "../../examples/openvino_ir/shapes.rs"]
+mod shapes;
 #[path = "../../examples/shared/tensor.rs"]
 mod tensor;
+#[path = "../../examples/openvino_ir/values.rs"]
+mod values;
+#[path = "../../examples/openvino_ir/weights.rs"]
+mod weights;
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
@@ -20,7 +47,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-const EXTENSIONS: [&str; 5] = ["xml", "bin", "in0.npy", "in1.npy", "out.npy"];
+const EXTENSIONS: [&str; 6] = ["xml", "bin", "in0.npy", "in1.npy", "in2.npy", "out.npy"];
 
 /// The files of every model, and a folder for mutated ones.
 struct Models {
@@ -48,7 +75,7 @@ static MODELS: LazyLock<Models> = LazyLock::new(|| {
 });
 
 /// Text that has a meaning in a model.
-const WORDS: [&str; 16] = [
+const WORDS: [&str; 20] = [
     "-1",
     "0",
     "1",
@@ -65,6 +92,10 @@ const WORDS: [&str; 16] = [
     "i64",
     "numpy",
     "explicit",
+    "?",
+    "2..7",
+    "Select",
+    "ReduceSum",
 ];
 
 /// Mutates a file.
@@ -101,8 +132,8 @@ fn run(bytes: &[u8]) -> Result<()> {
     let mut files = models.files[bytes.int_in_range(0..=models.files.len() - 1)?].clone();
     let changes = bytes.int_in_range(0..=6_u8)?;
     for _ in 0..changes {
-        let which = match bytes.int_in_range(0..=7_u8)? {
-            npy @ 5..=7 => usize::from(npy) - 3,
+        let which = match bytes.int_in_range(0..=8_u8)? {
+            npy @ 5..=8 => usize::from(npy) - 3,
             4 => 1,
             _ => 0,
         };
@@ -118,12 +149,10 @@ fn run(bytes: &[u8]) -> Result<()> {
             None => drop(fs::remove_file(path)),
         }
     }
-    match compare::compare(&xml) {
-        Ok(_) => {}
-        Err(problem) => {
-            assert!(changes > 0, "{problem}");
-            assert!(!problem.is_empty());
-        }
+    let results = [compare::compare(&xml).map(drop), shapes::check(&xml).map(drop)];
+    for problem in results.into_iter().filter_map(std::result::Result::err) {
+        assert!(changes > 0, "{problem}");
+        assert!(!problem.is_empty());
     }
     Ok(())
 }

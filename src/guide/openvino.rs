@@ -82,8 +82,8 @@
 //!
 //! OpenVINO's elementwise operations have the attribute `auto_broadcast`: an
 //! [`ElementwiseRule`](crate::ElementwiseRule), described at [`elementwise`](super::elementwise).
-//! The example `openvino_ir` in the repository runs the broadcast and elementwise layers of real
-//! models.
+//! The example `openvino_ir` in the repository runs real models of such layers, and checks the shapes
+//! that any OpenVINO file declares.
 //!
 //! # ONNX's operators
 //!
