@@ -62,7 +62,7 @@ fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
         }
     };
     let axis = bytes.int_in_range(-3..=6)?;
-    let by = match bytes.int_in_range(0..=12_u8)? {
+    let by = match bytes.int_in_range(0..=13_u8)? {
         0 => By::Mode(BroadcastMode::Bidirectional),
         1 => By::Mode(BroadcastMode::Explicit { axes_mapping: list }),
         2 => By::Mode(BroadcastMode::BroadcastAxes {
@@ -87,6 +87,7 @@ fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
         11 => By::Rule(ElementwiseRule::Xla {
             broadcast_dimensions: list,
         }),
+        12 => By::Rule(ElementwiseRule::Paddle { axis }),
         _ => By::Mode(BroadcastMode::Numpy),
     };
     let known = [known(bytes, &input)?, known(bytes, &target)?];

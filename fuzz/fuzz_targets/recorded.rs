@@ -358,7 +358,9 @@ pub fn change_rule(rule: &mut ElementwiseRule, bytes: &mut Unstructured<'_>) -> 
         ElementwiseRule::Xla {
             broadcast_dimensions,
         } => change(broadcast_dimensions, bytes)?,
-        ElementwiseRule::Pdpd { axis } => *axis = bytes.int_in_range(-3..=8)?,
+        ElementwiseRule::Pdpd { axis } | ElementwiseRule::Paddle { axis } => {
+            *axis = bytes.int_in_range(-3..=8)?
+        }
         _ => {}
     }
     Ok(())

@@ -119,10 +119,11 @@ fn generated(bytes: &mut Unstructured<'_>) -> Result<Call> {
         6 => BroadcastMode::Expand,
         _ => BroadcastMode::Pdpd { axis },
     };
-    let rule = match bytes.int_in_range(0..=3_u8)? {
+    let rule = match bytes.int_in_range(0..=4_u8)? {
         0 => ElementwiseRule::None,
         1 => ElementwiseRule::Numpy,
         2 => ElementwiseRule::Pdpd { axis },
+        3 => ElementwiseRule::Paddle { axis },
         _ => ElementwiseRule::Xla {
             broadcast_dimensions: list,
         },

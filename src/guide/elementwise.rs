@@ -244,8 +244,9 @@
 //! ```
 //!
 //! The rule is what the program does (version 3.3.1), with these differences. Where the operand of
-//! smaller rank reaches past the end of the other one, even by trailing 1s, the program crashes or
-//! does not return. Where an operand is empty, it takes axes below -1. Both are errors here:
+//! smaller rank reaches past the end of the other one, even by trailing 1s, the program writes past
+//! the end of its list of sizes: it crashes, hangs, or returns an array. Where an operand is empty,
+//! it takes axes below -1. Both are errors here:
 //!
 //! ```
 //! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};

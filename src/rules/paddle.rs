@@ -4,7 +4,7 @@
 //! Source: PaddlePaddle 3.3.1, elementwise operations with the attribute `axis`, as the program
 //! runs. It aligns equal ranks axis by axis, and takes only the axes -1 and 0 for them; shapes that
 //! are identical it adds whatever the axis is. Where the smaller operand, its trailing 1s included,
-//! reaches past the end of the other, Paddle crashes or never ends: an error here.
+//! reaches past the end of the other, Paddle writes past its list of sizes: an error here.
 
 use super::call::Call;
 use crate::error::{AxesFault, BroadcastError};

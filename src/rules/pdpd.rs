@@ -1,8 +1,9 @@
 //! pdpd: B, without its trailing 1s, is aligned with A from an axis of A on. A never grows.
 //!
 //! Source: OpenVINO's broadcast rules, PDPD: for elementwise operations of imported PaddlePaddle
-//! models. PaddlePaddle itself does something else: see `paddle`. OpenVINO's code differs from the specification for trailing 1s of B past A's end and for
-//! a size of 0 in A. Here the specification holds.
+//! models. PaddlePaddle itself does something else: see `paddle`. OpenVINO's code differs from the
+//! specification for trailing 1s of B past A's end and for a size of 0 in A. Here the specification
+//! holds.
 
 use super::call::{Call, ToTarget};
 use crate::error::{AxesFault, BroadcastError};

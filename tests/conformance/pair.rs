@@ -22,6 +22,7 @@ enum RuleArgs {
     None,
     Numpy,
     Pdpd(isize),
+    Paddle(isize),
     Xla(Integers),
 }
 
@@ -35,6 +36,7 @@ impl Call {
                 None => RuleArgs::Pdpd(-1),
                 Some(value) => RuleArgs::Pdpd(axis(&value)?),
             },
+            "elementwise_paddle" => RuleArgs::Paddle(axis(&args.need("axis")?)?),
             "xla_binary" => RuleArgs::Xla(args.integers("broadcast_dimensions")?),
             _ => return Ok(None),
         };
@@ -55,6 +57,7 @@ impl Call {
             RuleArgs::None => ElementwiseRule::None,
             RuleArgs::Numpy => ElementwiseRule::Numpy,
             RuleArgs::Pdpd(axis) => ElementwiseRule::Pdpd { axis: *axis },
+            RuleArgs::Paddle(axis) => ElementwiseRule::Paddle { axis: *axis },
             RuleArgs::Xla(dimensions) => ElementwiseRule::Xla {
                 broadcast_dimensions: dimensions.axes()?,
             },
