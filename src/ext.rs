@@ -443,6 +443,16 @@ pub trait BroadcastExt: Operand {
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
+    /// Sizes are `usize`, so -1 does not compile: "`usize: Neg` is not satisfied". Write
+    /// [`KEEP`](crate::KEEP). Lists that hold -1:
+    /// [`expand_shape_from_integers`](crate::expand_shape_from_integers).
+    ///
+    /// ```compile_fail,E0277
+    /// # use ndarray_broadcast::prelude::*;
+    /// let view = ndarray::array![[1], [2]].broadcast_expand((-1, 3))?;
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
     /// Source: torch `Tensor.expand`.
     #[doc(alias = "expand")]
     #[inline]

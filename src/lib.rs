@@ -223,6 +223,7 @@
 // Allowed only in the modules that make pointers and move elements.
 #![deny(unsafe_code)]
 
+mod axes;
 mod co_broadcast;
 mod elementwise;
 mod engine;
@@ -319,6 +320,7 @@ pub use view::Broadcasted;
 /// elements if these take more, and at most one element for each 1024 terms. Sums of up to 1024
 /// elements that lie side by side need no such memory.
 pub mod reduction {
+    pub use crate::axes::AxisList;
     pub use crate::reduce::{
         All, Any, ArgMax, ArgMin, Averaged, Count, Fold, InType, L1, L2, LastArgMax, LastArgMin,
         LogSum, LogSumExp, Max, Mean, MeanIn, Min, NanMax, NanMean, NanMin, NanSum, Or, Product,

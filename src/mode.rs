@@ -237,6 +237,24 @@ impl ElementwiseRule {
         ElementwiseRule::Pdpd { axis }
     }
 
+    /// The rule [`Paddle`](Self::Paddle): the first axis of the operand of smaller rank is aligned
+    /// with `axis` of the other one. -1 right-aligns.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let (x, y) = (array![[1, 2, 3], [4, 5, 6]], array![10, 20]);
+    /// let sum = zip(broadcast_pair(&x, &y, ElementwiseRule::paddle(0))?)
+    ///     .map_collect(|(x, y)| x + y)?;
+    /// assert_eq!(sum, array![[11, 12, 13], [24, 25, 26]]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    #[must_use]
+    pub fn paddle(axis: isize) -> Self {
+        ElementwiseRule::Paddle { axis }
+    }
+
     /// The rule [`Xla`](Self::Xla): for each axis of the operand with fewer axes, the axis of the
     /// other operand. Empty for operands of equal ranks.
     ///

@@ -55,11 +55,11 @@
 
 use crate::error::{BroadcastError, ErrorKind, IntegerRole, copied};
 pub use crate::integer::IntegerTensor;
-use crate::integer::convert;
+use crate::integer::{ShapeInteger, converted, saturated};
 use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
 use crate::partial::PartialShape;
-use crate::plan::BroadcastPlan;
+use crate::plan::{BroadcastPlan, without_axes};
 use crate::reduce::{ArgMax, ArgMin, LastArgMax, LastArgMin, Reduction};
 use crate::shape::Sizes;
 use ndarray::{ArrayD, ArrayViewD, Dimension, IntoDimension, IxDyn};
@@ -163,8 +163,13 @@ impl Expand {
         input_shape: impl IntoDimension,
         shape: &dyn IntegerTensor,
     ) -> Result<BroadcastPlan, BroadcastError> {
-        let special = |size| (size == -1 && self.minus_one_as_keep).then_some(1);
-        let shape = shape.read(IntegerRole::Size, &special)?;
+        let mut sizes = shape.integers(IntegerRole::Size)?;
+        for size in sizes.iter_mut().filter(|size| **size == -1) {
+            if self.minus_one_as_keep {
+                *size = 1;
+            }
+        }
+        let shape = converted(&sizes, IntegerRole::Size)?;
         BroadcastPlan::bidirectional(dynamic(input_shape), IxDyn(&shape))
     }
 
@@ -291,9 +296,9 @@ impl Expand {
 ///     error.to_string(),
 ///     "\
 /// cannot reduce axis -3 of [2, 3]
-///   shape    2  3
-///   axes    -3
-///            ^ there is no axis -3: shape has 2 axes",
+///   shape   2   3
+///   axes    1  -3
+///               ^ there is no axis -3: shape has 2 axes",
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
@@ -411,14 +416,13 @@ impl Reduce {
         axes: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan, BroadcastError> {
         let shape = dynamic(data_shape);
-        let rank = shape.ndim();
-        let of_end = |axis| from_end(axis, rank);
-        let mut axes = match axes {
-            Some(axes) => axes.read(IntegerRole::Axis, &of_end)?,
+        let axes = match axes {
+            Some(axes) => axes.integers(IntegerRole::Axis)?,
             None => Vec::new(),
         };
+        let mut axes: Vec<isize> = axes.into_iter().map(saturated).collect();
         if axes.is_empty() && !self.noop_with_empty_axes {
-            axes.extend(0..rank);
+            axes.extend(0..shape.ndim() as isize);
         }
         plan_over(shape, &axes, self.keepdims)
     }
@@ -622,10 +626,7 @@ impl Arg {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn plan(&self, data_shape: impl IntoDimension) -> Result<BroadcastPlan, BroadcastError> {
-        let shape = dynamic(data_shape);
-        let of_end = |axis| from_end(axis, shape.ndim());
-        let axis = convert([self.axis].into_iter(), IntegerRole::Axis, of_end)?;
-        plan_over(shape, &axis, self.keepdims)
+        plan_over(dynamic(data_shape), &[self.axis], self.keepdims)
     }
 
     /// The shape of the output, for data of this shape.
@@ -683,27 +684,16 @@ fn dynamic(shape: impl IntoDimension) -> IxDyn {
     IxDyn(shape.into_dimension().sizes())
 }
 
-/// A negative axis of a shape of this rank, counted from the start. One that the shape does not
-/// have is no axis of any shape: it is the axis cast to `usize`, which errors show as it was.
-fn from_end(axis: i128, rank: usize) -> Option<usize> {
-    let from_start = usize::try_from(axis + rank as i128);
-    let cast = |_| isize::try_from(axis).map(|axis| axis as usize);
-    from_start.or_else(cast).ok().filter(|_| axis < 0)
-}
-
 /// The plan whose reductions are over these axes.
-fn plan_over(
+fn plan_over<T: ShapeInteger>(
     shape: IxDyn,
-    axes: &[usize],
+    axes: &[T],
     keepdims: bool,
 ) -> Result<BroadcastPlan, BroadcastError> {
-    let rank = shape.ndim();
-    let mut plan = BroadcastPlan::over_axes(shape, axes)?;
-    let is_gone = |axis: &usize| !keepdims && axes.contains(axis);
-    for axis in (0..rank).rev().filter(is_gone) {
-        plan = plan.remove_input_axis(axis)?;
+    match keepdims {
+        true => BroadcastPlan::over_axes(shape, axes),
+        false => without_axes(shape, &axes),
     }
-    Ok(plan)
 }
 
 #[cold]

@@ -328,14 +328,14 @@ impl Broadcast {
         axes_mapping: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan, BroadcastError> {
         let data_shape = IxDyn(data_shape.into_dimension().sizes());
-        let target = || Ok(IxDyn(&target_shape.read(IntegerRole::Size, &|_| None)?));
+        let target = || Ok(IxDyn(&target_shape.read(IntegerRole::Size)?));
         match (self.mode, axes_mapping) {
             (Mode::Numpy, None) => BroadcastPlan::numpy(data_shape, target()?),
             (Mode::Bidirectional, None) => BroadcastPlan::bidirectional(data_shape, target()?),
             (Mode::Pdpd { axis }, None) => BroadcastPlan::pdpd(data_shape, target()?, axis),
             (Mode::Explicit, Some(mapping)) => {
                 let target = target()?;
-                let mapping = mapping.read(IntegerRole::Axis, &|_| None)?;
+                let mapping = mapping.read(IntegerRole::Axis)?;
                 let mapping = match mapping[..] {
                     // Scalar data counts as of shape [1]. Its axis feeds one of size 1: to add
                     // that axis gives the same.

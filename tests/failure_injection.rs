@@ -374,7 +374,7 @@ fn shapes_and_axes_are_converted_or_report_the_failed_allocation() {
         broadcast_shapes(&[&[2, 3][..], &[3], &[1, 3]]);
         shape_from_integers(&[2_i64, 3]);
         expand_shape_from_integers(&[2_i64, -1]);
-        axes_from_integers(&[2_i64, 3]);
+        axes_from_integers(&[2_i64, -1], 4);
         Broadcast::v3().infer_shape(IxDyn(&[3, 1]), &[3_i64, 4], None);
     }
 }

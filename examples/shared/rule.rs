@@ -4,8 +4,7 @@ use crate::command_line::{Failure, number, once, text};
 use lexopt::Parser;
 use ndarray::IxDyn;
 use ndarray_broadcast::{
-    BroadcastError, BroadcastMode, BroadcastPlan, axes_from_integers, expand_shape_from_integers,
-    shape_from_integers,
+    BroadcastError, BroadcastMode, BroadcastPlan, expand_shape_from_integers, shape_from_integers,
 };
 use std::str::FromStr;
 
@@ -122,7 +121,7 @@ impl RuleOptions {
             (_, Some(_)) => Err(self.unexpected("--axis")),
             (Some(_), None) if self.name().contains('(') => Err(self.already_set("--axes")),
             (Some(given), None) => {
-                *axes = axes_from_integers(given).map_err(of_option("--axes"))?;
+                *axes = axes_from_front(given)?;
                 Ok(())
             }
             (None, None) => Ok(()),
@@ -187,4 +186,15 @@ fn list(name: &str, text: &str) -> Result<Vec<i64>, Failure> {
             })
         })
         .collect()
+}
+
+/// The axes, none of which may count from the end.
+fn axes_from_front(given: &[i64]) -> Result<Vec<usize>, Failure> {
+    let axis = |(entry, &axis): (usize, &i64)| {
+        usize::try_from(axis).map_err(|_| {
+            let why = "an axis must not be negative";
+            Failure::usage(format!("--axes: entry {entry} is {axis}: {why}"))
+        })
+    };
+    given.iter().enumerate().map(axis).collect()
 }

@@ -58,6 +58,10 @@ mod sealed {
     }
 
     /// Views whose elements are read by value.
+    #[diagnostic::on_unimplemented(
+        message = "the elements of these arrays are not all `Copy + Send + Sync`",
+        note = "methods whose names end in `_ref` give the closure references: `map_collect_ref`"
+    )]
     pub trait ZipValues: ZipViews {
         type Values;
 
@@ -224,6 +228,7 @@ macro_rules! zip_tuples {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl<'a, $($A: Copy + Send + Sync, $D: Dimension,)+ $($O: Dimension),*> ZipValues
             for ($(ArrayView<'a, $A, $D>,)+)
         where

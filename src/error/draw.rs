@@ -139,11 +139,19 @@ pub(super) fn invalid_axes(
         _ => operands[at].to_string(),
     });
     let axis = |at: usize| axes.get(at).copied().unwrap_or(0);
+    let at = match fault {
+        AxesFault::OutOfRange(at) | AxesFault::Unsorted(at) => Some(*at),
+        AxesFault::Repeated(at) | AxesFault::NotOne(at) => Some(*at),
+        _ => None,
+    };
     let heading = match operation {
         "broadcast" => heading(rule, operands, shapes),
         "reorder" => format!("cannot reorder the axes of {}", shapes[0]),
         "insert" => format!("cannot insert axis {} in {}", axis(0), shapes[0]),
-        _ => format!("cannot {operation} axis {} of {}", axis(0), shapes[0]),
+        _ => {
+            let axis = axis(at.unwrap_or(0));
+            format!("cannot {operation} axis {axis} of {}", shapes[0])
+        }
     };
     if let Rule::Pdpd | Rule::Paddle = rule {
         return heading + &aligned_at(axis(0), [(&input, small), (&target, large)]);
@@ -160,7 +168,8 @@ pub(super) fn invalid_axes(
             format!("the length is {entries}, but {input} has {count}: {list}")
         }
         AxesFault::OutOfRange(_) if operation == "insert" => {
-            format!("the positions are 0 to {}", large.len())
+            let last = large.len();
+            format!("the positions are -{} to {last}", last + 1)
         }
         AxesFault::OutOfRange(at) => {
             let has = axes_count(large.len());
@@ -187,11 +196,6 @@ pub(super) fn invalid_axes(
         AxesFault::Unexpected => "equal ranks need none: pass [] or the identity".into(),
         AxesFault::NoneFits(mapping) => format!("no increasing axes mapping in {mapping} fits"),
         AxesFault::NotOne(_) | AxesFault::Overhang => "the size of this axis is not 1".into(),
-    };
-    let at = match fault {
-        AxesFault::OutOfRange(at) | AxesFault::Unsorted(at) => Some(*at),
-        AxesFault::Repeated(at) | AxesFault::NotOne(at) => Some(*at),
-        _ => None,
     };
     let list_name = match rule {
         Rule::BroadcastAxes => "broadcast axes",
@@ -271,12 +275,19 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
 pub(super) fn integer(role: IntegerRole, shape: &[usize], entry: Option<(usize, i128)>) -> String {
     let (what, whats) = match role {
         IntegerRole::Size | IntegerRole::SizeOrKeep => ("a size", "sizes"),
-        IntegerRole::Axis => ("an axis", "axes"),
+        IntegerRole::Axis | IntegerRole::AxisOf(_) => ("an axis", "axes"),
     };
     let Some((position, value)) = entry else {
         let list = list(shape);
         return format!("{whats} are of rank 1, but this tensor has the shape {list}");
     };
+    if let IntegerRole::AxisOf(rank) = role {
+        let which = match rank {
+            0 => "none".to_string(),
+            _ => format!("-{rank} to {}", rank - 1),
+        };
+        return format!("entry {position} is {value}: axes of an array of rank {rank} are {which}");
+    }
     let why = match (role, value) {
         (IntegerRole::SizeOrKeep, ..0) => {
             "must not be negative, except for -1, which keeps the input's size"

@@ -12,7 +12,6 @@ pub use role::{ArrayRole, IntegerRole};
 use crate::partial::PartialShape;
 pub use crate::rule::Relation;
 use crate::rule::Rule;
-use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -326,7 +325,7 @@ pub(crate) fn output_too_large(shape: &[usize], element_size: usize) -> Broadcas
 pub(crate) fn invalid_axes_of(
     operation: &'static str,
     shape: &[usize],
-    axes: &[usize],
+    axes: Box<[isize]>,
     fault: AxesFault,
 ) -> BroadcastError {
     BroadcastError::new(ErrorKind::InvalidAxes {
@@ -334,38 +333,9 @@ pub(crate) fn invalid_axes_of(
         rule: Rule::Composed,
         operands: [ArrayRole::Input; 2],
         shapes: [known(shape), known(shape)],
-        axes: axes.iter().map(|&axis| axis as isize).collect(),
+        axes,
         fault,
     })
-}
-
-/// The list does not name every axis of the shape once.
-#[cold]
-pub(crate) fn not_a_permutation(shape: &[usize], axes: &[usize]) -> BroadcastError {
-    let mut seen = HashSet::new();
-    let fault = |(at, axis): (usize, &usize)| match *axis < shape.len() {
-        false => Some(AxesFault::OutOfRange(at)),
-        true => (!seen.insert(*axis)).then_some(AxesFault::Repeated(at)),
-    };
-    let fault = match axes.len() == shape.len() {
-        true => axes.iter().enumerate().find_map(fault),
-        false => None,
-    };
-    invalid_axes_of("reorder", shape, axes, fault.unwrap_or(AxesFault::Length))
-}
-
-/// There is no such axis to remove or to reduce, or none can be inserted there.
-#[cold]
-pub(crate) fn invalid_axis(
-    shape: &[usize],
-    axis: usize,
-    operation: &'static str,
-) -> BroadcastError {
-    let fault = match (operation, axis < shape.len()) {
-        ("remove", true) => AxesFault::NotOne(0),
-        _ => AxesFault::OutOfRange(0),
-    };
-    invalid_axes_of(operation, shape, &[axis], fault)
 }
 
 fn box_error(shape: &[usize], ranges: &[Range<usize>], fault: BoxFault) -> BroadcastError {

@@ -26,8 +26,8 @@ use std::fmt;
 /// let error = expand_shape_from_integers(&[-2]).unwrap_err();
 /// assert_eq!(role(error), Some(IntegerRole::SizeOrKeep));
 /// assert_eq!(
-///     role(axes_from_integers(&[-1]).unwrap_err()),
-///     Some(IntegerRole::Axis)
+///     role(axes_from_integers(&[3], 2).unwrap_err()),
+///     Some(IntegerRole::AxisOf(2))
 /// );
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,8 +37,10 @@ pub enum IntegerRole {
     Size,
     /// The size of an axis, or -1 to keep the input's.
     SizeOrKeep,
-    /// The index of an axis.
+    /// The index of an axis, from the front. [Example](crate::guide::openvino#errors).
     Axis,
+    /// The index of an axis of an array of this rank, from the front or negative from the end.
+    AxisOf(usize),
 }
 
 /// The array that an error is about, by the name that the caller uses.

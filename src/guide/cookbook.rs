@@ -1203,33 +1203,33 @@
 //!
 //! let nan = f64::NAN;
 //! let x = array![[1., nan, 3., 3.], [0., -4., 0., 2.]]; // [N, C]
-//! let rows = &[1]; // results are [N, 1]
+//! let rows = -1; // results are [N]
 //!
-//! // np.nansum(x, 1, keepdims=True), np.nanmean(..), np.count_nonzero(..)
-//! assert_eq!(x.reduce_axes(rows, NanSum)?, array![[7.], [-2.]]);
-//! assert_eq!(x.reduce_axes(rows, NanMean)?, array![[7. / 3.], [-0.5]]);
-//! assert_eq!(x.reduce_axes(rows, Count)?, array![[4], [2]]);
-//! // np.isnan(x).any(1, keepdims=True): it stops early.
+//! // np.nansum(x, -1), np.nanmean(x, -1), np.count_nonzero(x, -1)
+//! assert_eq!(x.reduce_axes(rows, NanSum)?, array![7., -2.]);
+//! assert_eq!(x.reduce_axes(rows, NanMean)?, array![7. / 3., -0.5]);
+//! assert_eq!(x.reduce_axes(rows, Count)?, array![4, 2]);
+//! // np.isnan(x).any(-1, keepdims=True): it stops early.
 //! let plan = BroadcastPlan::over_axes(x.raw_dim(), rows)?;
 //! let any = zip(&x).reduce(&plan, Any, |x| x.is_nan())?;
 //! assert_eq!(any, array![[true], [false]]);
 //! // np.linalg.norm(y, 1, 1), np.linalg.norm(y, axis=1); ReduceL1, ReduceL2
 //! let y = array![[3_f64, -4.]];
-//! assert_eq!(y.reduce_axes(rows, L1)?, array![[7.]]);
-//! assert_eq!(y.reduce_axes(rows, L2)?, array![[5.]]);
+//! assert_eq!(y.reduce_axes(rows, L1)?, array![7.]);
+//! assert_eq!(y.reduce_axes(rows, L2)?, array![5.]);
 //! // ONNX ArgMax with select_last_index, whose results are i64
 //! let last = array![[1, 5], [2, 10], [3, 3]];
 //! let last = last.reduce_axes(rows, LastArgMax.in_type::<i64>())?;
-//! assert_eq!(last, array![[1], [1], [1]]);
+//! assert_eq!(last, array![1, 1, 1]);
 //! // np.max(y, 1, initial=-np.inf); ONNX ReduceMax of an empty set
 //! let none = Array2::<f64>::zeros((1, 0));
 //! let max = none.reduce_axes(rows, Max.or(f64::NEG_INFINITY))?;
-//! assert_eq!(max, array![[f64::NEG_INFINITY]]);
+//! assert_eq!(max, array![f64::NEG_INFINITY]);
 //! // The exact mean of 64-bit integers; as a float: np.mean
 //! let large = array![[u64::MAX, u64::MAX - 2]];
-//! assert_eq!(large.reduce_axes(rows, Mean)?, array![[u64::MAX - 1]]);
+//! assert_eq!(large.reduce_axes(rows, Mean)?, array![u64::MAX - 1]);
 //! let mean = array![[1, 2]].reduce_axes(rows, Mean.in_type::<f64, f64>())?;
-//! assert_eq!(mean, array![[1.5]]);
+//! assert_eq!(mean, array![1.5]);
 //!
 //! // The gradients of var = x.var(1) and sum = x.logsumexp(1).
 //! let x: Array2<f64> = counting((2, 3));
@@ -1397,7 +1397,7 @@
 //! use ndarray_broadcast::onnx::Expand;
 //! use ndarray_broadcast::openvino::{Broadcast, IntegerTensor};
 //! use ndarray_broadcast::prelude::*;
-//! use ndarray_broadcast::{axes_from_integers, shape_from_integers};
+//! use ndarray_broadcast::shape_from_integers;
 //! # fn numeric<D: ndarray::Dimension>(
 //! #     x: &ndarray::Array<f64, D>,
 //! #     f: impl Fn(&ndarray::Array<f64, D>) -> f64,
@@ -1455,8 +1455,9 @@
 //!     shape: &[i64],
 //!     dims: &[i64],
 //! ) -> Result<BroadcastPlan, BroadcastError> {
+//!     // As a shape, `dims` has no negative integers.
 //!     let (shape, dims) =
-//!         (shape_from_integers(shape)?, axes_from_integers(dims)?);
+//!         (shape_from_integers(shape)?, shape_from_integers(dims)?);
 //!     BroadcastPlan::in_dim_permuting(IxDyn(data), shape, &dims)
 //! }
 //!

@@ -229,7 +229,7 @@
 //! use ndarray::{Array4, array};
 //! use ndarray_broadcast::prelude::*;
 //!
-//! let paddle = |axis| ElementwiseRule::Paddle { axis };
+//! let paddle = ElementwiseRule::paddle;
 //! // The operand of smaller rank may come first, and both may grow.
 //! let (a, b) = BroadcastPlan::pair((7, 1, 5), (8, 1, 6, 1), paddle(1))?;
 //! assert_eq!(a.output_shape(), [8, 7, 6, 5]);
@@ -251,7 +251,7 @@
 //! ```
 //! use ndarray_broadcast::{BroadcastPlan, ElementwiseRule};
 //!
-//! let paddle = |axis| ElementwiseRule::Paddle { axis };
+//! let paddle = ElementwiseRule::paddle;
 //! assert_eq!(
 //!     BroadcastPlan::pair((2, 3, 4), (4, 1), paddle(2)).unwrap_err().to_string(),
 //!     "\

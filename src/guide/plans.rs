@@ -161,7 +161,7 @@
 //! cannot insert axis 3 in [2, 3]
 //!   shape   2  3
 //!   axes    3
-//!           ^ the positions are 0 to 2",
+//!           ^ the positions are -3 to 2",
 //! );
 //! assert_eq!(
 //!     Tile::new(&plan, &[0..2, 2..4]).unwrap_err().to_string(),

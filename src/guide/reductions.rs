@@ -15,10 +15,12 @@
 //!
 //! # Over axes
 //!
-//! [`reduce_axes`](crate::ReduceExt::reduce_axes) takes a list of axes, as NumPy's `axis` and
-//! ONNX's `axes`, and keeps them with size 1 (`keepdims`).
-//! [`BroadcastPlan::over_axes`](crate::BroadcastPlan::over_axes) is its plan. A shape is
-//! right-aligned: for a square array, `reduce_to_shape(n, Sum)` sums over axis 0.
+//! [`reduce_axes`](crate::ReduceExt::reduce_axes) takes one axis or a
+//! [list](crate::reduction::AxisList), as NumPy's `axis` and ONNX's `axes`. Negative axes count
+//! from the end. The result does not have these axes;
+//! [`reduce_axes_keepdims`](crate::ReduceExt::reduce_axes_keepdims) keeps them with size 1.
+//! [`BroadcastPlan::over_axes`](crate::BroadcastPlan::over_axes) is the plan of the latter. A shape
+//! is right-aligned: for a square array, `reduce_to_shape(n, Sum)` sums over axis 0.
 //! [`onnx::Reduce`](crate::onnx::Reduce) takes axes as a tensor, with ONNX's attributes.
 //!
 //! ```
@@ -26,14 +28,13 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let x = array![[1., 2.], [10., 20.]];
-//! assert_eq!(x.reduce_axes(&[1], Sum)?, array![[3.], [30.]]);
+//! assert_eq!(x.reduce_axes(-1, Sum)?, array![3., 30.]);
+//! assert_eq!(x.reduce_axes_keepdims(-1, Sum)?, array![[3.], [30.]]);
 //! assert_eq!(x.reduce_to_shape(2, Sum)?, array![11., 22.]);
 //!
-//! let rows = BroadcastPlan::over_axes(x.raw_dim(), &[1])?;
+//! let rows = BroadcastPlan::over_axes(x.raw_dim(), -1)?;
 //! let means = rows.reduce(&x, Mean)?;
 //! assert_eq!(&x - &rows.view(&means)?, array![[-0.5, 0.5], [-5., 5.]]);
-//! // Without the axis in the result (`keepdims=False`).
-//! assert_eq!(rows.remove_input_axis(1)?.reduce(&x, Mean)?, array![1.5, 15.]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -107,12 +108,12 @@
 //! use ndarray_broadcast::prelude::*;
 //!
 //! let x = array![[100_000_f32, 100_001., 100_003.], [-100., -100., -100.]];
-//! let var = x.reduce_axes(&[1], Var::new())?;
-//! assert_eq!(var, array![[14. / 9.], [0.]]);
+//! let var = x.reduce_axes(1, Var::new())?;
+//! assert_eq!(var, array![14. / 9., 0.]);
 //! // Of a sample: divided by the number of terms less one.
-//! assert_eq!(x.reduce_axes(&[1], Var::new().ddof(1))?, array![[7. / 3.], [0.]]);
+//! assert_eq!(x.reduce_axes(1, Var::new().ddof(1))?, array![7. / 3., 0.]);
 //! let one = Array2::<f32>::zeros((3, 1));
-//! assert!(one.reduce_axes(&[1], Var::new().ddof(1)).is_err());
+//! assert!(one.reduce_axes(1, Var::new().ddof(1)).is_err());
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -128,7 +129,7 @@
 //!
 //! let x = array![[-1_f64, 2.], [3., -8.]];
 //! let decibels = Then::new(Max, |max: f64| 20. * max.log10());
-//! let rows = BroadcastPlan::over_axes((2, 2), &[1])?;
+//! let rows = BroadcastPlan::over_axes((2, 2), 1)?;
 //! let peaks = zip(&x).reduce(&rows, decibels, |x| x.abs())?;
 //! assert!((peaks[[1, 0]] - 18.06).abs() < 0.01);
 //! # Ok::<(), BroadcastError>(())

@@ -81,8 +81,40 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! If the result has the rank of the first array, as in an operation in place, write `D: DimMax<E,
-//! Output = D>`. A function of one rank needs no more than `D: Dimension`, because ndarray has `D:
+//! If the result has the rank of the first array, as in an operation in place or with a bias along
+//! the last axis, write `DimMax<E, Output = D>`:
+//!
+//! ```
+//! use ndarray::{Array, Array1, ArrayView, DimMax, Dimension, Ix1, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! fn add_bias<D: Dimension + DimMax<Ix1, Output = D>>(
+//!     x: ArrayView<'_, f64, D>,
+//!     bias: &Array1<f64>,
+//! ) -> Result<Array<f64, D>, BroadcastError> {
+//!     zip((x, bias)).map_collect(|(x, bias)| x + bias)
+//! }
+//!
+//! let sum = add_bias(array![[1., 2.], [3., 4.]].view(), &array![10., 20.])?;
+//! assert_eq!(sum, array![[11., 22.], [13., 24.]]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! With `D: Dimension` alone, the compiler says that `D: DimMax<Dim<[usize; 1]>>` is not satisfied,
+//! and proposes this bound. `Output = D` is needed, too:
+//!
+//! ```compile_fail,E0599
+//! # use ndarray::{Array, Array1, ArrayView, Dimension};
+//! # use ndarray_broadcast::prelude::*;
+//! fn add_bias<D: Dimension>(
+//!     x: ArrayView<'_, f64, D>,
+//!     bias: &Array1<f64>,
+//! ) -> Result<Array<f64, D>, BroadcastError> {
+//!     zip((x, bias)).map_collect(|(x, bias)| x + bias)
+//! }
+//! ```
+//!
+//! A function of one rank needs no more than `D: Dimension`, because ndarray has `D:
 //! DimMax<D, Output = D>` for every dimension:
 //!
 //! ```
@@ -217,7 +249,7 @@
 //! | [`map_collect_ref`](crate::Zip::map_collect_ref) | `Sync` |
 //! | [`gradient`](crate::BroadcastPlan::gradient) | [`Summand`](crate::reduction::Summand): numbers of Rust, complex numbers, your own; halves with the feature `half` |
 //! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::reduction::Reduction) takes: [`Averaged`](crate::reduction::Averaged) for `Mean` |
-//! | [`gradient_cloned`](crate::BroadcastPlan::gradient_cloned), [`sum_to_shape_cloned`](crate::ReduceExt::sum_to_shape_cloned) | `Clone + Zero` |
+//! | [`sum_cloned`](crate::ReduceExt::sum_cloned), [`sum_to_shape_cloned`](crate::ReduceExt::sum_to_shape_cloned) | `Clone + Zero` |
 //! | [`Sum.in_own_type`](crate::reduction::Sum::in_own_type) | `Copy + Zero + Send + Sync` |
 //! | [`zip(..).reduce`](crate::Zip::reduce) | of the arrays: `Copy + Send + Sync`; of the closure's result: those that the `Reduction` takes |
 //! | [`Sum.in_type`](crate::reduction::Sum::in_type), [`Mean.in_type`](crate::reduction::Mean::in_type) | numbers of Rust, and with the feature `half` those of the crate `half` |

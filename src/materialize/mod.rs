@@ -24,7 +24,20 @@ use crate::engine::rows::{collect, overwrite};
 use crate::error::BroadcastError;
 use crate::operand::Operand;
 use ndarray::{Array, ArrayRef, ArrayViewMut};
+use sealed::CopyElement;
 use std::mem::MaybeUninit;
+
+mod sealed {
+    /// An element that is copied as its bytes are.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not `Copy + Send + Sync`: `materialize_cloned` and \
+            `materialize_cloned_into` clone elements"
+    )]
+    pub trait CopyElement: Copy + Send + Sync {}
+
+    #[diagnostic::do_not_recommend]
+    impl<T: Copy + Send + Sync> CopyElement for T {}
+}
 
 /// Owned copies of any view: broadcast, transposed, strided or reversed.
 ///
@@ -40,6 +53,15 @@ use std::mem::MaybeUninit;
 /// | [`materialize_cloned_into`](Self::materialize_cloned_into) | an array or view that exists; elements need not be `Copy` | any |
 ///
 /// When to copy, and how to copy in pieces: [the guide](crate::guide::copies_and_gradients).
+///
+/// `CopyElement` in a signature stands for `Copy + Send + Sync`. A `String` is cloned instead:
+///
+/// ```compile_fail,E0277
+/// # use ndarray_broadcast::prelude::*;
+/// let names = ndarray::array!["a".to_string(), "b".to_string()];
+/// let copy = names.broadcast_numpy((2, 2))?.materialize()?; // materialize_cloned
+/// # Ok::<(), BroadcastError>(())
+/// ```
 pub trait MaterializeExt: Operand {
     /// An owned copy in standard layout (row-major, contiguous).
     ///
@@ -70,7 +92,7 @@ pub trait MaterializeExt: Operand {
     #[inline(always)]
     fn materialize(&self) -> Result<Array<Self::Elem, Self::Dim>, BroadcastError>
     where
-        Self::Elem: Copy + Send + Sync,
+        Self::Elem: CopyElement,
     {
         copy::fresh(self.as_array())
     }
@@ -111,7 +133,7 @@ pub trait MaterializeExt: Operand {
         out: &mut ArrayRef<Self::Elem, Self::Dim>,
     ) -> Result<(), BroadcastError>
     where
-        Self::Elem: Copy + Send + Sync,
+        Self::Elem: CopyElement,
     {
         copy::into(out, self.as_array())
     }
@@ -144,7 +166,7 @@ pub trait MaterializeExt: Operand {
         out: &'o mut ArrayRef<MaybeUninit<Self::Elem>, Self::Dim>,
     ) -> Result<ArrayViewMut<'o, Self::Elem, Self::Dim>, BroadcastError>
     where
-        Self::Elem: Copy + Send + Sync,
+        Self::Elem: CopyElement,
     {
         copy::copy_into_uninit(out.view_mut(), self.as_array())
     }

@@ -1,10 +1,13 @@
 //! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
 
 use super::BroadcastPlan;
-use crate::error::{ArrayRole, BroadcastError, check_shape, invalid_axis, not_a_permutation};
+use crate::axes::{AxisList, invalid_axes, reduced};
+use crate::error::{ArrayRole, AxesFault, BroadcastError, check_shape};
+use crate::integer::{ShapeInteger, axis_of};
 use crate::rule::Rule;
 use crate::shape::{Sizes, dimension};
 use ndarray::Dimension;
+use std::collections::HashSet;
 
 /// # Chain and reorder
 ///
@@ -61,7 +64,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     }
 
     /// The plan whose output has its axes in another order: axis `i` is axis `axes[i]` of this
-    /// plan's output, as in ndarray's `permuted_axes`.
+    /// plan's output, as in ndarray's `permuted_axes`. Negative axes count from the end.
     ///
     /// # Errors
     ///
@@ -75,6 +78,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// let plan = BroadcastPlan::numpy(3, (2, 3))?;
     /// let permuted = plan.permuted(&[1, 0])?;
     /// assert_eq!(permuted.view(&array![1, 2, 3])?, array![[1, 1], [2, 2], [3, 3]]);
+    /// assert_eq!(plan.permuted(&[-1, 0])?, permuted);
     /// assert_eq!(
     ///     plan.permuted(&[1, 1]).unwrap_err().to_string(),
     ///     "\
@@ -90,8 +94,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     #[doc(alias = "rearrange")]
     #[doc(alias = "permute")]
     #[inline]
-    pub fn permuted(&self, axes: &[usize]) -> Result<Self, BroadcastError> {
-        let (fed, output) = (self.output_axes(), reordered(&self.output, axes)?);
+    pub fn permuted<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
+        let (fed, [axes, output]) = (self.output_axes(), reordered(&self.output, axes)?);
+        let axes = axes.sizes();
         if axes.len() <= FEW {
             return Ok(composed(self.input_dim(), output, |axis| {
                 axes.iter().position(|&old| old == fed[axis])
@@ -128,25 +133,27 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: as [`permuted`](Self::permuted).
     #[inline]
-    pub fn permuted_input(&self, axes: &[usize]) -> Result<Self, BroadcastError> {
-        let input = reordered(&self.input, axes)?;
-        let fed = self.output_axes();
+    pub fn permuted_input<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
+        let [axes, input] = reordered(&self.input, axes)?;
+        let (fed, axes) = (self.output_axes(), axes.sizes());
         Ok(composed(input, self.output_dim(), |axis| {
             Some(fed[axes[axis]])
         }))
     }
 
-    /// The plan whose output has a new axis of size 1 at this position.
+    /// The plan whose output has a new axis of size 1 at this position of its shape. Negative
+    /// positions count from the end: -1 is a new last axis.
     ///
     /// # Errors
     ///
-    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if the position is past the end.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if there is no such position.
     ///
     /// ```
     /// use ndarray_broadcast::BroadcastPlan;
     ///
     /// let plan = BroadcastPlan::numpy(3, (2, 3))?;
     /// assert_eq!(plan.insert_axis(1)?.output_shape(), [2, 1, 3]);
+    /// assert_eq!(plan.insert_axis(-1)?.output_shape(), [2, 3, 1]);
     /// assert_eq!(plan.insert_axis(1)?.remove_axis(1)?.output_shape(), [2, 3]);
     /// assert_eq!(plan.insert_input_axis(1)?.input_shape(), [3, 1]);
     /// assert_eq!(plan.insert_input_axis(1)?.remove_input_axis(1)?.input_shape(), [3]);
@@ -163,8 +170,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: ndarray `insert_axis`, NumPy `expand_dims`.
     #[inline]
-    pub fn insert_axis(&self, axis: usize) -> Result<BroadcastPlan<I, O::Larger>, BroadcastError> {
-        let (fed, output) = (self.output_axes(), with_one_at(&self.output, axis)?);
+    pub fn insert_axis<T: ShapeInteger>(
+        &self,
+        axis: T,
+    ) -> Result<BroadcastPlan<I, O::Larger>, BroadcastError> {
+        let (fed, (output, axis)) = (self.output_axes(), with_one_at(&self.output, axis)?);
         Ok(composed(self.input_dim(), output, |i| {
             Some(fed[i] + usize::from(fed[i] >= axis))
         }))
@@ -180,8 +190,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: ndarray `remove_axis`, NumPy `squeeze`.
     #[inline]
-    pub fn remove_axis(&self, axis: usize) -> Result<BroadcastPlan<I, O::Smaller>, BroadcastError> {
-        let (fed, output) = (self.output_axes(), without_one_at(&self.output, axis)?);
+    pub fn remove_axis<T: ShapeInteger>(
+        &self,
+        axis: T,
+    ) -> Result<BroadcastPlan<I, O::Smaller>, BroadcastError> {
+        let (fed, (output, axis)) = (self.output_axes(), without_one_at(&self.output, axis)?);
         Ok(composed(self.input_dim(), output, |i| {
             (fed[i] != axis).then(|| fed[i] - usize::from(fed[i] > axis))
         }))
@@ -192,13 +205,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// # Errors
     ///
-    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if the position is past the end.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if there is no such position.
     #[inline]
-    pub fn insert_input_axis(
+    pub fn insert_input_axis<T: ShapeInteger>(
         &self,
-        axis: usize,
+        axis: T,
     ) -> Result<BroadcastPlan<I::Larger, O>, BroadcastError> {
-        let (fed, input) = (self.output_axes(), with_one_at(&self.input, axis)?);
+        let (fed, (input, axis)) = (self.output_axes(), with_one_at(&self.input, axis)?);
         Ok(composed(input, self.output_dim(), |i| {
             (i != axis).then(|| fed[i - usize::from(i > axis)])
         }))
@@ -212,15 +225,40 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if there is no such axis, or its size is not
     /// 1.
     #[inline]
-    pub fn remove_input_axis(
+    pub fn remove_input_axis<T: ShapeInteger>(
         &self,
-        axis: usize,
+        axis: T,
     ) -> Result<BroadcastPlan<I::Smaller, O>, BroadcastError> {
-        let (fed, input) = (self.output_axes(), without_one_at(&self.input, axis)?);
+        let (fed, (input, axis)) = (self.output_axes(), without_one_at(&self.input, axis)?);
         Ok(composed(input, self.output_dim(), |i| {
             Some(fed[i + usize::from(i >= axis)])
         }))
     }
+}
+
+/// The plan to this shape from the shape without `axes`.
+///
+/// # Errors
+///
+/// `InvalidAxes`.
+pub(crate) fn without_axes<A: AxisList, D: Dimension>(
+    shape: D,
+    axes: &A,
+) -> Result<BroadcastPlan<A::Remaining<D>, D>, BroadcastError> {
+    let [_, listed] = reduced(&shape, axes)?;
+    let kept = || (0..shape.ndim()).filter(|&axis| listed.sizes()[axis] == 0);
+    let mut input = A::Remaining::<D>::zeros(kept().count());
+    let mut output_axes = input.clone();
+    for (at, axis) in kept().enumerate() {
+        input.sizes_mut()[at] = shape.sizes()[axis];
+        output_axes.sizes_mut()[at] = axis;
+    }
+    Ok(BroadcastPlan::from_parts(
+        Rule::Composed,
+        input,
+        shape,
+        output_axes,
+    ))
 }
 
 /// Up to this rank, a list is searched. At larger ranks, positions are looked up in a table.
@@ -241,21 +279,43 @@ fn composed<I: Dimension, O: Dimension>(
     BroadcastPlan::from_parts(Rule::Composed, input, output, output_axes)
 }
 
-/// The shape with axis `axes[i]` as axis `i`.
+/// The axes, counted from the front, and the shape with axis `axes[i]` as axis `i`.
 ///
 /// # Errors
 ///
 /// `InvalidAxes` if `axes` does not name each axis once.
 #[inline(always)]
-fn reordered<D: Dimension>(shape: &D, axes: &[usize]) -> Result<D, BroadcastError> {
-    let mut reordered = D::zeros(shape.ndim());
-    if !is_permutation(&mut reordered, axes) {
+fn reordered<D: Dimension, T: ShapeInteger>(
+    shape: &D,
+    axes: &[T],
+) -> Result<[D; 2], BroadcastError> {
+    let rank = shape.ndim();
+    let (mut order, mut reordered) = (D::zeros(rank), D::zeros(rank));
+    for (axis, &given) in order.sizes_mut().iter_mut().zip(axes) {
+        *axis = axis_of(given, rank).unwrap_or(rank);
+    }
+    if axes.len() != rank || !is_permutation(&mut reordered, order.sizes()) {
         return Err(not_a_permutation(shape.clone().sizes(), axes));
     }
-    for (size, &axis) in reordered.sizes_mut().iter_mut().zip(axes) {
+    for (size, &axis) in reordered.sizes_mut().iter_mut().zip(order.sizes()) {
         *size = shape.sizes()[axis];
     }
-    Ok(reordered)
+    Ok([order, reordered])
+}
+
+/// The list does not name every axis of the shape once.
+#[cold]
+fn not_a_permutation<T: ShapeInteger>(shape: &[usize], axes: &[T]) -> BroadcastError {
+    let (rank, mut seen) = (shape.len(), HashSet::new());
+    let fault = |(at, &axis): (usize, &T)| match axis_of(axis, rank) {
+        None => Some(AxesFault::OutOfRange(at)),
+        Some(axis) => (!seen.insert(axis)).then_some(AxesFault::Repeated(at)),
+    };
+    let fault = match axes.len() == rank {
+        true => axes.iter().enumerate().find_map(fault),
+        false => None,
+    };
+    invalid_axes("reorder", shape, axes, fault.unwrap_or(AxesFault::Length))
 }
 
 /// Whether the list names each axis once. The table is 0s, one for each axis; its contents are not
@@ -263,9 +323,6 @@ fn reordered<D: Dimension>(shape: &D, axes: &[usize]) -> Result<D, BroadcastErro
 #[inline(always)]
 fn is_permutation<D: Dimension>(table: &mut D, axes: &[usize]) -> bool {
     let rank = table.ndim();
-    if axes.len() != rank {
-        return false;
-    }
     if rank <= FEW {
         let mut seen = 0_u32;
         for &axis in axes {
@@ -280,29 +337,51 @@ fn is_permutation<D: Dimension>(table: &mut D, axes: &[usize]) -> bool {
     axes.iter().all(&mut first_time)
 }
 
-/// The shape with an axis of size 1 at this position.
+/// The shape with an axis of size 1 at this position, and the position.
 #[inline(always)]
-fn with_one_at<D: Dimension>(shape: &D, axis: usize) -> Result<D::Larger, BroadcastError> {
-    if axis > shape.ndim() {
-        return Err(invalid_axis(shape.clone().sizes(), axis, "insert"));
-    }
-    let mut larger = D::Larger::zeros(shape.ndim() + 1);
-    let (front, back) = shape.sizes().split_at(axis);
+fn with_one_at<D: Dimension, T: ShapeInteger>(
+    shape: &D,
+    axis: T,
+) -> Result<(D::Larger, usize), BroadcastError> {
+    let rank = shape.ndim() + 1;
+    let Some(at) = axis_of(axis, rank) else {
+        let fault = AxesFault::OutOfRange(0);
+        return Err(invalid_axes(
+            "insert",
+            shape.clone().sizes(),
+            &[axis],
+            fault,
+        ));
+    };
+    let mut larger = D::Larger::zeros(rank);
+    let (front, back) = shape.sizes().split_at(at);
     let sizes = larger.sizes_mut();
-    sizes[..axis].copy_from_slice(front);
-    sizes[axis] = 1;
-    sizes[axis + 1..].copy_from_slice(back);
-    Ok(larger)
+    sizes[..at].copy_from_slice(front);
+    sizes[at] = 1;
+    sizes[at + 1..].copy_from_slice(back);
+    Ok((larger, at))
 }
 
-/// The shape without this axis, which must have size 1.
+/// The shape without this axis, which must have size 1, and the axis, counted from the front.
 #[inline(always)]
-fn without_one_at<D: Dimension>(shape: &D, axis: usize) -> Result<D::Smaller, BroadcastError> {
+fn without_one_at<D: Dimension, T: ShapeInteger>(
+    shape: &D,
+    axis: T,
+) -> Result<(D::Smaller, usize), BroadcastError> {
     let sizes = shape.sizes();
-    if sizes.get(axis) != Some(&1) {
-        return Err(invalid_axis(shape.clone().sizes(), axis, "remove"));
-    }
+    let at = match axis_of(axis, sizes.len()) {
+        Some(at) if sizes[at] == 1 => at,
+        at => {
+            let fault = at.map_or(AxesFault::OutOfRange(0), |_| AxesFault::NotOne(0));
+            return Err(invalid_axes(
+                "remove",
+                shape.clone().sizes(),
+                &[axis],
+                fault,
+            ));
+        }
+    };
     let mut smaller: D::Smaller = dimension(&sizes[1..]);
-    smaller.sizes_mut()[..axis].copy_from_slice(&sizes[..axis]);
-    Ok(smaller)
+    smaller.sizes_mut()[..at].copy_from_slice(&sizes[..at]);
+    Ok((smaller, at))
 }

@@ -8,6 +8,7 @@ mod partial;
 mod serde;
 mod tile;
 
+pub(crate) use algebra::without_axes;
 pub(crate) use partial::PartialCall;
 pub use partial::PartialPlan;
 pub use tile::{Tile, TileBox, Tiles};

@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 ///
 /// let x = array![[3., 4.], [0., 1.]];
 /// let root = Then::new(Sum, f64::sqrt);
-/// let rows = BroadcastPlan::over_axes((2, 2), &[1])?;
+/// let rows = BroadcastPlan::over_axes((2, 2), 1)?;
 /// let norms = zip(&x).reduce(&rows, root, |x| x * x)?;
 /// assert_eq!(norms, array![[5.], [1.]]);
 /// let names = ["first", "second"];

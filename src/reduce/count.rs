@@ -11,7 +11,7 @@ use super::reduction::Reduction;
 /// use ndarray_broadcast::prelude::*;
 ///
 /// let flags = array![[true, false, true], [false, false, false]];
-/// assert_eq!(flags.reduce_axes(&[1], Count)?, array![[2], [0]]);
+/// assert_eq!(flags.reduce_axes(1, Count)?, array![2, 0]);
 /// let x = array![0., -0., 1., f64::NAN];
 /// let count = x.reduce_to_shape((), Count.in_type::<i64>())?;
 /// assert_eq!(count.into_scalar(), 2_i64);

@@ -17,8 +17,8 @@ use super::summand::Summand;
 ///
 /// let none = f64::NEG_INFINITY;
 /// let scores = array![[1000., 1000.], [none, 3.], [none, none]];
-/// let sums = scores.reduce_axes(&[1], LogSumExp)?;
-/// assert_eq!(sums, array![[1000. + 2_f64.ln()], [3.], [none]]);
+/// let sums = scores.reduce_axes(1, LogSumExp)?;
+/// assert_eq!(sums, array![1000. + 2_f64.ln(), 3., none]);
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///

@@ -1,10 +1,12 @@
 //! Reductions of arrays, along a plan, to a shape and over axes.
 
+use super::cloned::sum_cloned;
 use super::reduction::Reduction;
 use super::{Existing, Fresh};
+use crate::axes::AxisList;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
-use crate::plan::BroadcastPlan;
+use crate::plan::{BroadcastPlan, without_axes};
 use crate::rule::Rule;
 use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
 use num_traits::Zero;
@@ -174,22 +176,27 @@ pub trait ReduceExt: Operand {
             .reduce(array, reduction)
     }
 
-    /// Reduces over the set `axes`. Each reduced axis keeps size 1.
+    /// Reduces over `axes`, which the result does not have.
     ///
     /// ```text
     /// self      2  3  4
     /// axes      0     2
     ///           -------
-    /// result    1  3  1
+    /// result       3
     /// ```
     ///
-    /// [`BroadcastPlan::over_axes`] is the plan: it removes axes, writes into existing arrays, and
-    /// replicates the result again.
+    /// `axes` is one axis, an array, a slice or a `Vec`, of any integer type: an
+    /// [`AxisList`]. Negative axes count from the end. The order of the list does not matter. The
+    /// rank of the result is static for one axis and for an array of axes.
+    /// [`reduce_axes_keepdims`](Self::reduce_axes_keepdims) keeps the axes, with size 1.
     ///
     /// # Errors
     ///
-    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) for an axis that the array does not have;
-    /// those of [`reduce_to_shape`](Self::reduce_to_shape) that are not about its shape.
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) for an axis that the array does not have, or
+    /// that is listed twice; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no
+    /// terms and the reduction has no result for that;
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Panics
     ///
@@ -199,33 +206,84 @@ pub trait ReduceExt: Operand {
     /// # Example
     ///
     /// ```
-    /// use ndarray::{Axis, array};
+    /// use ndarray::array;
     /// use ndarray_broadcast::prelude::*;
     ///
     /// let x = array![[1., 5., 3.], [4., 2., 3.]];
-    /// assert_eq!(x.reduce_axes(&[1], Mean)?, array![[3.], [3.]]);
-    /// assert_eq!(x.reduce_axes(&[0, 1], Sum)?, array![[18.]]);
-    /// let columns = x.reduce_axes(&[0], Sum)?.index_axis_move(Axis(0), 0);
-    /// assert_eq!(columns, array![5., 7., 6.]);
+    /// assert_eq!(x.reduce_axes(-1, Mean)?, array![3., 3.]);
+    /// assert_eq!(x.reduce_axes([0, 1], Sum)?.into_scalar(), 18.);
     /// assert_eq!(
-    ///     x.reduce_axes(&[2], Sum).unwrap_err().to_string(),
+    ///     x.reduce_axes([1, -1], Sum).unwrap_err().to_string(),
     ///     "\
-    /// cannot reduce axis 2 of [2, 3]
-    ///   shape   2  3
-    ///   axes    2
-    ///           ^ there is no axis 2: shape has 2 axes",
+    /// cannot reduce axis -1 of [2, 3]
+    ///   shape   2   3
+    ///   axes    1  -1
+    ///               ^ axis -1 is listed twice",
     /// );
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
-    /// Source: NumPy's `ufunc.reduce` with `axis` and `keepdims`; ONNX `Reduce*`.
-    #[doc(alias = "keepdims")]
-    fn reduce_axes<R>(
+    /// Source: NumPy's `ufunc.reduce` with `axis`; ONNX `Reduce*` with `keepdims=0`.
+    #[allow(clippy::type_complexity)]
+    fn reduce_axes<A, R>(
         &self,
-        axes: &[usize],
+        axes: A,
+        reduction: R,
+    ) -> Result<Array<R::Out, A::Remaining<Self::Dim>>, BroadcastError>
+    where
+        A: AxisList,
+        Self::Elem: Copy + Sync,
+        R: Reduction<Self::Elem>,
+    {
+        let array = self.as_array();
+        without_axes(array.raw_dim(), &axes)?.reduce(array, reduction)
+    }
+
+    /// Reduces over `axes`. Each of them keeps size 1, so that the result broadcasts to the shape
+    /// of `self`.
+    ///
+    /// ```text
+    /// self      2  3  4
+    /// axes      0     2
+    ///           -------
+    /// result    1  3  1
+    /// ```
+    ///
+    /// `axes` is as in [`reduce_axes`](Self::reduce_axes). [`BroadcastPlan::over_axes`] is the
+    /// plan: it writes into existing arrays, and replicates the result again.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reduce_axes`](Self::reduce_axes).
+    ///
+    /// # Panics
+    ///
+    /// Only if the reduction's own operation does, as sums of integers where overflow checks are
+    /// on.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let x = array![[1., 5., 3.], [4., 2., 3.]];
+    /// let mean = x.reduce_axes_keepdims(-1, Mean)?;
+    /// assert_eq!(mean, array![[3.], [3.]]);
+    /// assert_eq!(&x - &mean, array![[-2., 2., 0.], [1., -1., 0.]]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: NumPy's `ufunc.reduce` with `axis` and `keepdims=True`; ONNX `Reduce*` with
+    /// `keepdims=1`.
+    #[doc(alias = "keepdims")]
+    fn reduce_axes_keepdims<A, R>(
+        &self,
+        axes: A,
         reduction: R,
     ) -> Result<Array<R::Out, Self::Dim>, BroadcastError>
     where
+        A: AxisList,
         Self::Elem: Copy + Sync,
         R: Reduction<Self::Elem>,
     {
@@ -233,8 +291,77 @@ pub trait ReduceExt: Operand {
         BroadcastPlan::over_axes(array.raw_dim(), axes)?.reduce(array, reduction)
     }
 
+    /// [`BroadcastPlan::gradient`] of `self`, for elements that are `Clone` and not `Copy`, such as
+    /// integers of any size.
+    ///
+    /// Each term is cloned once. The terms of a result are added one after the other, in order, on
+    /// the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BroadcastPlan::gradient`].
+    ///
+    /// # Panics
+    ///
+    /// Only if `clone` or the addition does.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::{Array2, array};
+    /// use ndarray_broadcast::prelude::*;
+    /// use num_traits::Zero;
+    ///
+    /// /// Decimal digits, the last first.
+    /// #[derive(Clone, Debug, PartialEq)]
+    /// struct Digits(Vec<u8>);
+    ///
+    /// impl std::ops::Add for Digits {
+    ///     type Output = Digits;
+    ///
+    ///     fn add(self, other: Digits) -> Digits {
+    ///         let digit = |digits: &Digits, i| *digits.0.get(i).unwrap_or(&0);
+    ///         let (mut sum, mut carry) = (Vec::new(), 0);
+    ///         for i in 0..self.0.len().max(other.0.len()) {
+    ///             carry += digit(&self, i) + digit(&other, i);
+    ///             sum.push(carry % 10);
+    ///             carry /= 10;
+    ///         }
+    ///         sum.extend((carry > 0).then_some(carry));
+    ///         Digits(sum)
+    ///     }
+    /// }
+    ///
+    /// impl Zero for Digits {
+    ///     fn zero() -> Digits {
+    ///         Digits(vec![])
+    ///     }
+    ///     fn is_zero(&self) -> bool {
+    ///         self.0.iter().all(|&digit| digit == 0)
+    ///     }
+    /// }
+    ///
+    /// let large = Array2::from_elem((1000, 2), Digits(vec![9; 30]));
+    /// let plan = BroadcastPlan::numpy(2, (1000, 2))?;
+    /// // 1000 times 10^30 - 1.
+    /// let sum = Digits([vec![0; 3], vec![9; 30]].concat());
+    /// assert_eq!(large.sum_cloned(&plan)?, array![sum.clone(), sum]);
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: NumPy's `sum` of `object` arrays.
+    fn sum_cloned<I: Dimension>(
+        &self,
+        plan: &BroadcastPlan<I, Self::Dim>,
+    ) -> Result<Array<Self::Elem, I>, BroadcastError>
+    where
+        Self::Elem: Clone + Zero,
+    {
+        sum_cloned(plan, self.as_array())
+    }
+
     /// [`reduce_to_shape`](Self::reduce_to_shape) with `Sum`, for elements that are `Clone` and not
-    /// `Copy`.
+    /// `Copy`: [`sum_cloned`](Self::sum_cloned) has an example of such elements.
     ///
     /// # Errors
     ///
@@ -242,17 +369,16 @@ pub trait ReduceExt: Operand {
     ///
     /// # Panics
     ///
-    /// Only if `clone` or the addition does. Example of such elements:
-    /// [`BroadcastPlan::gradient_cloned`].
+    /// Only if `clone` or the addition does.
     fn sum_to_shape_cloned<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
     where
         E: IntoDimension,
         Self::Elem: Clone + Zero,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
-        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
-            .map_err(BroadcastError::of_reduction)?
-            .gradient_cloned(array)
+        let plan = BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
+            .map_err(BroadcastError::of_reduction);
+        sum_cloned(&plan?, array)
     }
 }
 

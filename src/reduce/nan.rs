@@ -15,9 +15,9 @@ use num_traits::Zero;
 ///
 /// let nan = f64::NAN;
 /// let x = array![[1., nan, 3.], [nan, nan, nan]];
-/// assert_eq!(x.reduce_axes(&[1], NanSum)?, array![[4.], [0.]]);
-/// let means = x.reduce_axes(&[1], NanMean)?;
-/// assert!(means[[0, 0]] == 2. && means[[1, 0]].is_nan());
+/// assert_eq!(x.reduce_axes(1, NanSum)?, array![4., 0.]);
+/// let means = x.reduce_axes(1, NanMean)?;
+/// assert!(means[0] == 2. && means[1].is_nan());
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///

@@ -13,10 +13,10 @@ use num_traits::{Float, Num, Signed, Zero};
 /// use ndarray_broadcast::prelude::*;
 ///
 /// let x = array![[3., -4.], [0., 1.]];
-/// assert_eq!(x.reduce_axes(&[1], L1)?, array![[7.], [1.]]);
-/// assert_eq!(x.reduce_axes(&[1], L2)?, array![[5.], [1.]]);
-/// assert_eq!(x.reduce_axes(&[1], SumSquare)?, array![[25.], [1.]]);
-/// assert_eq!(array![0.5, 0.5].reduce_axes(&[0], LogSum)?, array![0.]);
+/// assert_eq!(x.reduce_axes(1, L1)?, array![7., 1.]);
+/// assert_eq!(x.reduce_axes(1, L2)?, array![5., 1.]);
+/// assert_eq!(x.reduce_axes(1, SumSquare)?, array![25., 1.]);
+/// assert_eq!(array![0.5, 0.5].reduce_axes(0, LogSum)?.into_scalar(), 0.);
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///

@@ -169,10 +169,20 @@ impl<T: Summand<Acc: Num>> Summand for Complex<T> {
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///
+/// A type that `Mean` does not take:
+///
+/// ```compile_fail,E0277
+/// # use ndarray_broadcast::prelude::*;
+/// let flags = ndarray::array![true, false];
+/// let mean = flags.reduce_axes(0, Mean)?; // of numbers: `flags.mapv(u8::from)`
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
 /// Source: NumPy `mean` of floats; ONNX `ReduceMean` of integers, whose result is an integer.
 #[diagnostic::on_unimplemented(
     message = "it is not known how the mean of `{Self}` is taken",
-    note = "implement `Averaged` for it; `f16` and `bf16` need the feature `half`"
+    note = "`Mean.in_type::<f64, f64>()` takes any number: here in `f64`, with a result in `f64`",
+    note = "implement `Averaged` for a type of your own; `f16` and `bf16` need the feature `half`"
 )]
 pub trait Averaged: Copy + Send + Sync {
     /// The type of the sum.

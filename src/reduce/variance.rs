@@ -18,15 +18,15 @@ use num_traits::float::FloatCore;
 /// use ndarray_broadcast::prelude::*;
 ///
 /// let x = array![[1., 3.], [1e9, 1e9 + 4.]];
-/// assert_eq!(x.reduce_axes(&[1], Var::new())?, array![[1.], [4.]]);
-/// assert_eq!(x.reduce_axes(&[1], Var::new().ddof(1))?, array![[2.], [8.]]);
-/// assert_eq!(x.reduce_axes(&[1], Std::new())?, array![[1.], [2.]]);
+/// assert_eq!(x.reduce_axes(1, Var::new())?, array![1., 4.]);
+/// assert_eq!(x.reduce_axes(1, Var::new().ddof(1))?, array![2., 8.]);
+/// assert_eq!(x.reduce_axes(1, Std::new())?, array![1., 2.]);
 ///
 /// let bytes = array![3_u8, 4, 5, 4];
 /// let var = bytes.reduce_to_shape((), Var::new().in_type::<f64>())?;
 /// assert_eq!(var.into_scalar(), 0.5);
 ///
-/// let error = x.reduce_axes(&[1], Var::new().ddof(2)).unwrap_err();
+/// let error = x.reduce_axes(1, Var::new().ddof(2)).unwrap_err();
 /// assert!(matches!(error.kind(), ErrorKind::TooFewTerms { .. }));
 /// assert_eq!(
 ///     error.to_string(),

@@ -5,7 +5,8 @@
 //! `numpy`.
 
 use super::call::{Call, ToTarget};
-use crate::error::{ArrayRole, BroadcastError, Refused, invalid_axis};
+use crate::axes::{AxisList, reduced};
+use crate::error::{ArrayRole, BroadcastError, Refused};
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use crate::shape::Sizes;
@@ -59,7 +60,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         right_aligned(ToTarget::new(Rule::Numpy, input, target), Relation::Stretch)
     }
 
-    /// The plan to this shape from the same shape with size 1 at `axes`, a set. Its gradients and
+    /// The plan to this shape from the same shape with size 1 at `axes`. Its gradients and
     /// reductions are over these axes, and keep them with size 1.
     ///
     /// ```text
@@ -70,11 +71,13 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// ```
     ///
     /// [`remove_input_axis`](Self::remove_input_axis) gives the plan whose results do not have
-    /// such an axis.
+    /// such an axis. `axes` is an [`AxisList`], as in
+    /// [`reduce_axes`](crate::ReduceExt::reduce_axes).
     ///
     /// # Errors
     ///
-    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) for an axis that the shape does not have;
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) for an axis that the shape does not have, or
+    /// that is listed twice;
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
@@ -85,30 +88,25 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// use ndarray_broadcast::reduction::Max;
     ///
     /// let logits = array![[1., 5., 2.], [4., 3., 4.]];
-    /// let rows = BroadcastPlan::over_axes(logits.raw_dim(), &[1])?;
+    /// let rows = BroadcastPlan::over_axes(logits.raw_dim(), -1)?;
     /// let max = rows.reduce(&logits, Max)?;
     /// assert_eq!(max, array![[5.], [4.]]);
     /// assert_eq!(&logits - &rows.view(&max)?, array![[-4., 0., -3.], [0., -1., 0.]]);
     /// assert_eq!(
-    ///     rows.remove_input_axis(1)?.reduce(&logits, Max)?,
+    ///     rows.remove_input_axis(-1)?.reduce(&logits, Max)?,
     ///     array![5., 4.]
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     ///
     /// Source: NumPy's `ufunc.reduce` with `axis` and `keepdims`; ONNX `Reduce*`.
-    pub fn over_axes<D>(shape: D, axes: &[usize]) -> Result<BroadcastPlan<I, I>, BroadcastError>
+    pub fn over_axes<D, A>(shape: D, axes: A) -> Result<BroadcastPlan<I, I>, BroadcastError>
     where
         D: IntoDimension<Dim = I>,
+        A: AxisList,
     {
         let shape = shape.into_dimension();
-        let mut input = shape.clone();
-        for &axis in axes {
-            match input.sizes_mut().get_mut(axis) {
-                Some(size) => *size = 1,
-                None => return Err(invalid_axis(shape.sizes(), axis, "reduce")),
-            }
-        }
+        let [input, _] = reduced(&shape, &axes)?;
         BroadcastPlan::right_aligned(Rule::Numpy, input, shape.sizes())
     }
 }

@@ -1,8 +1,6 @@
 //! JSON objects without unknown keys.
 
-use ndarray_broadcast::{
-    BroadcastError, axes_from_integers, expand_shape_from_integers, shape_from_integers,
-};
+use ndarray_broadcast::{BroadcastError, expand_shape_from_integers, shape_from_integers};
 use serde_json::{Map, Value};
 
 /// The fields of an object that have not been read yet.
@@ -94,8 +92,9 @@ impl Integers {
 
     pub fn axes(&self) -> Result<Vec<usize>, BroadcastError> {
         match self {
-            Integers::Signed(list) => axes_from_integers(list),
-            Integers::Unsigned(list) => axes_from_integers(list),
+            // Not from the end: no rule to a shape has negative axes.
+            Integers::Signed(list) => shape_from_integers(list),
+            Integers::Unsigned(list) => shape_from_integers(list),
         }
     }
 

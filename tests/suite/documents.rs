@@ -311,7 +311,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("sum_axis", "reduce_to_shape"),
     ("ReduceSum", "reduce_to_shape"),
     ("amax", "reduce_to_shape"),
-    ("keepdims", "reduce_axes"),
+    ("keepdims", "reduce_axes_keepdims"),
     ("ReduceMax", "reduce_to_shape"),
     ("ReduceMean", "reduce_to_shape"),
     ("einsum", "reduce"),

@@ -98,12 +98,17 @@ cannot broadcast [-1] with [5] (numpy)
   input 0   -1
   input 1    5
              ^ -1 and 5 differ and neither is 1";
-    an_axis_of_usize_max_is_written_as_in_the_picture:
-        BroadcastPlan::numpy(5, 5).unwrap().permuted(&[usize::MAX]) => "\
+    an_axis_before_the_first:
+        BroadcastPlan::numpy(5, 5).unwrap().permuted(&[-2]) => "\
 cannot reorder the axes of [5]
   shape    5
-  axes    -1
-           ^ there is no axis -1: shape has 1 axis";
+  axes    -2
+           ^ there is no axis -2: shape has 1 axis";
+    an_axis_listed_from_the_front_and_from_the_end: zeros(&[2, 3]).reduce_axes(&[0, -2], Sum) => "\
+cannot reduce axis -2 of [2, 3]
+  shape   2   3
+  axes    0  -2
+              ^ axis -2 is listed twice";
     a_fault_past_what_is_shown_of_a_pattern:
         format!("x -> x {} !bad", "y".repeat(64)).parse::<AxisPattern>() => "\
 invalid axis pattern
@@ -462,7 +467,7 @@ cannot broadcast [1] with [] (none)
   other
   self has 1 axis, other has 0: this rule wants identical shapes";
     a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative; broadcast_expand with KEEP keeps the input's size";
-    a_negative_axis: axes_from_integers(&[0_i32, -3]) => "entry 1 is -3: an axis must not be negative";
+    an_axis_out_of_range: axes_from_integers(&[0_i32, -3], 2) => "entry 1 is -3: axes of an array of rank 2 are -2 to 1";
     an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w";
     a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any: explicit(1, 2)";
     a_mode_with_a_negative_axis: "explicit(-1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(-1)\": expected axes as non-negative integers: explicit(1, 2)";

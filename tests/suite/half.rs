@@ -91,12 +91,12 @@ fn same<H: Half>(found: &ArrayD<H>, single: &ArrayD<f32>) {
 fn check_halves<H: Half>() {
     in_every_layout::<H>(|halves, singles, axes| {
         same(
-            &halves.reduce_axes(axes, Sum).unwrap(),
-            &singles.reduce_axes(axes, Sum).unwrap(),
+            &halves.reduce_axes_keepdims(axes, Sum).unwrap(),
+            &singles.reduce_axes_keepdims(axes, Sum).unwrap(),
         );
         same(
-            &halves.reduce_axes(axes, Mean).unwrap(),
-            &singles.reduce_axes(axes, Mean).unwrap(),
+            &halves.reduce_axes_keepdims(axes, Mean).unwrap(),
+            &singles.reduce_axes_keepdims(axes, Mean).unwrap(),
         );
         let near_one = |value: f32| H::of(1. + value / 1024.);
         let (halves_near_one, singles_near_one) = (
@@ -104,8 +104,10 @@ fn check_halves<H: Half>() {
             singles.map(|&value| near_one(value).single()),
         );
         same(
-            &halves_near_one.reduce_axes(axes, Product).unwrap(),
-            &singles_near_one.reduce_axes(axes, Product).unwrap(),
+            &halves_near_one.reduce_axes_keepdims(axes, Product).unwrap(),
+            &singles_near_one
+                .reduce_axes_keepdims(axes, Product)
+                .unwrap(),
         );
         let plan = BroadcastPlan::over_axes(IxDyn(halves.shape()), axes).unwrap();
         let gradient = plan.gradient(halves).unwrap();

@@ -10,6 +10,7 @@ mod common;
 mod pool;
 
 mod accumulations;
+mod axes;
 mod documents;
 mod elementwise;
 mod errors;
@@ -29,6 +30,7 @@ mod serde;
 mod slices;
 mod static_ranks;
 mod statistics;
+mod tasks;
 
 /// The number of cases that a test generates: a quarter of `all`, or all of them if the variable
 /// `ALL_CASES` is set, as in `.ci/long-checks checked`. Only that finds a fault of a few cases in

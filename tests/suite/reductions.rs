@@ -93,7 +93,7 @@ fn answer<T: Copy + Sync, R: Reduction<T> + Copy>(
     number: impl Fn(R::Out) -> f64,
 ) -> Option<Vec<f64>> {
     let axes: Vec<usize> = (0..to.len()).filter(|&axis| to[axis] == 1).collect();
-    let over_axes = terms.reduce_axes(&axes, reduction);
+    let over_axes = terms.reduce_axes_keepdims(&axes, reduction);
     match terms.reduce_to_shape(IxDyn(to), reduction) {
         Ok(result) => {
             let numbers: Vec<_> = result.iter().map(|&out| number(out)).collect();

@@ -101,7 +101,7 @@ fn check<T, R>(
             let plan = BroadcastPlan::over_axes(IxDyn(shape), &axes).unwrap();
             let mut first: Option<Vec<u128>> = None;
             for terms in layouts(&terms) {
-                let found = terms.reduce_axes(&axes, reduction);
+                let found = terms.reduce_axes_keepdims(&axes, reduction);
                 let mapped = zip(&terms).reduce(&plan, reduction, |term| term);
                 let (found, mapped) = match (found, mapped) {
                     (Ok(found), Ok(mapped)) => (found, mapped),
@@ -256,12 +256,12 @@ fn variances_far_from_zero_are_within_four_units() {
         let near = Array1::from_shape_fn(len, |i| 2e4 + noise(i)).insert_axis(Axis(1));
         let exact = variance(near.iter().map(|x| x - 2e4), 0).unwrap();
         let single = near.mapv(|x| x as f32);
-        let found = single.reduce_axes(&[0], Var::new()).unwrap()[[0, 0]];
+        let found = single.reduce_axes_keepdims([0], Var::new()).unwrap()[[0, 0]];
         assert!(found.within(1., exact as f32), "{found} {exact}");
-        let found = near.reduce_axes(&[0], Var::new()).unwrap()[[0, 0]];
+        let found = near.reduce_axes_keepdims([0], Var::new()).unwrap()[[0, 0]];
         assert!(found.within(4., exact), "{found} {exact}");
         let far = near.mapv(|x| x - 2e4 + 2f64.powi(28));
-        let found = far.reduce_axes(&[0], Var::new()).unwrap()[[0, 0]];
+        let found = far.reduce_axes_keepdims([0], Var::new()).unwrap()[[0, 0]];
         assert!(found.within(64., exact), "{found} {exact}");
     }
     // The first term is far from all others.
@@ -278,7 +278,7 @@ fn the_variance_of_equal_terms_is_zero_and_of_infinite_ones_nan() {
         for count in [1, 2, 17, 1000, 1_000_000] {
             let columns = Array2::from_elem((count, 2), value);
             for axis in [0, 1] {
-                let var = columns.reduce_axes(&[axis], Var::new()).unwrap();
+                let var = columns.reduce_axes_keepdims([axis], Var::new()).unwrap();
                 assert!(var.iter().all(|&var| var.bits() == 0), "{value} {count}");
             }
         }
@@ -299,20 +299,22 @@ fn the_variance_of_equal_terms_is_zero_and_of_infinite_ones_nan() {
 #[test]
 fn too_few_terms_for_a_variance_are_an_error() {
     let x = array![[1_f32, 2.], [3., 4.]];
-    let error = x.reduce_axes(&[1], Var::new().ddof(2)).unwrap_err();
+    let error = x
+        .reduce_axes_keepdims([1], Var::new().ddof(2))
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "cannot reduce [2, 2] by var: it needs 3 terms, and there are 2"
     );
     assert_eq!(
-        x.reduce_axes(&[1], Std::new().ddof(usize::MAX))
+        x.reduce_axes_keepdims([1], Std::new().ddof(usize::MAX))
             .unwrap_err()
             .kind(),
         &{
             let ErrorKind::TooFewTerms { .. } = error.kind() else {
                 panic!()
             };
-            x.reduce_axes(&[1], Std::new().ddof(usize::MAX))
+            x.reduce_axes_keepdims([1], Std::new().ddof(usize::MAX))
                 .unwrap_err()
                 .kind()
                 .clone()
@@ -353,7 +355,7 @@ fn too_few_terms_for_a_variance_are_an_error() {
     ));
     assert!(
         Array2::<f32>::zeros((0, 3))
-            .reduce_axes(&[1], Var::new())
+            .reduce_axes_keepdims([1], Var::new())
             .unwrap()
             .is_empty()
     );
@@ -498,7 +500,7 @@ fn the_mean_of_many_halves_without_nan_is_that_of_the_others() {
         }
     };
     let rows = Array2::from_shape_fn((4350, 2), |(i, _)| value(i));
-    let mean = rows.reduce_axes(&[0], NanMean).unwrap();
+    let mean = rows.reduce_axes_keepdims([0], NanMean).unwrap();
     assert_eq!(mean, array![[f16::from_f32(272.25), f16::from_f32(272.25)]]);
 }
 
@@ -627,14 +629,14 @@ fn any_and_all_of_many_terms_are_found_wherever_they_are() {
                 terms[[place, 1]] = true;
             }
             let any = [false, place.is_some()];
-            let found = terms.reduce_axes(&[0], Any).unwrap();
+            let found = terms.reduce_axes_keepdims([0], Any).unwrap();
             assert_eq!(found, array![any], "{len} {place:?}");
             let turned = terms.t().as_standard_layout().into_owned();
-            let all = BroadcastPlan::over_axes((2, len), &[1]).unwrap();
+            let all = BroadcastPlan::over_axes((2, len), [1]).unwrap();
             let found = zip(&turned).reduce(&all, All, |term| !term).unwrap();
             assert_eq!(found, array![[!any[0]], [!any[1]]], "{len} {place:?}");
             let mut out = array![[true, true]];
-            let columns = BroadcastPlan::over_axes((len, 2), &[0]).unwrap();
+            let columns = BroadcastPlan::over_axes((len, 2), [0]).unwrap();
             columns.reduce_into(&terms, Any, &mut out).unwrap();
             assert_eq!(out, array![any], "{len} {place:?}");
         }
@@ -677,7 +679,7 @@ fn sums_of_clones_have_every_term_once_and_in_order() {
             for numbers in layouts(&numbers) {
                 let texts = numbers.map(|number| Text(format!("{number},")));
                 assert_eq!(
-                    plan.gradient_cloned(&texts).unwrap(),
+                    texts.sum_cloned(&plan).unwrap(),
                     expected,
                     "{shape:?} {kept:?}"
                 );

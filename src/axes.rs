@@ -1,0 +1,144 @@
+//! Axes that may be counted from the end: those of reductions, permutations and new axes.
+
+use crate::error::{AxesFault, BroadcastError, invalid_axes_of};
+use crate::integer::{ShapeInteger, axis_of, saturated};
+use crate::shape::Sizes;
+use ndarray::{Axis, Dimension, IxDyn};
+
+/// The axes that a reduction is over: one axis, or a list.
+///
+/// Entries are any [`ShapeInteger`](crate::ShapeInteger). Negative ones count from the end: -1 is
+/// the last axis. No axis is listed twice. What the list is decides whether the result of
+/// [`reduce_axes`](crate::ReduceExt::reduce_axes) has a static rank:
+///
+/// | axes | rank of the result |
+/// |---|---|
+/// | an integer, an [`Axis`] | one less than the array's |
+/// | `[T; N]`, `&[T; N]`, for `N` up to 6 | `N` less than the array's |
+/// | `&[T]`, `Vec<T>`, `&Vec<T>` | dynamic |
+///
+/// An empty list reduces no axis: each element is a result of its own. It needs a type:
+/// `[0_usize; 0]`. The trait is sealed.
+///
+/// ```
+/// use ndarray::{Array0, Array1, Array3, ArrayD, Axis};
+/// use ndarray_broadcast::prelude::*;
+///
+/// let x = Array3::<f32>::ones((2, 3, 4));
+/// let sums: Array1<f32> = x.reduce_axes([0, -1], Sum)?;
+/// assert_eq!(sums.to_vec(), [8., 8., 8.]);
+/// let all: Array0<f32> = x.reduce_axes(&[0, 1, 2], Sum)?;
+/// assert_eq!(all.into_scalar(), 24.);
+/// assert_eq!(x.reduce_axes(-1, Sum)?, x.reduce_axes(Axis(2), Sum)?);
+///
+/// let axes: Vec<i64> = vec![0, -1]; // of a model file
+/// let sums: ArrayD<f32> = x.reduce_axes(&axes, Sum)?;
+/// assert_eq!(sums.shape(), [3]);
+/// assert_eq!(x.reduce_axes([0_usize; 0], Sum)?, x);
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// Source: NumPy's `axis`; the axes of ONNX `Reduce*`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an axis or a list of axes",
+    note = "pass an integer, an `Axis`, an array of up to six integers, a slice or a `Vec`"
+)]
+pub trait AxisList: sealed::List {
+    /// The dimension type of a result that lacks these axes of an array of dimension `D`.
+    type Remaining<D: Dimension>: Dimension;
+}
+
+mod sealed {
+    use crate::integer::ShapeInteger;
+
+    pub trait List {
+        type Integer: ShapeInteger;
+
+        fn list(&self) -> &[Self::Integer];
+    }
+}
+
+/// Implements [`AxisList`] for a type of list, by how it becomes a slice.
+macro_rules! axis_list {
+    ([$($generics:tt)*] $list:ty, $integer:ty, $remaining:ty, |$self:ident| $slice:expr) => {
+        impl<$($generics)*> sealed::List for $list {
+            type Integer = $integer;
+
+            #[inline]
+            fn list(&self) -> &[$integer] {
+                let $self = self;
+                $slice
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*> AxisList for $list {
+            type Remaining<D: Dimension> = $remaining;
+        }
+    };
+}
+
+type Less<D> = <D as Dimension>::Smaller;
+
+axis_list!([T: ShapeInteger] T, T, Less<D>, |axis| std::slice::from_ref(axis));
+axis_list!([] Axis, usize, Less<D>, |axis| std::slice::from_ref(&axis.0));
+axis_list!([T: ShapeInteger] &[T], T, IxDyn, |axes| axes);
+axis_list!([T: ShapeInteger] Vec<T>, T, IxDyn, |axes| axes);
+axis_list!([T: ShapeInteger] &Vec<T>, T, IxDyn, |axes| axes);
+
+/// Implements [`AxisList`] for arrays.
+macro_rules! arrays {
+    ($($n:literal $remaining:ty;)*) => {$(
+        axis_list!([T: ShapeInteger] [T; $n], T, $remaining, |axes| axes);
+        axis_list!([T: ShapeInteger] &[T; $n], T, $remaining, |axes| *axes);
+    )*};
+}
+
+arrays! {
+    0 D;
+    1 Less<D>;
+    2 Less<Less<D>>;
+    3 Less<Less<Less<D>>>;
+    4 Less<Less<Less<Less<D>>>>;
+    5 Less<Less<Less<Less<Less<D>>>>>;
+    6 Less<Less<Less<Less<Less<Less<D>>>>>>;
+}
+
+/// The shape with size 1 at these axes, and 1 for each of them in a table of 0s.
+///
+/// # Errors
+///
+/// `InvalidAxes` for an entry that is not an axis, or that is one for the second time.
+pub(crate) fn reduced<D: Dimension, A: AxisList>(
+    shape: &D,
+    axes: &A,
+) -> Result<[D; 2], BroadcastError> {
+    let (axes, rank) = (axes.list(), shape.ndim());
+    let (mut reduced, mut listed) = (shape.clone(), D::zeros(rank));
+    for (at, &entry) in axes.iter().enumerate() {
+        let fault = match axis_of(entry, rank) {
+            Some(axis) => {
+                reduced.sizes_mut()[axis] = 1;
+                match std::mem::replace(&mut listed.sizes_mut()[axis], 1) {
+                    0 => continue,
+                    _ => AxesFault::Repeated(at),
+                }
+            }
+            None => AxesFault::OutOfRange(at),
+        };
+        return Err(invalid_axes("reduce", shape.clone().sizes(), axes, fault));
+    }
+    Ok([reduced, listed])
+}
+
+/// The axes do not fit an operation on an array of this shape.
+#[cold]
+pub(crate) fn invalid_axes<T: ShapeInteger>(
+    operation: &'static str,
+    shape: &[usize],
+    axes: &[T],
+    fault: AxesFault,
+) -> BroadcastError {
+    let axes = axes.iter().map(|axis| saturated(axis.widen())).collect();
+    invalid_axes_of(operation, shape, axes, fault)
+}
