@@ -10,9 +10,12 @@ use std::ops::RangeFrom;
 
 /// A size that is known, or of which bounds are known.
 ///
-/// Prints as `3`, as `2..=5`, as `2..` without an upper bound, or as `?`
-/// where nothing is known. With the feature `serde` it serialises as the pair of both bounds, and
-/// the upper one may be null.
+/// Prints as `3`, as `2..=5`, as `2..` without an upper bound, or as `?` where nothing is known. A
+/// size that is not known may have a symbol: two sizes with the same symbol are the same. It prints
+/// as `s7`, or with its bounds as `s7(2..=5)`.
+///
+/// With the feature `serde` a size serialises as both bounds and the symbol. The upper bound and the
+/// symbol may be null.
 ///
 /// ```
 /// use ndarray_broadcast::infer::PartialSize;
@@ -29,6 +32,7 @@ pub struct PartialSize {
     /// `usize::MAX` if there is no upper bound. No size is larger, so this value can stand for
     /// "no bound".
     max: usize,
+    symbol: Option<u32>,
 }
 
 impl PartialSize {
@@ -36,6 +40,7 @@ impl PartialSize {
     pub const ANY: Self = PartialSize {
         min: 0,
         max: usize::MAX,
+        symbol: None,
     };
 
     /// This size. Example: [`PartialSize`].
@@ -44,12 +49,50 @@ impl PartialSize {
         PartialSize {
             min: size,
             max: size,
+            symbol: None,
         }
     }
 
     /// The sizes from `min` to `max`, if there are any.
     pub(crate) fn bounded(min: usize, max: usize) -> Option<Self> {
-        (min <= max).then_some(PartialSize { min, max })
+        let symbol = None;
+        (min <= max).then_some(PartialSize { min, max, symbol })
+    }
+
+    /// The same size with a symbol, which a known size does not need.
+    ///
+    /// What is inferred of sizes with the same symbol uses that they are the same: a model's batch,
+    /// for instance.
+    ///
+    /// ```
+    /// use ndarray_broadcast::ElementwiseRule;
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
+    ///
+    /// let batch = PartialSize::ANY.with_symbol(0);
+    /// let a = PartialShape::new([batch, 1.into()]);
+    /// let b = PartialShape::new([batch, 220.into()]);
+    /// let both = ElementwiseRule::Numpy.infer(&a, &b)?;
+    /// assert_eq!(both, b);
+    /// assert_eq!(both.to_string(), "[s0, 220]");
+    ///
+    /// // Of two unknown sizes, either may be 1.
+    /// let other = PartialShape::new([PartialSize::ANY, 220.into()]);
+    /// let both = ElementwiseRule::Numpy.infer(&a, &other)?;
+    /// assert_eq!(both.to_string(), "[?, 220]");
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    ///
+    /// Source: the named dimensions of ONNX (`dim_param`) and OpenVINO, the symbols of torch.
+    #[must_use]
+    pub fn with_symbol(self, symbol: u32) -> Self {
+        let symbol = self.value().is_none().then_some(symbol);
+        PartialSize { symbol, ..self }
+    }
+
+    /// The symbol, if the size has one. Example: [`with_symbol`](Self::with_symbol).
+    #[must_use]
+    pub fn symbol(self) -> Option<u32> {
+        self.symbol
     }
 
     /// The smallest size that is possible.
@@ -93,14 +136,27 @@ impl Size for PartialSize {
         self.contains(size)
     }
 
+    fn is(self, size: usize) -> bool {
+        self.value() == Some(size)
+    }
+
+    fn is_same(self, other: Self) -> bool {
+        self.symbol.is_some() && self.symbol == other.symbol
+    }
+
     fn and(self, other: Self) -> Option<Self> {
-        PartialSize::bounded(self.min.max(other.min), self.max.min(other.max))
+        let size = PartialSize::bounded(self.min.max(other.min), self.max.min(other.max))?;
+        Some(match self.symbol.or(other.symbol) {
+            Some(symbol) => size.with_symbol(symbol),
+            None => size,
+        })
     }
 
     fn or(self, other: Self) -> Self {
         PartialSize {
             min: self.min.min(other.min),
             max: self.max.max(other.max),
+            symbol: self.symbol.filter(|_| self.is_same(other)),
         }
     }
 }
@@ -116,12 +172,23 @@ impl From<RangeFrom<usize>> for PartialSize {
         PartialSize {
             min: range.start,
             max: usize::MAX,
+            symbol: None,
         }
     }
 }
 
 impl fmt::Display for PartialSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(symbol) = self.symbol {
+            let bounds = PartialSize {
+                symbol: None,
+                ..*self
+            };
+            return match bounds {
+                PartialSize::ANY => write!(f, "s{symbol}"),
+                _ => write!(f, "s{symbol}({bounds})"),
+            };
+        }
         match (self.value(), self.min, self.max()) {
             (Some(size), ..) => f.write_str(&text(&size)),
             (None, 0, None) => f.write_str("?"),

@@ -1,6 +1,7 @@
 //! [`AxisPattern`]: axes by name, and the text form of the rule.
 
 use crate::error::{BroadcastError, PatternFault, invalid_pattern};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +11,13 @@ use std::str::FromStr;
 /// On the left stand the names of the input's axes, on the right those of the output's, separated
 /// by blanks. The order may change. Every named input axis is in the output. The output axes that
 /// the input lacks are added. A `1` on the left is an axis of size 1 that is dropped. An integer on
-/// the right is an added axis of this size. No axis is stretched.
+/// the right is an added axis of this size. `()` is the same as `1`. No axis is stretched.
 ///
-/// `AxisPattern<2>` is the pattern of two arrays, `c h, h w -> c h w`. `N` is 1 to 6. Without an arrow, the output
-/// has the axes in the order of their first appearance: `c h, h w` is the same.
+/// `...` stands for any number of axes: `... h -> ... h w` adds an axis behind all others. It may
+/// stand once on each side, and stands for as many axes in each array.
+///
+/// `AxisPattern<2>` is the pattern of two arrays, `c h, h w -> c h w`. `N` is 1 to 6. Without an
+/// arrow, the output has the axes in the order of their first appearance: `c h, h w` is the same.
 ///
 /// With the feature `serde` it serialises as its text.
 ///
@@ -31,7 +35,8 @@ use std::str::FromStr;
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
 ///
-/// Source: einops `repeat`, without parentheses and ellipsis. For two arrays, xarray's
+/// Source: einops `repeat`, without axes that are split or merged, such as `(h w)`: ndarray's
+/// `into_shape_with_order` does that. For two arrays, xarray's
 /// broadcasting by dimension name.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct AxisPattern<const N: usize = 1> {
@@ -64,6 +69,35 @@ impl<const N: usize> AxisPattern<N> {
     /// The name of an axis.
     pub(crate) fn name(&self, name: &Name) -> &str {
         &self.text[name.at..name.at + name.len]
+    }
+
+    /// The pattern with as many names instead of `...` as an array of known rank needs. Itself if it
+    /// has no `...`, or if the ranks do not fit, which is then an error of the rule. `None` if no
+    /// rank says how many.
+    pub(crate) fn of_ranks(
+        &self,
+        ranks: [Option<usize>; N],
+    ) -> Result<Option<Cow<'_, Self>>, BroadcastError> {
+        let has_ellipsis = |list: &NameList| {
+            let mut names = list.names.iter();
+            names.any(|name| self.name(name) == ELLIPSIS)
+        };
+        if !has_ellipsis(&self.output) {
+            return Ok(Some(Cow::Borrowed(self)));
+        }
+        let lists = self.operands.iter().zip(ranks);
+        let mut known = lists
+            .filter(|(list, _)| has_ellipsis(list))
+            .filter_map(|(list, rank)| Some((list.names.len(), rank?)));
+        let Some((names, rank)) = known.next() else {
+            return Ok(None);
+        };
+        let Some(count) = (rank + 1).checked_sub(names) else {
+            return Ok(Some(Cow::Borrowed(self)));
+        };
+        let names: Vec<_> = (0..count).map(|axis| format!("ellipsis_{axis}")).collect();
+        let text = self.text.replace(ELLIPSIS, &names.join(" "));
+        Ok(Some(Cow::Owned(text.parse()?)))
     }
 
     /// The error for the pattern at this byte.
@@ -135,6 +169,18 @@ impl<const N: usize> FromStr for AxisPattern<N> {
                 name.output_axis = axis;
             }
         }
+        let ellipsis = |list: &NameList| {
+            let mut names = list.names.iter();
+            names
+                .find(|name| text[name.at..].starts_with(ELLIPSIS))
+                .map(|name| name.at)
+        };
+        if let (Some(at), true) = (
+            ellipsis(&output),
+            operands.iter().all(|list| ellipsis(list).is_none()),
+        ) {
+            return refused(at, PatternFault::Syntax("... of an array, too"));
+        }
         if let Some(list) = lists.next() {
             let at = offset(&text, list).saturating_sub(1);
             let expected = "->: each array has its list already";
@@ -147,6 +193,9 @@ impl<const N: usize> FromStr for AxisPattern<N> {
         })
     }
 }
+
+/// Stands for any number of axes.
+const ELLIPSIS: &str = "...";
 
 /// The text with one blank between words, and none before a comma.
 fn normal(text: &str) -> String {
@@ -184,6 +233,7 @@ fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
         let at = offset(text, word);
         let refused = |at, expected| invalid_pattern(text, at, PatternFault::Syntax(expected));
         let size = match word.starts_with(|first: char| first.is_ascii_digit()) {
+            _ if word == "()" => Some(1),
             true => match word.parse() {
                 Ok(size) => Some(size),
                 Err(_) => {
@@ -194,10 +244,13 @@ fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
             false => None,
         };
         let stray = |character: char| !character.is_alphanumeric() && character != '_';
-        if let Some(inside) = word.find(stray) {
+        let inside = word
+            .find(stray)
+            .filter(|_| !["()", ELLIPSIS].contains(&word));
+        if let Some(inside) = inside {
             let expected = match word[inside..].chars().next() {
-                Some('(' | ')') => "a name: axes are neither split nor merged",
-                Some('.') => "a name: an ellipsis is not supported",
+                Some('(' | ')') => "a name: into_shape_with_order splits and merges axes",
+                Some('.') => "a name, or ... for any number of axes",
                 _ => "a name of letters, digits and _",
             };
             return Err(refused(at + inside, expected));

@@ -106,6 +106,9 @@ impl Relation {
     pub(crate) fn output<S: Size>(self, first: S, second: S) -> Option<S> {
         match (self, first.may_be(1), second.may_be(1)) {
             (Relation::Stretch, true, _) => Some(second),
+            (Relation::Common, true, true) if first.is_same(second) => first.and(second),
+            (Relation::Common, true, true) if first.is(1) => Some(second),
+            (Relation::Common, true, true) if second.is(1) => Some(first),
             (Relation::Common, true, true) => Some(first.or(second)),
             (Relation::Common, true, false) => Some(second),
             (Relation::Common, false, true) => Some(first),
@@ -119,6 +122,12 @@ pub(crate) trait Size: Copy + From<usize> + Into<PartialSize> {
     /// Whether this size is possible.
     fn may_be(self, size: usize) -> bool;
 
+    /// Whether no other size is possible.
+    fn is(self, size: usize) -> bool;
+
+    /// Whether the two are known to be the same size, though it may not be known which.
+    fn is_same(self, other: Self) -> bool;
+
     /// The sizes that both have.
     fn and(self, other: Self) -> Option<Self>;
 
@@ -130,6 +139,16 @@ impl Size for usize {
     #[inline(always)]
     fn may_be(self, size: usize) -> bool {
         self == size
+    }
+
+    #[inline(always)]
+    fn is(self, size: usize) -> bool {
+        self == size
+    }
+
+    #[inline(always)]
+    fn is_same(self, other: Self) -> bool {
+        self == other
     }
 
     #[inline(always)]

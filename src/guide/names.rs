@@ -17,9 +17,15 @@
 //!     array![[[1, 1, 1], [2, 2, 2]], [[3, 3, 3], [4, 4, 4]]].into_dyn()
 //! );
 //!
-//! // An integer is a new axis of this size. A 1 on the left is dropped.
-//! let plan = "1 c -> 2 c".parse::<AxisPattern>()?.plan((1, 3), &[])?;
-//! assert_eq!(plan.output_shape(), [2, 3]);
+//! // An integer is a new axis of this size. () is the same as 1, and dropped on
+//! // the left.
+//! let plan = "1 c -> 2 c ()".parse::<AxisPattern>()?.plan((1, 3), &[])?;
+//! assert_eq!(plan.output_shape(), [2, 3, 1]);
+//!
+//! // Three dots are any number of axes.
+//! let pattern: AxisPattern = "... h -> ... h w".parse()?;
+//! let plan = pattern.plan((2, 3, 4), &[("w", 5)])?;
+//! assert_eq!(plan.output_shape(), [2, 3, 4, 5]);
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
@@ -82,7 +88,7 @@
 //!     "\
 //! invalid axis pattern
 //!   c -> (n c)
-//!        ^ expected a name: axes are neither split nor merged",
+//!        ^ expected a name: into_shape_with_order splits and merges axes",
 //! );
 //!
 //! let pattern: AxisPattern = "c -> n c".parse()?;

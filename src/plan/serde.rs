@@ -119,15 +119,17 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for Tile<I, O> {
 
 impl Serialize for PartialSize {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (written(self.min()), self.max().map(written)).serialize(serializer)
+        let bounds = (written(self.min()), self.max().map(written));
+        (bounds.0, bounds.1, self.symbol()).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for PartialSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (min, max) = <(u64, Option<u64>)>::deserialize(deserializer)?;
+        let (min, max, symbol) = <(u64, Option<u64>, Option<u32>)>::deserialize(deserializer)?;
         let (min, max) = (read(min)?, max.map_or(Ok(KEEP), read)?);
-        PartialSize::between(min, max).map_err(D::Error::custom)
+        let size = PartialSize::between(min, max).map_err(D::Error::custom)?;
+        Ok(symbol.map_or(size, |symbol| size.with_symbol(symbol)))
     }
 }
 

@@ -66,7 +66,18 @@ impl BroadcastMode {
             }
             Self::Pdpd { .. } => [Some(0), None],
             Self::Named { pattern } => {
-                [&pattern.operands[0], &pattern.output].map(|list| Some(list.names.len()))
+                let names = [&pattern.operands[0], &pattern.output].map(|list| list.names.len());
+                let rank = input.rank().or_else(|| {
+                    // With `...` the target's rank says the input's.
+                    let rank = target.rank()? + names[0];
+                    Some(rank.saturating_sub(names[1]))
+                });
+                match pattern.of_ranks([rank])?.as_deref() {
+                    None => return Ok(PartialShape::UNKNOWN),
+                    Some(of_rank) => {
+                        [&of_rank.operands[0], &of_rank.output].map(|list| Some(list.names.len()))
+                    }
+                }
             }
         };
         let operands = [ArrayRole::Input, ArrayRole::Target];
@@ -152,11 +163,14 @@ impl AxisPattern<2> {
         a: &PartialShape,
         b: &PartialShape,
     ) -> Result<PartialShape, BroadcastError> {
+        let Some(pattern) = self.of_ranks([a.rank(), b.rank()])? else {
+            return Ok(PartialShape::UNKNOWN);
+        };
         let sizes = [0, 1].map(|at: usize| match [a, b][at].sizes() {
             Some(sizes) => PartialSizes::from_slice(sizes),
-            None => PartialSizes::from_elem(PartialSize::ANY, self.operands[at].names.len()),
+            None => PartialSizes::from_elem(PartialSize::ANY, pattern.operands[at].names.len()),
         });
-        let output = named::output_sizes(self, sizes.each_ref().map(|sizes| &sizes[..]), &[])?;
+        let output = named::output_sizes(&pattern, sizes.each_ref().map(|sizes| &sizes[..]), &[])?;
         let any = |size: Option<PartialSize>| size.unwrap_or(PartialSize::ANY);
         checked(output.into_iter().map(any).collect())
     }

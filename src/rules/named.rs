@@ -1,7 +1,7 @@
 //! named: a pattern names the axes of input and output. Axes of one name have one size, none is
 //! stretched. Output axes that the input lacks are new.
 //!
-//! Source: einops `repeat` (without parentheses and ellipsis), and for two arrays xarray's
+//! Source: einops `repeat` (without axes that are split or merged), and for two arrays xarray's
 //! broadcasting by dimension name. einops and xarray do not stretch axes of size 1 either.
 
 use super::call::Call;
@@ -12,6 +12,7 @@ use crate::rule::{Relation, Rule, Size};
 use crate::shape::Sizes;
 use ndarray::{Dimension, IntoDimension, IxDyn};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 impl AxisPattern {
@@ -107,9 +108,15 @@ impl<const N: usize> AxisPattern<N> {
         sizes: &[(&str, usize)],
     ) -> Result<[BroadcastPlan<E::Dim>; N], BroadcastError> {
         let shapes = shapes.map(IntoDimension::into_dimension);
-        let output = known_output(self, shapes.each_ref().map(|shape| shape.sizes()), sizes)?;
+        let ranks = shapes.each_ref().map(|shape| Some(shape.ndim()));
+        let pattern = self.of_ranks(ranks)?.unwrap_or(Cow::Borrowed(self));
+        let output = known_output(
+            &pattern,
+            shapes.each_ref().map(|shape| shape.sizes()),
+            sizes,
+        )?;
         let mut failed = None;
-        let mut lists = self.operands.iter();
+        let mut lists = pattern.operands.iter();
         let plans = shapes.map(|shape| {
             let plan = of_operand(shape, lists.next()?, &output);
             plan.map_err(|error| failed = Some(error)).ok()
@@ -126,7 +133,10 @@ pub(super) fn to_target<C: Call>(
     mut call: C,
     pattern: &AxisPattern,
 ) -> Result<C::Output, BroadcastError> {
-    let ([input, target], list) = (call.sizes(), &pattern.operands[0]);
+    let [input, target] = call.sizes();
+    let of_rank = pattern.of_ranks([Some(input.len())])?;
+    let pattern = of_rank.as_deref().unwrap_or(pattern);
+    let list = &pattern.operands[0];
     check_rank(pattern, list, input.len())?;
     check_rank(pattern, &pattern.output, target.len())?;
     if input.len() > target.len() {

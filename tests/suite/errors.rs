@@ -541,11 +541,15 @@ invalid axis pattern
     a_name_is_not_split: "(a b) -> a b".parse::<AxisPattern>() => "\
 invalid axis pattern
   (a b) -> a b
-  ^ expected a name: axes are neither split nor merged";
-    an_ellipsis_is_not_a_name: "... -> ...".parse::<AxisPattern>() => "\
+  ^ expected a name: into_shape_with_order splits and merges axes";
+    an_ellipsis_of_the_output_alone: "c -> ... c".parse::<AxisPattern>() => "\
 invalid axis pattern
-  ... -> ...
-         ^ expected a name: an ellipsis is not supported";
+  c -> ... c
+       ^ expected ... of an array, too";
+    two_dots_are_not_an_ellipsis: ".. c -> .. c".parse::<AxisPattern>() => "\
+invalid axis pattern
+  .. c -> .. c
+          ^ expected a name, or ... for any number of axes";
     a_number_of_the_input_that_is_not_1: "2 c -> c".parse::<AxisPattern>() => "\
 invalid axis pattern
   2 c -> c

@@ -796,3 +796,67 @@ fn hostile_bounds_neither_panic_nor_overflow() {
     let error = PartialSize::between(end, 0).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::InvalidBounds { .. }));
 }
+
+#[test]
+fn sizes_with_the_same_symbol_are_the_same() {
+    let s = |symbol: u32| PartialSize::ANY.with_symbol(symbol);
+    let known = PartialSize::known;
+    let between = |min, max| PartialSize::between(min, max).unwrap();
+    let bounded = between(2, 5).with_symbol(1);
+    for (a, b, output) in [
+        (s(0), s(0), "s0"),
+        (s(0), s(1), "?"),
+        (s(0), PartialSize::ANY, "?"),
+        (s(0), known(1), "s0"),
+        (known(1), s(0), "s0"),
+        (s(0), known(7), "7"),
+        (s(0), between(3, 7), "3..=7"),
+        (bounded, s(1), "s1(2..=5)"),
+        (bounded, between(4, 9), "s1(4..=5)"),
+        (bounded, between(5, 9), "5"),
+        (
+            between(0, 5).with_symbol(1),
+            between(1, 9).with_symbol(1),
+            "s1(1..=5)",
+        ),
+        (
+            between(0, 5).with_symbol(1),
+            between(1, 9).with_symbol(2),
+            "0..=9",
+        ),
+    ] {
+        let [a, b] = [a, b].map(|size| PartialShape::new([size]));
+        let found = ElementwiseRule::Numpy.infer(&a, &b).unwrap();
+        assert_eq!(found.to_string(), format!("[{output}]"), "{a} and {b}");
+        let found = BroadcastMode::Bidirectional.infer(&a, &b).unwrap();
+        assert_eq!(found.to_string(), format!("[{output}]"), "{a} to {b}");
+    }
+    // The output of a stretch is the target's size; of equal sizes, what is known of either.
+    let [input, target] = [s(0), bounded].map(|size| PartialShape::new([size]));
+    let found = BroadcastMode::Numpy.infer(&input, &target).unwrap();
+    assert_eq!(found.sizes().unwrap()[0].symbol(), Some(1));
+    let found = ElementwiseRule::None.infer(&input, &target).unwrap();
+    assert_eq!(found.to_string(), "[s0(2..=5)]");
+    assert_eq!(known(3).with_symbol(4), known(3));
+}
+
+/// A pattern with `...` on shapes of unknown rank.
+#[test]
+fn an_ellipsis_of_unknown_rank_takes_the_rank_of_the_other_shape() {
+    let mode: BroadcastMode = "... h -> ... h w".parse().unwrap();
+    let of = |sizes: &[usize]| PartialShape::new(sizes.iter().copied());
+    let infer = |input: &PartialShape, target: &PartialShape| {
+        mode.infer(input, target)
+            .map(|found| found.to_string())
+            .ok()
+    };
+    let unknown = PartialShape::UNKNOWN;
+    assert_eq!(infer(&of(&[4, 3]), &unknown).unwrap(), "[4, 3, ?]");
+    assert_eq!(infer(&unknown, &of(&[4, 3, 2])).unwrap(), "[4, 3, 2]");
+    assert_eq!(infer(&unknown, &unknown).unwrap(), "[...]");
+    assert_eq!(infer(&unknown, &of(&[4])), None);
+    let two: AxisPattern<2> = "... x, ... y".parse().unwrap();
+    let found = two.infer(&of(&[2, 4]), &unknown).unwrap();
+    assert_eq!(found.to_string(), "[2, 4, ?]");
+    assert_eq!(two.infer(&unknown, &unknown).unwrap(), unknown);
+}

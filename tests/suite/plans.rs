@@ -645,7 +645,7 @@ fn patterns_parse_their_own_text_and_reject_others() {
         "2 -> a",
         "a -> a -> a",
         "a -> a.",
-        "... -> ...",
+        ".. -> ..",
         "(a) -> a",
         "1x -> 1x",
         "a -> -1",
@@ -728,4 +728,53 @@ fn named_modes_take_sizes_from_the_target() {
         variant(&BroadcastPlan::with_mode((1, 3), 3, &drop).unwrap_err()),
         "RankMismatch"
     );
+}
+
+#[test]
+fn an_ellipsis_is_as_many_axes_as_the_array_has() {
+    let plan = |text: &str, shape: &[usize], sizes: &[_]| {
+        text.parse::<AxisPattern>()
+            .unwrap()
+            .plan(shape, sizes)
+            .unwrap()
+    };
+    for (text, shape, sizes, same_as) in [
+        ("... h -> ... h w", &[3][..], &[("w", 2)][..], "h -> h w"),
+        ("... h -> ... h w", &[4, 3], &[("w", 2)], "a h -> a h w"),
+        (
+            "... h -> ... h w",
+            &[5, 4, 3],
+            &[("w", 2)],
+            "a b h -> a b h w",
+        ),
+        ("... -> n ...", &[], &[("n", 2)], "-> n"),
+        (
+            "a ... b -> b ... n a",
+            &[2, 3, 4, 5],
+            &[("n", 2)],
+            "a x y b -> b x y n a",
+        ),
+        ("b -> () b ()", &[3], &[], "b -> 1 b 1"),
+        ("() ... -> ...", &[1, 3], &[], "1 a -> a"),
+    ] {
+        assert_eq!(
+            plan(text, shape, sizes),
+            plan(same_as, shape, sizes),
+            "{text}"
+        );
+    }
+    let two: AxisPattern<2> = "... x, ... y".parse().unwrap();
+    let [a, b] = two.plans([(2, 3, 4), (2, 3, 5)], &[]).unwrap();
+    assert_eq!(
+        (a.output_shape(), b.output_shape()),
+        (&[2, 3, 4, 5][..], &[2, 3, 4, 5][..])
+    );
+    assert!(two.plans([&[2, 3, 4][..], &[3, 5]], &[]).is_err());
+    // Fewer axes than names; another size on the right.
+    let pattern: AxisPattern = "... a b -> ... b a".parse().unwrap();
+    assert!(pattern.plan(3, &[]).is_err());
+    let mode: BroadcastMode = "... h -> ... h w".parse().unwrap();
+    let to = |target: &[usize]| BroadcastPlan::with_mode((4, 3), target, &mode);
+    assert_eq!(to(&[4, 3, 2]).unwrap().output_shape(), [4, 3, 2]);
+    assert!(to(&[4, 3]).is_err() && to(&[5, 3, 2]).is_err());
 }

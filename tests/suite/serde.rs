@@ -202,16 +202,17 @@ fn tiles_and_composed_plans_round_trip() {
 fn partial_shapes_and_patterns_round_trip() {
     let between = PartialSize::between(2, 5).unwrap();
     let shape = PartialShape::new([PartialSize::ANY, between, PartialSize::known(3)]);
-    assert_round_trip(&shape, "[[0,null],[2,5],[3,3]]");
+    assert_round_trip(&shape, "[[0,null,null],[2,5,null],[3,3,null]]");
+    assert_round_trip(&between.with_symbol(7), "[2,5,7]");
     assert_round_trip(&PartialShape::UNKNOWN, "null");
     // The same text with pointers of any width.
     const MOST: &str = "18446744073709551615";
-    assert_round_trip(&PartialSize::known(KEEP), &format!("[{MOST},{MOST}]"));
+    assert_round_trip(&PartialSize::known(KEEP), &format!("[{MOST},{MOST},null]"));
     assert_round_trip(
         &PartialSize::from(KEEP - 1..),
-        &format!("[{},null]", KEEP - 1),
+        &format!("[{},null,null]", KEEP - 1),
     );
-    let narrow = serde_json::from_str::<PartialSize>("[4294967295,4294967295]");
+    let narrow = serde_json::from_str::<PartialSize>("[4294967295,4294967295,null]");
     assert_eq!(
         narrow.ok(),
         (KEEP > 4294967295).then(|| PartialSize::known(4294967295))
@@ -219,15 +220,15 @@ fn partial_shapes_and_patterns_round_trip() {
     let plan = PartialPlan::with_mode(shape, PartialShape::UNKNOWN, BroadcastMode::Numpy).unwrap();
     assert_round_trip(
         &plan,
-        r#"{"mode":"numpy","input":[[0,null],[2,5],[3,3]],"target":null}"#,
+        r#"{"mode":"numpy","input":[[0,null,null],[2,5,null],[3,3,null]],"target":null}"#,
     );
     let plan = PartialPlan::prepend(PartialShape::UNKNOWN, PartialShape::known(2)).unwrap();
-    assert_round_trip(&plan, r#"{"mode":null,"input":null,"target":[[2,2]]}"#);
+    assert_round_trip(&plan, r#"{"mode":null,"input":null,"target":[[2,2,null]]}"#);
     assert_round_trip::<AxisPattern<2>>(&"x, y".parse().unwrap(), r#""x, y -> x y""#);
 
-    assert!(serde_json::from_str::<PartialSize>("[5,2]").is_err());
+    assert!(serde_json::from_str::<PartialSize>("[5,2,null]").is_err());
     assert!(serde_json::from_str::<AxisPattern>(r#""c -> c c""#).is_err());
-    let impossible = r#"{"mode":"numpy","input":[[2,3]],"target":[[4,null]]}"#;
+    let impossible = r#"{"mode":"numpy","input":[[2,3,null]],"target":[[4,null,null]]}"#;
     let error = serde_json::from_str::<PartialPlan>(impossible).unwrap_err();
     assert!(error.to_string().contains("is never 4.."), "{error}");
 }
