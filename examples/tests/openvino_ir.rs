@@ -144,6 +144,7 @@ fn other_spellings_of_attributes_are_accepted() {
             "mode=\"numpy\"",
             "mode=\"pdpd\" mode.auto_broadcast_axis=\"1\"",
         ),
+        ("ten", "v1_explicit_hw", "version=\"11\"", "version=\"10\""),
         (
             "eltwise",
             "add_numpy",
