@@ -1,9 +1,9 @@
 //! The output shapes of layers that broadcast, from shapes that are known in part.
 
 use crate::model::Layer;
-use crate::values::{Value, index_of};
+use crate::values::Value;
 use ndarray_broadcast::infer::{PartialShape, PartialSize};
-use ndarray_broadcast::{BroadcastError, BroadcastMode, ElementwiseRule};
+use ndarray_broadcast::{BroadcastError, BroadcastMode, ElementwiseRule, axes_from_integers};
 
 /// What is known of an input.
 #[derive(Clone, Copy)]
@@ -132,20 +132,9 @@ pub fn prelu_rule(data: &PartialShape, slope: &PartialShape) -> ElementwiseRule 
     }
 }
 
-/// An axis as a position.
-pub fn index_of_axis(layer: &Layer, axis: i64, rank: usize) -> Result<usize, String> {
-    index_of(axis, rank).ok_or_else(|| format!("{layer}: there is no axis {axis} of {rank} axes"))
-}
-
-/// The axes of a reduction, as positions. `None` if a list is not known.
-fn reduced_axes(layer: &Layer, rank: usize, axes: Input<'_>) -> Result<Option<Vec<usize>>, String> {
-    let Some(axes) = axes.value.and_then(Value::known) else {
-        return Ok(None);
-    };
-    (axes.iter())
-        .map(|&axis| index_of_axis(layer, axis, rank))
-        .collect::<Result<_, _>>()
-        .map(Some)
+/// Axes as positions. Negative ones count from the end.
+pub fn positions(layer: &Layer, axes: &[i64], rank: usize) -> Result<Vec<usize>, String> {
+    axes_from_integers(axes, rank).map_err(|error| layer.of_error(&error))
 }
 
 fn reduced(layer: &Layer, data: &PartialShape, axes: Input<'_>) -> Result<PartialShape, String> {
@@ -153,7 +142,7 @@ fn reduced(layer: &Layer, data: &PartialShape, axes: Input<'_>) -> Result<Partia
     let Some(sizes) = data.sizes() else {
         return Ok(PartialShape::UNKNOWN);
     };
-    let Some(axes) = reduced_axes(layer, sizes.len(), axes)? else {
+    let Some(axes) = axes.value.and_then(Value::known) else {
         let size_or_1 = |size: &PartialSize| match size.max() {
             None => PartialSize::from(size.min().min(1)..),
             Some(max) => PartialSize::between(size.min().min(1), max.max(1)).unwrap_or(*size),
@@ -163,6 +152,7 @@ fn reduced(layer: &Layer, data: &PartialShape, axes: Input<'_>) -> Result<Partia
             false => PartialShape::UNKNOWN,
         });
     };
+    let axes = positions(layer, &axes, sizes.len())?;
     let kept = (sizes.iter().enumerate())
         .map(|(axis, &size)| if axes.contains(&axis) { 1.into() } else { size });
     // A reduction is the transpose of a broadcast: the reduced shape broadcasts to the data's.

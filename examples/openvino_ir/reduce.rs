@@ -1,8 +1,8 @@
 //! Reductions.
 
-use crate::layers::wrong_types;
+use crate::infer::positions;
+use crate::layers::{integers, wrong_types};
 use crate::model::Layer;
-use crate::reshape::{positions, with_shape};
 use crate::tensor::Tensor;
 use half::f16;
 use ndarray_broadcast::prelude::*;
@@ -20,26 +20,24 @@ pub const REDUCTIONS: [&str; 9] = [
 ];
 
 pub fn reduce(layer: &Layer, data: &Tensor, axes: &Tensor) -> Result<Tensor, String> {
-    let mut axes = positions(layer, axes, data.shape().len())?;
+    let axes = integers(layer, "axes", axes)?;
+    let mut axes = positions(layer, &axes, data.shape().len())?;
+    // OpenVINO takes axes as a set.
     axes.sort_unstable();
     axes.dedup();
-    let reduced = keeping_axes(layer, data, &axes)?;
-    if layer.flag("keep_dims", false)? {
-        return Ok(reduced);
-    }
-    let kept = (0..data.shape().len()).filter(|axis| !axes.contains(axis));
-    let shape: Vec<usize> = kept.map(|axis| data.shape()[axis]).collect();
-    with_shape(layer, &reduced, &shape)
+    over(layer, data, &axes, layer.flag("keep_dims", false)?)
 }
 
-/// Reduces over the axes, which keep size 1.
-fn keeping_axes(layer: &Layer, data: &Tensor, axes: &[usize]) -> Result<Tensor, String> {
+fn over(layer: &Layer, data: &Tensor, axes: &[usize], keep: bool) -> Result<Tensor, String> {
     let kind = &layer.kind[..];
     macro_rules! over_axes {
         ($array:expr, $reduction:expr) => {
-            ($array.reduce_axes(axes, $reduction))
-                .map(Tensor::from)
-                .map_err(|error| layer.of_error(&error))
+            match keep {
+                true => $array.reduce_axes_keepdims(axes, $reduction),
+                false => $array.reduce_axes(axes, $reduction),
+            }
+            .map(Tensor::from)
+            .map_err(|error| layer.of_error(&error))
         };
     }
     macro_rules! integers {
@@ -69,7 +67,7 @@ fn keeping_axes(layer: &Layer, data: &Tensor, axes: &[usize]) -> Result<Tensor, 
     }
     match data {
         Tensor::F16(array) => {
-            let reduced = keeping_axes(layer, &array.mapv(f32::from).into(), axes)?;
+            let reduced = over(layer, &array.mapv(f32::from).into(), axes, keep)?;
             match reduced {
                 Tensor::F32(array) => Ok(array.mapv(f16::from_f32).into()),
                 other => Ok(other),

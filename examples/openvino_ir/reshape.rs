@@ -1,6 +1,6 @@
 //! Layers that change the shape alone, and `ShapeOf`.
 
-use crate::infer::index_of_axis;
+use crate::infer::positions;
 use crate::layers::integers;
 use crate::model::Layer;
 use crate::tensor::{ElementType, Tensor, with_array};
@@ -56,7 +56,7 @@ pub fn reshape(layer: &Layer, data: &Tensor, shape: &Tensor) -> Result<Tensor, S
 pub fn squeeze(layer: &Layer, data: &Tensor, axes: Option<&Tensor>) -> Result<Tensor, String> {
     let shape = data.shape();
     let removed = match axes {
-        Some(axes) => positions(layer, axes, shape.len())?,
+        Some(axes) => positions(layer, &integers(layer, "axes", axes)?, shape.len())?,
         None => (0..shape.len()).filter(|&axis| shape[axis] == 1).collect(),
     };
     if let Some(axis) = removed.iter().find(|&&axis| shape[axis] != 1) {
@@ -76,7 +76,7 @@ pub fn squeeze(layer: &Layer, data: &Tensor, axes: Option<&Tensor>) -> Result<Te
 pub fn unsqueeze(layer: &Layer, data: &Tensor, axes: &Tensor) -> Result<Tensor, String> {
     let count = axes.shape().iter().product::<usize>();
     let rank = data.shape().len() + count;
-    let mut added = positions(layer, axes, rank)?;
+    let mut added = positions(layer, &integers(layer, "axes", axes)?, rank)?;
     added.sort_unstable();
     added.dedup();
     if added.len() != count {
@@ -87,15 +87,8 @@ pub fn unsqueeze(layer: &Layer, data: &Tensor, axes: &Tensor) -> Result<Tensor, 
     with_shape(layer, data, &sizes)
 }
 
-/// Axes as positions.
-pub fn positions(layer: &Layer, axes: &Tensor, rank: usize) -> Result<Vec<usize>, String> {
-    (integers(layer, "axes", axes)?.iter())
-        .map(|&axis| index_of_axis(layer, axis, rank))
-        .collect()
-}
-
 /// The elements in row-major order, in another shape.
-pub fn with_shape(layer: &Layer, data: &Tensor, shape: &[usize]) -> Result<Tensor, String> {
+fn with_shape(layer: &Layer, data: &Tensor, shape: &[usize]) -> Result<Tensor, String> {
     with_array!(data, array => match array.to_shape(IxDyn(shape)) {
         Ok(array) => Ok(array.into_owned().into()),
         Err(_) => Err(format!("{layer}: {:?} cannot become {shape:?}", data.shape())),

@@ -162,7 +162,7 @@ fn whole(float: f64) -> Option<i64> {
 }
 
 /// An index that counts from the end if it is negative.
-pub fn index_of(index: i64, count: usize) -> Option<usize> {
+fn index_of(index: i64, count: usize) -> Option<usize> {
     let from_end = || count.checked_sub(usize::try_from(index.unsigned_abs()).ok()?);
     let index = if index < 0 {
         from_end()

@@ -739,7 +739,7 @@ fn values_that_no_layer_can_have_are_reported() {
         (
             "reduce_sum",
             7_i64,
-            "reduce_sum.xml: layer 2 \"ReduceSum_2\" (ReduceSum): there is no axis 7 of 3 axes",
+            "reduce_sum.xml: layer 2 \"ReduceSum_2\" (ReduceSum): entry 0 is 7: axes of an array of rank 3 are -3 to 2",
         ),
         (
             "v3_numpy_scalar",

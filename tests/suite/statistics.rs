@@ -299,9 +299,7 @@ fn the_variance_of_equal_terms_is_zero_and_of_infinite_ones_nan() {
 #[test]
 fn too_few_terms_for_a_variance_are_an_error() {
     let x = array![[1_f32, 2.], [3., 4.]];
-    let error = x
-        .reduce_axes_keepdims([1], Var::new().ddof(2))
-        .unwrap_err();
+    let error = x.reduce_axes_keepdims([1], Var::new().ddof(2)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "cannot reduce [2, 2] by var: it needs 3 terms, and there are 2"
