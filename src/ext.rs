@@ -4,9 +4,10 @@ use crate::co_broadcast::broadcast_pair;
 use crate::error::{ArrayRole, BroadcastError};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::operand::Operand;
+use crate::pattern::AxisPattern;
 use crate::plan::BroadcastPlan;
 use crate::view::Broadcasted;
-use ndarray::{ArrayView, DimAdd, DimMax, IntoDimension};
+use ndarray::{ArrayView, ArrayViewD, DimAdd, DimMax, IntoDimension};
 use std::borrow::Borrow;
 
 /// Broadcasts an array to a shape by any rule, as a view.
@@ -27,6 +28,7 @@ use std::borrow::Borrow;
 /// | [`broadcast_pdpd`](Self::broadcast_pdpd) | from `axis` on | input's 1s | `shape` |
 /// | [`broadcast_prepend`](Self::broadcast_prepend) | new axes in front | nothing else | `sizes` + input |
 /// | [`broadcast_expand`](Self::broadcast_expand) | right-aligned, -1 keeps the size | input's 1s | `size` |
+/// | [`broadcast_named`](Self::broadcast_named) | by the names of axes | nothing else | as the pattern says |
 /// | [`broadcast_to_mode`](Self::broadcast_to_mode) | by the mode | | |
 /// | [`broadcast_with`](Self::broadcast_with) | two arrays, right-aligned | 1s of either | common shape |
 /// | [`broadcast_with_rule`](Self::broadcast_with_rule) | two arrays, by the rule | | common shape |
@@ -35,8 +37,15 @@ use std::borrow::Borrow;
 ///
 /// Modes and rules are taken by value or by reference. Where an axis of size 1 replicates, it does
 /// so to any size, 0 included, and a size of 0 matches only 0 or 1. The views borrow from `self`.
-/// To broadcast a view and keep its own lifetime, pass it to the [plan](BroadcastPlan::view). The trait
-/// is sealed: its supertrait is private, and stands for "an array or a view, of any kind".
+/// To broadcast a view and keep its own lifetime, pass it to the [plan](BroadcastPlan::view).
+///
+/// # Reading the signatures
+///
+/// The supertrait `Operand` is private: it stands for "an array or a view, of any kind", and no
+/// other types can have these methods. `Self::Elem` is the type of the elements, and `Self::Dim`
+/// the dimension type of the array. [`Broadcasted`] is a view whose rank is the larger of both
+/// ranks. The bound `DimMax` holds for all dimension types of ndarray; in a generic function,
+/// [write it](crate::guide::types#generic-functions).
 ///
 /// # What the compiler refuses
 ///
@@ -87,10 +96,8 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// Those of the mode's own method. For a [named](BroadcastMode::Named) pattern, which has none:
-    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern),
-    /// [`RankMismatch`](crate::ErrorKind::RankMismatch),
-    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// Those of the mode's own method. A [named](BroadcastMode::Named) pattern that drops axes is
+    /// [`RankMismatch`](crate::ErrorKind::RankMismatch) here.
     ///
     /// # Example
     ///
@@ -505,6 +512,48 @@ pub trait BroadcastExt: Operand {
     {
         let view = self.as_array().view();
         BroadcastPlan::prepend(view.raw_dim(), sizes)?.onto(view)
+    }
+
+    /// Broadcasts by the names of the axes: `pattern` has those of the input and of the output.
+    ///
+    /// ```text
+    /// pattern   h  w -> h  w  c
+    /// input     2  3
+    /// sizes                   4
+    ///           ---------------
+    /// output            2  3  4
+    /// ```
+    ///
+    /// `sizes` has the new axes. A pattern that is used often is parsed once, as an
+    /// [`AxisPattern`], which also makes the plan.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if the pattern is not valid, or does
+    /// not fit the input or the sizes; [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let grey = array![[1, 2, 3], [4, 5, 6]];
+    /// let image = grey.broadcast_named("h w -> c h w", &[("c", 4)])?;
+    /// assert_eq!(image.shape(), [4, 2, 3]);
+    /// assert_eq!(grey.broadcast_named("h w -> w h", &[])?, grey.t().into_dyn());
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: einops `repeat`.
+    fn broadcast_named(
+        &self,
+        pattern: &str,
+        sizes: &[(&str, usize)],
+    ) -> Result<ArrayViewD<'_, Self::Elem>, BroadcastError> {
+        let view = self.as_array().view();
+        let pattern: AxisPattern = pattern.parse()?;
+        pattern.plan(view.raw_dim(), sizes)?.onto(view)
     }
 
     /// Broadcasts two arrays with each other by NumPy's rule: views of their common shape.

@@ -179,7 +179,8 @@
 //!   + added
 //! ```
 //!
-//! [`AxisPattern::plan`](named::AxisPattern::plan): axes by name. einops `repeat`. [Details](guide::names).
+//! [`AxisPattern::plan`](named::AxisPattern::plan): axes by name. einops `repeat`.
+//! [Details](guide::names).
 //!
 //! `"h w -> w h c".parse::<AxisPattern>()?.plan((2, 3), &[("c", 4)])`
 //!

@@ -14,8 +14,8 @@ use std::ops::RangeFrom;
 /// size that is not known may have a symbol: two sizes with the same symbol are the same. It prints
 /// as `s7`, or with its bounds as `s7(2..=5)`.
 ///
-/// With the feature `serde` a size serialises as both bounds and the symbol. The upper bound and the
-/// symbol may be null.
+/// With the feature `serde` a size serialises as both bounds and the symbol. The upper bound and
+/// the symbol may be null.
 ///
 /// ```
 /// use ndarray_broadcast::infer::PartialSize;

@@ -71,9 +71,9 @@ impl<const N: usize> AxisPattern<N> {
         &self.text[name.at..name.at + name.len]
     }
 
-    /// The pattern with as many names instead of `...` as an array of known rank needs. Itself if it
-    /// has no `...`, or if the ranks do not fit, which is then an error of the rule. `None` if no
-    /// rank says how many.
+    /// The pattern with as many names instead of `...` as an array of known rank needs. Itself if
+    /// it has no `...`, or if the ranks do not fit, which is then an error of the rule. `None` if
+    /// no rank says how many.
     pub(crate) fn of_ranks(
         &self,
         ranks: [Option<usize>; N],

@@ -38,8 +38,8 @@ use ndarray::{Array, ArrayRef, Dimension};
 /// A new array keeps the order that the axes of its operands have in memory: the sum of two arrays
 /// in Fortran order is in Fortran order, and NHWC memory that is seen as NCHW stays NHWC memory.
 /// Two axes are compared by their absolute strides in each operand that does not replicate one of
-/// them. Where operands disagree, or none tells, axes are in the order of standard layout. It is the
-/// order "K" of NumPy. Existing arrays may have any layout.
+/// them. Where operands disagree, or none tells, axes are in the order of standard layout. It is
+/// the order "K" of NumPy. Existing arrays may have any layout.
 ///
 /// # Memory
 ///
@@ -213,7 +213,8 @@ impl<V: ZipViews> Zip<V> {
         self.views.try_map_collect(f)?
     }
 
-    /// [`map_collect`](Self::map_collect) into an existing array of the common shape, whose elements are replaced.
+    /// [`map_collect`](Self::map_collect) into an existing array of the common shape, whose
+    /// elements are replaced.
     ///
     /// # Errors
     ///
@@ -392,7 +393,8 @@ impl<V: ZipViews> Zip<V> {
         self.views.map_collect_ref(f)
     }
 
-    /// [`map_assign_into`](Self::map_assign_into) with references to elements, which need not be `Copy`.
+    /// [`map_assign_into`](Self::map_assign_into) with references to elements, which need not be
+    /// `Copy`.
     ///
     /// # Errors
     ///

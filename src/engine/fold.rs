@@ -1,12 +1,12 @@
 //! The inner loops of reductions: the only code that is compiled for each element type, reduction
 //! and closure.
 //!
-//! [`reduction`](crate::reduction#the-order-of-summation) documents the tree. Terms are numbered from 0. 256 of them
-//! are a leaf of the tree. A leaf is folded in one of two ways, with the same result: as rows,
-//! where the terms of neighbouring columns lie side by side, or as a run, where the terms of one
-//! column do. A stack keeps the sum of `2^k` leaves until the sum of the next `2^k` leaves is
-//! complete; then the two are combined. `sums` walks over the arrays: it decides which leaf is
-//! folded when, where and how.
+//! [`reduction`](crate::reduction#the-order-of-summation) documents the tree. Terms are numbered
+//! from 0. 256 of them are a leaf of the tree. A leaf is folded in one of two ways, with the same
+//! result: as rows, where the terms of neighbouring columns lie side by side, or as a run, where
+//! the terms of one column do. A stack keeps the sum of `2^k` leaves until the sum of the next
+//! `2^k` leaves is complete; then the two are combined. `sums` walks over the arrays: it decides
+//! which leaf is folded when, where and how.
 
 use super::machine::{Vectorize, widest};
 use super::reduction::Reduction;
@@ -406,8 +406,8 @@ where
         }
     }
 
-    /// Adds the last elements of a row one by one. Their loop is short, and vector code for it would
-    /// be long.
+    /// Adds the last elements of a row one by one. Their loop is short, and vector code for it
+    /// would be long.
     ///
     /// # Safety
     ///
@@ -562,8 +562,8 @@ where
                 let (at, to) = (lane + done * live, lanes.wrapping_add(lane * columns));
                 match (four, done == 0) {
                     // SAFETY: the rows are those of the contract, of which each lane has as many;
-                    // there is room for `live` lanes, and the first call initialises this one. So in
-                    // each.
+                    // there is room for `live` lanes, and the first call initialises this one. So
+                    // in each.
                     (true, true) => unsafe {
                         self.add_rows::<4, true>(rows, at, live, width, to);
                     },

@@ -144,8 +144,8 @@ pub trait Reduction<T>: Sync {
     const HAS_UNORDERED: bool = false;
 
     /// [`combine`](Self::combine) of accumulators that are not [unordered](Self::is_unordered), in
-    /// fewer instructions. Leaves of 256 terms that lie side by side are looked at first: if none is
-    /// unordered, this combines them: `a < b` is enough for the largest of numbers that are not
+    /// fewer instructions. Leaves of 256 terms that lie side by side are looked at first: if none
+    /// is unordered, this combines them: `a < b` is enough for the largest of numbers that are not
     /// NaN. Example: [`Max`](crate::reduction::Max).
     #[inline(always)]
     fn combine_ordered(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {

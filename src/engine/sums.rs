@@ -878,8 +878,8 @@ impl Unit<'_, '_> {
         unsafe { self.driver.kernel.rows(rows, self.lanes, stack, index) };
     }
 
-    /// The offsets of a leaf's rows, from the first of them on. `table` has the bytes of a row of the
-    /// operands that have been gathered.
+    /// The offsets of a leaf's rows, from the first of them on. `table` has the bytes of a row of
+    /// the operands that have been gathered.
     fn offsets_of(&self, terms: Range<usize>, table: &[Option<isize>; OPERANDS]) -> &[Steps] {
         let summed = &self.driver.plan.summed;
         let (term, count) = (summed.inner(), terms.len());

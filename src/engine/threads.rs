@@ -1,8 +1,8 @@
 //! Work is split over threads here, and nowhere else.
 //!
 //! The work of a call is a number of chunks, which may run in any order and on any thread. Each
-//! thread has a share of neighbouring chunks, and claims ranges of it, then of others' shares, until
-//! none is left: see `shares`. Which threads worked on which chunks never shows in a result.
+//! thread has a share of neighbouring chunks, and claims ranges of it, then of others' shares,
+//! until none is left: see `shares`. Which threads worked on which chunks never shows in a result.
 //!
 //! # What a call promises to the process that it runs in
 //!

@@ -238,8 +238,8 @@ pub(crate) const SUM_ROW: usize = SECOND_LEVEL_CACHE / 128;
 /// and 23 us with tables four times as large.
 pub(crate) const SUM_TABLE: usize = FIRST_LEVEL_CACHE / 2;
 
-/// Tables in which the leaves of many columns wait take at most this many bytes, so that they stay in
-/// the second-level cache.
+/// Tables in which the leaves of many columns wait take at most this many bytes, so that they stay
+/// in the second-level cache.
 pub(crate) const SUM_TABLES: usize = SECOND_LEVEL_CACHE / 4;
 
 /// Bytes of terms that a thread takes at once: the terms of all sums are cut into

@@ -45,8 +45,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! A view may be larger than memory. Then copy a part of it. [`tiles`](crate::distributed::Tiles::new)
-//! cuts the whole output into parts of bounded size.
+//! A view may be larger than memory. Then copy a part of it.
+//! [`tiles`](crate::distributed::Tiles::new) cuts the whole output into parts of bounded size.
 //!
 //! ```
 //! use ndarray::{Axis, array};
@@ -187,6 +187,10 @@
 //!
 //! # Sources
 //!
-//! - JAX: [`lax.broadcast_in_dim`](https://docs.jax.dev/en/latest/_autosummary/jax.lax.broadcast_in_dim.html), whose transpose rule is a sum
-//! - nGraph: [Broadcast, Backprop](https://github.com/NervanaSystems/ngraph/blob/master/doc/sphinx/source/ops/broadcast.rst)
-//! - torch: [`Tensor.sum_to_size`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.sum_to_size.html)
+//! - JAX:
+//!   [`lax.broadcast_in_dim`](https://docs.jax.dev/en/latest/_autosummary/jax.lax.broadcast_in_dim.html),
+//!   whose transpose rule is a sum
+//! - nGraph: [Broadcast,
+//!   Backprop](https://github.com/NervanaSystems/ngraph/blob/master/doc/sphinx/source/ops/broadcast.rst)
+//! - torch:
+//!   [`Tensor.sum_to_size`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.sum_to_size.html)

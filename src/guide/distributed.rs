@@ -20,9 +20,9 @@
 //! **To cut an axis that is summed costs one accumulator for each node of the tree that is sent.**
 //! The terms of an element are divided into blocks of 1024. The blocks are the leaves of [the
 //! tree](crate::reduction#the-order-of-summation). A worker has a range of blocks. It sends the
-//! smallest set of [nodes](crate::distributed::Part::nodes) that together are this range: at most two for each
-//! level of the tree. It sends one node if the range is itself a node, that is, if it has 2^k
-//! blocks and begins at a multiple of 2^k.
+//! smallest set of [nodes](crate::distributed::Part::nodes) that together are this range: at most
+//! two for each level of the tree. It sends one node if the range is itself a node, that is, if it
+//! has 2^k blocks and begins at a multiple of 2^k.
 //!
 //! **Blocks are not cut.** [`part`](crate::distributed::Part::new) returns an error for a tile that
 //! cuts a block. The error has the nearest block boundaries. If shard boundaries are not block
@@ -63,17 +63,17 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! Workers may also merge each other's [`Accumulation`](crate::distributed::Accumulation)s and send the
-//! merged one on. If they do so along a tree, each worker sends at most one message. Two sibling
-//! nodes merge into their parent node.
+//! Workers may also merge each other's [`Accumulation`](crate::distributed::Accumulation)s and send
+//! the merged one on. If they do so along a tree, each worker sends at most one message. Two
+//! sibling nodes merge into their parent node.
 //!
 //! # How much is sent
 //!
 //! A bias `[4096]` was broadcast to `[16777216, 4096]`. Its gradient is summed in `f64`. The terms
 //! have 550 GB. The tables have the size of the messages
-//! ([`to_bytes`](crate::distributed::Accumulation::to_bytes)) in kB. The work is divided evenly along the
-//! kept axis, along the 16384 blocks, or along both. The kept axis has 4096 indices, too few for
-//! 10000 workers, so one cell in each table is empty. All workers together send:
+//! ([`to_bytes`](crate::distributed::Accumulation::to_bytes)) in kB. The work is divided evenly
+//! along the kept axis, along the 16384 blocks, or along both. The kept axis has 4096 indices, too
+//! few for 10000 workers, so one cell in each table is empty. All workers together send:
 //!
 //! | workers | kept axis | blocks | both |
 //! |---:|---:|---:|---:|
@@ -107,7 +107,8 @@
 //!
 //! There are three exceptions. The sign and the payload of a NaN may differ. A closure may itself
 //! give different results on different machines, for example if it calls `exp` of a C library. And
-//! so may the crate `half`, where `f64` becomes `f16` ([`in_type`](crate::reduction::Sum::in_type)).
+//! so may the crate `half`, where `f64` becomes `f16`
+//! ([`in_type`](crate::reduction::Sum::in_type)).
 //!
 //! If the tiles cut blocks and the last bits may depend on the tiles, add the gradients of the
 //! tiles, each by the tile's own plan:
@@ -144,8 +145,9 @@
 //!
 //! A merge that returns an error changes nothing.
 //!
-//! Bytes name their reduction. Reductions without a name, such as every [`Fold`](crate::reduction::Fold), are
-//! not told apart: a process must itself know which of them it reads.
+//! Bytes name their reduction. Reductions without a name, such as every
+//! [`Fold`](crate::reduction::Fold), are not told apart: a process must itself know which of them
+//! it reads.
 //!
 //! # An example with Zarr and MPI
 //!

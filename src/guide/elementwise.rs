@@ -127,8 +127,8 @@
 //! PaddlePaddle itself does: for that, use [`Paddle`](#paddle). Here, `a` never grows. Only `b` may
 //! have the smaller rank, and only its 1s replicate.
 //!
-//! The first axis of `b` is aligned with axis `axis` of `a`; -1 right-aligns `b`. The trailing 1s of
-//! `b` are ignored. The output always has the shape of `a`.
+//! The first axis of `b` is aligned with axis `axis` of `a`; -1 right-aligns `b`. The trailing 1s
+//! of `b` are ignored. The output always has the shape of `a`.
 //!
 //! ```
 //! use ndarray::IxDyn;
@@ -221,9 +221,9 @@
 //!
 //! # Paddle
 //!
-//! PaddlePaddle's own elementwise operations with the attribute `axis`. The operand of smaller rank,
-//! whichever it is, is aligned with the other one from axis `axis` on; -1 right-aligns it. The 1s of
-//! both replicate. Operands of equal rank are aligned axis by axis.
+//! PaddlePaddle's own elementwise operations with the attribute `axis`. The operand of smaller
+//! rank, whichever it is, is aligned with the other one from axis `axis` on; -1 right-aligns it.
+//! The 1s of both replicate. Operands of equal rank are aligned axis by axis.
 //!
 //! ```
 //! use ndarray::{Array4, array};
@@ -405,7 +405,8 @@
 //!
 //! # Sources
 //!
-//! - OpenVINO: [Broadcast rules for elementwise operations](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/broadcast-rules.html)
+//! - OpenVINO: [Broadcast rules for elementwise
+//!   operations](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/broadcast-rules.html)
 //! - ONNX: [Broadcasting](https://onnx.ai/onnx/repo-docs/Broadcasting.html)
 //! - NumPy: [Broadcasting](https://numpy.org/doc/stable/user/basics.broadcasting.html)
 //! - PaddlePaddle:

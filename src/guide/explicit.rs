@@ -179,9 +179,13 @@
 //!
 //! # Sources
 //!
-//! - OpenVINO: [Broadcast-3](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/movement/broadcast-3.html),
-//!   [class `ov::op::v3::Broadcast`](https://docs.openvino.ai/2024/api/c_cpp_api/classov_1_1op_1_1v3_1_1_broadcast.html)
-//! - XLA: [Operation semantics, BroadcastInDim](https://openxla.org/xla/operation_semantics#broadcastindim),
+//! - OpenVINO:
+//!   [Broadcast-3](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/movement/broadcast-3.html),
+//!   [class
+//!   `ov::op::v3::Broadcast`](https://docs.openvino.ai/2024/api/c_cpp_api/classov_1_1op_1_1v3_1_1_broadcast.html)
+//! - XLA: [Operation semantics,
+//!   BroadcastInDim](https://openxla.org/xla/operation_semantics#broadcastindim),
 //!   [Broadcasting](https://openxla.org/xla/broadcasting)
 //! - StableHLO: [broadcast_in_dim](https://openxla.org/stablehlo/spec#broadcast_in_dim)
-//! - JAX: [`lax.broadcast_in_dim`](https://docs.jax.dev/en/latest/_autosummary/jax.lax.broadcast_in_dim.html)
+//! - JAX:
+//!   [`lax.broadcast_in_dim`](https://docs.jax.dev/en/latest/_autosummary/jax.lax.broadcast_in_dim.html)

@@ -45,8 +45,8 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! `copy_slice` writes into `&mut [MaybeUninit<T>]`. To write into an ordinary slice `&mut [T]`, make
-//! a view of ndarray from it. No `unsafe` is needed:
+//! `copy_slice` writes into `&mut [MaybeUninit<T>]`. To write into an ordinary slice `&mut [T]`,
+//! make a view of ndarray from it. No `unsafe` is needed:
 //!
 //! ```
 //! use ndarray::{ArrayView, ArrayViewMut};

@@ -1,8 +1,9 @@
 //! Axes by name: einops' `repeat`, and two arrays as in xarray.
 //!
-//! An [`AxisPattern`](crate::named::AxisPattern) names the axes of the input and of the output.
-//! [`plan`](crate::named::AxisPattern::plan) makes a plan from a pattern, the input's shape, and the
-//! sizes of the new axes by name.
+//! An [`AxisPattern`](crate::named::AxisPattern) names the axes of the input and of the output. The
+//! method [`broadcast_named`](crate::BroadcastExt::broadcast_named) takes it as text.
+//! [`plan`](crate::named::AxisPattern::plan) makes a plan from a pattern, the input's shape, and
+//! the sizes of the new axes by name.
 //!
 //! ```
 //! use ndarray::array;

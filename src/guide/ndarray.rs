@@ -22,9 +22,9 @@
 //!
 //! The rule is NumPy's `broadcast_to`. Every mismatch returns `None`. The result borrows the array
 //! or view that the method is called on. So the result of a method of a view cannot outlive this
-//! view. [`BroadcastPlan::view`](crate::BroadcastPlan::view) also takes a view by value, and its result
-//! then has the lifetime of the view's array. The static rank of ndarray's result is that of the
-//! shape. Here it is the larger of the two ranks, which is the same whenever the broadcast
+//! view. [`BroadcastPlan::view`](crate::BroadcastPlan::view) also takes a view by value, and its
+//! result then has the lifetime of the view's array. The static rank of ndarray's result is that of
+//! the shape. Here it is the larger of the two ranks, which is the same whenever the broadcast
 //! succeeds.
 //!
 //! ```
@@ -96,8 +96,8 @@
 //! ```
 //!
 //! If both operands are in column-major layout, so is the result of an operator, and that of
-//! `map_collect`. Operators keep the layout of the operand on the left; maps keep an order of axes that
-//! no operand contradicts, as NumPy does.
+//! `map_collect`. Operators keep the layout of the operand on the left; maps keep an order of axes
+//! that no operand contradicts, as NumPy does.
 //!
 //! ```
 //! use ndarray::{Array2, ShapeBuilder};
@@ -174,7 +174,8 @@
 //!
 //! `sum_axis` sums one axis and drops it, on one thread. It panics if the axis does not exist. A
 //! gradient over several axes needs one call for each axis, and `insert_axis` for each axis that is
-//! kept. [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) sums over any set of axes in one call.
+//! kept. [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) sums over any set of axes in one
+//! call.
 //!
 //! ```
 //! use ndarray::{Array3, Axis};
@@ -242,7 +243,9 @@
 //!
 //! # Sources
 //!
-//! ndarray: [`broadcast`](https://docs.rs/ndarray/0.17/ndarray/struct.ArrayRef.html#method.broadcast),
+//! ndarray:
+//! [`broadcast`](https://docs.rs/ndarray/0.17/ndarray/struct.ArrayRef.html#method.broadcast),
 //! [`Zip`](https://docs.rs/ndarray/0.17/ndarray/struct.Zip.html),
-//! [`sum_axis`](https://docs.rs/ndarray/0.17/ndarray/struct.ArrayRef.html#method.sum_axis), and the arithmetic operators of
+//! [`sum_axis`](https://docs.rs/ndarray/0.17/ndarray/struct.ArrayRef.html#method.sum_axis), and the
+//! arithmetic operators of
 //! [`ArrayBase`](https://docs.rs/ndarray/0.17/ndarray/struct.ArrayBase.html#arithmetic-operations)

@@ -224,9 +224,12 @@
 //!
 //! # Sources
 //!
-//! - NumPy: [Broadcasting](https://numpy.org/doc/stable/user/basics.broadcasting.html#general-broadcasting-rules),
+//! - NumPy:
+//!   [Broadcasting](https://numpy.org/doc/stable/user/basics.broadcasting.html#general-broadcasting-rules),
 //!   [`broadcast_to`](https://numpy.org/doc/stable/reference/generated/numpy.broadcast_to.html)
 //! - ONNX: [Expand](https://onnx.ai/onnx/operators/onnx__Expand.html)
-//! - OpenVINO: [Broadcast rules](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/broadcast-rules.html)
-//! - torch: [`Tensor.expand`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.expand.html)
+//! - OpenVINO: [Broadcast
+//!   rules](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/broadcast-rules.html)
+//! - torch:
+//!   [`Tensor.expand`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.expand.html)
 //! - XLA: [Operation semantics, Broadcast](https://openxla.org/xla/operation_semantics#broadcast)

@@ -82,8 +82,8 @@
 //!
 //! OpenVINO's elementwise operations have the attribute `auto_broadcast`: an
 //! [`ElementwiseRule`](crate::ElementwiseRule), described at [`elementwise`](super::elementwise).
-//! The example `openvino_ir` in the repository runs real models of such layers, and checks the shapes
-//! that any OpenVINO file declares.
+//! The example `openvino_ir` in the repository runs real models of such layers, and checks the
+//! shapes that any OpenVINO file declares.
 //!
 //! # ONNX's operators
 //!
@@ -245,7 +245,8 @@
 //!
 //! # Sources
 //!
-//! - OpenVINO: [Broadcast-1](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/movement/broadcast-1.html),
+//! - OpenVINO:
+//!   [Broadcast-1](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/movement/broadcast-1.html),
 //!   [Broadcast-3](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/movement/broadcast-3.html)
 //! - ONNX: [Expand](https://onnx.ai/onnx/operators/onnx__Expand.html),
 //!   [ReduceSum](https://onnx.ai/onnx/operators/onnx__ReduceSum.html),

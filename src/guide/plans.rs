@@ -4,8 +4,8 @@
 //! A [`BroadcastPlan`](crate::BroadcastPlan) says for each output axis which input axis feeds it.
 //! It is made from shapes, without an array. [`then`](crate::BroadcastPlan::then) combines two
 //! plans in a row into one plan. [`permuted`](crate::BroadcastPlan::permuted) puts the axes of the
-//! output in another order. [`tile`](crate::distributed::Tile::new) gives the box of the input that a
-//! box of the output needs.
+//! output in another order. [`tile`](crate::distributed::Tile::new) gives the box of the input that
+//! a box of the output needs.
 //!
 //! # Chains
 //!
@@ -59,10 +59,10 @@
 //!
 //! # Tiles
 //!
-//! [`tile`](crate::distributed::Tile::new) gives the box of the input that feeds a box of the output,
-//! and the plan between the two. [`tiles`](crate::distributed::Tiles::new) walks over the whole output
-//! in tiles of bounded size, in memory order. Plans with the same output shape give the same tiles
-//! of the output, so several operands can be walked together:
+//! [`tile`](crate::distributed::Tile::new) gives the box of the input that feeds a box of the
+//! output, and the plan between the two. [`tiles`](crate::distributed::Tiles::new) walks over the
+//! whole output in tiles of bounded size, in memory order. Plans with the same output shape give
+//! the same tiles of the output, so several operands can be walked together:
 //!
 //! ```
 //! use ndarray::{ArrayD, IxDyn, array};
@@ -94,8 +94,8 @@
 //! # Shapes known in part
 //!
 //! A [`PartialSize`](crate::infer::PartialSize) is known or lies between bounds. A
-//! [`PartialShape`](crate::infer::PartialShape) is a list of such sizes, or a shape of unknown rank. Each
-//! mode and each elementwise rule infers the output shape from partial shapes
+//! [`PartialShape`](crate::infer::PartialShape) is a list of such sizes, or a shape of unknown
+//! rank. Each mode and each elementwise rule infers the output shape from partial shapes
 //! ([`BroadcastMode::infer`](crate::BroadcastMode::infer),
 //! [`ElementwiseRule::infer`](crate::ElementwiseRule::infer)). The result has the narrowest bounds
 //! that contain every possible output shape. A size that follows from the rule is computed:
@@ -123,9 +123,9 @@
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! A [`PartialPlan`](crate::infer::PartialPlan) stores a mode and what is known of the shapes. It gives a
-//! plan when the shapes are known. OpenVINO's operator also uses what is known of the values of its
-//! inputs: [`openvino::Broadcast::infer`](crate::openvino::Broadcast::infer).
+//! A [`PartialPlan`](crate::infer::PartialPlan) stores a mode and what is known of the shapes. It
+//! gives a plan when the shapes are known. OpenVINO's operator also uses what is known of the
+//! values of its inputs: [`openvino::Broadcast::infer`](crate::openvino::Broadcast::infer).
 //!
 //! # Errors
 //!

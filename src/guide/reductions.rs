@@ -61,9 +61,9 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! The result is that of [`gradient`](crate::BroadcastPlan::gradient) for the array of products, bit for bit, because [the order of
-//! summation](crate::reduction#the-order-of-summation) is the same. But no more than 16384
-//! products are computed into an array.
+//! The result is that of [`gradient`](crate::BroadcastPlan::gradient) for the array of products,
+//! bit for bit, because [the order of summation](crate::reduction#the-order-of-summation) is the
+//! same. But no more than 16384 products are computed into an array.
 //!
 //! [Layer norm](super::cookbook#layer-norm), [batch norm](super::cookbook#batch-norm),
 //! [softmax](super::cookbook#softmax) and the [gradients of `Sum`, `Mean` and
@@ -119,9 +119,9 @@
 //!
 //! # A different result
 //!
-//! A result that is a function of another one's is a [`Then`](crate::reduction::Then), and takes its
-//! time. A reduction of your own implements [`Reduction`](crate::reduction::Reduction), which says
-//! what makes it fast.
+//! A result that is a function of another one's is a [`Then`](crate::reduction::Then), and takes
+//! its time. A reduction of your own implements [`Reduction`](crate::reduction::Reduction), which
+//! says what makes it fast.
 //!
 //! ```
 //! use ndarray::array;
@@ -140,9 +140,9 @@
 //! A long sum in a narrow float type may lose its last terms. In a narrow integer type, it may
 //! [overflow](super::types#integer-overflow). [`Sum::in_type`](crate::reduction::Sum::in_type) and
 //! [`Mean::in_type`](crate::reduction::Mean::in_type) name the type in which the sum is kept and
-//! the type of the result. The sum is converted to the type of the result once, at the end. A mean is divided
-//! before that conversion. The conversion is that of `as`: from a float to an integer, it truncates
-//! towards zero. To round instead, take the mean as a float and round it.
+//! the type of the result. The sum is converted to the type of the result once, at the end. A mean
+//! is divided before that conversion. The conversion is that of `as`: from a float to an integer,
+//! it truncates towards zero. To round instead, take the mean as a float and round it.
 //!
 //! ```
 //! use ndarray::{Array1, array};
@@ -165,8 +165,8 @@
 //! With the feature `half`, `f16` and `bf16` of the crate `half` are elements too. `Sum`, `Mean`,
 //! `Product` and the gradients accumulate them in `f32` and round once, as NumPy's `mean` and torch
 //! do ([`Summand`](crate::reduction::Summand), [`Averaged`](crate::reduction::Averaged)). Such a
-//! sum of `bf16` values is within 0.51 units in the last place of `bf16`, if the terms have one sign and there are at most
-//! 10^7 terms. `Sum.in_type::<f32, f32>()` gives the `f32` itself, and
+//! sum of `bf16` values is within 0.51 units in the last place of `bf16`, if the terms have one
+//! sign and there are at most 10^7 terms. `Sum.in_type::<f32, f32>()` gives the `f32` itself, and
 //! [`Sum.in_own_type()`](crate::reduction::Sum::in_own_type) rounds each addition to the narrow
 //! type. Without the feature, such a call does not compile.
 //!
@@ -196,13 +196,18 @@
 //!
 //! A product is not always that of the terms in order, as the lanes of [the
 //! tree](crate::reduction#the-order-of-summation) are multiplied first. The product of 0, of two
-//! 1e200 in other lanes, and of ones is NaN, which is 0 times infinity; in the order of the terms it
-//! is 0. `Fold::new(1., |a, b| a * b)` takes up to 256 of them in order.
+//! 1e200 in other lanes, and of ones is NaN, which is 0 times infinity; in the order of the terms
+//! it is 0. `Fold::new(1., |a, b| a * b)` takes up to 256 of them in order.
 //!
 //! # Sources
 //!
-//! - NumPy: [`ufunc.reduce`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.reduce.html), [`argmax`](https://numpy.org/doc/stable/reference/generated/numpy.argmax.html), [`nanmax`](https://numpy.org/doc/stable/reference/generated/numpy.nanmax.html)
-//! - NumPy: [`var`](https://numpy.org/doc/stable/reference/generated/numpy.var.html), [`nanmean`](https://numpy.org/doc/stable/reference/generated/numpy.nanmean.html), [`count_nonzero`](https://numpy.org/doc/stable/reference/generated/numpy.count_nonzero.html)
+//! - NumPy:
+//!   [`ufunc.reduce`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.reduce.html),
+//!   [`argmax`](https://numpy.org/doc/stable/reference/generated/numpy.argmax.html),
+//!   [`nanmax`](https://numpy.org/doc/stable/reference/generated/numpy.nanmax.html)
+//! - NumPy: [`var`](https://numpy.org/doc/stable/reference/generated/numpy.var.html),
+//!   [`nanmean`](https://numpy.org/doc/stable/reference/generated/numpy.nanmean.html),
+//!   [`count_nonzero`](https://numpy.org/doc/stable/reference/generated/numpy.count_nonzero.html)
 //! - torch: [`logsumexp`](https://docs.pytorch.org/docs/stable/generated/torch.logsumexp.html)
 //! - ONNX: [`ReduceSum`](https://onnx.ai/onnx/operators/onnx__ReduceSum.html) and the other
 //!   `Reduce` operators

@@ -104,8 +104,8 @@
 //! - Tests beside the copy kernels compare each fast path with a loop over indices: all layouts,
 //!   elements of 0 to 2000 bytes, alignments up to 128, streaming stores forced on and off, chunks
 //!   as small as a cache line.
-//! - Tests run all rules on all small shapes (`tests/suite/rules.rs`), and compare with thousands of
-//!   results of the original programs (`tests/conformance`).
+//! - Tests run all rules on all small shapes (`tests/suite/rules.rs`), and compare with thousands
+//!   of results of the original programs (`tests/conformance`).
 //! - Nine fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
 //! - Tests make each allocation fail in turn (`tests/failure_injection.rs`). In others, closures
 //!   panic at every position, and elements count their drops (`tests/suite/elementwise.rs`,

@@ -134,9 +134,10 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
-//! [`Max`](crate::reduction::Max) is a [`Reduction`](crate::reduction::Reduction) of many element types,
-//! [`Mean`](crate::reduction::Mean) of float types only. In a function that is generic over the elements, name
-//! the reductions in the bounds. `Out = A` says that the result has the type of the terms:
+//! [`Max`](crate::reduction::Max) is a [`Reduction`](crate::reduction::Reduction) of many element
+//! types, [`Mean`](crate::reduction::Mean) of float types only. In a function that is generic over
+//! the elements, name the reductions in the bounds. `Out = A` says that the result has the type of
+//! the terms:
 //!
 //! ```
 //! use ndarray::{Array1, Array2, array};

@@ -54,7 +54,8 @@ mod sealed {
 ///
 /// When to copy, and how to copy in pieces: [the guide](crate::guide::copies_and_gradients).
 ///
-/// `CopyElement` in a signature stands for `Copy + Send + Sync`. A `String` is cloned instead:
+/// `CopyElement` in a signature stands for `Copy + Send + Sync`, and the private supertrait [for an
+/// array](crate::BroadcastExt#reading-the-signatures). A `String` is cloned instead:
 ///
 /// ```compile_fail,E0277
 /// # use ndarray_broadcast::prelude::*;

@@ -42,7 +42,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 }
 
 /// A box of the output of a plan, the box of the input that feeds it, and the plan between the two.
-/// [`Tile::new`](crate::distributed::Tile::new) and [`Tiles::new`](crate::distributed::Tiles::new) return it.
+/// [`Tile::new`](crate::distributed::Tile::new) and [`Tiles::new`](crate::distributed::Tiles::new)
+/// return it.
 ///
 /// With the feature `serde` it serialises, so that it can be sent to a worker.
 ///
@@ -81,9 +82,9 @@ impl<I: Dimension, O: Dimension> Tile<I, O> {
     ///
     /// The slice of the whole view is the tile's view of the input's slice. So a worker that
     /// computes a part of the output needs only a part of the input. The gradient of the tile is
-    /// the part that the box adds to the gradient of the whole. [`Part::new`](crate::distributed::Part::new) says
-    /// whether a tile keeps whole blocks of sums; if so, the merged result is bit-identical to one call on
-    /// the whole array.
+    /// the part that the box adds to the gradient of the whole.
+    /// [`Part::new`](crate::distributed::Part::new) says whether a tile keeps whole blocks of sums;
+    /// if so, the merged result is bit-identical to one call on the whole array.
     ///
     /// # Errors
     ///
@@ -252,7 +253,8 @@ impl<D: Dimension> TileBox<D> {
     }
 }
 
-/// The tiles of a plan in C order of the output: see [`Tiles::new`](crate::distributed::Tiles::new).
+/// The tiles of a plan in C order of the output: see
+/// [`Tiles::new`](crate::distributed::Tiles::new).
 #[derive(Debug, Clone)]
 pub struct Tiles<'p, I: Dimension, O: Dimension> {
     plan: &'p BroadcastPlan<I, O>,

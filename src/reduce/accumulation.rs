@@ -20,15 +20,15 @@ use std::ops::Range;
 /// these blocks form.
 ///
 /// A [`Part`](crate::distributed::Part) returns it. Two merge if they belong to the same plan and
-/// have no term in common. They need not be neighbours: a node without its sibling is kept until the sibling is
-/// merged. When all parts are merged, [`finish`](Self::finish) gives the result of
-/// [`reduce`](BroadcastPlan::reduce) or [`Zip::reduce`](crate::Zip::reduce) on the whole arrays, bit
-/// for bit, for any parts and any order of merging.
+/// have no term in common. They need not be neighbours: a node without its sibling is kept until
+/// the sibling is merged. When all parts are merged, [`finish`](Self::finish) gives the result of
+/// [`reduce`](BroadcastPlan::reduce) or [`Zip::reduce`](crate::Zip::reduce) on the whole arrays,
+/// bit for bit, for any parts and any order of merging.
 ///
 /// It is small: for each element of the gradient at most two accumulators for each level of the
 /// tree while blocks that follow each other are there, and one when all are. It can be sent: as
-/// [bytes](Self::to_bytes). With the feature `serde`, it serialises as these bytes. It deserialises if
-/// the reduction has a `Default`, which a [`Fold`](crate::reduction::Fold) does not have.
+/// [bytes](Self::to_bytes). With the feature `serde`, it serialises as these bytes. It deserialises
+/// if the reduction has a `Default`, which a [`Fold`](crate::reduction::Fold) does not have.
 ///
 /// ```
 /// use ndarray::Array2;
@@ -387,10 +387,11 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     ///
     /// # Errors
     ///
-    /// [`PartsMismatch`](crate::ErrorKind::PartsMismatch), with the first terms that are missing, or
-    /// if the plan has other shapes or axes;
+    /// [`PartsMismatch`](crate::ErrorKind::PartsMismatch), with the first terms that are missing,
+    /// or if the plan has other shapes or axes;
     /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the reduction
-    /// has no result for that; [`TooFewTerms`](crate::ErrorKind::TooFewTerms); [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// has no result for that; [`TooFewTerms`](crate::ErrorKind::TooFewTerms);
+    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Example: [`merge`](Self::merge).
     ///
     /// # Panics

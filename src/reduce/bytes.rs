@@ -34,8 +34,8 @@ const MAGIC: [u8; 8] = *b"ndbpart2";
 
 /// An accumulator as bytes, for [`Accumulation::to_bytes`].
 ///
-/// Integers, floats, `bool`, and pairs with a position as of [`ArgMax`](crate::reduction::ArgMax) have it;
-/// with the feature `half` its floats too. Implement it for accumulators of your own:
+/// Integers, floats, `bool`, and pairs with a position as of [`ArgMax`](crate::reduction::ArgMax)
+/// have it; with the feature `half` its floats too. Implement it for accumulators of your own:
 ///
 /// ```
 /// use ndarray_broadcast::distributed::AccumulatorBytes;
@@ -280,7 +280,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// plan is checked by [`merge`](Self::merge) and [`finish`](Self::finish).
     ///
     /// Reductions are told apart by [`NAME`](Reduction::NAME) only. Those without a name, such as
-    /// every [`Fold`](crate::reduction::Fold), are not told apart: bytes of one are read as another one.
+    /// every [`Fold`](crate::reduction::Fold), are not told apart: bytes of one are read as another
+    /// one.
     ///
     /// Boxes that no axis separates are compared in pairs. So the time may grow with the square of
     /// the number of bytes: limit the length of bytes from an untrusted source.

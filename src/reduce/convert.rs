@@ -6,8 +6,8 @@ use std::any::Any;
 
 /// `value as A`.
 ///
-/// `f16` is converted to `f32` and `f64` by operations of which compilers make vector code. Those of
-/// the crate `half` branch on each element.
+/// `f16` is converted to `f32` and `f64` by operations of which compilers make vector code. Those
+/// of the crate `half` branch on each element.
 #[inline(always)]
 pub(super) fn convert<T: AsPrimitive<A>, A: Copy + 'static>(value: T) -> A {
     #[cfg(feature = "half")]

@@ -109,7 +109,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 /// Reductions of an array over the axes that a broadcast to its shape would replicate.
 ///
 /// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`. Along a
-/// plan of any rule: [`BroadcastPlan::reduce`]; of a map: [`Zip::reduce`](crate::Zip::reduce).
+/// plan of any rule: [`BroadcastPlan::reduce`]; of a map: [`Zip::reduce`](crate::Zip::reduce). The
+/// private supertrait is [explained here](crate::BroadcastExt#reading-the-signatures).
 pub trait ReduceExt: Operand {
     /// Reduces to `shape`, by NumPy's rule. With [`Sum`](crate::reduction::Sum) it is the gradient
     /// of [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) from `shape` to the shape of

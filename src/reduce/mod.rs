@@ -1,6 +1,7 @@
 //! Sums and other reductions over what a plan replicates: of an array, and of a map.
 //!
-//! In which order terms are added is said at [`reduction`](crate::reduction#the-order-of-summation).
+//! In which order terms are added is said at
+//! [`reduction`](crate::reduction#the-order-of-summation).
 //!
 //! | file | subject |
 //! |---|---|
@@ -83,9 +84,9 @@ use std::marker::PhantomData;
 ///
 /// The element type needs zero and addition: floats, integers, complex numbers. Sums of floats are
 /// accurate and reproducible: they are pairwise, and [the same bit for
-/// bit](crate::reduction#the-order-of-summation) on any number of threads, with or without the feature
-/// `rayon`, and for any memory layout of the cotangent. The bytes of the cotangent decide whether
-/// several threads work. Beside the result, a call may allocate [scratch
+/// bit](crate::reduction#the-order-of-summation) on any number of threads, with or without the
+/// feature `rayon`, and for any memory layout of the cotangent. The bytes of the cotangent decide
+/// whether several threads work. Beside the result, a call may allocate [scratch
 /// memory](crate::reduction#scratch-memory).
 ///
 /// # Panics

@@ -29,8 +29,8 @@ fn is_summed(source: &AxisSource) -> bool {
 ///
 /// Others compute the other parts, at any time and on any machine. [`reduce`](Self::reduce), or
 /// [`Zip::reduce_part`](crate::Zip::reduce_part) for a map, takes arrays of the shape of
-/// [`tile`](Self::tile)'s output and returns an [`Accumulation`]. The accumulations are merged in any
-/// order, and the result is bit-identical to one call on the whole array.
+/// [`tile`](Self::tile)'s output and returns an [`Accumulation`]. The accumulations are merged in
+/// any order, and the result is bit-identical to one call on the whole array.
 ///
 /// ```
 /// use ndarray::Array2;

@@ -6,8 +6,8 @@ use std::num::Wrapping;
 
 /// An element type that is summed, and the type in which that is done.
 ///
-/// [`Sum`](crate::reduction::Sum), [`Product`](crate::reduction::Product) and the gradients convert each term to `Acc`,
-/// and the result back once, at the end.
+/// [`Sum`](crate::reduction::Sum), [`Product`](crate::reduction::Product) and the gradients convert
+/// each term to `Acc`, and the result back once, at the end.
 ///
 /// | element | accumulated in |
 /// |---|---|

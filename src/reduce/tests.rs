@@ -324,8 +324,8 @@ fn check_products<const N: usize, const M: usize>(
     assert!(found.unwrap().iter().eq(&products), "in order, {}", what());
 }
 
-/// The same elements in C order, in Fortran order, backwards, with gaps, both by turns, and with the
-/// axes rotated in memory.
+/// The same elements in C order, in Fortran order, backwards, with gaps, both by turns, and with
+/// the axes rotated in memory.
 ///
 /// Many elements in half of these, unless the variable `ALL_CASES` is set, as in `.ci/long-checks
 /// checked`. Only that finds a fault of many elements in one of the other layouts alone.

@@ -62,7 +62,8 @@ pub struct Std {
     ddof: usize,
 }
 
-/// A [`Var`] or [`Std`] that is given in the type `O`. Made by [`Var::in_type`], and [`Std::in_type`].
+/// A [`Var`] or [`Std`] that is given in the type `O`. Made by [`Var::in_type`], and
+/// [`Std::in_type`].
 ///
 /// Example: [`Var`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -91,8 +92,8 @@ impl Moments {
         squares: -0.,
     };
 
-    /// -0 is the number whose sum with another is that one, with its sign, so that a compiler leaves
-    /// the sum out.
+    /// -0 is the number whose sum with another is that one, with its sign, so that a compiler
+    /// leaves the sum out.
     #[inline(always)]
     fn of(term: f64) -> Self {
         Moments {
@@ -158,8 +159,8 @@ macro_rules! variance {
                 $name { ddof }
             }
 
-            /// In the type `O`, of terms of any number type, integers included. Conversions are those
-            /// of [`Sum::in_type`](crate::reduction::Sum::in_type). Example: [`Var`].
+            /// In the type `O`, of terms of any number type, integers included. Conversions are
+            /// those of [`Sum::in_type`](crate::reduction::Sum::in_type). Example: [`Var`].
             #[must_use]
             pub fn in_type<O>(self) -> VarIn<Self, O> {
                 VarIn { reduction: self, out: std::marker::PhantomData }

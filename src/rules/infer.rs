@@ -15,7 +15,7 @@ impl BroadcastMode {
     /// smallest box that holds every result that shapes within the bounds can give.
     ///
     /// The limit of `isize::MAX` elements is applied to the lower bounds only. Under `expand`, only
-    /// a size known to be [`KEEP`] keeps the input's.
+    /// a size known to be [`KEEP`](crate::KEEP) keeps the input's.
     ///
     /// # Errors
     ///

@@ -246,8 +246,8 @@ fn long_rows_of_large_elements() {
     }
 }
 
-/// A few shapes of each kind, big enough for several blocks, with every kind of out: every `step`-th
-/// pair of an out and a source.
+/// A few shapes of each kind, big enough for several blocks, with every kind of out: every
+/// `step`-th pair of an out and a source.
 pub(super) fn check_layouts<A: Element>(step: usize) {
     let mut pairs = 0;
     let shapes: &[&[usize]] = &[
