@@ -193,7 +193,7 @@ fn axes_from_front(given: &[i64]) -> Result<Vec<usize>, Failure> {
     let axis = |(entry, &axis): (usize, &i64)| {
         usize::try_from(axis).map_err(|_| {
             let why = "an axis must not be negative";
-            Failure::usage(format!("--axes: entry {entry} is {axis}: {why}"))
+            Failure::Data(format!("--axes: entry {entry} is {axis}: {why}"))
         })
     };
     given.iter().enumerate().map(axis).collect()

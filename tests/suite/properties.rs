@@ -489,7 +489,7 @@ fn assert_pair(a: &[usize], b: &[usize], rule: &ElementwiseRule) {
         Err(error) => {
             let variant = variant(&error);
             assert!(
-                matches!(variant.as_str(), "SizeMismatch" | "RankTooLarge"),
+                matches!(variant.as_str(), "SizeMismatch" | "RankMismatch"),
                 "{rule}"
             );
             assert_ne!(a, expected.shape(), "{rule}");
