@@ -648,7 +648,10 @@ fn rules_that_refuse_are_code_1() {
             "--mode expand --shape -2,3",
             "--shape: entry 0 is -2: a size must not be negative, except for -1, which keeps",
         ),
-        ("--mode explicit --shape 2,3,4", "the length is 0, but input has 2 axes"),
+        (
+            "--mode explicit --shape 2,3,4",
+            "the length is 0, but input has 2 axes",
+        ),
         (
             "--mode explicit --shape 2,3,4 --axes 1,0",
             "0 after 1: axes must increase",
