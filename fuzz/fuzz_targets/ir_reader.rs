@@ -149,7 +149,10 @@ fn run(bytes: &[u8]) -> Result<()> {
             None => drop(fs::remove_file(path)),
         }
     }
-    let results = [compare::compare(&xml).map(drop), shapes::check(&xml).map(drop)];
+    let results = [
+        compare::compare(&xml).map(drop),
+        shapes::check(&xml).map(drop),
+    ];
     for problem in results.into_iter().filter_map(std::result::Result::err) {
         assert!(changes > 0, "{problem}");
         assert!(!problem.is_empty());
