@@ -75,7 +75,7 @@ fn parts(call: &Call) -> Vec<Part> {
     let plan = &call.plan;
     if call.tiles {
         let whole: Vec<_> = plan.output_shape().iter().map(|&size| 0..size).collect();
-        let part = |ranges: Vec<_>| Part::new(&plan, &Tile::new(&plan, &ranges).unwrap());
+        let part = |ranges: Vec<_>| Part::new(plan, &Tile::new(plan, &ranges).unwrap());
         let parts = cut(whole.clone(), &call.cuts).into_iter().map(part);
         return parts
             .collect::<std::result::Result<_, _>>()
@@ -85,11 +85,11 @@ fn parts(call: &Call) -> Vec<Part> {
             });
     }
     let mut whole: Vec<_> = plan.input_shape().iter().map(|&size| 0..size).collect();
-    whole.push(0..sum_blocks(&plan));
+    whole.push(0..sum_blocks(plan));
     (cut(whole, &call.cuts).into_iter())
         .map(|mut ranges| {
             let blocks = ranges.pop().unwrap();
-            Part::of_blocks(&plan, &ranges, blocks).unwrap()
+            Part::of_blocks(plan, &ranges, blocks).unwrap()
         })
         .collect()
 }

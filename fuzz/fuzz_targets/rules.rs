@@ -180,13 +180,13 @@ fuzz_target!(|call: Call| {
                 );
                 assert_eq!(view.materialize().unwrap(), expected);
                 let mut tiled = 0;
-                for tile in Tiles::new(&plan, tile_bytes, size_of::<i32>()).take(TILES) {
+                for tile in Tiles::new(plan, tile_bytes, size_of::<i32>()).take(TILES) {
                     let of_input = tile.input().of(&array).unwrap();
                     let of_output = tile.output().of(&expected).unwrap();
                     assert_eq!(tile.plan().view(&of_input).unwrap(), of_output);
                     tiled += of_output.len();
                 }
-                assert!(tiled == view.len() || Tiles::new(&plan, tile_bytes, 4).len() > TILES);
+                assert!(tiled == view.len() || Tiles::new(plan, tile_bytes, 4).len() > TILES);
             }
         }
         (Err(error), Err(expected)) => {
