@@ -1,7 +1,7 @@
-//! Shapes of which not everything is known: [`PartialSize`] and [`PartialShape`].
+//! Shapes of which not everything is known: [`PartialSize`] and [`PartialShape`]. [`Size`] is what
+//! rules need of a size, known or not.
 
 use crate::picture::{list, text};
-use crate::rule::Size;
 use crate::shape::Sizes;
 use ndarray::{IntoDimension, IxDyn};
 use smallvec::SmallVec;
@@ -128,6 +128,51 @@ impl PartialSize {
     #[must_use]
     pub fn contains(self, size: usize) -> bool {
         (self.min..=self.max).contains(&size)
+    }
+}
+
+/// A size that is known, or known in part.
+pub(crate) trait Size: Copy + From<usize> + Into<PartialSize> {
+    /// Whether this size is possible.
+    fn may_be(self, size: usize) -> bool;
+
+    /// Whether no other size is possible.
+    fn is(self, size: usize) -> bool;
+
+    /// Whether the two are known to be the same size, though it may not be known which.
+    fn is_same(self, other: Self) -> bool;
+
+    /// The sizes that both have.
+    fn and(self, other: Self) -> Option<Self>;
+
+    /// The smallest bounds that hold the sizes of both.
+    fn or(self, other: Self) -> Self;
+}
+
+impl Size for usize {
+    #[inline(always)]
+    fn may_be(self, size: usize) -> bool {
+        self == size
+    }
+
+    #[inline(always)]
+    fn is(self, size: usize) -> bool {
+        self == size
+    }
+
+    #[inline(always)]
+    fn is_same(self, other: Self) -> bool {
+        self == other
+    }
+
+    #[inline(always)]
+    fn and(self, other: Self) -> Option<Self> {
+        (self == other).then_some(self)
+    }
+
+    #[inline(always)]
+    fn or(self, _: Self) -> Self {
+        self
     }
 }
 

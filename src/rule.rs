@@ -1,6 +1,6 @@
 //! [`Rule`]: the names of the rules, and [`Relation`]: how they relate sizes.
 
-use crate::partial::PartialSize;
+use crate::partial::Size;
 use std::fmt;
 
 /// The name of a rule, without its attributes.
@@ -114,50 +114,5 @@ impl Relation {
             (Relation::Common, false, true) => Some(first),
             _ => first.and(second),
         }
-    }
-}
-
-/// A size that is known, or known in part.
-pub(crate) trait Size: Copy + From<usize> + Into<PartialSize> {
-    /// Whether this size is possible.
-    fn may_be(self, size: usize) -> bool;
-
-    /// Whether no other size is possible.
-    fn is(self, size: usize) -> bool;
-
-    /// Whether the two are known to be the same size, though it may not be known which.
-    fn is_same(self, other: Self) -> bool;
-
-    /// The sizes that both have.
-    fn and(self, other: Self) -> Option<Self>;
-
-    /// The smallest bounds that hold the sizes of both.
-    fn or(self, other: Self) -> Self;
-}
-
-impl Size for usize {
-    #[inline(always)]
-    fn may_be(self, size: usize) -> bool {
-        self == size
-    }
-
-    #[inline(always)]
-    fn is(self, size: usize) -> bool {
-        self == size
-    }
-
-    #[inline(always)]
-    fn is_same(self, other: Self) -> bool {
-        self == other
-    }
-
-    #[inline(always)]
-    fn and(self, other: Self) -> Option<Self> {
-        (self == other).then_some(self)
-    }
-
-    #[inline(always)]
-    fn or(self, _: Self) -> Self {
-        self
     }
 }

@@ -355,12 +355,13 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
         byte.broadcast_numpy((2, N, N)).unwrap(),
         wide.broadcast_numpy((2, N, N)).unwrap(),
     );
+    let same_shape = broadcast_pair(&bytes, &bytes, ElementwiseRule::None).unwrap();
     rejected! { AllocationFailed:
         bytes.materialize();
         dynamic.materialize();
         bytes.t().materialize();
         zip((&column, &row)).map_collect(|(a, b)| a + b);
-        zip(broadcast_pair(&bytes, &bytes, ElementwiseRule::None).unwrap()).map_collect(|(a, b)| a + b);
+        zip(same_shape).map_collect(|(a, b)| a + b);
         zip((&column, &row, &byte)).map_collect(|(a, b, c)| a + b + c);
         two.reduce_to_shape((1, N, N), Sum);
         plan.gradient(&two);

@@ -1,5 +1,5 @@
-//! Runs OpenVINO models with broadcasting layers, and compares the output with OpenVINO's. Checks the
-//! shapes that any OpenVINO model declares.
+//! Runs OpenVINO models with broadcasting layers, and compares the output with OpenVINO's. Checks
+//! the shapes that any OpenVINO model declares.
 //!
 //! ```text
 //! cargo run --example openvino_ir                              # the models in tests/data/ir

@@ -1,5 +1,5 @@
-//! Sums cut into parts and merged in any order: the bits of one call. Bytes that are no accumulation
-//! are errors.
+//! Sums cut into parts and merged in any order: the bits of one call. Bytes that are no
+//! accumulation are errors.
 
 #![no_main]
 

@@ -15,29 +15,25 @@ pub(crate) struct Along {
 /// Copies may write so many rows more than they have elements for: see [`gather`].
 pub(crate) const MORE_ROWS: usize = 7;
 
-/// Copies `rows` by `columns` elements of `size` bytes. In the copy, the elements of a row are
-/// contiguous, and `pitch` bytes lie between two rows. If there are several rows, up to
-/// [`MORE_ROWS`] after the last one may be overwritten; they are not initialised then.
+/// A block of elements, and the place of a copy. In the copy, the elements of a row are contiguous.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block {
+    pub(crate) to: *mut u8,
+    /// Bytes between two rows of the copy.
+    pub(crate) pitch: usize,
+    pub(crate) from: *const u8,
+    pub(crate) rows: Along,
+    pub(crate) columns: Along,
+}
+
+/// Copies a block whose elements have `size` bytes. If there are several rows, up to [`MORE_ROWS`]
+/// after the last one may be overwritten; they are not initialised then.
 ///
 /// # Safety
 ///
-/// The elements from `from` on are readable, those of the copy and of the rows after it are
-/// writable, and the two do not overlap.
-pub(crate) unsafe fn gather(
-    to: *mut u8,
-    pitch: usize,
-    from: *const u8,
-    rows: Along,
-    columns: Along,
-    size: usize,
-) {
-    let block = Block {
-        to,
-        pitch,
-        from,
-        rows,
-        columns,
-    };
+/// The elements of the block are readable, those of the copy and of the rows after it are writable,
+/// and the two do not overlap.
+pub(crate) unsafe fn gather(block: Block, size: usize) {
     match size {
         0 => {}
         // SAFETY: the contract of this function. So in each call.
@@ -61,24 +57,11 @@ pub(crate) unsafe fn gather(
 /// # Safety
 ///
 /// As for [`gather`].
-pub(crate) unsafe fn gather_alternating(
-    to: *mut u8,
-    pitch: usize,
-    from: *const u8,
-    rows: Along,
-    columns: Along,
-    size: usize,
-) -> bool {
+pub(crate) unsafe fn gather_alternating(block: Block, size: usize) -> bool {
+    let (rows, columns) = (block.rows, block.columns);
     if rows.step != size as isize || columns.step != (rows.len * size) as isize {
         return false;
     }
-    let block = Block {
-        to,
-        pitch,
-        from,
-        rows,
-        columns,
-    };
     /// The kernels by the size of elements and the number of rows.
     macro_rules! kernels {
         ($($size:literal $rows:literal $B:ty,)+) => {
@@ -99,15 +82,6 @@ pub(crate) unsafe fn gather_alternating(
 
 /// An element that may be padding.
 type Bits<B> = MaybeUninit<B>;
-
-#[derive(Clone, Copy)]
-struct Block {
-    to: *mut u8,
-    pitch: usize,
-    from: *const u8,
-    rows: Along,
-    columns: Along,
-}
 
 impl Block {
     /// Where the copy of an element of `size` bytes is.

@@ -5,7 +5,7 @@
 //! order is packed, a part at a time: see `pack`.
 
 use super::chunks::Chunks;
-use super::gather::{Along, gather, gather_alternating};
+use super::gather::{Along, Block, gather, gather_alternating};
 use super::nest::{LoopAxis, LoopNest, Tile};
 use super::pack::Packing;
 use super::threads::{Cost, for_each_range};
@@ -329,12 +329,18 @@ impl<const N: usize> Walk<'_, N> {
                 let pitch = columns.len * size;
                 if !(again && rows.step == 0) {
                     let from = self.first[operand].wrapping_offset(part.offsets[operand]);
-                    let to = first[operand];
+                    let block = Block {
+                        to: first[operand],
+                        pitch,
+                        from,
+                        rows,
+                        columns,
+                    };
                     // SAFETY: elements of the input: the contract of this function. There is room
                     // for them, and for the rows after them, as asserted.
-                    if !unsafe { gather_alternating(to, pitch, from, rows, columns, size) } {
+                    if !unsafe { gather_alternating(block, size) } {
                         // SAFETY: as above.
-                        unsafe { gather(to, pitch, from, rows, columns, size) };
+                        unsafe { gather(block, size) };
                     }
                 }
                 part.offsets[operand] = 0;

@@ -72,11 +72,12 @@ impl Packing {
         if packed == 0 || room < SQUARE * (1 + MORE_ROWS) {
             return whole;
         }
-        // What is used again is best in a small block.
+        // A row of an input that serves all rows of the output is packed once for each chunk of the
+        // output, so the part is no longer than it must be.
         let some = if again { room / 2 } else { room } / columns.size;
         // A gather of several rows may write more of them.
         let (height, width) = match () {
-            () if merges => (some.saturating_sub(MORE_ROWS).max(1), columns.size),
+            () if merges => (some - MORE_ROWS, columns.size),
             () if crosses => {
                 // The lines of the input run down the rows. Half a square of them leaves the part
                 // long rows.
@@ -154,8 +155,8 @@ impl Packing {
     }
 }
 
-// A block has room for a part of at least one row that is merged with others.
-const _: () = assert!(MAP_LONG_ROW * (1 + MORE_ROWS) <= SQUARE * (1 + MORE_ROWS));
+// Half of the least room has a part of at least one row that is merged with others.
+const _: () = assert!(SQUARE * (1 + MORE_ROWS) / 2 / (MAP_LONG_ROW - 1) > MORE_ROWS);
 
 #[cfg(test)]
 mod tests {

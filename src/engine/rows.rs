@@ -103,9 +103,7 @@ fn uninit_output<C, D: Dimension, I: Inputs<N>, const N: usize>(
         packs: false,
     };
     let operands = inputs.operands(output);
-    let [_, inputs @ ..] = operands.as_ref() else {
-        return uninit_in_order(dim, &[]);
-    };
+    let inputs = &operands.as_ref()[1..];
     let strides: [&[isize]; N] =
         array::from_fn(|at| inputs.get(at).map_or(&[][..], |one| one.strides));
     uninit_in_order(dim, &strides[..inputs.len()])

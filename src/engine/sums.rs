@@ -17,7 +17,7 @@ use super::fold::{
     BLOCK_TERMS, FEW_TERMS, Input, Kernel, LANES, LARGE, LEAF, OPERANDS, Places, Rows, Runs, Stack,
     Steps, live_lanes, moved, scaled,
 };
-use super::gather::{Along, MORE_ROWS, gather};
+use super::gather::{Along, Block, MORE_ROWS, gather};
 use super::nest::{LoopAxis, LoopNest, offsets_of};
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
@@ -290,16 +290,21 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         let mut steps = summed.steps;
         if !side_by_side {
             let (to, pitch) = (stack.first.wrapping_add(begin), columns * size);
-            let down = Along {
-                len: terms,
-                step: summed.steps[0],
-            };
-            let along = Along {
-                len: columns,
-                step: kept.steps[0],
+            let block = Block {
+                to,
+                pitch,
+                from: inputs[0].first,
+                rows: Along {
+                    len: terms,
+                    step: summed.steps[0],
+                },
+                columns: Along {
+                    len: columns,
+                    step: kept.steps[0],
+                },
             };
             // SAFETY: all elements of the input; there is room for them and for `MORE_ROWS`.
-            unsafe { gather(to, pitch, inputs[0].first, down, along, size) };
+            unsafe { gather(block, size) };
             (first[0], steps[0], adjacent) = (to, pitch as isize, true);
         }
         let strip = columns;
@@ -991,9 +996,15 @@ impl Unit<'_, '_> {
         );
         let (mut to, pitch) = (table, along.len * size);
         summed.for_each_row(terms, &mut |from, len| {
-            let from = first.wrapping_byte_offset(from[1 + operand]);
+            let block = Block {
+                to,
+                pitch,
+                from: first.wrapping_byte_offset(from[1 + operand]),
+                rows: Along { len, step },
+                columns: along,
+            };
             // SAFETY: terms of an input, and rows of a table for a leaf.
-            unsafe { gather(to, pitch, from, Along { len, step }, along, size) };
+            unsafe { gather(block, size) };
             to = to.wrapping_add(len * pitch);
         });
     }
@@ -1021,23 +1032,21 @@ impl Unit<'_, '_> {
                         let (i, pitch) = (1 + operand, count * input.size);
                         let from = at[i].wrapping_add(from[i]);
                         let to = row * pitch + column * input.size;
+                        let block = Block {
+                            to: self.tables[operand].wrapping_add(to),
+                            pitch,
+                            from: input.first.wrapping_byte_offset(from),
+                            rows: Along {
+                                len,
+                                step: term.strides[i],
+                            },
+                            columns: Along {
+                                len: width,
+                                step: inner.strides[i],
+                            },
+                        };
                         // SAFETY: terms of an input, and their places in a table for a leaf.
-                        unsafe {
-                            gather(
-                                self.tables[operand].wrapping_add(to),
-                                pitch,
-                                input.first.wrapping_byte_offset(from),
-                                Along {
-                                    len,
-                                    step: term.strides[i],
-                                },
-                                Along {
-                                    len: width,
-                                    step: inner.strides[i],
-                                },
-                                input.size,
-                            );
-                        }
+                        unsafe { gather(block, input.size) };
                     }
                     row += len;
                 });
@@ -1173,13 +1182,19 @@ impl Unit<'_, '_> {
                         Form::Strided => {}
                     }
                 }
-                let down = Along {
-                    len: columns.len(),
-                    step: down,
+                let block = Block {
+                    to,
+                    pitch,
+                    from,
+                    rows: Along {
+                        len: columns.len(),
+                        step: down,
+                    },
+                    columns: along,
                 };
                 // SAFETY: terms of an input, and their places in the table, after which there are
                 // `MORE_ROWS` rows.
-                unsafe { gather(to, pitch, from, down, along, input.size) };
+                unsafe { gather(block, input.size) };
             }
             at += count;
             if (filled + count) % LEAF == 0 || at == self.terms.end {

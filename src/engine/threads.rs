@@ -309,8 +309,8 @@ mod team {
         }
     }
 
-    /// Aborts the process when it is dropped: the panic of something that cannot panic does not
-    /// leave a function whose borrows other threads use.
+    /// Aborts the process when it is dropped. A function that other threads borrow from must not
+    /// unwind: it forgets this guard at its end.
     struct AbortOnPanic;
 
     impl Drop for AbortOnPanic {

@@ -44,7 +44,7 @@ fn half_of<T: 'static>(value: &T) -> Option<(i16, i16)> {
     (value.downcast_ref::<bf16>()).map(|half| (half.to_bits() as i16, 0x7f80))
 }
 
-/// A number that orders halves, but NaN, as their values: -0 and 0 have the same.
+/// An integer that orders halves as their values do, except NaN. -0 and 0 have the same integer.
 #[cfg(feature = "half")]
 #[inline(always)]
 fn position(bits: i16) -> i16 {

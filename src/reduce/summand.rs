@@ -85,34 +85,30 @@ own! {
     Wrapping<T>, T: Zero;
 }
 
+/// Implements [`Summand`] for types that are accumulated in `f32`.
 #[cfg(feature = "half")]
-impl Summand for half::f16 {
-    type Acc = f32;
+macro_rules! in_f32 {
+    ($($T:ty;)*) => {$(
+        impl Summand for $T {
+            type Acc = f32;
 
-    #[inline(always)]
-    fn to_acc(self) -> f32 {
-        super::convert::convert(self)
-    }
+            #[inline(always)]
+            fn to_acc(self) -> f32 {
+                super::convert::convert(self)
+            }
 
-    #[inline(always)]
-    fn from_acc(acc: f32) -> Self {
-        Self::from_f32(acc)
-    }
+            #[inline(always)]
+            fn from_acc(acc: f32) -> Self {
+                Self::from_f32(acc)
+            }
+        }
+    )*};
 }
 
 #[cfg(feature = "half")]
-impl Summand for half::bf16 {
-    type Acc = f32;
-
-    #[inline(always)]
-    fn to_acc(self) -> f32 {
-        super::convert::convert(self)
-    }
-
-    #[inline(always)]
-    fn from_acc(acc: f32) -> Self {
-        Self::from_f32(acc)
-    }
+in_f32! {
+    half::f16;
+    half::bf16;
 }
 
 impl<T: Summand<Acc: Num>> Summand for Complex<T> {

@@ -237,11 +237,11 @@ mod sealed {
     #![allow(private_bounds, private_interfaces)]
 
     use super::*;
+    use crate::co_broadcast::replicated;
     use crate::elementwise::{ZipValues, tuple};
     use crate::engine::fold::{self, Arrays, Map};
     use crate::error::named;
     use crate::reduce::Destination;
-    use crate::rule::Rule;
     use crate::shape::Sizes;
     use ndarray::{ArrayView, DimMax};
     use std::marker::PhantomData;
@@ -275,15 +275,6 @@ mod sealed {
             To: Destination<R::Acc, R::Out>;
     }
 
-    /// The view in the plan's output shape.
-    fn replicated<'a, A, D: Dimension, I: Dimension, O: Dimension>(
-        plan: &BroadcastPlan<I, O>,
-        view: &ArrayView<'a, A, D>,
-    ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
-        let shape = plan.output_shape();
-        BroadcastPlan::right_aligned(Rule::Numpy, view.raw_dim(), shape)?.onto(view.clone())
-    }
-
     macro_rules! zip_terms {
         ($($x:ident $A:ident $D:ident),+; $($Dim:ident: $L:ident $R:ident),*) => {
             impl<'a, $($A: Copy + Send + Sync, $D: Dimension,)+ $($Dim: Dimension),*> ZipTerms
@@ -297,7 +288,8 @@ mod sealed {
                     O: Dimension,
                 {
                     let ($($x,)+) = self;
-                    $(replicated(plan, $x).map_err(named(stringify!($x)))?;)+
+                    let shape = plan.output_dim();
+                    $(replicated($x.clone(), &shape).map_err(named(stringify!($x)))?;)+
                     Ok(())
                 }
 
@@ -318,11 +310,12 @@ mod sealed {
                 {
                     let ($($x,)+) = self;
                     plan.check_terms::<To, _, _, _, _>(reduction)?;
-                    $(let $x = replicated(plan, $x).map_err(named(stringify!($x)))?;)+
+                    let shape = plan.output_dim();
+                    $(let $x = replicated($x.clone(), &shape).map_err(named(stringify!($x)))?;)+
                     let arrays = ($(&*$x,)+).typed();
                     let f = &|($(&$x,)+): ($(&$A,)+)| f(tuple!($($x),+));
                     let (plain, term) = (false, PhantomData);
-                    let mut becomes = O::zeros(plan.output_shape().len());
+                    let mut becomes = O::zeros(shape.ndim());
                     plan.becomes(becomes.sizes_mut());
                     let map = Map { arrays, reduction, f, add, plain, term };
                     to.put_decided(&map, reduction, becomes.sizes())

@@ -6,9 +6,9 @@
 //! restrict each other. So the smallest box of partial shapes is found axis by axis, too.
 
 use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};
-use crate::partial::{PartialShape, PartialSize, PartialSizes};
+use crate::partial::{PartialShape, PartialSize, PartialSizes, Size};
 use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
-use crate::rule::{Relation, Rule, Size};
+use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, dimension, elements};
 use ndarray::{DimMax, Dimension, IntoDimension};
 use smallvec::SmallVec;

@@ -6,9 +6,10 @@
 
 use super::call::Call;
 use crate::error::{BroadcastError, PatternFault};
+use crate::partial::Size;
 use crate::pattern::{AxisPattern, Name, NameList};
 use crate::plan::BroadcastPlan;
-use crate::rule::{Relation, Rule, Size};
+use crate::rule::{Relation, Rule};
 use crate::shape::Sizes;
 use ndarray::{Dimension, IntoDimension, IxDyn};
 use smallvec::SmallVec;

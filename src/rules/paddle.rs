@@ -8,7 +8,8 @@
 
 use super::call::Call;
 use crate::error::{AxesFault, BroadcastError};
-use crate::rule::{Relation, Size};
+use crate::partial::Size;
+use crate::rule::Relation;
 
 /// The elementwise rule, for two operands.
 #[inline(always)]

@@ -7,8 +7,9 @@
 
 use super::call::{Call, ToTarget};
 use crate::error::{AxesFault, BroadcastError};
+use crate::partial::Size;
 use crate::plan::{BroadcastPlan, PlanTo};
-use crate::rule::{Relation, Rule, Size};
+use crate::rule::{Relation, Rule};
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {

@@ -208,7 +208,8 @@ proptest! {
         let Ok(plan) = BroadcastPlan::with_mode(IxDyn(&input), IxDyn(&target), &mode) else { return Ok(()) };
         prop_assert_eq!(plan.rule(), mode.rule());
         prop_assert_eq!(plan.input_shape(), &input[..]);
-        for (axis, (source, from)) in plan.axis_sources().zip(plan.axis_sources().map(AxisSource::input_axis)).enumerate() {
+        for (axis, source) in plan.axis_sources().enumerate() {
+            let from = source.input_axis();
             let size = plan.output_shape()[axis];
             match source {
                 AxisSource::Added => prop_assert_eq!(from, None),

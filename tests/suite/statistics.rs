@@ -1,5 +1,5 @@
-//! Variances, norms, logarithms of sums, counts, positions and reductions without NaN: of every type
-//! and layout against an oracle, term by term; the parts of each, merged in any order.
+//! Variances, norms, logarithms of sums, counts, positions and reductions without NaN: of every
+//! type and layout against an oracle, term by term; the parts of each, merged in any order.
 
 use half::{bf16, f16};
 use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn, Slice, array};

@@ -7,17 +7,21 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::cases::Case;
 use crate::index::unravel;
 
 /// The calls of one case with one peer. Each call stays ready until `compare.py` asks for the next.
 pub(crate) struct Bench<'a> {
-    case: &'a Case,
+    /// The shape of the result.
+    out: Vec<usize>,
+    /// The expected element at an index, and the relative tolerance.
+    expected: &'a Expected<'a>,
 }
 
+type Expected<'a> = dyn Fn(&[usize]) -> (f64, f64) + 'a;
+
 impl<'a> Bench<'a> {
-    pub(crate) fn new(case: &'a Case) -> Self {
-        Self { case }
+    pub(crate) fn new(out: Vec<usize>, expected: &'a Expected<'a>) -> Self {
+        Self { out, expected }
     }
 
     /// Serves a call that allocates its result. `elements` passes the result to the check.
@@ -47,7 +51,7 @@ impl<'a> Bench<'a> {
 
     fn check(&self, show: impl FnOnce(&Check)) -> Option<String> {
         let check = Check {
-            case: self.case,
+            bench: self,
             verdict: RefCell::new(Some("no result was shown".into())),
         };
         show(&check);
@@ -107,7 +111,7 @@ pub(crate) fn say(answer: &Value) {
 /// Compares up to 16 elements of a result, including the first and the last, with the expected
 /// values.
 pub(crate) struct Check<'a> {
-    case: &'a Case,
+    bench: &'a Bench<'a>,
     /// The problem; `None` if the result is right.
     verdict: RefCell<Option<String>>,
 }
@@ -119,7 +123,7 @@ impl Check<'_> {
     }
 
     fn wrong(&self, shape: &[usize], element: impl Fn(&[usize]) -> f64) -> Option<String> {
-        let out = self.case.out();
+        let out = &self.bench.out[..];
         if shape != out {
             return Some(format!("shape {shape:?}, expected {out:?}"));
         }
@@ -127,8 +131,8 @@ impl Check<'_> {
         let mut sample: Vec<usize> = (0..16).map(|k| k * (n - 1) / 15).collect();
         sample.dedup();
         sample.into_iter().find_map(|flat| {
-            let index = unravel(&out, flat);
-            let (expected, error) = self.case.expected(&index);
+            let index = unravel(out, flat);
+            let (expected, error) = (self.bench.expected)(&index);
             let found = element(&index);
             let right = (found - expected).abs() <= error * expected.abs();
             (!right).then(|| format!("{found} at {index:?}, expected {expected}"))

@@ -64,7 +64,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     say(&json!({"version": "ready"}));
     while let Some(request) = request() {
         let case = Case::find(&cases, &request)?;
-        let bench = Bench::new(&case);
+        let expected = |index: &[usize]| case.expected(index);
+        let bench = Bench::new(case.out(), &expected);
         let outcome = match &case {
             Case::Materialize(case) => peer.materialize(case, &bench),
             Case::Call(case) => peer.call(case, &bench),

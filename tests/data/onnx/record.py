@@ -1,8 +1,8 @@
 """Records ONNX's own tests of the operators that broadcast or reduce in nodes.json beside this
 file: `python record.py`, with the package `onnx`.
 
-A case is [name, operator, attributes, inputs, output]. A tensor is [type, shape, values]: values are
-in row-major order, those of bool are digits, and numbers that JSON does not have are strings.
+A case is [name, operator, attributes, inputs, output]. A tensor is [type, shape, values]: values
+are in row-major order, those of bool are digits, and numbers that JSON does not have are strings.
 Cases that are left out stand below their reason.
 """
 
