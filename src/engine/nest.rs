@@ -262,12 +262,6 @@ impl<const N: usize> LoopNest<N> {
     /// whole rows, except for the first and the last. `offsets` is where each operand's first
     /// element of the run lies, `start()` included.
     pub(crate) fn for_each_row(&self, range: Range<usize>, f: &mut dyn FnMut([isize; N], usize)) {
-        if let [axis] = self.axes() {
-            if !range.is_empty() {
-                f(axis.moved(self.start, range.start), range.len());
-            }
-            return;
-        }
         self.for_each_tile(range, |tile| {
             for row in 0..tile.rows.size {
                 f(tile.offsets_at(row, 0), tile.columns.size);
@@ -383,8 +377,17 @@ pub(crate) fn for_each_tile<const N: usize>(
 ) {
     let (outer, rows, columns) = match axes {
         [outer @ .., rows, columns] => (outer, *rows, *columns),
-        [columns] => (&[][..], LoopAxis::UNIT, *columns),
-        [] => (&[][..], LoopAxis::UNIT, LoopAxis::UNIT),
+        _ => {
+            let columns = axes.first().copied().unwrap_or(LoopAxis::UNIT);
+            if !range.is_empty() {
+                f(Tile {
+                    offsets: columns.moved(start, range.start),
+                    rows: LoopAxis::UNIT,
+                    columns: columns.resized(range.len()),
+                });
+            }
+            return;
+        }
     };
     let plane = rows.size * columns.size;
     walk(outer, start, plane, range, |offsets, range| {

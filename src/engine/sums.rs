@@ -14,11 +14,11 @@
 //! are gathered. Results do not depend on the access, nor on how the work is cut.
 
 use super::fold::{
-    BLOCK_TERMS, FEW_TERMS, Input, Kernel, LANES, LARGE, LEAF, OPERANDS, Places, Rows, Runs, Stack,
-    Steps, live_lanes, moved, scaled,
+    FEW_TERMS, Input, Kernel, LANES, LARGE, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps,
+    live_lanes, moved, scaled,
 };
 use super::gather::{Along, Block, MORE_ROWS, gather};
-use super::nest::{LoopAxis, LoopNest, offsets_of};
+use super::nest::{LoopAxis, LoopNest, for_each_tile, offsets_of};
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
     CACHE_LINE, FEW_REDUCED, MANY_SUM_CHUNKS, MAP_CHUNK, SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW,
@@ -31,7 +31,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// Leaves of one column that are gathered together.
+/// Leaves of one column that are gathered together, at least.
 const LEAVES_AT_ONCE: usize = 16;
 
 /// Rows of up to this many columns are folded as one row, if they are adjacent.
@@ -418,7 +418,7 @@ struct Plan<'n> {
     access: Access,
     /// Columns of a unit, at most.
     columns: usize,
-    /// Terms of a chunk: whole blocks, a power of two of them.
+    /// Terms of a chunk: whole leaves, a power of two of them.
     chunk: usize,
     chunks: usize,
     /// In how many runs of equal length the chunks are interleaved: the first of each is taken,
@@ -427,6 +427,11 @@ struct Plan<'n> {
     interleaved: usize,
     /// Units that a thread takes at once.
     at_once: usize,
+    /// Terms of a column that are read before those of the next column are: all inside the axes
+    /// that are kept.
+    run: usize,
+    /// Leaves of one column that are gathered together.
+    leaves_at_once: usize,
     threads: usize,
     /// Bytes of the sections of scratch memory: lanes, stack, offsets of rows, and the table of
     /// each operand.
@@ -491,6 +496,15 @@ impl<'n> Plan<'n> {
             (false, _) if count < LANES && kept.len() > 1 => Access::Tables,
             (false, _) => Access::Runs,
         };
+        let run = run(kept, summed);
+        // Several rows of a run are one block of the gather: lines that they share are read once.
+        let leaves_at_once = match run == term.size {
+            true => LEAVES_AT_ONCE,
+            false => (LANES * term.size)
+                .div_ceil(LEAF)
+                .min(SUM_TABLES / (LEAF * size))
+                .max(LEAVES_AT_ONCE),
+        };
         let at_once = match threads {
             1 => *SUM_CHUNK.end(),
             _ => (bytes / MANY_SUM_CHUNKS).clamp(least, *SUM_CHUNK.end()),
@@ -507,13 +521,13 @@ impl<'n> Plan<'n> {
             // As many as a thread takes at once.
             Access::Runs => at_once / (count * size),
         };
-        let blocks = count.div_ceil(BLOCK_TERMS);
+        let leaves = count.div_ceil(LEAF);
         let mut columns = wanted.clamp(1, kept.len());
         // So many units keep all threads busy to the end.
         let many = 8 * threads;
         if threads > 1 && access == Access::Runs {
             columns = columns.min(kept.len().div_ceil(many));
-        } else if threads > 1 && blocks < 2 * threads {
+        } else if threads > 1 && leaves < 2 * threads {
             // Few terms: columns are all that can be shared.
             let narrow = kept.len().div_ceil(2 * threads).next_multiple_of(LANES);
             columns = columns.min(narrow.max(4 * LANES));
@@ -532,21 +546,23 @@ impl<'n> Plan<'n> {
         }
         let units = kept.len().div_ceil(columns);
         let interleaved = match access {
-            Access::Runs if units < many => interleaved(summed.axes(), count),
+            Access::Runs if units < many && leaves_at_once * LEAF < LANES * term.size => {
+                interleaved(summed.axes(), count)
+            }
             _ => None,
         };
-        let mut chunk = blocks;
-        if let Some((_, blocks)) = interleaved {
-            chunk = blocks;
+        let mut chunk = leaves;
+        if let Some((_, leaves)) = interleaved {
+            chunk = leaves;
         } else if threads > 1 && units < many {
             // A chunk may be half as long as one that a thread takes alone, not shorter.
             let row = columns * size;
-            let shortest = (SUM_CHUNK.start() / 2 / BLOCK_TERMS / row).max(1);
-            chunk = blocks.div_ceil(many.div_ceil(units)).max(shortest);
+            let shortest = (SUM_CHUNK.start() / 2 / LEAF / row).max(1);
+            chunk = leaves.div_ceil((many / 2).div_ceil(units)).max(shortest);
         }
         let chunk = chunk.next_power_of_two();
-        let chunks = blocks.div_ceil(chunk);
-        let leaves = (chunk * BLOCK_TERMS).min(count).div_ceil(LEAF);
+        let chunks = leaves.div_ceil(chunk);
+        let leaves = chunk.min(leaves);
         let units_at_once = match threads {
             1 => usize::MAX,
             _ => (at_once / (bytes / units / chunks).max(1)).max(1),
@@ -574,7 +590,7 @@ impl<'n> Plan<'n> {
                 _ => columns.max(LANES),
             };
             let rows = match access {
-                Access::Runs => columns + LEAVES_AT_ONCE.max(MORE_ROWS),
+                Access::Runs => columns + leaves_at_once.max(MORE_ROWS),
                 _ => leaf + MORE_ROWS,
             };
             sections[3 + operand] = lines(rows * row * input.size);
@@ -586,10 +602,12 @@ impl<'n> Plan<'n> {
             terms,
             access,
             columns,
-            chunk: chunk * BLOCK_TERMS,
+            chunk: chunk * LEAF,
             chunks,
             interleaved: interleaved.map_or(1, |(runs, _)| runs),
             at_once: units_at_once,
+            run,
+            leaves_at_once,
             sections,
         }
     }
@@ -640,7 +658,19 @@ fn strip(columns: usize, rows: usize) -> usize {
     }
 }
 
-/// In how many runs the chunks of terms are interleaved, and the blocks of a chunk; `None` if they
+/// How many terms a run has: those of the innermost axes that are all nearer than the columns.
+fn run(kept: &Nest, summed: &Nest) -> usize {
+    let key = |axis: &Axis| axis.strides[0].unsigned_abs();
+    let columns = kept.axes().iter().map(key).min().unwrap_or(usize::MAX);
+    let (inner, outer) = match summed.axes() {
+        [outer @ .., inner] => (inner.size, outer),
+        [] => return 1,
+    };
+    let nearer = outer.iter().rev().take_while(|axis| key(axis) < columns);
+    nearer.fold(inner, |run, axis| run * axis.size)
+}
+
+/// In how many runs the chunks of terms are interleaved, and the leaves of a chunk; `None` if they
 /// are taken in order. A run is the terms of all loops inside the axis with the shortest stride.
 /// Terms at one place of all runs share cache lines or pages, which must not have left the cache
 /// when the next run needs them.
@@ -652,13 +682,9 @@ fn interleaved(summed: &[Axis], terms: usize) -> Option<(usize, usize)> {
         .min_by_key(|&axis| key(&summed[axis]))?;
     let inside = &summed[nearest + 1..];
     let (step, run) = (key(inside.last()?), elements(inside));
-    let chunk = 1
-        << (SECOND_LEVEL_CACHE / 8 / step.max(1) / BLOCK_TERMS)
-            .max(1)
-            .ilog2();
+    let chunk = 1 << (SECOND_LEVEL_CACHE / 8 / step.max(1) / LEAF).max(1).ilog2();
     let far = run.saturating_mul(step.max(CACHE_LINE)) >= SECOND_LEVEL_CACHE;
-    (far && run >= 2 * chunk * BLOCK_TERMS && terms == elements(summed))
-        .then(|| (terms / run, chunk))
+    (far && run >= 2 * chunk * LEAF && terms == elements(summed)).then(|| (terms / run, chunk))
 }
 
 struct Driver<'k> {
@@ -1107,20 +1133,22 @@ impl Unit<'_, '_> {
             return self.close(self.column_stack(0, count));
         }
         let mut at = self.terms.start;
-        plan.summed.for_each_row(self.terms.clone(), &mut |_, len| {
+        while at < self.terms.end {
+            let end = (at / plan.run + 1).saturating_mul(plan.run);
+            let run = at..end.min(self.terms.end);
             let mut column = 0;
             plan.kept
                 .for_each_row(columns.clone(), &mut |first, width| {
                     // Of long runs, those of each column are read to their ends.
-                    let step = if len < LEAF { width } else { 1 };
+                    let step = if run.len() < LEAF { width } else { 1 };
                     for i in (0..width).step_by(step) {
                         let first = inner.moved(first, i);
-                        self.read_run(at..at + len, first, column..column + step, count);
+                        self.read_run(run.clone(), first, column..column + step, count);
                         column += step;
                     }
                 });
-            at += len;
-        });
+            at = run.end;
+        }
         self.close(self.column_stack(0, count))
     }
 
@@ -1128,6 +1156,73 @@ impl Unit<'_, '_> {
         let (acc, _) = self.driver.kernel.accumulator();
         let first = self.stack.wrapping_add(column * acc);
         Stack { first, width }
+    }
+
+    /// Gathers these terms, which are in one run, of some columns along the innermost axis that is
+    /// kept: a row for each column. `first` is where term 0 of the first of them lies.
+    fn gather_run(
+        &self,
+        mut to: *mut u8,
+        first: [isize; STRIDES],
+        operand: usize,
+        terms: Range<usize>,
+        columns: usize,
+    ) {
+        let plan = &self.driver.plan;
+        let (size, i) = (self.inputs()[operand].size, 1 + operand);
+        let down = plan.kept.inner().strides[i];
+        for_each_tile(plan.summed.axes(), first, terms, |tile| {
+            let (mut row, width) = (0, tile.columns.size);
+            while row < tile.rows.size {
+                // One column: rows of the tile are rows of the block, unless the gather might write
+                // more of them.
+                let left = tile.rows.size - row;
+                let dense = tile.columns.strides[i] == (left * size) as isize;
+                let rows = match left & !MORE_ROWS {
+                    _ if columns > 1 => 1,
+                    _ if !dense => left,
+                    0 => 1,
+                    eights => eights,
+                };
+                let (pitch, along) = match columns {
+                    1 => (
+                        width * size,
+                        Along {
+                            len: rows,
+                            step: tile.rows.strides[i],
+                        },
+                    ),
+                    _ => (
+                        LEAF * size,
+                        Along {
+                            len: columns,
+                            step: down,
+                        },
+                    ),
+                };
+                let block = Block {
+                    to,
+                    pitch,
+                    from: self.at(operand, tile.offsets_at(row, 0)),
+                    rows: along,
+                    columns: Along {
+                        len: width,
+                        step: tile.columns.strides[i],
+                    },
+                };
+                // SAFETY: terms of an input, and their places in a table, after which there are
+                // `MORE_ROWS` rows for several columns.
+                unsafe { gather(block, size) };
+                to = to.wrapping_add(rows * width * size);
+                row += rows;
+            }
+        });
+    }
+
+    /// Where an operand has the element at these offsets.
+    fn at(&self, operand: usize, offsets: [isize; STRIDES]) -> *const u8 {
+        let first = self.inputs()[operand].first;
+        first.wrapping_byte_offset(offsets[1 + operand])
     }
 
     /// Reads these terms, which are one run, of some columns along the innermost axis that is kept.
@@ -1140,7 +1235,7 @@ impl Unit<'_, '_> {
         width: usize,
     ) {
         let Driver { kernel, plan, .. } = self.driver;
-        let (inner, term) = (plan.kept.inner(), plan.summed.inner());
+        let term = plan.summed.inner();
         let stack = self.column_stack(columns.start, width);
         let mut at = terms.start;
         while at < terms.end {
@@ -1148,13 +1243,12 @@ impl Unit<'_, '_> {
             let (index, filled) = (done / LEAF, done % LEAF);
             // Whole leaves of this run. They are gathered into the rows of the table behind those
             // of incomplete leaves.
-            let leaves = ((terms.end - at) / LEAF).min(LEAVES_AT_ONCE);
+            let leaves = ((terms.end - at) / LEAF).min(plan.leaves_at_once);
             let whole = leaves > 0 && filled == 0 && columns.len() == 1;
             let (row, count) = match whole {
                 true => (width, leaves * LEAF),
                 false => (columns.start, (LEAF - filled).min(terms.end - at)),
             };
-            let begin = offsets_of(plan.summed.axes(), first, at);
             let mut runs = Runs {
                 first: [ptr::null(); OPERANDS],
                 columns: columns.len(),
@@ -1167,34 +1261,23 @@ impl Unit<'_, '_> {
                 let pitch = LEAF * input.size;
                 let table = self.tables[operand].wrapping_add(row * pitch);
                 let to = table.wrapping_add(filled * input.size);
-                let from = input.first.wrapping_byte_offset(begin[1 + operand]);
-                let (down, step) = (inner.strides[1 + operand], term.strides[1 + operand]);
-                let mut along = Along { len: count, step };
                 (runs.first[operand], runs.column[operand]) = (table, pitch as isize);
+                let mut positions = at..at + count;
                 if whole {
                     runs.leaf[operand] = pitch as isize;
                     match self.form(&term, operand) {
-                        Form::Contiguous => {
-                            runs.first[operand] = from;
+                        Form::Contiguous if plan.run == term.size => {
+                            let begin = offsets_of(plan.summed.axes(), first, at);
+                            runs.first[operand] = self.at(operand, begin);
                             continue;
                         }
-                        Form::Repeated => (along.len, runs.leaf[operand]) = (LEAF, 0),
-                        Form::Strided => {}
+                        Form::Repeated if plan.run == term.size => {
+                            (positions.end, runs.leaf[operand]) = (at + LEAF, 0);
+                        }
+                        _ => {}
                     }
                 }
-                let block = Block {
-                    to,
-                    pitch,
-                    from,
-                    rows: Along {
-                        len: columns.len(),
-                        step: down,
-                    },
-                    columns: along,
-                };
-                // SAFETY: terms of an input, and their places in the table, after which there are
-                // `MORE_ROWS` rows.
-                unsafe { gather(block, input.size) };
+                self.gather_run(to, first, operand, positions, columns.len());
             }
             at += count;
             if (filled + count) % LEAF == 0 || at == self.terms.end {

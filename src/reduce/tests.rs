@@ -397,6 +397,28 @@ fn sums_of_few_columns_follow_the_tree_in_every_layout() {
     }
 }
 
+/// Terms of one column whose order in memory is not their order in the sum: they are gathered by
+/// several rows, and as many as are left.
+#[test]
+fn sums_over_several_axes_follow_the_tree_in_every_layout() {
+    fn check_widths(shape: &[usize], summed: &[usize]) {
+        check_layouts(shape, summed, check::<1>);
+        check_layouts(shape, summed, check::<4>);
+        check_layouts(shape, summed, check::<8>);
+        check_layouts(shape, summed, check::<12>);
+    }
+    for rows in [2, 3, 7, 8, 9, 15, LANES, LANES + 1] {
+        for inner in [1, 3, 40, LEAF - 1, LEAF + 1] {
+            check_widths(&[rows, inner], &[0, 1]);
+            check_widths(&[2, rows, inner], &[1, 2]);
+        }
+    }
+    check_widths(&[3, 2, 5, 70], &[1, 2, 3]);
+    check_widths(&[2, 9, 3, 11], &[0, 2, 3]);
+    check_widths(&[3, 5000], &[0, 1]);
+    check_layouts(&[2 * LANES + 1, 5000], &[0, 1], check::<8>);
+}
+
 /// Each way to sum over some axes and to permute the others.
 #[test]
 fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
