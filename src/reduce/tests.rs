@@ -408,7 +408,7 @@ fn sums_over_several_axes_follow_the_tree_in_every_layout() {
         check_layouts(shape, summed, check::<12>);
     }
     for rows in [2, 3, 7, 8, 9, 15, LANES, LANES + 1] {
-        for inner in [1, 3, 40, LEAF - 1, LEAF + 1] {
+        for inner in [3, 40, LEAF + 1] {
             check_widths(&[rows, inner], &[0, 1]);
             check_widths(&[2, rows, inner], &[1, 2]);
         }
