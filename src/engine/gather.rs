@@ -286,3 +286,86 @@ unsafe fn reverse<B: Copy>(to: *mut Bits<B>, from: *const Bits<B>, len: usize) {
         unsafe { to.wrapping_add(i).write_unaligned(element) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All blocks of up to nine rows and columns with steps of -3 to 3 elements, and of neighbours
+    /// that follow each other, into rows with and without a gap.
+    #[test]
+    fn every_small_block_is_copied_and_nothing_else_is_written() {
+        let mut cases = 0;
+        for size in [1, 2, 3, 4, 8, 16, 24] {
+            for (rows, columns) in (0..10).flat_map(|rows| (0..10).map(move |all| (rows, all))) {
+                let steps = |far: usize| (-3..=3).chain([far as isize, -(far as isize)]);
+                for (down, along) in
+                    steps(columns).flat_map(|down| steps(rows).map(move |along| (down, along)))
+                {
+                    cases += 1;
+                    check(size, [rows, columns], [down, along], cases % 2 * 5);
+                }
+            }
+        }
+    }
+
+    fn check(size: usize, [rows, columns]: [usize; 2], [down, along]: [isize; 2], gap: usize) {
+        const AROUND: u8 = 0xee;
+        let what =
+            format!("{size} bytes, {rows} rows {down} apart, {columns} columns {along} apart");
+        let far = |len: usize, step: isize| step * len.saturating_sub(1) as isize;
+        let reach = [far(rows, down), far(columns, along)];
+        let low: isize = reach.iter().map(|far| far.min(&0)).sum();
+        let elements = 1 + reach.iter().map(|far| far.unsigned_abs()).sum::<usize>();
+        // As large as the block: AddressSanitizer finds a read of anything else.
+        let memory: Vec<u8> = (0..elements * size)
+            .map(|i| (i * 31 + i / 7 % 5) as u8 | 1)
+            .collect();
+        let pitch = columns * size + gap;
+        let more = if rows > 1 { MORE_ROWS } else { 0 };
+        let mut copy = vec![AROUND; (rows + more) * pitch + 8];
+        let bytes = size as isize;
+        let block = Block {
+            to: copy.as_mut_ptr(),
+            pitch,
+            from: memory.as_ptr().wrapping_byte_offset(-low * bytes),
+            rows: Along {
+                len: rows,
+                step: down * bytes,
+            },
+            columns: Along {
+                len: columns,
+                step: along * bytes,
+            },
+        };
+        // SAFETY: `memory` has what the steps reach, and `copy` the rows and `MORE_ROWS`.
+        unsafe { gather(block, size) };
+        for row in 0..rows {
+            let of_row = &copy[row * pitch..][..pitch];
+            for column in 0..columns {
+                let at = (row as isize * down + column as isize * along - low) as usize * size;
+                let found = &of_row[column * size..][..size];
+                assert_eq!(found, &memory[at..at + size], "{row} {column} of {what}");
+            }
+            assert!(
+                of_row[columns * size..].iter().all(|&x| x == AROUND),
+                "{row} of {what}"
+            );
+        }
+        assert!(
+            copy[(rows + more) * pitch..].iter().all(|&x| x == AROUND),
+            "behind {what}"
+        );
+        let mut alternating = vec![AROUND; (rows + more) * pitch + 8];
+        let to = alternating.as_mut_ptr();
+        // SAFETY: as above.
+        if unsafe { gather_alternating(Block { to, ..block }, size) } {
+            let both = copy.iter().zip(&alternating).take(rows * pitch);
+            assert!(both.into_iter().all(|(a, b)| a == b), "alternating, {what}");
+            assert!(
+                alternating[rows * pitch..].iter().all(|&x| x == AROUND),
+                "behind {what}"
+            );
+        }
+    }
+}

@@ -582,6 +582,55 @@ mod tests {
         }
     }
 
+    /// All nests of up to four axes of sizes 0 to 3, with strides -3 to 3, whole and cut: each pair of
+    /// offsets as often as it has indices. Without `ALL_CASES`, some of those with three or four.
+    #[test]
+    fn every_small_nest_is_walked_once() {
+        let all = std::env::var_os("ALL_CASES").is_some();
+        for (rank, step) in [(0, 1), (1, 1), (2, 1), (3, 5), (4, 101)] {
+            for number in (0..28_usize.pow(rank)).step_by(if all { 1 } else { step }) {
+                let digit = |of: usize, base: usize, axis: u32| of / base.pow(axis) % base;
+                // The second operand's strides: others for each case.
+                let other = number.wrapping_mul(0x9e37_79b9) >> 7;
+                let axes = (0..rank).map(|axis| LoopAxis {
+                    size: digit(number, 28, axis) % 4,
+                    strides: [digit(number, 28, axis) / 4, digit(other, 7, axis)]
+                        .map(|stride| stride as isize - 3),
+                });
+                let mut expected = vec![[0; 2]];
+                for axis in axes.clone() {
+                    let moved = |offsets| (0..axis.size).map(move |turn| axis.moved(offsets, turn));
+                    expected = expected.into_iter().flat_map(moved).collect();
+                }
+                expected.sort_unstable();
+                let what = axes.clone().collect::<Vec<_>>();
+                let mut in_order = LoopNest::empty();
+                in_order.fill_in_order(axes.clone()).unwrap();
+                for nest in [LoopNest::from_axes(axes).unwrap(), in_order] {
+                    assert_eq!(nest.len(), expected.len(), "{what:?}");
+                    let cut = other % (nest.len() + 1);
+                    for ranges in [[0..nest.len(), 0..0], [0..cut, cut..nest.len()]] {
+                        let (mut rows, mut tiles) = (vec![], vec![]);
+                        for range in ranges {
+                            nest.for_each_row(range.clone(), &mut |offsets, len| {
+                                rows.extend((0..len).map(|i| nest.inner().moved(offsets, i)));
+                            });
+                            nest.for_each_tile(range, |tile| {
+                                for row in 0..tile.rows.size {
+                                    let columns = 0..tile.columns.size;
+                                    tiles.extend(columns.map(|at| tile.offsets_at(row, at)));
+                                }
+                            });
+                        }
+                        assert_eq!(rows, tiles, "{what:?}");
+                        rows.sort_unstable();
+                        assert_eq!(rows, expected, "{what:?}");
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_thousand_axes_fit() {
         let shape: Vec<usize> = (0..1000).map(|i| if i % 50 == 0 { 2 } else { 1 }).collect();

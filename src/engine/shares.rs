@@ -11,6 +11,7 @@ const MOST: usize = 64;
 
 /// The chunks that no thread has claimed.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Shares {
     shares: [Range<usize>; MOST],
     chunks: usize,
@@ -109,6 +110,60 @@ mod tests {
                 }
                 assert!(runs.iter().all(|&runs| runs == 1), "{threads} {chunks}");
                 assert!(shares.claim(0, 1).is_empty());
+            }
+        }
+    }
+
+    /// Which chunks are in a share. None is in two.
+    fn unclaimed(shares: &Shares) -> Vec<bool> {
+        let mut unclaimed = vec![false; shares.chunks];
+        for chunk in shares.shares.iter().cloned().flatten() {
+            assert!(!unclaimed[chunk], "{chunk} twice in {shares:?}");
+            unclaimed[chunk] = true;
+        }
+        unclaimed
+    }
+
+    /// All states that up to four threads can reach, and five with `ALL_CASES`, with claims of all
+    /// sizes.
+    #[test]
+    fn every_order_of_arrivals_and_claims_gives_each_chunk_once() {
+        let (most_threads, most_chunks) = match std::env::var_os("ALL_CASES") {
+            Some(_) => (5, 9),
+            None => (4, 7),
+        };
+        for (threads, chunks) in
+            (1..=most_threads).flat_map(|threads| (0..=most_chunks).map(move |all| (threads, all)))
+        {
+            let mut todo = vec![Shares::new(chunks, threads)];
+            let mut seen = std::collections::HashSet::new();
+            while let Some(shares) = todo.pop() {
+                if !seen.insert((shares.shares[..threads].to_vec(), shares.joined)) {
+                    continue;
+                }
+                let before = unclaimed(&shares);
+                assert_eq!(before.iter().filter(|&&is| is).count(), shares.left());
+                if shares.joined < threads {
+                    let mut next = shares.clone();
+                    assert!(next.join() < threads);
+                    assert_eq!(unclaimed(&next), before, "{shares:?}");
+                    todo.push(next);
+                }
+                for number in 0..shares.joined {
+                    for most in [0, 1, 2, 3, usize::MAX] {
+                        let mut next = shares.clone();
+                        let claimed = next.claim(number, most);
+                        assert_eq!(claimed.is_empty(), shares.left() == 0, "{shares:?}");
+                        assert!(claimed.len() <= most.max(1));
+                        let mut after = unclaimed(&next);
+                        for chunk in claimed {
+                            assert!(!after[chunk], "{chunk} is left of {shares:?}");
+                            after[chunk] = true;
+                        }
+                        assert_eq!(after, before, "{shares:?}");
+                        todo.push(next);
+                    }
+                }
             }
         }
     }

@@ -104,6 +104,12 @@
 //! - Tests beside the copy kernels compare each fast path with a loop over indices: all layouts,
 //!   elements of 0 to 2000 bytes, alignments up to 128, streaming stores forced on and off, chunks
 //!   as small as a cache line.
+//! - All loop nests of up to four axes of sizes 0 to 3, with strides -3 to 3: each position is
+//!   walked once (`src/engine/nest.rs`), and maps, copies and sums write each output element once
+//!   and nothing around it (`tests/suite/nests.rs`). All blocks of up to nine rows and columns are
+//!   gathered, and nothing else is written (`src/engine/gather.rs`). In all states that up to five
+//!   threads reach, each chunk is claimed once (`src/engine/shares.rs`). With the variable
+//!   `ALL_CASES`, as `.ci/long-checks checked` sets it; without it, a selection.
 //! - Tests run all rules on all small shapes (`tests/suite/rules.rs`), and compare with thousands
 //!   of results of the original programs (`tests/conformance`).
 //! - Nine fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
@@ -130,7 +136,8 @@
 //! | aarch64 macOS | nothing: the library compiles without a warning | `cargo check` |
 //!
 //! `gradient_bits` compares sums with recorded bits: they are the same on every target where it
-//! ran. `.ci/long-checks targets` runs all tests on Linux, and these on the others. The portable
+//! ran. `.ci/long-checks targets` runs all tests on Linux, and these on the others; one target:
+//! `.ci/long-checks targets:s390x-unknown-linux-gnu`. The portable
 //! code is compiled by `.ci/run` too, under `cfg(miri)`. The minimum version of Rust, 1.85.0, runs
 //! the unit tests, `conformance` and `gradient_bits` (`.ci/long-checks msrv`).
 //!

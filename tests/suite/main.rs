@@ -18,6 +18,7 @@ mod gradient;
 mod gradient_bits;
 mod half;
 mod materialize;
+mod nests;
 mod onnx;
 mod openvino;
 mod partial;
@@ -32,12 +33,13 @@ mod static_ranks;
 mod statistics;
 mod tasks;
 
-/// The number of cases that a test generates: a quarter of `all`, or all of them if the variable
-/// `ALL_CASES` is set, as in `.ci/long-checks checked`. Only that finds a fault of a few cases in
-/// `all`: a rare combination of rule, shape and layout.
+/// Whether the variable `ALL_CASES` is set, as in `.ci/long-checks checked`.
+fn all_cases() -> bool {
+    std::env::var_os("ALL_CASES").is_some()
+}
+
+/// The number of cases that a test generates: an eighth of `all`, or all of them with `ALL_CASES`.
+/// Only that finds a fault of a few cases in `all`: a rare combination of rule, shape and layout.
 fn cases(all: usize) -> usize {
-    match std::env::var_os("ALL_CASES") {
-        Some(_) => all,
-        None => all / 4,
-    }
+    if all_cases() { all } else { all / 8 }
 }
