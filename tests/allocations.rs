@@ -161,6 +161,7 @@ where
     }
 }
 
+/// All pairs of ranks up to 4, and some with larger ones: each takes long to compile.
 #[test]
 fn views_of_static_rank_allocate_nothing() {
     macro_rules! pairs {
@@ -170,11 +171,11 @@ fn views_of_static_rank_allocate_nothing() {
     }
     pairs! {
         Ix0 0: Ix0 0 Ix1 1 Ix2 2 Ix3 3 Ix4 4 Ix5 5 Ix6 6;
-        Ix1 1: Ix1 0 Ix2 1 Ix3 2 Ix4 3 Ix5 4 Ix6 5;
-        Ix2 2: Ix2 0 Ix3 1 Ix4 2 Ix5 3 Ix6 4;
-        Ix3 3: Ix3 0 Ix4 1 Ix5 2 Ix6 3;
-        Ix4 4: Ix4 0 Ix5 1 Ix6 2;
-        Ix5 5: Ix5 0 Ix6 1;
+        Ix1 1: Ix1 0 Ix2 1 Ix3 2 Ix4 3;
+        Ix2 2: Ix2 0 Ix3 1 Ix4 2;
+        Ix3 3: Ix3 0 Ix4 1;
+        Ix4 4: Ix4 0;
+        Ix5 5: Ix6 1;
         Ix6 6: Ix6 0;
     }
 }

@@ -42,16 +42,28 @@ pub(crate) type Places = [*const u8; OPERANDS];
 /// Distances in bytes, of all operands.
 pub(crate) type Steps = [isize; OPERANDS];
 
-/// `places`, moved by `steps`.
+/// `places`, moved by `steps`. A plain loop: this runs for every few terms, and without optimisation
+/// closures are slow and take long to compile.
 #[inline(always)]
-pub(crate) fn moved(places: Places, steps: &Steps) -> Places {
-    std::array::from_fn(|operand| places[operand].wrapping_byte_offset(steps[operand]))
+pub(crate) fn moved(mut places: Places, steps: &Steps) -> Places {
+    let mut operand = 0;
+    while operand < OPERANDS {
+        places[operand] = places[operand].wrapping_byte_offset(steps[operand]);
+        operand += 1;
+    }
+    places
 }
 
 /// `by` times the steps.
 #[inline(always)]
 pub(crate) fn scaled(steps: &Steps, by: usize) -> Steps {
-    steps.map(|step| step.wrapping_mul(by as isize))
+    let mut scaled = *steps;
+    let mut operand = 0;
+    while operand < OPERANDS {
+        scaled[operand] = scaled[operand].wrapping_mul(by as isize);
+        operand += 1;
+    }
+    scaled
 }
 
 /// An array that terms are computed of.
@@ -360,7 +372,10 @@ where
         columns: usize,
         to: *mut R::Acc,
     ) {
-        let mut places: [Places; M] = std::array::from_fn(|k| rows.places(at + k * step));
+        let mut places = [rows.first; M];
+        for (k, places) in places.iter_mut().enumerate() {
+            *places = rows.places(at + k * step);
+        }
         let whole = match const { size_of::<R::Acc>() < LARGE } {
             true => columns / LANES * LANES,
             false => 0,

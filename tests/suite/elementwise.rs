@@ -345,15 +345,19 @@ fn check_matrix(rows: usize, columns: usize) {
         ("x + column", x.view(), column.view(), &of_x, &of_column),
         ("column + row", column.view(), row_view, &of_column, &of_row),
     ];
-    // Smaller matrices take all pairs through the same kernels. `ALL_CASES` is set in
-    // `.ci/long-checks checked`: only that finds a fault of another pair in large matrices alone.
-    if rows * columns < 1 << 20 || std::env::var_os("ALL_CASES").is_some() {
+    // Smaller matrices take all pairs through the same kernels. Only `ALL_CASES` finds a fault of
+    // another pair in large matrices alone.
+    if rows * columns < 1 << 18 || crate::all_cases() {
         pairs.extend([
             ("x + row", x.view(), row_view, &of_x, &of_row),
             ("row + x", row_view, x.view(), &of_row, &of_x),
             ("column + x", column.view(), x.view(), &of_column, &of_x),
             ("fortran + row", fortran.view(), row_view, &of_x, &of_row),
         ]);
+    }
+    // The largest one differs in its fresh output only.
+    if rows * columns > 1 << 22 && !crate::all_cases() {
+        pairs.truncate(1);
     }
     for (name, a, b, of_a, of_b) in pairs {
         let mut expected = Vec::with_capacity(rows * columns);
@@ -406,7 +410,9 @@ fn check_matrix(rows: usize, columns: usize) {
 #[test]
 fn matrices_with_rows_of_many_lengths_are_correct() {
     for columns in (1..=40).chain([63, 64, 65, 255, 256, 257, 1023, 1024, 1025]) {
-        for rows in [1, 2, 3, 15, 31, 33, 257, 600] {
+        // Only `ALL_CASES` finds a fault of many long rows alone. Larger matrices are below.
+        let long = columns > 300 && !crate::all_cases();
+        for &rows in &[1, 2, 3, 15, 31, 33, 257, 600][..if long { 6 } else { 8 }] {
             check_matrix(rows, columns);
         }
     }

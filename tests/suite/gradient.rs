@@ -530,7 +530,7 @@ fn a_panic_in_an_addition_reaches_the_caller_and_leaves_valid_values() {
         (3, 40, 1),
         (2000, 300, 0),
         (300, 2000, 1),
-        (1 << 21, 2, 1),
+        (if crate::all_cases() { 1 << 21 } else { 1 << 18 }, 2, 1),
     ] {
         let mut y = Array2::from_elem((rows, columns), Panicking(1));
         let kept = [columns, rows][axis];

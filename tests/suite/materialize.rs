@@ -53,6 +53,10 @@ fn assert_copied<A: Element, D: Dimension>(
     what: &str,
 ) {
     assert_eq!(copy.shape(), source.shape());
+    // The search for the element that differs takes long without optimisation.
+    if copy == source {
+        return;
+    }
     let (copy, source) = (copy.view().into_dyn(), source.view().into_dyn());
     for (index, element) in copy.indexed_iter() {
         let expected = source[&index];
@@ -64,6 +68,7 @@ fn assert_copied<A: Element, D: Dimension>(
             copy.shape()
         );
     }
+    unreachable!("{what}: the arrays differ, and no element does");
 }
 
 /// A memory layout of a view: the order of its axes and how it is sliced from a larger array.
@@ -226,8 +231,11 @@ fn check_rows<A: Element>(bytes: usize, lens: impl Iterator<Item = usize>) {
 fn copies_with_rows_of_every_length_are_equal() {
     check_rows::<u8>(3 << 10, 0..=130);
     check_rows::<f32>(10 << 10, 0..=130);
-    check_rows::<f64>(10 << 10, 0..=130);
-    check_rows::<[f32; 3]>(10 << 10, 0..=130);
+    // Only `ALL_CASES` finds a fault of one length of long rows that rows of `f32` do not have.
+    let lens = (0..=130)
+        .filter(|len| *len < 36 || (62..67).contains(len) || len % 9 == 0 || crate::all_cases());
+    check_rows::<f64>(10 << 10, lens.clone());
+    check_rows::<[f32; 3]>(10 << 10, lens);
     // Large enough to be copied in parallel.
     check_rows::<u8>(520 << 10, [1, 3, 64, 130].into_iter());
     check_rows::<f32>(520 << 10, [1, 3, 16, 17, 100].into_iter());
@@ -287,8 +295,8 @@ fn copies_of_bytes_are_equal_around_sizes_where_the_strategy_changes() {
         let mut into = Array2::zeros(view.raw_dim());
         view.materialize_into(&mut into).unwrap();
         let columns = view.ncols();
-        assert!(fresh == into);
         let fresh = fresh.as_slice().unwrap();
+        assert!(fresh == into.as_slice().unwrap());
         let mut at = 0;
         for i in 0..view.nrows() {
             let mut j = 0;
@@ -299,7 +307,13 @@ fn copies_of_bytes_are_equal_around_sizes_where_the_strategy_changes() {
         }
     }
     for bytes in [32, 512 << 10, 32 << 20] {
-        for len in bytes - 1..=bytes + 1 {
+        // Large ones on both sides of the size, and not of it.
+        let step = if bytes > 1 << 20 && !crate::all_cases() {
+            2
+        } else {
+            1
+        };
+        for len in (bytes - 1..=bytes + 1).step_by(step) {
             let byte = arr0(7_u8);
             check(&byte.broadcast_numpy((1, len)).unwrap(), |_, _| 7);
             let row = Array1::from_shape_fn(len.div_ceil(3), u8::numbered);

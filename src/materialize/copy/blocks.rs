@@ -38,7 +38,7 @@ pub(super) fn stream_blocks(mut region: Region, streamer: &Streamer) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Element, check, check_standard};
+    use super::super::tests::{Element, check, check_standard, sparse};
 
     #[test]
     fn every_alignment() {
@@ -58,15 +58,11 @@ mod tests {
             aligned::<[u8; 3]>(shift);
             aligned::<(u8, u16)>(shift % 32);
         }
-        for shift in 0..32 {
-            aligned::<u16>(shift);
-        }
-        for shift in 0..16 {
-            aligned::<f32>(shift);
-            aligned::<[f32; 3]>(shift);
-            aligned::<f64>(shift % 8);
-            aligned::<u128>(shift % 4);
-        }
+        (0..32).step_by(sparse(3)).for_each(aligned::<u16>);
+        (0..16).for_each(aligned::<f32>);
+        (0..16).step_by(sparse(3)).for_each(aligned::<[f32; 3]>);
+        (0..8).for_each(aligned::<f64>);
+        (0..4).for_each(aligned::<u128>);
     }
 
     #[test]

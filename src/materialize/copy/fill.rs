@@ -86,19 +86,19 @@ mod tests {
 
     #[test]
     fn every_layout_of_usual_elements() {
-        check_layouts::<u8>(1);
+        check_layouts::<u8>(sparse(3));
         check_layouts::<f32>(1);
-        check_layouts::<f64>(1);
+        check_layouts::<f64>(sparse(3));
     }
 
     #[test]
     fn every_layout_of_other_elements() {
-        check_layouts::<u16>(sparse(3));
-        check_layouts::<u128>(sparse(3));
-        check_layouts::<[f32; 3]>(sparse(3));
-        check_layouts::<(u8, u16)>(sparse(3));
-        check_layouts::<[u8; 3]>(sparse(3));
-        check_layouts::<[u64; 3]>(sparse(3));
+        check_layouts::<u16>(sparse(7));
+        check_layouts::<u128>(sparse(7));
+        check_layouts::<[f32; 3]>(sparse(7));
+        check_layouts::<(u8, u16)>(sparse(7));
+        check_layouts::<[u8; 3]>(sparse(7));
+        check_layouts::<[u64; 3]>(sparse(7));
     }
 
     #[test]
@@ -126,10 +126,16 @@ mod tests {
     /// nest whose outermost axis replicates it all and without.
     #[test]
     fn small_planes_of_every_size() {
-        fn planes<A: Element>(rows: impl Clone + Iterator<Item = usize>) {
+        /// Every `step`-th shape.
+        fn planes<A: Element>(step: usize, rows: &[usize]) {
+            let mut shapes = 0;
             for n in [1, 2, 3, 4, 5, 8, 15, 16, 17, 33] {
-                for k in rows.clone() {
+                for &k in rows {
                     for planes in [3, 4, 5, 1 + 9000 / (n * k * size_of::<A>())] {
+                        shapes += 1;
+                        if shapes % step != 0 {
+                            continue;
+                        }
                         let shape = [planes, k, n];
                         let to = standard(&shape);
                         let shift = (n + k) % 5;
@@ -147,12 +153,12 @@ mod tests {
                 }
             }
         }
-        planes::<u8>([2, 7, 63, 64, 65, 130].into_iter());
-        planes::<f32>([2, 3, 4, 8, 31, 32, 33, 65].into_iter());
-        planes::<(u8, u16)>([2, 5].into_iter());
-        planes::<f64>([2, 5, 32, 33].into_iter());
-        planes::<[f32; 3]>([2, 5].into_iter());
-        planes::<u128>([2, 16, 17].into_iter());
+        planes::<u8>(sparse(3), &[2, 7, 63, 64, 65, 130]);
+        planes::<f32>(1, &[2, 3, 4, 8, 31, 32, 33, 65]);
+        planes::<(u8, u16)>(sparse(3), &[2, 5]);
+        planes::<f64>(sparse(3), &[2, 5, 32, 33]);
+        planes::<[f32; 3]>(sparse(3), &[2, 5]);
+        planes::<u128>(sparse(3), &[2, 16, 17]);
     }
 
     /// 8 KiB are 2048 elements of 4 bytes.
