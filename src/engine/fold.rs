@@ -10,6 +10,7 @@
 
 use super::machine::{Vectorize, widest};
 use super::reduction::Reduction;
+use super::tuning::LARGE_ELEMENT;
 use ndarray::{ArrayRef, Dimension};
 use std::hint::black_box;
 use std::marker::PhantomData;
@@ -31,10 +32,6 @@ pub(crate) const OPERANDS: usize = 4;
 
 /// Up to this many terms of a column are folded in registers, if they are contiguous.
 pub(crate) const FEW_TERMS: usize = 8;
-
-/// Accumulators of at least this many bytes are combined one by one. The other loops keep 16 of
-/// them on the stack.
-pub(crate) const LARGE: usize = 64;
 
 /// Elements of all operands. Those of operands that do not exist are never read.
 pub(crate) type Places = [*const u8; OPERANDS];
@@ -376,7 +373,7 @@ where
         for (k, places) in places.iter_mut().enumerate() {
             *places = rows.places(at + k * step);
         }
-        let whole = match const { size_of::<R::Acc>() < LARGE } {
+        let whole = match const { size_of::<R::Acc>() < LARGE_ELEMENT } {
             true => columns / LANES * LANES,
             false => 0,
         };
@@ -1058,7 +1055,7 @@ where
     }
 
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {
-        if const { size_of::<R::Acc>() >= LARGE } {
+        if const { size_of::<R::Acc>() >= LARGE_ELEMENT } {
             let sums = scratch.cast::<R::Acc>();
             // SAFETY: the contract of this function.
             unsafe { self.fold_large(rows, sums.wrapping_add(rows.columns), sums) };
@@ -1069,7 +1066,7 @@ where
     }
 
     unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
-        if const { size_of::<R::Acc>() >= LARGE } {
+        if const { size_of::<R::Acc>() >= LARGE_ELEMENT } {
             panic!("large accumulators are folded as rows");
         }
         macro_rules! few {

@@ -11,8 +11,8 @@ use super::pack::Packing;
 use super::threads::{Cost, for_each_range};
 use super::tiles::{cross, in_best_order};
 use super::tuning::{
-    CACHE_LINE, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM, MAP_CHUNK, MAP_LONG_ROW, PACKED,
-    WIDE_MAPPED_FROM, map_chunk,
+    BLOCK, CACHE_LINE, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM, LONG_ROW, WIDE_MAPPED_FROM,
+    map_chunk,
 };
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use std::array;
@@ -192,8 +192,8 @@ fn few<const N: usize>(
     let is_plain =
         |(operand, &stride): (&Operand<'_>, &isize)| stride == 0 || stride == operand.size as isize;
     let plain = || operands.iter().zip(&columns.strides).all(is_plain);
-    let is_few = len.saturating_mul(operands[0].size) <= MAP_CHUNK
-        && (len <= FEW_MAPPED || columns.size >= MAP_LONG_ROW && plain());
+    let is_few = len.saturating_mul(operands[0].size) <= BLOCK
+        && (len <= FEW_MAPPED || columns.size >= LONG_ROW && plain());
     is_few.then_some(Tile {
         offsets: [0; N],
         rows,
@@ -305,7 +305,7 @@ impl<const N: usize> Walk<'_, N> {
             // SAFETY: the contract of this function.
             return unsafe { self.kernel.run(&self.first, &tile, self.wide) };
         }
-        let mut memory = Blocks([MaybeUninit::uninit(); PACKED]);
+        let mut memory = Blocks([MaybeUninit::uninit(); BLOCK]);
         let (mut first, mut room) = (self.first, 0);
         for (operand, first) in first.iter_mut().enumerate() {
             if packing.packs(operand) {
@@ -313,7 +313,7 @@ impl<const N: usize> Walk<'_, N> {
                 room = (room + packing.elements() * sizes[operand]).next_multiple_of(CACHE_LINE);
             }
         }
-        assert!(room <= PACKED);
+        assert!(room <= BLOCK);
         let (mut at, mut count) = ([0; 2], 0);
         while let Some((mut part, again)) = packing.next_part(&tile, &mut at) {
             for operand in 0..self.operands.len() {
@@ -358,4 +358,4 @@ impl<const N: usize> Walk<'_, N> {
 
 /// Memory for parts of inputs.
 #[repr(C, align(64))]
-struct Blocks([MaybeUninit<u8>; PACKED]);
+struct Blocks([MaybeUninit<u8>; BLOCK]);

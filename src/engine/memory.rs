@@ -1,8 +1,7 @@
 //! Allocation: vectors and arrays, and huge pages behind large ones.
 
 #[cfg(all(target_os = "linux", not(miri)))]
-use super::tuning::HUGE_PAGE;
-use super::tuning::{HUGE_PAGES_FROM, INLINE_AXES};
+use super::tuning::{HUGE_PAGE, HUGE_PAGES_FROM, INLINE_AXES};
 use crate::error::{BroadcastError, allocation_failed, output_too_large, reserved};
 use crate::shape::{Sizes, elements};
 use ndarray::{Array, Dimension, ShapeBuilder};

@@ -7,7 +7,7 @@
 
 use super::gather::MORE_ROWS;
 use super::nest::{LoopAxis, Tile};
-use super::tuning::{CACHE_LINE, MAP_LONG_ROW, PACKED, SQUARE};
+use super::tuning::{BLOCK, CACHE_LINE, LONG_ROW, SQUARE};
 
 /// How a tile is cut into parts, and which inputs are packed in each.
 pub(crate) struct Packing {
@@ -46,7 +46,7 @@ impl Packing {
         }
         // For more inputs no loops are compiled in which some of them are repeated.
         let repeats = count <= 4;
-        let merges = columns.size < MAP_LONG_ROW && rows.size > 1 && rows.strides[0] == row(0);
+        let merges = columns.size < LONG_ROW && rows.size > 1 && rows.strides[0] == row(0);
         let (mut packed, mut bytes, mut crosses, mut again) = (0, 0, false, false);
         for operand in 1..count {
             let (down, along) = (rows.strides[operand], columns.strides[operand]);
@@ -68,7 +68,7 @@ impl Packing {
             }
         }
         // Blocks begin at cache lines.
-        let room = (PACKED - N * CACHE_LINE) / bytes.max(1);
+        let room = (BLOCK - N * CACHE_LINE) / bytes.max(1);
         if packed == 0 || room < SQUARE * (1 + MORE_ROWS) {
             return whole;
         }
@@ -156,7 +156,7 @@ impl Packing {
 }
 
 // Half of the least room has a part of at least one row that is merged with others.
-const _: () = assert!(SQUARE * (1 + MORE_ROWS) / 2 / (MAP_LONG_ROW - 1) > MORE_ROWS);
+const _: () = assert!(SQUARE * (1 + MORE_ROWS) / 2 / (LONG_ROW - 1) > MORE_ROWS);
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@
 use super::inputs::{AndSecond, Each, Inputs, Second};
 use super::maps::{Operand, To};
 use super::memory::uninit_in_order;
-use super::tuning::{COUNTED_CHUNK_FROM, COUNTED_CHUNKS};
+use super::tuning::FEW_ELEMENTS;
 use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::array;
@@ -196,6 +196,10 @@ where
     Ok((first, unsafe { second.assume_init() }))
 }
 
+/// The most chunks of an output whose elements have drop glue. Each has a count of its initialised
+/// elements; this many counts fit on the stack.
+const COUNTED_CHUNKS: usize = 64;
+
 /// Fills `out`, whose elements lie side by side, in chunks, and counts the elements of each. If `f`
 /// panics, the counted elements are dropped.
 fn fill_counted<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
@@ -203,7 +207,7 @@ fn fill_counted<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     inputs: &I,
     f: impl Fn(I::Items) -> C + Sync,
 ) -> Result<usize, BroadcastError> {
-    let chunk = out.len().div_ceil(COUNTED_CHUNKS).max(COUNTED_CHUNK_FROM);
+    let chunk = out.len().div_ceil(COUNTED_CHUNKS).max(FEW_ELEMENTS);
     let elements = out
         .as_slice_memory_order_mut()
         .map_or(ptr::null_mut(), |all| all.as_mut_ptr());

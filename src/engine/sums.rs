@@ -14,15 +14,15 @@
 //! are gathered. Results do not depend on the access, nor on how the work is cut.
 
 use super::fold::{
-    FEW_TERMS, Input, Kernel, LANES, LARGE, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps,
-    live_lanes, moved, scaled,
+    FEW_TERMS, Input, Kernel, LANES, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes,
+    moved, scaled,
 };
 use super::gather::{Along, Block, MORE_ROWS, gather};
 use super::nest::{LoopAxis, LoopNest, for_each_tile, offsets_of};
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
-    CACHE_LINE, FEW_REDUCED, MANY_SUM_CHUNKS, MAP_CHUNK, SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW,
-    SUM_TABLE, SUM_TABLES,
+    BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, FEW_ELEMENTS, LARGE_ELEMENT, PAGE,
+    SECOND_LEVEL_CACHE,
 };
 use crate::error::{BroadcastError, allocation_failed, reserved};
 use std::alloc::{Layout, alloc, dealloc};
@@ -134,8 +134,8 @@ pub(crate) unsafe fn reduce(
     // With so few bytes, the calling thread does all, however slow the closure is.
     let elements = (shape.iter()).fold(1_usize, |len, &size| len.saturating_mul(size));
     let term: usize = inputs.iter().map(|input| input.size).sum();
-    let alone = cost(0).is_quick() || elements.saturating_mul(term) <= MAP_CHUNK;
-    if !target.unfinished && alone && (1..=FEW_REDUCED).contains(&elements) {
+    let alone = cost(0).is_quick() || elements.saturating_mul(term) <= BLOCK;
+    if !target.unfinished && alone && (1..=FEW_ELEMENTS).contains(&elements) {
         // SAFETY: the contract of this function.
         if let Some(count) = unsafe { reduce_few(kernel, becomes, target) } {
             return Ok(count);
@@ -254,7 +254,11 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
     let room = size_of::<Small>();
     let few = terms <= FEW_TERMS && columns > 1;
     let mut sums = stack.first.cast_const();
-    if in_runs && (few && !side_by_side || terms >= LANES) && acc < LARGE && size < LARGE {
+    if in_runs
+        && (few && !side_by_side || terms >= LANES)
+        && acc < LARGE_ELEMENT
+        && size < LARGE_ELEMENT
+    {
         let leaves = terms.div_ceil(LEAF);
         if columns * acc * (leaves.ilog2() as usize + 1) > room {
             return None;
@@ -454,8 +458,8 @@ impl<'n> Plan<'n> {
         let nearest = |axes: &[Axis]| axes.iter().map(key).min().unwrap_or(usize::MAX);
         let (Cost::Bytes(bytes) | Cost::Closure { bytes }) = cost;
         let least = match cost {
-            Cost::Bytes(_) => *SUM_CHUNK.start(),
-            Cost::Closure { .. } => MAP_CHUNK,
+            Cost::Bytes(_) => *CHUNK_BYTES.start(),
+            Cost::Closure { .. } => BLOCK,
         };
         let threads = match cost {
             Cost::Bytes(bytes) if bytes < PARALLEL_FROM => 1,
@@ -469,7 +473,7 @@ impl<'n> Plan<'n> {
             .max()
             .unwrap_or(1)
             .max(1);
-        let large = acc >= LARGE || size >= LARGE;
+        let large = acc >= LARGE_ELEMENT || size >= LARGE_ELEMENT;
         let columns_near = nearest(kept.axes()) < nearest(summed.axes());
         let side_by_side =
             (0..inputs.len()).all(|i| inner.strides[1 + i] == inputs[i].size as isize);
@@ -502,22 +506,22 @@ impl<'n> Plan<'n> {
             true => LEAVES_AT_ONCE,
             false => (LANES * term.size)
                 .div_ceil(LEAF)
-                .min(SUM_TABLES / (LEAF * size))
+                .min((SECOND_LEVEL_CACHE / 4) / (LEAF * size))
                 .max(LEAVES_AT_ONCE),
         };
         let at_once = match threads {
-            1 => *SUM_CHUNK.end(),
-            _ => (bytes / MANY_SUM_CHUNKS).clamp(least, *SUM_CHUNK.end()),
+            1 => *CHUNK_BYTES.end(),
+            _ => (bytes / (CHUNKS_OF_A_THREAD * threads)).clamp(least, *CHUNK_BYTES.end()),
         };
         let leaf = count.min(LEAF);
-        let table = SUM_TABLE / (leaf * size.max(acc));
+        let table = BLOCK / (leaf * size.max(acc));
         let wanted = match access {
             // One by one, as what lies between columns is not known.
             Access::Rows if large && !side_by_side => 1,
             Access::Rows if !lies_well => (SECOND_LEVEL_CACHE / 8 / (leaf * size)).max(2 * LANES),
-            Access::Rows => SUM_ROW / size.max(acc),
+            Access::Rows => (2 * PAGE) / size.max(acc),
             Access::Tables => table.max(2 * LANES),
-            Access::Runs if summed.axes().len() > 1 => SUM_TABLES / (LEAF * size),
+            Access::Runs if summed.axes().len() > 1 => (SECOND_LEVEL_CACHE / 4) / (LEAF * size),
             // As many as a thread takes at once.
             Access::Runs => at_once / (count * size),
         };
@@ -557,7 +561,7 @@ impl<'n> Plan<'n> {
         } else if threads > 1 && units < many {
             // A chunk may be half as long as one that a thread takes alone, not shorter.
             let row = columns * size;
-            let shortest = (SUM_CHUNK.start() / 2 / LEAF / row).max(1);
+            let shortest = (CHUNK_BYTES.start() / 2 / LEAF / row).max(1);
             chunk = leaves.div_ceil((many / 2).div_ceil(units)).max(shortest);
         }
         let chunk = chunk.next_power_of_two();

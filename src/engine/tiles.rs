@@ -2,7 +2,7 @@
 //! squares.
 
 use super::nest::{LoopNest, Tile};
-use super::tuning::{MAP_LONG_ROW, ROWS_ACROSS, SQUARE};
+use super::tuning::{LONG_ROW, SQUARE};
 
 /// The axis along which an input has its shortest stride, if it is another one than the innermost.
 /// The two are best walked in squares, so that each cache line of the input is used while it is in
@@ -29,7 +29,7 @@ pub(crate) fn crossed_axis<const N: usize>(nest: &LoopNest<N>) -> Option<usize> 
 pub(crate) fn cross<const N: usize>(nest: &mut LoopNest<N>, packs: bool) -> bool {
     let crossed = crossed_axis(nest);
     if let Some(axis) = crossed {
-        let short = packs && nest.axes()[axis].size < MAP_LONG_ROW;
+        let short = packs && nest.axes()[axis].size < LONG_ROW;
         nest.move_axis(axis, nest.axes().len() - 1 - usize::from(!short));
     }
     crossed.is_some()
@@ -50,9 +50,9 @@ pub(crate) fn in_best_order<const N: usize>(
                 f(tile.part([row, column], height, width));
             }
         }
-    } else if columns < MAP_LONG_ROW && columns < rows {
-        for row in (0..rows).step_by(ROWS_ACROSS) {
-            let part = tile.part([row, 0], ROWS_ACROSS.min(rows - row), columns);
+    } else if columns < LONG_ROW && columns < rows {
+        for row in (0..rows).step_by(8 * SQUARE) {
+            let part = tile.part([row, 0], (8 * SQUARE).min(rows - row), columns);
             f(part.swapped());
         }
     } else {
@@ -71,11 +71,11 @@ mod tests {
         let sizes = [
             1,
             2,
-            MAP_LONG_ROW - 1,
-            MAP_LONG_ROW,
+            LONG_ROW - 1,
+            LONG_ROW,
             SQUARE,
             SQUARE + 1,
-            ROWS_ACROSS + 44,
+            (8 * SQUARE) + 44,
         ];
         for rows in sizes {
             for columns in sizes {

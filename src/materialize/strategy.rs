@@ -7,8 +7,10 @@ use crate::engine::machine::{CAN_STREAM, MOST_SHUFFLES, REGISTER, can_shuffle};
 use crate::engine::nest::LoopNest;
 use crate::engine::threads::{PARALLEL_FROM, max_threads};
 use crate::engine::tuning::copies::{
-    CHUNK_BYTES, LONG_EXPANSION, LONG_ROW, LONG_STREAMED_REPEAT, LONGEST_EXPANDED, LONGEST_PERIOD,
-    MANY_REPEATS, SHORT_PERIOD, TRANSPOSED_FROM, stream_copies_from,
+    MANY_REPEATS, SHORT_PERIOD, SHORT_REPEAT, SHORT_ROW, TRANSPOSED_FROM, stream_copies_from,
+};
+use crate::engine::tuning::{
+    CHUNK_BYTES, CHUNKS_OF_A_THREAD, FIRST_LEVEL_CACHE, PAGE, SECOND_LEVEL_CACHE,
 };
 
 /// How the memory is treated; tests choose their own.
@@ -25,9 +27,8 @@ impl Settings {
         if bytes < PARALLEL_FROM {
             return None;
         }
-        // 32 chunks for each thread, so that others take over from a thread that is held up. A
-        // power of two, so that chunks begin at pages.
-        let chunk_bytes = (bytes / (32 * max_threads()))
+        // A power of two, so that chunks begin at pages.
+        let chunk_bytes = (bytes / (CHUNKS_OF_A_THREAD * max_threads()))
             .clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end())
             .next_power_of_two();
         Some(Settings {
@@ -91,9 +92,9 @@ impl Strategy {
                 return Strategy::Transpose;
             }
         }
-        if !streamed || positions(&axes[dense..]) * size < LONG_ROW {
+        if !streamed || positions(&axes[dense..]) * size < PAGE {
             Strategy::Fill
-        } else if inner.strides[1] == 1 && inner.size * size >= LONG_ROW {
+        } else if inner.strides[1] == 1 && inner.size * size >= PAGE {
             Strategy::StreamRows
         } else {
             Strategy::StreamBlocks(dense)
@@ -114,17 +115,17 @@ fn dense_and_repeated(axes: &[Axis], size: usize, streamed: bool) -> (usize, Opt
         let inside = dense_len * size;
         (dense, dense_len) = (place, dense_len * axis.size);
         // A long row is repeated from the source as well as from a copy of it.
-        let row = matches!(&axes[place + 1..], [row] if row.strides[1] == 1) && inside >= LONG_ROW;
+        let row = matches!(&axes[place + 1..], [row] if row.strides[1] == 1) && inside >= PAGE;
         let outer = place.checked_sub(1).map(|outer| axes[outer].strides[0]);
         let continues = outer.is_some_and(|stride| stride.unsigned_abs() == dense_len);
         let long = match streamed && continues {
-            true => LONG_STREAMED_REPEAT,
-            false => LONG_ROW,
+            true => FIRST_LEVEL_CACHE,
+            false => PAGE,
         };
         if axis.strides[1] == 0 && !row && dense_len * size >= long {
             let (strategy, times) = if inside <= SHORT_PERIOD {
                 (Strategy::Repeat(place), axis.size)
-            } else if inside <= LONGEST_PERIOD {
+            } else if inside <= SECOND_LEVEL_CACHE {
                 let most = periods_in_chunk(positions(axes) * size, inside);
                 (Strategy::RepeatPieces(place), axis.size.min(most))
             } else {
@@ -161,9 +162,9 @@ pub(super) fn can_expand(rows: Axis, columns: Axis, size: usize) -> bool {
     rows.strides == [n as isize, 1]
         && columns.strides == [1, 0]
         && (1..=REGISTER).contains(&size)
-        && (2..=LONGEST_EXPANDED / size).contains(&n)
+        && (2..=SHORT_ROW.end() / size).contains(&n)
         && period(n * size) <= MOST_SHUFFLES
-        && rows.size * n * size >= LONG_EXPANSION
+        && rows.size * n * size >= SHORT_REPEAT
         && can_shuffle()
 }
 
@@ -173,13 +174,13 @@ mod tests {
     use crate::engine::tuning::HUGE_PAGE;
 
     #[test]
-    fn chunks_are_a_32nd_of_a_threads_share_within_bounds() {
-        let parts = 32 * max_threads();
+    fn chunks_are_equal_parts_of_a_threads_share_within_bounds() {
+        let parts = CHUNKS_OF_A_THREAD * max_threads();
         for (share, chunk_bytes) in [
-            (0_usize, 64 << 10),
-            (64 << 10, 64 << 10),
-            ((64 << 10) + 1, 128 << 10),
-            (100_000, 128 << 10),
+            (0_usize, 128 << 10),
+            (128 << 10, 128 << 10),
+            ((128 << 10) + 1, 256 << 10),
+            (200_000, 256 << 10),
             (1 << 20, 1 << 20),
             ((1 << 20) + 1, HUGE_PAGE),
             (HUGE_PAGE, HUGE_PAGE),

@@ -4,9 +4,11 @@
 //! Tests are compiled without optimisation. So what runs for every term is a plain loop over bytes.
 
 use crate::BroadcastPlan;
-use crate::engine::fold::{BLOCK_TERMS, LANES, LARGE, LEAF};
+use crate::engine::fold::{BLOCK_TERMS, LANES, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
-use crate::engine::tuning::{CACHE_LINE, SECOND_LEVEL_CACHE, SUM_CHUNK, SUM_ROW, SUM_TABLE};
+use crate::engine::tuning::{
+    BLOCK, CACHE_LINE, CHUNK_BYTES, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
+};
 use crate::reduction::{ArgMax, ArgMin, Fold, Reduction, Summand};
 use crate::zip;
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
@@ -538,7 +540,7 @@ fn few_elements_of_every_layout_and_size_are_numbered() {
 fn rows_of_every_width_follow_the_tree() {
     let size = size_of::<Mixed<4>>();
     let mut widths = vec![];
-    for border in [4, LANES, 2 * LANES, 8 * LANES, SUM_ROW / size] {
+    for border in [4, LANES, 2 * LANES, 8 * LANES, (2 * PAGE) / size] {
         widths.extend(around(border));
     }
     for columns in widths {
@@ -551,7 +553,7 @@ fn rows_of_every_width_follow_the_tree() {
             check_layouts(&[columns, terms], &[1], check_sums_and_maps::<4>);
         }
     }
-    for terms in around(SUM_TABLE / size / LANES) {
+    for terms in around(BLOCK / size / LANES) {
         check_layouts(&[terms, LANES - 1], &[0], check_sums_and_maps::<4>);
         check_layouts(&[3, terms, LANES - 1], &[1], check_sums_and_maps::<4>);
     }
@@ -617,7 +619,7 @@ fn processors_without_wide_registers_come_to_the_same_sums() {
 /// What is split over threads, in units and within sums.
 #[test]
 fn large_sums_follow_the_tree() {
-    let long = SUM_CHUNK.start() / size_of::<Mixed<4>>();
+    let long = CHUNK_BYTES.start() / size_of::<Mixed<4>>();
     for (shape, summed) in [
         (&[9 * long + 1][..], &[0][..]),
         (&[3, 5 * long], &[1]),
@@ -661,7 +663,7 @@ fn large_sums_follow_the_tree() {
 fn maps_of_large_arrays_follow_the_tree() {
     for (shape, summed) in [
         (&[2, 2048, 64][..], &[1][..]),
-        (&[1100, SUM_ROW / 4 + 1], &[0]),
+        (&[1100, (2 * PAGE) / 4 + 1], &[0]),
     ] {
         let terms = (0..shape.iter().product()).map(Mixed::<4>::number);
         let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
@@ -726,9 +728,9 @@ fn long_rows_follow_the_tree() {
 /// Elements that are combined one by one, and those that are not.
 #[test]
 fn large_elements_follow_the_tree() {
-    check_width::<{ LARGE - 1 }>();
-    check_width::<LARGE>();
-    check_layouts::<LARGE>(&[300, 20, 3], &[0, 2], check);
+    check_width::<{ LARGE_ELEMENT - 1 }>();
+    check_width::<LARGE_ELEMENT>();
+    check_layouts::<LARGE_ELEMENT>(&[300, 20, 3], &[0, 2], check);
 }
 
 /// Positions of the largest and the smallest of many equal terms, and of NaN.

@@ -1,7 +1,7 @@
 //! x86-64: streamed and wide copies, shuffles and transposes.
 
 use super::{Shuffle, WIDE_REGISTER, has_wide_registers};
-use crate::engine::tuning::{CACHE_LINE, COPY_WIDE_FROM};
+use crate::engine::tuning::{CACHE_LINE, WIDE_FROM};
 use std::arch::asm;
 use std::ptr::copy_nonoverlapping;
 
@@ -79,9 +79,9 @@ unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
 /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
 #[inline]
 pub(crate) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
-    if bytes >= COPY_WIDE_FROM && has_wide_registers() {
+    if bytes >= WIDE_FROM && has_wide_registers() {
         // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`. The processor
-        // has AVX2, and `COPY_WIDE_FROM` is above 128.
+        // has AVX2, and `WIDE_FROM` is above 128.
         unsafe { copy_wide(from, to, bytes) };
     } else {
         // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`.

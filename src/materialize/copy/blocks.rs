@@ -3,8 +3,7 @@
 use super::fill::fill;
 use super::operands::{Block, Region};
 use crate::engine::machine::Streamer;
-use crate::engine::tuning::CACHE_LINE;
-use crate::engine::tuning::copies::BLOCK;
+use crate::engine::tuning::{BLOCK, CACHE_LINE};
 
 /// Copies a region that is dense in output, block by block.
 pub(super) fn stream_blocks(mut region: Region, streamer: &Streamer) {

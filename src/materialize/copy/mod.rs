@@ -24,8 +24,7 @@ use crate::engine::inputs::Values;
 use crate::engine::memory::{array_of, uninit_array};
 use crate::engine::rows::overwrite;
 use crate::engine::threads::PARALLEL_FROM;
-use crate::engine::tuning::copies::FEW_COPIED;
-use crate::engine::tuning::{FEW_MAPPED, LARGE_ELEMENT, MAP_CHUNK, MAP_LONG_ROW};
+use crate::engine::tuning::{BLOCK, FEW_ELEMENTS, FEW_MAPPED, LARGE_ELEMENT, LONG_ROW};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension};
 use operands::{Choose, Kernels, Region};
@@ -68,14 +67,14 @@ fn is_few<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
 }
 
 /// Whether an array has few long rows, each of neighbours or of one repeated element, and so is
-/// copied row by row without a loop nest: see [`FEW_COPIED`].
+/// copied row by row without a loop nest: see [`FEW_ELEMENTS`].
 #[inline]
 fn has_few_long_rows<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
-    let long = |&size: &usize| size >= MAP_LONG_ROW;
+    let long = |&size: &usize| size >= LONG_ROW;
     let plain = |stride| [0, 1].contains(stride);
     size_of::<A>() < LARGE_ELEMENT
-        && array.len() <= FEW_COPIED
-        && array.len() * size_of::<A>() <= MAP_CHUNK
+        && array.len() <= FEW_ELEMENTS
+        && array.len() * size_of::<A>() <= BLOCK
         && array.shape().last().is_some_and(long)
         && array.strides().last().is_some_and(plain)
 }

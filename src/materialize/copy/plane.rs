@@ -6,14 +6,14 @@ use super::operands::Plane;
 use super::rows::{copy_rows, repeat};
 use super::splat::splat_rows;
 use super::transpose::transpose;
-use crate::engine::tuning::LARGE_ELEMENT;
-use crate::engine::tuning::copies::{FEW_ROWS, SHORT_ROW};
+use crate::engine::tuning::copies::SHORT_ROW;
+use crate::engine::tuning::{LARGE_ELEMENT, SQUARE};
 
 /// Copies any plane.
 pub(super) fn copy_plane<T: Copy>(mut plane: Plane) {
     let (rows, columns) = (plane.rows(), plane.columns());
     let repeats = rows.size > 1 && rows.strides == [columns.size as isize, 0];
-    let few = rows.size <= FEW_ROWS && SHORT_ROW.contains(&(columns.size * size_of::<T>()));
+    let few = rows.size <= SQUARE && SHORT_ROW.contains(&(columns.size * size_of::<T>()));
     match columns.strides {
         [1, 1] if repeats && few => copy_rows(plane),
         [1, _] if repeats => {

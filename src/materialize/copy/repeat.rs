@@ -7,8 +7,8 @@ use super::fill::{fill, fill_repeated};
 use super::operands::{Block, Region};
 use super::rows;
 use crate::engine::machine::Streamer;
-use crate::engine::tuning::CACHE_LINE;
-use crate::engine::tuning::copies::{BLOCK, SHORT_PERIOD};
+use crate::engine::tuning::copies::SHORT_PERIOD;
+use crate::engine::tuning::{BLOCK, CACHE_LINE};
 
 /// Copies a region whose period has at most [`SHORT_PERIOD`] bytes.
 pub(super) fn copy_repeated(region: Region, streamer: Option<&Streamer>) {

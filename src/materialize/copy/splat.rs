@@ -4,19 +4,20 @@ use super::interleave::interleave;
 use super::operands::{Plane, Slot};
 use super::{expand, rows};
 use crate::engine::machine::{REGISTER, Vectorize, WIDE_REGISTER, has_wide_registers, widest};
-use crate::engine::tuning::copies::{FILL_WIDE_FROM, SHORT_SPLAT};
+use crate::engine::tuning::WIDE_FROM;
+use crate::engine::tuning::copies::SHORT_PERIOD;
 use std::marker::PhantomData;
 
 /// Fills each row with its one source element.
 pub(super) fn splat_rows<T: Copy>(mut plane: Plane) {
     let rows = plane.rows().size;
     let bytes = plane.columns().size * size_of::<T>();
-    if bytes <= REGISTER && rows * bytes <= SHORT_SPLAT && interleave::<T>(&mut plane) {
+    if bytes <= REGISTER && rows * bytes <= SHORT_PERIOD && interleave::<T>(&mut plane) {
         return;
     }
     let mut done = 0;
     if plane.is_dense() && rows > 1 {
-        if rows * bytes >= FILL_WIDE_FROM
+        if rows * bytes >= WIDE_FROM
             && (WIDE_REGISTER..=4 * WIDE_REGISTER).contains(&bytes)
             && has_wide_registers()
         {
@@ -29,7 +30,7 @@ pub(super) fn splat_rows<T: Copy>(mut plane: Plane) {
         }
     }
     let rest = plane.some_rows(done..rows);
-    if in_register::<T>() && bytes >= FILL_WIDE_FROM {
+    if in_register::<T>() && bytes >= WIDE_FROM {
         widest(LongRows::<T>(rest, PhantomData));
     } else {
         rest.for_each_splat::<T>(splat);

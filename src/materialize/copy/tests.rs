@@ -4,8 +4,7 @@
 use super::super::strategy::Settings;
 use super::operands::Choose;
 use super::{fresh, into, into_by};
-use crate::engine::tuning::copies::FEW_COPIED;
-use crate::engine::tuning::{MAP_CHUNK, MAP_LONG_ROW};
+use crate::engine::tuning::{BLOCK, FEW_ELEMENTS, LONG_ROW};
 use ndarray::{ArrayView, ArrayViewMut, Axis, IxDyn, ShapeBuilder};
 use std::fmt::Debug;
 
@@ -238,8 +237,8 @@ pub(super) fn check_rows<A: Element>(step: usize) {
 /// Elements of which a few fill a chunk of a map, and one more.
 #[test]
 fn long_rows_of_large_elements() {
-    const SIZE: usize = MAP_CHUNK / 128;
-    for len in [MAP_LONG_ROW, MAP_LONG_ROW + 1] {
+    const SIZE: usize = BLOCK / 128;
+    for len in [LONG_ROW, LONG_ROW + 1] {
         let shape = [8, len];
         check_standard::<[u8; SIZE]>(&shape, &[0, 1]);
         check_standard::<[u8; SIZE]>(&shape, &[1, 0]);
@@ -260,10 +259,10 @@ pub(super) fn check_layouts<A: Element>(step: usize) {
         &[1500, 3],
         &[3, 1500],
         &[40, 65],
-        &[4, FEW_COPIED / 4],
-        &[4, FEW_COPIED / 4 + 1],
-        &[2, 5, MAP_LONG_ROW - 1],
-        &[2, 5, MAP_LONG_ROW],
+        &[4, FEW_ELEMENTS / 4],
+        &[4, FEW_ELEMENTS / 4 + 1],
+        &[2, 5, LONG_ROW - 1],
+        &[2, 5, LONG_ROW],
         &[5, 1100],
         &[2, 3, 4],
         &[17, 6, 33],

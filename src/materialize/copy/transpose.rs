@@ -4,8 +4,7 @@ use super::super::strategy::Settings;
 use super::interleave::separate;
 use super::operands::{Block, Kernels, Plane, Region};
 use crate::engine::machine::{Streamer, copy_in_cache};
-use crate::engine::tuning::copies::BLOCK;
-use crate::engine::tuning::{CACHE_LINE, PAGE};
+use crate::engine::tuning::{BLOCK, CACHE_LINE, PAGE};
 
 /// How many rows of elements of `size` bytes are copied together: as many as elements of a cache
 /// line of the source, which is then fetched once.
