@@ -110,6 +110,16 @@ fn main() {
         },
         |a| sized(&mut theirs, a).assign(&a.row.broadcast(a.shape()).unwrap()),
     );
+    let [mut out, mut theirs] = [const { None }; 2];
+    table.row(
+        "copy of a column, into",
+        |a| {
+            let out = sized(&mut out, a);
+            let view = a.column.broadcast_numpy(a.shape()).unwrap();
+            view.materialize_into(out).unwrap();
+        },
+        |a| sized(&mut theirs, a).assign(&a.column.broadcast(a.shape()).unwrap()),
+    );
     table.row(
         "square + row",
         |a| {

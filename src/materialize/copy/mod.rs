@@ -20,9 +20,7 @@ mod transpose;
 use super::axes::positions;
 use super::strategy::{Settings, Strategy, periods_in_chunk};
 use crate::engine::chunks::Chunks;
-use crate::engine::inputs::Values;
 use crate::engine::memory::{array_of, uninit_array};
-use crate::engine::rows::overwrite;
 use crate::engine::threads::PARALLEL_FROM;
 use crate::engine::tuning::{BLOCK, FEW_ELEMENTS, FEW_MAPPED, LARGE_ELEMENT, LONG_ROW};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
@@ -95,18 +93,6 @@ fn extend_by_rows<A: Copy, D: Dimension>(copy: &mut Vec<A>, from: ArrayView<A, D
     }
 }
 
-/// Copies `from` into `out`, which has its shape.
-#[inline]
-fn assign_by_rows<A: Copy, D: Dimension>(out: &mut ArrayRef<A, D>, from: &ArrayRef<A, D>) {
-    for (mut to, row) in out.rows_mut().into_iter().zip(from.rows()) {
-        match (to.as_slice_mut(), row.as_slice()) {
-            (Some(to), Some(row)) => to.copy_from_slice(row),
-            (Some(to), None) if row.strides() == [0] => to.fill(row[0]),
-            _ => (0..row.len()).for_each(|index| to[index] = row[index]),
-        }
-    }
-}
-
 /// The elements in standard layout, if they are so few that one thread copies them.
 #[inline]
 fn short_slice<A, D: Dimension>(array: &ArrayRef<A, D>) -> Option<&[A]> {
@@ -134,12 +120,15 @@ pub(super) fn into<A: Copy + Send + Sync, D: Dimension>(
         to.copy_from_slice(from);
         return Ok(());
     }
-    if has_few_long_rows(from) && has_few_long_rows(out) {
-        assign_by_rows(out, from);
+    let long_rows = has_few_long_rows(from) && has_few_long_rows(out);
+    if is_few(from) || long_rows && from.strides().last() == Some(&1) {
+        out.assign(from);
         return Ok(());
     }
-    if is_few(from) {
-        return overwrite(out, (Values::new(from),), |(element,)| element);
+    if long_rows {
+        let rows = out.rows_mut().into_iter().zip(from.rows());
+        rows.for_each(|(mut to, row)| to.fill(row[0]));
+        return Ok(());
     }
     into_by(out, from, |bytes| Settings::of(bytes, false))
 }
