@@ -1,13 +1,14 @@
 //! Axes that may be counted from the end: those of reductions, permutations and new axes.
 
-use crate::error::{AxesFault, BroadcastError, invalid_axes_of};
+use crate::error::{ArrayRole, AxesFault, BroadcastError, Refused};
 use crate::integer::{ShapeInteger, axis_of, saturated};
+use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::{Axis, Dimension, IxDyn};
 
 /// The axes that a reduction is over: one axis, or a list.
 ///
-/// Entries are any [`ShapeInteger`](crate::ShapeInteger). Negative ones count from the end: -1 is
+/// Entries are any [`ShapeInteger`](crate::openvino::ShapeInteger). Negative ones count from the end: -1 is
 /// the last axis. No axis is listed twice. What the list is decides whether the result of
 /// [`reduce_axes`](crate::ReduceExt::reduce_axes) has a static rank:
 ///
@@ -140,5 +141,6 @@ pub(crate) fn invalid_axes<T: ShapeInteger>(
     fault: AxesFault,
 ) -> BroadcastError {
     let axes = axes.iter().map(|axis| saturated(axis.widen())).collect();
-    invalid_axes_of(operation, shape, axes, fault)
+    Refused::known(Rule::Composed, [ArrayRole::Input; 2], [shape; 2])
+        .signed_axes(operation, axes, fault)
 }

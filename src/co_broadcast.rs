@@ -146,7 +146,7 @@ pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>, B
     merge_all(&mut common, shapes).map_err(|e| e.with_operands(ArrayRole::Listed))?;
     match elements(&common) {
         Some(_) => Ok(common),
-        None => Err(shape_overflow(&common)),
+        None => Err(shape_overflow(&common, None)),
     }
 }
 

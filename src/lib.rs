@@ -255,9 +255,7 @@ pub use elementwise::{Zip, zip};
 #[doc(inline)]
 pub use error::{BroadcastError, ErrorKind};
 pub use ext::BroadcastExt;
-pub use integer::{
-    ShapeInteger, axes_from_integers, expand_shape_from_integers, shape_from_integers,
-};
+pub use integer::{axes_from_integers, expand_shape_from_integers, shape_from_integers};
 pub use materialize::MaterializeExt;
 pub use mode::{BroadcastMode, ElementwiseRule};
 pub use operand::IntoView;

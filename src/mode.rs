@@ -135,11 +135,7 @@ impl FromStr for BroadcastMode {
         if text.contains("->") {
             return text.parse().map(|pattern| Self::Named { pattern });
         }
-        let form = TextForm::split(
-            "broadcast mode",
-            text,
-            "expected a name, then integers in parentheses if it takes any: explicit(1, 2)",
-        )?;
+        let form = TextForm::split("broadcast mode", text)?;
         let axes = || form.axes("expected axes as non-negative integers: explicit(1, 2)");
         match form.name(&mut [0; 24]) {
             Some("numpy") => form.bare(Self::Numpy, "numpy takes no axes"),
@@ -343,11 +339,7 @@ impl FromStr for ElementwiseRule {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
-        let form = TextForm::split(
-            "elementwise rule",
-            text,
-            "expected a name, then integers in parentheses if it takes any: pdpd(1)",
-        )?;
+        let form = TextForm::split("elementwise rule", text)?;
         match form.name(&mut [0; 24]) {
             Some("none") => form.bare(Self::None, "none takes no axes"),
             Some("numpy") => form.bare(Self::Numpy, "numpy takes no axes"),

@@ -53,9 +53,9 @@
 //! version 18 and 20, [ArgMax-13](https://onnx.ai/onnx/operators/onnx__ArgMax.html),
 //! [ArgMin-13](https://onnx.ai/onnx/operators/onnx__ArgMin.html).
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, copied};
-pub use crate::integer::IntegerTensor;
-use crate::integer::{ShapeInteger, converted, saturated};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole};
+pub use crate::integer::{IntegerTensor, ShapeInteger};
+use crate::integer::{converted, saturated};
 use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
 use crate::partial::PartialShape;
@@ -220,7 +220,7 @@ impl Expand {
         shape: &dyn IntegerTensor,
     ) -> Result<Vec<usize>, BroadcastError> {
         let plan = self.plan(input_shape, shape)?;
-        copied(plan.output_shape())
+        Ok(plan.output_shape().to_vec())
     }
 
     /// The output, as a view of the input: nothing is copied.
@@ -449,7 +449,7 @@ impl Reduce {
         data_shape: impl IntoDimension,
         axes: Option<&dyn IntegerTensor>,
     ) -> Result<Vec<usize>, BroadcastError> {
-        copied(self.plan(data_shape, axes)?.input_shape())
+        Ok(self.plan(data_shape, axes)?.input_shape().to_vec())
     }
 
     /// The output.
@@ -646,7 +646,7 @@ impl Arg {
         &self,
         data_shape: impl IntoDimension,
     ) -> Result<Vec<usize>, BroadcastError> {
-        copied(self.plan(data_shape)?.input_shape())
+        Ok(self.plan(data_shape)?.input_shape().to_vec())
     }
 
     /// The output: positions along the axis.
@@ -654,7 +654,7 @@ impl Arg {
     /// # Errors
     ///
     /// Those [of the operator](Self#errors) and of [`BroadcastPlan::reduce`], as
-    /// [`EmptyReduction`](ErrorKind::EmptyReduction) if the axis has size 0.
+    /// [`TooFewTerms`](ErrorKind::TooFewTerms) if the axis has size 0.
     ///
     /// ```
     /// use ndarray::array;

@@ -44,8 +44,8 @@
 //! OpenVINO's implementation. Negative sizes, an axis mapped twice and inputs that it ignores are
 //! errors here.
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, OperatorFault, copied};
-pub use crate::integer::IntegerTensor;
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, OperatorFault};
+pub use crate::integer::{IntegerTensor, ShapeInteger};
 use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
 use crate::partial::PartialShape;
@@ -140,11 +140,7 @@ impl FromStr for Mode {
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
         let known = "expected numpy, explicit (or none), bidirectional or pdpd(..)";
-        let form = TextForm::split(
-            "OpenVINO broadcast mode",
-            text,
-            "expected a name, then an integer in parentheses if it takes one: pdpd(1)",
-        )?;
+        let form = TextForm::split("OpenVINO broadcast mode", text)?;
         let mode = match form.name(&mut [0; 24]) {
             Some("numpy") => Mode::Numpy,
             Some("explicit" | "none") => Mode::Explicit,
@@ -434,7 +430,7 @@ impl Broadcast {
         axes_mapping: Option<&dyn IntegerTensor>,
     ) -> Result<Vec<usize>, BroadcastError> {
         let plan = self.plan(data_shape, target_shape, axes_mapping)?;
-        copied(plan.output_shape())
+        Ok(plan.output_shape().to_vec())
     }
 
     /// The output, as a view of the data: nothing is copied.

@@ -136,17 +136,11 @@ pub(crate) trait Size: Copy + From<usize> + Into<PartialSize> {
     /// Whether this size is possible.
     fn may_be(self, size: usize) -> bool;
 
-    /// Whether no other size is possible.
-    fn is(self, size: usize) -> bool;
-
-    /// Whether the two are known to be the same size, though it may not be known which.
-    fn is_same(self, other: Self) -> bool;
-
     /// The sizes that both have.
     fn and(self, other: Self) -> Option<Self>;
 
-    /// The smallest bounds that hold the sizes of both.
-    fn or(self, other: Self) -> Self;
+    /// The common size of two axes that may both be 1, where either stretches.
+    fn either(self, other: Self) -> Option<Self>;
 }
 
 impl Size for usize {
@@ -156,23 +150,13 @@ impl Size for usize {
     }
 
     #[inline(always)]
-    fn is(self, size: usize) -> bool {
-        self == size
-    }
-
-    #[inline(always)]
-    fn is_same(self, other: Self) -> bool {
-        self == other
-    }
-
-    #[inline(always)]
     fn and(self, other: Self) -> Option<Self> {
         (self == other).then_some(self)
     }
 
     #[inline(always)]
-    fn or(self, _: Self) -> Self {
-        self
+    fn either(self, _: Self) -> Option<Self> {
+        Some(self)
     }
 }
 
@@ -181,27 +165,20 @@ impl Size for PartialSize {
         self.contains(size)
     }
 
-    fn is(self, size: usize) -> bool {
-        self.value() == Some(size)
-    }
-
-    fn is_same(self, other: Self) -> bool {
-        self.symbol.is_some() && self.symbol == other.symbol
-    }
-
     fn and(self, other: Self) -> Option<Self> {
         let size = PartialSize::bounded(self.min.max(other.min), self.max.min(other.max))?;
-        Some(match self.symbol.or(other.symbol) {
-            Some(symbol) => size.with_symbol(symbol),
-            None => size,
-        })
+        let symbol = self.symbol.or(other.symbol);
+        Some(symbol.map_or(size, |symbol| size.with_symbol(symbol)))
     }
 
-    fn or(self, other: Self) -> Self {
-        PartialSize {
-            min: self.min.min(other.min),
-            max: self.max.max(other.max),
-            symbol: self.symbol.filter(|_| self.is_same(other)),
+    /// Two sizes with one symbol are the same. A size that is known is 1. Otherwise either of the
+    /// two is the common size.
+    fn either(self, other: Self) -> Option<Self> {
+        match (self.value(), other.value()) {
+            _ if self.symbol.is_some() && self.symbol == other.symbol => self.and(other),
+            (Some(_), _) => Some(other),
+            (_, Some(_)) => Some(self),
+            _ => PartialSize::bounded(self.min.min(other.min), self.max.max(other.max)),
         }
     }
 }
@@ -216,29 +193,23 @@ impl From<RangeFrom<usize>> for PartialSize {
     fn from(range: RangeFrom<usize>) -> Self {
         PartialSize {
             min: range.start,
-            max: usize::MAX,
-            symbol: None,
+            ..PartialSize::ANY
         }
     }
 }
 
 impl fmt::Display for PartialSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(symbol) = self.symbol {
-            let bounds = PartialSize {
-                symbol: None,
-                ..*self
-            };
-            return match bounds {
-                PartialSize::ANY => write!(f, "s{symbol}"),
-                _ => write!(f, "s{symbol}({bounds})"),
-            };
-        }
-        match (self.value(), self.min, self.max()) {
-            (Some(size), ..) => f.write_str(&text(&size)),
-            (None, 0, None) => f.write_str("?"),
-            (None, min, None) => write!(f, "{min}.."),
-            (None, min, Some(max)) => write!(f, "{min}..={max}"),
+        let bounds = match (self.value(), self.min, self.max()) {
+            (Some(size), ..) => text(&size),
+            (None, 0, None) => "?".into(),
+            (None, min, None) => format!("{min}.."),
+            (None, min, Some(max)) => format!("{min}..={max}"),
+        };
+        match self.symbol {
+            None => f.write_str(&bounds),
+            Some(symbol) if bounds == "?" => write!(f, "s{symbol}"),
+            Some(symbol) => write!(f, "s{symbol}({bounds})"),
         }
     }
 }
@@ -327,12 +298,9 @@ impl PartialShape {
     /// ```
     #[must_use]
     pub fn value(&self) -> Option<IxDyn> {
-        let sizes = self.sizes()?;
-        let mut shape = IxDyn::zeros(sizes.len());
-        for (known, size) in shape.sizes_mut().iter_mut().zip(sizes) {
-            *known = size.value()?;
-        }
-        Some(shape)
+        let sizes = self.sizes()?.iter().map(|size| size.value());
+        let sizes: Option<SmallVec<[usize; 4]>> = sizes.collect();
+        Some(IxDyn(&sizes?))
     }
 
     /// Whether this shape is possible. Example: [`PartialShape`].
@@ -342,12 +310,6 @@ impl PartialShape {
             let mut pairs = sizes.iter().zip(shape);
             sizes.len() == shape.len() && pairs.all(|(size, &value)| size.contains(value))
         })
-    }
-}
-
-impl From<PartialSizes> for PartialShape {
-    fn from(sizes: PartialSizes) -> Self {
-        PartialShape(Some(sizes))
     }
 }
 

@@ -26,10 +26,14 @@ pub(crate) fn list<T: fmt::Debug>(shape: &[T]) -> String {
     format!("[{}]", shown.join(", "))
 }
 
+fn widest<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
+    texts.map(|text| text.chars().count()).max().unwrap_or(0)
+}
+
 /// Rows of cells in columns.
 pub(crate) struct Picture {
-    /// The column of interest, and those that are drawn around it.
-    column: usize,
+    /// The column of interest, if there is one, and those that are drawn around it.
+    column: Option<usize>,
     window: Range<usize>,
     rank: usize,
     rows: Vec<(String, Vec<String>)>,
@@ -37,8 +41,8 @@ pub(crate) struct Picture {
 
 impl Picture {
     /// A picture of `rank` columns, without rows.
-    pub(crate) fn around(column: usize, rank: usize) -> Self {
-        let start = column.saturating_sub(WINDOW / 2);
+    pub(crate) fn around(column: Option<usize>, rank: usize) -> Self {
+        let start = column.unwrap_or(0).saturating_sub(WINDOW / 2);
         let start = start.min(rank.saturating_sub(WINDOW));
         Picture {
             column,
@@ -50,7 +54,7 @@ impl Picture {
 
     /// Two left-aligned rows.
     pub(crate) fn of_two<T: fmt::Debug, U: fmt::Debug>(
-        column: usize,
+        column: Option<usize>,
         (first_label, first): (impl fmt::Display, &[T]),
         (second_label, second): (impl fmt::Display, &[U]),
     ) -> Self {
@@ -83,13 +87,14 @@ impl Picture {
         self.line("", &marks.collect::<Vec<_>>())
     }
 
-    /// The rows, then a mark under the column of interest, and the text. If columns before the
-    /// window are left out, the number of the column is written too.
-    pub(crate) fn caret(&self, text: impl fmt::Display) -> String {
-        let mark = self.marks(|column| if column == self.column { "^" } else { "" });
-        match self.window.start {
-            0 => format!("{self}{mark} {text}"),
-            _ => format!("{self}{mark} at {}: {text}", self.column),
+    /// The rows, then the text, behind a mark under the column of interest if there is one. If
+    /// columns before the window are left out, the number of the column is written too.
+    pub(crate) fn note(&self, text: impl fmt::Display) -> String {
+        let mark = self.marks(|column| if self.column == Some(column) { "^" } else { "" });
+        match self.column {
+            None => format!("{self}\n  {text}"),
+            Some(column) if self.window.start > 0 => format!("{self}{mark} at {column}: {text}"),
+            Some(_) => format!("{self}{mark} {text}"),
         }
     }
 
@@ -99,26 +104,18 @@ impl Picture {
             return String::new();
         }
         let cut = |is_cut: bool, mark| if is_cut { mark } else { "" };
-        let (width, marks) = (self.label_width(), label.is_empty());
+        let (labels, marks) = (self.rows.iter().map(|(label, _)| label), label.is_empty());
+        let width = widest(labels);
         let mut line = format!("\n  {label:width$} ");
         line += cut(self.window.start > 0, if marks { " " } else { "…" });
         for (column, text) in texts.iter().enumerate() {
-            let cells = self
-                .rows
-                .iter()
-                .map(|(_, cells)| cells[column].chars().count());
-            let width = cells.max().unwrap_or(0).max(1);
+            let width = widest(self.rows.iter().map(|(_, cells)| &cells[column])).max(1);
             // Writing to a string does not fail.
             let _ = write!(line, "  {text:>width$}");
         }
         line += cut(self.window.end < self.rank && !marks, "  …");
         line.truncate(line.trim_end().len());
         line
-    }
-
-    fn label_width(&self) -> usize {
-        let labels = self.rows.iter().map(|(label, _)| label.chars().count());
-        labels.max().unwrap_or(0)
     }
 }
 

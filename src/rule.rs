@@ -105,13 +105,9 @@ impl Relation {
     #[inline(always)]
     pub(crate) fn output<S: Size>(self, first: S, second: S) -> Option<S> {
         match (self, first.may_be(1), second.may_be(1)) {
-            (Relation::Stretch, true, _) => Some(second),
-            (Relation::Common, true, true) if first.is_same(second) => first.and(second),
-            (Relation::Common, true, true) if first.is(1) => Some(second),
-            (Relation::Common, true, true) if second.is(1) => Some(first),
-            (Relation::Common, true, true) => Some(first.or(second)),
-            (Relation::Common, true, false) => Some(second),
+            (Relation::Stretch, true, _) | (Relation::Common, true, false) => Some(second),
             (Relation::Common, false, true) => Some(first),
+            (Relation::Common, true, true) => first.either(second),
             _ => first.and(second),
         }
     }

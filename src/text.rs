@@ -29,12 +29,9 @@ pub(crate) struct TextForm<'a> {
 impl<'a> TextForm<'a> {
     /// # Errors
     ///
-    /// `InvalidText` with the fault `no_end` if the closing parenthesis is missing.
-    pub(crate) fn split(
-        kind: &'static str,
-        text: &'a str,
-        no_end: &'static str,
-    ) -> Result<Self, BroadcastError> {
+    /// `InvalidText` if the closing parenthesis is missing.
+    pub(crate) fn split(kind: &'static str, text: &'a str) -> Result<Self, BroadcastError> {
+        let no_end = "expected a name, then integers in parentheses if it takes any, as in pdpd(1)";
         let (name, rest) = text.trim().split_once('(').unwrap_or((text, ")"));
         let Some(list) = rest.strip_suffix(')') else {
             return Err(invalid_text(kind, text, no_end));

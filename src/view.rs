@@ -2,6 +2,7 @@
 
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use crate::operand::IntoView;
+use crate::partial::PartialShape;
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
 use ndarray::{ArrayView, Axis, DimMax, Dimension, IntoDimension, RawArrayView, ShapeBuilder};
@@ -104,7 +105,11 @@ fn replicate<'a, A, I: Dimension, O: Dimension>(
         // Copies, as in `BroadcastPlan::new`.
         let (expected, found) = (plan.input_dim(), array.raw_dim());
         let role = ArrayRole::Input;
-        return Err(wrong_shape(role, expected.sizes(), found.sizes()));
+        return Err(wrong_shape(
+            role,
+            PartialShape::known(expected.sizes()),
+            found.sizes(),
+        ));
     }
     // An axis of size 0 or 1 may have any stride, which is never used.
     let mut sizes_and_strides = array.shape().iter().zip(array.strides());

@@ -367,7 +367,7 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
         two.reduce_to_shape((1, N, N), Sum);
         plan.gradient(&two);
     }
-    rejected! { OutputTooLarge:
+    rejected! { ShapeOverflow:
         wides.materialize();
         zip((&column, &row)).map_collect(|(a, b)| [u64::from(a), u64::from(b)]);
         zip((&column, &row, &byte)).map_collect(|_| 0_u128);

@@ -154,7 +154,6 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
-    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example

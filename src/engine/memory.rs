@@ -2,7 +2,7 @@
 
 #[cfg(all(target_os = "linux", not(miri)))]
 use super::tuning::{HUGE_PAGE, HUGE_PAGES_FROM, INLINE_AXES};
-use crate::error::{BroadcastError, allocation_failed, output_too_large, reserved};
+use crate::error::{BroadcastError, allocation_failed, reserved, shape_overflow};
 use crate::shape::{Sizes, elements};
 use ndarray::{Array, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 ///
 /// # Errors
 ///
-/// `OutputTooLarge` if it has more than `isize::MAX` bytes.
+/// `ShapeOverflow` if it has more than `isize::MAX` bytes.
 #[inline]
 pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
     elements(shape)
@@ -20,7 +20,7 @@ pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
             let bytes = len.checked_mul(size_of::<A>());
             bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
         })
-        .ok_or_else(|| output_too_large(shape, size_of::<A>()))
+        .ok_or_else(|| shape_overflow(shape, Some(size_of::<A>())))
 }
 
 /// An array in standard layout whose elements are not initialised yet, on huge pages if it is
@@ -28,7 +28,7 @@ pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
 ///
 /// # Errors
 ///
-/// `OutputTooLarge`, `AllocationFailed`.
+/// `ShapeOverflow`, `AllocationFailed`.
 #[inline]
 pub(crate) fn uninit_array<A, D: Dimension>(
     dim: D,
@@ -43,7 +43,7 @@ pub(crate) fn uninit_array<A, D: Dimension>(
 ///
 /// # Errors
 ///
-/// `OutputTooLarge`, `AllocationFailed`.
+/// `ShapeOverflow`, `AllocationFailed`.
 #[inline]
 pub(crate) fn uninit_in_order<A, D: Dimension>(
     dim: D,
@@ -147,7 +147,7 @@ fn common_order(
 ///
 /// # Errors
 ///
-/// `OutputTooLarge`, `AllocationFailed`.
+/// `ShapeOverflow`, `AllocationFailed`.
 ///
 /// # Panics
 ///
@@ -207,7 +207,7 @@ mod tests {
         ] {
             assert_eq!(
                 output_len::<u64>(shape),
-                Err(output_too_large(shape, 8)),
+                Err(shape_overflow(shape, Some(8))),
                 "{shape:?}"
             );
         }

@@ -6,7 +6,7 @@ use super::positions::Positions;
 use super::reduction::Reduction;
 use super::sums::{SUMMED, Target, Terms, reduce};
 use super::threads::Cost;
-use crate::error::{BroadcastError, empty_reduction};
+use crate::error::{BroadcastError, too_few_terms};
 use ndarray::{Array, ArrayRef, Dimension};
 
 /// What accumulators and results are.
@@ -124,7 +124,7 @@ fn all(count: usize) -> Terms {
 ///
 /// # Errors
 ///
-/// `EmptyReduction`, `OutputTooLarge`, `AllocationFailed`.
+/// `TooFewTerms`, `ShapeOverflow`, `AllocationFailed`.
 pub(crate) fn fresh<Acc: Value, Out: Value, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
@@ -170,21 +170,21 @@ fn fill_of_none<Acc: Value, Out: Value, J: Dimension>(
 ///
 /// # Errors
 ///
-/// `EmptyReduction`.
+/// `TooFewTerms`.
 fn of_none<Acc: Value, Out: Value>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
 ) -> Result<Out, BroadcastError> {
     let shape = kernel.inputs()[0].shape;
     kernel
         .of_none()
-        .ok_or_else(|| empty_reduction(shape, kernel.name()))
+        .ok_or_else(|| too_few_terms(shape, kernel.name(), [0, 1]))
 }
 
 /// A fresh array of the accumulators of some terms, of which there is one at least.
 ///
 /// # Errors
 ///
-/// `OutputTooLarge`, `AllocationFailed`.
+/// `ShapeOverflow`, `AllocationFailed`.
 pub(crate) fn accumulators<Acc: Value, Out: Value, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
@@ -203,7 +203,7 @@ pub(crate) fn accumulators<Acc: Value, Out: Value, J: Dimension>(
 ///
 /// # Errors
 ///
-/// `EmptyReduction`, `AllocationFailed`; nothing has been written then.
+/// `TooFewTerms`, `AllocationFailed`; nothing has been written then.
 pub(crate) fn into<Acc: Value, Out: Value, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],

@@ -116,7 +116,7 @@ pub trait Reduction<T>: Sync {
     fn finish(&self, acc: Self::Acc, count: usize) -> Self::Out;
 
     /// The result of no terms. `None` makes such a reduction the error
-    /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction). Example: [`Reduction`].
+    /// [`TooFewTerms`](crate::ErrorKind::TooFewTerms). Example: [`Reduction`].
     fn of_none(&self) -> Option<Self::Out> {
         Some(self.finish(self.identity(), 0))
     }

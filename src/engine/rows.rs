@@ -74,7 +74,7 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
 ///
 /// # Errors
 ///
-/// `WrongShape` if the inputs have another shape than `dim`; `OutputTooLarge`, `AllocationFailed`.
+/// `WrongShape` if the inputs have another shape than `dim`; `ShapeOverflow`, `AllocationFailed`.
 pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     dim: D,
     inputs: I,
@@ -89,7 +89,7 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
 ///
 /// # Errors
 ///
-/// `OutputTooLarge`, `AllocationFailed`.
+/// `ShapeOverflow`, `AllocationFailed`.
 #[inline]
 fn uninit_output<C, D: Dimension, I: Inputs<N>, const N: usize>(
     dim: D,
@@ -169,7 +169,7 @@ pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs<N>, c
 ///
 /// # Errors
 ///
-/// `WrongShape` if the inputs have another shape than `dim`; `OutputTooLarge`, `AllocationFailed`.
+/// `WrongShape` if the inputs have another shape than `dim`; `ShapeOverflow`, `AllocationFailed`.
 #[allow(clippy::type_complexity)]
 pub(crate) fn collect_two<C, E, D, I, const N: usize, const M: usize>(
     dim: D,

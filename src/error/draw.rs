@@ -14,8 +14,11 @@ use std::ops::Range;
 /// Of the size [`KEEP`], which prints as -1, under any other rule than `expand`.
 const ONLY_IN_EXPAND: &str = "-1 keeps the input's size only in broadcast_expand (mode expand)";
 
+/// A rule, and the names and shapes of its operands.
+type Call<'a> = (Rule, &'a [ArrayRole; 2], &'a [PartialShape; 2]);
+
 /// The first line about two shapes.
-fn heading(rule: Rule, operands: &[ArrayRole; 2], [a, b]: &[PartialShape; 2]) -> String {
+fn heading((rule, operands, [a, b]): Call) -> String {
     match (operands, rule) {
         ([ArrayRole::Result, _], _) => format!("cannot reduce {b} to {a} ({rule})"),
         ([_, ArrayRole::Target], _) | (_, Rule::Pdpd) => {
@@ -44,26 +47,22 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 pub(super) fn size_mismatch(
-    rule: Rule,
-    operands: &[ArrayRole; 2],
-    shapes: &[PartialShape; 2],
+    call @ (rule, operands, shapes): Call,
     relation: Relation,
     (mapping, axis): (&[usize], usize),
 ) -> String {
     let rows = shapes.each_ref().map(sizes);
-    let a_is_mapped = rows[0].len() <= rows[1].len();
-    let column_of = |row: usize, axis: usize| match (row == 0) == a_is_mapped {
-        true => mapping.get(axis).copied().unwrap_or(usize::MAX),
-        false => axis,
+    let mapped = usize::from(rows[0].len() > rows[1].len());
+    let column_of = |row: usize, at: usize| match row == mapped {
+        true => mapping.get(at).copied().unwrap_or(usize::MAX),
+        false => at,
     };
-    let picture = Picture::around(axis, rows[0].len().max(rows[1].len()))
-        .row(operands[0], rows[0], |axis| column_of(0, axis))
-        .row(operands[1], rows[1], |axis| column_of(1, axis));
+    let picture = Picture::around(Some(axis), rows[1 - mapped].len())
+        .row(operands[0], rows[0], |at| column_of(0, at))
+        .row(operands[1], rows[1], |at| column_of(1, at));
     let cell = |row: usize| {
-        let mut cells = rows[row].iter().enumerate();
-        cells
-            .find(|&(at, _)| column_of(row, at) == axis)
-            .map(|(_, size)| size)
+        let at = (0..rows[row].len()).find(|&at| column_of(row, at) == axis)?;
+        Some(rows[row][at])
     };
     let keep = Some(KEEP);
     let drawn = match (cell(0), cell(1)) {
@@ -84,24 +83,20 @@ pub(super) fn size_mismatch(
                 Rule::Numpy if b.value() == keep => format!("; {ONLY_IN_EXPAND}"),
                 _ => String::new(),
             };
-            picture.caret(why + &hint)
+            picture.note(why + &hint)
         }
         (None, Some(b)) if b.value() == keep => {
-            picture.caret("-1 keeps an input's size, but this axis is new: give it a size")
+            picture.note("-1 keeps an input's size, but this axis is new: give it a size")
         }
         _ => picture.to_string(),
     };
-    heading(rule, operands, shapes) + &drawn
+    heading(call) + &drawn
 }
 
-pub(super) fn rank_mismatch(
-    rule: Rule,
-    operands: &[ArrayRole; 2],
-    shapes: &[PartialShape; 2],
-) -> String {
+pub(super) fn rank_mismatch(call @ (rule, operands, shapes): Call) -> String {
     let ([a, b], [a_name, b_name]) = (shapes.each_ref().map(sizes), operands);
     let rank = a.len().max(b.len());
-    let picture = Picture::around(0, rank)
+    let picture = Picture::around(None, rank)
         .row(a_name, a, |axis| rank - a.len() + axis)
         .row(b_name, b, |axis| rank - b.len() + axis);
     let why = match (rule, operands) {
@@ -111,33 +106,32 @@ pub(super) fn rank_mismatch(
         (Rule::None, _) => "this rule wants identical shapes",
         _ => "this rule never drops an axis, not even one of size 1",
     };
-    let heading = heading(rule, operands, shapes) + &picture.to_string();
     let (count, other) = (axes_count(a.len()), b.len());
-    format!("{heading}\n  {a_name} has {count}, {b_name} has {other}: {why}")
+    let why = format!("{a_name} has {count}, {b_name} has {other}: {why}");
+    heading(call) + &picture.note(why)
 }
 
 pub(super) fn invalid_axes(
     operation: &str,
-    rule: Rule,
-    operands: &[ArrayRole; 2],
-    shapes: &[PartialShape; 2],
+    call @ (rule, operands, shapes): Call,
     axes: &[isize],
     fault: &AxesFault,
 ) -> String {
     // The list is of the operand with fewer axes. If one of the ranks is not known, as many
     // entries as the other one has axes are of the other one.
-    let flipped = match shapes.each_ref().map(PartialShape::rank) {
+    let ranks = shapes.each_ref().map(PartialShape::rank);
+    let flipped = match ranks {
+        _ if !matches!(rule, Rule::Xla | Rule::Paddle) => false,
         [Some(a), Some(b)] => b < a,
         [Some(a), None] => a != axes.len(),
         [None, b] => b == Some(axes.len()),
     };
-    let flipped = flipped && matches!(rule, Rule::Xla | Rule::Paddle);
-    let (of, to) = (usize::from(flipped), usize::from(!flipped));
-    let [small, large] = [of, to].map(|at| sizes(&shapes[at]));
-    let [input, target] = [of, to].map(|at| match rule {
-        Rule::Composed => "shape".to_string(),
-        _ => operands[at].to_string(),
-    });
+    let row = |at: usize| match rule {
+        Rule::Composed => ("shape".to_string(), sizes(&shapes[at])),
+        _ => (operands[at].to_string(), sizes(&shapes[at])),
+    };
+    let (input, small) = row(usize::from(flipped));
+    let (target, large) = row(usize::from(!flipped));
     let axis = |at: usize| axes.get(at).copied().unwrap_or(0);
     let at = match fault {
         AxesFault::OutOfRange(at) | AxesFault::Unsorted(at) => Some(*at),
@@ -145,12 +139,12 @@ pub(super) fn invalid_axes(
         _ => None,
     };
     let heading = match operation {
-        "broadcast" => heading(rule, operands, shapes),
+        "broadcast" => heading(call),
         "reorder" => format!("cannot reorder the axes of {}", shapes[0]),
-        "insert" => format!("cannot insert axis {} in {}", axis(0), shapes[0]),
         _ => {
-            let axis = axis(at.unwrap_or(0));
-            format!("cannot {operation} axis {axis} of {}", shapes[0])
+            let (axis, of) = (axis(at.unwrap_or(0)), &shapes[0]);
+            let in_or_of = if operation == "insert" { "in" } else { "of" };
+            format!("cannot {operation} axis {axis} {in_or_of} {of}")
         }
     };
     if let Rule::Pdpd | Rule::Paddle = rule {
@@ -168,8 +162,7 @@ pub(super) fn invalid_axes(
             format!("the length is {entries}, but {input} has {count}: {list}")
         }
         AxesFault::OutOfRange(_) if operation == "insert" => {
-            let last = large.len();
-            format!("the positions are -{} to {last}", last + 1)
+            format!("the positions are -{} to {}", large.len() + 1, large.len())
         }
         AxesFault::OutOfRange(at) => {
             let has = axes_count(large.len());
@@ -185,12 +178,11 @@ pub(super) fn invalid_axes(
         }
         AxesFault::Repeated(at) => format!("axis {} is listed twice", axis(*at)),
         AxesFault::Missing => {
-            let numpy: Vec<_> = (large.len().saturating_sub(small.len())..large.len()).collect();
+            let first = large.len().saturating_sub(small.len());
+            let numpy: Vec<_> = (first..large.len()).collect();
             let why = "ranks differ and XLA never guesses: pass the axes";
-            format!(
-                "{why} of {target} that {input} is aligned with (NumPy's are {})",
-                list(&numpy)
-            )
+            let with = format!("of {target} that {input} is aligned with");
+            format!("{why} {with} (NumPy's are {})", list(&numpy))
         }
         AxesFault::Unexpected if small.is_empty() => "a scalar needs none: pass []".into(),
         AxesFault::Unexpected => "equal ranks need none: pass [] or the identity".into(),
@@ -208,11 +200,7 @@ pub(super) fn invalid_axes(
         Rule::BroadcastAxes => (target, large),
         _ => (input, small),
     };
-    let picture = Picture::of_two(at.unwrap_or(0), owner, (list_name, axes));
-    match at {
-        Some(_) => heading + &picture.caret(why),
-        None => format!("{heading}{picture}\n  {why}"),
-    }
+    heading + &Picture::of_two(at, owner, (list_name, axes)).note(why)
 }
 
 /// An operand that begins at an axis of the other, under PaddlePaddle's rules.
@@ -220,17 +208,16 @@ fn aligned_at(axis: isize, operands: [(&str, &[PartialSize]); 2]) -> String {
     let [(b, small), (a, large)] = operands;
     let (count, rank) = (axes_count(small.len()), large.len());
     let at = usize::try_from(axis).unwrap_or(usize::MAX);
+    let reaches = |left| format!("from axis {axis} on {a} has {left}, but {b} has {count}");
     match rank.checked_sub(at) {
-        Some(left) if left > 0 => {
-            let picture = Picture::around(at, at + small.len().max(left))
-                .row(b, small, |i| at + i)
-                .row(a, large, |i| i);
-            format!("{picture}\n  from axis {axis} on {a} has {left}, but {b} has {count}")
-        }
+        Some(left) if left > 0 => Picture::around(None, at + small.len().max(left))
+            .row(b, small, |i| at + i)
+            .row(a, large, |i| i)
+            .note(reaches(left)),
         _ => {
-            let picture = Picture::of_two(0, (b, small), (a, large));
             let why = format!("there is no axis {axis}: {a} has {}", axes_count(rank));
-            format!("{picture}\n  {why}; -1 aligns {b} from the right")
+            let picture = Picture::of_two(None, (b, small), (a, large));
+            picture.note(format!("{why}; -1 aligns {b} from the right"))
         }
     }
 }
@@ -246,12 +233,16 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
     };
     let (before, rest) = pattern.split_at_checked(position).unwrap_or((pattern, ""));
     let column = before.chars().count();
-    let is_far = column >= SHOWN;
-    let skipped = if is_far { column - SHOWN / 2 } else { 0 };
+    let skipped = if column >= SHOWN {
+        column - SHOWN / 2
+    } else {
+        0
+    };
     let mark = |is_cut: bool| if is_cut { "…" } else { "" };
     let start = mark(skipped > 0);
     let end = mark(pattern.chars().nth(skipped + SHOWN).is_some());
     let shown: String = pattern.chars().skip(skipped).take(SHOWN).collect();
+    let lines = format!("{heading}\n  {start}{shown}{end}\n");
     let name = quoted(rest.split([' ', ',']).next().unwrap_or(rest));
     let why = match fault {
         PatternFault::Syntax(expected) => format!("expected {expected}"),
@@ -264,12 +255,11 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
         }
         PatternFault::SizeUnknown(name) => {
             let name = quoted(name);
-            let text = format!("{heading}\n  {start}{shown}{end}\n  a size is given for {name}");
-            return text + ", which it does not have";
+            return format!("{lines}  a size is given for {name}, which it does not have");
         }
     };
     let blanks = column - skipped + 2 + start.chars().count();
-    format!("{heading}\n  {start}{shown}{end}\n{:blanks$}^ {why}", "")
+    format!("{lines}{:blanks$}^ {why}", "")
 }
 
 pub(super) fn integer(role: IntegerRole, shape: &[usize], entry: Option<(usize, i128)>) -> String {
@@ -281,41 +271,48 @@ pub(super) fn integer(role: IntegerRole, shape: &[usize], entry: Option<(usize, 
         let list = list(shape);
         return format!("{whats} are of rank 1, but this tensor has the shape {list}");
     };
-    if let IntegerRole::AxisOf(rank) = role {
-        let which = match rank {
-            0 => "none".to_string(),
-            _ => format!("-{rank} to {}", rank - 1),
-        };
-        return format!("entry {position} is {value}: axes of an array of rank {rank} are {which}");
-    }
     let why = match (role, value) {
+        (IntegerRole::AxisOf(0), _) => "axes of an array of rank 0 are none".into(),
+        (IntegerRole::AxisOf(rank), _) => {
+            format!(
+                "axes of an array of rank {rank} are -{rank} to {}",
+                rank - 1
+            )
+        }
         (IntegerRole::SizeOrKeep, ..0) => {
-            "must not be negative, except for -1, which keeps the input's size"
+            "a size must not be negative, except for -1, which keeps the input's size".into()
         }
         (IntegerRole::Size, -1) => {
-            "must not be negative; broadcast_expand with KEEP keeps the input's size"
+            "a size must not be negative; broadcast_expand with KEEP keeps the input's size".into()
         }
-        (_, ..0) => "must not be negative",
-        (IntegerRole::SizeOrKeep, _) => "must be less than usize::MAX",
-        _ => "must fit usize",
+        (_, ..0) => format!("{what} must not be negative"),
+        (IntegerRole::SizeOrKeep, _) => "a size must be less than usize::MAX".into(),
+        _ => format!("{what} must fit usize"),
     };
-    format!("entry {position} is {value}: {what} {why}")
+    format!("entry {position} is {value}: {why}")
 }
 
 pub(super) fn operator(mode: Rule, fault: OperatorFault) -> String {
-    match fault {
-        OperatorFault::ModeNotInVersion => format!("has no mode \"{mode}\": Broadcast-3 has it"),
+    let why = match fault {
+        OperatorFault::ModeNotInVersion => {
+            return format!("has no mode \"{mode}\": Broadcast-3 has it");
+        }
         OperatorFault::AxesMappingMissing => {
-            format!("in mode \"{mode}\" needs axes_mapping: one target axis for each input axis")
+            "needs axes_mapping: one target axis for each input axis"
         }
         OperatorFault::AxesMappingUnexpected => {
-            format!("in mode \"{mode}\" takes no axes_mapping: drop it, or use mode \"explicit\"")
+            "takes no axes_mapping: drop it, or use mode \"explicit\""
         }
-    }
+    };
+    format!("in mode \"{mode}\" {why}")
 }
 
-pub(super) fn shape_overflow(shape: &[usize]) -> String {
+pub(super) fn shape_overflow(shape: &[usize], element_size: Option<usize>) -> String {
     let sizes = list(shape);
+    if let Some(bytes) = element_size {
+        let of = format!("an owned array of shape {sizes} with {bytes}-byte elements");
+        return of + " passes isize::MAX bytes";
+    }
     if shape.contains(&KEEP) {
         return format!("the shape {sizes} is too large: {ONLY_IN_EXPAND}");
     }
@@ -330,26 +327,19 @@ pub(super) fn shape_overflow(shape: &[usize]) -> String {
 pub(super) fn wrong_shape(role: ArrayRole, expected: &PartialShape, found: &[usize]) -> String {
     let heading = format!("{role} has shape {}, expected {expected}", list(found));
     let (wanted, rank) = (sizes(expected), found.len());
-    let axis = found
-        .iter()
-        .zip(wanted)
-        .position(|(&size, wanted)| !wanted.contains(size));
-    let picture = Picture::of_two(axis.unwrap_or(0), ("found", found), ("expected", wanted));
+    let fits = |(&size, wanted): (&usize, &PartialSize)| wanted.contains(size);
     let in_place = match role {
         ArrayRole::Receiver => "; an operation in place does not broadcast self",
         _ => "",
     };
-    match axis {
-        _ if rank != wanted.len() => {
-            let wanted = wanted.len();
-            format!("{heading}{picture}\n  ranks {rank} and {wanted} differ{in_place}")
-        }
-        Some(at) => {
-            let (size, wanted) = (text(&found[at]), wanted[at]);
-            heading + &picture.caret(format!("{size} is not {wanted}{in_place}"))
-        }
-        None => heading,
-    }
+    let axis = found.iter().zip(wanted).position(|pair| !fits(pair));
+    let axis = axis.filter(|_| rank == wanted.len());
+    let why = match axis {
+        Some(at) => format!("{} is not {}{in_place}", text(&found[at]), wanted[at]),
+        None if rank == wanted.len() => return heading,
+        None => format!("ranks {rank} and {} differ{in_place}", wanted.len()),
+    };
+    heading + &Picture::of_two(axis, ("found", found), ("expected", wanted)).note(why)
 }
 
 pub(super) fn slice(
@@ -359,29 +349,30 @@ pub(super) fn slice(
     len: usize,
     fault: SliceFault,
 ) -> String {
-    let (shape, rank) = (list(shape), axes_count(shape.len()));
-    let with = match strides {
-        [] => String::new(),
-        strides => format!(" with the strides {}", list(strides)),
+    let rank = axes_count(shape.len());
+    let shape = match strides {
+        [] => list(shape),
+        _ => format!("{} with the strides {}", list(shape), list(strides)),
     };
     match fault {
-        SliceFault::Rank => format!("{role} has {rank}, the shape {shape}{with}"),
+        SliceFault::Rank => format!("{role} has {rank}, the shape {shape}"),
         SliceFault::Length(needed) => {
-            format!("{role} is a slice of length {len}, the shape {shape}{with} needs {needed}")
+            format!("{role} is a slice of length {len}, the shape {shape} needs {needed}")
         }
         SliceFault::Overlap => {
-            format!("{role} cannot be written: elements of the shape {shape}{with} overlap")
+            format!("{role} cannot be written: elements of the shape {shape} overlap")
         }
     }
 }
 
 pub(super) fn invalid_box(shape: &[usize], ranges: &[Range<usize>], fault: &BoxFault) -> String {
-    let (ranges_list, shape_list) = (list(ranges), list(shape));
-    let picture = |axis| Picture::of_two(axis, ("box", ranges), ("shape", shape));
-    match fault {
+    let (ranges_list, rank) = (list(ranges), shape.len());
+    let (heading, axis, why) = match fault {
         BoxFault::Blocks => {
             let count = shape.iter().sum::<usize>();
-            format!("the sums of this plan have {count} blocks of terms, not {ranges_list}")
+            return format!(
+                "the sums of this plan have {count} blocks of terms, not {ranges_list}"
+            );
         }
         BoxFault::CutsBlock {
             axis,
@@ -393,32 +384,33 @@ pub(super) fn invalid_box(shape: &[usize], ranges: &[Range<usize>], fault: &BoxF
                 [] => "no block begins on this axis: take all of it".into(),
                 at => format!("no block begins at {boundary}, but at {}", at.join(" and ")),
             };
-            let picture = picture(*axis).caret(why);
-            format!("the box {ranges_list} cuts a block of 1024 terms{picture}")
+            let heading = format!("the box {ranges_list} cuts a block of 1024 terms");
+            (heading, Some(*axis), why)
         }
         BoxFault::Outside => {
-            let heading = format!("the box {ranges_list} is not inside {shape_list}");
-            let (count, axes) = (ranges.len(), axes_count(shape.len()));
+            let heading = format!("the box {ranges_list} is not inside {}", list(shape));
             let is_outside =
                 |(range, &size): (&Range<usize>, _)| range.start > range.end || range.end > size;
-            match ranges.iter().zip(shape).position(is_outside) {
-                _ if count != shape.len() => {
-                    format!("{heading}{}\n  {count} ranges for {axes}", picture(0))
-                }
-                Some(axis) => {
-                    let (range, size) = (text(&ranges[axis]), shape[axis]);
-                    heading + &picture(axis).caret(format!("{range} is not inside 0..{size}"))
-                }
-                None => heading,
-            }
+            let axis = ranges.iter().zip(shape).position(is_outside);
+            let axis = axis.filter(|_| ranges.len() == rank);
+            let why = match axis {
+                Some(axis) => format!("{} is not inside 0..{}", text(&ranges[axis]), shape[axis]),
+                None if ranges.len() == rank => return heading,
+                None => format!("{} ranges for {}", ranges.len(), axes_count(rank)),
+            };
+            (heading, axis, why)
         }
-    }
+    };
+    heading + &Picture::of_two(axis, ("box", ranges), ("shape", shape)).note(why)
 }
 
-/// That a shape cannot be reduced.
-pub(super) fn reduction(shape: &[usize], reduction: &str) -> String {
+pub(super) fn few_terms(shape: &[usize], reduction: &str, [terms, least]: [usize; 2]) -> String {
     let by = if reduction.is_empty() { "" } else { " by " };
-    format!("cannot reduce {}{by}{reduction}", list(shape))
+    let why = match least {
+        1 => "there are no terms, and only a Fold with an identity has a result for that".into(),
+        _ => format!("it needs {least} terms, and there are {terms}"),
+    };
+    format!("cannot reduce {}{by}{reduction}: {why}", list(shape))
 }
 
 pub(super) fn parts(fault: &PartsFault) -> String {

@@ -4,7 +4,6 @@ use super::draw;
 use super::fault::{AxesFault, BoxFault, OperatorFault, PartsFault, PatternFault, SliceFault};
 use super::role::{ArrayRole, IntegerRole};
 use crate::partial::PartialShape;
-use crate::picture::list;
 use crate::rule::{Relation, Rule};
 use std::ops::Range;
 
@@ -33,7 +32,7 @@ pub enum ErrorKind {
     /// The sizes of two aligned axes do not fit.
     ///
     /// [Example](crate::guide::numpy#errors).
-    #[error("{}", draw::size_mismatch(*.rule, .operands, .shapes, *.relation, (.mapping, *.axis)))]
+    #[error("{}", draw::size_mismatch((*.rule, .operands, .shapes), *.relation, (.mapping, *.axis)))]
     #[non_exhaustive]
     SizeMismatch {
         /// The rule that was asked for.
@@ -56,7 +55,7 @@ pub enum ErrorKind {
     /// [`plan`](crate::named::AxisPattern::plan) takes patterns that drop axes.
     ///
     /// [Example](crate::guide::numpy#errors).
-    #[error("{}", draw::rank_mismatch(*.rule, .operands, .shapes))]
+    #[error("{}", draw::rank_mismatch((*.rule, .operands, .shapes)))]
     #[non_exhaustive]
     RankMismatch {
         /// The rule that was asked for.
@@ -70,7 +69,7 @@ pub enum ErrorKind {
     /// A list of axes, or one axis, does not fit the shapes.
     ///
     /// [Example](crate::guide::explicit#errors).
-    #[error("{}", draw::invalid_axes(.operation, *.rule, .operands, .shapes, .axes, .fault))]
+    #[error("{}", draw::invalid_axes(.operation, (*.rule, .operands, .shapes), .axes, .fault))]
     #[non_exhaustive]
     InvalidAxes {
         /// What was asked for: `broadcast` two shapes; `reorder`, `insert`, `remove` or `reduce`
@@ -157,30 +156,18 @@ pub enum ErrorKind {
         max: usize,
     },
 
-    /// The sizes of the output, other than 0, multiply to more than `isize::MAX`. No array has such
-    /// a shape, not even a view.
+    /// The shape is too large. Its sizes, other than 0, multiply to more than `isize::MAX`: no array
+    /// has such a shape, not even a view. Or an owned array of this shape would take more than
+    /// `isize::MAX` bytes.
     ///
     /// [Example](crate::guide::copies_and_gradients#errors).
-    #[error("{}", draw::shape_overflow(.shape))]
+    #[error("{}", draw::shape_overflow(.shape, *.element_size))]
     #[non_exhaustive]
     ShapeOverflow {
         /// The shape that was asked for.
         shape: Box<[usize]>,
-    },
-
-    /// An owned array of this shape would take more than `isize::MAX` bytes.
-    ///
-    /// [Example](crate::guide::copies_and_gradients#errors).
-    #[error(
-        "an owned array of shape {} with {element_size}-byte elements passes isize::MAX bytes",
-        list(.shape)
-    )]
-    #[non_exhaustive]
-    OutputTooLarge {
-        /// The shape that was asked for.
-        shape: Box<[usize]>,
-        /// Size of an element in bytes.
-        element_size: usize,
+        /// The size of an element in bytes, if it is the bytes that are too many.
+        element_size: Option<usize>,
     },
 
     /// The allocator refused memory.
@@ -240,27 +227,11 @@ pub enum ErrorKind {
         fault: BoxFault,
     },
 
-    /// There are no terms, because an axis that is reduced has size 0. A reduction such as a
-    /// maximum has no result then.
-    ///
-    /// [Example](crate::reduction::Max).
-    #[error(
-        "{}: there are no terms, and only a Fold with an identity has a result for that",
-        draw::reduction(.shape, .reduction)
-    )]
-    #[non_exhaustive]
-    EmptyReduction {
-        /// The shape of the terms.
-        shape: Box<[usize]>,
-        /// The [name](crate::reduction::Reduction::NAME) of the reduction. Empty if it has none.
-        reduction: &'static str,
-    },
-
-    /// There are fewer terms than the reduction needs, such as a variance whose `ddof` is at least
-    /// their number.
+    /// There are fewer terms than the reduction needs. A maximum needs one; an axis of size 0 gives
+    /// it none. A variance needs more than its `ddof`.
     ///
     /// [Example](crate::reduction::Var).
-    #[error("{}: it needs {least} terms, and there are {terms}", draw::reduction(.shape, .reduction))]
+    #[error("{}", draw::few_terms(.shape, .reduction, [*.terms, *.least]))]
     #[non_exhaustive]
     TooFewTerms {
         /// The shape of the terms.
@@ -269,7 +240,8 @@ pub enum ErrorKind {
         reduction: &'static str,
         /// How many terms each result has.
         terms: usize,
-        /// How many [it needs](crate::reduction::Reduction::least_terms).
+        /// How many [it needs](crate::reduction::Reduction::least_terms). 1 if it has no result for
+        /// no terms.
         least: usize,
     },
 

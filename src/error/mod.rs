@@ -93,12 +93,6 @@ impl BroadcastError {
         })
     }
 
-    /// The same error, of an input with this name.
-    #[cold]
-    pub(crate) fn with_input(self, name: ArrayRole) -> Self {
-        self.renamed(|role| if role == ArrayRole::Input { name } else { role })
-    }
-
     /// The error of a broadcast from the result of a reduction to the array, in its words.
     #[cold]
     pub(crate) fn of_reduction(self) -> Self {
@@ -118,10 +112,9 @@ impl fmt::Debug for BroadcastError {
 
 /// Names the input of an error by its place in a tuple, which a letter from `a` on says.
 pub(crate) fn named(letter: &'static str) -> impl Fn(BroadcastError) -> BroadcastError {
-    move |error| {
-        let place = letter.bytes().next().map_or(0, |letter| letter - b'a');
-        error.with_input(ArrayRole::Operand(place.into()))
-    }
+    let place = letter.bytes().next().map_or(0, |letter| letter - b'a');
+    let name = ArrayRole::Operand(place.into());
+    move |error| error.renamed(|role| if role == ArrayRole::Input { name } else { role })
 }
 
 /// Two shapes that a rule does not accept.
@@ -139,7 +132,7 @@ impl Refused {
         Refused {
             rule,
             operands,
-            shapes: shapes.map(known),
+            shapes: shapes.map(PartialShape::known),
         }
     }
 
@@ -174,18 +167,24 @@ impl Refused {
         })
     }
 
-    /// The axes do not fit.
+    /// The axes do not fit a broadcast.
     #[cold]
     pub(crate) fn axes(self, axes: &[usize], fault: AxesFault) -> BroadcastError {
         // An axis that does not fit `isize` is shown as a negative one.
-        self.signed_axes(axes.iter().map(|&axis| axis as isize).collect(), fault)
+        let axes = axes.iter().map(|&axis| axis as isize).collect();
+        self.signed_axes("broadcast", axes, fault)
     }
 
-    /// The axes do not fit.
+    /// The axes do not fit an operation.
     #[cold]
-    pub(crate) fn signed_axes(self, axes: Box<[isize]>, fault: AxesFault) -> BroadcastError {
+    pub(crate) fn signed_axes(
+        self,
+        operation: &'static str,
+        axes: Box<[isize]>,
+        fault: AxesFault,
+    ) -> BroadcastError {
         BroadcastError::new(ErrorKind::InvalidAxes {
-            operation: "broadcast",
+            operation,
             rule: self.rule,
             operands: self.operands,
             shapes: self.shapes,
@@ -193,10 +192,6 @@ impl Refused {
             fault,
         })
     }
-}
-
-fn known(shape: &[usize]) -> PartialShape {
-    PartialShape::new(shape.iter().copied())
 }
 
 /// An empty vector with room for `len` elements.
@@ -212,27 +207,9 @@ pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, BroadcastError> {
     Ok(vec)
 }
 
-/// A copy of a shape that a call returns.
-///
-/// # Errors
-///
-/// `AllocationFailed`.
-pub(crate) fn copied(shape: &[usize]) -> Result<Vec<usize>, BroadcastError> {
-    let mut copy = reserved(shape.len())?;
-    copy.extend_from_slice(shape);
-    Ok(copy)
-}
-
 #[cold]
 pub(crate) fn allocation_failed(bytes: usize) -> BroadcastError {
     BroadcastError::new(ErrorKind::AllocationFailed { bytes })
-}
-
-/// A reduction of terms of this shape, of which there are none, has no result for that.
-#[cold]
-pub(crate) fn empty_reduction(shape: &[usize], reduction: &'static str) -> BroadcastError {
-    let shape = shape.into();
-    BroadcastError::new(ErrorKind::EmptyReduction { shape, reduction })
 }
 
 /// A reduction of terms of this shape, of which there are fewer than it needs.
@@ -240,8 +217,7 @@ pub(crate) fn empty_reduction(shape: &[usize], reduction: &'static str) -> Broad
 pub(crate) fn too_few_terms(
     shape: &[usize],
     reduction: &'static str,
-    terms: usize,
-    least: usize,
+    [terms, least]: [usize; 2],
 ) -> BroadcastError {
     BroadcastError::new(ErrorKind::TooFewTerms {
         shape: shape.into(),
@@ -269,9 +245,9 @@ pub(crate) fn invalid_slice(
     })
 }
 
-/// The array in this role has the shape `found`, which is not possible.
+/// The array in this role has the shape `found`.
 #[cold]
-pub(crate) fn impossible_shape(
+pub(crate) fn wrong_shape(
     role: ArrayRole,
     expected: PartialShape,
     found: &[usize],
@@ -284,12 +260,6 @@ pub(crate) fn impossible_shape(
     })
 }
 
-/// The array in this role has the shape `found`.
-#[cold]
-pub(crate) fn wrong_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> BroadcastError {
-    impossible_shape(role, known(expected), found)
-}
-
 /// That an array has the expected shape.
 #[inline]
 pub(crate) fn check_shape(
@@ -299,46 +269,27 @@ pub(crate) fn check_shape(
 ) -> Result<(), BroadcastError> {
     match expected == found {
         true => Ok(()),
-        false => Err(wrong_shape(role, expected, found)),
+        false => Err(wrong_shape(role, PartialShape::known(expected), found)),
     }
 }
 
-/// The sizes of the shape, other than 0, multiply to more than `isize::MAX`.
+/// The shape has too many elements, or too many bytes if elements of this size are owned.
 #[cold]
-pub(crate) fn shape_overflow(shape: &[usize]) -> BroadcastError {
+pub(crate) fn shape_overflow(shape: &[usize], element_size: Option<usize>) -> BroadcastError {
     let shape = shape.into();
-    BroadcastError::new(ErrorKind::ShapeOverflow { shape })
-}
-
-/// An owned array of this shape has more than `isize::MAX` bytes.
-#[cold]
-pub(crate) fn output_too_large(shape: &[usize], element_size: usize) -> BroadcastError {
-    let shape = shape.into();
-    BroadcastError::new(ErrorKind::OutputTooLarge {
+    BroadcastError::new(ErrorKind::ShapeOverflow {
         shape,
         element_size,
     })
 }
 
-/// The axes do not fit an operation on those of one array.
+/// A box does not fit a shape.
 #[cold]
-pub(crate) fn invalid_axes_of(
-    operation: &'static str,
+pub(crate) fn invalid_box(
     shape: &[usize],
-    axes: Box<[isize]>,
-    fault: AxesFault,
+    ranges: &[Range<usize>],
+    fault: BoxFault,
 ) -> BroadcastError {
-    BroadcastError::new(ErrorKind::InvalidAxes {
-        operation,
-        rule: Rule::Composed,
-        operands: [ArrayRole::Input; 2],
-        shapes: [known(shape), known(shape)],
-        axes,
-        fault,
-    })
-}
-
-fn box_error(shape: &[usize], ranges: &[Range<usize>], fault: BoxFault) -> BroadcastError {
     let (shape, ranges) = (shape.into(), ranges.into());
     BroadcastError::new(ErrorKind::InvalidBox {
         shape,
@@ -347,58 +298,10 @@ fn box_error(shape: &[usize], ranges: &[Range<usize>], fault: BoxFault) -> Broad
     })
 }
 
-/// The ranges are not inside the shape.
+/// Parts of a reduction do not fit together.
 #[cold]
-pub(crate) fn invalid_box(shape: &[usize], ranges: &[Range<usize>]) -> BroadcastError {
-    box_error(shape, ranges, BoxFault::Outside)
-}
-
-/// The sums of a plan have `count` blocks.
-#[cold]
-pub(crate) fn invalid_blocks(count: usize, blocks: Range<usize>) -> BroadcastError {
-    box_error(&[count], &[blocks], BoxFault::Blocks)
-}
-
-/// The box has a part of a block of terms. It cuts `axis` at `boundary`.
-#[cold]
-pub(crate) fn cuts_block(
-    shape: &[usize],
-    ranges: &[Range<usize>],
-    axis: usize,
-    boundary: usize,
-    nearest: [Option<usize>; 2],
-) -> BroadcastError {
-    let fault = BoxFault::CutsBlock {
-        axis,
-        boundary,
-        nearest,
-    };
-    box_error(shape, ranges, fault)
-}
-
-fn parts_mismatch(fault: PartsFault) -> BroadcastError {
+pub(crate) fn parts_mismatch(fault: PartsFault) -> BroadcastError {
     BroadcastError::new(ErrorKind::PartsMismatch { fault })
-}
-
-/// Two accumulations do not belong together.
-#[cold]
-pub(crate) fn other_reduction(first: &str, second: &str) -> BroadcastError {
-    let (first, second) = (first.into(), second.into());
-    parts_mismatch(PartsFault::OtherReduction { first, second })
-}
-
-/// Two parts of a reduction have these terms.
-#[cold]
-pub(crate) fn overlap(ranges: &[Range<usize>], terms: Range<usize>) -> BroadcastError {
-    let ranges = ranges.into();
-    parts_mismatch(PartsFault::Overlap { ranges, terms })
-}
-
-/// These terms of an element of a reduction are missing.
-#[cold]
-pub(crate) fn incomplete(index: &[usize], terms: Range<usize>) -> BroadcastError {
-    let index = index.into();
-    parts_mismatch(PartsFault::Incomplete { index, terms })
 }
 
 /// Bytes are no accumulation.

@@ -174,7 +174,7 @@
 //!     match error.kind() {
 //!         // Too large: copy the first row only.
 //!         ErrorKind::AllocationFailed { .. }
-//!         | ErrorKind::OutputTooLarge { .. } => {
+//!         | ErrorKind::ShapeOverflow { .. } => {
 //!             one.broadcast_numpy((1, 3))?.materialize()
 //!         }
 //!         _ => Err(error),

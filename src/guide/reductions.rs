@@ -189,8 +189,7 @@
 //! | `All`, `Any` | | `true`, `false` |
 //!
 //! These results are those of NumPy, unless it says otherwise. As an integer
-//! (`Mean.in_type::<f32, u8>()`) NaN is 0. The errors are
-//! [`EmptyReduction`](crate::ErrorKind::EmptyReduction) and
+//! (`Mean.in_type::<f32, u8>()`) NaN is 0. The error is
 //! [`TooFewTerms`](crate::ErrorKind::TooFewTerms). A result that has no elements itself is not an
 //! error: `Max` of `[7, 0, 0]` over axis 2 is `[7, 0, 1]`. NumPy refuses it for `max`.
 //!

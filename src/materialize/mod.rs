@@ -68,7 +68,7 @@ pub trait MaterializeExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge) if the copy would have more than
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow) if the copy would have more than
     /// `isize::MAX` bytes,
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed) if there is no memory for it.
     ///

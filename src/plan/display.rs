@@ -14,7 +14,7 @@ impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
             return Ok(());
         }
         let (fed, rank) = (self.output_axes(), output.len());
-        let picture = Picture::around(0, rank)
+        let picture = Picture::around(None, rank)
             .row("input", input, |axis| fed[axis])
             .row("output", output, |axis| axis);
         write!(f, "{picture}")?;

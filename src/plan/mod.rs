@@ -294,7 +294,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             }
         }
         if elements(output).is_none() {
-            return Err(shape_overflow(dimension::<O>(output).sizes()));
+            return Err(shape_overflow(dimension::<O>(output).sizes(), None));
         }
         Ok(BroadcastPlan {
             rule,

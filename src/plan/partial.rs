@@ -1,6 +1,6 @@
 //! Plans whose shapes are known in part.
 
-use crate::error::{ArrayRole, BroadcastError, ErrorKind, impossible_shape};
+use crate::error::{ArrayRole, BroadcastError, ErrorKind, wrong_shape};
 use crate::mode::BroadcastMode;
 use crate::partial::{PartialShape, PartialSize};
 use crate::shape::Sizes;
@@ -117,7 +117,7 @@ impl PartialPlan {
             (ArrayRole::Target, &self.target, target.sizes()),
         ] {
             if !known.contains(found) {
-                return Err(impossible_shape(role, known.clone(), found));
+                return Err(wrong_shape(role, known.clone(), found));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 //! the two.
 
 use super::BroadcastPlan;
-use crate::error::{BroadcastError, invalid_box};
+use crate::error::{BoxFault, BroadcastError, invalid_box};
 use crate::shape::Sizes;
 use ndarray::{ArrayRef, ArrayView, ArrayViewMut, Dimension, IxDyn, Slice};
 use std::ops::Range;
@@ -124,7 +124,8 @@ impl<I: Dimension, O: Dimension> Tile<I, O> {
         let inside =
             |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
         if ranges.len() != shape.len() || !ranges.iter().zip(shape).all(inside) {
-            return Err(invalid_box(plan.output.clone().sizes(), ranges));
+            let shape = plan.output.clone();
+            return Err(invalid_box(shape.sizes(), ranges, BoxFault::Outside));
         }
         Ok(plan.cut(|axis| ranges[axis].clone()))
     }
@@ -249,7 +250,7 @@ impl<D: Dimension> TileBox<D> {
             return Ok(());
         }
         let ranges: Vec<_> = self.ranges().collect();
-        Err(invalid_box(shape, &ranges))
+        Err(invalid_box(shape, &ranges, BoxFault::Outside))
     }
 }
 

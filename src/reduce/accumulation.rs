@@ -4,9 +4,7 @@ use super::ranges::{Ranges, first_outside, intersection, len, slice, without};
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::memory::array_of;
-use crate::error::{
-    BroadcastError, empty_reduction, incomplete, other_reduction, overlap, too_few_terms,
-};
+use crate::error::{BroadcastError, PartsFault, parts_mismatch, too_few_terms};
 use crate::plan::BroadcastPlan;
 use ndarray::{Array, ArrayD, Dimension, Slice, Zip};
 use std::collections::BTreeMap;
@@ -349,7 +347,10 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
                 };
                 let mut nodes = theirs.nodes.values();
                 if let Some(blocks) = nodes.find_map(|(node, _)| ours.common_blocks(node)) {
-                    return Err(overlap(&ranges, terms_of(blocks, self.plan.sum_terms())));
+                    return Err(parts_mismatch(PartsFault::Overlap {
+                        ranges: ranges.into(),
+                        terms: terms_of(blocks, self.plan.sum_terms()),
+                    }));
                 }
             }
         }
@@ -389,9 +390,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     ///
     /// [`PartsMismatch`](crate::ErrorKind::PartsMismatch), with the first terms that are missing,
     /// or if the plan has other shapes or axes;
-    /// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the reduction
-    /// has no result for that; [`TooFewTerms`](crate::ErrorKind::TooFewTerms);
-    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// [`TooFewTerms`](crate::ErrorKind::TooFewTerms) if the reduction has no result for so few;
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). Example: [`merge`](Self::merge).
     ///
     /// # Panics
@@ -403,12 +403,13 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     ) -> Result<Array<R::Out, I>, BroadcastError> {
         self.check_plan(plan)?;
         if let Some((index, terms)) = self.first_missing() {
-            return Err(incomplete(&index, terms));
+            let index = index.into();
+            return Err(parts_mismatch(PartsFault::Incomplete { index, terms }));
         }
         let terms = self.plan.sum_terms();
         let least = self.reduction.least_terms();
         if terms < least && !plan.input_shape().contains(&0) {
-            return Err(too_few_terms(plan.output_shape(), R::NAME, terms, least));
+            return Err(too_few_terms(plan.output_shape(), R::NAME, [terms, least]));
         }
         let finished = |acc| self.reduction.finish(acc, terms);
         let count: usize = plan.input_shape().iter().product();
@@ -417,7 +418,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             Some(&acc) => finished(acc),
             None if count == 0 => return array_of(plan.input_dim(), |_| ()),
             None => (self.reduction.of_none())
-                .ok_or_else(|| empty_reduction(plan.output_shape(), R::NAME))?,
+                .ok_or_else(|| too_few_terms(plan.output_shape(), R::NAME, [0, 1]))?,
         };
         let mut out = array_of(plan.input_dim(), |out| out.resize(count, value))?;
         for piece in &self.pieces {
@@ -461,7 +462,10 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             && ours.output_axes() == plan.output_axes();
         match same {
             true => Ok(()),
-            false => Err(other_reduction(&Self::name(ours), &Self::name(plan))),
+            false => Err(parts_mismatch(PartsFault::OtherReduction {
+                first: Self::name(ours).into(),
+                second: Self::name(plan).into(),
+            })),
         }
     }
 

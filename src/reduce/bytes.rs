@@ -20,7 +20,7 @@
 use super::accumulation::{Accumulation, Piece, shown, sum_blocks};
 use super::ranges::{any_overlap, len};
 use super::reduction::Reduction;
-use crate::error::{BroadcastError, invalid_bytes, other_reduction, reserved};
+use crate::error::{BroadcastError, PartsFault, invalid_bytes, parts_mismatch, reserved};
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::dimension;
@@ -304,9 +304,10 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         }
         let (name, kind) = (from.text()?, from.text()?);
         if (name, kind) != (R::NAME, R::Acc::NAME) {
-            let ours = format!("{} in {}", shown(R::NAME), R::Acc::NAME);
-            let theirs = format!("{} in {kind}", shown(name));
-            return Err(other_reduction(&theirs, &ours));
+            return Err(parts_mismatch(PartsFault::OtherReduction {
+                first: format!("{} in {kind}", shown(name)).into(),
+                second: format!("{} in {}", shown(R::NAME), R::Acc::NAME).into(),
+            }));
         }
         let mut partial = Accumulation::new(&from.plan()?, reduction);
         let (input, all) = (partial.plan.input_shape(), sum_blocks(&partial.plan));

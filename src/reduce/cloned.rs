@@ -10,7 +10,7 @@ use num_traits::Zero;
 ///
 /// # Errors
 ///
-/// `WrongShape`, `OutputTooLarge`, `AllocationFailed`.
+/// `WrongShape`, `ShapeOverflow`, `AllocationFailed`.
 pub(super) fn sum_cloned<A: Clone + Zero, I: Dimension, O: Dimension>(
     plan: &BroadcastPlan<I, O>,
     cotangent: &ArrayRef<A, O>,

@@ -22,7 +22,7 @@ type Accs<Acc, J> = (Array<Acc, J>, usize);
 ///
 /// # Errors
 ///
-/// `OutputTooLarge`, `AllocationFailed`.
+/// `ShapeOverflow`, `AllocationFailed`.
 pub(super) fn decided<Acc: Value, Out: Value, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],

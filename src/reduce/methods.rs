@@ -27,8 +27,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the plan's output
-    /// shape; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms and the
-    /// reduction has no result for that; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// shape; [`TooFewTerms`](crate::ErrorKind::TooFewTerms) if the reduction has no
+    /// result for so few terms; [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Panics
@@ -129,9 +129,9 @@ pub trait ReduceExt: Operand {
     /// # Errors
     ///
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the
-    /// shape of `self`; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no terms
-    /// and the reduction has no result for that;
-    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// shape of `self`; [`TooFewTerms`](crate::ErrorKind::TooFewTerms) if the reduction has no
+    /// result for so few terms;
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Panics
@@ -194,9 +194,9 @@ pub trait ReduceExt: Operand {
     /// # Errors
     ///
     /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) for an axis that the array does not have, or
-    /// that is listed twice; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no
-    /// terms and the reduction has no result for that;
-    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// that is listed twice; [`TooFewTerms`](crate::ErrorKind::TooFewTerms) if the reduction has no
+    /// result for so few terms;
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Panics

@@ -111,7 +111,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the cotangent does not have the plan's
-    /// output shape; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// output shape; [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Example
@@ -257,7 +257,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         let (terms, least) = (self.sum_terms(), reduction.least_terms());
         match D::FINISHES && terms < least && !self.input_shape().contains(&0) {
-            true => Err(too_few_terms(self.output_shape(), R::NAME, terms, least)),
+            true => Err(too_few_terms(self.output_shape(), R::NAME, [terms, least])),
             false => Ok(()),
         }
     }

@@ -5,9 +5,7 @@ use super::accumulation::{Accumulation, Piece, nodes_of, sum_blocks, terms_of};
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::sums::Terms;
-use crate::error::{
-    ArrayRole, BroadcastError, check_shape, cuts_block, invalid_blocks, invalid_box, reserved,
-};
+use crate::error::{ArrayRole, BoxFault, BroadcastError, check_shape, invalid_box, reserved};
 use crate::plan::{AxisSource, BroadcastPlan, Tile};
 use ndarray::{Array, ArrayRef, Dimension, IxDyn};
 use std::ops::Range;
@@ -181,10 +179,14 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
             |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
         let shape = plan.input_shape();
         if input.len() != shape.len() || !input.iter().zip(shape).all(inside) {
-            return Err(invalid_box(shape, input));
+            return Err(invalid_box(shape, input, BoxFault::Outside));
         }
         if blocks.start > blocks.end || blocks.end > sum_blocks(plan) {
-            return Err(invalid_blocks(sum_blocks(plan), blocks));
+            return Err(invalid_box(
+                &[sum_blocks(plan)],
+                &[blocks],
+                BoxFault::Blocks,
+            ));
         }
         let empty = blocks.is_empty() || input.iter().any(|range| range.is_empty());
         let total = plan.sum_terms();
@@ -290,7 +292,12 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         let mut below = (0..=boundary).rev().take(BLOCK_TERMS + 1);
         let mut above = (boundary..=shape[axis]).take(BLOCK_TERMS + 1);
         let nearest = [below.find(|&at| keeps(at)), above.find(|&at| keeps(at))];
-        cuts_block(shape, ranges, axis, boundary, nearest)
+        let fault = BoxFault::CutsBlock {
+            axis,
+            boundary,
+            nearest,
+        };
+        invalid_box(shape, ranges, fault)
     }
 
     /// The number of a term among all terms, by its position in the tile, which has terms.
@@ -318,7 +325,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the shape of the
-    /// tile's output; [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// tile's output; [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Panics

@@ -174,7 +174,7 @@ pub struct Product;
 ///
 /// let none = ndarray::Array2::<f64>::zeros((0, 3));
 /// let error = none.reduce_to_shape(3, Max).unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::EmptyReduction { .. }));
+/// assert!(matches!(error.kind(), ErrorKind::TooFewTerms { .. }));
 /// let least = none.reduce_to_shape(3, Max.or(f64::NEG_INFINITY))?;
 /// assert_eq!(least, ndarray::arr1(&[f64::NEG_INFINITY; 3]));
 /// # Ok::<(), BroadcastError>(())

@@ -136,7 +136,7 @@ impl<T: Summand<Acc: Num>> Summand for Complex<T> {
 /// | `Complex<T>` of the crate `num-complex` | of each part, as of `T` | of each part |
 ///
 /// The mean of no terms is NaN for floats, and the error
-/// [`EmptyReduction`](crate::ErrorKind::EmptyReduction) for integers.
+/// [`TooFewTerms`](crate::ErrorKind::TooFewTerms) for integers.
 ///
 /// ```
 /// use ndarray::array;

@@ -36,9 +36,9 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// [`RankMismatch`](crate::ErrorKind::RankMismatch),
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if an array does not broadcast to the
-    /// plan's output shape; [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there are no
-    /// terms and the reduction has no result for that;
-    /// [`OutputTooLarge`](crate::ErrorKind::OutputTooLarge),
+    /// plan's output shape; [`TooFewTerms`](crate::ErrorKind::TooFewTerms) if the reduction has no
+    /// result for so few terms;
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),
     /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed).
     ///
     /// # Panics
@@ -180,7 +180,7 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// # Errors
     ///
-    /// Those of [`reduce`](Self::reduce) but `EmptyReduction`.
+    /// Those of [`reduce`](Self::reduce) but `TooFewTerms`.
     ///
     /// # Panics
     ///

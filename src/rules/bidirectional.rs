@@ -35,9 +35,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        right_aligned(
-            ToTarget::new(Rule::Bidirectional, input, target),
-            Relation::Common,
-        )
+        let call = ToTarget::new(Rule::Bidirectional, input, target);
+        right_aligned(call, Relation::Common)
     }
 }

@@ -38,10 +38,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        added(
-            ToTarget::new(Rule::BroadcastAxes, input, target),
-            broadcast_axes,
-        )
+        let call = ToTarget::new(Rule::BroadcastAxes, input, target);
+        added(call, broadcast_axes)
     }
 }
 
@@ -49,7 +47,9 @@ impl<I: Dimension> BroadcastPlan<I, I> {
 #[inline(always)]
 pub(super) fn added<C: Call>(call: C, axes: &[usize]) -> Result<C::Output, BroadcastError> {
     let [input, target] = call.ranks();
-    in_range(axes, target).map_err(|fault| call.refused().axes(axes, fault))?;
+    if let Some(fault) = in_range(axes, target) {
+        return Err(call.refused().axes(axes, fault));
+    }
     if target == UNKNOWN_RANK {
         return call.related(Relation::Equal, |axis| axis);
     }

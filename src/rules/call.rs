@@ -109,11 +109,10 @@ impl<I: Dimension, E: Dimension> ToTarget<I, E> {
         input: impl IntoDimension<Dim = I>,
         target: impl IntoDimension<Dim = E>,
     ) -> Self {
-        let (input, target) = (input.into_dimension(), target.into_dimension());
         ToTarget {
             rule,
-            input,
-            target,
+            input: input.into_dimension(),
+            target: target.into_dimension(),
         }
     }
 }
@@ -149,16 +148,9 @@ impl<I: Dimension + DimMax<E>, E: Dimension> Call for ToTarget<I, E> {
             return BroadcastPlan::new(self.rule, self.input, self.target.sizes(), output_axis_of);
         }
         let output = output::<_, <I as DimMax<E>>::Output>(&self, relation, &output_axis_of)?;
-        let input_is_small = self.input.ndim() <= self.target.ndim();
-        BroadcastPlan::new(
-            self.rule,
-            self.input,
-            output.sizes(),
-            |axis| match input_is_small {
-                true => output_axis_of(axis),
-                false => axis,
-            },
-        )
+        let is_small = self.input.ndim() <= self.target.ndim();
+        let axis_of = |axis| if is_small { output_axis_of(axis) } else { axis };
+        BroadcastPlan::new(self.rule, self.input, output.sizes(), axis_of)
     }
 }
 
@@ -195,11 +187,8 @@ impl<I: Dimension + DimMax<J>, J: Dimension> Call for Pair<I, J> {
     #[inline(always)]
     fn refused(&self) -> Refused {
         let operands = if self.b_is_first { [1, 0] } else { [0, 1] };
-        Refused::known(
-            self.rule,
-            operands.map(ArrayRole::Operand),
-            self.clone().sizes(),
-        )
+        let operands = operands.map(ArrayRole::Operand);
+        Refused::known(self.rule, operands, self.clone().sizes())
     }
 
     #[inline(always)]
@@ -256,15 +245,13 @@ impl Call for Partial<'_> {
     type Output = PartialShape;
 
     fn ranks(&self) -> [usize; 2] {
-        let rank =
-            |sizes: &Option<PartialSizes>| sizes.as_ref().map_or(UNKNOWN_RANK, SmallVec::len);
-        self.sizes.each_ref().map(rank)
+        let sizes = self.sizes.each_ref();
+        sizes.map(|sizes| sizes.as_ref().map_or(UNKNOWN_RANK, SmallVec::len))
     }
 
     fn sizes(&self) -> [&[PartialSize]; 2] {
-        self.sizes
-            .each_ref()
-            .map(|sizes| sizes.as_deref().unwrap_or(&[]))
+        let sizes = self.sizes.each_ref();
+        sizes.map(|sizes| sizes.as_deref().unwrap_or(&[]))
     }
 
     fn target_mut(&mut self) -> &mut [PartialSize] {
@@ -313,7 +300,7 @@ pub(super) fn unknown<const N: usize>(
 pub(super) fn checked(sizes: PartialSizes) -> Result<PartialShape, BroadcastError> {
     let smallest: SmallVec<[usize; 4]> = sizes.iter().map(|size| size.min()).collect();
     match elements(&smallest) {
-        Some(_) => Ok(PartialShape::from(sizes)),
-        None => Err(shape_overflow(&smallest)),
+        Some(_) => Ok(PartialShape::new(sizes)),
+        None => Err(shape_overflow(&smallest, None)),
     }
 }

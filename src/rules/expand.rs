@@ -53,17 +53,12 @@ pub(super) fn kept<C: Call>(mut call: C) -> Result<C::Output, BroadcastError> {
         if target[axis].into() != PartialSize::known(KEEP) {
             continue;
         }
-        match axis.checked_sub(offset) {
-            Some(from) => {
-                let size = input[from];
-                call.target_mut()[axis] = size;
-            }
-            None => {
-                return Err(call
-                    .refused()
-                    .sizes(Relation::Stretch, axis, &|axis| offset + axis));
-            }
-        }
+        let Some(from) = axis.checked_sub(offset) else {
+            let refused = call.refused();
+            return Err(refused.sizes(Relation::Stretch, axis, &|axis| offset + axis));
+        };
+        let size = input[from];
+        call.target_mut()[axis] = size;
     }
     right_aligned(call, Relation::Stretch)
 }

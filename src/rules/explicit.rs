@@ -1,13 +1,15 @@
-//! explicit: a mapping gives for each input axis the target axis that it feeds.
+//! explicit and in_dim: a mapping gives for each input axis the target axis that it feeds.
 //!
-//! Source: OpenVINO Broadcast-1 and -3, mode `explicit`. One difference: a mapping that names an
-//! axis twice is an error. OpenVINO accepts it and returns uninitialised memory.
+//! Sources: OpenVINO Broadcast-1 and -3, mode `explicit`. One difference: a mapping that names an
+//! axis twice is an error. OpenVINO accepts it and returns uninitialised memory. XLA
+//! `BroadcastInDim`, whose dimensions increase strictly, as XlaBuilder demands. The permuting form
+//! is StableHLO `broadcast_in_dim`, which demands only that they are unique.
 
-use super::axes::{increasing, mapped};
-use super::call::ToTarget;
-use crate::error::BroadcastError;
+use super::axes::{increasing, one_per_input_axis, unique};
+use super::call::{Call, ToTarget};
+use crate::error::{AxesFault, BroadcastError};
 use crate::plan::{BroadcastPlan, PlanTo};
-use crate::rule::Rule;
+use crate::rule::{Relation, Rule};
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
@@ -38,10 +40,72 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        mapped(
-            ToTarget::new(Rule::Explicit, input, target),
-            axes_mapping,
-            increasing,
-        )
+        let call = ToTarget::new(Rule::Explicit, input, target);
+        mapped(call, axes_mapping, increasing)
+    }
+    /// The plan of [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim): that of
+    /// [`explicit`](Self::explicit) but for its name.
+    #[inline(always)]
+    pub(crate) fn in_dim<D: IntoDimension<Dim = I>, E: IntoDimension>(
+        input: D,
+        target: E,
+        broadcast_dimensions: &[usize],
+    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        I: DimMax<E::Dim>,
+    {
+        let call = ToTarget::new(Rule::InDim, input, target);
+        mapped(call, broadcast_dimensions, increasing)
+    }
+
+    /// The plan of [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting),
+    /// from shapes alone.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAxes`](crate::ErrorKind::InvalidAxes),
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch),
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use ndarray_broadcast::{AxisSource, BroadcastPlan};
+    ///
+    /// let plan = BroadcastPlan::in_dim_permuting((1, 3), (2, 3, 2), &[2, 1])?;
+    /// assert_eq!(plan.output_shape(), [2, 3, 2]);
+    /// assert!(plan.axis_sources().map(AxisSource::input_axis).eq([
+    ///     None,
+    ///     Some(1),
+    ///     Some(0)
+    /// ]));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    #[inline(always)]
+    pub fn in_dim_permuting<D: IntoDimension<Dim = I>, E: IntoDimension>(
+        input: D,
+        target: E,
+        broadcast_dimensions: &[usize],
+    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    where
+        I: DimMax<E::Dim>,
+    {
+        let call = ToTarget::new(Rule::InDimPermuting, input, target);
+        mapped(call, broadcast_dimensions, unique)
+    }
+}
+
+/// Input axis `i` feeds target axis `mapping[i]`. The mapping has one entry for each input axis,
+/// each an axis of the target, in the order that `order` demands.
+#[inline(always)]
+pub(super) fn mapped<C: Call>(
+    call: C,
+    mapping: &[usize],
+    order: impl FnOnce(&[usize]) -> Option<AxesFault>,
+) -> Result<C::Output, BroadcastError> {
+    let [input, target] = call.ranks();
+    match one_per_input_axis(mapping, input, target).or_else(|| order(mapping)) {
+        Some(fault) => Err(call.refused().axes(mapping, fault)),
+        None => call.related(Relation::Stretch, |axis| mapping[axis]),
     }
 }

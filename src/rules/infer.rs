@@ -2,7 +2,7 @@
 
 use super::call::{Partial, checked, unknown};
 use super::{broadcast_axes, named, xla};
-use crate::error::{ArrayRole, BroadcastError, impossible_shape};
+use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, PartialSizes};
 use crate::pattern::AxisPattern;
@@ -66,18 +66,15 @@ impl BroadcastMode {
             }
             Self::Pdpd { .. } => [Some(0), None],
             Self::Named { pattern } => {
-                let names = [&pattern.operands[0], &pattern.output].map(|list| list.names.len());
-                let rank = input.rank().or_else(|| {
-                    // With `...` the target's rank says the input's.
-                    let rank = target.rank()? + names[0];
-                    Some(rank.saturating_sub(names[1]))
-                });
-                match pattern.of_ranks([rank])?.as_deref() {
-                    None => return Ok(PartialShape::UNKNOWN),
-                    Some(of_rank) => {
-                        [&of_rank.operands[0], &of_rank.output].map(|list| Some(list.names.len()))
-                    }
-                }
+                let count = |of: &AxisPattern| [of.operands[0].names.len(), of.output.names.len()];
+                let [names, output] = count(pattern);
+                // With `...` the target's rank says the input's.
+                let of_target = |rank: usize| (rank + names).saturating_sub(output);
+                let rank = input.rank().or(target.rank().map(of_target));
+                let Some(of_rank) = pattern.of_ranks([rank])? else {
+                    return Ok(PartialShape::UNKNOWN);
+                };
+                count(&of_rank).map(Some)
             }
         };
         let operands = [ArrayRole::Input, ArrayRole::Target];
@@ -170,7 +167,8 @@ impl AxisPattern<2> {
             Some(sizes) => PartialSizes::from_slice(sizes),
             None => PartialSizes::from_elem(PartialSize::ANY, pattern.operands[at].names.len()),
         });
-        let output = named::output_sizes(&pattern, sizes.each_ref().map(|sizes| &sizes[..]), &[])?;
+        let known = sizes.each_ref().map(|sizes| &sizes[..]);
+        let output = named::output_sizes(&pattern, known, &[], None)?;
         let any = |size: Option<PartialSize>| size.unwrap_or(PartialSize::ANY);
         checked(output.into_iter().map(any).collect())
     }
@@ -247,7 +245,7 @@ impl PartialPlan {
         let (expected, found) = (&self.output, plan.output_shape());
         match expected.contains(found) {
             true => Ok(plan),
-            false => Err(impossible_shape(ArrayRole::Out, expected.clone(), found)),
+            false => Err(wrong_shape(ArrayRole::Out, expected.clone(), found)),
         }
     }
 }

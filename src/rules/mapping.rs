@@ -1,7 +1,8 @@
 //! explicit with a mapping that is known in part.
 
-use super::axes::{increasing, mapped};
+use super::axes::increasing;
 use super::call::{Call, Partial, checked, unknown};
+use super::explicit::mapped;
 use crate::error::{ArrayRole, AxesFault, BroadcastError};
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::{Relation, Rule};
@@ -24,8 +25,9 @@ pub(crate) fn infer_explicit(
         return mapped(call, axes.sizes(), increasing);
     }
     let refused = || {
-        let fault = AxesFault::NoneFits(mapping.clone());
-        Err(call.refused().axes(&[], fault))
+        Err(call
+            .refused()
+            .axes(&[], AxesFault::NoneFits(mapping.clone())))
     };
     match (data.rank(), mapping.rank()) {
         (None, None) => return call.related(Relation::Stretch, |axis| axis),
@@ -33,33 +35,22 @@ pub(crate) fn infer_explicit(
         _ => {}
     }
     // A scalar with one entry is as data of size 1 that must not be stretched.
-    let relation = match scalar_as_vector {
-        true => Relation::Equal,
-        false => Relation::Stretch,
+    let relation = if scalar_as_vector {
+        Relation::Equal
+    } else {
+        Relation::Stretch
     };
     unknown([data])?;
-    let [data, sizes] = call.sizes();
-    let size = |axis: usize| data.get(axis).copied().unwrap_or(PartialSize::known(1));
-    let axes: SmallVec<[PartialSize; 4]> = match mapping.sizes() {
-        Some(axes) => SmallVec::from_slice(axes),
-        None => SmallVec::from_elem(PartialSize::ANY, rank),
-    };
-    if target.rank().is_none() {
-        let mut next = 0;
-        for axis in &axes {
-            let at = axis.min().max(next);
-            if !axis.contains(at) {
-                return refused();
-            }
-            next = at.saturating_add(1);
-        }
-        return Ok(PartialShape::UNKNOWN);
-    }
-    let target = sizes;
-    // The size of a target axis that this data axis feeds, if it may.
-    let fed = |axis: usize, at: usize| match axes[axis].contains(at) {
-        true => relation.output(size(axis), target[at]),
-        false => None,
+    let any = PartialSize::ANY;
+    let axis_at = |axis: usize| mapping.sizes().map_or(any, |axes| axes[axis]);
+    let ([data, sizes], end) = (call.sizes(), target.rank().unwrap_or(usize::MAX));
+    // The size of a target axis that this data axis feeds, if it may. Scalar data has size 1.
+    let fed = |axis: usize, at: usize| {
+        let size = data.get(axis).copied().unwrap_or(1.into());
+        let wanted = sizes.get(at).copied().unwrap_or(any);
+        relation
+            .output(size, wanted)
+            .filter(|_| axis_at(axis).contains(at))
     };
     // The first target axes that data axes 0, 0 and 1, ... can feed in increasing order, and the
     // last ones that can be fed by the last data axis, by the last two, ...
@@ -67,25 +58,30 @@ pub(crate) fn infer_explicit(
     let mut last = first.clone();
     let mut from = 0;
     for (axis, at) in first.iter_mut().enumerate() {
-        match (from..target.len()).find(|&at| fed(axis, at).is_some()) {
+        let entry = axis_at(axis);
+        let to = end.min(entry.max().unwrap_or(end).saturating_add(1));
+        match (entry.min().max(from)..to).find(|&at| fed(axis, at).is_some()) {
             Some(found) => *at = found,
             None => return refused(),
         }
         from = *at + 1;
     }
-    let mut to = target.len();
+    if target.rank().is_none() {
+        return Ok(PartialShape::UNKNOWN);
+    }
+    let mut to = end;
     for (axis, at) in last.iter_mut().enumerate().rev() {
         // There is one, as there was one above.
-        *at = (0..to)
+        to = (0..to)
             .rev()
             .find(|&at| fed(axis, at).is_some())
             .unwrap_or(0);
-        to = *at;
+        *at = to;
     }
     // The first `before` data axes, and no more, can feed target axes before `at`. The data axes
     // from `not_after` on, and no more, can feed target axes after it.
     let (mut before, mut not_after) = (0, 0);
-    let output = (0..target.len()).map(|at| {
+    let output = (0..end).map(|at| {
         while before < rank && first[before] < at {
             before += 1;
         }
@@ -95,7 +91,7 @@ pub(crate) fn infer_explicit(
         // If each data axis can feed an axis before or after this one, this one may have any size
         // of the target. Otherwise the data axis `before` feeds it.
         let feeding = (not_after > before).then_some(before);
-        feeding.and_then(|axis| fed(axis, at)).unwrap_or(target[at])
+        feeding.and_then(|axis| fed(axis, at)).unwrap_or(sizes[at])
     });
     checked(output.collect())
 }

@@ -1,4 +1,5 @@
-//! One file per rule, and here the choice of a rule by its mode.
+//! One file per rule, and here the choice of a rule by its mode. `in_dim` is in the file of
+//! `explicit`, as it is the same rule.
 //!
 //! A rule sees shapes and attributes, never an array. It is one function, which runs on sizes that
 //! are known or known in part ([`call`]): from the ranks and attributes it finds which axes are
@@ -11,7 +12,6 @@ mod broadcast_axes;
 mod call;
 mod expand;
 mod explicit;
-mod in_dim;
 mod infer;
 mod mapping;
 mod named;
@@ -41,10 +41,10 @@ impl BroadcastMode {
             Self::Numpy => numpy::right_aligned(call, Relation::Stretch),
             Self::Bidirectional => numpy::right_aligned(call, Relation::Common),
             Self::Explicit { .. } | Self::InDim { .. } => {
-                axes::mapped(call, self.axes(), increasing)
+                explicit::mapped(call, self.axes(), increasing)
             }
             Self::BroadcastAxes { .. } => broadcast_axes::added(call, self.axes()),
-            Self::InDimPermuting { .. } => axes::mapped(call, self.axes(), unique),
+            Self::InDimPermuting { .. } => explicit::mapped(call, self.axes(), unique),
             Self::Expand => expand::kept(call),
             Self::Pdpd { axis } => pdpd::aligned_from(call, *axis),
             Self::Named { pattern } => named::to_target(call, pattern),
@@ -136,12 +136,11 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        let (a, b) = (a.into_dimension(), b.into_dimension());
         let rule = rule.borrow();
         rule.run(Pair {
             rule: rule.rule(),
-            a,
-            b,
+            a: a.into_dimension(),
+            b: b.into_dimension(),
             b_is_first: matches!(rule, ElementwiseRule::Pdpd { .. }),
         })
     }

@@ -111,21 +111,20 @@ impl<const N: usize> AxisPattern<N> {
         let shapes = shapes.map(IntoDimension::into_dimension);
         let ranks = shapes.each_ref().map(|shape| Some(shape.ndim()));
         let pattern = self.of_ranks(ranks)?.unwrap_or(Cow::Borrowed(self));
-        let output = known_output(
-            &pattern,
-            shapes.each_ref().map(|shape| shape.sizes()),
-            sizes,
-        )?;
-        let mut failed = None;
-        let mut lists = pattern.operands.iter();
-        let plans = shapes.map(|shape| {
-            let plan = of_operand(shape, lists.next()?, &output);
-            plan.map_err(|error| failed = Some(error)).ok()
-        });
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(plans.map(|plan| plan.expect("no plan has failed"))),
+        let known = shapes.each_ref().map(|shape| shape.sizes());
+        let known = output_sizes(&pattern, known, sizes, None)?;
+        let mut output = IxDyn::zeros(known.len());
+        let names = pattern.output.names.iter();
+        for ((size, known), name) in output.sizes_mut().iter_mut().zip(known).zip(names) {
+            *size = known.ok_or_else(|| pattern.error(name.at, PatternFault::SizeMissing))?;
         }
+        let plan = |(shape, list): (E::Dim, &NameList)| {
+            let output_axis_of = |axis: usize| list.names[axis].output_axis;
+            BroadcastPlan::new(Rule::Named, shape, output.sizes(), output_axis_of)
+        };
+        let plans = shapes.into_iter().zip(&pattern.operands).map(plan);
+        let plans: Vec<_> = plans.collect::<Result<_, _>>()?;
+        Ok(plans.try_into().expect("one plan for each shape"))
     }
 }
 
@@ -143,100 +142,54 @@ pub(super) fn to_target<C: Call>(
     if input.len() > target.len() {
         return Err(call.refused().ranks());
     }
-    let mut output: Known<C::Size> = target.iter().copied().map(Some).collect();
-    for (known, name) in output.iter_mut().zip(&pattern.output.names) {
-        if let Some(size) = name.size {
-            set(pattern, name, known, size.into())?;
-        }
-    }
-    set_all(pattern, list, input, &mut output)?;
+    let output = output_sizes(pattern, [input], &[], Some(target))?;
     for (size, known) in call.target_mut().iter_mut().zip(output) {
         *size = known.unwrap_or(*size);
     }
     call.related(Relation::Equal, |axis| list.names[axis].output_axis)
 }
 
-/// The plan of one operand, whose axes have the sizes that they have in the output.
-fn of_operand<I: Dimension, O: Dimension>(
-    input: I,
-    list: &NameList,
-    output: &impl Dimension,
-) -> Result<BroadcastPlan<I, O>, BroadcastError> {
-    let output_axis_of = |axis: usize| list.names[axis].output_axis;
-    BroadcastPlan::new(Rule::Named, input, output.sizes(), output_axis_of)
-}
-
-/// More sizes than this are looked up in a table.
-const MANY_SIZES: usize = 32;
-
 /// The sizes of the output, as far as they are known.
 type Known<S> = SmallVec<[Option<S>; 4]>;
 
-/// The shape of the output.
-fn known_output<const N: usize>(
-    pattern: &AxisPattern<N>,
-    shapes: [&[usize]; N],
-    sizes: &[(&str, usize)],
-) -> Result<IxDyn, BroadcastError> {
-    let known = output_sizes(pattern, shapes, sizes)?;
-    let mut output = IxDyn::zeros(known.len());
-    let names = &pattern.output.names;
-    for ((size, known), name) in output.sizes_mut().iter_mut().zip(known).zip(names) {
-        *size = known.ok_or_else(|| pattern.error(name.at, PatternFault::SizeMissing))?;
-    }
-    Ok(output)
-}
-
-/// The sizes of the output. Each is an integer of the pattern, that of an operand, or given.
+/// The sizes of the output. Each is that of the target, an integer of the pattern, given, or that
+/// of an operand.
 pub(super) fn output_sizes<S: Size, const N: usize>(
     pattern: &AxisPattern<N>,
     shapes: [&[S]; N],
     sizes: &[(&str, usize)],
+    target: Option<&[S]>,
 ) -> Result<Known<S>, BroadcastError> {
     let names = &pattern.output.names;
-    let mut output: Known<S> = names.iter().map(|name| name.size.map(S::from)).collect();
-    let new_names = || {
-        let new = names
-            .iter()
-            .enumerate()
-            .filter(|(_, name)| name.size.is_none());
-        new.map(|(axis, name)| (pattern.name(name), axis))
+    let mut output: Known<S> = match target {
+        Some(target) => target.iter().copied().map(Some).collect(),
+        None => SmallVec::from_elem(None, names.len()),
     };
-    // For few sizes no table is allocated.
-    let table: Option<HashMap<_, _>> = (sizes.len() > MANY_SIZES).then(|| new_names().collect());
-    let axis_of = |given: &str| match &table {
-        Some(table) => table.get(given).copied(),
-        None => new_names()
-            .find(|&(name, _)| name == given)
-            .map(|(_, axis)| axis),
-    };
+    // Empty, and not allocated, if no sizes are given.
+    let mut axis_of = HashMap::new();
+    for (axis, name) in names.iter().enumerate() {
+        match name.size {
+            Some(size) => set(pattern, name, &mut output[axis], size.into())?,
+            None if sizes.is_empty() => {}
+            None => drop(axis_of.insert(pattern.name(name), axis)),
+        }
+    }
     for &(given, size) in sizes {
-        let Some(axis) = axis_of(given) else {
+        let Some(&axis) = axis_of.get(given) else {
             return Err(pattern.error(0, PatternFault::SizeUnknown(given.into())));
         };
         set(pattern, &names[axis], &mut output[axis], size.into())?;
     }
     for (list, shape) in pattern.operands.iter().zip(shapes) {
         check_rank(pattern, list, shape.len())?;
-        set_all(pattern, list, shape, &mut output)?;
+        for (name, &size) in list.names.iter().zip(shape) {
+            // An axis that is dropped has size 1.
+            let mut dropped = Some(S::from(1));
+            let known = output.get_mut(name.output_axis).unwrap_or(&mut dropped);
+            set(pattern, name, known, size)?;
+        }
     }
     Ok(output)
-}
-
-/// Sets the sizes of the axes of an operand.
-fn set_all<S: Size, const N: usize>(
-    pattern: &AxisPattern<N>,
-    list: &NameList,
-    shape: &[S],
-    output: &mut [Option<S>],
-) -> Result<(), BroadcastError> {
-    for (name, &size) in list.names.iter().zip(shape) {
-        // An axis that is dropped has size 1.
-        let mut dropped = Some(S::from(1));
-        let known = output.get_mut(name.output_axis).unwrap_or(&mut dropped);
-        set(pattern, name, known, size)?;
-    }
-    Ok(())
 }
 
 /// Sets the size of an axis.
@@ -252,13 +205,10 @@ fn set<S: Size, const N: usize>(
 ) -> Result<(), BroadcastError> {
     let other = known.unwrap_or(size);
     *known = other.and(size);
-    match known {
-        Some(_) => Ok(()),
-        None => {
-            let sizes = [size.into(), other.into()];
-            Err(pattern.error(name.at, PatternFault::SizesDiffer(sizes)))
-        }
-    }
+    let differ = || PatternFault::SizesDiffer([size.into(), other.into()]);
+    known
+        .map(|_| ())
+        .ok_or_else(|| pattern.error(name.at, differ()))
 }
 
 /// The shape has as many axes as the list.

@@ -134,9 +134,6 @@ pub(crate) fn right_aligned_mismatch(
     axis: usize,
 ) -> BroadcastError {
     let offset = shapes[0].len().abs_diff(shapes[1].len());
-    Refused::known(Rule::Numpy, operands.map(ArrayRole::Operand), shapes).sizes(
-        Relation::Common,
-        axis,
-        &|axis| offset + axis,
-    )
+    let refused = Refused::known(Rule::Numpy, operands.map(ArrayRole::Operand), shapes);
+    refused.sizes(Relation::Common, axis, &|axis| offset + axis)
 }

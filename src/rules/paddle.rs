@@ -33,5 +33,5 @@ pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output, B
             return call.related(Relation::Common, move |axis| start + axis);
         }
     };
-    Err(call.refused().signed_axes([axis].into(), fault))
+    Err(call.refused().axes(&[axis as usize], fault))
 }

@@ -47,7 +47,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
 #[inline(always)]
 pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output, BroadcastError> {
     let [b, a] = call.ranks();
-    let refused = |fault| call.refused().signed_axes([axis].into(), fault);
+    let refused = |fault| call.refused().axes(&[axis as usize], fault);
     if axis < -1 {
         return Err(refused(AxesFault::OutOfRange(0)));
     }
@@ -55,21 +55,12 @@ pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output, B
         return Err(call.refused().ranks());
     };
     let axis = usize::try_from(axis).unwrap_or(right_aligned);
-    if axis.saturating_add(trimmed_rank(call.sizes()[0])) > a {
+    let last = call.sizes()[0].iter().rposition(|size| !size.may_be(1));
+    // Without the trailing axes that can be 1.
+    let trimmed_rank = last.map_or(0, |last| last + 1);
+    if axis.saturating_add(trimmed_rank) > a {
         return Err(refused(AxesFault::Overhang));
     }
-    // Trailing 1s past A's end feed nothing.
+    // Trailing 1s feed nothing past A's end.
     call.related(Relation::Stretch, move |i| axis.saturating_add(i))
-}
-
-/// The rank without the trailing axes that can be 1.
-#[inline(always)]
-pub(super) fn trimmed_rank<S: Size>(shape: &[S]) -> usize {
-    let mut rank = 0;
-    for (axis, size) in shape.iter().enumerate() {
-        if !size.may_be(1) {
-            rank = axis + 1;
-        }
-    }
-    rank
 }

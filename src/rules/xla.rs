@@ -18,21 +18,20 @@ pub(super) fn in_dimensions<C: Call>(
     let [a, b] = call.ranks();
     let (small, rank) = (a.min(b), a.max(b));
     let identity = || small == rank && dimensions.iter().copied().eq(0..rank);
-    let checked = if small == rank || small == 0 {
-        match dimensions.is_empty() || identity() {
-            true => Ok(()),
-            false => Err(AxesFault::Unexpected),
-        }
+    let fault = if small == rank || small == 0 {
+        (!dimensions.is_empty() && !identity()).then_some(AxesFault::Unexpected)
     } else if dimensions.is_empty() {
-        Err(AxesFault::Missing)
+        Some(AxesFault::Missing)
     } else {
-        one_per_input_axis(dimensions, small, rank).and_then(|()| increasing(dimensions))
+        one_per_input_axis(dimensions, small, rank).or_else(|| increasing(dimensions))
     };
-    checked.map_err(|fault| call.refused().axes(dimensions, fault))?;
+    if let Some(fault) = fault {
+        return Err(call.refused().axes(dimensions, fault));
+    }
     // Operands of full rank are aligned axis by axis, the smaller one by the dimensions.
-    call.related(Relation::Common, |axis| match small == rank {
-        true => axis,
-        false => dimensions[axis],
+    let is_full = small == rank;
+    call.related(Relation::Common, |axis| {
+        if is_full { axis } else { dimensions[axis] }
     })
 }
 
@@ -40,10 +39,7 @@ pub(super) fn in_dimensions<C: Call>(
 /// are equal, or the output's rank is unknown.
 pub(super) fn ranks(ranks: [Option<usize>; 2], dimensions: &[usize]) -> [Option<usize>; 2] {
     let count = dimensions.len();
-    let beside = |rank: usize| match count {
-        0 => (rank > 0).then_some(rank),
-        _ => (count < rank).then_some(count),
-    };
+    let beside = |rank: usize| (count < rank).then_some(if count == 0 { rank } else { count });
     match ranks {
         [None, None] => [Some(count), None],
         [a, b] => [b.and_then(beside), a.and_then(beside)],

@@ -323,7 +323,7 @@ fn empty_plans_and_parts() {
     let max = part.reduce(&none, Max).unwrap();
     assert!(matches!(
         max.finish(&plan).unwrap_err().kind(),
-        ErrorKind::EmptyReduction { .. }
+        ErrorKind::TooFewTerms { .. }
     ));
 
     // No elements of the result.

@@ -643,7 +643,7 @@ fn outputs_that_exceed_memory_are_errors() {
     let tall = zero.broadcast_numpy((1 << 30, 1)).unwrap();
     for (columns, byte, word) in [
         (1_usize << 29, "AllocationFailed", "AllocationFailed"),
-        (1 << 31, "AllocationFailed", "OutputTooLarge"),
+        (1 << 31, "AllocationFailed", "ShapeOverflow"),
         (1 << 34, "ShapeOverflow", "ShapeOverflow"),
     ] {
         let wide = zero.broadcast_numpy((1, columns)).unwrap();

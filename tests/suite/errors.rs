@@ -469,7 +469,7 @@ cannot broadcast [1] with [] (none)
     a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative; broadcast_expand with KEEP keeps the input's size";
     an_axis_out_of_range: axes_from_integers(&[0_i32, -3], 2) => "entry 1 is -3: axes of an array of rank 2 are -2 to 1";
     an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w";
-    a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any: explicit(1, 2)";
+    a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any, as in pdpd(1)";
     a_mode_with_a_negative_axis: "explicit(-1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(-1)\": expected axes as non-negative integers: explicit(1, 2)";
     a_mode_that_takes_no_axes: "numpy(1)".parse::<BroadcastMode>() => "invalid broadcast mode \"numpy(1)\": numpy takes no axes";
     a_text_too_long_to_be_a_name: "é".repeat(5000).parse::<BroadcastMode>() => format!("invalid broadcast mode \"{}\"... 10000 bytes: expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w", "é".repeat(64));
@@ -615,7 +615,7 @@ cannot broadcast [2..=3] to [4] (numpy)
         (
             edited!(
                 empty.reduce_to_shape(2, Max),
-                EmptyReduction { reduction, .. } => *reduction = ""
+                TooFewTerms { reduction, .. } => *reduction = ""
             ),
             "cannot reduce [0, 2]: there are no terms, and only a Fold with an identity has a result \
              for that",

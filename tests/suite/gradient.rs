@@ -451,7 +451,7 @@ fn a_gradient_too_large_for_memory_is_an_error() {
     let view = one.broadcast_numpy((2, 1 << 61)).unwrap();
     assert_eq!(
         common::variant(&view.reduce_to_shape(1 << 61, Sum).unwrap_err()),
-        "OutputTooLarge"
+        "ShapeOverflow"
     );
 }
 
