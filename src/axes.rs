@@ -8,9 +8,9 @@ use ndarray::{Axis, Dimension, IxDyn};
 
 /// The axes that a reduction is over: one axis, or a list.
 ///
-/// Entries are any [`ShapeInteger`](crate::openvino::ShapeInteger). Negative ones count from the end: -1 is
-/// the last axis. No axis is listed twice. What the list is decides whether the result of
-/// [`reduce_axes`](crate::ReduceExt::reduce_axes) has a static rank:
+/// Entries are any [`ShapeInteger`](crate::openvino::ShapeInteger). Negative ones count from the
+/// end: -1 is the last axis. No axis is listed twice. What the list is decides whether the result
+/// of [`reduce_axes`](crate::ReduceExt::reduce_axes) has a static rank:
 ///
 /// | axes | rank of the result |
 /// |---|---|

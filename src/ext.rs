@@ -451,8 +451,8 @@ pub trait BroadcastExt: Operand {
     /// ```
     ///
     /// Sizes are `usize`, so -1 does not compile: "`usize: Neg` is not satisfied". The compiler
-    /// proposes `-1isize`, which is no size either. Write [`KEEP`](crate::KEEP). Lists that hold -1:
-    /// [`expand_shape_from_integers`](crate::expand_shape_from_integers).
+    /// proposes `-1isize`, which is no size either. Write [`KEEP`](crate::KEEP). Lists that hold
+    /// -1: [`expand_shape_from_integers`](crate::expand_shape_from_integers).
     ///
     /// ```compile_fail,E0277
     /// # use ndarray_broadcast::prelude::*;

@@ -15,10 +15,10 @@ use std::ops::Range;
 const ONLY_IN_EXPAND: &str = "-1 keeps the input's size only in broadcast_expand (mode expand)";
 
 /// A rule, and the names and shapes of its operands.
-type Call<'a> = (Rule, &'a [ArrayRole; 2], &'a [PartialShape; 2]);
+type Operands<'a> = (Rule, &'a [ArrayRole; 2], &'a [PartialShape; 2]);
 
 /// The first line about two shapes.
-fn heading((rule, operands, [a, b]): Call) -> String {
+fn heading((rule, operands, [a, b]): Operands) -> String {
     match (operands, rule) {
         ([ArrayRole::Result, _], _) => format!("cannot reduce {b} to {a} ({rule})"),
         ([_, ArrayRole::Target], _) | (_, Rule::Pdpd) => {
@@ -47,9 +47,10 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 pub(super) fn size_mismatch(
-    call @ (rule, operands, shapes): Call,
+    both @ (rule, operands, shapes): Operands,
     relation: Relation,
-    (mapping, axis): (&[usize], usize),
+    mapping: &[usize],
+    axis: usize,
 ) -> String {
     let rows = shapes.each_ref().map(sizes);
     let mapped = usize::from(rows[0].len() > rows[1].len());
@@ -90,10 +91,10 @@ pub(super) fn size_mismatch(
         }
         _ => picture.to_string(),
     };
-    heading(call) + &drawn
+    heading(both) + &drawn
 }
 
-pub(super) fn rank_mismatch(call @ (rule, operands, shapes): Call) -> String {
+pub(super) fn rank_mismatch(both @ (rule, operands, shapes): Operands) -> String {
     let ([a, b], [a_name, b_name]) = (shapes.each_ref().map(sizes), operands);
     let rank = a.len().max(b.len());
     let picture = Picture::around(None, rank)
@@ -108,12 +109,12 @@ pub(super) fn rank_mismatch(call @ (rule, operands, shapes): Call) -> String {
     };
     let (count, other) = (axes_count(a.len()), b.len());
     let why = format!("{a_name} has {count}, {b_name} has {other}: {why}");
-    heading(call) + &picture.note(why)
+    heading(both) + &picture.note(why)
 }
 
 pub(super) fn invalid_axes(
     operation: &str,
-    call @ (rule, operands, shapes): Call,
+    both @ (rule, operands, shapes): Operands,
     axes: &[isize],
     fault: &AxesFault,
 ) -> String {
@@ -139,7 +140,7 @@ pub(super) fn invalid_axes(
         _ => None,
     };
     let heading = match operation {
-        "broadcast" => heading(call),
+        "broadcast" => heading(both),
         "reorder" => format!("cannot reorder the axes of {}", shapes[0]),
         _ => {
             let (axis, of) = (axis(at.unwrap_or(0)), &shapes[0]);

@@ -32,7 +32,7 @@ pub enum ErrorKind {
     /// The sizes of two aligned axes do not fit.
     ///
     /// [Example](crate::guide::numpy#errors).
-    #[error("{}", draw::size_mismatch((*.rule, .operands, .shapes), *.relation, (.mapping, *.axis)))]
+    #[error("{}", draw::size_mismatch((*.rule, .operands, .shapes), *.relation, .mapping, *.axis))]
     #[non_exhaustive]
     SizeMismatch {
         /// The rule that was asked for.
@@ -156,9 +156,9 @@ pub enum ErrorKind {
         max: usize,
     },
 
-    /// The shape is too large. Its sizes, other than 0, multiply to more than `isize::MAX`: no array
-    /// has such a shape, not even a view. Or an owned array of this shape would take more than
-    /// `isize::MAX` bytes.
+    /// The shape is too large. Its sizes, other than 0, multiply to more than `isize::MAX`: no
+    /// array has such a shape, not even a view. Or an owned array of this shape would take more
+    /// than `isize::MAX` bytes.
     ///
     /// [Example](crate::guide::copies_and_gradients#errors).
     #[error("{}", draw::shape_overflow(.shape, *.element_size))]

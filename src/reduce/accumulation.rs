@@ -347,10 +347,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
                 };
                 let mut nodes = theirs.nodes.values();
                 if let Some(blocks) = nodes.find_map(|(node, _)| ours.common_blocks(node)) {
-                    return Err(parts_mismatch(PartsFault::Overlap {
-                        ranges: ranges.into(),
-                        terms: terms_of(blocks, self.plan.sum_terms()),
-                    }));
+                    let terms = terms_of(blocks, self.plan.sum_terms());
+                    return Err(parts_mismatch(PartsFault::Overlap { ranges, terms }));
                 }
             }
         }
