@@ -14,7 +14,6 @@ use crate::shape::Sizes;
 use ndarray::{Dimension, IntoDimension, IxDyn};
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 impl AxisPattern {
     /// The plan of one array. The sizes of new axes are given by name.
@@ -123,8 +122,9 @@ impl<const N: usize> AxisPattern<N> {
             BroadcastPlan::new(Rule::Named, shape, output.sizes(), output_axis_of)
         };
         let plans = shapes.into_iter().zip(&pattern.operands).map(plan);
-        let plans: Vec<_> = plans.collect::<Result<_, _>>()?;
-        Ok(plans.try_into().expect("one plan for each shape"))
+        let plans: SmallVec<[_; 6]> = plans.collect::<Result<_, _>>()?;
+        let mut plans = plans.into_iter();
+        Ok(std::array::from_fn(|_| plans.next().expect("one for each")))
     }
 }
 
@@ -165,19 +165,19 @@ pub(super) fn output_sizes<S: Size, const N: usize>(
         Some(target) => target.iter().copied().map(Some).collect(),
         None => SmallVec::from_elem(None, names.len()),
     };
-    // Empty, and not allocated, if no sizes are given.
-    let mut axis_of = HashMap::new();
+    let mut axes: SmallVec<[(&str, usize); 8]> = SmallVec::new();
     for (axis, name) in names.iter().enumerate() {
         match name.size {
             Some(size) => set(pattern, name, &mut output[axis], size.into())?,
-            None if sizes.is_empty() => {}
-            None => drop(axis_of.insert(pattern.name(name), axis)),
+            None => axes.push((pattern.name(name), axis)),
         }
     }
+    axes.sort_unstable();
     for &(given, size) in sizes {
-        let Some(&axis) = axis_of.get(given) else {
+        let Ok(at) = axes.binary_search_by_key(&given, |&(name, _)| name) else {
             return Err(pattern.error(0, PatternFault::SizeUnknown(given.into())));
         };
+        let axis = axes[at].1;
         set(pattern, &names[axis], &mut output[axis], size.into())?;
     }
     for (list, shape) in pattern.operands.iter().zip(shapes) {
