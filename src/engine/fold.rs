@@ -7,6 +7,10 @@
 //! the terms of one column do. A stack keeps the sum of `2^k` leaves until the sum of the next
 //! `2^k` leaves is complete; then the two are combined. `sums` walks over the arrays: it decides
 //! which leaf is folded when, where and how.
+//!
+//! With debug assertions nothing here is inlined by force. Without optimisation that makes code no
+//! faster, and every instance larger: the tests of the public API then take 52 s of a processor to
+//! compile, and 68 with it. A build that is optimised and has debug assertions may sum more slowly.
 
 use super::machine::{Vectorize, widest};
 use super::reduction::Reduction;
@@ -41,7 +45,7 @@ pub(crate) type Steps = [isize; OPERANDS];
 
 /// `places`, moved by `steps`. A plain loop: this runs for every few terms, and without optimisation
 /// closures are slow and take long to compile.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn moved(mut places: Places, steps: &Steps) -> Places {
     let mut operand = 0;
     while operand < OPERANDS {
@@ -52,7 +56,7 @@ pub(crate) fn moved(mut places: Places, steps: &Steps) -> Places {
 }
 
 /// `by` times the steps.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn scaled(steps: &Steps, by: usize) -> Steps {
     let mut scaled = *steps;
     let mut operand = 0;
@@ -110,7 +114,7 @@ pub(crate) struct Rows<'r> {
 
 impl Rows<'_> {
     /// Where a row begins.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn places(&self, row: usize) -> Places {
         let steps = match self.offsets {
             Some(offsets) => offsets[row],
@@ -121,7 +125,7 @@ impl Rows<'_> {
 
     /// The number of a term. Of adjacent rows, a column further than a row is one of the next row's
     /// terms.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn number_of(&self, row: usize, columns: usize, column: usize) -> usize {
         let more = match columns > self.columns {
             true => column / self.columns,
@@ -157,7 +161,7 @@ pub(crate) struct Stack {
 
 impl Stack {
     /// The stack from this column on, of accumulators of type `A`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at<A>(self, column: usize) -> Self {
         let first = self.first.cast::<A>().wrapping_add(column).cast();
         Stack { first, ..self }
@@ -229,7 +233,7 @@ pub(crate) unsafe trait Kernel: Sync {
 
 /// How many lanes of a leaf of `rows` rows need memory: of few rows, the first halving reads the
 /// terms themselves.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn live_lanes(rows: usize) -> usize {
     match rows <= LANES {
         true => (rows.next_power_of_two() / 2).max(1),
@@ -280,7 +284,7 @@ macro_rules! elements {
         unsafe impl<'e, $($A),+> Elements<'e> for ($($A,)+) {
             type Refs = ($(&'e $A,)+);
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             unsafe fn refs(places: &Places, index: usize) -> Self::Refs {
                 // SAFETY: the contract of this function.
                 ($(unsafe { &*places[$i].cast::<$A>().wrapping_add(index) },)+)
@@ -341,7 +345,7 @@ where
     /// # Safety
     ///
     /// As for [`Elements::refs`].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn term(&self, places: &Places, index: usize, number: usize) -> R::Acc {
         // SAFETY: the contract of this function.
         let refs = unsafe { E::refs(places, index) };
@@ -349,7 +353,7 @@ where
         self.reduction.at_index(acc, number)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn combine(&self, a: R::Acc, b: R::Acc) -> R::Acc {
         self.reduction.combine(a, b)
     }
@@ -360,7 +364,7 @@ where
     /// # Safety
     ///
     /// There are such rows, and `to` has room for as many accumulators.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn add_rows<const M: usize, const FIRST: bool>(
         &self,
         rows: &Rows<'_>,
@@ -456,7 +460,7 @@ where
     ///
     /// The rows are as for [`Kernel::rows`]. `to` has room for an accumulator of each column, and
     /// `lanes` for [`live_lanes`] of each column of a strip.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
         let mut done = 0;
         while done < rows.columns {
@@ -551,7 +555,7 @@ where
     /// # Safety
     ///
     /// As there.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn fold_strip(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
         let (count, columns) = (rows.count, rows.columns);
         let live = match Self::LANES {
@@ -617,7 +621,7 @@ where
     /// # Safety
     ///
     /// There are as many elements at `places`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn fold_leaf(
         &self,
         places: &Places,
@@ -649,7 +653,7 @@ where
     /// # Safety
     ///
     /// As for [`Kernel::runs`], with `N` terms and the index 0.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn fold_few<const N: usize>(&self, runs: &Runs, stack: Stack) {
         let mut first = runs.first;
         for column in 0..runs.columns {
@@ -678,7 +682,7 @@ where
     }
 
     /// The sum of 16 lanes.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fold_lanes(
         &self,
         lanes: &[R::Acc; LANES],
@@ -728,7 +732,7 @@ where
     /// # Safety
     ///
     /// There are as many elements at `places`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn fold_short(&self, places: &Places, count: usize, number: usize) -> R::Acc {
         // SAFETY: the indices are below `count`.
         let term = |i: usize| unsafe { self.term(places, i, number.wrapping_add(i)) };
@@ -802,7 +806,7 @@ where
     /// # Safety
     ///
     /// There are as many elements at `places`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn fold_leaf_of(&self, places: &Places, number: usize) -> R::Acc {
         // SAFETY: the contract of this function.
         let ordered = || R::HAS_UNORDERED && self.plain && !unsafe { self.any_unordered(places) };
@@ -825,7 +829,7 @@ where
     /// # Safety
     ///
     /// There are as many elements at `places`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn fold_run(&self, places: &Places, count: usize, number: usize) -> R::Acc {
         match count {
             // SAFETY: the contract of this function.
@@ -840,7 +844,7 @@ where
     /// # Safety
     ///
     /// There are as many elements at `places`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn any_unordered(&self, places: &Places) -> bool {
         // SAFETY: the contract of this function.
         let unordered = |i: usize| unsafe {
@@ -854,7 +858,7 @@ where
 /// # Safety
 ///
 /// As for [`Kernel::push`], of one column.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn push_one<T, R: Reduction<T>>(reduction: &R, mut sum: R::Acc, stack: Stack, index: usize) {
     let mut place = stack.first.cast::<R::Acc>();
     let mut rest = index;
@@ -974,7 +978,7 @@ where
 {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let FoldRows(map, rows, scratch, stack, index) = self;
         let sums = scratch.cast::<R::Acc>();
@@ -1010,7 +1014,7 @@ where
 {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let FoldRuns(map, runs, stack, index) = self;
         let mut first = runs.first;
