@@ -54,7 +54,7 @@ mod tests {
     fn rows_of_every_length() {
         check_rows::<u8>(1);
         check_rows::<f32>(1);
-        check_rows::<[f32; 3]>(1);
+        check_rows::<[f32; 3]>(sparse(5));
     }
 
     #[test]
