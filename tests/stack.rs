@@ -63,10 +63,6 @@ impl<const N: usize> Reduction<Words<N>> for OwnSum {
     type Acc = Words<N>;
     type Out = Words<N>;
 
-    fn identity(&self) -> Words<N> {
-        Words::zero()
-    }
-
     fn lift(&self, value: Words<N>) -> Words<N> {
         value
     }
@@ -77,6 +73,10 @@ impl<const N: usize> Reduction<Words<N>> for OwnSum {
 
     fn finish(&self, acc: Words<N>, _: usize) -> Words<N> {
         acc
+    }
+
+    fn of_none(&self) -> Option<Words<N>> {
+        Some(Words::zero())
     }
 }
 

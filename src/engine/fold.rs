@@ -231,6 +231,28 @@ pub(crate) unsafe trait Kernel: Sync {
     );
 }
 
+/// An array of what an expression is for each index, by a loop that compilers make vector code of.
+/// It is no function, as a closure is only inlined if it is short.
+macro_rules! filled {
+    ($len:expr, |$index:ident| $element:expr) => {{
+        let mut array = [const { MaybeUninit::uninit() }; $len];
+        for ($index, place) in array.iter_mut().enumerate() {
+            place.write($element);
+        }
+        // SAFETY: all elements have been written.
+        unsafe { assume_init(&array) }
+    }};
+}
+
+/// # Safety
+///
+/// All elements have been written.
+#[inline(always)]
+unsafe fn assume_init<A: Copy, const N: usize>(array: &[MaybeUninit<A>; N]) -> [A; N] {
+    // SAFETY: the contract of this function.
+    unsafe { array.as_ptr().cast::<[A; N]>().read() }
+}
+
 /// How many lanes of a leaf of `rows` rows need memory: of few rows, the first halving reads the
 /// terms themselves.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -392,21 +414,18 @@ where
             };
             let chunk = to.wrapping_add(column).cast::<[R::Acc; LANES]>();
             // All is read before anything is written, so the compiler needs no check for overlaps.
-            let mut accs = match FIRST {
-                true => [self.reduction.identity(); LANES],
-                // SAFETY: there is room for as many, and earlier rows have initialised them.
-                false => unsafe { chunk.read() },
-            };
-            for (j, acc) in accs.iter_mut().enumerate() {
+            let accs = filled!(LANES, |j| {
                 let mut sum = term(0, j);
                 if !FIRST {
-                    sum = self.combine(*acc, sum);
+                    // SAFETY: earlier rows have initialised as many.
+                    let old = unsafe { (*chunk)[j] };
+                    sum = self.combine(old, sum);
                 }
                 for k in 1..M {
                     sum = self.combine(sum, term(k, j));
                 }
-                *acc = sum;
-            }
+                sum
+            });
             // SAFETY: there is room for as many.
             unsafe { chunk.write(accs) };
             for places in &mut places {
@@ -633,16 +652,16 @@ where
         if Self::LANES == 1 {
             return (1..LEAF).fold(term(0), |acc, i| combine(acc, term(i)));
         }
-        // The loop over lanes is outside, and so many terms of each are inside, that the compiler
-        // makes vector code of it.
-        let mut lanes = [self.reduction.identity(); LANES];
-        for (j, lane) in lanes.iter_mut().enumerate() {
-            let mut acc = term(j);
-            for k in 1..LEAF / LANES {
-                acc = combine(acc, term(k * LANES + j));
-            }
-            *lane = acc;
+        // Only the loop over lanes is a loop, so that the compiler makes vector code of it. It
+        // would unroll an inner loop if its body were short.
+        macro_rules! sum {
+            ($j:ident; $($k:literal)+) => {{
+                let mut acc = term($j);
+                $(acc = combine(acc, term($k * LANES + $j));)+
+                acc
+            }};
         }
+        let lanes = filled!(LANES, |j| sum!(j; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15));
         self.fold_lanes(&lanes, combine)
     }
 
@@ -657,11 +676,9 @@ where
     unsafe fn fold_few<const N: usize>(&self, runs: &Runs, stack: Stack) {
         let mut first = runs.first;
         for column in 0..runs.columns {
-            let mut lanes = [self.reduction.identity(); N];
-            for (j, lane) in lanes.iter_mut().enumerate() {
-                // SAFETY: one of `N` terms: the contract of this function.
-                *lane = unsafe { self.term(&first, j, runs.number.wrapping_add(j)) };
-            }
+            // SAFETY: one of `N` terms: the contract of this function.
+            let term = |j| unsafe { self.term(&first, j, runs.number.wrapping_add(j)) };
+            let mut lanes: [R::Acc; N] = filled!(N, |j| term(j));
             let mut live = N;
             for half in [4, 2, 1] {
                 if R::COMMUTATIVE && live > half {
@@ -691,17 +708,11 @@ where
         // Aligned, so that no store straddles two cache lines: then store forwarding works.
         #[repr(align(64))]
         struct Aligned<T>(T);
-        let mut eight = [self.reduction.identity(); 8];
-        for (j, lane) in eight.iter_mut().enumerate() {
-            *lane = combine(lanes[j], lanes[j + 8]);
-        }
+        let eight: [R::Acc; 8] = filled!(8, |j| combine(lanes[j], lanes[j + 8]));
         // Hidden from the compiler, which would otherwise load pairs of lanes that straddle two
         // stores.
         let Aligned(eight) = black_box(Aligned(eight));
-        let mut four = [self.reduction.identity(); 4];
-        for (j, lane) in four.iter_mut().enumerate() {
-            *lane = combine(eight[j], eight[j + 4]);
-        }
+        let four: [R::Acc; 4] = filled!(4, |j| combine(eight[j], eight[j + 4]));
         combine(combine(four[0], four[2]), combine(four[1], four[3]))
     }
 
@@ -712,10 +723,11 @@ where
     /// There are as many elements at `places`.
     #[inline(never)]
     unsafe fn fold_some(&self, places: &Places, count: usize, number: usize) -> R::Acc {
-        let mut lanes = [self.reduction.identity(); LANES];
-        for (j, lane) in lanes[..count].iter_mut().enumerate() {
-            // SAFETY: one of the elements.
-            *lane = unsafe { self.term(places, j, number.wrapping_add(j)) };
+        // SAFETY: one of the elements.
+        let term = |j: usize| unsafe { self.term(places, j, number.wrapping_add(j)) };
+        let mut lanes = [term(0); LANES];
+        for (j, lane) in lanes[..count].iter_mut().enumerate().skip(1) {
+            *lane = term(j);
         }
         let mut live = count;
         for half in [8, 4, 2, 1] {
@@ -743,44 +755,37 @@ where
             // SAFETY: the contract of this function.
             return unsafe { self.fold_some(places, count, number) };
         }
-        let mut lanes = [self.reduction.identity(); LANES];
-        // `black_box` keeps the lanes in memory, where they are read and written as vectors.
-        // Without it, the compiler holds them as 16 scalars.
-        let lanes = black_box(&mut lanes);
         // Vectors are read before anything is written, so that no check for overlaps is needed.
         const ROWS: [usize; 4] = [0, 1, 2, 3];
-        macro_rules! add {
-            ($first:literal, $at:expr, $rows:literal) => {
-                let mut new = match $first {
-                    true => [self.reduction.identity(); LANES],
-                    false => *lanes,
-                };
-                for (j, lane) in new.iter_mut().enumerate() {
+        macro_rules! sums {
+            ($old:expr, $at:expr, $rows:literal) => {
+                filled!(LANES, |j| {
+                    let old: Option<&[R::Acc; LANES]> = $old;
                     let mut acc = term($at + j);
-                    if !$first {
-                        acc = self.combine(*lane, acc);
+                    if let Some(old) = old {
+                        acc = self.combine(old[j], acc);
                     }
                     for row in &ROWS[1..$rows] {
                         acc = self.combine(acc, term($at + row * LANES + j));
                     }
-                    *lane = acc;
-                }
-                *lanes = new;
+                    acc
+                })
             };
         }
-        let mut at = LANES;
-        if count >= 4 * LANES {
-            add!(true, 0, 4);
-            at = 4 * LANES;
-        } else {
-            add!(true, 0, 1);
-        }
+        // `black_box` keeps the lanes in memory, where they are read and written as vectors.
+        // Without it, the compiler holds them as 16 scalars.
+        let mut memory = MaybeUninit::uninit();
+        let memory = black_box(&mut memory);
+        let (lanes, mut at) = match count >= 4 * LANES {
+            true => (memory.write(sums!(None, 0, 4)), 4 * LANES),
+            false => (memory.write(sums!(None, 0, 1)), LANES),
+        };
         while at + 4 * LANES <= count {
-            add!(false, at, 4);
+            *lanes = sums!(Some(&*lanes), at, 4);
             at += 4 * LANES;
         }
         while at + LANES <= count {
-            add!(false, at, 1);
+            *lanes = sums!(Some(&*lanes), at, 1);
             at += LANES;
         }
         let rest = count - at;
@@ -788,7 +793,7 @@ where
             // A lane without another term keeps its value: `combine` must not be called for it, as
             // it may panic. `black_box` hides the length, so the compiler emits masked vector code.
             let all = black_box(LANES);
-            let mut new = [self.reduction.identity(); LANES];
+            let mut new = *lanes;
             let old = lanes[..all].iter().enumerate();
             for (new, (j, &lane)) in new[..all].iter_mut().zip(old) {
                 *new = match j < rest {

@@ -1,9 +1,9 @@
 //! The inner loops of positions: of the largest term, of the smallest.
 //!
 //! The terms of a leaf are folded to the one that is chosen, without their positions. Only if it is
-//! better than those of all leaves before it, the leaf is read again, from the cache, to find where
-//! the chosen term is. The order of leaves decides between equal ones, so that the first level of
-//! the stack is enough: it holds the best so far.
+//! better than those of all leaves before it, the leaf is read again to find where the chosen term
+//! is. Of leaves in a run, only the best one is. The order of leaves decides between equal ones, so
+//! that the first level of the stack is enough: it holds the best so far.
 
 use super::fold::{
     Elements, Input, Kernel, LANES, LEAF, Map, Rows, Runs, Stack, finish, live_lanes, moved,
@@ -17,6 +17,8 @@ pub(crate) struct Positions<'r, 'a, T, R, C: Reduction<T>, F> {
     pub(crate) reduction: &'r R,
     /// Folds terms without their positions.
     pub(crate) choice: Map<'r, 'a, (T,), T, C, F>,
+    /// Whether the last of equal terms is meant, and not the first.
+    pub(crate) last: bool,
 }
 
 /// Whether a value is not equal to itself, as NaN is.
@@ -42,9 +44,15 @@ where
 
     /// Whether `new` is chosen instead of `best`, which comes before it.
     #[inline(always)]
-    fn is_better(&self, best: T, new: T) -> bool {
-        let chosen = self.choice.reduction.combine(best, new);
-        !is_nan(&best) & (is_nan(&chosen) | (chosen != best))
+    fn is_chosen_later(&self, best: T, new: T) -> bool {
+        let is_better = |a: T, b: T| {
+            let chosen = self.choice.reduction.combine(a, b);
+            !is_nan(&a) & (is_nan(&chosen) | (chosen != a))
+        };
+        match self.last {
+            false => is_better(best, new),
+            true => !is_better(new, best),
+        }
     }
 
     /// # Safety
@@ -67,7 +75,7 @@ where
             // SAFETY: earlier leaves have written the best term of each column.
             let best = unsafe { slice::from_raw_parts(best, columns) };
             let mut better = best.iter().zip(values);
-            if !better.any(|(best, &value)| self.is_better(best.0, value)) {
+            if !better.any(|(best, &value)| self.is_chosen_later(best.0, value)) {
                 return;
             }
         }
@@ -77,7 +85,12 @@ where
         }
         // SAFETY: they have just been written.
         let found = unsafe { slice::from_raw_parts_mut(found, columns) };
-        for number in (0..rows.count).rev() {
+        for i in 0..rows.count {
+            // A position replaces those before it.
+            let number = match self.last {
+                false => rows.count - 1 - i,
+                true => i,
+            };
             let row = rows.places(number)[0].cast::<T>();
             if rows.chunk[0] == 0 {
                 // SAFETY: an element of the row, which repeats it.
@@ -101,7 +114,7 @@ where
             let best = best.wrapping_add(column);
             // SAFETY: a column of the stack, which holds a term if this is not the first leaf.
             let before = (index > 0).then(|| unsafe { (*best).0 });
-            if before.is_none_or(|before| self.is_better(before, value)) {
+            if before.is_none_or(|before| self.is_chosen_later(before, value)) {
                 let number = rows.number.wrapping_add(found as usize);
                 // SAFETY: a column of the stack.
                 unsafe { best.write((value, number)) };
@@ -120,53 +133,55 @@ where
             let place = stack.first.cast::<(T, usize)>().wrapping_add(column);
             // SAFETY: earlier leaves have written the best term.
             let mut best = (index > 0).then(|| unsafe { (*place).0 });
+            // The leaf with the best term, which is searched at the end of the run.
+            let mut leaf = None;
             while done < runs.terms {
                 let count = (runs.terms - done).min(LEAF);
                 if count < LANES {
                     // SAFETY: the terms of a run.
                     let terms = unsafe { slice::from_raw_parts(places[0].cast::<T>(), count) };
                     for (i, &term) in terms.iter().enumerate() {
-                        if best.is_none_or(|best| self.is_better(best, term)) {
+                        if best.is_none_or(|best| self.is_chosen_later(best, term)) {
                             let position = runs.number.wrapping_add(done + i);
                             // SAFETY: a column of the stack.
                             unsafe { place.write((term, position)) };
-                            best = Some(term);
+                            (best, leaf) = (Some(term), None);
                         }
                     }
                     break;
                 }
                 // SAFETY: terms of a run.
                 let value = unsafe { self.choice.fold_run(&places, count, 0) };
-                if best.is_none_or(|best| self.is_better(best, value)) {
-                    // SAFETY: the same terms.
-                    let terms = unsafe { slice::from_raw_parts(places[0].cast::<T>(), count) };
-                    let position = runs.number.wrapping_add(done + Self::find(terms, value));
-                    // SAFETY: a column of the stack.
-                    unsafe { place.write((value, position)) };
-                    best = Some(value);
+                if best.is_none_or(|best| self.is_chosen_later(best, value)) {
+                    (best, leaf) = (Some(value), Some((value, places, done, count)));
                 }
                 places = moved(places, &runs.leaf);
                 done += count;
+            }
+            if let Some((value, places, done, count)) = leaf {
+                // SAFETY: terms of the run.
+                let terms = unsafe { slice::from_raw_parts(places[0].cast::<T>(), count) };
+                let position = runs.number.wrapping_add(done + self.find(terms, value));
+                // SAFETY: a column of the stack.
+                unsafe { place.write((value, position)) };
             }
             first = moved(first, &runs.column);
         }
     }
 
-    /// The position of the first term that is chosen.
+    /// The position of the first term that is chosen, or of the last one.
     #[inline(always)]
-    fn find(terms: &[T], chosen: T) -> usize {
-        let has = |terms: &&[T]| {
-            let any = |any, term| any | Self::is_chosen(term, &chosen);
-            terms.iter().fold(false, any)
-        };
+    fn find(&self, terms: &[T], chosen: T) -> usize {
+        let is_chosen = |term: &T| Self::is_chosen(term, &chosen);
         // Whole lines are looked at, as that is a loop in vector code.
-        let lines = terms.chunks(LANES).take_while(|terms| !has(terms)).count();
-        let first = (lines * LANES).min(terms.len());
-        let rest = terms[first..].iter();
-        first
-            + rest
-                .take_while(|term| !Self::is_chosen(term, &chosen))
-                .count()
+        let has = |line: &[T]| line.iter().fold(false, |any, term| any | is_chosen(term));
+        if self.last {
+            let lines = terms.rchunks(LANES).position(has).unwrap_or(0);
+            let terms = &terms[..terms.len() - lines * LANES];
+            return terms.iter().rposition(is_chosen).unwrap_or(0);
+        }
+        let first = terms.chunks(LANES).position(has).unwrap_or(0) * LANES;
+        first + terms[first..].iter().position(is_chosen).unwrap_or(0)
     }
 }
 

@@ -134,7 +134,7 @@ pub(crate) fn fresh<Acc: Value, Out: Value, J: Dimension>(
     let shape = kernel.inputs()[0].shape;
     let mut out = uninit_array::<Out, J>(dim)?;
     let terms = count(shape, becomes);
-    if terms == 0 && !out.is_empty() {
+    if terms == 0 {
         return fresh_of_none(kernel, out.raw_dim());
     }
     let first = out.as_mut_ptr().cast();
@@ -212,7 +212,7 @@ pub(crate) fn into<Acc: Value, Out: Value, J: Dimension>(
     let shape = kernel.inputs()[0].shape;
     let terms = count(shape, becomes);
     if terms == 0 {
-        return match out.is_empty() || kernel.adds() {
+        return match kernel.adds() {
             true => Ok(()),
             false => fill_of_none(kernel, out),
         };

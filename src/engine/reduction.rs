@@ -4,7 +4,8 @@
 ///
 /// Each term is [lifted](Self::lift) into an accumulator. Accumulators are
 /// [combined](Self::combine) by a fixed tree, which does not depend on threads, layout or machine.
-/// The last one is [finished](Self::finish) into an element of the result.
+/// It begins with the terms themselves, so that no identity is needed. The last accumulator is
+/// [finished](Self::finish) into an element of the result.
 ///
 /// | reduction | result | of no terms |
 /// |---|---|---|
@@ -39,9 +40,6 @@
 ///     type Acc = (i32, i32);
 ///     type Out = i32;
 ///
-///     fn identity(&self) -> (i32, i32) {
-///         (i32::MAX, i32::MIN)
-///     }
 ///     fn lift(&self, value: i32) -> (i32, i32) {
 ///         (value, value)
 ///     }
@@ -92,9 +90,6 @@ pub trait Reduction<T>: Sync {
     /// Elements of the result.
     type Out: Copy + Send + Sync;
 
-    /// The accumulator of no terms. It is never combined with another one. Example: [`Reduction`].
-    fn identity(&self) -> Self::Acc;
-
     /// The accumulator of one term. Example: [`Reduction`].
     fn lift(&self, value: T) -> Self::Acc;
 
@@ -117,9 +112,7 @@ pub trait Reduction<T>: Sync {
 
     /// The result of no terms. `None` makes such a reduction the error
     /// [`TooFewTerms`](crate::ErrorKind::TooFewTerms). Example: [`Reduction`].
-    fn of_none(&self) -> Option<Self::Out> {
-        Some(self.finish(self.identity(), 0))
-    }
+    fn of_none(&self) -> Option<Self::Out>;
 
     /// The fewest terms that have a result. Fewer are the error
     /// [`TooFewTerms`](crate::ErrorKind::TooFewTerms). Example: [`Var`](crate::reduction::Var).
@@ -183,15 +176,16 @@ pub(crate) mod sealed {
         /// For any reduction.
         fn terms(self, reduction: &R) -> Self::Output;
 
-        /// For the position of the term that `choice` chooses.
-        fn positions<C>(self, reduction: &R, choice: &C) -> Self::Output
+        /// For the position of the term that `choice` chooses: the first, or the `last` of equal
+        /// ones.
+        fn positions<C>(self, reduction: &R, choice: &C, last: bool) -> Self::Output
         where
             Self: Sized,
             T: Copy + PartialOrd + Send + Sync,
             R: Reduction<T, Acc = (T, usize)>,
             C: Reduction<T, Acc = T>,
         {
-            let _ = choice;
+            let _ = (choice, last);
             self.terms(reduction)
         }
     }

@@ -190,8 +190,9 @@
 //!
 //! These results are those of NumPy, unless it says otherwise. As an integer
 //! (`Mean.in_type::<f32, u8>()`) NaN is 0. The error is
-//! [`TooFewTerms`](crate::ErrorKind::TooFewTerms). A result that has no elements itself is not an
-//! error: `Max` of `[7, 0, 0]` over axis 2 is `[7, 0, 1]`. NumPy refuses it for `max`.
+//! [`TooFewTerms`](crate::ErrorKind::TooFewTerms). `Max` of `[7, 0, 0]` over axis 2 is the error,
+//! though the result would have no elements: there are no terms. Of `[7, 0, 3]` it has the shape
+//! `[7, 0]`.
 //!
 //! A product is not always that of the terms in order, as the lanes of [the
 //! tree](crate::reduction#the-order-of-summation) are multiplied first. The product of 0, of two

@@ -414,7 +414,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         let value = match self.pieces.first().and_then(|piece| piece.total().first()) {
             // Each element is replaced below.
             Some(&acc) => finished(acc),
-            None if count == 0 => return array_of(plan.input_dim(), |_| ()),
+            None if count == 0 && terms > 0 => return array_of(plan.input_dim(), |_| ()),
             None => (self.reduction.of_none())
                 .ok_or_else(|| too_few_terms(plan.output_shape(), R::NAME, [0, 1]))?,
         };

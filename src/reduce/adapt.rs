@@ -69,11 +69,6 @@ macro_rules! forward {
         type Acc = R::Acc;
 
         #[inline(always)]
-        fn identity(&self) -> R::Acc {
-            self.reduction.identity()
-        }
-
-        #[inline(always)]
         fn lift(&self, value: T) -> R::Acc {
             self.reduction.lift(value)
         }
@@ -134,13 +129,13 @@ where
         self.use_it.terms(self.outside)
     }
 
-    fn positions<C>(self, _: &R, choice: &C) -> U::Output
+    fn positions<C>(self, _: &R, choice: &C, last: bool) -> U::Output
     where
         T: Copy + PartialOrd + Send + Sync,
         R: Reduction<T, Acc = (T, usize)>,
         C: Reduction<T, Acc = T>,
     {
-        self.use_it.positions(self.outside, choice)
+        self.use_it.positions(self.outside, choice, last)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The number of terms that are not zero.
 
-use super::reduction::Reduction;
+use super::reduction::{Reduction, items};
 
 /// How many terms are not zero, or `true`.
 ///
@@ -24,30 +24,11 @@ use super::reduction::Reduction;
 pub struct Count;
 
 impl<T: Copy + Default + PartialEq> Reduction<T> for Count {
-    const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
-    const NAME: &'static str = "count";
-
-    type Acc = usize;
-    type Out = usize;
-
-    #[inline(always)]
-    fn identity(&self) -> usize {
-        0
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> usize {
-        usize::from(value != T::default())
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: usize, b: usize) -> usize {
-        a + b
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: usize, _: usize) -> usize {
-        acc
+    items! {
+        "count": T as usize => usize,
+        lift: |value| usize::from(value != T::default()),
+        combine: |a, b| a + b,
+        finish: |self, count, _| count,
+        none: Some(0),
     }
 }

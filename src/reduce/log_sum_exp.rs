@@ -48,14 +48,6 @@ impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
     type Out = T;
 
     #[inline(always)]
-    fn identity(&self) -> Self::Acc {
-        Scaled {
-            max: num_traits::Float::neg_infinity(),
-            sum: num_traits::zero(),
-        }
-    }
-
-    #[inline(always)]
     fn lift(&self, value: T) -> Self::Acc {
         Scaled {
             max: value.to_acc(),
@@ -89,6 +81,10 @@ impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
     #[inline(always)]
     fn finish(&self, acc: Self::Acc, _: usize) -> T {
         T::from_acc(acc.max + num_traits::Float::ln(acc.sum))
+    }
+
+    fn of_none(&self) -> Option<T> {
+        Some(T::from_acc(num_traits::Float::neg_infinity()))
     }
 }
 

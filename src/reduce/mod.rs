@@ -456,7 +456,7 @@ where
         to.put_decided(&map, reduction, becomes)
     }
 
-    fn positions<C>(self, reduction: &R, choice: &C) -> Self::Output
+    fn positions<C>(self, reduction: &R, choice: &C, last: bool) -> Self::Output
     where
         T: PartialOrd + Send,
         R: Reduction<T, Acc = (T, usize)>,
@@ -477,6 +477,11 @@ where
             plain,
             term,
         };
-        to.put(&Positions { reduction, choice }, becomes)
+        let positions = Positions {
+            reduction,
+            choice,
+            last,
+        };
+        to.put(&positions, becomes)
     }
 }

@@ -1,8 +1,8 @@
 //! Sums and means without the terms that are NaN.
 
-use super::reduction::Reduction;
+use super::order::is_nan;
+use super::reduction::{Reduction, items};
 use super::summand::{Averaged, Summand};
-use crate::engine::positions::is_nan;
 use num_traits::Zero;
 
 /// The sum of the terms that are not NaN; 0 if there are none.
@@ -34,76 +34,39 @@ pub struct NanSum;
 #[doc(alias = "nanmean")]
 pub struct NanMean;
 
-impl<T: Summand + PartialEq> Reduction<T> for NanSum {
-    const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
-    const NAME: &'static str = "nansum";
-
-    type Acc = T::Acc;
-    type Out = T;
-
-    #[inline(always)]
-    fn identity(&self) -> T::Acc {
-        T::Acc::zero()
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> T::Acc {
-        if is_nan(&value) {
-            T::Acc::zero()
-        } else {
-            value.to_acc()
-        }
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
-        a + b
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: T::Acc, _: usize) -> T {
-        T::from_acc(acc)
+impl<T: Summand + PartialEq + 'static> Reduction<T> for NanSum {
+    items! {
+        "nansum": T as T::Acc => T,
+        lift: |value| if is_nan(&value) { T::Acc::zero() } else { value.to_acc() },
+        combine: |a, b| a + b,
+        finish: |self, sum, _| T::from_acc(sum),
+        none: Some(T::from_acc(T::Acc::zero())),
     }
 }
 
-impl<T: Averaged + PartialEq> Reduction<T> for NanMean {
-    const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
-    const NAME: &'static str = "nanmean";
-
-    /// The sum, and how many terms it has.
-    type Acc = (T::Acc, usize);
-    type Out = T;
-
-    #[inline(always)]
-    fn identity(&self) -> Self::Acc {
-        (T::Acc::zero(), 0)
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> Self::Acc {
-        if is_nan(&value) {
-            (T::Acc::zero(), 0)
-        } else {
-            (value.to_acc(), 1)
-        }
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        (a.0 + b.0, a.1 + b.1)
-    }
-
-    fn finish(&self, (sum, count): Self::Acc, _: usize) -> T {
+impl<T: Averaged + PartialEq + 'static> Reduction<T> for NanMean {
+    items! {
+        // The sum, and how many terms it does not have.
+        "nanmean": T as (T::Acc, usize) => T,
+        lift: |value| if is_nan(&value) { (T::Acc::zero(), 1) } else { (value.to_acc(), 0) },
+        combine: |a, b| (a.0 + b.0, a.1 + b.1),
         // Terms that are skipped are NaN, so their type has one. The mean of no terms is NaN too.
-        match count {
+        finish: |self, (sum, skipped), count| match count.saturating_sub(skipped) {
             0 => T::of_none().unwrap_or(T::mean(sum, 1)),
-            _ => T::mean(sum, count),
-        }
+            count => T::mean(sum, count),
+        },
+        none: T::of_none(),
     }
 
-    fn of_none(&self) -> Option<T> {
-        T::of_none()
+    const HAS_UNORDERED: bool = true;
+
+    #[inline(always)]
+    fn combine_ordered(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
+        (a.0 + b.0, a.1)
+    }
+
+    #[inline(always)]
+    fn is_unordered(&self, acc: Self::Acc) -> bool {
+        acc.1 > 0
     }
 }

@@ -1,6 +1,6 @@
 //! Sums of magnitudes and of squares.
 
-use super::reduction::Reduction;
+use super::reduction::{Reduction, items};
 use super::summand::Summand;
 use num_traits::{Float, Num, Signed, Zero};
 
@@ -52,32 +52,18 @@ pub struct LogSum;
 macro_rules! sums {
     ($($name:ident: $text:literal, $bound:ident, |$x:ident| $term:expr, |$sum:ident| $result:expr;)*) => {$(
         impl<T: Summand<Acc: $bound>> Reduction<T> for $name {
-            const COMMUTATIVE: bool = true;
-            const QUICK: bool = true;
-            const NAME: &'static str = $text;
-
-            type Acc = T::Acc;
-            type Out = T;
-
-            #[inline(always)]
-            fn identity(&self) -> T::Acc {
-                T::Acc::zero()
-            }
-
-            #[inline(always)]
-            fn lift(&self, value: T) -> T::Acc {
-                let $x = value.to_acc();
-                $term
-            }
-
-            #[inline(always)]
-            fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
-                a + b
-            }
-
-            #[inline(always)]
-            fn finish(&self, $sum: T::Acc, _: usize) -> T {
-                T::from_acc($result)
+            items! {
+                $text: T as T::Acc => T,
+                lift: |value| {
+                    let $x = value.to_acc();
+                    $term
+                },
+                combine: |a, b| a + b,
+                finish: |self, $sum, _| T::from_acc($result),
+                none: {
+                    let $sum = T::Acc::zero();
+                    Some(T::from_acc($result))
+                },
             }
         }
     )*};

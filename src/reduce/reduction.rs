@@ -7,7 +7,7 @@ pub(crate) use crate::engine::reduction::sealed;
 use super::convert::convert;
 use super::summand::{Averaged, Summand};
 use num_traits::float::FloatCore;
-use num_traits::{AsPrimitive, Bounded, One, Zero};
+use num_traits::{AsPrimitive, One, Zero};
 use std::marker::PhantomData;
 
 /// The sum, of the terms' type.
@@ -161,7 +161,7 @@ impl Mean {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Product;
 
-/// The largest term; NaN if a term is NaN.
+/// The largest term; NaN if a term is NaN. Terms are of any type that is `Copy + PartialOrd`.
 ///
 /// ```
 /// use ndarray::array;
@@ -321,61 +321,62 @@ impl<A, F: Fn(A, A) -> A> Fold<A, F> {
     }
 }
 
+/// The items of a [`Reduction`] that is commutative and quick.
+macro_rules! items {
+    (
+        $name:literal: $T:ty as $Acc:ty => $Out:ty,
+        lift: |$value:pat_param| $lift:expr,
+        combine: |$a:pat_param, $b:pat_param| $combine:expr,
+        finish: |$self:ident, $acc:pat_param, $count:pat_param| $finish:expr,
+        none: $none:expr $(,)?
+    ) => {
+        const COMMUTATIVE: bool = true;
+        const QUICK: bool = true;
+        const NAME: &'static str = $name;
+
+        type Acc = $Acc;
+        type Out = $Out;
+
+        #[inline(always)]
+        fn lift(&self, $value: $T) -> $Acc {
+            $lift
+        }
+
+        #[inline(always)]
+        fn combine(&self, $a: $Acc, $b: $Acc) -> $Acc {
+            $combine
+        }
+
+        #[inline(always)]
+        fn finish(&$self, $acc: $Acc, $count: usize) -> $Out {
+            $finish
+        }
+
+        fn of_none(&self) -> Option<$Out> {
+            $none
+        }
+    };
+}
+
+pub(super) use items;
+
 impl<T: Summand> Reduction<T> for Sum {
-    const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
-    const NAME: &'static str = "sum";
-
-    type Acc = T::Acc;
-    type Out = T;
-
-    #[inline(always)]
-    fn identity(&self) -> T::Acc {
-        T::Acc::zero()
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> T::Acc {
-        value.to_acc()
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
-        a + b
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: T::Acc, _: usize) -> T {
-        T::from_acc(acc)
+    items! {
+        "sum": T as T::Acc => T,
+        lift: |value| value.to_acc(),
+        combine: |a, b| a + b,
+        finish: |self, sum, _| T::from_acc(sum),
+        none: Some(T::from_acc(T::Acc::zero())),
     }
 }
 
 impl<T: Copy + Zero + Send + Sync> Reduction<T> for SumInOwnType {
-    const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
-    const NAME: &'static str = "sum";
-
-    type Acc = T;
-    type Out = T;
-
-    #[inline(always)]
-    fn identity(&self) -> T {
-        T::zero()
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> T {
-        value
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: T, b: T) -> T {
-        a + b
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: T, _: usize) -> T {
-        acc
+    items! {
+        "sum": T as T => T,
+        lift: |value| value,
+        combine: |a, b| a + b,
+        finish: |self, sum, _| sum,
+        none: Some(T::zero()),
     }
 }
 
@@ -385,64 +386,22 @@ where
     A: AsPrimitive<O> + Zero + Send + Sync,
     O: Copy + Send + Sync + 'static,
 {
-    const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
-    const NAME: &'static str = "sum";
-
-    type Acc = A;
-    type Out = O;
-
-    #[inline(always)]
-    fn identity(&self) -> A {
-        A::zero()
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> A {
-        convert(value)
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: A, b: A) -> A {
-        a + b
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: A, _: usize) -> O {
-        acc.as_()
+    items! {
+        "sum": T as A => O,
+        lift: |value| convert(value),
+        combine: |a, b| a + b,
+        finish: |self, sum, _| sum.as_(),
+        none: Some(A::zero().as_()),
     }
 }
 
 impl<T: Averaged> Reduction<T> for Mean {
-    const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
-    const NAME: &'static str = "mean";
-
-    type Acc = T::Acc;
-    type Out = T;
-
-    #[inline(always)]
-    fn identity(&self) -> T::Acc {
-        T::Acc::zero()
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> T::Acc {
-        value.to_acc()
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
-        a + b
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: T::Acc, count: usize) -> T {
-        T::mean(acc, count)
-    }
-
-    fn of_none(&self) -> Option<T> {
-        T::of_none()
+    items! {
+        "mean": T as T::Acc => T,
+        lift: |value| value.to_acc(),
+        combine: |a, b| a + b,
+        finish: |self, sum, count| T::mean(sum, count),
+        none: T::of_none(),
     }
 }
 
@@ -453,31 +412,12 @@ where
     O: Copy + Send + Sync + 'static,
     usize: AsPrimitive<A>,
 {
-    const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
-    const NAME: &'static str = "mean";
-
-    type Acc = A;
-    type Out = O;
-
-    #[inline(always)]
-    fn identity(&self) -> A {
-        A::zero()
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> A {
-        convert(value)
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: A, b: A) -> A {
-        a + b
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: A, count: usize) -> O {
-        mean(acc, count).as_()
+    items! {
+        "mean": T as A => O,
+        lift: |value| convert(value),
+        combine: |a, b| a + b,
+        finish: |self, sum, count| mean(sum, count).as_(),
+        none: Some(A::nan().as_()),
     }
 }
 
@@ -508,64 +448,31 @@ where
 }
 
 impl<T: Summand<Acc: One>> Reduction<T> for Product {
-    const COMMUTATIVE: bool = true;
-    const QUICK: bool = true;
-    const NAME: &'static str = "product";
-
-    type Acc = T::Acc;
-    type Out = T;
-
-    #[inline(always)]
-    fn identity(&self) -> T::Acc {
-        T::Acc::one()
-    }
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> T::Acc {
-        value.to_acc()
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
-        a * b
-    }
-
-    #[inline(always)]
-    fn finish(&self, acc: T::Acc, _: usize) -> T {
-        T::from_acc(acc)
+    items! {
+        "product": T as T::Acc => T,
+        lift: |value| value.to_acc(),
+        combine: |a, b| a * b,
+        finish: |self, product, _| T::from_acc(product),
+        none: Some(T::from_acc(T::Acc::one())),
     }
 }
 
 /// Implements [`Reduction`] for the choice of one term. `b`, which comes later, is taken instead of
 /// `a` if it is better, or if the expression says so, which it does for NaN only.
 macro_rules! choice {
-    ($($name:ident: $text:literal, $limit:ident, $is_worse:path,
-       |$a:ident, $b:ident| $takes_nan:expr;)*) => {$(
-        impl<T: Copy + PartialOrd + Bounded + Send + Sync + 'static> Reduction<T> for $name {
-            const COMMUTATIVE: bool = true;
-            const QUICK: bool = true;
-            const NAME: &'static str = $text;
-
-            type Acc = T;
-            type Out = T;
-
-            #[inline(always)]
-            fn identity(&self) -> T {
-                T::$limit()
-            }
-
-            #[inline(always)]
-            fn lift(&self, value: T) -> T {
-                value
-            }
-
-            #[inline(always)]
-            fn combine(&self, a: T, b: T) -> T {
-                let takes_nan = |$a: &T, $b: &T| $takes_nan;
-                // A pair of floats can be greater than another pair although one has a NaN.
-                let better = $is_worse(&a, &b) & !is_nan(&a) & !is_nan(&b);
-                // Both are evaluated: compilers make one selection of it in vector code.
-                if better | takes_nan(&a, &b) { b } else { a }
+    ($($name:ident: $text:literal, $is_worse:path, |$a:ident, $b:ident| $takes_nan:expr;)*) => {$(
+        impl<T: Copy + PartialOrd + Send + Sync + 'static> Reduction<T> for $name {
+            items! {
+                $text: T as T => T,
+                lift: |value| value,
+                combine: |$a, $b| {
+                    // A pair of floats can be greater than another pair although one has a NaN.
+                    let better = $is_worse(&$a, &$b) & !is_nan(&$a) & !is_nan(&$b);
+                    // Both are evaluated: compilers make one selection of it in vector code.
+                    if better | $takes_nan { $b } else { $a }
+                },
+                finish: |self, term, _| term,
+                none: None,
             }
 
             const HAS_UNORDERED: bool = true;
@@ -579,54 +486,36 @@ macro_rules! choice {
             fn is_unordered(&self, acc: T) -> bool {
                 is_nan(&acc)
             }
-
-            #[inline(always)]
-            fn finish(&self, acc: T, _: usize) -> T {
-                acc
-            }
-
-            fn of_none(&self) -> Option<T> {
-                None
-            }
         }
     )*};
 }
 
 choice! {
-    Max: "max", min_value, is_less, |_a, b| is_nan(b);
-    Min: "min", max_value, is_greater, |_a, b| is_nan(b);
-    NanMax: "nanmax", min_value, is_less, |a, _b| is_nan(a);
-    NanMin: "nanmin", max_value, is_greater, |a, _b| is_nan(a);
+    Max: "max", is_less, |a, b| is_nan(&b);
+    Min: "min", is_greater, |a, b| is_nan(&b);
+    NanMax: "nanmax", is_less, |a, b| is_nan(&a);
+    NanMin: "nanmin", is_greater, |a, b| is_nan(&a);
 }
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses: of the first
-/// of them if the expression says that an earlier one is chosen.
+/// of equal terms, or of the last.
 macro_rules! position {
-    ($($name:ident: $text:literal, $limit:ident, $better:tt, |$first:ident, $second:ident| $before:expr
-       $(, of $choice:ident)?;)*) => {$(
-        impl<T: Copy + PartialOrd + Bounded + Send + Sync + 'static> Reduction<T> for $name {
-            const COMMUTATIVE: bool = true;
-            const QUICK: bool = true;
-            const NAME: &'static str = $text;
-
-            type Acc = (T, usize);
-            type Out = usize;
-
-            $(
-                #[inline(always)]
-                fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output {
-                    use_it.positions(self, &$choice)
-                }
-            )?
-
-            #[inline(always)]
-            fn identity(&self) -> (T, usize) {
-                (T::$limit(), 0)
-            }
-
-            #[inline(always)]
-            fn lift(&self, value: T) -> (T, usize) {
-                (value, 0)
+    ($($name:ident: $text:literal, $choice:ident, $better:tt, last: $last:literal;)*) => {$(
+        impl<T: Copy + PartialOrd + Send + Sync + 'static> Reduction<T> for $name {
+            items! {
+                $text: T as (T, usize) => usize,
+                lift: |value| (value, 0),
+                combine: |a, b| {
+                    // The tree adds terms of later numbers to earlier lanes: either may be first.
+                    let a_is_chosen = (a.1 < b.1) != $last;
+                    let better = match (is_nan(&a.0), is_nan(&b.0)) {
+                        (false, false) => b.0 $better a.0 || (b.0 == a.0 && !a_is_chosen),
+                        (a_is_nan, b_is_nan) => b_is_nan && !(a_is_nan && a_is_chosen),
+                    };
+                    if better { b } else { a }
+                },
+                finish: |self, (_, index), _| index,
+                none: None,
             }
 
             #[inline(always)]
@@ -635,71 +524,36 @@ macro_rules! position {
             }
 
             #[inline(always)]
-            fn combine(&self, a: (T, usize), b: (T, usize)) -> (T, usize) {
-                // The tree adds terms of later numbers to earlier lanes, so either may be first.
-                let ($first, $second) = (a.1, b.1);
-                let a_is_chosen = $before;
-                let better = match (is_nan(&a.0), is_nan(&b.0)) {
-                    (false, false) => b.0 $better a.0 || (b.0 == a.0 && !a_is_chosen),
-                    (a_is_nan, b_is_nan) => b_is_nan && !(a_is_nan && a_is_chosen),
-                };
-                if better { b } else { a }
-            }
-
-            #[inline(always)]
-            fn finish(&self, (_, index): (T, usize), _: usize) -> usize {
-                index
-            }
-
-            fn of_none(&self) -> Option<usize> {
-                None
+            fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output {
+                use_it.positions(self, &$choice, $last)
             }
         }
     )*};
 }
 
 position! {
-    ArgMax: "argmax", min_value, >, |a, b| a < b, of Max;
-    ArgMin: "argmin", max_value, <, |a, b| a < b, of Min;
-    LastArgMax: "last argmax", min_value, >, |a, b| a > b;
-    LastArgMin: "last argmin", max_value, <, |a, b| a > b;
+    ArgMax: "argmax", Max, >, last: false;
+    ArgMin: "argmin", Min, <, last: false;
+    LastArgMax: "last argmax", Max, >, last: true;
+    LastArgMin: "last argmin", Min, <, last: true;
 }
 
 /// Implements [`Reduction`] for an operation on `bool`.
 macro_rules! logical {
-    ($($name:ident: $text:literal, $identity:literal, $operator:tt;)*) => {$(
+    ($($name:ident: $text:literal, $of_none:literal, $operator:tt;)*) => {$(
         impl Reduction<bool> for $name {
-            const COMMUTATIVE: bool = true;
-            const QUICK: bool = true;
-            const NAME: &'static str = $text;
-
-            type Acc = bool;
-            type Out = bool;
-
-            #[inline(always)]
-            fn identity(&self) -> bool {
-                $identity
-            }
-
-            #[inline(always)]
-            fn lift(&self, value: bool) -> bool {
-                value
-            }
-
-            #[inline(always)]
-            fn combine(&self, a: bool, b: bool) -> bool {
-                a $operator b
+            items! {
+                $text: bool as bool => bool,
+                lift: |value| value,
+                combine: |a, b| a $operator b,
+                finish: |self, result, _| result,
+                none: Some($of_none),
             }
 
             const MAY_BE_DECIDED: bool = true;
 
             fn is_decided(&self, acc: bool) -> bool {
-                acc != $identity
-            }
-
-            #[inline(always)]
-            fn finish(&self, acc: bool, _: usize) -> bool {
-                acc
+                acc != $of_none
             }
         }
     )*};
@@ -715,11 +569,6 @@ impl<A: Copy + Send + Sync, F: Fn(A, A) -> A + Sync> Reduction<A> for Fold<A, F>
     type Out = A;
 
     #[inline(always)]
-    fn identity(&self) -> A {
-        self.identity
-    }
-
-    #[inline(always)]
     fn lift(&self, value: A) -> A {
         value
     }
@@ -732,5 +581,9 @@ impl<A: Copy + Send + Sync, F: Fn(A, A) -> A + Sync> Reduction<A> for Fold<A, F>
     #[inline(always)]
     fn finish(&self, acc: A, _: usize) -> A {
         acc
+    }
+
+    fn of_none(&self) -> Option<A> {
+        Some(self.identity)
     }
 }

@@ -199,10 +199,6 @@ impl<const N: usize> Reduction<Mixed<N>> for Numbered {
     type Acc = Mixed<N>;
     type Out = Mixed<N>;
 
-    fn identity(&self) -> Mixed<N> {
-        Mixed::zero()
-    }
-
     fn lift(&self, value: Mixed<N>) -> Mixed<N> {
         value
     }
@@ -217,6 +213,10 @@ impl<const N: usize> Reduction<Mixed<N>> for Numbered {
 
     fn finish(&self, acc: Mixed<N>, count: usize) -> Mixed<N> {
         acc + Mixed::number(count)
+    }
+
+    fn of_none(&self) -> Option<Mixed<N>> {
+        Some(Mixed::number(0))
     }
 }
 

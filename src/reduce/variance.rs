@@ -2,8 +2,9 @@
 
 use super::bytes::AccumulatorBytes;
 use super::convert::convert;
-use super::reduction::Reduction;
+use super::reduction::{Reduction, items};
 use super::summand::Summand;
+use crate::engine::fold::LEAF;
 use num_traits::AsPrimitive;
 use num_traits::float::FloatCore;
 
@@ -38,10 +39,11 @@ use num_traits::float::FloatCore;
 /// # Accuracy
 ///
 /// The accumulator is the number of terms, a pivot near their mean, and the sums of the distances
-/// to the pivot and of their squares. The pivot of a lane is its first term. Two accumulators are
-/// combined around the mean of both. So the error does not grow with the mean: results of `f32`,
-/// `f16` and `bf16` are within one unit in the last place, results of `f64` within some units for
-/// means of up to 10^8 times the deviation. The order of operations is [the
+/// to the pivot and of their squares. The pivot of a leaf is its first term. Accumulators of more
+/// than a leaf are combined around the mean of both. So the error does not grow with the mean:
+/// results of `f32`, `f16` and `bf16` are within one unit in the last place, results of `f64`
+/// within some units for means of up to 10^8 times the deviation, and within some hundred if the
+/// first term of a leaf is far from all others. The order of operations is [the
 /// tree's](crate::reduction#the-order-of-summation): the bits are the same for any layout, number
 /// of threads and partition.
 ///
@@ -112,9 +114,9 @@ impl Moments {
         let sum = self.sum + (other.sum + moved);
         let more = other.squares + distance * (2. * other.sum + moved);
         let squares = self.squares + more;
-        // The number of a single term is known when this is compiled, so that there is no branch.
-        // A single term leaves the pivot where it is.
-        if other.count == 1. {
+        // A single term and the lanes of a leaf leave the pivot where it is: there is no division
+        // for each. The number of a single term is known when this is compiled.
+        if other.count == 1. || count <= LEAF as f64 {
             return Moments {
                 count,
                 sum,
@@ -178,13 +180,16 @@ macro_rules! variance {
             T: Summand<Acc: FloatCore + AsPrimitive<f64>>,
             f64: AsPrimitive<T::Acc>,
         {
-            type Out = T;
+            items! {
+                $text: T as Moments => T,
+                lift: |value| Moments::of(value.to_acc().as_()),
+                combine: |a, b| a.and(b),
+                finish: |self, acc, _| T::from_acc(self.result(acc).as_()),
+                none: None,
+            }
 
-            moments!($text, |self| self.ddof, |value| value.to_acc().as_());
-
-            #[inline(always)]
-            fn finish(&self, acc: Moments, _: usize) -> T {
-                T::from_acc(self.result(acc).as_())
+            fn least_terms(&self) -> usize {
+                self.ddof.saturating_add(1)
             }
         }
 
@@ -192,46 +197,19 @@ macro_rules! variance {
         where
             f64: AsPrimitive<O>,
         {
-            type Out = O;
+            items! {
+                $text: T as Moments => O,
+                lift: |value| Moments::of(convert(value)),
+                combine: |a, b| a.and(b),
+                finish: |self, acc, _| self.reduction.result(acc).as_(),
+                none: None,
+            }
 
-            moments!($text, |self| self.reduction.ddof, |value| convert(value));
-
-            #[inline(always)]
-            fn finish(&self, acc: Moments, _: usize) -> O {
-                self.reduction.result(acc).as_()
+            fn least_terms(&self) -> usize {
+                self.reduction.ddof.saturating_add(1)
             }
         }
     )*};
-}
-
-/// What all these reductions have in common.
-macro_rules! moments {
-    ($text:literal, |$self:ident| $ddof:expr, |$value:ident| $double:expr) => {
-        const COMMUTATIVE: bool = true;
-        const QUICK: bool = true;
-        const NAME: &'static str = $text;
-
-        type Acc = Moments;
-
-        #[inline(always)]
-        fn identity(&self) -> Moments {
-            Moments::NONE
-        }
-
-        #[inline(always)]
-        fn lift(&self, $value: T) -> Moments {
-            Moments::of($double)
-        }
-
-        #[inline(always)]
-        fn combine(&self, a: Moments, b: Moments) -> Moments {
-            a.and(b)
-        }
-
-        fn least_terms(&$self) -> usize {
-            $ddof.saturating_add(1)
-        }
-    };
 }
 
 variance! {

@@ -5,6 +5,7 @@ use ndarray::{
     Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, Slice,
     array,
 };
+use ndarray_broadcast::distributed::Accumulation;
 use ndarray_broadcast::error::ArrayRole;
 use ndarray_broadcast::infer::PartialShape;
 use ndarray_broadcast::prelude::*;
@@ -368,14 +369,7 @@ fn the_number_of_threads_does_not_change_results() {
 fn positions_are_those_of_the_first_of_equal_terms() {
     fn check<T>(random: &mut Random, value: fn(usize) -> T)
     where
-        T: Copy
-            + PartialOrd
-            + num_traits::Bounded
-            + Send
-            + Sync
-            + Default
-            + std::fmt::Debug
-            + 'static,
+        T: Copy + PartialOrd + Send + Sync + Default + std::fmt::Debug + 'static,
     {
         let large: &[(&[usize], &[usize])] = &[
             (&[70_000], &[0]),
@@ -509,6 +503,32 @@ fn every_place_of_a_nan_and_of_the_chosen_term_counts() {
     }
 }
 
+/// Also if there are no results, as in NumPy.
+#[test]
+fn a_choice_among_no_terms_is_refused_whatever_the_shape() {
+    fn check(reduction: impl Reduction<f64> + Copy) {
+        for (shape, axis) in [
+            ([7, 0, 0], 2),
+            ([7, 0, 0], 1),
+            ([0, 0, 3], 0),
+            ([7, 3, 0], 2),
+        ] {
+            let (x, plan) = (ArrayD::<f64>::zeros(&shape[..]), plan(&shape, &[axis]));
+            let fresh = plan.reduce(&x, reduction).map(drop).unwrap_err();
+            assert!(matches!(fresh.kind(), ErrorKind::EmptyReduction { .. }));
+            let merged = Accumulation::<f64, _>::new(&plan, reduction);
+            assert_eq!(merged.finish(&plan).map(drop), Err(fresh));
+            assert!(plan.reduce(&x, Sum).unwrap().iter().all(|&sum| sum == 0.));
+        }
+        let x = ArrayD::<f64>::zeros(vec![7, 0, 3]);
+        assert_eq!(x.reduce_axes(2, reduction).unwrap().shape(), [7, 0]);
+    }
+    check(Max);
+    check(NanMin);
+    check(ArgMax);
+    check(LastArgMin);
+}
+
 /// Points that are compared axis by axis. Most pairs of them are in no order, though none of them
 /// is NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -518,16 +538,6 @@ impl PartialOrd for Point {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         let order = self.0.cmp(&other.0);
         (order == self.1.cmp(&other.1)).then_some(order)
-    }
-}
-
-impl num_traits::Bounded for Point {
-    fn min_value() -> Self {
-        Point(i32::MIN, i32::MIN)
-    }
-
-    fn max_value() -> Self {
-        Point(i32::MAX, i32::MAX)
     }
 }
 

@@ -300,7 +300,7 @@ fn variances_far_from_zero_are_within_four_units() {
     terms[0] = 1e6;
     let exact = variance(terms.iter().copied(), 0).unwrap();
     let found = terms.reduce_to_shape((), Var::new()).unwrap().into_scalar();
-    assert!(found.within(64., exact), "{found} {exact}");
+    assert!(found.within(256., exact), "{found} {exact}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use half::f16;
 use ndarray::{Array, Axis, Dimension};
 use ndarray_broadcast::reduction::Summand;
-use num_traits::{AsPrimitive, Bounded, Num};
+use num_traits::{AsPrimitive, Num};
 use serde::Deserialize;
 
 use crate::bench::{Bench, Check};
@@ -46,6 +46,14 @@ pub(crate) enum Call {
     Mean,
     Max,
     ArgMax,
+    Var,
+    LogSumExp,
+    /// Of terms of which every tenth is NaN.
+    NanSum,
+    /// The same.
+    NanMean,
+    Count,
+    L2,
     /// The sum of the products of two arrays of `a`'s shape.
     Product2,
     /// The same of three.
@@ -85,8 +93,8 @@ pub(crate) enum LayoutName {
 impl CallCase {
     /// Whether the call removes `axes`. The other calls are maps and copies.
     pub(crate) fn is_reduction(&self) -> bool {
-        use Call::{ArgMax, Max, Mean, Product2, Product3, Sum};
-        matches!(self.call, Sum | Mean | Max | ArgMax | Product2 | Product3)
+        use Call::{Add, Copy, Mul, MulAdd, Sub};
+        !matches!(self.call, Copy | Add | Sub | Mul | MulAdd)
     }
 
     pub(crate) fn out(&self) -> Vec<usize> {
@@ -151,6 +159,7 @@ impl CallCase {
         let step: usize = self.a[last + 1..].iter().product();
         let outer_sizes = &sizes[..outer.len()];
         let starts = (0..outer_sizes.iter().product()).map(|flat| {
+            let mut full = full.clone();
             for (&axis, i) in outer.iter().zip(unravel(outer_sizes, flat)) {
                 full[axis] = i;
             }
@@ -166,6 +175,27 @@ impl CallCase {
                 (terms.map(a).enumerate().fold((0.0, 0), first).1 as f64, 0.0)
             }
             Call::Mean => (terms.map(a).sum::<f64>() / n as f64, self.error(n)),
+            Call::NanSum => {
+                let terms = terms.filter(|&i| !self.is_nan(i));
+                (terms.map(a).sum(), self.error(n))
+            }
+            Call::NanMean => {
+                let (count, terms) = (terms.clone(), terms.filter(|&i| !self.is_nan(i)));
+                let count = count.filter(|&i| !self.is_nan(i)).count();
+                (terms.map(a).sum::<f64>() / count as f64, self.error(n))
+            }
+            Call::Var => {
+                let mean = terms.clone().map(a).sum::<f64>() / n as f64;
+                let squares = terms.map(|i| (a(i) - mean).powi(2)).sum::<f64>();
+                (squares / n as f64, self.error(n))
+            }
+            Call::LogSumExp => {
+                let max = terms.clone().map(a).fold(0.0, f64::max);
+                let sum: f64 = terms.map(|i| (a(i) - max).exp()).sum();
+                (max + sum.ln(), self.error(n))
+            }
+            Call::Count => (terms.filter(|&i| a(i) != 0.0).count() as f64, 0.0),
+            Call::L2 => (terms.map(|i| a(i).powi(2)).sum::<f64>().sqrt(), self.error(n)),
             Call::Sum => (terms.map(a).sum(), self.error(n)),
             Call::Product2 => (terms.map(|i| a(i) * self.number(1, i)).sum(), self.error(n)),
             _ => {
@@ -185,6 +215,11 @@ impl CallCase {
         }
     }
 
+    /// Whether element `i` of the operand is NaN.
+    fn is_nan(&self, i: usize) -> bool {
+        matches!(self.call, Call::NanSum | Call::NanMean) && i % 10 == 3
+    }
+
     /// Element `i` of an operand, in the order of its indices.
     fn number(&self, operand: u32, i: usize) -> f64 {
         match self.element {
@@ -202,7 +237,10 @@ impl CallCase {
         };
         let mut array = self.zeros(shape);
         for (i, to) in array.iter_mut().enumerate() {
-            *to = value(operand, i);
+            *to = match self.is_nan(i) {
+                true => T::zero() / T::zero(),
+                false => value(operand, i),
+            };
         }
         array
     }
@@ -232,7 +270,7 @@ impl CallCase {
 
 /// What the calls need of an element.
 pub(crate) trait Number:
-    Num + Default + PartialOrd + Bounded + Summand + AsPrimitive<f64>
+    Num + Default + PartialOrd + Summand + AsPrimitive<f64>
 {
     /// The values are 1 to this number: it is exact, and the sum of two fits.
     const LARGEST: u32;
