@@ -2,6 +2,7 @@
 
 use crate::error::{ArrayRole, AxesFault, BroadcastError, Refused};
 use crate::integer::{ShapeInteger, axis_of, saturated};
+use crate::partial::PartialShape;
 use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::{Axis, Dimension, IxDyn};
@@ -105,42 +106,42 @@ arrays! {
     6 Less<Less<Less<Less<Less<Less<D>>>>>>;
 }
 
-/// The shape with size 1 at these axes, and 1 for each of them in a table of 0s.
+/// A table of 0s with 1 for each of these axes of an array of this rank.
 ///
 /// # Errors
 ///
-/// `InvalidAxes` for an entry that is not an axis, or that is one for the second time.
-pub(crate) fn reduced<D: Dimension, A: AxisList>(
-    shape: &D,
-    axes: &A,
-) -> Result<[D; 2], BroadcastError> {
-    let (axes, rank) = (axes.list(), shape.ndim());
-    let (mut reduced, mut listed) = (shape.clone(), D::zeros(rank));
+/// The fault, for an entry that is not an axis, or that is one for the second time.
+pub(crate) fn listed<D: Dimension, T: ShapeInteger>(
+    rank: usize,
+    axes: &[T],
+) -> Result<D, AxesFault> {
+    let mut listed = D::zeros(rank);
     for (at, &entry) in axes.iter().enumerate() {
         let fault = match axis_of(entry, rank) {
-            Some(axis) => {
-                reduced.sizes_mut()[axis] = 1;
-                match std::mem::replace(&mut listed.sizes_mut()[axis], 1) {
-                    0 => continue,
-                    _ => AxesFault::Repeated(at),
-                }
-            }
+            Some(axis) => match std::mem::replace(&mut listed.sizes_mut()[axis], 1) {
+                0 => continue,
+                _ => AxesFault::Repeated(at),
+            },
             None => AxesFault::OutOfRange(at),
         };
-        return Err(invalid_axes("reduce", shape.clone().sizes(), axes, fault));
+        return Err(fault);
     }
-    Ok([reduced, listed])
+    Ok(listed)
 }
 
 /// The axes do not fit an operation on an array of this shape.
 #[cold]
 pub(crate) fn invalid_axes<T: ShapeInteger>(
     operation: &'static str,
-    shape: &[usize],
+    shape: PartialShape,
     axes: &[T],
     fault: AxesFault,
 ) -> BroadcastError {
     let axes = axes.iter().map(|axis| saturated(axis.widen())).collect();
-    Refused::known(Rule::Composed, [ArrayRole::Input; 2], [shape; 2])
-        .signed_axes(operation, axes, fault)
+    let refused = Refused {
+        rule: Rule::Composed,
+        operands: [ArrayRole::Input; 2],
+        shapes: [shape.clone(), shape],
+    };
+    refused.signed_axes(operation, axes, fault)
 }

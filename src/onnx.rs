@@ -53,17 +53,17 @@
 //! version 18 and 20, [ArgMax-13](https://onnx.ai/onnx/operators/onnx__ArgMax.html),
 //! [ArgMin-13](https://onnx.ai/onnx/operators/onnx__ArgMin.html).
 
+use crate::axes::{invalid_axes, listed};
 use crate::error::{BroadcastError, ErrorKind, IntegerRole};
 pub use crate::integer::{IntegerTensor, ShapeInteger};
 use crate::integer::{converted, saturated};
 use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
-use crate::partial::PartialShape;
+use crate::partial::{PartialShape, PartialSize};
 use crate::plan::{BroadcastPlan, without_axes};
 use crate::reduce::{ArgMax, ArgMin, LastArgMax, LastArgMin, Reduction};
 use crate::shape::Sizes;
 use ndarray::{ArrayD, ArrayViewD, Dimension, IntoDimension, IxDyn};
-use num_traits::Bounded;
 
 /// The operator `Expand`.
 ///
@@ -255,7 +255,7 @@ impl Expand {
 /// # Inputs
 ///
 /// - `data`: an array of any rank. [`plan`](Self::plan) and [`infer_shape`](Self::infer_shape) take
-///   its shape alone.
+///   its shape alone, [`infer`](Self::infer) what is known of it.
 /// - `axes`: an [`IntegerTensor`] of rank 1, by reference, or `None`. Negative axes count from the
 ///   end. In older versions of the operators, `axes` is an attribute: pass its value here.
 ///
@@ -380,16 +380,24 @@ impl Reduce {
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn with_attribute(self, name: &str, value: i64) -> Result<Self, BroadcastError> {
-        match (name, value) {
-            ("keepdims", 0 | 1) => Ok(self.keepdims(value == 1)),
-            ("noop_with_empty_axes", 0 | 1) => Ok(self.noop_with_empty_axes(value == 1)),
-            _ => Err(invalid_attribute(
-                "attribute of ONNX Reduce*",
-                (name, value),
-                "expected keepdims or noop_with_empty_axes, each 0 or 1",
-            )),
-        }
+    pub fn with_attribute(mut self, name: &str, value: i64) -> Result<Self, BroadcastError> {
+        let flags = [
+            ("keepdims", &mut self.keepdims),
+            ("noop_with_empty_axes", &mut self.noop_with_empty_axes),
+        ];
+        let expected = "expected keepdims or noop_with_empty_axes, each 0 or 1";
+        set_flag(flags, (name, value), "attribute of ONNX Reduce*", expected)?;
+        Ok(self)
+    }
+
+    /// The axes that are reduced. `None`: all.
+    fn axes(&self, axes: Option<&dyn IntegerTensor>) -> Result<Option<Vec<isize>>, BroadcastError> {
+        let axes = match axes {
+            Some(axes) => axes.integers(IntegerRole::Axis)?,
+            None => Vec::new(),
+        };
+        let axes: Vec<isize> = axes.into_iter().map(saturated).collect();
+        Ok((!axes.is_empty() || self.noop_with_empty_axes).then_some(axes))
     }
 
     /// The plan of the operator for data of this shape. Its input is the operator's output: the
@@ -416,15 +424,46 @@ impl Reduce {
         axes: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan, BroadcastError> {
         let shape = dynamic(data_shape);
-        let axes = match axes {
-            Some(axes) => axes.integers(IntegerRole::Axis)?,
-            None => Vec::new(),
-        };
-        let mut axes: Vec<isize> = axes.into_iter().map(saturated).collect();
-        if axes.is_empty() && !self.noop_with_empty_axes {
-            axes.extend(0..shape.ndim() as isize);
-        }
+        let axes = self.axes(axes)?.unwrap_or_else(|| all_axes(shape.ndim()));
         plan_over(shape, &axes, self.keepdims)
+    }
+
+    /// The shape of the output, as far as it follows from what is known of the data's shape.
+    ///
+    /// # Errors
+    ///
+    /// Those [of the operator](Self#errors).
+    ///
+    /// ```
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
+    /// use ndarray_broadcast::onnx::Reduce;
+    ///
+    /// let (batch, reduce) = (PartialSize::ANY.with_symbol(0), Reduce::new());
+    /// let data = PartialShape::new([batch, PartialSize::known(8), PartialSize::ANY]);
+    /// let output = reduce.infer(&data, Some(&[-1_i64]))?;
+    /// assert_eq!(output.to_string(), "[s0, 8, 1]");
+    /// let output = reduce.keepdims(false).infer(&data, Some(&[-1_i64]))?;
+    /// assert_eq!(output.to_string(), "[s0, 8]");
+    ///
+    /// let unknown = PartialShape::UNKNOWN;
+    /// assert_eq!(reduce.infer(&unknown, Some(&[0_i64]))?, unknown);
+    /// let scalar = reduce.keepdims(false).infer(&unknown, None)?;
+    /// assert_eq!(scalar, PartialShape::known(()));
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn infer(
+        &self,
+        data_shape: &PartialShape,
+        axes: Option<&dyn IntegerTensor>,
+    ) -> Result<PartialShape, BroadcastError> {
+        match (self.axes(axes)?, data_shape.rank()) {
+            (Some(axes), _) => infer_over(data_shape, &axes, self.keepdims),
+            (None, None) if !self.keepdims => Ok(PartialShape::known(())),
+            (None, rank) => {
+                let axes = all_axes(rank.unwrap_or_default());
+                infer_over(data_shape, &axes, self.keepdims)
+            }
+        }
     }
 
     /// The shape of the output, for data of this shape.
@@ -599,17 +638,18 @@ impl Arg {
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn with_attribute(self, name: &str, value: i64) -> Result<Self, BroadcastError> {
-        match (name, value) {
-            ("axis", _) => Ok(self.axis(value)),
-            ("keepdims", 0 | 1) => Ok(self.keepdims(value == 1)),
-            ("select_last_index", 0 | 1) => Ok(self.select_last_index(value == 1)),
-            _ => Err(invalid_attribute(
-                "attribute of ONNX ArgMax or ArgMin",
-                (name, value),
-                "expected axis, or keepdims or select_last_index, each 0 or 1",
-            )),
+    pub fn with_attribute(mut self, name: &str, value: i64) -> Result<Self, BroadcastError> {
+        if name == "axis" {
+            return Ok(self.axis(value));
         }
+        let flags = [
+            ("keepdims", &mut self.keepdims),
+            ("select_last_index", &mut self.select_last_index),
+        ];
+        let expected = "expected axis, or keepdims or select_last_index, each 0 or 1";
+        let kind = "attribute of ONNX ArgMax or ArgMin";
+        set_flag(flags, (name, value), kind, expected)?;
+        Ok(self)
     }
 
     /// The plan of the operator for data of this shape. Its input is the operator's output.
@@ -627,6 +667,32 @@ impl Arg {
     /// ```
     pub fn plan(&self, data_shape: impl IntoDimension) -> Result<BroadcastPlan, BroadcastError> {
         plan_over(dynamic(data_shape), &[self.axis], self.keepdims)
+    }
+
+    /// The shape of the output, as far as it follows from what is known of the data's shape.
+    ///
+    /// # Errors
+    ///
+    /// Those [of the operator](Self#errors).
+    ///
+    /// ```
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
+    /// use ndarray_broadcast::onnx::Arg;
+    ///
+    /// let data = PartialShape::new([PartialSize::ANY, PartialSize::known(3)]);
+    /// assert_eq!(Arg::max().axis(-1).infer(&data)?.to_string(), "[?, 1]");
+    /// assert_eq!(
+    ///     Arg::max().axis(2).infer(&data).unwrap_err().to_string(),
+    ///     "\
+    /// cannot reduce axis 2 of [?, 3]
+    ///   shape   ?  3
+    ///   axes    2
+    ///           ^ there is no axis 2: shape has 2 axes",
+    /// );
+    /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+    /// ```
+    pub fn infer(&self, data_shape: &PartialShape) -> Result<PartialShape, BroadcastError> {
+        infer_over(data_shape, &[self.axis], self.keepdims)
     }
 
     /// The shape of the output, for data of this shape.
@@ -667,7 +733,7 @@ impl Arg {
     /// ```
     pub fn evaluate<'a, T>(&self, data: T) -> Result<ArrayD<i64>, BroadcastError>
     where
-        T: IntoView<'a, Elem: Copy + PartialOrd + Bounded + Send + Sync + 'static>,
+        T: IntoView<'a, Elem: Copy + PartialOrd + Send + Sync + 'static>,
     {
         let data = data.into_view().into_dyn();
         let plan = self.plan(data.raw_dim())?;
@@ -696,15 +762,52 @@ fn plan_over<T: ShapeInteger>(
     }
 }
 
-#[cold]
-fn invalid_attribute(
-    kind: &'static str,
+/// What is known of the shape of a reduction over these axes.
+fn infer_over<T: ShapeInteger>(
+    shape: &PartialShape,
+    axes: &[T],
+    keepdims: bool,
+) -> Result<PartialShape, BroadcastError> {
+    let Some(sizes) = shape.sizes() else {
+        return Ok(PartialShape::UNKNOWN);
+    };
+    let listed: IxDyn = listed(sizes.len(), axes)
+        .map_err(|fault| invalid_axes("reduce", shape.clone(), axes, fault))?;
+    let sizes = sizes.iter().zip(listed.sizes());
+    let sizes = sizes.filter(|&(_, &is_listed)| keepdims || is_listed == 0);
+    Ok(PartialShape::new(sizes.map(
+        |(&size, &is_listed)| match is_listed {
+            0 => size,
+            _ => PartialSize::known(1),
+        },
+    )))
+}
+
+fn all_axes(rank: usize) -> Vec<isize> {
+    (0..rank as isize).collect()
+}
+
+/// Sets the one of the flags that an attribute names.
+///
+/// # Errors
+///
+/// `InvalidText` for another name, and for a value other than 0 and 1.
+fn set_flag(
+    flags: [(&str, &mut bool); 2],
     (name, value): (&str, i64),
-    fault: &'static str,
-) -> BroadcastError {
-    BroadcastError::new(ErrorKind::InvalidText {
-        kind,
-        text: format!("{name}={value}").into(),
-        fault,
-    })
+    kind: &'static str,
+    expected: &'static str,
+) -> Result<(), BroadcastError> {
+    let flag = flags.into_iter().find(|(known, _)| *known == name);
+    match (flag, value) {
+        (Some((_, flag)), 0 | 1) => *flag = value == 1,
+        _ => {
+            return Err(BroadcastError::new(ErrorKind::InvalidText {
+                kind,
+                text: format!("{name}={value}").into(),
+                fault: expected,
+            }));
+        }
+    }
+    Ok(())
 }

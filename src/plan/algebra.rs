@@ -1,9 +1,10 @@
 //! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
 
 use super::BroadcastPlan;
-use crate::axes::{AxisList, invalid_axes, reduced};
+use crate::axes::{AxisList, invalid_axes, listed};
 use crate::error::{ArrayRole, AxesFault, BroadcastError, check_shape};
 use crate::integer::{ShapeInteger, axis_of};
+use crate::partial::PartialShape;
 use crate::rule::Rule;
 use crate::shape::{Sizes, dimension};
 use ndarray::Dimension;
@@ -245,7 +246,9 @@ pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     shape: D,
     axes: &A,
 ) -> Result<BroadcastPlan<A::Remaining<D>, D>, BroadcastError> {
-    let [_, listed] = reduced(&shape, axes)?;
+    let axes = axes.list();
+    let listed: D = listed(shape.ndim(), axes)
+        .map_err(|fault| invalid_axes("reduce", PartialShape::known(shape.clone()), axes, fault))?;
     let kept = || (0..shape.ndim()).filter(|&axis| listed.sizes()[axis] == 0);
     let mut input = A::Remaining::<D>::zeros(kept().count());
     let mut output_axes = input.clone();
@@ -315,7 +318,12 @@ fn not_a_permutation<T: ShapeInteger>(shape: &[usize], axes: &[T]) -> BroadcastE
         true => axes.iter().enumerate().find_map(fault),
         false => None,
     };
-    invalid_axes("reorder", shape, axes, fault.unwrap_or(AxesFault::Length))
+    invalid_axes(
+        "reorder",
+        PartialShape::known(shape),
+        axes,
+        fault.unwrap_or(AxesFault::Length),
+    )
 }
 
 /// Whether the list names each axis once. The table is 0s, one for each axis; its contents are not
@@ -348,7 +356,7 @@ fn with_one_at<D: Dimension, T: ShapeInteger>(
         let fault = AxesFault::OutOfRange(0);
         return Err(invalid_axes(
             "insert",
-            shape.clone().sizes(),
+            PartialShape::known(shape.clone()),
             &[axis],
             fault,
         ));
@@ -375,7 +383,7 @@ fn without_one_at<D: Dimension, T: ShapeInteger>(
             let fault = at.map_or(AxesFault::OutOfRange(0), |_| AxesFault::NotOne(0));
             return Err(invalid_axes(
                 "remove",
-                shape.clone().sizes(),
+                PartialShape::known(shape.clone()),
                 &[axis],
                 fault,
             ));
