@@ -131,7 +131,8 @@ def materialize(case, peer):
 
 KINDS = {"u8": "uint8", "i64": "int64", "f16": "float16", "f64": "float64"}
 PRODUCTS = {"product2": 2, "product3": 3}
-REDUCTIONS = ["sum", "mean", "max", "argmax", *PRODUCTS]
+NAN = ["nansum", "nanmean"]
+REDUCTIONS = ["sum", "mean", "max", "argmax", "var", "logsumexp", *NAN, "count", "l2", *PRODUCTS]
 
 
 def memory_order(case):
@@ -156,7 +157,10 @@ def operands(case, kind):
     shapes += {"add": [b], "sub": [b], "mul": [b], "muladd": [b, b]}.get(call, [])
     random = np.random.default_rng(0)
     most = 128 if kind == "uint8" else 2049
-    return [placed(random.integers(1, most, s, np.int16).astype(kind), case) for s in shapes]
+    arrays = [random.integers(1, most, s, np.int16).astype(kind) for s in shapes]
+    if call in NAN:
+        arrays[0].flat[3::10] = np.nan
+    return [placed(array, case) for array in arrays]
 
 
 def expected(case, arrays, out):
@@ -176,6 +180,11 @@ def expected(case, arrays, out):
         return np.asarray(a.mean(axes, dtype=np.float64)), error
     if call == "sum":
         return np.asarray(a.sum(axes, dtype=wide)), error
+    if call == "count":
+        return np.asarray(np.count_nonzero(a, axes)), 0
+    if call in ["var", "logsumexp", "l2", *NAN]:
+        f = numpy_calls(np, call, axes, a.ndim, wide)[0]
+        return np.asarray(f(a.astype(wide))), error
     if call in REDUCTIONS:
         return np.asarray(a.max(axes) if call == "max" else a.argmax(*axes)), 0
     if call == "muladd":
@@ -194,6 +203,15 @@ def numpy_calls(np, call, axes, rank, total):
     def muladd(x, a, b, out=None):
         return x * a + b if out is None else np.add(np.multiply(x, a, out=out), b, out=out)
 
+    def logsumexp(a, **to):
+        largest = np.max(a, axes, keepdims=True)
+        sums = np.sum(np.exp(a - largest), axes)
+        return np.add(np.log(sums), np.squeeze(largest, axes), **to)
+
+    def count(a, out=None):
+        result = np.count_nonzero(a, axes)
+        return result if out is None else np.copyto(out, result)
+
     return {
         "add": [np.add],
         "sub": [np.subtract],
@@ -203,6 +221,12 @@ def numpy_calls(np, call, axes, rank, total):
         "mean": [lambda a, **to: np.mean(a, axes, **to)],
         "max": [lambda a, **to: np.max(a, axes, **to)],
         "argmax": [lambda a, **to: np.argmax(a, *axes, **to)],
+        "var": [lambda a, **to: np.var(a, axes, **to)],
+        "logsumexp": [logsumexp],
+        "nansum": [lambda a, **to: np.nansum(a, axes, **to)],
+        "nanmean": [lambda a, **to: np.nanmean(a, axes, **to)],
+        "count": [count],
+        "l2": [lambda a, **to: np.sqrt(np.sum(a * a, axes), **to)],
     }.get(call, [einsum, product_sum])
 
 
@@ -219,6 +243,7 @@ def torch_calls(torch, call, axes, rank):
         return torch.mul(x, a, out=out).add_(b)
 
     both = lambda *ways: (ways, ways)
+    count = lambda a: torch.count_nonzero(a, axes)
     return {
         "add": both(torch.add),
         "sub": both(torch.sub),
@@ -228,6 +253,12 @@ def torch_calls(torch, call, axes, rank):
         "mean": both(lambda a, **to: torch.mean(a, axes, **to)),
         "max": both(lambda a, **to: torch.amax(a, axes, **to)),
         "argmax": both(lambda a, **to: torch.argmax(a, *axes, **to)),
+        "var": both(lambda a, **to: torch.var(a, axes, correction=0, **to)),
+        "logsumexp": both(lambda a, **to: torch.logsumexp(a, axes, **to)),
+        "nansum": both(lambda a, **to: torch.nansum(a, axes, **to)),
+        "nanmean": both(lambda a, **to: torch.nanmean(a, axes, **to)),
+        "count": ([count], [lambda a, out: out.copy_(count(a))]),
+        "l2": both(lambda a, **to: torch.linalg.vector_norm(a, 2, axes, **to)),
     }.get(call, ([einsum, product_sum], [product_sum]))
 
 
@@ -241,7 +272,8 @@ def call(case, peer):
     shape = want.shape
     yield is_expected(want, error)
     total = np.int64 if kind == "uint8" else kind  # sums of u8 are kept in i64
-    to_kind = {"sum": total, "argmax": np.int64, "mean": "float64" if kind == "int64" else kind}
+    to_kind = {"sum": total, "argmax": np.int64, "count": np.int64}
+    to_kind["mean"] = "float64" if kind == "int64" else kind
     to = np.zeros(shape, to_kind.get(call, kind))
     if call not in REDUCTIONS and call != "copy":
         to = placed(to, case)

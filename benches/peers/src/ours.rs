@@ -57,7 +57,7 @@ impl Peer for Ours {
             (Element::U8, false) => map::<u8>(case, bench),
             (Element::I64, false) => map::<i64>(case, bench),
             (Element::F16, false) => Err("no maps of f16".into()),
-            (Element::F32, true) => reduce_floats::<f32>(case, bench),
+            (Element::F32, true) => reduce_singles(case, bench),
             (Element::F64, true) => reduce_floats::<f64>(case, bench),
             (Element::U8, true) => reduce::<u8>(case, bench),
             (Element::I64, true) => reduce::<i64>(case, bench),
@@ -177,6 +177,18 @@ fn multiply_add<T: Number, D: Dimension>(case: &CallCase, bench: &Bench) {
         || zip((x, a, b)).map_collect(f),
         |to| zip((x, a, b)).map_assign_into(to, f),
     );
+}
+
+fn reduce_singles(case: &CallCase, bench: &Bench) -> Result<(), Box<dyn Error>> {
+    match case.call {
+        Call::Var => with_ranks!(case, reduction, f32, bench, Var::new()),
+        Call::LogSumExp => with_ranks!(case, reduction, f32, bench, LogSumExp),
+        Call::NanSum => with_ranks!(case, reduction, f32, bench, NanSum),
+        Call::NanMean => with_ranks!(case, reduction, f32, bench, NanMean),
+        Call::Count => with_ranks!(case, reduction, f32, bench, Count),
+        Call::L2 => with_ranks!(case, reduction, f32, bench, L2),
+        _ => reduce_floats::<f32>(case, bench),
+    }
 }
 
 fn reduce_floats<T: Summed>(case: &CallCase, bench: &Bench) -> Result<(), Box<dyn Error>> {
