@@ -67,8 +67,11 @@ pub struct Zip<V> {
 /// panic, its methods return an error. Errors call the arrays `a`, `b`, `c` and so on, in the order
 /// of the tuple.
 ///
+/// A new array [keeps the order of its operands in memory](Zip#the-order-of-new-arrays).
+///
 /// An array that is broadcast by another rule comes as a view. For two arrays,
-/// [`broadcast_pair`](crate::broadcast_pair) gives both:
+/// [`broadcast_pair`](crate::broadcast_pair) gives both; it returns a `Result`, so the call ends
+/// with `?`:
 ///
 /// ```
 /// use ndarray::{Array4, array};

@@ -12,7 +12,7 @@
 /// | [`Sum`](crate::reduction::Sum), [`Product`](crate::reduction::Product) | of the terms' type | 0, 1 |
 /// | [`Sum::in_type`](crate::reduction::Sum::in_type) | accumulated in one type, given in another | 0 |
 /// | [`Mean`](crate::reduction::Mean); [`Mean::in_type`](crate::reduction::Mean::in_type) | the sum, divided by the number of terms | NaN; an error for integers, 0 if it becomes one |
-/// | [`Var`](crate::reduction::Var), [`Std`](crate::reduction::Std) | the mean of the squared distances to the mean, and its root | an error |
+/// | [`Var`](crate::reduction::Var), [`Std`](crate::reduction::Std) | `Var::new()`: the mean of the squared distances to the mean, and its root | an error |
 /// | [`NanSum`](crate::reduction::NanSum), [`NanMean`](crate::reduction::NanMean) | without the terms that are NaN | 0, NaN |
 /// | [`Max`](crate::reduction::Max), [`Min`](crate::reduction::Min) | NaN if a term is NaN | an error, or a [value](crate::reduction::Max::or) |
 /// | [`NanMax`](crate::reduction::NanMax), [`NanMin`](crate::reduction::NanMin) | without the terms that are NaN; NaN if all are | the same |

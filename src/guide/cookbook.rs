@@ -672,7 +672,9 @@
 //! # Image normalisation
 //!
 //! torchvision: `Normalize(mean, std)(ToTensor()(image))`. The recipe converts, transposes and
-//! normalises in one pass:
+//! normalises in one pass. A new array [keeps the order of its operands in
+//! memory](crate::Zip#the-order-of-new-arrays): `y` is `[3, H, W]` over HWC memory. `map_assign_into`
+//! writes CHW memory.
 //!
 //! ```
 //! use ndarray::{Array3, array};
@@ -719,6 +721,14 @@
 //! let y = zip((chw, channels.view(&mean)?, channels.view(&std)?)) // [3, H, W]
 //!     .map_collect(|(x, mean, std)| (f64::from(x) / 255. - mean) / std)?;
 //! assert!((y[[2, 3, 4]] - (108. / 255. - 0.406) / 0.225).abs() < 1e-12);
+//! assert_eq!(y.strides(), [1, 15, 3]);
+//!
+//! let mut planes = Array3::zeros((3, 4, 5)); // in CHW memory
+//! zip((chw, channels.view(&mean)?, channels.view(&std)?))
+//!     .map_assign_into(&mut planes, |(x, mean, std)| {
+//!         (f64::from(x) / 255. - mean) / std
+//!     })?;
+//! assert_eq!(planes, y);
 //!
 //! // If mean and std are learned:
 //! let dy: Array3<f64> = counting((3, 4, 5));

@@ -23,6 +23,9 @@
 //! | views of any number of arrays, by NumPy's rule | [`broadcast_arrays`](crate::broadcast_arrays); of shapes only: [`broadcast_shapes`](crate::broadcast_shapes) |
 //! | two plans from shapes only, by any rule | [`BroadcastPlan::pair`](crate::BroadcastPlan::pair) |
 //!
+//! A new array [keeps the order of its operands in memory](crate::Zip#the-order-of-new-arrays):
+//! Fortran order stays Fortran order.
+//!
 //! A closure receives the elements in a tuple, or as one value if there is one array. They are
 //! values: `|(a, b)| a && b`. In the methods with `ref` in their names they are references, for
 //! elements that are not `Copy`: `|(name, i)| format!("{name}{i}")`. For operations in place, the

@@ -135,7 +135,8 @@
 //! ```
 //!
 //! [`Max`](crate::reduction::Max) is a [`Reduction`](crate::reduction::Reduction) of many element
-//! types, [`Mean`](crate::reduction::Mean) of float types only. In a function that is generic over
+//! types. [`Mean`](crate::reduction::Mean) of integers is an integer:
+//! `Mean.in_type::<f64, f64>()` keeps the fraction. In a function that is generic over
 //! the elements, name the reductions in the bounds. `Out = A` says that the result has the type of
 //! the terms:
 //!
