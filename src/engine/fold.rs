@@ -414,12 +414,15 @@ where
             };
             let chunk = to.wrapping_add(column).cast::<[R::Acc; LANES]>();
             // All is read before anything is written, so the compiler needs no check for overlaps.
+            let old = match FIRST {
+                true => None,
+                // SAFETY: there is room for as many, and earlier rows have initialised them.
+                false => Some(unsafe { chunk.read() }),
+            };
             let accs = filled!(LANES, |j| {
                 let mut sum = term(0, j);
-                if !FIRST {
-                    // SAFETY: earlier rows have initialised as many.
-                    let old = unsafe { (*chunk)[j] };
-                    sum = self.combine(old, sum);
+                if let Some(old) = &old {
+                    sum = self.combine(old[j], sum);
                 }
                 for k in 1..M {
                     sum = self.combine(sum, term(k, j));

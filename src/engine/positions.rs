@@ -13,12 +13,11 @@ use super::reduction::Reduction;
 use std::slice;
 
 /// The position of the term that another reduction chooses.
-pub(crate) struct Positions<'r, 'a, T, R, C: Reduction<T>, F> {
+/// Of equal terms it is the first one, or the `LAST`.
+pub(crate) struct Positions<'r, 'a, T, R, C: Reduction<T>, F, const LAST: bool> {
     pub(crate) reduction: &'r R,
     /// Folds terms without their positions.
     pub(crate) choice: Map<'r, 'a, (T,), T, C, F>,
-    /// Whether the last of equal terms is meant, and not the first.
-    pub(crate) last: bool,
 }
 
 /// Whether a value is not equal to itself, as NaN is.
@@ -28,7 +27,7 @@ pub(crate) fn is_nan<T: PartialEq>(value: &T) -> bool {
     value != value
 }
 
-impl<T, R, C, F> Positions<'_, '_, T, R, C, F>
+impl<T, R, C, F, const LAST: bool> Positions<'_, '_, T, R, C, F, LAST>
 where
     T: Copy + PartialOrd,
     R: Reduction<T, Acc = (T, usize)>,
@@ -49,7 +48,7 @@ where
             let chosen = self.choice.reduction.combine(a, b);
             !is_nan(&a) & (is_nan(&chosen) | (chosen != a))
         };
-        match self.last {
+        match LAST {
             false => is_better(best, new),
             true => !is_better(new, best),
         }
@@ -79,15 +78,13 @@ where
                 return;
             }
         }
-        for column in 0..columns {
-            // SAFETY: there is room for a number of each column; see above.
-            unsafe { found.wrapping_add(column).write(0) };
-        }
+        // SAFETY: there is room for a number of each column; see above.
+        unsafe { found.write_bytes(0, columns) };
         // SAFETY: they have just been written.
         let found = unsafe { slice::from_raw_parts_mut(found, columns) };
         for i in 0..rows.count {
             // A position replaces those before it.
-            let number = match self.last {
+            let number = match LAST {
                 false => rows.count - 1 - i,
                 true => i,
             };
@@ -175,7 +172,7 @@ where
         let is_chosen = |term: &T| Self::is_chosen(term, &chosen);
         // Whole lines are looked at, as that is a loop in vector code.
         let has = |line: &[T]| line.iter().fold(false, |any, term| any | is_chosen(term));
-        if self.last {
+        if LAST {
             let lines = terms.rchunks(LANES).position(has).unwrap_or(0);
             let terms = &terms[..terms.len() - lines * LANES];
             return terms.iter().rposition(is_chosen).unwrap_or(0);
@@ -191,14 +188,14 @@ enum Step<'s> {
     Runs(&'s Runs),
 }
 
-struct Wide<'s, 'r, 'a, T, R, C: Reduction<T>, F> {
-    positions: &'s Positions<'r, 'a, T, R, C, F>,
+struct Wide<'s, 'r, 'a, T, R, C: Reduction<T>, F, const LAST: bool> {
+    positions: &'s Positions<'r, 'a, T, R, C, F, LAST>,
     step: Step<'s>,
     stack: Stack,
     index: usize,
 }
 
-impl<T, R, C, F> Vectorize for Wide<'_, '_, '_, T, R, C, F>
+impl<T, R, C, F, const LAST: bool> Vectorize for Wide<'_, '_, '_, T, R, C, F, LAST>
 where
     T: Copy + PartialOrd,
     R: Reduction<T, Acc = (T, usize)>,
@@ -226,7 +223,7 @@ where
 
 // SAFETY: the methods read elements of the inputs, or copies, and accumulators as the type whose
 // size and alignment `accumulator` returns.
-unsafe impl<T, R, C, F> Kernel for Positions<'_, '_, T, R, C, F>
+unsafe impl<T, R, C, F, const LAST: bool> Kernel for Positions<'_, '_, T, R, C, F, LAST>
 where
     T: Copy + PartialOrd + Sync,
     R: Reduction<T, Acc = (T, usize)>,

@@ -1,13 +1,14 @@
 //! The door to the driver of reductions: what is safe for every argument.
 
 use super::fold::{Elements, Kernel, Map};
-use super::memory::{array_of, uninit_array};
+use super::memory::uninit_array;
 use super::positions::Positions;
 use super::reduction::Reduction;
 use super::sums::{SUMMED, Target, Terms, reduce};
 use super::threads::Cost;
 use crate::error::{BroadcastError, too_few_terms};
 use ndarray::{Array, ArrayRef, Dimension};
+use std::mem::MaybeUninit;
 
 /// What accumulators and results are.
 pub(crate) trait Value: Copy + Send + Sync {}
@@ -73,7 +74,7 @@ where
 }
 
 // SAFETY: the accumulators are pairs, and the results are the reduction's.
-unsafe impl<T, R, C, F> Typing for Positions<'_, '_, T, R, C, F>
+unsafe impl<T, R, C, F, const LAST: bool> Typing for Positions<'_, '_, T, R, C, F, LAST>
 where
     T: Copy + PartialOrd + Send + Sync,
     R: Reduction<T, Acc = (T, usize)>,
@@ -135,7 +136,7 @@ pub(crate) fn fresh<Acc: Value, Out: Value, J: Dimension>(
     let mut out = uninit_array::<Out, J>(dim)?;
     let terms = count(shape, becomes);
     if terms == 0 {
-        return fresh_of_none(kernel, out.raw_dim());
+        return fresh_of_none(kernel, out);
     }
     let first = out.as_mut_ptr().cast();
     // SAFETY: the places of a fresh array of results.
@@ -149,11 +150,11 @@ pub(crate) fn fresh<Acc: Value, Out: Value, J: Dimension>(
 #[inline(never)]
 fn fresh_of_none<Acc: Value, Out: Value, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
-    dim: J,
+    mut out: Array<MaybeUninit<Out>, J>,
 ) -> Result<Array<Out, J>, BroadcastError> {
-    let value = of_none(kernel)?;
-    let len = dim.size();
-    array_of(dim, |vec| vec.resize(len, value))
+    out.fill(MaybeUninit::new(of_none(kernel)?));
+    // SAFETY: all elements have just been written.
+    Ok(unsafe { out.assume_init() })
 }
 
 /// Writes the results of no terms. Never inlined, as [`fresh_of_none`].

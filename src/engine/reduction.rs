@@ -178,14 +178,14 @@ pub(crate) mod sealed {
 
         /// For the position of the term that `choice` chooses: the first, or the `last` of equal
         /// ones.
-        fn positions<C>(self, reduction: &R, choice: &C, last: bool) -> Self::Output
+        fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> Self::Output
         where
             Self: Sized,
             T: Copy + PartialOrd + Send + Sync,
             R: Reduction<T, Acc = (T, usize)>,
             C: Reduction<T, Acc = T>,
         {
-            let _ = (choice, last);
+            let _ = choice;
             self.terms(reduction)
         }
     }

@@ -129,13 +129,13 @@ where
         self.use_it.terms(self.outside)
     }
 
-    fn positions<C>(self, _: &R, choice: &C, last: bool) -> U::Output
+    fn positions<C, const LAST: bool>(self, _: &R, choice: &C) -> U::Output
     where
         T: Copy + PartialOrd + Send + Sync,
         R: Reduction<T, Acc = (T, usize)>,
         C: Reduction<T, Acc = T>,
     {
-        self.use_it.positions(self.outside, choice, last)
+        self.use_it.positions::<C, LAST>(self.outside, choice)
     }
 }
 

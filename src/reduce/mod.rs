@@ -456,7 +456,7 @@ where
         to.put_decided(&map, reduction, becomes)
     }
 
-    fn positions<C>(self, reduction: &R, choice: &C, last: bool) -> Self::Output
+    fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> Self::Output
     where
         T: PartialOrd + Send,
         R: Reduction<T, Acc = (T, usize)>,
@@ -477,11 +477,7 @@ where
             plain,
             term,
         };
-        let positions = Positions {
-            reduction,
-            choice,
-            last,
-        };
+        let positions = Positions::<_, _, _, _, LAST> { reduction, choice };
         to.put(&positions, becomes)
     }
 }

@@ -525,7 +525,7 @@ macro_rules! position {
 
             #[inline(always)]
             fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output {
-                use_it.positions(self, &$choice, $last)
+                use_it.positions::<_, $last>(self, &$choice)
             }
         }
     )*};
