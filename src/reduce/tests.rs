@@ -216,7 +216,7 @@ impl<const N: usize> Reduction<Mixed<N>> for Numbered {
     }
 
     fn of_none(&self) -> Option<Mixed<N>> {
-        Some(Mixed::number(0))
+        Some(self.finish(Mixed::zero(), 0))
     }
 }
 
