@@ -37,6 +37,10 @@ pub(crate) const OPERANDS: usize = 4;
 /// Up to this many terms of a column are folded in registers, if they are contiguous.
 pub(crate) const FEW_TERMS: usize = 8;
 
+/// Up to this many bytes of an accumulator, whole chunks of them are combined as vectors: taking
+/// the numbers of larger ones apart would take longer.
+const SMALL_ACCUMULATOR: usize = 16;
+
 /// Elements of all operands. Those of operands that do not exist are never read.
 pub(crate) type Places = [*const u8; OPERANDS];
 
@@ -179,6 +183,11 @@ pub(crate) unsafe trait Kernel: Sync {
 
     /// Size and alignment of an accumulator.
     fn accumulator(&self) -> (usize, usize);
+
+    /// [`Reduction::SLOW`].
+    fn is_slow(&self) -> bool {
+        false
+    }
 
     /// Folds a leaf, and pushes the sums as number `index` of those on the stack.
     ///
@@ -629,13 +638,33 @@ where
         let mut half = live / 2;
         while half > 0 {
             let (low, high) = all.split_at_mut(half * columns);
-            for (low, &high) in low.iter_mut().zip(&*high) {
-                *low = self.combine(*low, high);
-            }
+            self.merge(low, high);
             half /= 2;
         }
         // SAFETY: a lane is left, and there is room for its sums.
         unsafe { ptr::copy_nonoverlapping(lanes, to, columns) };
+    }
+
+    /// Adds the sums in `high` to those in `low`. Compilers make vector code of whole chunks of
+    /// accumulators of several numbers, and none of single ones.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn merge(&self, low: &mut [R::Acc], high: &[R::Acc]) {
+        let whole = match const { size_of::<R::Acc>() <= SMALL_ACCUMULATOR } {
+            true => low.len() / LANES * LANES,
+            false => 0,
+        };
+        let (chunks, rest) = low.split_at_mut(whole);
+        let (highs, more) = high.split_at(whole);
+        for (low, high) in chunks
+            .chunks_exact_mut(LANES)
+            .zip(highs.chunks_exact(LANES))
+        {
+            let sums = filled!(LANES, |j| self.combine(low[j], high[j]));
+            low.copy_from_slice(&sums);
+        }
+        for (low, &high) in rest.iter_mut().zip(more) {
+            *low = self.combine(*low, high);
+        }
     }
 
     /// The sum of a leaf of contiguous terms.
@@ -1064,6 +1093,10 @@ where
 
     fn accumulator(&self) -> (usize, usize) {
         (size_of::<R::Acc>(), align_of::<R::Acc>())
+    }
+
+    fn is_slow(&self) -> bool {
+        R::SLOW
     }
 
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {

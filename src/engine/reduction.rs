@@ -64,7 +64,7 @@
 ///
 /// A reduction of your own is as fast as one that is ready made, if its methods are
 /// `#[inline(always)]` and these items say what is true of it: [`COMMUTATIVE`](Self::COMMUTATIVE)
-/// above all; [`QUICK`](Self::QUICK); [`MAY_BE_DECIDED`](Self::MAY_BE_DECIDED);
+/// above all; [`QUICK`](Self::QUICK) or [`SLOW`](Self::SLOW); [`MAY_BE_DECIDED`](Self::MAY_BE_DECIDED);
 /// [`HAS_UNORDERED`](Self::HAS_UNORDERED). An accumulator of several numbers is fastest if all are
 /// of one type. A reduction that is another one with a different result is a
 /// [`Then`](crate::reduction::Then): positions are found in a way of their own, which it keeps.
@@ -84,6 +84,11 @@ pub trait Reduction<T>: Sync {
     /// several threads pay. Otherwise the time that the first terms take tells it. Example:
     /// [`Reduction`].
     const QUICK: bool = false;
+
+    /// Whether [`combine`](Self::combine) takes some dozens of instructions, as an exponential
+    /// does. Then up to 127 terms that lie side by side are copied, so that those of many results
+    /// are combined at once. Example: [`LogSumExp`](crate::reduction::LogSumExp).
+    const SLOW: bool = false;
 
     /// What terms are accumulated in.
     type Acc: Copy + Send + Sync;

@@ -490,6 +490,8 @@ impl<'n> Plan<'n> {
         // Whether the terms of each column are one run, in all operands.
         let in_runs = summed.axes().len() <= 1
             && (0..inputs.len()).all(|i| term.strides[1 + i] == inputs[i].size as isize);
+        // Lanes of a table are combined for many columns at once.
+        let few = if kernel.is_slow() { NARROW } else { LANES };
         let access = match (columns_near, large) {
             (_, true) => Access::Rows,
             (true, _) if inner.size >= LANES || kept.len() < LANES || all_rows_adjacent => {
@@ -497,7 +499,7 @@ impl<'n> Plan<'n> {
             }
             (true, _) => Access::Tables,
             (false, _) if count <= FEW_TERMS && in_runs => Access::Runs,
-            (false, _) if count < LANES && kept.len() > 1 => Access::Tables,
+            (false, _) if count < few && kept.len() > 1 => Access::Tables,
             (false, _) => Access::Runs,
         };
         let run = run(kept, summed);

@@ -62,6 +62,7 @@ macro_rules! forward {
     () => {
         const COMMUTATIVE: bool = R::COMMUTATIVE;
         const QUICK: bool = R::QUICK;
+        const SLOW: bool = R::SLOW;
         const NAME: &'static str = R::NAME;
         const HAS_UNORDERED: bool = R::HAS_UNORDERED;
         const MAY_BE_DECIDED: bool = R::MAY_BE_DECIDED;

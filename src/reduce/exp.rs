@@ -6,18 +6,20 @@
 
 /// A float with this function. Example: [`LogSumExp`](crate::reduction::LogSumExp).
 pub trait Exp: num_traits::Float + Send + Sync + 'static {
-    /// `e^x` for `x <= 0`, within 2 units in the last place where it is a normal number; 0 below.
-    /// NaN for NaN. Example: [`LogSumExp`](crate::reduction::LogSumExp).
+    /// `e^x` for `x <= 0`, within 2 units in the last place where it is a normal number; below, a
+    /// number less than twice the least normal one. NaN for NaN. Example:
+    /// [`LogSumExp`](crate::reduction::LogSumExp).
     fn exp_nonpositive(self) -> Self;
 }
 
-/// `x = k ln 2 + r` with an integer `k` and `|r| <= ln 2 / 2`. Then `e^x = 2^k e^r`. `e^r` is its
-/// Taylor series, and `2^k` has `k` in its exponent. Adding 1.5 * 2^(number of mantissa bits)
-/// rounds to an integer, which is in the low bits then. `ln 2` is the sum of a number with few
-/// digits, of which `k` times is exact, and a small one.
+/// `x = k ln 2 + r` with an integer `k` and `|r| <= ln 2 / 2`. Then `e^x = 2^k e^r`. `e^r` is a
+/// polynomial, and `2^k` has `k` in its exponent. The polynomial is 1 at 0, and its largest relative
+/// error is the least for its degree, by the algorithm of Remez: 3.1e-9 and 1.8e-17. Adding
+/// 1.5 * 2^(number of mantissa bits) rounds to an integer, which is in the low bits then. `ln 2` is
+/// the sum of a number with few digits, of which `k` times is exact, and a small one.
 macro_rules! exp {
     ($Float:ident, $Bits:ident, $mantissa:literal, $bias:literal, $least:literal,
-     $high:literal, $low:literal, [$last:literal $(, $divisor:literal)*]) => {
+     $high:literal, $low:literal, [$last:literal $(, $next:literal)*]) => {
         impl Exp for $Float {
             #[inline(always)]
             fn exp_nonpositive(self) -> Self {
@@ -27,11 +29,10 @@ macro_rules! exp {
                 let shifted = x * std::$Float::consts::LOG2_E + ROUND;
                 let k = shifted - ROUND;
                 let r = (x - k * $high) - k * $low;
-                let series = 1. / $last;
-                $(let series = series * r + 1. / $divisor;)*
+                let series = $last;
+                $(let series = series * r + $next;)*
                 let exponent = shifted.to_bits().wrapping_add($bias) << $mantissa;
-                let result = series * $Float::from_bits(exponent);
-                if self < $least { 0. } else { result }
+                series * $Float::from_bits(exponent)
             }
         }
     };
@@ -45,7 +46,15 @@ exp!(
     -87.3,
     0.693_359_4,
     -2.121_944_4e-4,
-    [5040., 720., 120., 24., 6., 2., 1., 1.]
+    [
+        0.001_381_459_5,
+        0.008_368_717,
+        0.041_668_39,
+        0.166_665_21,
+        0.499_999_94,
+        1.,
+        1.
+    ]
 );
 exp!(
     f64,
@@ -56,20 +65,17 @@ exp!(
     0.693_147_180_369_123_8,
     1.908_214_929_270_587_7e-10,
     [
-        87_178_291_200.,
-        6_227_020_800.,
-        479_001_600.,
-        39_916_800.,
-        3_628_800.,
-        362_880.,
-        40_320.,
-        5040.,
-        720.,
-        120.,
-        24.,
-        6.,
-        2.,
-        1.,
+        2.298_119_721_237_786_4e-8,
+        2.762_630_997_871_526e-7,
+        2.756_425_663_103_728_5e-6,
+        2.480_150_447_900_997_3e-5,
+        0.000_198_412_614_877_805_73,
+        0.001_388_888_893_236_578_7,
+        0.008_333_333_337_718_171,
+        0.041_666_666_666_573_565,
+        0.166_666_666_666_572_95,
+        0.500_000_000_000_000_6,
+        1.000_000_000_000_000_7,
         1.
     ]
 );
@@ -80,29 +86,42 @@ mod tests {
 
     #[test]
     fn results_are_within_two_units_of_those_of_the_standard_library() {
+        const LEAST: f64 = 2. * f32::MIN_POSITIVE as f64;
         for i in 0..2_000_000_u32 {
             let x = -f64::from(i) * (88.0 / 2e6);
             let (single, exact) = (x as f32, f64::from(x as f32).exp());
             let found = f64::from(single.exp_nonpositive());
             let near = (found - exact).abs() <= 2. * f64::from(f32::EPSILON) * exact;
             assert!(
-                near || single < -87.3 && found == 0.,
+                near || single < -87.3 && found < LEAST,
                 "{single}: {found} {exact}"
             );
             let x = x * 8.;
             let (found, exact) = (x.exp_nonpositive(), x.exp());
             let near = (found - exact).abs() <= 3. * f64::EPSILON * exact;
-            assert!(near || x < -708.3 && found == 0., "{x}: {found} {exact}");
+            assert!(
+                near || x < -708.3 && found < 2. * f64::MIN_POSITIVE,
+                "{x}: {found} {exact}"
+            );
         }
     }
 
     #[test]
-    fn zero_infinity_and_nan_are_exact() {
+    fn zero_is_exact_infinity_is_small_and_nan_stays() {
         assert_eq!((0_f32.exp_nonpositive(), 0_f64.exp_nonpositive()), (1., 1.));
         assert_eq!((-0_f32).exp_nonpositive(), 1.);
-        assert_eq!(f32::NEG_INFINITY.exp_nonpositive(), 0.);
-        assert_eq!(f64::NEG_INFINITY.exp_nonpositive(), 0.);
-        assert_eq!(f32::MIN.exp_nonpositive(), 0.);
+        let least = f32::MIN_POSITIVE..2. * f32::MIN_POSITIVE;
+        assert!(
+            [f32::NEG_INFINITY, f32::MIN]
+                .iter()
+                .all(|x| least.contains(&x.exp_nonpositive()))
+        );
+        let least = f64::MIN_POSITIVE..2. * f64::MIN_POSITIVE;
+        assert!(
+            [f64::NEG_INFINITY, f64::MIN]
+                .iter()
+                .all(|x| least.contains(&x.exp_nonpositive()))
+        );
         assert!(f32::NAN.exp_nonpositive().is_nan() && f64::NAN.exp_nonpositive().is_nan());
     }
 }

@@ -43,6 +43,7 @@ pub struct Scaled<A> {
 impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
     const COMMUTATIVE: bool = true;
     const NAME: &'static str = "logsumexp";
+    const SLOW: bool = true;
 
     type Acc = Scaled<T::Acc>;
     type Out = T;
