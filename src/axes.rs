@@ -110,11 +110,13 @@ arrays! {
 ///
 /// # Errors
 ///
-/// The fault, for an entry that is not an axis, or that is one for the second time.
+/// `InvalidAxes` of this shape, for an entry that is not an axis, or that is one for the second
+/// time.
 pub(crate) fn listed<D: Dimension, T: ShapeInteger>(
     rank: usize,
     axes: &[T],
-) -> Result<D, AxesFault> {
+    shape: impl FnOnce() -> PartialShape,
+) -> Result<D, BroadcastError> {
     let mut listed = D::zeros(rank);
     for (at, &entry) in axes.iter().enumerate() {
         let fault = match axis_of(entry, rank) {
@@ -124,9 +126,29 @@ pub(crate) fn listed<D: Dimension, T: ShapeInteger>(
             },
             None => AxesFault::OutOfRange(at),
         };
-        return Err(fault);
+        return Err(invalid_axes("reduce", shape(), axes, fault));
     }
     Ok(listed)
+}
+
+/// The shape with size 1 at these axes, and the table of [`listed`].
+///
+/// # Errors
+///
+/// As there.
+pub(crate) fn reduced<D: Dimension, A: AxisList>(
+    shape: &D,
+    axes: &A,
+) -> Result<[D; 2], BroadcastError> {
+    let known = || PartialShape::known(shape.clone());
+    let listed: D = listed(shape.ndim(), axes.list(), known)?;
+    let mut reduced = shape.clone();
+    for (size, &is_listed) in reduced.sizes_mut().iter_mut().zip(listed.sizes()) {
+        if is_listed == 1 {
+            *size = 1;
+        }
+    }
+    Ok([reduced, listed])
 }
 
 /// The axes do not fit an operation on an array of this shape.

@@ -53,7 +53,7 @@
 //! version 18 and 20, [ArgMax-13](https://onnx.ai/onnx/operators/onnx__ArgMax.html),
 //! [ArgMin-13](https://onnx.ai/onnx/operators/onnx__ArgMin.html).
 
-use crate::axes::{invalid_axes, listed};
+use crate::axes::listed;
 use crate::error::{BroadcastError, ErrorKind, IntegerRole};
 pub use crate::integer::{IntegerTensor, ShapeInteger};
 use crate::integer::{converted, saturated};
@@ -132,8 +132,7 @@ impl Expand {
     /// assert_eq!(
     ///     Expand::new().infer_shape((4, 3), &[-1_i64, 1]).unwrap_err().to_string(),
     ///     "entry 0 is -1: a size must not be negative; \
-    ///      broadcast_expand with KEEP and onnx::Expand \
-    ///      with_minus_one_as_keep keep the input's size",
+    ///      broadcast_expand with KEEP keeps the input's size",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -772,8 +771,7 @@ fn infer_over<T: ShapeInteger>(
     let Some(sizes) = shape.sizes() else {
         return Ok(PartialShape::UNKNOWN);
     };
-    let listed: IxDyn = listed(sizes.len(), axes)
-        .map_err(|fault| invalid_axes("reduce", shape.clone(), axes, fault))?;
+    let listed: IxDyn = listed(sizes.len(), axes, || shape.clone())?;
     let sizes = sizes.iter().zip(listed.sizes());
     let sizes = sizes.filter(|&(_, &is_listed)| keepdims || is_listed == 0);
     Ok(PartialShape::new(sizes.map(

@@ -284,9 +284,7 @@ pub(super) fn integer(role: IntegerRole, shape: &[usize], entry: Option<(usize, 
             "a size must not be negative, except for -1, which keeps the input's size".into()
         }
         (IntegerRole::Size, -1) => {
-            "a size must not be negative; broadcast_expand with KEEP and onnx::Expand \
-             with_minus_one_as_keep keep the input's size"
-                .into()
+            "a size must not be negative; broadcast_expand with KEEP keeps the input's size".into()
         }
         (_, ..0) => format!("{what} must not be negative"),
         (IntegerRole::SizeOrKeep, _) => "a size must be less than usize::MAX".into(),
@@ -410,8 +408,7 @@ pub(super) fn invalid_box(shape: &[usize], ranges: &[Range<usize>], fault: &BoxF
 pub(super) fn few_terms(shape: &[usize], reduction: &str, [terms, least]: [usize; 2]) -> String {
     let by = if reduction.is_empty() { "" } else { " by " };
     let why = match least {
-        1 => "there are no terms; a reduction with or(value), as Max.or(0), has a result for none"
-            .into(),
+        1 => "there are no terms; a reduction with or(value) has a result for none".into(),
         _ => format!("it needs {least} terms, and there are {terms}"),
     };
     format!("cannot reduce {}{by}{reduction}: {why}", list(shape))

@@ -1,7 +1,7 @@
 //! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
 
 use super::BroadcastPlan;
-use crate::axes::{AxisList, invalid_axes, listed};
+use crate::axes::{AxisList, invalid_axes, reduced};
 use crate::error::{ArrayRole, AxesFault, BroadcastError, check_shape};
 use crate::integer::{ShapeInteger, axis_of};
 use crate::partial::PartialShape;
@@ -246,9 +246,7 @@ pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     shape: D,
     axes: &A,
 ) -> Result<BroadcastPlan<A::Remaining<D>, D>, BroadcastError> {
-    let axes = axes.list();
-    let listed: D = listed(shape.ndim(), axes)
-        .map_err(|fault| invalid_axes("reduce", PartialShape::known(shape.clone()), axes, fault))?;
+    let [_, listed] = reduced(&shape, axes)?;
     let kept = || (0..shape.ndim()).filter(|&axis| listed.sizes()[axis] == 0);
     let mut input = A::Remaining::<D>::zeros(kept().count());
     let mut output_axes = input.clone();

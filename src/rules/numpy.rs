@@ -5,9 +5,8 @@
 //! `numpy`.
 
 use super::call::{Call, ToTarget};
-use crate::axes::{AxisList, invalid_axes, listed};
+use crate::axes::{AxisList, reduced};
 use crate::error::{ArrayRole, BroadcastError, Refused};
-use crate::partial::PartialShape;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use crate::shape::Sizes;
@@ -107,16 +106,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         A: AxisList,
     {
         let shape = shape.into_dimension();
-        let axes = axes.list();
-        let listed: I = listed(shape.ndim(), axes).map_err(|fault| {
-            invalid_axes("reduce", PartialShape::known(shape.clone()), axes, fault)
-        })?;
-        let mut input = shape.clone();
-        for (size, &is_listed) in input.sizes_mut().iter_mut().zip(listed.sizes()) {
-            if is_listed == 1 {
-                *size = 1;
-            }
-        }
+        let [input, _] = reduced(&shape, &axes)?;
         BroadcastPlan::right_aligned(Rule::Numpy, input, shape.sizes())
     }
 }

@@ -766,8 +766,8 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
     let error = none.reduce_into(&empty, Max, &mut out).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot reduce [0, 3] by max: there are no terms; a reduction with or(value), as \
-         Max.or(0), has a result for none"
+        "cannot reduce [0, 3] by max: there are no terms; a reduction with or(value) has a result \
+         for none"
     );
     assert_eq!(out, array![7., 7., 7.]);
     zip(&empty)
