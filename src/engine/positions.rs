@@ -54,6 +54,17 @@ where
         }
     }
 
+    /// Numbers the columns whose chosen term is this one, which all have. Not inlined, so that it is
+    /// compiled once: it is rare.
+    #[inline(never)]
+    fn number_repeated(term: &T, values: &[T], found: &mut [u32], number: u32) {
+        for (found, value) in found.iter_mut().zip(values) {
+            if Self::is_chosen(term, value) {
+                *found = number;
+            }
+        }
+    }
+
     /// # Safety
     ///
     /// As for [`Kernel::rows`].
@@ -92,11 +103,7 @@ where
             if rows.chunk[0] == 0 {
                 // SAFETY: an element of the row, which repeats it.
                 let term = unsafe { &*row };
-                for (found, value) in found.iter_mut().zip(values) {
-                    if Self::is_chosen(term, value) {
-                        *found = number as u32;
-                    }
-                }
+                Self::number_repeated(term, values, found, number as u32);
                 continue;
             }
             // SAFETY: a row of as many elements.
