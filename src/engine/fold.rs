@@ -81,6 +81,8 @@ pub(crate) struct Input<'a> {
     pub(crate) strides: &'a [isize],
     /// Bytes of an element.
     pub(crate) size: usize,
+    /// Alignment of an element.
+    pub(crate) align: usize,
 }
 
 impl<'a> Input<'a> {
@@ -90,6 +92,7 @@ impl<'a> Input<'a> {
             shape: array.shape(),
             strides: array.strides(),
             size: size_of::<A>(),
+            align: align_of::<A>(),
         }
     }
 }

@@ -209,8 +209,8 @@ impl FewAxis {
 unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>) -> Option<usize> {
     let inputs = kernel.inputs();
     let shape = inputs[0].shape;
-    let (acc, align) = kernel.accumulator();
-    if align > CACHE_LINE {
+    let (acc, _) = kernel.accumulator();
+    if alignment(kernel) > CACHE_LINE {
         return None;
     }
     let (mut kept, mut summed) = (FewAxis::UNIT, FewAxis::UNIT);
@@ -370,6 +370,13 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
     }
 }
 
+/// The alignment of scratch memory, in which accumulators and copies of elements lie.
+fn alignment(kernel: &dyn Kernel) -> usize {
+    let (_, accumulator) = kernel.accumulator();
+    let elements = kernel.inputs().iter().map(|input| input.align);
+    elements.fold(accumulator, usize::max)
+}
+
 /// The strides of one axis.
 fn strides(inputs: &[Input<'_>], axis: usize, place: isize) -> [isize; STRIDES] {
     let mut strides = [0; STRIDES];
@@ -451,7 +458,7 @@ impl<'n> Plan<'n> {
         cost: Cost,
     ) -> Self {
         let inputs = kernel.inputs();
-        let (acc, align) = kernel.accumulator();
+        let (acc, _) = kernel.accumulator();
         let count = terms.range.len();
         let (inner, term) = (kept.inner(), summed.inner());
         let key = |axis: &Axis| axis.strides[0].unsigned_abs();
@@ -506,7 +513,7 @@ impl<'n> Plan<'n> {
         // Several rows of a run are one block of the gather: lines that they share are read once.
         let leaves_at_once = match run == term.size {
             true => LEAVES_AT_ONCE,
-            false => (LANES * term.size)
+            false => (LANES.saturating_mul(term.size))
                 .div_ceil(LEAF)
                 .min((SECOND_LEVEL_CACHE / 4) / (LEAF * size))
                 .max(LEAVES_AT_ONCE),
@@ -525,7 +532,7 @@ impl<'n> Plan<'n> {
             Access::Tables => table.max(2 * LANES),
             Access::Runs if summed.axes().len() > 1 => (SECOND_LEVEL_CACHE / 4) / (LEAF * size),
             // As many as a thread takes at once.
-            Access::Runs => at_once / (count * size),
+            Access::Runs => at_once / count.saturating_mul(size),
         };
         let leaves = count.div_ceil(LEAF);
         let mut columns = wanted.clamp(1, kept.len());
@@ -552,7 +559,9 @@ impl<'n> Plan<'n> {
         }
         let units = kept.len().div_ceil(columns);
         let interleaved = match access {
-            Access::Runs if units < many && leaves_at_once * LEAF < LANES * term.size => {
+            Access::Runs
+                if units < many && leaves_at_once * LEAF < LANES.saturating_mul(term.size) =>
+            {
                 interleaved(summed.axes(), count)
             }
             _ => None,
@@ -574,7 +583,8 @@ impl<'n> Plan<'n> {
             _ => (at_once / (bytes / units / chunks).max(1)).max(1),
         };
 
-        let lines = |bytes: usize| bytes.next_multiple_of(CACHE_LINE.max(align));
+        let align = alignment(kernel).max(CACHE_LINE);
+        let lines = |bytes: usize| bytes.next_multiple_of(align);
         let mut sections = [0; SECTIONS];
         if access == Access::Rows && summed.axes().len() > 1 {
             sections[2] = lines(leaf * size_of::<Steps>());
@@ -708,7 +718,7 @@ impl Driver<'_> {
     /// Reduces all units.
     fn run(&self, cost: Cost) -> Result<usize, BroadcastError> {
         let (kernel, plan) = (self.kernel, &self.plan);
-        let (acc, align) = kernel.accumulator();
+        let (acc, align) = (kernel.accumulator().0, alignment(kernel));
         let count = plan.kept.len();
         let bytes: usize = plan.sections.iter().sum();
         // A row of accumulators for each chunk, if there are several.

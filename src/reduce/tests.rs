@@ -9,11 +9,23 @@ use crate::engine::machine::WithoutWideRegisters;
 use crate::engine::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
 };
-use crate::reduction::{ArgMax, ArgMin, Fold, Reduction, Summand};
+#[cfg(panic = "unwind")]
+use crate::engine::{
+    fold::{Arrays, Map},
+    reduce::{accumulators, fresh},
+    sums::{SUMMED, Terms},
+};
+use crate::reduction::{ArgMax, ArgMin, Fold, Reduction, Sum, Summand};
 use crate::zip;
-use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+#[cfg(panic = "unwind")]
+use ndarray::Ix1;
+use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
+#[cfg(panic = "unwind")]
+use std::marker::PhantomData;
 use std::ops::Add;
+#[cfg(panic = "unwind")]
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// An element of `N` bytes whose addition is neither associative nor commutative, so that its sum
 /// tells the order.
@@ -800,4 +812,153 @@ fn positions_are_those_of_the_first_terms_in_every_layout() {
             }
         }
     }
+}
+
+/// Calls `f` with 0 to 7 times 16 bytes more on the stack, so that memory there begins at addresses
+/// of all alignments up to 128.
+fn at_each_place_on_the_stack(f: &dyn Fn()) {
+    #[inline(never)]
+    fn with<const N: usize>(f: &dyn Fn()) {
+        let more = std::hint::black_box([0_u8; N]);
+        f();
+        std::hint::black_box(more);
+    }
+    with::<0>(f);
+    with::<16>(f);
+    with::<32>(f);
+    with::<48>(f);
+    with::<64>(f);
+    with::<80>(f);
+    with::<96>(f);
+    with::<112>(f);
+}
+
+/// Without optimisation, a reference that is not aligned aborts the process.
+#[test]
+fn copies_of_elements_are_aligned() {
+    #[repr(align(128))]
+    #[derive(Clone, Copy)]
+    struct Wide(u32);
+
+    #[repr(align(4096))]
+    #[derive(Clone, Copy)]
+    struct Empty;
+
+    let wide = Array2::from_shape_fn((2, 3), |(i, j)| Wide((10 * i + j) as u32));
+    let sums = plan(&[2, 3], &[1]);
+    at_each_place_on_the_stack(&|| {
+        let found = zip(&wide).reduce(&sums, Sum, |wide| wide.0);
+        assert_eq!(found.unwrap().into_raw_vec_and_offset().0, [3, 33]);
+    });
+    for columns in [3, 3000] {
+        let numbers = Array2::from_shape_fn((columns, 6), |(i, j)| (i + j) as u32);
+        let numbers = numbers.slice_axis(Axis(1), Slice::new(0, None, 2));
+        let empty = Array2::from_elem(numbers.raw_dim(), Empty);
+        let sums = plan(numbers.shape(), &[1]);
+        let found = zip((&empty, &numbers)).reduce(&sums, Sum, |(Empty, number)| number);
+        assert!(
+            found
+                .unwrap()
+                .into_iter()
+                .eq((0..columns as u32).map(|i| 3 * i + 6))
+        );
+    }
+}
+
+#[cfg(panic = "unwind")]
+#[test]
+fn more_terms_than_bytes_can_be_counted_are_begun() {
+    let begun = |shape: [usize; 2], summed: &[usize]| {
+        let one = ndarray::arr0(1.0_f64);
+        let terms = one.broadcast(shape).unwrap();
+        let plan = plan(&shape, summed);
+        let reached = || zip(&terms).reduce(&plan, Sum, |_| -> f64 { resume_unwind(Box::new(7)) });
+        let caught = catch_unwind(AssertUnwindSafe(reached)).unwrap_err();
+        assert_eq!(caught.downcast_ref(), Some(&7), "{shape:?}");
+    };
+    let many = isize::MAX as usize / 4 + 1;
+    begun([1, many], &[0, 1]);
+    begun([2, many], &[1]);
+    begun([many, 2], &[0]);
+}
+
+/// Why a call panics, if it does.
+#[cfg(panic = "unwind")]
+fn reason<T>(call: impl FnOnce() -> T) -> String {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else {
+        return String::new();
+    };
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(other) => (*other.downcast::<&str>().unwrap()).to_owned(),
+    }
+}
+
+/// What is summed decides where results are written: no caller may be wrong about it.
+#[cfg(panic = "unwind")]
+#[test]
+fn results_and_terms_that_do_not_fit_are_refused() {
+    let terms = Array2::from_elem((2, 2), 1_u32);
+    let map = |add| Map {
+        arrays: (&*terms,).typed(),
+        reduction: &Sum,
+        f: &|(&term,): (&u32,)| term,
+        add,
+        plain: true,
+        term: PhantomData,
+    };
+    let kernel = map(None);
+    let sums = |becomes: &[usize], dim: &[usize], range| {
+        let terms = Terms { range, number: 0 };
+        reason(|| accumulators(&kernel, becomes, IxDyn(dim), terms).unwrap())
+    };
+    assert_eq!(sums(&[0, SUMMED], &[2], 0..2), "");
+    for (becomes, dim, range, what) in [
+        (&[0, 1][..], &[1, 4][..], 0..1, "sizes differ"),
+        (&[0, 0], &[2], 0..1, "named twice"),
+        (&[0, SUMMED], &[2, 3], 0..2, "not named"),
+        (&[0, SUMMED], &[2], 0..3, "terms.range.end <= summed.len()"),
+        (&[0, SUMMED], &[2], 1..1, "!terms.range.is_empty()"),
+        (&[0], &[2], 0..1, "becomes.len() == shape.len()"),
+    ] {
+        let found = sums(becomes, dim, range);
+        assert!(found.contains(what), "{what}: {found:?}");
+    }
+    let adds = map(Some(|a, b| a + b));
+    let added = reason(|| fresh(&adds, &[0, SUMMED], Ix1(2)).unwrap());
+    assert!(added.contains("adds"), "{added:?}");
+    let other = Array2::from_elem((2, 3), 1_u32);
+    assert!(reason(|| (&*terms, &*other).typed()).contains("shape"));
+}
+
+/// Sums in scratch memory that is just large enough, or would be too small for the fastest way.
+#[test]
+fn scratch_memory_has_room_for_all_that_is_written_to_it() {
+    fn check(shape: (usize, usize)) {
+        let terms = Array2::from_shape_fn(shape, |(i, j)| (i * 31 + j * 7) as u128);
+        let narrow = terms.mapv(|term| term as u32);
+        let expected: Vec<u128> = terms.rows().into_iter().map(|row| row.sum()).collect();
+        let plan = plan(&[shape.0, shape.1], &[1]);
+        assert!(
+            plan.gradient(&terms.view().into_dyn())
+                .unwrap()
+                .into_iter()
+                .eq(expected.clone())
+        );
+        let sums = plan.gradient(&narrow.view().into_dyn()).unwrap();
+        assert!(sums.into_iter().map(u128::from).eq(expected), "{shape:?}");
+    }
+    // More columns than there is room for on the stack.
+    check((500, 2));
+    // Tables that end near the end of this room, and on the heap. Nine rows are copied as twelve.
+    (40..60).for_each(|columns| check((columns, 9)));
+    check((2000, 9));
+    // A table of each operand: of a repeated element, and of elements that are apart.
+    let column = Array1::from_iter(0..300_u32);
+    let repeated = column.broadcast((5, 300)).unwrap().reversed_axes();
+    let wide = Array2::from_shape_fn((300, 10), |(i, j)| (i + j) as u32);
+    let apart = wide.slice_axis(Axis(1), Slice::new(0, None, 2));
+    let found = zip((&repeated, &apart)).reduce(&plan(&[300, 5], &[0]), Sum, |(a, b)| a * b);
+    let products = |j: u32| (0..300).map(|i| i * (i + 2 * j)).sum::<u32>();
+    assert!(found.unwrap().into_iter().eq((0..5).map(products)));
 }
