@@ -221,6 +221,15 @@ mod tests {
         }
     }
 
+    #[cfg(panic = "unwind")]
+    #[test]
+    fn arrays_have_as_many_elements_as_their_shape() {
+        let filled =
+            |len| std::panic::catch_unwind(|| array_of(Ix1(3), |vec| vec.extend(0..len)).unwrap());
+        assert_eq!(filled(3).unwrap(), ndarray::arr1(&[0, 1, 2]));
+        assert!(filled(2).is_err() && filled(4).is_err());
+    }
+
     /// The parts of `memory` that lie in mappings for which huge pages have been advised, as
     /// offsets; what the kernel says of them.
     #[cfg(all(target_os = "linux", not(miri)))]

@@ -12,14 +12,61 @@
 //! | where, in `src` | what it does | what it relies on |
 //! |---|---|---|
 //! | `view.rs` | builds the pointer, shape and strides of a broadcast view | a plan and an array of the plan's input shape. Two facts hold for a plan: (1) an output axis has the size of the input axis that feeds it, or the view's stride along it is 0; (2) the sizes multiply to at most `isize::MAX`. One function builds plans of shapes, deserialised plans included, another one plans of other plans. Both check (1) and (2) |
-//! | `engine/`: `fold`, `gather`, `inputs`, `machine`, `maps`, `memory`, `positions`, `reduce`, `rows`, `sums`, `threads` | iterates over rows, folds terms, allocates outputs, writes with streaming stores, dispatches on the vector width, runs chunks on threads | the shapes of all operands are compared before they are walked. The output is borrowed mutably and its elements do not alias, so no two chunks write the same element and no operand overlaps the output. Of a reduction, each axis that is kept is one axis of the result: a unit of work has columns of its own. The number of results of a reduction, and of positions of a map into a new array, is compared with the length of the array |
-//! | `materialize/copy/operands.rs` | moves elements between two arrays of one shape; the copy kernels are built on it | the same comparison of shapes. A fresh output has exactly as many elements as its shape. Each kernel writes every position of its region: memory that was not initialised is read afterwards. No type checks this, and the kernels are safe code; the tests that compare with a loop over indices do |
+//! | `engine/`: `fold`, `gather`, `inputs`, `machine`, `maps`, `memory`, `positions`, `reduce`, `rows`, `sums`, `threads` | walks over operands without types, calls closures, folds terms, allocates outputs and scratch memory, writes with streaming stores, dispatches on the vector width, runs chunks on threads | two doors, `rows` for maps and `reduce` for reductions. They take arrays, which borrow their elements: no operand overlaps an output, and no two indices of an output share an element |
+//! | `materialize/copy/operands.rs` | moves elements between two arrays of one shape; the copy kernels, which are safe code, get slices from it | the shapes are compared; each kernel writes every position of its region |
 //!
 //! All other code is safe: rules, plans, errors, pictures and modes, the OpenVINO operator, the
 //! elementwise operations (`elementwise/`), and sums and gradients (`reduce/`). The last two get
 //! memory from `engine/` only: as the elements at one position, which a closure is called with.
 //!
-//! Every pointer comes from an ndarray array or from a fresh `Vec`.
+//! Every pointer comes from an ndarray array, a fresh `Vec`, or scratch memory: a block on the
+//! stack, or an allocation that `sums` frees.
+//!
+//! # What is checked where
+//!
+//! Each row was broken once, and the test failed: the check was removed, the bound was widened, or
+//! what the check finds was done. Names in *italics* are not those of unit tests: modules of
+//! `tests/suite`, the program `concurrency`, and checks of `.ci/long-checks`.
+//!
+//! | what holds | where it is checked, or what carries it | the test that fails without it |
+//! |---|---|---|
+//! | an output axis of a plan has the size of the axis that feeds it; there are at most `isize::MAX` elements | `BroadcastPlan::new`, for shapes and deserialised plans; `from_parts`, for plans of plans | *`rules`*, *`errors`*; `plans_of_other_plans_are_checked` |
+//! | a plan is applied to its input shape; a stretched axis has stride 0 | `replicate` in `view.rs` | *`errors::a_plan_on_another_shape`*; *`rules`* |
+//! | all operands have one shape | `maps::map`; `Arrays::typed` in `fold`; `copy_into_uninit` and `replaced` in `operands.rs` | `inputs_of_another_shape_are_refused`; `results_and_terms_that_do_not_fit_are_refused`; *`materialize::an_output_of_another_shape_is_an_error_and_unchanged`* |
+//! | each axis that is kept is one axis of the result, of its size; there are terms, and no more than the array has | `sums::reduce` | `results_and_terms_that_do_not_fit_are_refused` |
+//! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `tiles`; `Packing::next_part` | `every_small_nest_is_walked_once`; `every_element_of_a_tile_is_walked_once_in_any_order`; `each_position_of_a_tile_is_in_one_part` |
+//! | each position is in one chunk, and each chunk is claimed once | `Chunks::range`; `Shares::claim` | `chunks_cover_every_element_once_and_begin_at_boundaries`; `every_order_of_arrivals_and_claims_gives_each_chunk_once` |
+//! | a unit of a reduction ends at the last column | `Plan::unit` in `sums` | `elements_of_every_size_follow_the_tree` |
+//! | each thread has scratch memory of its own | `Driver::run` in `sums`: a thread takes it off a list | *`gradient_bits`*, *`concurrency`* |
+//! | kernels of copies stay in their region | assertions of `Region`, `Plane`, `Streamer::copy`, `copy_in_cache` and `copy_shuffled` | `what_is_not_in_a_region_is_refused`, `what_is_not_in_a_plane_is_refused`; `copies_that_do_not_fit_are_refused`, `shuffled_copies_stay_inside_both_slices` |
+//! | stores of whole registers end in the plane; streamed lines end in the output | `Plane::splat_reaching`; `stream` in `machine` | `rows_of_every_length`; `streams_any_length_from_and_to_any_alignment` |
+//! | elements have the size of their kernel, at any address | `Plane::assert_elements`; `Slot`, which is packed | `what_is_not_in_a_plane_is_refused` |
+//! | accumulators, and copies of elements, are aligned | `alignment` in `sums`; `LARGE_ELEMENT`: maps pack no element that is aligned beyond a cache line | `copies_of_elements_are_aligned` |
+//! | scratch memory has room for tables with `MORE_ROWS` rows more, offsets of rows, lanes, and a level of the stack for each binary digit of the number of leaves | `Plan::new`, `Driver::join` and `reduce_few` in `sums` | `scratch_memory_has_room_for_all_that_is_written_to_it`; `crossed_terms_follow_the_tree`, `long_rows_follow_the_tree`, `large_sums_follow_the_tree` |
+//! | packed parts fit the block on the stack | an assertion in `maps`, of what `Packing` says | `maps_of_every_layout_are_as_index_by_index` fails at it if `Packing` forgets `MORE_ROWS` |
+//! | a gather reads nothing behind its block | `Block::transpose` in `gather` | `every_small_block_is_copied_and_nothing_else_is_written`, under *`memcheck`*: AddressSanitizer does not see what assembly reads |
+//! | lanes are written before they are read | the first pass of `fold_strip` in `fold` | `long_rows_follow_the_tree` |
+//! | new outputs have as many bytes as fit `isize`, and as many elements as their shape | `output_len` and `array_of` in `memory` | `refuses_what_does_not_fit`; `arrays_have_as_many_elements_as_their_shape` |
+//! | all elements of a new output are written | `fill` and `try_collect` in `rows`, and `write` in `reduce`, compare counts | `rows::tests` fail there if the driver leaves out a chunk |
+//! | nothing is added to memory that is not initialised | `fresh` in `reduce` | `results_and_terms_that_do_not_fit_are_refused` |
+//! | of an output that is half filled, what is written is dropped once: chunks are filled in the order of memory, and counted | `fill_counted` and `Initialised` in `rows` | *`elementwise::a_panic_at_any_element_leaks_nothing`*, *`elementwise::a_panic_leaks_nothing_whatever_the_layouts_of_the_inputs`* |
+//! | a call returns when no helper uses its job; a call in a chunk has a team of its own; after a panic no chunk begins | `run`, `share` and `work` in `threads` | `a_panic_reaches_the_caller_when_no_chunk_runs_any_more`; `calls_nest`; `after_a_panic_no_further_chunk_begins` |
+//! | huge pages are advised inside the allocation | `advise_huge_pages` in `memory` | `huge_pages_are_advised_for_all_whole_ones_of_large_memory` |
+//!
+//! No test can show these; types carry them, or a reader checks them:
+//!
+//! - Elements are shared and sent between threads only with `Sync` and `Send`: the bounds of each
+//!   `unsafe impl`, and of the traits that the doors ask for.
+//! - Streamed stores are fenced: `Streamer` is neither `Send` nor `Sync`, and fences when it is
+//!   dropped.
+//! - `AbortOnPanic` ends the process if `threads` itself panics while helpers borrow from its
+//!   stack.
+//! - A kernel for AVX2 or shuffles runs where the processor has them: `in_vectors` and
+//!   `copy_shuffled` ask it.
+//! - Two threads never write one position, even with equal values. The tests above count positions;
+//!   a kernel that wrote a neighbour's is seen by ThreadSanitizer alone.
+//! - Copy kernels write each position of a fresh output. Nothing counts them: tests beside the
+//!   kernels compare with a loop over indices.
 //!
 //! # Padding bytes
 //!
@@ -119,8 +166,9 @@
 //! - Tests call from 64 threads, in pools of 1 to 40 threads, from inside other calls, in
 //!   destructors and at process exit (`tests/concurrency.rs`). The hand-over between caller and
 //!   helpers is model-checked with loom.
-//! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' tests under valgrind, all
-//!   tests in optimised code with overflow checks, and on one and on sixteen threads.
+//! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' tests under valgrind, which
+//!   sees what assembly reads and writes, too, all tests in optimised code with overflow checks,
+//!   and on one and on sixteen threads.
 //! - ThreadSanitizer needs a standard library that is built for it: `.ci/long-checks tsan`.
 //! - Miri does not run inline assembly. Under `cfg(miri)`, plain copies replace it.
 //!

@@ -335,3 +335,26 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.output
     }
 }
+
+#[cfg(all(test, panic = "unwind"))]
+mod tests {
+    use super::*;
+    use ndarray::Ix2;
+    use std::panic::catch_unwind;
+
+    /// Views rely on it.
+    #[test]
+    fn plans_of_other_plans_are_checked() {
+        let is_plan = |output: [usize; 2], output_axes: [usize; 2]| {
+            let [input, output, output_axes] =
+                [[3, 1], output, output_axes].map(|[a, b]| Ix2(a, b));
+            catch_unwind(|| BroadcastPlan::from_parts(Rule::Composed, input, output, output_axes))
+                .is_ok()
+        };
+        assert!(is_plan([3, 5], [0, 1]));
+        assert!(is_plan([5, 3], [1, 2]));
+        assert!(!is_plan([2, 5], [0, 1]), "another size");
+        assert!(!is_plan([3, 5], [2, 1]), "an axis that feeds nothing");
+        assert!(!is_plan([3, usize::MAX / 2], [0, 1]), "too many elements");
+    }
+}

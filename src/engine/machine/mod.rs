@@ -379,4 +379,35 @@ mod tests {
             }
         }
     }
+
+    #[cfg(panic = "unwind")]
+    #[test]
+    fn copies_that_do_not_fit_are_refused() {
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+        let refuses = |call: &dyn Fn()| catch_unwind(AssertUnwindSafe(call)).is_err();
+        let source = [MaybeUninit::new(0_u8); 256];
+        // SAFETY: no other thread gets what is streamed.
+        let streamer = unsafe { Streamer::new() };
+        for (from, to) in [(3, 4), (4, 3)] {
+            let target = || vec![MaybeUninit::new(0_u8); to];
+            assert!(refuses(&|| copy_in_cache(&source[..from], &mut target())));
+            assert!(refuses(&|| streamer.copy(&source[..from], &mut target())));
+        }
+        let shuffled = |count: usize, step, begin: usize, streamer| {
+            let mut target = vec![MaybeUninit::new(0_u8); 256];
+            let begin = begin + target.as_ptr().align_offset(REGISTER);
+            let shuffles = [Shuffle::NONE; MOST_SHUFFLES + 1];
+            copy_shuffled(
+                &shuffles[..count],
+                &source,
+                step,
+                &mut target[begin..],
+                streamer,
+            )
+        };
+        assert_eq!(shuffled(0, 1, 0, None), 0);
+        assert_eq!(shuffled(MOST_SHUFFLES + 1, 1, 0, None), 0);
+        assert!(refuses(&|| _ = shuffled(1, 0, 0, None)));
+        assert!(refuses(&|| _ = shuffled(1, 1, 8, Some(&streamer))));
+    }
 }

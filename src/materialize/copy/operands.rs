@@ -701,3 +701,108 @@ unsafe fn copy(
     run(region, large);
     Ok(())
 }
+
+#[cfg(all(test, panic = "unwind"))]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    const LEN: usize = 64;
+
+    /// Whether `f` panics, with a region of four rows of five bytes. `strides` are those of output
+    /// and source.
+    fn refuses(strides: [[isize; 2]; 2], f: impl Fn(Region)) -> bool {
+        let (mut out, source) = ([Byte::new(0); LEN], [Byte::new(1); LEN]);
+        let nest = LoopNest::new(&[4, 5], strides.each_ref().map(|strides| &strides[..])).unwrap();
+        let pointers = (out.as_mut_ptr(), source.as_ptr());
+        // SAFETY: the strides of the tests reach less than `LEN` bytes, and do not overlap.
+        let region = unsafe { Region::new(&nest, pointers, Kernels::of::<u8>()) };
+        catch_unwind(AssertUnwindSafe(|| f(region))).is_err()
+    }
+
+    /// Kernels are safe code. So what they ask for is checked, and not only that they are right.
+    #[test]
+    fn what_is_not_in_a_region_is_refused() {
+        const DENSE: [[isize; 2]; 2] = [[5, 1], [1, 4]];
+        const GAPS: [[isize; 2]; 2] = [[8, 1], [8, 1]];
+        let none = |_: Region, _: Option<&Streamer>| ();
+        let nothing = |_: Plane, _: Option<&Streamer>| ();
+        let chunks = |len| Chunks::new(len, 1, 0, LEN);
+        assert!(!refuses(DENSE, |mut region| _ = region.part(3..20)));
+        assert!(refuses(DENSE, |mut region| _ = region.part(3..21)));
+        assert!(refuses(DENSE, |mut region| _ = region.part(4..9).part(3..5)));
+        let block = || [Byte::new(0); LEN];
+        assert!(!refuses(DENSE, |region| _ =
+            region.built_in(0..20, &mut block()[..20])));
+        assert!(refuses(DENSE, |region| _ =
+            region.built_in(0..20, &mut block()[..19])));
+        assert!(refuses(DENSE, |region| _ = region.built_in(9..21, &mut block())));
+        assert!(refuses(GAPS, |region| _ = region.built_in(0..9, &mut block())));
+        assert!(!refuses(DENSE, |mut region| _ = region.out()));
+        assert!(refuses(GAPS, |mut region| _ = region.out()));
+        assert!(!refuses(DENSE, |region| region.for_each_chunk(
+            chunks(20),
+            false,
+            none
+        )));
+        assert!(refuses(DENSE, |region| region.for_each_chunk(
+            chunks(21),
+            false,
+            none
+        )));
+        assert!(refuses(DENSE, |mut region| region
+            .part(1..20)
+            .for_each_chunk(chunks(19), false, none)));
+        assert!(!refuses(DENSE, |region| region.for_each_tile(
+            [2, 2],
+            false,
+            nothing
+        )));
+        assert!(refuses(DENSE, |mut region| region
+            .part(0..19)
+            .for_each_tile([2, 2], false, nothing)));
+        assert!(!refuses(DENSE, |mut region| region.for_each_row_across(1..4, |_| ())));
+        assert!(refuses(DENSE, |mut region| region.for_each_row_across(1..5, |_| ())));
+    }
+
+    #[test]
+    fn what_is_not_in_a_plane_is_refused() {
+        let refuses = |strides, f: &dyn Fn(Plane)| refuses(strides, |all| all.for_each_plane(f));
+        const DENSE: [[isize; 2]; 2] = [[5, 1], [1, 4]];
+        const GAPS: [[isize; 2]; 2] = [[8, 1], [8, 1]];
+        const APART: [[isize; 2]; 2] = [[10, 2], [8, 1]];
+        let block = || [Byte::new(0); LEN];
+        assert!(!refuses(DENSE, &|mut plane| _ = plane.part([1, 2], 3, 3)));
+        assert!(refuses(DENSE, &|mut plane| _ = plane.part([1, 2], 4, 3)));
+        assert!(refuses(DENSE, &|mut plane| _ = plane.part([1, 2], 3, 4)));
+        assert!(refuses(DENSE, &|mut plane| _ = plane.part([5, 0], 0, 1)));
+        assert!(!refuses(GAPS, &|plane| _ = plane.built_in(&mut block()[..20])));
+        assert!(refuses(GAPS, &|plane| _ = plane.built_in(&mut block()[..19])));
+        assert!(refuses(GAPS, &|mut plane| _ = plane.out()));
+        assert!(!refuses(GAPS, &|mut plane| _ = plane.out_row(3)));
+        assert!(refuses(GAPS, &|mut plane| _ = plane.out_row(4)));
+        assert!(refuses(APART, &|mut plane| _ = plane.out_row(3)));
+        assert!(!refuses(DENSE, &|mut plane| _ = plane.expansion()));
+        assert!(refuses([[5, 1], [8, 0]], &|mut plane| _ = plane.expansion()));
+        assert!(!refuses(GAPS, &|plane| plane.for_each_row(|_, _| ())));
+        assert!(refuses(DENSE, &|plane| plane.for_each_row(|_, _| ())));
+        assert!(refuses(DENSE, &|plane| plane.for_each_splat::<u8>(|_, _| ())));
+        assert!(refuses(GAPS, &|plane| plane.for_each_splat::<u16>(|_, _| ())));
+        assert!(refuses([[5, 1], [1, 0]], &|plane| _ =
+            plane.splat_reaching::<u8, 4, 1>()));
+        assert!(refuses(DENSE, &|plane| _ = plane.splat_reaching::<u8, 8, 1>()));
+        assert!(!refuses(DENSE, &|plane| plane.copy_elements::<u8, 1, 4>()));
+        assert!(refuses(DENSE, &|plane| plane.copy_elements::<u8, 1, 2>()));
+        assert!(refuses(DENSE, &|plane| plane.copy_elements::<u16, 0, 0>()));
+        assert!(!refuses(DENSE, &|mut plane| _ =
+            plane.rows_and_source_columns::<u8, 5>()));
+        assert!(refuses(DENSE, &|mut plane| _ =
+            plane.rows_and_source_columns::<u8, 4>()));
+        assert!(refuses(GAPS, &|mut plane| _ =
+            plane.rows_and_source_columns::<u8, 5>()));
+        assert!(!refuses(DENSE, &|mut plane| _ = plane.rows_and_source::<u8, 4>()));
+        assert!(refuses(DENSE, &|mut plane| _ = plane.rows_and_source::<u8, 3>()));
+        assert!(refuses(APART, &|mut plane| _ = plane.rows_and_source::<u8, 4>()));
+        assert!(refuses(DENSE, &|mut plane| _ = plane.transpose_squares::<u16>()));
+    }
+}
