@@ -1240,6 +1240,9 @@
 //! assert_eq!(large.reduce_axes(rows, Mean)?, array![u64::MAX - 1]);
 //! let mean = array![[1, 2]].reduce_axes(rows, Mean.in_type::<f64, f64>())?;
 //! assert_eq!(mean, array![1.5]);
+//! // np.sum(x, -1, dtype=object): elements that are Clone, as big integers are
+//! let big = array![[1_u128 << 100, 1]];
+//! assert_eq!(big.sum_to_shape_cloned((1, 1))?, array![[(1 << 100) + 1]]);
 //!
 //! // The gradients of var = x.var(1) and sum = x.logsumexp(1).
 //! let x: Array2<f64> = counting((2, 3));
