@@ -195,7 +195,10 @@ impl CallCase {
                 (max + sum.ln(), self.error(n))
             }
             Call::Count => (terms.filter(|&i| a(i) != 0.0).count() as f64, 0.0),
-            Call::L2 => (terms.map(|i| a(i).powi(2)).sum::<f64>().sqrt(), self.error(n)),
+            Call::L2 => (
+                terms.map(|i| a(i).powi(2)).sum::<f64>().sqrt(),
+                self.error(n),
+            ),
             Call::Sum => (terms.map(a).sum(), self.error(n)),
             Call::Product2 => (terms.map(|i| a(i) * self.number(1, i)).sum(), self.error(n)),
             _ => {
@@ -269,9 +272,7 @@ impl CallCase {
 }
 
 /// What the calls need of an element.
-pub(crate) trait Number:
-    Num + Default + PartialOrd + Summand + AsPrimitive<f64>
-{
+pub(crate) trait Number: Num + Default + PartialOrd + Summand + AsPrimitive<f64> {
     /// The values are 1 to this number: it is exact, and the sum of two fits.
     const LARGEST: u32;
 
