@@ -1,7 +1,8 @@
 //! Allocation: vectors and arrays, and huge pages behind large ones.
 
 #[cfg(all(target_os = "linux", not(miri)))]
-use super::tuning::{HUGE_PAGE, HUGE_PAGES_FROM, INLINE_AXES};
+use super::tuning::HUGE_PAGE;
+use super::tuning::{HUGE_PAGES_FROM, INLINE_AXES};
 use crate::error::{BroadcastError, allocation_failed, reserved, shape_overflow};
 use crate::shape::{Sizes, elements};
 use ndarray::{Array, Dimension, ShapeBuilder};
