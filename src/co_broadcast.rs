@@ -157,8 +157,8 @@ fn rank_of<S: AsRef<[usize]>>(shapes: &[S]) -> usize {
 }
 
 /// The common shape as a dimension, whose rank is the largest of the shapes' ranks.
-// Always inlined, with what it calls, as are the rules: a small map of static ranks then takes 13 ns
-// less.
+// Always inlined, with what it calls, as are the rules: a small map of static ranks then takes
+// 13 ns less.
 #[inline(always)]
 pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, BroadcastError> {
     let mut common: D = padded_to(rank_of(shapes), &[]);

@@ -6,6 +6,7 @@ use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::operand::Operand;
 use crate::pattern::AxisPattern;
 use crate::plan::BroadcastPlan;
+use crate::rule::Rule;
 use crate::view::Broadcasted;
 use ndarray::{ArrayView, ArrayViewD, DimAdd, DimMax, IntoDimension};
 use std::borrow::Borrow;
@@ -344,7 +345,9 @@ pub trait BroadcastExt: Operand {
         Self::Dim: DimMax<E::Dim>,
     {
         let view = self.as_array().view();
-        BroadcastPlan::in_dim(view.raw_dim(), shape, broadcast_dimensions)?.onto(view)
+        let plan =
+            BroadcastPlan::increasing(Rule::InDim, view.raw_dim(), shape, broadcast_dimensions)?;
+        plan.onto(view)
     }
 
     /// [`broadcast_in_dim`](Self::broadcast_in_dim) with `broadcast_dimensions` in any order, which

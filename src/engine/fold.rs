@@ -37,8 +37,8 @@ pub(crate) const OPERANDS: usize = 4;
 /// Up to this many terms of a column are folded in registers, if they are contiguous.
 pub(crate) const FEW_TERMS: usize = 8;
 
-/// Up to this many bytes of an accumulator, whole chunks of them are combined as vectors: taking
-/// the numbers of larger ones apart would take longer.
+/// Accumulators of up to this many bytes are combined as vectors, [`LANES`] at a time. Larger ones
+/// are combined one by one: to load their numbers into vectors takes longer than that saves.
 const SMALL_ACCUMULATOR: usize = 16;
 
 /// Elements of all operands. Those of operands that do not exist are never read.
@@ -47,8 +47,8 @@ pub(crate) type Places = [*const u8; OPERANDS];
 /// Distances in bytes, of all operands.
 pub(crate) type Steps = [isize; OPERANDS];
 
-/// `places`, moved by `steps`. A plain loop: this runs for every few terms, and without optimisation
-/// closures are slow and take long to compile.
+/// `places`, moved by `steps`. A plain loop: this runs for every few terms, and without
+/// optimisation closures are slow and take long to compile.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn moved(mut places: Places, steps: &Steps) -> Places {
     let mut operand = 0;

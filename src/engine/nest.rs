@@ -582,8 +582,8 @@ mod tests {
         }
     }
 
-    /// All nests of up to four axes of sizes 0 to 3, with strides -3 to 3, whole and cut: each pair of
-    /// offsets as often as it has indices. Without `ALL_CASES`, some of those with three or four.
+    /// All nests of up to four axes of sizes 0 to 3, with strides -3 to 3, in one range and in two.
+    /// Each index is walked once. Without `ALL_CASES`, some of those with three or four.
     #[test]
     fn every_small_nest_is_walked_once() {
         let all = std::env::var_os("ALL_CASES").is_some();

@@ -54,8 +54,8 @@ where
         }
     }
 
-    /// Numbers the columns whose chosen term is this one, which all have. Not inlined, so that it is
-    /// compiled once: it is rare.
+    /// Writes the number of a row to the columns that chose it. All columns of the row have this
+    /// term. Not inlined: few calls have such rows, and so it is compiled once.
     #[inline(never)]
     fn number_repeated(term: &T, values: &[T], found: &mut [u32], number: u32) {
         for (found, value) in found.iter_mut().zip(values) {

@@ -64,8 +64,8 @@
 ///
 /// A reduction of your own is as fast as one that is ready made, if its methods are
 /// `#[inline(always)]` and these items say what is true of it: [`COMMUTATIVE`](Self::COMMUTATIVE)
-/// above all; [`QUICK`](Self::QUICK) or [`SLOW`](Self::SLOW); [`MAY_BE_DECIDED`](Self::MAY_BE_DECIDED);
-/// [`HAS_UNORDERED`](Self::HAS_UNORDERED). An accumulator of several numbers is fastest if all are
+/// above all; [`QUICK`](Self::QUICK) or [`SLOW`](Self::SLOW);
+/// [`MAY_BE_DECIDED`](Self::MAY_BE_DECIDED); [`HAS_UNORDERED`](Self::HAS_UNORDERED). An accumulator of several numbers is fastest if all are
 /// of one type. A reduction that is another one with a different result is a
 /// [`Then`](crate::reduction::Then): positions are found in a way of their own, which it keeps.
 pub trait Reduction<T>: Sync {
@@ -181,8 +181,8 @@ pub(crate) mod sealed {
         /// For any reduction.
         fn terms(self, reduction: &R) -> Self::Output;
 
-        /// For the position of the term that `choice` chooses: the first, or the `last` of equal
-        /// ones.
+        /// For the position of the term that `choice` chooses: the first of equal ones, or
+        /// the `LAST`.
         fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> Self::Output
         where
             Self: Sized,

@@ -510,12 +510,14 @@ impl<'n> Plan<'n> {
             (false, _) => Access::Runs,
         };
         let run = run(kept, summed);
+        // So many leaves of tables stay in the second-level cache.
+        let leaves_in_cache = SECOND_LEVEL_CACHE / 4 / (LEAF * size);
         // Several rows of a run are one block of the gather: lines that they share are read once.
         let leaves_at_once = match run == term.size {
             true => LEAVES_AT_ONCE,
             false => (LANES.saturating_mul(term.size))
                 .div_ceil(LEAF)
-                .min((SECOND_LEVEL_CACHE / 4) / (LEAF * size))
+                .min(leaves_in_cache)
                 .max(LEAVES_AT_ONCE),
         };
         let at_once = match threads {
@@ -528,9 +530,9 @@ impl<'n> Plan<'n> {
             // One by one, as what lies between columns is not known.
             Access::Rows if large && !side_by_side => 1,
             Access::Rows if !lies_well => (SECOND_LEVEL_CACHE / 8 / (leaf * size)).max(2 * LANES),
-            Access::Rows => (2 * PAGE) / size.max(acc),
+            Access::Rows => 2 * PAGE / size.max(acc),
             Access::Tables => table.max(2 * LANES),
-            Access::Runs if summed.axes().len() > 1 => (SECOND_LEVEL_CACHE / 4) / (LEAF * size),
+            Access::Runs if summed.axes().len() > 1 => leaves_in_cache,
             // As many as a thread takes at once.
             Access::Runs => at_once / count.saturating_mul(size),
         };

@@ -18,8 +18,8 @@ use std::sync::OnceLock;
 /// Bytes of a cache line, which streaming stores fill whole.
 pub(crate) const CACHE_LINE: usize = 64;
 
-/// Bytes of a page of memory, the stretch that a prefetcher works in. Rows of at least so many are
-/// streamed from the source without a block: the incomplete lines at their ends are then below 4 %
+/// Bytes of a page of memory, the stretch that a prefetcher works in. Rows of at least a page
+/// are streamed from the source without a block: the incomplete lines at their ends are then below 4 %
 /// of them. A replicated axis is written by repetition if it covers at least a page of output.
 pub(crate) const PAGE: usize = 4 << 10;
 
@@ -117,8 +117,8 @@ pub(crate) const LONG_ROW: usize = 16;
 /// glibc.
 pub(crate) const WIDE_FROM: usize = 8 * WIDE_REGISTER;
 
-/// Outputs of fewer bytes are mapped without wide registers. Calling a function that is compiled for
-/// them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without wide vectors and 85 ns with them,
+/// Outputs of fewer bytes are mapped without wide registers. Calling a function that is compiled
+/// for them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without wide vectors and 85 ns with them,
 /// 64 by 64 take 440 and 350 ns, and a polynomial of these 3.3 and 1.8 us (an Intel Xeon).
 pub(crate) const WIDE_MAPPED_FROM: usize = 4 << 10;
 

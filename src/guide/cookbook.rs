@@ -673,8 +673,8 @@
 //!
 //! torchvision: `Normalize(mean, std)(ToTensor()(image))`. The recipe converts, transposes and
 //! normalises in one pass. A new array [keeps the order of its operands in
-//! memory](crate::Zip#the-order-of-new-arrays): `y` is `[3, H, W]` over HWC memory. `map_assign_into`
-//! writes CHW memory.
+//! memory](crate::Zip#the-order-of-new-arrays): `y` is `[3, H, W]` over HWC memory.
+//! `map_assign_into` writes CHW memory.
 //!
 //! ```
 //! use ndarray::{Array3, array};

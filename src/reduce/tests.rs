@@ -552,7 +552,7 @@ fn few_elements_of_every_layout_and_size_are_numbered() {
 fn rows_of_every_width_follow_the_tree() {
     let size = size_of::<Mixed<4>>();
     let mut widths = vec![];
-    for border in [4, LANES, 2 * LANES, 8 * LANES, (2 * PAGE) / size] {
+    for border in [4, LANES, 2 * LANES, 8 * LANES, 2 * PAGE / size] {
         widths.extend(around(border));
     }
     for columns in widths {
@@ -688,7 +688,7 @@ fn large_sums_follow_the_tree() {
 fn maps_of_large_arrays_follow_the_tree() {
     for (shape, summed) in [
         (&[2, 2048, 64][..], &[1][..]),
-        (&[1100, (2 * PAGE) / 4 + 1], &[0]),
+        (&[1100, 2 * PAGE / 4 + 1], &[0]),
     ] {
         let terms = (0..shape.iter().product()).map(Mixed::<4>::number);
         let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
@@ -867,7 +867,7 @@ fn copies_of_elements_are_aligned() {
 
 #[cfg(panic = "unwind")]
 #[test]
-fn more_terms_than_bytes_can_be_counted_are_begun() {
+fn reductions_of_more_bytes_than_usize_counts_call_the_closure() {
     let begun = |shape: [usize; 2], summed: &[usize]| {
         let one = ndarray::arr0(1.0_f64);
         let terms = one.broadcast(shape).unwrap();

@@ -40,22 +40,21 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        let call = ToTarget::new(Rule::Explicit, input, target);
-        mapped(call, axes_mapping, increasing)
+        Self::increasing(Rule::Explicit, input, target, axes_mapping)
     }
-    /// The plan of [`broadcast_in_dim`](crate::BroadcastExt::broadcast_in_dim): that of
-    /// [`explicit`](Self::explicit) but for its name.
+
+    /// The plan of [`explicit`](Self::explicit) under the name of `rule`: this or `in_dim`.
     #[inline(always)]
-    pub(crate) fn in_dim<D: IntoDimension<Dim = I>, E: IntoDimension>(
+    pub(crate) fn increasing<D: IntoDimension<Dim = I>, E: IntoDimension>(
+        rule: Rule,
         input: D,
         target: E,
-        broadcast_dimensions: &[usize],
+        mapping: &[usize],
     ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where
         I: DimMax<E::Dim>,
     {
-        let call = ToTarget::new(Rule::InDim, input, target);
-        mapped(call, broadcast_dimensions, increasing)
+        mapped(ToTarget::new(rule, input, target), mapping, increasing)
     }
 
     /// The plan of [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting),

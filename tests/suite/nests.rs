@@ -1,7 +1,7 @@
 //! Every small loop nest: all shapes of up to four axes of sizes 0 to 3, with all strides from -3
 //! to 3, through maps, copies and sums. Each output position is written once, and nothing around
-//! the output is. Under AddressSanitizer, as in `.ci/long-checks asan`, no read leaves the memory of
-//! an input, which begins and ends with elements of the view.
+//! the output is. Under AddressSanitizer, as in `.ci/long-checks asan`, no read leaves the memory
+//! of an input, which begins and ends with elements of the view.
 
 use ndarray::{ArrayD, ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice};
 use ndarray_broadcast::prelude::*;

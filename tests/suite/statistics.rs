@@ -62,8 +62,8 @@ fn layouts<T: Copy>(terms: &ArrayD<T>) -> Vec<ArrayD<T>> {
     all
 }
 
-/// Compares with `expected`, which gets the terms of each result in order, and returns `None` for an
-/// error.
+/// Compares with `expected`, which gets the terms of each result in order, and returns `None` for
+/// an error.
 ///
 /// Many terms in C order and in one of the other layouts, by turns: only `ALL_CASES` finds a fault
 /// of one shape and set of axes in another layout alone.

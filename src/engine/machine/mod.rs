@@ -325,8 +325,7 @@ mod tests {
             .collect();
         for to_offset in 0..=64 {
             for from_offset in [0, 1, 3, 8, 31, 63] {
-                // A quarter of the lengths, others for each offset. Only `ALL_CASES` finds a fault of
-                // one length, from one offset to one other.
+                // Each pair of offsets has a quarter of the lengths. `ALL_CASES` has all of them.
                 let step = match std::env::var_os("ALL_CASES") {
                     Some(_) => 1,
                     None => 4,
