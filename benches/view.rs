@@ -10,6 +10,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use ndarray::{Array, ArrayView, DimMax, Dimension, IntoDimension, Ix1, Ix2, Ix4, Ix6, IxDyn};
 use ndarray_broadcast::distributed::Tile;
+use ndarray_broadcast::infer::ExpandShape;
 use ndarray_broadcast::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
@@ -27,7 +28,7 @@ where
     D: IntoDimension<Dim = T>,
     E: IntoDimension<Dim = U>,
     T: Dimension + DimMax<U, Output = U>,
-    U: Dimension,
+    U: Dimension + ExpandShape<Dim = U>,
 {
     fn run(self, criterion: &mut Criterion) {
         let array = Array::<f32, T>::zeros(self.input.into_dimension());

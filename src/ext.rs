@@ -2,6 +2,7 @@
 
 use crate::co_broadcast::broadcast_pair;
 use crate::error::{ArrayRole, BroadcastError};
+use crate::integer::ExpandShape;
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::operand::Operand;
 use crate::pattern::AxisPattern;
@@ -433,14 +434,18 @@ pub trait BroadcastExt: Operand {
         BroadcastPlan::pdpd(view.raw_dim(), shape, axis)?.onto(view)
     }
 
-    /// Broadcasts to `size` as [`broadcast_numpy`](Self::broadcast_numpy), but
-    /// [`KEEP`](crate::KEEP) (torch's -1) keeps the size of an axis that the input has.
+    /// Broadcasts to `size` as [`broadcast_numpy`](Self::broadcast_numpy), but -1 keeps the size of
+    /// an axis that the input has.
+    ///
+    /// `size` is an [`ExpandShape`]: a shape of integers of any type. In a shape of `usize`, -1 is
+    /// [`KEEP`](crate::KEEP).
     ///
     /// # Errors
     ///
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), also for a new axis that has no size to
     /// keep; [`RankMismatch`](crate::ErrorKind::RankMismatch),
-    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow);
+    /// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size below -1.
     ///
     /// # Example
     ///
@@ -449,27 +454,17 @@ pub trait BroadcastExt: Operand {
     /// use ndarray_broadcast::prelude::*;
     ///
     /// let column = array![[1], [2]];
-    /// assert_eq!(column.broadcast_expand((KEEP, 3))?, array![[1, 1, 1], [2, 2, 2]]);
-    /// # Ok::<(), BroadcastError>(())
-    /// ```
-    ///
-    /// Sizes are `usize`, so -1 does not compile: "`usize: Neg` is not satisfied". The compiler
-    /// proposes `-1isize`, which is no size either. Write [`KEEP`](crate::KEEP). Lists that hold
-    /// -1: [`expand_shape_from_integers`](crate::expand_shape_from_integers).
-    ///
-    /// ```compile_fail,E0277
-    /// # use ndarray_broadcast::prelude::*;
-    /// let view = ndarray::array![[1], [2]].broadcast_expand((-1, 3))?;
+    /// assert_eq!(column.broadcast_expand((-1, 3))?, array![[1, 1, 1], [2, 2, 2]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
     /// Source: torch `Tensor.expand`.
     #[doc(alias = "expand")]
     #[inline]
-    fn broadcast_expand<E: IntoDimension>(
+    fn broadcast_expand<E: ExpandShape>(
         &self,
         size: E,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E::Dim>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {

@@ -1,8 +1,9 @@
 //! Sizes and axes as graph files hold them: integers of any type, which may be negative.
 
 use crate::error::{BroadcastError, ErrorKind, IntegerRole, reserved};
-use crate::shape::KEEP;
+use crate::shape::{KEEP, Sizes, dimension};
 use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
+use ndarray::{Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
 /// The integer types that sizes and axes come in: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`.
 ///
@@ -21,7 +22,7 @@ use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
 pub trait ShapeInteger: Copy + sealed::Widen {}
 
 mod sealed {
-    use super::{BroadcastError, IntegerRole, converted};
+    use super::{BroadcastError, Dimension, IntegerRole, converted};
 
     pub trait Widen {
         /// The value, exactly.
@@ -44,6 +45,15 @@ mod sealed {
         fn read(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
             converted(&self.integers(role)?, role)
         }
+    }
+
+    pub trait ExpandSizes {
+        /// The sizes, with [`KEEP`](crate::KEEP) for -1. Their number fits `D`.
+        ///
+        /// # Errors
+        ///
+        /// `InvalidInteger`, `AllocationFailed`.
+        fn expand_sizes<D: Dimension>(self) -> Result<D, BroadcastError>;
     }
 }
 
@@ -95,14 +105,15 @@ where
     sizes.read(IntegerRole::Size)
 }
 
-/// A size for [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) from integers as torch
-/// takes them: -1 becomes [`KEEP`].
+/// A target shape for [`BroadcastMode::Expand`](crate::BroadcastMode::Expand) from integers as
+/// torch takes them: -1 becomes [`KEEP`].
+///
+/// [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) takes such integers as they are.
 ///
 /// # Errors
 ///
-/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size below -1, and for one of
-/// `usize::MAX` or more: `usize::MAX` is [`KEEP`], which only -1 stands for. Also for a tensor of
-/// another rank than 1.
+/// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size below -1, for one that does not
+/// fit `usize`, and for a tensor of another rank than 1.
 ///
 /// # Example
 ///
@@ -122,6 +133,123 @@ where
     T: IntegerTensor + ?Sized,
 {
     sizes.read(IntegerRole::SizeOrKeep)
+}
+
+/// The sizes that [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) takes: integers of
+/// any type, -1 included.
+///
+/// -1 keeps the size that the axis has in the input. So does [`KEEP`], which is -1 cast to `usize`.
+/// What the sizes are decides whether the rank is static:
+///
+/// | sizes | rank |
+/// |---|---|
+/// | an integer | 1 |
+/// | a tuple or an array of up to six integers, a dimension such as `Ix2` | static |
+/// | `&[T]`, `Vec<T>`, `&Vec<T>`, `IxDyn`, a reference to an array of rank 1 | dynamic |
+///
+/// The integers of a tuple may have different types: `(-1, width)` is one of `i32` and `usize`. The
+/// trait is sealed. A function that is generic over a dimension `D` needs the bound
+/// `D: ExpandShape<Dim = D>`.
+///
+/// ```
+/// use ndarray::{Array2, ArrayD, array};
+/// use ndarray_broadcast::prelude::*;
+///
+/// let column = Array2::<f32>::ones((2, 1));
+/// let width = column.len() + 1;
+/// assert_eq!(column.broadcast_expand((-1, width))?.dim(), (2, 3));
+/// assert_eq!(column.broadcast_expand([4, -1, 3])?.dim(), (4, 2, 3));
+///
+/// let sizes: ArrayD<i64> = array![-1, 3].into_dyn(); // of a model file
+/// assert_eq!(column.broadcast_expand(&sizes)?.shape(), [2, 3]);
+/// assert_eq!(
+///     column.broadcast_expand((-1, -2)).unwrap_err().to_string(),
+///     "entry 1 is -2: a size must not be negative, \
+///      except for -1, which keeps the input's size",
+/// );
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// A size that is no integer:
+///
+/// ```compile_fail,E0277
+/// # use ndarray_broadcast::prelude::*;
+/// let view = ndarray::array![[1], [2]].broadcast_expand((-1., 3))?;
+/// # Ok::<(), BroadcastError>(())
+/// ```
+///
+/// Source: torch `Tensor.expand`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shape for `broadcast_expand`",
+    note = "pass an integer, a tuple or an array of up to six integers, a slice, a `Vec`, a \
+            dimension or a reference to an `Array1`; -1 keeps the input's size"
+)]
+pub trait ExpandShape: sealed::ExpandSizes {
+    /// The dimension type of the shape.
+    type Dim: Dimension;
+}
+
+/// Implements [`ExpandShape`] for a type of shape, by how it becomes a dimension.
+macro_rules! expand_shape {
+    ([$($generics:tt)*] $shape:ty, $dim:ty, |$given:pat_param| $sizes:expr) => {
+        impl<$($generics)*> sealed::ExpandSizes for $shape {
+            #[inline(always)]
+            fn expand_sizes<D: Dimension>(self) -> Result<D, BroadcastError> {
+                let $given = self;
+                $sizes
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*> ExpandShape for $shape {
+            type Dim = $dim;
+        }
+    };
+}
+
+expand_shape!([T: ShapeInteger] T, Ix1, |size| widened_sizes([size.widen()]));
+expand_shape!([T: ShapeInteger] &[T], IxDyn, |sizes| listed_sizes(sizes));
+expand_shape!([T: ShapeInteger] &Vec<T>, IxDyn, |sizes| listed_sizes(sizes));
+expand_shape!([T: ShapeInteger] Vec<T>, IxDyn, |sizes| listed_sizes(&sizes));
+expand_shape!([T: ShapeInteger, S: Data<Elem = T>, N: Dimension] &ArrayBase<S, N>, IxDyn, |sizes| {
+    listed_sizes(sizes)
+});
+expand_shape!([] IxDyn, IxDyn, |dim| Ok(dimension(dim.sizes())));
+
+/// Implements [`ExpandShape`] for tuples, arrays and dimensions of each rank.
+macro_rules! static_expand_shapes {
+    ($($dim:ty: $rank:literal $($size:ident $T:ident)*;)*) => {$(
+        expand_shape!([$($T: ShapeInteger),*] ($($T,)*), $dim, |($($size,)*)| {
+            widened_sizes([$($size.widen()),*])
+        });
+        expand_shape!([T: ShapeInteger] [T; $rank], $dim, |sizes| {
+            widened_sizes(sizes.map(sealed::Widen::widen))
+        });
+        expand_shape!([] $dim, $dim, |dim| Ok(dimension(dim.sizes())));
+    )*};
+}
+
+static_expand_shapes! {
+    Ix0: 0;
+    Ix1: 1 a A;
+    Ix2: 2 a A b B;
+    Ix3: 3 a A b B c C;
+    Ix4: 4 a A b B c C d G;
+    Ix5: 5 a A b B c C d G e E;
+    Ix6: 6 a A b B c C d G e E f F;
+}
+
+/// The sizes of an [`ExpandShape`] that is a list or a tensor.
+fn listed_sizes<D: Dimension>(sizes: &(impl IntegerTensor + ?Sized)) -> Result<D, BroadcastError> {
+    Ok(dimension(&sizes.read(IntegerRole::SizeOrKeep)?))
+}
+
+/// The sizes of an [`ExpandShape`] of static rank.
+#[inline(always)]
+fn widened_sizes<D: Dimension, const N: usize>(sizes: [i128; N]) -> Result<D, BroadcastError> {
+    let mut dim = D::zeros(N);
+    convert(&sizes, IntegerRole::SizeOrKeep, dim.sizes_mut())?;
+    Ok(dim)
 }
 
 /// Axes of an array of this rank from the integers of a graph file: a list or a 1-D tensor.
@@ -246,24 +374,29 @@ fn widened<T: ShapeInteger>(
 /// The integers as sizes or axes.
 pub(crate) fn converted(values: &[i128], role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
     let mut converted = reserved(values.len())?;
-    for (position, &value) in values.iter().enumerate() {
-        let number = usize::try_from(value).ok();
+    converted.resize(values.len(), 0);
+    convert(values, role, &mut converted)?;
+    Ok(converted)
+}
+
+/// Writes the integers as sizes or axes. There is one place for each.
+#[inline(always)]
+fn convert(values: &[i128], role: IntegerRole, out: &mut [usize]) -> Result<(), BroadcastError> {
+    for (position, (&value, out)) in values.iter().zip(out).enumerate() {
         let number = match role {
-            IntegerRole::Size | IntegerRole::Axis => number,
             IntegerRole::SizeOrKeep if value == -1 => Some(KEEP),
-            IntegerRole::SizeOrKeep => number.filter(|&size| size != KEEP),
             IntegerRole::AxisOf(rank) => axis_from_front(value, rank),
+            _ => usize::try_from(value).ok(),
         };
-        let Some(number) = number else {
-            return Err(BroadcastError::new(ErrorKind::InvalidInteger {
+        *out = number.ok_or_else(|| {
+            BroadcastError::new(ErrorKind::InvalidInteger {
                 role,
                 shape: [values.len()].into(),
                 entry: Some((position, value)),
-            }));
-        };
-        converted.push(number);
+            })
+        })?;
     }
-    Ok(converted)
+    Ok(())
 }
 
 /// The axis of an array of this rank. Negative ones count from the end. `None` if there is none.

@@ -153,10 +153,10 @@
 //!   + added
 //! ```
 //!
-//! [`broadcast_expand`](BroadcastExt::broadcast_expand): as `broadcast_numpy`, and [`KEEP`]
-//! (torch's -1) keeps the size of an axis. torch `expand`. [Details](guide::numpy#torch-expand).
+//! [`broadcast_expand`](BroadcastExt::broadcast_expand): as `broadcast_numpy`, and -1 keeps the size
+//! of an axis. torch `expand`. [Details](guide::numpy#torch-expand).
 //!
-//! `BroadcastPlan::expand((2, 1), (KEEP, 4))`
+//! `BroadcastPlan::expand((2, 1), (-1, 4))`
 //!
 //! ```text
 //! [2, 1] -> [2, 4] (expand)
@@ -335,7 +335,10 @@ pub mod distributed {
     pub use crate::reduce::{Accumulation, AccumulatorBytes, Part, sum_blocks};
 }
 
-/// Shapes that are known in part, and what a broadcast makes of them.
+/// Shapes that are known in part, and what a broadcast makes of them. [`ExpandShape`] is a shape in
+/// which -1 stands for a size of the input.
+///
+/// [`ExpandShape`]: infer::ExpandShape
 ///
 /// ```
 /// use ndarray_broadcast::BroadcastMode;
@@ -349,6 +352,7 @@ pub mod distributed {
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
 pub mod infer {
+    pub use crate::integer::ExpandShape;
     pub use crate::partial::{PartialShape, PartialSize};
     pub use crate::plan::PartialPlan;
 }

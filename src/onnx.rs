@@ -132,7 +132,7 @@ impl Expand {
     /// assert_eq!(
     ///     Expand::new().infer_shape((4, 3), &[-1_i64, 1]).unwrap_err().to_string(),
     ///     "entry 0 is -1: a size must not be negative; \
-    ///      broadcast_expand with KEEP keeps the input's size",
+    ///      broadcast_expand with -1 keeps the input's size",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```

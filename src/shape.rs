@@ -2,8 +2,9 @@
 
 use ndarray::Dimension;
 
-/// In a size given to [`broadcast_expand`](crate::BroadcastExt::broadcast_expand): the axis keeps
-/// the size that it has in the input. It stands for torch's -1, and is -1 cast to `usize`.
+/// In a target of [`BroadcastMode::Expand`](crate::BroadcastMode::Expand): the axis keeps the size
+/// that it has in the input. It is -1 cast to `usize`.
+/// [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) takes -1 itself, too.
 #[doc(alias = "-1")]
 pub const KEEP: usize = usize::MAX;
 

@@ -5,6 +5,7 @@ use ndarray::{
     Array, ArrayView, Axis, DimAdd, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
 };
 use ndarray_broadcast::distributed::{Tile, Tiles};
+use ndarray_broadcast::infer::ExpandShape;
 use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -92,7 +93,7 @@ fn dimension<D: Dimension>(sizes: &[usize]) -> D {
 fn views_allocate_nothing<D, E>(rank: usize, new: usize)
 where
     D: Dimension + DimMax<E, Output = E>,
-    E: Dimension + DimMax<D, Output = E>,
+    E: Dimension + DimMax<D, Output = E> + ExpandShape<Dim = E>,
 {
     let mut target_sizes = vec![7; new];
     target_sizes.extend(sizes(rank));

@@ -284,10 +284,9 @@ pub(super) fn integer(role: IntegerRole, shape: &[usize], entry: Option<(usize, 
             "a size must not be negative, except for -1, which keeps the input's size".into()
         }
         (IntegerRole::Size, -1) => {
-            "a size must not be negative; broadcast_expand with KEEP keeps the input's size".into()
+            "a size must not be negative; broadcast_expand with -1 keeps the input's size".into()
         }
         (_, ..0) => format!("{what} must not be negative"),
-        (IntegerRole::SizeOrKeep, _) => "a size must be less than usize::MAX".into(),
         _ => format!("{what} must fit usize"),
     };
     format!("entry {position} is {value}: {why}")

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | [`broadcast_numpy`](crate::BroadcastExt::broadcast_numpy) | replicate | do not | the target |
 //! | [`broadcast_bidirectional`](crate::BroadcastExt::broadcast_bidirectional) | replicate | replicate | may be larger than the target |
-//! | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | replicate | do not | the target with each `KEEP` replaced by the input's size |
+//! | [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) | replicate | do not | the target with each -1 replaced by the input's size |
 //! | [`broadcast_prepend`](crate::BroadcastExt::broadcast_prepend) | do not | there are none | the sizes, then the input's shape |
 //!
 //! Use `broadcast_numpy` unless the output may be larger than the target. If a 1 of the target
@@ -102,10 +102,10 @@
 //!
 //! # torch `expand`
 //!
-//! The rule is that of `broadcast_numpy`, with one addition: an axis whose size is given as -1 in
-//! torch, or as [`KEEP`](crate::KEEP) here, keeps the size of the input.
-//! [`expand_shape_from_integers`](crate::expand_shape_from_integers) converts torch's sizes, -1
-//! included.
+//! The rule is that of `broadcast_numpy`, with one addition: an axis whose size is given as -1 keeps
+//! the size of the input. Sizes are [integers of any type](crate::infer::ExpandShape). In a shape
+//! of `usize`, [`KEEP`](crate::KEEP) stands for -1, also in a
+//! [`BroadcastMode`](crate::BroadcastMode) that is chosen at run time.
 //!
 //! ```
 //! use ndarray::array;
@@ -115,11 +115,12 @@
 //! let x = array![[1], [2], [3]];
 //! let expanded = array![[1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]];
 //! assert_eq!(x.broadcast_expand((3, 4))?, expanded);
+//! assert_eq!(x.broadcast_expand((-1, 4))?, expanded);
 //! assert_eq!(x.broadcast_expand((KEEP, 4))?, expanded);
-//! assert_eq!(
-//!     x.broadcast_expand(expand_shape_from_integers(&[-1, 4])?)?,
-//!     expanded.into_dyn()
-//! );
+//!
+//! let sizes = expand_shape_from_integers(&[-1, 4])?;
+//! let view = x.broadcast_to_mode(sizes, BroadcastMode::Expand)?;
+//! assert_eq!(view, expanded.into_dyn());
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
@@ -185,14 +186,14 @@
 //! );
 //! ```
 //!
-//! `KEEP` is an error for a new axis, which has no size to keep:
+//! -1 is an error for a new axis, which has no size to keep:
 //!
 //! ```
 //! use ndarray::array;
 //! use ndarray_broadcast::prelude::*;
 //!
 //! assert_eq!(
-//!     array![[1], [2], [3]].broadcast_expand((KEEP, KEEP, 4))
+//!     array![[1], [2], [3]].broadcast_expand((-1, -1, 4))
 //!         .unwrap_err()
 //!         .to_string(),
 //!     "\
@@ -216,7 +217,7 @@
 //! let cotangent = Array3::<f64>::ones((2, 3, 4));
 //! assert_eq!(cotangent.reduce_to_shape((3, 1), Sum)?, array![[8.], [8.], [8.]]);
 //! assert_eq!(
-//!     BroadcastPlan::expand((3, 1), (2, KEEP, 4))?.gradient(&cotangent)?,
+//!     BroadcastPlan::expand((3, 1), (2, -1, 4))?.gradient(&cotangent)?,
 //!     array![[8.], [8.], [8.]]
 //! );
 //! # Ok::<(), BroadcastError>(())

@@ -139,7 +139,7 @@
 //! assert_eq!(
 //!     expand.infer_shape((4, 3), &[-1, 1]).unwrap_err().to_string(),
 //!     "entry 0 is -1: a size must not be negative; \
-//!      broadcast_expand with KEEP keeps the input's size",
+//!      broadcast_expand with -1 keeps the input's size",
 //! );
 //! let lenient = expand.with_minus_one_as_keep();
 //! assert_eq!(lenient.infer_shape((4, 3), &[-1, 1])?, [4, 3]);

@@ -1,10 +1,11 @@
-//! expand: as numpy, but [`KEEP`] (torch's -1) keeps the size of an axis that the input has.
+//! expand: as numpy, but -1, which is [`KEEP`], keeps the size of an axis that the input has.
 //!
 //! Source: torch `Tensor.expand`.
 
 use super::call::{Call, ToTarget};
 use super::numpy::right_aligned;
 use crate::error::BroadcastError;
+use crate::integer::ExpandShape;
 use crate::partial::PartialSize;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
@@ -18,14 +19,15 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     ///
     /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch), also for a new axis that has no size to
     /// keep; [`RankMismatch`](crate::ErrorKind::RankMismatch),
-    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow);
+    /// [`InvalidInteger`](crate::ErrorKind::InvalidInteger) for a size below -1.
     ///
     /// # Example
     ///
     /// ```
-    /// use ndarray_broadcast::{BroadcastPlan, KEEP};
+    /// use ndarray_broadcast::BroadcastPlan;
     ///
-    /// let plan = BroadcastPlan::expand((2, 1), (KEEP, 4))?;
+    /// let plan = BroadcastPlan::expand((2, 1), (-1, 4))?;
     /// assert_eq!(plan.output_shape(), [2, 4]);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -33,10 +35,14 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     pub fn expand<D, E>(input: D, size: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
     where
         D: IntoDimension<Dim = I>,
-        E: IntoDimension,
+        E: ExpandShape,
         I: DimMax<E::Dim>,
     {
-        kept(ToTarget::new(Rule::Expand, input, size))
+        kept(ToTarget::new(
+            Rule::Expand,
+            input,
+            size.expand_sizes::<E::Dim>()?,
+        ))
     }
 }
 

@@ -5,6 +5,7 @@ use super::element::Element;
 use super::fields::{Fields, Integers};
 use super::ranks::{flat, positions, with_rank};
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Axis, DimAdd, DimMax, Dimension, IxDyn, arr0};
+use ndarray_broadcast::infer::ExpandShape;
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;
@@ -320,7 +321,7 @@ fn by_name<'a, A, D, E>(
 ) -> Result<ArrayView<'a, A, <D as DimMax<E>>::Output>, BroadcastError>
 where
     D: Dimension + DimMax<E>,
-    E: Dimension,
+    E: Dimension + ExpandShape<Dim = E>,
 {
     match mode {
         BroadcastMode::Numpy => array.broadcast_numpy(target),

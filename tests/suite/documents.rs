@@ -75,7 +75,7 @@ fn pictures_are_what_their_calls_print() {
         BroadcastPlan::in_dim_permuting((1, 3), (2, 3, 2), &[2, 1]),
         BroadcastPlan::with_broadcast_axes(3, (2, 3, 4), &[0, 2]),
         BroadcastPlan::pdpd((3, 4), (2, 3, 4, 5), 1),
-        BroadcastPlan::expand((2, 1), (KEEP, 4)),
+        BroadcastPlan::expand((2, 1), (-1, 4)),
         BroadcastPlan::prepend(4, (2, 3)),
         "h w -> w h c"
             .parse::<AxisPattern>()?

@@ -239,7 +239,9 @@ cannot reduce [3, 4] to [3] (numpy)
   self     3  4
               ^ 3 is neither 4 nor 1";
     expand_sizes_below_minus_one: expand_shape_from_integers(&[-1, -2]) => "entry 1 is -2: a size must not be negative, except for -1, which keeps the input's size";
-    an_expand_size_equal_to_keep: expand_shape_from_integers(&[2, usize::MAX]) => format!("entry 1 is {}: a size must be less than usize::MAX", usize::MAX);
+    expand_below_minus_one: zeros(&[2]).broadcast_expand((-1, i64::MIN)) => "entry 1 is -9223372036854775808: a size must not be negative, except for -1, which keeps the input's size";
+    expand_of_a_list_below_minus_one: zeros(&[2]).broadcast_expand(vec![-2_i8, -1]) => "entry 0 is -2: a size must not be negative, except for -1, which keeps the input's size";
+    expand_of_a_matrix: zeros(&[2]).broadcast_expand(&ndarray::array![[2, -1]]) => "sizes are of rank 1, but this tensor has the shape [1, 2]";
     in_dim_permuting_repeated: zeros(&[3, 5]).broadcast_in_dim_permuting((2, 3, 6), &[2, 2]) => "\
 cannot broadcast [3, 5] to [2, 3, 6] (in_dim_permuting)
   input                  3  5
@@ -373,12 +375,12 @@ cannot broadcast [3, 4] to [1, 4] (pdpd)
   other   3  4
   self    1  4
           ^ 3 is not 1";
-    expand_cannot_keep_a_new_axis: zeros(&[2]).broadcast_expand((KEEP, 2)) => "\
+    expand_cannot_keep_a_new_axis: zeros(&[2]).broadcast_expand((-1, 2)) => "\
 cannot broadcast [2] to [-1, 2] (expand)
   input        2
   target   -1  2
             ^ -1 keeps an input's size, but this axis is new: give it a size";
-    expand_size_mismatch: zeros(&[2, 3]).broadcast_expand((KEEP, 2)) => "\
+    expand_size_mismatch: zeros(&[2, 3]).broadcast_expand((-1, 2)) => "\
 cannot broadcast [2, 3] to [2, 2] (expand)
   input    2  3
   target   2  2
@@ -466,7 +468,7 @@ cannot broadcast [1] with [] (none)
   self    1
   other
   self has 1 axis, other has 0: this rule wants identical shapes";
-    a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative; broadcast_expand with KEEP keeps the input's size";
+    a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative; broadcast_expand with -1 keeps the input's size";
     an_axis_out_of_range: axes_from_integers(&[0_i32, -3], 2) => "entry 1 is -3: axes of an array of rank 2 are -2 to 1";
     an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w";
     a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any, as in pdpd(1)";

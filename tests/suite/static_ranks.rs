@@ -150,6 +150,58 @@ fn every_kind_of_array_broadcasts() {
     assert_eq!(rows(reference), expected);
 }
 
+/// The rank of a view is that of the shape, static or not.
+#[test]
+fn every_kind_of_expand_shape_is_accepted() {
+    let row = arr2(&[[1, 2, 3]]);
+    let three = arr1(&[1, 2, 3]);
+    let (rows, minus) = (2_usize, -1_i64);
+    let wide = |view: ArrayView<i32, Ix2>| assert_eq!(view, arr2(&[[1, 2, 3], [1, 2, 3]]));
+    wide(row.broadcast_expand((2, -1)).unwrap());
+    wide(row.broadcast_expand((rows, -1)).unwrap());
+    wide(row.broadcast_expand((2_u8, minus)).unwrap());
+    wide(row.broadcast_expand((rows, KEEP)).unwrap());
+    wide(row.broadcast_expand([rows, KEEP]).unwrap());
+    wide(row.broadcast_expand([2, minus]).unwrap());
+    wide(row.broadcast_expand(Ix2(2, KEEP)).unwrap());
+    wide(three.broadcast_expand((2, 3)).unwrap());
+    let dynamic = |view: ArrayViewD<i32>| assert_eq!(view, arr2(&[[1, 2, 3]; 2]).into_dyn());
+    dynamic(row.broadcast_expand(vec![2_i16, -1]).unwrap());
+    dynamic(row.broadcast_expand(&vec![2_u16, 3]).unwrap());
+    dynamic(row.broadcast_expand(&[2, minus][..]).unwrap());
+    dynamic(row.broadcast_expand(&arr1(&[2, minus])).unwrap());
+    dynamic(
+        row.broadcast_expand(&arr1(&[2_isize, -1]).into_dyn().view())
+            .unwrap(),
+    );
+    dynamic(row.broadcast_expand(IxDyn(&[2, KEEP])).unwrap());
+
+    let same = |view: ArrayView<i32, Ix1>| assert_eq!(view, three);
+    same(three.broadcast_expand(-1).unwrap());
+    same(three.broadcast_expand(3_u64).unwrap());
+    same(three.broadcast_expand((-1,)).unwrap());
+    let one = arr0(7);
+    let scalar: ArrayView<i32, Ix0> = one.broadcast_expand(()).unwrap();
+    assert_eq!(scalar, one);
+    assert_eq!(one.broadcast_expand((1, 2, 3)).unwrap().dim(), (1, 2, 3));
+    assert_eq!(
+        one.broadcast_expand((1, 2, 3, 4)).unwrap().dim(),
+        (1, 2, 3, 4)
+    );
+    assert_eq!(
+        one.broadcast_expand((1, 2, 3, 4, 5)).unwrap().dim(),
+        (1, 2, 3, 4, 5)
+    );
+    let six = [1, 2, 3, 4, 5, 6];
+    assert_eq!(
+        one.broadcast_expand((1, 2, 3, 4, 5, 6)).unwrap().shape(),
+        six
+    );
+    assert_eq!(one.broadcast_expand(six).unwrap().dim(), (1, 2, 3, 4, 5, 6));
+    let plan: BroadcastPlan<Ix2, Ix3> = BroadcastPlan::expand((2, 1), (4, -1, 3)).unwrap();
+    assert_eq!(plan.output_shape(), [4, 2, 3]);
+}
+
 #[test]
 fn every_kind_of_shape_is_accepted() {
     let scalar = arr0(7);
