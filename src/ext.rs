@@ -461,6 +461,7 @@ pub trait BroadcastExt: Operand {
     /// Source: torch `Tensor.expand`.
     #[doc(alias = "expand")]
     #[inline]
+    #[allow(clippy::type_complexity)]
     fn broadcast_expand<E: ExpandShape>(
         &self,
         size: E,
