@@ -113,8 +113,6 @@ pub(crate) struct Rows<'r> {
     pub(crate) columns: usize,
     /// Whether each row begins where the row before it ends, in all operands.
     pub(crate) adjacent: bool,
-    /// How many columns are folded before the next ones are: a multiple of [`LANES`], or all.
-    pub(crate) strip: usize,
     /// The number of the first row's terms.
     pub(crate) number: usize,
 }
@@ -197,8 +195,7 @@ pub(crate) unsafe trait Kernel: Sync {
     /// # Safety
     ///
     /// The rows, which are one to [`LEAF`], consist of elements of the inputs or of copies of them.
-    /// `scratch` has room for an accumulator of each column and for [`live_lanes`] of each column
-    /// of a strip. `stack` is as for [`push`](Self::push).
+    /// `scratch` has room for an accumulator and for [`live_lanes`] of each column. `stack` is as for [`push`](Self::push).
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize);
 
     /// Folds contiguous terms, which are whole leaves or less than one, and pushes the sums of the
@@ -488,32 +485,6 @@ where
         }
     }
 
-    /// Puts the sums of a leaf into `to`.
-    ///
-    /// # Safety
-    ///
-    /// The rows are as for [`Kernel::rows`]. `to` has room for an accumulator of each column, and
-    /// `lanes` for [`live_lanes`] of each column of a strip.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
-        let mut done = 0;
-        while done < rows.columns {
-            let columns = rows.strip.min(rows.columns - done);
-            let first = moved(rows.first, &scaled(&rows.chunk, done / LANES));
-            let (rows, to) = (
-                Rows {
-                    first,
-                    columns,
-                    ..*rows
-                },
-                to.wrapping_add(done),
-            );
-            // SAFETY: these columns are a part of the rows, and of what there is room for.
-            unsafe { self.fold_strip(&rows, lanes, to) };
-            done += columns;
-        }
-    }
-
     /// [`fold_rows`](Self::fold_rows) of large accumulators, one term at a time.
     ///
     /// # Safety
@@ -584,13 +555,14 @@ where
         unsafe { to.write(sum) };
     }
 
-    /// [`fold_rows`](Self::fold_rows) for one strip.
+    /// Puts the sums of a leaf into `to`.
     ///
     /// # Safety
     ///
-    /// As there.
+    /// The rows are as for [`Kernel::rows`]. `to` has room for an accumulator of each column, and
+    /// `lanes` for [`live_lanes`] of each column.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    unsafe fn fold_strip(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
+    pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
         let (count, columns) = (rows.count, rows.columns);
         let live = match Self::LANES {
             1 => 1,

@@ -74,7 +74,7 @@ where
         let (values, best) = (scratch.cast::<T>(), stack.first.cast::<(T, usize)>());
         let lanes = values.wrapping_add(columns);
         // An accumulator has 8 bytes more than a term, so that there is room for the numbers.
-        let terms = columns + live_lanes(rows.count) * rows.strip.min(columns);
+        let terms = columns * (1 + live_lanes(rows.count));
         let numbers = (terms * size_of::<T>()).next_multiple_of(align_of::<u32>());
         let found = scratch.wrapping_add(numbers).cast::<u32>();
         // SAFETY: the contract of this function.

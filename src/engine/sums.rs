@@ -311,7 +311,6 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
             unsafe { gather(block, size) };
             (first[0], steps[0], adjacent) = (to, pitch as isize, true);
         }
-        let strip = columns;
         let rows = Rows {
             first,
             count: terms,
@@ -320,7 +319,6 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
             chunk,
             columns,
             adjacent,
-            strip,
             number: 0,
         };
         // SAFETY: rows of the inputs, or of the table; there is room for the sums, and behind them
@@ -432,10 +430,6 @@ struct Plan<'n> {
     /// Terms of a chunk: whole leaves, a power of two of them.
     chunk: usize,
     chunks: usize,
-    /// In how many runs of equal length the chunks are interleaved: the first of each is taken,
-    /// then the second of each, and so on. So terms that are near in memory, and far apart among
-    /// the terms, are read soon after each other.
-    interleaved: usize,
     /// Units that a thread takes at once.
     at_once: usize,
     /// Terms of a column that are read before those of the next column are: all inside the axes
@@ -560,18 +554,8 @@ impl<'n> Plan<'n> {
             };
         }
         let units = kept.len().div_ceil(columns);
-        let interleaved = match access {
-            Access::Runs
-                if units < many && leaves_at_once * LEAF < LANES.saturating_mul(term.size) =>
-            {
-                interleaved(summed.axes(), count)
-            }
-            _ => None,
-        };
         let mut chunk = leaves;
-        if let Some((_, leaves)) = interleaved {
-            chunk = leaves;
-        } else if threads > 1 && units < many {
+        if threads > 1 && units < many {
             // A chunk may be half as long as one that a thread takes alone, not shorter.
             let row = columns * size;
             let shortest = (CHUNK_BYTES.start() / 2 / LEAF / row).max(1);
@@ -592,11 +576,7 @@ impl<'n> Plan<'n> {
             sections[2] = lines(leaf * size_of::<Steps>());
         }
         if access != Access::Runs {
-            let strip = match access {
-                Access::Rows => strip(columns, leaf),
-                _ => columns,
-            };
-            sections[0] = lines((columns + live_lanes(leaf) * strip) * acc);
+            sections[0] = lines(columns * (1 + live_lanes(leaf)) * acc);
         }
         let levels = leaves.ilog2() as usize + 1;
         sections[1] = lines(levels * columns * acc);
@@ -622,7 +602,6 @@ impl<'n> Plan<'n> {
             columns,
             chunk: chunk * LEAF,
             chunks,
-            interleaved: interleaved.map_or(1, |(runs, _)| runs),
             at_once: units_at_once,
             run,
             leaves_at_once,
@@ -630,49 +609,12 @@ impl<'n> Plan<'n> {
         }
     }
 
-    /// Places of chunks, some of them empty if chunks are interleaved.
-    fn places(&self) -> usize {
-        if self.interleaved == 1 {
-            return self.chunks;
-        }
-        self.chunks.div_ceil(self.interleaved) * self.interleaved
-    }
-
-    /// The chunk at this place. `None` where a run has one chunk less than others.
-    fn chunk_at(&self, place: usize) -> Option<usize> {
-        if self.interleaved == 1 {
-            return Some(place);
-        }
-        let (chunks, runs) = (self.chunks as u128, self.interleaved as u128);
-        let first = |run: usize| (run as u128 * chunks / runs) as usize;
-        let run = place % self.interleaved;
-        let chunk = first(run) + place / self.interleaved;
-        (chunk < first(run + 1)).then_some(chunk)
-    }
-
-    /// The columns of a unit and its chunk of terms. `None`: there is no such chunk.
-    fn unit(&self, unit: usize) -> Option<(Range<usize>, usize)> {
-        let (place, unit) = match self.chunks {
-            1 => (0, unit),
-            _ => {
-                let units = self.kept.len().div_ceil(self.columns);
-                (unit / units, unit % units)
-            }
-        };
-        let first = unit * self.columns;
-        Some((
-            first..self.kept.len().min(first + self.columns),
-            self.chunk_at(place)?,
-        ))
-    }
-}
-
-/// How many of `columns` columns are folded before the next ones are. With few rows, their lanes
-/// stay in the first-level cache.
-fn strip(columns: usize, rows: usize) -> usize {
-    match rows <= 2 * LANES {
-        true => columns.min(NARROW),
-        false => columns,
+    /// The columns of a unit and its chunk of terms.
+    fn unit(&self, unit: usize) -> (Range<usize>, usize) {
+        let units = self.kept.len().div_ceil(self.columns);
+        let first = unit % units * self.columns;
+        let columns = first..self.kept.len().min(first + self.columns);
+        (columns, unit / units)
     }
 }
 
@@ -686,23 +628,6 @@ fn run(kept: &Nest, summed: &Nest) -> usize {
     };
     let nearer = outer.iter().rev().take_while(|axis| key(axis) < columns);
     nearer.fold(inner, |run, axis| run * axis.size)
-}
-
-/// In how many runs the chunks of terms are interleaved, and the leaves of a chunk; `None` if they
-/// are taken in order. A run is the terms of all loops inside the axis with the shortest stride.
-/// Terms at one place of all runs share cache lines or pages, which must not have left the cache
-/// when the next run needs them.
-fn interleaved(summed: &[Axis], terms: usize) -> Option<(usize, usize)> {
-    let elements = |axes: &[Axis]| axes.iter().map(|axis| axis.size).product::<usize>();
-    let key = |axis: &Axis| axis.strides[0].unsigned_abs();
-    let nearest = (0..summed.len())
-        .rev()
-        .min_by_key(|&axis| key(&summed[axis]))?;
-    let inside = &summed[nearest + 1..];
-    let (step, run) = (key(inside.last()?), elements(inside));
-    let chunk = 1 << (SECOND_LEVEL_CACHE / 8 / step.max(1) / LEAF).max(1).ilog2();
-    let far = run.saturating_mul(step.max(CACHE_LINE)) >= SECOND_LEVEL_CACHE;
-    (far && run >= 2 * chunk * LEAF && terms == elements(summed)).then(|| (terms / run, chunk))
 }
 
 struct Driver<'k> {
@@ -726,7 +651,7 @@ impl Driver<'_> {
         // A row of accumulators for each chunk, if there are several.
         let rows = usize::from(plan.chunks > 1) * plan.chunks;
         let parts = Memory::new(rows * count * acc, align)?;
-        let units = count.div_ceil(plan.columns) * plan.places();
+        let units = count.div_ceil(plan.columns) * plan.chunks;
         if plan.threads == 1 {
             let mut few = MaybeUninit::<Small>::uninit();
             let memory;
@@ -762,9 +687,7 @@ impl Driver<'_> {
     /// Reduces one unit, and writes its results, or its part of them.
     fn unit(&self, unit: usize, scratch: *mut u8, parts: &Memory) {
         let plan = &self.plan;
-        let Some((columns, chunk)) = plan.unit(unit) else {
-            return;
-        };
+        let (columns, chunk) = plan.unit(unit);
         let first = plan.terms.range.start + chunk * plan.chunk;
         let terms = first..plan.terms.range.end.min(first + plan.chunk);
         let mut at = scratch;
@@ -799,10 +722,14 @@ impl Driver<'_> {
             done += count;
         };
         match plan.access {
-            Access::Rows => plan.kept.for_each_row(columns, &mut |offsets, count| {
-                put(unit.rows(steps(offsets), count), count);
-            }),
-            Access::Tables => put(unit.tables(columns.clone()), columns.len()),
+            Access::Rows => {
+                let mut from = columns.start;
+                plan.kept.for_each_row(columns, &mut |_, count| {
+                    put(unit.rows(from..from + count), count);
+                    from += count;
+                });
+            }
+            Access::Tables => put(unit.rows(columns.clone()), columns.len()),
             Access::Runs => put(unit.runs(columns.clone()), columns.len()),
         }
     }
@@ -916,20 +843,9 @@ impl Unit<'_, '_> {
         unsafe { self.driver.kernel.close(stack.width, stack, leaves) }
     }
 
-    /// Folds a leaf of rows.
-    ///
-    /// # Safety
-    ///
-    /// The rows consist of elements of the inputs or of copies of them.
-    unsafe fn fold_rows(&self, rows: &Rows<'_>, stack: Stack, index: usize) {
-        // SAFETY: the contract of this function; the sections of scratch memory have room for the
-        // lanes and the stack of a unit.
-        unsafe { self.driver.kernel.rows(rows, self.lanes, stack, index) };
-    }
-
     /// The offsets of a leaf's rows, from the first of them on. `table` has the bytes of a row of
-    /// the operands that have been gathered.
-    fn offsets_of(&self, terms: Range<usize>, table: &[Option<isize>; OPERANDS]) -> &[Steps] {
+    /// each operand that has been gathered.
+    fn offsets_of(&self, terms: Range<usize>, forms: &[Form; OPERANDS], table: &Steps) -> &[Steps] {
         let summed = &self.driver.plan.summed;
         let (term, count) = (summed.inner(), terms.len());
         assert!(count <= LEAF.min(self.terms.len()));
@@ -939,9 +855,9 @@ impl Unit<'_, '_> {
             for i in 0..len {
                 let mut offset = steps(term.moved(from, i));
                 for (operand, offset) in offset.iter_mut().enumerate() {
-                    *offset = match table[operand] {
-                        Some(bytes) => bytes * row as isize,
-                        None => offset.wrapping_sub(begin[operand]),
+                    *offset = match forms[operand] {
+                        Form::Contiguous => offset.wrapping_sub(begin[operand]),
+                        _ => table[operand] * row as isize,
                     };
                 }
                 // SAFETY: the section of scratch memory has room for the rows of a leaf.
@@ -954,167 +870,92 @@ impl Unit<'_, '_> {
         unsafe { std::slice::from_raw_parts(self.offsets, count) }
     }
 
-    /// The sums of columns along the innermost axis that is kept, from `at` on.
-    fn rows(&self, at: Steps, columns: usize) -> *const u8 {
-        let Driver { plan, .. } = self.driver;
-        let (inner, term) = (plan.kept.inner(), plan.summed.inner());
-        let first = moved(self.first(), &at);
-        let stack = Stack {
-            first: self.stack,
-            width: columns,
-        };
-        let inputs = self.inputs();
-        let regular = plan.summed.axes().len() <= 1;
-        let mut adjacent = columns <= NARROW && regular;
-        let (mut forms, mut chunk) = ([Form::Contiguous; OPERANDS], [0; OPERANDS]);
-        // From one row to the next: of inputs, and of tables.
-        let (mut step, mut row) = (steps(term.strides), [None; OPERANDS]);
-        for (operand, input) in inputs.iter().enumerate() {
-            let form = self.form(&inner.resized(columns), operand);
-            let bytes = (columns * input.size) as isize;
-            adjacent &= match form {
-                Form::Contiguous => term.strides[1 + operand] == bytes,
-                form => form == Form::Strided,
-            };
-            row[operand] = match form {
-                Form::Contiguous => None,
-                Form::Repeated => Some((LANES * input.size) as isize),
-                Form::Strided => Some(bytes),
-            };
-            step[operand] = row[operand].unwrap_or(step[operand]);
-            if form != Form::Repeated {
-                chunk[operand] = (LANES * input.size) as isize;
-            }
-            forms[operand] = form;
-        }
-        self.for_each_leaf(|index, terms| {
-            let begin = steps(offsets_of(plan.summed.axes(), [0; STRIDES], terms.start));
-            let mut places = moved(first, &begin);
-            for operand in 0..inputs.len() {
-                let along = match forms[operand] {
-                    Form::Contiguous => continue,
-                    Form::Repeated => Along {
-                        len: LANES,
-                        step: 0,
-                    },
-                    Form::Strided => Along {
-                        len: columns,
-                        step: inner.strides[1 + operand],
-                    },
-                };
-                let table = self.tables[operand];
-                self.gather_rows(table, first[operand], operand, terms.clone(), along);
-                places[operand] = table;
-            }
-            let offsets = (!regular).then(|| self.offsets_of(terms.clone(), &row));
-            let rows = Rows {
-                first: places,
-                count: terms.len(),
-                step,
-                offsets,
-                chunk,
-                columns,
-                adjacent,
-                strip: strip(columns, terms.len()),
-                number: self.number(terms.start),
-            };
-            // SAFETY: rows of the inputs, or of tables that have been gathered.
-            unsafe { self.fold_rows(&rows, stack, index) };
-        });
-        self.close(stack)
-    }
-
-    /// Gathers the terms of a leaf, which is counted from `first` on, into rows.
-    fn gather_rows(
-        &self,
-        table: *mut u8,
-        first: *const u8,
-        operand: usize,
-        terms: Range<usize>,
-        along: Along,
-    ) {
-        let summed = &self.driver.plan.summed;
-        let (size, step) = (
-            self.inputs()[operand].size,
-            summed.inner().strides[1 + operand],
-        );
-        let (mut to, pitch) = (table, along.len * size);
-        summed.for_each_row(terms, &mut |from, len| {
-            let block = Block {
-                to,
-                pitch,
-                from: first.wrapping_byte_offset(from[1 + operand]),
-                rows: Along { len, step },
-                columns: along,
-            };
-            // SAFETY: terms of an input, and rows of a table for a leaf.
-            unsafe { gather(block, size) };
-            to = to.wrapping_add(len * pitch);
-        });
-    }
-
-    /// The sums of columns whose terms are gathered into rows.
-    fn tables(&self, columns: Range<usize>) -> *const u8 {
+    /// The sums of columns whose terms are read as rows. Unless the access is to tables, the columns
+    /// are neighbours along the innermost axis that is kept.
+    fn rows(&self, columns: Range<usize>) -> *const u8 {
         let plan = &self.driver.plan;
         let (inner, term) = (plan.kept.inner(), plan.summed.inner());
+        let at = offsets_of(plan.kept.axes(), plan.kept.start(), columns.start);
         let count = columns.len();
-        let stack = Stack {
-            first: self.stack,
-            width: count,
-        };
-        let inputs = self.inputs();
-        let mut pitch = [0; OPERANDS];
-        for (pitch, input) in pitch.iter_mut().zip(inputs) {
-            *pitch = (count * input.size) as isize;
+        let mut forms = [Form::Contiguous; OPERANDS];
+        let (mut step, mut chunk) = (steps(term.strides), [0; OPERANDS]);
+        let mut in_tables = true;
+        for (operand, input) in self.inputs().iter().enumerate() {
+            let form = match plan.access {
+                Access::Tables => Form::Strided,
+                _ => self.form(&inner.resized(count), operand),
+            };
+            let row = |elements: usize| (elements * input.size) as isize;
+            (step[operand], chunk[operand]) = match form {
+                Form::Contiguous => (step[operand], row(LANES)),
+                Form::Repeated => (row(LANES), 0),
+                Form::Strided => (row(count), row(LANES)),
+            };
+            in_tables &= form != Form::Contiguous;
+            forms[operand] = form;
         }
+        // Rows of all operands follow each other in the same way.
+        let regular = in_tables || plan.summed.axes().len() <= 1;
+        let adjacent = regular
+            && (plan.access == Access::Tables || count <= NARROW)
+            && (self.inputs().iter().zip(step).zip(chunk))
+                .all(|((input, step), chunk)| chunk != 0 && step == (count * input.size) as isize);
+        let stack = self.column_stack(0, count);
         self.for_each_leaf(|index, terms| {
-            let mut column = 0;
-            plan.kept.for_each_row(columns.clone(), &mut |at, width| {
-                let mut row = 0;
-                plan.summed.for_each_row(terms.clone(), &mut |from, len| {
-                    for (operand, input) in inputs.iter().enumerate() {
-                        let (i, pitch) = (1 + operand, count * input.size);
-                        let from = at[i].wrapping_add(from[i]);
-                        let to = row * pitch + column * input.size;
-                        let block = Block {
-                            to: self.tables[operand].wrapping_add(to),
-                            pitch,
-                            from: input.first.wrapping_byte_offset(from),
-                            rows: Along {
-                                len,
-                                step: term.strides[i],
-                            },
-                            columns: Along {
-                                len: width,
-                                step: inner.strides[i],
-                            },
-                        };
-                        // SAFETY: terms of an input, and their places in a table for a leaf.
-                        unsafe { gather(block, input.size) };
-                    }
-                    row += len;
-                });
-                column += width;
-            });
-            let mut chunk = [0; OPERANDS];
-            for (chunk, input) in chunk.iter_mut().zip(inputs) {
-                *chunk = (LANES * input.size) as isize;
+            let begin = offsets_of(plan.summed.axes(), at, terms.start);
+            let mut first = moved(self.first(), &steps(begin));
+            for (operand, &form) in forms[..self.inputs().len()].iter().enumerate() {
+                if form != Form::Contiguous {
+                    self.gather_rows(operand, columns.clone(), terms.clone(), form);
+                    first[operand] = self.tables[operand];
+                }
             }
             let rows = Rows {
-                first: self.tables.map(|table| table.cast_const()),
+                first,
                 count: terms.len(),
-                step: pitch,
-                offsets: None,
+                step,
+                offsets: (!regular).then(|| self.offsets_of(terms.clone(), &forms, &step)),
                 chunk,
                 columns: count,
-                adjacent: true,
-                strip: count,
+                adjacent,
                 number: self.number(terms.start),
             };
-            // SAFETY: rows of tables that have been gathered.
-            unsafe { self.fold_rows(&rows, stack, index) };
+            // SAFETY: rows of the inputs, or of tables that have been gathered; the sections of
+            // scratch memory have room for the lanes and the stack of a unit.
+            unsafe { self.driver.kernel.rows(&rows, self.lanes, stack, index) };
         });
         self.close(stack)
+    }
+
+    /// Gathers the terms of a leaf into the rows of a table, or [`LANES`] times those of one column
+    /// if all columns have the same.
+    fn gather_rows(&self, operand: usize, columns: Range<usize>, terms: Range<usize>, form: Form) {
+        let (plan, size, i) = (&self.driver.plan, self.inputs()[operand].size, 1 + operand);
+        let (columns, step) = match form {
+            Form::Repeated => (columns.start..columns.start + 1, 0),
+            _ => (columns, plan.kept.inner().strides[i]),
+        };
+        let width = |len: usize| if form == Form::Repeated { LANES } else { len };
+        let (mut to, pitch) = (self.tables[operand], width(columns.len()) * size);
+        plan.kept.for_each_row(columns, &mut |at, len| {
+            let (len, mut row) = (width(len), to);
+            plan.summed.for_each_row(terms.clone(), &mut |from, count| {
+                let block = Block {
+                    to: row,
+                    pitch,
+                    from: self.at(operand, at).wrapping_byte_offset(from[i]),
+                    rows: Along {
+                        len: count,
+                        step: plan.summed.inner().strides[i],
+                    },
+                    columns: Along { len, step },
+                };
+                // SAFETY: terms of an input, and their places in a table for a leaf.
+                unsafe { gather(block, size) };
+                row = row.wrapping_add(count * pitch);
+            });
+            to = to.wrapping_add(len * size);
+        });
     }
 
     /// The sums of columns whose terms are read in runs.

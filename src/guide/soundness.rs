@@ -45,7 +45,7 @@
 //! | scratch memory has room for tables with `MORE_ROWS` rows more, offsets of rows, lanes, and a level of the stack for each binary digit of the number of leaves | `Plan::new`, `Driver::join` and `reduce_few` in `sums` | `scratch_memory_has_room_for_all_that_is_written_to_it`; `crossed_terms_follow_the_tree`, `long_rows_follow_the_tree`, `large_sums_follow_the_tree` |
 //! | packed parts fit the block on the stack | an assertion in `maps`, of what `Packing` says | `maps_of_every_layout_are_as_index_by_index` fails at it if `Packing` forgets `MORE_ROWS` |
 //! | a gather reads nothing behind its block | `Block::transpose` in `gather` | `every_small_block_is_copied_and_nothing_else_is_written`, under *`memcheck`*: AddressSanitizer does not see what assembly reads |
-//! | lanes are written before they are read | the first pass of `fold_strip` in `fold` | `long_rows_follow_the_tree` |
+//! | lanes are written before they are read | the first pass of `fold_rows` in `fold` | `long_rows_follow_the_tree` |
 //! | new outputs have as many bytes as fit `isize`, and as many elements as their shape | `output_len` and `array_of` in `memory` | `refuses_what_does_not_fit`; `arrays_have_as_many_elements_as_their_shape` |
 //! | all elements of a new output are written | `fill` and `try_collect` in `rows`, and `write` in `reduce`, compare counts | `rows::tests` fail there if the driver leaves out a chunk |
 //! | nothing is added to memory that is not initialised | `fresh` in `reduce` | `results_and_terms_that_do_not_fit_are_refused` |
