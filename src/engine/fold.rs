@@ -98,6 +98,7 @@ impl<'a> Input<'a> {
 }
 
 /// The terms of neighbouring columns in one leaf.
+#[derive(Clone, Copy)]
 pub(crate) struct Rows<'r> {
     /// The first row of terms. The elements of a row are contiguous, or [`LANES`] elements that are
     /// read again and again.
@@ -563,6 +564,8 @@ where
     /// `lanes` for [`live_lanes`] of each column.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
+        // Kept in memory: in registers, its fields would leave too few for the vectors.
+        let rows = &black_box(*rows);
         let (count, columns) = (rows.count, rows.columns);
         let live = match Self::LANES {
             1 => 1,
