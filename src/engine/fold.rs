@@ -352,19 +352,42 @@ pub(crate) type Add<Out> = fn(Out, Out) -> Out;
 
 /// A reduction of `f` of the elements of arrays.
 pub(crate) struct Map<'r, 'a, E: Inputs, T, R: Reduction<T>, F> {
-    pub(crate) arrays: Typed<'a, E>,
+    arrays: Typed<'a, E>,
     pub(crate) reduction: &'r R,
-    pub(crate) f: &'r F,
+    f: &'r F,
     /// Combines what a place holds with its result; `None` replaces it.
     pub(crate) add: Option<Add<R::Out>>,
     /// Whether `f` returns the element that it is given. Then terms may be read twice.
     pub(crate) plain: bool,
-    pub(crate) term: PhantomData<fn() -> T>,
+    term: PhantomData<fn() -> T>,
 }
 
 // SAFETY: the arrays are only read, by `f`, whose bounds let several threads call it with shared
 // references to their elements: `E` is `Sync`.
 unsafe impl<E: Inputs + Sync, T, R: Reduction<T>, F: Sync> Sync for Map<'_, '_, E, T, R, F> {}
+
+impl<'r, 'a, E: Inputs, T, R: Reduction<T>, F> Map<'r, 'a, E, T, R, F>
+where
+    E: for<'e> Elements<'e>,
+    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T,
+{
+    pub(crate) fn new(
+        arrays: Typed<'a, E>,
+        reduction: &'r R,
+        f: &'r F,
+        add: Option<Add<R::Out>>,
+        plain: bool,
+    ) -> Self {
+        Map {
+            arrays,
+            reduction,
+            f,
+            add,
+            plain,
+            term: PhantomData,
+        }
+    }
+}
 
 impl<E, T, R, F> Map<'_, '_, E, T, R, F>
 where

@@ -6,9 +6,8 @@ use super::positions::Positions;
 use super::reduction::Reduction;
 use super::sums::{SUMMED, Target, Terms, reduce};
 use super::threads::Cost;
-use crate::error::{BroadcastError, too_few_terms};
+use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
-use std::mem::MaybeUninit;
 
 /// What accumulators and results are.
 pub(crate) trait Value: Copy + Send + Sync {}
@@ -25,12 +24,6 @@ pub(crate) unsafe trait Typing: Kernel {
     type Out: Value;
 
     fn kernel(&self) -> &dyn Kernel;
-
-    /// The name of the reduction.
-    fn name(&self) -> &'static str;
-
-    /// The result of no terms.
-    fn of_none(&self) -> Option<Self::Out>;
 
     /// Whether results are added to what the places hold.
     fn adds(&self) -> bool;
@@ -51,14 +44,6 @@ where
 
     fn kernel(&self) -> &dyn Kernel {
         self
-    }
-
-    fn name(&self) -> &'static str {
-        R::NAME
-    }
-
-    fn of_none(&self) -> Option<R::Out> {
-        self.reduction.of_none()
     }
 
     fn adds(&self) -> bool {
@@ -88,14 +73,6 @@ where
         self
     }
 
-    fn name(&self) -> &'static str {
-        R::NAME
-    }
-
-    fn of_none(&self) -> Option<R::Out> {
-        self.reduction.of_none()
-    }
-
     fn adds(&self) -> bool {
         false
     }
@@ -105,80 +82,35 @@ where
     }
 }
 
-/// How many terms each result has.
-fn count(shape: &[usize], becomes: &[usize]) -> usize {
+/// All terms of each result.
+fn all(shape: &[usize], becomes: &[usize]) -> Terms {
     let axes = shape.iter().zip(becomes);
-    axes.filter(|&(_, &axis)| axis == SUMMED)
-        .map(|(&size, _)| size)
-        .product()
-}
-
-/// All terms.
-fn all(count: usize) -> Terms {
+    let summed = axes.filter(|&(_, &axis)| axis == SUMMED);
     Terms {
-        range: 0..count,
+        range: 0..summed.map(|(&size, _)| size).product(),
         number: 0,
     }
 }
 
-/// A fresh array of results, in standard layout. `becomes` is as for [`reduce`].
+/// A fresh array of results of one term at least, in standard layout. `becomes` is as for
+/// [`reduce`].
 ///
 /// # Errors
 ///
-/// `TooFewTerms`, `ShapeOverflow`, `AllocationFailed`.
+/// `ShapeOverflow`, `AllocationFailed`.
 pub(crate) fn fresh<Acc: Value, Out: Value, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
     dim: J,
 ) -> Result<Array<Out, J>, BroadcastError> {
     assert!(!kernel.adds());
-    let shape = kernel.inputs()[0].shape;
+    let terms = all(kernel.inputs()[0].shape, becomes);
     let mut out = uninit_array::<Out, J>(dim)?;
-    let terms = count(shape, becomes);
-    if terms == 0 {
-        return fresh_of_none(kernel, out);
-    }
     let first = out.as_mut_ptr().cast();
     // SAFETY: the places of a fresh array of results.
-    unsafe { write(kernel, becomes, first, &out, all(terms), false)? };
+    unsafe { write(kernel, becomes, first, &out, terms, false)? };
     // SAFETY: `write` has written all results.
     Ok(unsafe { out.assume_init() })
-}
-
-/// A fresh array of results of no terms. Never inlined: a result may be large, and this keeps it
-/// off the stack of the caller.
-#[inline(never)]
-fn fresh_of_none<Acc: Value, Out: Value, J: Dimension>(
-    kernel: &dyn Typing<Acc = Acc, Out = Out>,
-    mut out: Array<MaybeUninit<Out>, J>,
-) -> Result<Array<Out, J>, BroadcastError> {
-    out.fill(MaybeUninit::new(of_none(kernel)?));
-    // SAFETY: all elements have just been written.
-    Ok(unsafe { out.assume_init() })
-}
-
-/// Writes the results of no terms. Never inlined, as [`fresh_of_none`].
-#[inline(never)]
-fn fill_of_none<Acc: Value, Out: Value, J: Dimension>(
-    kernel: &dyn Typing<Acc = Acc, Out = Out>,
-    out: &mut ArrayRef<Out, J>,
-) -> Result<(), BroadcastError> {
-    out.fill(of_none(kernel)?);
-    Ok(())
-}
-
-/// The result of no terms.
-///
-/// # Errors
-///
-/// `TooFewTerms`.
-fn of_none<Acc: Value, Out: Value>(
-    kernel: &dyn Typing<Acc = Acc, Out = Out>,
-) -> Result<Out, BroadcastError> {
-    let shape = kernel.inputs()[0].shape;
-    kernel
-        .of_none()
-        .ok_or_else(|| too_few_terms(shape, kernel.name(), [0, 1]))
 }
 
 /// A fresh array of the accumulators of some terms, of which there is one at least.
@@ -200,27 +132,20 @@ pub(crate) fn accumulators<Acc: Value, Out: Value, J: Dimension>(
     Ok(unsafe { out.assume_init() })
 }
 
-/// Writes results to an existing array, or adds them to what it holds.
+/// Writes results of one term at least to an existing array, or adds them to what it holds.
 ///
 /// # Errors
 ///
-/// `TooFewTerms`, `AllocationFailed`; nothing has been written then.
+/// `AllocationFailed`; nothing has been written then.
 pub(crate) fn into<Acc: Value, Out: Value, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
     out: &mut ArrayRef<Out, J>,
 ) -> Result<(), BroadcastError> {
-    let shape = kernel.inputs()[0].shape;
-    let terms = count(shape, becomes);
-    if terms == 0 {
-        return match kernel.adds() {
-            true => Ok(()),
-            false => fill_of_none(kernel, out),
-        };
-    }
+    let terms = all(kernel.inputs()[0].shape, becomes);
     let first = out.as_mut_ptr().cast();
     // SAFETY: the places of an array of results, which is borrowed mutably and initialised.
-    unsafe { write(kernel, becomes, first, out, all(terms), false) }
+    unsafe { write(kernel, becomes, first, out, terms, false) }
 }
 
 /// Writes all results, or accumulators, to the places of `out`, the first of which is `first`.

@@ -158,15 +158,17 @@ pub trait Reduction<T>: Sync {
         false
     }
 
-    /// Calls one method of `use_it` with the reduction: `positions` if it is the position of the
-    /// term that another reduction chooses, `terms` for all others.
+    /// Calls one method of `use_it` with `outer`, which is this reduction or has it inside:
+    /// `positions` if this is the position of the term that another reduction chooses, `terms` for
+    /// all others.
     #[doc(hidden)]
     #[inline(always)]
-    fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output
+    fn with<R, U>(&self, outer: &R, use_it: U) -> U::Output
     where
-        Self: Sized,
+        R: Reduction<T, Acc = Self::Acc>,
+        U: sealed::Use<T, R>,
     {
-        use_it.terms(self)
+        use_it.terms(outer)
     }
 }
 
@@ -185,13 +187,8 @@ pub(crate) mod sealed {
         /// the `LAST`.
         fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> Self::Output
         where
-            Self: Sized,
             T: Copy + PartialOrd + Send + Sync,
             R: Reduction<T, Acc = (T, usize)>,
-            C: Reduction<T, Acc = T>,
-        {
-            let _ = choice;
-            self.terms(reduction)
-        }
+            C: Reduction<T, Acc = T>;
     }
 }

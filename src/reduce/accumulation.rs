@@ -4,7 +4,7 @@ use super::ranges::{Ranges, first_outside, intersection, len, slice, without};
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::memory::array_of;
-use crate::error::{BroadcastError, PartsFault, parts_mismatch, too_few_terms};
+use crate::error::{BroadcastError, PartsFault, parts_mismatch};
 use crate::plan::BroadcastPlan;
 use ndarray::{Array, ArrayD, Dimension, Slice, Zip};
 use std::collections::BTreeMap;
@@ -298,6 +298,19 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         }
     }
 
+    /// The reduction of the terms that `piece` has.
+    pub(super) fn of<I: Dimension, O: Dimension>(
+        plan: &BroadcastPlan<I, O>,
+        reduction: R,
+        piece: Piece<R::Acc>,
+    ) -> Self {
+        let mut accumulation = Self::new(plan, reduction);
+        if !piece.is_empty() {
+            accumulation.pieces.push(piece);
+        }
+        accumulation
+    }
+
     /// Adds the terms of another part. Parts of different elements of the result are kept
     /// separately. Each part in `other` is compared with each part in `self`. There are more
     /// comparisons if parts overlap.
@@ -404,20 +417,17 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             let index = index.into();
             return Err(parts_mismatch(PartsFault::Incomplete { index, terms }));
         }
-        let terms = self.plan.sum_terms();
-        let least = self.reduction.least_terms();
-        if terms < least && !plan.input_shape().contains(&0) {
-            return Err(too_few_terms(plan.output_shape(), R::NAME, [terms, least]));
+        if !plan.has_terms(&self.reduction)? {
+            return plan.results_of_none(&self.reduction);
         }
+        let terms = plan.sum_terms();
         let finished = |acc| self.reduction.finish(acc, terms);
-        let count: usize = plan.input_shape().iter().product();
-        let value = match self.pieces.first().and_then(|piece| piece.total().first()) {
-            // Each element is replaced below.
-            Some(&acc) => finished(acc),
-            None if count == 0 && terms > 0 => return array_of(plan.input_dim(), |_| ()),
-            None => (self.reduction.of_none())
-                .ok_or_else(|| too_few_terms(plan.output_shape(), R::NAME, [0, 1]))?,
+        let Some(&acc) = self.pieces.first().and_then(|piece| piece.total().first()) else {
+            return array_of(plan.input_dim(), |_| ());
         };
+        // Each element is replaced below.
+        let value = finished(acc);
+        let count = plan.input_shape().iter().product();
         let mut out = array_of(plan.input_dim(), |out| out.resize(count, value))?;
         for piece in &self.pieces {
             let mut place = out.view_mut().into_dyn();

@@ -103,41 +103,14 @@ macro_rules! forward {
         }
 
         #[inline(always)]
-        fn with<U: Use<T, Self>>(&self, use_it: U) -> U::Output {
-            self.reduction.with(Inside {
-                use_it,
-                outside: self,
-            })
+        fn with<S, U>(&self, outer: &S, use_it: U) -> U::Output
+        where
+            S: Reduction<T, Acc = Self::Acc>,
+            U: Use<T, S>,
+        {
+            self.reduction.with(outer, use_it)
         }
     };
-}
-
-/// The use of a reduction that has another one inside: the one inside says which use it is.
-struct Inside<'r, U, R> {
-    use_it: U,
-    outside: &'r R,
-}
-
-impl<T, R, S, U> Use<T, R> for Inside<'_, U, S>
-where
-    R: Reduction<T>,
-    S: Reduction<T, Acc = R::Acc>,
-    U: Use<T, S>,
-{
-    type Output = U::Output;
-
-    fn terms(self, _: &R) -> U::Output {
-        self.use_it.terms(self.outside)
-    }
-
-    fn positions<C, const LAST: bool>(self, _: &R, choice: &C) -> U::Output
-    where
-        T: Copy + PartialOrd + Send + Sync,
-        R: Reduction<T, Acc = (T, usize)>,
-        C: Reduction<T, Acc = T>,
-    {
-        self.use_it.positions::<C, LAST>(self.outside, choice)
-    }
 }
 
 impl<T, R, F, O> Reduction<T> for Then<R, F>

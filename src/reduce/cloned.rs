@@ -2,7 +2,7 @@
 
 use crate::engine::memory::array_of;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
-use crate::plan::{AxisSource, BroadcastPlan};
+use crate::plan::BroadcastPlan;
 use ndarray::{Array, ArrayRef, Dimension, IxDyn};
 use num_traits::Zero;
 
@@ -18,11 +18,7 @@ pub(super) fn sum_cloned<A: Clone + Zero, I: Dimension, O: Dimension>(
     check_shape(ArrayRole::Cotangent, plan.output_shape(), cotangent.shape())?;
     // The axes of the results, in their order, then those of the terms.
     let mut axes: Vec<usize> = (0..cotangent.ndim()).collect();
-    let sources: Vec<_> = plan.axis_sources().collect();
-    axes.sort_by_key(|&axis| match sources[axis] {
-        AxisSource::Kept(input) => input,
-        _ => usize::MAX,
-    });
+    plan.with_axes(|becomes| axes.sort_by_key(|&axis| becomes[axis]));
     let terms = cotangent.view().into_dyn().permuted_axes(IxDyn(&axes));
     let (mut terms, count) = (terms.iter().cloned(), plan.sum_terms());
     let len = plan.input_shape().iter().product();

@@ -2,7 +2,6 @@
 
 use super::cloned::sum_cloned;
 use super::reduction::Reduction;
-use super::{Existing, Fresh};
 use crate::axes::AxisList;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
@@ -61,7 +60,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         R: Reduction<T>,
     {
         check_shape(ArrayRole::Reduced, self.output_shape(), array.shape())?;
-        self.reduce_array(array, &reduction, None, Fresh(self.input_dim()))
+        self.reduce_array(array, &reduction, None, |call| call.results(self))
     }
 
     /// [`reduce`](Self::reduce) into an existing array or view of any layout, whose contents it
@@ -102,7 +101,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Reduced, self.output_shape(), array.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_array(array, &reduction, None, Existing(out))
+        self.reduce_array(array, &reduction, None, |call| call.results_into(self, out))
     }
 }
 

@@ -6,11 +6,11 @@
 //! | file | subject |
 //! |---|---|
 //! | `methods` | reductions of arrays, the methods |
+//! | `call` | a reduction of arrays along a plan, as the engine is called |
 //! | `reduction` | the reductions that are ready made |
 //! | `variance`, `log_sum_exp`, `nan`, `norms`, `count` | more of them |
 //! | `cloned` | sums of elements that are `Clone` and not `Copy` |
 //! | `adapt` | reductions that are another one with a different result |
-//! | `decided` | reductions that end when no term can change the results |
 //! | `exp` | the exponential function of `log_sum_exp` |
 //! | `summand` | in which type sums and means are accumulated |
 //! | `convert` | elements as accumulators of another type |
@@ -27,10 +27,10 @@
 mod accumulation;
 mod adapt;
 mod bytes;
+mod call;
 mod cloned;
 mod convert;
 mod count;
-mod decided;
 mod exp;
 mod log_sum_exp;
 mod methods;
@@ -62,18 +62,9 @@ pub use reduction::{
 pub use summand::{Averaged, Summand};
 pub use variance::{Std, Var, VarIn};
 
-use crate::engine::fold::{Add, Arrays, Map, Typed};
-use crate::engine::memory::array_of;
-use crate::engine::positions::Positions;
-use crate::engine::reduce::{Typing, Value, accumulators, fresh, into};
-use crate::engine::sums::{SUMMED, Terms};
-use crate::error::{ArrayRole, BroadcastError, check_shape, too_few_terms};
-use crate::plan::{AxisSource, BroadcastPlan};
-use crate::shape::Sizes;
-use decided::decided;
+use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::plan::BroadcastPlan;
 use ndarray::{Array, ArrayRef, Dimension};
-use reduction::sealed::Use;
-use std::marker::PhantomData;
 
 /// # The gradient
 ///
@@ -137,7 +128,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         A: Summand,
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
-        self.reduce_array(cotangent, &Sum, None, Fresh(self.input_dim()))
+        self.reduce_array(cotangent, &Sum, None, |call| call.results(self))
     }
 
     /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it
@@ -174,7 +165,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_array(cotangent, &Sum, None, Existing(out))
+        self.reduce_array(cotangent, &Sum, None, |call| call.results_into(self, out))
     }
 
     /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds:
@@ -210,274 +201,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     {
         check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
         check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_array(cotangent, &Sum, Some(added), Existing(out))
-    }
-
-    /// A reduction of an array of the plan's output shape. `add` is as in [`Map`].
-    fn reduce_array<T, R, D>(
-        &self,
-        array: &ArrayRef<T, O>,
-        reduction: &R,
-        add: Option<Add<R::Out>>,
-        to: D,
-    ) -> Result<D::Result, BroadcastError>
-    where
-        T: Copy + Sync,
-        R: Reduction<T>,
-        D: Destination<R::Acc, R::Out>,
-    {
-        self.check_terms::<D, _, _, _, _>(reduction)?;
-        let mut becomes = O::zeros(array.ndim());
-        self.becomes(becomes.sizes_mut());
-        // In the order of memory, a part of the terms is a part of the memory.
-        let (strides, reversed) = (array.strides(), R::MAY_BE_DECIDED && R::COMMUTATIVE);
-        let view;
-        let arrays = if reversed && strides.first() < strides.last() {
-            becomes.sizes_mut().reverse();
-            view = array.view().reversed_axes();
-            (&*view,).typed()
-        } else {
-            (array,).typed()
-        };
-        reduction.with(Plain {
-            arrays,
-            becomes: becomes.sizes(),
-            add,
-            to,
+        self.reduce_array(cotangent, &Sum, Some(added), |call| {
+            call.results_into(self, out)
         })
-    }
-
-    /// That each result has as many terms as the reduction needs.
-    fn check_terms<D, Acc, Out, T, R>(&self, reduction: &R) -> Result<(), BroadcastError>
-    where
-        Acc: Value,
-        Out: Value,
-        D: Destination<Acc, Out>,
-        R: Reduction<T>,
-    {
-        let (terms, least) = (self.sum_terms(), reduction.least_terms());
-        match D::FINISHES && terms < least && !self.input_shape().contains(&0) {
-            true => Err(too_few_terms(self.output_shape(), R::NAME, [terms, least])),
-            false => Ok(()),
-        }
-    }
-
-    /// Sets `axes` to the input axis that each output axis keeps, or [`SUMMED`].
-    fn becomes(&self, axes: &mut [usize]) {
-        for (axis, source) in axes.iter_mut().zip(self.axis_sources()) {
-            *axis = match source {
-                AxisSource::Kept(axis) => axis,
-                _ => SUMMED,
-            };
-        }
     }
 }
 
 /// A sum that is added to what its place holds.
 fn added<A: Summand>(old: A, sum: A) -> A {
     A::from_acc(old.to_acc() + sum.to_acc())
-}
-
-/// What becomes of the results of a reduction, or of its accumulators.
-pub(crate) trait Destination<Acc: Value, Out: Value>: Sized {
-    type Result;
-    type Dim: Dimension;
-
-    /// Whether it takes results of all terms.
-    const FINISHES: bool;
-
-    fn dim(&self) -> Self::Dim;
-
-    /// Takes the results of all accumulators.
-    fn take(
-        self,
-        accs: &Array<Acc, Self::Dim>,
-        finish: impl Fn(Acc) -> Out,
-    ) -> Result<Self::Result, BroadcastError>;
-
-    /// [`put`](Self::put), of no more terms than decide the results.
-    fn put_decided<T, R>(
-        self,
-        kernel: &dyn Typing<Acc = Acc, Out = Out>,
-        reduction: &R,
-        becomes: &[usize],
-    ) -> Result<Self::Result, BroadcastError>
-    where
-        R: Reduction<T, Acc = Acc, Out = Out>,
-    {
-        if R::MAY_BE_DECIDED && Self::FINISHES {
-            let combine = |a, b| reduction.combine(a, b);
-            let is_decided = |acc| reduction.is_decided(acc);
-            if let Some((accs, terms)) = decided(kernel, becomes, self.dim(), combine, is_decided)?
-            {
-                return self.take(&accs, |acc| reduction.finish(acc, terms));
-            }
-        }
-        self.put(kernel, becomes)
-    }
-
-    /// Reduces. `becomes` is as for [`fresh`].
-    fn put(
-        self,
-        kernel: &dyn Typing<Acc = Acc, Out = Out>,
-        becomes: &[usize],
-    ) -> Result<Self::Result, BroadcastError>;
-}
-
-/// A fresh array of results, in standard layout.
-struct Fresh<I>(I);
-
-impl<Acc: Value, Out: Value, I: Dimension> Destination<Acc, Out> for Fresh<I> {
-    type Result = Array<Out, I>;
-    type Dim = I;
-
-    const FINISHES: bool = true;
-
-    fn dim(&self) -> I {
-        self.0.clone()
-    }
-
-    fn take(
-        self,
-        accs: &Array<Acc, I>,
-        finish: impl Fn(Acc) -> Out,
-    ) -> Result<Array<Out, I>, BroadcastError> {
-        array_of(self.0, |out| {
-            out.extend(accs.iter().map(|&acc| finish(acc)))
-        })
-    }
-
-    fn put(
-        self,
-        kernel: &dyn Typing<Acc = Acc, Out = Out>,
-        becomes: &[usize],
-    ) -> Result<Array<Out, I>, BroadcastError> {
-        fresh(kernel, becomes, self.0)
-    }
-}
-
-/// An array of results that exists.
-struct Existing<'o, Out, I: Dimension>(&'o mut ArrayRef<Out, I>);
-
-impl<Acc: Value, Out: Value, I: Dimension> Destination<Acc, Out> for Existing<'_, Out, I> {
-    type Result = ();
-    type Dim = I;
-
-    const FINISHES: bool = true;
-
-    fn dim(&self) -> I {
-        self.0.raw_dim()
-    }
-
-    fn take(self, accs: &Array<Acc, I>, finish: impl Fn(Acc) -> Out) -> Result<(), BroadcastError> {
-        self.0
-            .zip_mut_with(accs, |place, &acc| *place = finish(acc));
-        Ok(())
-    }
-
-    fn put(
-        self,
-        kernel: &dyn Typing<Acc = Acc, Out = Out>,
-        becomes: &[usize],
-    ) -> Result<(), BroadcastError> {
-        into(kernel, becomes, self.0)
-    }
-}
-
-/// A fresh array of the accumulators of some terms.
-struct Accumulators<I>(I, Terms);
-
-impl<Acc: Value, Out: Value, I: Dimension> Destination<Acc, Out> for Accumulators<I> {
-    type Result = Array<Acc, I>;
-    type Dim = I;
-
-    const FINISHES: bool = false;
-
-    fn dim(&self) -> I {
-        self.0.clone()
-    }
-
-    fn take(
-        self,
-        accs: &Array<Acc, I>,
-        _: impl Fn(Acc) -> Out,
-    ) -> Result<Array<Acc, I>, BroadcastError> {
-        Ok(accs.clone())
-    }
-
-    fn put(
-        self,
-        kernel: &dyn Typing<Acc = Acc, Out = Out>,
-        becomes: &[usize],
-    ) -> Result<Array<Acc, I>, BroadcastError> {
-        accumulators(kernel, becomes, self.0, self.1)
-    }
-}
-
-/// A reduction of the elements of an array themselves.
-struct Plain<'a, T, B, D> {
-    arrays: Typed<'a, (T,)>,
-    becomes: &'a [usize],
-    add: Option<Add<B>>,
-    to: D,
-}
-
-/// The term of an element. A function, so that kernels are compiled once for each element type and
-/// reduction.
-#[inline(always)]
-fn element<T: Copy>((&element,): (&T,)) -> T {
-    element
-}
-
-impl<'a, T, R, D> Use<T, R> for Plain<'a, T, R::Out, D>
-where
-    T: Copy + Sync,
-    R: Reduction<T>,
-    D: Destination<R::Acc, R::Out>,
-{
-    type Output = Result<D::Result, BroadcastError>;
-
-    fn terms(self, reduction: &R) -> Self::Output {
-        let Plain {
-            arrays,
-            becomes,
-            add,
-            to,
-        } = self;
-        let (f, plain, term) = (&element::<T>, true, PhantomData);
-        let map = Map {
-            arrays,
-            reduction,
-            f,
-            add,
-            plain,
-            term,
-        };
-        to.put_decided(&map, reduction, becomes)
-    }
-
-    fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> Self::Output
-    where
-        T: PartialOrd + Send,
-        R: Reduction<T, Acc = (T, usize)>,
-        C: Reduction<T, Acc = T>,
-    {
-        let Plain {
-            arrays,
-            becomes,
-            to,
-            ..
-        } = self;
-        let (f, plain, term, add) = (&element::<T>, true, PhantomData, None);
-        let choice = Map {
-            arrays,
-            reduction: choice,
-            f,
-            add,
-            plain,
-            term,
-        };
-        let positions = Positions::<_, _, _, _, LAST> { reduction, choice };
-        to.put(&positions, becomes)
-    }
 }

@@ -1,27 +1,14 @@
 //! Parts of the terms of sums: tiles that keep whole blocks of the tree, and ranges of blocks.
 
-use super::Accumulators;
 use super::accumulation::{Accumulation, Piece, nodes_of, sum_blocks, terms_of};
+use super::call::Call;
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::sums::Terms;
 use crate::error::{ArrayRole, BoxFault, BroadcastError, check_shape, invalid_box, reserved};
-use crate::plan::{AxisSource, BroadcastPlan, Tile};
-use ndarray::{Array, ArrayRef, Dimension, IxDyn};
+use crate::plan::{BroadcastPlan, Tile};
+use ndarray::{ArrayRef, Dimension, IxDyn};
 use std::ops::Range;
-
-impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// How many terms each element of the gradient has.
-    pub(super) fn sum_terms(&self) -> usize {
-        let sizes = self.axis_sources().zip(self.output_shape());
-        let summed = sizes.filter(|(source, _)| is_summed(source));
-        summed.map(|(_, &size)| size).product()
-    }
-}
-
-fn is_summed(source: &AxisSource) -> bool {
-    !matches!(source, AxisSource::Kept(_))
-}
 
 /// The part of a reduction that one worker computes: some terms of some elements.
 ///
@@ -51,7 +38,7 @@ fn is_summed(source: &AxisSource) -> bool {
 #[derive(Debug, Clone)]
 #[must_use = "a part does nothing until it is applied to an array"]
 pub struct Part<I: Dimension = IxDyn, O: Dimension = IxDyn> {
-    plan: BroadcastPlan<I, O>,
+    pub(super) plan: BroadcastPlan<I, O>,
     tile: Tile<I, O>,
     /// The positions of its terms among those of the tile.
     terms: Range<usize>,
@@ -111,8 +98,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         part.terms = 0..part.tile.plan().sum_terms();
         // A run ends where the innermost axis that is summed and not whole is cut.
         let mut cut = None;
-        for (axis, source) in plan.axis_sources().enumerate().rev() {
-            if is_summed(&source) && cut.is_none() {
+        for (axis, kept) in plan.kept().enumerate().rev() {
+            if kept.is_none() && cut.is_none() {
                 part.run *= ranges[axis].len();
                 cut = (ranges[axis].len() < plan.output_shape()[axis]).then_some(axis);
             }
@@ -195,9 +182,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         // is cut, and those inside it are whole.
         let mut ranges = reserved(plan.output_shape().len())?;
         let (mut inside, mut whole) = (total, false);
-        for (source, &size) in plan.axis_sources().zip(plan.output_shape()) {
-            ranges.push(match source {
-                AxisSource::Kept(axis) => input[axis].clone(),
+        for (kept, &size) in plan.kept().zip(plan.output_shape()) {
+            ranges.push(match kept {
+                Some(axis) => input[axis].clone(),
                 _ if empty => 0..0,
                 _ if whole => 0..size,
                 _ => {
@@ -303,9 +290,12 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// The number of a term among all terms, by its position in the tile, which has terms.
     fn number(&self, position: usize) -> usize {
         let (mut number, mut inside) = (0, self.tile.plan().sum_terms());
-        let (output, sources) = (self.tile.output(), self.plan.axis_sources());
-        let axes = output.ranges().zip(self.plan.output_shape()).zip(sources);
-        for ((range, size), _) in axes.filter(|(_, source)| is_summed(source)) {
+        let output = self.tile.output();
+        let axes = output.ranges().zip(self.plan.output_shape());
+        let summed = axes
+            .zip(self.plan.kept())
+            .filter(|(_, kept)| kept.is_none());
+        for ((range, size), _) in summed {
             inside /= range.len();
             number = number * size + range.start + position / inside % range.len();
         }
@@ -343,22 +333,18 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     {
         let plan = self.tile.plan();
         check_shape(ArrayRole::Reduced, plan.output_shape(), array.shape())?;
-        self.collect(reduction, |reduction, terms| {
-            let to = Accumulators(plan.input_dim(), terms.clone());
-            plan.reduce_array(array, reduction, None, to)
-        })
+        let piece = plan.reduce_array(array, &reduction, None, |call| self.piece(&call))?;
+        Ok(Accumulation::of(&self.plan, reduction, piece))
     }
 
-    /// Collects what `reduce` makes of each range of terms that is a node of the tree.
-    pub(super) fn collect<T, R: Reduction<T>>(
+    /// The nodes of the tree that this part has, of a reduction of arrays of the tile's shape.
+    pub(super) fn piece<T, R: Reduction<T>>(
         &self,
-        reduction: R,
-        reduce: impl Fn(&R, &Terms) -> Result<Array<R::Acc, I>, BroadcastError>,
-    ) -> Result<Accumulation<T, R>, BroadcastError> {
+        call: &Call<'_, T, R>,
+    ) -> Result<Piece<R::Acc>, BroadcastError> {
         let mut piece = Piece::of_nothing(self.tile.input().ranges().collect());
         let (total, all) = (self.plan.sum_terms(), sum_blocks(&self.plan));
-        let mut partial = Accumulation::new(&self.plan, reduction);
-        let combine = |a, b| partial.reduction.combine(a, b);
+        let combine = |a, b| call.reduction.combine(a, b);
         for (position, run) in self.runs() {
             for node in nodes_of(run.clone(), all) {
                 let at = position + (node.start - run.start) * BLOCK_TERMS;
@@ -367,13 +353,10 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
                     range: at..at + numbers.len(),
                     number: numbers.start.wrapping_sub(at),
                 };
-                let values = reduce(&partial.reduction, &terms)?;
+                let values = call.accumulators(self.tile.plan().input_dim(), terms)?;
                 piece.insert(node, values.into_dyn(), all, &combine);
             }
         }
-        if !piece.is_empty() {
-            partial.pieces.push(piece);
-        }
-        Ok(partial)
+        Ok(piece)
     }
 }

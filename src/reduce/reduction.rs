@@ -524,8 +524,12 @@ macro_rules! position {
             }
 
             #[inline(always)]
-            fn with<U: sealed::Use<T, Self>>(&self, use_it: U) -> U::Output {
-                use_it.positions::<_, $last>(self, &$choice)
+            fn with<R, U>(&self, outer: &R, use_it: U) -> U::Output
+            where
+                R: Reduction<T, Acc = (T, usize)>,
+                U: sealed::Use<T, R>,
+            {
+                use_it.positions::<_, $last>(outer, &$choice)
             }
         }
     )*};

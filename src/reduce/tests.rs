@@ -21,8 +21,6 @@ use crate::zip;
 use ndarray::Ix1;
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
-#[cfg(panic = "unwind")]
-use std::marker::PhantomData;
 use std::ops::Add;
 #[cfg(panic = "unwind")]
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -899,13 +897,14 @@ fn reason<T>(call: impl FnOnce() -> T) -> String {
 #[test]
 fn results_and_terms_that_do_not_fit_are_refused() {
     let terms = Array2::from_elem((2, 2), 1_u32);
-    let map = |add| Map {
-        arrays: (&*terms,).typed(),
-        reduction: &Sum,
-        f: &|(&term,): (&u32,)| term,
-        add,
-        plain: true,
-        term: PhantomData,
+    let map = |add| {
+        Map::new(
+            (&*terms,).typed(),
+            &Sum,
+            &|(&term,): (&u32,)| term,
+            add,
+            true,
+        )
     };
     let kernel = map(None);
     let sums = |becomes: &[usize], dim: &[usize], range| {

@@ -1,10 +1,11 @@
 //! Reductions of maps: methods of [`Zip`].
 
 use super::accumulation::Accumulation;
+use super::added;
+use super::call::Call;
 use super::part::Part;
 use super::reduction::Reduction;
 use super::summand::Summand;
-use super::{Accumulators, Existing, Fresh, added};
 use crate::elementwise::{Zip, ZipViews};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::plan::BroadcastPlan;
@@ -82,8 +83,8 @@ impl<V: ZipViews> Zip<V> {
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
-        let to = Fresh(plan.input_dim());
-        self.views.reduce(plan, &reduction, &f, None, to)
+        self.views
+            .reduce(plan, &reduction, &f, None, |call| call.results(plan))?
     }
 
     /// [`reduce`](Self::reduce) into an existing array or view of any layout, whose contents it
@@ -126,7 +127,9 @@ impl<V: ZipViews> Zip<V> {
         F: Fn(V::Values) -> T + Sync,
     {
         check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
-        self.views.reduce(plan, &reduction, &f, None, Existing(out))
+        self.views.reduce(plan, &reduction, &f, None, |call| {
+            call.results_into(plan, out)
+        })?
     }
 
     /// [`reduce`](Self::reduce) added to what an existing array or view of any layout holds.
@@ -172,7 +175,9 @@ impl<V: ZipViews> Zip<V> {
     {
         check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
         self.views
-            .reduce(plan, &reduction, &f, Some(added), Existing(out))
+            .reduce(plan, &reduction, &f, Some(added), |call| {
+                call.results_into(plan, out)
+            })?
     }
 
     /// [`reduce`](Self::reduce) of the terms of one part. The arrays broadcast to the shape of the
@@ -223,12 +228,9 @@ impl<V: ZipViews> Zip<V> {
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
-        let plan = part.tile().plan();
-        self.views.check(plan)?;
-        part.collect(reduction, |reduction, terms| {
-            let to = Accumulators(plan.input_dim(), terms.clone());
-            self.views.reduce(plan, reduction, &f, None, to)
-        })
+        let tile = part.tile().plan();
+        let piece = (self.views).reduce(tile, &reduction, &f, None, |call| part.piece(&call))??;
+        Ok(Accumulation::of(&part.plan, reduction, piece))
     }
 }
 
@@ -239,12 +241,9 @@ mod sealed {
     use super::*;
     use crate::co_broadcast::replicated;
     use crate::elementwise::{ZipValues, tuple};
-    use crate::engine::fold::{self, Arrays, Map};
+    use crate::engine::fold::{Add, Arrays, Map};
     use crate::error::named;
-    use crate::reduce::Destination;
-    use crate::shape::Sizes;
     use ndarray::{ArrayView, DimMax};
-    use std::marker::PhantomData;
 
     /// Views of which a map can be reduced: one to four.
     #[diagnostic::on_unimplemented(
@@ -252,27 +251,16 @@ mod sealed {
         note = "maps of one to four arrays of `Copy + Send + Sync` elements can"
     )]
     pub trait ZipTerms: ZipValues {
-        /// That each view broadcasts to the plan's output shape.
-        fn check<I, O>(&self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError>
-        where
-            I: Dimension,
-            O: Dimension;
-
-        /// Reduces `f` of the views, which broadcast to the plan's output shape.
-        fn reduce<I, O, T, R, F, To>(
+        /// Calls `run` with the reduction of `f` of the views, which broadcast to the plan's output
+        /// shape.
+        fn reduce<I: Dimension, O: Dimension, T, R: Reduction<T>, X>(
             &self,
             plan: &BroadcastPlan<I, O>,
             reduction: &R,
-            f: &F,
-            add: Option<fold::Add<R::Out>>,
-            to: To,
-        ) -> Result<To::Result, BroadcastError>
-        where
-            I: Dimension,
-            O: Dimension,
-            R: Reduction<T>,
-            F: Fn(Self::Values) -> T + Sync,
-            To: Destination<R::Acc, R::Out>;
+            f: &(impl Fn(Self::Values) -> T + Sync),
+            add: Option<Add<R::Out>>,
+            run: impl FnOnce(Call<'_, T, R>) -> X,
+        ) -> Result<X, BroadcastError>;
     }
 
     macro_rules! zip_terms {
@@ -282,43 +270,19 @@ mod sealed {
             where
                 $($L: DimMax<$R, Output = $Dim>,)*
             {
-                fn check<I, O>(&self, plan: &BroadcastPlan<I, O>) -> Result<(), BroadcastError>
-                where
-                    I: Dimension,
-                    O: Dimension,
-                {
-                    let ($($x,)+) = self;
-                    let shape = plan.output_dim();
-                    $(replicated($x.clone(), &shape).map_err(named(stringify!($x)))?;)+
-                    Ok(())
-                }
-
-                fn reduce<I, O, T, R, F, To>(
+                fn reduce<I: Dimension, O: Dimension, T, R: Reduction<T>, X>(
                     &self,
                     plan: &BroadcastPlan<I, O>,
                     reduction: &R,
-                    f: &F,
-                    add: Option<fold::Add<R::Out>>,
-                    to: To,
-                ) -> Result<To::Result, BroadcastError>
-                where
-                    I: Dimension,
-                    O: Dimension,
-                    R: Reduction<T>,
-                    F: Fn(Self::Values) -> T + Sync,
-                    To: Destination<R::Acc, R::Out>,
-                {
-                    let ($($x,)+) = self;
-                    plan.check_terms::<To, _, _, _, _>(reduction)?;
-                    let shape = plan.output_dim();
+                    f: &(impl Fn(Self::Values) -> T + Sync),
+                    add: Option<Add<R::Out>>,
+                    run: impl FnOnce(Call<'_, T, R>) -> X,
+                ) -> Result<X, BroadcastError> {
+                    let (($($x,)+), shape) = (self, plan.output_dim());
                     $(let $x = replicated($x.clone(), &shape).map_err(named(stringify!($x)))?;)+
-                    let arrays = ($(&*$x,)+).typed();
-                    let f = &|($(&$x,)+): ($(&$A,)+)| f(tuple!($($x),+));
-                    let (plain, term) = (false, PhantomData);
-                    let mut becomes = O::zeros(shape.ndim());
-                    plan.becomes(becomes.sizes_mut());
-                    let map = Map { arrays, reduction, f, add, plain, term };
-                    to.put_decided(&map, reduction, becomes.sizes())
+                    let f = |($(&$x,)+): ($(&$A,)+)| f(tuple!($($x),+));
+                    let kernel = &Map::new(($(&*$x,)+).typed(), reduction, &f, add, false);
+                    Ok(plan.with_axes(|becomes| run(Call { reduction, kernel, becomes })))
                 }
             }
         };

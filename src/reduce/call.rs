@@ -1,0 +1,250 @@
+//! A reduction of arrays along a plan: the kernel, what becomes of the axes, and the results.
+
+use super::reduction::{Reduction, sealed::Use};
+use crate::engine::fold::{Add, Arrays, BLOCK_TERMS, Map, Typed};
+use crate::engine::memory::array_of;
+use crate::engine::positions::Positions;
+use crate::engine::reduce::{Typing, accumulators, fresh, into};
+use crate::engine::sums::{SUMMED, Terms};
+use crate::error::{BroadcastError, too_few_terms};
+use crate::plan::{AxisSource, BroadcastPlan};
+use crate::shape::Sizes;
+use ndarray::{Array, ArrayRef, Dimension, Zip};
+
+/// The kernel of a reduction `R` of terms of type `T`.
+type Kernel<'k, T, R> =
+    dyn Typing<Acc = <R as Reduction<T>>::Acc, Out = <R as Reduction<T>>::Out> + 'k;
+
+/// A reduction of some arrays along a plan.
+pub(super) struct Call<'c, T, R: Reduction<T>> {
+    pub(super) reduction: &'c R,
+    pub(super) kernel: &'c Kernel<'c, T, R>,
+    /// What each axis of the arrays becomes, as for [`fresh`].
+    pub(super) becomes: &'c [usize],
+}
+
+impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
+    /// For each output axis the input axis that it keeps; `None` if it is summed.
+    pub(super) fn kept(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Option<usize>> + DoubleEndedIterator + '_ {
+        self.axis_sources().map(|source| match source {
+            AxisSource::Kept(axis) => Some(axis),
+            _ => None,
+        })
+    }
+
+    /// How many terms each element of the gradient has.
+    pub(super) fn sum_terms(&self) -> usize {
+        let sizes = self.kept().zip(self.output_shape());
+        let summed = sizes.filter(|(kept, _)| kept.is_none());
+        summed.map(|(_, &size)| size).product()
+    }
+
+    /// Calls `run` with what [`fresh`] asks of the output axes.
+    pub(super) fn with_axes<X>(&self, run: impl FnOnce(&mut [usize]) -> X) -> X {
+        let mut becomes = self.output_dim();
+        for (to, kept) in becomes.sizes_mut().iter_mut().zip(self.kept()) {
+            *to = kept.unwrap_or(SUMMED);
+        }
+        run(becomes.sizes_mut())
+    }
+
+    /// A reduction of an array of the plan's output shape. `add` is as in [`Map`].
+    pub(super) fn reduce_array<T: Copy + Sync, R: Reduction<T>, X>(
+        &self,
+        array: &ArrayRef<T, O>,
+        reduction: &R,
+        add: Option<Add<R::Out>>,
+        run: impl FnOnce(Call<'_, T, R>) -> X,
+    ) -> X {
+        self.with_axes(|becomes| {
+            // In the order of memory, a part of the terms is a part of the memory.
+            let (strides, reversed) = (array.strides(), R::MAY_BE_DECIDED && R::COMMUTATIVE);
+            let view;
+            let arrays = if reversed && strides.first() < strides.last() {
+                becomes.reverse();
+                view = array.view().reversed_axes();
+                (&*view,).typed()
+            } else {
+                (array,).typed()
+            };
+            let run = |kernel: &Kernel<'_, T, R>| {
+                run(Call {
+                    reduction,
+                    kernel,
+                    becomes,
+                })
+            };
+            reduction.with(reduction, Plain { arrays, add, run })
+        })
+    }
+
+    /// Whether there are terms.
+    ///
+    /// # Errors
+    ///
+    /// `TooFewTerms` if there are fewer than the reduction needs.
+    pub(super) fn has_terms<T, R: Reduction<T>>(
+        &self,
+        reduction: &R,
+    ) -> Result<bool, BroadcastError> {
+        let (terms, least) = (self.sum_terms(), reduction.least_terms());
+        match terms < least && !self.input_shape().contains(&0) {
+            true => Err(too_few_terms(self.output_shape(), R::NAME, [terms, least])),
+            false => Ok(terms > 0),
+        }
+    }
+
+    /// Results of no terms. Never inlined: a result may be large, and this keeps it off the stack
+    /// of the caller.
+    ///
+    /// # Errors
+    ///
+    /// `TooFewTerms`, `ShapeOverflow`, `AllocationFailed`.
+    #[inline(never)]
+    pub(super) fn results_of_none<T, R: Reduction<T>>(
+        &self,
+        reduction: &R,
+    ) -> Result<Array<R::Out, I>, BroadcastError> {
+        let none = reduction.of_none();
+        let none = none.ok_or_else(|| too_few_terms(self.output_shape(), R::NAME, [0, 1]))?;
+        let len = self.input_shape().iter().product();
+        array_of(self.input_dim(), |out| out.resize(len, none))
+    }
+}
+
+impl<T, R: Reduction<T>> Call<'_, T, R> {
+    /// The results of all terms, in standard layout.
+    ///
+    /// # Errors
+    ///
+    /// `TooFewTerms`, `ShapeOverflow`, `AllocationFailed`.
+    pub(super) fn results<I: Dimension, O: Dimension>(
+        &self,
+        plan: &BroadcastPlan<I, O>,
+    ) -> Result<Array<R::Out, I>, BroadcastError> {
+        if !plan.has_terms(self.reduction)? {
+            return plan.results_of_none(self.reduction);
+        }
+        match self.decided(plan.input_dim())? {
+            Some(results) => Ok(results),
+            None => fresh(self.kernel, self.becomes, plan.input_dim()),
+        }
+    }
+
+    /// Writes the results of all terms to an array of the plan's input shape, or adds them.
+    ///
+    /// # Errors
+    ///
+    /// `TooFewTerms`, `AllocationFailed`; nothing has been written then.
+    pub(super) fn results_into<I: Dimension, O: Dimension>(
+        &self,
+        plan: &BroadcastPlan<I, O>,
+        out: &mut ArrayRef<R::Out, I>,
+    ) -> Result<(), BroadcastError> {
+        let results = match plan.has_terms(self.reduction)? {
+            true => self.decided(plan.input_dim())?,
+            false if self.kernel.adds() => return Ok(()),
+            false => Some(plan.results_of_none(self.reduction)?),
+        };
+        match results {
+            Some(results) => out.assign(&results),
+            None => into(self.kernel, self.becomes, out)?,
+        }
+        Ok(())
+    }
+
+    /// The accumulators of some terms, one at least.
+    ///
+    /// # Errors
+    ///
+    /// `ShapeOverflow`, `AllocationFailed`.
+    pub(super) fn accumulators<J: Dimension>(
+        &self,
+        dim: J,
+        terms: Terms,
+    ) -> Result<Array<R::Acc, J>, BroadcastError> {
+        accumulators(self.kernel, self.becomes, dim, terms)
+    }
+
+    /// The results of so many terms that further ones do not change them. `None` if looking at all
+    /// of them at once is faster: if there are few, or if the memory of the first input is walked
+    /// in another order.
+    ///
+    /// # Errors
+    ///
+    /// `ShapeOverflow`, `AllocationFailed`.
+    #[inline(always)]
+    fn decided<J: Dimension>(&self, dim: J) -> Result<Option<Array<R::Out, J>>, BroadcastError> {
+        // How many terms are looked at first. A reduction of fewer has no time to lose: 64 Ki terms
+        // of one byte take 3 us.
+        const FIRST: usize = 64 * BLOCK_TERMS;
+        // Each further look is at this many times the terms before it.
+        const GROWTH: usize = 16;
+        if !R::MAY_BE_DECIDED {
+            return Ok(None);
+        }
+        let input = &self.kernel.inputs()[0];
+        let axes = self.becomes.iter().zip(input.shape).zip(input.strides);
+        let summed = axes.filter(|((axis, _), _)| **axis == SUMMED);
+        let count: usize = summed.clone().map(|((_, size), _)| size).product();
+        // Otherwise the first terms lie anywhere in memory.
+        let strides = summed.map(|(_, stride)| stride.unsigned_abs());
+        if count <= FIRST || dim.size() == 0 || !strides.is_sorted_by(|a, b| a >= b) {
+            return Ok(None);
+        }
+        let look = |range| self.accumulators(dim.clone(), Terms { range, number: 0 });
+        let mut end = FIRST;
+        let mut accs = look(0..end)?;
+        while end < count && !accs.iter().all(|&acc| self.reduction.is_decided(acc)) {
+            let next = end.saturating_mul(GROWTH).min(count);
+            let more = look(end..next)?;
+            Zip::from(&mut accs)
+                .and(&more)
+                .for_each(|acc, &more| *acc = self.reduction.combine(*acc, more));
+            end = next;
+        }
+        let results = accs.iter().map(|&acc| self.reduction.finish(acc, count));
+        array_of(dim, |out| out.extend(results)).map(Some)
+    }
+}
+
+/// A reduction of the elements of an array themselves.
+struct Plain<'a, T, B, F> {
+    arrays: Typed<'a, (T,)>,
+    add: Option<Add<B>>,
+    run: F,
+}
+
+/// The term of an element. A function, so that kernels are compiled once for each element type and
+/// reduction.
+#[inline(always)]
+fn element<T: Copy>((&element,): (&T,)) -> T {
+    element
+}
+
+impl<T, R, X, F> Use<T, R> for Plain<'_, T, R::Out, F>
+where
+    T: Copy + Sync,
+    R: Reduction<T>,
+    F: FnOnce(&Kernel<'_, T, R>) -> X,
+{
+    type Output = X;
+
+    fn terms(self, reduction: &R) -> X {
+        let Plain { arrays, add, run } = self;
+        run(&Map::new(arrays, reduction, &element, add, true))
+    }
+
+    fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> X
+    where
+        T: PartialOrd + Send,
+        R: Reduction<T, Acc = (T, usize)>,
+        C: Reduction<T, Acc = T>,
+    {
+        let Plain { arrays, run, .. } = self;
+        let choice = Map::new(arrays, choice, &element, None, true);
+        run(&Positions::<_, _, _, _, LAST> { reduction, choice })
+    }
+}
