@@ -1,14 +1,14 @@
 //! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
-use crate::error::{ArrayRole, BroadcastError, reserved, shape_overflow};
+use crate::error::{ArrayRole, BroadcastError, named, reserved, shape_overflow};
 use crate::mode::ElementwiseRule;
 use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::rules::numpy::right_aligned_mismatch;
-use crate::shape::{Sizes, common, elements, merge, padded, padded_to};
+use crate::shape::{Sizes, common, elements, merge, padded, padded_to, replicates};
 use crate::view::Broadcasted;
-use ndarray::{ArrayView, DimMax, Dimension};
+use ndarray::{ArrayView, DimMax, Dimension, IxDyn};
 use std::borrow::Borrow;
 
 /// Two arrays as views of their common shape, under any [`ElementwiseRule`].
@@ -185,6 +185,25 @@ fn mismatch<S: AsRef<[usize]>>(shapes: &[S], operand: usize, axis: usize) -> Bro
     let first = shapes.iter().position(mismatched).unwrap_or(0);
     let pair = [shapes[first].as_ref(), shapes[operand].as_ref()];
     right_aligned_mismatch([first, operand], pair, axis - (rank - rank_of(&pair)))
+}
+
+/// That an array of shape `from`, which errors call by this letter, replicates to the shape `to`.
+///
+/// # Errors
+///
+/// `RankMismatch`, `SizeMismatch`.
+#[inline]
+pub(crate) fn check_replicates(
+    from: &[usize],
+    to: &[usize],
+    letter: &'static str,
+) -> Result<(), BroadcastError> {
+    match replicates(from, to) {
+        true => Ok(()),
+        false => BroadcastPlan::<IxDyn, IxDyn>::right_aligned(Rule::Numpy, IxDyn(from), to)
+            .map(drop)
+            .map_err(named(letter)),
+    }
 }
 
 #[inline]

@@ -76,6 +76,17 @@ pub(crate) fn padded(shape: &[usize], rank: usize, axis: usize) -> usize {
     }
 }
 
+/// Whether an array of shape `from` replicates to `to`: axes are aligned from the right, and each is
+/// as long as that of `to`, or 1.
+#[inline]
+pub(crate) fn replicates(from: &[usize], to: &[usize]) -> bool {
+    let more = to.len().checked_sub(from.len());
+    more.is_some_and(|more| {
+        let mut sizes = from.iter().zip(&to[more..]);
+        sizes.all(|(from, to)| from == to || *from == 1)
+    })
+}
+
 /// A shape padded with 1s on the left, up to `rank` axes. The rank must fit `D`.
 #[inline(always)]
 pub(crate) fn padded_to<D: Dimension>(rank: usize, shape: &[usize]) -> D {

@@ -3,9 +3,11 @@
 
 mod operands;
 
-pub(crate) use operands::{ZipOperands, ZipRefs, ZipValues, ZipViews, tuple};
+pub(crate) use operands::{ZipOperands, ZipRefs, ZipValues, ZipViews};
 
-use crate::error::BroadcastError;
+use crate::engine::rows::{collect, collect_two, overwrite, overwrite_two, try_collect, update};
+use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension};
 
 /// Arrays that are computed with together, element by element: [`zip`] makes one.
@@ -180,7 +182,7 @@ impl<V: ZipViews> Zip<V> {
         V: ZipValues,
         F: Fn(V::Values) -> C + Sync,
     {
-        self.views.map_collect(f)
+        collect(self.views.common_shape()?, self.views.values(), f)
     }
 
     /// [`map_collect`](Self::map_collect) with a closure that may fail.
@@ -212,7 +214,7 @@ impl<V: ZipViews> Zip<V> {
         E: From<BroadcastError> + Send,
         F: Fn(V::Values) -> Result<C, E> + Sync,
     {
-        self.views.try_map_collect(f)?
+        try_collect(self.views.common_shape()?, self.views.values(), f)?
     }
 
     /// [`map_collect`](Self::map_collect) into an existing array of the common shape, whose
@@ -248,7 +250,12 @@ impl<V: ZipViews> Zip<V> {
         V: ZipValues,
         F: Fn(V::Values) -> C + Sync,
     {
-        self.views.map_assign_into(out, f)
+        check_shape(
+            ArrayRole::Out,
+            self.views.common_shape()?.sizes(),
+            out.shape(),
+        )?;
+        overwrite(out, self.views.values(), f)
     }
 
     /// Two new arrays, of the two values that `f` returns for each tuple of elements.
@@ -285,7 +292,7 @@ impl<V: ZipViews> Zip<V> {
         E: Copy + Send,
         F: Fn(V::Values) -> (C, E) + Sync,
     {
-        self.views.map_collect_two(f)
+        collect_two(self.views.common_shape()?, self.views.values(), f)
     }
 
     /// [`map_collect_two`](Self::map_collect_two) into two existing arrays of the common shape.
@@ -327,7 +334,10 @@ impl<V: ZipViews> Zip<V> {
         V: ZipValues,
         F: Fn(V::Values) -> (C, E) + Sync,
     {
-        self.views.map_assign_into_two(first, second, f)
+        let shape = self.views.common_shape()?;
+        check_shape(ArrayRole::SecondOut, shape.sizes(), second.shape())?;
+        check_shape(ArrayRole::Out, shape.sizes(), first.shape())?;
+        overwrite_two(first, second, self.views.values(), f)
     }
 
     /// Calls `f` with each element of `x` and the elements that broadcast to it.
@@ -364,7 +374,8 @@ impl<V: ZipViews> Zip<V> {
         V: ZipValues,
         F: Fn(&mut X, V::Values) + Sync,
     {
-        self.views.update(x, f)
+        self.views.check(x.shape())?;
+        update(x, self.views.values(), f)
     }
 
     /// [`map_collect`](Self::map_collect) with references to elements, which need not be `Copy`.
@@ -392,7 +403,7 @@ impl<V: ZipViews> Zip<V> {
         V: ZipRefs,
         F: Fn(V::Refs) -> C + Sync,
     {
-        self.views.map_collect_ref(f)
+        collect(self.views.common_shape()?, self.views.refs(), f)
     }
 
     /// [`map_assign_into`](Self::map_assign_into) with references to elements, which need not be
@@ -425,7 +436,12 @@ impl<V: ZipViews> Zip<V> {
         V: ZipRefs,
         F: Fn(V::Refs) -> C + Sync,
     {
-        self.views.map_assign_into_ref(out, f)
+        check_shape(
+            ArrayRole::Out,
+            self.views.common_shape()?.sizes(),
+            out.shape(),
+        )?;
+        overwrite(out, self.views.refs(), f)
     }
 
     /// [`update`](Self::update) with references to elements, which need not be `Copy`.
@@ -457,6 +473,7 @@ impl<V: ZipViews> Zip<V> {
         V: ZipRefs,
         F: Fn(&mut X, V::Refs) + Sync,
     {
-        self.views.update_ref(x, f)
+        self.views.check(x.shape())?;
+        update(x, self.views.refs(), f)
     }
 }

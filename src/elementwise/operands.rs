@@ -1,11 +1,13 @@
 //! The operands of [`zip`](super::zip): one array, or a tuple of two to six.
 
-use crate::co_broadcast::{common_shape, replicated};
-use crate::engine::inputs::{Second, Source, Values};
-use crate::engine::rows::{collect, collect_two, overwrite, try_collect, update};
-use crate::error::{ArrayRole, BroadcastError, check_shape, named};
+// The traits are public in name only: nobody outside of the crate can call them.
+#![allow(private_bounds, private_interfaces)]
+
+use crate::co_broadcast::{check_replicates, common_shape, replicated};
+use crate::engine::inputs::{AndSecond, Input, Inputs, tuple_type};
+use crate::error::BroadcastError;
 use crate::operand::{IntoView, Operand};
-use ndarray::{Array, ArrayRef, ArrayView, DimMax, Dimension};
+use ndarray::{ArrayView, DimMax, Dimension};
 
 pub(crate) use sealed::{ZipOperands, ZipRefs, ZipValues, ZipViews};
 
@@ -32,29 +34,19 @@ mod sealed {
         /// The views in the common shape.
         type Broadcast;
 
+        fn common_shape(&self) -> Result<Self::Dim, BroadcastError>;
+
         fn broadcast(&self) -> Result<Self::Broadcast, BroadcastError>;
+
+        /// That each view replicates to a shape.
+        fn check(&self, shape: &[usize]) -> Result<(), BroadcastError>;
     }
 
     /// Views whose elements are read by reference.
     pub trait ZipRefs: ZipViews {
         type Refs;
 
-        fn map_collect_ref<C: Send>(
-            &self,
-            f: impl Fn(Self::Refs) -> C + Sync,
-        ) -> Result<Array<C, Self::Dim>, BroadcastError>;
-
-        fn map_assign_into_ref<C: Send>(
-            &self,
-            out: &mut ArrayRef<C, Self::Dim>,
-            f: impl Fn(Self::Refs) -> C + Sync,
-        ) -> Result<(), BroadcastError>;
-
-        fn update_ref<X: Send, D: Dimension>(
-            &self,
-            x: &mut ArrayRef<X, D>,
-            f: impl Fn(&mut X, Self::Refs) + Sync,
-        ) -> Result<(), BroadcastError>;
+        fn refs(&self) -> impl Inputs<Items = Self::Refs>;
     }
 
     /// Views whose elements are read by value.
@@ -65,40 +57,7 @@ mod sealed {
     pub trait ZipValues: ZipViews {
         type Values;
 
-        fn map_collect<C: Send>(
-            &self,
-            f: impl Fn(Self::Values) -> C + Sync,
-        ) -> Result<Array<C, Self::Dim>, BroadcastError>;
-
-        fn try_map_collect<C: Copy + Send, E: Send>(
-            &self,
-            f: impl Fn(Self::Values) -> Result<C, E> + Sync,
-        ) -> Result<Result<Array<C, Self::Dim>, E>, BroadcastError>;
-
-        fn map_assign_into<C: Send>(
-            &self,
-            out: &mut ArrayRef<C, Self::Dim>,
-            f: impl Fn(Self::Values) -> C + Sync,
-        ) -> Result<(), BroadcastError>;
-
-        #[allow(clippy::type_complexity)]
-        fn map_collect_two<C: Copy + Send, E: Copy + Send>(
-            &self,
-            f: impl Fn(Self::Values) -> (C, E) + Sync,
-        ) -> Result<(Array<C, Self::Dim>, Array<E, Self::Dim>), BroadcastError>;
-
-        fn map_assign_into_two<C: Send, E: Send>(
-            &self,
-            first: &mut ArrayRef<C, Self::Dim>,
-            second: &mut ArrayRef<E, Self::Dim>,
-            f: impl Fn(Self::Values) -> (C, E) + Sync,
-        ) -> Result<(), BroadcastError>;
-
-        fn update<X: Send, D: Dimension>(
-            &self,
-            x: &mut ArrayRef<X, D>,
-            f: impl Fn(&mut X, Self::Values) + Sync,
-        ) -> Result<(), BroadcastError>;
+        fn values(&self) -> impl AndSecond<Items = Self::Values>;
     }
 }
 
@@ -140,34 +99,6 @@ zip_operands!(a T0, b T1, c T2, d T3);
 zip_operands!(a T0, b T1, c T2, d T3, e T4);
 zip_operands!(a T0, b T1, c T2, d T3, e T4, f T5);
 
-/// One array's element, or a tuple of several.
-macro_rules! tuple {
-    ($a:ident) => {
-        $a
-    };
-    ($($a:ident),+) => {
-        ($($a),+)
-    };
-}
-
-/// The type of [`tuple!`].
-macro_rules! tuple_type {
-    ($a:ty) => {
-        $a
-    };
-    ($($a:ty),+) => {
-        ($($a),+)
-    };
-}
-
-pub(crate) use tuple;
-
-macro_rules! first {
-    ($first:ident $(, $rest:ident)*) => {
-        $first
-    };
-}
-
 /// Implements the traits for tuples: the elements and dimensions, then the rank of the common
 /// shape and how it follows.
 macro_rules! zip_tuples {
@@ -184,10 +115,22 @@ macro_rules! zip_tuples {
             type Broadcast = ($(ArrayView<'a, $A, $Dim>,)+);
 
             #[inline]
+            fn common_shape(&self) -> Result<$Dim, BroadcastError> {
+                let ($($a,)+) = self;
+                common_shape(&[$($a.shape()),+])
+            }
+
             fn broadcast(&self) -> Result<Self::Broadcast, BroadcastError> {
                 let ($($a,)+) = self;
-                let shape: $Dim = common_shape(&[$($a.shape()),+])?;
+                let shape = self.common_shape()?;
                 Ok(($(replicated($a.clone(), &shape)?,)+))
+            }
+
+            #[inline]
+            fn check(&self, shape: &[usize]) -> Result<(), BroadcastError> {
+                let ($($a,)+) = self;
+                $(check_replicates($a.shape(), shape, stringify!($a))?;)+
+                Ok(())
             }
         }
 
@@ -198,33 +141,10 @@ macro_rules! zip_tuples {
         {
             type Refs = tuple_type!($(&'a $A),+);
 
-            fn map_collect_ref<C: Send>(
-                &self,
-                f: impl Fn(Self::Refs) -> C + Sync,
-            ) -> Result<Array<C, Self::Dim>, BroadcastError> {
-                let ($($a,)+) = self.broadcast()?;
-                let dim = first!($($a),+).raw_dim();
-                collect(dim, ($(Source::new(&$a),)+), |($($a,)+)| f(tuple!($($a),+)))
-            }
-
-            fn map_assign_into_ref<C: Send>(
-                &self,
-                out: &mut ArrayRef<C, Self::Dim>,
-                f: impl Fn(Self::Refs) -> C + Sync,
-            ) -> Result<(), BroadcastError> {
-                let ($($a,)+) = self.broadcast()?;
-                overwrite(out, ($(Source::new(&$a),)+), |($($a,)+)| f(tuple!($($a),+)))
-            }
-
-            fn update_ref<X: Send, Y: Dimension>(
-                &self,
-                x: &mut ArrayRef<X, Y>,
-                f: impl Fn(&mut X, Self::Refs) + Sync,
-            ) -> Result<(), BroadcastError> {
+            #[inline]
+            fn refs(&self) -> impl Inputs<Items = Self::Refs> {
                 let ($($a,)+) = self;
-                let shape = x.raw_dim();
-                $(let $a = replicated($a.clone(), &shape).map_err(named(stringify!($a)))?;)+
-                update(x, ($(Source::new(&$a),)+), |x, ($($a,)+)| f(x, tuple!($($a),+)))
+                ($(Input::refs($a),)+)
             }
         }
 
@@ -236,67 +156,10 @@ macro_rules! zip_tuples {
         {
             type Values = tuple_type!($($A),+);
 
-            fn map_collect<C: Send>(
-                &self,
-                f: impl Fn(Self::Values) -> C + Sync,
-            ) -> Result<Array<C, Self::Dim>, BroadcastError> {
-                let ($($a,)+) = self.broadcast()?;
-                let dim = first!($($a),+).raw_dim();
-                collect(dim, ($(Values::new(&$a),)+), |($($a,)+)| f(tuple!($($a),+)))
-            }
-
-            fn try_map_collect<C: Copy + Send, E: Send>(
-                &self,
-                f: impl Fn(Self::Values) -> Result<C, E> + Sync,
-            ) -> Result<Result<Array<C, Self::Dim>, E>, BroadcastError> {
-                let ($($a,)+) = self.broadcast()?;
-                let dim = first!($($a),+).raw_dim();
-                try_collect(dim, ($(Values::new(&$a),)+), |($($a,)+)| f(tuple!($($a),+)))
-            }
-
-            fn map_assign_into<C: Send>(
-                &self,
-                out: &mut ArrayRef<C, Self::Dim>,
-                f: impl Fn(Self::Values) -> C + Sync,
-            ) -> Result<(), BroadcastError> {
-                let ($($a,)+) = self.broadcast()?;
-                overwrite(out, ($(Values::new(&$a),)+), |($($a,)+)| f(tuple!($($a),+)))
-            }
-
-            fn map_collect_two<C: Copy + Send, E: Copy + Send>(
-                &self,
-                f: impl Fn(Self::Values) -> (C, E) + Sync,
-            ) -> Result<(Array<C, Self::Dim>, Array<E, Self::Dim>), BroadcastError> {
-                let ($($a,)+) = self.broadcast()?;
-                let dim = first!($($a),+).raw_dim();
-                collect_two(dim, ($(Values::new(&$a),)+), |($($a,)+)| f(tuple!($($a),+)))
-            }
-
-            fn map_assign_into_two<C: Send, E: Send>(
-                &self,
-                first: &mut ArrayRef<C, Self::Dim>,
-                second: &mut ArrayRef<E, Self::Dim>,
-                f: impl Fn(Self::Values) -> (C, E) + Sync,
-            ) -> Result<(), BroadcastError> {
-                let ($($a,)+) = self.broadcast()?;
-                check_shape(ArrayRole::SecondOut, first!($($a),+).shape(), second.shape())?;
-                let inputs = ($(Values::new(&$a),)+ Second::new(second));
-                overwrite(first, inputs, |($($a,)+ second)| {
-                    let (c, e) = f(tuple!($($a),+));
-                    *second = e;
-                    c
-                })
-            }
-
-            fn update<X: Send, Y: Dimension>(
-                &self,
-                x: &mut ArrayRef<X, Y>,
-                f: impl Fn(&mut X, Self::Values) + Sync,
-            ) -> Result<(), BroadcastError> {
+            #[inline]
+            fn values(&self) -> impl AndSecond<Items = Self::Values> {
                 let ($($a,)+) = self;
-                let shape = x.raw_dim();
-                $(let $a = replicated($a.clone(), &shape).map_err(named(stringify!($a)))?;)+
-                update(x, ($(Values::new(&$a),)+), |x, ($($a,)+)| f(x, tuple!($($a),+)))
+                ($(Input::values($a),)+)
             }
         }
     };

@@ -15,29 +15,12 @@ use ndarray::{ArrayRef, ArrayView, Dimension};
 use std::marker::PhantomData;
 use std::slice;
 
-/// Where the element at index 0 of every axis lies, the shape and the strides of an array.
-pub(crate) struct Layout<'v, A> {
-    first: *const A,
-    shape: &'v [usize],
-    strides: &'v [isize],
-}
-
-// Derived, both would ask the same of `A`.
-impl<A> Clone for Layout<'_, A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A> Copy for Layout<'_, A> {}
-
-/// An array of which a sweep visits elements.
+/// What an input gives a closure of each element.
 ///
 /// # Safety
 ///
-/// `layout` is the layout of an array whose elements may be made items by [`item`](Self::item), as
-/// long as the input lives. Items of different threads may exist at the same time.
-pub(crate) unsafe trait Input {
+/// With [`PACKS`](Self::PACKS), elements may be copied.
+pub(crate) unsafe trait Access {
     /// What lies in memory.
     type Elem;
 
@@ -47,91 +30,50 @@ pub(crate) unsafe trait Input {
     /// Whether elements may be copied before they are made items.
     const PACKS: bool;
 
-    fn layout(&self) -> Layout<'_, Self::Elem>;
-
     /// The item of the element at `place`.
     ///
     /// # Safety
     ///
-    /// `place` is an element of the array, or, with [`PACKS`](Self::PACKS), a copy of one. An item
-    /// that may be written to is made once.
+    /// `place` is an element of the input's array, or, with [`PACKS`](Self::PACKS), a copy of one.
+    /// An item that may be written to is made once.
     unsafe fn item(place: *const Self::Elem) -> Self::Item;
 }
 
-/// An input that is read by reference.
-pub(crate) struct Source<'v, 'a, A> {
-    layout: Layout<'v, A>,
-    elements: PhantomData<&'a A>,
-}
-
-// SAFETY: a `Source` only gives out `&A`, as the array that it is built from does. `&A` may be sent
-// where `A` is `Sync`.
-unsafe impl<A: Sync> Sync for Source<'_, '_, A> {}
-
-impl<'a, A> Source<'a, 'a, A> {
-    /// Items that live as long as the array is borrowed.
-    #[inline]
-    pub(crate) fn of<D: Dimension>(array: &'a ArrayRef<A, D>) -> Self {
-        let (layout, elements) = (Layout::of(array), PhantomData);
-        Source { layout, elements }
-    }
-}
-
-impl<'v, 'a, A> Source<'v, 'a, A> {
-    /// Items that live as long as the elements of the view.
-    #[inline]
-    pub(crate) fn new<D: Dimension>(view: &'v ArrayView<'a, A, D>) -> Self {
-        let (layout, elements) = (Layout::of(view), PhantomData);
-        Source { layout, elements }
-    }
-}
-
-// SAFETY: the layout is that of an array whose elements are borrowed for 'a.
-unsafe impl<'a, A: Sync> Input for Source<'_, 'a, A> {
+// SAFETY: elements are not copied.
+unsafe impl<'a, A> Access for &'a A {
     type Elem = A;
     type Item = &'a A;
     const PACKS: bool = false;
 
     #[inline(always)]
-    fn layout(&self) -> Layout<'_, A> {
-        self.layout
-    }
-
-    #[inline(always)]
     unsafe fn item(place: *const A) -> &'a A {
-        // SAFETY: an element of the array: the contract of this function.
+        // SAFETY: an element of an array that is borrowed for 'a: the contract of this function.
         unsafe { &*place }
     }
 }
 
-/// An input that is read by value.
-pub(crate) struct Values<'v, A> {
-    layout: Layout<'v, A>,
-    elements: PhantomData<&'v A>,
-}
+// SAFETY: elements are not copied.
+unsafe impl<'a, A> Access for &'a mut A {
+    type Elem = A;
+    type Item = &'a mut A;
+    const PACKS: bool = false;
 
-// SAFETY: threads copy elements out of an array that is borrowed, and use them on their own: `A` is
-// `Send` and `Sync`.
-unsafe impl<A: Send + Sync> Sync for Values<'_, A> {}
-
-impl<'v, A> Values<'v, A> {
-    #[inline]
-    pub(crate) fn new<D: Dimension>(array: &'v ArrayRef<A, D>) -> Self {
-        let (layout, elements) = (Layout::of(array), PhantomData);
-        Values { layout, elements }
+    #[inline(always)]
+    unsafe fn item(place: *const A) -> &'a mut A {
+        // SAFETY: an element of an array that is borrowed mutably for 'a, for which this is the
+        // only item: the contract of this function.
+        unsafe { &mut *place.cast_mut() }
     }
 }
 
-// SAFETY: the layout is that of an array whose elements are borrowed for 'v. They are `Copy`.
-unsafe impl<A: Copy + Send + Sync> Input for Values<'_, A> {
+/// Access by value.
+pub(crate) struct Value<A>(PhantomData<A>);
+
+// SAFETY: the elements are `Copy`.
+unsafe impl<A: Copy> Access for Value<A> {
     type Elem = A;
     type Item = A;
     const PACKS: bool = size_of::<A>() < LARGE_ELEMENT;
-
-    #[inline(always)]
-    fn layout(&self) -> Layout<'_, A> {
-        self.layout
-    }
 
     #[inline(always)]
     unsafe fn item(place: *const A) -> A {
@@ -140,88 +82,93 @@ unsafe impl<A: Copy + Send + Sync> Input for Values<'_, A> {
     }
 }
 
-/// A second output of a map. Items are its elements.
-pub(crate) struct Second<'v, 'a, A> {
-    layout: Layout<'v, A>,
-    elements: PhantomData<&'a mut A>,
+/// An array of which a map visits elements, as `A` says: an input, or a second output.
+///
+/// The elements of its operand may be made items as long as it lives. Items of different threads
+/// may exist at the same time.
+pub(crate) struct Input<'v, A> {
+    operand: Operand<'v>,
+    access: PhantomData<A>,
 }
 
-// SAFETY: threads are given different elements, by the contract of `item`, so `A` must be `Send`.
-unsafe impl<A: Send> Sync for Second<'_, '_, A> {}
+// SAFETY: threads only get items, each of which is used by one of them. Their types are `Send`: the
+// bounds of the constructors.
+unsafe impl<A> Sync for Input<'_, A> {}
 
-impl<'a, A> Second<'a, 'a, A> {
+impl<'v, A: Access> Input<'v, A> {
     #[inline]
-    pub(crate) fn new<D: Dimension>(array: &'a mut ArrayRef<A, D>) -> Self {
-        let first = array.as_mut_ptr().cast_const();
-        let layout = Layout {
-            first,
-            ..Layout::of(array)
-        };
-        Second {
-            layout,
-            elements: PhantomData,
-        }
-    }
-}
-
-// SAFETY: the layout is that of an array that is borrowed mutably for 'a. Its indices are different
-// elements, as in every array that can be borrowed so.
-unsafe impl<'a, A: Send> Input for Second<'_, 'a, A> {
-    type Elem = A;
-    type Item = &'a mut A;
-    const PACKS: bool = false;
-
-    #[inline(always)]
-    fn layout(&self) -> Layout<'_, A> {
-        self.layout
-    }
-
-    #[inline(always)]
-    unsafe fn item(place: *const A) -> &'a mut A {
-        // SAFETY: an element of an array that is borrowed mutably, for which this is the only item:
-        // the contract of this function.
-        unsafe { &mut *place.cast_mut() }
-    }
-}
-
-impl<'a> Operand<'a> {
-    #[inline]
-    fn of<I: Input>(input: &'a I) -> Self {
-        let layout = input.layout();
-        Operand {
-            first: layout.first.cast_mut().cast(),
-            shape: layout.shape,
-            strides: layout.strides,
-            size: size_of::<I::Elem>(),
-            packs: I::PACKS,
-        }
-    }
-}
-
-impl<'v, A> Layout<'v, A> {
-    #[inline]
-    fn of<D: Dimension>(array: &'v ArrayRef<A, D>) -> Self {
-        Layout {
-            first: array.as_ptr(),
+    fn new<D: Dimension>(first: *mut A::Elem, array: &'v ArrayRef<A::Elem, D>) -> Self {
+        let operand = Operand {
+            first: first.cast(),
             shape: array.shape(),
             strides: array.strides(),
+            size: size_of::<A::Elem>(),
+            packs: A::PACKS,
+        };
+        Input {
+            operand,
+            access: PhantomData,
         }
     }
 }
 
-/// The inputs of a map: a tuple of them. `N` is the number of operands that the driver has room
-/// for: the output, which is operand 0, and the inputs.
+impl<'v, 'a, A: Sync> Input<'v, &'a A> {
+    /// Items are references that live as long as the elements of the view.
+    #[inline]
+    pub(crate) fn refs<D: Dimension>(view: &'v ArrayView<'a, A, D>) -> Self {
+        Self::new(view.as_ptr().cast_mut(), view)
+    }
+}
+
+impl<'v, A: Copy + Send + Sync> Input<'v, Value<A>> {
+    /// Items are the elements themselves.
+    #[inline]
+    pub(crate) fn values<D: Dimension>(array: &'v ArrayRef<A, D>) -> Self {
+        Self::new(array.as_ptr().cast_mut(), array)
+    }
+}
+
+impl<'v, A: Send> Input<'v, &'v mut A> {
+    /// A second output of a map: items are places of its elements, which differ as those of every
+    /// array that can be borrowed mutably.
+    #[inline]
+    pub(crate) fn places<D: Dimension>(array: &'v mut ArrayRef<A, D>) -> Self {
+        let first = array.as_mut_ptr();
+        Self::new(first, array)
+    }
+}
+
+/// One item, or a tuple of several.
+macro_rules! tuple {
+    ($a:expr) => {
+        $a
+    };
+    ($($a:expr),+) => {
+        ($($a),+)
+    };
+}
+
+/// The type of [`tuple!`].
+macro_rules! tuple_type {
+    ($a:ty) => {
+        $a
+    };
+    ($($a:ty),+) => {
+        ($($a),+)
+    };
+}
+
+pub(crate) use {tuple, tuple_type};
+
+/// The inputs of a map: a tuple of them.
 ///
 /// # Safety
 ///
-/// - `operands` has the output, and what each input says of its array.
-/// - `rows` calls `op` once for each position of the tile, with the element of operand 0 and the
-///   items of the inputs at that position, row by row, and along each row from its first element
-///   to its last. So an `op` that writes the element has initialised all of them when the call
-///   returns.
-/// - `map` is the driver for `N` operands.
-pub(crate) unsafe trait Inputs<const N: usize>: Sync {
-    /// An item of each input.
+/// `operands` has the output, and the operand of each input. `map` calls `op` once for each position
+/// of the output, with its element and the items of the inputs at that position. It returns how
+/// often. So an `op` that writes the element has initialised all of them when the call returns.
+pub(crate) unsafe trait Inputs: Sync {
+    /// The item of one input, or a tuple of an item of each.
     type Items;
 
     /// The output and the inputs: an array.
@@ -232,21 +179,31 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
     /// Operand 0 is `output`.
     fn operands<'a>(&'a self, output: Operand<'a>) -> Self::Operands<'a>;
 
-    /// [`map_of_4`] or [`map_of_8`].
-    ///
     /// # Errors
     ///
-    /// As theirs.
+    /// As for [`map_of_4`].
     ///
     /// # Safety
     ///
-    /// As for these.
-    unsafe fn map(
-        operands: &[Operand<'_>],
-        kernel: &dyn Kernel<N>,
+    /// The output is an array of `X`, which may be sent to other threads. Nothing else reaches its
+    /// elements.
+    unsafe fn map<X>(
+        &self,
+        output: Operand<'_>,
+        op: impl Fn(&mut X, Self::Items) + Sync,
         to: To,
     ) -> Result<usize, BroadcastError>;
+}
 
+/// The inner loops over inputs. `N` is the number of operands that the driver has room for: the
+/// output, which is operand 0, and the inputs.
+///
+/// # Safety
+///
+/// `rows` calls `op` once for each position of the tile, with the element of operand 0 and the
+/// items of the inputs at that position, row by row, and along each row from its first element to
+/// its last.
+unsafe trait Rows<const N: usize>: Inputs {
     /// Calls `op` for each position of a tile.
     ///
     /// # Safety
@@ -256,27 +213,15 @@ pub(crate) unsafe trait Inputs<const N: usize>: Sync {
 }
 
 /// A closure over the output and the inputs as the kernel of a map.
-pub(crate) struct Each<X, I, F> {
+struct Each<X, I, F> {
     op: F,
     types: PhantomData<fn(X, I)>,
 }
 
-impl<X, I, F> Each<X, I, F> {
-    #[inline]
-    pub(crate) fn new<const N: usize>(op: F) -> Self
-    where
-        I: Inputs<N>,
-        F: Fn(&mut X, I::Items) + Sync,
-    {
-        let types = PhantomData;
-        Each { op, types }
-    }
-}
-
-// SAFETY: the contract of `Inputs::rows`. The positions of a tile are its rows times its columns.
+// SAFETY: the contract of `Rows::rows`. The positions of a tile are its rows times its columns.
 unsafe impl<X, I, F, const N: usize> Kernel<N> for Each<X, I, F>
 where
-    I: Inputs<N>,
+    I: Rows<N>,
     F: Fn(&mut X, I::Items) + Sync,
 {
     unsafe fn run(&self, first: &Places<N>, tile: &Tile<N>, wide: bool) -> usize {
@@ -292,7 +237,7 @@ where
     }
 }
 
-/// [`Inputs::rows`], to be compiled for wide vectors. It is only made in `Each::run`.
+/// [`Rows::rows`], to be compiled for wide vectors. It is only made in `Each::run`.
 struct OfTile<'a, X, I, F, const N: usize> {
     first: &'a Places<N>,
     tile: &'a Tile<N>,
@@ -300,9 +245,7 @@ struct OfTile<'a, X, I, F, const N: usize> {
     types: PhantomData<fn(X, I)>,
 }
 
-impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
-    for OfTile<'_, X, I, F, N>
-{
+impl<X, I: Rows<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize for OfTile<'_, X, I, F, N> {
     type Output = ();
 
     #[inline(always)]
@@ -318,85 +261,83 @@ impl<X, I: Inputs<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize
 ///
 /// `and` adds an input that is these places. `split` returns its item, and the items of the other
 /// inputs.
-pub(crate) unsafe trait AndSecond<E, const N: usize, const M: usize>:
-    Inputs<N>
-{
+pub(crate) unsafe trait AndSecond: Inputs {
     /// The inputs and the places.
-    type With<'p>: Inputs<M>
-    where
-        E: 'p;
+    type With<'p, E: Send + 'p>: Inputs;
 
-    fn and<'p>(self, places: Second<'p, 'p, E>) -> Self::With<'p>;
+    fn and<'p, E: Send + 'p>(self, places: Input<'p, &'p mut E>) -> Self::With<'p, E>;
 
-    fn split<'p>(items: <Self::With<'p> as Inputs<M>>::Items) -> (Self::Items, &'p mut E)
-    where
-        E: 'p;
+    fn split<'p, E: Send + 'p>(
+        items: <Self::With<'p, E> as Inputs>::Items,
+    ) -> (Self::Items, &'p mut E);
 }
 
 /// Implements [`AndSecond`] for a tuple.
 macro_rules! and_second {
-    ($n:literal $m:literal: $($a:ident $A:ident),+) => {
+    ($($a:ident $A:ident),+) => {
         // SAFETY: `and` makes the places the last of the tuple, and so are their items.
-        unsafe impl<E: Send, $($A: Input + Sync),+> AndSecond<E, $n, $m> for ($($A,)+) {
-            type With<'p> = ($($A,)+ Second<'p, 'p, E>) where E: 'p;
+        unsafe impl<'v, $($A: Access),+> AndSecond for ($(Input<'v, $A>,)+) {
+            type With<'p, E: Send + 'p> = ($(Input<'v, $A>,)+ Input<'p, &'p mut E>);
 
             #[inline]
-            fn and<'p>(self, places: Second<'p, 'p, E>) -> Self::With<'p> {
+            fn and<'p, E: Send + 'p>(self, places: Input<'p, &'p mut E>) -> Self::With<'p, E> {
                 let ($($a,)+) = self;
                 ($($a,)+ places)
             }
 
             #[inline(always)]
-            fn split<'p>(
-                items: <Self::With<'p> as Inputs<$m>>::Items,
-            ) -> (Self::Items, &'p mut E)
-            where
-                E: 'p,
-            {
+            fn split<'p, E: Send + 'p>(
+                items: <Self::With<'p, E> as Inputs>::Items,
+            ) -> (Self::Items, &'p mut E) {
                 let ($($a,)+ place) = items;
-                (($($a,)+), place)
+                (tuple!($($a),+), place)
             }
         }
     };
 }
 
-and_second!(4 4: a A);
-and_second!(4 4: a A, b B);
-and_second!(4 8: a A, b B, c C);
-and_second!(8 8: a A, b B, c C, d D);
-and_second!(8 8: a A, b B, c C, d D, e F);
-and_second!(8 8: a A, b B, c C, d D, e F, f G);
+and_second!(a A);
+and_second!(a A, b B);
+and_second!(a A, b B, c C);
+and_second!(a A, b B, c C, d D);
+and_second!(a A, b B, c C, d D, e F);
+and_second!(a A, b B, c C, d D, e F, f G);
 
-/// Implements [`Inputs`] for a tuple: the room for operands and how many there are; the driver; the
-/// inputs with their places in the tuple and among the operands; and the combinations of strides
-/// along a row that have loops of their own.
+/// Implements [`Inputs`] and [`Rows`] for a tuple: the room for operands and how many there are; the
+/// driver; the inputs with their places in the tuple and among the operands; and the combinations
+/// of strides along a row that have loops of their own.
 macro_rules! inputs {
     (
         $n:literal $count:literal $map:ident: $($a:ident $A:ident $input:tt $operand:tt),+;
         $([$($stride:literal)+])+
     ) => {
-        // SAFETY: `operands` reads the layout that each input holds. `rows` counts the rows and the
-        // columns of the tile up from 0. `map` calls the driver.
-        unsafe impl<$($A: Input + Sync),+> Inputs<$n> for ($($A,)+) {
-            type Items = ($($A::Item,)+);
+        // SAFETY: `map` calls the driver with the kernel of `rows`, and each input has the operand
+        // of an array.
+        unsafe impl<$($A: Access),+> Inputs for ($(Input<'_, $A>,)+) {
+            type Items = tuple_type!($($A::Item),+);
 
             type Operands<'a> = [Operand<'a>; $count] where Self: 'a;
 
             #[inline]
             fn operands<'a>(&'a self, output: Operand<'a>) -> Self::Operands<'a> {
-                [output, $(Operand::of(&self.$input)),+]
+                [output, $(self.$input.operand),+]
             }
 
             #[inline]
-            unsafe fn map(
-                operands: &[Operand<'_>],
-                kernel: &dyn Kernel<$n>,
+            unsafe fn map<X>(
+                &self,
+                output: Operand<'_>,
+                op: impl Fn(&mut X, Self::Items) + Sync,
                 to: To,
             ) -> Result<usize, BroadcastError> {
-                // SAFETY: the contract of this function.
-                unsafe { $map(operands, kernel, to) }
+                let types = PhantomData::<fn(X, Self)>;
+                // SAFETY: the contract of this function, and of each input.
+                unsafe { $map(&self.operands(output), &Each { op, types }, to) }
             }
+        }
 
+        // SAFETY: `rows` counts the rows and the columns of the tile up from 0.
+        unsafe impl<$($A: Access),+> Rows<$n> for ($(Input<'_, $A>,)+) {
             #[inline(always)]
             unsafe fn rows<X>(
                 first: &Places<$n>,
@@ -409,14 +350,14 @@ macro_rules! inputs {
                 ///
                 /// # Safety
                 ///
-                /// As for [`Inputs::rows`].
+                /// As for [`Rows::rows`].
                 #[inline(always)]
-                unsafe fn contiguous<X, $($A: Input),+>(
+                unsafe fn contiguous<X, $($A: Access),+>(
                     _: PhantomData<($($A,)+)>,
                     first: &Places<$n>,
                     tile: &Tile<$n>,
                     strides: [isize; $count],
-                    op: &impl Fn(&mut X, ($($A::Item,)+)),
+                    op: &impl Fn(&mut X, tuple_type!($($A::Item),+)),
                 ) {
                     let (at, down) = (&tile.offsets, &tile.rows.strides);
                     let mut x = first[0].wrapping_offset(at[0]);
@@ -442,11 +383,11 @@ macro_rules! inputs {
                 /// From each pointer on, the strides reach as many elements of the input as `x`
                 /// has.
                 #[inline(always)]
-                unsafe fn each<X, $($A: Input),+>(
+                unsafe fn each<X, $($A: Access),+>(
                     x: &mut [X],
                     ($($a,)+): ($(*const $A::Elem,)+),
                     strides: [isize; $count],
-                    op: &impl Fn(&mut X, ($($A::Item,)+)),
+                    op: &impl Fn(&mut X, tuple_type!($($A::Item),+)),
                 ) {
                     for (i, x) in x.iter_mut().enumerate() {
                         $(
@@ -455,7 +396,7 @@ macro_rules! inputs {
                         )+
                         // SAFETY: elements of the inputs, as `i` is below the length of `x`: the
                         // contract.
-                        op(x, ($(unsafe { $A::item($a) },)+));
+                        op(x, tuple!($(unsafe { $A::item($a) }),+));
                     }
                 }
 
@@ -487,7 +428,7 @@ macro_rules! inputs {
                         )+
                         // SAFETY: an element of the output, which nothing else reaches, and those
                         // of the inputs at this position: the contract.
-                        op(unsafe { &mut *x }, ($(unsafe { $A::item($a) },)+));
+                        op(unsafe { &mut *x }, tuple!($(unsafe { $A::item($a) }),+));
                         at[0] = at[0].wrapping_add(along[0]);
                         $(at[$operand] = at[$operand].wrapping_add(along[$operand]);)+
                     }

@@ -14,7 +14,9 @@ use super::tuning::{
     BLOCK, CACHE_LINE, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM, LONG_ROW, WIDE_MAPPED_FROM,
     map_chunk,
 };
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::partial::PartialShape;
+use crate::shape::replicates;
 use std::array;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -22,6 +24,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An array of a map, without the type of its elements.
+#[derive(Clone, Copy)]
 pub(crate) struct Operand<'a> {
     /// The element at index 0 of every axis.
     pub(crate) first: *mut u8,
@@ -32,6 +35,17 @@ pub(crate) struct Operand<'a> {
     pub(crate) size: usize,
     /// Whether elements may be copied before the closure gets them.
     pub(crate) packs: bool,
+}
+
+impl Operand<'_> {
+    /// The stride along an axis of an output of `rank` axes, to which this operand replicates.
+    #[inline]
+    pub(crate) fn stride(&self, axis: usize, rank: usize) -> isize {
+        match axis.checked_sub(rank - self.shape.len()) {
+            Some(axis) if self.shape[axis] != 1 => self.strides[axis],
+            _ => 0,
+        }
+    }
 }
 
 /// Where position 0 of each operand lies.
@@ -67,8 +81,8 @@ pub(crate) enum To {
 ///
 /// # Errors
 ///
-/// `WrongShape` if an input has another shape than the output; `AllocationFailed`. The closure has
-/// not been called then.
+/// `WrongShape` if an input does not replicate to the output's shape, aligned from the right, by its
+/// axes of size 1; `AllocationFailed`. The closure has not been called then.
 ///
 /// # Safety
 ///
@@ -117,12 +131,15 @@ unsafe fn map<const N: usize>(
     assert!((1..=N).contains(&operands.len()));
     let shape = operands[0].shape;
     for input in &operands[1..] {
-        check_shape(ArrayRole::Out, input.shape, shape)?;
+        if !replicates(input.shape, shape) {
+            let expected = PartialShape::known(input.shape);
+            return Err(wrong_shape(ArrayRole::Out, expected, shape));
+        }
     }
     let axes = shape.iter().enumerate().map(|(axis, &size)| {
         let mut strides = [0; N];
         for (stride, operand) in strides.iter_mut().zip(operands) {
-            *stride = operand.strides[axis].wrapping_mul(operand.size as isize);
+            *stride = (operand.stride(axis, shape.len())).wrapping_mul(operand.size as isize);
         }
         LoopAxis { size, strides }
     });
@@ -135,8 +152,8 @@ unsafe fn map<const N: usize>(
     };
     if let Some(tile) = few {
         let bytes = tile.rows.size * tile.columns.size * operands[0].size;
-        // SAFETY: the contract of this function. The tile is all positions of the operands, whose
-        // shapes are the same, as checked.
+        // SAFETY: the contract of this function. The tile is all positions of the output, to which
+        // the inputs replicate, as checked.
         return Ok(unsafe { kernel.run(&first, &tile, bytes >= WIDE_MAPPED_FROM) });
     }
     let mut nest = LoopNest::empty();
@@ -158,8 +175,8 @@ unsafe fn map<const N: usize>(
         ordered,
         wide: bytes >= WIDE_MAPPED_FROM,
     };
-    // SAFETY: the contract of this function. The nest walks the shape and the strides of all
-    // operands, whose shapes are the same, as checked.
+    // SAFETY: the contract of this function. The nest walks the shape of the output, to which the
+    // inputs replicate, as checked, by the strides of all operands.
     unsafe { walk.all(bytes, to) }
 }
 

@@ -1,10 +1,11 @@
 //! Allocation: vectors and arrays, and huge pages behind large ones.
 
+use super::maps::Operand;
 #[cfg(all(target_os = "linux", not(miri)))]
 use super::tuning::HUGE_PAGE;
 use super::tuning::{HUGE_PAGES_FROM, INLINE_AXES};
 use crate::error::{BroadcastError, allocation_failed, reserved, shape_overflow};
-use crate::shape::{Sizes, elements};
+use crate::shape::{Sizes, elements, replicates};
 use ndarray::{Array, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
@@ -39,8 +40,8 @@ pub(crate) fn uninit_array<A, D: Dimension>(
     Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
 }
 
-/// [`uninit_array`] whose axes are ordered in memory as those of arrays of the same shape, which
-/// have these strides. See [`common_order`].
+/// [`uninit_array`] whose axes are ordered in memory as those of arrays that replicate to it. See
+/// [`common_order`].
 ///
 /// # Errors
 ///
@@ -48,7 +49,7 @@ pub(crate) fn uninit_array<A, D: Dimension>(
 #[inline]
 pub(crate) fn uninit_in_order<A, D: Dimension>(
     dim: D,
-    operands: &[&[isize]],
+    operands: &[Operand<'_>],
 ) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
     let vec = uninit_vec(dim.sizes())?;
     let mut strides = dim.clone();
@@ -88,25 +89,22 @@ fn uninit_vec<A>(shape: &[usize]) -> Result<Vec<MaybeUninit<A>>, BroadcastError>
 /// Source: `npyiter_find_best_axis_ordering` of NumPy.
 fn common_order(
     shape: &[usize],
-    operands: &[&[isize]],
+    operands: &[Operand<'_>],
     to: &mut [usize],
 ) -> Result<bool, BroadcastError> {
     let rank = shape.len();
-    let stride = |strides: &[isize], axis: usize| match shape[axis] {
-        1 => 0,
-        _ => strides[axis].unsigned_abs(),
-    };
+    let stride = |operand: &Operand<'_>, axis| operand.stride(axis, rank).unsigned_abs();
     // No axis moves if no stride is shorter than one inside it. That is so for most arrays.
-    let ordered = |strides: &&[isize]| {
+    let ordered = |operand: &Operand<'_>| {
         let mut longest = 0;
         (0..rank).rev().all(|axis| {
-            let stride = stride(strides, axis);
+            let stride = stride(operand, axis);
             longest = longest.max(stride);
             stride == 0 || stride == longest
         })
     };
-    let other_ranks = operands.iter().any(|strides| strides.len() != rank);
-    if other_ranks || operands.iter().all(ordered) || shape.contains(&0) {
+    let fit = |operand: &Operand<'_>| replicates(operand.shape, shape);
+    if !operands.iter().all(fit) || operands.iter().all(ordered) || shape.contains(&0) {
         return Ok(false);
     }
     // The axes from the innermost place on.
@@ -115,8 +113,8 @@ fn common_order(
     order.extend((0..rank).rev());
     // Whether `axis` belongs inside `inner`, which stands inside it. `None`: nothing tells.
     let belongs_inside = |axis: usize, inner: usize| {
-        let compared = operands.iter().filter_map(|strides| {
-            let [axis, inner] = [axis, inner].map(|axis| stride(strides, axis));
+        let compared = operands.iter().filter_map(|operand| {
+            let [axis, inner] = [axis, inner].map(|axis| stride(operand, axis));
             (axis != 0 && inner != 0).then_some(axis < inner)
         });
         compared.reduce(|all, inside| all && inside)

@@ -4,13 +4,12 @@
 //! element of its operand. Outside this file a map is safe: [`collect`], [`overwrite`] and
 //! [`update`] call a closure with items of the inputs.
 
-use super::inputs::{AndSecond, Each, Inputs, Second};
+use super::inputs::{AndSecond, Input, Inputs};
 use super::maps::{Operand, To};
 use super::memory::uninit_in_order;
 use super::tuning::FEW_ELEMENTS;
 use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
-use std::array;
 use std::mem::{MaybeUninit, forget, needs_drop};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// `WrongShape`, `AllocationFailed`; `op` has not been called then.
 #[inline]
-fn map<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+fn map<X: Send, D: Dimension, I: Inputs>(
     x: &mut ArrayRef<X, D>,
     inputs: &I,
     op: impl Fn(&mut X, I::Items) + Sync,
@@ -35,10 +34,8 @@ fn map<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
         size: size_of::<X>(),
         packs: false,
     };
-    let operands = inputs.operands(output);
-    // SAFETY: the operands are the output, which is borrowed mutably and whose elements may be sent
-    // to other threads, and the inputs, as their contract says; so they are of the kernel's types.
-    unsafe { I::map(operands.as_ref(), &Each::<X, I, _>::new(op), to) }
+    // SAFETY: the output is borrowed mutably, and its elements may be sent to other threads.
+    unsafe { inputs.map(output, op, to) }
 }
 
 /// Calls `op` with each element of `x` and the elements of the inputs.
@@ -46,7 +43,7 @@ fn map<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
 /// # Errors
 ///
 /// `WrongShape`, `AllocationFailed`; no element has changed then.
-pub(crate) fn update<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+pub(crate) fn update<X: Send, D: Dimension, I: Inputs>(
     x: &mut ArrayRef<X, D>,
     inputs: I,
     op: impl Fn(&mut X, I::Items) + Sync,
@@ -55,13 +52,13 @@ pub(crate) fn update<X: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     Ok(())
 }
 
-/// Replaces each element of `out` by what `f` returns for the elements of the inputs. The old
+/// Replaces each element of `out`, to which the inputs replicate, by what `f` returns for the elements of the inputs. The old
 /// elements are dropped.
 ///
 /// # Errors
 ///
 /// `WrongShape`, `AllocationFailed`; no element has changed then.
-pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs>(
     out: &mut ArrayRef<C, D>,
     inputs: I,
     f: impl Fn(I::Items) -> C + Sync,
@@ -74,8 +71,8 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
 ///
 /// # Errors
 ///
-/// `WrongShape` if the inputs have another shape than `dim`; `ShapeOverflow`, `AllocationFailed`.
-pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+/// `WrongShape` if the inputs do not replicate to `dim`; `ShapeOverflow`, `AllocationFailed`.
+pub(crate) fn collect<C: Send, D: Dimension, I: Inputs>(
     dim: D,
     inputs: I,
     f: impl Fn(I::Items) -> C + Sync,
@@ -91,7 +88,7 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
 ///
 /// `ShapeOverflow`, `AllocationFailed`.
 #[inline]
-fn uninit_output<C, D: Dimension, I: Inputs<N>, const N: usize>(
+fn uninit_output<C, D: Dimension, I: Inputs>(
     dim: D,
     inputs: &I,
 ) -> Result<Array<MaybeUninit<C>, D>, BroadcastError> {
@@ -103,15 +100,12 @@ fn uninit_output<C, D: Dimension, I: Inputs<N>, const N: usize>(
         packs: false,
     };
     let operands = inputs.operands(output);
-    let inputs = &operands.as_ref()[1..];
-    let strides: [&[isize]; N] =
-        array::from_fn(|at| inputs.get(at).map_or(&[][..], |one| one.strides));
-    uninit_in_order(dim, &strides[..inputs.len()])
+    uninit_in_order(dim, &operands.as_ref()[1..])
 }
 
 /// `out`, filled with what `f` returns for the elements of the inputs. Its elements lie side by
 /// side.
-fn fill<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+fn fill<C: Send, D: Dimension, I: Inputs>(
     mut out: Array<MaybeUninit<C>, D>,
     inputs: I,
     f: impl Fn(I::Items) -> C + Sync,
@@ -127,7 +121,7 @@ fn fill<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
     };
     assert_eq!(count, out.len(), "elements were left out");
     // SAFETY: the closure was called once for each of so many positions, and wrote the element: the
-    // contract of `Kernel`. A panic does not get here.
+    // contract of `Inputs`. A panic does not get here.
     Ok(unsafe { out.assume_init() })
 }
 
@@ -137,7 +131,7 @@ fn fill<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
 /// # Errors
 ///
 /// As for [`collect`].
-pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs>(
     dim: D,
     inputs: I,
     f: impl Fn(I::Items) -> Result<C, E> + Sync,
@@ -169,22 +163,16 @@ pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs<N>, c
 ///
 /// # Errors
 ///
-/// `WrongShape` if the inputs have another shape than `dim`; `ShapeOverflow`, `AllocationFailed`.
+/// `WrongShape` if the inputs do not replicate to `dim`; `ShapeOverflow`, `AllocationFailed`.
 #[allow(clippy::type_complexity)]
-pub(crate) fn collect_two<C, E, D, I, const N: usize, const M: usize>(
+pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: AndSecond>(
     dim: D,
     inputs: I,
     f: impl Fn(I::Items) -> (C, E) + Sync,
-) -> Result<(Array<C, D>, Array<E, D>), BroadcastError>
-where
-    C: Copy + Send,
-    E: Copy + Send,
-    D: Dimension,
-    I: AndSecond<MaybeUninit<E>, N, M>,
-{
+) -> Result<(Array<C, D>, Array<E, D>), BroadcastError> {
     let mut second = uninit_output(dim.clone(), &inputs)?;
     let first = uninit_output(dim, &inputs)?;
-    let first = fill(first, inputs.and(Second::new(&mut second)), |items| {
+    let first = fill(first, inputs.and(Input::places(&mut second)), |items| {
         let (items, place) = I::split(items);
         let (c, e) = f(items);
         place.write(e);
@@ -196,13 +184,32 @@ where
     Ok((first, unsafe { second.assume_init() }))
 }
 
+/// [`overwrite`] of two outputs, by the two values that `f` returns.
+///
+/// # Errors
+///
+/// As for [`overwrite`].
+pub(crate) fn overwrite_two<C: Send, E: Send, D: Dimension, I: AndSecond>(
+    first: &mut ArrayRef<C, D>,
+    second: &mut ArrayRef<E, D>,
+    inputs: I,
+    f: impl Fn(I::Items) -> (C, E) + Sync,
+) -> Result<(), BroadcastError> {
+    overwrite(first, inputs.and(Input::places(second)), |items| {
+        let (items, place) = I::split(items);
+        let (c, e) = f(items);
+        *place = e;
+        c
+    })
+}
+
 /// The most chunks of an output whose elements have drop glue. Each has a count of its initialised
 /// elements; this many counts fit on the stack.
 const COUNTED_CHUNKS: usize = 64;
 
 /// Fills `out`, whose elements lie side by side, in chunks, and counts the elements of each. If `f`
 /// panics, the counted elements are dropped.
-fn fill_counted<C: Send, D: Dimension, I: Inputs<N>, const N: usize>(
+fn fill_counted<C: Send, D: Dimension, I: Inputs>(
     out: &mut Array<MaybeUninit<C>, D>,
     inputs: &I,
     f: impl Fn(I::Items) -> C + Sync,
@@ -261,7 +268,6 @@ impl<C> Drop for Initialised<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::inputs::{Source, Values};
     use crate::engine::tuning::LARGE_ELEMENT;
     use ndarray::{Array1, Array2, Array3, ArrayD, IxDyn, ShapeBuilder, Slice};
 
@@ -300,13 +306,13 @@ mod tests {
             for number in 0..6 {
                 let (a, b) = (laid_out(shape, number), laid_out(shape, number / 2));
                 let expected = ArrayD::from_shape_fn(IxDyn(shape), |i| a[&i].wrapping_sub(b[&i]));
-                let inputs = || (Values::new(&a), Values::new(&b));
+                let inputs = || (Input::values(&a), Input::values(&b));
                 let f = |(a, b): (u32, u32)| a.wrapping_sub(b);
                 assert_eq!(collect(IxDyn(shape), inputs(), f).unwrap(), expected);
                 let boxed = collect(IxDyn(shape), inputs(), |items| Box::new(f(items))).unwrap();
                 assert_eq!(boxed.map(|value| **value), expected);
                 let (a_view, b_view) = (a.view(), b.view());
-                let refs = (Source::new(&a_view), Source::new(&b_view));
+                let refs = (Input::refs(&a_view), Input::refs(&b_view));
                 let by_ref = collect(IxDyn(shape), refs, |(a, b)| a.wrapping_sub(*b));
                 assert_eq!(by_ref.unwrap(), expected);
                 let two = collect_two(IxDyn(shape), inputs(), |items| {
@@ -319,7 +325,11 @@ mod tests {
                 overwrite(&mut out, inputs(), f).unwrap();
                 assert_eq!(out, expected);
                 let (mut out, mut second) = (laid_out(shape, number + 1), laid_out(shape, number));
-                let places = (Second::new(&mut second), Values::new(&a), Values::new(&b));
+                let places = (
+                    Input::places(&mut second),
+                    Input::values(&a),
+                    Input::values(&b),
+                );
                 let write = |(place, a, b): (&mut u32, u32, u32)| {
                     *place = a;
                     f((a, b))
@@ -328,7 +338,7 @@ mod tests {
                 assert_eq!((out, &second), (expected, &a));
                 let mut out = laid_out(shape, number + 2);
                 let sum = &out + &a;
-                update(&mut out, (Values::new(&a),), |x, (a,)| *x += a).unwrap();
+                update(&mut out, (Input::values(&a),), |x, a| *x += a).unwrap();
                 assert_eq!(out, sum);
             }
         }
@@ -373,7 +383,7 @@ mod tests {
                     });
                     a.wrapping_sub(b)
                 };
-                let inputs = || (Values::new(&a), Values::new(&row));
+                let inputs = || (Input::values(&a), Input::values(&row));
                 let what = (shape, slow);
                 assert_eq!(
                     collect(IxDyn(shape), inputs(), f).unwrap(),
@@ -385,7 +395,7 @@ mod tests {
                 assert_eq!(out, expected, "{what:?}");
                 // If an element were mapped twice, `b` would be subtracted twice.
                 let mut out = a.clone();
-                update(&mut out, (Values::new(&row),), |x, (b,)| *x = f((*x, b))).unwrap();
+                update(&mut out, (Input::values(&row),), |x, b| *x = f((*x, b))).unwrap();
                 assert_eq!(out, expected, "{what:?}");
             }
         }
@@ -403,7 +413,7 @@ mod tests {
                 apart.broadcast((rows, columns)).unwrap(),
                 column.broadcast((rows, columns)).unwrap(),
             );
-            let inputs = (Values::new(&a), Values::new(&b));
+            let inputs = (Input::values(&a), Input::values(&b));
             let found = collect(a.raw_dim(), inputs, |(a, b)| {
                 a[0] ^ a[11] ^ a[5].wrapping_add(b)
             });
@@ -427,7 +437,7 @@ mod tests {
             let expected = Array2::from_shape_fn(shape, |at| element(a[at], row[at]));
             for a in [a.view(), fortran.view()] {
                 let what = format!("{A} and {B} bytes, {shape:?}, {:?}", a.strides());
-                let inputs = || (Values::new(&a), Values::new(&row));
+                let inputs = || (Input::values(&a), Input::values(&row));
                 let found = collect(a.raw_dim(), inputs(), |(a, b)| element(a, b)).unwrap();
                 assert_eq!(found, expected, "{what}");
                 let mut out = Array2::from_elem(shape, [0; 2]);
@@ -460,11 +470,11 @@ mod tests {
     fn inputs_of_another_shape_are_refused() {
         let (a, b) = (Array2::<u8>::zeros((3, 4)), Array2::<u8>::zeros((4, 3)));
         let mut out = Array2::<u8>::zeros((3, 4));
-        let inputs = || (Values::new(&a), Values::new(&b));
+        let inputs = || (Input::values(&a), Input::values(&b));
         assert!(collect(a.raw_dim(), inputs(), |(a, b)| a + b).is_err());
         assert!(overwrite(&mut out, inputs(), |(a, b)| a + b).is_err());
         assert!(update(&mut out, inputs(), |x, (a, b)| *x = a + b).is_err());
         let c = Array3::<u8>::zeros((3, 4, 1));
-        assert!(update(&mut out, (Values::new(&c),), |x, (c,)| *x = c).is_err());
+        assert!(update(&mut out, (Input::values(&c),), |x, c| *x = c).is_err());
     }
 }

@@ -19,9 +19,9 @@ mod strategy;
 
 pub(crate) use copy::copy_into_uninit;
 
-use crate::engine::inputs::Source;
+use crate::engine::inputs::Input;
 use crate::engine::rows::{collect, overwrite};
-use crate::error::BroadcastError;
+use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
 use ndarray::{Array, ArrayRef, ArrayViewMut};
 use sealed::CopyElement;
@@ -198,10 +198,8 @@ pub trait MaterializeExt: Operand {
     where
         Self::Elem: Clone + Send + Sync,
     {
-        let from = self.as_array();
-        collect(from.raw_dim(), (Source::of(from),), |(element,)| {
-            element.clone()
-        })
+        let from = self.as_array().view();
+        collect(from.raw_dim(), (Input::refs(&from),), Self::Elem::clone)
     }
 
     /// [`materialize_into`](Self::materialize_into) for elements that are `Clone` and not `Copy`.
@@ -232,9 +230,9 @@ pub trait MaterializeExt: Operand {
     where
         Self::Elem: Clone + Send + Sync,
     {
-        overwrite(out, (Source::of(self.as_array()),), |(element,)| {
-            element.clone()
-        })
+        let from = self.as_array().view();
+        check_shape(ArrayRole::Out, from.shape(), out.shape())?;
+        overwrite(out, (Input::refs(&from),), Self::Elem::clone)
     }
 }
 

@@ -240,8 +240,9 @@ mod sealed {
 
     use super::*;
     use crate::co_broadcast::replicated;
-    use crate::elementwise::{ZipValues, tuple};
+    use crate::elementwise::ZipValues;
     use crate::engine::fold::{Add, Arrays, Map};
+    use crate::engine::inputs::tuple;
     use crate::error::named;
     use ndarray::{ArrayView, DimMax};
 
