@@ -158,6 +158,7 @@ unsafe fn map<const N: usize>(
     }
     let mut nest = LoopNest::empty();
     nest.fill(axes)?;
+    nest.sort();
     let bytes = nest.len().saturating_mul(operands[0].size);
     let contiguous = nest.inner().strides[0] == operands[0].size as isize;
     let packs = !ordered

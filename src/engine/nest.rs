@@ -59,14 +59,12 @@ impl<const N: usize> LoopAxis<N> {
     }
 
     /// Whether `self` around `inner` is one loop: in every operand, a step of `self` is as long as
-    /// all steps of `inner`.
+    /// all steps of `inner`. Only strides of elements of size 0 can wrap.
     #[inline]
     pub(super) fn continues(&self, inner: &Self) -> bool {
-        let Ok(size) = isize::try_from(inner.size) else {
-            return false;
-        };
+        let size = inner.size as isize;
         (self.strides.iter().zip(&inner.strides))
-            .all(|(outer, inner)| inner.checked_mul(size) == Some(*outer))
+            .all(|(outer, inner)| inner.wrapping_mul(size) == *outer)
     }
 }
 
@@ -75,7 +73,7 @@ impl<const N: usize> LoopAxis<N> {
 /// A nest is built from one shape and the element strides of each operand:
 ///
 /// - Axes of size 1 are dropped. An index space with an axis of size 0 has `len() == 0`, no axes.
-/// - [`from_axes`](Self::from_axes) reverses and sorts axes; [`in_order`](Self::in_order) does not.
+/// - [`sort`](Self::sort) reverses and sorts axes.
 /// - Neighbours that form one loop in all operands are merged, also replicated ones.
 ///
 /// So there is an innermost axis unless `len()` is 0 or 1. A position is a number in `0..len()`
@@ -105,13 +103,8 @@ impl<const N: usize> LoopNest<N> {
         }))
     }
 
-    /// The loops over the given axes: dropped, reversed, sorted and merged.
-    ///
-    /// No stride of operand 0 is negative. Where it is 0, the first operand with another stride
-    /// decides. An axis with a negative stride is walked from its other end; `start()` is where
-    /// each operand's first element then lies, relative to index 0 of every axis. The axis with the
-    /// largest stride of operand 0 is outermost; ties are decided by operand 1, and so on. The sort
-    /// is stable.
+    /// The loops over the given axes: dropped, reversed, sorted and merged. See
+    /// [`sort`](Self::sort).
     ///
     /// # Errors
     ///
@@ -122,36 +115,19 @@ impl<const N: usize> LoopNest<N> {
     ) -> Result<Self, BroadcastError> {
         let mut nest = Self::empty();
         nest.fill(axes)?;
+        nest.sort();
         Ok(nest)
-    }
-
-    /// [`from_axes`](Self::from_axes) in place of no axes. A nest is large: to return one takes
-    /// longer than to fill one.
-    pub(crate) fn fill(
-        &mut self,
-        axes: impl Iterator<Item = LoopAxis<N>>,
-    ) -> Result<(), BroadcastError> {
-        for mut axis in axes {
-            let moving = axis.strides.iter().find(|&&stride| stride != 0);
-            if axis.size > 1 && moving.is_some_and(|&stride| stride < 0) {
-                axis.reverse(&mut self.start);
-            }
-            self.add(axis)?;
-        }
-        self.order();
-        self.merge();
-        Ok(())
     }
 
     /// Fills a nest of no axes with the given axes in the given order: positions count the index
     /// space as its axes stand. Axes are dropped and merged, but neither reversed nor sorted, so
-    /// that `start()` is 0.
+    /// that `start()` is 0. A nest is large: to return one takes longer than to fill one.
     ///
     /// # Errors
     ///
     /// `AllocationFailed`, only if more than `INLINE_AXES` axes have a size above 1.
     #[inline]
-    pub(crate) fn fill_in_order(
+    pub(crate) fn fill(
         &mut self,
         axes: impl Iterator<Item = LoopAxis<N>>,
     ) -> Result<(), BroadcastError> {
@@ -160,6 +136,24 @@ impl<const N: usize> LoopNest<N> {
         }
         self.merge();
         Ok(())
+    }
+
+    /// Reverses and sorts the axes, and merges them again.
+    ///
+    /// No stride of operand 0 is negative then. Where it is 0, the first operand with another
+    /// stride decides. An axis with a negative stride is walked from its other end; `start()` is
+    /// where each operand's first element then lies, relative to index 0 of every axis. The axis
+    /// with the largest stride of operand 0 is outermost; ties are decided by operand 1, and so on.
+    /// The sort is stable.
+    pub(crate) fn sort(&mut self) {
+        for axis in &mut self.axes {
+            let moving = axis.strides.iter().find(|&&stride| stride != 0);
+            if moving.is_some_and(|&stride| stride < 0) {
+                axis.reverse(&mut self.start);
+            }
+        }
+        self.order();
+        self.merge();
     }
 
     /// No axes, thus one position.
@@ -519,7 +513,7 @@ mod tests {
                 strides: [stride],
             });
             let mut nest = LoopNest::empty();
-            nest.fill_in_order(axes).unwrap();
+            nest.fill(axes).unwrap();
             let merged = nest.axes().iter().map(|a| (a.size, a.strides[0]));
             (nest.start(), nest.len(), merged.collect::<Vec<_>>())
         };
@@ -605,7 +599,7 @@ mod tests {
                 expected.sort_unstable();
                 let what = axes.clone().collect::<Vec<_>>();
                 let mut in_order = LoopNest::empty();
-                in_order.fill_in_order(axes.clone()).unwrap();
+                in_order.fill(axes.clone()).unwrap();
                 for nest in [LoopNest::from_axes(axes).unwrap(), in_order] {
                     assert_eq!(nest.len(), expected.len(), "{what:?}");
                     let cut = other % (nest.len() + 1);

@@ -1,8 +1,8 @@
 //! The door to maps: an output and its inputs, and a closure that is called for each position.
 //!
-//! The driver is built from arrays, and checks their shapes. So every offset of its loop nest is an
-//! element of its operand. Outside this file a map is safe: [`collect`], [`overwrite`] and
-//! [`update`] call a closure with items of the inputs.
+//! The driver is given arrays, and checks that the inputs replicate to the output's shape. So every
+//! offset of its loop nest is an element of its operand. Outside this file a map is safe:
+//! [`collect`], [`overwrite`] and [`update`] call a closure with items of the inputs.
 
 use super::inputs::{AndSecond, Input, Inputs};
 use super::maps::{Operand, To};
@@ -52,8 +52,8 @@ pub(crate) fn update<X: Send, D: Dimension, I: Inputs>(
     Ok(())
 }
 
-/// Replaces each element of `out`, to which the inputs replicate, by what `f` returns for the elements of the inputs. The old
-/// elements are dropped.
+/// Replaces each element of `out`, to which the inputs replicate, by what `f` returns for the
+/// elements of the inputs. The old elements are dropped.
 ///
 /// # Errors
 ///

@@ -146,8 +146,9 @@ pub(crate) unsafe fn reduce(
         let stride = target.strides[becomes[at]].wrapping_mul(target.size as isize);
         axis(at, stride)
     }))?;
+    kept.sort();
     let of_terms = (0..shape.len()).filter(|at| !is_kept(at));
-    summed.fill_in_order(of_terms.map(|at| axis(at, 0)))?;
+    summed.fill(of_terms.map(|at| axis(at, 0)))?;
     assert!(terms.range.end <= summed.len());
     let count = kept.len();
     if count == 0 {

@@ -32,7 +32,8 @@
 //! |---|---|---|
 //! | an output axis of a plan has the size of the axis that feeds it; there are at most `isize::MAX` elements | `BroadcastPlan::new`, for shapes and deserialised plans; `from_parts`, for plans of plans | *`rules`*, *`errors`*; `plans_of_other_plans_are_checked` |
 //! | a plan is applied to its input shape; a stretched axis has stride 0 | `replicate` in `view.rs` | *`errors::a_plan_on_another_shape`*; *`rules`* |
-//! | all operands have one shape | `maps::map`; `Arrays::typed` in `fold`; `copy_into_uninit` and `replaced` in `operands.rs` | `inputs_of_another_shape_are_refused`; `results_and_terms_that_do_not_fit_are_refused`; *`materialize::an_output_of_another_shape_is_an_error_and_unchanged`* |
+//! | the inputs of a map replicate to the output's shape | `maps::map` | `inputs_of_another_shape_are_refused` |
+//! | all other operands have one shape | `Arrays::typed` in `fold`; `copy_into_uninit` and `replaced` in `operands.rs` | `results_and_terms_that_do_not_fit_are_refused`; *`materialize::an_output_of_another_shape_is_an_error_and_unchanged`* |
 //! | each axis that is kept is one axis of the result, of its size; there are terms, and no more than the array has | `sums::reduce` | `results_and_terms_that_do_not_fit_are_refused` |
 //! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `tiles`; `Packing::next_part` | `every_small_nest_is_walked_once`; `every_element_of_a_tile_is_walked_once_in_any_order`; `each_position_of_a_tile_is_in_one_part` |
 //! | each position is in one chunk, and each chunk is claimed once | `Chunks::range`; `Shares::claim` | `chunks_cover_every_element_once_and_begin_at_boundaries`; `every_order_of_arrivals_and_claims_gives_each_chunk_once` |
