@@ -164,9 +164,10 @@ pub(crate) use {tuple, tuple_type};
 ///
 /// # Safety
 ///
-/// `operands` has the output, and the operand of each input. `map` calls `op` once for each position
-/// of the output, with its element and the items of the inputs at that position. It returns how
-/// often. So an `op` that writes the element has initialised all of them when the call returns.
+/// `operands` has the output, and the operand of each input. `map` calls `op` once for each
+/// position of the output, with its element and the items of the inputs at that position. It
+/// returns how often. So an `op` that writes the element has initialised all of them when the call
+/// returns.
 pub(crate) unsafe trait Inputs: Sync {
     /// The item of one input, or a tuple of an item of each.
     type Items;
@@ -303,9 +304,9 @@ and_second!(a A, b B, c C, d D);
 and_second!(a A, b B, c C, d D, e F);
 and_second!(a A, b B, c C, d D, e F, f G);
 
-/// Implements [`Inputs`] and [`Rows`] for a tuple: the room for operands and how many there are; the
-/// driver; the inputs with their places in the tuple and among the operands; and the combinations
-/// of strides along a row that have loops of their own.
+/// Implements [`Inputs`] and [`Rows`] for a tuple: the room for operands and how many there are;
+/// the driver; the inputs with their places in the tuple and among the operands; and the
+/// combinations of strides along a row that have loops of their own.
 macro_rules! inputs {
     (
         $n:literal $count:literal $map:ident: $($a:ident $A:ident $input:tt $operand:tt),+;

@@ -81,8 +81,8 @@ pub(crate) enum To {
 ///
 /// # Errors
 ///
-/// `WrongShape` if an input does not replicate to the output's shape, aligned from the right, by its
-/// axes of size 1; `AllocationFailed`. The closure has not been called then.
+/// `WrongShape` if an input does not replicate to the output's shape, aligned from the right, by
+/// its axes of size 1; `AllocationFailed`. The closure has not been called then.
 ///
 /// # Safety
 ///
