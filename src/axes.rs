@@ -106,49 +106,32 @@ arrays! {
     6 Less<Less<Less<Less<Less<Less<D>>>>>>;
 }
 
-/// A table of 0s with 1 for each of these axes of an array of this rank.
+/// For each axis of an array of this rank: one more than its position in the list, or 0 if it is not
+/// listed.
 ///
 /// # Errors
 ///
-/// `InvalidAxes` of this shape, for an entry that is not an axis, or that is one for the second
-/// time.
-pub(crate) fn listed<D: Dimension, T: ShapeInteger>(
+/// `InvalidAxes` of this operation and shape, for an entry that is not an axis, or that is one for
+/// the second time.
+#[inline(always)]
+pub(crate) fn positions<D: Dimension, T: ShapeInteger>(
+    operation: &'static str,
     rank: usize,
     axes: &[T],
     shape: impl FnOnce() -> PartialShape,
 ) -> Result<D, BroadcastError> {
-    let mut listed = D::zeros(rank);
+    let mut positions = D::zeros(rank);
     for (at, &entry) in axes.iter().enumerate() {
         let fault = match axis_of(entry, rank) {
-            Some(axis) => match std::mem::replace(&mut listed.sizes_mut()[axis], 1) {
+            Some(axis) => match std::mem::replace(&mut positions.sizes_mut()[axis], at + 1) {
                 0 => continue,
                 _ => AxesFault::Repeated(at),
             },
             None => AxesFault::OutOfRange(at),
         };
-        return Err(invalid_axes("reduce", shape(), axes, fault));
+        return Err(invalid_axes(operation, shape(), axes, fault));
     }
-    Ok(listed)
-}
-
-/// The shape with size 1 at these axes, and the table of [`listed`].
-///
-/// # Errors
-///
-/// As there.
-pub(crate) fn reduced<D: Dimension, A: AxisList>(
-    shape: &D,
-    axes: &A,
-) -> Result<[D; 2], BroadcastError> {
-    let known = || PartialShape::known(shape.clone());
-    let listed: D = listed(shape.ndim(), axes.list(), known)?;
-    let mut reduced = shape.clone();
-    for (size, &is_listed) in reduced.sizes_mut().iter_mut().zip(listed.sizes()) {
-        if is_listed == 1 {
-            *size = 1;
-        }
-    }
-    Ok([reduced, listed])
+    Ok(positions)
 }
 
 /// The axes do not fit an operation on an array of this shape.

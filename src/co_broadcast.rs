@@ -1,12 +1,11 @@
 //! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
-use crate::error::{ArrayRole, BroadcastError, named, reserved, shape_overflow};
+use crate::error::{ArrayRole, BroadcastError, Refused, named, reserved, shape_overflow};
 use crate::mode::ElementwiseRule;
 use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
-use crate::rule::Rule;
-use crate::rules::numpy::right_aligned_mismatch;
-use crate::shape::{Sizes, common, elements, merge, padded, padded_to, replicates};
+use crate::rule::{Relation, Rule};
+use crate::shape::{Sizes, by_axis, elements, replicates};
 use crate::view::Broadcasted;
 use ndarray::{ArrayView, DimMax, Dimension, IxDyn};
 use std::borrow::Borrow;
@@ -161,7 +160,7 @@ fn rank_of<S: AsRef<[usize]>>(shapes: &[S]) -> usize {
 // 13 ns less.
 #[inline(always)]
 pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, BroadcastError> {
-    let mut common: D = padded_to(rank_of(shapes), &[]);
+    let mut common: D = by_axis(rank_of(shapes), |_| 1);
     merge_all(common.sizes_mut(), shapes)?;
     Ok(common)
 }
@@ -170,7 +169,10 @@ pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, Broad
 #[inline(always)]
 fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<(), BroadcastError> {
     for (operand, shape) in shapes.iter().enumerate() {
-        merge(common, shape.as_ref()).map_err(|axis| mismatch(shapes, operand, axis))?;
+        let shape = shape.as_ref();
+        let first = common.len() - shape.len();
+        (Relation::Common.relate(shape, common, |axis| first + axis))
+            .map_err(|axis| mismatch(shapes, operand, axis))?;
     }
     Ok(())
 }
@@ -179,12 +181,19 @@ fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<()
 /// shape.
 #[cold]
 fn mismatch<S: AsRef<[usize]>>(shapes: &[S], operand: usize, axis: usize) -> BroadcastError {
-    let rank = rank_of(shapes);
-    let size = |shape: &S| padded(shape.as_ref(), rank, axis);
-    let mismatched = |shape: &S| common(size(shape), size(&shapes[operand])).is_none();
-    let first = shapes.iter().position(mismatched).unwrap_or(0);
+    let from_end = rank_of(shapes) - 1 - axis;
+    // All sizes before that of the operand are 1 or equal.
+    let is_not_1 = |shape: &S| {
+        let size = shape.as_ref().iter().rev().nth(from_end);
+        size.is_some_and(|&size| size != 1)
+    };
+    let first = shapes.iter().position(is_not_1).unwrap_or(0);
     let pair = [shapes[first].as_ref(), shapes[operand].as_ref()];
-    right_aligned_mismatch([first, operand], pair, axis - (rank - rank_of(&pair)))
+    let operands = [first, operand].map(ArrayRole::Operand);
+    let offset = pair[0].len().abs_diff(pair[1].len());
+    let axis = rank_of(&pair) - 1 - from_end;
+    let refused = Refused::known(Rule::Numpy, operands, pair);
+    refused.sizes(Relation::Common, axis, &|axis| offset + axis)
 }
 
 /// That an array of shape `from`, which errors call by this letter, replicates to the shape `to`.

@@ -53,7 +53,7 @@
 //! version 18 and 20, [ArgMax-13](https://onnx.ai/onnx/operators/onnx__ArgMax.html),
 //! [ArgMin-13](https://onnx.ai/onnx/operators/onnx__ArgMin.html).
 
-use crate::axes::listed;
+use crate::axes::positions;
 use crate::error::{BroadcastError, ErrorKind, IntegerRole};
 pub use crate::integer::{IntegerTensor, ShapeInteger};
 use crate::integer::{converted, saturated};
@@ -164,13 +164,13 @@ impl Expand {
         shape: &dyn IntegerTensor,
     ) -> Result<BroadcastPlan, BroadcastError> {
         let mut sizes = shape.integers(IntegerRole::Size)?;
-        for size in sizes.iter_mut().filter(|size| **size == -1) {
-            if self.minus_one_as_keep {
-                *size = 1;
-            }
+        if self.minus_one_as_keep {
+            let kept = sizes.iter_mut().filter(|size| **size == -1);
+            kept.for_each(|size| *size = 1);
         }
         let shape = converted(&sizes, IntegerRole::Size)?;
-        BroadcastPlan::bidirectional(dynamic(input_shape), IxDyn(&shape))
+        let input_shape = input_shape.into_dimension().into_dyn();
+        BroadcastPlan::bidirectional(input_shape, IxDyn(&shape))
     }
 
     /// The shape of the output, as far as it follows from what is known of the input's shape and of
@@ -423,7 +423,7 @@ impl Reduce {
         data_shape: impl IntoDimension,
         axes: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan, BroadcastError> {
-        let shape = dynamic(data_shape);
+        let shape = data_shape.into_dimension().into_dyn();
         let axes = self.axes(axes)?.unwrap_or_else(|| all_axes(shape.ndim()));
         plan_over(shape, &axes, self.keepdims)
     }
@@ -666,7 +666,8 @@ impl Arg {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn plan(&self, data_shape: impl IntoDimension) -> Result<BroadcastPlan, BroadcastError> {
-        plan_over(dynamic(data_shape), &[self.axis], self.keepdims)
+        let shape = data_shape.into_dimension().into_dyn();
+        plan_over(shape, &[self.axis], self.keepdims)
     }
 
     /// The shape of the output, as far as it follows from what is known of the data's shape.
@@ -746,10 +747,6 @@ impl Arg {
     }
 }
 
-fn dynamic(shape: impl IntoDimension) -> IxDyn {
-    IxDyn(shape.into_dimension().sizes())
-}
-
 /// The plan whose reductions are over these axes.
 fn plan_over<T: ShapeInteger>(
     shape: IxDyn,
@@ -771,15 +768,14 @@ fn infer_over<T: ShapeInteger>(
     let Some(sizes) = shape.sizes() else {
         return Ok(PartialShape::UNKNOWN);
     };
-    let listed: IxDyn = listed(sizes.len(), axes, || shape.clone())?;
-    let sizes = sizes.iter().zip(listed.sizes());
-    let sizes = sizes.filter(|&(_, &is_listed)| keepdims || is_listed == 0);
-    Ok(PartialShape::new(sizes.map(
-        |(&size, &is_listed)| match is_listed {
-            0 => size,
-            _ => PartialSize::known(1),
-        },
-    )))
+    let listed: IxDyn = positions("reduce", sizes.len(), axes, || shape.clone())?;
+    let left = |(&size, &position): (&PartialSize, &usize)| match position {
+        0 => Some(size),
+        _ => keepdims.then_some(1.into()),
+    };
+    Ok(PartialShape::new(
+        sizes.iter().zip(listed.sizes()).filter_map(left),
+    ))
 }
 
 fn all_axes(rank: usize) -> Vec<isize> {

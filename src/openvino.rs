@@ -323,7 +323,7 @@ impl Broadcast {
         target_shape: &dyn IntegerTensor,
         axes_mapping: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan, BroadcastError> {
-        let data_shape = IxDyn(data_shape.into_dimension().sizes());
+        let data_shape = data_shape.into_dimension().into_dyn();
         let target = || Ok(IxDyn(&target_shape.read(IntegerRole::Size)?));
         match (self.mode, axes_mapping) {
             (Mode::Numpy, None) => BroadcastPlan::numpy(data_shape, target()?),

@@ -111,4 +111,28 @@ impl Relation {
             _ => first.and(second),
         }
     }
+
+    /// Gives `output` the sizes that `small` has in common with it. Axis `i` of `small` is aligned
+    /// with axis `output_axis_of(i)`; past the end of `output`, with a 1.
+    ///
+    /// # Errors
+    ///
+    /// The first output axis whose sizes do not fit.
+    #[inline(always)]
+    pub(crate) fn relate<S: Size>(
+        self,
+        small: &[S],
+        output: &mut [S],
+        output_axis_of: impl Fn(usize) -> usize,
+    ) -> Result<(), usize> {
+        for (axis, &size) in small.iter().enumerate() {
+            let at = output_axis_of(axis);
+            match output.get_mut(at) {
+                Some(wanted) => *wanted = self.output(size, *wanted).ok_or(at)?,
+                None if size.may_be(1) => {}
+                None => return Err(at),
+            }
+        }
+        Ok(())
+    }
 }

@@ -1,4 +1,4 @@
-//! Shapes: their sizes, how many elements they have, and the axis loop of NumPy's rule.
+//! Shapes: their sizes, and how many elements they have.
 
 use ndarray::Dimension;
 
@@ -38,6 +38,16 @@ pub(crate) fn dimension<D: Dimension>(sizes: &[usize]) -> D {
     dimension
 }
 
+/// A dimension of this rank, with a size for each axis. The rank must fit `D`.
+#[inline(always)]
+pub(crate) fn by_axis<D: Dimension>(rank: usize, size_of: impl Fn(usize) -> usize) -> D {
+    let mut dimension = D::zeros(rank);
+    for (axis, size) in dimension.sizes_mut().iter_mut().enumerate() {
+        *size = size_of(axis);
+    }
+    dimension
+}
+
 /// How many elements a shape has. `None` if its sizes other than 0 multiply to more than
 /// `isize::MAX`.
 ///
@@ -54,28 +64,6 @@ pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
     Some(if empty { 0 } else { product })
 }
 
-/// The common size of two axes: they are equal, or either is 1. The result is the size that is
-/// not 1, never the larger one: 1 with 0 gives 0.
-#[inline(always)]
-pub(crate) fn common(a: usize, b: usize) -> Option<usize> {
-    if a == b || b == 1 {
-        Some(a)
-    } else if a == 1 {
-        Some(b)
-    } else {
-        None
-    }
-}
-
-/// The size of `axis` in a shape that is padded with 1s on the left, up to `rank` axes.
-#[inline(always)]
-pub(crate) fn padded(shape: &[usize], rank: usize, axis: usize) -> usize {
-    match axis.checked_sub(rank - shape.len()) {
-        Some(axis) => shape[axis],
-        None => 1,
-    }
-}
-
 /// Whether an array of shape `from` replicates to `to`: axes are aligned from the right, and each is
 /// as long as that of `to`, or 1.
 #[inline]
@@ -85,32 +73,4 @@ pub(crate) fn replicates(from: &[usize], to: &[usize]) -> bool {
         let mut sizes = from.iter().zip(&to[more..]);
         sizes.all(|(from, to)| from == to || *from == 1)
     })
-}
-
-/// A shape padded with 1s on the left, up to `rank` axes. The rank must fit `D`.
-#[inline(always)]
-pub(crate) fn padded_to<D: Dimension>(rank: usize, shape: &[usize]) -> D {
-    let mut dimension = D::zeros(rank);
-    for (axis, size) in dimension.sizes_mut().iter_mut().enumerate() {
-        *size = padded(shape, rank, axis);
-    }
-    dimension
-}
-
-/// Merges `other`, right-aligned, into the common shape of the shapes before it, which has at least
-/// as many axes.
-///
-/// # Errors
-///
-/// The first axis of `common_shape` on which the sizes differ and neither is 1.
-#[inline(always)]
-pub(crate) fn merge(common_shape: &mut [usize], other: &[usize]) -> Result<(), usize> {
-    let first = common_shape.len() - other.len();
-    for (axis, (size, &other)) in common_shape[first..].iter_mut().zip(other).enumerate() {
-        match common(*size, other) {
-            Some(common) => *size = common,
-            None => return Err(first + axis),
-        }
-    }
-    Ok(())
 }

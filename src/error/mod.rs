@@ -273,6 +273,18 @@ pub(crate) fn check_shape(
     }
 }
 
+/// That an array may have the shape, by what is known of it.
+pub(crate) fn check_possible(
+    role: ArrayRole,
+    expected: &PartialShape,
+    found: &[usize],
+) -> Result<(), BroadcastError> {
+    match expected.contains(found) {
+        true => Ok(()),
+        false => Err(wrong_shape(role, expected.clone(), found)),
+    }
+}
+
 /// The shape has too many elements, or too many bytes if elements of this size are owned.
 #[cold]
 pub(crate) fn shape_overflow(shape: &[usize], element_size: Option<usize>) -> BroadcastError {

@@ -1,14 +1,14 @@
 //! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
 
 use super::BroadcastPlan;
-use crate::axes::{AxisList, invalid_axes, reduced};
+use crate::axes::{AxisList, invalid_axes, positions};
 use crate::error::{ArrayRole, AxesFault, BroadcastError, check_shape};
 use crate::integer::{ShapeInteger, axis_of};
 use crate::partial::PartialShape;
 use crate::rule::Rule;
-use crate::shape::{Sizes, dimension};
+use crate::shape::{Sizes, by_axis};
 use ndarray::Dimension;
-use std::collections::HashSet;
+use std::cmp::Ordering;
 
 /// # Chain and reorder
 ///
@@ -96,20 +96,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     #[doc(alias = "permute")]
     #[inline]
     pub fn permuted<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
-        let (fed, [axes, output]) = (self.output_axes(), reordered(&self.output, axes)?);
-        let axes = axes.sizes();
-        if axes.len() <= FEW {
-            return Ok(composed(self.input_dim(), output, |axis| {
-                axes.iter().position(|&old| old == fed[axis])
-            }));
-        }
-        let mut positions = output.clone();
-        for (position, &axis) in axes.iter().enumerate() {
-            positions.sizes_mut()[axis] = position;
-        }
-        let positions = positions.sizes();
+        let (fed, [positions, output]) = (self.output_axes(), reordered(&self.output, axes)?);
         Ok(composed(self.input_dim(), output, |axis| {
-            positions.get(fed[axis]).copied()
+            let position = positions.sizes().get(fed[axis])?;
+            Some(position - 1)
         }))
     }
 
@@ -135,10 +125,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: as [`permuted`](Self::permuted).
     #[inline]
     pub fn permuted_input<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
-        let [axes, input] = reordered(&self.input, axes)?;
-        let (fed, axes) = (self.output_axes(), axes.sizes());
+        let (fed, [_, input]) = (self.output_axes(), reordered(&self.input, axes)?);
         Ok(composed(input, self.output_dim(), |axis| {
-            Some(fed[axes[axis]])
+            axis_of(axes[axis], fed.len()).map(|old| fed[old])
         }))
     }
 
@@ -246,24 +235,18 @@ pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     shape: D,
     axes: &A,
 ) -> Result<BroadcastPlan<A::Remaining<D>, D>, BroadcastError> {
-    let [_, listed] = reduced(&shape, axes)?;
-    let kept = || (0..shape.ndim()).filter(|&axis| listed.sizes()[axis] == 0);
-    let mut input = A::Remaining::<D>::zeros(kept().count());
-    let mut output_axes = input.clone();
-    for (at, axis) in kept().enumerate() {
-        input.sizes_mut()[at] = shape.sizes()[axis];
-        output_axes.sizes_mut()[at] = axis;
+    let (rank, known) = (shape.ndim(), || PartialShape::known(shape.clone()));
+    let listed: D = positions("reduce", rank, axes.list(), known)?;
+    let kept = || (0..rank).filter(|&axis| listed.sizes()[axis] == 0);
+    let mut output_axes = A::Remaining::<D>::zeros(kept().count());
+    for (output_axis, axis) in output_axes.sizes_mut().iter_mut().zip(kept()) {
+        *output_axis = axis;
     }
-    Ok(BroadcastPlan::from_parts(
-        Rule::Composed,
-        input,
-        shape,
-        output_axes,
-    ))
+    let (sizes, fed) = (shape.sizes(), output_axes.sizes());
+    let input = by_axis(fed.len(), |axis| sizes[fed[axis]]);
+    let rule = Rule::Composed;
+    Ok(BroadcastPlan::from_parts(rule, input, shape, output_axes))
 }
-
-/// Up to this rank, a list is searched. At larger ranks, positions are looked up in a table.
-const FEW: usize = 8;
 
 /// The plan in which input axis `i` feeds output axis `output_axis_of(i)`, or none. It is made of
 /// other plans: an axis of another size than 1 has this size in all of them.
@@ -273,14 +256,12 @@ fn composed<I: Dimension, O: Dimension>(
     output: O,
     output_axis_of: impl Fn(usize) -> Option<usize>,
 ) -> BroadcastPlan<I, O> {
-    let mut output_axes = I::zeros(input.ndim());
-    for (axis, fed) in output_axes.sizes_mut().iter_mut().enumerate() {
-        *fed = output_axis_of(axis).unwrap_or(output.ndim());
-    }
+    let none = output.ndim();
+    let output_axes = by_axis(input.ndim(), |axis| output_axis_of(axis).unwrap_or(none));
     BroadcastPlan::from_parts(Rule::Composed, input, output, output_axes)
 }
 
-/// The axes, counted from the front, and the shape with axis `axes[i]` as axis `i`.
+/// The [`positions`] of a shape's axes in the list, and the shape with axis `axes[i]` as axis `i`.
 ///
 /// # Errors
 ///
@@ -290,57 +271,13 @@ fn reordered<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axes: &[T],
 ) -> Result<[D; 2], BroadcastError> {
-    let rank = shape.ndim();
-    let (mut order, mut reordered) = (D::zeros(rank), D::zeros(rank));
-    for (axis, &given) in order.sizes_mut().iter_mut().zip(axes) {
-        *axis = axis_of(given, rank).unwrap_or(rank);
+    let (rank, known) = (shape.ndim(), || PartialShape::known(shape.clone()));
+    if axes.len() != rank {
+        return Err(invalid_axes("reorder", known(), axes, AxesFault::Length));
     }
-    if axes.len() != rank || !is_permutation(&mut reordered, order.sizes()) {
-        return Err(not_a_permutation(shape.clone().sizes(), axes));
-    }
-    for (size, &axis) in reordered.sizes_mut().iter_mut().zip(order.sizes()) {
-        *size = shape.sizes()[axis];
-    }
-    Ok([order, reordered])
-}
-
-/// The list does not name every axis of the shape once.
-#[cold]
-fn not_a_permutation<T: ShapeInteger>(shape: &[usize], axes: &[T]) -> BroadcastError {
-    let (rank, mut seen) = (shape.len(), HashSet::new());
-    let fault = |(at, &axis): (usize, &T)| match axis_of(axis, rank) {
-        None => Some(AxesFault::OutOfRange(at)),
-        Some(axis) => (!seen.insert(axis)).then_some(AxesFault::Repeated(at)),
-    };
-    let fault = match axes.len() == rank {
-        true => axes.iter().enumerate().find_map(fault),
-        false => None,
-    };
-    invalid_axes(
-        "reorder",
-        PartialShape::known(shape),
-        axes,
-        fault.unwrap_or(AxesFault::Length),
-    )
-}
-
-/// Whether the list names each axis once. The table is 0s, one for each axis; its contents are not
-/// needed afterwards.
-#[inline(always)]
-fn is_permutation<D: Dimension>(table: &mut D, axes: &[usize]) -> bool {
-    let rank = table.ndim();
-    if rank <= FEW {
-        let mut seen = 0_u32;
-        for &axis in axes {
-            seen |= 1_u32.checked_shl(axis as u32).unwrap_or(0);
-        }
-        return axes.iter().all(|&axis| axis < rank) && seen == (1 << rank) - 1;
-    }
-    let mut first_time = |&axis: &usize| {
-        let entry = table.sizes_mut().get_mut(axis);
-        entry.is_some_and(|seen| std::mem::replace(seen, 1) == 0)
-    };
-    axes.iter().all(&mut first_time)
+    let positions: D = positions("reorder", rank, axes, known)?;
+    let size_of = |axis: usize| shape.sizes()[axis_of(axes[axis], rank).unwrap_or(axis)];
+    Ok([positions, by_axis(rank, size_of)])
 }
 
 /// The shape with an axis of size 1 at this position, and the position.
@@ -349,23 +286,17 @@ fn with_one_at<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
 ) -> Result<(D::Larger, usize), BroadcastError> {
-    let rank = shape.ndim() + 1;
+    let (sizes, rank) = (shape.sizes(), shape.ndim() + 1);
     let Some(at) = axis_of(axis, rank) else {
-        let fault = AxesFault::OutOfRange(0);
-        return Err(invalid_axes(
-            "insert",
-            PartialShape::known(shape.clone()),
-            &[axis],
-            fault,
-        ));
+        let (shape, fault) = (PartialShape::known(shape.clone()), AxesFault::OutOfRange(0));
+        return Err(invalid_axes("insert", shape, &[axis], fault));
     };
-    let mut larger = D::Larger::zeros(rank);
-    let (front, back) = shape.sizes().split_at(at);
-    let sizes = larger.sizes_mut();
-    sizes[..at].copy_from_slice(front);
-    sizes[at] = 1;
-    sizes[at + 1..].copy_from_slice(back);
-    Ok((larger, at))
+    let size_of = |axis: usize| match axis.cmp(&at) {
+        Ordering::Less => sizes[axis],
+        Ordering::Equal => 1,
+        Ordering::Greater => sizes[axis - 1],
+    };
+    Ok((by_axis(rank, size_of), at))
 }
 
 /// The shape without this axis, which must have size 1, and the axis, counted from the front.
@@ -375,19 +306,14 @@ fn without_one_at<D: Dimension, T: ShapeInteger>(
     axis: T,
 ) -> Result<(D::Smaller, usize), BroadcastError> {
     let sizes = shape.sizes();
-    let at = match axis_of(axis, sizes.len()) {
-        Some(at) if sizes[at] == 1 => at,
-        at => {
-            let fault = at.map_or(AxesFault::OutOfRange(0), |_| AxesFault::NotOne(0));
-            return Err(invalid_axes(
-                "remove",
-                PartialShape::known(shape.clone()),
-                &[axis],
-                fault,
-            ));
+    let fault = match axis_of(axis, sizes.len()) {
+        Some(at) if sizes[at] == 1 => {
+            let size_of = |axis| sizes[axis + usize::from(axis >= at)];
+            return Ok((by_axis(sizes.len() - 1, size_of), at));
         }
+        Some(_) => AxesFault::NotOne(0),
+        None => AxesFault::OutOfRange(0),
     };
-    let mut smaller: D::Smaller = dimension(&sizes[1..]);
-    smaller.sizes_mut()[..at].copy_from_slice(&sizes[..at]);
-    Ok((smaller, at))
+    let shape = PartialShape::known(shape.clone());
+    Err(invalid_axes("remove", shape, &[axis], fault))
 }

@@ -9,13 +9,12 @@ mod serde;
 mod tile;
 
 pub(crate) use algebra::without_axes;
-pub(crate) use partial::PartialCall;
 pub use partial::PartialPlan;
 pub use tile::{Tile, TileBox, Tiles};
 
 use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};
 use crate::rule::{Relation, Rule};
-use crate::shape::{Sizes, dimension, elements};
+use crate::shape::{Sizes, by_axis, dimension, elements};
 use ndarray::{DimMax, Dimension, IxDyn};
 
 /// Which input axis feeds one axis of the output.
@@ -245,9 +244,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn into_dyn(self) -> BroadcastPlan {
         BroadcastPlan {
             rule: self.rule,
-            input: IxDyn(self.input.sizes()),
-            output: IxDyn(self.output.sizes()),
-            output_axes: IxDyn(self.output_axes.sizes()),
+            input: self.input.into_dyn(),
+            output: self.output.into_dyn(),
+            output_axes: self.output_axes.into_dyn(),
         }
     }
 }
@@ -272,10 +271,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         output: &[usize],
         output_axis_of: impl Fn(usize) -> usize,
     ) -> Result<Self, BroadcastError> {
-        let mut output_axes = I::zeros(input.ndim());
-        for (axis, fed) in output_axes.sizes_mut().iter_mut().enumerate() {
-            *fed = output_axis_of(axis).min(output.len());
-        }
+        let output_axes: I = by_axis(input.ndim(), |axis| output_axis_of(axis).min(output.len()));
         // Errors take copies of the shapes and of the function. The shapes themselves, and with
         // them the plan, then stay in registers where ranks are static.
         let fed = input.sizes().iter().zip(output_axes.sizes());

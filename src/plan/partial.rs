@@ -1,10 +1,8 @@
 //! Plans whose shapes are known in part.
 
-use crate::error::{ArrayRole, BroadcastError, ErrorKind, wrong_shape};
+use crate::error::{BroadcastError, ErrorKind};
 use crate::mode::BroadcastMode;
 use crate::partial::{PartialShape, PartialSize};
-use crate::shape::Sizes;
-use ndarray::Dimension;
 
 impl PartialSize {
     /// A size from `min` to `max`, both included.
@@ -57,17 +55,11 @@ impl PartialSize {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[must_use = "a plan does nothing until it is resolved"]
 pub struct PartialPlan {
-    pub(crate) call: PartialCall,
+    /// `None` for the rule `prepend`, which is no mode.
+    pub(crate) mode: Option<BroadcastMode>,
     pub(crate) input: PartialShape,
     pub(crate) target: PartialShape,
     pub(crate) output: PartialShape,
-}
-
-/// What a [`PartialPlan`] resolves to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum PartialCall {
-    Mode(BroadcastMode),
-    Prepend,
 }
 
 impl PartialPlan {
@@ -104,22 +96,5 @@ impl PartialPlan {
     #[must_use]
     pub fn output_shape(&self) -> &PartialShape {
         &self.output
-    }
-
-    /// Whether these shapes are possible.
-    pub(crate) fn check(
-        &self,
-        input: &impl Dimension,
-        target: &impl Dimension,
-    ) -> Result<(), BroadcastError> {
-        for (role, known, found) in [
-            (ArrayRole::Input, &self.input, input.sizes()),
-            (ArrayRole::Target, &self.target, target.sizes()),
-        ] {
-            if !known.contains(found) {
-                return Err(wrong_shape(role, known.clone(), found));
-            }
-        }
-        Ok(())
     }
 }

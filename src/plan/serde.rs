@@ -1,6 +1,6 @@
 //! Plans, tiles and partial shapes as serde writes and reads them.
 
-use super::{BroadcastPlan, PartialCall, PartialPlan, Tile};
+use super::{BroadcastPlan, PartialPlan, Tile};
 use crate::mode::BroadcastMode;
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::Rule;
@@ -41,24 +41,26 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for BroadcastPlan<I, O> {
         if form.mapping.len() != form.output.len() {
             return refused("the mapping must have one entry for each output axis");
         }
-        let mut output_axes: Vec<Option<usize>> = vec![None; form.input.len()];
+        let none = form.output.len();
+        let mut output_axes = vec![none; form.input.len()];
         for (output_axis, source) in form.mapping.iter().enumerate() {
             let Some(input_axis) = *source else { continue };
             match output_axes.get_mut(input_axis) {
                 None => return refused("the mapping names an axis that the input does not have"),
-                Some(Some(_)) => return refused("the mapping names an input axis twice"),
-                Some(fed) => *fed = Some(output_axis),
+                Some(fed) if *fed != none => {
+                    return refused("the mapping names an input axis twice");
+                }
+                Some(fed) => *fed = output_axis,
             }
         }
-        for (output_axis, &size) in output_axes.iter().zip(&form.input) {
-            if size != 1 && output_axis.map(|axis| form.output[axis]) != Some(size) {
-                return refused(
-                    "an input axis of another size than 1 feeds no output axis of its size",
-                );
-            }
+        let mut fed = output_axes.iter().zip(&form.input);
+        if fed.any(|(&axis, size)| *size != 1 && form.output.get(axis) != Some(size)) {
+            return refused(
+                "an input axis of another size than 1 feeds no output axis of its size",
+            );
         }
-        let output_axis_of = |axis: usize| output_axes[axis].unwrap_or(form.output.len());
-        BroadcastPlan::new(form.rule, input, &form.output, output_axis_of).map_err(D::Error::custom)
+        let plan = BroadcastPlan::new(form.rule, input, &form.output, |axis| output_axes[axis]);
+        plan.map_err(D::Error::custom)
     }
 }
 
@@ -184,10 +186,7 @@ struct PartialForm {
 impl Serialize for PartialPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         PartialForm {
-            mode: match &self.call {
-                PartialCall::Mode(mode) => Some(mode.clone()),
-                PartialCall::Prepend => None,
-            },
+            mode: self.mode.clone(),
             input: self.input.clone(),
             target: self.target.clone(),
         }

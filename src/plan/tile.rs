@@ -11,32 +11,21 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// The tile for a box that is inside the output, given by the range of each axis.
     #[inline(always)]
     fn cut(&self, range: impl Fn(usize) -> Range<usize>) -> Tile<I, O> {
-        let (input_shape, output_shape) = (self.input_shape(), self.output_shape());
-        let (mut output_start, mut output) =
-            (O::zeros(output_shape.len()), O::zeros(output_shape.len()));
-        let starts = output_start.sizes_mut().iter_mut();
-        for (axis, (start, size)) in starts.zip(output.sizes_mut()).enumerate() {
-            let Range { start: from, end } = range(axis);
-            (*start, *size) = (from, end - from);
-        }
-        let (mut input_start, mut input) =
-            (I::zeros(input_shape.len()), I::zeros(input_shape.len()));
-        let starts = input_start.sizes_mut().iter_mut();
-        let fed = input_shape.iter().zip(self.output_axes());
-        for ((start, size), (full, &fed)) in starts.zip(input.sizes_mut()).zip(fed) {
-            // An axis that is stretched or dropped has size 1: all of it.
-            let Range { start: from, end } = match output_shape.get(fed) {
-                Some(output_size) if output_size == full => range(fed),
+        let (sizes, output_sizes) = (self.input_shape(), self.output_shape());
+        let fed = self.output_axes();
+        let output = TileBox::<O>::of_ranges(output_sizes.len(), &range);
+        let input =
+            TileBox::<I>::of_ranges(sizes.len(), |axis| match output_sizes.get(fed[axis]) {
+                Some(&size) if size == sizes[axis] => range(fed[axis]),
+                // An axis that is stretched or dropped has size 1: all of it.
                 _ => 0..1,
-            };
-            (*start, *size) = (from, end - from);
-        }
+            });
         // Axes that are kept have the same range on both sides. No axis has grown.
         let output_axes = self.output_axes.clone();
         Tile {
-            input_start,
-            output_start,
-            plan: BroadcastPlan::from_parts(self.rule, input, output, output_axes),
+            input_start: input.start,
+            output_start: output.start,
+            plan: BroadcastPlan::from_parts(self.rule, input.size, output.size, output_axes),
         }
     }
 }
@@ -182,11 +171,14 @@ pub struct TileBox<D = IxDyn> {
 
 impl<D: Dimension> TileBox<D> {
     #[inline(always)]
-    fn empty(rank: usize) -> Self {
-        TileBox {
-            start: D::zeros(rank),
-            size: D::zeros(rank),
+    fn of_ranges(rank: usize, range_of: impl Fn(usize) -> Range<usize>) -> Self {
+        let (mut start, mut size) = (D::zeros(rank), D::zeros(rank));
+        let axes = start.sizes_mut().iter_mut().zip(size.sizes_mut());
+        for (axis, (start, size)) in axes.enumerate() {
+            let range = range_of(axis);
+            (*start, *size) = (range.start, range.end - range.start);
         }
+        TileBox { start, size }
     }
 
     /// The range of each axis, as `slice` takes them. Example: [`TileBox`].
@@ -297,7 +289,7 @@ impl<'p, I: Dimension, O: Dimension> Tiles<'p, I, O> {
     pub fn new(plan: &'p BroadcastPlan<I, O>, max_bytes: usize, element_size: usize) -> Self {
         let shape = plan.output_shape();
         let mut room = (max_bytes.checked_div(element_size).unwrap_or(usize::MAX)).max(1);
-        let mut first = TileBox::<O>::empty(shape.len());
+        let mut first = TileBox::<O>::of_ranges(shape.len(), |_| 0..0);
         // Few enough: there are no more tiles than elements.
         let mut left = 1;
         for (size, &full) in first.size.sizes_mut().iter_mut().zip(shape).rev() {

@@ -52,29 +52,6 @@ pub(super) trait Call: Sized {
     ) -> Result<Self::Output, BroadcastError>;
 }
 
-/// Gives `output` the sizes that `small` has in common with it.
-///
-/// # Errors
-///
-/// The first output axis whose sizes do not fit.
-#[inline(always)]
-fn relate<S: Size>(
-    relation: Relation,
-    small: &[S],
-    output: &mut [S],
-    output_axis_of: impl Fn(usize) -> usize,
-) -> Result<(), usize> {
-    for (axis, &size) in small.iter().enumerate() {
-        let at = output_axis_of(axis);
-        match output.get_mut(at) {
-            Some(wanted) => *wanted = relation.output(size, *wanted).ok_or(at)?,
-            None if size.may_be(1) => {}
-            None => return Err(at),
-        }
-    }
-    Ok(())
-}
-
 /// The output of known shapes, whose rank fits `O`.
 #[inline(always)]
 fn output<C: Call<Size = usize>, O: Dimension>(
@@ -88,7 +65,7 @@ fn output<C: Call<Size = usize>, O: Dimension>(
         false => (second, first),
     };
     let mut output: O = dimension(large);
-    match relate(relation, small, output.sizes_mut(), output_axis_of) {
+    match relation.relate(small, output.sizes_mut(), output_axis_of) {
         Ok(()) => Ok(output),
         Err(axis) => Err(call.refused().sizes(relation, axis, output_axis_of)),
     }
@@ -278,7 +255,7 @@ impl Call for Partial<'_> {
             true => (first, second),
             false => (second, first),
         };
-        match relate(relation, &small, &mut output, &output_axis_of) {
+        match relation.relate(&small, &mut output, &output_axis_of) {
             Ok(()) => checked(output),
             Err(axis) => Err(self.refused().sizes(relation, axis, &output_axis_of)),
         }

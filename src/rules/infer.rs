@@ -2,13 +2,13 @@
 
 use super::call::{Partial, checked, unknown};
 use super::{broadcast_axes, named, xla};
-use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::error::{ArrayRole, BroadcastError, check_possible};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, PartialSizes};
 use crate::pattern::AxisPattern;
-use crate::plan::{BroadcastPlan, PartialCall, PartialPlan};
+use crate::plan::{BroadcastPlan, PartialPlan};
 use crate::shape::Sizes;
-use ndarray::{IntoDimension, IxDyn};
+use ndarray::{Dimension, IntoDimension};
 
 impl BroadcastMode {
     /// The output's shape, as far as it follows from what is known of input and target: the
@@ -187,7 +187,7 @@ impl PartialPlan {
     ) -> Result<Self, BroadcastError> {
         let output = mode.infer(&input, &target)?;
         Ok(PartialPlan {
-            call: PartialCall::Mode(mode),
+            mode: Some(mode),
             input,
             target,
             output,
@@ -215,7 +215,7 @@ impl PartialPlan {
             _ => unknown([&sizes, &input])?,
         };
         Ok(PartialPlan {
-            call: PartialCall::Prepend,
+            mode: None,
             input,
             target: sizes,
             output,
@@ -233,19 +233,17 @@ impl PartialPlan {
         input: impl IntoDimension,
         target: impl IntoDimension,
     ) -> Result<BroadcastPlan, BroadcastError> {
-        let (input, target) = (input.into_dimension(), target.into_dimension());
-        self.check(&input, &target)?;
-        let (input, target) = (IxDyn(input.sizes()), IxDyn(target.sizes()));
-        let plan = match &self.call {
-            PartialCall::Mode(mode) => BroadcastPlan::with_mode(input, target, mode),
-            PartialCall::Prepend => BroadcastPlan::prepend(input, target),
-        }?;
+        let input = input.into_dimension().into_dyn();
+        let target = target.into_dimension().into_dyn();
+        check_possible(ArrayRole::Input, &self.input, input.sizes())?;
+        check_possible(ArrayRole::Target, &self.target, target.sizes())?;
+        let plan = match &self.mode {
+            Some(mode) => BroadcastPlan::with_mode(input, target, mode)?,
+            None => BroadcastPlan::prepend(input, target)?,
+        };
         // Under `expand`, a target of `KEEP` gives the input's size. The output allows for that
         // only if the target was known to be `KEEP`.
-        let (expected, found) = (&self.output, plan.output_shape());
-        match expected.contains(found) {
-            true => Ok(plan),
-            false => Err(wrong_shape(ArrayRole::Out, expected.clone(), found)),
-        }
+        check_possible(ArrayRole::Out, &self.output, plan.output_shape())?;
+        Ok(plan)
     }
 }

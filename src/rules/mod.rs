@@ -16,7 +16,7 @@ mod infer;
 mod mapping;
 mod named;
 mod none;
-pub(crate) mod numpy;
+mod numpy;
 mod paddle;
 mod pdpd;
 mod prepend;

@@ -5,11 +5,12 @@
 //! `numpy`.
 
 use super::call::{Call, ToTarget};
-use crate::axes::{AxisList, reduced};
+use crate::axes::{AxisList, positions};
 use crate::error::{ArrayRole, BroadcastError, Refused};
+use crate::partial::PartialShape;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
-use crate::shape::Sizes;
+use crate::shape::{Sizes, by_axis};
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
@@ -106,7 +107,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         A: AxisList,
     {
         let shape = shape.into_dimension();
-        let [input, _] = reduced(&shape, &axes)?;
+        let known = || PartialShape::known(shape.clone());
+        let listed: I = positions("reduce", shape.ndim(), axes.list(), known)?;
+        let size_of = |axis| if listed[axis] == 0 { shape[axis] } else { 1 };
+        let input = by_axis(shape.ndim(), size_of);
         BroadcastPlan::right_aligned(Rule::Numpy, input, shape.sizes())
     }
 }
@@ -124,16 +128,4 @@ pub(super) fn right_aligned<C: Call>(
     }
     let offset = first.abs_diff(second);
     call.related(relation, move |axis| offset + axis)
-}
-
-/// The error for two right-aligned shapes that do not fit on an axis of the longer one.
-#[cold]
-pub(crate) fn right_aligned_mismatch(
-    operands: [usize; 2],
-    shapes: [&[usize]; 2],
-    axis: usize,
-) -> BroadcastError {
-    let offset = shapes[0].len().abs_diff(shapes[1].len());
-    let refused = Refused::known(Rule::Numpy, operands.map(ArrayRole::Operand), shapes);
-    refused.sizes(Relation::Common, axis, &|axis| offset + axis)
 }
