@@ -209,7 +209,7 @@ pub(crate) fn check_replicates(
 ) -> Result<(), BroadcastError> {
     match replicates(from, to) {
         true => Ok(()),
-        false => BroadcastPlan::<IxDyn, IxDyn>::right_aligned(Rule::Numpy, IxDyn(from), to)
+        false => BroadcastPlan::numpy(IxDyn(from), IxDyn(to))
             .map(drop)
             .map_err(named(letter)),
     }
@@ -226,5 +226,5 @@ pub(crate) fn replicated<'a, A, D: Dimension, O: Dimension>(
             return Ok(same);
         }
     }
-    BroadcastPlan::right_aligned(Rule::Numpy, array.raw_dim(), shape.sizes())?.onto(array)
+    BroadcastPlan::numpy_to(array.raw_dim(), shape.clone())?.onto(array)
 }

@@ -639,10 +639,7 @@ pub trait BroadcastExt: Operand {
         Self::Dim: DimMax<T::Dim>,
     {
         broadcast_pair(self.as_array(), other.as_array(), rule).map_err(|error| {
-            error.with_operands(|position| match position {
-                0 => ArrayRole::Receiver,
-                _ => ArrayRole::Other,
-            })
+            error.with_operands(|position| [ArrayRole::Receiver, ArrayRole::Other][position])
         })
     }
 }

@@ -137,25 +137,23 @@ impl FromStr for BroadcastMode {
         }
         let form = TextForm::split("broadcast mode", text)?;
         let axes = || form.axes("expected axes as non-negative integers: explicit(1, 2)");
-        match form.name(&mut [0; 24]) {
-            Some("numpy") => form.bare(Self::Numpy, "numpy takes no axes"),
-            Some("bidirectional") => form.bare(Self::Bidirectional, "bidirectional takes no axes"),
-            Some("explicit") => axes().map(|axes_mapping| Self::Explicit { axes_mapping }),
-            Some("broadcast_axes") => {
-                axes().map(|broadcast_axes| Self::BroadcastAxes { broadcast_axes })
-            }
-            Some("in_dim") => axes().map(|broadcast_dimensions| Self::InDim {
+        match &*form.name {
+            "numpy" => form.bare(Self::Numpy, "numpy takes no axes"),
+            "bidirectional" => form.bare(Self::Bidirectional, "bidirectional takes no axes"),
+            "explicit" => axes().map(|axes_mapping| Self::Explicit { axes_mapping }),
+            "broadcast_axes" => axes().map(|broadcast_axes| Self::BroadcastAxes { broadcast_axes }),
+            "in_dim" => axes().map(|broadcast_dimensions| Self::InDim {
                 broadcast_dimensions,
             }),
-            Some("in_dim_permuting") => axes().map(|broadcast_dimensions| Self::InDimPermuting {
+            "in_dim_permuting" => axes().map(|broadcast_dimensions| Self::InDimPermuting {
                 broadcast_dimensions,
             }),
-            Some("expand") => form.bare(Self::Expand, "expand takes no axes"),
-            Some("pdpd") => form.axis_or(-1).map(|axis| BroadcastMode::Pdpd { axis }),
-            Some("none") => Err(form.invalid(
+            "expand" => form.bare(Self::Expand, "expand takes no axes"),
+            "pdpd" => form.axis_or(-1).map(|axis| Self::Pdpd { axis }),
+            "none" => Err(form.invalid(
                 "use explicit(..); only openvino::Mode and ElementwiseRule have the name none",
             )),
-            Some("prepend") => {
+            "prepend" => {
                 Err(form
                     .invalid("not a mode, as it takes sizes and no target: use broadcast_prepend"))
             }
@@ -340,17 +338,15 @@ impl FromStr for ElementwiseRule {
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
         let form = TextForm::split("elementwise rule", text)?;
-        match form.name(&mut [0; 24]) {
-            Some("none") => form.bare(Self::None, "none takes no axes"),
-            Some("numpy") => form.bare(Self::Numpy, "numpy takes no axes"),
-            Some("pdpd") => form.axis_or(-1).map(|axis| ElementwiseRule::Pdpd { axis }),
-            Some("paddle") => form
-                .axis_or(-1)
-                .map(|axis| ElementwiseRule::Paddle { axis }),
-            Some("xla") => Ok(ElementwiseRule::Xla {
-                broadcast_dimensions: form
-                    .axes("expected broadcast dimensions as non-negative integers: xla(0, 2)")?,
-            }),
+        match &*form.name {
+            "none" => form.bare(Self::None, "none takes no axes"),
+            "numpy" => form.bare(Self::Numpy, "numpy takes no axes"),
+            "pdpd" => form.axis_or(-1).map(Self::pdpd),
+            "paddle" => form.axis_or(-1).map(Self::paddle),
+            "xla" => {
+                let expected = "expected broadcast dimensions as non-negative integers: xla(0, 2)";
+                form.axes(expected).map(|axes| Self::xla(&axes))
+            }
             _ => Err(form.invalid("expected none, numpy, pdpd(..), paddle(..) or xla(..)")),
         }
     }

@@ -141,11 +141,11 @@ impl FromStr for Mode {
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
         let known = "expected numpy, explicit (or none), bidirectional or pdpd(..)";
         let form = TextForm::split("OpenVINO broadcast mode", text)?;
-        let mode = match form.name(&mut [0; 24]) {
-            Some("numpy") => Mode::Numpy,
-            Some("explicit" | "none") => Mode::Explicit,
-            Some("bidirectional") => Mode::Bidirectional,
-            Some("pdpd") => return form.axis(BARE_PDPD).map(|axis| Mode::Pdpd { axis }),
+        let mode = match &*form.name {
+            "numpy" => Mode::Numpy,
+            "explicit" | "none" => Mode::Explicit,
+            "bidirectional" => Mode::Bidirectional,
+            "pdpd" => return form.axis(BARE_PDPD).map(|axis| Mode::Pdpd { axis }),
             _ => return Err(form.invalid(known)),
         };
         form.bare(

@@ -21,7 +21,8 @@ pub(crate) struct TextForm<'a> {
     /// What the text should name. For errors.
     kind: &'static str,
     text: &'a str,
-    name: &'a str,
+    /// In lower case.
+    pub(crate) name: String,
     /// Empty for a bare name.
     list: &'a str,
 }
@@ -39,17 +40,9 @@ impl<'a> TextForm<'a> {
         Ok(TextForm {
             kind,
             text,
-            name: name.trim(),
+            name: name.trim().to_ascii_lowercase(),
             list: list.trim(),
         })
-    }
-
-    /// The name in lower case, without allocating. `None` if it is longer than every known name.
-    pub(crate) fn name<'b>(&self, buffer: &'b mut [u8; 24]) -> Option<&'b str> {
-        let buffer = buffer.get_mut(..self.name.len())?;
-        buffer.copy_from_slice(self.name.as_bytes());
-        buffer.make_ascii_lowercase();
-        std::str::from_utf8(buffer).ok()
     }
 
     /// The error for a text with this fault.
@@ -100,10 +93,7 @@ impl<'a> TextForm<'a> {
     pub(crate) fn axis_or(&self, default: isize) -> Result<isize, BroadcastError> {
         match self.list {
             "" => Ok(default),
-            axis => {
-                let axis = axis.parse();
-                axis.map_err(|_| self.invalid("expected one axis: pdpd(1)"))
-            }
+            axis => (axis.parse()).map_err(|_| self.invalid("expected one axis: pdpd(1)")),
         }
     }
 }

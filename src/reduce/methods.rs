@@ -6,7 +6,6 @@ use crate::axes::AxisList;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::operand::Operand;
 use crate::plan::{BroadcastPlan, without_axes};
-use crate::rule::Rule;
 use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
 use num_traits::Zero;
 
@@ -171,7 +170,7 @@ pub trait ReduceExt: Operand {
         R: Reduction<Self::Elem>,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
-        BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
+        BroadcastPlan::numpy_to(shape, array.raw_dim())
             .map_err(BroadcastError::of_reduction)?
             .reduce(array, reduction)
     }
@@ -376,8 +375,8 @@ pub trait ReduceExt: Operand {
         Self::Elem: Clone + Zero,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
-        let plan = BroadcastPlan::right_aligned(Rule::Numpy, shape, array.shape())
-            .map_err(BroadcastError::of_reduction);
+        let plan =
+            BroadcastPlan::numpy_to(shape, array.raw_dim()).map_err(BroadcastError::of_reduction);
         sum_cloned(&plan?, array)
     }
 }

@@ -7,11 +7,12 @@
 
 use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};
 use crate::partial::{PartialShape, PartialSize, PartialSizes, Size};
-use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
+use crate::plan::{BroadcastPlan, PlanPair};
 use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, dimension, elements};
 use ndarray::{DimMax, Dimension, IntoDimension};
 use smallvec::SmallVec;
+use std::marker::PhantomData;
 
 /// A rank that is not known: larger than every rank.
 pub(super) const UNKNOWN_RANK: usize = usize::MAX;
@@ -71,15 +72,16 @@ fn output<C: Call<Size = usize>, O: Dimension>(
     }
 }
 
-/// An input and its target, both known. The output is the plan.
+/// An input and its target, both known. The output is the plan, whose output's rank must fit `O`.
 #[derive(Clone)]
-pub(super) struct ToTarget<I, E> {
+pub(super) struct ToTarget<I, E, O> {
     rule: Rule,
     input: I,
     target: E,
+    output: PhantomData<O>,
 }
 
-impl<I: Dimension, E: Dimension> ToTarget<I, E> {
+impl<I: Dimension, E: Dimension, O: Dimension> ToTarget<I, E, O> {
     #[inline(always)]
     pub(super) fn new(
         rule: Rule,
@@ -90,13 +92,14 @@ impl<I: Dimension, E: Dimension> ToTarget<I, E> {
             rule,
             input: input.into_dimension(),
             target: target.into_dimension(),
+            output: PhantomData,
         }
     }
 }
 
-impl<I: Dimension + DimMax<E>, E: Dimension> Call for ToTarget<I, E> {
+impl<I: Dimension, E: Dimension, O: Dimension> Call for ToTarget<I, E, O> {
     type Size = usize;
-    type Output = PlanTo<I, E>;
+    type Output = BroadcastPlan<I, O>;
 
     #[inline(always)]
     fn sizes(&self) -> [&[usize]; 2] {
@@ -124,7 +127,7 @@ impl<I: Dimension + DimMax<E>, E: Dimension> Call for ToTarget<I, E> {
         if relation == Relation::Stretch {
             return BroadcastPlan::new(self.rule, self.input, self.target.sizes(), output_axis_of);
         }
-        let output = output::<_, <I as DimMax<E>>::Output>(&self, relation, &output_axis_of)?;
+        let output: O = output(&self, relation, &output_axis_of)?;
         let is_small = self.input.ndim() <= self.target.ndim();
         let axis_of = |axis| if is_small { output_axis_of(axis) } else { axis };
         BroadcastPlan::new(self.rule, self.input, output.sizes(), axis_of)
@@ -174,7 +177,7 @@ impl<I: Dimension + DimMax<J>, J: Dimension> Call for Pair<I, J> {
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
     ) -> Result<Self::Output, BroadcastError> {
-        let output = output::<_, <I as DimMax<J>>::Output>(&self, relation, &output_axis_of)?;
+        let output: <I as DimMax<J>>::Output = output(&self, relation, &output_axis_of)?;
         let b_is_small = self.b_is_first || self.b.ndim() < self.a.ndim();
         let axis_of = |is_small: bool| {
             let output_axis_of = &output_axis_of;

@@ -24,21 +24,17 @@ pub(crate) fn infer_explicit(
     if let (Some(axes), false) = (mapping.value(), scalar_as_vector) {
         return mapped(call, axes.sizes(), increasing);
     }
-    let refused = || {
-        Err(call
-            .refused()
-            .axes(&[], AxesFault::NoneFits(mapping.clone())))
-    };
+    let none_fits = || AxesFault::NoneFits(mapping.clone());
+    let refused = || Err(call.refused().axes(&[], none_fits()));
     match (data.rank(), mapping.rank()) {
         (None, None) => return call.related(Relation::Stretch, |axis| axis),
         (Some(data), Some(entries)) if data != entries && !scalar_as_vector => return refused(),
         _ => {}
     }
     // A scalar with one entry is as data of size 1 that must not be stretched.
-    let relation = if scalar_as_vector {
-        Relation::Equal
-    } else {
-        Relation::Stretch
+    let relation = match scalar_as_vector {
+        true => Relation::Equal,
+        false => Relation::Stretch,
     };
     unknown([data])?;
     let any = PartialSize::ANY;
@@ -54,40 +50,31 @@ pub(crate) fn infer_explicit(
     };
     // The first target axes that data axes 0, 0 and 1, ... can feed in increasing order, and the
     // last ones that can be fed by the last data axis, by the last two, ...
-    let mut first: SmallVec<[usize; 4]> = SmallVec::from_elem(0, rank);
-    let mut last = first.clone();
-    let mut from = 0;
-    for (axis, at) in first.iter_mut().enumerate() {
+    let mut first = SmallVec::<[usize; 4]>::new();
+    for axis in 0..rank {
         let entry = axis_at(axis);
+        let from = first.last().map_or(0, |at| at + 1);
         let to = end.min(entry.max().unwrap_or(end).saturating_add(1));
         match (entry.min().max(from)..to).find(|&at| fed(axis, at).is_some()) {
-            Some(found) => *at = found,
+            Some(at) => first.push(at),
             None => return refused(),
         }
-        from = *at + 1;
     }
     if target.rank().is_none() {
         return Ok(PartialShape::UNKNOWN);
     }
-    let mut to = end;
+    let (mut last, mut to) = (first.clone(), end);
     for (axis, at) in last.iter_mut().enumerate().rev() {
         // There is one, as there was one above.
-        to = (0..to)
-            .rev()
-            .find(|&at| fed(axis, at).is_some())
-            .unwrap_or(0);
+        let found = (0..to).rev().find(|&at| fed(axis, at).is_some());
+        to = found.unwrap_or(0);
         *at = to;
     }
     // The first `before` data axes, and no more, can feed target axes before `at`. The data axes
     // from `not_after` on, and no more, can feed target axes after it.
-    let (mut before, mut not_after) = (0, 0);
     let output = (0..end).map(|at| {
-        while before < rank && first[before] < at {
-            before += 1;
-        }
-        while not_after < rank && last[not_after] <= at {
-            not_after += 1;
-        }
+        let before = first.partition_point(|&fed_axis| fed_axis < at);
+        let not_after = last.partition_point(|&fed_axis| fed_axis <= at);
         // If each data axis can feed an axis before or after this one, this one may have any size
         // of the target. Otherwise the data axis `before` feeds it.
         let feeding = (not_after > before).then_some(before);

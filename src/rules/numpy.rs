@@ -6,26 +6,18 @@
 
 use super::call::{Call, ToTarget};
 use crate::axes::{AxisList, positions};
-use crate::error::{ArrayRole, BroadcastError, Refused};
+use crate::error::BroadcastError;
 use crate::partial::PartialShape;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
-use crate::shape::{Sizes, by_axis};
+use crate::shape::by_axis;
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// The plan to a target given as a slice. The target's rank must fit `O`.
+    /// [`numpy`](BroadcastPlan::numpy) to a target whose dimension type is the output's.
     #[inline(always)]
-    pub(crate) fn right_aligned(
-        rule: Rule,
-        input: I,
-        target: &[usize],
-    ) -> Result<Self, BroadcastError> {
-        let Some(offset) = target.len().checked_sub(input.ndim()) else {
-            let operands = [ArrayRole::Input, ArrayRole::Target];
-            return Err(Refused::known(rule, operands, [input.sizes(), target]).ranks());
-        };
-        BroadcastPlan::new(rule, input, target, move |axis| offset + axis)
+    pub(crate) fn numpy_to(input: I, target: O) -> Result<Self, BroadcastError> {
+        right_aligned(ToTarget::new(Rule::Numpy, input, target), Relation::Stretch)
     }
 }
 
@@ -111,7 +103,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         let listed: I = positions("reduce", shape.ndim(), axes.list(), known)?;
         let size_of = |axis| if listed[axis] == 0 { shape[axis] } else { 1 };
         let input = by_axis(shape.ndim(), size_of);
-        BroadcastPlan::right_aligned(Rule::Numpy, input, shape.sizes())
+        BroadcastPlan::numpy_to(input, shape)
     }
 }
 
