@@ -322,10 +322,10 @@ impl fmt::Display for ElementwiseRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rule = self.rule();
         match self {
-            ElementwiseRule::Pdpd { axis } | ElementwiseRule::Paddle { axis } if *axis != -1 => {
+            Self::Pdpd { axis } | Self::Paddle { axis } if *axis != -1 => {
                 write!(f, "{rule}({axis})")
             }
-            ElementwiseRule::Xla {
+            Self::Xla {
                 broadcast_dimensions,
             } => write_axes(f, rule, broadcast_dimensions),
             _ => rule.fmt(f),

@@ -54,7 +54,7 @@
 //! [ArgMin-13](https://onnx.ai/onnx/operators/onnx__ArgMin.html).
 
 use crate::axes::positions;
-use crate::error::{BroadcastError, ErrorKind, IntegerRole};
+use crate::error::{BroadcastError, IntegerRole, invalid_text};
 pub use crate::integer::{IntegerTensor, ShapeInteger};
 use crate::integer::{converted, saturated};
 use crate::mode::BroadcastMode;
@@ -85,9 +85,9 @@ use ndarray::{ArrayD, ArrayViewD, Dimension, IntoDimension, IxDyn};
 ///
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
 ///
-/// - [`InvalidInteger`](ErrorKind::InvalidInteger): `shape` does not have rank 1.
-/// - [`InvalidInteger`](ErrorKind::InvalidInteger): an entry of `shape` is negative or does not fit
-///   `usize`. See [`with_minus_one_as_keep`](Self::with_minus_one_as_keep).
+/// - [`InvalidInteger`](crate::ErrorKind::InvalidInteger): `shape` does not have rank 1.
+/// - [`InvalidInteger`](crate::ErrorKind::InvalidInteger): an entry of `shape` is negative or does
+///   not fit `usize`. See [`with_minus_one_as_keep`](Self::with_minus_one_as_keep).
 /// - those of [`BroadcastPlan::bidirectional`].
 ///
 /// # Example
@@ -274,8 +274,8 @@ impl Expand {
 ///
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
 ///
-/// - [`InvalidInteger`](ErrorKind::InvalidInteger): `axes` does not have rank 1.
-/// - [`InvalidAxes`](ErrorKind::InvalidAxes): the data does not have such an axis.
+/// - [`InvalidInteger`](crate::ErrorKind::InvalidInteger): `axes` does not have rank 1.
+/// - [`InvalidAxes`](crate::ErrorKind::InvalidAxes): the data does not have such an axis.
 ///
 /// # Example
 ///
@@ -365,8 +365,8 @@ impl Reduce {
     ///
     /// # Errors
     ///
-    /// [`InvalidText`](ErrorKind::InvalidText) for an unknown name, and for a value other than 0
-    /// and 1.
+    /// [`InvalidText`](crate::ErrorKind::InvalidText) for an unknown name, and for a value other
+    /// than 0 and 1.
     ///
     /// ```
     /// use ndarray_broadcast::onnx::Reduce;
@@ -392,11 +392,9 @@ impl Reduce {
 
     /// The axes that are reduced. `None`: all.
     fn axes(&self, axes: Option<&dyn IntegerTensor>) -> Result<Option<Vec<isize>>, BroadcastError> {
-        let axes = match axes {
-            Some(axes) => axes.integers(IntegerRole::Axis)?,
-            None => Vec::new(),
-        };
-        let axes: Vec<isize> = axes.into_iter().map(saturated).collect();
+        let given = axes.map(|axes| axes.integers(IntegerRole::Axis));
+        let given = given.transpose()?.unwrap_or_default();
+        let axes: Vec<isize> = given.into_iter().map(saturated).collect();
         Ok((!axes.is_empty() || self.noop_with_empty_axes).then_some(axes))
     }
 
@@ -456,14 +454,12 @@ impl Reduce {
         data_shape: &PartialShape,
         axes: Option<&dyn IntegerTensor>,
     ) -> Result<PartialShape, BroadcastError> {
-        match (self.axes(axes)?, data_shape.rank()) {
-            (Some(axes), _) => infer_over(data_shape, &axes, self.keepdims),
-            (None, None) if !self.keepdims => Ok(PartialShape::known(())),
-            (None, rank) => {
-                let axes = all_axes(rank.unwrap_or_default());
-                infer_over(data_shape, &axes, self.keepdims)
-            }
+        let axes = self.axes(axes)?;
+        if axes.is_none() && !self.keepdims {
+            return Ok(PartialShape::known(()));
         }
+        let all = || all_axes(data_shape.rank().unwrap_or_default());
+        infer_over(data_shape, &axes.unwrap_or_else(all), self.keepdims)
     }
 
     /// The shape of the output, for data of this shape.
@@ -546,7 +542,7 @@ impl Reduce {
 /// # Errors
 ///
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
-/// [`InvalidAxes`](ErrorKind::InvalidAxes) if the data does not have the axis.
+/// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if the data does not have the axis.
 ///
 /// # Example
 ///
@@ -623,8 +619,8 @@ impl Arg {
     ///
     /// # Errors
     ///
-    /// [`InvalidText`](ErrorKind::InvalidText) for an unknown name, and for a value other than 0
-    /// and 1 where the attribute has no other.
+    /// [`InvalidText`](crate::ErrorKind::InvalidText) for an unknown name, and for a value other
+    /// than 0 and 1 where the attribute has no other.
     ///
     /// ```
     /// use ndarray_broadcast::onnx::Arg;
@@ -721,7 +717,7 @@ impl Arg {
     /// # Errors
     ///
     /// Those [of the operator](Self#errors) and of [`BroadcastPlan::reduce`], as
-    /// [`TooFewTerms`](ErrorKind::TooFewTerms) if the axis has size 0.
+    /// [`TooFewTerms`](crate::ErrorKind::TooFewTerms) if the axis has size 0.
     ///
     /// ```
     /// use ndarray::array;
@@ -795,14 +791,10 @@ fn set_flag(
 ) -> Result<(), BroadcastError> {
     let flag = flags.into_iter().find(|(known, _)| *known == name);
     match (flag, value) {
-        (Some((_, flag)), 0 | 1) => *flag = value == 1,
-        _ => {
-            return Err(BroadcastError::new(ErrorKind::InvalidText {
-                kind,
-                text: format!("{name}={value}").into(),
-                fault: expected,
-            }));
+        (Some((_, flag)), 0 | 1) => {
+            *flag = value == 1;
+            Ok(())
         }
+        _ => Err(invalid_text(kind, &format!("{name}={value}"), expected)),
     }
-    Ok(())
 }

@@ -267,12 +267,10 @@ impl Broadcast {
     /// );
     /// ```
     pub fn with_mode(self, mode: Mode) -> Result<Self, BroadcastError> {
+        let broadcast = Broadcast { mode, ..self };
         match (self.version, mode) {
-            (1, Mode::Bidirectional) => {
-                let broadcast = Broadcast { mode, ..self };
-                Err(broadcast.invalid(OperatorFault::ModeNotInVersion))
-            }
-            _ => Ok(Broadcast { mode, ..self }),
+            (1, Mode::Bidirectional) => Err(broadcast.invalid(OperatorFault::ModeNotInVersion)),
+            _ => Ok(broadcast),
         }
     }
 
@@ -340,7 +338,8 @@ impl Broadcast {
                 };
                 BroadcastPlan::explicit(data_shape, target, mapping)
             }
-            (_, mapping) => Err(self.wrong_inputs(mapping.is_some())),
+            (Mode::Explicit, None) => Err(self.invalid(OperatorFault::AxesMappingMissing)),
+            (_, Some(_)) => Err(self.invalid(OperatorFault::AxesMappingUnexpected)),
         }
     }
 
@@ -401,7 +400,8 @@ impl Broadcast {
                     _ => infer_explicit(data_shape, target_shape, mapping),
                 }
             }
-            (_, mapping) => Err(self.wrong_inputs(mapping.is_some())),
+            (Mode::Explicit, None) => Err(self.invalid(OperatorFault::AxesMappingMissing)),
+            (_, Some(_)) => Err(self.invalid(OperatorFault::AxesMappingUnexpected)),
         }
     }
 
@@ -462,16 +462,8 @@ impl Broadcast {
     }
 }
 
-/// The error for a mode that needs `axes_mapping`, or takes none.
 impl Broadcast {
     #[cold]
-    fn wrong_inputs(self, mapping_given: bool) -> BroadcastError {
-        self.invalid(match mapping_given {
-            true => OperatorFault::AxesMappingUnexpected,
-            false => OperatorFault::AxesMappingMissing,
-        })
-    }
-
     fn invalid(self, fault: OperatorFault) -> BroadcastError {
         BroadcastError::new(ErrorKind::InvalidOperator {
             version: self.version,

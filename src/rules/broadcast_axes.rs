@@ -53,10 +53,9 @@ pub(super) fn added<C: Call>(call: C, axes: &[usize]) -> Result<C::Output, Broad
     if target == UNKNOWN_RANK {
         return call.related(Relation::Equal, |axis| axis);
     }
-    let mut added = distinct(axes).into_iter().peekable();
-    let kept: Axes = (0..target)
-        .filter(|axis| added.next_if_eq(axis).is_none())
-        .collect();
+    let added = distinct(axes);
+    let is_kept = |axis: &usize| added.binary_search(axis).is_err();
+    let kept: Axes = (0..target).filter(is_kept).collect();
     if kept.len() != input {
         return Err(call.refused().axes(axes, AxesFault::Length));
     }
