@@ -3,7 +3,6 @@
 use super::{AxisSource, BroadcastPlan};
 use crate::picture::{Picture, list};
 use ndarray::Dimension;
-use smallvec::SmallVec;
 use std::fmt;
 
 impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
@@ -30,18 +29,13 @@ impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
             (false, true) => "\n  * stretched from 1",
             (false, false) => "",
         };
-        if !legend.is_empty() {
-            f.write_str(&picture.marks(|column| self.axis_sources().nth(column).map_or("", mark)))?;
-        }
-        f.write_str(legend)?;
+        let marks = picture.marks(|column| self.axis_sources().nth(column).map_or("", mark));
+        write!(f, "{marks}{legend}")?;
         // The columns do not show the order of axes that a plan permutes, nor which it drops.
-        let fed = self.mapping().flatten();
-        match fed.clone().eq(0..fed.clone().count()) {
+        let feeding: Vec<usize> = self.mapping().flatten().collect();
+        match feeding.iter().copied().eq(0..feeding.len()) {
             true => Ok(()),
-            false => {
-                let axes: SmallVec<[usize; 8]> = fed.collect();
-                write!(f, "\n  input axes in the order {}", list(&axes))
-            }
+            false => write!(f, "\n  input axes in the order {}", list(&feeding)),
         }
     }
 }
