@@ -1,6 +1,6 @@
 //! Axes that may be counted from the end: those of reductions, permutations and new axes.
 
-use crate::error::{ArrayRole, AxesFault, BroadcastError, Refused};
+use crate::error::{ArrayRole, AxesFault, BroadcastError, ErrorKind};
 use crate::integer::{ShapeInteger, axis_of, saturated};
 use crate::partial::PartialShape;
 use crate::rule::Rule;
@@ -142,11 +142,12 @@ pub(crate) fn invalid_axes<T: ShapeInteger>(
     axes: &[T],
     fault: AxesFault,
 ) -> BroadcastError {
-    let axes = axes.iter().map(|axis| saturated(axis.widen())).collect();
-    let refused = Refused {
+    BroadcastError::new(ErrorKind::InvalidAxes {
+        operation,
         rule: Rule::Composed,
         operands: [ArrayRole::Input; 2],
         shapes: [shape.clone(), shape],
-    };
-    refused.signed_axes(operation, axes, fault)
+        axes: axes.iter().map(|axis| saturated(axis.widen())).collect(),
+        fault,
+    })
 }

@@ -149,7 +149,7 @@ impl FromStr for BroadcastMode {
                 broadcast_dimensions,
             }),
             "expand" => form.bare(Self::Expand, "expand takes no axes"),
-            "pdpd" => form.axis_or(-1).map(|axis| Self::Pdpd { axis }),
+            "pdpd" => form.axis(Ok(-1)).map(|axis| Self::Pdpd { axis }),
             "none" => Err(form.invalid(
                 "use explicit(..); only openvino::Mode and ElementwiseRule have the name none",
             )),
@@ -341,8 +341,8 @@ impl FromStr for ElementwiseRule {
         match &*form.name {
             "none" => form.bare(Self::None, "none takes no axes"),
             "numpy" => form.bare(Self::Numpy, "numpy takes no axes"),
-            "pdpd" => form.axis_or(-1).map(Self::pdpd),
-            "paddle" => form.axis_or(-1).map(Self::paddle),
+            "pdpd" => form.axis(Ok(-1)).map(Self::pdpd),
+            "paddle" => form.axis(Ok(-1)).map(Self::paddle),
             "xla" => {
                 let expected = "expected broadcast dimensions as non-negative integers: xla(0, 2)";
                 form.axes(expected).map(|axes| Self::xla(&axes))

@@ -145,7 +145,7 @@ impl FromStr for Mode {
             "numpy" => Mode::Numpy,
             "explicit" | "none" => Mode::Explicit,
             "bidirectional" => Mode::Bidirectional,
-            "pdpd" => return form.axis(BARE_PDPD).map(|axis| Mode::Pdpd { axis }),
+            "pdpd" => return form.axis(Err(BARE_PDPD)).map(|axis| Mode::Pdpd { axis }),
             _ => return Err(form.invalid(known)),
         };
         form.bare(

@@ -73,27 +73,17 @@ impl<'a> TextForm<'a> {
         axes.map_err(|_| self.invalid(fault))
     }
 
-    /// The one axis of the list.
-    ///
-    /// # Errors
-    ///
-    /// [`invalid`](Self::invalid) for any other list; `expected` for an empty one.
-    pub(crate) fn axis(&self, expected: &'static str) -> Result<isize, BroadcastError> {
-        match self.list {
-            "" => Err(self.invalid(expected)),
-            _ => self.axis_or(0),
-        }
-    }
-
-    /// The one axis of the list, or `default` if the list is empty.
+    /// The one axis of the list. Of an empty list `bare`: the axis that a bare name has, or what is
+    /// expected.
     ///
     /// # Errors
     ///
     /// [`invalid`](Self::invalid) for any other list.
-    pub(crate) fn axis_or(&self, default: isize) -> Result<isize, BroadcastError> {
-        match self.list {
-            "" => Ok(default),
-            axis => (axis.parse()).map_err(|_| self.invalid("expected one axis: pdpd(1)")),
-        }
+    pub(crate) fn axis(&self, bare: Result<isize, &'static str>) -> Result<isize, BroadcastError> {
+        let axis = match self.list {
+            "" => bare,
+            axis => axis.parse().map_err(|_| "expected one axis: pdpd(1)"),
+        };
+        axis.map_err(|fault| self.invalid(fault))
     }
 }

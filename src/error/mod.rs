@@ -170,25 +170,13 @@ impl Refused {
     /// The axes do not fit a broadcast.
     #[cold]
     pub(crate) fn axes(self, axes: &[usize], fault: AxesFault) -> BroadcastError {
-        // An axis that does not fit `isize` is shown as a negative one.
-        let axes = axes.iter().map(|&axis| axis as isize).collect();
-        self.signed_axes("broadcast", axes, fault)
-    }
-
-    /// The axes do not fit an operation.
-    #[cold]
-    pub(crate) fn signed_axes(
-        self,
-        operation: &'static str,
-        axes: Box<[isize]>,
-        fault: AxesFault,
-    ) -> BroadcastError {
         BroadcastError::new(ErrorKind::InvalidAxes {
-            operation,
+            operation: "broadcast",
             rule: self.rule,
             operands: self.operands,
             shapes: self.shapes,
-            axes,
+            // An axis that does not fit `isize` is shown as a negative one.
+            axes: axes.iter().map(|&axis| axis as isize).collect(),
             fault,
         })
     }
