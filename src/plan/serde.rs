@@ -98,31 +98,26 @@ impl<I: Dimension, O: Dimension> Serialize for Tile<I, O> {
 impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for Tile<I, O> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = TileForm::<I, O>::deserialize(deserializer)?;
-        let boxes = [
-            (&form.input_start, form.plan.input_shape()),
-            (&form.output_start, form.plan.output_shape()),
-        ];
-        for (start, sizes) in boxes {
-            let ends =
-                |(start, size): (&usize, &usize)| isize::try_from(start.checked_add(*size)?).ok();
-            if start.len() != sizes.len() || !start.iter().zip(sizes).all(|at| ends(at).is_some()) {
-                return Err(D::Error::custom(
-                    "a box must begin where its plan's shape fits",
-                ));
-            }
-        }
         Ok(Tile {
-            input_start: dimension(&form.input_start),
-            output_start: dimension(&form.output_start),
+            input_start: checked_start(&form.input_start, form.plan.input_shape())?,
+            output_start: checked_start(&form.output_start, form.plan.output_shape())?,
             plan: form.plan,
         })
     }
 }
 
+fn checked_start<T: Dimension, E: Error>(start: &[usize], sizes: &[usize]) -> Result<T, E> {
+    let end = |(start, size): (&usize, &usize)| isize::try_from(start.checked_add(*size)?).ok();
+    match start.len() == sizes.len() && start.iter().zip(sizes).all(|at| end(at).is_some()) {
+        true => Ok(dimension(start)),
+        false => Err(E::custom("a box must begin where its plan's shape fits")),
+    }
+}
+
 impl Serialize for PartialSize {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bounds = (written(self.min()), self.max().map(written));
-        (bounds.0, bounds.1, self.symbol()).serialize(serializer)
+        let (min, max) = (written(self.min()), self.max().map(written));
+        (min, max, self.symbol()).serialize(serializer)
     }
 }
 
