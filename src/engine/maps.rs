@@ -5,7 +5,7 @@
 //! order is packed, a part at a time: see `pack`.
 
 use super::chunks::Chunks;
-use super::gather::{Along, Block, gather, gather_alternating};
+use super::gather::{Along, Block, gather};
 use super::nest::{LoopAxis, LoopNest, Tile};
 use super::pack::Packing;
 use super::threads::{Cost, for_each_range};
@@ -145,10 +145,9 @@ unsafe fn map<const N: usize>(
     });
     let first = array::from_fn(|at| operands.get(at).map_or(ptr::null_mut(), |one| one.first));
     let ordered = matches!(to, To::Ordered { .. });
-    let few = if ordered {
-        None
-    } else {
-        few(axes.clone(), operands)
+    let few = match ordered {
+        true => None,
+        false => Tile::of(axes.clone()).filter(|tile| is_few(tile, operands)),
     };
     if let Some(tile) = few {
         let bytes = tile.rows.size * tile.columns.size * operands[0].size;
@@ -181,42 +180,16 @@ unsafe fn map<const N: usize>(
     unsafe { walk.all(bytes, to) }
 }
 
-/// All positions as one tile, if they are at most a chunk, and finding the fastest order of loops
-/// takes longer than it saves: few elements, or long rows that need no packing.
-fn few<const N: usize>(
-    axes: impl Iterator<Item = LoopAxis<N>>,
-    operands: &[Operand<'_>],
-) -> Option<Tile<N>> {
-    let (mut rows, mut columns) = (LoopAxis::UNIT, LoopAxis::UNIT);
-    let mut len = 1_usize;
-    for axis in axes {
-        len = len.saturating_mul(axis.size);
-        if axis.size == 1 {
-            continue;
-        }
-        if columns.size == 1 {
-            columns = axis;
-        } else if columns.continues(&axis) {
-            columns = axis.resized(columns.size.saturating_mul(axis.size));
-        } else if rows.size == 1 {
-            (rows, columns) = (columns, axis);
-        } else {
-            return None;
-        }
-    }
-    if columns.strides[0].unsigned_abs() > rows.strides[0].unsigned_abs() && rows.size > 1 {
-        (rows, columns) = (columns, rows);
-    }
+/// Whether the positions of a tile are at most a chunk, and finding the fastest order of loops takes
+/// longer than it saves: few elements, or long rows that need no packing.
+fn is_few<const N: usize>(tile: &Tile<N>, operands: &[Operand<'_>]) -> bool {
+    let columns = tile.columns;
     let is_plain =
         |(operand, &stride): (&Operand<'_>, &isize)| stride == 0 || stride == operand.size as isize;
     let plain = || operands.iter().zip(&columns.strides).all(is_plain);
-    let is_few = len.saturating_mul(operands[0].size) <= BLOCK
-        && (len <= FEW_MAPPED || columns.size >= LONG_ROW && plain());
-    is_few.then_some(Tile {
-        offsets: [0; N],
-        rows,
-        columns,
-    })
+    let len = tile.rows.size.saturating_mul(columns.size);
+    len.saturating_mul(operands[0].size) <= BLOCK
+        && (len <= FEW_MAPPED || columns.size >= LONG_ROW && plain())
 }
 
 /// A walk over all positions of a map.
@@ -356,10 +329,7 @@ impl<const N: usize> Walk<'_, N> {
                     };
                     // SAFETY: elements of the input: the contract of this function. There is room
                     // for them, and for the rows after them, as asserted.
-                    if !unsafe { gather_alternating(block, size) } {
-                        // SAFETY: as above.
-                        unsafe { gather(block, size) };
-                    }
+                    unsafe { gather(block, size) };
                 }
                 part.offsets[operand] = 0;
                 part.rows.strides[operand] = pitch as isize;

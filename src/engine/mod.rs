@@ -11,12 +11,14 @@
 //! | `inputs` | the inputs of a map and its inner loops, generic |
 //! | `pack` | which inputs are packed, that is, copied to one block before they are walked |
 //! | `tiles` | the order in which a tile of a nest is walked |
+//! | `copies` | the door to copies, and their driver |
 //! | `reduction` | what a reduction does with its terms |
 //! | `reduce` | the door to reductions: fresh and existing results, accumulators |
 //! | `sums` | the driver of reductions: how the work is cut, walked and written; not generic |
 //! | `fold` | the inner loops of reductions, generic: rows and runs of terms |
 //! | `positions` | the inner loops of positions |
 //! | `gather` | elements that lie anywhere, copied side by side |
+//! | `splat` | rows of copies of one element |
 //! | `machine` | what depends on the machine: vector registers, copies past the cache |
 //! | `memory` | allocation |
 //! | `threads` | chunks of work on several threads |
@@ -25,6 +27,8 @@
 //! | `tuning` | thresholds of maps, copies and sums |
 
 pub(crate) mod chunks;
+#[allow(unsafe_code)]
+pub(crate) mod copies;
 #[allow(unsafe_code)]
 pub(crate) mod fold;
 #[allow(unsafe_code)]
@@ -48,6 +52,8 @@ pub(crate) mod reduction;
 pub(crate) mod rows;
 #[cfg(feature = "rayon")]
 mod shares;
+#[allow(unsafe_code)]
+mod splat;
 #[allow(unsafe_code)]
 pub(crate) mod sums;
 #[allow(unsafe_code)]

@@ -70,7 +70,7 @@ impl<const N: usize> LoopAxis<N> {
 
 /// Nested loops over the same index space in `N` operands, outermost first.
 ///
-/// A nest is built from one shape and the element strides of each operand:
+/// A nest is built from one shape and the strides of each operand:
 ///
 /// - Axes of size 1 are dropped. An index space with an axis of size 0 has `len() == 0`, no axes.
 /// - [`sort`](Self::sort) reverses and sorts axes.
@@ -86,37 +86,17 @@ pub(crate) struct LoopNest<const N: usize> {
 }
 
 impl<const N: usize> LoopNest<N> {
-    /// The loops over `shape`, in which operand `k` moves by `strides[k]`.
-    ///
-    /// The product of the sizes is at most `isize::MAX`, as in every ndarray, and each list of
-    /// strides is as long as `shape`.
-    ///
-    /// # Errors
-    ///
-    /// `AllocationFailed`, only if more than `INLINE_AXES` axes have a size above 1.
-    #[inline]
-    pub(crate) fn new(shape: &[usize], strides: [&[isize]; N]) -> Result<Self, BroadcastError> {
-        debug_assert!(strides.iter().all(|strides| strides.len() == shape.len()));
-        Self::from_axes(shape.iter().enumerate().map(|(axis, &size)| LoopAxis {
+    /// The loops over `shape`, in which operand `k` moves by `strides[k]`, sorted.
+    #[cfg(test)]
+    pub(crate) fn of(shape: &[usize], strides: [&[isize]; N]) -> Self {
+        let mut nest = Self::empty();
+        let axes = shape.iter().enumerate().map(|(axis, &size)| LoopAxis {
             size,
             strides: strides.map(|strides| strides[axis]),
-        }))
-    }
-
-    /// The loops over the given axes: dropped, reversed, sorted and merged. See
-    /// [`sort`](Self::sort).
-    ///
-    /// # Errors
-    ///
-    /// `AllocationFailed`, only if more than `INLINE_AXES` axes have a size above 1.
-    #[inline]
-    pub(crate) fn from_axes(
-        axes: impl Iterator<Item = LoopAxis<N>>,
-    ) -> Result<Self, BroadcastError> {
-        let mut nest = Self::empty();
-        nest.fill(axes)?;
+        });
+        nest.fill(axes).unwrap();
         nest.sort();
-        Ok(nest)
+        nest
     }
 
     /// Fills a nest of no axes with the given axes in the given order: positions count the index
@@ -274,6 +254,35 @@ pub(crate) struct Tile<const N: usize> {
 }
 
 impl<const N: usize> Tile<N> {
+    /// All positions of the given axes, if one or two loops walk them in their order, or in the
+    /// order of operand 0. Axes are not reversed.
+    #[inline]
+    pub(crate) fn of(axes: impl Iterator<Item = LoopAxis<N>>) -> Option<Self> {
+        let (mut rows, mut columns) = (LoopAxis::UNIT, LoopAxis::UNIT);
+        for axis in axes {
+            if axis.size == 1 {
+                continue;
+            }
+            if columns.size == 1 {
+                columns = axis;
+            } else if columns.continues(&axis) {
+                columns = axis.resized(columns.size.saturating_mul(axis.size));
+            } else if rows.size == 1 {
+                (rows, columns) = (columns, axis);
+            } else {
+                return None;
+            }
+        }
+        if columns.strides[0].unsigned_abs() > rows.strides[0].unsigned_abs() && rows.size > 1 {
+            (rows, columns) = (columns, rows);
+        }
+        Some(Tile {
+            offsets: [0; N],
+            rows,
+            columns,
+        })
+    }
+
     /// Where the element at this row and column lies in each operand.
     #[inline(always)]
     pub(crate) fn offsets_at(&self, row: usize, column: usize) -> [isize; N] {
@@ -478,7 +487,7 @@ mod tests {
     use super::*;
 
     fn axes<const N: usize>(shape: &[usize], strides: [&[isize]; N]) -> Vec<(usize, [isize; N])> {
-        let nest = LoopNest::new(shape, strides).unwrap();
+        let nest = LoopNest::of(shape, strides);
         nest.axes().iter().map(|a| (a.size, a.strides)).collect()
     }
 
@@ -502,7 +511,7 @@ mod tests {
         assert_eq!(axes(&[7, 9], [&[0, 0]]), [(63, [0])]);
         assert_eq!(axes(&[], [&[]]), []);
         assert_eq!(axes(&[1, 1], [&[5, 3], &[0, 2]]), []);
-        assert_eq!(LoopNest::new(&[3, 0], [&[0, 1]]).unwrap().len(), 0);
+        assert_eq!(LoopNest::of(&[3, 0], [&[0, 1]]).len(), 0);
     }
 
     #[test]
@@ -542,7 +551,7 @@ mod tests {
             ),
         ];
         for (shape, strides) in cases {
-            let nest = LoopNest::new(shape, *strides).unwrap();
+            let nest = LoopNest::of(shape, *strides);
             // The oracle: every index, one by one, as an unordered set of offset pairs.
             let mut expected = vec![];
             for linear in 0..shape.iter().product::<usize>() {
@@ -600,7 +609,10 @@ mod tests {
                 let what = axes.clone().collect::<Vec<_>>();
                 let mut in_order = LoopNest::empty();
                 in_order.fill(axes.clone()).unwrap();
-                for nest in [LoopNest::from_axes(axes).unwrap(), in_order] {
+                let mut sorted = LoopNest::empty();
+                sorted.fill(axes).unwrap();
+                sorted.sort();
+                for nest in [sorted, in_order] {
                     assert_eq!(nest.len(), expected.len(), "{what:?}");
                     let cut = other % (nest.len() + 1);
                     for ranges in [[0..nest.len(), 0..0], [0..cut, cut..nest.len()]] {
@@ -632,7 +644,7 @@ mod tests {
         for (i, stride) in strides.iter_mut().step_by(50).enumerate() {
             *stride = 3_isize.pow(i as u32);
         }
-        let nest = LoopNest::new(&shape, [&strides]).unwrap();
+        let nest = LoopNest::of(&shape, [&strides]);
         assert_eq!((nest.axes().len(), nest.len()), (20, 1 << 20));
         let mut last = -1;
         let mut count = 0;

@@ -124,7 +124,7 @@ mod tests {
             (&[40, 50, 64], &[3200, 64, 1], &[3, 1, 200]),
             (&[], &[], &[]),
         ] {
-            let mut nest = LoopNest::new(shape, [out, input]).unwrap();
+            let mut nest = LoopNest::of(shape, [out, input]);
             let elements = |nest: &LoopNest<2>| {
                 let mut elements = vec![];
                 nest.for_each_tile(0..nest.len(), |tile| {

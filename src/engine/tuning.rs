@@ -8,19 +8,14 @@
 //! cache. Those of copies are of 4 MiB on one thread.
 
 use super::machine::WIDE_REGISTER;
-use std::fs::File;
-use std::io::Read;
 use std::ops::RangeInclusive;
-use std::sync::OnceLock;
 
 // The machine.
 
 /// Bytes of a cache line, which streaming stores fill whole.
 pub(crate) const CACHE_LINE: usize = 64;
 
-/// Bytes of a page of memory, the stretch that a prefetcher works in. Rows of at least a page
-/// are streamed from the source without a block: the incomplete lines at their ends are then below 4 %
-/// of them. A replicated axis is written by repetition if it covers at least a page of output.
+/// Bytes of a page of memory, the stretch that a prefetcher works in.
 pub(crate) const PAGE: usize = 4 << 10;
 
 /// Bytes of a huge page on x86-64 and, with 4 KiB base pages, on AArch64.
@@ -31,34 +26,6 @@ pub(crate) const FIRST_LEVEL_CACHE: usize = 32 << 10;
 
 /// Bytes of a second-level cache, of which a part is left for other data.
 pub(crate) const SECOND_LEVEL_CACHE: usize = 1 << 20;
-
-/// Bytes of the last-level cache, read once; 32 MiB if the system does not say, or says less than
-/// 1 MiB.
-pub(crate) fn last_level_cache() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| read_last_level_cache().unwrap_or(32 << 20))
-}
-
-/// Linux lists the caches of a processor in these files, as in `32768K`. They are read from the
-/// last level down. Nothing here allocates, as an allocation that fails would abort.
-fn read_last_level_cache() -> Option<usize> {
-    const FILES: [&str; 3] = [
-        "/sys/devices/system/cpu/cpu0/cache/index3/size",
-        "/sys/devices/system/cpu/cpu0/cache/index2/size",
-        "/sys/devices/system/cpu/cpu0/cache/index1/size",
-    ];
-    let size = |file: &&str| {
-        let mut text = [0; 16];
-        let len = File::open(file).ok()?.read(&mut text).ok()?;
-        let text = std::str::from_utf8(&text[..len]).ok()?;
-        let kibibytes: usize = text.trim().strip_suffix('K')?.parse().ok()?;
-        kibibytes.checked_mul(1024)
-    };
-    FILES
-        .iter()
-        .find_map(size)
-        .filter(|&bytes| bytes >= 1 << 20)
-}
 
 // All operations.
 
@@ -140,38 +107,21 @@ pub(crate) fn map_chunk(bytes: usize) -> usize {
 
 /// Thresholds of copies alone.
 pub(crate) mod copies {
-    use super::{FIRST_LEVEL_CACHE, last_level_cache};
+    use super::SECOND_LEVEL_CACHE;
     use crate::engine::machine::WIDE_REGISTER;
     use std::ops::RangeInclusive;
 
-    /// Existing memory of this many bytes is written past the cache: 5/8 of the last-level cache,
-    /// but no more than 64 MiB.
-    ///
-    /// With 32 MiB of last-level cache, one core overwrites a buffer with plain stores at 16 us per
-    /// MiB if the buffer has 4 MiB, 33 if 16, 42 if 20, 55 if 28 and 60 beyond. Streamed, it takes
-    /// 37 us per MiB for any size.
-    ///
-    /// A cache of hundreds of MiB is shared by many cores, and a process may have few of them.
-    /// Measured on two cores of an Intel Xeon whose last-level cache has 480 MiB, with a repeated
-    /// row: 64 MiB take 1.5 ms with plain stores and streamed, 256 MiB 17 ms with plain stores and
-    /// 11 ms streamed.
-    pub(crate) fn stream_copies_from() -> usize {
-        (last_level_cache() / 8 * 5).min(64 << 20)
-    }
+    /// Existing memory of this many bytes is written past the cache, if the source replicates: four
+    /// times a last-level cache of 32 MiB. What is streamed is not in the cache for its next reader.
+    pub(crate) const STREAMED_FROM: usize = 128 << 20;
 
-    /// The longest period of which a block holds two, in bytes.
-    pub(crate) const SHORT_PERIOD: usize = FIRST_LEVEL_CACHE / 4;
+    /// The longest period that is built once and then repeated, in bytes.
+    pub(crate) const SHORT_PERIOD: usize = SECOND_LEVEL_CACHE;
 
     /// Bytes that are repeated at a time with plain stores: periods of 256 bytes take 53 us, and 60
     /// us with pieces as long as the block, which push the source out of the first-level cache.
     /// Planes of fewer bytes are not expanded by shuffles, whose table takes some 100 ns to build.
     pub(crate) const SHORT_REPEAT: usize = 2 << 10;
-
-    /// With this many repeats the cost of building the period is negligible. With fewer, the period
-    /// may be a part of a longer one that repeats at least as often: eight axes, every other one
-    /// replicated 4 times and the first 64 times, take 210 us on two threads if periods of 4 KiB
-    /// are built for 4 places each, and 120 us if those of 64 KiB are built for 8.
-    pub(crate) const MANY_REPEATS: usize = 16;
 
     /// Rows and columns from which a transposed matrix is cut into squares. 4 by 6 matrices take
     /// 770 us in squares and 670 us row by row; 4 by 8 take 590 us either way; 2 or 3 rows of 64
@@ -180,8 +130,7 @@ pub(crate) mod copies {
 
     /// Rows of this many bytes are copied as their first and their last bytes: two pieces of 4, 8,
     /// 16 or 32 bytes cover each of these lengths. A row of fewer bytes has no such piece, and more
-    /// bytes do not fit into two wide registers. Rows of one element are expanded by shuffles up to
-    /// this length.
+    /// bytes do not fit into two wide registers.
     pub(crate) const SHORT_ROW: RangeInclusive<usize> = 4..=2 * WIDE_REGISTER;
 
     /// Planes of up to this many bytes are copied many at a time. One by one each costs some 16 ns:

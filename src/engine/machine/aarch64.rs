@@ -81,7 +81,6 @@ pub(crate) unsafe fn shuffle_all(
     shuffles: &[Shuffle],
     (to, from): (*mut u8, *const u8),
     [step, times]: [usize; 2],
-    _streamed: bool,
 ) {
     // Each entry is its place, then names for its offset and its shuffle.
     macro_rules! each {

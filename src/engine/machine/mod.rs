@@ -136,6 +136,13 @@ pub(crate) use target::can_shuffle;
 /// thread is told of the bytes before this thread drops a [`FenceOnDrop`].
 pub(crate) use target::stream;
 
+/// Copies `bytes` bytes that stay in the cache.
+///
+/// # Safety
+///
+/// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
+pub(crate) use target::copy_in_cache;
+
 /// Orders what this thread has streamed before whatever it stores next, when it is dropped, also
 /// during a panic.
 pub(crate) struct FenceOnDrop;
@@ -172,16 +179,6 @@ impl Streamer {
         // overlap. The fence follows when `self` is dropped: contract of `Streamer::new`.
         unsafe { stream(from.cast(), to.cast(), bytes) };
     }
-}
-
-/// Copies between slices of equal length that stay in the cache.
-#[inline]
-pub(crate) fn copy_in_cache<T: Copy>(from: &[T], to: &mut [T]) {
-    assert!(from.len() == to.len());
-    let bytes = size_of_val(from);
-    // SAFETY: the slices have `bytes` bytes each, and `to` is borrowed mutably, so they do not
-    // overlap.
-    unsafe { target::copy_in_cache(from.as_ptr().cast(), to.as_mut_ptr().cast(), bytes) };
 }
 
 /// Transposes a square of elements: row `i` of the output has element `i` of each row of the
@@ -236,16 +233,13 @@ impl Shuffle {
 /// Writes one register for each of `shuffles`, again and again, while the source moves on by `step`
 /// bytes each time. Returns how many bytes of `to` are written: as many whole repeats as fit into
 /// `to` and read inside `from`.
-///
-/// With a streamer the stores go past the cache; `to` must then be aligned to a register.
 pub(crate) fn copy_shuffled(
     shuffles: &[Shuffle],
     from: &[MaybeUninit<u8>],
     step: usize,
     to: &mut [MaybeUninit<u8>],
-    streamer: Option<&Streamer>,
 ) -> usize {
-    assert!(step > 0 && (streamer.is_none() || to.as_ptr().addr() % REGISTER == 0));
+    assert!(step > 0);
     let Some(last) = shuffles.iter().map(|shuffle| shuffle.offset).max() else {
         return 0;
     };
@@ -260,9 +254,9 @@ pub(crate) fn copy_shuffled(
     let (from, to) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
     // SAFETY: the processor has the instructions: `can_shuffle`. The last repeat reads from
     // `(times - 1) * step <= more` on, at most `last + 16` bytes, which ends inside `from`.
-    // `times * period` bytes fit into `to`, which is aligned to a register if it is streamed. There
-    // are up to `MOST_SHUFFLES` entries, and neither none nor 0 `times`.
-    unsafe { target::shuffle_all(shuffles, (to, from), [step, times], streamer.is_some()) };
+    // `times * period` bytes fit into `to`. There are up to `MOST_SHUFFLES` entries, and neither
+    // none nor 0 `times`.
+    unsafe { target::shuffle_all(shuffles, (to, from), [step, times]) };
     times * period
 }
 
@@ -361,7 +355,7 @@ mod tests {
             for to in [0, 15, 16, 31, 32, 47, 100] {
                 let mut target = vec![MaybeUninit::new(0xee_u8); to + 16];
                 let (shuffles, out) = ([reverse; 2], &mut target[..to]);
-                let done = copy_shuffled(&shuffles, &source[..from], 5, out, None);
+                let done = copy_shuffled(&shuffles, &source[..from], 5, out);
                 let fits = (0..to / 32)
                     .take_while(|turn| turn * 5 + 3 + 16 <= from)
                     .count();
@@ -383,30 +377,21 @@ mod tests {
     #[test]
     fn copies_that_do_not_fit_are_refused() {
         use std::panic::{AssertUnwindSafe, catch_unwind};
-        let refuses = |call: &dyn Fn()| catch_unwind(AssertUnwindSafe(call)).is_err();
         let source = [MaybeUninit::new(0_u8); 256];
         // SAFETY: no other thread gets what is streamed.
         let streamer = unsafe { Streamer::new() };
         for (from, to) in [(3, 4), (4, 3)] {
-            let target = || vec![MaybeUninit::new(0_u8); to];
-            assert!(refuses(&|| copy_in_cache(&source[..from], &mut target())));
-            assert!(refuses(&|| streamer.copy(&source[..from], &mut target())));
+            let mut target = vec![MaybeUninit::new(0_u8); to];
+            let copy = || streamer.copy(&source[..from], &mut target);
+            assert!(catch_unwind(AssertUnwindSafe(copy)).is_err());
         }
-        let shuffled = |count: usize, step, begin: usize, streamer| {
+        let shuffled = |count: usize, step| {
             let mut target = vec![MaybeUninit::new(0_u8); 256];
-            let begin = begin + target.as_ptr().align_offset(REGISTER);
             let shuffles = [Shuffle::NONE; MOST_SHUFFLES + 1];
-            copy_shuffled(
-                &shuffles[..count],
-                &source,
-                step,
-                &mut target[begin..],
-                streamer,
-            )
+            copy_shuffled(&shuffles[..count], &source, step, &mut target)
         };
-        assert_eq!(shuffled(0, 1, 0, None), 0);
-        assert_eq!(shuffled(MOST_SHUFFLES + 1, 1, 0, None), 0);
-        assert!(refuses(&|| _ = shuffled(1, 0, 0, None)));
-        assert!(refuses(&|| _ = shuffled(1, 1, 8, Some(&streamer))));
+        assert_eq!(shuffled(0, 1), 0);
+        assert_eq!(shuffled(MOST_SHUFFLES + 1, 1), 0);
+        assert!(catch_unwind(|| shuffled(1, 0)).is_err());
     }
 }

@@ -32,4 +32,4 @@ pub(crate) use transpose_4_of_4 as transpose_8_of_1;
 pub(crate) use transpose_4_of_4 as transpose_8_of_2;
 
 /// Never called, as [`can_shuffle`] is false.
-pub(crate) unsafe fn shuffle_all(_: &[Shuffle], _: (*mut u8, *const u8), _: [usize; 2], _: bool) {}
+pub(crate) unsafe fn shuffle_all(_: &[Shuffle], _: (*mut u8, *const u8), _: [usize; 2]) {}

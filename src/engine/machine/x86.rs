@@ -74,6 +74,8 @@ unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
     }
 }
 
+/// See [`super::copy_in_cache`].
+///
 /// # Safety
 ///
 /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
@@ -200,18 +202,16 @@ square!(transpose_8_of_1:
 /// # Safety
 ///
 /// The processor has SSSE3. `from` is readable for the 16 bytes at each offset of `shuffles` plus
-/// each of `(0..times) * step`, and `to` is writable for `times` registers of each of `shuffles`;
-/// with `streamed` it is aligned to a register. `times` is not 0, and there are 1 to
-/// `MOST_SHUFFLES` entries.
+/// each of `(0..times) * step`, and `to` is writable for `times` registers of each of `shuffles`.
+/// `times` is not 0, and there are 1 to `MOST_SHUFFLES` entries.
 pub(crate) unsafe fn shuffle_all(
     shuffles: &[Shuffle],
     (to, from): (*mut u8, *const u8),
     [step, times]: [usize; 2],
-    streamed: bool,
 ) {
     // Each entry is its place, then names for its offset and its shuffle.
     macro_rules! each {
-        ($store:literal, $count:literal: $($at:literal $offset:ident $shuffle:ident),*) => {
+        ($count:literal: $($at:literal $offset:ident $shuffle:ident),*) => {
             // SAFETY: `from` and `to` are valid where it reads and writes: contract of
             // `shuffle_all`. The table has an entry for each register, aligned as `movdqa` needs
             // it.
@@ -225,7 +225,7 @@ pub(crate) unsafe fn shuffle_all(
                     $(
                         concat!("movdqu {register}, [{from} + {", stringify!($offset), "}]"),
                         concat!("pshufb {register}, {", stringify!($shuffle), "}"),
-                        concat!($store, " [{to} + 16 * ", $at, "], {register}"),
+                        concat!("movdqu [{to} + 16 * ", $at, "], {register}"),
                     )*
                     concat!("add {to}, 16 * ", $count),
                     "add {from}, {step}",
@@ -246,24 +246,13 @@ pub(crate) unsafe fn shuffle_all(
             }
         };
     }
-    macro_rules! shuffle_all {
-        ($store:literal) => {
-            match shuffles.len() {
-                1 => each!($store, 1: 0 o0 s0),
-                2 => each!($store, 2: 0 o0 s0, 1 o1 s1),
-                3 => each!($store, 3: 0 o0 s0, 1 o1 s1, 2 o2 s2),
-                4 => each!($store, 4: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3),
-                5 => each!($store, 5: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4),
-                6 => each!($store, 6: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5),
-                _ => each!(
-                    $store, 7: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5, 6 o6 s6
-                ),
-            }
-        };
-    }
-    if streamed {
-        shuffle_all!("movntdq");
-    } else {
-        shuffle_all!("movdqu");
+    match shuffles.len() {
+        1 => each!(1: 0 o0 s0),
+        2 => each!(2: 0 o0 s0, 1 o1 s1),
+        3 => each!(3: 0 o0 s0, 1 o1 s1, 2 o2 s2),
+        4 => each!(4: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3),
+        5 => each!(5: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4),
+        6 => each!(6: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5),
+        _ => each!(7: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5, 6 o6 s6),
     }
 }
