@@ -368,8 +368,8 @@ impl Copier {
     ///
     /// As for [`range`](Self::range).
     unsafe fn across(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) {
-        // SAFETY: some of the positions of this range.
         let one_by_one = |range| {
+            // SAFETY: `for_each_tile` passes each of these positions of the range once.
             for_each_tile(axes, start, range, |tile| unsafe { self.tile(tile) });
         };
         let &[planes, ref rows @ .., columns] = axes else {

@@ -218,11 +218,10 @@ impl Block {
     /// each of which is contiguous, as the channels of an image that become its pixels.
     fn alternates_in_copy(&self, size: usize) -> bool {
         // One line is repeated faster by shuffles, but for few elements and for pixels of bytes.
-        let repeats = self.columns.step == 0;
-        let shuffled = self.pitch > 4 && size.is_power_of_two();
+        let shuffled = self.pitch > 4 && self.rows.len * self.pitch > BLOCK / 2;
         self.pitch == self.columns.len * size
             && self.rows.step == size as isize
-            && !(repeats && shuffled && self.rows.len * self.pitch > BLOCK / 2)
+            && (self.columns.step != 0 || !shuffled)
     }
 
     /// Whether the elements of up to four rows alternate in memory, as the channels of pixels.
@@ -359,8 +358,9 @@ impl Block {
             let to = self.to(row, 0, size_of::<B>()).cast::<Slot<B>>();
             let from = self.from(row, 0).cast::<Slot<B>>();
             for column in 0..self.columns.len {
+                let (to, from) = (to.wrapping_add(column), from.wrapping_add(2 * column));
                 // SAFETY: an element of the row.
-                unsafe { *to.wrapping_add(column) = *from.wrapping_add(2 * column) };
+                unsafe { ptr::copy_nonoverlapping(from, to, 1) };
             }
         }
     }

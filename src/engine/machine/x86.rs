@@ -221,6 +221,8 @@ pub(crate) unsafe fn shuffle_all(
                         concat!("movdqa {", stringify!($shuffle), "}, [{t} + 32 * ", $at, "]"),
                         concat!("mov {", stringify!($offset), "}, [{t} + 32 * ", $at, " + 16]"),
                     )*
+                    // The loop of one shuffle takes twice as long if it crosses a line of code.
+                    ".p2align 5",
                     "2:",
                     $(
                         concat!("movdqu {register}, [{from} + {", stringify!($offset), "}]"),
