@@ -21,7 +21,7 @@ pub(crate) const MORE_ROWS: usize = 7;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block {
     pub(crate) to: *mut u8,
-    /// Bytes between two rows of the copy.
+    /// Bytes between two rows of the copy. A negative number is wrapped.
     pub(crate) pitch: usize,
     pub(crate) from: *const u8,
     pub(crate) rows: Along,
@@ -218,10 +218,10 @@ impl Block {
     /// each of which is contiguous, as the channels of an image that become its pixels.
     fn alternates_in_copy(&self, size: usize) -> bool {
         // One line is repeated faster by shuffles, but for few elements and for pixels of bytes.
-        let shuffled = self.pitch > 4 && self.rows.len * self.pitch > BLOCK / 2;
+        let few = |len: usize| self.pitch <= 4 || len * self.pitch <= BLOCK / 2;
         self.pitch == self.columns.len * size
             && self.rows.step == size as isize
-            && (self.columns.step != 0 || !shuffled)
+            && (self.columns.step != 0 || few(self.rows.len))
     }
 
     /// Whether the elements of up to four rows alternate in memory, as the channels of pixels.
