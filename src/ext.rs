@@ -523,13 +523,15 @@ pub trait BroadcastExt: Operand {
     /// output            2  3  4
     /// ```
     ///
-    /// `sizes` has the new axes. A pattern that is used often is parsed once, as an
-    /// [`AxisPattern`], which also makes the plan.
+    /// `sizes` has the new axes. Names in parentheses are one axis of the array: `(h w) -> h w`
+    /// splits it, `h w -> (h w)` merges two, if no copy is needed. A pattern that is used often is
+    /// parsed once, as an [`AxisPattern`], whose [`view`](AxisPattern::view) this is.
     ///
     /// # Errors
     ///
     /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if the pattern is not valid, or does
-    /// not fit the input or the sizes; [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// not fit the input or the sizes, or if it needs a copy: the error names the calls;
+    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// # Example
     ///
@@ -541,18 +543,18 @@ pub trait BroadcastExt: Operand {
     /// let image = grey.broadcast_named("h w -> c h w", &[("c", 4)])?;
     /// assert_eq!(image.shape(), [4, 2, 3]);
     /// assert_eq!(grey.broadcast_named("h w -> w h", &[])?, grey.t().into_dyn());
+    /// assert_eq!(grey.broadcast_named("h w -> 4 (h w)", &[])?.shape(), [4, 6]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
     ///
-    /// Source: einops `repeat`.
+    /// Source: einops `repeat` and `rearrange`.
     fn broadcast_named(
         &self,
         pattern: &str,
         sizes: &[(&str, usize)],
     ) -> Result<ArrayViewD<'_, Self::Elem>, BroadcastError> {
-        let view = self.as_array().view();
         let pattern: AxisPattern = pattern.parse()?;
-        pattern.plan(view.raw_dim(), sizes)?.onto(view)
+        pattern.view(self.as_array(), sizes)
     }
 
     /// Broadcasts two arrays with each other by NumPy's rule: views of their common shape.

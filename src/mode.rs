@@ -70,7 +70,8 @@ pub enum BroadcastMode {
         axis: isize,
     },
     /// Axes by name: [`AxisPattern::plan`](crate::named::AxisPattern::plan), where the target shape
-    /// gives the sizes. The target must have at least as many axes as the input.
+    /// gives the sizes. The target must have at least as many axes as the input. The pattern has no
+    /// groups.
     Named {
         /// The names of the axes of the input and of the target.
         pattern: AxisPattern,

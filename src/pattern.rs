@@ -16,6 +16,10 @@ use std::str::FromStr;
 /// `...` stands for any number of axes: `... h -> ... h w` adds an axis behind all others. It may
 /// stand once on each side, and stands for as many axes in each array.
 ///
+/// Names in parentheses are one axis of the array: `(h w) -> h w` splits it, `h w -> (h w)` merges
+/// two. [`view`](AxisPattern::view) takes such patterns, of one array, and so does
+/// [`broadcast_named`](crate::BroadcastExt::broadcast_named). A plan neither splits nor merges.
+///
 /// `AxisPattern<2>` is the pattern of two arrays, `c h, h w -> c h w`. `N` is 1 to 6. Without an
 /// arrow, the output has the axes in the order of their first appearance: `c h, h w` is the same.
 ///
@@ -35,9 +39,7 @@ use std::str::FromStr;
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
 ///
-/// Source: einops `repeat`, without axes that are split or merged, such as `(h w)`: ndarray's
-/// `into_shape_with_order` does that. For two arrays, xarray's
-/// broadcasting by dimension name.
+/// Source: einops `repeat`. For two arrays, xarray's broadcasting by dimension name.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct AxisPattern<const N: usize = 1> {
     text: Box<str>,
@@ -45,7 +47,7 @@ pub struct AxisPattern<const N: usize = 1> {
     pub(crate) output: NameList,
 }
 
-/// The axes on one side of the arrow.
+/// The axes of one array, by their names.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct NameList {
     /// Where the list begins in the text.
@@ -61,8 +63,71 @@ pub(crate) struct Name {
     len: usize,
     /// The size, for an integer.
     pub(crate) size: Option<usize>,
+    /// Whether it is one axis with the name before it, in a group: `(h w)`.
+    joins: bool,
     /// Of an operand: the output axis that it feeds, or the output's rank.
     pub(crate) output_axis: usize,
+}
+
+impl NameList {
+    /// The names of each axis: several in a group, else one.
+    pub(crate) fn axes(&self) -> impl DoubleEndedIterator<Item = &[Name]> {
+        self.names.chunk_by(|_, name| name.joins)
+    }
+}
+
+impl AxisPattern {
+    /// For each axis of an array of this shape, the sizes of its names. In a group, one size may
+    /// follow from the others.
+    pub(crate) fn split_sizes(
+        &self,
+        shape: &[usize],
+        sizes: &[(&str, usize)],
+    ) -> Result<Vec<Vec<usize>>, BroadcastError> {
+        let list = &self.operands[0];
+        self.check_rank(list, shape.len())?;
+        let axes = list.axes().zip(shape);
+        let axes = axes.map(|(names, &size)| match names {
+            [_] => Ok(vec![size]),
+            _ => self.group_sizes(names, size, sizes),
+        });
+        axes.collect()
+    }
+
+    /// The sizes of the names in a group, which together are an axis of this size.
+    fn group_sizes(
+        &self,
+        names: &[Name],
+        size: usize,
+        sizes: &[(&str, usize)],
+    ) -> Result<Vec<usize>, BroadcastError> {
+        let (mut given, mut known, mut inferred) = (Vec::new(), 1_usize, None);
+        for (at, name) in names.iter().enumerate() {
+            let of_name = sizes.iter().find(|(given, _)| *given == self.name(name));
+            let of_name = name.size.or(of_name.map(|&(_, size)| size));
+            match of_name {
+                Some(size) => known = known.saturating_mul(size),
+                None if inferred.is_none() => inferred = Some(at),
+                None => return Err(self.error(name.at, PatternFault::SizeMissing)),
+            }
+            given.push(of_name.unwrap_or(1));
+        }
+        let fault = match inferred {
+            Some(at) if size.checked_rem(known) == Some(0) => {
+                given[at] = size / known;
+                return Ok(given);
+            }
+            None if known == size => return Ok(given),
+            Some(_) => PatternFault::Indivisible([size, known]),
+            None => PatternFault::SizesDiffer([size.into(), known.into()]),
+        };
+        Err(self.error(names[0].at - 1, fault))
+    }
+
+    /// The pattern with an axis for each name.
+    pub(crate) fn ungrouped(&self) -> Result<Self, BroadcastError> {
+        self.text.replace(['(', ')'], "").parse()
+    }
 }
 
 impl<const N: usize> AxisPattern<N> {
@@ -71,10 +136,38 @@ impl<const N: usize> AxisPattern<N> {
         &self.text[name.at..name.at + name.len]
     }
 
+    /// The shape has as many axes as the list.
+    pub(crate) fn check_rank(&self, list: &NameList, rank: usize) -> Result<(), BroadcastError> {
+        let names = list.axes().count();
+        match names == rank {
+            true => Ok(()),
+            false => Err(self.error(list.at, PatternFault::Rank { names, rank })),
+        }
+    }
+
+    /// [`expanded`](Self::expanded) for a plan.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPattern` if the pattern has groups.
+    pub(crate) fn of_ranks(
+        &self,
+        ranks: [Option<usize>; N],
+    ) -> Result<Option<Cow<'_, Self>>, BroadcastError> {
+        let mut lists = self.operands.iter().chain([&self.output]);
+        match lists.find_map(|list| list.axes().find(|names| names.len() > 1)) {
+            None => self.expanded(ranks),
+            Some(names) => {
+                let expected = "a name: only broadcast_named and AxisPattern::view take groups";
+                Err(self.error(names[0].at - 1, PatternFault::Syntax(expected)))
+            }
+        }
+    }
+
     /// The pattern with as many names instead of `...` as an array of known rank needs. Itself if
     /// it has no `...`, or if the ranks do not fit, which is then an error of the rule. `None` if
     /// no rank says how many.
-    pub(crate) fn of_ranks(
+    pub(crate) fn expanded(
         &self,
         ranks: [Option<usize>; N],
     ) -> Result<Option<Cow<'_, Self>>, BroadcastError> {
@@ -88,7 +181,7 @@ impl<const N: usize> AxisPattern<N> {
         let lists = self.operands.iter().zip(ranks);
         let mut known = lists
             .filter(|(list, _)| has_ellipsis(list))
-            .filter_map(|(list, rank)| Some((list.names.len(), rank?)));
+            .filter_map(|(list, rank)| Some((list.axes().count(), rank?)));
         let Some((names, rank)) = known.next() else {
             return Ok(None);
         };
@@ -143,6 +236,13 @@ impl<const N: usize> FromStr for AxisPattern<N> {
                 return refused(name.at, PatternFault::AxisTwice);
             }
         }
+        let ellipsis = |list: &NameList| {
+            let mut names = list.names.iter();
+            names
+                .find(|name| text[name.at..].starts_with(ELLIPSIS))
+                .map(|name| name.at)
+        };
+        let is_in_group = |at| text[..at].matches('(').count() > text[..at].matches(')').count();
         let mut operands = std::array::from_fn(|_| NameList::default());
         let mut lists = left.split(',');
         for operand in &mut operands {
@@ -150,6 +250,9 @@ impl<const N: usize> FromStr for AxisPattern<N> {
                 return refused(left.len(), PatternFault::Syntax("another list of axes"));
             };
             *operand = names(&text, list)?;
+            if let Some(at) = ellipsis(operand).filter(|&at| is_in_group(at)) {
+                return refused(at, PatternFault::Syntax("... outside of a group"));
+            }
             let mut fed = vec![false; output.names.len()];
             for name in &mut operand.names {
                 match name.size {
@@ -169,12 +272,6 @@ impl<const N: usize> FromStr for AxisPattern<N> {
                 name.output_axis = axis;
             }
         }
-        let ellipsis = |list: &NameList| {
-            let mut names = list.names.iter();
-            names
-                .find(|name| text[name.at..].starts_with(ELLIPSIS))
-                .map(|name| name.at)
-        };
         if let (Some(at), true) = (
             ellipsis(&output),
             operands.iter().all(|list| ellipsis(list).is_none()),
@@ -197,17 +294,21 @@ impl<const N: usize> FromStr for AxisPattern<N> {
 /// Stands for any number of axes.
 const ELLIPSIS: &str = "...";
 
-/// The text with one blank between words, and none before a comma.
+/// The text with one blank between words, but none before a comma and inside parentheses, and with
+/// 1 instead of `()`.
 fn normal(text: &str) -> String {
     let mut normal = String::new();
-    let spaced = text.replace("->", " -> ").replace(',', " , ");
+    let mut spaced = text.replace("->", " -> ");
+    for mark in [",", "(", ")"] {
+        spaced = spaced.replace(mark, &format!(" {mark} "));
+    }
     for word in spaced.split_whitespace() {
-        if !normal.is_empty() && word != "," {
+        if !normal.is_empty() && !normal.ends_with('(') && ![",", ")"].contains(&word) {
             normal.push(' ');
         }
         normal.push_str(word);
     }
-    normal
+    normal.replace("()", "1")
 }
 
 /// The pattern with the output that it has by default.
@@ -228,12 +329,18 @@ fn with_output(left: &str) -> Result<String, BroadcastError> {
 
 /// The names in a list, which is a part of the text.
 fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
-    let mut names = Vec::new();
+    let (mut names, mut is_open) = (Vec::new(), false);
+    let refused = |at, expected| invalid_pattern(text, at, PatternFault::Syntax(expected));
     for word in list.split(' ').filter(|word| !word.is_empty()) {
+        let joins = is_open;
+        let opened = word.strip_prefix('(').filter(|_| !joins);
+        let inner = opened.unwrap_or(word);
+        is_open |= opened.is_some();
+        let closed = inner.strip_suffix(')').filter(|_| is_open);
+        let word = closed.unwrap_or(inner);
+        is_open &= closed.is_none();
         let at = offset(text, word);
-        let refused = |at, expected| invalid_pattern(text, at, PatternFault::Syntax(expected));
         let size = match word.starts_with(|first: char| first.is_ascii_digit()) {
-            _ if word == "()" => Some(1),
             true => match word.parse() {
                 Ok(size) => Some(size),
                 Err(_) => {
@@ -244,12 +351,10 @@ fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
             false => None,
         };
         let stray = |character: char| !character.is_alphanumeric() && character != '_';
-        let inside = word
-            .find(stray)
-            .filter(|_| !["()", ELLIPSIS].contains(&word));
+        let inside = word.find(stray).filter(|_| word != ELLIPSIS);
         if let Some(inside) = inside {
             let expected = match word[inside..].chars().next() {
-                Some('(' | ')') => "a name: into_shape_with_order splits and merges axes",
+                Some('(' | ')') => "a name: each ( has its ), and no group is in a group",
                 Some('.') => "a name, or ... for any number of axes",
                 _ => "a name of letters, digits and _",
             };
@@ -259,13 +364,20 @@ fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
             at,
             len: word.len(),
             size,
+            joins,
             output_axis: 0,
         });
     }
-    let at = match names.first() {
-        Some(name) => name.at,
-        None => offset(text, list),
+    if is_open {
+        let end = offset(text, list) + list.trim_end().len();
+        return Err(refused(end, ") at the end of the group"));
+    }
+    let begin = if names.is_empty() {
+        list
+    } else {
+        list.trim_start()
     };
+    let at = offset(text, begin);
     Ok(NameList { at, names })
 }
 

@@ -1,11 +1,13 @@
 //! Applies a plan to an array: the only place where a plan becomes a pointer.
 
-use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::error::{ArrayRole, BroadcastError, PatternFault, wrong_shape};
 use crate::operand::IntoView;
 use crate::partial::PartialShape;
+use crate::pattern::AxisPattern;
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
-use ndarray::{ArrayView, Axis, DimMax, Dimension, IntoDimension, RawArrayView, ShapeBuilder};
+use ndarray::{ArrayView, ArrayViewD, Axis, IxDyn, RawArrayView, ShapeBuilder};
+use ndarray::{DimMax, Dimension, IntoDimension};
 
 /// The view that an array of dimension `D` gives when it is broadcast to a shape `E`.
 ///
@@ -177,4 +179,141 @@ fn replicate_reversed<'a, A, I: Dimension, O: Dimension>(
         }
     }
     (Ok(view), 0)
+}
+
+/// The new shape of an empty array is empty, too, and has no more than `isize::MAX` elements if its
+/// sizes of 0 count as 1: that of the plan has not.
+const EMPTY: &str = "an empty array has any shape that is empty";
+
+impl AxisPattern {
+    /// The array as a view by the names of its axes, in O(rank) time.
+    ///
+    /// A group on the left splits an axis; all sizes of its names but one are in `sizes`. A group
+    /// on the right merges axes. They must be adjacent in memory, in this order, or be replicated
+    /// alike, or all but one have size 1. [`plan`](Self::plan) is for patterns without groups.
+    ///
+    /// ```text
+    /// pattern   (h  w) c -> h  w  c
+    /// input       12   3
+    /// sizes      2
+    ///           -------------------
+    /// output                2  6  3
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan). Also
+    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if the sizes of a group do not divide
+    /// that of its axis, and if axes can be merged in a copy only. The error names the calls that
+    /// copy.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndarray_broadcast::named::AxisPattern;
+    /// use ndarray_broadcast::prelude::*;
+    ///
+    /// let split: AxisPattern = "(h w) -> w h".parse()?;
+    /// let (x, sizes) = (array![0, 1, 2, 3, 4, 5], [("h", 2)]);
+    /// let columns = split.view(&x, &sizes)?;
+    /// assert_eq!(columns, array![[0, 3], [1, 4], [2, 5]].into_dyn());
+    ///
+    /// // Each element three times: of the replicas of one only, no axis can be made.
+    /// let repeat = "x -> (x 3)".parse::<AxisPattern>()?;
+    /// assert_eq!(
+    ///     repeat.view(&array![1, 2], &[]).unwrap_err().to_string(),
+    ///     "\
+    /// no view fits the axis pattern
+    ///   x -> (x 3)
+    ///        ^ \"(x 3)\" needs a copy: materialize \"x -> x 3\", \
+    ///          then into_shape_with_order([6])",
+    /// );
+    /// let copy = array![1, 2].broadcast_named("x -> x 3", &[])?.materialize()?;
+    /// assert_eq!(
+    ///     copy.into_shape_with_order([6]),
+    ///     Ok(array![1, 1, 1, 2, 2, 2])
+    /// );
+    /// # Ok::<(), BroadcastError>(())
+    /// ```
+    ///
+    /// Source: einops `repeat` and `rearrange`, which copy where they must.
+    pub fn view<'a, T: IntoView<'a>>(
+        &self,
+        array: T,
+        sizes: &[(&str, usize)],
+    ) -> Result<ArrayViewD<'a, T::Elem>, BroadcastError> {
+        let array = array.into_view().into_dyn();
+        let pattern = self.expanded([Some(array.ndim())])?;
+        let pattern = pattern.as_deref().unwrap_or(self);
+        let split_sizes = pattern.split_sizes(array.shape(), sizes)?;
+        let plan = pattern.ungrouped()?.plan(split_sizes.concat(), sizes)?;
+        let mut view = plan.onto(split(array, &split_sizes))?;
+
+        let mut rest = view.shape();
+        let merged = pattern.output.axes().map(|names| {
+            let (sizes, behind) = rest.split_at(names.len());
+            rest = behind;
+            sizes.iter().product()
+        });
+        let shape: Vec<usize> = merged.collect();
+        if view.is_empty() {
+            return Ok(view.into_shape_with_order(shape).expect(EMPTY));
+        }
+        let mut end = view.ndim();
+        for names in pattern.output.axes().rev() {
+            let start = end - names.len();
+            for axis in (start..end - 1).rev() {
+                if !view.merge_axes(Axis(axis), Axis(axis + 1)) {
+                    let fault = PatternFault::NeedsCopy(shape.into());
+                    return Err(pattern.error(names[0].at - 1, fault));
+                }
+                view = view.index_axis_move(Axis(axis), 0);
+            }
+            end = start;
+        }
+        Ok(view)
+    }
+}
+
+/// The array with each axis split into axes of these sizes, which multiply to its size.
+fn split<'a, A>(mut array: ArrayViewD<'a, A>, sizes: &[Vec<usize>]) -> ArrayViewD<'a, A> {
+    for (sizes, &size) in sizes.iter().zip(array.shape()) {
+        let product = sizes
+            .iter()
+            .try_fold(1_usize, |all, &size| all.checked_mul(size));
+        assert_eq!(product, Some(size), "the sizes of an axis");
+    }
+    assert_eq!(sizes.len(), array.ndim(), "the sizes of all axes");
+    let shape = IxDyn(&sizes.concat());
+    if array.is_empty() {
+        return array.into_shape_with_order(shape).expect(EMPTY);
+    }
+    // Raw views must not have negative strides. The parts of a reversed axis are reversed.
+    let reversed = array.axes().filter(|axis| axis.len > 1 && axis.stride < 0);
+    let reversed: Vec<Axis> = reversed.map(|axis| axis.axis).collect();
+    reversed.iter().for_each(|&axis| array.invert_axis(axis));
+    let parts = |axis: usize| (0..sizes[axis].len()).map(move |part| (axis, part));
+    let parts: Vec<_> = (0..array.ndim()).flat_map(parts).collect();
+    let stride = |&(axis, part): &(usize, usize)| match &sizes[axis][part..] {
+        [1, ..] => 0,
+        [_, behind @ ..] => array.strides()[axis] as usize * behind.iter().product::<usize>(),
+        [] => 0,
+    };
+    let strides: Vec<usize> = parts.iter().map(stride).collect();
+    let shape = shape.strides(IxDyn(&strides));
+    // SAFETY: `from_shape_ptr` wants a pointer that is not null: it is that of `array`. It wants no
+    // negative stride and no offset above `isize::MAX`: no stride of `array` that is used is
+    // negative here. The last offset of the parts of an axis together is that of the axis, as their
+    // sizes multiply to its size. It wants no more elements than `isize::MAX`: they are as many as
+    // those of `array`.
+    let raw = unsafe { RawArrayView::from_shape_ptr(shape, array.as_ptr()) };
+    // SAFETY: the indices of the parts of an axis, in row-major order, reach the elements that the
+    // index of the axis reaches, as their sizes multiply to its size, which the assertion above has
+    // checked. So every index reaches an element of `array`, which lives for 'a and is only read.
+    let mut split = unsafe { raw.deref_into_view() };
+    for (at, (axis, _)) in parts.into_iter().enumerate() {
+        if reversed.contains(&Axis(axis)) {
+            split.invert_axis(Axis(at));
+        }
+    }
+    split
 }

@@ -230,6 +230,7 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
         PatternFault::Syntax(_) | PatternFault::AxisTwice | PatternFault::AxisUnknown => {
             "invalid axis pattern"
         }
+        PatternFault::NeedsCopy(_) => "no view fits the axis pattern",
         _ => "the shapes do not fit the axis pattern",
     };
     let (before, rest) = pattern.split_at_checked(position).unwrap_or((pattern, ""));
@@ -244,13 +245,29 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
     let end = mark(pattern.chars().nth(skipped + SHOWN).is_some());
     let shown: String = pattern.chars().skip(skipped).take(SHOWN).collect();
     let lines = format!("{heading}\n  {start}{shown}{end}\n");
-    let name = quoted(rest.split([' ', ',']).next().unwrap_or(rest));
+    let end = match rest.starts_with('(') {
+        true => rest.find(')').map(|end| end + 1),
+        false => rest.find([' ', ',', ')']),
+    };
+    let name = quoted(&rest[..end.unwrap_or(rest.len())]);
     let why = match fault {
         PatternFault::Syntax(expected) => format!("expected {expected}"),
         PatternFault::AxisTwice => format!("{name} is in this list already"),
         PatternFault::AxisUnknown => format!("the output lacks {name}: it must have every axis"),
+        PatternFault::SizeMissing if rest.contains("->") => format!("{name} needs a size"),
         PatternFault::SizeMissing => format!("{name} is new: its size is needed"),
         PatternFault::SizesDiffer([a, b]) => format!("{name} has the sizes {a} and {b}"),
+        PatternFault::Indivisible([size, known]) => {
+            format!("{name} has the size {size}, which {known} does not divide")
+        }
+        PatternFault::NeedsCopy(shape) => {
+            let (input, output) = pattern.split_once("->").unwrap_or((pattern, ""));
+            let output = output.replace(['(', ')'], "");
+            let (ungrouped, shape) = (quoted(&format!("{input}->{output}")), list(shape));
+            format!(
+                "{name} needs a copy: materialize {ungrouped}, then into_shape_with_order({shape})"
+            )
+        }
         PatternFault::Rank { names, rank } => {
             format!("this list has {}, the shape {rank}", axes_count(*names))
         }

@@ -85,6 +85,12 @@ pub enum PatternFault {
     SizeMissing,
     /// The axis has two sizes. [Example](crate::guide::names#errors).
     SizesDiffer([PartialSize; 2]),
+    /// The group in parentheses has the first size, and known sizes in it multiply to the second,
+    /// which does not divide the first. [Example](crate::guide::names#errors).
+    Indivisible([usize; 2]),
+    /// The group in parentheses merges axes that are not adjacent in memory. A copy can have the
+    /// shape. [Example](crate::guide::names#errors).
+    NeedsCopy(Box<[usize]>),
     /// The list that begins here names another number of axes than the shape has.
     /// [Example](crate::guide::names#errors).
     #[non_exhaustive]

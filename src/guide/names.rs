@@ -30,7 +30,48 @@
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! A pattern is also a `BroadcastMode`. Then the sizes of the new axes come from the target shape:
+//! # Axes that are split and merged
+//!
+//! Names in parentheses are one axis of the array.
+//! [`broadcast_named`](crate::BroadcastExt::broadcast_named) and
+//! [`AxisPattern::view`](crate::named::AxisPattern::view) split and merge it where no copy is
+//! needed. To split needs none, whatever the strides. All sizes but one are given. Axes are merged
+//! that are adjacent in memory, in their order, or replicated alike, and of which all but one have
+//! size 1. For others the error names the calls that copy.
+//!
+//! ```
+//! use ndarray::Array3;
+//! use ndarray_broadcast::prelude::*;
+//!
+//! // Patches: einops rearrange(x, "c (h p) (w q) -> h w c p q", p=4, q=4)
+//! let x = Array3::<f32>::zeros((3, 32, 48));
+//! let pattern = "c (h p) (w q) -> h w c p q";
+//! let patches = x.broadcast_named(pattern, &[("p", 4), ("q", 4)])?;
+//! assert_eq!(patches.shape(), [8, 12, 3, 4, 4]);
+//! assert_eq!(x.broadcast_named("c h w -> c (h w)", &[])?.shape(), [3, 1536]);
+//!
+//! // Upsampling: einops repeat(x, "c h w -> c (h 2) (w 2)")
+//! let error = x.broadcast_named("c h w -> c (h 2) (w 2)", &[]).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "\
+//! no view fits the axis pattern
+//!   c h w -> c (h 2) (w 2)
+//!                    ^ \"(w 2)\" needs a copy: materialize \"c h w -> c h 2 w 2\", \
+//!                      then into_shape_with_order([3, 64, 96])",
+//! );
+//! let twice = x.broadcast_named("c h w -> c h 2 w 2", &[])?.materialize()?;
+//! let upsampled = twice.into_shape_with_order([3, 64, 96]).unwrap();
+//! assert_eq!(upsampled.dim(), (3, 64, 96));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! A plan has an axis for each name, and no groups: its gradient is that of the pattern without
+//! parentheses, on arrays that are reshaped.
+//!
+//! # As a mode
+//!
+//! A pattern without groups is also a `BroadcastMode`. Then the sizes of the new axes come from the target shape:
 //!
 //! ```
 //! use ndarray::array;
@@ -67,6 +108,7 @@
 //! a size like any other.
 //!
 //! ```
+//! use ndarray::Array1;
 //! use ndarray_broadcast::named::AxisPattern;
 //!
 //! let error = |text: &str| text.parse::<AxisPattern>().unwrap_err().to_string();
@@ -85,11 +127,11 @@
 //!   ^ the output lacks \"b\": it must have every axis",
 //! );
 //! assert_eq!(
-//!     error("c -> (n c)"),
+//!     error("c -> (n c"),
 //!     "\
 //! invalid axis pattern
-//!   c -> (n c)
-//!        ^ expected a name: into_shape_with_order splits and merges axes",
+//!   c -> (n c
+//!            ^ expected ) at the end of the group",
 //! );
 //!
 //! let pattern: AxisPattern = "c -> n c".parse()?;
@@ -123,6 +165,21 @@
 //! the shapes do not fit the axis pattern
 //!   c -> n c
 //!   ^ this list has 1 axis, the shape 2",
+//! );
+//! let pattern: AxisPattern = "(h w) -> h w".parse()?;
+//! assert_eq!(
+//!     pattern.view(&Array1::<u8>::zeros(7), &[("h", 2)]).unwrap_err().to_string(),
+//!     "\
+//! the shapes do not fit the axis pattern
+//!   (h w) -> h w
+//!   ^ \"(h w)\" has the size 7, which 2 does not divide",
+//! );
+//! assert_eq!(
+//!     pattern.plan(6, &[("h", 2)]).unwrap_err().to_string(),
+//!     "\
+//! invalid axis pattern
+//!   (h w) -> h w
+//!   ^ expected a name: only broadcast_named and AxisPattern::view take groups",
 //! );
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```

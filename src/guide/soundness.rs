@@ -11,7 +11,7 @@
 //!
 //! | where, in `src` | what it does | what it relies on |
 //! |---|---|---|
-//! | `view.rs` | builds the pointer, shape and strides of a broadcast view | a plan and an array of the plan's input shape. Two facts hold for a plan: (1) an output axis has the size of the input axis that feeds it, or the view's stride along it is 0; (2) the sizes multiply to at most `isize::MAX`. One function builds plans of shapes, deserialised plans included, another one plans of other plans. Both check (1) and (2) |
+//! | `view.rs` | builds the pointer, shape and strides of a broadcast view, and of a view whose axes are split | a split axis has the size that its parts multiply to. A plan and an array of the plan's input shape. Two facts hold for a plan: (1) an output axis has the size of the input axis that feeds it, or the view's stride along it is 0; (2) the sizes multiply to at most `isize::MAX`. One function builds plans of shapes, deserialised plans included, another one plans of other plans. Both check (1) and (2) |
 //! | `engine/`: `copies`, `fold`, `gather`, `inputs`, `machine`, `maps`, `memory`, `positions`, `reduce`, `rows`, `splat`, `sums`, `threads` | walks over operands without types, copies elements, calls closures, folds terms, allocates outputs and scratch memory, writes with streaming stores, dispatches on the vector width, runs chunks on threads | three doors: `copies`, `rows` for maps and `reduce` for reductions. They take arrays, which borrow their elements: no operand overlaps an output, and no two indices of an output share an element |
 //!
 //! All other code is safe: rules, plans, errors, pictures and modes, the OpenVINO operator, the
@@ -31,6 +31,7 @@
 //! |---|---|---|
 //! | an output axis of a plan has the size of the axis that feeds it; there are at most `isize::MAX` elements | `BroadcastPlan::new`, for shapes and deserialised plans; `from_parts`, for plans of plans | *`rules`*, *`errors`*; `plans_of_other_plans_are_checked` |
 //! | a plan is applied to its input shape; a stretched axis has stride 0 | `replicate` in `view.rs` | *`errors::a_plan_on_another_shape`*; *`rules`* |
+//! | the sizes of the parts of an axis multiply to its size | `split` in `view.rs` | *`names`* |
 //! | the inputs of a map replicate to the output's shape | `maps::map` | `inputs_of_another_shape_are_refused` |
 //! | all other operands have one shape | `Arrays::typed` in `fold`; `into_uninit` and `into` in `copies` | `results_and_terms_that_do_not_fit_are_refused`; *`materialize::an_output_of_another_shape_is_an_error_and_unchanged`* |
 //! | each axis that is kept is one axis of the result, of its size; there are terms, and no more than the array has | `sums::reduce` | `results_and_terms_that_do_not_fit_are_refused` |

@@ -38,11 +38,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: ExpandShape,
         I: DimMax<E::Dim>,
     {
-        kept(ToTarget::new(
-            Rule::Expand,
-            input,
-            size.expand_sizes::<E::Dim>()?,
-        ))
+        let size: E::Dim = size.expand_sizes()?;
+        kept(ToTarget::new(Rule::Expand, input, size))
     }
 }
 

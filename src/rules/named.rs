@@ -1,8 +1,8 @@
 //! named: a pattern names the axes of input and output. Axes of one name have one size, none is
 //! stretched. Output axes that the input lacks are new.
 //!
-//! Source: einops `repeat` (without axes that are split or merged), and for two arrays xarray's
-//! broadcasting by dimension name. einops and xarray do not stretch axes of size 1 either.
+//! Source: einops `repeat` (the view of a pattern splits and merges axes), and for two arrays
+//! xarray's broadcasting by dimension name. einops and xarray do not stretch axes of size 1 either.
 
 use super::call::Call;
 use crate::error::{BroadcastError, PatternFault};
@@ -25,8 +25,8 @@ impl AxisPattern {
     ///
     /// # Errors
     ///
-    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if the pattern has another number of
-    /// input axes than the input; if a new axis has no size; if an axis has two sizes; if a size is
+    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if the pattern has groups, which
+    /// [`view`](Self::view) takes, or another number of input axes than the input; if a new axis has no size; if an axis has two sizes; if a size is
     /// given for an axis that the pattern does not have.
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
@@ -137,8 +137,8 @@ pub(super) fn to_target<C: Call>(
     let of_rank = pattern.of_ranks([Some(input.len())])?;
     let pattern = of_rank.as_deref().unwrap_or(pattern);
     let list = &pattern.operands[0];
-    check_rank(pattern, list, input.len())?;
-    check_rank(pattern, &pattern.output, target.len())?;
+    pattern.check_rank(list, input.len())?;
+    pattern.check_rank(&pattern.output, target.len())?;
     if input.len() > target.len() {
         return Err(call.refused().ranks());
     }
@@ -181,7 +181,7 @@ pub(super) fn output_sizes<S: Size, const N: usize>(
         set(pattern, &names[axis], &mut output[axis], size.into())?;
     }
     for (list, shape) in pattern.operands.iter().zip(shapes) {
-        check_rank(pattern, list, shape.len())?;
+        pattern.check_rank(list, shape.len())?;
         for (name, &size) in list.names.iter().zip(shape) {
             // An axis that is dropped has size 1.
             let mut dropped = Some(S::from(1));
@@ -209,17 +209,4 @@ fn set<S: Size, const N: usize>(
     known
         .map(|_| ())
         .ok_or_else(|| pattern.error(name.at, differ()))
-}
-
-/// The shape has as many axes as the list.
-fn check_rank<const N: usize>(
-    pattern: &AxisPattern<N>,
-    list: &NameList,
-    rank: usize,
-) -> Result<(), BroadcastError> {
-    let names = list.names.len();
-    match names == rank {
-        true => Ok(()),
-        false => Err(pattern.error(list.at, PatternFault::Rank { names, rank })),
-    }
 }

@@ -540,10 +540,50 @@ the shapes do not fit the axis pattern
 invalid axis pattern
   a -> a
     ^ expected another list of axes";
-    a_name_is_not_split: "(a b) -> a b".parse::<AxisPattern>() => "\
+    a_plan_of_groups: "(a b) -> a b".parse::<AxisPattern>().unwrap().plan(6, &[("a", 2)]) => "\
 invalid axis pattern
   (a b) -> a b
-  ^ expected a name: into_shape_with_order splits and merges axes";
+  ^ expected a name: only broadcast_named and AxisPattern::view take groups";
+    a_mode_of_groups: zeros(&[2, 3]).broadcast_to_mode(6, "a b -> (a b)".parse::<BroadcastMode>().unwrap()) => "\
+invalid axis pattern
+  a b -> (a b)
+         ^ expected a name: only broadcast_named and AxisPattern::view take groups";
+    groups_of_two_arrays: "(a b), c".parse::<AxisPattern<2>>().unwrap().plans([6, 2], &[]) => "\
+invalid axis pattern
+  (a b), c -> a b c
+  ^ expected a name: only broadcast_named and AxisPattern::view take groups";
+    a_group_in_a_group: "a -> (a (2 3))".parse::<AxisPattern>() => "\
+invalid axis pattern
+  a -> (a (2 3))
+          ^ expected a name: each ( has its ), and no group is in a group";
+    a_group_without_an_end: "(a b -> a b".parse::<AxisPattern>() => "\
+invalid axis pattern
+  (a b -> a b
+      ^ expected ) at the end of the group";
+    an_ellipsis_in_a_group_of_the_input: "(... a) -> ... a".parse::<AxisPattern>() => "\
+invalid axis pattern
+  (... a) -> ... a
+   ^ expected ... outside of a group";
+    a_group_whose_size_does_not_divide: zeros(&[3, 7]).broadcast_named("c (h w) -> h w c", &[("h", 2)]) => "\
+the shapes do not fit the axis pattern
+  c (h w) -> h w c
+    ^ \"(h w)\" has the size 7, which 2 does not divide";
+    a_group_of_other_sizes: zeros(&[6]).broadcast_named("(h w) -> h w", &[("h", 2), ("w", 2)]) => "\
+the shapes do not fit the axis pattern
+  (h w) -> h w
+  ^ \"(h w)\" has the sizes 6 and 4";
+    a_group_of_two_unknown_sizes: zeros(&[6]).broadcast_named("(h w 1) -> h w", &[]) => "\
+the shapes do not fit the axis pattern
+  (h w 1) -> h w
+     ^ \"w\" needs a size";
+    groups_of_an_array_of_another_rank: zeros(&[6, 1]).broadcast_named("(h w) -> h w", &[("h", 2)]) => "\
+the shapes do not fit the axis pattern
+  (h w) -> h w
+  ^ this list has 1 axis, the shape 2";
+    a_group_that_needs_a_copy: zeros(&[2, 3]).broadcast_named("h w -> () (h 2) w", &[]) => "\
+no view fits the axis pattern
+  h w -> 1 (h 2) w
+           ^ \"(h 2)\" needs a copy: materialize \"h w -> 1 h 2 w\", then into_shape_with_order([1, 4, 3])";
     an_ellipsis_of_the_output_alone: "c -> ... c".parse::<AxisPattern>() => "\
 invalid axis pattern
   c -> ... c

@@ -18,6 +18,7 @@ mod gradient;
 mod gradient_bits;
 mod half;
 mod materialize;
+mod names;
 mod nests;
 mod onnx;
 mod openvino;

@@ -619,6 +619,9 @@ fn patterns_parse_their_own_text_and_reject_others() {
         ("-> 3 x", "-> 3 x"),
         ("1 a 1->a 1", "1 a 1 -> a 1"),
         ("größe -> größe _x1", "größe -> größe _x1"),
+        ("( a b)c->( )c (b a )", "(a b) c -> 1 c (b a)"),
+        ("(a) b -> (b) (a)", "(a) b -> (b) (a)"),
+        ("... a -> (... a)", "... a -> (... a)"),
     ] {
         let pattern: AxisPattern = text.parse().unwrap();
         assert_eq!(pattern.to_string(), printed);
@@ -646,7 +649,13 @@ fn patterns_parse_their_own_text_and_reject_others() {
         "a -> a -> a",
         "a -> a.",
         ".. -> ..",
-        "(a) -> a",
+        "((a) b) -> a b",
+        "(a b -> a b",
+        "a b) -> a b",
+        "a -> (",
+        "a -> a )",
+        "(...) -> ...",
+        "(a ...) -> a ...",
         "1x -> 1x",
         "a -> -1",
         "é́ -> é́",
