@@ -612,6 +612,118 @@ fn positions_are_those_of_the_last_or_the_first_of_ties() {
     check(value, ArgMax.in_type::<i64>(), first, |_, _| false);
 }
 
+/// An array of digits, axes, and the count of digits that are not 0, the last position of the
+/// largest, of the smallest, and of the smallest if 9 is not a number.
+struct Digits {
+    digits: ArrayD<u8>,
+    axes: Vec<usize>,
+    expected: [ArrayD<usize>; 4],
+}
+
+fn digits() -> Vec<Digits> {
+    fn last(terms: &[u8], digit: u8) -> Option<usize> {
+        terms.iter().rposition(|&term| term == digit)
+    }
+    let mut all = Vec::new();
+    for shape in [&[5][..], &[7, 5], &[300, 17], &[17, 300], &[2, 3, 700]] {
+        let digit = |i: usize| {
+            if i % 131 == 3 {
+                9
+            } else {
+                (i * 37 % 97 % 9) as u8
+            }
+        };
+        let len = shape.iter().product();
+        let digits = ArrayD::from_shape_vec(shape, (0..len).map(digit).collect()).unwrap();
+        for set in 1..1 << shape.len() {
+            let axes: Vec<usize> = (0..shape.len())
+                .filter(|axis| set >> axis & 1 == 1)
+                .collect();
+            let terms = |index: &IxDyn| {
+                let mut terms = digits.view();
+                for axis in (0..shape.len()).filter(|axis| !axes.contains(axis)) {
+                    terms.collapse_axis(Axis(axis), index[axis]);
+                }
+                terms.iter().copied().collect::<Vec<u8>>()
+            };
+            let mut results = shape.to_vec();
+            axes.iter().for_each(|&axis| results[axis] = 1);
+            let of = |result: fn(&[u8]) -> usize| {
+                ArrayD::from_shape_fn(&results[..], |index| result(&terms(&index)))
+            };
+            all.push(Digits {
+                expected: [
+                    of(|terms| terms.iter().filter(|&&term| term != 0).count()),
+                    of(|terms| last(terms, *terms.iter().max().unwrap()).unwrap()),
+                    of(|terms| last(terms, *terms.iter().min().unwrap()).unwrap()),
+                    of(|terms| {
+                        last(terms, 9)
+                            .or(last(terms, *terms.iter().min().unwrap()))
+                            .unwrap()
+                    }),
+                ],
+                digits: digits.clone(),
+                axes,
+            });
+        }
+    }
+    all
+}
+
+/// Positions are usize whatever the terms are, so what is expected is computed once.
+#[test]
+fn counts_and_last_positions_are_those_of_the_digits_in_every_type_and_layout() {
+    fn same<T: Copy + Send + Sync, R: Reduction<T, Out = usize> + Copy>(
+        all: &[Digits],
+        of: fn(u8) -> T,
+        reduction: R,
+        expected: usize,
+    ) {
+        for case in all {
+            for terms in layouts(&case.digits.mapv(of)) {
+                let found = terms.reduce_axes_keepdims(&case.axes, reduction).unwrap();
+                assert_eq!(
+                    found,
+                    case.expected[expected],
+                    "{}",
+                    std::any::type_name::<(T, R)>()
+                );
+            }
+        }
+    }
+    let all = digits();
+    macro_rules! every {
+        ($($T:ty: $smallest:literal, $of:expr;)*) => {$(
+            same::<$T, _>(&all, $of, Count, 0);
+            same::<$T, _>(&all, $of, LastArgMax, 1);
+            same::<$T, _>(&all, $of, LastArgMin, $smallest);
+        )*};
+    }
+    every! {
+        u8: 2, |digit| digit;
+        u16: 2, u16::from;
+        u32: 2, u32::from;
+        u64: 2, u64::from;
+        usize: 2, usize::from;
+        i8: 2, |digit| digit as i8;
+        i16: 2, i16::from;
+        i32: 2, i32::from;
+        i64: 2, i64::from;
+        isize: 2, isize::from;
+        f32: 3, |digit| if digit == 9 { f32::NAN } else { digit.into() };
+        f64: 3, |digit| if digit == 9 { f64::NAN } else { digit.into() };
+        f16: 3, |digit| if digit == 9 { f16::NAN } else { digit.into() };
+        bf16: 3, |digit| if digit == 9 { bf16::NAN } else { digit.into() };
+    }
+    same::<bool, _>(&all, |digit| digit != 0, Count, 0);
+    same::<num_complex::Complex<f32>, _>(
+        &all,
+        |digit| num_complex::Complex::new(0., digit.into()),
+        Count,
+        0,
+    );
+}
+
 #[test]
 fn values_for_no_terms_and_other_results_leave_all_else_as_it_is() {
     let value = |i: usize| eighths(i) as f32;
