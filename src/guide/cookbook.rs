@@ -62,6 +62,9 @@
 //! | [Batched matrix product](#batched-matrix-product) | `[.., M, K], [.., K, N] -> [.., M, N]` |
 //! | [Gradient of a reduction](#gradient-of-a-reduction) | `[N, C] -> [N]` |
 //! | [Statistics](#statistics) | `[N, C] -> [N, 1]` |
+//! | [Standardised columns](#standardised-columns) | `[N, C]` |
+//! | [A closure that may fail](#a-closure-that-may-fail) | any |
+//! | [An unknown batch](#an-unknown-batch) | `[batch, 1] + [batch, 220]` |
 //! | [Unbroadcast in autograd](#unbroadcast-in-autograd) | any |
 //! | [A node of a model](#a-node-of-a-model) | ONNX, OpenVINO, StableHLO |
 //!
@@ -1258,6 +1261,92 @@
 //! # let sum = |x: &Array2<f64>| (&dy * &plan.reduce(x, LogSumExp).unwrap()).sum();
 //! # assert!(close(&dx_of_var, &numeric(&x, var)));
 //! # assert!(close(&dx_of_sum, &numeric(&x, sum)));
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! # Standardised columns
+//!
+//! `x` is `[N, C]`. NumPy: `(x - x.mean(0)) / x.std(0)`. torch's `x.std(0)` is `Std::new().ddof(1)`
+//! here.
+//!
+//! ```
+//! use ndarray::{Array2, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! fn standardise(x: &Array2<f64>) -> Result<Array2<f64>, BroadcastError> {
+//!     let mean = x.reduce_axes(0, Mean)?; // [C]
+//!     let std = x.reduce_axes(0, Std::new())?; // [C]
+//!     zip((x, &mean, &std)).map_collect(|(x, mean, std)| (x - mean) / std)
+//! }
+//!
+//! let z = standardise(&array![[1., 10.], [3., 30.]])?;
+//! assert_eq!(z, array![[-1., -1.], [1., 1.]]);
+//! let sample = array![[1., 10.], [3., 30.]].reduce_axes(0, Std::new().ddof(1))?;
+//! assert_eq!(sample, array![2_f64.sqrt(), 200_f64.sqrt()]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
+//! The gradient is that of [layer norm](#layer-norm), along the other axis.
+//!
+//! # A closure that may fail
+//!
+//! NumPy has `with np.errstate(divide="raise"): a // b`. `try_map_collect` returns the closure's
+//! error, of the first element that has one, whatever the number of threads. Errors of the
+//! broadcast are converted to the same type.
+//!
+//! ```
+//! use ndarray::{Array2, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! #[derive(Debug, PartialEq)]
+//! enum Failure {
+//!     Quotient(i32, i32),
+//!     Shapes(BroadcastError),
+//! }
+//!
+//! impl From<BroadcastError> for Failure {
+//!     fn from(error: BroadcastError) -> Self {
+//!         Failure::Shapes(error)
+//!     }
+//! }
+//!
+//! let divided =
+//!     |(a, b): (i32, i32)| a.checked_div(b).ok_or(Failure::Quotient(a, b));
+//! let a = array![[6, 7], [8, 9]]; // [N, C]
+//! let quotients: Array2<i32> =
+//!     zip((&a, &array![2, 3])).try_map_collect(divided)?; // [C]
+//! assert_eq!(quotients, array![[3, 2], [4, 3]]);
+//! assert_eq!(
+//!     zip((&a, &array![2, 0])).try_map_collect(divided),
+//!     Err(Failure::Quotient(7, 0))
+//! );
+//! let three = array![1, 2, 3];
+//! let error = zip((&a, &three)).try_map_collect(divided);
+//! assert!(matches!(error, Err(Failure::Shapes(_))));
+//! # Ok::<(), Failure>(())
+//! ```
+//!
+//! # An unknown batch
+//!
+//! The batch of a model is known when it runs. A symbol says that it is the same size wherever it
+//! stands, so it is no 1 that the other operand would stretch. ONNX has `dim_param`, torch has
+//! symbols of `torch.export`.
+//!
+//! ```
+//! use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let batch = PartialSize::ANY.with_symbol(0);
+//! let x = PartialShape::new([batch, 220.into()]);
+//! let mean = PartialShape::new([batch, 1.into()]);
+//! let centred = ElementwiseRule::Numpy.infer(&x, &mean)?;
+//! assert_eq!(centred.to_string(), "[s0, 220]");
+//! assert_eq!(centred.sizes().unwrap()[0].symbol(), Some(0));
+//!
+//! // The view of the mean, once the batch is known.
+//! let plan = PartialPlan::with_mode(mean, x, BroadcastMode::Numpy)?;
+//! assert_eq!(plan.output_shape(), &centred);
+//! assert_eq!(plan.resolve((8, 1), (8, 220))?.output_shape(), [8, 220]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
