@@ -4,7 +4,7 @@
 use crate::error::{ArrayRole, BroadcastError, SliceFault, invalid_slice};
 use crate::materialize::copy_into_uninit;
 use crate::plan::BroadcastPlan;
-use crate::shape::{Sizes, elements};
+use crate::shape::{Sizes, by_axis, elements};
 use ndarray::{
     ArrayBase, ArrayView, ArrayViewMut, Axis, Dimension, RawData, ShapeBuilder, StrideShape,
 };
@@ -163,14 +163,11 @@ fn absolute_strides<D: Dimension>(
     if needed.is_none_or(|needed| needed > len) {
         return Err(fault(SliceFault::Length(needed.unwrap_or(usize::MAX))));
     }
-    let mut absolute = D::zeros(strides.len());
-    for (axis, stride) in absolute.sizes_mut().iter_mut().enumerate() {
-        // The stride of any other axis is never used, and may be any number.
-        if shape[axis] > 1 && needed != Some(0) {
-            *stride = strides[axis].unsigned_abs();
-        }
-    }
-    Ok(absolute)
+    Ok(by_axis(strides.len(), |axis| match shape[axis] {
+        2.. if needed != Some(0) => strides[axis].unsigned_abs(),
+        // The stride is never used, and may be any number.
+        _ => 0,
+    }))
 }
 
 /// Reverses the axes whose stride is negative.
