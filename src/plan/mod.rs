@@ -10,6 +10,7 @@ mod tile;
 
 pub(crate) use algebra::without_axes;
 pub use partial::PartialPlan;
+pub(crate) use tile::check_inside;
 pub use tile::{Tile, TileBox, Tiles};
 
 use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};

@@ -109,13 +109,7 @@ impl<I: Dimension, O: Dimension> Tile<I, O> {
         plan: &BroadcastPlan<I, O>,
         ranges: &[Range<usize>],
     ) -> Result<Self, BroadcastError> {
-        let shape = plan.output_shape();
-        let inside =
-            |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
-        if ranges.len() != shape.len() || !ranges.iter().zip(shape).all(inside) {
-            let shape = plan.output.clone();
-            return Err(invalid_box(shape.sizes(), ranges, BoxFault::Outside));
-        }
+        check_inside(ranges.iter().cloned(), plan.output_shape())?;
         Ok(plan.cut(|axis| ranges[axis].clone()))
     }
 
@@ -211,7 +205,7 @@ impl<D: Dimension> TileBox<D> {
         &self,
         array: &'a ArrayRef<A, D>,
     ) -> Result<ArrayView<'a, A, D>, BroadcastError> {
-        self.check(array.shape())?;
+        check_inside(self.ranges(), array.shape())?;
         let mut view = array.view();
         view.slice_each_axis_inplace(|axis| self.slice(axis.axis.index()));
         Ok(view)
@@ -226,7 +220,7 @@ impl<D: Dimension> TileBox<D> {
         &self,
         array: &'a mut ArrayRef<A, D>,
     ) -> Result<ArrayViewMut<'a, A, D>, BroadcastError> {
-        self.check(array.shape())?;
+        check_inside(self.ranges(), array.shape())?;
         let mut view = array.view_mut();
         view.slice_each_axis_inplace(|axis| self.slice(axis.axis.index()));
         Ok(view)
@@ -235,15 +229,19 @@ impl<D: Dimension> TileBox<D> {
     fn slice(&self, axis: usize) -> Slice {
         Slice::from(self.start[axis]..self.start[axis] + self.size[axis])
     }
+}
 
-    fn check(&self, shape: &[usize]) -> Result<(), BroadcastError> {
-        let mut ends = self.ranges().map(|range| range.end).zip(shape);
-        if self.size.ndim() == shape.len() && ends.all(|(end, &size)| end <= size) {
-            return Ok(());
-        }
-        let ranges: Vec<_> = self.ranges().collect();
-        Err(invalid_box(shape, &ranges, BoxFault::Outside))
+/// That a box, given by the range of each axis, is inside an array of this shape.
+pub(crate) fn check_inside(
+    ranges: impl ExactSizeIterator<Item = Range<usize>> + Clone,
+    shape: &[usize],
+) -> Result<(), BroadcastError> {
+    let fits = |(Range { start, end }, &size): (Range<usize>, &usize)| start <= end && end <= size;
+    if ranges.len() == shape.len() && ranges.clone().zip(shape).all(fits) {
+        return Ok(());
     }
+    let ranges = Vec::from_iter(ranges);
+    Err(invalid_box(shape, &ranges, BoxFault::Outside))
 }
 
 /// The tiles of a plan in C order of the output: see

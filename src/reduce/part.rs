@@ -6,7 +6,7 @@ use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::sums::Terms;
 use crate::error::{ArrayRole, BoxFault, BroadcastError, check_shape, invalid_box, reserved};
-use crate::plan::{BroadcastPlan, Tile};
+use crate::plan::{BroadcastPlan, Tile, check_inside};
 use ndarray::{ArrayRef, Dimension, IxDyn};
 use std::ops::Range;
 
@@ -162,12 +162,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         input: &[Range<usize>],
         blocks: Range<usize>,
     ) -> Result<Self, BroadcastError> {
-        let inside =
-            |(range, &size): (&Range<usize>, _)| range.start <= range.end && range.end <= size;
-        let shape = plan.input_shape();
-        if input.len() != shape.len() || !input.iter().zip(shape).all(inside) {
-            return Err(invalid_box(shape, input, BoxFault::Outside));
-        }
+        check_inside(input.iter().cloned(), plan.input_shape())?;
         if blocks.start > blocks.end || blocks.end > sum_blocks(plan) {
             return Err(invalid_box(
                 &[sum_blocks(plan)],

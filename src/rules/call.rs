@@ -32,8 +32,11 @@ pub(super) trait Call: Sized {
     /// The sizes. There are none if the rank is not known.
     fn sizes(&self) -> [&[Self::Size]; 2];
 
-    /// The sizes of the second shape.
-    fn target_mut(&mut self) -> &mut [Self::Size];
+    /// The sizes of a target, which a mode may set. There are none for two operands.
+    #[inline(always)]
+    fn target_mut(&mut self) -> &mut [Self::Size] {
+        &mut []
+    }
 
     /// For errors: a copy of the shapes. The shapes themselves, and with them the plan, then stay
     /// in registers where ranks are static.
@@ -153,14 +156,6 @@ impl<I: Dimension + DimMax<J>, J: Dimension> Call for Pair<I, J> {
         match self.b_is_first {
             true => [self.b.sizes(), self.a.sizes()],
             false => [self.a.sizes(), self.b.sizes()],
-        }
-    }
-
-    #[inline(always)]
-    fn target_mut(&mut self) -> &mut [usize] {
-        match self.b_is_first {
-            true => self.a.sizes_mut(),
-            false => self.b.sizes_mut(),
         }
     }
 
