@@ -263,6 +263,14 @@ unsafe fn assume_init<A: Copy, const N: usize>(array: &[MaybeUninit<A>; N]) -> [
     unsafe { array.as_ptr().cast::<[A; N]>().read() }
 }
 
+/// The same place, which the compiler takes for another. If it knew, it would make masked stores of
+/// `x = if y < x { x } else { y }` (LLVM 20 and later), and on some processors these are far slower
+/// than whole ones.
+#[inline(always)]
+pub(super) fn without_masks<A>(place: *mut A) -> *mut A {
+    black_box(place)
+}
+
 /// How many lanes of a leaf of `rows` rows need memory: of few rows, the first halving reads the
 /// terms themselves.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -436,11 +444,12 @@ where
             true => columns / LANES * LANES,
             false => 0,
         };
+        let mut along = [0; OPERANDS];
         for column in (0..whole).step_by(LANES) {
             // SAFETY: as for the whole function.
             let term = |k: usize, j: usize| unsafe {
                 self.term(
-                    &places[k],
+                    &moved(places[k], &along),
                     j,
                     rows.number_of(at + k * step, columns, column + j),
                 )
@@ -464,8 +473,8 @@ where
             });
             // SAFETY: there is room for as many.
             unsafe { chunk.write(accs) };
-            for places in &mut places {
-                *places = moved(*places, &rows.chunk);
+            for (along, chunk) in along.iter_mut().zip(&rows.chunk) {
+                *along = along.wrapping_add(*chunk);
             }
         }
         if whole < columns {
@@ -588,7 +597,7 @@ where
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
         // Kept in memory: in registers, its fields would leave too few for the vectors.
-        let rows = &black_box(*rows);
+        let rows = &{ *rows };
         let (count, columns) = (rows.count, rows.columns);
         let live = match Self::LANES {
             1 => 1,
@@ -634,37 +643,44 @@ where
         if live == 1 {
             return;
         }
-        // SAFETY: all lanes have been written.
-        let all = unsafe { slice::from_raw_parts_mut(lanes, live * columns) };
         let mut half = live / 2;
         while half > 0 {
-            let (low, high) = all.split_at_mut(half * columns);
-            self.merge(low, high);
+            // SAFETY: twice as many lanes have been written.
+            unsafe { self.merge(lanes, half * columns) };
             half /= 2;
         }
         // SAFETY: a lane is left, and there is room for its sums.
         unsafe { ptr::copy_nonoverlapping(lanes, to, columns) };
     }
 
-    /// Adds the sums in `high` to those in `low`. Compilers make vector code of whole chunks of
-    /// accumulators of several numbers, and none of single ones.
+    /// Adds the second `half` of these sums to the first. Compilers make vector code of whole chunks
+    /// of accumulators of several numbers, and none of single ones.
+    ///
+    /// # Safety
+    ///
+    /// There are twice as many sums.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn merge(&self, low: &mut [R::Acc], high: &[R::Acc]) {
+    unsafe fn merge(&self, sums: *mut R::Acc, half: usize) {
         let whole = match const { size_of::<R::Acc>() <= SMALL_ACCUMULATOR } {
-            true => low.len() / LANES * LANES,
+            true => half / LANES * LANES,
             false => 0,
         };
-        let (chunks, rest) = low.split_at_mut(whole);
-        let (highs, more) = high.split_at(whole);
-        for (low, high) in chunks
-            .chunks_exact_mut(LANES)
-            .zip(highs.chunks_exact(LANES))
-        {
-            let sums = filled!(LANES, |j| self.combine(low[j], high[j]));
-            low.copy_from_slice(&sums);
+        let out = without_masks(sums);
+        for at in (0..whole).step_by(LANES) {
+            let [low, high] = [at, at + half].map(|at| {
+                // SAFETY: sums of both halves.
+                unsafe { sums.wrapping_add(at).cast::<[R::Acc; LANES]>().read() }
+            });
+            let both = filled!(LANES, |j| self.combine(low[j], high[j]));
+            let out = out.wrapping_add(at).cast::<[R::Acc; LANES]>();
+            // SAFETY: a place of the first half.
+            unsafe { out.write(both) };
         }
-        for (low, &high) in rest.iter_mut().zip(more) {
-            *low = self.combine(*low, high);
+        for at in whole..half {
+            // SAFETY: sums of both halves.
+            let [low, high] = [at, at + half].map(|at| unsafe { *sums.wrapping_add(at) });
+            // SAFETY: a place of the first half.
+            unsafe { out.wrapping_add(at).write(self.combine(low, high)) };
         }
     }
 

@@ -7,10 +7,11 @@
 
 use super::fold::{
     Elements, Input, Kernel, LANES, LEAF, Map, Rows, Runs, Stack, finish, live_lanes, moved,
+    without_masks,
 };
 use super::machine::{Vectorize, widest};
 use super::reduction::Reduction;
-use std::slice;
+use std::{array, slice};
 
 /// The position of the term that another reduction chooses.
 /// Of equal terms it is the first one, or the `LAST`.
@@ -57,7 +58,7 @@ where
     /// Writes the number of a row to the columns that chose it. All columns of the row have this
     /// term. Not inlined: few calls have such rows, and so it is compiled once.
     #[inline(never)]
-    fn number_repeated(term: &T, values: &[T], found: &mut [u32], number: u32) {
+    fn number_repeated<N: Copy>(term: &T, values: &[T], found: &mut [N], number: N) {
         for (found, value) in found.iter_mut().zip(values) {
             if Self::is_chosen(term, value) {
                 *found = number;
@@ -65,18 +66,27 @@ where
         }
     }
 
+    /// `N` is the type of the numbers of rows, which are below [`LEAF`]. Of the size of terms,
+    /// they are vectors like these.
+    ///
     /// # Safety
     ///
-    /// As for [`Kernel::rows`].
+    /// As for [`Kernel::rows`]; `N` is an unsigned integer, of at most 8 bytes.
     #[inline(always)]
-    unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {
+    unsafe fn rows<N: Copy + Into<u64> + From<u8>>(
+        &self,
+        rows: &Rows<'_>,
+        scratch: *mut u8,
+        stack: Stack,
+        index: usize,
+    ) {
         let columns = rows.columns;
         let (values, best) = (scratch.cast::<T>(), stack.first.cast::<(T, usize)>());
         let lanes = values.wrapping_add(columns);
         // An accumulator has 8 bytes more than a term, so that there is room for the numbers.
         let terms = columns * (1 + live_lanes(rows.count));
-        let numbers = (terms * size_of::<T>()).next_multiple_of(align_of::<u32>());
-        let found = scratch.wrapping_add(numbers).cast::<u32>();
+        let numbers = (terms * size_of::<T>()).next_multiple_of(align_of::<N>());
+        let found = scratch.wrapping_add(numbers).cast::<N>();
         // SAFETY: the contract of this function.
         unsafe { self.choice.fold_rows(rows, lanes, values) };
         // SAFETY: `fold_rows` has written a value for each column.
@@ -91,8 +101,7 @@ where
         }
         // SAFETY: there is room for a number of each column; see above.
         unsafe { found.write_bytes(0, columns) };
-        // SAFETY: they have just been written.
-        let found = unsafe { slice::from_raw_parts_mut(found, columns) };
+        let out = without_masks(found);
         for i in 0..rows.count {
             // A position replaces those before it.
             let number = match LAST {
@@ -100,26 +109,49 @@ where
                 true => i,
             };
             let row = rows.places(number)[0].cast::<T>();
+            // A number of a row is below `LEAF`, so that the lowest byte is all of it.
+            let number = N::from(number as u8);
             if rows.chunk[0] == 0 {
                 // SAFETY: an element of the row, which repeats it.
                 let term = unsafe { &*row };
-                Self::number_repeated(term, values, found, number as u32);
+                // SAFETY: the numbers of all columns have been written.
+                let found = unsafe { slice::from_raw_parts_mut(out, columns) };
+                Self::number_repeated(term, values, found, number);
                 continue;
             }
-            // SAFETY: a row of as many elements.
-            let row = unsafe { slice::from_raw_parts(row, columns) };
-            for ((found, value), term) in found.iter_mut().zip(values).zip(row) {
-                if Self::is_chosen(term, value) {
-                    *found = number as u32;
+            let whole = columns / LANES * LANES;
+            for at in (0..whole).step_by(LANES) {
+                // SAFETY: elements of the row, and numbers of their columns.
+                let (terms, old) = unsafe {
+                    let old = found.wrapping_add(at).cast::<[N; LANES]>();
+                    (&*row.wrapping_add(at).cast::<[T; LANES]>(), old.read())
+                };
+                let values = &values[at..][..LANES];
+                let new: [N; LANES] =
+                    array::from_fn(|j| match Self::is_chosen(&terms[j], &values[j]) {
+                        true => number,
+                        false => old[j],
+                    });
+                // SAFETY: the places of these numbers.
+                unsafe { out.wrapping_add(at).cast::<[N; LANES]>().write(new) };
+            }
+            for column in whole..columns {
+                // SAFETY: an element of the row.
+                let term = unsafe { &*row.wrapping_add(column) };
+                if Self::is_chosen(term, &values[column]) {
+                    // SAFETY: the place of a number.
+                    unsafe { out.wrapping_add(column).write(number) };
                 }
             }
         }
-        for (column, (&value, &found)) in values.iter().zip(&*found).enumerate() {
+        // SAFETY: they have been written.
+        let found = unsafe { slice::from_raw_parts(out, columns) };
+        for (column, (&value, &found)) in values.iter().zip(found).enumerate() {
             let best = best.wrapping_add(column);
             // SAFETY: a column of the stack, which holds a term if this is not the first leaf.
             let before = (index > 0).then(|| unsafe { (*best).0 });
             if before.is_none_or(|before| self.is_chosen_later(before, value)) {
-                let number = rows.number.wrapping_add(found as usize);
+                let number = rows.number.wrapping_add(found.into() as usize);
                 // SAFETY: a column of the stack.
                 unsafe { best.write((value, number)) };
             }
@@ -221,7 +253,14 @@ where
         } = self;
         match step {
             // SAFETY: the contract of `Kernel::rows`, whose arguments these are.
-            Step::Rows(rows, scratch) => unsafe { positions.rows(rows, scratch, stack, index) },
+            Step::Rows(rows, scratch) => unsafe {
+                match const { size_of::<T>() } {
+                    1 => positions.rows::<u8>(rows, scratch, stack, index),
+                    2 => positions.rows::<u16>(rows, scratch, stack, index),
+                    8 => positions.rows::<u64>(rows, scratch, stack, index),
+                    _ => positions.rows::<u32>(rows, scratch, stack, index),
+                }
+            },
             // SAFETY: the contract of `Kernel::runs`, whose arguments these are.
             Step::Runs(runs) => unsafe { positions.runs(runs, stack, index) },
         }
