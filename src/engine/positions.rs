@@ -66,12 +66,12 @@ where
         }
     }
 
-    /// `N` is the type of the numbers of rows, which are below [`LEAF`]. Of the size of terms,
-    /// they are vectors like these.
+    /// `N` is the type of the numbers of rows, which are below [`LEAF`]. If it is as large as `T`,
+    /// vectors of terms choose among vectors of numbers.
     ///
     /// # Safety
     ///
-    /// As for [`Kernel::rows`]; `N` is an unsigned integer, of at most 8 bytes.
+    /// As for [`Kernel::rows`]. `N` is an unsigned integer of at most 4 bytes, or as large as `T`.
     #[inline(always)]
     unsafe fn rows<N: Copy + Into<u64> + From<u8>>(
         &self,
@@ -83,7 +83,8 @@ where
         let columns = rows.columns;
         let (values, best) = (scratch.cast::<T>(), stack.first.cast::<(T, usize)>());
         let lanes = values.wrapping_add(columns);
-        // An accumulator has 8 bytes more than a term, so that there is room for the numbers.
+        // Each column has two accumulators at least, which have 4 bytes more than a term: there is
+        // room for the numbers.
         let terms = columns * (1 + live_lanes(rows.count));
         let numbers = (terms * size_of::<T>()).next_multiple_of(align_of::<N>());
         let found = scratch.wrapping_add(numbers).cast::<N>();
@@ -121,11 +122,10 @@ where
             }
             let whole = columns / LANES * LANES;
             for at in (0..whole).step_by(LANES) {
-                // SAFETY: elements of the row, and numbers of their columns.
-                let (terms, old) = unsafe {
-                    let old = found.wrapping_add(at).cast::<[N; LANES]>();
-                    (&*row.wrapping_add(at).cast::<[T; LANES]>(), old.read())
-                };
+                // SAFETY: elements of the row.
+                let terms = unsafe { &*row.wrapping_add(at).cast::<[T; LANES]>() };
+                // SAFETY: the numbers of their columns, which have been written.
+                let old = unsafe { found.wrapping_add(at).cast::<[N; LANES]>().read() };
                 let values = &values[at..][..LANES];
                 let new: [N; LANES] =
                     array::from_fn(|j| match Self::is_chosen(&terms[j], &values[j]) {
@@ -135,10 +135,10 @@ where
                 // SAFETY: the places of these numbers.
                 unsafe { out.wrapping_add(at).cast::<[N; LANES]>().write(new) };
             }
-            for column in whole..columns {
+            for (column, value) in values.iter().enumerate().skip(whole) {
                 // SAFETY: an element of the row.
                 let term = unsafe { &*row.wrapping_add(column) };
-                if Self::is_chosen(term, &values[column]) {
+                if Self::is_chosen(term, value) {
                     // SAFETY: the place of a number.
                     unsafe { out.wrapping_add(column).write(number) };
                 }
@@ -252,14 +252,15 @@ where
             index,
         } = self;
         match step {
-            // SAFETY: the contract of `Kernel::rows`, whose arguments these are.
-            Step::Rows(rows, scratch) => unsafe {
-                match const { size_of::<T>() } {
-                    1 => positions.rows::<u8>(rows, scratch, stack, index),
-                    2 => positions.rows::<u16>(rows, scratch, stack, index),
-                    8 => positions.rows::<u64>(rows, scratch, stack, index),
-                    _ => positions.rows::<u32>(rows, scratch, stack, index),
-                }
+            Step::Rows(rows, scratch) => match const { size_of::<T>() } {
+                // SAFETY: the contract of `Kernel::rows`, whose arguments these are. So in each.
+                1 => unsafe { positions.rows::<u8>(rows, scratch, stack, index) },
+                // SAFETY: as above.
+                2 => unsafe { positions.rows::<u16>(rows, scratch, stack, index) },
+                // SAFETY: as above.
+                8 => unsafe { positions.rows::<u64>(rows, scratch, stack, index) },
+                // SAFETY: as above.
+                _ => unsafe { positions.rows::<u32>(rows, scratch, stack, index) },
             },
             // SAFETY: the contract of `Kernel::runs`, whose arguments these are.
             Step::Runs(runs) => unsafe { positions.runs(runs, stack, index) },
