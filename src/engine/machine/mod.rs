@@ -10,9 +10,9 @@
 //! compiled to 653 `f32x4.add` and 388 `f32.add` with `-C target-feature=+simd128`, and to 1268
 //! `f32.add` without.
 //!
-//! The instructions of copies stand in assembly, because Rust has no load of bytes that may be
-//! uninitialised, as padding is. x86-64 has all of them, aarch64 shuffles and transposes; elsewhere
-//! the copies are plain: `x86`, `aarch64` and `portable`.
+//! Registers of copies are loaded in assembly, because Rust has no load of bytes that may be
+//! uninitialised, as padding is. x86-64 can stream, shuffle and transpose, aarch64 shuffle and
+//! transpose, by `registers`; elsewhere the copies are plain: `portable`.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -82,12 +82,11 @@ pub(crate) fn widest<K: Vectorize>(kernel: K) -> K::Output {
 /// processor of the target has.
 #[inline]
 pub(crate) fn in_vectors<K: Vectorize>(kernel: K, wide: bool) -> K::Output {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
     if wide && has_wide_registers() {
         // SAFETY: the processor has AVX2, as `has_wide_registers` has just found.
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         return unsafe { run_avx2(kernel) };
     }
-    let _ = wide;
     kernel.run()
 }
 
@@ -106,7 +105,7 @@ mod target {
     pub(crate) use super::portable::*;
 
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-    pub(crate) use super::x86::*;
+    pub(crate) use super::{registers::*, x86::*};
 
     #[cfg(all(
         target_arch = "aarch64",
@@ -114,9 +113,9 @@ mod target {
         target_endian = "little",
         not(miri)
     ))]
-    pub(crate) use super::aarch64::{
-        CAN_TRANSPOSE, can_shuffle, shuffle_all, transpose_2_of_8, transpose_4_of_4,
-        transpose_8_of_1, transpose_8_of_2,
+    pub(crate) use super::{
+        aarch64::can_shuffle,
+        registers::{shuffle_all, square},
     };
 }
 
@@ -193,22 +192,7 @@ pub(crate) type TransposeSquare = unsafe fn((*mut u8, *const u8), [isize; 2]);
 
 /// How many rows and columns of elements of `size` bytes are transposed together, and by what.
 /// `None`: the target has no code for these.
-///
-/// Compilers make no vector code of such a loop. Two threads transpose 16 matrices of 256 x 64
-/// `f32` in 25 us by squares and in 54 element by element; of `u8` in 15 and 45; of `f64` in 62 and
-/// 80.
-pub(crate) const fn square(size: usize) -> Option<(usize, TransposeSquare)> {
-    if !target::CAN_TRANSPOSE {
-        return None;
-    }
-    match size {
-        1 => Some((8, target::transpose_8_of_1)),
-        2 => Some((8, target::transpose_8_of_2)),
-        4 => Some((4, target::transpose_4_of_4)),
-        8 => Some((2, target::transpose_2_of_8)),
-        _ => None,
-    }
-}
+pub(crate) use target::square;
 
 /// The most registers that [`copy_shuffled`] writes for each step of the source. Their shuffles and
 /// offsets stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, take 36 us, and 73 if the shuffles
@@ -260,39 +244,19 @@ pub(crate) fn copy_shuffled(
     times * period
 }
 
-/// Defines a function that transposes a square, from its lines of assembly and the registers that
-/// they write. With `n` rows, row `i` is interleaved with row `i + n / 2`, and the rows that result
-/// are interleaved again, log2(n) times in all.
-#[allow(unused_macros)]
-macro_rules! transpose_square {
-    ($name:ident, [$($register:tt)*], $($lines:expr),*) => {
-        /// # Safety
-        ///
-        /// As [`super::TransposeSquare`].
-        #[inline(always)]
-        pub(crate) unsafe fn $name(
-            (to, from): (*mut u8, *const u8),
-            [to_step, from_step]: [isize; 2],
-        ) {
-            // SAFETY: it reads and writes the rows of a square, which are valid for that: contract
-            // of `TransposeSquare`. Every processor of the target has the registers.
-            unsafe {
-                asm!(
-                    $($lines,)*
-                    from = inout(reg) from => _,
-                    to = inout(reg) to => _,
-                    from_step = in(reg) from_step,
-                    to_step = in(reg) to_step,
-                    $(out($register) _,)*
-                    options(nostack),
-                );
-            }
-        }
-    };
-}
-
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86;
+
+#[cfg(any(
+    all(target_arch = "x86_64", target_pointer_width = "64", not(miri)),
+    all(
+        target_arch = "aarch64",
+        target_pointer_width = "64",
+        target_endian = "little",
+        not(miri)
+    )
+))]
+mod registers;
 
 // Little-endian: an aarch64 in the other order reverses the bytes of a register that it reads.
 #[cfg(all(

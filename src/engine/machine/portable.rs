@@ -1,6 +1,6 @@
 //! Plain copies, for processors without code of their own.
 
-use super::Shuffle;
+use super::{Shuffle, TransposeSquare};
 
 pub(crate) const CAN_STREAM: bool = false;
 
@@ -22,14 +22,10 @@ pub(crate) fn can_shuffle() -> bool {
     false
 }
 
-pub(crate) const CAN_TRANSPOSE: bool = false;
-
-/// Never called, as [`CAN_TRANSPOSE`] is false.
-pub(crate) unsafe fn transpose_4_of_4(_: (*mut u8, *const u8), _: [isize; 2]) {}
-
-pub(crate) use transpose_4_of_4 as transpose_2_of_8;
-pub(crate) use transpose_4_of_4 as transpose_8_of_1;
-pub(crate) use transpose_4_of_4 as transpose_8_of_2;
+/// See [`super::square`].
+pub(crate) const fn square(_: usize) -> Option<(usize, TransposeSquare)> {
+    None
+}
 
 /// Never called, as [`can_shuffle`] is false.
 pub(crate) unsafe fn shuffle_all(_: &[Shuffle], _: (*mut u8, *const u8), _: [usize; 2]) {}

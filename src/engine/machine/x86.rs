@@ -1,8 +1,16 @@
 //! x86-64: streamed and wide copies, shuffles and transposes.
 
-use super::{Shuffle, WIDE_REGISTER, has_wide_registers};
+// Before Rust 1.87 the intrinsics are unsafe functions.
+#![allow(unused_unsafe)]
+
+use super::{WIDE_REGISTER, has_wide_registers};
 use crate::engine::tuning::{CACHE_LINE, WIDE_FROM};
 use std::arch::asm;
+use std::arch::x86_64::{
+    _mm_shuffle_epi8, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32,
+    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
+    _mm_unpacklo_epi64,
+};
 use std::ptr::copy_nonoverlapping;
 
 pub(crate) const CAN_STREAM: bool = true;
@@ -78,7 +86,7 @@ unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
 ///
 /// # Safety
 ///
-/// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
+/// As there.
 #[inline]
 pub(crate) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
     if bytes >= WIDE_FROM && has_wide_registers() {
@@ -135,126 +143,61 @@ unsafe fn copy_wide(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
-pub(crate) const CAN_TRANSPOSE: bool = true;
-
-/// Lines of assembly: a load of each of these registers, from rows of the source.
-macro_rules! load {
-    ($move:literal: $($register:literal)*) => {
-        concat!($($move, " xmm", $register, ", [{from}]\nadd {from}, {from_step}\n"),*)
-    };
-}
-
-/// Lines of assembly: a store of each of these registers, to rows of the output.
-macro_rules! store {
-    ($($move:literal $register:literal)*) => {
-        concat!($($move, " [{to}], xmm", $register, "\nadd {to}, {to_step}\n"),*)
-    };
-}
-
-/// Lines of assembly: elements of `a` and `b` in turn, their first halves to `low`, and their
-/// second halves to `a`.
-macro_rules! interleave {
-    ($elements:literal: $($a:literal $b:literal $low:literal),*) => {
-        concat!($(
-            "movdqa xmm", $low, ", xmm", $a,
-            "\npunpckl", $elements, " xmm", $low, ", xmm", $b,
-            "\npunpckh", $elements, " xmm", $a, ", xmm", $b, "\n"
-        ),*)
-    };
-}
-
-macro_rules! square {
-    ($name:ident: $($lines:expr),*) => {
-        transpose_square!($name,
-            ["xmm0" "xmm1" "xmm2" "xmm3" "xmm4" "xmm5" "xmm6" "xmm7" "xmm8"], $($lines),*);
-    };
-}
-
-square!(transpose_2_of_8:
-    load!("movdqu": 0 1),
-    interleave!("qdq": 0 1 2),
-    store!("movdqu" 2 "movdqu" 0));
-
-square!(transpose_4_of_4:
-    load!("movdqu": 0 1 2 3),
-    interleave!("dq": 0 2 4, 1 3 2),
-    interleave!("dq": 4 2 3, 0 1 2),
-    store!("movdqu" 3 "movdqu" 4 "movdqu" 2 "movdqu" 0));
-
-square!(transpose_8_of_2:
-    load!("movdqu": 0 1 2 3 4 5 6 7),
-    interleave!("wd": 0 4 8, 1 5 4, 2 6 5, 3 7 6),
-    interleave!("wd": 8 5 7, 0 2 5, 4 6 2, 1 3 6),
-    interleave!("wd": 7 2 3, 8 4 2, 5 6 4, 0 1 6),
-    store!("movdqu" 3 "movdqu" 7 "movdqu" 2 "movdqu" 8
-        "movdqu" 4 "movdqu" 5 "movdqu" 6 "movdqu" 0));
-
-// Rows are half a register.
-square!(transpose_8_of_1:
-    load!("movq": 0 1 2 3 4 5 6 7),
-    "punpcklbw xmm0, xmm4", "punpcklbw xmm1, xmm5",
-    "punpcklbw xmm2, xmm6", "punpcklbw xmm3, xmm7",
-    interleave!("bw": 0 2 4, 1 3 5),
-    interleave!("bw": 4 5 6, 0 1 7),
-    store!("movq" 6 "movhps" 6 "movq" 4 "movhps" 4
-        "movq" 7 "movhps" 7 "movq" 0 "movhps" 0));
+pub(crate) use std::arch::x86_64::__m128i as Register;
 
 /// # Safety
 ///
-/// The processor has SSSE3. `from` is readable for the 16 bytes at each offset of `shuffles` plus
-/// each of `(0..times) * step`, and `to` is writable for `times` registers of each of `shuffles`.
-/// `times` is not 0, and there are 1 to `MOST_SHUFFLES` entries.
-pub(crate) unsafe fn shuffle_all(
-    shuffles: &[Shuffle],
-    (to, from): (*mut u8, *const u8),
-    [step, times]: [usize; 2],
-) {
-    // Each entry is its place, then names for its offset and its shuffle.
-    macro_rules! each {
-        ($count:literal: $($at:literal $offset:ident $shuffle:ident),*) => {
-            // SAFETY: `from` and `to` are valid where it reads and writes: contract of
-            // `shuffle_all`. The table has an entry for each register, aligned as `movdqa` needs
-            // it.
-            unsafe {
-                asm!(
-                    $(
-                        concat!("movdqa {", stringify!($shuffle), "}, [{t} + 32 * ", $at, "]"),
-                        concat!("mov {", stringify!($offset), "}, [{t} + 32 * ", $at, " + 16]"),
-                    )*
-                    // The loop of one shuffle takes twice as long if it crosses a line of code.
-                    ".p2align 5",
-                    "2:",
-                    $(
-                        concat!("movdqu {register}, [{from} + {", stringify!($offset), "}]"),
-                        concat!("pshufb {register}, {", stringify!($shuffle), "}"),
-                        concat!("movdqu [{to} + 16 * ", $at, "], {register}"),
-                    )*
-                    concat!("add {to}, 16 * ", $count),
-                    "add {from}, {step}",
-                    "dec {times}",
-                    "jnz 2b",
-                    $(
-                        $offset = out(reg) _,
-                        $shuffle = out(xmm_reg) _,
-                    )*
-                    register = out(xmm_reg) _,
-                    t = in(reg) shuffles.as_ptr(),
-                    from = inout(reg) from => _,
-                    to = inout(reg) to => _,
-                    step = in(reg) step,
-                    times = inout(reg) times => _,
-                    options(nostack),
-                )
-            }
-        };
+/// `from` is readable for 16 bytes, which need not be initialised.
+#[inline(always)]
+pub(crate) unsafe fn load(from: *const u8) -> Register {
+    let register;
+    // SAFETY: it reads the bytes, and writes the register.
+    unsafe {
+        asm!(
+            "movdqu {}, [{}]", out(xmm_reg) register, in(reg) from,
+            options(pure, readonly, nostack, preserves_flags),
+        );
     }
-    match shuffles.len() {
-        1 => each!(1: 0 o0 s0),
-        2 => each!(2: 0 o0 s0, 1 o1 s1),
-        3 => each!(3: 0 o0 s0, 1 o1 s1, 2 o2 s2),
-        4 => each!(4: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3),
-        5 => each!(5: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4),
-        6 => each!(6: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5),
-        _ => each!(7: 0 o0 s0, 1 o1 s1, 2 o2 s2, 3 o3 s3, 4 o4 s4, 5 o5 s5, 6 o6 s6),
+    register
+}
+
+/// A register whose second half is 0.
+///
+/// # Safety
+///
+/// `from` is readable for 8 bytes, which need not be initialised.
+#[inline(always)]
+pub(crate) unsafe fn load_half(from: *const u8) -> Register {
+    let register;
+    // SAFETY: as in `load`.
+    unsafe {
+        asm!(
+            "movq {}, [{}]", out(xmm_reg) register, in(reg) from,
+            options(pure, readonly, nostack, preserves_flags),
+        );
     }
+    register
+}
+
+/// The elements of `a` and `b` in turn, of `SIZE` bytes: of their first halves, then of their second
+/// halves.
+#[inline(always)]
+pub(crate) fn interleave<const SIZE: usize>(a: Register, b: Register) -> [Register; 2] {
+    // SAFETY: SSE2 is in the baseline of the target.
+    unsafe {
+        match SIZE {
+            1 => [_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)],
+            2 => [_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)],
+            4 => [_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)],
+            _ => [_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)],
+        }
+    }
+}
+
+/// The bytes of `register` that the indices name.
+#[inline]
+#[target_feature(enable = "ssse3")]
+pub(crate) unsafe fn shuffle(register: Register, indices: Register) -> Register {
+    // SAFETY: the processor has SSSE3: the contract of this function.
+    unsafe { _mm_shuffle_epi8(register, indices) }
 }
