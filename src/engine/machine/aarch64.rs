@@ -6,7 +6,7 @@
 //! and 7.1, `f64` 3.6 and 8.2.
 
 // Before Rust 1.87 the intrinsics are unsafe functions.
-#![allow(unused_unsafe)]
+#![allow(unused_unsafe, clippy::multiple_unsafe_ops_per_block)]
 
 use std::arch::aarch64::*;
 use std::arch::asm;
@@ -51,8 +51,8 @@ pub(crate) unsafe fn load_half(from: *const u8) -> Register {
     register
 }
 
-/// The elements of `a` and `b` in turn, of `SIZE` bytes: of their first halves, then of their second
-/// halves.
+/// The elements of `a` and `b` in turn, of `SIZE` bytes: of their first halves, then of their
+/// second halves.
 #[inline(always)]
 pub(crate) fn interleave<const SIZE: usize>(a: Register, b: Register) -> [Register; 2] {
     // SAFETY: NEON is in the baseline of the target.

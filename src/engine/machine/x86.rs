@@ -1,7 +1,7 @@
 //! x86-64: streamed and wide copies, shuffles and transposes.
 
 // Before Rust 1.87 the intrinsics are unsafe functions.
-#![allow(unused_unsafe)]
+#![allow(unused_unsafe, clippy::multiple_unsafe_ops_per_block)]
 
 use super::{WIDE_REGISTER, has_wide_registers};
 use crate::engine::tuning::{CACHE_LINE, WIDE_FROM};
@@ -179,8 +179,8 @@ pub(crate) unsafe fn load_half(from: *const u8) -> Register {
     register
 }
 
-/// The elements of `a` and `b` in turn, of `SIZE` bytes: of their first halves, then of their second
-/// halves.
+/// The elements of `a` and `b` in turn, of `SIZE` bytes: of their first halves, then of their
+/// second halves.
 #[inline(always)]
 pub(crate) fn interleave<const SIZE: usize>(a: Register, b: Register) -> [Register; 2] {
     // SAFETY: SSE2 is in the baseline of the target.
