@@ -10,6 +10,7 @@ use ndarray::{Array, ArrayD, Dimension, Slice, Zip};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::swap;
 use std::ops::Range;
 
 /// The state of a reduction of which some blocks are reduced.
@@ -88,9 +89,9 @@ pub fn sum_blocks<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>) -> usi
 #[derive(Debug, Clone)]
 pub(super) struct Piece<A> {
     pub(super) ranges: Ranges,
-    /// By their first block. No two have a block in common, and no two are the halves of another
-    /// node.
-    pub(super) nodes: BTreeMap<usize, (Range<usize>, ArrayD<A>)>,
+    /// By their first block and their end. No two have a block in common, and no two are the halves
+    /// of another node.
+    pub(super) nodes: BTreeMap<(usize, usize), ArrayD<A>>,
 }
 
 /// The parent of a node that is not the root. The tree has `all` blocks.
@@ -103,6 +104,16 @@ fn parent(node: &Range<usize>, all: usize) -> Range<usize> {
     };
     let start = node.start & !size;
     start..all.min(start + 2 * size)
+}
+
+/// The other half of the node's parent; `None` for the root.
+pub(super) fn sibling(node: &Range<usize>, all: usize) -> Option<Range<usize>> {
+    let parent = parent(node, all);
+    match node.start == parent.start {
+        _ if *node == (0..all) => None,
+        true => Some(node.end..parent.end),
+        false => Some(parent.start..node.start),
+    }
 }
 
 /// The largest nodes that together are these blocks. The tree has `all` blocks.
@@ -151,83 +162,38 @@ impl<A: Copy> Piece<A> {
         all: usize,
         combine: &impl Fn(A, A) -> A,
     ) {
-        while let Some(sibling) = self.sibling(&node, all) {
-            let (_, other) = (self.nodes.remove(&sibling.start)).expect("the sibling is there");
-            let right;
-            (values, right) = match node.start < sibling.start {
-                true => (values, other),
-                false => (other, values),
+        while let Some(sibling) = sibling(&node, all) {
+            let Some(mut right) = self.nodes.remove(&(sibling.start, sibling.end)) else {
+                break;
             };
+            if sibling.start < node.start {
+                swap(&mut values, &mut right);
+            }
             Zip::from(&mut values)
                 .and(&right)
                 .for_each(|a, &b| *a = combine(*a, b));
             node = parent(&node, all);
         }
-        self.nodes.insert(node.start, (node, values));
-    }
-
-    /// The other half of the node's parent, if it is there.
-    fn sibling(&self, node: &Range<usize>, all: usize) -> Option<Range<usize>> {
-        if *node == (0..all) {
-            return None;
-        }
-        let parent = parent(node, all);
-        let sibling = match node.start == parent.start {
-            true => node.end..parent.end,
-            false => parent.start..node.start,
-        };
-        let (found, _) = self.nodes.get(&sibling.start)?;
-        (*found == sibling).then_some(sibling)
+        self.nodes.insert((node.start, node.end), values);
     }
 
     /// Blocks that a node has in common with those that are there.
-    fn common_blocks(&self, node: &Range<usize>) -> Option<Range<usize>> {
-        let (_, (before, _)) = self.nodes.range(..node.end).next_back()?;
-        let both = before.start.max(node.start)..before.end.min(node.end);
+    pub(super) fn common_blocks(&self, node: &Range<usize>) -> Option<Range<usize>> {
+        let (&(start, end), _) = self.nodes.range(..(node.end, 0)).next_back()?;
+        let both = start.max(node.start)..end.min(node.end);
         (!both.is_empty()).then_some(both)
-    }
-
-    /// Adds a node that was read. It must not have a block of a node that is there, nor be the
-    /// other half of one: the two would have been written as the larger node.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong.
-    pub(super) fn insert_written(
-        &mut self,
-        node: Range<usize>,
-        values: ArrayD<A>,
-        all: usize,
-    ) -> Result<(), &'static str> {
-        if node.end > all || nodes_of(node.clone(), all).next().as_ref() != Some(&node) {
-            return Err("the plan has no such node");
-        }
-        if self.common_blocks(&node).is_some() {
-            return Err("two nodes have the same block");
-        }
-        if self.sibling(&node, all).is_some() {
-            return Err("two nodes are halves of another one");
-        }
-        self.nodes.insert(node.start, (node, values));
-        Ok(())
     }
 
     /// The first of `all` blocks that are missing.
     fn missing(&self, all: usize) -> Option<Range<usize>> {
         let mut end = 0;
-        for (node, _) in self.nodes.values() {
-            if node.start > end {
-                return Some(end..node.start);
+        for &(start, next) in self.nodes.keys() {
+            if start > end {
+                return Some(end..start);
             }
-            end = node.end;
+            end = next;
         }
         (end < all).then_some(end..all)
-    }
-
-    /// The accumulators of all terms, which are one node. No block may be missing.
-    fn total(&self) -> &ArrayD<A> {
-        let (_, values) = &self.nodes[&0];
-        values
     }
 
     /// The same nodes for the elements of a box that is inside this piece's.
@@ -237,10 +203,10 @@ impl<A: Copy> Piece<A> {
     /// `AllocationFailed`.
     fn cut(&self, to: &[Range<usize>]) -> Result<Self, BroadcastError> {
         let mut piece = Piece::of_nothing(to.into());
-        for (&first, (node, values)) in &self.nodes {
+        for (&node, values) in &self.nodes {
             let part = slice(values, &self.ranges, to);
             let copy = array_of(part.raw_dim(), |copy| copy.extend(part))?;
-            piece.nodes.insert(first, (node.clone(), copy));
+            piece.nodes.insert(node, copy);
         }
         Ok(piece)
     }
@@ -358,8 +324,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
                 let Some(ranges) = intersection(&ours.ranges, &theirs.ranges) else {
                     continue;
                 };
-                let mut nodes = theirs.nodes.values();
-                if let Some(blocks) = nodes.find_map(|(node, _)| ours.common_blocks(node)) {
+                let mut nodes = theirs.nodes.keys();
+                if let Some(blocks) = nodes.find_map(|&(at, end)| ours.common_blocks(&(at..end))) {
                     let terms = terms_of(blocks, self.plan.sum_terms());
                     return Err(parts_mismatch(PartsFault::Overlap { ranges, terms }));
                 }
@@ -377,9 +343,9 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             let mut ours = self.pieces[..count].iter_mut();
             match ours.find(|ours| ours.ranges == piece.ranges) {
                 Some(ours) => {
-                    for (_, (node, values)) in piece.nodes {
+                    for ((start, end), values) in piece.nodes {
                         let combine = |a, b| self.reduction.combine(a, b);
-                        ours.insert(node, values, all, &combine);
+                        ours.insert(start..end, values, all, &combine);
                     }
                 }
                 None => self.pieces.push(piece),
@@ -422,7 +388,13 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         }
         let terms = plan.sum_terms();
         let finished = |acc| self.reduction.finish(acc, terms);
-        let Some(&acc) = self.pieces.first().and_then(|piece| piece.total().first()) else {
+        // All terms of a piece are one node.
+        let root = (0, sum_blocks(plan));
+        let Some(&acc) = self
+            .pieces
+            .first()
+            .and_then(|piece| piece.nodes[&root].first())
+        else {
             return array_of(plan.input_dim(), |_| ());
         };
         // Each element is replaced below.
@@ -435,7 +407,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
                 Slice::from(piece.ranges[axis.axis.index()].clone())
             });
             Zip::from(place)
-                .and(piece.total())
+                .and(&piece.nodes[&root])
                 .for_each(|place, &acc| *place = finished(acc));
         }
         Ok(out)
@@ -448,9 +420,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         if total == 0 {
             return None;
         }
-        let complete = self.pieces.iter();
-        let complete = complete.filter(|piece| piece.missing(all).is_none());
-        let boxes = complete.map(|piece| &piece.ranges[..]);
+        let complete = (self.pieces.iter()).filter(|piece| piece.missing(all).is_none());
+        let boxes = complete.map(|piece| &piece.ranges[..]).collect();
         let index = first_outside(self.plan.input_shape(), boxes)?;
         let piece = self.pieces.iter().find(|piece| {
             let mut axes = piece.ranges.iter().zip(&index);

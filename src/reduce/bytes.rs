@@ -17,7 +17,7 @@
 //! | 16, n | a node: its first block, its end, and an accumulator for each element of the box |
 //! | 8 | FNV-1a of all bytes before |
 
-use super::accumulation::{Accumulation, Piece, shown, sum_blocks};
+use super::accumulation::{Accumulation, Piece, nodes_of, shown, sibling, sum_blocks};
 use super::ranges::{any_overlap, len};
 use super::reduction::Reduction;
 use crate::error::{BroadcastError, PartsFault, invalid_bytes, parts_mismatch, reserved};
@@ -195,12 +195,6 @@ fn write_all<'a, A: AccumulatorBytes + 'a>(
     values.into_iter().for_each(|&value| value.write(to));
 }
 
-fn write_ranges<'r>(ranges: impl IntoIterator<Item = &'r Range<usize>>, to: &mut Vec<u8>) {
-    for range in ranges {
-        write_all([&range.start, &range.end], to);
-    }
-}
-
 impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// As bytes, the same on every target. A header names the plan, the reduction and the type.
     /// Then follow the accumulators, with 16 bytes for each node and 16 for each axis of each box.
@@ -255,10 +249,12 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         write_all(self.plan.output_axes(), &mut bytes);
         self.pieces.len().write(&mut bytes);
         for piece in &self.pieces {
-            write_ranges(&piece.ranges, &mut bytes);
+            for range in &piece.ranges {
+                write_all([&range.start, &range.end], &mut bytes);
+            }
             piece.nodes.len().write(&mut bytes);
-            for (node, values) in piece.nodes.values() {
-                write_ranges([node], &mut bytes);
+            for ((start, end), values) in &piece.nodes {
+                write_all([start, end], &mut bytes);
                 bytes.reserve(values.len() * R::Acc::SIZE);
                 write_all(values, &mut bytes);
             }
@@ -283,8 +279,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// every [`Fold`](crate::reduction::Fold), are not told apart: bytes of one are read as another
     /// one.
     ///
-    /// Boxes that no axis separates are compared in pairs. So the time may grow with the square of
-    /// the number of bytes: limit the length of bytes from an untrusted source.
+    /// Boxes that one axis does not separate are compared in pairs. So the time may grow with the
+    /// square of the number of bytes: limit the length of bytes from an untrusted source.
     pub fn from_bytes(bytes: &[u8], reduction: R) -> Result<Self, BroadcastError>
     where
         R::Acc: AccumulatorBytes,
@@ -324,7 +320,19 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
                 let node = from.size()?..from.size()?;
                 let values = ArrayD::from_shape_vec(&sizes[..], from.values(count)?);
                 let values = values.expect("there is one for each element");
-                (piece.insert_written(node, values, all)).map_err(invalid_bytes)?;
+                if node.end > all || nodes_of(node.clone(), all).next().as_ref() != Some(&node) {
+                    return Err(invalid_bytes("the plan has no such node"));
+                }
+                if piece.common_blocks(&node).is_some() {
+                    return Err(invalid_bytes("two nodes have the same block"));
+                }
+                // They would have been written as the larger node.
+                if sibling(&node, all)
+                    .is_some_and(|half| piece.nodes.contains_key(&(half.start, half.end)))
+                {
+                    return Err(invalid_bytes("two nodes are halves of another one"));
+                }
+                piece.nodes.insert((node.start, node.end), values);
             }
             if !piece.is_empty() {
                 partial.pieces.push(piece);
@@ -520,7 +528,7 @@ mod tests {
             let mut piece = Piece::of_nothing([element.clone()].into());
             for node in *nodes {
                 let values = ArrayD::ones(IxDyn(&[element.len()]));
-                piece.nodes.insert(node.start, (node.clone(), values));
+                piece.nodes.insert((node.start, node.end), values);
             }
             sum.pieces.push(piece);
         }

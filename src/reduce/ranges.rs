@@ -1,6 +1,7 @@
 //! Boxes of an array.
 
 use ndarray::{ArrayD, ArrayViewD, Slice};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// A box of an array: a range for each axis.
@@ -14,78 +15,47 @@ fn overlap(a: &[Range<usize>], b: &[Range<usize>]) -> bool {
 
 /// Whether two boxes of a list have an element in common. Each has elements.
 ///
-/// Boxes of a grid take O(n log n) time, for each axis. Boxes that no axis separates are compared
-/// in pairs.
+/// Boxes that the best axis does not separate are compared in pairs.
 pub(super) fn any_overlap(mut boxes: Vec<&[Range<usize>]>) -> bool {
     let rank = boxes.first().map_or(0, |ranges| ranges.len());
-    // Boxes of different groups have no element in common.
-    let mut groups = vec![&mut boxes[..]];
-    // An axis may separate more boxes after other axes have separated them. So each is used twice.
-    for axis in (0..rank).chain(0..rank) {
-        let mut finer = Vec::new();
-        for mut rest in groups {
-            rest.sort_unstable_by_key(|ranges| ranges[axis].start);
-            while let [first, others @ ..] = &*rest {
-                let mut end = first[axis].end;
-                let joined = others.iter().take_while(|ranges| {
-                    let joins = ranges[axis].start < end;
-                    end = end.max(ranges[axis].end);
-                    joins
-                });
-                let group;
-                (group, rest) = rest.split_at_mut(1 + joined.count());
-                if group.len() > 1 {
-                    finer.push(group);
-                }
-            }
-        }
-        groups = finer;
-    }
-    groups.iter().any(|group| {
-        let mut boxes = group.iter().enumerate();
-        boxes.any(|(at, a)| group[..at].iter().any(|b| overlap(a, b)))
+    let starts = |&axis: &usize| {
+        let starts = boxes.iter().map(|ranges| ranges[axis].start);
+        starts.collect::<HashSet<_>>().len()
+    };
+    let Some(axis) = (0..rank).max_by_key(starts) else {
+        return boxes.len() > 1;
+    };
+    boxes.sort_unstable_by_key(|ranges| ranges[axis].start);
+    boxes.iter().enumerate().any(|(at, a)| {
+        let later = boxes[at + 1..].iter();
+        let mut near = later.take_while(|b| b[axis].start < a[axis].end);
+        near.any(|b| overlap(a, b))
     })
 }
 
 /// The first index of an array, in row-major order, that is in none of the boxes. No two boxes
 /// overlap, and each has elements.
-pub(super) fn first_outside<'b>(
+pub(super) fn first_outside(
     shape: &[usize],
-    boxes: impl Iterator<Item = &'b [Range<usize>]>,
+    mut boxes: Vec<&[Range<usize>]>,
 ) -> Option<Vec<usize>> {
-    // With the numbers of elements. From axis to axis, they become those of one index.
-    let mut boxes: Vec<_> = boxes.map(|ranges| (ranges, len(ranges))).collect();
-    let mut of_index: usize = shape.iter().product();
-    if boxes.iter().map(|(_, len)| len).sum::<usize>() == of_index {
+    let all: Ranges = shape.iter().map(|&size| 0..size).collect();
+    if boxes.iter().map(|ranges| len(ranges)).sum::<usize>() == len(&all) {
         return None;
     }
-    let mut index = Vec::new();
-    for (axis, &size) in shape.iter().enumerate() {
-        of_index /= size;
-        boxes
-            .iter_mut()
-            .for_each(|(ranges, len)| *len /= ranges[axis].len());
-        // How many elements the boxes have before an index of this axis.
-        let before = |index: usize| -> usize {
-            let of_box = |(ranges, len): &(&[Range<usize>], usize)| {
-                let Range { start, end } = ranges[axis];
-                (index.clamp(start, end) - start) * len
-            };
-            boxes.iter().map(of_box).sum()
-        };
-        // Bisection: the boxes have all elements before `low`, and not all before `high`.
-        let (mut low, mut high) = (0, size);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            match before(middle) == middle * of_index {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        boxes.retain(|(ranges, _)| ranges[axis].contains(&low));
-        index.push(low);
+    let first = |ranges: &[Range<usize>]| -> Vec<usize> {
+        ranges.iter().map(|range| range.start).collect()
+    };
+    // In this order the rest is few boxes at any time.
+    boxes.sort_by_cached_key(|ranges| first(ranges));
+    let mut rest = vec![all];
+    for inner in boxes {
+        rest = rest
+            .iter()
+            .flat_map(|outer| without(outer, inner))
+            .collect();
     }
-    Some(index)
+    rest.iter().map(|ranges| first(ranges)).min()
 }
 
 /// The box that two boxes have in common, if it has elements.
@@ -181,7 +151,7 @@ mod tests {
             let mut counts = counts.indexed_iter();
             let first = counts.find(|&(_, &count)| count > 0);
             let first = first.map(|((i, j, k), _)| vec![i, j, k]);
-            let found = first_outside(&shape, rest.iter().map(|ranges| &ranges[..]));
+            let found = first_outside(&shape, rest.iter().map(|ranges| &ranges[..]).collect());
             assert_eq!(found, first, "{boxes:?}");
         }
         assert!((500..1500).contains(&overlapping), "{overlapping}");
