@@ -143,10 +143,12 @@ static PROCESSORS: LazyLock<usize> =
 #[cfg(feature = "rayon")]
 mod pool {
     use rayon::{ThreadPoolBuilder, current_num_threads};
+    use std::env;
     use std::error::Error;
+    use std::num::NonZero;
     use std::panic::catch_unwind;
     use std::sync::{Mutex, OnceLock, PoisonError};
-    use std::thread::Builder;
+    use std::thread::{self, Builder};
     use std::time::{Duration, Instant};
 
     /// After the system has refused threads, the next attempt waits for this long.
@@ -175,9 +177,10 @@ mod pool {
     /// limits them.
     ///
     /// If the global pool is refused once, rayon never starts it, and panics in whoever uses it. So
-    /// another pool is tried before.
+    /// as many threads are tried before. They are no pool of rayon's: the code that starts one would
+    /// be compiled again.
     fn start() -> bool {
-        if !another_starts() {
+        if !as_many_start() {
             return false;
         }
         match ThreadPoolBuilder::new().build_global() {
@@ -189,23 +192,32 @@ mod pool {
         }
     }
 
-    /// Starts another pool and ends it. Its threads have ended when this returns, so that the
-    /// global pool can have as many.
-    fn another_starts() -> bool {
-        let mut threads = Vec::new();
-        let pool = ThreadPoolBuilder::new()
-            .spawn_handler(|thread| {
-                threads.push(Builder::new().spawn(|| thread.run())?);
-                Ok(())
+    /// Starts as many threads as the pool will have, and waits until they have ended. The pool can
+    /// have as many then.
+    fn as_many_start() -> bool {
+        let all_started = Mutex::new(());
+        thread::scope(|scope| {
+            let _waits = all_started.lock();
+            (0..pool_threads()).all(|_| {
+                let waits = || drop(all_started.lock());
+                Builder::new().spawn_scoped(scope, waits).is_ok()
             })
-            .build();
-        let starts = pool.is_ok();
-        drop(pool);
-        for thread in threads {
-            // A thread of a pool without jobs does not panic.
-            let _ = thread.join();
-        }
-        starts
+        })
+    }
+
+    /// How many threads rayon starts, if nobody tells it.
+    fn pool_threads() -> usize {
+        let asked = |name| {
+            env::var(name)
+                .ok()?
+                .parse()
+                .ok()
+                .filter(|&threads| threads > 0)
+        };
+        let asked = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"]
+            .into_iter()
+            .find_map(asked);
+        asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get))
     }
 }
 

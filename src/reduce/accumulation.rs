@@ -108,12 +108,14 @@ fn parent(node: &Range<usize>, all: usize) -> Range<usize> {
 
 /// The other half of the node's parent; `None` for the root.
 pub(super) fn sibling(node: &Range<usize>, all: usize) -> Option<Range<usize>> {
-    let parent = parent(node, all);
-    match node.start == parent.start {
-        _ if *node == (0..all) => None,
-        true => Some(node.end..parent.end),
-        false => Some(parent.start..node.start),
+    if *node == (0..all) {
+        return None;
     }
+    let parent = parent(node, all);
+    Some(match node.start == parent.start {
+        true => node.end..parent.end,
+        false => parent.start..node.start,
+    })
 }
 
 /// The largest nodes that together are these blocks. The tree has `all` blocks.
@@ -383,8 +385,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             let index = index.into();
             return Err(parts_mismatch(PartsFault::Incomplete { index, terms }));
         }
-        if !plan.has_terms(&self.reduction)? {
-            return plan.results_of_none(&self.reduction);
+        if !plan.has_terms(R::NAME, self.reduction.least_terms())? {
+            return plan.results_of_none(R::NAME, &|| self.reduction.of_none());
         }
         let terms = plan.sum_terms();
         let finished = |acc| self.reduction.finish(acc, terms);

@@ -41,13 +41,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         summed.map(|(_, &size)| size).product()
     }
 
-    /// Calls `run` with what [`fresh`] asks of the output axes.
-    pub(super) fn with_axes<X>(&self, run: impl FnOnce(&mut [usize]) -> X) -> X {
+    /// What each output axis becomes, as for [`fresh`].
+    pub(super) fn becomes(&self) -> O {
         let mut becomes = self.output_dim();
         for (to, kept) in becomes.sizes_mut().iter_mut().zip(self.kept()) {
             *to = kept.unwrap_or(SUMMED);
         }
-        run(becomes.sizes_mut())
+        becomes
     }
 
     /// A reduction of an array of the plan's output shape. `add` is as in [`Map`].
@@ -58,40 +58,40 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         add: Option<Add<R::Out>>,
         run: impl FnOnce(Call<'_, T, R>) -> X,
     ) -> X {
-        self.with_axes(|becomes| {
-            // In the order of memory, a part of the terms is a part of the memory.
-            let (strides, reversed) = (array.strides(), R::MAY_BE_DECIDED && R::COMMUTATIVE);
-            let view;
-            let arrays = if reversed && strides.first() < strides.last() {
-                becomes.reverse();
-                view = array.view().reversed_axes();
-                (&*view,).typed()
-            } else {
-                (array,).typed()
-            };
-            let run = |kernel: &Kernel<'_, T, R>| {
-                run(Call {
-                    reduction,
-                    kernel,
-                    becomes,
-                })
-            };
-            reduction.with(reduction, Plain { arrays, add, run })
-        })
+        let mut becomes = self.becomes();
+        // In the order of memory, a part of the terms is a part of the memory.
+        let (strides, reversed) = (array.strides(), R::MAY_BE_DECIDED && R::COMMUTATIVE);
+        let view;
+        let arrays = if reversed && strides.first() < strides.last() {
+            becomes.sizes_mut().reverse();
+            view = array.view().reversed_axes();
+            (&*view,).typed()
+        } else {
+            (array,).typed()
+        };
+        let run = |kernel: &Kernel<'_, T, R>| {
+            run(Call {
+                reduction,
+                kernel,
+                becomes: becomes.sizes(),
+            })
+        };
+        reduction.with(reduction, Plain { arrays, add, run })
     }
 
-    /// Whether there are terms.
+    /// Whether there are terms, of which the reduction of this name needs at `least` so many.
     ///
     /// # Errors
     ///
-    /// `TooFewTerms` if there are fewer than the reduction needs.
-    pub(super) fn has_terms<T, R: Reduction<T>>(
+    /// `TooFewTerms`.
+    pub(super) fn has_terms(
         &self,
-        reduction: &R,
+        name: &'static str,
+        least: usize,
     ) -> Result<bool, BroadcastError> {
-        let (terms, least) = (self.sum_terms(), reduction.least_terms());
+        let terms = self.sum_terms();
         match terms < least && !self.input_shape().contains(&0) {
-            true => Err(too_few_terms(self.output_shape(), R::NAME, [terms, least])),
+            true => Err(too_few_terms(self.output_shape(), name, [terms, least])),
             false => Ok(terms > 0),
         }
     }
@@ -103,12 +103,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// `TooFewTerms`, `ShapeOverflow`, `AllocationFailed`.
     #[inline(never)]
-    pub(super) fn results_of_none<T, R: Reduction<T>>(
+    pub(super) fn results_of_none<Out: Clone>(
         &self,
-        reduction: &R,
-    ) -> Result<Array<R::Out, I>, BroadcastError> {
-        let none = reduction.of_none();
-        let none = none.ok_or_else(|| too_few_terms(self.output_shape(), R::NAME, [0, 1]))?;
+        name: &'static str,
+        of_none: &dyn Fn() -> Option<Out>,
+    ) -> Result<Array<Out, I>, BroadcastError> {
+        let none = of_none().ok_or_else(|| too_few_terms(self.output_shape(), name, [0, 1]))?;
         let len = self.input_shape().iter().product();
         array_of(self.input_dim(), |out| out.resize(len, none))
     }
@@ -124,8 +124,8 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         &self,
         plan: &BroadcastPlan<I, O>,
     ) -> Result<Array<R::Out, I>, BroadcastError> {
-        if !plan.has_terms(self.reduction)? {
-            return plan.results_of_none(self.reduction);
+        if !plan.has_terms(R::NAME, self.reduction.least_terms())? {
+            return plan.results_of_none(R::NAME, &|| self.reduction.of_none());
         }
         match self.decided(plan.input_dim())? {
             Some(results) => Ok(results),
@@ -143,10 +143,10 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         plan: &BroadcastPlan<I, O>,
         out: &mut ArrayRef<R::Out, I>,
     ) -> Result<(), BroadcastError> {
-        let results = match plan.has_terms(self.reduction)? {
+        let results = match plan.has_terms(R::NAME, self.reduction.least_terms())? {
             true => self.decided(plan.input_dim())?,
             false if self.kernel.adds() => return Ok(()),
-            false => Some(plan.results_of_none(self.reduction)?),
+            false => Some(plan.results_of_none(R::NAME, &|| self.reduction.of_none())?),
         };
         match results {
             Some(results) => out.assign(&results),

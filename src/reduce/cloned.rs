@@ -18,7 +18,8 @@ pub(super) fn sum_cloned<A: Clone + Zero, I: Dimension, O: Dimension>(
     check_shape(ArrayRole::Cotangent, plan.output_shape(), cotangent.shape())?;
     // The axes of the results, in their order, then those of the terms.
     let mut axes: Vec<usize> = (0..cotangent.ndim()).collect();
-    plan.with_axes(|becomes| axes.sort_by_key(|&axis| becomes[axis]));
+    let becomes = plan.becomes();
+    axes.sort_by_key(|&axis| becomes[axis]);
     let terms = cotangent.view().into_dyn().permuted_axes(IxDyn(&axes));
     let (mut terms, count) = (terms.iter().cloned(), plan.sum_terms());
     let len = plan.input_shape().iter().product();

@@ -244,6 +244,7 @@ mod sealed {
     use crate::engine::fold::{Add, Arrays, Map};
     use crate::engine::inputs::tuple;
     use crate::error::named;
+    use crate::shape::Sizes;
     use ndarray::{ArrayView, DimMax};
 
     /// Views of which a map can be reduced: one to four.
@@ -283,7 +284,8 @@ mod sealed {
                     $(let $x = replicated($x.clone(), &shape).map_err(named(stringify!($x)))?;)+
                     let f = |($(&$x,)+): ($(&$A,)+)| f(tuple!($($x),+));
                     let kernel = &Map::new(($(&*$x,)+).typed(), reduction, &f, add, false);
-                    Ok(plan.with_axes(|becomes| run(Call { reduction, kernel, becomes })))
+let becomes = &plan.becomes();
+                    Ok(run(Call { reduction, kernel, becomes: becomes.sizes() }))
                 }
             }
         };
