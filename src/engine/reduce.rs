@@ -4,7 +4,7 @@ use super::fold::{Elements, Kernel, Map};
 use super::memory::uninit_array;
 use super::positions::Positions;
 use super::reduction::Reduction;
-use super::sums::{SUMMED, Target, Terms, reduce};
+use super::sums::{Target, Terms, reduce};
 use super::threads::Cost;
 use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
@@ -82,18 +82,16 @@ where
     }
 }
 
-/// All terms of each result.
-fn all(shape: &[usize], becomes: &[usize]) -> Terms {
-    let axes = shape.iter().zip(becomes);
-    let summed = axes.filter(|&(_, &axis)| axis == SUMMED);
+/// All of `count` terms.
+fn all(count: usize) -> Terms {
     Terms {
-        range: 0..summed.map(|(&size, _)| size).product(),
+        range: 0..count,
         number: 0,
     }
 }
 
-/// A fresh array of results of one term at least, in standard layout. `becomes` is as for
-/// [`reduce`].
+/// A fresh array of results of all `count` terms, one at least, in standard layout. `becomes` is as
+/// for [`reduce`].
 ///
 /// # Errors
 ///
@@ -102,13 +100,13 @@ pub(crate) fn fresh<Acc: Value, Out: Value, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
     dim: J,
+    count: usize,
 ) -> Result<Array<Out, J>, BroadcastError> {
     assert!(!kernel.adds());
-    let terms = all(kernel.inputs()[0].shape, becomes);
     let mut out = uninit_array::<Out, J>(dim)?;
     let first = out.as_mut_ptr().cast();
     // SAFETY: the places of a fresh array of results.
-    unsafe { write(kernel, becomes, first, &out, terms, false)? };
+    unsafe { write(kernel, becomes, first, &out, all(count), false)? };
     // SAFETY: `write` has written all results.
     Ok(unsafe { out.assume_init() })
 }
@@ -132,7 +130,8 @@ pub(crate) fn accumulators<Acc: Value, Out: Value, J: Dimension>(
     Ok(unsafe { out.assume_init() })
 }
 
-/// Writes results of one term at least to an existing array, or adds them to what it holds.
+/// Writes results of all `count` terms, one at least, to an existing array, or adds them to what it
+/// holds.
 ///
 /// # Errors
 ///
@@ -141,11 +140,11 @@ pub(crate) fn into<Acc: Value, Out: Value, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,
     becomes: &[usize],
     out: &mut ArrayRef<Out, J>,
+    count: usize,
 ) -> Result<(), BroadcastError> {
-    let terms = all(kernel.inputs()[0].shape, becomes);
     let first = out.as_mut_ptr().cast();
     // SAFETY: the places of an array of results, which is borrowed mutably and initialised.
-    unsafe { write(kernel, becomes, first, out, terms, false) }
+    unsafe { write(kernel, becomes, first, out, all(count), false) }
 }
 
 /// Writes all results, or accumulators, to the places of `out`, the first of which is `first`.

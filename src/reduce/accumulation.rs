@@ -385,10 +385,10 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             let index = index.into();
             return Err(parts_mismatch(PartsFault::Incomplete { index, terms }));
         }
-        if !plan.has_terms(R::NAME, self.reduction.least_terms())? {
+        let terms = plan.sum_terms();
+        if !plan.has_terms(terms, R::NAME, self.reduction.least_terms())? {
             return plan.results_of_none(R::NAME, &|| self.reduction.of_none());
         }
-        let terms = plan.sum_terms();
         let finished = |acc| self.reduction.finish(acc, terms);
         // All terms of a piece are one node.
         let root = (0, sum_blocks(plan));

@@ -924,7 +924,7 @@ fn results_and_terms_that_do_not_fit_are_refused() {
         assert!(found.contains(what), "{what}: {found:?}");
     }
     let adds = map(Some(|a, b| a + b));
-    let added = reason(|| fresh(&adds, &[0, SUMMED], Ix1(2)).unwrap());
+    let added = reason(|| fresh(&adds, &[0, SUMMED], Ix1(2), 2).unwrap());
     assert!(added.contains("adds"), "{added:?}");
     let other = Array2::from_elem((2, 3), 1_u32);
     assert!(reason(|| (&*terms, &*other).typed()).contains("shape"));

@@ -284,8 +284,10 @@ mod sealed {
                     $(let $x = replicated($x.clone(), &shape).map_err(named(stringify!($x)))?;)+
                     let f = |($(&$x,)+): ($(&$A,)+)| f(tuple!($($x),+));
                     let kernel = &Map::new(($(&*$x,)+).typed(), reduction, &f, add, false);
-let becomes = &plan.becomes();
-                    Ok(run(Call { reduction, kernel, becomes: becomes.sizes() }))
+                    let mut becomes = shape;
+                    let terms = plan.becomes(becomes.sizes_mut());
+                    let becomes = becomes.sizes();
+                    Ok(run(Call { reduction, kernel, becomes, terms }))
                 }
             }
         };
