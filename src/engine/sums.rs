@@ -24,8 +24,7 @@ use super::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, FEW_ELEMENTS, LARGE_ELEMENT, PAGE,
     SECOND_LEVEL_CACHE,
 };
-use crate::error::{BroadcastError, allocation_failed, reserved};
-use std::alloc::{Layout, alloc, dealloc};
+use crate::error::{BroadcastError, reserved};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
@@ -108,13 +107,13 @@ pub(crate) unsafe fn reduce(
     };
     let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
     // A bit for each axis of the target.
-    let (mut few, mut many) = ([0_usize], Vec::new());
+    let (mut few, mut many);
     let words = target.shape.len().div_ceil(BITS);
-    let named = if words <= few.len() {
+    let named = if words <= 1 {
+        few = [0_usize];
         &mut few[..]
     } else {
-        many.try_reserve_exact(words)
-            .map_err(|_| allocation_failed(words))?;
+        many = reserved(words)?;
         many.resize(words, 0);
         &mut many[..]
     };
@@ -247,12 +246,12 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         adjacent &= summed.steps[operand] == size * columns as isize;
     }
     let size = inputs.iter().map(|input| input.size).max()?;
-    let mut memory = MaybeUninit::<Small>::uninit();
+    let mut memory = Few::uninit();
     let stack = Stack {
         first: memory.as_mut_ptr().cast(),
         width: columns,
     };
-    let room = size_of::<Small>();
+    let room = size_of::<Few>();
     let few = terms <= FEW_TERMS && columns > 1;
     let mut sums = stack.first.cast_const();
     if in_runs
@@ -654,9 +653,9 @@ impl Driver<'_> {
         let parts = Memory::new(rows * count * acc, align)?;
         let units = count.div_ceil(plan.columns) * plan.chunks;
         if plan.threads == 1 {
-            let mut few = MaybeUninit::<Small>::uninit();
+            let mut few = Few::uninit();
             let memory;
-            let scratch = if bytes <= size_of::<Small>() && align <= CACHE_LINE {
+            let scratch = if bytes <= size_of::<Few>() && align <= CACHE_LINE {
                 few.as_mut_ptr().cast()
             } else {
                 memory = Memory::new(bytes, align)?;
@@ -1148,16 +1147,19 @@ impl Unit<'_, '_> {
     }
 }
 
-/// Scratch memory of small calls.
+/// A line of the cache, as scratch memory.
 #[repr(align(64))]
-struct Small {
-    _bytes: [MaybeUninit<u8>; 4 << 10],
+struct Line {
+    _bytes: [MaybeUninit<u8>; CACHE_LINE],
 }
+
+/// Scratch memory of small calls.
+type Few = MaybeUninit<[Line; 64]>;
 
 /// Memory that is not initialised.
 struct Memory {
     first: *mut u8,
-    layout: Layout,
+    _lines: Vec<Line>,
 }
 
 // SAFETY: it is a plain allocation.
@@ -1168,28 +1170,17 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     fn new(bytes: usize, align: usize) -> Result<Self, BroadcastError> {
-        let layout = Layout::from_size_align(bytes, align.max(CACHE_LINE));
-        let layout = layout.map_err(|_| allocation_failed(bytes))?;
-        if bytes == 0 {
-            return Ok(Memory {
-                first: ptr::without_provenance_mut(layout.align()),
-                layout,
-            });
-        }
-        // SAFETY: the size is not 0.
-        let first = unsafe { alloc(layout) };
-        match first.is_null() {
-            true => Err(allocation_failed(bytes)),
-            false => Ok(Memory { first, layout }),
-        }
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        if self.layout.size() > 0 {
-            // SAFETY: allocated with this layout.
-            unsafe { dealloc(self.first, self.layout) };
-        }
+        // More than the bytes, if a line is not aligned enough.
+        let more = if bytes > 0 && align > CACHE_LINE {
+            align
+        } else {
+            0
+        };
+        let lines = bytes.saturating_add(more).div_ceil(CACHE_LINE);
+        let mut lines: Vec<Line> = reserved(lines)?;
+        let first = lines.as_mut_ptr().cast::<u8>();
+        let first = first.wrapping_add(first.align_offset(align));
+        let _lines = lines;
+        Ok(Memory { first, _lines })
     }
 }
