@@ -131,8 +131,8 @@ impl Expand {
     /// assert_eq!(lenient.infer_shape((4, 3), &[-1_i64, 1])?, [4, 3]);
     /// assert_eq!(
     ///     Expand::new().infer_shape((4, 3), &[-1_i64, 1]).unwrap_err().to_string(),
-    ///     "entry 0 is -1: a size must not be negative; \
-    ///      broadcast_expand with -1 keeps the input's size",
+    ///     "entry 0 is -1: a size must not be negative; -1 keeps the input's size \
+    ///      in broadcast_expand and onnx::Expand::with_minus_one_as_keep",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```

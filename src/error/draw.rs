@@ -300,9 +300,9 @@ pub(super) fn integer(role: IntegerRole, shape: &[usize], entry: Option<(usize, 
         (IntegerRole::SizeOrKeep, ..0) => {
             "a size must not be negative, except for -1, which keeps the input's size".into()
         }
-        (IntegerRole::Size, -1) => {
-            "a size must not be negative; broadcast_expand with -1 keeps the input's size".into()
-        }
+        (IntegerRole::Size, -1) => "a size must not be negative; -1 keeps the input's size in \
+            broadcast_expand and onnx::Expand::with_minus_one_as_keep"
+            .into(),
         (_, ..0) => format!("{what} must not be negative"),
         _ => format!("{what} must fit usize"),
     };

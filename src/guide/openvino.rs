@@ -138,15 +138,15 @@
 //! let expand = Expand::new();
 //! assert_eq!(
 //!     expand.infer_shape((4, 3), &[-1, 1]).unwrap_err().to_string(),
-//!     "entry 0 is -1: a size must not be negative; \
-//!      broadcast_expand with -1 keeps the input's size",
+//!     "entry 0 is -1: a size must not be negative; -1 keeps the input's size \
+//!      in broadcast_expand and onnx::Expand::with_minus_one_as_keep",
 //! );
 //! let lenient = expand.with_minus_one_as_keep();
 //! assert_eq!(lenient.infer_shape((4, 3), &[-1, 1])?, [4, 3]);
 //! # Ok::<(), ndarray_broadcast::BroadcastError>(())
 //! ```
 //!
-//! //! # Attributes as text
+//! # Attributes as text
 //!
 //! Each of these types parses its own names. The error of an unknown name lists the known ones. The
 //! error of a name with a wrong list says what is wrong with the list:

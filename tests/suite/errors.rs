@@ -468,7 +468,7 @@ cannot broadcast [1] with [] (none)
   self    1
   other
   self has 1 axis, other has 0: this rule wants identical shapes";
-    a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative; broadcast_expand with -1 keeps the input's size";
+    a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative; -1 keeps the input's size in broadcast_expand and onnx::Expand::with_minus_one_as_keep";
     an_axis_out_of_range: axes_from_integers(&[0_i32, -3], 2) => "entry 1 is -3: axes of an array of rank 2 are -2 to 1";
     an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w";
     a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any, as in pdpd(1)";
