@@ -221,11 +221,9 @@ impl<const N: usize> FromStr for AxisPattern<N> {
             text = with_output(&text)?;
         }
         let refused = |at, fault| Err(invalid_pattern(&text, at, fault));
+        let expected = |at, what| refused(at, PatternFault::Syntax(what));
         let Some((left, right)) = text.split_once("->") else {
-            return refused(
-                text.len(),
-                PatternFault::Syntax("->, then the output's axes"),
-            );
+            return expected(text.len(), "->, then the output's axes");
         };
         let mut output = names(&text, right)?;
         let mut axis_of = HashMap::new();
@@ -237,21 +235,19 @@ impl<const N: usize> FromStr for AxisPattern<N> {
             }
         }
         let ellipsis = |list: &NameList| {
-            let mut names = list.names.iter();
-            names
-                .find(|name| text[name.at..].starts_with(ELLIPSIS))
-                .map(|name| name.at)
+            let mut places = list.names.iter().map(|name| name.at);
+            places.find(|&at| text[at..].starts_with(ELLIPSIS))
         };
         let is_in_group = |at| text[..at].matches('(').count() > text[..at].matches(')').count();
         let mut operands = std::array::from_fn(|_| NameList::default());
         let mut lists = left.split(',');
         for operand in &mut operands {
             let Some(list) = lists.next() else {
-                return refused(left.len(), PatternFault::Syntax("another list of axes"));
+                return expected(left.len(), "another list of axes");
             };
             *operand = names(&text, list)?;
             if let Some(at) = ellipsis(operand).filter(|&at| is_in_group(at)) {
-                return refused(at, PatternFault::Syntax("... outside of a group"));
+                return expected(at, "... outside of a group");
             }
             let mut fed = vec![false; output.names.len()];
             for name in &mut operand.names {
@@ -261,7 +257,7 @@ impl<const N: usize> FromStr for AxisPattern<N> {
                         name.output_axis = output.names.len();
                         continue;
                     }
-                    Some(_) => return refused(name.at, PatternFault::Syntax("a name or 1")),
+                    Some(_) => return expected(name.at, "a name or 1"),
                 }
                 let Some(&axis) = axis_of.get(&text[name.at..name.at + name.len]) else {
                     return refused(name.at, PatternFault::AxisUnknown);
@@ -272,16 +268,13 @@ impl<const N: usize> FromStr for AxisPattern<N> {
                 name.output_axis = axis;
             }
         }
-        if let (Some(at), true) = (
-            ellipsis(&output),
-            operands.iter().all(|list| ellipsis(list).is_none()),
-        ) {
-            return refused(at, PatternFault::Syntax("... of an array, too"));
+        let of_none = |_: &usize| operands.iter().all(|list| ellipsis(list).is_none());
+        if let Some(at) = ellipsis(&output).filter(of_none) {
+            return expected(at, "... of an array, too");
         }
         if let Some(list) = lists.next() {
             let at = offset(&text, list).saturating_sub(1);
-            let expected = "->: each array has its list already";
-            return refused(at, PatternFault::Syntax(expected));
+            return expected(at, "->: each array has its list already");
         }
         Ok(AxisPattern {
             text: text.into_boxed_str(),
@@ -340,16 +333,10 @@ fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
         let word = closed.unwrap_or(inner);
         is_open &= closed.is_none();
         let at = offset(text, word);
-        let size = match word.starts_with(|first: char| first.is_ascii_digit()) {
-            true => match word.parse() {
-                Ok(size) => Some(size),
-                Err(_) => {
-                    let expected = "a size that fits usize, or a name that begins with no digit";
-                    return Err(refused(at, expected));
-                }
-            },
-            false => None,
-        };
+        let is_size = word.starts_with(|first: char| first.is_ascii_digit());
+        let size = is_size.then(|| word.parse()).transpose();
+        let expected = "a size that fits usize, or a name that begins with no digit";
+        let size = size.map_err(|_| refused(at, expected))?;
         let stray = |character: char| !character.is_alphanumeric() && character != '_';
         let inside = word.find(stray).filter(|_| word != ELLIPSIS);
         if let Some(inside) = inside {
@@ -372,10 +359,9 @@ fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
         let end = offset(text, list) + list.trim_end().len();
         return Err(refused(end, ") at the end of the group"));
     }
-    let begin = if names.is_empty() {
-        list
-    } else {
-        list.trim_start()
+    let begin = match names[..] {
+        [] => list,
+        _ => list.trim_start(),
     };
     let at = offset(text, begin);
     Ok(NameList { at, names })
