@@ -12,7 +12,7 @@
 //! faster, and every instance larger: the tests of the public API then take 52 s of a processor to
 //! compile, and 68 with it. A build that is optimised and has debug assertions may sum more slowly.
 
-use super::machine::{Vectorize, widest};
+use super::machine::{Vectorize, in_vectors, widest};
 use super::reduction::Reduction;
 use super::tuning::LARGE_ELEMENT;
 use ndarray::{ArrayRef, Dimension};
@@ -405,6 +405,10 @@ where
 {
     const LANES: usize = if R::COMMUTATIVE { LANES } else { 1 };
 
+    /// Whether [`LANES`] accumulators fit in registers. Larger ones are handled one at a time, by
+    /// functions that are not inlined: so few of them are on the stack at once.
+    const IN_VECTORS: bool = size_of::<R::Acc>() < LARGE_ELEMENT;
+
     /// # Safety
     ///
     /// As for [`Elements::refs`].
@@ -440,10 +444,7 @@ where
         for (k, places) in places.iter_mut().enumerate() {
             *places = rows.places(at + k * step);
         }
-        let whole = match const { size_of::<R::Acc>() < LARGE_ELEMENT } {
-            true => columns / LANES * LANES,
-            false => 0,
-        };
+        let whole = columns / LANES * LANES;
         let mut along = [0; OPERANDS];
         for column in (0..whole).step_by(LANES) {
             // SAFETY: as for the whole function.
@@ -518,76 +519,6 @@ where
         }
     }
 
-    /// [`fold_rows`](Self::fold_rows) of large accumulators, one term at a time.
-    ///
-    /// # Safety
-    ///
-    /// As there.
-    #[inline(never)]
-    unsafe fn fold_large(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
-        let live = match Self::LANES {
-            1 => 1,
-            _ => live_lanes(rows.count),
-        };
-        for column in 0..rows.columns {
-            let first = moved(rows.first, &scaled(&rows.chunk, column / LANES));
-            let to = to.wrapping_add(column);
-            let rows = Rows { first, ..*rows };
-            for row in 0..rows.count {
-                let lane = lanes.wrapping_add(row % live);
-                let place = if row < live { lane } else { to };
-                let number = rows.number.wrapping_add(row);
-                let places = rows.places(row);
-                // SAFETY: an element of a row, and a lane or the place of the sum.
-                unsafe { self.put_one(&places, column % LANES, number, place) };
-                if row >= live {
-                    // SAFETY: both have been written.
-                    unsafe { self.add_one(lane, to) };
-                }
-            }
-            let mut left = live;
-            for half in [8, 4, 2, 1] {
-                for lane in half..left {
-                    let [low, high] = [lane - half, lane].map(|lane| lanes.wrapping_add(lane));
-                    // SAFETY: both have been written.
-                    unsafe { self.add_one(low, high) };
-                }
-                left = left.min(half);
-            }
-            // SAFETY: a lane has been written, and there is room for its sum.
-            unsafe { ptr::copy_nonoverlapping(lanes, to, 1) };
-        }
-    }
-
-    /// Writes a term. Never inlined, so that large accumulators of all calls are at one place of
-    /// the stack.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Elements::refs`], and `to` is writable.
-    #[inline(never)]
-    unsafe fn put_one(&self, places: &Places, index: usize, number: usize, to: *mut R::Acc) {
-        // SAFETY: the contract of this function.
-        let term = unsafe { self.term(places, index, number) };
-        // SAFETY: the contract of this function.
-        unsafe { to.write(term) };
-    }
-
-    /// `to = to + from`.
-    ///
-    /// # Safety
-    ///
-    /// Both have been written, and `to` is writable.
-    #[inline(never)]
-    unsafe fn add_one(&self, to: *mut R::Acc, from: *const R::Acc) {
-        // SAFETY: the contract of this function.
-        let old = unsafe { *to };
-        // SAFETY: the contract of this function.
-        let sum = self.combine(old, unsafe { *from });
-        // SAFETY: the contract of this function.
-        unsafe { to.write(sum) };
-    }
-
     /// Puts the sums of a leaf into `to`.
     ///
     /// # Safety
@@ -596,7 +527,7 @@ where
     /// `lanes` for [`live_lanes`] of each column.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
-        // Kept in memory: in registers, its fields would leave too few for the vectors.
+        // A copy, which the compiler knows that writing to lanes does not change.
         let rows = &{ *rows };
         let (count, columns) = (rows.count, rows.columns);
         let live = match Self::LANES {
@@ -614,7 +545,7 @@ where
         let mut done = 0;
         while done <= each {
             let (passes, width) = if done < each { all } else { last };
-            let four = each - done >= 4;
+            let four = Self::IN_VECTORS && each - done >= 4;
             for lane in 0..passes {
                 let (at, to) = (lane + done * live, lanes.wrapping_add(lane * columns));
                 match (four, done == 0) {
@@ -627,6 +558,10 @@ where
                     // SAFETY: as above.
                     (true, false) => unsafe {
                         self.add_rows::<4, false>(rows, at, live, width, to);
+                    },
+                    // SAFETY: as above.
+                    (false, first) if !Self::IN_VECTORS => unsafe {
+                        self.add_last(rows, at, 0..width, first, to);
                     },
                     // SAFETY: as above.
                     (false, true) => unsafe {
@@ -643,28 +578,35 @@ where
         if live == 1 {
             return;
         }
-        let mut half = live / 2;
-        while half > 0 {
-            // SAFETY: twice as many lanes have been written.
-            unsafe { self.merge(lanes, half * columns) };
-            half /= 2;
+        let mut left = live;
+        while left > 1 {
+            left /= 2;
+            let half = left * columns;
+            let whole = match const { size_of::<R::Acc>() <= SMALL_ACCUMULATOR } {
+                true => half / LANES * LANES,
+                false => 0,
+            };
+            if whole > 0 {
+                // SAFETY: twice as many sums have been written.
+                unsafe { self.merge(lanes, whole, half) };
+            }
+            if whole < half {
+                // SAFETY: as above.
+                unsafe { self.merge_last(lanes, whole, half) };
+            }
         }
         // SAFETY: a lane is left, and there is room for its sums.
         unsafe { ptr::copy_nonoverlapping(lanes, to, columns) };
     }
 
-    /// Adds the second `half` of these sums to the first. Compilers make vector code of whole chunks
-    /// of accumulators of several numbers, and none of single ones.
+    /// Adds the first `whole` sums after `half` to those at the beginning. Compilers make vector
+    /// code of whole chunks of accumulators of several numbers, and none of single ones.
     ///
     /// # Safety
     ///
-    /// There are twice as many sums.
+    /// There are `2 * half` sums. `whole`, a multiple of [`LANES`], is at most `half`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    unsafe fn merge(&self, sums: *mut R::Acc, half: usize) {
-        let whole = match const { size_of::<R::Acc>() <= SMALL_ACCUMULATOR } {
-            true => half / LANES * LANES,
-            false => 0,
-        };
+    unsafe fn merge(&self, sums: *mut R::Acc, whole: usize, half: usize) {
         let out = without_masks(sums);
         for at in (0..whole).step_by(LANES) {
             let [low, high] = [at, at + half].map(|at| {
@@ -676,11 +618,20 @@ where
             // SAFETY: a place of the first half.
             unsafe { out.write(both) };
         }
-        for at in whole..half {
+    }
+
+    /// Adds the second `half` of these sums to the first, from `done` on.
+    ///
+    /// # Safety
+    ///
+    /// There are `2 * half` sums.
+    #[inline(never)]
+    unsafe fn merge_last(&self, sums: *mut R::Acc, done: usize, half: usize) {
+        for at in done..half {
             // SAFETY: sums of both halves.
             let [low, high] = [at, at + half].map(|at| unsafe { *sums.wrapping_add(at) });
             // SAFETY: a place of the first half.
-            unsafe { out.wrapping_add(at).write(self.combine(low, high)) };
+            unsafe { sums.wrapping_add(at).write(self.combine(low, high)) };
         }
     }
 
@@ -1117,18 +1068,12 @@ where
     }
 
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {
-        if const { size_of::<R::Acc>() >= LARGE_ELEMENT } {
-            let sums = scratch.cast::<R::Acc>();
-            // SAFETY: the contract of this function.
-            unsafe { self.fold_large(rows, sums.wrapping_add(rows.columns), sums) };
-            // SAFETY: the contract of this function; the sums have been written.
-            return unsafe { self.push(scratch, rows.columns, stack, index) };
-        }
-        widest(FoldRows(self, rows, scratch, stack, index));
+        let rows = FoldRows(self, rows, scratch, stack, index);
+        in_vectors(rows, Self::IN_VECTORS);
     }
 
     unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
-        if const { size_of::<R::Acc>() >= LARGE_ELEMENT } {
+        if !Self::IN_VECTORS {
             panic!("large accumulators are folded as rows");
         }
         macro_rules! few {
