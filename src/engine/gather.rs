@@ -14,7 +14,7 @@ pub(crate) struct Along {
     pub(crate) step: isize,
 }
 
-/// Copies may write so many rows more than they have elements for: see [`gather`].
+/// Copies may write so many rows more than they have elements for: see [`Gather::pack`].
 pub(crate) const MORE_ROWS: usize = 7;
 
 /// A block of elements, and the place of a copy. In the copy, the elements of a row are contiguous.
@@ -32,24 +32,35 @@ pub(crate) struct Block {
 pub(crate) struct Gather {
     /// Bytes of an element.
     pub(crate) size: usize,
-    /// The contract is that of [`gather`], for so many rows more.
-    copy: unsafe fn(Block, usize),
+    /// [`Block::copy`]; `None` copies byte by byte.
+    copy: Option<unsafe fn(Block, usize)>,
 }
 
-/// In a static, which is compiled once, in this crate.
-static OF_BYTES: [Gather; 5] = [
-    Gather::new::<u8>(),
-    Gather::new::<u16>(),
-    Gather::new::<u32>(),
-    Gather::new::<u64>(),
-    Gather::new::<u128>(),
-];
+// Statics are compiled once, in this crate. Each is one of its own, so that a program has only
+// those of the sizes that it uses.
+static OF_1: Gather = Gather::new::<u8>();
+static OF_2: Gather = Gather::new::<u16>();
+static OF_4: Gather = Gather::new::<u32>();
+static OF_8: Gather = Gather::new::<u64>();
+static OF_16: Gather = Gather::new::<u128>();
 
 impl Gather {
     const fn new<B: Copy>() -> Self {
         Gather {
             size: size_of::<B>(),
-            copy: Block::copy::<B>,
+            copy: Some(Block::copy::<B>),
+        }
+    }
+
+    /// The gather that has been compiled for elements of as many bytes.
+    const fn ready(size: usize) -> Option<&'static Self> {
+        match size {
+            1 => Some(&OF_1),
+            2 => Some(&OF_2),
+            4 => Some(&OF_4),
+            8 => Some(&OF_8),
+            16 => Some(&OF_16),
+            _ => None,
         }
     }
 
@@ -57,13 +68,24 @@ impl Gather {
     /// compiled for `A`.
     pub(crate) const fn of<A: Copy>() -> &'static Self {
         const {
-            match size_of::<A>() {
-                1 => &OF_BYTES[0],
-                2 => &OF_BYTES[1],
-                4 => &OF_BYTES[2],
-                8 => &OF_BYTES[3],
-                16 => &OF_BYTES[4],
-                _ => &const { Gather::new::<A>() },
+            match Gather::ready(size_of::<A>()) {
+                Some(ready) => ready,
+                None => &const { Gather::new::<A>() },
+            }
+        }
+    }
+
+    /// The gather of elements of type `A` that are packed. Nothing is compiled for `A`.
+    pub(crate) const fn packing<A>() -> &'static Self {
+        const {
+            match Gather::ready(size_of::<A>()) {
+                Some(ready) => ready,
+                None => {
+                    &const {
+                        let size = size_of::<A>();
+                        Gather { size, copy: None }
+                    }
+                }
             }
         }
     }
@@ -76,27 +98,30 @@ impl Gather {
     /// overlap. Elements have the size of this gather.
     pub(crate) unsafe fn copy(&self, block: Block) {
         // SAFETY: the contract of this function.
-        unsafe { (self.copy)(block, 0) };
+        unsafe { self.copy_with(block, 0) };
     }
-}
 
-/// Copies a block whose elements have `size` bytes. If there are several rows, up to [`MORE_ROWS`]
-/// after the last one may be overwritten; they are not initialised then.
-///
-/// # Safety
-///
-/// The elements of the block are readable, those of the copy and of the rows after it are writable,
-/// and the two do not overlap.
-pub(crate) unsafe fn gather(block: Block, size: usize) {
-    match size {
-        0 => {}
-        1 | 2 | 4 | 8 | 16 => {
-            let copy = OF_BYTES[size.ilog2() as usize].copy;
+    /// Copies a block. If there are several rows, up to [`MORE_ROWS`] after the last one may be
+    /// overwritten; they are not initialised then.
+    ///
+    /// # Safety
+    ///
+    /// As for [`copy`](Self::copy). The rows after the last one are writable too.
+    pub(crate) unsafe fn pack(&self, block: Block) {
+        // SAFETY: the contract of this function.
+        unsafe { self.copy_with(block, MORE_ROWS) };
+    }
+
+    /// # Safety
+    ///
+    /// As for [`copy`](Self::copy). Up to `more` rows after the last one are writable too.
+    unsafe fn copy_with(&self, block: Block, more: usize) {
+        match self.copy {
             // SAFETY: the contract of this function.
-            unsafe { copy(block, MORE_ROWS) };
+            Some(copy) => unsafe { copy(block, more) },
+            // SAFETY: the contract of this function.
+            None => unsafe { block.copy_bytes(self.size) },
         }
-        // SAFETY: as above.
-        _ => unsafe { block.copy_bytes(size) },
     }
 }
 
@@ -152,7 +177,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// As for [`gather`], with elements of the size of `B`.
+    /// As for [`Gather::pack`], with elements of the size of `B`.
     unsafe fn copy<B: Copy>(self, more: usize) {
         let (rows, columns, size) = (self.rows, self.columns, size_of::<B>());
         let (step, bytes) = (size as isize, columns.len * size);
@@ -240,7 +265,7 @@ impl Block {
 
     /// # Safety
     ///
-    /// As for [`gather`], with elements of the size of `B`.
+    /// As for [`Gather::pack`], with elements of the size of `B`.
     unsafe fn one_by_one<B: Copy>(self) {
         for row in 0..self.rows.len {
             for column in 0..self.columns.len {
@@ -254,7 +279,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// As for [`gather`].
+    /// As for [`Gather::pack`].
     unsafe fn copy_rows(self, bytes: usize) {
         let short = self.rows.len > 1 && SHORT_ROW.contains(&bytes);
         // SAFETY: the contract of this function. So in each call.
@@ -299,7 +324,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// As for [`gather`], with elements of the size of `B`;
+    /// As for [`Gather::pack`], with elements of the size of `B`;
     /// [`alternates_in_copy`](Self::alternates_in_copy) holds.
     unsafe fn interleave<B: Copy>(self) {
         /// # Safety
@@ -328,7 +353,7 @@ impl Block {
 
     /// # Safety
     ///
-    /// As for [`gather`], with elements of the size of `B`; [`alternates`](Self::alternates) holds.
+    /// As for [`Gather::pack`], with elements of the size of `B`; [`alternates`](Self::alternates) holds.
     unsafe fn separate<B: Copy>(self) {
         /// # Safety
         ///
@@ -359,7 +384,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// As for [`gather`], with elements of the size of `B`, two apart.
+    /// As for [`Gather::pack`], with elements of the size of `B`, two apart.
     unsafe fn every_second<B: Copy>(self) {
         for row in 0..self.rows.len {
             let to = self.to(row, 0, size_of::<B>()).cast::<Slot<B>>();
@@ -477,7 +502,7 @@ impl Block {
 
     /// # Safety
     ///
-    /// As for [`gather`].
+    /// As for [`Gather::pack`].
     unsafe fn copy_bytes(self, size: usize) {
         for row in 0..self.rows.len {
             for column in 0..self.columns.len {
@@ -624,8 +649,9 @@ mod tests {
                 step: along * bytes,
             },
         };
+        let other = Gather { size, copy: None };
         // SAFETY: `memory` has what the steps reach, and `copy` the rows and `MORE_ROWS`.
-        unsafe { gather(block, size) };
+        unsafe { Gather::ready(size).unwrap_or(&other).pack(block) };
         for row in 0..rows {
             let of_row = &copy[row * pitch..][..pitch];
             for column in 0..columns {

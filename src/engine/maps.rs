@@ -5,7 +5,7 @@
 //! order is packed, a part at a time: see `pack`.
 
 use super::chunks::Chunks;
-use super::gather::{Along, Block, gather};
+use super::gather::{Along, Block, Gather};
 use super::nest::{LoopAxis, LoopNest, Tile};
 use super::pack::Packing;
 use super::threads::{Cost, for_each_range};
@@ -33,8 +33,8 @@ pub(crate) struct Operand<'a> {
     pub(crate) strides: &'a [isize],
     /// Bytes of an element.
     pub(crate) size: usize,
-    /// Whether elements may be copied before the closure gets them.
-    pub(crate) packs: bool,
+    /// Copies elements before the closure gets them, if they may be copied.
+    pub(crate) packs: Option<&'static Gather>,
 }
 
 impl Operand<'_> {
@@ -163,7 +163,7 @@ unsafe fn map<const N: usize>(
     let packs = !ordered
         && contiguous
         && nest.len() > FEW_MAPPED
-        && operands.iter().any(|operand| operand.packs);
+        && operands.iter().any(|operand| operand.packs.is_some());
     let squares = !ordered && cross(&mut nest, packs);
     let walk = Walk {
         nest: &nest,
@@ -290,7 +290,7 @@ impl<const N: usize> Walk<'_, N> {
     /// As for [`range`](Self::range).
     unsafe fn packed(&self, tile: Tile<N>) -> usize {
         let sizes = array::from_fn(|at| self.operands.get(at).map_or(0, |one| one.size));
-        let may = array::from_fn(|at| self.operands.get(at).is_some_and(|one| one.packs));
+        let may = array::from_fn(|at| self.operands.get(at).is_some_and(|one| one.packs.is_some()));
         let packing = Packing::of(&tile, self.operands.len(), sizes, may);
         if packing.is_none() {
             // SAFETY: the contract of this function.
@@ -308,9 +308,10 @@ impl<const N: usize> Walk<'_, N> {
         let (mut at, mut count) = ([0; 2], 0);
         while let Some((mut part, again)) = packing.next_part(&tile, &mut at) {
             for operand in 0..self.operands.len() {
-                if !packing.packs(operand) {
+                let packs = self.operands[operand].packs;
+                let Some(gather) = packs.filter(|_| packing.packs(operand)) else {
                     continue;
-                }
+                };
                 let size = sizes[operand];
                 let along = |axis: LoopAxis<N>| Along {
                     len: axis.size,
@@ -329,7 +330,7 @@ impl<const N: usize> Walk<'_, N> {
                     };
                     // SAFETY: elements of the input: the contract of this function. There is room
                     // for them, and for the rows after them, as asserted.
-                    unsafe { gather(block, size) };
+                    unsafe { gather.pack(block) };
                 }
                 part.offsets[operand] = 0;
                 part.rows.strides[operand] = pitch as isize;

@@ -32,7 +32,7 @@ fn map<X: Send, D: Dimension, I: Inputs>(
         shape: x.shape(),
         strides: x.strides(),
         size: size_of::<X>(),
-        packs: false,
+        packs: None,
     };
     // SAFETY: the output is borrowed mutably, and its elements may be sent to other threads.
     unsafe { inputs.map(output, op, to) }
@@ -97,7 +97,7 @@ fn uninit_output<C, D: Dimension, I: Inputs>(
         shape: &[],
         strides: &[],
         size: 0,
-        packs: false,
+        packs: None,
     };
     let operands = inputs.operands(output);
     uninit_in_order(dim, &operands.as_ref()[1..])

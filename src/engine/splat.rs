@@ -15,7 +15,7 @@ use std::slice;
 ///
 /// # Safety
 ///
-/// As for [`gather`](super::gather::gather), with elements of the size of `B` and no rows more.
+/// As for [`Gather::copy`](super::gather::Gather::copy), with elements of the size of `B`.
 /// Columns are 0 apart.
 pub(super) unsafe fn splat_rows<B: Copy>(block: Block) {
     let size = size_of::<B>();
