@@ -12,7 +12,7 @@
 //! faster, and every instance larger: the tests of the public API then take 52 s of a processor to
 //! compile, and 68 with it. A build that is optimised and has debug assertions may sum more slowly.
 
-use super::gather::Gather;
+use super::gather::{Pack, packing};
 use super::machine::{Vectorize, in_vectors, widest};
 use super::reduction::Reduction;
 use super::tuning::LARGE_ELEMENT;
@@ -83,7 +83,7 @@ pub(crate) struct Input<'a> {
     /// Bytes of an element.
     pub(crate) size: usize,
     /// Copies its elements.
-    pub(crate) gather: &'static Gather,
+    pub(crate) pack: &'static Pack,
     /// Alignment of an element.
     pub(crate) align: usize,
 }
@@ -95,7 +95,7 @@ impl<'a> Input<'a> {
             shape: array.shape(),
             strides: array.strides(),
             size: size_of::<A>(),
-            gather: Gather::packing::<A>(),
+            pack: packing::<A>(),
             align: align_of::<A>(),
         }
     }

@@ -14,7 +14,7 @@ pub(crate) struct Along {
     pub(crate) step: isize,
 }
 
-/// Copies may write so many rows more than they have elements for: see [`Gather::pack`].
+/// Copies may write so many rows more than they have elements for: see [`Pack`].
 pub(crate) const MORE_ROWS: usize = 7;
 
 /// A block of elements, and the place of a copy. In the copy, the elements of a row are contiguous.
@@ -32,9 +32,13 @@ pub(crate) struct Block {
 pub(crate) struct Gather {
     /// Bytes of an element.
     pub(crate) size: usize,
-    /// [`Block::copy`]; `None` copies byte by byte.
-    copy: Option<unsafe fn(Block, usize)>,
+    /// [`Block::copy`].
+    copy: unsafe fn(Block),
 }
+
+/// [`Block::pack`] for elements of one size, where up to [`MORE_ROWS`] rows after the last one may
+/// be overwritten if there are several rows. They are not initialised then.
+pub(crate) type Pack = unsafe fn(Block);
 
 // Statics are compiled once, in this crate. Each is one of its own, so that a program has only
 // those of the sizes that it uses.
@@ -43,24 +47,17 @@ static OF_2: Gather = Gather::new::<u16>();
 static OF_4: Gather = Gather::new::<u32>();
 static OF_8: Gather = Gather::new::<u64>();
 static OF_16: Gather = Gather::new::<u128>();
+static PACK_1: Pack = Block::pack_more::<u8>;
+static PACK_2: Pack = Block::pack_more::<u16>;
+static PACK_4: Pack = Block::pack_more::<u32>;
+static PACK_8: Pack = Block::pack_more::<u64>;
+static PACK_16: Pack = Block::pack_more::<u128>;
 
 impl Gather {
     const fn new<B: Copy>() -> Self {
         Gather {
             size: size_of::<B>(),
-            copy: Some(Block::copy::<B>),
-        }
-    }
-
-    /// The gather that has been compiled for elements of as many bytes.
-    const fn ready(size: usize) -> Option<&'static Self> {
-        match size {
-            1 => Some(&OF_1),
-            2 => Some(&OF_2),
-            4 => Some(&OF_4),
-            8 => Some(&OF_8),
-            16 => Some(&OF_16),
-            _ => None,
+            copy: Block::copy::<B>,
         }
     }
 
@@ -68,24 +65,13 @@ impl Gather {
     /// compiled for `A`.
     pub(crate) const fn of<A: Copy>() -> &'static Self {
         const {
-            match Gather::ready(size_of::<A>()) {
-                Some(ready) => ready,
-                None => &const { Gather::new::<A>() },
-            }
-        }
-    }
-
-    /// The gather of elements of type `A` that are packed. Nothing is compiled for `A`.
-    pub(crate) const fn packing<A>() -> &'static Self {
-        const {
-            match Gather::ready(size_of::<A>()) {
-                Some(ready) => ready,
-                None => {
-                    &const {
-                        let size = size_of::<A>();
-                        Gather { size, copy: None }
-                    }
-                }
+            match size_of::<A>() {
+                1 => &OF_1,
+                2 => &OF_2,
+                4 => &OF_4,
+                8 => &OF_8,
+                16 => &OF_16,
+                _ => &const { Gather::new::<A>() },
             }
         }
     }
@@ -98,29 +84,20 @@ impl Gather {
     /// overlap. Elements have the size of this gather.
     pub(crate) unsafe fn copy(&self, block: Block) {
         // SAFETY: the contract of this function.
-        unsafe { self.copy_with(block, 0) };
+        unsafe { (self.copy)(block) };
     }
+}
 
-    /// Copies a block. If there are several rows, up to [`MORE_ROWS`] after the last one may be
-    /// overwritten; they are not initialised then.
-    ///
-    /// # Safety
-    ///
-    /// As for [`copy`](Self::copy). The rows after the last one are writable too.
-    pub(crate) unsafe fn pack(&self, block: Block) {
-        // SAFETY: the contract of this function.
-        unsafe { self.copy_with(block, MORE_ROWS) };
-    }
-
-    /// # Safety
-    ///
-    /// As for [`copy`](Self::copy). Up to `more` rows after the last one are writable too.
-    unsafe fn copy_with(&self, block: Block, more: usize) {
-        match self.copy {
-            // SAFETY: the contract of this function.
-            Some(copy) => unsafe { copy(block, more) },
-            // SAFETY: the contract of this function.
-            None => unsafe { block.copy_bytes(self.size) },
+/// What packs elements of type `A`.
+pub(crate) const fn packing<A>() -> &'static Pack {
+    const {
+        match size_of::<A>() {
+            1 => &PACK_1,
+            2 => &PACK_2,
+            4 => &PACK_4,
+            8 => &PACK_8,
+            16 => &PACK_16,
+            _ => &const { Block::pack_bytes::<A> as Pack },
         }
     }
 }
@@ -172,21 +149,17 @@ impl Block {
         unsafe { ptr::copy_nonoverlapping(from, to, 1) };
     }
 
-    /// Copies the block. If there are several rows, up to `more` after the last one may be
-    /// overwritten.
+    /// Copies the block, and writes nothing else.
     ///
     /// # Safety
     ///
-    /// As for [`Gather::pack`], with elements of the size of `B`.
-    unsafe fn copy<B: Copy>(self, more: usize) {
+    /// As for [`Gather::copy`], with elements of the size of `B`.
+    unsafe fn copy<B: Copy>(self) {
         let (rows, columns, size) = (self.rows, self.columns, size_of::<B>());
         let (step, bytes) = (size as isize, columns.len * size);
         let contiguous = columns.step == step;
         // Few rows, and long ones, are copied from the one row that they repeat: see `SQUARE`.
         let once = contiguous && (bytes >= SHORT_REPEAT || rows.len <= SQUARE && bytes >= 4);
-        let crosses = rows.len > 1
-            && rows.step != 0
-            && rows.step.unsigned_abs() < columns.step.unsigned_abs();
         // SAFETY: the contract of this function. So in each call.
         match columns.len {
             _ if rows.len == 0 || columns.len == 0 => {}
@@ -199,26 +172,19 @@ impl Block {
                         columns: rows,
                         ..self
                     }
-                    .copy::<B>(0)
+                    .copy::<B>()
                 },
                 // SAFETY: as above.
                 false => unsafe { self.one_by_one::<B>() },
             },
             _ if rows.step == 0 && rows.len > 1 && self.pitch == bytes && !once => {
                 // SAFETY: as above; the first row.
-                unsafe { self.part([0, 0], 1, columns.len, size).copy::<B>(0) };
+                unsafe { self.part([0, 0], 1, columns.len, size).copy::<B>() };
                 // SAFETY: as above; the first row of the copy is written.
                 unsafe { repeat(self.to, bytes, rows.len * bytes) };
             }
-            // Rows of fewer bytes than a piece: a call for each takes 3 times as long.
-            _ if contiguous && rows.len > 1 && matches!(bytes, 1..=3) => {
-                for column in 0..columns.len {
-                    // SAFETY: as above; an element.
-                    (0..rows.len).for_each(|row| unsafe { self.copy_one::<B>(row, column) });
-                }
-            }
             // SAFETY: as above.
-            _ if contiguous => unsafe { self.copy_rows(bytes) },
+            _ if contiguous => unsafe { self.copy_rows::<B>(bytes) },
             // Not those that have copies of elements on the stack.
             // SAFETY: as above.
             _ if size >= LARGE_ELEMENT => unsafe { self.one_by_one::<B>() },
@@ -229,9 +195,48 @@ impl Block {
             // SAFETY: as above.
             _ if self.alternates(size) => unsafe { self.separate::<B>() },
             // SAFETY: as above.
+            _ if columns.step == 2 * step && size >= 4 && !self.crosses() => unsafe {
+                self.every_second::<B>()
+            },
+            // Rows of the copy that are a number of pages apart share few sets of a first-level
+            // cache, which does not hold a line of each row of a band: 1024 x 1024 `f32` take 552
+            // us in place, and 302 through a block.
+            5.. if self.crosses()
+                && self.pitch % PAGE == 0
+                && rows.len > 4
+                && bytes >= 4 * CACHE_LINE =>
+            // SAFETY: as above.
+            unsafe { self.transpose_through_block::<B>() },
+            // SAFETY: as above.
+            _ => unsafe { self.pack::<B>(0) },
+        }
+    }
+
+    /// Copies the block by few kernels, which are short code: what programs need that copy blocks
+    /// in order to compute with them. If there are several rows, up to `more` after the last one
+    /// may be overwritten.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Gather::copy`], with elements of the size of `B`. The rows after the last one are
+    /// writable too.
+    unsafe fn pack<B: Copy>(self, more: usize) {
+        let (rows, columns, size) = (self.rows, self.columns, size_of::<B>());
+        let (step, bytes) = (size as isize, columns.len * size);
+        // SAFETY: the contract of this function. So in each call.
+        match columns.len {
+            _ if rows.step == 0 && rows.len > 1 && self.pitch == bytes => {
+                // SAFETY: as above; the first row.
+                unsafe { self.part([0, 0], 1, columns.len, size).pack::<B>(0) };
+                // SAFETY: as above; the first row of the copy is written.
+                unsafe { repeat(self.to, bytes, rows.len * bytes) };
+            }
+            // SAFETY: as above.
+            _ if columns.step == step => unsafe { self.copy_rows::<B>(bytes) },
+            // SAFETY: as above.
             ..=4 if rows.len > 4 => unsafe { self.one_by_one::<B>() },
             // SAFETY: as above.
-            _ if crosses => unsafe { self.transpose::<B>(more) },
+            _ if self.crosses() => unsafe { self.transpose::<B>(more) },
             _ if columns.step == -step && matches!(size, 1 | 2 | 4 | 8) => {
                 for row in 0..rows.len {
                     let (to, from) = (self.to(row, 0, size), self.from(row, 0));
@@ -240,10 +245,35 @@ impl Block {
                 }
             }
             // SAFETY: as above.
-            _ if columns.step == 2 * step && size >= 4 => unsafe { self.every_second::<B>() },
-            // SAFETY: as above.
             _ => unsafe { self.one_by_one::<B>() },
         }
+    }
+
+    /// [`pack`](Self::pack) as a [`Pack`].
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    unsafe fn pack_more<B: Copy>(self) {
+        // SAFETY: the contract of this function.
+        unsafe { self.pack::<B>(MORE_ROWS) };
+    }
+
+    /// A [`Pack`] of elements of a size for which no kernels are compiled.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Gather::copy`], with elements of the size of `A`.
+    unsafe fn pack_bytes<A>(self) {
+        // SAFETY: the contract of this function.
+        unsafe { self.copy_bytes(size_of::<A>()) };
+    }
+
+    /// Whether lines of memory run down the rows.
+    fn crosses(&self) -> bool {
+        self.rows.len > 1
+            && self.rows.step != 0
+            && self.rows.step.unsigned_abs() < self.columns.step.unsigned_abs()
     }
 
     /// Whether elements that are neighbours in rows of the copy are in different lines of memory,
@@ -265,7 +295,7 @@ impl Block {
 
     /// # Safety
     ///
-    /// As for [`Gather::pack`], with elements of the size of `B`.
+    /// As for [`Gather::copy`], with elements of the size of `B`.
     unsafe fn one_by_one<B: Copy>(self) {
         for row in 0..self.rows.len {
             for column in 0..self.columns.len {
@@ -279,11 +309,18 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// As for [`Gather::pack`].
-    unsafe fn copy_rows(self, bytes: usize) {
+    /// As for [`Gather::copy`], with elements of the size of `B`.
+    unsafe fn copy_rows<B: Copy>(self, bytes: usize) {
         let short = self.rows.len > 1 && SHORT_ROW.contains(&bytes);
         // SAFETY: the contract of this function. So in each call.
         match bytes {
+            // Rows of fewer bytes than a piece: a call for each takes 3 times as long.
+            1..=3 if self.rows.len > 1 => {
+                for column in 0..self.columns.len {
+                    // SAFETY: as above; an element.
+                    (0..self.rows.len).for_each(|row| unsafe { self.copy_one::<B>(row, column) });
+                }
+            }
             _ if !short => {
                 for row in 0..self.rows.len {
                     let (to, from) = (self.to(row, 0, 0), self.from(row, 0));
@@ -324,7 +361,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// As for [`Gather::pack`], with elements of the size of `B`;
+    /// As for [`Gather::copy`], with elements of the size of `B`;
     /// [`alternates_in_copy`](Self::alternates_in_copy) holds.
     unsafe fn interleave<B: Copy>(self) {
         /// # Safety
@@ -353,7 +390,7 @@ impl Block {
 
     /// # Safety
     ///
-    /// As for [`Gather::pack`], with elements of the size of `B`; [`alternates`](Self::alternates) holds.
+    /// As for [`Gather::copy`], with elements of the size of `B`; [`alternates`](Self::alternates) holds.
     unsafe fn separate<B: Copy>(self) {
         /// # Safety
         ///
@@ -384,7 +421,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// As for [`Gather::pack`], with elements of the size of `B`, two apart.
+    /// As for [`Gather::copy`], with elements of the size of `B`, two apart.
     unsafe fn every_second<B: Copy>(self) {
         for row in 0..self.rows.len {
             let to = self.to(row, 0, size_of::<B>()).cast::<Slot<B>>();
@@ -406,16 +443,7 @@ impl Block {
     unsafe fn transpose<B: Copy>(self, more: usize) {
         let size = size_of::<B>();
         let (rows, columns) = (self.rows.len, self.columns.len);
-        let band = (CACHE_LINE / size.max(1)).max(4);
-        // Rows of the copy that are a number of pages apart share few sets of a first-level cache,
-        // which does not hold a line of each row of a band: 1024 x 1024 `f32` take 552 us in
-        // place, and 302 through a block.
-        let share_sets = self.pitch % PAGE == 0 && rows > 4 && columns * size >= 4 * CACHE_LINE;
-        // Not scratch memory, which has rows more.
-        if share_sets && more == 0 {
-            // SAFETY: the contract of this function.
-            return unsafe { self.transpose_through_block::<B>(band) };
-        }
+        let band = Self::band(size);
         // More rows in squares if their copies stay in the first-level cache.
         let band = match const { square(size_of::<B>()) } {
             Some((side, _)) if columns >= side => band.max(BLOCK / (columns * size) / band * band),
@@ -430,14 +458,20 @@ impl Block {
         }
     }
 
+    /// Rows that are transposed together: as many as a cache line has elements.
+    fn band(size: usize) -> usize {
+        (CACHE_LINE / size.max(1)).max(4)
+    }
+
     /// [`transpose`](Self::transpose) to a block in the cache, from which each row is copied.
     ///
     /// # Safety
     ///
     /// As for [`copy`](Self::copy).
     #[inline(never)]
-    unsafe fn transpose_through_block<B: Copy>(self, band: usize) {
+    unsafe fn transpose_through_block<B: Copy>(self) {
         let size = size_of::<B>();
+        let band = Self::band(size);
         let (rows, columns, width) = (self.rows.len, self.columns.len, BLOCK / (band * size));
         let mut memory = [MaybeUninit::<u8>::uninit(); BLOCK];
         let to = memory.as_mut_ptr().cast::<u8>();
@@ -502,7 +536,7 @@ impl Block {
 
     /// # Safety
     ///
-    /// As for [`Gather::pack`].
+    /// As for [`Gather::copy`].
     unsafe fn copy_bytes(self, size: usize) {
         for row in 0..self.rows.len {
             for column in 0..self.columns.len {
@@ -613,16 +647,25 @@ mod tests {
                     steps(columns).flat_map(|down| steps(rows).map(move |along| (down, along)))
                 {
                     cases += 1;
-                    check(size, [rows, columns], [down, along], cases % 2 * 5);
+                    let gap = cases % 2 * 5;
+                    check(size, [rows, columns], [down, along], gap, false);
+                    check(size, [rows, columns], [down, along], gap, true);
                 }
             }
         }
     }
 
-    fn check(size: usize, [rows, columns]: [usize; 2], [down, along]: [isize; 2], gap: usize) {
+    fn check(
+        size: usize,
+        [rows, columns]: [usize; 2],
+        [down, along]: [isize; 2],
+        gap: usize,
+        packs: bool,
+    ) {
         const AROUND: u8 = 0xee;
-        let what =
-            format!("{size} bytes, {rows} rows {down} apart, {columns} columns {along} apart");
+        let what = format!(
+            "{size} bytes, {rows} rows {down} apart, {columns} columns {along} apart, {packs}"
+        );
         let far = |len: usize, step: isize| step * len.saturating_sub(1) as isize;
         let reach = [far(rows, down), far(columns, along)];
         let low: isize = reach.iter().map(|far| far.min(&0)).sum();
@@ -633,7 +676,7 @@ mod tests {
             .map(|i| (i * 31 + i / 7 % 5) as u8 | 1)
             .collect();
         let pitch = columns * size + gap;
-        let more = if rows > 1 { MORE_ROWS } else { 0 };
+        let more = if packs && rows > 1 { MORE_ROWS } else { 0 };
         let mut copy = vec![AROUND; (rows + more) * pitch + 8];
         let bytes = size as isize;
         let block = Block {
@@ -649,9 +692,21 @@ mod tests {
                 step: along * bytes,
             },
         };
-        let other = Gather { size, copy: None };
-        // SAFETY: `memory` has what the steps reach, and `copy` the rows and `MORE_ROWS`.
-        unsafe { Gather::ready(size).unwrap_or(&other).pack(block) };
+        let (copies, pack): (&Gather, &Pack) = match size {
+            1 => (Gather::of::<u8>(), packing::<u8>()),
+            2 => (Gather::of::<u16>(), packing::<u16>()),
+            3 => (Gather::of::<[u8; 3]>(), packing::<[u8; 3]>()),
+            4 => (Gather::of::<u32>(), packing::<u32>()),
+            8 => (Gather::of::<u64>(), packing::<u64>()),
+            16 => (Gather::of::<u128>(), packing::<u128>()),
+            _ => (Gather::of::<[u64; 3]>(), packing::<[u64; 3]>()),
+        };
+        match packs {
+            // SAFETY: `memory` has what the steps reach, and `copy` the rows and `MORE_ROWS`.
+            true => unsafe { pack(block) },
+            // SAFETY: as above.
+            false => unsafe { copies.copy(block) },
+        }
         for row in 0..rows {
             let of_row = &copy[row * pitch..][..pitch];
             for column in 0..columns {

@@ -6,7 +6,7 @@
 //! vectorise, and once for all others. Inputs that are read by value are first packed where that is
 //! faster: see `maps`.
 
-use super::gather::Gather;
+use super::gather::packing;
 use super::machine::{Vectorize, in_vectors};
 use super::maps::{Kernel, Operand, Places, To, map_of_4, map_of_8};
 use super::nest::Tile;
@@ -104,7 +104,7 @@ impl<'v, A: Access> Input<'v, A> {
             shape: array.shape(),
             strides: array.strides(),
             size: size_of::<A::Elem>(),
-            packs: A::PACKS.then(Gather::packing::<A::Elem>),
+            packs: A::PACKS.then(packing::<A::Elem>),
         };
         Input {
             operand,

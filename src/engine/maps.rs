@@ -5,7 +5,7 @@
 //! order is packed, a part at a time: see `pack`.
 
 use super::chunks::Chunks;
-use super::gather::{Along, Block, Gather};
+use super::gather::{Along, Block, Pack};
 use super::nest::{LoopAxis, LoopNest, Tile};
 use super::pack::Packing;
 use super::threads::{Cost, for_each_range};
@@ -34,7 +34,7 @@ pub(crate) struct Operand<'a> {
     /// Bytes of an element.
     pub(crate) size: usize,
     /// Copies elements before the closure gets them, if they may be copied.
-    pub(crate) packs: Option<&'static Gather>,
+    pub(crate) packs: Option<&'static Pack>,
 }
 
 impl Operand<'_> {
@@ -309,7 +309,7 @@ impl<const N: usize> Walk<'_, N> {
         while let Some((mut part, again)) = packing.next_part(&tile, &mut at) {
             for operand in 0..self.operands.len() {
                 let packs = self.operands[operand].packs;
-                let Some(gather) = packs.filter(|_| packing.packs(operand)) else {
+                let Some(pack) = packs.filter(|_| packing.packs(operand)) else {
                     continue;
                 };
                 let size = sizes[operand];
@@ -330,7 +330,7 @@ impl<const N: usize> Walk<'_, N> {
                     };
                     // SAFETY: elements of the input: the contract of this function. There is room
                     // for them, and for the rows after them, as asserted.
-                    unsafe { gather.pack(block) };
+                    unsafe { pack(block) };
                 }
                 part.offsets[operand] = 0;
                 part.rows.strides[operand] = pitch as isize;

@@ -308,7 +308,7 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
                 },
             };
             // SAFETY: all elements of the input; there is room for them and for `MORE_ROWS`.
-            unsafe { inputs[0].gather.pack(block) };
+            unsafe { (inputs[0].pack)(block) };
             (first[0], steps[0], adjacent) = (to, pitch as isize, true);
         }
         let rows = Rows {
@@ -951,7 +951,7 @@ impl Unit<'_, '_> {
                     columns: Along { len, step },
                 };
                 // SAFETY: terms of an input, and their places in a table for a leaf.
-                unsafe { self.inputs()[operand].gather.pack(block) };
+                unsafe { (self.inputs()[operand].pack)(block) };
                 row = row.wrapping_add(count * pitch);
             });
             to = to.wrapping_add(len * size);
@@ -1071,7 +1071,7 @@ impl Unit<'_, '_> {
                 };
                 // SAFETY: terms of an input, and their places in a table, after which there are
                 // `MORE_ROWS` rows for several columns.
-                unsafe { self.inputs()[operand].gather.pack(block) };
+                unsafe { (self.inputs()[operand].pack)(block) };
                 to = to.wrapping_add(rows * width * size);
                 row += rows;
             }
