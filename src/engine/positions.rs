@@ -55,13 +55,26 @@ where
         }
     }
 
-    /// Writes the number of a row to the columns that chose it. All columns of the row have this
-    /// term. Not inlined: few calls have such rows, and so it is compiled once.
+    /// Writes the number of a row to the columns that chose its term, one by one. Not inlined: this
+    /// is for few columns, and for rows that repeat one term with a `step` of 0.
+    ///
+    /// # Safety
+    ///
+    /// There are a term, `step` elements after the one before, and a number for each value.
     #[inline(never)]
-    fn number_repeated<N: Copy>(term: &T, values: &[T], found: &mut [N], number: N) {
-        for (found, value) in found.iter_mut().zip(values) {
+    unsafe fn number_some<N: Copy>(
+        row: *const T,
+        step: usize,
+        values: &[T],
+        numbers: *mut N,
+        number: N,
+    ) {
+        for (column, value) in values.iter().enumerate() {
+            // SAFETY: an element of the row: the contract of this function.
+            let term = unsafe { &*row.wrapping_add(column * step) };
             if Self::is_chosen(term, value) {
-                *found = number;
+                // SAFETY: the place of a number: the contract of this function.
+                unsafe { numbers.wrapping_add(column).write(number) };
             }
         }
     }
@@ -113,11 +126,8 @@ where
             // A number of a row is below `LEAF`, so that the lowest byte is all of it.
             let number = N::from(number as u8);
             if rows.chunk[0] == 0 {
-                // SAFETY: an element of the row, which repeats it.
-                let term = unsafe { &*row };
-                // SAFETY: the numbers of all columns have been written.
-                let found = unsafe { slice::from_raw_parts_mut(out, columns) };
-                Self::number_repeated(term, values, found, number);
+                // SAFETY: an element of the row, which repeats it, and a number for each column.
+                unsafe { Self::number_some(row, 0, values, out, number) };
                 continue;
             }
             let whole = columns / LANES * LANES;
@@ -135,14 +145,9 @@ where
                 // SAFETY: the places of these numbers.
                 unsafe { out.wrapping_add(at).cast::<[N; LANES]>().write(new) };
             }
-            for (column, value) in values.iter().enumerate().skip(whole) {
-                // SAFETY: an element of the row.
-                let term = unsafe { &*row.wrapping_add(column) };
-                if Self::is_chosen(term, value) {
-                    // SAFETY: the place of a number.
-                    unsafe { out.wrapping_add(column).write(number) };
-                }
-            }
+            let (row, out) = (row.wrapping_add(whole), out.wrapping_add(whole));
+            // SAFETY: the last elements of the row, and numbers of their columns.
+            unsafe { Self::number_some(row, 1, &values[whole..], out, number) };
         }
         // SAFETY: they have been written.
         let found = unsafe { slice::from_raw_parts(out, columns) };
