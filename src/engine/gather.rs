@@ -443,6 +443,19 @@ impl Block {
     unsafe fn transpose<B: Copy>(self, more: usize) {
         let size = size_of::<B>();
         let (rows, columns) = (self.rows.len, self.columns.len);
+        if self.rows.step == -(size as isize) {
+            // From the last row on, lines run forwards.
+            let (last, step) = (rows - 1, size as isize);
+            let backwards = Block {
+                to: self.to(last, 0, size),
+                pitch: self.pitch.wrapping_neg(),
+                from: self.from(last, 0),
+                rows: Along { len: rows, step },
+                ..self
+            };
+            // SAFETY: the same block. The rows after its last one are none of the copy's.
+            return unsafe { backwards.transpose::<B>(0) };
+        }
         let band = Self::band(size);
         // More rows in squares if their copies stay in the first-level cache.
         let band = match const { square(size_of::<B>()) } {
