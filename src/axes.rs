@@ -106,8 +106,8 @@ arrays! {
     6 Less<Less<Less<Less<Less<Less<D>>>>>>;
 }
 
-/// For each axis of an array of this rank: one more than its position in the list, or 0 if it is not
-/// listed.
+/// For each axis of an array of this rank: one more than its position in the list, or 0 if it is
+/// not listed.
 ///
 /// # Errors
 ///

@@ -153,8 +153,8 @@
 //!   + added
 //! ```
 //!
-//! [`broadcast_expand`](BroadcastExt::broadcast_expand): as `broadcast_numpy`, and -1 keeps the size
-//! of an axis. torch `expand`. [Details](guide::numpy#torch-expand).
+//! [`broadcast_expand`](BroadcastExt::broadcast_expand): as `broadcast_numpy`, and -1 keeps the
+//! size of an axis. torch `expand`. [Details](guide::numpy#torch-expand).
 //!
 //! `BroadcastPlan::expand((2, 1), (-1, 4))`
 //!

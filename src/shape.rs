@@ -64,8 +64,8 @@ pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
     Some(if empty { 0 } else { product })
 }
 
-/// Whether an array of shape `from` replicates to `to`: axes are aligned from the right, and each is
-/// as long as that of `to`, or 1.
+/// Whether an array of shape `from` replicates to `to`: axes are aligned from the right, and each
+/// is as long as that of `to`, or 1.
 #[inline]
 pub(crate) fn replicates(from: &[usize], to: &[usize]) -> bool {
     let more = to.len().checked_sub(from.len());

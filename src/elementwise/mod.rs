@@ -151,6 +151,17 @@ impl<V: ZipViews> Zip<V> {
         self.views.broadcast()
     }
 
+    /// That an output has the common shape of the arrays.
+    ///
+    /// # Errors
+    ///
+    /// `SizeMismatch`, `ShapeOverflow`, `WrongShape`.
+    #[inline]
+    fn check_out(&self, out: &[usize]) -> Result<(), BroadcastError> {
+        let shape = self.views.common_shape()?;
+        check_shape(ArrayRole::Out, shape.sizes(), out)
+    }
+
     /// A new array of what `f` returns for each tuple of elements.
     ///
     /// [`map_collect_ref`](Self::map_collect_ref) is for elements that are not `Copy`.
@@ -250,11 +261,7 @@ impl<V: ZipViews> Zip<V> {
         V: ZipValues,
         F: Fn(V::Values) -> C + Sync,
     {
-        check_shape(
-            ArrayRole::Out,
-            self.views.common_shape()?.sizes(),
-            out.shape(),
-        )?;
+        self.check_out(out.shape())?;
         overwrite(out, self.views.values(), f)
     }
 
@@ -436,11 +443,7 @@ impl<V: ZipViews> Zip<V> {
         V: ZipRefs,
         F: Fn(V::Refs) -> C + Sync,
     {
-        check_shape(
-            ArrayRole::Out,
-            self.views.common_shape()?.sizes(),
-            out.shape(),
-        )?;
+        self.check_out(out.shape())?;
         overwrite(out, self.views.refs(), f)
     }
 

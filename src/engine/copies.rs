@@ -5,8 +5,9 @@
 //! one. What an axis replicates is copied once and repeated; blocks of rows and columns are copied
 //! by the gather.
 
+use super::block::{Along, Block, StackBlock, repeat};
 use super::chunks::Chunks;
-use super::gather::{Along, Block, Gather, repeat};
+use super::gather::Gather;
 use super::machine::{CAN_STREAM, Streamer};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
@@ -191,8 +192,7 @@ unsafe fn copy(
         }
         _ => Chunks::new(len, size, 0, settings.chunk_bytes),
     };
-    let replicates = axes.iter().any(|axis| axis.strides[1] == 0);
-    let streamed = settings.streamed && dense && replicates && size < LARGE_ELEMENT;
+    let streamed = settings.streamed && dense && replicates(axes) && size < LARGE_ELEMENT;
     let done = AtomicUsize::new(0);
     for_each_range(chunks.count(), Cost::Bytes(bytes), |range| {
         let range = chunks.range(range);
@@ -229,6 +229,11 @@ fn is_dense(axes: &[Axis], size: usize) -> bool {
     outwards(axes, size).all(|(_, axis, inside)| axis.strides[0] == inside as isize)
 }
 
+/// Whether the source has one element for all positions along an axis.
+fn replicates(axes: &[Axis]) -> bool {
+    axes.iter().any(|axis| axis.strides[1] == 0)
+}
+
 /// Moves the axis along which the source has its shortest stride next to the innermost one, if it
 /// is another one. Of these two, the longer one is made the outer one: threads share its rows.
 /// Returns whether there is such an axis.
@@ -251,8 +256,7 @@ fn cross(nest: &mut LoopNest<2>, size: usize) -> bool {
     if crosses {
         let last = nest.axes().len() - 1;
         nest.move_axis(place, last - 1);
-        let replicates = nest.axes().iter().any(|axis| axis.strides[1] == 0);
-        if nest.axes()[last - 1].size < inner.size && !replicates {
+        if nest.axes()[last - 1].size < inner.size && !replicates(nest.axes()) {
             nest.move_axis(last, last - 1);
         }
     }
@@ -443,7 +447,7 @@ impl Copier {
         let (size, count) = (self.gather.size, range.len());
         // SAFETY: it is dropped before this function returns, and only then others are told.
         let streamer = unsafe { Streamer::new() };
-        let mut memory = Memory([MaybeUninit::uninit(); BLOCK]);
+        let mut memory = StackBlock::new();
         let step = BLOCK / size;
         for first in range.clone().step_by(step) {
             let part = first..range.end.min(first + step);
@@ -462,10 +466,6 @@ impl Copier {
         count
     }
 }
-
-/// Memory on the stack that begins at a cache line.
-#[repr(align(64))]
-struct Memory([MaybeUninit<u8>; BLOCK]);
 
 #[cfg(test)]
 mod tests {

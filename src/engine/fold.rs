@@ -200,7 +200,8 @@ pub(crate) unsafe trait Kernel: Sync {
     /// # Safety
     ///
     /// The rows, which are one to [`LEAF`], consist of elements of the inputs or of copies of them.
-    /// `scratch` has room for an accumulator and for [`live_lanes`] of each column. `stack` is as for [`push`](Self::push).
+    /// `scratch` has room for an accumulator and for [`live_lanes`] of each column. `stack` is as
+    /// for [`push`](Self::push).
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize);
 
     /// Folds contiguous terms, which are whole leaves or less than one, and pushes the sums of the
@@ -267,9 +268,10 @@ unsafe fn assume_init<A: Copy, const N: usize>(array: &[MaybeUninit<A>; N]) -> [
     unsafe { array.as_ptr().cast::<[A; N]>().read() }
 }
 
-/// The same place, which the compiler takes for another. If it knew, it would make masked stores of
-/// `x = if y < x { x } else { y }` (LLVM 20 and later), and on some processors these are far slower
-/// than whole ones.
+/// Returns its argument, and hides from the compiler that it does. Read from one pointer and write
+/// to the other: from `*place = if new < *place { new } else { *place }`, LLVM 20 and later makes
+/// stores of only some lanes of a vector. On some processors these are much slower than whole
+/// stores.
 #[inline(always)]
 pub(super) fn without_masks<A>(place: *mut A) -> *mut A {
     black_box(place)
@@ -531,7 +533,7 @@ where
     /// `lanes` for [`live_lanes`] of each column.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
-        // A copy, which the compiler knows that writing to lanes does not change.
+        // A copy on the stack: the compiler then knows that writes to the lanes do not change it.
         let rows = &{ *rows };
         let (count, columns) = (rows.count, rows.columns);
         let live = match Self::LANES {

@@ -1,5 +1,6 @@
 //! The one gather: elements that lie anywhere are copied side by side.
 
+use super::block::{Along, Block, Slot, repeat};
 use super::machine::{Vectorize, copy_in_cache, square, widest};
 use super::splat::splat_rows;
 use super::tuning::copies::{SHORT_REPEAT, SHORT_ROW};
@@ -7,26 +8,8 @@ use super::tuning::{BLOCK, CACHE_LINE, LARGE_ELEMENT, PAGE, SQUARE};
 use std::mem::MaybeUninit;
 use std::{array, ptr, slice};
 
-/// One axis of a block: how many elements it has, and how many bytes lie between two of them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Along {
-    pub(crate) len: usize,
-    pub(crate) step: isize,
-}
-
 /// Copies may write so many rows more than they have elements for: see [`Pack`].
 pub(crate) const MORE_ROWS: usize = 7;
-
-/// A block of elements, and the place of a copy. In the copy, the elements of a row are contiguous.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Block {
-    pub(crate) to: *mut u8,
-    /// Bytes between two rows of the copy. A negative number is wrapped.
-    pub(crate) pitch: usize,
-    pub(crate) from: *const u8,
-    pub(crate) rows: Along,
-    pub(crate) columns: Along,
-}
 
 /// What copies blocks of elements of one size.
 pub(crate) struct Gather {
@@ -102,53 +85,7 @@ pub(crate) const fn packing<A>() -> &'static Pack {
     }
 }
 
-/// An element as large as a `B`, at any address. It may be padding.
-#[derive(Clone, Copy)]
-#[repr(C, packed)]
-pub(super) struct Slot<B>(MaybeUninit<B>);
-
 impl Block {
-    /// Where the copy of an element of `size` bytes is.
-    #[inline(always)]
-    pub(super) fn to(&self, row: usize, column: usize, size: usize) -> *mut u8 {
-        let down = row.wrapping_mul(self.pitch);
-        self.to
-            .wrapping_add(down.wrapping_add(column.wrapping_mul(size)))
-    }
-
-    #[inline(always)]
-    pub(super) fn from(&self, row: usize, column: usize) -> *const u8 {
-        let along = self.columns.step.wrapping_mul(column as isize);
-        let down = self.rows.step.wrapping_mul(row as isize);
-        self.from.wrapping_byte_offset(down.wrapping_add(along))
-    }
-
-    /// The part of `height` by `width` elements of `size` bytes that begins at this row and column.
-    #[inline(always)]
-    pub(super) fn part(self, at: [usize; 2], height: usize, width: usize, size: usize) -> Self {
-        let resized = |axis: Along, len| Along { len, ..axis };
-        Block {
-            to: self.to(at[0], at[1], size),
-            pitch: self.pitch,
-            from: self.from(at[0], at[1]),
-            rows: resized(self.rows, height),
-            columns: resized(self.columns, width),
-        }
-    }
-
-    /// Copies one element.
-    ///
-    /// # Safety
-    ///
-    /// There are such a row and such a column, of elements of the size of `B`.
-    #[inline(always)]
-    unsafe fn copy_one<B: Copy>(&self, row: usize, column: usize) {
-        let to = self.to(row, column, size_of::<B>()).cast::<Slot<B>>();
-        let from = self.from(row, column).cast::<Slot<B>>();
-        // SAFETY: the contract of this function.
-        unsafe { ptr::copy_nonoverlapping(from, to, 1) };
-    }
-
     /// Copies the block, and writes nothing else.
     ///
     /// # Safety
@@ -390,7 +327,8 @@ impl Block {
 
     /// # Safety
     ///
-    /// As for [`Gather::copy`], with elements of the size of `B`; [`alternates`](Self::alternates) holds.
+    /// As for [`Gather::copy`], with elements of the size of `B`; [`alternates`](Self::alternates)
+    /// holds.
     unsafe fn separate<B: Copy>(self) {
         /// # Safety
         ///
@@ -453,7 +391,7 @@ impl Block {
                 rows: Along { len: rows, step },
                 ..self
             };
-            // SAFETY: the same block. The rows after its last one are none of the copy's.
+            // SAFETY: the same elements and places. With no more rows, nothing behind them is written.
             return unsafe { backwards.transpose::<B>(0) };
         }
         let band = Self::band(size);
@@ -593,25 +531,6 @@ impl<B: Copy, const K: usize> Vectorize for Separate<'_, B, K> {
             for (k, &from) in from.iter().enumerate() {
                 to[k][i] = from;
             }
-        }
-    }
-}
-
-/// Writes `bytes` bytes from `to` on as copies of the first `period`, again and again.
-///
-/// # Safety
-///
-/// They are writable, and the first `period` are written. `period` is not 0.
-pub(super) unsafe fn repeat(to: *mut u8, period: usize, bytes: usize) {
-    let (mut done, mut piece) = (period, period);
-    while done < bytes {
-        let count = piece.min(bytes - done);
-        // SAFETY: bytes that are written, and bytes behind them: the contract of this function.
-        unsafe { copy_in_cache(to, to.wrapping_add(done), count) };
-        done += count;
-        // What is copied doubles until it is long enough, and stays in the first-level cache.
-        if done <= SHORT_REPEAT {
-            piece = done;
         }
     }
 }

@@ -4,8 +4,9 @@
 //! The walk is in the order of the output's memory. What the closure's loops cannot read in this
 //! order is packed, a part at a time: see `pack`.
 
+use super::block::{Along, Block, StackBlock};
 use super::chunks::Chunks;
-use super::gather::{Along, Block, Pack};
+use super::gather::Pack;
 use super::nest::{LoopAxis, LoopNest, Tile};
 use super::pack::Packing;
 use super::threads::{Cost, for_each_range};
@@ -18,7 +19,6 @@ use crate::error::{ArrayRole, BroadcastError, wrong_shape};
 use crate::partial::PartialShape;
 use crate::shape::replicates;
 use std::array;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -180,8 +180,8 @@ unsafe fn map<const N: usize>(
     unsafe { walk.all(bytes, to) }
 }
 
-/// Whether the positions of a tile are at most a chunk, and finding the fastest order of loops takes
-/// longer than it saves: few elements, or long rows that need no packing.
+/// Whether the positions of a tile are at most a chunk, and finding the fastest order of loops
+/// takes longer than it saves: few elements, or long rows that need no packing.
 fn is_few<const N: usize>(tile: &Tile<N>, operands: &[Operand<'_>]) -> bool {
     let columns = tile.columns;
     let is_plain =
@@ -296,7 +296,7 @@ impl<const N: usize> Walk<'_, N> {
             // SAFETY: the contract of this function.
             return unsafe { self.kernel.run(&self.first, &tile, self.wide) };
         }
-        let mut memory = Blocks([MaybeUninit::uninit(); BLOCK]);
+        let mut memory = StackBlock::new();
         let (mut first, mut room) = (self.first, 0);
         for (operand, first) in first.iter_mut().enumerate() {
             if packing.packs(operand) {
@@ -344,7 +344,3 @@ impl<const N: usize> Walk<'_, N> {
         count
     }
 }
-
-/// Memory for parts of inputs.
-#[repr(C, align(64))]
-struct Blocks([MaybeUninit<u8>; BLOCK]);

@@ -17,6 +17,7 @@
 //! | `sums` | the driver of reductions: how the work is cut, walked and written; not generic |
 //! | `fold` | the inner loops of reductions, generic: rows and runs of terms |
 //! | `positions` | the inner loops of positions |
+//! | `block` | blocks of elements, and the places of their copies |
 //! | `gather` | elements that lie anywhere, copied side by side |
 //! | `splat` | rows of copies of one element |
 //! | `machine` | what depends on the machine: vector registers, copies past the cache |
@@ -26,6 +27,8 @@
 //! | `chunks` | how elements are cut into chunks |
 //! | `tuning` | thresholds of maps, copies and sums |
 
+#[allow(unsafe_code)]
+mod block;
 pub(crate) mod chunks;
 #[allow(unsafe_code)]
 pub(crate) mod copies;

@@ -55,12 +55,13 @@ where
         }
     }
 
-    /// Writes the number of a row to the columns that chose its term, one by one. Not inlined: this
-    /// is for few columns, and for rows that repeat one term with a `step` of 0.
+    /// Writes the number of a row to each column whose chosen value is its term there, column by
+    /// column. Terms are `step` elements apart; 0 if the row repeats one term. Not inlined, as it
+    /// is for the few last columns of a row, and for rows that repeat one term.
     ///
     /// # Safety
     ///
-    /// There are a term, `step` elements after the one before, and a number for each value.
+    /// There are as many terms and numbers as values.
     #[inline(never)]
     unsafe fn number_some<N: Copy>(
         row: *const T,
@@ -79,8 +80,8 @@ where
         }
     }
 
-    /// `N` is the type of the numbers of rows, which are below [`LEAF`]. If it is as large as `T`,
-    /// vectors of terms choose among vectors of numbers.
+    /// `N` is the type of the numbers of rows, which are below [`LEAF`]. If it has the size of `T`,
+    /// a vector has as many numbers as terms, and the compiler need not convert between the two.
     ///
     /// # Safety
     ///

@@ -65,9 +65,10 @@
 /// A reduction of your own is as fast as one that is ready made, if its methods are
 /// `#[inline(always)]` and these items say what is true of it: [`COMMUTATIVE`](Self::COMMUTATIVE)
 /// above all; [`QUICK`](Self::QUICK) or [`SLOW`](Self::SLOW);
-/// [`MAY_BE_DECIDED`](Self::MAY_BE_DECIDED); [`HAS_UNORDERED`](Self::HAS_UNORDERED). An accumulator of several numbers is fastest if all are
-/// of one type. A reduction that is another one with a different result is a
-/// [`Then`](crate::reduction::Then): positions are found in a way of their own, which it keeps.
+/// [`MAY_BE_DECIDED`](Self::MAY_BE_DECIDED); [`HAS_UNORDERED`](Self::HAS_UNORDERED). An accumulator
+/// of several numbers is fastest if all are of one type. A reduction that is another one with a
+/// different result is a [`Then`](crate::reduction::Then): positions are found in a way of their
+/// own, which it keeps.
 pub trait Reduction<T>: Sync {
     /// Whether [`combine`](Self::combine) is commutative too, up to rounding.
     ///

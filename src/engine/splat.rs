@@ -1,6 +1,6 @@
 //! Rows of copies of one element.
 
-use super::gather::{Block, Slot, repeat};
+use super::block::{Block, Slot, repeat};
 use super::machine::{
     MOST_SHUFFLES, REGISTER, Shuffle, Vectorize, WIDE_REGISTER, can_shuffle, copy_shuffled,
     in_vectors,

@@ -13,11 +13,12 @@
 //! What is read where it lies must be contiguous, or one element again and again. Other operands
 //! are gathered. Results do not depend on the access, nor on how the work is cut.
 
+use super::block::{Along, Block};
 use super::fold::{
     FEW_TERMS, Input, Kernel, LANES, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes,
     moved, scaled,
 };
-use super::gather::{Along, Block, MORE_ROWS};
+use super::gather::MORE_ROWS;
 use super::nest::{LoopAxis, LoopNest, for_each_tile, offsets_of};
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
@@ -870,8 +871,8 @@ impl Unit<'_, '_> {
         unsafe { std::slice::from_raw_parts(self.offsets, count) }
     }
 
-    /// The sums of columns whose terms are read as rows. Unless the access is to tables, the columns
-    /// are neighbours along the innermost axis that is kept.
+    /// The sums of columns whose terms are read as rows. Unless the access is to tables, the
+    /// columns are neighbours along the innermost axis that is kept.
     fn rows(&self, columns: Range<usize>) -> *const u8 {
         let plan = &self.driver.plan;
         let (inner, term) = (plan.kept.inner(), plan.summed.inner());

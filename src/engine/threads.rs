@@ -177,8 +177,8 @@ mod pool {
     /// limits them.
     ///
     /// If the global pool is refused once, rayon never starts it, and panics in whoever uses it. So
-    /// as many threads are tried before. They are no pool of rayon's: the code that starts one would
-    /// be compiled again.
+    /// as many threads are tried before. They are no pool of rayon's: the code that starts one
+    /// would be compiled again.
     fn start() -> bool {
         if !as_many_start() {
             return false;

@@ -85,8 +85,8 @@ pub(crate) const LONG_ROW: usize = 16;
 pub(crate) const WIDE_FROM: usize = 8 * WIDE_REGISTER;
 
 /// Outputs of fewer bytes are mapped without wide registers. Calling a function that is compiled
-/// for them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without wide vectors and 85 ns with them,
-/// 64 by 64 take 440 and 350 ns, and a polynomial of these 3.3 and 1.8 us (an Intel Xeon).
+/// for them takes 20 ns: 16 by 16 `f32` plus a row take 65 ns without wide vectors and 85 ns with
+/// them, 64 by 64 take 440 and 350 ns, and a polynomial of these 3.3 and 1.8 us (an Intel Xeon).
 pub(crate) const WIDE_MAPPED_FROM: usize = 4 << 10;
 
 /// Side of the squares that are walked where an input is contiguous along another axis than the
@@ -112,7 +112,8 @@ pub(crate) mod copies {
     use std::ops::RangeInclusive;
 
     /// Existing memory of this many bytes is written past the cache, if the source replicates: four
-    /// times a last-level cache of 32 MiB. What is streamed is not in the cache for its next reader.
+    /// times a last-level cache of 32 MiB. What is streamed is not in the cache for its next
+    /// reader.
     pub(crate) const STREAMED_FROM: usize = 128 << 20;
 
     /// The longest period that is built once and then repeated, in bytes.

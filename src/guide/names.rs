@@ -71,7 +71,8 @@
 //!
 //! # As a mode
 //!
-//! A pattern without groups is also a `BroadcastMode`. Then the sizes of the new axes come from the target shape:
+//! A pattern without groups is also a `BroadcastMode`. Then the sizes of the new axes come from the
+//! target shape:
 //!
 //! ```
 //! use ndarray::array;

@@ -102,9 +102,9 @@
 //!
 //! # torch `expand`
 //!
-//! The rule is that of `broadcast_numpy`, with one addition: an axis whose size is given as -1 keeps
-//! the size of the input. Sizes are [integers of any type](crate::infer::ExpandShape). In a shape
-//! of `usize`, [`KEEP`](crate::KEEP) stands for -1, also in a
+//! The rule is that of `broadcast_numpy`, with one addition: an axis whose size is given as -1
+//! keeps the size of the input. Sizes are [integers of any type](crate::infer::ExpandShape). In a
+//! shape of `usize`, [`KEEP`](crate::KEEP) stands for -1, also in a
 //! [`BroadcastMode`](crate::BroadcastMode) that is chosen at run time.
 //!
 //! ```

@@ -14,9 +14,9 @@ pub trait Exp: num_traits::Float + Send + Sync + 'static {
 
 /// `x = k ln 2 + r` with an integer `k` and `|r| <= ln 2 / 2`. Then `e^x = 2^k e^r`. `e^r` is a
 /// polynomial, and `2^k` has `k` in its exponent. The polynomial is 1 at 0, and its largest
-/// relative error is the least for its degree, by the algorithm of Remez: 3.1e-9 and 1.8e-17. Adding
-/// 1.5 * 2^(number of mantissa bits) rounds to an integer, which is in the low bits then. `ln 2` is
-/// the sum of a number with few digits, of which `k` times is exact, and a small one.
+/// relative error is the least for its degree, by the algorithm of Remez: 3.1e-9 and 1.8e-17.
+/// Adding 1.5 * 2^(number of mantissa bits) rounds to an integer, which is in the low bits then.
+/// `ln 2` is the sum of a number with few digits, of which `k` times is exact, and a small one.
 macro_rules! exp {
     ($Float:ident, $Bits:ident, $mantissa:literal, $bias:literal, $least:literal,
      $high:literal, $low:literal, [$last:literal $(, $next:literal)*]) => {

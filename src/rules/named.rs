@@ -26,9 +26,9 @@ impl AxisPattern {
     /// # Errors
     ///
     /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if the pattern has groups, which
-    /// [`view`](Self::view) takes, or another number of input axes than the input; if a new axis has no size; if an axis has two sizes; if a size is
-    /// given for an axis that the pattern does not have.
-    /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// [`view`](Self::view) takes, or another number of input axes than the input; if a new axis
+    /// has no size; if an axis has two sizes; if a size is given for an axis that the pattern does
+    /// not have. [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// ```
     /// use ndarray_broadcast::named::AxisPattern;

@@ -599,7 +599,8 @@ fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {
         (&[64, 256], &[0]),
     ];
     for &(shape, reduced) in CASES.iter().chain(large) {
-        // Layouts are random: only repeats in `.ci/long-checks checked` find a fault of few of them.
+        // Layouts are random: only repeats in `.ci/long-checks checked` find a fault of few of
+        // them.
         for _ in 0..crate::cases(8) {
             let plan = plan(shape, reduced);
             let (a, b) = (

@@ -672,7 +672,7 @@ fn digits() -> Vec<Digits> {
 
 /// Positions are usize whatever the terms are, so what is expected is computed once.
 #[test]
-fn counts_and_last_positions_are_those_of_the_digits_in_every_type_and_layout() {
+fn counts_and_last_positions_are_the_same_in_every_type_and_layout() {
     fn same<T: Copy + Send + Sync, R: Reduction<T, Out = usize> + Copy>(
         all: &[Digits],
         of: fn(u8) -> T,
