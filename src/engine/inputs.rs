@@ -161,40 +161,67 @@ macro_rules! tuple_type {
 
 pub(crate) use {tuple, tuple_type};
 
-/// The inputs of a map: a tuple of them.
-///
-/// # Safety
-///
-/// `operands` has the output, and the operand of each input. `map` calls `op` once for each
-/// position of the output, with its element and the items of the inputs at that position. It
-/// returns how often. So an `op` that writes the element has initialised all of them when the call
-/// returns.
-pub(crate) unsafe trait Inputs: Sync {
-    /// The item of one input, or a tuple of an item of each.
-    type Items;
+pub(crate) use sealed::{AndSecond, Inputs};
 
-    /// The output and the inputs: an array.
-    type Operands<'a>: AsRef<[Operand<'a>]>
-    where
-        Self: 'a;
+mod sealed {
+    // Public in name only: methods of sealed traits return such inputs, and Rust 1.96 and later
+    // refuse there what is less public than the trait.
+    #![allow(private_bounds, private_interfaces)]
 
-    /// Operand 0 is `output`.
-    fn operands<'a>(&'a self, output: Operand<'a>) -> Self::Operands<'a>;
+    use super::*;
 
-    /// # Errors
-    ///
-    /// As for [`map_of_4`].
+    /// The inputs of a map: a tuple of them.
     ///
     /// # Safety
     ///
-    /// The output is an array of `X`, which may be sent to other threads. Nothing else reaches its
-    /// elements.
-    unsafe fn map<X>(
-        &self,
-        output: Operand<'_>,
-        op: impl Fn(&mut X, Self::Items) + Sync,
-        to: To,
-    ) -> Result<usize, BroadcastError>;
+    /// `operands` has the output, and the operand of each input. `map` calls `op` once for each
+    /// position of the output, with its element and the items of the inputs at that position. It
+    /// returns how often. So an `op` that writes the element has initialised all of them when the
+    /// call returns.
+    pub unsafe trait Inputs: Sync {
+        /// The item of one input, or a tuple of an item of each.
+        type Items;
+
+        /// The output and the inputs: an array.
+        type Operands<'a>: AsRef<[Operand<'a>]>
+        where
+            Self: 'a;
+
+        /// Operand 0 is `output`.
+        fn operands<'a>(&'a self, output: Operand<'a>) -> Self::Operands<'a>;
+
+        /// # Errors
+        ///
+        /// As for [`map_of_4`].
+        ///
+        /// # Safety
+        ///
+        /// The output is an array of `X`, which may be sent to other threads. Nothing else reaches
+        /// its elements.
+        unsafe fn map<X>(
+            &self,
+            output: Operand<'_>,
+            op: impl Fn(&mut X, Self::Items) + Sync,
+            to: To,
+        ) -> Result<usize, BroadcastError>;
+    }
+
+    /// Inputs to which the places of a second output can be added.
+    ///
+    /// # Safety
+    ///
+    /// `and` adds an input that is these places. `split` returns its item, and the items of the
+    /// other inputs.
+    pub unsafe trait AndSecond: Inputs {
+        /// The inputs and the places.
+        type With<'p, E: Send + 'p>: Inputs;
+
+        fn and<'p, E: Send + 'p>(self, places: Input<'p, &'p mut E>) -> Self::With<'p, E>;
+
+        fn split<'p, E: Send + 'p>(
+            items: <Self::With<'p, E> as Inputs>::Items,
+        ) -> (Self::Items, &'p mut E);
+    }
 }
 
 /// The inner loops over inputs. `N` is the number of operands that the driver has room for: the
@@ -255,23 +282,6 @@ impl<X, I: Rows<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize for OfTil
         // SAFETY: the contract of `Each::run`.
         unsafe { I::rows(self.first, self.tile, self.op) };
     }
-}
-
-/// Inputs to which the places of a second output can be added.
-///
-/// # Safety
-///
-/// `and` adds an input that is these places. `split` returns its item, and the items of the other
-/// inputs.
-pub(crate) unsafe trait AndSecond: Inputs {
-    /// The inputs and the places.
-    type With<'p, E: Send + 'p>: Inputs;
-
-    fn and<'p, E: Send + 'p>(self, places: Input<'p, &'p mut E>) -> Self::With<'p, E>;
-
-    fn split<'p, E: Send + 'p>(
-        items: <Self::With<'p, E> as Inputs>::Items,
-    ) -> (Self::Items, &'p mut E);
 }
 
 /// Implements [`AndSecond`] for a tuple.
