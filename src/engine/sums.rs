@@ -995,12 +995,19 @@ impl Unit<'_, '_> {
         let mut at = self.terms.start;
         while at < self.terms.end {
             let end = (at / plan.run + 1).saturating_mul(plan.run);
-            let run = at..end.min(self.terms.end);
+            let mut run = at..end.min(self.terms.end);
+            let is_short = run.len() < LEAF;
+            if is_short {
+                // The gather of some columns may overwrite the same terms of the columns after
+                // them, which are gathered next. If it went on to the next leaf, it would overwrite
+                // terms of this leaf that these columns still need.
+                run.end = run.end.min(at + LEAF - (at - self.terms.start) % LEAF);
+            }
             let mut column = 0;
             plan.kept
                 .for_each_row(columns.clone(), &mut |first, width| {
                     // Of long runs, those of each column are read to their ends.
-                    let step = if run.len() < LEAF { width } else { 1 };
+                    let step = if is_short { width } else { 1 };
                     for i in (0..width).step_by(step) {
                         let first = inner.moved(first, i);
                         self.read_run(run.clone(), first, column..column + step, count);

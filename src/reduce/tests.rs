@@ -734,6 +734,33 @@ fn crossed_terms_follow_the_tree() {
     check(&memory.view().permuted_axes(&[0, 2, 1][..]), &[1, 2]);
 }
 
+/// Two arrays of equal terms, whose nearest neighbours in memory are terms of one column and of one
+/// row. Short runs of several columns are gathered together, and leaves end within them.
+#[test]
+fn terms_of_arrays_in_different_orders_follow_the_tree() {
+    fn check<const N: usize>(shape: [usize; 4]) {
+        let terms = (0..shape.iter().product()).map(Mixed::<N>::number);
+        let terms = ArrayD::from_shape_vec(&shape[..], terms.collect()).unwrap();
+        let crossed = terms.view().permuted_axes(&[0, 1, 3, 2][..]);
+        let crossed = crossed.as_standard_layout().into_owned();
+        let crossed = crossed.permuted_axes(&[0, 1, 3, 2][..]);
+        let (count, all) = in_order(&terms.view(), &[1, 3]);
+        let found = zip((&terms, &crossed)).reduce(&plan(&shape, &[1, 3]), Numbered, |(a, b)| {
+            assert_eq!(a, b, "{N} bytes, {shape:?}");
+            a
+        });
+        let numbered = expected_numbered(&all, count);
+        assert!(found.unwrap().iter().eq(&numbered), "{N} bytes, {shape:?}");
+    }
+    for columns in [2, 3, 5, 7, 8, 9] {
+        for run in [44, 100, LEAF - 1, LEAF, LEAF + 44] {
+            check::<1>([3, 7, columns, run]);
+            check::<4>([2, 7, columns, run]);
+            check::<8>([2, 7, columns, run]);
+        }
+    }
+}
+
 /// One row that is seen many times.
 #[test]
 fn long_rows_follow_the_tree() {
