@@ -473,8 +473,11 @@ where
                 if let Some(old) = &old {
                     sum = self.combine(old[j], sum);
                 }
-                for k in 1..M {
-                    sum = self.combine(sum, term(k, j));
+                // No loop: it would keep the compiler from vector code if `term` is long.
+                if M == 4 {
+                    sum = self.combine(sum, term(1, j));
+                    sum = self.combine(sum, term(2, j));
+                    sum = self.combine(sum, term(3, j));
                 }
                 sum
             });
