@@ -492,13 +492,14 @@ impl<'n> Plan<'n> {
         // Whether the terms of each column are one run, in all operands.
         let in_runs = summed.axes().len() <= 1
             && (0..inputs.len()).all(|i| term.strides[1 + i] == inputs[i].size as isize);
+        // Whether folding a leaf of the columns along one axis takes longer than preparing it.
+        let many_terms = inner.size.saturating_mul(count.min(LEAF)) >= LEAF;
+        let long_rows = inner.size >= LANES && many_terms;
         // Lanes of a table are combined for many columns at once.
         let few = if kernel.is_slow() { NARROW } else { LANES };
         let access = match (columns_near, large) {
             (_, true) => Access::Rows,
-            (true, _) if inner.size >= LANES || kept.len() < LANES || all_rows_adjacent => {
-                Access::Rows
-            }
+            (true, _) if all_rows_adjacent || long_rows => Access::Rows,
             (true, _) => Access::Tables,
             (false, _) if count <= FEW_TERMS && in_runs => Access::Runs,
             (false, _) if count < few && kept.len() > 1 => Access::Tables,
