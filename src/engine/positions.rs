@@ -85,7 +85,8 @@ where
     ///
     /// # Safety
     ///
-    /// As for [`Kernel::rows`]. `N` is an unsigned integer of at most 4 bytes, or as large as `T`.
+    /// As for [`Kernel::rows`]. `N` is an unsigned integer of at most 4 bytes, or as large as `T`,
+    /// and no more aligned than an accumulator.
     #[inline(always)]
     unsafe fn rows<N: Copy + Into<u64> + From<u8>>(
         &self,
@@ -97,8 +98,10 @@ where
         let columns = rows.columns;
         let (values, best) = (scratch.cast::<T>(), stack.first.cast::<(T, usize)>());
         let lanes = values.wrapping_add(columns);
-        // Each column has two accumulators at least, which have 4 bytes more than a term: there is
-        // room for the numbers.
+        // `scratch` has room for two accumulators of each column at least, and `values` and `lanes`
+        // use a term of each. An accumulator has a position of 4 bytes or more besides. So 8 bytes
+        // of each column are left: for a number of 8 bytes, or for one of up to 4 and a gap before
+        // all numbers of up to 3.
         let terms = columns * (1 + live_lanes(rows.count));
         let numbers = (terms * size_of::<T>()).next_multiple_of(align_of::<N>());
         let found = scratch.wrapping_add(numbers).cast::<N>();
@@ -263,8 +266,10 @@ where
                 1 => unsafe { positions.rows::<u8>(rows, scratch, stack, index) },
                 // SAFETY: as above.
                 2 => unsafe { positions.rows::<u16>(rows, scratch, stack, index) },
-                // SAFETY: as above.
-                8 => unsafe { positions.rows::<u64>(rows, scratch, stack, index) },
+                // SAFETY: as above. With 32 bits, `scratch` may be aligned to 4 bytes only.
+                8 if align_of::<T>() >= align_of::<u64>() => unsafe {
+                    positions.rows::<u64>(rows, scratch, stack, index);
+                },
                 // SAFETY: as above.
                 _ => unsafe { positions.rows::<u32>(rows, scratch, stack, index) },
             },

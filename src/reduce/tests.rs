@@ -888,6 +888,14 @@ fn copies_of_elements_are_aligned() {
                 .eq((0..columns as u32).map(|i| 3 * i + 6))
         );
     }
+    // With 32 bits, a pair and its position have 12 bytes: a `u64` behind an odd number of them is
+    // not aligned.
+    for columns in [1, 3] {
+        let pairs = Array2::from_shape_fn((5, columns), |(i, j)| [(3 * i + j) as u32 % 5, 7]);
+        let sums = plan(&[5, columns], &[0]);
+        let found = sums.reduce(&pairs.into_dyn(), ArgMax).unwrap();
+        assert!(found.iter().eq(&[3, 1, 4][..columns]));
+    }
 }
 
 #[cfg(panic = "unwind")]
