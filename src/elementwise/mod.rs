@@ -342,7 +342,6 @@ impl<V: ZipViews> Zip<V> {
         F: Fn(V::Values) -> (C, E) + Sync,
     {
         let shape = self.views.common_shape()?;
-        check_shape(ArrayRole::SecondOut, shape.sizes(), second.shape())?;
         check_shape(ArrayRole::Out, shape.sizes(), first.shape())?;
         overwrite_two(first, second, self.views.values(), f)
     }

@@ -131,9 +131,10 @@ impl<'v, A: Copy + Send + Sync> Input<'v, Value<A>> {
 
 impl<'v, A: Send> Input<'v, &'v mut A> {
     /// A second output of a map: items are places of its elements, which differ as those of every
-    /// array that can be borrowed mutably.
+    /// array that can be borrowed mutably. It must have the shape of the first output: if it
+    /// replicated to it, a place would be an item twice.
     #[inline]
-    pub(crate) fn places<D: Dimension>(array: &'v mut ArrayRef<A, D>) -> Self {
+    pub(super) fn places<D: Dimension>(array: &'v mut ArrayRef<A, D>) -> Self {
         let first = array.as_mut_ptr();
         Self::new(first, array)
     }

@@ -8,7 +8,7 @@ use super::inputs::{AndSecond, Input, Inputs};
 use super::maps::{Operand, To};
 use super::memory::uninit_in_order;
 use super::tuning::FEW_ELEMENTS;
-use crate::error::BroadcastError;
+use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::mem::{MaybeUninit, forget, needs_drop};
 use std::ptr;
@@ -188,13 +188,15 @@ pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: AndSe
 ///
 /// # Errors
 ///
-/// As for [`overwrite`].
+/// As for [`overwrite`]; `WrongShape` if the outputs have different shapes.
 pub(crate) fn overwrite_two<C: Send, E: Send, D: Dimension, I: AndSecond>(
     first: &mut ArrayRef<C, D>,
     second: &mut ArrayRef<E, D>,
     inputs: I,
     f: impl Fn(I::Items) -> (C, E) + Sync,
 ) -> Result<(), BroadcastError> {
+    // A smaller second output would replicate, and threads would write one place.
+    check_shape(ArrayRole::SecondOut, first.shape(), second.shape())?;
     overwrite(first, inputs.and(Input::places(second)), |items| {
         let (items, place) = I::split(items);
         let (c, e) = f(items);
@@ -474,6 +476,9 @@ mod tests {
         assert!(collect(a.raw_dim(), inputs(), |(a, b)| a + b).is_err());
         assert!(overwrite(&mut out, inputs(), |(a, b)| a + b).is_err());
         assert!(update(&mut out, inputs(), |x, (a, b)| *x = a + b).is_err());
+        let mut row = Array2::<u8>::zeros((1, 4));
+        let two = overwrite_two(&mut out, &mut row, (Input::values(&a),), |a| (a, a));
+        assert!(two.is_err());
         let c = Array3::<u8>::zeros((3, 4, 1));
         assert!(update(&mut out, (Input::values(&c),), |x, c| *x = c).is_err());
     }
