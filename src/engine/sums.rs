@@ -29,6 +29,7 @@ use crate::error::{BroadcastError, reserved};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Leaves of one column that are gathered together, at least.
@@ -161,6 +162,7 @@ pub(crate) unsafe fn reduce(
         plan,
         target: target.first,
         unfinished: target.unfinished,
+        reduced: AtomicUsize::new(0),
     };
     driver.run(cost)
 }
@@ -637,6 +639,8 @@ struct Driver<'k> {
     plan: Plan<'k>,
     target: *mut u8,
     unfinished: bool,
+    /// Columns of the units that are done.
+    reduced: AtomicUsize,
 }
 
 // SAFETY: threads write to the target in distinct units only, whose results are `Send`; kernels are
@@ -709,7 +713,8 @@ impl Driver<'_> {
             tables,
         };
         let (acc, _) = self.kernel.accumulator();
-        let mut done = columns.start;
+        let first_column = columns.start;
+        let mut done = first_column;
         let mut put = |sums: *const u8, count: usize| {
             if plan.chunks == 1 {
                 self.write(sums, done..done + count);
@@ -734,11 +739,16 @@ impl Driver<'_> {
             Access::Tables => put(unit.rows(columns.clone()), columns.len()),
             Access::Runs => put(unit.runs(columns.clone()), columns.len()),
         }
+        // Relaxed: who reads it waits for this thread first.
+        self.reduced
+            .fetch_add(done - first_column, Ordering::Relaxed);
     }
 
     /// Combines the chunks' parts, and writes the results.
     fn join(&self, parts: &Memory) -> Result<usize, BroadcastError> {
         let (plan, count) = (&self.plan, self.plan.kept.len());
+        let reduced = self.reduced.load(Ordering::Relaxed);
+        assert_eq!(reduced, count * plan.chunks, "units were left out");
         if plan.chunks > 1 {
             let (acc, align) = self.kernel.accumulator();
             let levels = plan.chunks.ilog2() as usize + 1;
