@@ -132,7 +132,7 @@ pub(crate) use target::can_shuffle;
 /// # Safety
 ///
 /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap. No other
-/// thread is told of the bytes before this thread drops a [`FenceOnDrop`].
+/// thread is told of the bytes before this thread drops a [`Streamer`].
 pub(crate) use target::stream;
 
 /// Copies `bytes` bytes that stay in the cache.
@@ -142,21 +142,17 @@ pub(crate) use target::stream;
 /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
 pub(crate) use target::copy_in_cache;
 
-/// Orders what this thread has streamed before whatever it stores next, when it is dropped, also
-/// during a panic.
-pub(crate) struct FenceOnDrop;
+/// The permission to stream on this thread. When it is dropped, also by a panic, a fence orders what
+/// was streamed before whatever this thread stores next.
+pub(crate) struct Streamer {
+    /// Neither `Send` nor `Sync`: the fence concerns the thread that streams.
+    _thread: PhantomData<*const ()>,
+}
 
-impl Drop for FenceOnDrop {
+impl Drop for Streamer {
     fn drop(&mut self) {
         target::fence();
     }
-}
-
-/// The permission to stream on this thread, with the fence at its end.
-pub(crate) struct Streamer {
-    _fence: FenceOnDrop,
-    /// Neither `Send` nor `Sync`: the fence concerns the thread that streams.
-    _thread: PhantomData<*const ()>,
 }
 
 impl Streamer {
@@ -165,18 +161,16 @@ impl Streamer {
     /// The streamer is dropped before another thread is told of the bytes that it has streamed.
     pub(crate) unsafe fn new() -> Self {
         Streamer {
-            _fence: FenceOnDrop,
             _thread: PhantomData,
         }
     }
 
     /// [`stream`] for slices of equal length.
-    pub(crate) fn copy<T: Copy>(&self, from: &[T], to: &mut [T]) {
+    pub(crate) fn copy(&self, from: &[MaybeUninit<u8>], to: &mut [MaybeUninit<u8>]) {
         assert!(from.len() == to.len());
-        let (bytes, from, to) = (size_of_val(from), from.as_ptr(), to.as_mut_ptr());
-        // SAFETY: the slices have `bytes` bytes each, and `to` is borrowed mutably, so they do not
-        // overlap. The fence follows when `self` is dropped: contract of `Streamer::new`.
-        unsafe { stream(from.cast(), to.cast(), bytes) };
+        // SAFETY: both slices have `from.len()` bytes, as asserted. `to` is borrowed mutably, so
+        // they do not overlap. The fence follows when `self` is dropped: contract of `new`.
+        unsafe { stream(from.as_ptr().cast(), to.as_mut_ptr().cast(), from.len()) };
     }
 }
 
