@@ -134,18 +134,19 @@ fn is_forked() -> bool {
 /// would leave the process without one.
 const HAS_THREADS: bool = cfg!(feature = "rayon") && !cfg!(target_family = "wasm");
 
-/// The number of processors that the process may use, as the first call finds it.
+/// The number of processors that the process may use, as the first call finds it: 1 if the system
+/// does not tell, as rayon assumes then.
 #[cfg(feature = "rayon")]
 static PROCESSORS: LazyLock<usize> =
-    LazyLock::new(|| std::thread::available_parallelism().map_or(usize::MAX, NonZero::get));
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get));
 
 /// Rayon's global pool.
 #[cfg(feature = "rayon")]
 mod pool {
+    use super::PROCESSORS;
     use rayon::{ThreadPoolBuilder, current_num_threads};
     use std::env;
     use std::error::Error;
-    use std::num::NonZero;
     use std::panic::catch_unwind;
     use std::sync::{Mutex, OnceLock, PoisonError};
     use std::thread::{self, Builder};
@@ -207,17 +208,12 @@ mod pool {
 
     /// How many threads rayon starts, if nobody tells it.
     fn pool_threads() -> usize {
-        let asked = |name| {
-            env::var(name)
-                .ok()?
-                .parse()
-                .ok()
-                .filter(|&threads| threads > 0)
-        };
-        let asked = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"]
+        let asked = |name| env::var(name).ok()?.parse::<usize>().ok();
+        ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"]
             .into_iter()
-            .find_map(asked);
-        asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get))
+            .filter_map(asked)
+            .find(|&threads| threads > 0)
+            .unwrap_or(*PROCESSORS)
     }
 }
 
