@@ -84,7 +84,9 @@ impl Packing {
                 let height = rows.size.min(SQUARE / 2);
                 (height, room / (height + MORE_ROWS))
             }
-            () => (1, room),
+            () if columns.size > room / (1 + MORE_ROWS) => (1, room),
+            // Several rows, as packing one takes as long as some hundred bytes.
+            () => (some.max(1 + MORE_ROWS) - MORE_ROWS, columns.size),
         };
         Packing {
             packed,
