@@ -217,9 +217,14 @@ fn fill_counted<C: Send, D: Dimension, I: Inputs>(
     f: impl Fn(I::Items) -> C + Sync,
 ) -> Result<usize, BroadcastError> {
     let chunk = out.len().div_ceil(COUNTED_CHUNKS).max(FEW_ELEMENTS);
-    let elements = out
-        .as_slice_memory_order_mut()
-        .map_or(ptr::null_mut(), |all| all.as_mut_ptr());
+    // From the array itself: a pointer from a borrowed slice must not be used after a write through
+    // the array's pointer.
+    let elements = out.as_mut_ptr();
+    let side_by_side = out.as_slice_memory_order().map(<[_]>::as_ptr);
+    assert!(
+        side_by_side == Some(elements.cast_const()),
+        "there are gaps"
+    );
     let initialised = Initialised {
         first: elements.cast::<C>(),
         chunk,
