@@ -297,10 +297,12 @@ impl<const N: usize> Walk<'_, N> {
             return unsafe { self.kernel.run(&self.first, &tile, self.wide) };
         }
         let mut memory = StackBlock::new();
+        // One pointer for all operands: another borrow of the block would end those before it.
+        let block = memory.0.as_mut_ptr().cast::<u8>();
         let (mut first, mut room) = (self.first, 0);
         for (operand, first) in first.iter_mut().enumerate() {
             if packing.packs(operand) {
-                *first = memory.0[room..].as_mut_ptr().cast();
+                *first = block.wrapping_add(room);
                 room = (room + packing.elements() * sizes[operand]).next_multiple_of(CACHE_LINE);
             }
         }

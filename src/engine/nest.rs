@@ -3,6 +3,11 @@
 //! Axes of size 1 are dropped, axes are reversed, sorted by stride and merged where neighbours form
 //! one loop. The walk calls a closure with offsets into each operand. This file reads and writes no
 //! element.
+//!
+//! Offsets are computed with wrapping operations, and the pointers that they are added to by
+//! `wrapping_offset`. No result of them wraps: an offset that is passed on is that of an element,
+//! and all elements of an array lie within `isize::MAX` bytes. Only what is computed on the way may
+//! wrap, and offsets in elements of size 0, which reach no memory.
 
 use super::tuning::INLINE_AXES;
 use crate::error::{BroadcastError, allocation_failed};
@@ -29,7 +34,7 @@ impl<const N: usize> LoopAxis<N> {
         LoopAxis { size, ..self }
     }
 
-    /// The offsets after so many turns of the loop. Only those of elements of size 0 can wrap.
+    /// The offsets after so many turns of the loop.
     #[inline(always)]
     pub(crate) fn moved(&self, mut offsets: [isize; N], turns: usize) -> [isize; N] {
         for (offset, stride) in offsets.iter_mut().zip(self.strides) {
@@ -59,7 +64,7 @@ impl<const N: usize> LoopAxis<N> {
     }
 
     /// Whether `self` around `inner` is one loop: in every operand, a step of `self` is as long as
-    /// all steps of `inner`. Only strides of elements of size 0 can wrap.
+    /// all steps of `inner`.
     #[inline]
     pub(super) fn continues(&self, inner: &Self) -> bool {
         let size = inner.size as isize;
@@ -77,7 +82,8 @@ impl<const N: usize> LoopAxis<N> {
 /// - Neighbours that form one loop in all operands are merged, also replicated ones.
 ///
 /// So there is an innermost axis unless `len()` is 0 or 1. A position is a number in `0..len()`
-/// that counts the innermost axis fastest.
+/// that counts the innermost axis fastest. The shape is that of an array, so that `len()` is at
+/// most `isize::MAX`: ndarray demands it of the product of all sizes but 0.
 #[derive(Debug)]
 pub(crate) struct LoopNest<const N: usize> {
     axes: SmallVec<[LoopAxis<N>; INLINE_AXES]>,
@@ -244,7 +250,7 @@ impl<const N: usize> LoopNest<N> {
     }
 }
 
-/// The two innermost loops of a nest, or a part of them: rows of columns, where neither count is 0.
+/// The two innermost loops of a nest, or a part of them: rows of columns. Neither count is 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tile<const N: usize> {
     /// Where the first element lies in each operand.
@@ -254,8 +260,8 @@ pub(crate) struct Tile<const N: usize> {
 }
 
 impl<const N: usize> Tile<N> {
-    /// All positions of the given axes, if one or two loops walk them in their order, or in the
-    /// order of operand 0. Axes are not reversed.
+    /// All positions of the given axes, if there are any, and one or two loops walk them in their
+    /// order, or in the order of operand 0. Axes are not reversed.
     #[inline]
     pub(crate) fn of(axes: impl Iterator<Item = LoopAxis<N>>) -> Option<Self> {
         let (mut rows, mut columns) = (LoopAxis::UNIT, LoopAxis::UNIT);
@@ -263,10 +269,13 @@ impl<const N: usize> Tile<N> {
             if axis.size == 1 {
                 continue;
             }
+            if axis.size == 0 {
+                return None;
+            }
             if columns.size == 1 {
                 columns = axis;
             } else if columns.continues(&axis) {
-                columns = axis.resized(columns.size.saturating_mul(axis.size));
+                columns = axis.resized(columns.size * axis.size);
             } else if rows.size == 1 {
                 (rows, columns) = (columns, axis);
             } else {
@@ -338,7 +347,7 @@ pub(crate) fn offsets_of<const N: usize>(
 ///
 /// A position counts the outer axes, around `inside` positions that the caller walks itself. `f` is
 /// given where the operands stand (position 0 lies at `start`) and which of the `inside` positions
-/// are in the range.
+/// are in the range. All of the range are positions; so `inside` is not 0 if it has any.
 #[inline]
 pub(crate) fn walk<const N: usize>(
     outer: &[LoopAxis<N>],
@@ -607,6 +616,18 @@ mod tests {
                 }
                 expected.sort_unstable();
                 let what = axes.clone().collect::<Vec<_>>();
+                let elements = |tile: Tile<2>| {
+                    let places = move |row| {
+                        let columns = 0..tile.columns.size;
+                        columns.map(move |column| tile.offsets_at(row, column))
+                    };
+                    (0..tile.rows.size).flat_map(places)
+                };
+                if let Some(tile) = Tile::of(axes.clone()) {
+                    let mut walked: Vec<_> = elements(tile).collect();
+                    walked.sort_unstable();
+                    assert!(!walked.is_empty() && walked == expected, "{what:?}");
+                }
                 let mut in_order = LoopNest::empty();
                 in_order.fill(axes.clone()).unwrap();
                 let mut sorted = LoopNest::empty();
@@ -621,12 +642,7 @@ mod tests {
                             nest.for_each_row(range.clone(), &mut |offsets, len| {
                                 rows.extend((0..len).map(|i| nest.inner().moved(offsets, i)));
                             });
-                            nest.for_each_tile(range, |tile| {
-                                for row in 0..tile.rows.size {
-                                    let columns = 0..tile.columns.size;
-                                    tiles.extend(columns.map(|at| tile.offsets_at(row, at)));
-                                }
-                            });
+                            nest.for_each_tile(range, |tile| tiles.extend(elements(tile)));
                         }
                         assert_eq!(rows, tiles, "{what:?}");
                         rows.sort_unstable();
