@@ -72,7 +72,7 @@ pub(crate) fn scaled(steps: &Steps, by: usize) -> Steps {
     scaled
 }
 
-/// An array that terms are computed of.
+/// An array that terms are computed of. Its elements are `Copy`: copies of them may be read instead.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     /// The element at index 0 of every axis.
@@ -89,7 +89,7 @@ pub(crate) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    pub(crate) fn of<A, D: Dimension>(array: &'a ArrayRef<A, D>) -> Self {
+    fn of<A: Copy, D: Dimension>(array: &'a ArrayRef<A, D>) -> Self {
         Input {
             first: array.as_ptr().cast(),
             shape: array.shape(),
@@ -182,7 +182,8 @@ impl Stack {
 ///
 /// # Safety
 ///
-/// The methods read and write no more than their contracts say.
+/// The methods read and write no more than their contracts say. All memory that they are given is
+/// aligned for accumulators, tables of copies also for the elements.
 pub(crate) unsafe trait Kernel: Sync {
     /// The arrays that terms are computed of: one to [`OPERANDS`], of one shape.
     fn inputs(&self) -> &[Input<'_>];
@@ -337,7 +338,7 @@ macro_rules! elements {
             }
         }
 
-        impl<'a, Dim: Dimension, $($A),+> Arrays<'a> for ($(&'a ArrayRef<$A, Dim>,)+) {
+        impl<'a, Dim: Dimension, $($A: Copy),+> Arrays<'a> for ($(&'a ArrayRef<$A, Dim>,)+) {
             type Elements = ($($A,)+);
 
             fn typed(self) -> Typed<'a, Self::Elements> {
@@ -922,7 +923,8 @@ unsafe fn close<T, R: Reduction<T>>(
     let lowest = count.trailing_zeros() as usize;
     let row = |level: usize| {
         let row = stack.at::<R::Acc>(level * stack.width).first;
-        // SAFETY: the levels of the binary ones of `count` hold sums of all columns.
+        // SAFETY: the levels of the binary ones of `count` hold sums of all columns. No level is
+        // borrowed twice, and none reaches into the next: a level has `width` columns or more.
         unsafe { slice::from_raw_parts_mut(row.cast::<R::Acc>(), columns) }
     };
     let sums = row(lowest);

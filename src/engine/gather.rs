@@ -8,7 +8,7 @@ use super::tuning::{BLOCK, CACHE_LINE, LARGE_ELEMENT, PAGE, SQUARE};
 use std::mem::MaybeUninit;
 use std::{array, ptr, slice};
 
-/// Copies may write so many rows more than they have elements for: see [`Pack`].
+/// The most rows after its last one that a [`Pack`] may write.
 pub(crate) const MORE_ROWS: usize = 7;
 
 /// What copies blocks of elements of one size.
@@ -19,8 +19,9 @@ pub(crate) struct Gather {
     copy: unsafe fn(Block),
 }
 
-/// [`Block::pack`] for elements of one size, where up to [`MORE_ROWS`] rows after the last one may
-/// be overwritten if there are several rows. They are not initialised then.
+/// [`Block::pack`] for elements of one size. After several rows it may write up to [`MORE_ROWS`]
+/// more, with the same columns, whose contents mean nothing. It does so only if each column begins
+/// in memory where the one before it ends, and the rows are no multiple of `MORE_ROWS + 1`.
 pub(crate) type Pack = unsafe fn(Block);
 
 // Statics are compiled once, in this crate. Each is one of its own, so that a program has only
@@ -337,7 +338,7 @@ impl Block {
             let len = block.columns.len;
             let rows = array::from_fn(|row| {
                 let to = block.to(row, 0, size_of::<B>()).cast();
-                // SAFETY: a row of the copy. Rows do not overlap.
+                // SAFETY: a row of the copy. Rows do not overlap, as no two places of a copy do.
                 unsafe { slice::from_raw_parts_mut(to, len) }
             });
             // SAFETY: the columns, whose elements alternate: the contract of this function.

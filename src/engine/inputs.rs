@@ -20,7 +20,7 @@ use std::slice;
 ///
 /// # Safety
 ///
-/// With [`PACKS`](Self::PACKS), elements may be copied.
+/// With [`PACKS`](Self::PACKS), elements may be copied, and copies of them lie at cache lines.
 pub(crate) unsafe trait Access {
     /// What lies in memory.
     type Elem;
@@ -67,7 +67,9 @@ unsafe impl<'a, A> Access for &'a mut A {
     }
 }
 
-/// Access by value.
+/// Access by value. Copies lie at cache lines, one after the other: elements of fewer bytes than a
+/// line are aligned there. Those of size 0, which may be aligned to any number, are never copied:
+/// see `pack`.
 pub(crate) struct Value<A>(PhantomData<A>);
 
 // SAFETY: the elements are `Copy`.

@@ -204,7 +204,9 @@ struct Walk<'a, const N: usize> {
     wide: bool,
 }
 
-// SAFETY: threads reach different elements of the outputs through it: the contract of `range`.
+// SAFETY: threads reach different elements of the outputs through it: the contract of `range`. The
+// elements of outputs are `Send`, and those of inputs `Sync`: the bounds of `rows::map` and of the
+// constructors of inputs.
 unsafe impl<const N: usize> Sync for Walk<'_, N> {}
 
 impl<const N: usize> Walk<'_, N> {
@@ -340,7 +342,8 @@ impl<const N: usize> Walk<'_, N> {
             }
             let part = packing.merged(part);
             // SAFETY: the part is one of the tile, and where an input was copied, by this turn or
-            // an earlier one with the same columns, its offsets are those of the copies.
+            // an earlier one with the same columns and no fewer rows, its offsets are those of the
+            // copies. These are aligned: see `Value`.
             count += unsafe { self.kernel.run(&first, &part, self.wide) };
         }
         count

@@ -103,6 +103,7 @@ fn common_order(
             stride == 0 || stride == longest
         })
     };
+    // Checked first: other operands have no stride for each axis. The map refuses them later.
     let fit = |operand: &Operand<'_>| replicates(operand.shape, shape);
     if !operands.iter().all(fit) || operands.iter().all(ordered) || shape.contains(&0) {
         return Ok(false);

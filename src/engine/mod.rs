@@ -26,6 +26,26 @@
 //! | `shares` | which thread works on which chunks |
 //! | `chunks` | how elements are cut into chunks |
 //! | `tuning` | thresholds of maps, copies and sums |
+//!
+//! # Rules about memory
+//!
+//! | what if | rule | where |
+//! |---|---|---|
+//! | operands overlap | outputs are borrowed mutably or new, inputs are borrowed; no two indices of an output share an element | the doors: `copies`, `rows`, `reduce` |
+//! | two threads write one place | each position is in one chunk, each chunk is claimed by one thread | `nest`, `chunks`, `shares`; `Plan::unit` in `sums` |
+//! | sizes multiply to more than `usize` holds | shapes are those of arrays; of new ones `output_len` checks | `nest`, `memory` |
+//! | a stride is negative | a nest is walked from the other end; small tiles and blocks have negative steps | `LoopNest::sort`, `Block` |
+//! | an axis has size 0 | there are no positions, no tiles and no chunks | `LoopNest`, `Tile::of` |
+//! | an element has size 0 | it is read at the pointer of its array, and never packed | `pack`, `Unit::form` in `sums` |
+//! | an element or accumulator is aligned to 4096 | scratch memory of sums is aligned to it; maps pack small elements only | `alignment` in `sums`; `Value` in `inputs` |
+//! | an element has a destructor or a `Cell` inside | only `Copy` elements are packed or gathered | the bounds of `Value` and `Arrays` |
+//! | an element has padding | it is moved by value, by `memcpy` or in assembly | `Slot` in `block`; `machine` |
+//! | memory is read before it is written | counts of what was written are compared before `assume_init` | the doors, `Driver::join` |
+//! | a pack writes after its last row | up to `MORE_ROWS` rows, for which there is room | `Pack` in `gather` |
+//! | a closure panics | helpers leave first; what was written is dropped once | `run` in `threads`; `fill_counted` in `rows` |
+//! | an allocation fails | an error, before the first write | `reserved`, `memory`, `Memory` in `sums` |
+//!
+//! Which test fails without each check: the guide's page on soundness.
 
 #[allow(unsafe_code)]
 mod block;

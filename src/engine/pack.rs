@@ -56,7 +56,7 @@ impl Packing {
                 (along, false) => along == sizes[operand] as isize,
                 (along, true) => along == sizes[operand] as isize && down == row(operand),
             };
-            // Elements of size 0 are anywhere.
+            // Elements of size 0 are read where their array is: it is aligned for them.
             if !direct && sizes[operand] > 0 {
                 if !may[operand] {
                     return whole;

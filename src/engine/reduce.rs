@@ -18,7 +18,8 @@ impl<T: Copy + Send + Sync> Value for T {}
 ///
 /// # Safety
 ///
-/// The kernel's accumulators are of type `Acc`, and it writes results of type `Out`.
+/// The kernel's accumulators are of type `Acc`, and it writes results of type `Out`. `kernel` returns
+/// this kernel.
 pub(crate) unsafe trait Typing: Kernel {
     type Acc: Value;
     type Out: Value;
@@ -151,7 +152,7 @@ pub(crate) fn into<Acc: Value, Out: Value, J: Dimension>(
 ///
 /// # Safety
 ///
-/// They are writable, and of the kernel's type of results, or of accumulators if they are
+/// The places are writable, and of the kernel's type of results, or of accumulators if they are
 /// `unfinished`. If results are added, they are initialised.
 unsafe fn write<Acc: Value, Out: Value, B, J: Dimension>(
     kernel: &dyn Typing<Acc = Acc, Out = Out>,

@@ -233,8 +233,9 @@ fn fill_counted<C: Send, D: Dimension, I: Inputs>(
     let (counts, first) = (&initialised.counts, elements.addr());
     let op = |x: &mut MaybeUninit<C>, items: I::Items| {
         let value = f(items);
-        // The elements of a chunk are written in order, by one thread. Elements of size 0 are all
-        // in the first chunk.
+        // The elements of a chunk are written in order, by one thread: the driver sorts axes by
+        // the strides of the output, which has no gaps. Elements of size 0 are all in the first
+        // chunk, whichever threads write them.
         let position = (ptr::from_mut(x).addr() - first).checked_div(size_of::<C>());
         let count = &counts[position.unwrap_or(0) / chunk];
         x.write(value);

@@ -576,14 +576,21 @@ impl<'n> Plan<'n> {
         let align = alignment(kernel).max(CACHE_LINE);
         let lines = |bytes: usize| bytes.next_multiple_of(align);
         let mut sections = [0; SECTIONS];
+        // `Unit::offsets_of`: one for each row of a leaf.
         if access == Access::Rows && summed.axes().len() > 1 {
             sections[2] = lines(leaf * size_of::<Steps>());
         }
+        // The scratch memory of `Kernel::rows`.
         if access != Access::Runs {
             sections[0] = lines(columns * (1 + live_lanes(leaf)) * acc);
         }
+        // The stack has a level for each binary digit of the number of leaves.
         let levels = leaves.ilog2() as usize + 1;
         sections[1] = lines(levels * columns * acc);
+        // `gather_rows`: the rows of a leaf, or as many of `LANES` copies; then `MORE_ROWS`.
+        // `read_run`: a leaf of each column, then whole leaves of one column, or `MORE_ROWS`.
+        // Large elements have no table: all are side by side, or each is a column of its own. So no
+        // product overflows.
         for (operand, input) in inputs.iter().enumerate() {
             let lies_well = columns == 1 || inner.strides[1 + operand] == input.size as isize;
             let row = match access {
@@ -654,7 +661,7 @@ impl Driver<'_> {
         let (acc, align) = (kernel.accumulator().0, alignment(kernel));
         let count = plan.kept.len();
         let bytes: usize = plan.sections.iter().sum();
-        // A row of accumulators for each chunk, if there are several.
+        // A row of accumulators for each chunk, if there are several. There are few columns then.
         let rows = usize::from(plan.chunks > 1) * plan.chunks;
         let parts = Memory::new(rows * count * acc, align)?;
         let units = count.div_ceil(plan.columns) * plan.chunks;
@@ -829,6 +836,7 @@ impl Unit<'_, '_> {
     }
 
     fn form(&self, axis: &Axis, operand: usize) -> Form {
+        // Elements of size 0 are contiguous, whatever their strides.
         match axis.strides[1 + operand] {
             _ if axis.size == 1 => Form::Contiguous,
             0 if self.inputs()[operand].size > 0 => Form::Repeated,
@@ -1088,8 +1096,9 @@ impl Unit<'_, '_> {
                         step: tile.columns.strides[i],
                     },
                 };
-                // SAFETY: terms of an input, and their places in a table, after which there are
-                // `MORE_ROWS` rows for several columns.
+                // SAFETY: terms of an input, and their places in a table. After several columns,
+                // the rows that the pack may write are spare, or of columns that are gathered next:
+                // see `runs`. After one column it writes none: see `Pack`.
                 unsafe { (self.inputs()[operand].pack)(block) };
                 to = to.wrapping_add(rows * width * size);
                 row += rows;
@@ -1175,7 +1184,7 @@ struct Line {
 /// Scratch memory of small calls.
 type Few = MaybeUninit<[Line; 64]>;
 
-/// Memory that is not initialised.
+/// Memory that is not initialised, aligned as asked for.
 struct Memory {
     first: *mut u8,
     _lines: Vec<Line>,

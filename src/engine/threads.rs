@@ -343,6 +343,7 @@ mod team {
             Cost::Bytes(bytes) => (bytes, None),
             Cost::Closure { bytes } => (bytes, Some(Instant::now())),
         };
+        // A thread that ends, and calls in a destructor, may have no team any more.
         let mut team = TEAM.try_with(Arc::clone).unwrap_or_default();
         let state = lock(&team);
         let awake = state.ended.is_some_and(|ended| ended.elapsed() < AWAKE_FOR);
