@@ -32,23 +32,24 @@
 //! | an output axis of a plan has the size of the axis that feeds it; there are at most `isize::MAX` elements | `BroadcastPlan::new`, for shapes and deserialised plans; `from_parts`, for plans of plans | *`rules`*, *`errors`*; `plans_of_other_plans_are_checked` |
 //! | a plan is applied to its input shape; a stretched axis has stride 0 | `replicate` in `view.rs` | *`errors::a_plan_on_another_shape`*; *`rules`* |
 //! | the sizes of the parts of an axis multiply to its size | `split` in `view.rs` | *`names`* |
-//! | the inputs of a map replicate to the output's shape | `maps::map` | `inputs_of_another_shape_are_refused` |
+//! | the inputs of a map replicate to the output's shape; a second output has that shape | `maps::map`; `overwrite_two` in `rows` | `inputs_of_another_shape_are_refused` |
 //! | all other operands have one shape | `Arrays::typed` in `fold`; `into_uninit` and `into` in `copies` | `results_and_terms_that_do_not_fit_are_refused`; *`materialize::an_output_of_another_shape_is_an_error_and_unchanged`* |
 //! | each axis that is kept is one axis of the result, of its size; there are terms, and no more than the array has | `sums::reduce` | `results_and_terms_that_do_not_fit_are_refused` |
-//! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `tiles`; `Packing::next_part` | `every_small_nest_is_walked_once`; `every_element_of_a_tile_is_walked_once_in_any_order`; `each_position_of_a_tile_is_in_one_part` |
+//! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `tiles`; `Packing::next_part` | `every_small_nest_is_walked_once`, also of `Tile::of`; `every_element_of_a_tile_is_walked_once_in_any_order`; `each_position_of_a_tile_is_in_one_part` |
 //! | each position is in one chunk, and each chunk is claimed once | `Chunks::range`; `Shares::claim` | `chunks_cover_every_element_once_and_begin_at_boundaries`; `every_order_of_arrivals_and_claims_gives_each_chunk_once` |
 //! | a unit of a reduction ends at the last column | `Plan::unit` in `sums` | `elements_of_every_size_follow_the_tree` |
 //! | each thread has scratch memory of its own | `Driver::run` in `sums`: a thread takes it off a list | *`gradient_bits`*, *`concurrency`* |
 //! | a copy reads and writes nothing but its elements | `Copier` in `copies`, whose tiles are those of the walk; `Block::part` in `block`; assertions of `Streamer::copy` and `copy_shuffled` | `every_layout_of_usual_elements`, `small_planes_of_every_size`, `squares_of_elements_of_every_size`: all of the memory around the output is compared; `copies_that_do_not_fit_are_refused`, `shuffled_copies_stay_inside_both_slices` |
 //! | stores of whole registers end in the block; streamed lines end in the output | `ShortRows::reaching` in `splat`; `stream` in `machine` | `rows_of_every_length`; `streams_any_length_from_and_to_any_alignment` |
 //! | elements have the size of their kernel, at any address | `Gather::of`, which chooses by the type; `Slot`, which is packed | `elements_of_odd_sizes_and_of_none`, `every_alignment` |
-//! | accumulators, and copies of elements, are aligned | `alignment` in `sums`; `LARGE_ELEMENT`: maps pack no element that is aligned beyond a cache line | `copies_of_elements_are_aligned` |
+//! | accumulators, copies of elements, and numbers of rows are aligned | `alignment` in `sums`; `Value` in `inputs`: maps pack no element that is aligned beyond a cache line; `Wide::run` in `positions` | `copies_of_elements_are_aligned`, for numbers of rows with 32 bits only |
 //! | scratch memory has room for tables with `MORE_ROWS` rows more, offsets of rows, lanes, and a level of the stack for each binary digit of the number of leaves | `Plan::new`, `Driver::join` and `reduce_few` in `sums` | `scratch_memory_has_room_for_all_that_is_written_to_it`; `crossed_terms_follow_the_tree`, `long_rows_follow_the_tree`, `large_sums_follow_the_tree` |
 //! | packed parts, and transposed ones, fit the block on the stack | assertions in `maps`, of what `Packing` says, and in `gather` | `maps_of_every_layout_are_as_index_by_index` fails at it if `Packing` forgets `MORE_ROWS` |
+//! | what a gather writes after the rows of some columns is overwritten before it is read | `Unit::runs` in `sums`, where a run ends with its leaf | `terms_of_arrays_in_different_orders_follow_the_tree` |
 //! | a gather reads nothing behind its block | `Block::transpose_band` in `gather` | `every_small_block_is_copied_and_nothing_else_is_written`, under *`memcheck`*: AddressSanitizer does not see what assembly reads |
 //! | lanes are written before they are read | the first pass of `fold_rows` in `fold` | `long_rows_follow_the_tree` |
 //! | new outputs have as many bytes as fit `isize`, and as many elements as their shape | `output_len` and `array_of` in `memory` | `refuses_what_does_not_fit`; `arrays_have_as_many_elements_as_their_shape` |
-//! | all elements of a new output are written | `fill` and `try_collect` in `rows`, `into_uninit` in `copies`, and `write` in `reduce`, compare counts | `rows::tests` fail there if the driver leaves out a chunk; `every_layout_of_usual_elements` fails in `copies` |
+//! | all elements of a new output are written | `fill` and `try_collect` in `rows`, `into_uninit` in `copies`, `Driver::join` in `sums` and `write` in `reduce` compare counts | `rows::tests` fail there if the driver leaves out a chunk; `every_layout_of_usual_elements` fails in `copies`; `large_sums_follow_the_tree` in `sums` |
 //! | nothing is added to memory that is not initialised | `fresh` in `reduce` | `results_and_terms_that_do_not_fit_are_refused` |
 //! | of an output that is half filled, what is written is dropped once: chunks are filled in the order of memory, and counted | `fill_counted` and `Initialised` in `rows` | *`elementwise::a_panic_at_any_element_leaks_nothing`*, *`elementwise::a_panic_leaks_nothing_whatever_the_layouts_of_the_inputs`* |
 //! | a call returns when no helper uses its job; a call in a chunk has a team of its own; after a panic no chunk begins | `run`, `share` and `work` in `threads` | `a_panic_reaches_the_caller_when_no_chunk_runs_any_more`; `calls_nest`; `after_a_panic_no_further_chunk_begins` |
@@ -58,6 +59,8 @@
 //!
 //! - Elements are shared and sent between threads only with `Sync` and `Send`: the bounds of each
 //!   `unsafe impl`, and of the traits that the doors ask for.
+//! - Only `Copy` elements are copied before a closure gets them: the bounds of `Value` in `inputs`
+//!   and of `Arrays` in `fold`. A copy of a `Mutex` or an atomic would not be the element.
 //! - Streamed stores are fenced: `Streamer` is neither `Send` nor `Sync`, and fences when it is
 //!   dropped.
 //! - `AbortOnPanic` ends the process if `threads` itself panics while helpers borrow from its
