@@ -72,7 +72,7 @@ pub(crate) fn scaled(steps: &Steps, by: usize) -> Steps {
     scaled
 }
 
-/// An array that terms are computed of. Its elements are `Copy`: copies of them may be read instead.
+/// An array that terms are computed of. Its elements are `Copy`: copies may be read instead.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     /// The element at index 0 of every axis.

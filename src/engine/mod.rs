@@ -36,7 +36,7 @@
 //! | sizes multiply to more than `usize` holds | shapes are those of arrays; of new ones `output_len` checks | `nest`, `memory` |
 //! | a stride is negative | a nest is walked from the other end; small tiles and blocks have negative steps | `LoopNest::sort`, `Block` |
 //! | an axis has size 0 | there are no positions, no tiles and no chunks | `LoopNest`, `Tile::of` |
-//! | an element has size 0 | it is read at the pointer of its array, and never packed | `pack`, `Unit::form` in `sums` |
+//! | an element has size 0 | maps never pack it; sums gather no byte of it, to memory that is aligned for it | `Packing::of`; `alignment` in `sums` |
 //! | an element or accumulator is aligned to 4096 | scratch memory of sums is aligned to it; maps pack small elements only | `alignment` in `sums`; `Value` in `inputs` |
 //! | an element has a destructor or a `Cell` inside | only `Copy` elements are packed or gathered | the bounds of `Value` and `Arrays` |
 //! | an element has padding | it is moved by value, by `memcpy` or in assembly | `Slot` in `block`; `machine` |
