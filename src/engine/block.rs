@@ -83,20 +83,21 @@ impl Block {
     }
 }
 
-/// Writes `bytes` bytes from `to` on as copies of the first `period`, again and again.
+/// Copies the first `count` bytes from `to` on to the places that are a multiple of `period` bytes
+/// behind them, as far as these are among the first `bytes`.
 ///
 /// # Safety
 ///
-/// They are writable, and the first `period` are written. `period` is not 0.
-pub(super) unsafe fn repeat(to: *mut u8, period: usize, bytes: usize) {
-    let (mut done, mut piece) = (period, period);
+/// `bytes` bytes are writable, and the first `count` are written, at most `period`, which is not 0.
+pub(super) unsafe fn repeat(to: *mut u8, count: usize, period: usize, bytes: usize) {
+    let (mut done, mut piece) = (period, count);
     while done < bytes {
         let count = piece.min(bytes - done);
         // SAFETY: bytes that are written, and bytes behind them: the contract of this function.
         unsafe { copy_in_cache(to, to.wrapping_add(done), count) };
-        done += count;
+        done += period.max(count);
         // What is copied doubles until it is long enough, and stays in the first-level cache.
-        if done <= SHORT_REPEAT {
+        if done <= SHORT_REPEAT && piece >= period {
             piece = done;
         }
     }

@@ -3,7 +3,7 @@
 use super::block::{Along, Block, Slot, repeat};
 use super::machine::{Vectorize, copy_in_cache, square, widest};
 use super::splat::splat_rows;
-use super::tuning::copies::{SHORT_REPEAT, SHORT_ROW};
+use super::tuning::copies::{SHORT_REPEAT, SHORT_ROW, repeated};
 use super::tuning::{BLOCK, CACHE_LINE, LARGE_ELEMENT, PAGE, SQUARE};
 use std::mem::MaybeUninit;
 use std::{array, ptr, slice};
@@ -96,8 +96,11 @@ impl Block {
         let (rows, columns, size) = (self.rows, self.columns, size_of::<B>());
         let (step, bytes) = (size as isize, columns.len * size);
         let contiguous = columns.step == step;
+        let most = repeated(rows.len * bytes);
         // Few rows, and long ones, are copied from the one row that they repeat: see `SQUARE`.
-        let once = contiguous && (bytes >= SHORT_REPEAT || rows.len <= SQUARE && bytes >= 4);
+        let direct = contiguous
+            && bytes <= most
+            && (bytes >= SHORT_REPEAT || rows.len <= SQUARE && bytes >= 4);
         // SAFETY: the contract of this function. So in each call.
         match columns.len {
             _ if rows.len == 0 || columns.len == 0 => {}
@@ -115,11 +118,17 @@ impl Block {
                 // SAFETY: as above.
                 false => unsafe { self.one_by_one::<B>() },
             },
-            _ if rows.step == 0 && rows.len > 1 && self.pitch == bytes && !once => {
-                // SAFETY: as above; the first row.
-                unsafe { self.part([0, 0], 1, columns.len, size).copy::<B>() };
-                // SAFETY: as above; the first row of the copy is written.
-                unsafe { repeat(self.to, bytes, rows.len * bytes) };
+            _ if rows.step == 0 && rows.len > 1 && self.pitch == bytes && !direct => {
+                let width = (most / size).clamp(1, columns.len);
+                for column in (0..columns.len).step_by(width) {
+                    let width = width.min(columns.len - column);
+                    let part = self.part([0, column], 1, width, size);
+                    // SAFETY: as above; a part of the first row.
+                    unsafe { part.copy::<B>() };
+                    let all = (rows.len - 1) * bytes + width * size;
+                    // SAFETY: as above; the part of the first row of the copy is written.
+                    unsafe { repeat(part.to, width * size, bytes, all) };
+                }
             }
             // SAFETY: as above.
             _ if contiguous => unsafe { self.copy_rows::<B>(bytes) },
@@ -142,7 +151,7 @@ impl Block {
             5.. if self.crosses()
                 && self.pitch % PAGE == 0
                 && rows.len > 4
-                && bytes >= 4 * CACHE_LINE =>
+                && bytes >= CACHE_LINE =>
             // SAFETY: as above.
             unsafe { self.transpose_through_block::<B>() },
             // SAFETY: as above.
@@ -167,7 +176,7 @@ impl Block {
                 // SAFETY: as above; the first row.
                 unsafe { self.part([0, 0], 1, columns.len, size).pack::<B>(0) };
                 // SAFETY: as above; the first row of the copy is written.
-                unsafe { repeat(self.to, bytes, rows.len * bytes) };
+                unsafe { repeat(self.to, bytes, bytes, rows.len * bytes) };
             }
             // SAFETY: as above.
             _ if columns.step == step => unsafe { self.copy_rows::<B>(bytes) },

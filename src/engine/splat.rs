@@ -9,7 +9,7 @@ use super::tuning::WIDE_FROM;
 use super::tuning::copies::SHORT_REPEAT;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::slice;
+use std::{array, slice};
 
 /// Fills each row of the copy with its one element.
 ///
@@ -63,29 +63,42 @@ impl<B: Copy> Vectorize for LongRows<B> {
             let element = unsafe { from.cast::<Slot<B>>().read() };
             // SAFETY: a row of the copy: the contract of `new`.
             let slots = unsafe { slice::from_raw_parts_mut(to.cast::<Slot<B>>(), len) };
-            if !in_registers(size) {
-                let some = len.min(16);
-                slots[..some].iter_mut().for_each(|slot| *slot = element);
-                if some < len {
+            match size {
+                1 => fill::<B, 32>(slots, element),
+                2 => fill::<B, 16>(slots, element),
+                4 => fill::<B, 8>(slots, element),
+                8 => fill::<B, 4>(slots, element),
+                _ => {
+                    let some = len.min(16);
+                    slots[..some].iter_mut().for_each(|slot| *slot = element);
                     // SAFETY: the row, of which some elements are written.
-                    unsafe { repeat(to, some * size, len * size) };
+                    unsafe { repeat(to, some * size, some * size, len * size) };
                 }
-                continue;
             }
-            // Registers that begin at a multiple of their size cross no cache line: 24 us instead
-            // of 31 for 4 MiB on two threads.
-            let head = match len * size >= WIDE_FROM {
-                true => to.addr().wrapping_neg() % WIDE_REGISTER / size,
-                false => 0,
-            };
-            let (head, aligned) = slots.split_at_mut(head.min(len));
-            head.iter_mut().for_each(|slot| *slot = element);
-            aligned.iter_mut().for_each(|slot| *slot = element);
         }
     }
 }
 
-/// Rows of at most eight registers without gaps between them. The last register of a row reaches
+/// Fills a row with stores of `K` elements, which are a wide register. Those between the first and
+/// the last one begin at a multiple of their size: they cross no cache line.
+#[inline(always)]
+fn fill<B: Copy, const K: usize>(row: &mut [Slot<B>], element: Slot<B>) {
+    let Some(last) = row.len().checked_sub(K) else {
+        return row.iter_mut().for_each(|slot| *slot = element);
+    };
+    let (to, register) = (row.as_mut_ptr(), [element; K]);
+    // SAFETY: `K` elements of the row, as each place is at most `last`.
+    let put = |at: usize| unsafe { to.wrapping_add(at).cast::<[Slot<B>; K]>().write(register) };
+    put(0);
+    let mut at = K - to.addr() / size_of::<B>() % K;
+    while at < last {
+        put(at);
+        at += K;
+    }
+    put(last);
+}
+
+/// Rows of at most sixteen registers without gaps between them. The last register of a row reaches
 /// into the next row, which is written after it. Returns how many rows are done: not the last ones,
 /// past whose end it would reach, and none if rows are longer.
 struct ShortRows<B>(Block, PhantomData<B>);
@@ -108,6 +121,8 @@ impl<B: Copy> ShortRows<B> {
             4 => self.reaching::<K, 4>(),
             5..=6 => self.reaching::<K, 6>(),
             7..=8 => self.reaching::<K, 8>(),
+            9..=12 => self.reaching::<K, 12>(),
+            13..=16 => self.reaching::<K, 16>(),
             _ => 0,
         }
     }
@@ -146,9 +161,9 @@ impl<B: Copy> Vectorize for ShortRows<B> {
     }
 }
 
-/// Elements of at most sixteen bytes that are neighbours in memory, to short rows: each register of
-/// the copy is one shuffle of sixteen bytes. Returns how many rows are done, which may be none.
-/// Elements of other rows may also be written; they are still to do.
+/// Elements of at most sixteen bytes that are neighbours in memory, to short rows: each half of a
+/// wide register of the copy is one shuffle of sixteen bytes. Returns how many rows are done, which
+/// may be none. Elements of other rows may also be written; they are still to do.
 ///
 /// # Safety
 ///
@@ -156,7 +171,7 @@ impl<B: Copy> Vectorize for ShortRows<B> {
 unsafe fn expand(block: Block, size: usize) -> usize {
     let (rows, row_bytes) = (block.rows.len, block.columns.len * size);
     // The pattern begins anew after as many registers as end where a row ends.
-    let period = row_bytes >> row_bytes.trailing_zeros().min(REGISTER.ilog2());
+    let period = row_bytes >> row_bytes.trailing_zeros().min(WIDE_REGISTER.ilog2());
     let pays = block.rows.step == size as isize
         && size <= REGISTER
         && (row_bytes < WIDE_REGISTER || !in_registers(size) && row_bytes <= 2 * WIDE_REGISTER)
@@ -167,25 +182,40 @@ unsafe fn expand(block: Block, size: usize) -> usize {
         return 0;
     }
     let mut shuffles = [Shuffle::NONE; MOST_SHUFFLES];
-    let shuffles = &mut shuffles[..period];
-    // The source byte of a byte of the copy.
-    let source_byte = |byte: usize| byte / row_bytes * size + byte % row_bytes % size;
-    for (register, shuffle) in shuffles.iter_mut().enumerate() {
-        let bytes = register * REGISTER..(register + 1) * REGISTER;
-        shuffle.offset = bytes.clone().map(source_byte).min().unwrap_or(0);
-        for (byte, index) in bytes.zip(&mut shuffle.indices) {
-            // Sixteen bytes of the copy come from at most sixteen of the source. Within a row they
-            // come from one element, which is no longer; with each further row the source moves on
-            // by less than the copy.
-            *index = (source_byte(byte) - shuffle.offset) as u8;
-            debug_assert!(usize::from(*index) < REGISTER);
-        }
-    }
-    let step = period * REGISTER / row_bytes * size;
     let (to, from) = (block.to.cast::<MaybeUninit<u8>>(), block.from.cast());
     // SAFETY: the elements of all rows, which are neighbours: the contract of this function.
     let source = unsafe { slice::from_raw_parts(from, rows * size) };
     // SAFETY: all rows of the copy, which have no gaps: as above.
     let out = unsafe { slice::from_raw_parts_mut(to, rows * row_bytes) };
-    copy_shuffled(shuffles, source, step, out) / row_bytes
+    // The source byte of each byte of the copy in turn, without a division.
+    let (mut row, mut column, mut byte) = (0, 0, 0);
+    let mut next = || {
+        let at = row * size + byte;
+        (column, byte) = (column + 1, if byte + 1 == size { 0 } else { byte + 1 });
+        if column == row_bytes {
+            (row, column) = (row + 1, 0);
+        }
+        at
+    };
+    // Registers that begin at a multiple of their size cross no cache line.
+    let (head, out) = out.split_at_mut(to.addr().wrapping_neg() % WIDE_REGISTER);
+    head.iter_mut().for_each(|to| *to = source[next()]);
+    for shuffle in &mut shuffles[..period] {
+        for half in 0..2 {
+            // Sixteen bytes of the copy come from at most sixteen of the source. Within a row they
+            // come from one element, which is no longer; with each further row the source moves on
+            // by half of the copy or less.
+            let bytes: [usize; REGISTER] = array::from_fn(|_| next());
+            let offset = bytes.into_iter().min().unwrap_or(0);
+            shuffle.offsets[half] = offset;
+            shuffle.indices[half] = bytes.map(|byte| (byte - offset) as u8);
+            debug_assert!(
+                shuffle.indices[half]
+                    .iter()
+                    .all(|&i| usize::from(i) < REGISTER)
+            );
+        }
+    }
+    let step = period * WIDE_REGISTER / row_bytes * size;
+    (head.len() + copy_shuffled(&shuffles[..period], source, step, out)) / row_bytes
 }

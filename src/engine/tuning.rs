@@ -107,7 +107,7 @@ pub(crate) fn map_chunk(bytes: usize) -> usize {
 
 /// Thresholds of copies alone.
 pub(crate) mod copies {
-    use super::SECOND_LEVEL_CACHE;
+    use super::{FIRST_LEVEL_CACHE, SECOND_LEVEL_CACHE};
     use crate::engine::machine::WIDE_REGISTER;
     use std::ops::RangeInclusive;
 
@@ -116,8 +116,16 @@ pub(crate) mod copies {
     /// reader.
     pub(crate) const STREAMED_FROM: usize = 128 << 20;
 
-    /// The longest period that is built once and then repeated, in bytes.
-    pub(crate) const SHORT_PERIOD: usize = SECOND_LEVEL_CACHE;
+    /// Bytes that are copied to all of their places before others are, if `bytes` are written: a
+    /// quarter of a first-level cache, which keeps them beside what is written. 4 MiB of copies of
+    /// 16 KiB take 59 us, of 32 KiB and more 86 us, in such parts 54 us. Memory is written faster
+    /// in long runs: 32 MiB of copies of 512 KiB take 2.8 ms, in such parts 3.5 ms.
+    pub(crate) const fn repeated(bytes: usize) -> usize {
+        match bytes <= 8 * SECOND_LEVEL_CACHE {
+            true => FIRST_LEVEL_CACHE / 4,
+            false => SECOND_LEVEL_CACHE / 2,
+        }
+    }
 
     /// Bytes that are repeated at a time with plain stores: periods of 256 bytes take 53 us, and 60
     /// us with pieces as long as the block, which push the source out of the first-level cache.

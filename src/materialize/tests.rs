@@ -427,6 +427,10 @@ fn planes_around_the_longest_repeated_one() {
         (&[2, 3, 683], &[0, 683, 1]),
         (&[2, 2, 3, 683], &[0, 0, 683, 1]),
         (&[2, 3, 2, 2, 256], &[0, 512, 0, 256, 1]),
+        (&[3, 3, 1025], &[0, 2050, 1]),
+        (&[3, 2, 3, 700], &[0, 2100, 0, 1]),
+        (&[3, 5000], &[0, 1]),
+        (&[3, 5000], &[0, 2]),
     ] {
         check_standard::<f32>(shape, from);
         // Output with a gap after the outermost axis, then after each row.
@@ -645,6 +649,11 @@ fn matrices_around_the_smallest_one_cut_into_squares() {
         (&[4, 5, 8], &[1, 40, 4]),
         (&[5, 4, 8], &[40, -1, 4]),
         (&[70, 90, 50], &[1, 3500, 70]),
+        // Rows are repeated, and lie across the outer axis.
+        (&[4, 3, 6], &[1, 0, 4]),
+        (&[70, 3, 50], &[1, 0, 70]),
+        (&[2, 33, 2, 40], &[1320, -1, 0, 33]),
+        (&[5, 2, 4500], &[1, 0, 5]),
         // Windows onto a row: neither axis has the shorter stride.
         (&[8, 8], &[3, 3]),
         (&[8, 8], &[2, -2]),
@@ -657,6 +666,8 @@ fn matrices_around_the_smallest_one_cut_into_squares() {
         check_standard::<[u64; 3]>(shape, from);
     }
     check::<f32>(&[4, 8], &[10, 1], &[1, 4], 1);
+    check::<f32>(&[8, 3, 8], &[72, 24, 3], &[1, 0, 8], 1);
+    check::<f32>(&[8, 3, 8], &[73, 24, 1], &[1, 0, 8], 1);
     check::<f32>(&[4, 8], &[16, 2], &[1, 4], 1);
 }
 

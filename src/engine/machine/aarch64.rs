@@ -75,9 +75,21 @@ pub(crate) fn interleave<const SIZE: usize>(a: Register, b: Register) -> [Regist
     }
 }
 
-/// The bytes of `register` that the indices name.
+/// What [`shuffle`] takes and returns.
+pub(crate) type WideRegister = [Register; 2];
+
+/// # Safety
+///
+/// `from` is readable for 16 bytes from each offset on, which need not be initialised.
 #[inline(always)]
-pub(crate) unsafe fn shuffle(register: Register, indices: Register) -> Register {
+pub(crate) unsafe fn load_halves(from: *const u8, offsets: [usize; 2]) -> WideRegister {
+    // SAFETY: the contract of this function.
+    offsets.map(|offset| unsafe { load(from.wrapping_add(offset)) })
+}
+
+/// Of each half of `register`, the bytes that the indices name.
+#[inline(always)]
+pub(crate) unsafe fn shuffle(register: WideRegister, indices: WideRegister) -> WideRegister {
     // SAFETY: NEON is in the baseline of the target.
-    unsafe { vqtbl1q_u8(register, indices) }
+    std::array::from_fn(|half| unsafe { vqtbl1q_u8(register[half], indices[half]) })
 }

@@ -17,11 +17,11 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Bytes of a vector register that every x86-64 and aarch64 has, and that [`copy_shuffled`] writes.
+/// Bytes of a vector register that every x86-64 and aarch64 has.
 pub(crate) const REGISTER: usize = 16;
 
-/// Bytes of a register of AVX2.
-pub(crate) const WIDE_REGISTER: usize = 32;
+/// Bytes of a register of AVX2, and what [`copy_shuffled`] writes at a time.
+pub(crate) const WIDE_REGISTER: usize = 2 * REGISTER;
 
 #[cfg(test)]
 thread_local! {
@@ -188,27 +188,28 @@ pub(crate) type TransposeSquare = unsafe fn((*mut u8, *const u8), [isize; 2]);
 /// `None`: the target has no code for these.
 pub(crate) use target::square;
 
-/// The most registers that [`copy_shuffled`] writes for each step of the source. Their shuffles and
-/// offsets stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, take 36 us, and 73 if the shuffles
-/// and offsets are loaded again for each register of output.
+/// The most wide registers that [`copy_shuffled`] writes for each step of the source. Their shuffles
+/// stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, took 36 us, and 73 where the shuffles were
+/// loaded again for each register of output.
 pub(crate) const MOST_SHUFFLES: usize = 7;
 
-/// One register of output: where its sixteen source bytes begin, and which of them go where.
+/// One wide register of output: where the sixteen source bytes of each half begin, and which of
+/// them go where.
 #[derive(Clone, Copy)]
-#[repr(C, align(16))]
+#[repr(C, align(32))]
 pub(crate) struct Shuffle {
-    pub(crate) indices: [u8; REGISTER],
-    pub(crate) offset: usize,
+    pub(crate) indices: [[u8; REGISTER]; 2],
+    pub(crate) offsets: [usize; 2],
 }
 
 impl Shuffle {
     pub(crate) const NONE: Self = Shuffle {
-        indices: [0; REGISTER],
-        offset: 0,
+        indices: [[0; REGISTER]; 2],
+        offsets: [0; 2],
     };
 }
 
-/// Writes one register for each of `shuffles`, again and again, while the source moves on by `step`
+/// Writes one wide register for each of `shuffles`, again and again, while the source moves on by `step`
 /// bytes each time. Returns how many bytes of `to` are written: as many whole repeats as fit into
 /// `to` and read inside `from`.
 pub(crate) fn copy_shuffled(
@@ -218,13 +219,13 @@ pub(crate) fn copy_shuffled(
     to: &mut [MaybeUninit<u8>],
 ) -> usize {
     assert!(step > 0);
-    let Some(last) = shuffles.iter().map(|shuffle| shuffle.offset).max() else {
+    let Some(last) = shuffles.iter().flat_map(|shuffle| shuffle.offsets).max() else {
         return 0;
     };
     let Some(more) = from.len().checked_sub(REGISTER + last) else {
         return 0;
     };
-    let period = shuffles.len() * REGISTER;
+    let period = shuffles.len() * WIDE_REGISTER;
     let times = (to.len() / period).min(more / step + 1);
     if times == 0 || shuffles.len() > MOST_SHUFFLES || !can_shuffle() {
         return 0;
@@ -305,22 +306,22 @@ mod tests {
     #[test]
     fn shuffled_copies_stay_inside_both_slices() {
         let reverse = Shuffle {
-            indices: std::array::from_fn(|i| 15 - i as u8),
-            offset: 3,
+            indices: [std::array::from_fn(|i| 15 - i as u8); 2],
+            offsets: [3, 4],
         };
         let source: Vec<_> = (0..200_u8).map(MaybeUninit::new).collect();
         for from in 0..source.len() {
-            for to in [0, 15, 16, 31, 32, 47, 100] {
-                let mut target = vec![MaybeUninit::new(0xee_u8); to + 16];
+            for to in [0, 31, 32, 63, 64, 95, 200] {
+                let mut target = vec![MaybeUninit::new(0xee_u8); to + 32];
                 let (shuffles, out) = ([reverse; 2], &mut target[..to]);
                 let done = copy_shuffled(&shuffles, &source[..from], 5, out);
-                let fits = (0..to / 32)
-                    .take_while(|turn| turn * 5 + 3 + 16 <= from)
+                let fits = (0..to / 64)
+                    .take_while(|turn| turn * 5 + 4 + 16 <= from)
                     .count();
-                assert_eq!(done, if can_shuffle() { fits * 32 } else { 0 });
+                assert_eq!(done, if can_shuffle() { fits * 64 } else { 0 });
                 for (i, slot) in target.iter().enumerate() {
                     let expected = if i < done {
-                        i / 32 * 5 + 3 + 15 - i % 16
+                        i / 64 * 5 + 3 + i / 16 % 2 + 15 - i % 16
                     } else {
                         0xee
                     };

@@ -1,10 +1,10 @@
 //! Transposes and shuffles in vector registers, from a few instructions of each processor.
 
 #[cfg(target_arch = "aarch64")]
-use super::aarch64::{Register, interleave, load, load_half, shuffle};
+use super::aarch64::{Register, WideRegister, interleave, load, load_half, load_halves, shuffle};
 #[cfg(target_arch = "x86_64")]
-use super::x86::{Register, interleave, load, load_half, shuffle};
-use super::{REGISTER, Shuffle, TransposeSquare};
+use super::x86::{Register, WideRegister, interleave, load, load_half, load_halves, shuffle};
+use super::{Shuffle, TransposeSquare, WIDE_REGISTER};
 use std::array;
 use std::mem::{MaybeUninit, transmute};
 
@@ -90,7 +90,7 @@ fn interleaved<const SIZE: usize, const K: usize>(
 /// # Safety
 ///
 /// The processor can shuffle. `from` is readable for the 16 bytes at each offset of `shuffles` plus
-/// each of `(0..times) * step`, and `to` is writable for `times` registers of each of `shuffles`,
+/// each of `(0..times) * step`, and `to` is writable for `times` wide registers of each of `shuffles`,
 /// of which there are at most `MOST_SHUFFLES`.
 pub(crate) unsafe fn shuffle_all(
     shuffles: &[Shuffle],
@@ -100,10 +100,13 @@ pub(crate) unsafe fn shuffle_all(
     macro_rules! by_count {
         ($($count:literal)+) => {
             match shuffles.len() {
-                $($count => if let Ok(shuffles) = shuffles.try_into() {
+                $($count => {
+                    // SAFETY: any bytes are a register.
+                    let wide = |at: usize| unsafe { transmute(shuffles[at].indices) };
+                    let offsets = array::from_fn(|at| shuffles[at].offsets);
                     // SAFETY: the contract of this function.
-                    unsafe { shuffle_each::<$count>(shuffles, places, steps) }
-                },)+
+                    unsafe { shuffle_each::<$count>(&array::from_fn(wide), offsets, places, steps) }
+                })+
                 _ => {}
             }
         };
@@ -111,29 +114,28 @@ pub(crate) unsafe fn shuffle_all(
     by_count!(1 2 3 4 5 6 7);
 }
 
-/// [`shuffle_all`] with so many entries, which stay in registers.
+/// [`shuffle_all`] with so many indices and offsets, which stay in registers.
 ///
 /// # Safety
 ///
 /// As there.
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3"))]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 unsafe fn shuffle_each<const K: usize>(
-    shuffles: &[Shuffle; K],
+    indices: &[WideRegister; K],
+    offsets: [[usize; 2]; K],
     (mut to, mut from): (*mut u8, *const u8),
     [step, times]: [usize; 2],
 ) {
-    // SAFETY: the bytes of an entry.
-    let indices = shuffles.map(|shuffle| unsafe { load(shuffle.indices.as_ptr()) });
-    let offsets = shuffles.map(|shuffle| shuffle.offset);
+    let indices = *indices;
     for _ in 0..times {
-        for (&indices, offset) in indices.iter().zip(offsets) {
+        for (indices, offsets) in indices.into_iter().zip(offsets) {
             // SAFETY: `from` is valid where it reads: the contract of this function.
-            let register = unsafe { load(from.wrapping_add(offset)) };
+            let register = unsafe { load_halves(from, offsets) };
             // SAFETY: the processor can shuffle: the contract of this function.
             let register = unsafe { shuffle(register, indices) };
             // SAFETY: `to` is valid where it writes: the contract of this function.
-            unsafe { to.cast::<Register>().write_unaligned(register) };
-            to = to.wrapping_add(REGISTER);
+            unsafe { to.cast::<WideRegister>().write_unaligned(register) };
+            to = to.wrapping_add(WIDE_REGISTER);
         }
         from = from.wrapping_add(step);
     }

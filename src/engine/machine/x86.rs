@@ -7,16 +7,16 @@ use super::{WIDE_REGISTER, has_wide_registers};
 use crate::engine::tuning::{CACHE_LINE, WIDE_FROM};
 use std::arch::asm;
 use std::arch::x86_64::{
-    _mm_shuffle_epi8, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32,
-    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
-    _mm_unpacklo_epi64,
+    _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64,
+    _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
+    _mm256_shuffle_epi8,
 };
 use std::ptr::copy_nonoverlapping;
 
 pub(crate) const CAN_STREAM: bool = true;
 
 pub(crate) fn can_shuffle() -> bool {
-    std::is_x86_feature_detected!("ssse3")
+    has_wide_registers()
 }
 
 pub(crate) fn fence() {
@@ -194,10 +194,35 @@ pub(crate) fn interleave<const SIZE: usize>(a: Register, b: Register) -> [Regist
     }
 }
 
-/// The bytes of `register` that the indices name.
+/// What [`shuffle`] takes and returns.
+pub(crate) use std::arch::x86_64::__m256i as WideRegister;
+
+/// # Safety
+///
+/// `from` is readable for 16 bytes from each offset on, which need not be initialised.
 #[inline]
-#[target_feature(enable = "ssse3")]
-pub(crate) unsafe fn shuffle(register: Register, indices: Register) -> Register {
-    // SAFETY: the processor has SSSE3: the contract of this function.
-    unsafe { _mm_shuffle_epi8(register, indices) }
+#[target_feature(enable = "avx2")]
+pub(crate) unsafe fn load_halves(from: *const u8, offsets: [usize; 2]) -> WideRegister {
+    let register;
+    // SAFETY: it reads the bytes, and writes the register.
+    unsafe {
+        asm!(
+            "vmovdqu {register:x}, [{from} + {first}]",
+            "vinserti128 {register}, {register}, [{from} + {second}], 1",
+            register = out(ymm_reg) register,
+            from = in(reg) from,
+            first = in(reg) offsets[0],
+            second = in(reg) offsets[1],
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    register
+}
+
+/// Of each half of `register`, the bytes that the indices name.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(crate) unsafe fn shuffle(register: WideRegister, indices: WideRegister) -> WideRegister {
+    // SAFETY: the processor has AVX2: the contract of this function.
+    unsafe { _mm256_shuffle_epi8(register, indices) }
 }
