@@ -293,6 +293,8 @@ fn split<'a, A>(mut array: ArrayViewD<'a, A>, sizes: &[Vec<usize>]) -> ArrayView
     reversed.iter().for_each(|&axis| array.invert_axis(axis));
     let parts = |axis: usize| (0..sizes[axis].len()).map(move |part| (axis, part));
     let parts: Vec<_> = (0..array.ndim()).flat_map(parts).collect();
+    // No product overflows: the part before the others has two elements or more, so it is at most
+    // the offset of the last element of the axis.
     let stride = |&(axis, part): &(usize, usize)| match &sizes[axis][part..] {
         [1, ..] => 0,
         [_, behind @ ..] => array.strides()[axis] as usize * behind.iter().product::<usize>(),

@@ -34,7 +34,7 @@ impl Chunks {
         self.len.saturating_mul(self.element_size) <= self.chunk_bytes
     }
 
-    /// The number of chunks.
+    /// The number of chunks. The sum does not overflow, as an array has at most `isize::MAX` bytes.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         if self.len == 0 {

@@ -507,7 +507,7 @@ mod team {
         }
     }
 
-    /// Asks the pool for a helper.
+    /// Asks the pool for a helper. A pool that is dropped runs the request before it ends.
     fn spawn(team: Arc<Team>) {
         #[cfg(not(all(test, loom)))]
         rayon::spawn(move || help(&team));

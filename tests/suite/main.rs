@@ -30,6 +30,7 @@ mod reductions;
 mod rules;
 mod serde;
 mod slices;
+mod small;
 mod static_ranks;
 mod statistics;
 mod tasks;
