@@ -469,19 +469,22 @@ where
                 // SAFETY: there is room for as many, and earlier rows have initialised them.
                 false => Some(unsafe { chunk.read() }),
             };
-            let accs = filled!(LANES, |j| {
-                let mut sum = term(0, j);
-                if let Some(old) = &old {
-                    sum = self.combine(old[j], sum);
-                }
-                // No loop: it would keep the compiler from vector code if `term` is long.
-                if M == 4 {
-                    sum = self.combine(sum, term(1, j));
-                    sum = self.combine(sum, term(2, j));
-                    sum = self.combine(sum, term(3, j));
-                }
-                sum
-            });
+            let accs = match M {
+                LANES => self.reduction.fold_lanes(term),
+                _ => filled!(LANES, |j| {
+                    let mut sum = term(0, j);
+                    if let Some(old) = &old {
+                        sum = self.combine(old[j], sum);
+                    }
+                    // No loop: it would keep the compiler from vector code if `term` is long.
+                    if M == 4 {
+                        sum = self.combine(sum, term(1, j));
+                        sum = self.combine(sum, term(2, j));
+                        sum = self.combine(sum, term(3, j));
+                    }
+                    sum
+                }),
+            };
             // SAFETY: there is room for as many.
             unsafe { chunk.write(accs) };
             for (along, chunk) in along.iter_mut().zip(&rows.chunk) {
@@ -555,35 +558,43 @@ where
         let mut done = 0;
         while done <= each {
             let (passes, width) = if done < each { all } else { last };
-            let four = Self::IN_VECTORS && each - done >= 4;
+            let rows_at_once = match Self::IN_VECTORS {
+                true if R::FOLDS_LANES && count == LEAF && done == 0 => LANES,
+                true if each - done >= 4 => 4,
+                _ => 1,
+            };
             for lane in 0..passes {
                 let (at, to) = (lane + done * live, lanes.wrapping_add(lane * columns));
-                match (four, done == 0) {
+                match (rows_at_once, done == 0) {
+                    // SAFETY: as below.
+                    (LANES, _) if R::FOLDS_LANES => unsafe {
+                        self.add_rows::<LANES, true>(rows, at, live, width, to);
+                    },
                     // SAFETY: the rows are those of the contract, of which each lane has as many;
                     // there is room for `live` lanes, and the first call initialises this one. So
                     // in each.
-                    (true, true) => unsafe {
+                    (4, true) => unsafe {
                         self.add_rows::<4, true>(rows, at, live, width, to);
                     },
                     // SAFETY: as above.
-                    (true, false) => unsafe {
+                    (4, false) => unsafe {
                         self.add_rows::<4, false>(rows, at, live, width, to);
                     },
                     // SAFETY: as above.
-                    (false, first) if !Self::IN_VECTORS => unsafe {
+                    (_, first) if !Self::IN_VECTORS => unsafe {
                         self.add_last(rows, at, 0..width, first, to);
                     },
                     // SAFETY: as above.
-                    (false, true) => unsafe {
+                    (_, true) => unsafe {
                         self.add_rows::<1, true>(rows, at, live, width, to);
                     },
                     // SAFETY: as above.
-                    (false, false) => unsafe {
+                    (_, false) => unsafe {
                         self.add_rows::<1, false>(rows, at, live, width, to);
                     },
                 }
             }
-            done += if four { 4 } else { 1 };
+            done += rows_at_once;
         }
         if live == 1 {
             return;
@@ -671,7 +682,10 @@ where
                 acc
             }};
         }
-        let lanes = filled!(LANES, |j| sum!(j; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15));
+        let lanes = match R::FOLDS_LANES {
+            true => self.reduction.fold_lanes(|k, j| term(k * LANES + j)),
+            false => filled!(LANES, |j| sum!(j; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)),
+        };
         self.fold_lanes(&lanes, combine)
     }
 

@@ -1,5 +1,7 @@
 //! What a reduction does with its terms: the trait.
 
+use super::fold::LANES;
+
 /// How the terms of one element of a result are combined: to a sum, a maximum, a position.
 ///
 /// Each term is [lifted](Self::lift) into an accumulator. Accumulators are
@@ -66,9 +68,10 @@
 /// `#[inline(always)]` and these items say what is true of it: [`COMMUTATIVE`](Self::COMMUTATIVE)
 /// above all; [`QUICK`](Self::QUICK) or [`SLOW`](Self::SLOW);
 /// [`MAY_BE_DECIDED`](Self::MAY_BE_DECIDED); [`HAS_UNORDERED`](Self::HAS_UNORDERED). An accumulator
-/// of several numbers is fastest if all are of one type. A reduction that is another one with a
-/// different result is a [`Then`](crate::reduction::Then): positions are found in a way of their
-/// own, which it keeps.
+/// of several numbers is fastest if all are of one type; [`Var`](crate::reduction::Var) and
+/// [`NanMean`](crate::reduction::NanMean) have a loop of their own. A reduction that is another one
+/// with a different result is a [`Then`](crate::reduction::Then): it keeps such loops, and the way
+/// in which positions are found.
 pub trait Reduction<T>: Sync {
     /// Whether [`combine`](Self::combine) is commutative too, up to rounding.
     ///
@@ -157,6 +160,21 @@ pub trait Reduction<T>: Sync {
     fn is_unordered(&self, acc: Self::Acc) -> bool {
         let _ = acc;
         false
+    }
+
+    /// Whether [`fold_lanes`](Self::fold_lanes) is faster than [`combine`](Self::combine) of each
+    /// term. Compilers make no vector code of the latter if accumulators are several numbers.
+    #[doc(hidden)]
+    const FOLDS_LANES: bool = false;
+
+    /// The accumulators of 16 lanes of a whole leaf, of 16 terms each, with the bits that
+    /// [`combine`](Self::combine) of one term after the other gives. `term(k, lane)` is the
+    /// accumulator of a term, and is called once for each.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn fold_lanes(&self, term: impl Fn(usize, usize) -> Self::Acc) -> [Self::Acc; LANES] {
+        let lane = |j| (1..LANES).fold(term(0, j), |acc, k| self.combine(acc, term(k, j)));
+        std::array::from_fn(lane)
     }
 
     /// Calls one method of `use_it` with `outer`, which is this reduction or has it inside:

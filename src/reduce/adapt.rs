@@ -3,6 +3,7 @@
 use super::count::Count;
 use super::reduction::{ArgMax, ArgMin, LastArgMax, LastArgMin, Max, Min, NanMax, NanMin};
 use super::reduction::{Reduction, sealed::Use};
+use crate::engine::fold::LANES;
 use num_traits::AsPrimitive;
 use std::marker::PhantomData;
 
@@ -64,6 +65,7 @@ macro_rules! forward {
         const QUICK: bool = R::QUICK;
         const SLOW: bool = R::SLOW;
         const NAME: &'static str = R::NAME;
+        const FOLDS_LANES: bool = R::FOLDS_LANES;
         const HAS_UNORDERED: bool = R::HAS_UNORDERED;
         const MAY_BE_DECIDED: bool = R::MAY_BE_DECIDED;
 
@@ -92,6 +94,11 @@ macro_rules! forward {
         #[inline(always)]
         fn is_unordered(&self, acc: R::Acc) -> bool {
             self.reduction.is_unordered(acc)
+        }
+
+        #[inline(always)]
+        fn fold_lanes(&self, term: impl Fn(usize, usize) -> R::Acc) -> [R::Acc; LANES] {
+            self.reduction.fold_lanes(term)
         }
 
         fn is_decided(&self, acc: R::Acc) -> bool {

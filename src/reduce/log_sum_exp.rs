@@ -69,13 +69,15 @@ impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
         } else {
             (a.sum, b.sum)
         };
-        // The distance of two infinities is NaN.
-        let equal = max == min;
-        let scale = (min - max).exp_nonpositive();
-        let scale = if equal { num_traits::one() } else { scale };
+        // That of two infinities is NaN.
+        let distance = if max == min {
+            num_traits::zero()
+        } else {
+            min - max
+        };
         Scaled {
             max,
-            sum: of_max + of_min * scale,
+            sum: of_max + of_min * distance.exp_nonpositive(),
         }
     }
 

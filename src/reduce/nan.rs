@@ -3,7 +3,9 @@
 use super::order::is_nan;
 use super::reduction::{Reduction, items};
 use super::summand::{Averaged, Summand};
+use crate::engine::fold::LANES;
 use num_traits::Zero;
+use std::array;
 
 /// The sum of the terms that are not NaN; 0 if there are none.
 ///
@@ -58,15 +60,20 @@ impl<T: Averaged + PartialEq + 'static> Reduction<T> for NanMean {
         none: T::of_none(),
     }
 
-    const HAS_UNORDERED: bool = true;
+    // Pairs of numbers of one width are vector code without it.
+    const FOLDS_LANES: bool = size_of::<T::Acc>() < size_of::<usize>();
 
     #[inline(always)]
-    fn combine_ordered(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        (a.0 + b.0, a.1)
-    }
-
-    #[inline(always)]
-    fn is_unordered(&self, acc: Self::Acc) -> bool {
-        acc.1 > 0
+    fn fold_lanes(&self, term: impl Fn(usize, usize) -> Self::Acc) -> [Self::Acc; LANES] {
+        // Numbers of the width of `f32`, in an array of their own: so this is vector code.
+        let (mut sums, mut skipped) = ([T::Acc::zero(); LANES], [0_u32; LANES]);
+        for k in 0..LANES {
+            for j in 0..LANES {
+                let (sum, skip) = term(k, j);
+                sums[j] = if k == 0 { sum } else { sums[j] + sum };
+                skipped[j] += skip as u32;
+            }
+        }
+        array::from_fn(|j| (sums[j], skipped[j] as usize))
     }
 }

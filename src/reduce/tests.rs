@@ -15,7 +15,7 @@ use crate::engine::{
     reduce::{accumulators, fresh},
     sums::{SUMMED, Terms},
 };
-use crate::reduction::{ArgMax, ArgMin, Fold, Reduction, Sum, Summand};
+use crate::reduction::{ArgMax, ArgMin, Fold, NanMean, Reduction, Std, Sum, Summand, Then, Var};
 use crate::zip;
 #[cfg(panic = "unwind")]
 use ndarray::Ix1;
@@ -995,4 +995,28 @@ fn scratch_memory_has_room_for_all_that_is_written_to_it() {
     let found = zip((&repeated, &apart)).reduce(&plan(&[300, 5], &[0]), Sum, |(a, b)| a * b);
     let products = |j: u32| (0..300).map(|i| i * (i + 2 * j)).sum::<u32>();
     assert!(found.unwrap().into_iter().eq((0..5).map(products)));
+}
+
+#[test]
+fn lanes_are_folded_to_the_bits_of_one_term_after_the_other() {
+    fn check<R: Reduction<f32, Acc: std::fmt::Debug>>(reduction: &R) {
+        for special in [0.1, -0., f32::NAN, f32::INFINITY] {
+            let term = |k: usize, j: usize| match (k * 7 + j) % 11 {
+                3 => special,
+                i => i as f32 * 1.7 - j as f32,
+            };
+            let lift = |k, j| reduction.lift(term(k, j));
+            let folded = reduction.fold_lanes(lift);
+            for (j, folded) in folded.iter().enumerate() {
+                let combine = |acc, k| reduction.combine(acc, lift(k, j));
+                let one_by_one = (1..LANES).fold(lift(0, j), combine);
+                // This text tells all numbers apart, except NaN.
+                assert_eq!(format!("{folded:?}"), format!("{one_by_one:?}"));
+            }
+        }
+    }
+    check(&Var::new());
+    check(&Then::new(Std::new(), |x| x));
+    check(&NanMean);
+    check(&Sum);
 }

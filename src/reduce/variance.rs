@@ -4,9 +4,10 @@ use super::bytes::AccumulatorBytes;
 use super::convert::convert;
 use super::reduction::{Reduction, items};
 use super::summand::Summand;
-use crate::engine::fold::LEAF;
+use crate::engine::fold::{LANES, LEAF};
 use num_traits::AsPrimitive;
 use num_traits::float::FloatCore;
+use std::array;
 
 /// The variance: the mean of the squared distances to the mean.
 ///
@@ -135,6 +136,31 @@ impl Moments {
         }
     }
 
+    /// [`Reduction::fold_lanes`]. The pivot of a lane is its first term. Three terms of each lane at
+    /// a time: the loop over lanes is then long enough to stay a loop, of which compilers make
+    /// vector code.
+    #[inline(always)]
+    fn of_lanes(term: impl Fn(usize, usize) -> Self) -> [Self; LANES] {
+        let pivots: [f64; LANES] = array::from_fn(|j| term(0, j).pivot);
+        let (mut sums, mut squares) = ([-0.; LANES], [-0.; LANES]);
+        for first in (1..LANES).step_by(3) {
+            let lanes = sums.iter_mut().zip(&mut squares).zip(&pivots);
+            for (j, ((sum, squares), pivot)) in lanes.enumerate() {
+                for k in first..first + 3 {
+                    let distance = term(k, j).pivot - pivot;
+                    *sum += distance;
+                    *squares += distance * distance;
+                }
+            }
+        }
+        array::from_fn(|j| Moments {
+            count: LANES as f64,
+            pivot: pivots[j],
+            sum: sums[j],
+            squares: squares[j],
+        })
+    }
+
     fn variance(self, ddof: usize) -> f64 {
         let squares = self.squares - self.sum * self.sum / self.count;
         let squares = if squares < 0. { 0. } else { squares };
@@ -188,6 +214,13 @@ macro_rules! variance {
                 none: None,
             }
 
+            const FOLDS_LANES: bool = true;
+
+            #[inline(always)]
+            fn fold_lanes(&self, term: impl Fn(usize, usize) -> Moments) -> [Moments; LANES] {
+                Moments::of_lanes(term)
+            }
+
             fn least_terms(&self) -> usize {
                 self.ddof.saturating_add(1)
             }
@@ -203,6 +236,13 @@ macro_rules! variance {
                 combine: |a, b| a.and(b),
                 finish: |self, acc, _| self.reduction.result(acc).as_(),
                 none: None,
+            }
+
+            const FOLDS_LANES: bool = true;
+
+            #[inline(always)]
+            fn fold_lanes(&self, term: impl Fn(usize, usize) -> Moments) -> [Moments; LANES] {
+                Moments::of_lanes(term)
             }
 
             fn least_terms(&self) -> usize {
