@@ -1,4 +1,4 @@
-//! Calls of every kind on few elements, few enough for Miri: `.ci/long-checks miri`.
+//! Calls of every kind on few elements, for tools that are slow, as Miri.
 
 use ndarray::{Array2, Array4, Axis, ShapeBuilder, s};
 use ndarray_broadcast::prelude::*;
