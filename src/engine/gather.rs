@@ -182,6 +182,16 @@ impl Block {
             _ if columns.step == step => unsafe { self.copy_rows::<B>(bytes) },
             // SAFETY: as above.
             ..=4 if rows.len > 4 => unsafe { self.one_by_one::<B>() },
+            _ if columns.step == 0 && size < LARGE_ELEMENT => {
+                for row in 0..rows.len {
+                    let (to, from) = (self.to(row, 0, size), self.from(row, 0));
+                    // SAFETY: as above; the one element of a row.
+                    let element = unsafe { from.cast::<Slot<B>>().read() };
+                    // SAFETY: as above; the places of a row.
+                    let row = unsafe { slice::from_raw_parts_mut(to.cast(), columns.len) };
+                    widest(Fill(row, element));
+                }
+            }
             // SAFETY: as above.
             _ if self.crosses() => unsafe { self.transpose::<B>(more) },
             _ if columns.step == -step && matches!(size, 1 | 2 | 4 | 8) => {
@@ -506,6 +516,19 @@ impl Block {
                 unsafe { ptr::copy_nonoverlapping(from, to, size) };
             }
         }
+    }
+}
+
+/// A row of a copy, and the element that it repeats. In stores as wide as later loads: while bytes
+/// are on their way to the cache, a load that straddles two stores waits for both.
+struct Fill<'a, B>(&'a mut [Slot<B>], Slot<B>);
+
+impl<B: Copy> Vectorize for Fill<'_, B> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.fill(self.1);
     }
 }
 

@@ -530,7 +530,7 @@ impl<'n> Plan<'n> {
             Access::Rows if !lies_well => (SECOND_LEVEL_CACHE / 8 / (leaf * size)).max(2 * LANES),
             Access::Rows => 2 * PAGE / size.max(acc),
             Access::Tables => table.max(2 * LANES),
-            Access::Runs if summed.axes().len() > 1 => leaves_in_cache,
+            Access::Runs if !in_runs => leaves_in_cache,
             // As many as a thread takes at once.
             Access::Runs => at_once / count.saturating_mul(size),
         };
@@ -1136,6 +1136,8 @@ impl Unit<'_, '_> {
                 true => (width, leaves * LEAF),
                 false => (columns.start, (LEAF - filled).min(terms.end - at)),
             };
+            // Whether the leaf has no other terms: they need not be gathered.
+            let alone = filled == 0 && (count >= LEAF || at + count == self.terms.end);
             let mut runs = Runs {
                 first: [ptr::null(); OPERANDS],
                 columns: columns.len(),
@@ -1150,19 +1152,18 @@ impl Unit<'_, '_> {
                 let to = table.wrapping_add(filled * input.size);
                 (runs.first[operand], runs.column[operand]) = (table, pitch as isize);
                 let mut positions = at..at + count;
-                if whole {
-                    runs.leaf[operand] = pitch as isize;
-                    match self.form(&term, operand) {
-                        Form::Contiguous if plan.run == term.size => {
-                            let begin = offsets_of(plan.summed.axes(), first, at);
-                            runs.first[operand] = self.at(operand, begin);
-                            continue;
-                        }
-                        Form::Repeated if plan.run == term.size => {
-                            (positions.end, runs.leaf[operand]) = (at + LEAF, 0);
-                        }
-                        _ => {}
+                runs.leaf[operand] = pitch as isize;
+                match self.form(&term, operand) {
+                    Form::Contiguous if alone && plan.run == term.size => {
+                        let begin = offsets_of(plan.summed.axes(), first, at);
+                        runs.first[operand] = self.at(operand, begin);
+                        runs.column[operand] = plan.kept.inner().strides[1 + operand];
+                        continue;
                     }
+                    Form::Repeated if whole && plan.run == term.size => {
+                        (positions.end, runs.leaf[operand]) = (at + LEAF, 0);
+                    }
+                    _ => {}
                 }
                 self.gather_run(to, first, operand, positions, columns.len());
             }
