@@ -18,7 +18,7 @@ use super::fold::{
     FEW_TERMS, Input, Kernel, LANES, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes,
     moved, scaled,
 };
-use super::gather::MORE_ROWS;
+use super::gather::{MORE_ROWS, pack_or_fill};
 use super::nest::{LoopAxis, LoopNest, for_each_tile, offsets_of};
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
@@ -971,7 +971,7 @@ impl Unit<'_, '_> {
                     columns: Along { len, step },
                 };
                 // SAFETY: terms of an input, and their places in a table for a leaf.
-                unsafe { (self.inputs()[operand].pack)(block) };
+                unsafe { pack_or_fill(self.inputs()[operand].pack, block, size) };
                 row = row.wrapping_add(count * pitch);
             });
             to = to.wrapping_add(len * size);
@@ -1099,7 +1099,7 @@ impl Unit<'_, '_> {
                 // SAFETY: terms of an input, and their places in a table. After several columns,
                 // the rows that the pack may write are spare, or of columns that are gathered next:
                 // see `runs`. After one column it writes none: see `Pack`.
-                unsafe { (self.inputs()[operand].pack)(block) };
+                unsafe { pack_or_fill(self.inputs()[operand].pack, block, size) };
                 to = to.wrapping_add(rows * width * size);
                 row += rows;
             }
