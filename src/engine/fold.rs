@@ -14,7 +14,7 @@
 
 use super::gather::{Pack, packing};
 use super::machine::{Vectorize, in_vectors, widest};
-use super::reduction::Reduction;
+use super::reduction::{LANES, Reduction};
 use super::tuning::LARGE_ELEMENT;
 use ndarray::{ArrayRef, Dimension};
 use std::hint::black_box;
@@ -22,9 +22,6 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::{ptr, slice};
-
-/// Lanes of a leaf: term `i` belongs to lane `i % 16`. 16 `f32` are a cache line.
-pub(crate) const LANES: usize = 16;
 
 /// Terms of a leaf, 16 for each lane: no term passes through more than 15 additions there.
 pub(crate) const LEAF: usize = LANES * LANES;
@@ -566,13 +563,13 @@ where
             for lane in 0..passes {
                 let (at, to) = (lane + done * live, lanes.wrapping_add(lane * columns));
                 match (rows_at_once, done == 0) {
-                    // SAFETY: as below.
-                    (LANES, _) if R::FOLDS_LANES => unsafe {
-                        self.add_rows::<LANES, true>(rows, at, live, width, to);
-                    },
                     // SAFETY: the rows are those of the contract, of which each lane has as many;
                     // there is room for `live` lanes, and the first call initialises this one. So
                     // in each.
+                    (LANES, _) if R::FOLDS_LANES => unsafe {
+                        self.add_rows::<LANES, true>(rows, at, live, width, to);
+                    },
+                    // SAFETY: as above.
                     (4, true) => unsafe {
                         self.add_rows::<4, true>(rows, at, live, width, to);
                     },

@@ -1,8 +1,8 @@
 //! The one gather: elements that lie anywhere are copied side by side.
 
 use super::block::{Along, Block, Slot, repeat};
-use super::machine::{Vectorize, WIDE_REGISTER, copy_in_cache, square, widest};
-use super::splat::splat_rows;
+use super::machine::{Vectorize, copy_in_cache, square, widest};
+use super::splat::{splat_long_rows, splat_rows};
 use super::tuning::copies::{SHORT_REPEAT, SHORT_ROW, repeated};
 use super::tuning::{BLOCK, CACHE_LINE, LARGE_ELEMENT, PAGE, SQUARE};
 use std::mem::MaybeUninit;
@@ -401,7 +401,8 @@ impl Block {
                 rows: Along { len: rows, step },
                 ..self
             };
-            // SAFETY: the same elements and places. With no more rows, nothing behind them is written.
+            // SAFETY: the same elements and places. With no more rows, nothing behind them is
+            // written.
             return unsafe { backwards.transpose::<B>(0) };
         }
         let band = Self::band(size);
@@ -509,68 +510,27 @@ impl Block {
     }
 }
 
-/// Packs a block of elements of `size` bytes by `pack`; rows of one element by wide stores, without
-/// code for each size.
+/// Packs a block of elements of `size` bytes by `pack`, or by the kernel of rows of one element: a
+/// load that straddles two stores of one element would wait for both.
 ///
 /// # Safety
 ///
 /// As for [`Pack`].
-pub(super) unsafe fn pack_or_fill(pack: &Pack, block: Block, size: usize) {
-    let pattern = match size {
-        _ if block.columns.step != 0 => None,
-        1 => Some(pattern::<u8> as unsafe fn(*const u8) -> Pattern),
-        2 => Some(pattern::<u16> as _),
-        4 => Some(pattern::<u32> as _),
-        8 => Some(pattern::<u64> as _),
-        16 => Some(pattern::<u128> as _),
-        _ => None,
-    };
-    let Some(pattern) = pattern else {
-        // SAFETY: the contract of this function.
-        return unsafe { pack(block) };
-    };
-    for row in 0..block.rows.len {
-        // SAFETY: the element that the row repeats.
-        let pattern = unsafe { pattern(block.from(row, 0)) };
-        let to = block.to(row, 0, size).cast();
-        // SAFETY: the places of a row: the contract of this function.
-        let to = unsafe { slice::from_raw_parts_mut(to, block.columns.len * size) };
-        widest(Fill(to, pattern));
-    }
-}
-
-type Pattern = [MaybeUninit<u8>; WIDE_REGISTER];
-
-/// A register of copies of one element, as large as a `B`.
-///
-/// # Safety
-///
-/// It is readable.
-unsafe fn pattern<B: Copy>(from: *const u8) -> Pattern {
-    let mut pattern = [MaybeUninit::uninit(); WIDE_REGISTER];
-    for place in pattern.chunks_exact_mut(size_of::<B>()) {
-        // SAFETY: the element, and a place for it.
-        unsafe { ptr::copy_nonoverlapping(from, place.as_mut_ptr().cast(), size_of::<B>()) };
-    }
-    pattern
-}
-
-/// Bytes, and the pattern that they repeat. Stores are as wide as later loads: while bytes are on
-/// their way to the cache, a load that straddles two stores waits for both.
-struct Fill<'a>(&'a mut [MaybeUninit<u8>], Pattern);
-
-impl Vectorize for Fill<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Fill(to, pattern) = self;
-        let mut pieces = to.chunks_exact_mut(WIDE_REGISTER);
-        pieces
-            .by_ref()
-            .for_each(|piece| piece.copy_from_slice(&pattern));
-        let rest = pieces.into_remainder();
-        rest.copy_from_slice(&pattern[..rest.len()]);
+pub(super) unsafe fn pack_or_splat(pack: &Pack, block: Block, size: usize) {
+    // SAFETY: the contract of this function. So in each call.
+    match size {
+        // SAFETY: as above.
+        _ if block.columns.step != 0 => unsafe { pack(block) },
+        // SAFETY: as above.
+        1 => unsafe { splat_long_rows::<u8>(block) },
+        // SAFETY: as above.
+        2 => unsafe { splat_long_rows::<u16>(block) },
+        // SAFETY: as above.
+        4 => unsafe { splat_long_rows::<u32>(block) },
+        // SAFETY: as above.
+        8 => unsafe { splat_long_rows::<u64>(block) },
+        // SAFETY: as above.
+        _ => unsafe { pack(block) },
     }
 }
 

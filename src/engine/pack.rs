@@ -85,7 +85,7 @@ impl Packing {
                 (height, room / (height + MORE_ROWS))
             }
             () if columns.size > room / (1 + MORE_ROWS) => (1, room),
-            // Several rows, as packing one takes as long as some hundred bytes.
+            // Several rows: to start a pack takes as long as to copy some hundred bytes.
             () => (some.max(1 + MORE_ROWS) - MORE_ROWS, columns.size),
         };
         Packing {

@@ -6,11 +6,10 @@
 //! that the first level of the stack is enough: it holds the best so far.
 
 use super::fold::{
-    Elements, Input, Kernel, LANES, LEAF, Map, Rows, Runs, Stack, finish, live_lanes, moved,
-    without_masks,
+    Elements, Input, Kernel, LEAF, Map, Rows, Runs, Stack, finish, live_lanes, moved, without_masks,
 };
 use super::machine::{Vectorize, widest};
-use super::reduction::Reduction;
+use super::reduction::{LANES, Reduction};
 use std::{array, slice};
 
 /// The position of the term that another reduction chooses.

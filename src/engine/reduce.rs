@@ -18,8 +18,8 @@ impl<T: Copy + Send + Sync> Value for T {}
 ///
 /// # Safety
 ///
-/// The kernel's accumulators are of type `Acc`, and it writes results of type `Out`. `kernel` returns
-/// this kernel.
+/// The kernel's accumulators are of type `Acc`, and it writes results of type `Out`. `kernel`
+/// returns this kernel.
 pub(crate) unsafe trait Typing: Kernel {
     type Acc: Value;
     type Out: Value;

@@ -1,6 +1,7 @@
 //! What a reduction does with its terms: the trait.
 
-use super::fold::LANES;
+/// Lanes of a leaf: term `i` belongs to lane `i % 16`. 16 `f32` are a cache line.
+pub(crate) const LANES: usize = 16;
 
 /// How the terms of one element of a result are combined: to a sum, a maximum, a position.
 ///

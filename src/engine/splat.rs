@@ -3,7 +3,7 @@
 use super::block::{Block, Slot, repeat};
 use super::machine::{
     MOST_SHUFFLES, REGISTER, Shuffle, Vectorize, WIDE_REGISTER, can_shuffle, copy_shuffled,
-    in_vectors,
+    in_vectors, widest,
 };
 use super::tuning::WIDE_FROM;
 use super::tuning::copies::SHORT_REPEAT;
@@ -32,6 +32,16 @@ pub(super) unsafe fn splat_rows<B: Copy>(block: Block) {
     // SAFETY: the contract of this function.
     let long = unsafe { LongRows::<B>::new(rest(done)) };
     in_vectors(long, bytes >= WIDE_FROM);
+}
+
+/// [`splat_rows`] by the kernel of long rows alone, which is short code.
+///
+/// # Safety
+///
+/// As there.
+pub(super) unsafe fn splat_long_rows<B: Copy>(block: Block) {
+    // SAFETY: the contract of this function.
+    widest(unsafe { LongRows::<B>::new(block) });
 }
 
 /// Whether the compiler keeps several elements of `size` bytes in a register.

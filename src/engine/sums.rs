@@ -15,11 +15,12 @@
 
 use super::block::{Along, Block};
 use super::fold::{
-    FEW_TERMS, Input, Kernel, LANES, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes,
-    moved, scaled,
+    FEW_TERMS, Input, Kernel, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes, moved,
+    scaled,
 };
-use super::gather::{MORE_ROWS, pack_or_fill};
+use super::gather::{MORE_ROWS, pack_or_splat};
 use super::nest::{LoopAxis, LoopNest, for_each_tile, offsets_of};
+use super::reduction::LANES;
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
 use super::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, FEW_ELEMENTS, LARGE_ELEMENT, PAGE,
@@ -494,7 +495,8 @@ impl<'n> Plan<'n> {
         // Whether the terms of each column are one run, in all operands.
         let in_runs = summed.axes().len() <= 1
             && (0..inputs.len()).all(|i| term.strides[1 + i] == inputs[i].size as isize);
-        // Whether folding a leaf of the columns along one axis takes longer than preparing it.
+        // Rows are folded where they lie only if a unit has many terms. To start a unit of few
+        // terms takes longer than to gather them.
         let many_terms = inner.size.saturating_mul(count.min(LEAF)) >= LEAF;
         let long_rows = inner.size >= LANES && many_terms;
         // Lanes of a table are combined for many columns at once.
@@ -971,7 +973,7 @@ impl Unit<'_, '_> {
                     columns: Along { len, step },
                 };
                 // SAFETY: terms of an input, and their places in a table for a leaf.
-                unsafe { pack_or_fill(self.inputs()[operand].pack, block, size) };
+                unsafe { pack_or_splat(self.inputs()[operand].pack, block, size) };
                 row = row.wrapping_add(count * pitch);
             });
             to = to.wrapping_add(len * size);
@@ -1099,7 +1101,7 @@ impl Unit<'_, '_> {
                 // SAFETY: terms of an input, and their places in a table. After several columns,
                 // the rows that the pack may write are spare, or of columns that are gathered next:
                 // see `runs`. After one column it writes none: see `Pack`.
-                unsafe { pack_or_fill(self.inputs()[operand].pack, block, size) };
+                unsafe { pack_or_splat(self.inputs()[operand].pack, block, size) };
                 to = to.wrapping_add(rows * width * size);
                 row += rows;
             }
@@ -1136,7 +1138,7 @@ impl Unit<'_, '_> {
                 true => (width, leaves * LEAF),
                 false => (columns.start, (LEAF - filled).min(terms.end - at)),
             };
-            // Whether the leaf has no other terms: they need not be gathered.
+            // Whether all terms of the leaf are here. Then contiguous ones are read where they lie.
             let alone = filled == 0 && (count >= LEAF || at + count == self.terms.end);
             let mut runs = Runs {
                 first: [ptr::null(); OPERANDS],

@@ -174,8 +174,9 @@
 //!   sees what assembly reads and writes, too, all tests in optimised code with overflow checks,
 //!   and on one and on sixteen threads.
 //! - ThreadSanitizer needs a standard library that is built for it: `.ci/long-checks tsan`.
-//! - `.ci/long-checks miri`: calls of each kind on few elements (`tests/suite/small.rs`), with 64 and
-//!   with 32 bits. Miri does not run inline assembly. Under `cfg(miri)`, plain copies replace it.
+//! - `.ci/long-checks miri`: calls of each kind on few elements (`tests/suite/small.rs`), with 64
+//!   and with 32 bits. Miri does not run inline assembly. Under `cfg(miri)`, plain copies replace
+//!   it.
 //!
 //! # Other targets and environments
 //!

@@ -3,7 +3,7 @@
 use super::count::Count;
 use super::reduction::{ArgMax, ArgMin, LastArgMax, LastArgMin, Max, Min, NanMax, NanMin};
 use super::reduction::{Reduction, sealed::Use};
-use crate::engine::fold::LANES;
+use crate::engine::reduction::LANES;
 use num_traits::AsPrimitive;
 use std::marker::PhantomData;
 

@@ -3,7 +3,7 @@
 use super::order::is_nan;
 use super::reduction::{Reduction, items};
 use super::summand::{Averaged, Summand};
-use crate::engine::fold::LANES;
+use crate::engine::reduction::LANES;
 use num_traits::Zero;
 use std::array;
 
@@ -65,7 +65,7 @@ impl<T: Averaged + PartialEq + 'static> Reduction<T> for NanMean {
 
     #[inline(always)]
     fn fold_lanes(&self, term: impl Fn(usize, usize) -> Self::Acc) -> [Self::Acc; LANES] {
-        // Numbers of the width of `f32`, in an array of their own: so this is vector code.
+        // Counts are as wide as `f32`, and in an array of their own. So compilers make vector code.
         let (mut sums, mut skipped) = ([T::Acc::zero(); LANES], [0_u32; LANES]);
         for k in 0..LANES {
             for j in 0..LANES {

@@ -4,8 +4,9 @@
 //! Tests are compiled without optimisation. So what runs for every term is a plain loop over bytes.
 
 use crate::BroadcastPlan;
-use crate::engine::fold::{BLOCK_TERMS, LANES, LEAF};
+use crate::engine::fold::{BLOCK_TERMS, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
+use crate::engine::reduction::LANES;
 use crate::engine::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
 };
@@ -998,7 +999,7 @@ fn scratch_memory_has_room_for_all_that_is_written_to_it() {
 }
 
 #[test]
-fn lanes_are_folded_to_the_bits_of_one_term_after_the_other() {
+fn folded_lanes_have_the_bits_of_terms_combined_one_by_one() {
     fn check<R: Reduction<f32, Acc: std::fmt::Debug>>(reduction: &R) {
         for special in [0.1, -0., f32::NAN, f32::INFINITY] {
             let term = |k: usize, j: usize| match (k * 7 + j) % 11 {

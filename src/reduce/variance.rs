@@ -4,7 +4,8 @@ use super::bytes::AccumulatorBytes;
 use super::convert::convert;
 use super::reduction::{Reduction, items};
 use super::summand::Summand;
-use crate::engine::fold::{LANES, LEAF};
+use crate::engine::fold::LEAF;
+use crate::engine::reduction::LANES;
 use num_traits::AsPrimitive;
 use num_traits::float::FloatCore;
 use std::array;
@@ -136,8 +137,8 @@ impl Moments {
         }
     }
 
-    /// [`Reduction::fold_lanes`]. The pivot of a lane is its first term. Three terms of each lane at
-    /// a time: the loop over lanes is then long enough to stay a loop, of which compilers make
+    /// [`Reduction::fold_lanes`]. The pivot of a lane is its first term. Three terms of each lane
+    /// at a time: the loop over lanes is then long enough to stay a loop, of which compilers make
     /// vector code.
     #[inline(always)]
     fn of_lanes(term: impl Fn(usize, usize) -> Self) -> [Self; LANES] {

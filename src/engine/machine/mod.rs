@@ -142,8 +142,8 @@ pub(crate) use target::stream;
 /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
 pub(crate) use target::copy_in_cache;
 
-/// The permission to stream on this thread. When it is dropped, also by a panic, a fence orders what
-/// was streamed before whatever this thread stores next.
+/// The permission to stream on this thread. When it is dropped, also by a panic, a fence orders
+/// what was streamed before whatever this thread stores next.
 pub(crate) struct Streamer {
     /// Neither `Send` nor `Sync`: the fence concerns the thread that streams.
     _thread: PhantomData<*const ()>,
@@ -188,9 +188,9 @@ pub(crate) type TransposeSquare = unsafe fn((*mut u8, *const u8), [isize; 2]);
 /// `None`: the target has no code for these.
 pub(crate) use target::square;
 
-/// The most wide registers that [`copy_shuffled`] writes for each step of the source. Their shuffles
-/// stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, took 36 us, and 73 where the shuffles were
-/// loaded again for each register of output.
+/// The most wide registers that [`copy_shuffled`] writes for each step of the source. Their
+/// shuffles stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, took 36 us, and 73 where the
+/// shuffles were loaded again for each register of output.
 pub(crate) const MOST_SHUFFLES: usize = 7;
 
 /// One wide register of output: where the sixteen source bytes of each half begin, and which of
@@ -209,9 +209,9 @@ impl Shuffle {
     };
 }
 
-/// Writes one wide register for each of `shuffles`, again and again, while the source moves on by `step`
-/// bytes each time. Returns how many bytes of `to` are written: as many whole repeats as fit into
-/// `to` and read inside `from`.
+/// Writes one wide register for each of `shuffles`, again and again, while the source moves on by
+/// `step` bytes each time. Returns how many bytes of `to` are written: as many whole repeats as fit
+/// into `to` and read inside `from`.
 pub(crate) fn copy_shuffled(
     shuffles: &[Shuffle],
     from: &[MaybeUninit<u8>],

@@ -90,8 +90,8 @@ fn interleaved<const SIZE: usize, const K: usize>(
 /// # Safety
 ///
 /// The processor can shuffle. `from` is readable for the 16 bytes at each offset of `shuffles` plus
-/// each of `(0..times) * step`, and `to` is writable for `times` wide registers of each of `shuffles`,
-/// of which there are at most `MOST_SHUFFLES`.
+/// each of `(0..times) * step`, and `to` is writable for `times` wide registers of each of
+/// `shuffles`, of which there are at most `MOST_SHUFFLES`.
 pub(crate) unsafe fn shuffle_all(
     shuffles: &[Shuffle],
     places: (*mut u8, *const u8),
