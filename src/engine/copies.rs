@@ -176,23 +176,24 @@ unsafe fn copy(
         return Ok(unsafe { copy.range(axes, start, 0..len) });
     };
     let dense = is_dense(axes, size);
-    let chunks = match axes {
-        // Whole rows, as many as are copied together.
-        [.., rows, columns] if crosses => {
-            let row = columns.size * size;
-            let band = row * rows.size.min(CACHE_LINE);
-            let chunk_bytes = settings.chunk_bytes.max(band).next_multiple_of(row);
-            Chunks::new(len, size, 0, chunk_bytes)
-        }
-        _ if banded(axes, size).is_some() => {
-            let plane = positions(&axes[axes.len() - 2..]) * size;
-            Chunks::new(len, size, 0, settings.chunk_bytes.next_multiple_of(plane))
-        }
-        _ if dense => {
+    // Whole rows, as many as are copied together, or whole planes; else chunks that begin at pages.
+    let (unit, least) = match axes {
+        [.., rows, columns] if crosses => (columns.size, rows.size.min(CACHE_LINE)),
+        [.., rows, columns] if banded(axes, size).is_some() => (rows.size * columns.size, 1),
+        _ => (0, 0),
+    };
+    let chunk_bytes = settings.chunk_bytes.max(unit * size * least);
+    let chunks = match unit {
+        0 if dense => {
             let first = places.0.wrapping_offset(start[0]);
-            Chunks::new(len, size, first.addr(), settings.chunk_bytes)
+            Chunks::new(len, size, first.addr(), chunk_bytes)
         }
-        _ => Chunks::new(len, size, 0, settings.chunk_bytes),
+        _ => Chunks::new(
+            len,
+            size,
+            0,
+            chunk_bytes.next_multiple_of((unit * size).max(1)),
+        ),
     };
     let streamed = settings.streamed && dense && replicates(axes) && size < LARGE_ELEMENT;
     let done = AtomicUsize::new(0);
@@ -288,7 +289,7 @@ fn banded(axes: &[Axis], size: usize) -> Option<usize> {
     let place = outer.iter().rposition(|axis| axis.strides[1] != 0)?;
     let crosses = inner.strides[0] == size as isize
         && axes[place].strides[1].unsigned_abs() < inner.strides[1].unsigned_abs();
-    (crosses && place + 3 == axes.len() && size < LARGE_ELEMENT).then_some(place)
+    (crosses && place + 3 == axes.len()).then_some(place)
 }
 
 /// The longest axis around a plane that is small, if it is long enough.
@@ -386,8 +387,10 @@ impl Copier {
         }
     }
 
-    /// [`range`](Self::range) of axes whose outermost one has many small planes inside: the first
-    /// row of each, then the second row of each, and so on.
+    /// [`range`](Self::range) of axes whose outermost one has many planes inside: the first row of
+    /// each, then the second row of each, and so on, of some planes at a time. Of planes that are
+    /// [`banded`] the other rows are copied from the first one: 128 by 128 `f32`, each row 32 times,
+    /// take 35 us, and 100 us transposed for each repetition.
     ///
     /// # Safety
     ///
@@ -400,23 +403,19 @@ impl Copier {
         let &[planes, ref rows @ .., columns] = axes else {
             return one_by_one(range);
         };
-        let len = positions(rows) * columns.size;
+        let (size, len) = (self.gather.size, positions(rows) * columns.size);
         let (first, end) = (range.start.div_ceil(len), range.end / len);
         if end < first + MANY_PLANES {
             return one_by_one(range);
         }
         one_by_one(range.start..first * len);
-        if let (&[rows], Some(0)) = (rows, banded(axes, self.gather.size)) {
-            let (planes, start) = (planes.resized(end - first), planes.moved(start, first));
-            // SAFETY: these planes are in the range.
-            unsafe { self.bands([planes, rows, columns], start) };
-            return one_by_one(end * len..range.end);
-        }
-        let together = (BLOCK / (len * self.gather.size)).max(1);
+        let banded = banded(axes, size) == Some(0);
+        let together = (BLOCK / (len * size)).max(CACHE_LINE / size).max(1);
         for plane in (first..end).step_by(together) {
             let across = planes.resized(together.min(end - plane));
             let start = planes.moved(start, plane);
-            walk(rows, start, 1, 0..positions(rows), |offsets, _| {
+            let copied = if banded { 1 } else { positions(rows) };
+            walk(rows, start, 1, 0..copied, |offsets, _| {
                 // SAFETY: the planes are in the range; `walk` passes each of their rows once.
                 unsafe {
                     self.tile(Tile {
@@ -426,53 +425,29 @@ impl Copier {
                     })
                 };
             });
-        }
-        one_by_one(end * len..range.end);
-    }
-
-    /// Copies planes whose rows are one row, which lies across the planes in the source: columns of
-    /// several planes are transposed to a block in the cache, from which rows are repeated. 128 by
-    /// 128 `f32`, each row 32 times, take 35 us, and 100 us transposed for each repetition.
-    ///
-    /// # Safety
-    ///
-    /// As for [`range`](Self::range) of all positions of the axes.
-    unsafe fn bands(&self, [planes, rows, columns]: [Axis; 3], start: [isize; 2]) {
-        let mut memory = StackBlock::new();
-        let (size, block) = (self.gather.size, memory.0.as_mut_ptr().cast::<u8>());
-        let height = (BLOCK / (columns.size * size)).max(CACHE_LINE / size);
-        let width = (BLOCK / (height * size)).min(columns.size);
-        assert!(height * width * size <= BLOCK);
-        let packed = |size, to, from| Axis {
-            size,
-            strides: [to, from],
-        };
-        for plane in (0..planes.size).step_by(height) {
-            let height = height.min(planes.size - plane);
-            for column in (0..columns.size).step_by(width) {
-                let width = width.min(columns.size - column);
-                let pitch = (width * size) as isize;
-                let at = columns.moved(planes.moved(start, plane), column);
-                let source = Tile {
-                    offsets: [0, at[1]],
-                    rows: packed(height, pitch, planes.strides[1]),
-                    columns: packed(width, size as isize, columns.strides[1]),
+            let (true, [rows]) = (banded, rows) else {
+                continue;
+            };
+            let of_output = Copier {
+                places: (self.places.0, self.places.0),
+                ..*self
+            };
+            for plane in 0..across.size {
+                let [first, _] = planes.moved(start, plane);
+                let others = Tile {
+                    offsets: [first + rows.strides[0], first],
+                    rows: rows.resized(rows.size - 1),
+                    columns: Axis {
+                        strides: [size as isize; 2],
+                        ..columns
+                    },
                 };
-                let places = (block, self.places.1);
-                // SAFETY: elements of the source. There is room for them in `memory`.
-                unsafe { Copier { places, ..*self }.tile(source) };
-                for plane in 0..height as isize {
-                    let copies = Tile {
-                        offsets: [at[0] + plane * planes.strides[0], plane * pitch],
-                        rows: packed(rows.size, rows.strides[0], 0),
-                        columns: packed(width, size as isize, size as isize),
-                    };
-                    let places = (self.places.0, block.cast_const());
-                    // SAFETY: a part of the rows of a plane, and of the block.
-                    unsafe { Copier { places, ..*self }.tile(copies) };
-                }
+                // SAFETY: the rows of a plane but its first one, which is written, and does not
+                // move the source along the axis of the rows.
+                unsafe { of_output.tile(others) };
             }
         }
+        one_by_one(end * len..range.end);
     }
 
     /// Copies a tile.

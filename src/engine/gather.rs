@@ -2,7 +2,7 @@
 
 use super::block::{Along, Block, Slot, repeat};
 use super::machine::{Vectorize, copy_in_cache, square, widest};
-use super::splat::{splat_long_rows, splat_rows};
+use super::splat::splat_rows;
 use super::tuning::copies::{SHORT_REPEAT, SHORT_ROW, repeated};
 use super::tuning::{BLOCK, CACHE_LINE, LARGE_ELEMENT, PAGE, SQUARE};
 use std::mem::MaybeUninit;
@@ -138,7 +138,7 @@ impl Block {
             // SAFETY: as above.
             2..=4 if self.alternates_in_copy(size) => unsafe { self.interleave::<B>() },
             // SAFETY: as above.
-            _ if columns.step == 0 && columns.len > 1 => unsafe { splat_rows::<B>(self) },
+            _ if columns.step == 0 && columns.len > 1 => unsafe { splat_rows::<B, true>(self) },
             // SAFETY: as above.
             _ if self.alternates(size) => unsafe { self.separate::<B>() },
             // SAFETY: as above.
@@ -224,13 +224,10 @@ impl Block {
     }
 
     /// Whether elements that are neighbours in rows of the copy are in different lines of memory,
-    /// each of which is contiguous, as the channels of an image that become its pixels.
+    /// each of which is contiguous, as the channels of an image that become its pixels; or one line,
+    /// if columns are 0 apart.
     fn alternates_in_copy(&self, size: usize) -> bool {
-        // One line is repeated faster by shuffles, but for few elements and for pixels of bytes.
-        let few = |len: usize| self.pitch <= 4 || len * self.pitch <= BLOCK / 2;
-        self.pitch == self.columns.len * size
-            && self.rows.step == size as isize
-            && (self.columns.step != 0 || few(self.rows.len))
+        self.pitch == self.columns.len * size && self.rows.step == size as isize
     }
 
     /// Whether the elements of up to four rows alternate in memory, as the channels of pixels.
@@ -522,13 +519,13 @@ pub(super) unsafe fn pack_or_splat(pack: &Pack, block: Block, size: usize) {
         // SAFETY: as above.
         _ if block.columns.step != 0 => unsafe { pack(block) },
         // SAFETY: as above.
-        1 => unsafe { splat_long_rows::<u8>(block) },
+        1 => unsafe { splat_rows::<u8, false>(block) },
         // SAFETY: as above.
-        2 => unsafe { splat_long_rows::<u16>(block) },
+        2 => unsafe { splat_rows::<u16, false>(block) },
         // SAFETY: as above.
-        4 => unsafe { splat_long_rows::<u32>(block) },
+        4 => unsafe { splat_rows::<u32, false>(block) },
         // SAFETY: as above.
-        8 => unsafe { splat_long_rows::<u64>(block) },
+        8 => unsafe { splat_rows::<u64, false>(block) },
         // SAFETY: as above.
         _ => unsafe { pack(block) },
     }

@@ -129,7 +129,6 @@ pub(crate) mod copies {
 
     /// Bytes that are repeated at a time with plain stores: periods of 256 bytes take 53 us, and 60
     /// us with pieces as long as the block, which push the source out of the first-level cache.
-    /// Planes of fewer bytes are not expanded by shuffles, whose table takes some 100 ns to build.
     pub(crate) const SHORT_REPEAT: usize = 2 << 10;
 
     /// Rows and columns from which a transposed matrix is cut into squares. 4 by 6 matrices take

@@ -39,8 +39,8 @@
 //! | each position is in one chunk, and each chunk is claimed once | `Chunks::range`; `Shares::claim` | `chunks_cover_every_element_once_and_begin_at_boundaries`; `every_order_of_arrivals_and_claims_gives_each_chunk_once` |
 //! | a unit of a reduction ends at the last column | `Plan::unit` in `sums` | `elements_of_every_size_follow_the_tree` |
 //! | each thread has scratch memory of its own | `Driver::run` in `sums`: a thread takes it off a list | *`gradient_bits`*, *`concurrency`* |
-//! | a copy reads and writes nothing but its elements | `Copier` in `copies`, whose tiles are those of the walk; `Block::part` in `block`; assertions of `Streamer::copy` and `copy_shuffled` | `every_layout_of_usual_elements`, `small_planes_of_every_size`, `squares_of_elements_of_every_size`: all of the memory around the output is compared; `copies_that_do_not_fit_are_refused`, `shuffled_copies_stay_inside_both_slices` |
-//! | stores of whole registers end in the block; streamed lines end in the output | `ShortRows::reaching` in `splat`; `stream` in `machine` | `rows_of_every_length`; `streams_any_length_from_and_to_any_alignment` |
+//! | a copy reads and writes nothing but its elements | `Copier` in `copies`, whose tiles are those of the walk; `Block::part` in `block`; the assertion of `Streamer::copy` | `every_layout_of_usual_elements`, `small_planes_of_every_size`, `squares_of_elements_of_every_size`: all of the memory around the output is compared; `copies_that_do_not_fit_are_refused` |
+//! | stores of whole registers end in the block; streamed lines end in the output | `Splat::reaching` in `splat`; `stream` in `machine` | `rows_of_every_length`; `streams_any_length_from_and_to_any_alignment` |
 //! | elements have the size of their kernel, at any address | `Gather::of`, which chooses by the type; `Slot`, which is packed | `elements_of_odd_sizes_and_of_none`, `every_alignment` |
 //! | accumulators, copies of elements, and numbers of rows are aligned | `alignment` in `sums`; `Value` in `inputs`: maps pack no element that is aligned beyond a cache line; `Wide::run` in `positions` | `copies_of_elements_are_aligned`, for numbers of rows with 32 bits only |
 //! | scratch memory has room for tables with `MORE_ROWS` rows more, offsets of rows, lanes, and a level of the stack for each binary digit of the number of leaves | `Plan::new`, `Driver::join` and `reduce_few` in `sums` | `scratch_memory_has_room_for_all_that_is_written_to_it`; `crossed_terms_follow_the_tree`, `long_rows_follow_the_tree`, `large_sums_follow_the_tree` |
@@ -65,8 +65,7 @@
 //!   dropped.
 //! - `AbortOnPanic` ends the process if `threads` itself panics while helpers borrow from its
 //!   stack.
-//! - A kernel for AVX2 or shuffles runs where the processor has them: `in_vectors` and
-//!   `copy_shuffled` ask it.
+//! - A kernel for AVX2 runs where the processor has it: `in_vectors` asks it.
 //! - Two threads never write one position, even with equal values. The tests above count positions;
 //!   a kernel that wrote a neighbour's is seen by ThreadSanitizer alone.
 //! - Copy kernels write each position of their block. The driver counts blocks, not what kernels

@@ -1,9 +1,8 @@
-//! Shuffles and transposes, in the registers that every aarch64 has.
+//! Transposes, in the registers that every aarch64 has.
 //!
-//! A plugin of qemu counted instructions. `[N]` to `[N, 3]` of `f32`, for N = 4096, takes 4.8 for
-//! 16 bytes with shuffles, and 8.4 without; of `u8` 6.6 and 44. An element of a transposed matrix
-//! of 256 by 256 takes, with squares and without: `u8` 0.75 and 6.3, `u16` 0.78 and 6.6, `f32` 1.5
-//! and 7.1, `f64` 3.6 and 8.2.
+//! A plugin of qemu counted instructions. An element of a transposed matrix of 256 by 256 takes,
+//! with squares and without: `u8` 0.75 and 6.3, `u16` 0.78 and 6.6, `f32` 1.5 and 7.1, `f64` 3.6
+//! and 8.2.
 
 // Before Rust 1.87 the intrinsics are unsafe functions.
 #![allow(unused_unsafe, clippy::multiple_unsafe_ops_per_block)]
@@ -12,10 +11,6 @@ use std::arch::aarch64::*;
 use std::arch::asm;
 
 pub(crate) use std::arch::aarch64::uint8x16_t as Register;
-
-pub(crate) fn can_shuffle() -> bool {
-    true
-}
 
 /// # Safety
 ///
@@ -73,23 +68,4 @@ pub(crate) fn interleave<const SIZE: usize>(a: Register, b: Register) -> [Regist
             }
         }
     }
-}
-
-/// What [`shuffle`] takes and returns.
-pub(crate) type WideRegister = [Register; 2];
-
-/// # Safety
-///
-/// `from` is readable for 16 bytes from each offset on, which need not be initialised.
-#[inline(always)]
-pub(crate) unsafe fn load_halves(from: *const u8, offsets: [usize; 2]) -> WideRegister {
-    // SAFETY: the contract of this function.
-    offsets.map(|offset| unsafe { load(from.wrapping_add(offset)) })
-}
-
-/// Of each half of `register`, the bytes that the indices name.
-#[inline(always)]
-pub(crate) unsafe fn shuffle(register: WideRegister, indices: WideRegister) -> WideRegister {
-    // SAFETY: NEON is in the baseline of the target.
-    std::array::from_fn(|half| unsafe { vqtbl1q_u8(register[half], indices[half]) })
 }

@@ -11,17 +11,14 @@
 //! `f32.add` without.
 //!
 //! Registers of copies are loaded in assembly, because Rust has no load of bytes that may be
-//! uninitialised, as padding is. x86-64 can stream, shuffle and transpose, aarch64 shuffle and
-//! transpose, by `registers`; elsewhere the copies are plain: `portable`.
+//! uninitialised, as padding is. x86-64 can stream and transpose, aarch64 transpose, by `registers`;
+//! elsewhere the copies are plain: `portable`.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Bytes of a vector register that every x86-64 and aarch64 has.
-pub(crate) const REGISTER: usize = 16;
-
-/// Bytes of a register of AVX2, and what [`copy_shuffled`] writes at a time.
-pub(crate) const WIDE_REGISTER: usize = 2 * REGISTER;
+/// Bytes of a register of AVX2.
+pub(crate) const WIDE_REGISTER: usize = 32;
 
 #[cfg(test)]
 thread_local! {
@@ -113,17 +110,11 @@ mod target {
         target_endian = "little",
         not(miri)
     ))]
-    pub(crate) use super::{
-        aarch64::can_shuffle,
-        registers::{shuffle_all, square},
-    };
+    pub(crate) use super::registers::square;
 }
 
 /// Whether streamed copies go past the cache on this target.
 pub(crate) use target::CAN_STREAM;
-
-/// Whether [`copy_shuffled`] can copy anything on this machine.
-pub(crate) use target::can_shuffle;
 
 /// Copies `bytes` bytes with non-temporal stores: whole cache lines of `to` go to memory without
 /// being read first and without pushing anything out of the cache. Bytes before the first and after
@@ -188,57 +179,6 @@ pub(crate) type TransposeSquare = unsafe fn((*mut u8, *const u8), [isize; 2]);
 /// `None`: the target has no code for these.
 pub(crate) use target::square;
 
-/// The most wide registers that [`copy_shuffled`] writes for each step of the source. Their
-/// shuffles stay in registers: 4 MiB of `[N]` to `[N, 3]`, `f32`, took 36 us, and 73 where the
-/// shuffles were loaded again for each register of output.
-pub(crate) const MOST_SHUFFLES: usize = 7;
-
-/// One wide register of output: where the sixteen source bytes of each half begin, and which of
-/// them go where.
-#[derive(Clone, Copy)]
-#[repr(C, align(32))]
-pub(crate) struct Shuffle {
-    pub(crate) indices: [[u8; REGISTER]; 2],
-    pub(crate) offsets: [usize; 2],
-}
-
-impl Shuffle {
-    pub(crate) const NONE: Self = Shuffle {
-        indices: [[0; REGISTER]; 2],
-        offsets: [0; 2],
-    };
-}
-
-/// Writes one wide register for each of `shuffles`, again and again, while the source moves on by
-/// `step` bytes each time. Returns how many bytes of `to` are written: as many whole repeats as fit
-/// into `to` and read inside `from`.
-pub(crate) fn copy_shuffled(
-    shuffles: &[Shuffle],
-    from: &[MaybeUninit<u8>],
-    step: usize,
-    to: &mut [MaybeUninit<u8>],
-) -> usize {
-    assert!(step > 0);
-    let Some(last) = shuffles.iter().flat_map(|shuffle| shuffle.offsets).max() else {
-        return 0;
-    };
-    let Some(more) = from.len().checked_sub(REGISTER + last) else {
-        return 0;
-    };
-    let period = shuffles.len() * WIDE_REGISTER;
-    let times = (to.len() / period).min(more / step + 1);
-    if times == 0 || shuffles.len() > MOST_SHUFFLES || !can_shuffle() {
-        return 0;
-    }
-    let (from, to) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
-    // SAFETY: the processor has the instructions: `can_shuffle`. The last repeat reads from
-    // `(times - 1) * step <= more` on, at most `last + 16` bytes, which ends inside `from`.
-    // `times * period` bytes fit into `to`. There are up to `MOST_SHUFFLES` entries, and neither
-    // none nor 0 `times`.
-    unsafe { target::shuffle_all(shuffles, (to, from), [step, times]) };
-    times * period
-}
-
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86;
 
@@ -263,7 +203,7 @@ mod registers;
 mod aarch64;
 
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
-// An aarch64 has its own shuffles and squares.
+// An aarch64 has its own squares.
 #[allow(dead_code, unused_imports)]
 mod portable;
 
@@ -303,35 +243,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn shuffled_copies_stay_inside_both_slices() {
-        let reverse = Shuffle {
-            indices: [std::array::from_fn(|i| 15 - i as u8); 2],
-            offsets: [3, 4],
-        };
-        let source: Vec<_> = (0..200_u8).map(MaybeUninit::new).collect();
-        for from in 0..source.len() {
-            for to in [0, 31, 32, 63, 64, 95, 200] {
-                let mut target = vec![MaybeUninit::new(0xee_u8); to + 32];
-                let (shuffles, out) = ([reverse; 2], &mut target[..to]);
-                let done = copy_shuffled(&shuffles, &source[..from], 5, out);
-                let fits = (0..to / 64)
-                    .take_while(|turn| turn * 5 + 4 + 16 <= from)
-                    .count();
-                assert_eq!(done, if can_shuffle() { fits * 64 } else { 0 });
-                for (i, slot) in target.iter().enumerate() {
-                    let expected = if i < done {
-                        i / 64 * 5 + 3 + i / 16 % 2 + 15 - i % 16
-                    } else {
-                        0xee
-                    };
-                    // SAFETY: all elements were initialised, and so are those copied.
-                    assert_eq!(usize::from(unsafe { slot.assume_init() }), expected);
-                }
-            }
-        }
-    }
-
     #[cfg(panic = "unwind")]
     #[test]
     fn copies_that_do_not_fit_are_refused() {
@@ -344,13 +255,5 @@ mod tests {
             let copy = || streamer.copy(&source[..from], &mut target);
             assert!(catch_unwind(AssertUnwindSafe(copy)).is_err());
         }
-        let shuffled = |count: usize, step| {
-            let mut target = vec![MaybeUninit::new(0_u8); 256];
-            let shuffles = [Shuffle::NONE; MOST_SHUFFLES + 1];
-            copy_shuffled(&shuffles[..count], &source, step, &mut target)
-        };
-        assert_eq!(shuffled(0, 1), 0);
-        assert_eq!(shuffled(MOST_SHUFFLES + 1, 1), 0);
-        assert!(catch_unwind(|| shuffled(1, 0)).is_err());
     }
 }

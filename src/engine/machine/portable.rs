@@ -1,6 +1,6 @@
 //! Plain copies, for processors without code of their own.
 
-use super::{Shuffle, TransposeSquare};
+use super::TransposeSquare;
 
 pub(crate) const CAN_STREAM: bool = false;
 
@@ -18,14 +18,7 @@ pub(crate) use stream as copy_in_cache;
 
 pub(crate) fn fence() {}
 
-pub(crate) fn can_shuffle() -> bool {
-    false
-}
-
 /// See [`super::square`].
 pub(crate) const fn square(_: usize) -> Option<(usize, TransposeSquare)> {
     None
 }
-
-/// Never called, as [`can_shuffle`] is false.
-pub(crate) unsafe fn shuffle_all(_: &[Shuffle], _: (*mut u8, *const u8), _: [usize; 2]) {}

@@ -1,10 +1,10 @@
-//! Transposes and shuffles in vector registers, from a few instructions of each processor.
+//! Transposes in vector registers, from a few instructions of each processor.
 
+use super::TransposeSquare;
 #[cfg(target_arch = "aarch64")]
-use super::aarch64::{Register, WideRegister, interleave, load, load_half, load_halves, shuffle};
+use super::aarch64::{Register, interleave, load, load_half};
 #[cfg(target_arch = "x86_64")]
-use super::x86::{Register, WideRegister, interleave, load, load_half, load_halves, shuffle};
-use super::{Shuffle, TransposeSquare, WIDE_REGISTER};
+use super::x86::{Register, interleave, load, load_half};
 use std::array;
 use std::mem::{MaybeUninit, transmute};
 
@@ -85,58 +85,4 @@ fn interleaved<const SIZE: usize, const K: usize>(
             array::from_fn(|row| interleave::<SIZE>(rows[row / 2], rows[row / 2 + K / 2])[row % 2]);
     }
     rows
-}
-
-/// # Safety
-///
-/// The processor can shuffle. `from` is readable for the 16 bytes at each offset of `shuffles` plus
-/// each of `(0..times) * step`, and `to` is writable for `times` wide registers of each of
-/// `shuffles`, of which there are at most `MOST_SHUFFLES`.
-pub(crate) unsafe fn shuffle_all(
-    shuffles: &[Shuffle],
-    places: (*mut u8, *const u8),
-    steps: [usize; 2],
-) {
-    macro_rules! by_count {
-        ($($count:literal)+) => {
-            match shuffles.len() {
-                $($count => {
-                    // SAFETY: any bytes are a register.
-                    let wide = |at: usize| unsafe { transmute(shuffles[at].indices) };
-                    let offsets = array::from_fn(|at| shuffles[at].offsets);
-                    // SAFETY: the contract of this function.
-                    unsafe { shuffle_each::<$count>(&array::from_fn(wide), offsets, places, steps) }
-                })+
-                _ => {}
-            }
-        };
-    }
-    by_count!(1 2 3 4 5 6 7);
-}
-
-/// [`shuffle_all`] with so many indices and offsets, which stay in registers.
-///
-/// # Safety
-///
-/// As there.
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
-unsafe fn shuffle_each<const K: usize>(
-    indices: &[WideRegister; K],
-    offsets: [[usize; 2]; K],
-    (mut to, mut from): (*mut u8, *const u8),
-    [step, times]: [usize; 2],
-) {
-    let indices = *indices;
-    for _ in 0..times {
-        for (indices, offsets) in indices.into_iter().zip(offsets) {
-            // SAFETY: `from` is valid where it reads: the contract of this function.
-            let register = unsafe { load_halves(from, offsets) };
-            // SAFETY: the processor can shuffle: the contract of this function.
-            let register = unsafe { shuffle(register, indices) };
-            // SAFETY: `to` is valid where it writes: the contract of this function.
-            unsafe { to.cast::<WideRegister>().write_unaligned(register) };
-            to = to.wrapping_add(WIDE_REGISTER);
-        }
-        from = from.wrapping_add(step);
-    }
 }

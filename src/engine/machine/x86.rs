@@ -1,4 +1,4 @@
-//! x86-64: streamed and wide copies, shuffles and transposes.
+//! x86-64: streamed and wide copies, and transposes.
 
 // Before Rust 1.87 the intrinsics are unsafe functions.
 #![allow(unused_unsafe, clippy::multiple_unsafe_ops_per_block)]
@@ -9,15 +9,10 @@ use std::arch::asm;
 use std::arch::x86_64::{
     _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64,
     _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
-    _mm256_shuffle_epi8,
 };
 use std::ptr::copy_nonoverlapping;
 
 pub(crate) const CAN_STREAM: bool = true;
-
-pub(crate) fn can_shuffle() -> bool {
-    has_wide_registers()
-}
 
 pub(crate) fn fence() {
     // SAFETY: a store fence has no precondition; SSE is in the baseline of the target. It is in
@@ -192,37 +187,4 @@ pub(crate) fn interleave<const SIZE: usize>(a: Register, b: Register) -> [Regist
             _ => [_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)],
         }
     }
-}
-
-/// What [`shuffle`] takes and returns.
-pub(crate) use std::arch::x86_64::__m256i as WideRegister;
-
-/// # Safety
-///
-/// `from` is readable for 16 bytes from each offset on, which need not be initialised.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(crate) unsafe fn load_halves(from: *const u8, offsets: [usize; 2]) -> WideRegister {
-    let register;
-    // SAFETY: it reads the bytes, and writes the register.
-    unsafe {
-        asm!(
-            "vmovdqu {register:x}, [{from} + {first}]",
-            "vinserti128 {register}, {register}, [{from} + {second}], 1",
-            register = out(ymm_reg) register,
-            from = in(reg) from,
-            first = in(reg) offsets[0],
-            second = in(reg) offsets[1],
-            options(pure, readonly, nostack, preserves_flags),
-        );
-    }
-    register
-}
-
-/// Of each half of `register`, the bytes that the indices name.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(crate) unsafe fn shuffle(register: WideRegister, indices: WideRegister) -> WideRegister {
-    // SAFETY: the processor has AVX2: the contract of this function.
-    unsafe { _mm256_shuffle_epi8(register, indices) }
 }
