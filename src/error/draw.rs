@@ -435,9 +435,9 @@ pub(super) fn parts(fault: &PartsFault) -> String {
         PartsFault::OtherReduction { first, second } => {
             format!("these parts do not belong together: {first}, and {second}")
         }
-        PartsFault::Overlap { ranges, terms } => {
-            let (terms, ranges) = (text(terms), list(ranges));
-            format!("two parts have the terms {terms} of the elements {ranges} of the result")
+        PartsFault::Overlap { index, terms } => {
+            let (terms, index) = (text(terms), list(index));
+            format!("two parts have the terms {terms} of the element {index} of the result")
         }
         PartsFault::Incomplete { index, terms } => {
             let (terms, index) = (text(terms), list(index));

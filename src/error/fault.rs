@@ -215,8 +215,8 @@ pub enum PartsFault {
     /// Two parts have the same term. [Example](crate::distributed::Accumulation::merge).
     #[non_exhaustive]
     Overlap {
-        /// The box of elements of the result for which both have the term.
-        ranges: Box<[Range<usize>]>,
+        /// The first element of the result for which both have a term.
+        index: Box<[usize]>,
         /// A range whose first and last term both have. In between there may be terms that only
         /// one part has, if the terms of a part are not consecutive.
         terms: Range<usize>,

@@ -118,7 +118,7 @@
 //!
 //! Products of sizes are checked before anything is allocated. A failed allocation is an error of
 //! the kind `AllocationFailed`: of an output, of the scratch memory of a gradient, of the copies
-//! that `merge` and `finish` of an `Accumulation` make.
+//! that parts and `merge` and `finish` of an `Accumulation` make.
 //!
 //! A few allocations abort the process if they fail, as allocations of Rust's standard library do.
 //! Those of ndarray, rayon and serde have no form that returns an error. The others are small
@@ -131,7 +131,7 @@
 //! | the record of a thread that calls, and of its helpers | some hundred bytes, once for each calling thread | the same |
 //! | a table of axes or names | 1 to 32 bytes for each axis | a list of more than 32 axes, or a pattern of more than 8 names |
 //! | an axis pattern, a partial shape, what is inferred of it | in proportion to the text or the rank | `"c -> n c".parse::<AxisPattern>()` |
-//! | boxes and nodes of an accumulation | some hundred bytes for each | `merge` |
+//! | pieces and nodes of an accumulation | some hundred bytes for each | `merge` |
 //! | the bytes of an accumulation | as large as its accumulators | `to_bytes` |
 //! | an error; the text of an error or a plan | some hundred bytes, and 32 for each axis | any call that returns an error |
 //! | the axes of a text form | 8 bytes for each | `"explicit(1)".parse::<BroadcastMode>()` |

@@ -1,12 +1,11 @@
 //! Accumulations as values: nodes of the tree, which merge with their neighbours.
 
-use super::ranges::{Ranges, first_outside, intersection, len, slice, without};
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::memory::array_of;
-use crate::error::{BroadcastError, PartsFault, parts_mismatch};
+use crate::error::{BroadcastError, PartsFault, parts_mismatch, reserved};
 use crate::plan::BroadcastPlan;
-use ndarray::{Array, ArrayD, Dimension, Slice, Zip};
+use ndarray::{Array, Dimension};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -62,8 +61,7 @@ pub struct Accumulation<T, R: Reduction<T>> {
     pub(super) reduction: R,
     /// Its rule does not matter.
     pub(super) plan: BroadcastPlan,
-    /// No two have an element of the gradient in common.
-    pub(super) pieces: Vec<Piece<R::Acc>>,
+    pub(super) pieces: Pieces<R::Acc>,
     term: PhantomData<fn(T)>,
 }
 
@@ -84,14 +82,17 @@ pub fn sum_blocks<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>) -> usi
     plan.sum_terms().div_ceil(BLOCK_TERMS)
 }
 
-/// The same nodes for each element in a box of the gradient. A node of the tree is given by its
-/// blocks: `2^n` of them, or fewer at the end.
+/// Pieces by their first element. No two have an element in common.
+pub(super) type Pieces<A> = BTreeMap<usize, Piece<A>>;
+
+/// The same nodes, one at least, for each of some elements of the gradient that follow each other
+/// in row-major order. A node of the tree is given by its blocks: `2^n` of them, or fewer at the
+/// end.
 #[derive(Debug, Clone)]
 pub(super) struct Piece<A> {
-    pub(super) ranges: Ranges,
     /// By their first block and their end. No two have a block in common, and no two are the halves
     /// of another node.
-    pub(super) nodes: BTreeMap<(usize, usize), ArrayD<A>>,
+    pub(super) nodes: BTreeMap<(usize, usize), Vec<A>>,
 }
 
 /// The parent of a node that is not the root. The tree has `all` blocks.
@@ -144,15 +145,14 @@ pub(super) fn terms_of(blocks: Range<usize>, total: usize) -> Range<usize> {
 }
 
 impl<A: Copy> Piece<A> {
-    pub(super) fn of_nothing(ranges: Ranges) -> Self {
-        Piece {
-            ranges,
-            nodes: BTreeMap::new(),
-        }
+    pub(super) fn of_no_nodes() -> Self {
+        let nodes = BTreeMap::new();
+        Piece { nodes }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.nodes.is_empty() || len(&self.ranges) == 0
+    /// How many elements it has.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.values().next().map_or(0, Vec::len)
     }
 
     /// Adds a node that has no block in common with the others. Combines it with its sibling as
@@ -160,7 +160,7 @@ impl<A: Copy> Piece<A> {
     pub(super) fn insert(
         &mut self,
         mut node: Range<usize>,
-        mut values: ArrayD<A>,
+        mut values: Vec<A>,
         all: usize,
         combine: &impl Fn(A, A) -> A,
     ) {
@@ -171,9 +171,9 @@ impl<A: Copy> Piece<A> {
             if sibling.start < node.start {
                 swap(&mut values, &mut right);
             }
-            Zip::from(&mut values)
-                .and(&right)
-                .for_each(|a, &b| *a = combine(*a, b));
+            for (a, &b) in values.iter_mut().zip(&right) {
+                *a = combine(*a, b);
+            }
             node = parent(&node, all);
         }
         self.nodes.insert((node.start, node.end), values);
@@ -198,96 +198,77 @@ impl<A: Copy> Piece<A> {
         (end < all).then_some(end..all)
     }
 
-    /// The same nodes for the elements of a box that is inside this piece's.
+    /// The same nodes for some of the elements.
     ///
     /// # Errors
     ///
     /// `AllocationFailed`.
-    fn cut(&self, to: &[Range<usize>]) -> Result<Self, BroadcastError> {
-        let mut piece = Piece::of_nothing(to.into());
-        for (&node, values) in &self.nodes {
-            let part = slice(values, &self.ranges, to);
-            let copy = array_of(part.raw_dim(), |copy| copy.extend(part))?;
-            piece.nodes.insert(node, copy);
-        }
-        Ok(piece)
+    pub(super) fn of_elements(&self, elements: Range<usize>) -> Result<Self, BroadcastError> {
+        let copies = self.nodes.iter().map(|(&node, values)| {
+            let mut copy = reserved(elements.len())?;
+            copy.extend_from_slice(&values[elements.clone()]);
+            Ok((node, copy))
+        });
+        let nodes = copies.collect::<Result<_, _>>()?;
+        Ok(Piece { nodes })
     }
 }
 
-/// A piece of a list, by its number, and the pieces that take its place.
-type Cut<A> = (usize, Vec<Piece<A>>);
-
-/// Cuts each piece along those of the others that overlap it. Pieces that need no cut are left out.
-/// Within each of the two lists, no pieces overlap.
+/// Cuts pieces in two where `others` begin and end.
 ///
 /// # Errors
 ///
-/// `AllocationFailed`.
-fn cut_by<A: Copy>(
-    pieces: &[Piece<A>],
-    others: &[Piece<A>],
-) -> Result<Vec<Cut<A>>, BroadcastError> {
-    let mut cuts = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        let (mut boxes, mut rest) = (Vec::new(), vec![piece.ranges.clone()]);
-        for other in others {
-            if let Some(both) = intersection(&piece.ranges, &other.ranges) {
-                let around = |outer: Ranges| without(&outer, &both);
-                rest = rest.into_iter().flat_map(around).collect();
-                boxes.push(both);
+/// `AllocationFailed`. The pieces have the same nodes then, too.
+fn cut<A: Copy>(pieces: &mut Pieces<A>, others: &Pieces<A>) -> Result<(), BroadcastError> {
+    // From the last one on, as all elements after the cut are copied.
+    for (&first, other) in others.iter().rev() {
+        for place in [first + other.len(), first] {
+            let Some((&start, piece)) = pieces.range_mut(..place).next_back() else {
+                continue;
+            };
+            let (count, len) = (place - start, piece.len());
+            if count < len {
+                let rest = piece.of_elements(count..len)?;
+                piece
+                    .nodes
+                    .values_mut()
+                    .for_each(|values| values.truncate(count));
+                pieces.insert(place, rest);
             }
         }
-        boxes.append(&mut rest);
-        if boxes.len() > 1 {
-            let parts = boxes.iter().map(|ranges| piece.cut(ranges));
-            cuts.push((at, parts.collect::<Result<_, _>>()?));
-        }
     }
-    Ok(cuts)
-}
-
-/// Puts parts of pieces in the place of these pieces.
-fn replace<A>(pieces: &mut Vec<Piece<A>>, cuts: Vec<Cut<A>>) {
-    // From the last one on, as a piece that is removed is replaced by a later one.
-    for (at, parts) in cuts.into_iter().rev() {
-        pieces.swap_remove(at);
-        pieces.extend(parts);
-    }
+    Ok(())
 }
 
 impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// The reduction of no terms yet. Example: [`Accumulation`].
     pub fn new<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>, reduction: R) -> Self {
+        Self::of(plan, reduction, Pieces::new())
+    }
+
+    /// The reduction of the terms that these pieces have.
+    pub(super) fn of<I: Dimension, O: Dimension>(
+        plan: &BroadcastPlan<I, O>,
+        reduction: R,
+        pieces: Pieces<R::Acc>,
+    ) -> Self {
         Accumulation {
             reduction,
             plan: plan.clone().into_dyn(),
-            pieces: Vec::new(),
+            pieces,
             term: PhantomData,
         }
     }
 
-    /// The reduction of the terms that `piece` has.
-    pub(super) fn of<I: Dimension, O: Dimension>(
-        plan: &BroadcastPlan<I, O>,
-        reduction: R,
-        piece: Piece<R::Acc>,
-    ) -> Self {
-        let mut accumulation = Self::new(plan, reduction);
-        if !piece.is_empty() {
-            accumulation.pieces.push(piece);
-        }
-        accumulation
-    }
-
-    /// Adds the terms of another part. Parts of different elements of the result are kept
-    /// separately. Each part in `other` is compared with each part in `self`. There are more
-    /// comparisons if parts overlap.
+    /// Adds the terms of another part. Elements of the result that follow each other in row-major
+    /// order and have the same parts are kept together.
     ///
     /// # Errors
     ///
     /// [`PartsMismatch`](crate::ErrorKind::PartsMismatch) if the other belongs to a plan of other
     /// shapes or axes, or if both have the same term;
-    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). On an error, `self` is unchanged.
+    /// [`AllocationFailed`](crate::ErrorKind::AllocationFailed). On an error, `self` has the terms
+    /// that it had.
     ///
     /// # Panics
     ///
@@ -309,7 +290,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// let mut sum = sum_of(1..3)?;
     /// assert_eq!(
     ///     sum.merge(sum_of(0..2)?).unwrap_err().to_string(),
-    ///     "two parts have the terms 1024..2048 of the elements [0..1] of the result",
+    ///     "two parts have the terms 1024..2048 of the element [0] of the result",
     /// );
     /// assert_eq!(
     ///     sum.finish(&plan).unwrap_err().to_string(),
@@ -319,38 +300,27 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// assert_eq!(sum.finish(&plan)?, arr1(&[3000.]));
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn merge(&mut self, other: Self) -> Result<(), BroadcastError> {
+    pub fn merge(&mut self, mut other: Self) -> Result<(), BroadcastError> {
         self.check_plan(&other.plan)?;
-        for theirs in &other.pieces {
-            for ours in &self.pieces {
-                let Some(ranges) = intersection(&ours.ranges, &theirs.ranges) else {
-                    continue;
-                };
+        let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
+        for (&first, theirs) in &other.pieces {
+            // From the last one on: before the first that ends too early, all do.
+            let before_end = self.pieces.range(..first + theirs.len()).rev();
+            for (&at, ours) in before_end.take_while(|(at, ours)| *at + ours.len() > first) {
                 let mut nodes = theirs.nodes.keys();
                 if let Some(blocks) = nodes.find_map(|&(at, end)| ours.common_blocks(&(at..end))) {
-                    let terms = terms_of(blocks, self.plan.sum_terms());
-                    return Err(parts_mismatch(PartsFault::Overlap { ranges, terms }));
+                    let (index, terms) = (self.index(at.max(first)), terms_of(blocks, total));
+                    return Err(parts_mismatch(PartsFault::Overlap { index, terms }));
                 }
             }
         }
-        // All that may fail is done before anything is changed.
-        let ours = cut_by(&self.pieces, &other.pieces)?;
-        let theirs = cut_by(&other.pieces, &self.pieces)?;
-        replace(&mut self.pieces, ours);
-        let mut pieces = other.pieces;
-        replace(&mut pieces, theirs);
-        let (all, count) = (sum_blocks(&self.plan), self.pieces.len());
-        for piece in pieces {
-            // Pieces of one list have no element in common.
-            let mut ours = self.pieces[..count].iter_mut();
-            match ours.find(|ours| ours.ranges == piece.ranges) {
-                Some(ours) => {
-                    for ((start, end), values) in piece.nodes {
-                        let combine = |a, b| self.reduction.combine(a, b);
-                        ours.insert(start..end, values, all, &combine);
-                    }
-                }
-                None => self.pieces.push(piece),
+        cut(&mut self.pieces, &other.pieces)?;
+        cut(&mut other.pieces, &self.pieces)?;
+        let combine = |a, b| self.reduction.combine(a, b);
+        for (first, piece) in other.pieces {
+            let ours = self.pieces.entry(first).or_insert_with(Piece::of_no_nodes);
+            for ((start, end), values) in piece.nodes {
+                ours.insert(start..end, values, all, &combine);
             }
         }
         Ok(())
@@ -381,56 +351,56 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         plan: &BroadcastPlan<I, O>,
     ) -> Result<Array<R::Out, I>, BroadcastError> {
         self.check_plan(plan)?;
-        if let Some((index, terms)) = self.first_missing() {
-            let index = index.into();
+        if let Some((element, terms)) = self.first_missing() {
+            let index = self.index(element);
             return Err(parts_mismatch(PartsFault::Incomplete { index, terms }));
         }
         let terms = plan.sum_terms();
         if !plan.has_terms(terms, R::NAME, self.reduction.least_terms())? {
             return plan.results_of_none(R::NAME, &|| self.reduction.of_none());
         }
-        let finished = |acc| self.reduction.finish(acc, terms);
         // All terms of a piece are one node.
         let root = (0, sum_blocks(plan));
-        let Some(&acc) = self
-            .pieces
-            .first()
-            .and_then(|piece| piece.nodes[&root].first())
-        else {
-            return array_of(plan.input_dim(), |_| ());
-        };
-        // Each element is replaced below.
-        let value = finished(acc);
-        let count = plan.input_shape().iter().product();
-        let mut out = array_of(plan.input_dim(), |out| out.resize(count, value))?;
-        for piece in &self.pieces {
-            let mut place = out.view_mut().into_dyn();
-            place.slice_each_axis_inplace(|axis| {
-                Slice::from(piece.ranges[axis.axis.index()].clone())
-            });
-            Zip::from(place)
-                .and(&piece.nodes[&root])
-                .for_each(|place, &acc| *place = finished(acc));
-        }
-        Ok(out)
+        array_of(plan.input_dim(), |out| {
+            for piece in self.pieces.values() {
+                let accs = piece.nodes[&root].iter();
+                out.extend(accs.map(|&acc| self.reduction.finish(acc, terms)));
+            }
+        })
     }
 
-    /// The index of the first element of the result that is not complete, and the first of its
-    /// terms that are missing.
-    fn first_missing(&self) -> Option<(Vec<usize>, Range<usize>)> {
+    /// The first element of the result that is not complete, and the first of its terms that are
+    /// missing.
+    fn first_missing(&self) -> Option<(usize, Range<usize>)> {
         let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
         if total == 0 {
             return None;
         }
-        let complete = (self.pieces.iter()).filter(|piece| piece.missing(all).is_none());
-        let boxes = complete.map(|piece| &piece.ranges[..]).collect();
-        let index = first_outside(self.plan.input_shape(), boxes)?;
-        let piece = self.pieces.iter().find(|piece| {
-            let mut axes = piece.ranges.iter().zip(&index);
-            axes.all(|(range, at)| range.contains(at))
-        });
-        let blocks = piece.map_or(Some(0..all), |piece| piece.missing(all))?;
-        Some((index, terms_of(blocks, total)))
+        let mut element = 0;
+        for (&first, piece) in &self.pieces {
+            if first > element {
+                break;
+            }
+            if let Some(blocks) = piece.missing(all) {
+                return Some((element, terms_of(blocks, total)));
+            }
+            element += piece.len();
+        }
+        (element < self.elements()).then(|| (element, 0..total))
+    }
+
+    /// How many elements the result has.
+    pub(super) fn elements(&self) -> usize {
+        self.plan.input_shape().iter().product()
+    }
+
+    /// The index of an element of the result, by its number in row-major order.
+    fn index(&self, mut element: usize) -> Box<[usize]> {
+        let mut index: Box<[usize]> = self.plan.input_shape().into();
+        for at in index.iter_mut().rev() {
+            (*at, element) = (element % *at, element / *at);
+        }
+        index
     }
 
     fn check_plan<I: Dimension, O: Dimension>(
@@ -483,10 +453,11 @@ impl<T, R: Reduction<T> + Clone> Clone for Accumulation<T, R> {
 
 impl<T, R: Reduction<T>> fmt::Debug for Accumulation<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let boxes: Vec<_> = self.pieces.iter().map(|piece| &piece.ranges).collect();
+        let pieces = self.pieces.iter();
+        let ranges: Vec<_> = pieces.map(|(at, piece)| *at..at + piece.len()).collect();
         f.debug_struct("Accumulation")
             .field("of", &Self::name(&self.plan))
-            .field("elements", &boxes)
+            .field("elements", &ranges)
             .field("complete", &self.is_complete())
             .finish_non_exhaustive()
     }

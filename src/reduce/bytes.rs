@@ -4,33 +4,27 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 8 | `ndbpart2` |
-//! | 8 | how many bytes there are in all |
-//! | 8, n | the name of the reduction: its length, then UTF-8 |
-//! | 8, n | the type of the accumulators |
-//! | 8, 8 each | the input's rank and sizes |
-//! | 8, 8 each | the output's rank and sizes |
-//! | 8 each | for each input axis the output axis that it feeds; the output's rank if none |
-//! | 8 | how many pieces follow |
-//! | 16 each | a piece: for each input axis where its box begins and ends. No two overlap |
-//! | 8 | how many nodes it has |
-//! | 16, n | a node: its first block, its end, and an accumulator for each element of the box |
+//! | 8 | `ndbpart3` |
+//! | list | the name of the reduction, in UTF-8 |
+//! | list | the name of the type of the accumulators |
+//! | list | the input's sizes |
+//! | list | the output's sizes |
+//! | list | for each input axis the output axis that it feeds; the output's rank if none |
+//! | 24, list | nodes: the first element, the first block, the end of the blocks, accumulators |
 //! | 8 | FNV-1a of all bytes before |
+//!
+//! A list is its length and its values. Nodes of the same elements follow each other. Otherwise the
+//! elements of each node are behind those of the node before it.
 
-use super::accumulation::{Accumulation, Piece, nodes_of, shown, sibling, sum_blocks};
-use super::ranges::{any_overlap, len};
+use super::accumulation::{Accumulation, Piece, Pieces, nodes_of, shown, sibling, sum_blocks};
 use super::reduction::Reduction;
 use crate::error::{BroadcastError, PartsFault, invalid_bytes, parts_mismatch, reserved};
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::dimension;
-use ndarray::{ArrayD, IxDyn};
-use std::cmp::Ordering;
-use std::marker::PhantomData;
-use std::mem::replace;
-use std::ops::Range;
+use std::collections::HashSet;
 
-const MAGIC: [u8; 8] = *b"ndbpart2";
+const MAGIC: &[u8; 8] = b"ndbpart3";
 
 /// An accumulator as bytes, for [`Accumulation::to_bytes`].
 ///
@@ -44,51 +38,61 @@ const MAGIC: [u8; 8] = *b"ndbpart2";
 /// struct MinMax(i32, i32);
 ///
 /// impl AccumulatorBytes for MinMax {
-///     const NAME: &'static str = "MinMax";
 ///     const SIZE: usize = 8;
 ///
+///     fn name() -> String {
+///         "MinMax".into()
+///     }
 ///     fn write(self, to: &mut Vec<u8>) {
 ///         self.0.write(to);
 ///         self.1.write(to);
 ///     }
-///     fn read(bytes: &[u8]) -> Option<Self> {
-///         Some(MinMax(i32::read(&bytes[..4])?, i32::read(&bytes[4..])?))
+///     fn read(from: &mut &[u8]) -> Option<Self> {
+///         Some(MinMax(i32::read(from)?, i32::read(from)?))
 ///     }
 /// }
 ///
 /// let mut bytes = Vec::new();
 /// MinMax(-1, 258).write(&mut bytes);
 /// assert_eq!(bytes, [255, 255, 255, 255, 2, 1, 0, 0]);
-/// assert_eq!(MinMax::read(&bytes), Some(MinMax(-1, 258)));
+/// assert_eq!(MinMax::read(&mut &bytes[..]), Some(MinMax(-1, 258)));
 /// ```
 pub trait AccumulatorBytes: Copy {
-    /// The name of the type, the same on every target. Bytes of another type are refused.
-    const NAME: &'static str;
     /// How many bytes [`write`](Self::write) appends, at least one. With 0,
     /// [`to_bytes`](Accumulation::to_bytes) and [`from_bytes`](Accumulation::from_bytes) do
     /// not compile.
     const SIZE: usize;
 
+    /// The name of the type, the same on every target. Bytes of another type are refused. Example:
+    /// [`AccumulatorBytes`].
+    fn name() -> String;
+
     /// Appends the value in `SIZE` bytes, the same on every target. Example: [`AccumulatorBytes`].
     fn write(self, to: &mut Vec<u8>);
 
-    /// The value of `SIZE` bytes; `None` if no value has them. Example: [`AccumulatorBytes`].
-    fn read(bytes: &[u8]) -> Option<Self>;
+    /// The value of the first `SIZE` bytes, which are removed from `from`. `None` if there are
+    /// fewer, or if no value has them. Example: [`AccumulatorBytes`].
+    fn read(from: &mut &[u8]) -> Option<Self>;
 }
 
 macro_rules! number_bytes {
     ($($(#[$cfg:meta])? $T:ty, $name:literal, $Bytes:ty;)*) => {$(
         $(#[$cfg])?
         impl AccumulatorBytes for $T {
-            const NAME: &'static str = $name;
             const SIZE: usize = size_of::<$Bytes>();
+
+            fn name() -> String {
+                $name.into()
+            }
 
             fn write(self, to: &mut Vec<u8>) {
                 to.extend((self as $Bytes).to_le_bytes());
             }
 
-            fn read(bytes: &[u8]) -> Option<Self> {
-                <$Bytes>::from_le_bytes(bytes.try_into().ok()?).try_into().ok()
+            fn read(from: &mut &[u8]) -> Option<Self> {
+                let (bytes, rest) = from.split_first_chunk()?;
+                *from = rest;
+                <$Bytes>::from_le_bytes(*bytes).try_into().ok()
             }
         }
     )*};
@@ -115,70 +119,85 @@ number_bytes! {
 }
 
 impl AccumulatorBytes for bool {
-    const NAME: &'static str = "bool";
     const SIZE: usize = 1;
 
-    fn write(self, to: &mut Vec<u8>) {
-        to.push(u8::from(self));
+    fn name() -> String {
+        "bool".into()
     }
 
-    fn read(bytes: &[u8]) -> Option<Self> {
-        match bytes {
-            [0] => Some(false),
-            [1] => Some(true),
+    fn write(self, to: &mut Vec<u8>) {
+        u8::from(self).write(to);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        match u8::read(from)? {
+            0 => Some(false),
+            1 => Some(true),
             _ => None,
         }
     }
 }
 
-/// The name of a pair: that of the term in `(_, usize)`.
-struct PairName<T>(PhantomData<T>);
-
-impl<T: AccumulatorBytes> PairName<T> {
-    /// The text and its length. A constant cannot have a length that depends on `T`.
-    const PADDED: ([u8; 256], usize) = {
-        let mut text = ([0; 256], 0);
-        append(&mut text, "(");
-        append(&mut text, T::NAME);
-        append(&mut text, ", usize)");
-        text
-    };
-
-    const NAME: &'static str = {
-        let (text, len) = &Self::PADDED;
-        match std::str::from_utf8(text.split_at(*len).0) {
-            Ok(name) => name,
-            Err(_) => panic!("names are UTF-8"),
-        }
-    };
-}
-
-const fn append((to, len): &mut ([u8; 256], usize), text: &str) {
-    assert!(
-        *len + text.len() <= 256,
-        "the name of an accumulator is too long"
-    );
-    let mut at = 0;
-    while at < text.len() {
-        to[*len] = text.as_bytes()[at];
-        (at, *len) = (at + 1, *len + 1);
-    }
-}
-
 /// A term and its number.
 impl<T: AccumulatorBytes> AccumulatorBytes for (T, usize) {
-    const NAME: &'static str = PairName::<T>::NAME;
     const SIZE: usize = T::SIZE + 8;
+
+    fn name() -> String {
+        format!("({}, usize)", T::name())
+    }
 
     fn write(self, to: &mut Vec<u8>) {
         self.0.write(to);
         self.1.write(to);
     }
 
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let (value, number) = bytes.split_at_checked(T::SIZE)?;
-        Some((T::read(value)?, usize::read(number)?))
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        Some((T::read(from)?, usize::read(from)?))
     }
+}
+
+/// A list, as [`read_list`] reads it.
+fn write_list<A: AccumulatorBytes>(values: &[A], to: &mut Vec<u8>) {
+    values.len().write(to);
+    to.reserve(size_of_val(values));
+    values.iter().for_each(|value| value.write(to));
+}
+
+/// A list that [`write_list`] has written, removed from `from`.
+///
+/// # Errors
+///
+/// `InvalidBytes`, `AllocationFailed`.
+fn read_list<A: AccumulatorBytes>(from: &mut &[u8]) -> Result<Vec<A>, BroadcastError> {
+    // All bytes must be there before memory for the values is allocated.
+    let count = usize::read(from).filter(|&count| count <= from.len() / A::SIZE);
+    let count = count.ok_or_else(|| invalid_bytes("a list is longer than they are"))?;
+    let mut values = reserved(count)?;
+    for _ in 0..count {
+        let value = A::read(from);
+        values.push(value.ok_or_else(|| invalid_bytes("a value is not valid for its type"))?);
+    }
+    Ok(values)
+}
+
+/// The plan of which [`Accumulation::to_bytes`] has written the shapes and axes.
+///
+/// # Errors
+///
+/// `InvalidBytes`, `AllocationFailed`.
+fn read_plan(from: &mut &[u8]) -> Result<BroadcastPlan, BroadcastError> {
+    let [input, output, axes] = [read_list(from)?, read_list(from)?, read_list(from)?];
+    let (rank, mut fed) = (output.len(), HashSet::new());
+    let mut valid = axes
+        .iter()
+        .map(|&axis| axis == rank || axis < rank && fed.insert(axis));
+    if axes.len() != input.len() || !valid.all(|valid| valid) {
+        return Err(invalid_bytes("no plan has these axes"));
+    }
+    BroadcastPlan::new(Rule::Composed, dimension(&input), &output, |axis| {
+        axes[axis]
+    })
+    .map_err(|_| invalid_bytes("no plan has these shapes"))
 }
 
 /// FNV-1a, 64 bits. One byte that differs always changes it.
@@ -188,16 +207,9 @@ fn checksum(bytes: &[u8]) -> u64 {
     })
 }
 
-fn write_all<'a, A: AccumulatorBytes + 'a>(
-    values: impl IntoIterator<Item = &'a A>,
-    to: &mut Vec<u8>,
-) {
-    values.into_iter().for_each(|&value| value.write(to));
-}
-
 impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// As bytes, the same on every target. A header names the plan, the reduction and the type.
-    /// Then follow the accumulators, with 16 bytes for each node and 16 for each axis of each box.
+    /// Then follow the accumulators, with 32 bytes for each node of elements that follow each other.
     ///
     /// ```
     /// use ndarray::arr1;
@@ -225,7 +237,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// );
     /// assert_eq!(
     ///     refused(Accumulation::<f32, _>::from_bytes(&bytes[..50], Sum).err()),
-    ///     "invalid bytes of an accumulation: they are cut short",
+    ///     "invalid bytes of an accumulation: they are cut short, or were changed",
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
@@ -236,31 +248,21 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     {
         const { assert!(R::Acc::SIZE > 0, "an accumulator is written in no bytes") };
         let mut bytes = MAGIC.to_vec();
-        // The length, which is written at the end.
-        0_usize.write(&mut bytes);
-        for name in [R::NAME, R::Acc::NAME] {
-            name.len().write(&mut bytes);
-            bytes.extend(name.as_bytes());
+        for name in [R::NAME, &R::Acc::name()] {
+            write_list(name.as_bytes(), &mut bytes);
         }
-        for shape in [self.plan.input_shape(), self.plan.output_shape()] {
-            shape.len().write(&mut bytes);
-            write_all(shape, &mut bytes);
+        let plan = &self.plan;
+        for list in [plan.input_shape(), plan.output_shape(), plan.output_axes()] {
+            write_list(list, &mut bytes);
         }
-        write_all(self.plan.output_axes(), &mut bytes);
-        self.pieces.len().write(&mut bytes);
-        for piece in &self.pieces {
-            for range in &piece.ranges {
-                write_all([&range.start, &range.end], &mut bytes);
-            }
-            piece.nodes.len().write(&mut bytes);
-            for ((start, end), values) in &piece.nodes {
-                write_all([start, end], &mut bytes);
-                bytes.reserve(values.len() * R::Acc::SIZE);
-                write_all(values, &mut bytes);
+        for (&first, piece) in &self.pieces {
+            for (&(start, end), values) in &piece.nodes {
+                for number in [first, start, end] {
+                    number.write(&mut bytes);
+                }
+                write_list(values, &mut bytes);
             }
         }
-        let len = bytes.len() + 8;
-        bytes[8..16].copy_from_slice(&(len as u64).to_le_bytes());
         checksum(&bytes).write(&mut bytes);
         bytes
     }
@@ -278,138 +280,64 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// Reductions are told apart by [`NAME`](Reduction::NAME) only. Those without a name, such as
     /// every [`Fold`](crate::reduction::Fold), are not told apart: bytes of one are read as another
     /// one.
-    ///
-    /// Boxes that one axis does not separate are compared in pairs. So the time may grow with the
-    /// square of the number of bytes: limit the length of bytes from an untrusted source.
     pub fn from_bytes(bytes: &[u8], reduction: R) -> Result<Self, BroadcastError>
     where
         R::Acc: AccumulatorBytes,
     {
         // The number of bytes bounds how many accumulators are read.
         const { assert!(R::Acc::SIZE > 0, "an accumulator is read from no bytes") };
-        let (content, sum) = bytes.split_last_chunk().ok_or_else(Reader::cut_short)?;
-        let mut from = Reader(content);
-        if from.take(8)? != MAGIC {
-            return Err(invalid_bytes("they do not begin with \"ndbpart2\""));
-        }
-        match from.size()?.cmp(&bytes.len()) {
-            Ordering::Greater => return Err(Reader::cut_short()),
-            Ordering::Less => return Err(invalid_bytes("more bytes follow the end")),
-            Ordering::Equal if checksum(content) == u64::from_le_bytes(*sum) => {}
-            Ordering::Equal => return Err(invalid_bytes("their checksum differs")),
-        }
-        let (name, kind) = (from.text()?, from.text()?);
-        if (name, kind) != (R::NAME, R::Acc::NAME) {
+        let content = bytes.split_last_chunk();
+        let content = content.filter(|&(content, sum)| checksum(content).to_le_bytes() == *sum);
+        let (mut from, _) =
+            content.ok_or_else(|| invalid_bytes("they are cut short, or were changed"))?;
+        from = (from.strip_prefix(MAGIC))
+            .ok_or_else(|| invalid_bytes("they do not begin with \"ndbpart3\""))?;
+        let names = [read_list(&mut from)?, read_list(&mut from)?];
+        let [name, kind] = names.each_ref().map(|name| String::from_utf8_lossy(name));
+        let own_kind = R::Acc::name();
+        if (&*name, &*kind) != (R::NAME, &own_kind) {
             return Err(parts_mismatch(PartsFault::OtherReduction {
-                first: format!("{} in {kind}", shown(name)).into(),
-                second: format!("{} in {}", shown(R::NAME), R::Acc::NAME).into(),
+                first: format!("{} in {kind}", shown(&name)).into(),
+                second: format!("{} in {own_kind}", shown(R::NAME)).into(),
             }));
         }
-        let mut partial = Accumulation::new(&from.plan()?, reduction);
-        let (input, all) = (partial.plan.input_shape(), sum_blocks(&partial.plan));
-        for _ in 0..from.size()? {
-            let ranges = from.ranges(input.len())?;
-            let mut axes = ranges.iter().zip(input);
-            if !axes.all(|(range, &size)| range.start < range.end && range.end <= size) {
-                return Err(invalid_bytes("a box is not inside the shape of its plan"));
+        let plan = read_plan(&mut from)?;
+        let (count, all) = (
+            plan.input_shape().iter().product::<usize>(),
+            sum_blocks(&plan),
+        );
+        let mut pieces = Pieces::<R::Acc>::new();
+        while !from.is_empty() {
+            let [first, start, end] =
+                [(); 3].map(|()| usize::read(&mut from).unwrap_or(usize::MAX));
+            let (node, values) = (start..end, read_list(&mut from)?);
+            if end > all || nodes_of(node.clone(), all).next().as_ref() != Some(&node) {
+                return Err(invalid_bytes("the plan has no such node"));
             }
-            let sizes: Vec<usize> = ranges.iter().map(|range| range.len()).collect();
-            let count = len(&ranges);
-            let mut piece = Piece::of_nothing(ranges.into());
-            for _ in 0..from.size()? {
-                let node = from.size()?..from.size()?;
-                let values = ArrayD::from_shape_vec(&sizes[..], from.values(count)?);
-                let values = values.expect("there is one for each element");
-                if node.end > all || nodes_of(node.clone(), all).next().as_ref() != Some(&node) {
-                    return Err(invalid_bytes("the plan has no such node"));
-                }
-                if piece.common_blocks(&node).is_some() {
-                    return Err(invalid_bytes("two nodes have the same block"));
-                }
-                // They would have been written as the larger node.
-                if sibling(&node, all)
-                    .is_some_and(|half| piece.nodes.contains_key(&(half.start, half.end)))
-                {
-                    return Err(invalid_bytes("two nodes are halves of another one"));
-                }
-                piece.nodes.insert((node.start, node.end), values);
+            let last = pieces.last_key_value();
+            let (at, len) = last.map_or((0, 0), |(&at, piece)| (at, piece.len()));
+            let follow = match first == at && len > 0 {
+                true => values.len() == len,
+                false => first >= at + len && !values.is_empty(),
+            };
+            if !follow || first > count || values.len() > count - first {
+                return Err(invalid_bytes(
+                    "the elements of a node are none, or of two nodes",
+                ));
             }
-            if !piece.is_empty() {
-                partial.pieces.push(piece);
+            let piece = pieces.entry(first).or_insert_with(Piece::of_no_nodes);
+            // Halves of a node would have been written as that one.
+            let half = sibling(&node, all).map(|half| (half.start, half.end));
+            if piece.common_blocks(&node).is_some()
+                || half.is_some_and(|half| piece.nodes.contains_key(&half))
+            {
+                return Err(invalid_bytes(
+                    "two nodes are of the same block, or halves of one",
+                ));
             }
+            piece.nodes.insert((start, end), values);
         }
-        if !from.0.is_empty() {
-            return Err(invalid_bytes("more bytes follow the end"));
-        }
-        let pieces = partial.pieces.iter();
-        if any_overlap(pieces.map(|piece| &piece.ranges[..]).collect()) {
-            return Err(invalid_bytes("two pieces have the same element"));
-        }
-        Ok(partial)
-    }
-}
-
-/// The bytes that are not read yet.
-struct Reader<'b>(&'b [u8]);
-
-impl<'b> Reader<'b> {
-    fn cut_short() -> BroadcastError {
-        invalid_bytes("they are cut short")
-    }
-
-    fn take(&mut self, len: usize) -> Result<&'b [u8], BroadcastError> {
-        let (taken, rest) = self.0.split_at_checked(len).ok_or_else(Reader::cut_short)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn value<A: AccumulatorBytes>(&mut self) -> Result<A, BroadcastError> {
-        A::read(self.take(A::SIZE)?)
-            .ok_or_else(|| invalid_bytes("a value is not valid for its type"))
-    }
-
-    fn size(&mut self) -> Result<usize, BroadcastError> {
-        self.value()
-    }
-
-    fn text(&mut self) -> Result<&'b str, BroadcastError> {
-        let len = self.size()?;
-        std::str::from_utf8(self.take(len)?).map_err(|_| invalid_bytes("a name is no UTF-8"))
-    }
-
-    fn values<A: AccumulatorBytes>(&mut self, count: usize) -> Result<Vec<A>, BroadcastError> {
-        // All bytes are there before memory for the values is allocated.
-        let len = count.checked_mul(A::SIZE).ok_or_else(Reader::cut_short)?;
-        let mut from = Reader(self.take(len)?);
-        let mut values = reserved(count)?;
-        for _ in 0..count {
-            values.push(from.value()?);
-        }
-        Ok(values)
-    }
-
-    fn ranges(&mut self, rank: usize) -> Result<Vec<Range<usize>>, BroadcastError> {
-        let ends: Vec<usize> = self.values(2 * rank)?;
-        Ok(ends.chunks_exact(2).map(|ends| ends[0]..ends[1]).collect())
-    }
-
-    fn plan(&mut self) -> Result<BroadcastPlan, BroadcastError> {
-        let rank = self.size()?;
-        let input: Vec<usize> = self.values(rank)?;
-        let output_rank = self.size()?;
-        let output: Vec<usize> = self.values(output_rank)?;
-        let axes: Vec<usize> = self.values(rank)?;
-        let mut fed = reserved(output_rank)?;
-        fed.resize(output_rank, false);
-        for &axis in &axes {
-            let twice = fed.get_mut(axis).is_some_and(|fed| replace(fed, true));
-            if axis > output_rank || twice {
-                return Err(invalid_bytes("no plan has these axes"));
-            }
-        }
-        let input = dimension::<IxDyn>(&input);
-        BroadcastPlan::new(Rule::Composed, input, &output, |axis| axes[axis])
-            .map_err(|_| invalid_bytes("no plan has these shapes"))
+        Ok(Accumulation::of(&plan, reduction, pieces))
     }
 }
 
@@ -466,6 +394,7 @@ mod tests {
     use super::*;
     use crate::{ErrorKind, reduction::Sum};
     use std::fmt::Debug;
+    use std::ops::Range;
 
     #[track_caller]
     fn check_number<A: AccumulatorBytes + PartialEq + Debug>(
@@ -473,13 +402,14 @@ mod tests {
         number: A,
         expected: &[u8],
     ) {
-        assert_eq!((A::NAME, A::SIZE), (name, expected.len()));
+        assert_eq!((&*A::name(), A::SIZE), (name, expected.len()));
         let mut bytes = vec![7];
         number.write(&mut bytes);
-        assert_eq!((bytes[0], &bytes[1..]), (7, expected));
-        assert_eq!(A::read(expected), Some(number));
-        assert_eq!(A::read(&expected[1..]), None, "one byte is missing");
-        assert_eq!(A::read(&bytes), None, "there is one byte more");
+        bytes.push(9);
+        assert_eq!(bytes, [&[7], expected, &[9]].concat());
+        let mut from = &bytes[1..];
+        assert_eq!((A::read(&mut from), from), (Some(number), &[9_u8][..]));
+        assert_eq!(A::read(&mut &expected[1..]), None, "one byte is missing");
     }
 
     #[test]
@@ -505,10 +435,10 @@ mod tests {
         );
         check_number("bool", true, &[1]);
         check_number("bool", false, &[0]);
-        assert_eq!(bool::read(&[2]), None);
+        assert_eq!(bool::read(&mut &[2][..]), None);
         let pair = [0xfd, 0xff, 5, 0, 0, 0, 0, 0, 0, 0];
         check_number("(i16, usize)", (-3_i16, 5_usize), &pair);
-        let most = usize::read(&[255; 8]);
+        let most = usize::read(&mut &[255; 8][..]);
         assert_eq!(most, usize::try_from(u64::MAX).ok());
         #[cfg(feature = "half")]
         {
@@ -524,27 +454,25 @@ mod tests {
     fn read(pieces: &[Nodes<'_>]) -> Result<Accumulation<f32, Sum>, BroadcastError> {
         let plan = BroadcastPlan::explicit(2, (5000, 2), &[1]).unwrap();
         let mut sum = Accumulation::<f32, _>::new(&plan, Sum);
-        for (element, nodes) in pieces {
-            let mut piece = Piece::of_nothing([element.clone()].into());
+        for (elements, nodes) in pieces {
+            let mut piece = Piece::of_no_nodes();
             for node in *nodes {
-                let values = ArrayD::ones(IxDyn(&[element.len()]));
+                let values = vec![1.; elements.len()];
                 piece.nodes.insert((node.start, node.end), values);
             }
-            sum.pieces.push(piece);
+            sum.pieces.insert(elements.start, piece);
         }
         Accumulation::from_bytes(&sum.to_bytes(), Sum)
     }
 
     #[test]
     fn pieces_that_fit_are_read() {
-        let cases: [&[Nodes<'_>]; 7] = [
+        let cases: [&[Nodes<'_>]; 5] = [
             &[],
-            &[(0..2, &[])],
             &[(0..2, &[0..2, 4..5])],
-            &[(0..1, &[0..1]), (1..2, &[])],
             &[(0..1, &[0..1]), (1..2, &[1..2, 2..4])],
             &[(0..2, &[4..5])],
-            &[(0..2, &[0..5])],
+            &[(1..2, &[0..5])],
         ];
         for pieces in cases {
             assert!(read(pieces).is_ok());
@@ -553,12 +481,15 @@ mod tests {
 
     #[test]
     fn pieces_that_do_not_fit_are_refused() {
-        let outside = "a box is not inside the shape of its plan";
+        let elements = "the elements of a node are none, or of two nodes";
         let no_node = "the plan has no such node";
-        let halves = "two nodes are halves of another one";
-        let cases: [(&[Nodes<'_>], _); 13] = [
-            (&[(0..3, &[])], outside),
-            (&[(1..1, &[])], outside),
+        let blocks = "two nodes are of the same block, or halves of one";
+        let cases: [(&[Nodes<'_>], _); 15] = [
+            (&[(0..3, &[0..1])], elements),
+            (&[(2..3, &[0..1])], elements),
+            (&[(usize::MAX - 1..usize::MAX, &[0..1])], elements),
+            (&[(1..1, &[0..1])], elements),
+            (&[(0..2, &[0..1]), (1..2, &[1..2])], elements),
             (&[(0..2, &[5..6])], no_node),
             (&[(0..2, &[4..6])], no_node),
             (&[(0..2, &[1..3])], no_node),
@@ -566,13 +497,9 @@ mod tests {
             (&[(0..2, &[3..5])], no_node),
             (&[(0..2, &[2..2])], no_node),
             (&[(0..2, &[0..usize::MAX])], no_node),
-            (&[(0..2, &[0..2, 1..2])], "two nodes have the same block"),
-            (&[(0..2, &[0..1, 1..2])], halves),
-            (&[(0..2, &[0..4, 4..5])], halves),
-            (
-                &[(0..2, &[0..1]), (1..2, &[1..2])],
-                "two pieces have the same element",
-            ),
+            (&[(0..2, &[0..2, 1..2])], blocks),
+            (&[(0..2, &[0..1, 1..2])], blocks),
+            (&[(0..2, &[0..4, 4..5])], blocks),
         ];
         for (pieces, text) in cases {
             let error = read(pieces).unwrap_err();

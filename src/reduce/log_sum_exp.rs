@@ -92,17 +92,19 @@ impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
 }
 
 impl<A: AccumulatorBytes> AccumulatorBytes for Scaled<A> {
-    const NAME: &'static str = A::NAME;
     const SIZE: usize = 2 * A::SIZE;
+
+    fn name() -> String {
+        A::name()
+    }
 
     fn write(self, to: &mut Vec<u8>) {
         self.max.write(to);
         self.sum.write(to);
     }
 
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let (max, sum) = bytes.split_at_checked(A::SIZE)?;
-        let (max, sum) = (A::read(max)?, A::read(sum)?);
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        let [max, sum] = [A::read(from)?, A::read(from)?];
         Some(Scaled { max, sum })
     }
 }

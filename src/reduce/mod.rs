@@ -17,7 +17,6 @@
 //! | `zip` | reductions of maps, the methods of `Zip` |
 //! | `part` | parts of the terms, for several workers |
 //! | `accumulation` | what is known of a reduction, and its merging |
-//! | `ranges` | boxes of an array |
 //! | `bytes` | accumulations as bytes |
 //!
 //! The engine folds: `engine::sums` walks, `engine::fold` combines.
@@ -38,7 +37,6 @@ mod nan;
 mod norms;
 mod order;
 mod part;
-mod ranges;
 mod reduction;
 mod summand;
 #[cfg(test)]

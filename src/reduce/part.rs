@@ -1,6 +1,6 @@
 //! Parts of the terms of sums: tiles that keep whole blocks of the tree, and ranges of blocks.
 
-use super::accumulation::{Accumulation, Piece, nodes_of, sum_blocks, terms_of};
+use super::accumulation::{Accumulation, Piece, Pieces, nodes_of, sum_blocks, terms_of};
 use super::call::Call;
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
@@ -328,16 +328,16 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     {
         let plan = self.tile.plan();
         check_shape(ArrayRole::Reduced, plan.output_shape(), array.shape())?;
-        let piece = plan.reduce_array(array, &reduction, None, |call| self.piece(&call))?;
-        Ok(Accumulation::of(&self.plan, reduction, piece))
+        let pieces = plan.reduce_array(array, &reduction, None, |call| self.pieces(&call))?;
+        Ok(Accumulation::of(&self.plan, reduction, pieces))
     }
 
     /// The nodes of the tree that this part has, of a reduction of arrays of the tile's shape.
-    pub(super) fn piece<T, R: Reduction<T>>(
+    pub(super) fn pieces<T, R: Reduction<T>>(
         &self,
         call: &Call<'_, T, R>,
-    ) -> Result<Piece<R::Acc>, BroadcastError> {
-        let mut piece = Piece::of_nothing(self.tile.input().ranges().collect());
+    ) -> Result<Pieces<R::Acc>, BroadcastError> {
+        let mut of_tile = Piece::of_no_nodes();
         let (total, all) = (self.plan.sum_terms(), sum_blocks(&self.plan));
         let combine = |a, b| call.reduction.combine(a, b);
         for (position, run) in self.runs() {
@@ -349,9 +349,28 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
                     number: numbers.start.wrapping_sub(at),
                 };
                 let values = call.accumulators(self.tile.plan().input_dim(), terms)?;
-                piece.insert(node, values.into_dyn(), all, &combine);
+                of_tile.insert(node, values.into_raw_vec_and_offset().0, all, &combine);
             }
         }
-        Ok(piece)
+        if of_tile.len() == 0 {
+            return Ok(Pieces::new());
+        }
+        // The elements of the tile that follow each other in the whole gradient.
+        let (mut firsts, mut len) = (vec![0], 1);
+        for (range, &size) in self.tile.input().ranges().zip(self.plan.input_shape()) {
+            if range.len() < size {
+                firsts = firsts.iter().flat_map(|&at| at..at + len).collect();
+                len = 1;
+            }
+            len *= range.len();
+            firsts
+                .iter_mut()
+                .for_each(|at| *at = *at * size + range.start);
+        }
+        let pieces = firsts.into_iter().enumerate().map(|(number, first)| {
+            let elements = number * len..(number + 1) * len;
+            Ok((first, of_tile.of_elements(elements)?))
+        });
+        pieces.collect()
     }
 }

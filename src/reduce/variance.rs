@@ -259,8 +259,11 @@ variance! {
 }
 
 impl AccumulatorBytes for Moments {
-    const NAME: &'static str = "moments in f64";
     const SIZE: usize = 4 * 8;
+
+    fn name() -> String {
+        "moments in f64".into()
+    }
 
     fn write(self, to: &mut Vec<u8>) {
         for value in [self.count, self.pivot, self.sum, self.squares] {
@@ -268,13 +271,12 @@ impl AccumulatorBytes for Moments {
         }
     }
 
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let mut values = bytes.chunks_exact(8).map(f64::read);
+    fn read(from: &mut &[u8]) -> Option<Self> {
         Some(Moments {
-            count: values.next()??,
-            pivot: values.next()??,
-            sum: values.next()??,
-            squares: values.next()??,
+            count: f64::read(from)?,
+            pivot: f64::read(from)?,
+            sum: f64::read(from)?,
+            squares: f64::read(from)?,
         })
     }
 }

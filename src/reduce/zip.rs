@@ -229,8 +229,9 @@ impl<V: ZipViews> Zip<V> {
         F: Fn(V::Values) -> T + Sync,
     {
         let tile = part.tile().plan();
-        let piece = (self.views).reduce(tile, &reduction, &f, None, |call| part.piece(&call))??;
-        Ok(Accumulation::of(&part.plan, reduction, piece))
+        let pieces =
+            (self.views).reduce(tile, &reduction, &f, None, |call| part.pieces(&call))??;
+        Ok(Accumulation::of(&part.plan, reduction, pieces))
     }
 }
 

@@ -531,7 +531,7 @@ fn parts_that_overlap_are_shown_with_the_elements_and_terms_of_both() {
     let error = of(0..2048, 0..2).merge(of(1024..3000, 1..2)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "two parts have the terms 1024..2048 of the elements [1..2] of the result"
+        "two parts have the terms 1024..2048 of the element [1] of the result"
     );
 }
 
@@ -583,15 +583,6 @@ fn time_and_memory_of_a_part_do_not_grow_with_its_runs() {
     assert!(part([0..rows, 0..1023]).is_err());
 }
 
-/// How many nodes the bytes of a reduction to one element have.
-fn nodes_of(bytes: &[u8]) -> u64 {
-    let names: usize = "sum".len() + "i64".len();
-    // The output's rank follows the input's, which is 0.
-    let rank = 16 + 8 + 8 + names + 8;
-    let number = |at: usize| u64::from_le_bytes(bytes[at..][..8].try_into().unwrap());
-    number(rank + 8 + 8 * number(rank) as usize + 8)
-}
-
 #[test]
 fn nodes_are_counted_as_they_are_sent() {
     // Of runs of one to four blocks, at all places of the tree.
@@ -604,45 +595,44 @@ fn nodes_are_counted_as_they_are_sent() {
                 let tile = Tile::new(&plan, &[0..rows, start..end, 0..1024]).unwrap();
                 let part = Part::new(&plan, &tile).unwrap();
                 let sum = part.reduce(&tile.output().of(&dy).unwrap(), Sum).unwrap();
-                let sent = nodes_of(&sum.to_bytes());
-                assert_eq!(part.nodes() as u64, sent, "{shape:?} {start}..{end}");
+                let none = Accumulation::<i64, Sum>::new(&plan, Sum).to_bytes().len();
+                // Three numbers, the length of a list of one accumulator, and that accumulator.
+                let sent = (sum.to_bytes().len() - none) / (4 * 8 + 8);
+                assert_eq!(part.nodes(), sent, "{shape:?} {start}..{end}");
             }
         }
     }
 }
 
-/// Bytes of a sum of `u8`, of a plan from `[size]` to `[size]`, with a piece of one block for each
+/// Bytes of a sum of `u8`, of a plan from `[size]` to `[size]`, with a node of one block for each
 /// of `ranges`.
-fn bytes_of_pieces(size: u64, ranges: impl ExactSizeIterator<Item = Range<u64>>) -> Vec<u8> {
+fn bytes_of_pieces(size: u64, ranges: impl Iterator<Item = Range<u64>>) -> Vec<u8> {
     let mut bytes = start_of_bytes("u8", [size, size]);
-    bytes.extend((ranges.len() as u64).to_le_bytes());
     for range in ranges {
-        for number in [range.start, range.end, 1, 0, 1] {
+        for number in [range.start, 0, 1, range.end - range.start] {
             bytes.extend(number.to_le_bytes());
         }
-        bytes.extend((range.start..range.end).map(|_| 1));
+        bytes.extend(range.map(|_| 1));
     }
     finished(bytes)
 }
 
-/// The bytes before the number of pieces, of a sum of numbers of this type, of a plan from one of
-/// two sizes to the other.
+/// The bytes before the nodes, of a sum of numbers of this type, of a plan from one of two sizes to
+/// the other.
 fn start_of_bytes(kind: &str, sizes: [u64; 2]) -> Vec<u8> {
-    let mut bytes = b"ndbpart2\0\0\0\0\0\0\0\0".to_vec();
+    let mut bytes = b"ndbpart3".to_vec();
     for name in ["sum", kind] {
         bytes.extend((name.len() as u64).to_le_bytes());
         bytes.extend(name.as_bytes());
     }
-    for number in [1, sizes[0], 1, sizes[1], 0] {
+    for number in [1, sizes[0], 1, sizes[1], 1, 0] {
         bytes.extend(number.to_le_bytes());
     }
     bytes
 }
 
-/// With the length and the checksum.
+/// With the checksum.
 fn finished(mut bytes: Vec<u8>) -> Vec<u8> {
-    let len = bytes.len() as u64 + 8;
-    bytes[8..16].copy_from_slice(&len.to_le_bytes());
     let sum = checksum(&bytes);
     bytes.extend(sum.to_le_bytes());
     bytes
@@ -652,30 +642,28 @@ fn finished(mut bytes: Vec<u8>) -> Vec<u8> {
 #[test]
 fn bytes_of_both_halves_of_a_node_are_refused() {
     let mut bytes = start_of_bytes("i32", [1, 3000]);
-    // One piece with two nodes.
-    for number in [1_u64, 0, 1, 2] {
-        bytes.extend(number.to_le_bytes());
-    }
     for (block, value) in [(0_u64, i32::MAX), (1, 1)] {
-        bytes.extend(block.to_le_bytes());
-        bytes.extend((block + 1).to_le_bytes());
+        for number in [0, block, block + 1, 1] {
+            bytes.extend(number.to_le_bytes());
+        }
         bytes.extend(value.to_le_bytes());
     }
     let error = Accumulation::<i32, _>::from_bytes(&finished(bytes), Sum).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "invalid bytes of an accumulation: two nodes are halves of another one"
+        "invalid bytes of an accumulation: two nodes are of the same block, or halves of one"
     );
 }
 
 #[test]
-fn many_pieces_are_read_and_shown_in_less_than_quadratic_time() {
+fn many_pieces_are_read_merged_and_shown_in_less_than_quadratic_time() {
     let read = |bytes: &[u8]| Accumulation::<u8, _>::from_bytes(bytes, Sum);
     let count = 100_000;
-    let scattered = |i: u64| i * 7919 % count;
     // Every place but one has a piece. This takes minutes in quadratic time.
-    let ranges = (1..count as usize).map(|i| scattered(i as u64)..scattered(i as u64) + 1);
-    let sum = read(&bytes_of_pieces(count, ranges)).unwrap();
+    let ranges = |kept: fn(&u64) -> bool| (0..count).filter(kept).map(|i| i..i + 1);
+    let mut sum = read(&bytes_of_pieces(count, ranges(|&i| i % 2 == 1))).unwrap();
+    sum.merge(read(&bytes_of_pieces(count, ranges(|&i| i > 0 && i % 2 == 0))).unwrap())
+        .unwrap();
     assert!(!sum.is_complete());
     assert!(format!("{sum:?}").contains("complete: false"));
     let plan = BroadcastPlan::numpy(count as usize, count as usize).unwrap();
@@ -683,18 +671,20 @@ fn many_pieces_are_read_and_shown_in_less_than_quadratic_time() {
         sum.finish(&plan).unwrap_err().to_string(),
         "the terms 0..1 of the element [0] of the result are missing"
     );
-    let ranges = (0..count as usize).map(|i| scattered(i as u64)..scattered(i as u64) + 1);
-    let sum = read(&bytes_of_pieces(count, ranges)).unwrap();
+    sum.merge(read(&bytes_of_pieces(count, ranges(|&i| i == 0))).unwrap())
+        .unwrap();
     assert!(sum.is_complete());
 
     let fault = |ranges: &[Range<u64>]| {
         let bytes = bytes_of_pieces(9, ranges.iter().cloned());
         read(&bytes).map(|_| ()).map_err(|error| error.to_string())
     };
-    assert_eq!(fault(&[6..9, 0..2, 2..6]), Ok(()));
-    let text = "invalid bytes of an accumulation: two pieces have the same element";
-    assert_eq!(fault(&[6..9, 0..3, 2..6]), Err(text.to_owned()));
-    assert_eq!(fault(&[3..4, 0..9]), Err(text.to_owned()));
+    assert_eq!(fault(&[0..2, 2..6, 6..9]), Ok(()));
+    let text = "invalid bytes of an accumulation: the elements of a node are none, or of two nodes";
+    assert_eq!(fault(&[0..3, 2..6, 6..9]), Err(text.to_owned()));
+    assert_eq!(fault(&[0..9, 3..4]), Err(text.to_owned()));
+    // In another order.
+    assert_eq!(fault(&[6..9, 0..2, 2..6]), Err(text.to_owned()));
 }
 
 #[test]
@@ -735,8 +725,8 @@ fn x_of_ones() -> Array2<i32> {
 
 #[test]
 fn pairs_have_names_of_their_own() {
-    assert_eq!(<(f32, usize)>::NAME, "(f32, usize)");
-    assert_eq!(<((f32, usize), usize)>::NAME, "((f32, usize), usize)");
+    assert_eq!(<(f32, usize)>::name(), "(f32, usize)");
+    assert_eq!(<((f32, usize), usize)>::name(), "((f32, usize), usize)");
     let plan = BroadcastPlan::numpy((), 3).unwrap();
     let part = Part::new(&plan, &Tile::new(&plan, &[0..3]).unwrap()).unwrap();
     let x = arr1(&[(1_f32, 2_usize), (3., 4), (5., 6)]);
@@ -765,12 +755,14 @@ fn faults_of_bytes_are_named() {
         let (_, fault) = text.split_once(": ").unwrap();
         fault.to_owned()
     };
-    assert_eq!(fault(0, b"x"), r#"they do not begin with "ndbpart2""#);
+    assert_eq!(fault(0, b"x"), r#"they do not begin with "ndbpart3""#);
     // The input's axis feeds output axis 2 of 1.
     let axes = start_of_bytes("u8", [9, 9]).len() - 8;
     assert_eq!(fault(axes, &[2]), "no plan has these axes");
     // The input's size is 8.
-    assert_eq!(fault(axes - 24, &[8]), "no plan has these shapes");
+    assert_eq!(fault(axes - 32, &[8]), "no plan has these shapes");
+    // The list of axes is longer than all bytes.
+    assert_eq!(fault(axes - 8, &[255; 8]), "a list is longer than they are");
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
@@ -798,7 +790,7 @@ fn bytes_that_are_cut_short_or_changed_are_refused() {
     assert_eq!(read(&bytes).unwrap().to_bytes(), bytes);
     for len in 0..bytes.len() {
         let error = read(&bytes[..len]).unwrap_err();
-        let fault = "invalid bytes of an accumulation: they are cut short";
+        let fault = "invalid bytes of an accumulation: they are cut short, or were changed";
         assert_eq!(error.to_string(), fault, "{len}");
     }
     for at in 0..bytes.len() {
@@ -821,7 +813,7 @@ fn bytes_that_are_cut_short_or_changed_are_refused() {
     for _ in 0..20_000 {
         let mut bytes = bytes.clone();
         for _ in 0..1 + random.below(3) {
-            let at = 16 + random.below(bytes.len() - 24);
+            let at = 8 + random.below(bytes.len() - 16);
             bytes[at] = match random.below(3) {
                 0 => bytes[at] ^ 1 << random.below(8),
                 1 => 255,

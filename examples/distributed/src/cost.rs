@@ -71,13 +71,17 @@ fn sent(
         .map(|at| nodes(range(at, blocks, sum_blocks(&plan))))
         .collect();
     let elements: usize = shape.iter().product();
+    // Elements that follow each other are one piece: those of each index of the axes outside.
+    let outside = axis.filter(|_| kept > 1).map_or(&[][..], |axis| &shape[..axis]);
+    let pieces: usize = outside.iter().product();
     for nodes in nodes? {
         for at in 0..kept {
             let elements = elements / along * range(at, kept, along).len();
-            // A box, a count, and each node's blocks and accumulators: as `to_bytes` writes them.
-            let piece = 16 * shape.len() + 8 + nodes * (16 + size_of::<Accumulator>() * elements);
-            total += empty + piece;
-            most = most.max(empty + piece);
+            // Four numbers for each node of each piece, and its accumulators: as `to_bytes` writes
+            // them.
+            let part = nodes * (4 * 8 * pieces + size_of::<Accumulator>() * elements);
+            total += empty + part;
+            most = most.max(empty + part);
         }
     }
     Ok(Some((total, most)))
