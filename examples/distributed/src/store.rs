@@ -79,7 +79,7 @@ impl Kind {
     pub const ALL: [Kind; 5] = [Kind::F32, Kind::F64, Kind::I32, Kind::I64, Kind::U8];
 
     pub fn name(self) -> &'static str {
-        with_kind!(self, E => E::NAME)
+        with_kind!(self, E => std::any::type_name::<E>())
     }
 
     pub fn size(self) -> usize {
