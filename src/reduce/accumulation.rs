@@ -300,7 +300,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// assert_eq!(sum.finish(&plan)?, arr1(&[3000.]));
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn merge(&mut self, mut other: Self) -> Result<(), BroadcastError> {
+    pub fn merge(&mut self, other: Self) -> Result<(), BroadcastError> {
         self.check_plan(&other.plan)?;
         let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
         for (&first, theirs) in &other.pieces {
@@ -314,10 +314,11 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
                 }
             }
         }
-        cut(&mut self.pieces, &other.pieces)?;
-        cut(&mut other.pieces, &self.pieces)?;
+        let mut pieces = other.pieces;
+        cut(&mut self.pieces, &pieces)?;
+        cut(&mut pieces, &self.pieces)?;
         let combine = |a, b| self.reduction.combine(a, b);
-        for (first, piece) in other.pieces {
+        for (first, piece) in pieces {
             let ours = self.pieces.entry(first).or_insert_with(Piece::of_no_nodes);
             for ((start, end), values) in piece.nodes {
                 ours.insert(start..end, values, all, &combine);
@@ -376,6 +377,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         if total == 0 {
             return None;
         }
+        let count = self.plan.input_shape().iter().product();
         let mut element = 0;
         for (&first, piece) in &self.pieces {
             if first > element {
@@ -386,12 +388,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             }
             element += piece.len();
         }
-        (element < self.elements()).then(|| (element, 0..total))
-    }
-
-    /// How many elements the result has.
-    pub(super) fn elements(&self) -> usize {
-        self.plan.input_shape().iter().product()
+        (element < count).then_some((element, 0..total))
     }
 
     /// The index of an element of the result, by its number in row-major order.
