@@ -8,7 +8,7 @@
 use super::block::{Along, Block, StackBlock, repeat};
 use super::chunks::Chunks;
 use super::gather::Gather;
-use super::machine::{CAN_STREAM, Streamer, WIDE_REGISTER};
+use super::machine::{CAN_STREAM, WIDE_REGISTER, fence, stream};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
 use super::threads::{Cost, PARALLEL_FROM, for_each_range, max_threads};
@@ -18,7 +18,6 @@ use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How the memory is treated; tests choose their own.
@@ -492,8 +491,6 @@ impl Copier {
     /// As for [`range`](Self::range).
     unsafe fn stream(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) -> usize {
         let (size, count) = (self.gather.size, range.len());
-        // SAFETY: it is dropped before this function returns, and only then others are told.
-        let streamer = unsafe { Streamer::new() };
         let mut memory = StackBlock::new();
         let step = BLOCK / size;
         for first in range.clone().step_by(step) {
@@ -506,10 +503,10 @@ impl Copier {
             // SAFETY: some of the positions; there is room for them in `memory`.
             unsafe { Copier { places, ..*self }.range(axes, start, part) };
             let out = self.places.0.wrapping_offset(start[0]).wrapping_add(at);
-            // SAFETY: these positions are neighbours in output, which is dense.
-            let out = unsafe { slice::from_raw_parts_mut(out.cast(), bytes) };
-            streamer.copy(&memory.0[..bytes], out);
+            // SAFETY: these positions are neighbours in output, which is dense. The fence follows.
+            unsafe { stream(to, out, bytes) };
         }
+        fence();
         count
     }
 }

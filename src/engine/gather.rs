@@ -136,11 +136,19 @@ impl Block {
             // SAFETY: as above.
             _ if size >= LARGE_ELEMENT => unsafe { self.one_by_one::<B>() },
             // SAFETY: as above.
-            2..=4 if self.alternates_in_copy(size) => unsafe { self.interleave::<B>() },
+            2 if self.alternates_in_copy(size) => unsafe { self.interleave::<B, 2>() },
+            // SAFETY: as above.
+            3 if self.alternates_in_copy(size) => unsafe { self.interleave::<B, 3>() },
+            // SAFETY: as above.
+            4 if self.alternates_in_copy(size) => unsafe { self.interleave::<B, 4>() },
             // SAFETY: as above.
             _ if columns.step == 0 && columns.len > 1 => unsafe { splat_rows::<B, true>(self) },
             // SAFETY: as above.
-            _ if self.alternates(size) => unsafe { self.separate::<B>() },
+            _ if self.alternates(2, size) => unsafe { self.separate::<B, 2>() },
+            // SAFETY: as above.
+            _ if self.alternates(3, size) => unsafe { self.separate::<B, 3>() },
+            // SAFETY: as above.
+            _ if self.alternates(4, size) => unsafe { self.separate::<B, 4>() },
             // SAFETY: as above.
             _ if columns.step == 2 * step && size >= 4 && !self.crosses() => unsafe {
                 self.every_second::<B>()
@@ -230,11 +238,11 @@ impl Block {
         self.pitch == self.columns.len * size && self.rows.step == size as isize
     }
 
-    /// Whether the elements of up to four rows alternate in memory, as the channels of pixels.
-    fn alternates(&self, size: usize) -> bool {
-        (2..=4).contains(&self.rows.len)
+    /// Whether the elements of so many rows alternate in memory, as the channels of pixels.
+    fn alternates(&self, rows: usize, size: usize) -> bool {
+        self.rows.len == rows
             && self.rows.step == size as isize
-            && self.columns.step == (self.rows.len * size) as isize
+            && self.columns.step == (rows * size) as isize
     }
 
     /// # Safety
@@ -305,61 +313,33 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// As for [`Gather::copy`], with elements of the size of `B`;
+    /// As for [`Gather::copy`], with elements of the size of `B` and `K` columns;
     /// [`alternates_in_copy`](Self::alternates_in_copy) holds.
-    unsafe fn interleave<B: Copy>(self) {
-        /// # Safety
-        ///
-        /// As for the function around, with `K` columns.
-        unsafe fn of<B: Copy, const K: usize>(block: Block) {
-            let len = block.rows.len;
-            let columns = array::from_fn(|column| {
-                // SAFETY: a column, which is contiguous in memory: the contract of this function.
-                unsafe { slice::from_raw_parts(block.from(0, column).cast(), len) }
-            });
-            // SAFETY: the rows of the copy, which have no gaps: the contract of this function.
-            let rows = unsafe { slice::from_raw_parts_mut(block.to.cast(), len) };
-            widest(Interleave::<B, K>(rows, columns));
-        }
-        // SAFETY: the contract of this function. So in each call.
-        match self.columns.len {
-            // SAFETY: as above.
-            2 => unsafe { of::<B, 2>(self) },
-            // SAFETY: as above.
-            3 => unsafe { of::<B, 3>(self) },
-            // SAFETY: as above.
-            _ => unsafe { of::<B, 4>(self) },
-        }
+    unsafe fn interleave<B: Copy, const K: usize>(self) {
+        let len = self.rows.len;
+        let columns = array::from_fn(|column| {
+            // SAFETY: a column, which is contiguous in memory: the contract of this function.
+            unsafe { slice::from_raw_parts(self.from(0, column).cast(), len) }
+        });
+        // SAFETY: the rows of the copy, which have no gaps: the contract of this function.
+        let rows = unsafe { slice::from_raw_parts_mut(self.to.cast(), len) };
+        widest(Interleave::<B, K>(rows, columns));
     }
 
     /// # Safety
     ///
-    /// As for [`Gather::copy`], with elements of the size of `B`; [`alternates`](Self::alternates)
-    /// holds.
-    unsafe fn separate<B: Copy>(self) {
-        /// # Safety
-        ///
-        /// As for the function around, with `K` rows.
-        unsafe fn of<B: Copy, const K: usize>(block: Block) {
-            let len = block.columns.len;
-            let rows = array::from_fn(|row| {
-                let to = block.to(row, 0, size_of::<B>()).cast();
-                // SAFETY: a row of the copy. Rows do not overlap, as no two places of a copy do.
-                unsafe { slice::from_raw_parts_mut(to, len) }
-            });
-            // SAFETY: the columns, whose elements alternate: the contract of this function.
-            let columns = unsafe { slice::from_raw_parts(block.from.cast(), len) };
-            widest(Separate::<B, K>(rows, columns));
-        }
-        // SAFETY: the contract of this function. So in each call.
-        match self.rows.len {
-            // SAFETY: as above.
-            2 => unsafe { of::<B, 2>(self) },
-            // SAFETY: as above.
-            3 => unsafe { of::<B, 3>(self) },
-            // SAFETY: as above.
-            _ => unsafe { of::<B, 4>(self) },
-        }
+    /// As for [`Gather::copy`], with elements of the size of `B` and `K` rows;
+    /// [`alternates`](Self::alternates) holds.
+    unsafe fn separate<B: Copy, const K: usize>(self) {
+        let len = self.columns.len;
+        let rows = array::from_fn(|row| {
+            let to = self.to(row, 0, size_of::<B>()).cast();
+            // SAFETY: a row of the copy. Rows do not overlap, as no two places of a copy do.
+            unsafe { slice::from_raw_parts_mut(to, len) }
+        });
+        // SAFETY: the columns, whose elements alternate: the contract of this function.
+        let columns = unsafe { slice::from_raw_parts(self.from.cast(), len) };
+        widest(Separate::<B, K>(rows, columns));
     }
 
     /// Rows of every second element. The compiler shuffles registers, as it knows the step.

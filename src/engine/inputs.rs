@@ -257,33 +257,23 @@ where
     F: Fn(&mut X, I::Items) + Sync,
 {
     unsafe fn run(&self, first: &Places<N>, tile: &Tile<N>, wide: bool) -> usize {
-        let op = &self.op;
-        let rows = OfTile {
-            first,
-            tile,
-            op,
-            types: PhantomData::<fn(X, I)>,
-        };
-        in_vectors(rows, wide);
+        in_vectors((first, tile, self), wide);
         tile.rows.size * tile.columns.size
     }
 }
 
 /// [`Rows::rows`], to be compiled for wide vectors. It is only made in `Each::run`.
-struct OfTile<'a, X, I, F, const N: usize> {
-    first: &'a Places<N>,
-    tile: &'a Tile<N>,
-    op: &'a F,
-    types: PhantomData<fn(X, I)>,
-}
-
-impl<X, I: Rows<N>, F: Fn(&mut X, I::Items), const N: usize> Vectorize for OfTile<'_, X, I, F, N> {
+impl<X, I, F, const N: usize> Vectorize for (&Places<N>, &Tile<N>, &Each<X, I, F>)
+where
+    I: Rows<N>,
+    F: Fn(&mut X, I::Items),
+{
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         // SAFETY: the contract of `Each::run`.
-        unsafe { I::rows(self.first, self.tile, self.op) };
+        unsafe { I::rows(self.0, self.1, &self.2.op) };
     }
 }
 

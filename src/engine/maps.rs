@@ -10,9 +10,8 @@ use super::gather::Pack;
 use super::nest::{LoopAxis, LoopNest, Tile};
 use super::pack::Packing;
 use super::threads::{Cost, for_each_range};
-use super::tiles::{cross, in_best_order};
 use super::tuning::{
-    BLOCK, CACHE_LINE, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM, LONG_ROW, WIDE_MAPPED_FROM,
+    BLOCK, CACHE_LINE, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM, LONG_ROW, SQUARE, WIDE_MAPPED_FROM,
     map_chunk,
 };
 use crate::error::{ArrayRole, BroadcastError, wrong_shape};
@@ -164,14 +163,15 @@ unsafe fn map<const N: usize>(
         && contiguous
         && nest.len() > FEW_MAPPED
         && operands.iter().any(|operand| operand.packs.is_some());
-    let squares = !ordered && cross(&mut nest, packs);
+    if packs {
+        cross(&mut nest);
+    }
     let walk = Walk {
         nest: &nest,
         operands,
         first,
         kernel,
         packs,
-        squares,
         ordered,
         wide: bytes >= WIDE_MAPPED_FROM,
     };
@@ -192,6 +192,27 @@ fn is_few<const N: usize>(tile: &Tile<N>, operands: &[Operand<'_>]) -> bool {
         && (len <= FEW_MAPPED || columns.size >= LONG_ROW && plain())
 }
 
+/// Moves the axis along which an input has its shortest stride next to the innermost one, if it is
+/// another one: the two are packed together, so that each cache line of the input is used while it
+/// is in the cache. A short axis is moved inside the innermost, so that every chunk of work has all
+/// of it, as the channels of a pixel.
+fn cross<const N: usize>(nest: &mut LoopNest<N>) {
+    let Some((inner, outer)) = nest.axes().split_last() else {
+        return;
+    };
+    let crossed = (1..N).find_map(|operand| {
+        let along = inner.strides[operand].unsigned_abs();
+        let strides = (outer.iter()).map(|outer| outer.strides[operand].unsigned_abs());
+        (strides.zip(0..))
+            .filter(|&(stride, _)| stride != 0 && stride < along)
+            .min()
+    });
+    if let (Some((_, axis)), true) = (crossed, inner.size >= SQUARE) {
+        let short = outer[axis].size < LONG_ROW;
+        nest.move_axis(axis, outer.len() - usize::from(!short));
+    }
+}
+
 /// A walk over all positions of a map.
 struct Walk<'a, const N: usize> {
     nest: &'a LoopNest<N>,
@@ -199,7 +220,6 @@ struct Walk<'a, const N: usize> {
     first: Places<N>,
     kernel: &'a dyn Kernel<N>,
     packs: bool,
-    squares: bool,
     ordered: bool,
     wide: bool,
 }
@@ -269,18 +289,12 @@ impl<const N: usize> Walk<'_, N> {
     unsafe fn range(&self, range: Range<usize>) -> usize {
         let mut count = 0;
         self.nest.for_each_tile(range, |tile| {
-            if self.packs {
+            count += match self.packs {
                 // SAFETY: a tile of the nest, which no other thread has.
-                count += unsafe { self.packed(tile.along_output(self.operands[0].size)) };
-            } else if self.ordered {
+                true => unsafe { self.packed(tile.along_output(self.operands[0].size)) },
                 // SAFETY: as above.
-                count += unsafe { self.kernel.run(&self.first, &tile, self.wide) };
-            } else {
-                in_best_order(tile, self.squares, &mut |tile| {
-                    // SAFETY: as above; a part of such a tile.
-                    count += unsafe { self.kernel.run(&self.first, &tile, self.wide) };
-                });
-            }
+                false => unsafe { self.kernel.run(&self.first, &tile, self.wide) },
+            };
         });
         count
     }
@@ -310,7 +324,7 @@ impl<const N: usize> Walk<'_, N> {
         }
         assert!(room <= BLOCK);
         let (mut at, mut count) = ([0; 2], 0);
-        while let Some((mut part, again)) = packing.next_part(&tile, &mut at) {
+        while let Some(mut part) = packing.next_part(&tile, &mut at) {
             for operand in 0..self.operands.len() {
                 let packs = self.operands[operand].packs;
                 let Some(pack) = packs.filter(|_| packing.packs(operand)) else {
@@ -321,17 +335,22 @@ impl<const N: usize> Walk<'_, N> {
                     len: axis.size,
                     step: axis.strides[operand],
                 };
-                let (rows, columns) = (along(part.rows), along(part.columns));
-                let pitch = columns.len * size;
-                if !(again && rows.step == 0) {
-                    let from = self.first[operand].wrapping_offset(part.offsets[operand]);
-                    let block = Block {
-                        to: first[operand],
-                        pitch,
-                        from,
-                        rows,
-                        columns,
-                    };
+                let (mut rows, columns) = (along(part.rows), along(part.columns));
+                let mut pitch = columns.len * size;
+                if rows.step == 0 && !packing.merges() {
+                    // One row serves all of them.
+                    (rows.len, pitch) = (1, 0);
+                }
+                let from = self.first[operand].wrapping_offset(part.offsets[operand]);
+                let block = Block {
+                    to: first[operand],
+                    pitch,
+                    from,
+                    rows,
+                    columns,
+                };
+                // Rows that are merged and equal are those of the first part, which has most.
+                if rows.step != 0 || !packing.merges() || count == 0 {
                     // SAFETY: elements of the input: the contract of this function. There is room
                     // for them, and for the rows after them, as asserted.
                     unsafe { pack(block) };
@@ -342,10 +361,44 @@ impl<const N: usize> Walk<'_, N> {
             }
             let part = packing.merged(part);
             // SAFETY: the part is one of the tile, and where an input was copied, by this turn or
-            // an earlier one with the same columns and no fewer rows, its offsets are those of the
-            // copies. These are aligned: see `Value`.
+            // the first one, its offsets are those of the copies. These are aligned: see `Value`.
             count += unsafe { self.kernel.run(&first, &part, self.wide) };
         }
         count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crossing_keeps_the_set_of_elements() {
+        for (shape, out, input) in [
+            (&[64, 32][..], &[32, 1][..], &[1, 64][..]),
+            (&[64, 31], &[31, 1], &[1, 64]),
+            (&[64, 33], &[33, 1], &[-1, 64]),
+            (&[64, 33], &[33, 1], &[0, 5]),
+            (&[40, 50, 64], &[3200, 64, 1], &[1, 9000, 40]),
+            (&[40, 50, 64], &[3200, 64, 1], &[3, 1, 200]),
+            (&[], &[], &[]),
+        ] {
+            let mut nest = LoopNest::of(shape, [out, input]);
+            let elements = |nest: &LoopNest<2>| {
+                let mut elements = vec![];
+                nest.for_each_tile(0..nest.len(), |tile| {
+                    for row in 0..tile.rows.size {
+                        for column in 0..tile.columns.size {
+                            elements.push(tile.offsets_at(row, column));
+                        }
+                    }
+                });
+                elements.sort_unstable();
+                elements
+            };
+            let before = elements(&nest);
+            cross(&mut nest);
+            assert_eq!(elements(&nest), before, "{shape:?} {input:?}");
+        }
     }
 }

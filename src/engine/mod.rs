@@ -10,7 +10,6 @@
 //! | `maps` | the driver of maps: how the work is cut, walked and packed; not generic |
 //! | `inputs` | the inputs of a map and its inner loops, generic |
 //! | `pack` | which inputs are packed, that is, copied to one block before they are walked |
-//! | `tiles` | the order in which a tile of a nest is walked |
 //! | `copies` | the door to copies, and their driver |
 //! | `reduction` | what a reduction does with its terms |
 //! | `reduce` | the door to reductions: fresh and existing results, accumulators |
@@ -81,5 +80,4 @@ mod splat;
 pub(crate) mod sums;
 #[allow(unsafe_code)]
 pub(crate) mod threads;
-pub(crate) mod tiles;
 pub(crate) mod tuning;

@@ -18,8 +18,8 @@ pub(crate) struct Packing {
     width: usize,
     /// Whether the rows of a part are walked as one row.
     merges: bool,
-    /// Whether parts that follow each other have the same columns.
-    down_first: bool,
+    /// Whether all that is packed of a part is one row, which serves all rows of the output.
+    one_row: bool,
 }
 
 impl Packing {
@@ -38,7 +38,7 @@ impl Packing {
             height: rows.size,
             width: columns.size,
             merges: false,
-            down_first: false,
+            one_row: false,
         };
         let row = |operand: usize| (columns.size * sizes[operand]) as isize;
         if columns.strides[0] != sizes[0] as isize {
@@ -47,7 +47,7 @@ impl Packing {
         // For more inputs no loops are compiled in which some of them are repeated.
         let repeats = count <= 4;
         let merges = columns.size < LONG_ROW && rows.size > 1 && rows.strides[0] == row(0);
-        let (mut packed, mut bytes, mut crosses, mut again) = (0, 0, false, false);
+        let (mut packed, mut bytes, mut crosses, mut one_row) = (0, 0, false, !merges);
         for operand in 1..count {
             let (down, along) = (rows.strides[operand], columns.strides[operand]);
             let direct = match (along, merges) {
@@ -64,7 +64,7 @@ impl Packing {
                 packed |= 1 << operand;
                 bytes += sizes[operand];
                 crosses |= down != 0 && down.unsigned_abs() < along.unsigned_abs();
-                again |= down == 0;
+                one_row &= down == 0;
             }
         }
         // Blocks begin at cache lines.
@@ -72,12 +72,12 @@ impl Packing {
         if packed == 0 || room < SQUARE * (1 + MORE_ROWS) {
             return whole;
         }
-        // A row of an input that serves all rows of the output is packed once for each chunk of the
-        // output, so the part is no longer than it must be.
-        let some = if again { room / 2 } else { room } / columns.size;
+        let some = room / columns.size;
         // A gather of several rows may write more of them.
         let (height, width) = match () {
-            () if merges => (some - MORE_ROWS, columns.size),
+            // What is packed once for all parts is no longer than it must be.
+            () if merges => (some / 2 - MORE_ROWS, columns.size),
+            () if one_row => (rows.size, room),
             () if crosses => {
                 // The lines of the input run down the rows. Half a square of them leaves the part
                 // long rows.
@@ -93,13 +93,18 @@ impl Packing {
             height,
             width: width.min(columns.size),
             merges,
-            down_first: again,
+            one_row,
         }
     }
 
     /// Whether no operand is packed.
     pub(crate) fn is_none(&self) -> bool {
         self.packed == 0
+    }
+
+    /// Whether the rows of a part are walked as one row.
+    pub(crate) fn merges(&self) -> bool {
+        self.merges
     }
 
     /// Whether an operand is packed.
@@ -110,19 +115,20 @@ impl Packing {
     /// Elements of the copy of a part for which there must be room, at most.
     pub(crate) fn elements(&self) -> usize {
         match self.height {
+            _ if self.one_row => self.width,
             1 => self.width,
             height => (height + MORE_ROWS) * self.width,
         }
     }
 
-    /// The part of the tile whose first element is at `at`, a row and a column, and whether the
-    /// part before has the same columns. Moves `at` to the next part; `None` after the last one.
-    /// From `[0, 0]` on, each position of the tile is in one part.
+    /// The part of the tile whose first element is at `at`, a row and a column. Moves `at` to the
+    /// next part; `None` after the last one. From `[0, 0]` on, each position of the tile is in one
+    /// part.
     pub(crate) fn next_part<const N: usize>(
         &self,
         tile: &Tile<N>,
         at: &mut [usize; 2],
-    ) -> Option<(Tile<N>, bool)> {
+    ) -> Option<Tile<N>> {
         let [row, column] = *at;
         let (rows, columns) = (tile.rows.size, tile.columns.size);
         if row >= rows || column >= columns {
@@ -132,16 +138,11 @@ impl Packing {
             self.height.min(rows - row),
             self.width.min(columns - column),
         );
-        *at = match self.down_first {
-            true if row + height < rows => [row + height, column],
-            true => [0, column + width],
-            false if column + width < columns => [row, column + width],
+        *at = match column + width < columns {
+            true => [row, column + width],
             false => [row + height, 0],
         };
-        Some((
-            tile.part([row, column], height, width),
-            self.down_first && row > 0,
-        ))
+        Some(tile.part([row, column], height, width))
     }
 
     /// A part after its inputs have been packed, as it is walked: as one row if its rows are short.
@@ -158,7 +159,7 @@ impl Packing {
 }
 
 // Half of the least room has a part of at least one row that is merged with others.
-const _: () = assert!(SQUARE * (1 + MORE_ROWS) / 2 / (LONG_ROW - 1) > MORE_ROWS);
+const _: () = assert!(SQUARE * (1 + MORE_ROWS) / (LONG_ROW - 1) / 2 > MORE_ROWS);
 
 #[cfg(test)]
 mod tests {
@@ -168,40 +169,33 @@ mod tests {
     fn each_position_of_a_tile_is_in_one_part() {
         for (rows, columns) in [(1, 1), (1, 9), (9, 1), (4, 6), (5, 7), (8, 12), (9, 13)] {
             for (height, width) in [(1, 1), (1, 6), (4, 1), (4, 6), (9, 13), (20, 20)] {
-                for down_first in [false, true] {
-                    let packing = Packing {
-                        packed: 0,
-                        height,
-                        width,
-                        merges: false,
-                        down_first,
-                    };
-                    let axis = |size, stride| LoopAxis {
-                        size,
-                        strides: [stride],
-                    };
-                    let tile = Tile {
-                        offsets: [0],
-                        rows: axis(rows, columns as isize),
-                        columns: axis(columns, 1),
-                    };
-                    let (mut seen, mut at) = (vec![0; rows * columns], [0; 2]);
-                    let mut before = None;
-                    while let Some((part, again)) = packing.next_part(&tile, &mut at) {
-                        let first = part.offsets[0] as usize % columns;
-                        let part_columns = first..first + part.columns.size;
-                        let same = before.replace(part_columns.clone()) == Some(part_columns);
-                        assert!(same || !again, "{rows} {columns} {height} {width}");
-                        assert!(part.rows.size <= height && part.columns.size <= width);
-                        for row in 0..part.rows.size {
-                            for column in 0..part.columns.size {
-                                seen[part.offsets_at(row, column)[0] as usize] += 1;
-                            }
+                let packing = Packing {
+                    packed: 0,
+                    height,
+                    width,
+                    merges: false,
+                    one_row: false,
+                };
+                let axis = |size, stride| LoopAxis {
+                    size,
+                    strides: [stride],
+                };
+                let tile = Tile {
+                    offsets: [0],
+                    rows: axis(rows, columns as isize),
+                    columns: axis(columns, 1),
+                };
+                let (mut seen, mut at) = (vec![0; rows * columns], [0; 2]);
+                while let Some(part) = packing.next_part(&tile, &mut at) {
+                    assert!(part.rows.size <= height && part.columns.size <= width);
+                    for row in 0..part.rows.size {
+                        for column in 0..part.columns.size {
+                            seen[part.offsets_at(row, column)[0] as usize] += 1;
                         }
                     }
-                    let once = seen.iter().all(|&count| count == 1);
-                    assert!(once, "{rows} {columns} {height} {width} {down_first}");
                 }
+                let once = seen.iter().all(|&count| count == 1);
+                assert!(once, "{rows} {columns} {height} {width}");
             }
         }
     }

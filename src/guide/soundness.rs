@@ -35,11 +35,11 @@
 //! | the inputs of a map replicate to the output's shape; a second output has that shape | `maps::map`; `overwrite_two` in `rows` | `inputs_of_another_shape_are_refused` |
 //! | all other operands have one shape | `Arrays::typed` in `fold`; `into_uninit` and `into` in `copies` | `results_and_terms_that_do_not_fit_are_refused`; *`materialize::an_output_of_another_shape_is_an_error_and_unchanged`* |
 //! | each axis that is kept is one axis of the result, of its size; there are terms, and no more than the array has | `sums::reduce` | `results_and_terms_that_do_not_fit_are_refused` |
-//! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `tiles`; `Packing::next_part` | `every_small_nest_is_walked_once`, also of `Tile::of`; `every_element_of_a_tile_is_walked_once_in_any_order`; `each_position_of_a_tile_is_in_one_part` |
+//! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `Packing::next_part` | `every_small_nest_is_walked_once`, also of `Tile::of`; `each_position_of_a_tile_is_in_one_part` |
 //! | each position is in one chunk, and each chunk is claimed once | `Chunks::range`; `Shares::claim` | `chunks_cover_every_element_once_and_begin_at_boundaries`; `every_order_of_arrivals_and_claims_gives_each_chunk_once` |
 //! | a unit of a reduction ends at the last column | `Plan::unit` in `sums` | `elements_of_every_size_follow_the_tree` |
 //! | each thread has scratch memory of its own | `Driver::run` in `sums`: a thread takes it off a list | *`gradient_bits`*, *`concurrency`* |
-//! | a copy reads and writes nothing but its elements | `Copier` in `copies`, whose tiles are those of the walk; `Block::part` in `block`; the assertion of `Streamer::copy` | `every_layout_of_usual_elements`, `small_planes_of_every_size`, `squares_of_elements_of_every_size`: all of the memory around the output is compared; `copies_that_do_not_fit_are_refused` |
+//! | a copy reads and writes nothing but its elements | `Copier` in `copies`, whose tiles are those of the walk; `Block::part` in `block` | `every_layout_of_usual_elements`, `small_planes_of_every_size`, `squares_of_elements_of_every_size`: all of the memory around the output is compared |
 //! | stores of whole registers end in the block; streamed lines end in the output | `Splat::reaching` in `splat`; `stream` in `machine` | `rows_of_every_length`; `streams_any_length_from_and_to_any_alignment` |
 //! | elements have the size of their kernel, at any address | `Gather::of`, which chooses by the type; `Slot`, which is packed | `elements_of_odd_sizes_and_of_none`, `every_alignment` |
 //! | accumulators, copies of elements, and numbers of rows are aligned | `alignment` in `sums`; `Value` in `inputs`: maps pack no element that is aligned beyond a cache line; `Wide::run` in `positions` | `copies_of_elements_are_aligned`, for numbers of rows with 32 bits only |
@@ -61,8 +61,7 @@
 //!   `unsafe impl`, and of the traits that the doors ask for.
 //! - Only `Copy` elements are copied before a closure gets them: the bounds of `Value` in `inputs`
 //!   and of `Arrays` in `fold`. A copy of a `Mutex` or an atomic would not be the element.
-//! - Streamed stores are fenced: `Streamer` is neither `Send` nor `Sync`, and fences when it is
-//!   dropped.
+//! - Streamed stores are fenced: at the end of `Copier::stream`, where nothing panics.
 //! - `AbortOnPanic` ends the process if `threads` itself panics while helpers borrow from its
 //!   stack.
 //! - A kernel for AVX2 runs where the processor has it: `in_vectors` asks it.

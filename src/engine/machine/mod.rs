@@ -14,9 +14,6 @@
 //! uninitialised, as padding is. x86-64 can stream and transpose, aarch64 transpose, by `registers`;
 //! elsewhere the copies are plain: `portable`.
 
-use std::marker::PhantomData;
-use std::mem::MaybeUninit;
-
 /// Bytes of a register of AVX2.
 pub(crate) const WIDE_REGISTER: usize = 32;
 
@@ -116,15 +113,18 @@ mod target {
 /// Whether streamed copies go past the cache on this target.
 pub(crate) use target::CAN_STREAM;
 
-/// Copies `bytes` bytes with non-temporal stores: whole cache lines of `to` go to memory without
-/// being read first and without pushing anything out of the cache. Bytes before the first and after
-/// the last whole line are copied with plain stores. The bytes need not be initialised.
+/// Copies `bytes` bytes with non-temporal stores: whole cache lines of `to` go to memory without being
+/// read first and without pushing anything out of the cache. Bytes before the first and after the
+/// last whole line are copied with plain stores. The bytes need not be initialised.
 ///
 /// # Safety
 ///
 /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap. No other
-/// thread is told of the bytes before this thread drops a [`Streamer`].
+/// thread is told of the bytes before this thread calls [`fence`].
 pub(crate) use target::stream;
+
+/// Orders what was streamed before whatever this thread stores next.
+pub(crate) use target::fence;
 
 /// Copies `bytes` bytes that stay in the cache.
 ///
@@ -132,38 +132,6 @@ pub(crate) use target::stream;
 ///
 /// `from` is readable and `to` is writable for `bytes` bytes, and the two do not overlap.
 pub(crate) use target::copy_in_cache;
-
-/// The permission to stream on this thread. When it is dropped, also by a panic, a fence orders
-/// what was streamed before whatever this thread stores next.
-pub(crate) struct Streamer {
-    /// Neither `Send` nor `Sync`: the fence concerns the thread that streams.
-    _thread: PhantomData<*const ()>,
-}
-
-impl Drop for Streamer {
-    fn drop(&mut self) {
-        target::fence();
-    }
-}
-
-impl Streamer {
-    /// # Safety
-    ///
-    /// The streamer is dropped before another thread is told of the bytes that it has streamed.
-    pub(crate) unsafe fn new() -> Self {
-        Streamer {
-            _thread: PhantomData,
-        }
-    }
-
-    /// [`stream`] for slices of equal length.
-    pub(crate) fn copy(&self, from: &[MaybeUninit<u8>], to: &mut [MaybeUninit<u8>]) {
-        assert!(from.len() == to.len());
-        // SAFETY: both slices have `from.len()` bytes, as asserted. `to` is borrowed mutably, so
-        // they do not overlap. The fence follows when `self` is dropped: contract of `new`.
-        unsafe { stream(from.as_ptr().cast(), to.as_mut_ptr().cast(), from.len()) };
-    }
-}
 
 /// Transposes a square of elements: row `i` of the output has element `i` of each row of the
 /// source. The arguments are output and source, and the bytes from one row to the next in each. The
@@ -210,6 +178,7 @@ mod portable;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::mem::MaybeUninit;
 
     #[test]
     fn streams_any_length_from_and_to_any_alignment() {
@@ -227,10 +196,10 @@ mod tests {
                 for bytes in (first..=330).step_by(step).chain([500, 512, 900]) {
                     let mut target = vec![MaybeUninit::new(0xee_u8); 1100];
                     let from = &source[from_offset..from_offset + bytes];
-                    // SAFETY: the streamer is dropped before anything else happens.
-                    let streamer = unsafe { Streamer::new() };
-                    streamer.copy(from, &mut target[to_offset..to_offset + bytes]);
-                    drop(streamer);
+                    let to = target[to_offset..to_offset + bytes].as_mut_ptr();
+                    // SAFETY: two slices of `bytes` bytes.
+                    unsafe { stream(from.as_ptr().cast(), to.cast(), bytes) };
+                    fence();
                     // SAFETY: all elements were initialised, and copies of initialised ones
                     // are, too.
                     let byte = |slot: &MaybeUninit<u8>| unsafe { slot.assume_init() };
@@ -240,20 +209,6 @@ mod tests {
                     assert!(before.iter().chain(after).all(|slot| byte(slot) == 0xee));
                 }
             }
-        }
-    }
-
-    #[cfg(panic = "unwind")]
-    #[test]
-    fn copies_that_do_not_fit_are_refused() {
-        use std::panic::{AssertUnwindSafe, catch_unwind};
-        let source = [MaybeUninit::new(0_u8); 256];
-        // SAFETY: no other thread gets what is streamed.
-        let streamer = unsafe { Streamer::new() };
-        for (from, to) in [(3, 4), (4, 3)] {
-            let mut target = vec![MaybeUninit::new(0_u8); to];
-            let copy = || streamer.copy(&source[..from], &mut target);
-            assert!(catch_unwind(AssertUnwindSafe(copy)).is_err());
         }
     }
 }

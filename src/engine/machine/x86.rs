@@ -7,74 +7,41 @@ use super::{WIDE_REGISTER, has_wide_registers};
 use crate::engine::tuning::{CACHE_LINE, WIDE_FROM};
 use std::arch::asm;
 use std::arch::x86_64::{
-    _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64,
-    _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
+    _mm_sfence, _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32,
+    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
+    _mm_unpacklo_epi64,
 };
+use std::array;
 use std::ptr::copy_nonoverlapping;
 
 pub(crate) const CAN_STREAM: bool = true;
-
-pub(crate) fn fence() {
-    // SAFETY: a store fence has no precondition; SSE is in the baseline of the target. It is in
-    // assembly like the stores, so that the compiler moves no other memory access across it.
-    unsafe { asm!("sfence", options(nostack, preserves_flags)) };
-}
 
 /// See [`super::stream`].
 ///
 /// # Safety
 ///
 /// As there.
-#[inline]
 pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     let head = to.align_offset(CACHE_LINE).min(bytes);
-    let lines = (bytes - head) / CACHE_LINE;
-    let end = head + lines * CACHE_LINE;
-    // SAFETY: `head <= bytes`, and both pointers are valid for `bytes`: contract of `stream`.
+    let end = bytes - (bytes - head) % CACHE_LINE;
+    // SAFETY: `head <= bytes`, and both pointers are valid for `bytes`: the contract.
     unsafe { copy_nonoverlapping(from, to, head) };
-    if lines > 0 {
-        let (from, to) = (from.wrapping_add(head), to.wrapping_add(head));
-        // SAFETY: `head + 64 * lines <= bytes`, for which both pointers are valid. `to + head` is
-        // aligned to a line: `lines > 0` means that `head` is what `align_offset` returned.
-        unsafe { stream_lines(from, to, lines) };
+    for at in (head..end).step_by(CACHE_LINE) {
+        let line = to.wrapping_add(at).cast::<Register>();
+        // SAFETY: registers of a line before `end`.
+        let registers: [_; 4] = array::from_fn(|i| unsafe { load(from.wrapping_add(at + 16 * i)) });
+        for (i, register) in registers.into_iter().enumerate() {
+            // SAFETY: as above; `to + head` is aligned to a line.
+            unsafe { _mm_stream_si128(line.wrapping_add(i), register) };
+        }
     }
-    let (from, to) = (from.wrapping_add(end), to.wrapping_add(end));
-    // SAFETY: `end + (bytes - end) == bytes`, for which both pointers are valid.
-    unsafe { copy_nonoverlapping(from, to, bytes - end) };
+    // SAFETY: the bytes from `end` on.
+    unsafe { copy_nonoverlapping(from.wrapping_add(end), to.wrapping_add(end), bytes - end) };
 }
 
-/// # Safety
-///
-/// `from` is readable and `to` is writable for `lines` cache lines, the two do not overlap,
-/// `to` is aligned to a cache line and `lines` is not 0.
-unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
-    let bytes = lines * CACHE_LINE;
-    // Wider stores are no faster: four of these fill a line's buffer as well. SAFETY: each turn
-    // reads and writes one of the `lines` lines, by `movntps` on multiples of 16, as `to` is
-    // aligned to a line. SSE2 is in the baseline of the target.
-    unsafe {
-        asm!(
-            "2:",
-            "movups {a}, [{from} + {at}]",
-            "movups {b}, [{from} + {at} + 16]",
-            "movups {c}, [{from} + {at} + 32]",
-            "movups {d}, [{from} + {at} + 48]",
-            "movntps [{to} + {at}], {a}",
-            "movntps [{to} + {at} + 16], {b}",
-            "movntps [{to} + {at} + 32], {c}",
-            "movntps [{to} + {at} + 48], {d}",
-            "add {at}, 64",
-            "jnz 2b",
-            from = in(reg) from.wrapping_add(bytes),
-            to = in(reg) to.wrapping_add(bytes),
-            at = inout(reg) (bytes as isize).wrapping_neg() => _,
-            a = out(xmm_reg) _,
-            b = out(xmm_reg) _,
-            c = out(xmm_reg) _,
-            d = out(xmm_reg) _,
-            options(nostack),
-        );
-    }
+pub(crate) fn fence() {
+    // SAFETY: a store fence has no precondition; SSE is in the baseline of the target.
+    unsafe { _mm_sfence() };
 }
 
 /// See [`super::copy_in_cache`].
