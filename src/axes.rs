@@ -2,7 +2,7 @@
 
 use crate::error::{ArrayRole, AxesFault, BroadcastError, ErrorKind};
 use crate::integer::{ShapeInteger, axis_of, saturated};
-use crate::partial::PartialShape;
+use crate::partial::{PartialShape, Size};
 use crate::rule::Rule;
 use crate::shape::Sizes;
 use ndarray::{Axis, Dimension, IxDyn};
@@ -114,12 +114,12 @@ arrays! {
 /// `InvalidAxes` of this operation and shape, for an entry that is not an axis, or that is one for
 /// the second time.
 #[inline(always)]
-pub(crate) fn positions<D: Dimension, T: ShapeInteger>(
+pub(crate) fn positions<D: Dimension, T: ShapeInteger, S: Size>(
     operation: &'static str,
-    rank: usize,
+    shape: &[S],
     axes: &[T],
-    shape: impl FnOnce() -> PartialShape,
 ) -> Result<D, BroadcastError> {
+    let rank = shape.len();
     let mut positions = D::zeros(rank);
     for (at, &entry) in axes.iter().enumerate() {
         let fault = match axis_of(entry, rank) {
@@ -129,16 +129,16 @@ pub(crate) fn positions<D: Dimension, T: ShapeInteger>(
             },
             None => AxesFault::OutOfRange(at),
         };
-        return Err(invalid_axes(operation, shape(), axes, fault));
+        return Err(invalid_axes(operation, shape, axes, fault));
     }
     Ok(positions)
 }
 
 /// The axes do not fit an operation on an array of this shape.
 #[cold]
-pub(crate) fn invalid_axes<T: ShapeInteger>(
+pub(crate) fn invalid_axes<T: ShapeInteger, S: Size>(
     operation: &'static str,
-    shape: PartialShape,
+    shape: &[S],
     axes: &[T],
     fault: AxesFault,
 ) -> BroadcastError {
@@ -146,7 +146,7 @@ pub(crate) fn invalid_axes<T: ShapeInteger>(
         operation,
         rule: Rule::Composed,
         operands: [ArrayRole::Input; 2],
-        shapes: [shape.clone(), shape],
+        shapes: [shape; 2].map(|shape| PartialShape::new(shape.iter().copied())),
         axes: axes.iter().map(|axis| saturated(axis.widen())).collect(),
         fault,
     })

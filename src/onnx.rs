@@ -764,7 +764,7 @@ fn infer_over<T: ShapeInteger>(
     let Some(sizes) = shape.sizes() else {
         return Ok(PartialShape::UNKNOWN);
     };
-    let listed: IxDyn = positions("reduce", sizes.len(), axes, || shape.clone())?;
+    let listed: IxDyn = positions("reduce", sizes, axes)?;
     let left = |(&size, &position): (&PartialSize, &usize)| match position {
         0 => Some(size),
         _ => keepdims.then_some(1.into()),

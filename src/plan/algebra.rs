@@ -4,11 +4,10 @@ use super::BroadcastPlan;
 use crate::axes::{AxisList, invalid_axes, positions};
 use crate::error::{ArrayRole, AxesFault, BroadcastError, check_shape};
 use crate::integer::{ShapeInteger, axis_of};
-use crate::partial::PartialShape;
 use crate::rule::Rule;
-use crate::shape::{Sizes, by_axis};
+use crate::shape::{Sizes, by_axis, dimension};
 use ndarray::Dimension;
-use std::cmp::Ordering;
+use smallvec::SmallVec;
 
 /// # Chain and reorder
 ///
@@ -59,9 +58,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         let (expected, found) = (second.input_shape(), self.output_shape());
         check_shape(ArrayRole::FirstOutput, expected, found)?;
         let (fed, then_fed) = (self.output_axes(), second.output_axes());
-        Ok(composed(self.input_dim(), second.output_dim(), |axis| {
-            then_fed.get(fed[axis]).copied()
-        }))
+        let (input, output) = (self.input_dim(), second.output_dim());
+        let output_axis_of = |axis: usize| then_fed.get(fed[axis]).copied();
+        let output_axes = by_axis(fed.len(), |axis| {
+            output_axis_of(axis).unwrap_or(output.ndim())
+        });
+        let rule = Rule::Composed;
+        Ok(BroadcastPlan::from_parts(rule, input, output, output_axes))
     }
 
     /// The plan whose output has its axes in another order: axis `i` is axis `axes[i]` of this
@@ -96,11 +99,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     #[doc(alias = "permute")]
     #[inline]
     pub fn permuted<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
-        let (fed, [positions, output]) = (self.output_axes(), reordered(&self.output, axes)?);
-        Ok(composed(self.input_dim(), output, |axis| {
-            let position = positions.sizes().get(fed[axis])?;
-            Some(position - 1)
-        }))
+        self.then(&reordering(&self.output, axes)?)
     }
 
     /// The plan whose input has its axes in another order: axis `i` is axis `axes[i]` of this
@@ -125,10 +124,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: as [`permuted`](Self::permuted).
     #[inline]
     pub fn permuted_input<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
-        let (fed, [_, input]) = (self.output_axes(), reordered(&self.input, axes)?);
-        Ok(composed(input, self.output_dim(), |axis| {
-            axis_of(axes[axis], fed.len()).map(|old| fed[old])
-        }))
+        reordering(&self.input, axes)?.inverse().then(self)
     }
 
     /// The plan whose output has a new axis of size 1 at this position of its shape. Negative
@@ -164,10 +160,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: T,
     ) -> Result<BroadcastPlan<I, O::Larger>, BroadcastError> {
-        let (fed, (output, axis)) = (self.output_axes(), with_one_at(&self.output, axis)?);
-        Ok(composed(self.input_dim(), output, |i| {
-            Some(fed[i] + usize::from(fed[i] >= axis))
-        }))
+        self.then(&inserting(&self.output, axis)?)
     }
 
     /// The plan whose output lacks this axis, which must have size 1. Example:
@@ -184,10 +177,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: T,
     ) -> Result<BroadcastPlan<I, O::Smaller>, BroadcastError> {
-        let (fed, (output, axis)) = (self.output_axes(), without_one_at(&self.output, axis)?);
-        Ok(composed(self.input_dim(), output, |i| {
-            (fed[i] != axis).then(|| fed[i] - usize::from(fed[i] > axis))
-        }))
+        self.then(&removing(&self.output, axis)?)
     }
 
     /// The plan whose input has a further axis of size 1 at this position, which is dropped.
@@ -201,10 +191,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: T,
     ) -> Result<BroadcastPlan<I::Larger, O>, BroadcastError> {
-        let (fed, (input, axis)) = (self.output_axes(), with_one_at(&self.input, axis)?);
-        Ok(composed(input, self.output_dim(), |i| {
-            (i != axis).then(|| fed[i - usize::from(i > axis)])
-        }))
+        inserting(&self.input, axis)?.inverse().then(self)
     }
 
     /// The plan whose input lacks this axis, which must have size 1. The output axis that it fed is
@@ -219,10 +206,18 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: T,
     ) -> Result<BroadcastPlan<I::Smaller, O>, BroadcastError> {
-        let (fed, (input, axis)) = (self.output_axes(), without_one_at(&self.input, axis)?);
-        Ok(composed(input, self.output_dim(), |i| {
-            Some(fed[i + usize::from(i >= axis)])
-        }))
+        removing(&self.input, axis)?.inverse().then(self)
+    }
+
+    /// The plan from the output to the input, of a plan that stretches no axis and whose axes of
+    /// other sizes than 1 all feed one, and are fed.
+    fn inverse(&self) -> BroadcastPlan<O, I> {
+        let (input, output) = (self.input_dim(), self.output_dim());
+        let mut sources = O::zeros(output.ndim());
+        for (axis, source) in sources.sizes_mut().iter_mut().zip(self.mapping()) {
+            *axis = source.unwrap_or(input.ndim());
+        }
+        BroadcastPlan::from_parts(Rule::Composed, output, input, sources)
     }
 }
 
@@ -235,85 +230,83 @@ pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     shape: D,
     axes: &A,
 ) -> Result<BroadcastPlan<A::Remaining<D>, D>, BroadcastError> {
-    let (rank, known) = (shape.ndim(), || PartialShape::known(shape.clone()));
-    let listed: D = positions("reduce", rank, axes.list(), known)?;
-    let kept = || (0..rank).filter(|&axis| listed.sizes()[axis] == 0);
-    let mut output_axes = A::Remaining::<D>::zeros(kept().count());
-    for (output_axis, axis) in output_axes.sizes_mut().iter_mut().zip(kept()) {
-        *output_axis = axis;
-    }
-    let (sizes, fed) = (shape.sizes(), output_axes.sizes());
-    let input = by_axis(fed.len(), |axis| sizes[fed[axis]]);
+    let (rank, sizes) = (shape.ndim(), shape.sizes());
+    let listed: D = positions("reduce", sizes, axes.list())?;
+    let kept = (0..rank).filter(|&axis| listed.sizes()[axis] == 0);
+    let kept: SmallVec<[usize; 6]> = kept.collect();
+    let (input, output_axes) = (
+        by_axis(kept.len(), |axis| sizes[kept[axis]]),
+        dimension(&kept),
+    );
     let rule = Rule::Composed;
     Ok(BroadcastPlan::from_parts(rule, input, shape, output_axes))
 }
 
-/// The plan in which input axis `i` feeds output axis `output_axis_of(i)`, or none. It is made of
-/// other plans: an axis of another size than 1 has this size in all of them.
+/// The plan in which axis `i` of the shape feeds axis `output_axis_of(i)` of an output of this
+/// rank, or none. Other axes of the output have size 1.
 #[inline(always)]
-fn composed<I: Dimension, O: Dimension>(
-    input: I,
-    output: O,
+fn moved<D: Dimension, O: Dimension>(
+    shape: &D,
+    rank: usize,
     output_axis_of: impl Fn(usize) -> Option<usize>,
-) -> BroadcastPlan<I, O> {
-    let none = output.ndim();
-    let output_axes = by_axis(input.ndim(), |axis| output_axis_of(axis).unwrap_or(none));
-    BroadcastPlan::from_parts(Rule::Composed, input, output, output_axes)
+) -> BroadcastPlan<D, O> {
+    let output_axes: D = by_axis(shape.ndim(), |axis| output_axis_of(axis).unwrap_or(rank));
+    let mut output: O = by_axis(rank, |_| 1);
+    for (&axis, &size) in output_axes.sizes().iter().zip(shape.sizes()) {
+        if let Some(fed) = output.sizes_mut().get_mut(axis) {
+            *fed = size;
+        }
+    }
+    BroadcastPlan::from_parts(Rule::Composed, shape.clone(), output, output_axes)
 }
 
-/// The [`positions`] of a shape's axes in the list, and the shape with axis `axes[i]` as axis `i`.
+/// The plan to the shape with axis `axes[i]` as axis `i`.
 ///
 /// # Errors
 ///
 /// `InvalidAxes` if `axes` does not name each axis once.
-#[inline(always)]
-fn reordered<D: Dimension, T: ShapeInteger>(
+fn reordering<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axes: &[T],
-) -> Result<[D; 2], BroadcastError> {
-    let (rank, known) = (shape.ndim(), || PartialShape::known(shape.clone()));
+) -> Result<BroadcastPlan<D, D>, BroadcastError> {
+    let (rank, sizes) = (shape.ndim(), shape.sizes());
     if axes.len() != rank {
-        return Err(invalid_axes("reorder", known(), axes, AxesFault::Length));
+        return Err(invalid_axes("reorder", sizes, axes, AxesFault::Length));
     }
-    let positions: D = positions("reorder", rank, axes, known)?;
-    let size_of = |axis: usize| shape.sizes()[axis_of(axes[axis], rank).unwrap_or(axis)];
-    Ok([positions, by_axis(rank, size_of)])
+    let positions: D = positions("reorder", sizes, axes)?;
+    Ok(moved(shape, rank, |axis| Some(positions.sizes()[axis] - 1)))
 }
 
-/// The shape with an axis of size 1 at this position, and the position.
-#[inline(always)]
-fn with_one_at<D: Dimension, T: ShapeInteger>(
+/// The plan to the shape with an axis of size 1 at this position.
+fn inserting<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
-) -> Result<(D::Larger, usize), BroadcastError> {
-    let (sizes, rank) = (shape.sizes(), shape.ndim() + 1);
-    let Some(at) = axis_of(axis, rank) else {
-        let (shape, fault) = (PartialShape::known(shape.clone()), AxesFault::OutOfRange(0));
-        return Err(invalid_axes("insert", shape, &[axis], fault));
-    };
-    let size_of = |axis: usize| match axis.cmp(&at) {
-        Ordering::Less => sizes[axis],
-        Ordering::Equal => 1,
-        Ordering::Greater => sizes[axis - 1],
-    };
-    Ok((by_axis(rank, size_of), at))
+) -> Result<BroadcastPlan<D, D::Larger>, BroadcastError> {
+    let rank = shape.ndim() + 1;
+    match axis_of(axis, rank) {
+        Some(at) => Ok(moved(shape, rank, |i| Some(i + usize::from(i >= at)))),
+        None => Err(invalid_axes(
+            "insert",
+            shape.sizes(),
+            &[axis],
+            AxesFault::OutOfRange(0),
+        )),
+    }
 }
 
-/// The shape without this axis, which must have size 1, and the axis, counted from the front.
-#[inline(always)]
-fn without_one_at<D: Dimension, T: ShapeInteger>(
+/// The plan to the shape without this axis, which must have size 1.
+fn removing<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
-) -> Result<(D::Smaller, usize), BroadcastError> {
-    let sizes = shape.sizes();
-    let fault = match axis_of(axis, sizes.len()) {
+) -> Result<BroadcastPlan<D, D::Smaller>, BroadcastError> {
+    let (rank, sizes) = (shape.ndim(), shape.sizes());
+    let fault = match axis_of(axis, rank) {
         Some(at) if sizes[at] == 1 => {
-            let size_of = |axis| sizes[axis + usize::from(axis >= at)];
-            return Ok((by_axis(sizes.len() - 1, size_of), at));
+            let output_axis_of = |i| (i != at).then(|| i - usize::from(i > at));
+            return Ok(moved(shape, rank - 1, output_axis_of));
         }
         Some(_) => AxesFault::NotOne(0),
         None => AxesFault::OutOfRange(0),
     };
-    let shape = PartialShape::known(shape.clone());
-    Err(invalid_axes("remove", shape, &[axis], fault))
+    Err(invalid_axes("remove", sizes, &[axis], fault))
 }

@@ -7,10 +7,9 @@
 use super::call::{Call, ToTarget};
 use crate::axes::{AxisList, positions};
 use crate::error::BroadcastError;
-use crate::partial::PartialShape;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
-use crate::shape::by_axis;
+use crate::shape::{Sizes, by_axis};
 use ndarray::{DimMax, Dimension, IntoDimension};
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
@@ -99,8 +98,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         A: AxisList,
     {
         let shape = shape.into_dimension();
-        let known = || PartialShape::known(shape.clone());
-        let listed: I = positions("reduce", shape.ndim(), axes.list(), known)?;
+        let listed: I = positions("reduce", shape.sizes(), axes.list())?;
         let size_of = |axis| if listed[axis] == 0 { shape[axis] } else { 1 };
         let input = by_axis(shape.ndim(), size_of);
         BroadcastPlan::numpy_to(input, shape)
