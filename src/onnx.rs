@@ -219,8 +219,7 @@ impl Expand {
         input_shape: impl IntoDimension,
         shape: &dyn IntegerTensor,
     ) -> Result<Vec<usize>, BroadcastError> {
-        let plan = self.plan(input_shape, shape)?;
-        Ok(plan.output_shape().to_vec())
+        Ok(self.plan(input_shape, shape)?.output_shape().to_vec())
     }
 
     /// The output, as a view of the input: nothing is copied.
@@ -380,14 +379,16 @@ impl Reduce {
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn with_attribute(mut self, name: &str, value: i64) -> Result<Self, BroadcastError> {
-        let flags = [
-            ("keepdims", &mut self.keepdims),
-            ("noop_with_empty_axes", &mut self.noop_with_empty_axes),
-        ];
+    pub fn with_attribute(self, name: &str, value: i64) -> Result<Self, BroadcastError> {
         let expected = "expected keepdims or noop_with_empty_axes, each 0 or 1";
-        set_flag(flags, (name, value), "attribute of ONNX Reduce*", expected)?;
-        Ok(self)
+        match (name, value) {
+            ("keepdims", 0 | 1) => Ok(self.keepdims(value == 1)),
+            ("noop_with_empty_axes", 0 | 1) => Ok(self.noop_with_empty_axes(value == 1)),
+            _ => {
+                let kind = "attribute of ONNX Reduce*";
+                Err(invalid_text(kind, &format!("{name}={value}"), expected))
+            }
+        }
     }
 
     /// The axes that are reduced. `None`: all.
@@ -634,18 +635,17 @@ impl Arg {
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn with_attribute(mut self, name: &str, value: i64) -> Result<Self, BroadcastError> {
-        if name == "axis" {
-            return Ok(self.axis(value));
-        }
-        let flags = [
-            ("keepdims", &mut self.keepdims),
-            ("select_last_index", &mut self.select_last_index),
-        ];
+    pub fn with_attribute(self, name: &str, value: i64) -> Result<Self, BroadcastError> {
         let expected = "expected axis, or keepdims or select_last_index, each 0 or 1";
-        let kind = "attribute of ONNX ArgMax or ArgMin";
-        set_flag(flags, (name, value), kind, expected)?;
-        Ok(self)
+        match (name, value) {
+            ("axis", axis) => Ok(self.axis(axis)),
+            ("keepdims", 0 | 1) => Ok(self.keepdims(value == 1)),
+            ("select_last_index", 0 | 1) => Ok(self.select_last_index(value == 1)),
+            _ => {
+                let kind = "attribute of ONNX ArgMax or ArgMin";
+                Err(invalid_text(kind, &format!("{name}={value}"), expected))
+            }
+        }
     }
 
     /// The plan of the operator for data of this shape. Its input is the operator's output.
@@ -776,25 +776,4 @@ fn infer_over<T: ShapeInteger>(
 
 fn all_axes(rank: usize) -> Vec<isize> {
     (0..rank as isize).collect()
-}
-
-/// Sets the one of the flags that an attribute names.
-///
-/// # Errors
-///
-/// `InvalidText` for another name, and for a value other than 0 and 1.
-fn set_flag(
-    flags: [(&str, &mut bool); 2],
-    (name, value): (&str, i64),
-    kind: &'static str,
-    expected: &'static str,
-) -> Result<(), BroadcastError> {
-    let flag = flags.into_iter().find(|(known, _)| *known == name);
-    match (flag, value) {
-        (Some((_, flag)), 0 | 1) => {
-            *flag = value == 1;
-            Ok(())
-        }
-        _ => Err(invalid_text(kind, &format!("{name}={value}"), expected)),
-    }
 }

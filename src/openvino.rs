@@ -321,26 +321,19 @@ impl Broadcast {
         target_shape: &dyn IntegerTensor,
         axes_mapping: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan, BroadcastError> {
+        let mut mode = self.broadcast_mode(axes_mapping.is_some())?;
         let data_shape = data_shape.into_dimension().into_dyn();
-        let target = || Ok(IxDyn(&target_shape.read(IntegerRole::Size)?));
-        match (self.mode, axes_mapping) {
-            (Mode::Numpy, None) => BroadcastPlan::numpy(data_shape, target()?),
-            (Mode::Bidirectional, None) => BroadcastPlan::bidirectional(data_shape, target()?),
-            (Mode::Pdpd { axis }, None) => BroadcastPlan::pdpd(data_shape, target()?, axis),
-            (Mode::Explicit, Some(mapping)) => {
-                let target = target()?;
-                let mapping = mapping.read(IntegerRole::Axis)?;
-                let mapping = match mapping[..] {
-                    // Scalar data counts as of shape [1]. Its axis feeds one of size 1: to add
-                    // that axis gives the same.
-                    [axis] if data_shape.ndim() == 0 && target.sizes().get(axis) == Some(&1) => &[],
-                    _ => &mapping[..],
-                };
-                BroadcastPlan::explicit(data_shape, target, mapping)
+        let target = IxDyn(&target_shape.read(IntegerRole::Size)?);
+        if let (BroadcastMode::Explicit { axes_mapping }, Some(given)) = (&mut mode, axes_mapping) {
+            *axes_mapping = given.read(IntegerRole::Axis)?;
+            // Scalar data counts as of shape [1]. Its axis feeds one of size 1: to add that axis
+            // gives the same.
+            let is_one = |axis| target.sizes().get(axis) == Some(&1);
+            if data_shape.ndim() == 0 && matches!(axes_mapping[..], [axis] if is_one(axis)) {
+                axes_mapping.clear();
             }
-            (Mode::Explicit, None) => Err(self.invalid(OperatorFault::AxesMappingMissing)),
-            (_, Some(_)) => Err(self.invalid(OperatorFault::AxesMappingUnexpected)),
         }
+        BroadcastPlan::with_mode(data_shape, target, mode)
     }
 
     /// The shape of the output, as far as it follows from what is known of the data's shape, of the
@@ -384,24 +377,17 @@ impl Broadcast {
         target_shape: &PartialShape,
         axes_mapping: Option<&PartialShape>,
     ) -> Result<PartialShape, BroadcastError> {
-        let infer = |mode: BroadcastMode| mode.infer(data_shape, target_shape);
-        match (self.mode, axes_mapping) {
-            (Mode::Numpy, None) => infer(BroadcastMode::Numpy),
-            (Mode::Bidirectional, None) => infer(BroadcastMode::Bidirectional),
-            (Mode::Pdpd { axis }, None) => infer(BroadcastMode::Pdpd { axis }),
-            (Mode::Explicit, Some(mapping)) => {
-                let known = [data_shape, target_shape, mapping].map(PartialShape::value);
-                match known {
-                    [Some(data), Some(target), Some(mapping)] => {
-                        let mapping = mapping.as_array_view();
-                        let plan = self.plan(data, &target.as_array_view(), Some(&mapping))?;
-                        Ok(PartialShape::known(plan.output_dim()))
-                    }
-                    _ => infer_explicit(data_shape, target_shape, mapping),
-                }
+        let mode = self.broadcast_mode(axes_mapping.is_some())?;
+        let Some(mapping) = axes_mapping else {
+            return mode.infer(data_shape, target_shape);
+        };
+        match [data_shape, target_shape, mapping].map(PartialShape::value) {
+            [Some(data), Some(target), Some(mapping)] => {
+                let mapping = mapping.as_array_view();
+                let plan = self.plan(data, &target.as_array_view(), Some(&mapping))?;
+                Ok(PartialShape::known(plan.output_dim()))
             }
-            (Mode::Explicit, None) => Err(self.invalid(OperatorFault::AxesMappingMissing)),
-            (_, Some(_)) => Err(self.invalid(OperatorFault::AxesMappingUnexpected)),
+            _ => infer_explicit(data_shape, target_shape, mapping),
         }
     }
 
@@ -463,6 +449,20 @@ impl Broadcast {
 }
 
 impl Broadcast {
+    /// The mode, as that of a plan. The axes of `explicit` are not known here.
+    fn broadcast_mode(self, has_mapping: bool) -> Result<BroadcastMode, BroadcastError> {
+        match (self.mode, has_mapping) {
+            (Mode::Explicit, false) => Err(self.invalid(OperatorFault::AxesMappingMissing)),
+            (Mode::Explicit, true) => Ok(BroadcastMode::Explicit {
+                axes_mapping: Vec::new(),
+            }),
+            (_, true) => Err(self.invalid(OperatorFault::AxesMappingUnexpected)),
+            (Mode::Numpy, false) => Ok(BroadcastMode::Numpy),
+            (Mode::Bidirectional, false) => Ok(BroadcastMode::Bidirectional),
+            (Mode::Pdpd { axis }, false) => Ok(BroadcastMode::Pdpd { axis }),
+        }
+    }
+
     #[cold]
     fn invalid(self, fault: OperatorFault) -> BroadcastError {
         BroadcastError::new(ErrorKind::InvalidOperator {

@@ -2,7 +2,7 @@
 
 use crate::error::{BroadcastError, PatternFault, invalid_pattern};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -69,10 +69,82 @@ pub(crate) struct Name {
     pub(crate) output_axis: usize,
 }
 
+impl Name {
+    /// The name, in the text of its pattern.
+    fn of<'t>(&self, text: &'t str) -> &'t str {
+        &text[self.at..self.at + self.len]
+    }
+}
+
 impl NameList {
+    /// The names in a list, which is a part of the text.
+    fn parse(text: &str, list: &str) -> Result<Self, BroadcastError> {
+        let (mut names, mut is_open) = (Vec::new(), false);
+        let refused = |at, expected| invalid_pattern(text, at, PatternFault::Syntax(expected));
+        for word in list.split(' ').filter(|word| !word.is_empty()) {
+            let joins = is_open;
+            let opened = word.strip_prefix('(').filter(|_| !joins);
+            let inner = opened.unwrap_or(word);
+            is_open |= opened.is_some();
+            let closed = inner.strip_suffix(')').filter(|_| is_open);
+            let word = closed.unwrap_or(inner);
+            is_open &= closed.is_none();
+            let at = offset(text, word);
+            let is_size = word.starts_with(|first: char| first.is_ascii_digit());
+            let size = is_size.then(|| word.parse()).transpose();
+            let expected = "a size that fits usize, or a name that begins with no digit";
+            let size = size.map_err(|_| refused(at, expected))?;
+            let stray = |character: char| !character.is_alphanumeric() && character != '_';
+            let inside = word.find(stray).filter(|_| word != ELLIPSIS);
+            if let Some(inside) = inside {
+                let expected = match word[inside..].chars().next() {
+                    Some('(' | ')') => "a name: each ( has its ), and no group is in a group",
+                    Some('.') => "a name, or ... for any number of axes",
+                    _ => "a name of letters, digits and _",
+                };
+                return Err(refused(at + inside, expected));
+            }
+            names.push(Name {
+                at,
+                len: word.len(),
+                size,
+                joins,
+                output_axis: names.len(),
+            });
+        }
+        if is_open {
+            let end = offset(text, list) + list.trim_end().len();
+            return Err(refused(end, ") at the end of the group"));
+        }
+        let begin = match names[..] {
+            [] => list,
+            _ => list.trim_start(),
+        };
+        let at = offset(text, begin);
+        Ok(NameList { at, names })
+    }
+
     /// The names of each axis: several in a group, else one.
     pub(crate) fn axes(&self) -> impl DoubleEndedIterator<Item = &[Name]> {
         self.names.chunk_by(|_, name| name.joins)
+    }
+
+    /// Where `...` stands in the text of the pattern, if it does.
+    fn ellipsis(&self, text: &str) -> Option<usize> {
+        let mut names = self.names.iter();
+        let name = names.find(|name| name.of(text) == ELLIPSIS)?;
+        Some(name.at)
+    }
+
+    /// The position in the list of each name that is not a size.
+    fn positions<'t>(&self, text: &'t str) -> Result<HashMap<&'t str, usize>, BroadcastError> {
+        let mut positions = HashMap::new();
+        for (position, name) in self.names.iter().enumerate() {
+            if name.size.is_none() && positions.insert(name.of(text), position).is_some() {
+                return Err(invalid_pattern(text, name.at, PatternFault::AxisTwice));
+            }
+        }
+        Ok(positions)
     }
 }
 
@@ -133,7 +205,7 @@ impl AxisPattern {
 impl<const N: usize> AxisPattern<N> {
     /// The name of an axis.
     pub(crate) fn name(&self, name: &Name) -> &str {
-        &self.text[name.at..name.at + name.len]
+        name.of(&self.text)
     }
 
     /// The shape has as many axes as the list.
@@ -171,10 +243,7 @@ impl<const N: usize> AxisPattern<N> {
         &self,
         ranks: [Option<usize>; N],
     ) -> Result<Option<Cow<'_, Self>>, BroadcastError> {
-        let has_ellipsis = |list: &NameList| {
-            let mut names = list.names.iter();
-            names.any(|name| self.name(name) == ELLIPSIS)
-        };
+        let has_ellipsis = |list: &NameList| list.ellipsis(&self.text).is_some();
         if !has_ellipsis(&self.output) {
             return Ok(Some(Cow::Borrowed(self)));
         }
@@ -225,51 +294,32 @@ impl<const N: usize> FromStr for AxisPattern<N> {
         let Some((left, right)) = text.split_once("->") else {
             return expected(text.len(), "->, then the output's axes");
         };
-        let mut output = names(&text, right)?;
-        let mut axis_of = HashMap::new();
-        for (axis, name) in output.names.iter_mut().enumerate() {
-            name.output_axis = axis;
-            let text = &text[name.at..name.at + name.len];
-            if name.size.is_none() && axis_of.insert(text, axis).is_some() {
-                return refused(name.at, PatternFault::AxisTwice);
-            }
-        }
-        let ellipsis = |list: &NameList| {
-            let mut places = list.names.iter().map(|name| name.at);
-            places.find(|&at| text[at..].starts_with(ELLIPSIS))
-        };
-        let is_in_group = |at| text[..at].matches('(').count() > text[..at].matches(')').count();
+        let output = NameList::parse(&text, right)?;
+        let output_axis_of = output.positions(&text)?;
         let mut operands = std::array::from_fn(|_| NameList::default());
         let mut lists = left.split(',');
         for operand in &mut operands {
             let Some(list) = lists.next() else {
                 return expected(left.len(), "another list of axes");
             };
-            *operand = names(&text, list)?;
-            if let Some(at) = ellipsis(operand).filter(|&at| is_in_group(at)) {
+            *operand = NameList::parse(&text, list)?;
+            let is_in_group =
+                |&at: &usize| text[..at].matches('(').count() > text[..at].matches(')').count();
+            if let Some(at) = operand.ellipsis(&text).filter(is_in_group) {
                 return expected(at, "... outside of a group");
             }
-            let mut fed = vec![false; output.names.len()];
             for name in &mut operand.names {
-                match name.size {
-                    None => {}
-                    Some(1) => {
-                        name.output_axis = output.names.len();
-                        continue;
-                    }
-                    Some(_) => return expected(name.at, "a name or 1"),
-                }
-                let Some(&axis) = axis_of.get(&text[name.at..name.at + name.len]) else {
-                    return refused(name.at, PatternFault::AxisUnknown);
+                name.output_axis = match (name.size, output_axis_of.get(name.of(&text))) {
+                    (None, Some(&axis)) => axis,
+                    (None, None) => return refused(name.at, PatternFault::AxisUnknown),
+                    (Some(1), _) => output.names.len(),
+                    (Some(_), _) => return expected(name.at, "a name or 1"),
                 };
-                if std::mem::replace(&mut fed[axis], true) {
-                    return refused(name.at, PatternFault::AxisTwice);
-                }
-                name.output_axis = axis;
             }
+            operand.positions(&text)?;
         }
-        let of_none = |_: &usize| operands.iter().all(|list| ellipsis(list).is_none());
-        if let Some(at) = ellipsis(&output).filter(of_none) {
+        let of_none = |_: &usize| operands.iter().all(|list| list.ellipsis(&text).is_none());
+        if let Some(at) = output.ellipsis(&text).filter(of_none) {
             return expected(at, "... of an array, too");
         }
         if let Some(list) = lists.next() {
@@ -306,65 +356,15 @@ fn normal(text: &str) -> String {
 
 /// The pattern with the output that it has by default.
 fn with_output(left: &str) -> Result<String, BroadcastError> {
-    let mut text = format!("{left} ->");
-    let mut seen = HashMap::new();
+    let mut output = Vec::new();
     for list in left.split(',') {
-        for name in names(left, list)?.names {
-            let word = &left[name.at..name.at + name.len];
-            if name.size.is_none() && seen.insert(word, ()).is_none() {
-                text.push(' ');
-                text.push_str(word);
-            }
-        }
+        let names = NameList::parse(left, list)?.names;
+        let names = names.iter().filter(|name| name.size.is_none());
+        output.extend(names.map(|name| name.of(left)));
     }
-    Ok(text)
-}
-
-/// The names in a list, which is a part of the text.
-fn names(text: &str, list: &str) -> Result<NameList, BroadcastError> {
-    let (mut names, mut is_open) = (Vec::new(), false);
-    let refused = |at, expected| invalid_pattern(text, at, PatternFault::Syntax(expected));
-    for word in list.split(' ').filter(|word| !word.is_empty()) {
-        let joins = is_open;
-        let opened = word.strip_prefix('(').filter(|_| !joins);
-        let inner = opened.unwrap_or(word);
-        is_open |= opened.is_some();
-        let closed = inner.strip_suffix(')').filter(|_| is_open);
-        let word = closed.unwrap_or(inner);
-        is_open &= closed.is_none();
-        let at = offset(text, word);
-        let is_size = word.starts_with(|first: char| first.is_ascii_digit());
-        let size = is_size.then(|| word.parse()).transpose();
-        let expected = "a size that fits usize, or a name that begins with no digit";
-        let size = size.map_err(|_| refused(at, expected))?;
-        let stray = |character: char| !character.is_alphanumeric() && character != '_';
-        let inside = word.find(stray).filter(|_| word != ELLIPSIS);
-        if let Some(inside) = inside {
-            let expected = match word[inside..].chars().next() {
-                Some('(' | ')') => "a name: each ( has its ), and no group is in a group",
-                Some('.') => "a name, or ... for any number of axes",
-                _ => "a name of letters, digits and _",
-            };
-            return Err(refused(at + inside, expected));
-        }
-        names.push(Name {
-            at,
-            len: word.len(),
-            size,
-            joins,
-            output_axis: 0,
-        });
-    }
-    if is_open {
-        let end = offset(text, list) + list.trim_end().len();
-        return Err(refused(end, ") at the end of the group"));
-    }
-    let begin = match names[..] {
-        [] => list,
-        _ => list.trim_start(),
-    };
-    let at = offset(text, begin);
-    Ok(NameList { at, names })
+    let mut seen = HashSet::new();
+    output.retain(|name| seen.insert(*name));
+    Ok(format!("{left} -> {}", output.join(" ")).trim_end().into())
 }
 
 /// Where a part of the text begins.

@@ -1,7 +1,7 @@
 //! Copies from slices to slices, for crates whose interface has no ndarray types.
 #![forbid(unsafe_code)]
 
-use crate::error::{ArrayRole, BroadcastError, SliceFault, invalid_slice};
+use crate::error::{ArrayRole, BroadcastError, ErrorKind, SliceFault};
 use crate::materialize::copy_into_uninit;
 use crate::plan::BroadcastPlan;
 use crate::shape::{Sizes, by_axis, elements};
@@ -101,73 +101,76 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         out: &mut [MaybeUninit<T>],
         out_strides: Option<&[isize]>,
     ) -> Result<(), BroadcastError> {
-        let (role, len) = (ArrayRole::Input, input.len());
-        let layout = layout(role, self.input_dim(), input_strides, len)?;
         let strides = input_strides.unwrap_or(&[]);
+        let refused = refused(ArrayRole::Input, self.input_shape(), strides, input.len());
+        let layout = layout(self.input_dim(), input_strides, input.len()).map_err(&refused)?;
         // A slice of `()` may have more than isize::MAX elements, which ndarray refuses.
-        let long = SliceFault::Length(usize::MAX);
         let mut input = ArrayView::from_shape(layout, input)
-            .map_err(|_| invalid_slice(role, self.input_shape(), strides, len, long))?;
+            .map_err(|_| refused(SliceFault::Length(usize::MAX)))?;
         invert(&mut input, strides);
 
-        let (role, len) = (ArrayRole::Out, out.len());
-        let layout = self::layout(role, self.output_dim(), out_strides, len)?;
         let strides = out_strides.unwrap_or(&[]);
-        let overlap = SliceFault::Overlap;
-        let mut out = ArrayViewMut::from_shape(layout, out)
-            .map_err(|_| invalid_slice(role, self.output_shape(), strides, len, overlap))?;
+        let refused = self::refused(ArrayRole::Out, self.output_shape(), strides, out.len());
+        let layout = self::layout(self.output_dim(), out_strides, out.len()).map_err(&refused)?;
+        let mut out =
+            ArrayViewMut::from_shape(layout, out).map_err(|_| refused(SliceFault::Overlap))?;
         invert(&mut out, strides);
         copy_into_uninit(out, &self.view(input)?).map(drop)
+    }
+}
+
+/// The error of a slice that does not hold an array of this shape and these strides.
+fn refused(
+    role: ArrayRole,
+    shape: &[usize],
+    strides: &[isize],
+    len: usize,
+) -> impl Fn(SliceFault) -> BroadcastError {
+    move |fault| {
+        BroadcastError::new(ErrorKind::InvalidSlice {
+            role,
+            shape: shape.into(),
+            strides: strides.into(),
+            len,
+            fault,
+        })
     }
 }
 
 /// The layout of an array in a slice of this length, with the absolute values of the strides.
 /// Without strides, it is standard layout of the whole slice.
 fn layout<D: Dimension>(
-    role: ArrayRole,
     shape: D,
     strides: Option<&[isize]>,
     len: usize,
-) -> Result<StrideShape<D>, BroadcastError> {
-    if let Some(strides) = strides {
-        let strides = absolute_strides(role, shape.sizes(), strides, len)?;
-        return Ok(shape.strides(strides));
-    }
-    match elements(shape.sizes()) {
-        Some(elements) if elements == len => Ok(shape.into()),
-        needed => {
-            let fault = SliceFault::Length(needed.unwrap_or(usize::MAX));
-            Err(invalid_slice(role, shape.clone().sizes(), &[], len, fault))
-        }
-    }
-}
-
-/// The strides without their signs, if an array with them lies inside a slice of this length.
-fn absolute_strides<D: Dimension>(
-    role: ArrayRole,
-    shape: &[usize],
-    strides: &[isize],
-    len: usize,
-) -> Result<D, BroadcastError> {
-    let fault = |fault| invalid_slice(role, shape, strides, len, fault);
-    if strides.len() != shape.len() {
-        return Err(fault(SliceFault::Rank));
+) -> Result<StrideShape<D>, SliceFault> {
+    let sizes = shape.sizes();
+    let Some(strides) = strides else {
+        return match elements(sizes) {
+            Some(elements) if elements == len => Ok(shape.into()),
+            needed => Err(SliceFault::Length(needed.unwrap_or(usize::MAX))),
+        };
+    };
+    if strides.len() != sizes.len() {
+        return Err(SliceFault::Rank);
     }
     let reach = |reach: usize, (&size, stride): (&usize, &isize)| {
         reach.checked_add((size - 1).checked_mul(stride.unsigned_abs())?)
     };
-    let needed = match shape.contains(&0) {
+    let is_empty = sizes.contains(&0);
+    let needed = match is_empty {
         true => Some(0),
-        false => shape.iter().zip(strides).try_fold(1, reach),
+        false => sizes.iter().zip(strides).try_fold(1, reach),
     };
     if needed.is_none_or(|needed| needed > len) {
-        return Err(fault(SliceFault::Length(needed.unwrap_or(usize::MAX))));
+        return Err(SliceFault::Length(needed.unwrap_or(usize::MAX)));
     }
-    Ok(by_axis(strides.len(), |axis| match shape[axis] {
-        2.. if needed != Some(0) => strides[axis].unsigned_abs(),
+    let strides: D = by_axis(sizes.len(), |axis| match sizes[axis] {
+        2.. if !is_empty => strides[axis].unsigned_abs(),
         // The stride is never used, and may be any number.
         _ => 0,
-    }))
+    });
+    Ok(shape.strides(strides))
 }
 
 /// Reverses the axes whose stride is negative.

@@ -215,24 +215,6 @@ pub(crate) fn too_few_terms(
     })
 }
 
-/// A slice does not hold an array of this shape and these strides.
-#[cold]
-pub(crate) fn invalid_slice(
-    role: ArrayRole,
-    shape: &[usize],
-    strides: &[isize],
-    len: usize,
-    fault: SliceFault,
-) -> BroadcastError {
-    BroadcastError::new(ErrorKind::InvalidSlice {
-        role,
-        shape: shape.into(),
-        strides: strides.into(),
-        len,
-        fault,
-    })
-}
-
 /// The array in this role has the shape `found`.
 #[cold]
 pub(crate) fn wrong_shape(

@@ -53,12 +53,14 @@ impl PartialSize {
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[must_use = "a plan does nothing until it is resolved"]
 pub struct PartialPlan {
     /// `None` for the rule `prepend`, which is no mode.
     pub(crate) mode: Option<BroadcastMode>,
     pub(crate) input: PartialShape,
     pub(crate) target: PartialShape,
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) output: PartialShape,
 }
 

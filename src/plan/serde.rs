@@ -164,7 +164,7 @@ impl<'de> Deserialize<'de> for PartialShape {
 }
 
 /// What is written of a partial plan. The output follows from it.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename = "PartialPlan", deny_unknown_fields)]
 struct PartialForm {
     // Null has a meaning in each field. Without `deserialize_with`, serde reads a missing field
@@ -178,28 +178,9 @@ struct PartialForm {
     target: PartialShape,
 }
 
-impl Serialize for PartialPlan {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        PartialForm {
-            mode: self.mode.clone(),
-            input: self.input.clone(),
-            target: self.target.clone(),
-        }
-        .serialize(serializer)
-    }
-}
-
 impl<'de> Deserialize<'de> for PartialPlan {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let PartialForm {
-            mode,
-            input,
-            target,
-        } = PartialForm::deserialize(deserializer)?;
-        match mode {
-            Some(mode) => PartialPlan::with_mode(input, target, mode),
-            None => PartialPlan::prepend(input, target),
-        }
-        .map_err(D::Error::custom)
+        let form = PartialForm::deserialize(deserializer)?;
+        PartialPlan::new(form.mode, form.input, form.target).map_err(D::Error::custom)
     }
 }

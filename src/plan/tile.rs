@@ -3,7 +3,7 @@
 
 use super::BroadcastPlan;
 use crate::error::{BoxFault, BroadcastError, invalid_box};
-use crate::shape::Sizes;
+use crate::shape::{Sizes, by_axis};
 use ndarray::{ArrayRef, ArrayView, ArrayViewMut, Dimension, IxDyn, Slice};
 use std::ops::Range;
 
@@ -166,13 +166,10 @@ pub struct TileBox<D = IxDyn> {
 impl<D: Dimension> TileBox<D> {
     #[inline(always)]
     fn of_ranges(rank: usize, range_of: impl Fn(usize) -> Range<usize>) -> Self {
-        let (mut start, mut size) = (D::zeros(rank), D::zeros(rank));
-        let axes = start.sizes_mut().iter_mut().zip(size.sizes_mut());
-        for (axis, (start, size)) in axes.enumerate() {
-            let range = range_of(axis);
-            (*start, *size) = (range.start, range.end - range.start);
+        TileBox {
+            start: by_axis(rank, |axis| range_of(axis).start),
+            size: by_axis(rank, |axis| range_of(axis).len()),
         }
-        TileBox { start, size }
     }
 
     /// The range of each axis, as `slice` takes them. Example: [`TileBox`].

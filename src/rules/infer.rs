@@ -185,13 +185,7 @@ impl PartialPlan {
         target: PartialShape,
         mode: BroadcastMode,
     ) -> Result<Self, BroadcastError> {
-        let output = mode.infer(&input, &target)?;
-        Ok(PartialPlan {
-            mode: Some(mode),
-            input,
-            target,
-            output,
-        })
+        Self::new(Some(mode), input, target)
     }
 
     /// The plan of [`BroadcastPlan::prepend`] on what is known of the input and of the new sizes.
@@ -210,14 +204,24 @@ impl PartialPlan {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn prepend(input: PartialShape, sizes: PartialShape) -> Result<Self, BroadcastError> {
-        let output = match (sizes.sizes(), input.sizes()) {
-            (Some(sizes), Some(input)) => checked(sizes.iter().chain(input).copied().collect())?,
-            _ => unknown([&sizes, &input])?,
+        Self::new(None, input, sizes)
+    }
+
+    /// Without a mode, the plan of `prepend`.
+    pub(crate) fn new(
+        mode: Option<BroadcastMode>,
+        input: PartialShape,
+        target: PartialShape,
+    ) -> Result<Self, BroadcastError> {
+        let output = match (&mode, target.sizes(), input.sizes()) {
+            (Some(mode), ..) => mode.infer(&input, &target)?,
+            (None, Some(new), Some(sizes)) => checked(new.iter().chain(sizes).copied().collect())?,
+            _ => unknown([&target, &input])?,
         };
         Ok(PartialPlan {
-            mode: None,
+            mode,
             input,
-            target: sizes,
+            target,
             output,
         })
     }
