@@ -2,7 +2,7 @@
 //!
 //! Callers may change the fields of a copied error. So an axis or a position may be out of range.
 
-use super::fault::{AxesFault, BoxFault, OperatorFault, PartsFault, PatternFault, SliceFault};
+use super::fault::{AxesFault, BoxFault, OperatorFault, PatternFault, SliceFault};
 use super::role::{ArrayRole, IntegerRole};
 use crate::partial::{PartialShape, PartialSize};
 use crate::picture::{Picture, list, text};
@@ -428,20 +428,4 @@ pub(super) fn few_terms(shape: &[usize], reduction: &str, [terms, least]: [usize
         _ => format!("it needs {least} terms, and there are {terms}"),
     };
     format!("cannot reduce {}{by}{reduction}: {why}", list(shape))
-}
-
-pub(super) fn parts(fault: &PartsFault) -> String {
-    match fault {
-        PartsFault::OtherReduction { first, second } => {
-            format!("these parts do not belong together: {first}, and {second}")
-        }
-        PartsFault::Overlap { index, terms } => {
-            let (terms, index) = (text(terms), list(index));
-            format!("two parts have the terms {terms} of the element {index} of the result")
-        }
-        PartsFault::Incomplete { index, terms } => {
-            let (terms, index) = (text(terms), list(index));
-            format!("the terms {terms} of the element {index} of the result are missing")
-        }
-    }
 }

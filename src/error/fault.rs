@@ -1,6 +1,7 @@
 //! What is wrong with a list of axes, a pattern of names, a slice, a box, and with parts.
 
 use crate::partial::{PartialShape, PartialSize};
+use crate::picture::{list, text};
 use std::ops::Range;
 
 /// What is wrong with a list of axes, in
@@ -200,11 +201,12 @@ pub enum OperatorFault {
 /// Why parts of a reduction do not fit together, in
 /// [`ErrorKind::PartsMismatch`](crate::ErrorKind::PartsMismatch).
 /// [Example](crate::distributed::Accumulation::merge).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartsFault {
     /// They are of different plans, reductions or element types.
     /// [Example](crate::distributed::Accumulation::to_bytes).
+    #[error("these parts do not belong together: {first}, and {second}")]
     #[non_exhaustive]
     OtherReduction {
         /// What one of the two belongs to.
@@ -213,6 +215,11 @@ pub enum PartsFault {
         second: Box<str>,
     },
     /// Two parts have the same term. [Example](crate::distributed::Accumulation::merge).
+    #[error(
+        "two parts have the terms {} of the element {} of the result",
+        text(.terms),
+        list(.index)
+    )]
     #[non_exhaustive]
     Overlap {
         /// The first element of the result for which both have a term.
@@ -222,6 +229,7 @@ pub enum PartsFault {
         terms: Range<usize>,
     },
     /// Parts are missing. [Example](crate::distributed::Accumulation::merge).
+    #[error("the terms {} of the element {} of the result are missing", text(.terms), list(.index))]
     #[non_exhaustive]
     Incomplete {
         /// The first element of the result that is not complete.

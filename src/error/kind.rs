@@ -248,7 +248,7 @@ pub enum ErrorKind {
     /// Parts of a reduction do not fit together.
     ///
     /// [Example](crate::distributed::Accumulation::merge).
-    #[error("{}", draw::parts(.fault))]
+    #[error("{fault}")]
     #[non_exhaustive]
     PartsMismatch {
         /// Why they do not.
