@@ -103,6 +103,21 @@ impl BroadcastError {
     }
 }
 
+/// The result of a call that may be refused.
+///
+/// ```
+/// use ndarray_broadcast::BroadcastPlan;
+/// use ndarray_broadcast::error::Result;
+///
+/// fn rows(count: usize) -> Result<BroadcastPlan> {
+///     BroadcastPlan::numpy(3, (count, 3)).map(BroadcastPlan::into_dyn)
+/// }
+///
+/// assert_eq!(rows(2)?.output_shape(), [2, 3]);
+/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
+/// ```
+pub type Result<T, E = BroadcastError> = std::result::Result<T, E>;
+
 /// The picture, as `unwrap` prints `Debug`.
 impl fmt::Debug for BroadcastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -188,7 +203,7 @@ impl Refused {
 ///
 /// `AllocationFailed`, with the number of bytes.
 #[inline]
-pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, BroadcastError> {
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len)
         .map_err(|_| allocation_failed(len.saturating_mul(size_of::<T>())))?;
@@ -232,11 +247,7 @@ pub(crate) fn wrong_shape(
 
 /// That an array has the expected shape.
 #[inline]
-pub(crate) fn check_shape(
-    role: ArrayRole,
-    expected: &[usize],
-    found: &[usize],
-) -> Result<(), BroadcastError> {
+pub(crate) fn check_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> Result<()> {
     match expected == found {
         true => Ok(()),
         false => Err(wrong_shape(role, PartialShape::known(expected), found)),
@@ -248,7 +259,7 @@ pub(crate) fn check_possible(
     role: ArrayRole,
     expected: &PartialShape,
     found: &[usize],
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     match expected.contains(found) {
         true => Ok(()),
         false => Err(wrong_shape(role, expected.clone(), found)),
