@@ -33,7 +33,9 @@ impl<D: Dimension> Sizes for D {}
 /// A dimension of these sizes. Their number must fit `D`.
 #[inline]
 pub(crate) fn dimension<D: Dimension>(sizes: &[usize]) -> D {
-    by_axis(sizes.len(), |axis| sizes[axis])
+    let mut dimension = D::zeros(sizes.len());
+    dimension.sizes_mut().copy_from_slice(sizes);
+    dimension
 }
 
 /// A dimension of this rank, with a size for each axis. The rank must fit `D`.
