@@ -95,28 +95,17 @@ pub(super) struct Piece<A> {
     pub(super) nodes: BTreeMap<(usize, usize), Vec<A>>,
 }
 
-/// The parent of a node that is not the root. The tree has `all` blocks.
-fn parent(node: &Range<usize>, all: usize) -> Range<usize> {
-    // At the end, some nodes have no right sibling, and the same blocks as their parent. The
-    // largest of them has a left sibling.
-    let size = match node.end == all {
-        true => 1 << node.start.trailing_zeros(),
-        false => node.len(),
-    };
-    let start = node.start & !size;
-    start..all.min(start + 2 * size)
-}
-
-/// The other half of the node's parent; `None` for the root.
+/// The other half of the node's parent; `None` for the root. The tree has `all` blocks.
 pub(super) fn sibling(node: &Range<usize>, all: usize) -> Option<Range<usize>> {
-    if *node == (0..all) {
-        return None;
+    let before = |size| Some(node.start - size..node.start);
+    match node.len() {
+        _ if *node == (0..all) => None,
+        // At the end, some nodes have no right sibling, and the same blocks as their parent. The
+        // largest of them has a left sibling.
+        _ if node.end == all => before(1 << node.start.trailing_zeros()),
+        size if node.start & size != 0 => before(size),
+        size => Some(node.end..all.min(node.end + size)),
     }
-    let parent = parent(node, all);
-    Some(match node.start == parent.start {
-        true => node.end..parent.end,
-        false => parent.start..node.start,
-    })
 }
 
 /// The largest nodes that together are these blocks. The tree has `all` blocks.
@@ -127,12 +116,9 @@ pub(super) fn nodes_of(blocks: Range<usize>, all: usize) -> impl Iterator<Item =
             return None;
         }
         let mut node = start..start + 1;
-        while node != (0..all) {
-            let larger = parent(&node, all);
-            if larger.start < start || larger.end > end {
-                break;
-            }
-            node = larger;
+        let fits = |half: &Range<usize>| half.start > start && half.end <= end;
+        while let Some(half) = sibling(&node, all).filter(fits) {
+            node.end = half.end;
         }
         start = node.end;
         Some(node)
@@ -168,13 +154,16 @@ impl<A: Copy> Piece<A> {
             let Some(mut right) = self.nodes.remove(&(sibling.start, sibling.end)) else {
                 break;
             };
-            if sibling.start < node.start {
-                swap(&mut values, &mut right);
+            match sibling.start < node.start {
+                true => {
+                    swap(&mut values, &mut right);
+                    node.start = sibling.start;
+                }
+                false => node.end = sibling.end,
             }
             for (a, &b) in values.iter_mut().zip(&right) {
                 *a = combine(*a, b);
             }
-            node = parent(&node, all);
         }
         self.nodes.insert((node.start, node.end), values);
     }

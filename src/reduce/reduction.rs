@@ -421,28 +421,15 @@ where
     }
 }
 
-/// A sum divided by the number of its terms.
+/// A sum divided by the number of its terms. If their number is no finite `A`, as from 65520 on in
+/// `f16`, both are halved first.
 #[inline(always)]
-fn mean<A: FloatCore + 'static>(sum: A, count: usize) -> A
+fn mean<A: FloatCore + 'static>(mut sum: A, mut count: usize) -> A
 where
     usize: AsPrimitive<A>,
 {
-    let divisor: A = count.as_();
-    match divisor.is_infinite() {
-        true => mean_of_many(sum, count),
-        false => sum / divisor,
-    }
-}
-
-/// [`mean`] if the number of terms is no finite `A`: from 65520 on in `f16`. Both are halved first.
-#[cold]
-fn mean_of_many<A: FloatCore + 'static>(mut sum: A, mut count: usize) -> A
-where
-    usize: AsPrimitive<A>,
-{
-    let two = A::one() + A::one();
     while count.as_().is_infinite() {
-        (sum, count) = (sum / two, count / 2);
+        (sum, count) = (sum / (A::one() + A::one()), count / 2);
     }
     sum / count.as_()
 }

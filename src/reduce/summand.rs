@@ -1,7 +1,8 @@
 //! In which type the terms of a sum are accumulated.
 
+use super::convert::convert;
 use num_complex::Complex;
-use num_traits::{Num, Zero};
+use num_traits::{AsPrimitive, Num, Zero};
 use std::num::Wrapping;
 
 /// An element type that is summed, and the type in which that is done.
@@ -59,56 +60,21 @@ pub trait Summand: Copy + Send + Sync {
     fn from_acc(acc: Self::Acc) -> Self;
 }
 
-/// Implements [`Summand`] for types that are accumulated as they are.
-macro_rules! own {
-    ($($T:ty $(, $A:ident: $bound:ident)?;)*) => {$(
-        impl $(<$A: Copy + Send + Sync>)? Summand for $T $(where Self: $bound)? {
-            type Acc = Self;
+impl<T: Copy + Send + Sync> Summand for Wrapping<T>
+where
+    Self: Zero,
+{
+    type Acc = Self;
 
-            #[inline(always)]
-            fn to_acc(self) -> Self {
-                self
-            }
+    #[inline(always)]
+    fn to_acc(self) -> Self {
+        self
+    }
 
-            #[inline(always)]
-            fn from_acc(acc: Self) -> Self {
-                acc
-            }
-        }
-    )*};
-}
-
-own! {
-    u8; u16; u32; u64; u128; usize;
-    i8; i16; i32; i64; i128; isize;
-    f32; f64;
-    Wrapping<T>, T: Zero;
-}
-
-/// Implements [`Summand`] for types that are accumulated in `f32`.
-#[cfg(feature = "half")]
-macro_rules! in_f32 {
-    ($($T:ty;)*) => {$(
-        impl Summand for $T {
-            type Acc = f32;
-
-            #[inline(always)]
-            fn to_acc(self) -> f32 {
-                super::convert::convert(self)
-            }
-
-            #[inline(always)]
-            fn from_acc(acc: f32) -> Self {
-                Self::from_f32(acc)
-            }
-        }
-    )*};
-}
-
-#[cfg(feature = "half")]
-in_f32! {
-    half::f16;
-    half::bf16;
+    #[inline(always)]
+    fn from_acc(acc: Self) -> Self {
+        acc
+    }
 }
 
 impl<T: Summand<Acc: Num>> Summand for Complex<T> {
@@ -194,61 +160,63 @@ pub trait Averaged: Copy + Send + Sync {
     fn of_none() -> Option<Self>;
 }
 
-macro_rules! averaged_floats {
-    ($($(#[$cfg:meta])? $T:ty, $Acc:ty;)*) => {$(
+/// Implements [`Summand`] and [`Averaged`] for numbers: the types in which sums and means are
+/// accumulated, and the mean of no terms.
+macro_rules! numbers {
+    ($($(#[$cfg:meta])? $T:ty: $Sum:ty, $Mean:ty, $of_none:expr;)*) => {$(
+        $(#[$cfg])?
+        impl Summand for $T {
+            type Acc = $Sum;
+
+            #[inline(always)]
+            fn to_acc(self) -> $Sum {
+                convert(self)
+            }
+
+            #[inline(always)]
+            fn from_acc(acc: $Sum) -> Self {
+                acc.as_()
+            }
+        }
+
         $(#[$cfg])?
         impl Averaged for $T {
-            type Acc = $Acc;
+            type Acc = $Mean;
 
             #[inline(always)]
-            fn to_acc(self) -> $Acc {
-                Summand::to_acc(self)
+            fn to_acc(self) -> $Mean {
+                convert(self)
             }
 
             #[inline(always)]
-            fn mean(sum: $Acc, count: usize) -> Self {
-                Self::from_acc(sum / count as $Acc)
+            fn mean(sum: $Mean, count: usize) -> Self {
+                (sum / count as $Mean).as_()
             }
 
             fn of_none() -> Option<Self> {
-                Some(Self::from_acc(<$Acc>::NAN))
+                $of_none
             }
         }
     )*};
 }
 
-averaged_floats! {
-    f32, f32;
-    f64, f64;
-    #[cfg(feature = "half")] half::f16, f32;
-    #[cfg(feature = "half")] half::bf16, f32;
-}
-
-macro_rules! averaged_integers {
-    ($($T:ty, $Acc:ty;)*) => {$(
-        impl Averaged for $T {
-            type Acc = $Acc;
-
-            #[inline(always)]
-            fn to_acc(self) -> $Acc {
-                self as $Acc
-            }
-
-            #[inline(always)]
-            fn mean(sum: $Acc, count: usize) -> Self {
-                (sum / count as $Acc) as $T
-            }
-
-            fn of_none() -> Option<Self> {
-                None
-            }
-        }
-    )*};
-}
-
-averaged_integers! {
-    u8, u64; u16, u64; u32, u64; u64, u128; u128, u128; usize, u128;
-    i8, i64; i16, i64; i32, i64; i64, i128; i128, i128; isize, i128;
+numbers! {
+    u8: u8, u64, None;
+    u16: u16, u64, None;
+    u32: u32, u64, None;
+    u64: u64, u128, None;
+    u128: u128, u128, None;
+    usize: usize, u128, None;
+    i8: i8, i64, None;
+    i16: i16, i64, None;
+    i32: i32, i64, None;
+    i64: i64, i128, None;
+    i128: i128, i128, None;
+    isize: isize, i128, None;
+    f32: f32, f32, Some(f32::NAN);
+    f64: f64, f64, Some(f64::NAN);
+    #[cfg(feature = "half")] half::f16: f32, f32, Some(half::f16::NAN);
+    #[cfg(feature = "half")] half::bf16: f32, f32, Some(half::bf16::NAN);
 }
 
 impl<T: Averaged<Acc: Num>> Averaged for Complex<T> {

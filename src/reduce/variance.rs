@@ -89,13 +89,6 @@ pub struct Moments {
 }
 
 impl Moments {
-    const NONE: Self = Moments {
-        count: 0.,
-        pivot: 0.,
-        sum: -0.,
-        squares: -0.,
-    };
-
     /// -0 is the number whose sum with another is that one, with its sign, so that a compiler
     /// leaves the sum out.
     #[inline(always)]
@@ -103,7 +96,8 @@ impl Moments {
         Moments {
             count: 1.,
             pivot: term,
-            ..Self::NONE
+            sum: -0.,
+            squares: -0.,
         }
     }
 
