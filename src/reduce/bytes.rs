@@ -28,8 +28,7 @@ const MAGIC: &[u8; 8] = b"ndbpart3";
 
 /// An accumulator as bytes, for [`Accumulation::to_bytes`].
 ///
-/// Integers, floats, `bool`, and pairs with a position as of [`ArgMax`](crate::reduction::ArgMax)
-/// have it; with the feature `half` its floats too. Implement it for accumulators of your own:
+/// Integers, floats, `bool`, and pairs of these have it; with the feature `half` its floats too. Implement it for accumulators of your own:
 ///
 /// ```
 /// use ndarray_broadcast::distributed::AccumulatorBytes;
@@ -138,12 +137,11 @@ impl AccumulatorBytes for bool {
     }
 }
 
-/// A term and its number.
-impl<T: AccumulatorBytes> AccumulatorBytes for (T, usize) {
-    const SIZE: usize = T::SIZE + 8;
+impl<A: AccumulatorBytes, B: AccumulatorBytes> AccumulatorBytes for (A, B) {
+    const SIZE: usize = A::SIZE + B::SIZE;
 
     fn name() -> String {
-        format!("({}, usize)", T::name())
+        format!("({}, {})", A::name(), B::name())
     }
 
     fn write(self, to: &mut Vec<u8>) {
@@ -152,7 +150,7 @@ impl<T: AccumulatorBytes> AccumulatorBytes for (T, usize) {
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {
-        Some((T::read(from)?, usize::read(from)?))
+        Some((A::read(from)?, B::read(from)?))
     }
 }
 

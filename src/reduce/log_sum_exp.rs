@@ -1,6 +1,5 @@
 //! The logarithm of a sum of exponentials.
 
-use super::bytes::AccumulatorBytes;
 use super::exp::Exp;
 use super::reduction::Reduction;
 use super::summand::Summand;
@@ -31,80 +30,38 @@ use super::summand::Summand;
 #[doc(alias = "ReduceLogSumExp")]
 pub struct LogSumExp;
 
-/// `sum * e^max`.
-///
-/// The accumulator of [`LogSumExp`].
-#[derive(Debug, Clone, Copy)]
-pub struct Scaled<A> {
-    max: A,
-    sum: A,
-}
-
 impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
     const COMMUTATIVE: bool = true;
     const NAME: &'static str = "logsumexp";
     const SLOW: bool = true;
 
-    type Acc = Scaled<T::Acc>;
+    /// A maximum and a sum: `sum * e^maximum`.
+    type Acc = (T::Acc, T::Acc);
     type Out = T;
 
     #[inline(always)]
     fn lift(&self, value: T) -> Self::Acc {
-        Scaled {
-            max: value.to_acc(),
-            sum: num_traits::one(),
-        }
+        (value.to_acc(), num_traits::one())
     }
 
     #[inline(always)]
     fn combine(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        let later = b.max > a.max;
-        let (max, min) = if later {
-            (b.max, a.max)
-        } else {
-            (a.max, b.max)
-        };
-        let (of_max, of_min) = if later {
-            (b.sum, a.sum)
-        } else {
-            (a.sum, b.sum)
-        };
+        let ((max, of_max), (min, of_min)) = if b.0 > a.0 { (b, a) } else { (a, b) };
         // That of two infinities is NaN.
         let distance = if max == min {
             num_traits::zero()
         } else {
             min - max
         };
-        Scaled {
-            max,
-            sum: of_max + of_min * distance.exp_nonpositive(),
-        }
+        (max, of_max + of_min * distance.exp_nonpositive())
     }
 
     #[inline(always)]
-    fn finish(&self, acc: Self::Acc, _: usize) -> T {
-        T::from_acc(acc.max + num_traits::Float::ln(acc.sum))
+    fn finish(&self, (max, sum): Self::Acc, _: usize) -> T {
+        T::from_acc(max + num_traits::Float::ln(sum))
     }
 
     fn of_none(&self) -> Option<T> {
         Some(T::from_acc(num_traits::Float::neg_infinity()))
-    }
-}
-
-impl<A: AccumulatorBytes> AccumulatorBytes for Scaled<A> {
-    const SIZE: usize = 2 * A::SIZE;
-
-    fn name() -> String {
-        A::name()
-    }
-
-    fn write(self, to: &mut Vec<u8>) {
-        self.max.write(to);
-        self.sum.write(to);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Self> {
-        let [max, sum] = [A::read(from)?, A::read(from)?];
-        Some(Scaled { max, sum })
     }
 }

@@ -1,6 +1,5 @@
 //! In which type the terms of a sum are accumulated.
 
-use super::convert::convert;
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Num, Zero};
 use std::num::Wrapping;
@@ -160,17 +159,16 @@ pub trait Averaged: Copy + Send + Sync {
     fn of_none() -> Option<Self>;
 }
 
-/// Implements [`Summand`] and [`Averaged`] for numbers: the types in which sums and means are
-/// accumulated, and the mean of no terms.
+/// Implements [`Summand`] and [`Averaged`] for numbers: how terms are converted, the types in which
+/// sums and means are accumulated, and the mean of no terms.
 macro_rules! numbers {
-    ($($(#[$cfg:meta])? $T:ty: $Sum:ty, $Mean:ty, $of_none:expr;)*) => {$(
-        $(#[$cfg])?
+    ($convert:path; $($T:ty: $Sum:ty, $Mean:ty, $of_none:expr;)*) => {$(
         impl Summand for $T {
             type Acc = $Sum;
 
             #[inline(always)]
             fn to_acc(self) -> $Sum {
-                convert(self)
+                $convert(self)
             }
 
             #[inline(always)]
@@ -179,13 +177,12 @@ macro_rules! numbers {
             }
         }
 
-        $(#[$cfg])?
         impl Averaged for $T {
             type Acc = $Mean;
 
             #[inline(always)]
             fn to_acc(self) -> $Mean {
-                convert(self)
+                $convert(self)
             }
 
             #[inline(always)]
@@ -201,6 +198,7 @@ macro_rules! numbers {
 }
 
 numbers! {
+    AsPrimitive::as_;
     u8: u8, u64, None;
     u16: u16, u64, None;
     u32: u32, u64, None;
@@ -215,8 +213,13 @@ numbers! {
     isize: isize, i128, None;
     f32: f32, f32, Some(f32::NAN);
     f64: f64, f64, Some(f64::NAN);
-    #[cfg(feature = "half")] half::f16: f32, f32, Some(half::f16::NAN);
-    #[cfg(feature = "half")] half::bf16: f32, f32, Some(half::bf16::NAN);
+}
+
+#[cfg(feature = "half")]
+numbers! {
+    super::convert::convert;
+    half::f16: f32, f32, Some(half::f16::NAN);
+    half::bf16: f32, f32, Some(half::bf16::NAN);
 }
 
 impl<T: Averaged<Acc: Num>> Averaged for Complex<T> {
