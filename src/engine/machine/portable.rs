@@ -14,8 +14,6 @@ pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
 }
 
-pub(crate) use stream as copy_in_cache;
-
 pub(crate) fn fence() {}
 
 /// See [`super::square`].

@@ -1,10 +1,9 @@
-//! x86-64: streamed and wide copies, and transposes.
+//! x86-64: streamed copies and transposes.
 
 // Before Rust 1.87 the intrinsics are unsafe functions.
 #![allow(unused_unsafe, clippy::multiple_unsafe_ops_per_block)]
 
-use super::{WIDE_REGISTER, has_wide_registers};
-use crate::engine::tuning::{CACHE_LINE, WIDE_FROM};
+use crate::engine::tuning::CACHE_LINE;
 use std::arch::asm;
 use std::arch::x86_64::{
     _mm_sfence, _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32,
@@ -42,67 +41,6 @@ pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
 pub(crate) fn fence() {
     // SAFETY: a store fence has no precondition; SSE is in the baseline of the target.
     unsafe { _mm_sfence() };
-}
-
-/// See [`super::copy_in_cache`].
-///
-/// # Safety
-///
-/// As there.
-#[inline]
-pub(crate) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
-    if bytes >= WIDE_FROM && has_wide_registers() {
-        // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`. The processor
-        // has AVX2, and `WIDE_FROM` is above 128.
-        unsafe { copy_wide(from, to, bytes) };
-    } else {
-        // SAFETY: both pointers are valid for `bytes`: contract of `copy_in_cache`.
-        unsafe { copy_nonoverlapping(from, to, bytes) };
-    }
-}
-
-/// # Safety
-///
-/// The processor has AVX2. `from` is readable and `to` is writable for `bytes` bytes, at least 128,
-/// and the two do not overlap.
-#[target_feature(enable = "avx2")]
-unsafe fn copy_wide(from: *const u8, to: *mut u8, bytes: usize) {
-    let head = to.align_offset(WIDE_REGISTER);
-    // All whole lines from the first aligned byte on; at least one, as `bytes - head` is above 96.
-    let lines = (bytes - head) / CACHE_LINE;
-    let end = head + lines * CACHE_LINE;
-    // SAFETY: it copies the first 32 bytes, then each whole line from `head` on, by `vmovaps` on
-    // multiples of 32, then the last 64 bytes. All of them are among the `bytes >= 128` bytes.
-    unsafe {
-        asm!(
-            "vmovups ymm0, [{first_from}]",
-            "vmovups [{first_to}], ymm0",
-            "2:",
-            "vmovups ymm0, [{from} + {at}]",
-            "vmovups ymm1, [{from} + {at} + 32]",
-            "vmovaps [{to} + {at}], ymm0",
-            "vmovaps [{to} + {at} + 32], ymm1",
-            "add {at}, 64",
-            "jnz 2b",
-            "vmovups ymm0, [{first_from} + {last}]",
-            "vmovups ymm1, [{first_from} + {last} + 32]",
-            "vmovups [{first_to} + {last}], ymm0",
-            "vmovups [{first_to} + {last} + 32], ymm1",
-            "vzeroupper",
-            first_from = in(reg) from,
-            first_to = in(reg) to,
-            last = in(reg) bytes - CACHE_LINE,
-            from = in(reg) from.wrapping_add(end),
-            to = in(reg) to.wrapping_add(end),
-            at = inout(reg) ((lines * CACHE_LINE) as isize).wrapping_neg() => _,
-            // `vzeroupper` writes to all of them.
-            out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
-            out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
-            out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _,
-            out("ymm12") _, out("ymm13") _, out("ymm14") _, out("ymm15") _,
-            options(nostack),
-        );
-    }
 }
 
 pub(crate) use std::arch::x86_64::__m128i as Register;
