@@ -203,27 +203,24 @@ impl<A: Copy> Piece<A> {
     }
 }
 
-/// Cuts pieces in two where `others` begin and end.
+/// Cuts the pieces that have elements on both sides of one of these places, which are in order.
 ///
 /// # Errors
 ///
 /// `AllocationFailed`. The pieces have the same nodes then, too.
-fn cut<A: Copy>(pieces: &mut Pieces<A>, others: &Pieces<A>) -> Result<(), BroadcastError> {
+fn cut<A: Copy>(pieces: &mut Pieces<A>, places: &[usize]) -> Result<(), BroadcastError> {
     // From the last one on, as all elements after the cut are copied.
-    for (&first, other) in others.iter().rev() {
-        for place in [first + other.len(), first] {
-            let Some((&start, piece)) = pieces.range_mut(..place).next_back() else {
-                continue;
-            };
-            let (count, len) = (place - start, piece.len());
-            if count < len {
-                let rest = piece.of_elements(count..len)?;
-                piece
-                    .nodes
-                    .values_mut()
-                    .for_each(|values| values.truncate(count));
-                pieces.insert(place, rest);
+    for &place in places.iter().rev() {
+        let Some((&start, piece)) = pieces.range_mut(..place).next_back() else {
+            continue;
+        };
+        let (count, len) = (place - start, piece.len());
+        if count < len {
+            let rest = piece.of_elements(count..len)?;
+            for values in piece.nodes.values_mut() {
+                values.truncate(count);
             }
+            pieces.insert(place, rest);
         }
     }
     Ok(())
@@ -292,10 +289,15 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     pub fn merge(&mut self, other: Self) -> Result<(), BroadcastError> {
         self.check_plan(&other.plan)?;
         let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
+        // Where pieces of either begin and end inside those of the other.
+        let (mut ours_at, mut theirs_at) = (Vec::new(), Vec::new());
         for (&first, theirs) in &other.pieces {
+            let end = first + theirs.len();
+            theirs_at.extend([first, end]);
             // From the last one on: before the first that ends too early, all do.
-            let before_end = self.pieces.range(..first + theirs.len()).rev();
+            let before_end = self.pieces.range(..end).rev();
             for (&at, ours) in before_end.take_while(|(at, ours)| *at + ours.len() > first) {
+                ours_at.extend([at, at + ours.len()]);
                 let mut nodes = theirs.nodes.keys();
                 if let Some(blocks) = nodes.find_map(|&(at, end)| ours.common_blocks(&(at..end))) {
                     let (index, terms) = (self.index(at.max(first)), terms_of(blocks, total));
@@ -303,9 +305,10 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
                 }
             }
         }
+        ours_at.sort_unstable();
         let mut pieces = other.pieces;
-        cut(&mut self.pieces, &pieces)?;
-        cut(&mut pieces, &self.pieces)?;
+        cut(&mut self.pieces, &theirs_at)?;
+        cut(&mut pieces, &ours_at)?;
         let combine = |a, b| self.reduction.combine(a, b);
         for (first, piece) in pieces {
             let ours = self.pieces.entry(first).or_insert_with(Piece::of_no_nodes);
