@@ -8,12 +8,14 @@
 use super::block::{Along, Block, StackBlock, repeat};
 use super::chunks::Chunks;
 use super::gather::Gather;
-use super::machine::{CAN_STREAM, WIDE_REGISTER, fence, stream};
+use super::machine::{CAN_STREAM, fence, stream};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
 use super::threads::{Cost, PARALLEL_FROM, for_each_range, max_threads};
 use super::tuning::copies::{MANY_PLANES, SMALL_PLANE, STREAMED_FROM, TRANSPOSED_FROM, repeated};
-use super::tuning::{BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, LARGE_ELEMENT};
+use super::tuning::{
+    BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, LARGE_ELEMENT, WIDE_REGISTER,
+};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use std::mem::MaybeUninit;

@@ -7,10 +7,12 @@
 //! with 32 KiB of first-level, 1 MiB of second-level cache for each core and 32 MiB of last-level
 //! cache. Those of copies are of 4 MiB on one thread.
 
-use super::machine::WIDE_REGISTER;
 use std::ops::RangeInclusive;
 
 // The machine.
+
+/// Bytes of a register of AVX2.
+pub(crate) const WIDE_REGISTER: usize = 32;
 
 /// Bytes of a cache line, which streaming stores fill whole.
 pub(crate) const CACHE_LINE: usize = 64;
@@ -107,8 +109,7 @@ pub(crate) fn map_chunk(bytes: usize) -> usize {
 
 /// Thresholds of copies alone.
 pub(crate) mod copies {
-    use super::{FIRST_LEVEL_CACHE, SECOND_LEVEL_CACHE};
-    use crate::engine::machine::WIDE_REGISTER;
+    use super::{FIRST_LEVEL_CACHE, SECOND_LEVEL_CACHE, WIDE_REGISTER};
     use std::ops::RangeInclusive;
 
     /// Existing memory of this many bytes is written past the cache, if the source replicates: four

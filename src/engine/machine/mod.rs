@@ -14,12 +14,9 @@
 //! uninitialised, as padding is. x86-64 can stream and transpose, aarch64 transpose, by `registers`;
 //! elsewhere the copies are plain: `portable`.
 
-use super::tuning::WIDE_FROM;
+use super::tuning::{WIDE_FROM, WIDE_REGISTER};
 use std::mem::MaybeUninit;
 use std::ptr;
-
-/// Bytes of a register of AVX2.
-pub(crate) const WIDE_REGISTER: usize = 32;
 
 #[cfg(test)]
 thread_local! {
@@ -117,9 +114,9 @@ mod target {
 /// Whether streamed copies go past the cache on this target.
 pub(crate) use target::CAN_STREAM;
 
-/// Copies `bytes` bytes with non-temporal stores: whole cache lines of `to` go to memory without being
-/// read first and without pushing anything out of the cache. Bytes before the first and after the
-/// last whole line are copied with plain stores. The bytes need not be initialised.
+/// Copies `bytes` bytes with non-temporal stores: whole cache lines of `to` go to memory without
+/// being read first and without pushing anything out of the cache. Bytes before the first and after
+/// the last whole line are copied with plain stores. The bytes need not be initialised.
 ///
 /// # Safety
 ///
@@ -130,8 +127,8 @@ pub(crate) use target::stream;
 /// Orders what was streamed before whatever this thread stores next.
 pub(crate) use target::fence;
 
-/// Copies `bytes` bytes that stay in the cache: many of them by wide registers, as `memcpy` of glibc
-/// takes up to 7 times as long where source and output are neighbours.
+/// Copies `bytes` bytes that stay in the cache: many of them by wide registers, as `memcpy` of
+/// glibc takes up to 7 times as long where source and output are neighbours.
 ///
 /// # Safety
 ///
@@ -141,8 +138,14 @@ pub(crate) unsafe fn copy_in_cache(from: *const u8, to: *mut u8, bytes: usize) {
     match bytes < WIDE_FROM {
         // SAFETY: the contract of this function.
         true => unsafe { ptr::copy_nonoverlapping(from, to, bytes) },
-        false => widest(WideCopy { from, to, bytes }),
+        false => copy_wide(WideCopy { from, to, bytes }),
     }
+}
+
+/// Not inlined: it is called in many places.
+#[inline(never)]
+fn copy_wide(copy: WideCopy) {
+    widest(copy);
 }
 
 /// A copy of at least a [`Wide`]. It is only made in [`copy_in_cache`].
