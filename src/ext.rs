@@ -1,7 +1,7 @@
 //! [`BroadcastExt`]: each rule as one chained method.
 
 use crate::co_broadcast::broadcast_pair;
-use crate::error::{ArrayRole, Result};
+use crate::error::{ArrayRole, BroadcastError};
 use crate::integer::ExpandShape;
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::operand::Operand;
@@ -120,7 +120,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         mode: impl Borrow<BroadcastMode>,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -166,7 +166,7 @@ pub trait BroadcastExt: Operand {
     fn broadcast_numpy<E: IntoDimension>(
         &self,
         shape: E,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -211,7 +211,7 @@ pub trait BroadcastExt: Operand {
     fn broadcast_bidirectional<E: IntoDimension>(
         &self,
         shape: E,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -259,7 +259,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         axes_mapping: &[usize],
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -303,7 +303,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         broadcast_axes: &[usize],
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -341,7 +341,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         broadcast_dimensions: &[usize],
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -381,7 +381,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         broadcast_dimensions: &[usize],
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -426,7 +426,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         axis: isize,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -465,7 +465,7 @@ pub trait BroadcastExt: Operand {
     fn broadcast_expand<E: ExpandShape>(
         &self,
         size: E,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E::Dim>>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E::Dim>, BroadcastError>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -505,7 +505,7 @@ pub trait BroadcastExt: Operand {
     fn broadcast_prepend<E: IntoDimension>(
         &self,
         sizes: E,
-    ) -> Result<ArrayView<'_, Self::Elem, <E::Dim as DimAdd<Self::Dim>>::Output>>
+    ) -> Result<ArrayView<'_, Self::Elem, <E::Dim as DimAdd<Self::Dim>>::Output>, BroadcastError>
     where
         E::Dim: DimAdd<Self::Dim>,
     {
@@ -552,7 +552,7 @@ pub trait BroadcastExt: Operand {
         &self,
         pattern: &str,
         sizes: &[(&str, usize)],
-    ) -> Result<ArrayViewD<'_, Self::Elem>> {
+    ) -> Result<ArrayViewD<'_, Self::Elem>, BroadcastError> {
         let pattern: AxisPattern = pattern.parse()?;
         pattern.view(self.as_array(), sizes)
     }
@@ -588,10 +588,13 @@ pub trait BroadcastExt: Operand {
     fn broadcast_with<'a, 'b, T: BroadcastExt + ?Sized>(
         &'a self,
         other: &'b T,
-    ) -> Result<(
-        Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
-        Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
-    )>
+    ) -> Result<
+        (
+            Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
+            Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
+        ),
+        BroadcastError,
+    >
     where
         Self::Dim: DimMax<T::Dim>,
     {
@@ -627,10 +630,13 @@ pub trait BroadcastExt: Operand {
         &'a self,
         other: &'b T,
         rule: impl Borrow<ElementwiseRule>,
-    ) -> Result<(
-        Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
-        Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
-    )>
+    ) -> Result<
+        (
+            Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
+            Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
+        ),
+        BroadcastError,
+    >
     where
         Self::Dim: DimMax<T::Dim>,
     {

@@ -1,7 +1,7 @@
 //! Rules with their attributes: [`BroadcastMode`] for one array and a target shape,
 //! [`ElementwiseRule`] for two arrays.
 
-use crate::error::{BroadcastError, Result};
+use crate::error::BroadcastError;
 use crate::pattern::AxisPattern;
 use crate::rule::Rule;
 use crate::text::{TextForm, write_axes};
@@ -132,7 +132,7 @@ impl fmt::Display for BroadcastMode {
 impl FromStr for BroadcastMode {
     type Err = BroadcastError;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, BroadcastError> {
         if text.contains("->") {
             return text.parse().map(|pattern| Self::Named { pattern });
         }
@@ -337,7 +337,7 @@ impl fmt::Display for ElementwiseRule {
 impl FromStr for ElementwiseRule {
     type Err = BroadcastError;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, BroadcastError> {
         let form = TextForm::split("elementwise rule", text)?;
         match &*form.name {
             "none" => form.bare(Self::None, "none takes no axes"),

@@ -44,7 +44,7 @@
 //! OpenVINO's implementation. Negative sizes, an axis mapped twice and inputs that it ignores are
 //! errors here.
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, OperatorFault, Result};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, OperatorFault};
 pub use crate::integer::{IntegerTensor, ShapeInteger};
 use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
@@ -138,7 +138,7 @@ const BARE_PDPD: &str = "expected the axis: a bare pdpd of a graph file is pdpd(
 impl FromStr for Mode {
     type Err = BroadcastError;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, BroadcastError> {
         let known = "expected numpy, explicit (or none), bidirectional or pdpd(..)";
         let form = TextForm::split("OpenVINO broadcast mode", text)?;
         let mode = match &*form.name {
@@ -266,7 +266,7 @@ impl Broadcast {
     ///     "OpenVINO Broadcast-1 has no mode \"bidirectional\": Broadcast-3 has it",
     /// );
     /// ```
-    pub fn with_mode(self, mode: Mode) -> Result<Self> {
+    pub fn with_mode(self, mode: Mode) -> Result<Self, BroadcastError> {
         let broadcast = Broadcast { mode, ..self };
         match (self.version, mode) {
             (1, Mode::Bidirectional) => Err(broadcast.invalid(OperatorFault::ModeNotInVersion)),
@@ -320,7 +320,7 @@ impl Broadcast {
         data_shape: impl IntoDimension,
         target_shape: &dyn IntegerTensor,
         axes_mapping: Option<&dyn IntegerTensor>,
-    ) -> Result<BroadcastPlan> {
+    ) -> Result<BroadcastPlan, BroadcastError> {
         let mut mode = self.broadcast_mode(axes_mapping.is_some())?;
         let data_shape = data_shape.into_dimension().into_dyn();
         let target = IxDyn(&target_shape.read(IntegerRole::Size)?);
@@ -376,7 +376,7 @@ impl Broadcast {
         data_shape: &PartialShape,
         target_shape: &PartialShape,
         axes_mapping: Option<&PartialShape>,
-    ) -> Result<PartialShape> {
+    ) -> Result<PartialShape, BroadcastError> {
         let mode = self.broadcast_mode(axes_mapping.is_some())?;
         let Some(mapping) = axes_mapping else {
             return mode.infer(data_shape, target_shape);
@@ -414,7 +414,7 @@ impl Broadcast {
         data_shape: impl IntoDimension,
         target_shape: &dyn IntegerTensor,
         axes_mapping: Option<&dyn IntegerTensor>,
-    ) -> Result<Vec<usize>> {
+    ) -> Result<Vec<usize>, BroadcastError> {
         let plan = self.plan(data_shape, target_shape, axes_mapping)?;
         Ok(plan.output_shape().to_vec())
     }
@@ -441,7 +441,7 @@ impl Broadcast {
         data: T,
         target_shape: &dyn IntegerTensor,
         axes_mapping: Option<&dyn IntegerTensor>,
-    ) -> Result<ArrayViewD<'a, T::Elem>> {
+    ) -> Result<ArrayViewD<'a, T::Elem>, BroadcastError> {
         let data = data.into_view().into_dyn();
         self.plan(data.raw_dim(), target_shape, axes_mapping)?
             .view(data)
@@ -450,7 +450,7 @@ impl Broadcast {
 
 impl Broadcast {
     /// The mode, as that of a plan. The axes of `explicit` are not known here.
-    fn broadcast_mode(self, has_mapping: bool) -> Result<BroadcastMode> {
+    fn broadcast_mode(self, has_mapping: bool) -> Result<BroadcastMode, BroadcastError> {
         match (self.mode, has_mapping) {
             (Mode::Explicit, false) => Err(self.invalid(OperatorFault::AxesMappingMissing)),
             (Mode::Explicit, true) => Ok(BroadcastMode::Explicit {

@@ -1,6 +1,6 @@
 //! [`AxisPattern`]: axes by name, and the text form of the rule.
 
-use crate::error::{BroadcastError, PatternFault, Result, invalid_pattern};
+use crate::error::{BroadcastError, PatternFault, invalid_pattern};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -78,7 +78,7 @@ impl Name {
 
 impl NameList {
     /// The names in a list, which is a part of the text.
-    fn parse(text: &str, list: &str) -> Result<Self> {
+    fn parse(text: &str, list: &str) -> Result<Self, BroadcastError> {
         let (mut names, mut is_open) = (Vec::new(), false);
         let refused = |at, expected| invalid_pattern(text, at, PatternFault::Syntax(expected));
         for word in list.split(' ').filter(|word| !word.is_empty()) {
@@ -137,7 +137,7 @@ impl NameList {
     }
 
     /// The position in the list of each name that is not a size.
-    fn positions<'t>(&self, text: &'t str) -> Result<HashMap<&'t str, usize>> {
+    fn positions<'t>(&self, text: &'t str) -> Result<HashMap<&'t str, usize>, BroadcastError> {
         let mut positions = HashMap::new();
         for (position, name) in self.names.iter().enumerate() {
             if name.size.is_none() && positions.insert(name.of(text), position).is_some() {
@@ -155,7 +155,7 @@ impl AxisPattern {
         &self,
         shape: &[usize],
         sizes: &[(&str, usize)],
-    ) -> Result<Vec<Vec<usize>>> {
+    ) -> Result<Vec<Vec<usize>>, BroadcastError> {
         let list = &self.operands[0];
         self.check_rank(list, shape.len())?;
         let axes = list.axes().zip(shape);
@@ -172,7 +172,7 @@ impl AxisPattern {
         names: &[Name],
         size: usize,
         sizes: &[(&str, usize)],
-    ) -> Result<Vec<usize>> {
+    ) -> Result<Vec<usize>, BroadcastError> {
         let (mut given, mut known, mut inferred) = (Vec::new(), 1_usize, None);
         for (at, name) in names.iter().enumerate() {
             let of_name = sizes.iter().find(|(given, _)| *given == self.name(name));
@@ -197,7 +197,7 @@ impl AxisPattern {
     }
 
     /// The pattern with an axis for each name.
-    pub(crate) fn ungrouped(&self) -> Result<Self> {
+    pub(crate) fn ungrouped(&self) -> Result<Self, BroadcastError> {
         self.text.replace(['(', ')'], "").parse()
     }
 }
@@ -209,7 +209,7 @@ impl<const N: usize> AxisPattern<N> {
     }
 
     /// The shape has as many axes as the list.
-    pub(crate) fn check_rank(&self, list: &NameList, rank: usize) -> Result<()> {
+    pub(crate) fn check_rank(&self, list: &NameList, rank: usize) -> Result<(), BroadcastError> {
         let names = list.axes().count();
         match names == rank {
             true => Ok(()),
@@ -222,7 +222,10 @@ impl<const N: usize> AxisPattern<N> {
     /// # Errors
     ///
     /// `InvalidPattern` if the pattern has groups.
-    pub(crate) fn of_ranks(&self, ranks: [Option<usize>; N]) -> Result<Option<Cow<'_, Self>>> {
+    pub(crate) fn of_ranks(
+        &self,
+        ranks: [Option<usize>; N],
+    ) -> Result<Option<Cow<'_, Self>>, BroadcastError> {
         let mut lists = self.operands.iter().chain([&self.output]);
         match lists.find_map(|list| list.axes().find(|names| names.len() > 1)) {
             None => self.expanded(ranks),
@@ -236,7 +239,10 @@ impl<const N: usize> AxisPattern<N> {
     /// The pattern with as many names instead of `...` as an array of known rank needs. Itself if
     /// it has no `...`, or if the ranks do not fit, which is then an error of the rule. `None` if
     /// no rank says how many.
-    pub(crate) fn expanded(&self, ranks: [Option<usize>; N]) -> Result<Option<Cow<'_, Self>>> {
+    pub(crate) fn expanded(
+        &self,
+        ranks: [Option<usize>; N],
+    ) -> Result<Option<Cow<'_, Self>>, BroadcastError> {
         let has_ellipsis = |list: &NameList| list.ellipsis(&self.text).is_some();
         if !has_ellipsis(&self.output) {
             return Ok(Some(Cow::Borrowed(self)));
@@ -277,7 +283,7 @@ impl<const N: usize> fmt::Debug for AxisPattern<N> {
 impl<const N: usize> FromStr for AxisPattern<N> {
     type Err = BroadcastError;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, BroadcastError> {
         const { assert!(N >= 1 && N <= 6, "a pattern is of one to six arrays") };
         let mut text = normal(text);
         if N > 1 && !text.contains("->") {
@@ -349,7 +355,7 @@ fn normal(text: &str) -> String {
 }
 
 /// The pattern with the output that it has by default.
-fn with_output(left: &str) -> Result<String> {
+fn with_output(left: &str) -> Result<String, BroadcastError> {
     let mut output = Vec::new();
     for list in left.split(',') {
         let names = NameList::parse(left, list)?.names;

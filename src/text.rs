@@ -1,6 +1,6 @@
 //! The text form of modes and rules: a name, then integers in parentheses.
 
-use crate::error::{BroadcastError, Result, invalid_text};
+use crate::error::{BroadcastError, invalid_text};
 use std::fmt::{self, Display};
 
 /// Writes `explicit(1, 2)`, or the bare name if there are no axes.
@@ -31,7 +31,7 @@ impl<'a> TextForm<'a> {
     /// # Errors
     ///
     /// `InvalidText` if the closing parenthesis is missing.
-    pub(crate) fn split(kind: &'static str, text: &'a str) -> Result<Self> {
+    pub(crate) fn split(kind: &'static str, text: &'a str) -> Result<Self, BroadcastError> {
         let no_end = "expected a name, then integers in parentheses if it takes any, as in pdpd(1)";
         let (name, rest) = text.trim().split_once('(').unwrap_or((text, ")"));
         let Some(list) = rest.strip_suffix(')') else {
@@ -55,7 +55,7 @@ impl<'a> TextForm<'a> {
     /// # Errors
     ///
     /// [`invalid`](Self::invalid) if a list follows the name.
-    pub(crate) fn bare<T>(&self, value: T, fault: &'static str) -> Result<T> {
+    pub(crate) fn bare<T>(&self, value: T, fault: &'static str) -> Result<T, BroadcastError> {
         match self.list {
             "" => Ok(value),
             _ => Err(self.invalid(fault)),
@@ -67,7 +67,7 @@ impl<'a> TextForm<'a> {
     /// # Errors
     ///
     /// [`invalid`](Self::invalid) if an entry is not an axis.
-    pub(crate) fn axes(&self, fault: &'static str) -> Result<Vec<usize>> {
+    pub(crate) fn axes(&self, fault: &'static str) -> Result<Vec<usize>, BroadcastError> {
         let entries = self.list.split(',').filter(|_| !self.list.is_empty());
         let axes: Result<_, _> = entries.map(|entry| entry.trim().parse()).collect();
         axes.map_err(|_| self.invalid(fault))
@@ -79,7 +79,7 @@ impl<'a> TextForm<'a> {
     /// # Errors
     ///
     /// [`invalid`](Self::invalid) for any other list.
-    pub(crate) fn axis(&self, bare: Result<isize, &'static str>) -> Result<isize> {
+    pub(crate) fn axis(&self, bare: Result<isize, &'static str>) -> Result<isize, BroadcastError> {
         let axis = match self.list {
             "" => bare,
             axis => axis.parse().map_err(|_| "expected one axis: pdpd(1)"),

@@ -12,11 +12,11 @@
 //! faster, and every instance larger: the tests of the public API then take 52 s of a processor to
 //! compile, and 68 with it. A build that is optimised and has debug assertions may sum more slowly.
 
-use super::gather::{Pack, packing};
+use super::inputs::Inputs;
 use super::machine::{Vectorize, in_vectors, widest};
+use super::maps::Operand;
 use super::reduction::{LANES, Reduction};
 use super::tuning::LARGE_ELEMENT;
-use ndarray::{ArrayRef, Dimension};
 use std::hint::black_box;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -30,7 +30,7 @@ pub(crate) const LEAF: usize = LANES * LANES;
 pub(crate) const BLOCK_TERMS: usize = 4 * LEAF;
 
 /// The most arrays that terms are computed of.
-pub(crate) const OPERANDS: usize = 4;
+pub(crate) const OPERANDS: usize = 6;
 
 /// Up to this many terms of a column are folded in registers, if they are contiguous.
 pub(crate) const FEW_TERMS: usize = 8;
@@ -45,57 +45,17 @@ pub(crate) type Places = [*const u8; OPERANDS];
 /// Distances in bytes, of all operands.
 pub(crate) type Steps = [isize; OPERANDS];
 
-/// `places`, moved by `steps`. A plain loop: this runs for every few terms, and without
-/// optimisation closures are slow and take long to compile.
+/// `places` of so many operands, moved by `times` times the steps. A plain loop: this runs for every
+/// few terms, and without optimisation closures are slow and take long to compile.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn moved(mut places: Places, steps: &Steps) -> Places {
+pub(crate) fn moved(mut places: Places, operands: usize, steps: &Steps, times: usize) -> Places {
     let mut operand = 0;
-    while operand < OPERANDS {
-        places[operand] = places[operand].wrapping_byte_offset(steps[operand]);
+    while operand < operands {
+        let step = steps[operand].wrapping_mul(times as isize);
+        places[operand] = places[operand].wrapping_byte_offset(step);
         operand += 1;
     }
     places
-}
-
-/// `by` times the steps.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn scaled(steps: &Steps, by: usize) -> Steps {
-    let mut scaled = *steps;
-    let mut operand = 0;
-    while operand < OPERANDS {
-        scaled[operand] = scaled[operand].wrapping_mul(by as isize);
-        operand += 1;
-    }
-    scaled
-}
-
-/// An array that terms are computed of. Its elements are `Copy`: copies may be read instead.
-#[derive(Clone, Copy)]
-pub(crate) struct Input<'a> {
-    /// The element at index 0 of every axis.
-    pub(crate) first: *const u8,
-    pub(crate) shape: &'a [usize],
-    /// In elements.
-    pub(crate) strides: &'a [isize],
-    /// Bytes of an element.
-    pub(crate) size: usize,
-    /// Copies its elements.
-    pub(crate) pack: &'static Pack,
-    /// Alignment of an element.
-    pub(crate) align: usize,
-}
-
-impl<'a> Input<'a> {
-    fn of<A: Copy, D: Dimension>(array: &'a ArrayRef<A, D>) -> Self {
-        Input {
-            first: array.as_ptr().cast(),
-            shape: array.shape(),
-            strides: array.strides(),
-            size: size_of::<A>(),
-            pack: packing::<A>(),
-            align: align_of::<A>(),
-        }
-    }
 }
 
 /// The terms of neighbouring columns in one leaf.
@@ -120,14 +80,13 @@ pub(crate) struct Rows<'r> {
 }
 
 impl Rows<'_> {
-    /// Where a row begins.
+    /// Where a row of so many operands begins.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn places(&self, row: usize) -> Places {
-        let steps = match self.offsets {
-            Some(offsets) => offsets[row],
-            None => scaled(&self.step, row),
-        };
-        moved(self.first, &steps)
+    pub(crate) fn places(&self, operands: usize, row: usize) -> Places {
+        match self.offsets {
+            Some(offsets) => moved(self.first, operands, &offsets[row], 1),
+            None => moved(self.first, operands, &self.step, row),
+        }
     }
 
     /// The number of a term. Of adjacent rows, a column further than a row is one of the next row's
@@ -182,8 +141,11 @@ impl Stack {
 /// The methods read and write no more than their contracts say. All memory that they are given is
 /// aligned for accumulators, tables of copies also for the elements.
 pub(crate) unsafe trait Kernel: Sync {
-    /// The arrays that terms are computed of: one to [`OPERANDS`], of one shape.
-    fn inputs(&self) -> &[Input<'_>];
+    /// The arrays that terms are computed of: one to [`OPERANDS`].
+    fn inputs(&self) -> &[Operand<'_>];
+
+    /// The shape of the terms, to which the inputs replicate.
+    fn shape(&self) -> &[usize];
 
     /// Size and alignment of an accumulator.
     fn accumulator(&self) -> (usize, usize);
@@ -285,86 +247,13 @@ pub(crate) fn live_lanes(rows: usize) -> usize {
     }
 }
 
-/// The types of the operands' elements: a tuple.
-///
-/// # Safety
-///
-/// Operand `i` of [`refs`](Self::refs) has elements of the `i`-th type.
-pub(crate) unsafe trait Elements<'e, Bound = &'e Self>: Inputs {
-    type Refs;
-
-    /// References to the elements number `index` of rows that begin at `places`.
-    ///
-    /// # Safety
-    ///
-    /// There are such elements, of the types of the tuple, and nothing writes them during `'e`.
-    unsafe fn refs(places: &Places, index: usize) -> Self::Refs;
-}
-
-/// As many inputs as a tuple has types.
-pub(crate) trait Inputs {
-    type Inputs<'a>: Copy + AsRef<[Input<'a>]>;
-}
-
-/// A tuple of arrays.
-pub(crate) trait Arrays<'a> {
-    type Elements: Inputs;
-
-    /// The arrays.
-    ///
-    /// # Panics
-    ///
-    /// Unless they have one shape.
-    fn typed(self) -> Typed<'a, Self::Elements>;
-}
-
-macro_rules! elements {
-    ($n:literal: $($A:ident $i:tt),+) => {
-        impl<$($A),+> Inputs for ($($A,)+) {
-            type Inputs<'a> = [Input<'a>; $n];
-        }
-
-        // SAFETY: each operand is read as an element of the type in its place.
-        unsafe impl<'e, $($A),+> Elements<'e> for ($($A,)+) {
-            type Refs = ($(&'e $A,)+);
-
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            unsafe fn refs(places: &Places, index: usize) -> Self::Refs {
-                // SAFETY: the contract of this function.
-                ($(unsafe { &*places[$i].cast::<$A>().wrapping_add(index) },)+)
-            }
-        }
-
-        impl<'a, Dim: Dimension, $($A: Copy),+> Arrays<'a> for ($(&'a ArrayRef<$A, Dim>,)+) {
-            type Elements = ($($A,)+);
-
-            fn typed(self) -> Typed<'a, Self::Elements> {
-                let inputs = [$(Input::of(self.$i)),+];
-                assert!(inputs.iter().all(|input| input.shape == inputs[0].shape));
-                Typed { inputs, elements: PhantomData }
-            }
-        }
-    };
-}
-
-elements!(1: A 0);
-elements!(2: A 0, B 1);
-elements!(3: A 0, B 1, C 2);
-elements!(4: A 0, B 1, C 2, D 3);
-
-/// One to four arrays of one shape whose element types are the tuple `E`.
-#[derive(Clone, Copy)]
-pub(crate) struct Typed<'a, E: Inputs> {
-    inputs: E::Inputs<'a>,
-    elements: PhantomData<&'a E>,
-}
-
 /// Combines what a place holds with a result.
 pub(crate) type Add<Out> = fn(Out, Out) -> Out;
 
-/// A reduction of `f` of the elements of arrays.
-pub(crate) struct Map<'r, 'a, E: Inputs, T, R: Reduction<T>, F> {
-    arrays: Typed<'a, E>,
+/// A reduction of `f` of the items of inputs.
+pub(crate) struct Map<'r, I: Inputs + 'r, T, R: Reduction<T>, F> {
+    operands: I::Operands<'r>,
+    shape: &'r [usize],
     pub(crate) reduction: &'r R,
     f: &'r F,
     /// Combines what a place holds with its result; `None` replaces it.
@@ -374,24 +263,23 @@ pub(crate) struct Map<'r, 'a, E: Inputs, T, R: Reduction<T>, F> {
     term: PhantomData<fn() -> T>,
 }
 
-// SAFETY: the arrays are only read, by `f`, whose bounds let several threads call it with shared
-// references to their elements: `E` is `Sync`.
-unsafe impl<E: Inputs + Sync, T, R: Reduction<T>, F: Sync> Sync for Map<'_, '_, E, T, R, F> {}
+// SAFETY: elements are only read, as items for `f`, which several threads may call. `Inputs` may be
+// shared.
+unsafe impl<I: Inputs, T, R: Reduction<T>, F: Sync> Sync for Map<'_, I, T, R, F> {}
 
-impl<'r, 'a, E: Inputs, T, R: Reduction<T>, F> Map<'r, 'a, E, T, R, F>
-where
-    E: for<'e> Elements<'e>,
-    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T,
-{
+impl<'r, I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'r, I, T, R, F> {
+    /// A reduction over the axes of `shape`, to which the inputs replicate.
     pub(crate) fn new(
-        arrays: Typed<'a, E>,
+        inputs: &'r I,
+        shape: &'r [usize],
         reduction: &'r R,
         f: &'r F,
         add: Option<Add<R::Out>>,
         plain: bool,
     ) -> Self {
         Map {
-            arrays,
+            operands: inputs.operands(),
+            shape,
             reduction,
             f,
             add,
@@ -401,12 +289,7 @@ where
     }
 }
 
-impl<E, T, R, F> Map<'_, '_, E, T, R, F>
-where
-    E: for<'e> Elements<'e>,
-    R: Reduction<T>,
-    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T,
-{
+impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     const LANES: usize = if R::COMMUTATIVE { LANES } else { 1 };
 
     /// Whether [`LANES`] accumulators fit in registers. Larger ones are handled one at a time, by
@@ -415,12 +298,12 @@ where
 
     /// # Safety
     ///
-    /// As for [`Elements::refs`].
+    /// As for [`Inputs::items`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn term(&self, places: &Places, index: usize, number: usize) -> R::Acc {
         // SAFETY: the contract of this function.
-        let refs = unsafe { E::refs(places, index) };
-        let acc = self.reduction.lift((self.f)(refs));
+        let items = unsafe { I::items(places, index) };
+        let acc = self.reduction.lift((self.f)(items));
         self.reduction.at_index(acc, number)
     }
 
@@ -446,7 +329,7 @@ where
     ) {
         let mut places = [rows.first; M];
         for (k, places) in places.iter_mut().enumerate() {
-            *places = rows.places(at + k * step);
+            *places = rows.places(I::COUNT, at + k * step);
         }
         let whole = columns / LANES * LANES;
         let mut along = [0; OPERANDS];
@@ -454,7 +337,7 @@ where
             // SAFETY: as for the whole function.
             let term = |k: usize, j: usize| unsafe {
                 self.term(
-                    &moved(places[k], &along),
+                    &moved(places[k], I::COUNT, &along, 1),
                     j,
                     rows.number_of(at + k * step, columns, column + j),
                 )
@@ -512,9 +395,9 @@ where
         first: bool,
         to: *mut R::Acc,
     ) {
-        let places = rows.places(row);
+        let places = rows.places(I::COUNT, row);
         for column in columns.clone() {
-            let places = moved(places, &scaled(&rows.chunk, column / LANES));
+            let places = moved(places, I::COUNT, &rows.chunk, column / LANES);
             let number = rows.number_of(row, columns.end, column);
             // SAFETY: an element of the row: the contract of this function.
             let term = unsafe { self.term(&places, column % LANES, number) };
@@ -646,10 +529,13 @@ where
     #[inline(never)]
     unsafe fn merge_last(&self, sums: *mut R::Acc, done: usize, half: usize) {
         for at in done..half {
-            // SAFETY: sums of both halves.
-            let [low, high] = [at, at + half].map(|at| unsafe { *sums.wrapping_add(at) });
-            // SAFETY: a place of the first half.
-            unsafe { sums.wrapping_add(at).write(self.combine(low, high)) };
+            let (low, high) = (sums.wrapping_add(at), sums.wrapping_add(at + half));
+            // SAFETY: a sum of the first half. So in each.
+            let first = unsafe { *low };
+            // SAFETY: a sum of the second half.
+            let sum = self.combine(first, unsafe { *high });
+            // SAFETY: as above.
+            unsafe { low.write(sum) };
         }
     }
 
@@ -715,7 +601,7 @@ where
             let place = stack.at::<R::Acc>(column).first.cast::<R::Acc>();
             // SAFETY: a column of the stack: the contract of this function.
             unsafe { place.write(lanes[0]) };
-            first = moved(first, &runs.column);
+            first = moved(first, I::COUNT, &runs.column, 1);
         }
     }
 
@@ -874,7 +760,7 @@ where
     unsafe fn any_unordered(&self, places: &Places) -> bool {
         // SAFETY: the contract of this function.
         let unordered = |i: usize| unsafe {
-            (self.reduction).is_unordered(self.reduction.lift((self.f)(E::refs(places, i))))
+            (self.reduction).is_unordered(self.reduction.lift((self.f)(I::items(places, i))))
         };
         // Pairs, as one instruction compares two floats.
         (0..LEAF / 2).fold(false, |any, i| any | unordered(i) | unordered(i + LEAF / 2))
@@ -989,19 +875,19 @@ pub(crate) unsafe fn finish<T, R: Reduction<T>>(
 }
 
 /// [`Kernel::rows`], compiled for wide vectors too.
-struct FoldRows<'s, 'r, 'a, E: Inputs, T, R: Reduction<T>, F>(
-    &'s Map<'r, 'a, E, T, R, F>,
+struct FoldRows<'s, 'r, I: Inputs, T, R: Reduction<T>, F>(
+    &'s Map<'r, I, T, R, F>,
     &'s Rows<'s>,
     *mut u8,
     Stack,
     usize,
 );
 
-impl<E, T, R, F> Vectorize for FoldRows<'_, '_, '_, E, T, R, F>
+impl<I, T, R, F> Vectorize for FoldRows<'_, '_, I, T, R, F>
 where
-    E: for<'e> Elements<'e>,
+    I: Inputs,
     R: Reduction<T>,
-    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T,
+    F: Fn(I::Items) -> T,
 {
     type Output = ();
 
@@ -1026,18 +912,18 @@ where
 }
 
 /// [`Kernel::runs`] of whole leaves, and of fewer terms, compiled for wide vectors too.
-struct FoldRuns<'s, 'r, 'a, E: Inputs, T, R: Reduction<T>, F, const WHOLE: bool>(
-    &'s Map<'r, 'a, E, T, R, F>,
+struct FoldRuns<'s, 'r, I: Inputs, T, R: Reduction<T>, F, const WHOLE: bool>(
+    &'s Map<'r, I, T, R, F>,
     &'s Runs,
     Stack,
     usize,
 );
 
-impl<E, T, R, F, const WHOLE: bool> Vectorize for FoldRuns<'_, '_, '_, E, T, R, F, WHOLE>
+impl<I, T, R, F, const WHOLE: bool> Vectorize for FoldRuns<'_, '_, I, T, R, F, WHOLE>
 where
-    E: for<'e> Elements<'e>,
+    I: Inputs,
     R: Reduction<T>,
-    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T,
+    F: Fn(I::Items) -> T,
 {
     type Output = ();
 
@@ -1056,7 +942,7 @@ where
                     let sum = unsafe { map.fold_leaf_of(&places, number) };
                     // SAFETY: a column of the stack: the same contract.
                     unsafe { push_one(map.reduction, sum, stack, index + leaf) };
-                    places = moved(places, &runs.leaf);
+                    places = moved(places, I::COUNT, &runs.leaf, 1);
                 }
             } else {
                 // SAFETY: terms of a run.
@@ -1064,21 +950,25 @@ where
                 // SAFETY: as above.
                 unsafe { push_one(map.reduction, sum, stack, index) };
             }
-            first = moved(first, &runs.column);
+            first = moved(first, I::COUNT, &runs.column, 1);
         }
     }
 }
 
 // SAFETY: the methods read elements of the inputs, or copies, as the types that the inputs were
 // made of, and accumulators as the type whose size and alignment `accumulator` returns.
-unsafe impl<E, T, R, F> Kernel for Map<'_, '_, E, T, R, F>
+unsafe impl<I, T, R, F> Kernel for Map<'_, I, T, R, F>
 where
-    E: for<'e> Elements<'e> + Sync,
+    I: Inputs,
     R: Reduction<T>,
-    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T + Sync,
+    F: Fn(I::Items) -> T + Sync,
 {
-    fn inputs(&self) -> &[Input<'_>] {
-        self.arrays.inputs.as_ref()
+    fn inputs(&self) -> &[Operand<'_>] {
+        self.operands.as_ref()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape
     }
 
     fn accumulator(&self) -> (usize, usize) {

@@ -94,8 +94,8 @@ pub(crate) struct Input<'v, A> {
     access: PhantomData<A>,
 }
 
-// SAFETY: threads only get items, each of which is used by one of them. Their types are `Send`: the
-// bounds of the constructors.
+// SAFETY: threads only get items, each of which is used by one of them. Their types are `Send`, or
+// threads may copy them: the bounds of the constructors.
 unsafe impl<A> Sync for Input<'_, A> {}
 
 impl<'v, A: Access> Input<'v, A> {
@@ -106,6 +106,7 @@ impl<'v, A: Access> Input<'v, A> {
             shape: array.shape(),
             strides: array.strides(),
             size: size_of::<A::Elem>(),
+            align: align_of::<A::Elem>(),
             packs: A::PACKS.then(packing::<A::Elem>),
         };
         Input {
@@ -123,8 +124,8 @@ impl<'v, 'a, A: Sync> Input<'v, &'a A> {
     }
 }
 
-impl<'v, A: Copy + Send + Sync> Input<'v, Value<A>> {
-    /// Items are the elements themselves.
+impl<'v, A: Copy + Sync> Input<'v, Value<A>> {
+    /// Items are the elements themselves, which every thread may copy.
     #[inline]
     pub(crate) fn values<D: Dimension>(array: &'v ArrayRef<A, D>) -> Self {
         Self::new(array.as_ptr().cast_mut(), array)
@@ -162,7 +163,7 @@ macro_rules! tuple_type {
     };
 }
 
-pub(crate) use {tuple, tuple_type};
+pub(crate) use tuple_type;
 
 pub(crate) use sealed::{AndSecond, Inputs};
 
@@ -177,21 +178,31 @@ mod sealed {
     ///
     /// # Safety
     ///
-    /// `operands` has the output, and the operand of each input. `map` calls `op` once for each
+    /// `operands` has the operand of each input. `map` calls `op` once for each
     /// position of the output, with its element and the items of the inputs at that position. It
     /// returns how often. So an `op` that writes the element has initialised all of them when the
     /// call returns.
     pub unsafe trait Inputs: Sync {
+        /// How many there are.
+        const COUNT: usize;
+
         /// The item of one input, or a tuple of an item of each.
         type Items;
 
-        /// The output and the inputs: an array.
+        /// The operands of the inputs: an array.
         type Operands<'a>: AsRef<[Operand<'a>]>
         where
             Self: 'a;
 
-        /// Operand 0 is `output`.
-        fn operands<'a>(&'a self, output: Operand<'a>) -> Self::Operands<'a>;
+        fn operands(&self) -> Self::Operands<'_>;
+
+        /// The items number `index` of rows of the inputs that begin at `places`.
+        ///
+        /// # Safety
+        ///
+        /// There are as many places as inputs, at least. Of each input, the row has such an
+        /// element, or a copy, as for [`Access::item`].
+        unsafe fn items(places: &[*const u8], index: usize) -> Self::Items;
 
         /// # Errors
         ///
@@ -319,13 +330,22 @@ macro_rules! inputs {
         // SAFETY: `map` calls the driver with the kernel of `rows`, and each input has the operand
         // of an array.
         unsafe impl<$($A: Access),+> Inputs for ($(Input<'_, $A>,)+) {
+            const COUNT: usize = $count - 1;
+
             type Items = tuple_type!($($A::Item),+);
 
-            type Operands<'a> = [Operand<'a>; $count] where Self: 'a;
+            type Operands<'a> = [Operand<'a>; $count - 1] where Self: 'a;
 
             #[inline]
-            fn operands<'a>(&'a self, output: Operand<'a>) -> Self::Operands<'a> {
-                [output, $(self.$input.operand),+]
+            fn operands(&self) -> Self::Operands<'_> {
+                [$(self.$input.operand),+]
+            }
+
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            unsafe fn items(places: &[*const u8], index: usize) -> Self::Items {
+                $(let $a = places[$input].cast::<$A::Elem>().wrapping_add(index);)+
+                // SAFETY: elements of the inputs: the contract of this function.
+                tuple!($(unsafe { $A::item($a) }),+)
             }
 
             #[inline]
@@ -337,7 +357,7 @@ macro_rules! inputs {
             ) -> Result<usize, BroadcastError> {
                 let types = PhantomData::<fn(X, Self)>;
                 // SAFETY: the contract of this function, and of each input.
-                unsafe { $map(&self.operands(output), &Each { op, types }, to) }
+                unsafe { $map(output, &self.operands(), &Each { op, types }, to) }
             }
         }
 

@@ -32,6 +32,8 @@ pub(crate) struct Operand<'a> {
     pub(crate) strides: &'a [isize],
     /// Bytes of an element.
     pub(crate) size: usize,
+    /// Alignment of an element.
+    pub(crate) align: usize,
     /// Copies elements before the closure gets them, if they may be copied.
     pub(crate) packs: Option<&'static Pack>,
 }
@@ -87,12 +89,13 @@ pub(crate) enum To {
 ///
 /// The operands are arrays of the kernel's types. Nothing else reaches the elements of outputs.
 pub(crate) unsafe fn map_of_4(
-    operands: &[Operand<'_>],
+    output: Operand<'_>,
+    inputs: &[Operand<'_>],
     kernel: &dyn Kernel<4>,
     to: To,
 ) -> Result<usize, BroadcastError> {
     // SAFETY: the contract of this function.
-    unsafe { map(operands, kernel, to) }
+    unsafe { map(output, inputs, kernel, to) }
 }
 
 /// Maps with up to seven inputs, which may be second outputs.
@@ -105,12 +108,13 @@ pub(crate) unsafe fn map_of_4(
 ///
 /// As for [`map_of_4`].
 pub(crate) unsafe fn map_of_8(
-    operands: &[Operand<'_>],
+    output: Operand<'_>,
+    inputs: &[Operand<'_>],
     kernel: &dyn Kernel<8>,
     to: To,
 ) -> Result<usize, BroadcastError> {
     // SAFETY: the contract of this function.
-    unsafe { map(operands, kernel, to) }
+    unsafe { map(output, inputs, kernel, to) }
 }
 
 /// Calls the kernel with tiles that together are all positions. Returns how many there are.
@@ -123,13 +127,16 @@ pub(crate) unsafe fn map_of_8(
 ///
 /// As for [`map_of_4`].
 unsafe fn map<const N: usize>(
-    operands: &[Operand<'_>],
+    output: Operand<'_>,
+    inputs: &[Operand<'_>],
     kernel: &dyn Kernel<N>,
     to: To,
 ) -> Result<usize, BroadcastError> {
-    assert!((1..=N).contains(&operands.len()));
-    let shape = operands[0].shape;
-    for input in &operands[1..] {
+    let mut operands = [output; N];
+    operands[1..=inputs.len()].copy_from_slice(inputs);
+    let operands = &operands[..=inputs.len()];
+    let shape = output.shape;
+    for input in inputs {
         if !replicates(input.shape, shape) {
             let expected = PartialShape::known(input.shape);
             return Err(wrong_shape(ArrayRole::Out, expected, shape));

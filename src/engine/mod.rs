@@ -37,7 +37,7 @@
 //! | an axis has size 0 | there are no positions, no tiles and no chunks | `LoopNest`, `Tile::of` |
 //! | an element has size 0 | maps never pack it; sums gather no byte of it, to memory that is aligned for it | `Packing::of`; `alignment` in `sums` |
 //! | an element or accumulator is aligned to 4096 | scratch memory of sums is aligned to it; maps pack small elements only | `alignment` in `sums`; `Value` in `inputs` |
-//! | an element has a destructor or a `Cell` inside | only `Copy` elements are packed or gathered | the bounds of `Value` and `Arrays` |
+//! | an element has a destructor or a `Cell` inside | only `Copy` elements are packed or gathered | the bounds of `Value` in `inputs` |
 //! | an element has padding | it is moved by value, by `memcpy` or in assembly | `Slot` in `block`; `machine` |
 //! | memory is read before it is written | counts of what was written are compared before `assume_init` | the doors, `Driver::join` |
 //! | a pack writes after its last row | up to `MORE_ROWS` rows, for which there is room | `Pack` in `gather` |

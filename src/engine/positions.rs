@@ -5,19 +5,19 @@
 //! is. Of leaves in a run, only the best one is. The order of leaves decides between equal ones, so
 //! that the first level of the stack is enough: it holds the best so far.
 
-use super::fold::{
-    Elements, Input, Kernel, LEAF, Map, Rows, Runs, Stack, finish, live_lanes, moved, without_masks,
-};
+use super::fold::{Kernel, LEAF, Map, Rows, Runs, Stack, finish, live_lanes, moved, without_masks};
+use super::inputs::Inputs;
 use super::machine::{Vectorize, widest};
+use super::maps::Operand;
 use super::reduction::{LANES, Reduction};
 use std::{array, slice};
 
 /// The position of the term that another reduction chooses.
 /// Of equal terms it is the first one, or the `LAST`.
-pub(crate) struct Positions<'r, 'a, T, R, C: Reduction<T>, F, const LAST: bool> {
+pub(crate) struct Positions<'r, I: Inputs + 'r, T, R, C: Reduction<T>, F, const LAST: bool> {
     pub(crate) reduction: &'r R,
     /// Folds terms without their positions.
-    pub(crate) choice: Map<'r, 'a, (T,), T, C, F>,
+    pub(crate) choice: Map<'r, I, T, C, F>,
 }
 
 /// Whether a value is not equal to itself, as NaN is.
@@ -27,12 +27,13 @@ pub(crate) fn is_nan<T: PartialEq>(value: &T) -> bool {
     value != value
 }
 
-impl<T, R, C, F, const LAST: bool> Positions<'_, '_, T, R, C, F, LAST>
+impl<I, T, R, C, F, const LAST: bool> Positions<'_, I, T, R, C, F, LAST>
 where
+    I: Inputs,
     T: Copy + PartialOrd,
     R: Reduction<T, Acc = (T, usize)>,
     C: Reduction<T, Acc = T>,
-    F: for<'e> Fn(<(T,) as Elements<'e>>::Refs) -> T,
+    F: Fn(I::Items) -> T,
 {
     /// Whether a term is the chosen one of its leaf, or NaN. If a term is NaN, so is the chosen
     /// one.
@@ -125,7 +126,7 @@ where
                 false => rows.count - 1 - i,
                 true => i,
             };
-            let row = rows.places(number)[0].cast::<T>();
+            let row = rows.places(I::COUNT, number)[0].cast::<T>();
             // A number of a row is below `LEAF`, so that the lowest byte is all of it.
             let number = N::from(number as u8);
             if rows.chunk[0] == 0 {
@@ -199,7 +200,7 @@ where
                 if best.is_none_or(|best| self.is_chosen_later(best, value)) {
                     (best, leaf) = (Some(value), Some((value, places, done, count)));
                 }
-                places = moved(places, &runs.leaf);
+                places = moved(places, I::COUNT, &runs.leaf, 1);
                 done += count;
             }
             if let Some((value, places, done, count)) = leaf {
@@ -209,7 +210,7 @@ where
                 // SAFETY: a column of the stack.
                 unsafe { place.write((value, position)) };
             }
-            first = moved(first, &runs.column);
+            first = moved(first, I::COUNT, &runs.column, 1);
         }
     }
 
@@ -235,19 +236,20 @@ enum Step<'s> {
     Runs(&'s Runs),
 }
 
-struct Wide<'s, 'r, 'a, T, R, C: Reduction<T>, F, const LAST: bool> {
-    positions: &'s Positions<'r, 'a, T, R, C, F, LAST>,
+struct Wide<'s, 'r, I: Inputs, T, R, C: Reduction<T>, F, const LAST: bool> {
+    positions: &'s Positions<'r, I, T, R, C, F, LAST>,
     step: Step<'s>,
     stack: Stack,
     index: usize,
 }
 
-impl<T, R, C, F, const LAST: bool> Vectorize for Wide<'_, '_, '_, T, R, C, F, LAST>
+impl<I, T, R, C, F, const LAST: bool> Vectorize for Wide<'_, '_, I, T, R, C, F, LAST>
 where
+    I: Inputs,
     T: Copy + PartialOrd,
     R: Reduction<T, Acc = (T, usize)>,
     C: Reduction<T, Acc = T>,
-    F: for<'e> Fn(<(T,) as Elements<'e>>::Refs) -> T,
+    F: Fn(I::Items) -> T,
 {
     type Output = ();
 
@@ -280,15 +282,20 @@ where
 
 // SAFETY: the methods read elements of the inputs, or copies, and accumulators as the type whose
 // size and alignment `accumulator` returns.
-unsafe impl<T, R, C, F, const LAST: bool> Kernel for Positions<'_, '_, T, R, C, F, LAST>
+unsafe impl<I, T, R, C, F, const LAST: bool> Kernel for Positions<'_, I, T, R, C, F, LAST>
 where
+    I: Inputs,
     T: Copy + PartialOrd + Sync,
     R: Reduction<T, Acc = (T, usize)>,
     C: Reduction<T, Acc = T>,
-    F: for<'e> Fn(<(T,) as Elements<'e>>::Refs) -> T + Sync,
+    F: Fn(I::Items) -> T + Sync,
 {
-    fn inputs(&self) -> &[Input<'_>] {
+    fn inputs(&self) -> &[Operand<'_>] {
         self.choice.inputs()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.choice.shape()
     }
 
     fn accumulator(&self) -> (usize, usize) {

@@ -1,6 +1,7 @@
 //! The door to the driver of reductions: what is safe for every argument.
 
-use super::fold::{Elements, Kernel, Map};
+use super::fold::{Kernel, Map};
+use super::inputs::Inputs;
 use super::memory::uninit_array;
 use super::positions::Positions;
 use super::reduction::Reduction;
@@ -34,11 +35,11 @@ pub(crate) unsafe trait Typing: Kernel {
 }
 
 // SAFETY: a map's accumulators and results are those of its reduction.
-unsafe impl<E, T, R, F> Typing for Map<'_, '_, E, T, R, F>
+unsafe impl<I, T, R, F> Typing for Map<'_, I, T, R, F>
 where
-    E: for<'e> Elements<'e> + Sync,
+    I: Inputs,
     R: Reduction<T>,
-    F: for<'e> Fn(<E as Elements<'e>>::Refs) -> T + Sync,
+    F: Fn(I::Items) -> T + Sync,
 {
     type Acc = R::Acc;
     type Out = R::Out;
@@ -60,12 +61,13 @@ where
 }
 
 // SAFETY: the accumulators are pairs, and the results are the reduction's.
-unsafe impl<T, R, C, F, const LAST: bool> Typing for Positions<'_, '_, T, R, C, F, LAST>
+unsafe impl<I, T, R, C, F, const LAST: bool> Typing for Positions<'_, I, T, R, C, F, LAST>
 where
+    I: Inputs,
     T: Copy + PartialOrd + Send + Sync,
     R: Reduction<T, Acc = (T, usize)>,
     C: Reduction<T, Acc = T>,
-    F: for<'e> Fn(<(T,) as Elements<'e>>::Refs) -> T + Sync,
+    F: Fn(I::Items) -> T + Sync,
 {
     type Acc = (T, usize);
     type Out = R::Out;

@@ -32,6 +32,7 @@ fn map<X: Send, D: Dimension, I: Inputs>(
         shape: x.shape(),
         strides: x.strides(),
         size: size_of::<X>(),
+        align: align_of::<X>(),
         packs: None,
     };
     // SAFETY: the output is borrowed mutably, and its elements may be sent to other threads.
@@ -92,15 +93,7 @@ fn uninit_output<C, D: Dimension, I: Inputs>(
     dim: D,
     inputs: &I,
 ) -> Result<Array<MaybeUninit<C>, D>, BroadcastError> {
-    let output = Operand {
-        first: ptr::null_mut(),
-        shape: &[],
-        strides: &[],
-        size: 0,
-        packs: None,
-    };
-    let operands = inputs.operands(output);
-    uninit_in_order(dim, &operands.as_ref()[1..])
+    uninit_in_order(dim, inputs.operands().as_ref())
 }
 
 /// `out`, filled with what `f` returns for the elements of the inputs. Its elements lie side by

@@ -15,10 +15,10 @@
 
 use super::block::{Along, Block};
 use super::fold::{
-    FEW_TERMS, Input, Kernel, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes, moved,
-    scaled,
+    FEW_TERMS, Kernel, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes, moved,
 };
-use super::gather::{MORE_ROWS, pack_or_splat};
+use super::gather::{MORE_ROWS, Pack, pack_or_splat};
+use super::maps::Operand;
 use super::nest::{LoopAxis, LoopNest, for_each_tile, offsets_of};
 use super::reduction::LANES;
 use super::threads::{Cost, PARALLEL_FROM, max_threads, share};
@@ -27,6 +27,7 @@ use super::tuning::{
     SECOND_LEVEL_CACHE,
 };
 use crate::error::{BroadcastError, reserved};
+use crate::shape::replicates;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
@@ -49,8 +50,6 @@ const SECTIONS: usize = 3 + OPERANDS;
 
 type Axis = LoopAxis<STRIDES>;
 type Nest = LoopNest<STRIDES>;
-
-const BITS: usize = usize::BITS as usize;
 
 /// Where the results go.
 pub(crate) struct Target<'a> {
@@ -101,37 +100,23 @@ pub(crate) unsafe fn reduce(
     terms: Terms,
     cost: fn(usize) -> Cost,
 ) -> Result<usize, BroadcastError> {
-    let inputs = kernel.inputs();
-    let shape = inputs[0].shape;
+    let (inputs, shape) = (kernel.inputs(), kernel.shape());
     assert!(becomes.len() == shape.len() && !terms.range.is_empty());
+    let fits = inputs.iter().all(|input| replicates(input.shape, shape));
+    assert!(fits, "an input does not replicate to the terms");
     let axis = |axis: usize, place: isize| Axis {
         size: shape[axis],
-        strides: strides(inputs, axis, place),
+        strides: strides(inputs, axis, shape.len(), place),
     };
     let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
-    // A bit for each axis of the target.
-    let (mut few, mut many);
-    let words = target.shape.len().div_ceil(BITS);
-    let named = if words <= 1 {
-        few = [0_usize];
-        &mut few[..]
-    } else {
-        many = reserved(words)?;
-        many.resize(words, 0);
-        &mut many[..]
-    };
     for at in (0..shape.len()).filter(is_kept) {
-        let to = becomes[at];
-        assert_eq!(target.shape[to], shape[at], "sizes differ");
-        assert!(
-            named[to / BITS] >> (to % BITS) & 1 == 0,
-            "an axis is named twice"
-        );
-        named[to / BITS] |= 1 << (to % BITS);
+        assert_eq!(target.shape[becomes[at]], shape[at], "sizes differ");
     }
-    for (at, &size) in target.shape.iter().enumerate() {
-        let is_named = named[at / BITS] >> (at % BITS) & 1 == 1;
-        assert!(is_named || size == 1, "an axis is not named");
+    for (to, &size) in target.shape.iter().enumerate() {
+        match becomes.iter().filter(|&&axis| axis == to).count() {
+            0 => assert_eq!(size, 1, "an axis is not named"),
+            names => assert_eq!(names, 1, "an axis is named twice"),
+        }
     }
     // With so few bytes, the calling thread does all, however slow the closure is.
     let elements = (shape.iter()).fold(1_usize, |len, &size| len.saturating_mul(size));
@@ -210,9 +195,9 @@ impl FewAxis {
 /// # Safety
 ///
 /// As for [`reduce`], whose checks have been made. There is an element.
+#[inline(never)]
 unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>) -> Option<usize> {
-    let inputs = kernel.inputs();
-    let shape = inputs[0].shape;
+    let (inputs, shape) = (kernel.inputs(), kernel.shape());
     let (acc, _) = kernel.accumulator();
     if alignment(kernel) > CACHE_LINE {
         return None;
@@ -224,7 +209,8 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         }
         let mut steps = [0; OPERANDS];
         for (step, input) in steps.iter_mut().zip(inputs) {
-            *step = input.strides[axis].wrapping_mul(input.size as isize);
+            let stride = input.stride(axis, shape.len());
+            *step = stride.wrapping_mul(input.size as isize);
         }
         match to {
             SUMMED => summed.add(FewAxis {
@@ -244,7 +230,7 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
     let (mut side_by_side, mut in_runs, mut adjacent) = (true, true, true);
     for (operand, input) in inputs.iter().enumerate() {
         let size = input.size as isize;
-        (first[operand], chunk[operand]) = (input.first, size * LANES as isize);
+        (first[operand], chunk[operand]) = (input.first.cast_const(), size * LANES as isize);
         side_by_side &= columns == 1 || kept.steps[operand] == size;
         in_runs &= terms == 1 || summed.steps[operand] == size;
         adjacent &= summed.steps[operand] == size * columns as isize;
@@ -286,22 +272,23 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
     } else {
         let bytes = columns * acc;
         let scratch = (1 + live_lanes(terms)) * bytes;
-        let table = match side_by_side {
-            true => 0,
-            false if !in_runs || inputs.len() > 1 => return None,
-            false => (terms + MORE_ROWS) * columns * size,
+        let pack = inputs[0].packs.filter(|_| in_runs && inputs.len() == 1);
+        let table = match (side_by_side, pack) {
+            (true, _) => 0,
+            (false, None) => return None,
+            (false, Some(_)) => (terms + MORE_ROWS) * columns * size,
         };
         let begin = (bytes + scratch).next_multiple_of(CACHE_LINE);
         if begin + table > room || terms > LEAF {
             return None;
         }
         let mut steps = summed.steps;
-        if !side_by_side {
+        if let (false, Some(pack)) = (side_by_side, pack) {
             let (to, pitch) = (stack.first.wrapping_add(begin), columns * size);
             let block = Block {
                 to,
                 pitch,
-                from: inputs[0].first,
+                from: first[0],
                 rows: Along {
                     len: terms,
                     step: summed.steps[0],
@@ -312,7 +299,7 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
                 },
             };
             // SAFETY: all elements of the input; there is room for them and for `MORE_ROWS`.
-            unsafe { (inputs[0].pack)(block) };
+            unsafe { pack(block) };
             (first[0], steps[0], adjacent) = (to, pitch as isize, true);
         }
         let rows = Rows {
@@ -348,7 +335,7 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
     // The last leaf of each column is folded apart.
     let (acc, _) = kernel.accumulator();
     for column in 0..runs.columns {
-        let first = moved(runs.first, &scaled(&runs.column, column));
+        let first = moved(runs.first, OPERANDS, &runs.column, column);
         let stack = Stack {
             first: stack.first.wrapping_add(column * acc),
             ..stack
@@ -362,7 +349,7 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
         // SAFETY: a part of the runs.
         unsafe { kernel.runs(&leaves, stack, index) };
         let last = Runs {
-            first: moved(first, &scaled(&runs.leaf, whole)),
+            first: moved(first, OPERANDS, &runs.leaf, whole),
             terms: rest,
             number: runs.number.wrapping_add(whole * LEAF),
             ..leaves
@@ -379,12 +366,12 @@ fn alignment(kernel: &dyn Kernel) -> usize {
     elements.fold(accumulator, usize::max)
 }
 
-/// The strides of one axis.
-fn strides(inputs: &[Input<'_>], axis: usize, place: isize) -> [isize; STRIDES] {
+/// The strides of one axis of `rank`.
+fn strides(inputs: &[Operand<'_>], axis: usize, rank: usize, place: isize) -> [isize; STRIDES] {
     let mut strides = [0; STRIDES];
     let (mut sum, mut longest) = (0_isize, 0_isize);
     for (operand, input) in inputs.iter().enumerate() {
-        let stride = input.strides[axis].wrapping_mul(input.size as isize);
+        let stride = (input.stride(axis, rank)).wrapping_mul(input.size as isize);
         strides[1 + operand] = stride;
         sum = sum.wrapping_add(stride.wrapping_abs());
         if stride.unsigned_abs() > longest.unsigned_abs() {
@@ -398,7 +385,7 @@ fn strides(inputs: &[Input<'_>], axis: usize, place: isize) -> [isize; STRIDES] 
 
 /// How many bytes of the inputs `terms` terms of each column are computed of. An input whose
 /// strides are all 0 is not counted, but each term is: as one byte at least.
-fn bytes_of(inputs: &[Input<'_>], kept: &Nest, summed: &Nest, terms: usize) -> usize {
+fn bytes_of(inputs: &[Operand<'_>], kept: &Nest, summed: &Nest, terms: usize) -> usize {
     let moves = |operand: usize| {
         let mut axes = kept.axes().iter().chain(summed.axes());
         axes.any(|axis| axis.strides[1 + operand] != 0)
@@ -436,6 +423,8 @@ struct Plan<'n> {
     chunks: usize,
     /// Units that a thread takes at once.
     at_once: usize,
+    /// Whether the terms of each column are one run, in all operands.
+    in_place: bool,
     /// Terms of a column that are read before those of the next column are: all inside the axes
     /// that are kept.
     run: usize,
@@ -492,9 +481,8 @@ impl<'n> Plan<'n> {
             let stride = inner.strides[1 + i];
             stride == 0 || stride == inputs[i].size as isize
         });
-        // Whether the terms of each column are one run, in all operands.
-        let in_runs = summed.axes().len() <= 1
-            && (0..inputs.len()).all(|i| term.strides[1 + i] == inputs[i].size as isize);
+        let in_place = summed.axes().len() <= 1
+            && (0..inputs.len()).all(|i| form(inputs, &term, i) == Form::Contiguous);
         // Rows are folded where they lie only if a unit has many terms. To start a unit of few
         // terms takes longer than to gather them.
         let many_terms = inner.size.saturating_mul(count.min(LEAF)) >= LEAF;
@@ -505,7 +493,7 @@ impl<'n> Plan<'n> {
             (_, true) => Access::Rows,
             (true, _) if all_rows_adjacent || long_rows => Access::Rows,
             (true, _) => Access::Tables,
-            (false, _) if count <= FEW_TERMS && in_runs => Access::Runs,
+            (false, _) if count <= FEW_TERMS && in_place => Access::Runs,
             (false, _) if count < few && kept.len() > 1 => Access::Tables,
             (false, _) => Access::Runs,
         };
@@ -532,7 +520,7 @@ impl<'n> Plan<'n> {
             Access::Rows if !lies_well => (SECOND_LEVEL_CACHE / 8 / (leaf * size)).max(2 * LANES),
             Access::Rows => 2 * PAGE / size.max(acc),
             Access::Tables => table.max(2 * LANES),
-            Access::Runs if !in_runs => leaves_in_cache,
+            Access::Runs if !in_place => leaves_in_cache,
             // As many as a thread takes at once.
             Access::Runs => at_once / count.saturating_mul(size),
         };
@@ -596,6 +584,7 @@ impl<'n> Plan<'n> {
         for (operand, input) in inputs.iter().enumerate() {
             let lies_well = columns == 1 || inner.strides[1 + operand] == input.size as isize;
             let row = match access {
+                Access::Runs if in_place => 0,
                 Access::Runs => LEAF,
                 Access::Rows if lies_well => 0,
                 _ => columns.max(LANES),
@@ -616,6 +605,7 @@ impl<'n> Plan<'n> {
             chunk: chunk * LEAF,
             chunks,
             at_once: units_at_once,
+            in_place,
             run,
             leaves_at_once,
             sections,
@@ -824,27 +814,33 @@ enum Form {
     Strided,
 }
 
+fn form(inputs: &[Operand<'_>], axis: &Axis, operand: usize) -> Form {
+    // Elements of size 0 are contiguous, whatever their strides.
+    match axis.strides[1 + operand] {
+        _ if axis.size == 1 => Form::Contiguous,
+        0 if inputs[operand].size > 0 => Form::Repeated,
+        stride if stride == inputs[operand].size as isize => Form::Contiguous,
+        _ => Form::Strided,
+    }
+}
+
 impl Unit<'_, '_> {
-    fn inputs(&self) -> &[Input<'_>] {
+    fn inputs(&self) -> &[Operand<'_>] {
         self.driver.kernel.inputs()
     }
 
     fn first(&self) -> Places {
         let mut first = [ptr::null(); OPERANDS];
         for (first, input) in first.iter_mut().zip(self.inputs()) {
-            *first = input.first;
+            *first = input.first.cast_const();
         }
         first
     }
 
-    fn form(&self, axis: &Axis, operand: usize) -> Form {
-        // Elements of size 0 are contiguous, whatever their strides.
-        match axis.strides[1 + operand] {
-            _ if axis.size == 1 => Form::Contiguous,
-            0 if self.inputs()[operand].size > 0 => Form::Repeated,
-            stride if stride == self.inputs()[operand].size as isize => Form::Contiguous,
-            _ => Form::Strided,
-        }
+    /// The gather of an operand. Large elements are read where they lie: see `Plan::new`.
+    fn pack(&self, operand: usize) -> &'static Pack {
+        let pack = self.inputs()[operand].packs;
+        pack.expect("small elements may be packed")
     }
 
     /// Calls `f` for each leaf with its number in the unit, and its terms.
@@ -905,7 +901,7 @@ impl Unit<'_, '_> {
         for (operand, input) in self.inputs().iter().enumerate() {
             let form = match plan.access {
                 Access::Tables => Form::Strided,
-                _ => self.form(&inner.resized(count), operand),
+                _ => form(self.inputs(), &inner.resized(count), operand),
             };
             let row = |elements: usize| (elements * input.size) as isize;
             (step[operand], chunk[operand]) = match form {
@@ -925,7 +921,7 @@ impl Unit<'_, '_> {
         let stack = self.column_stack(0, count);
         self.for_each_leaf(|index, terms| {
             let begin = offsets_of(plan.summed.axes(), at, terms.start);
-            let mut first = moved(self.first(), &steps(begin));
+            let mut first = moved(self.first(), OPERANDS, &steps(begin), 1);
             for (operand, &form) in forms[..self.inputs().len()].iter().enumerate() {
                 if form != Form::Contiguous {
                     self.gather_rows(operand, columns.clone(), terms.clone(), form);
@@ -973,7 +969,7 @@ impl Unit<'_, '_> {
                     columns: Along { len, step },
                 };
                 // SAFETY: terms of an input, and their places in a table for a leaf.
-                unsafe { pack_or_splat(self.inputs()[operand].pack, block, size) };
+                unsafe { pack_or_splat(self.pack(operand), block, size) };
                 row = row.wrapping_add(count * pitch);
             });
             to = to.wrapping_add(len * size);
@@ -989,10 +985,9 @@ impl Unit<'_, '_> {
         let Driver { kernel, plan, .. } = self.driver;
         let (inner, term) = (plan.kept.inner(), plan.summed.inner());
         let count = columns.len();
-        let mut operands = 0..self.inputs().len();
-        let in_place = operands.all(|operand| self.form(&term, operand) == Form::Contiguous);
-        if plan.summed.axes().len() <= 1 && in_place {
+        if plan.in_place {
             let start = steps(term.moved([0; STRIDES], self.terms.start));
+            let first = moved(self.first(), OPERANDS, &start, 1);
             let mut leaf = [0; OPERANDS];
             for (leaf, input) in leaf.iter_mut().zip(self.inputs()) {
                 *leaf = (LEAF * input.size) as isize;
@@ -1000,7 +995,7 @@ impl Unit<'_, '_> {
             let mut column = 0;
             plan.kept.for_each_row(columns, &mut |at, width| {
                 let runs = Runs {
-                    first: moved(moved(self.first(), &steps(at)), &start),
+                    first: moved(first, OPERANDS, &steps(at), 1),
                     columns: width,
                     column: steps(inner.strides),
                     leaf,
@@ -1101,7 +1096,7 @@ impl Unit<'_, '_> {
                 // SAFETY: terms of an input, and their places in a table. After several columns,
                 // the rows that the pack may write are spare, or of columns that are gathered next:
                 // see `runs`. After one column it writes none: see `Pack`.
-                unsafe { pack_or_splat(self.inputs()[operand].pack, block, size) };
+                unsafe { pack_or_splat(self.pack(operand), block, size) };
                 to = to.wrapping_add(rows * width * size);
                 row += rows;
             }
@@ -1110,7 +1105,7 @@ impl Unit<'_, '_> {
 
     /// Where an operand has the element at these offsets.
     fn at(&self, operand: usize, offsets: [isize; STRIDES]) -> *const u8 {
-        let first = self.inputs()[operand].first;
+        let first = self.inputs()[operand].first.cast_const();
         first.wrapping_byte_offset(offsets[1 + operand])
     }
 
@@ -1155,7 +1150,7 @@ impl Unit<'_, '_> {
                 (runs.first[operand], runs.column[operand]) = (table, pitch as isize);
                 let mut positions = at..at + count;
                 runs.leaf[operand] = pitch as isize;
-                match self.form(&term, operand) {
+                match form(self.inputs(), &term, operand) {
                     Form::Contiguous if alone && plan.run == term.size => {
                         let begin = offsets_of(plan.summed.axes(), first, at);
                         runs.first[operand] = self.at(operand, begin);
@@ -1185,7 +1180,7 @@ struct Line {
 }
 
 /// Scratch memory of small calls.
-type Few = MaybeUninit<[Line; 64]>;
+type Few = MaybeUninit<[Line; 128]>;
 
 /// Memory that is not initialised, aligned as asked for.
 struct Memory {

@@ -103,21 +103,6 @@ impl BroadcastError {
     }
 }
 
-/// The result of a call that may be refused.
-///
-/// ```
-/// use ndarray_broadcast::BroadcastPlan;
-/// use ndarray_broadcast::error::Result;
-///
-/// fn rows(count: usize) -> Result<BroadcastPlan> {
-///     BroadcastPlan::numpy(3, (count, 3)).map(BroadcastPlan::into_dyn)
-/// }
-///
-/// assert_eq!(rows(2)?.output_shape(), [2, 3]);
-/// # Ok::<(), ndarray_broadcast::BroadcastError>(())
-/// ```
-pub type Result<T, E = BroadcastError> = std::result::Result<T, E>;
-
 /// The picture, as `unwrap` prints `Debug`.
 impl fmt::Debug for BroadcastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -203,7 +188,7 @@ impl Refused {
 ///
 /// `AllocationFailed`, with the number of bytes.
 #[inline]
-pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, BroadcastError> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len)
         .map_err(|_| allocation_failed(len.saturating_mul(size_of::<T>())))?;
@@ -247,7 +232,11 @@ pub(crate) fn wrong_shape(
 
 /// That an array has the expected shape.
 #[inline]
-pub(crate) fn check_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> Result<()> {
+pub(crate) fn check_shape(
+    role: ArrayRole,
+    expected: &[usize],
+    found: &[usize],
+) -> Result<(), BroadcastError> {
     match expected == found {
         true => Ok(()),
         false => Err(wrong_shape(role, PartialShape::known(expected), found)),
@@ -259,7 +248,7 @@ pub(crate) fn check_possible(
     role: ArrayRole,
     expected: &PartialShape,
     found: &[usize],
-) -> Result<()> {
+) -> Result<(), BroadcastError> {
     match expected.contains(found) {
         true => Ok(()),
         false => Err(wrong_shape(role, expected.clone(), found)),

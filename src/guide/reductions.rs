@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | the sum of an array | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) with `Sum` | [`gradient`](crate::BroadcastPlan::gradient) |
 //! | another reduction of an array | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape); over axes: [`reduce_axes`](crate::ReduceExt::reduce_axes) | [`reduce`](crate::BroadcastPlan::reduce) |
-//! | a reduction of a map of up to four arrays | | [`zip(..).reduce`](crate::Zip::reduce) |
+//! | a reduction of a map of up to six arrays | | [`zip(..).reduce`](crate::Zip::reduce) |
 //!
 //! The closure of a map receives the elements by value, in a tuple. The methods along a plan have
 //! forms with the suffix `_into`, which write into an existing array, and `_accumulate`, which add

@@ -33,7 +33,7 @@
 //! | a plan is applied to its input shape; a stretched axis has stride 0 | `replicate` in `view.rs` | *`errors::a_plan_on_another_shape`*; *`rules`* |
 //! | the sizes of the parts of an axis multiply to its size | `split` in `view.rs` | *`names`* |
 //! | the inputs of a map replicate to the output's shape; a second output has that shape | `maps::map`; `overwrite_two` in `rows` | `inputs_of_another_shape_are_refused` |
-//! | all other operands have one shape | `Arrays::typed` in `fold`; `into_uninit` and `into` in `copies` | `results_and_terms_that_do_not_fit_are_refused`; *`materialize::an_output_of_another_shape_is_an_error_and_unchanged`* |
+//! | all inputs replicate to the terms; copies have one shape | `reduce` in `sums`; `into_uninit` and `into` in `copies` | `results_and_terms_that_do_not_fit_are_refused`; *`materialize::an_output_of_another_shape_is_an_error_and_unchanged`* |
 //! | each axis that is kept is one axis of the result, of its size; there are terms, and no more than the array has | `sums::reduce` | `results_and_terms_that_do_not_fit_are_refused` |
 //! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `Packing::next_part` | `every_small_nest_is_walked_once`, also of `Tile::of`; `each_position_of_a_tile_is_in_one_part` |
 //! | each position is in one chunk, and each chunk is claimed once | `Chunks::range`; `Shares::claim` | `chunks_cover_every_element_once_and_begin_at_boundaries`; `every_order_of_arrivals_and_claims_gives_each_chunk_once` |
@@ -59,8 +59,8 @@
 //!
 //! - Elements are shared and sent between threads only with `Sync` and `Send`: the bounds of each
 //!   `unsafe impl`, and of the traits that the doors ask for.
-//! - Only `Copy` elements are copied before a closure gets them: the bounds of `Value` in `inputs`
-//!   and of `Arrays` in `fold`. A copy of a `Mutex` or an atomic would not be the element.
+//! - Only `Copy` elements are copied before a closure gets them: the bounds of `Value` in
+//!   `inputs`. A copy of a `Mutex` or an atomic would not be the element.
 //! - Streamed stores are fenced: at the end of `Copier::stream`, where nothing panics.
 //! - `AbortOnPanic` ends the process if `threads` itself panics while helpers borrow from its
 //!   stack.
@@ -110,7 +110,7 @@
 //!   thread may be one of them, and it waits for the closure: a deadlock.
 //!
 //! Elements move to other threads only if they are `Send`, and are shared only if they are `Sync`.
-//! Closures are `Sync`. Calls may be nested. They may come from any thread: of any rayon pool, in a
+//! Shared elements that are `Copy` are also copied there. Closures are `Sync`. Calls may be nested. They may come from any thread: of any rayon pool, in a
 //! destructor, while panicking, at process exit.
 //!
 //! # Memory

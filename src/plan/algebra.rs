@@ -2,7 +2,7 @@
 
 use super::BroadcastPlan;
 use crate::axes::{AxisList, invalid_axes, positions};
-use crate::error::{ArrayRole, AxesFault, Result, check_shape};
+use crate::error::{ArrayRole, AxesFault, BroadcastError, check_shape};
 use crate::integer::{ShapeInteger, axis_of};
 use crate::rule::Rule;
 use crate::shape::{Sizes, by_axis, dimension};
@@ -51,7 +51,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: the composition of maps; XLA folds chains of `broadcast_in_dim` in this way.
     #[inline]
-    pub fn then<P: Dimension>(&self, second: &BroadcastPlan<O, P>) -> Result<BroadcastPlan<I, P>> {
+    pub fn then<P: Dimension>(
+        &self,
+        second: &BroadcastPlan<O, P>,
+    ) -> Result<BroadcastPlan<I, P>, BroadcastError> {
         let (expected, found) = (second.input_shape(), self.output_shape());
         check_shape(ArrayRole::FirstOutput, expected, found)?;
         let (fed, then_fed) = (self.output_axes(), second.output_axes());
@@ -95,7 +98,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     #[doc(alias = "rearrange")]
     #[doc(alias = "permute")]
     #[inline]
-    pub fn permuted<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self> {
+    pub fn permuted<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
         self.then(&reordering(&self.output, axes)?)
     }
 
@@ -120,7 +123,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: as [`permuted`](Self::permuted).
     #[inline]
-    pub fn permuted_input<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self> {
+    pub fn permuted_input<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
         reordering(&self.input, axes)?.inverse().then(self)
     }
 
@@ -153,7 +156,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: ndarray `insert_axis`, NumPy `expand_dims`.
     #[inline]
-    pub fn insert_axis<T: ShapeInteger>(&self, axis: T) -> Result<BroadcastPlan<I, O::Larger>> {
+    pub fn insert_axis<T: ShapeInteger>(
+        &self,
+        axis: T,
+    ) -> Result<BroadcastPlan<I, O::Larger>, BroadcastError> {
         self.then(&inserting(&self.output, axis)?)
     }
 
@@ -167,7 +173,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: ndarray `remove_axis`, NumPy `squeeze`.
     #[inline]
-    pub fn remove_axis<T: ShapeInteger>(&self, axis: T) -> Result<BroadcastPlan<I, O::Smaller>> {
+    pub fn remove_axis<T: ShapeInteger>(
+        &self,
+        axis: T,
+    ) -> Result<BroadcastPlan<I, O::Smaller>, BroadcastError> {
         self.then(&removing(&self.output, axis)?)
     }
 
@@ -181,7 +190,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn insert_input_axis<T: ShapeInteger>(
         &self,
         axis: T,
-    ) -> Result<BroadcastPlan<I::Larger, O>> {
+    ) -> Result<BroadcastPlan<I::Larger, O>, BroadcastError> {
         inserting(&self.input, axis)?.inverse().then(self)
     }
 
@@ -196,7 +205,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn remove_input_axis<T: ShapeInteger>(
         &self,
         axis: T,
-    ) -> Result<BroadcastPlan<I::Smaller, O>> {
+    ) -> Result<BroadcastPlan<I::Smaller, O>, BroadcastError> {
         removing(&self.input, axis)?.inverse().then(self)
     }
 
@@ -220,7 +229,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     shape: D,
     axes: &A,
-) -> Result<BroadcastPlan<A::Remaining<D>, D>> {
+) -> Result<BroadcastPlan<A::Remaining<D>, D>, BroadcastError> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
     let listed: D = positions("reduce", sizes, axes.list())?;
     let kept = (0..rank).filter(|&axis| listed.sizes()[axis] == 0);
@@ -256,7 +265,10 @@ fn moved<D: Dimension, O: Dimension>(
 /// # Errors
 ///
 /// `InvalidAxes` if `axes` does not name each axis once.
-fn reordering<D: Dimension, T: ShapeInteger>(shape: &D, axes: &[T]) -> Result<BroadcastPlan<D, D>> {
+fn reordering<D: Dimension, T: ShapeInteger>(
+    shape: &D,
+    axes: &[T],
+) -> Result<BroadcastPlan<D, D>, BroadcastError> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
     if axes.len() != rank {
         return Err(invalid_axes("reorder", sizes, axes, AxesFault::Length));
@@ -269,7 +281,7 @@ fn reordering<D: Dimension, T: ShapeInteger>(shape: &D, axes: &[T]) -> Result<Br
 fn inserting<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
-) -> Result<BroadcastPlan<D, D::Larger>> {
+) -> Result<BroadcastPlan<D, D::Larger>, BroadcastError> {
     let rank = shape.ndim() + 1;
     match axis_of(axis, rank) {
         Some(at) => Ok(moved(shape, rank, |i| Some(i + usize::from(i >= at)))),
@@ -286,7 +298,7 @@ fn inserting<D: Dimension, T: ShapeInteger>(
 fn removing<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
-) -> Result<BroadcastPlan<D, D::Smaller>> {
+) -> Result<BroadcastPlan<D, D::Smaller>, BroadcastError> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
     let fault = match axis_of(axis, rank) {
         Some(at) if sizes[at] == 1 => {

@@ -1,7 +1,8 @@
 //! A reduction of arrays along a plan: the kernel, what becomes of the axes, and the results.
 
 use super::reduction::{Reduction, sealed::Use};
-use crate::engine::fold::{Add, Arrays, BLOCK_TERMS, Map, Typed};
+use crate::engine::fold::{Add, BLOCK_TERMS, Map};
+use crate::engine::inputs::{Input, Value};
 use crate::engine::memory::array_of;
 use crate::engine::positions::Positions;
 use crate::engine::reduce::{Typing, accumulators, fresh, into};
@@ -10,6 +11,7 @@ use crate::error::{BroadcastError, too_few_terms};
 use crate::plan::{AxisSource, BroadcastPlan};
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension, Zip};
+use std::convert::identity;
 
 /// The kernel of a reduction `R` of terms of type `T`.
 type Kernel<'k, T, R> =
@@ -78,12 +80,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         // In the order of memory, a part of the terms is a part of the memory.
         let (strides, reversed) = (array.strides(), R::MAY_BE_DECIDED && R::COMMUTATIVE);
         let view;
-        let arrays = if reversed && strides.first() < strides.last() {
+        let array = if reversed && strides.first() < strides.last() {
             becomes.sizes_mut().reverse();
             view = array.view().reversed_axes();
-            (&*view,).typed()
+            &*view
         } else {
-            (array,).typed()
+            array
         };
         let becomes = becomes.sizes();
         let run = |kernel: &Kernel<'_, T, R>| {
@@ -94,7 +96,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
                 terms,
             })
         };
-        reduction.with(reduction, Plain { arrays, add, run })
+        let (inputs, shape) = (&(Input::values(array),), array.shape());
+        let plain = Plain {
+            inputs,
+            shape,
+            add,
+            run,
+        };
+        reduction.with(reduction, plain)
     }
 
     /// Whether there are any of `terms` terms, of which the reduction of this name needs at `least`
@@ -207,10 +216,10 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         if !R::MAY_BE_DECIDED {
             return Ok(None);
         }
-        let strides = self.becomes.iter().zip(self.kernel.inputs()[0].strides);
-        let summed = strides.filter(|&(&axis, _)| axis == SUMMED);
+        let (array, rank) = (&self.kernel.inputs()[0], self.becomes.len());
+        let summed = (0..rank).filter(|&axis| self.becomes[axis] == SUMMED);
         // Otherwise the first terms lie anywhere in memory.
-        let strides = summed.map(|(_, stride)| stride.unsigned_abs());
+        let strides = summed.map(|axis| array.stride(axis, rank).unsigned_abs());
         let count = self.terms;
         if count <= FIRST || dim.size() == 0 || !strides.is_sorted_by(|a, b| a >= b) {
             return Ok(None);
@@ -233,16 +242,10 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
 
 /// A reduction of the elements of an array themselves.
 struct Plain<'a, T, B, F> {
-    arrays: Typed<'a, (T,)>,
+    inputs: &'a (Input<'a, Value<T>>,),
+    shape: &'a [usize],
     add: Option<Add<B>>,
     run: F,
-}
-
-/// The term of an element. A function, so that kernels are compiled once for each element type and
-/// reduction.
-#[inline(always)]
-fn element<T: Copy>((&element,): (&T,)) -> T {
-    element
 }
 
 impl<T, R, X, F> Use<T, R> for Plain<'_, T, R::Out, F>
@@ -254,8 +257,15 @@ where
     type Output = X;
 
     fn terms(self, reduction: &R) -> X {
-        let Plain { arrays, add, run } = self;
-        run(&Map::new(arrays, reduction, &element, add, true))
+        let term = &identity::<T>;
+        (self.run)(&Map::new(
+            self.inputs,
+            self.shape,
+            reduction,
+            term,
+            self.add,
+            true,
+        ))
     }
 
     fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> X
@@ -264,8 +274,7 @@ where
         R: Reduction<T, Acc = (T, usize)>,
         C: Reduction<T, Acc = T>,
     {
-        let Plain { arrays, run, .. } = self;
-        let choice = Map::new(arrays, choice, &element, None, true);
-        run(&Positions::<_, _, _, _, LAST> { reduction, choice })
+        let choice = Map::new(self.inputs, self.shape, choice, &identity::<T>, None, true);
+        (self.run)(&Positions::<_, _, _, _, _, LAST> { reduction, choice })
     }
 }

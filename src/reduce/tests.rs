@@ -12,7 +12,8 @@ use crate::engine::tuning::{
 };
 #[cfg(panic = "unwind")]
 use crate::engine::{
-    fold::{Arrays, Map},
+    fold::Map,
+    inputs::Input,
     reduce::{accumulators, fresh},
     sums::{SUMMED, Terms},
 };
@@ -22,6 +23,7 @@ use crate::zip;
 use ndarray::Ix1;
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_traits::Zero;
+use std::convert::identity;
 use std::ops::Add;
 #[cfg(panic = "unwind")]
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -933,16 +935,9 @@ fn reason<T>(call: impl FnOnce() -> T) -> String {
 #[test]
 fn results_and_terms_that_do_not_fit_are_refused() {
     let terms = Array2::from_elem((2, 2), 1_u32);
-    let map = |add| {
-        Map::new(
-            (&*terms,).typed(),
-            &Sum,
-            &|(&term,): (&u32,)| term,
-            add,
-            true,
-        )
-    };
-    let kernel = map(None);
+    let inputs = (Input::values(&terms),);
+    let map = |shape, add| Map::new(&inputs, shape, &Sum, &identity::<u32>, add, true);
+    let kernel = map(&[2, 2], None);
     let sums = |becomes: &[usize], dim: &[usize], range| {
         let terms = Terms { range, number: 0 };
         reason(|| accumulators(&kernel, becomes, IxDyn(dim), terms).unwrap())
@@ -959,11 +954,12 @@ fn results_and_terms_that_do_not_fit_are_refused() {
         let found = sums(becomes, dim, range);
         assert!(found.contains(what), "{what}: {found:?}");
     }
-    let adds = map(Some(|a, b| a + b));
+    let adds = map(&[2, 2], Some(|a, b| a + b));
     let added = reason(|| fresh(&adds, &[0, SUMMED], Ix1(2), 2).unwrap());
     assert!(added.contains("adds"), "{added:?}");
-    let other = Array2::from_elem((2, 3), 1_u32);
-    assert!(reason(|| (&*terms, &*other).typed()).contains("shape"));
+    let other = map(&[2, 3], None);
+    let found = reason(|| fresh(&other, &[0, SUMMED], Ix1(2), 3).unwrap());
+    assert!(found.contains("replicate"), "{found:?}");
 }
 
 /// Sums in scratch memory that is just large enough, or would be too small for the fastest way.

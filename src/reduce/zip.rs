@@ -6,16 +6,17 @@ use super::call::Call;
 use super::part::Part;
 use super::reduction::Reduction;
 use super::summand::Summand;
-use crate::elementwise::{Zip, ZipViews};
+use crate::elementwise::{Zip, ZipValues, ZipViews};
+use crate::engine::fold::{Add, Map};
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::plan::BroadcastPlan;
+use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension};
-use sealed::ZipTerms;
 
 /// # Map and reduce in one pass
 ///
 /// The gradient of `y = x * scale` with respect to `scale` is the sum of `dy * x`. These methods
-/// reduce what a closure returns for the elements of one to four arrays, over the axes that a plan
+/// reduce what a closure returns for the elements of one to six arrays, over the axes that a plan
 /// replicates. No array of the terms is made. The result is, bit for bit, that of
 /// [`BroadcastPlan::reduce`] of the array of all terms.
 ///
@@ -77,14 +78,13 @@ impl<V: ZipViews> Zip<V> {
         f: F,
     ) -> Result<Array<R::Out, I>, BroadcastError>
     where
-        V: ZipTerms,
+        V: ZipValues,
         I: Dimension,
         O: Dimension,
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
-        self.views
-            .reduce(plan, &reduction, &f, None, |call| call.results(plan))?
+        self.reduced(plan, &reduction, &f, None, |call| call.results(plan))?
     }
 
     /// [`reduce`](Self::reduce) into an existing array or view of any layout, whose contents it
@@ -120,14 +120,14 @@ impl<V: ZipViews> Zip<V> {
         f: F,
     ) -> Result<(), BroadcastError>
     where
-        V: ZipTerms,
+        V: ZipValues,
         I: Dimension,
         O: Dimension,
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
         check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
-        self.views.reduce(plan, &reduction, &f, None, |call| {
+        self.reduced(plan, &reduction, &f, None, |call| {
             call.results_into(plan, out)
         })?
     }
@@ -167,17 +167,16 @@ impl<V: ZipViews> Zip<V> {
         f: F,
     ) -> Result<(), BroadcastError>
     where
-        V: ZipTerms,
+        V: ZipValues,
         I: Dimension,
         O: Dimension,
         R: Reduction<T, Out: Summand>,
         F: Fn(V::Values) -> T + Sync,
     {
         check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
-        self.views
-            .reduce(plan, &reduction, &f, Some(added), |call| {
-                call.results_into(plan, out)
-            })?
+        self.reduced(plan, &reduction, &f, Some(added), |call| {
+            call.results_into(plan, out)
+        })?
     }
 
     /// [`reduce`](Self::reduce) of the terms of one part. The arrays broadcast to the shape of the
@@ -222,80 +221,40 @@ impl<V: ZipViews> Zip<V> {
         f: F,
     ) -> Result<Accumulation<T, R>, BroadcastError>
     where
-        V: ZipTerms,
+        V: ZipValues,
         I: Dimension,
         O: Dimension,
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
         let tile = part.tile().plan();
-        let pieces =
-            (self.views).reduce(tile, &reduction, &f, None, |call| part.pieces(&call))??;
+        let pieces = self.reduced(tile, &reduction, &f, None, |call| part.pieces(&call))??;
         Ok(Accumulation::of(&part.plan, reduction, pieces))
     }
-}
 
-mod sealed {
-    // The trait is public in name only: nobody outside of the crate can call it.
-    #![allow(private_bounds, private_interfaces)]
-
-    use super::*;
-    use crate::co_broadcast::replicated;
-    use crate::elementwise::ZipValues;
-    use crate::engine::fold::{Add, Arrays, Map};
-    use crate::engine::inputs::tuple;
-    use crate::error::named;
-    use crate::shape::Sizes;
-    use ndarray::{ArrayView, DimMax};
-
-    /// Views of which a map can be reduced: one to four.
-    #[diagnostic::on_unimplemented(
-        message = "a map of these arrays cannot be reduced",
-        note = "maps of one to four arrays of `Copy + Send + Sync` elements can"
-    )]
-    pub trait ZipTerms: ZipValues {
-        /// Calls `run` with the reduction of `f` of the views, which broadcast to the plan's output
-        /// shape.
-        fn reduce<I: Dimension, O: Dimension, T, R: Reduction<T>, X>(
-            &self,
-            plan: &BroadcastPlan<I, O>,
-            reduction: &R,
-            f: &(impl Fn(Self::Values) -> T + Sync),
-            add: Option<Add<R::Out>>,
-            run: impl FnOnce(Call<'_, T, R>) -> X,
-        ) -> Result<X, BroadcastError>;
+    /// Reduces `f` of the arrays as `run` says. `add` is as in [`Map`].
+    fn reduced<I: Dimension, O: Dimension, T, R: Reduction<T>, X>(
+        &self,
+        plan: &BroadcastPlan<I, O>,
+        reduction: &R,
+        f: &(impl Fn(V::Values) -> T + Sync),
+        add: Option<Add<R::Out>>,
+        run: impl FnOnce(Call<'_, T, R>) -> X,
+    ) -> Result<X, BroadcastError>
+    where
+        V: ZipValues,
+    {
+        self.views.check(plan.output_shape())?;
+        let inputs = self.views.values();
+        let kernel = &Map::new(&inputs, plan.output_shape(), reduction, f, add, false);
+        let mut becomes = plan.output_dim();
+        let terms = plan.becomes(becomes.sizes_mut());
+        let becomes = becomes.sizes();
+        Ok(run(Call {
+            reduction,
+            kernel,
+            becomes,
+            terms,
+        }))
     }
-
-    macro_rules! zip_terms {
-        ($($x:ident $A:ident $D:ident),+; $($Dim:ident: $L:ident $R:ident),*) => {
-            impl<'a, $($A: Copy + Send + Sync, $D: Dimension,)+ $($Dim: Dimension),*> ZipTerms
-                for ($(ArrayView<'a, $A, $D>,)+)
-            where
-                $($L: DimMax<$R, Output = $Dim>,)*
-            {
-                fn reduce<I: Dimension, O: Dimension, T, R: Reduction<T>, X>(
-                    &self,
-                    plan: &BroadcastPlan<I, O>,
-                    reduction: &R,
-                    f: &(impl Fn(Self::Values) -> T + Sync),
-                    add: Option<Add<R::Out>>,
-                    run: impl FnOnce(Call<'_, T, R>) -> X,
-                ) -> Result<X, BroadcastError> {
-                    let (($($x,)+), shape) = (self, plan.output_dim());
-                    $(let $x = replicated($x.clone(), &shape).map_err(named(stringify!($x)))?;)+
-                    let f = |($(&$x,)+): ($(&$A,)+)| f(tuple!($($x),+));
-                    let kernel = &Map::new(($(&*$x,)+).typed(), reduction, &f, add, false);
-                    let mut becomes = shape;
-                    let terms = plan.becomes(becomes.sizes_mut());
-                    let becomes = becomes.sizes();
-                    Ok(run(Call { reduction, kernel, becomes, terms }))
-                }
-            }
-        };
-    }
-
-    zip_terms!(a A0 D0;);
-    zip_terms!(a A0 D0, b A1 D1; O1: D0 D1);
-    zip_terms!(a A0 D0, b A1 D1, c A2 D2; O1: D0 D1, O2: O1 D2);
-    zip_terms!(a A0 D0, b A1 D1, c A2 D2, d A3 D3; O1: D0 D1, O2: O1 D2, O3: O2 D3);
 }

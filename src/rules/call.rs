@@ -5,7 +5,7 @@
 //! axis depends only on the axes that are aligned with it, and axes of different columns do not
 //! restrict each other. So the smallest box of partial shapes is found axis by axis, too.
 
-use crate::error::{ArrayRole, Refused, Result, shape_overflow};
+use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};
 use crate::partial::{PartialShape, PartialSize, PartialSizes, Size};
 use crate::plan::{BroadcastPlan, PlanPair};
 use crate::rule::{Relation, Rule};
@@ -53,7 +53,7 @@ pub(super) trait Call: Sized {
         self,
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
-    ) -> Result<Self::Output>;
+    ) -> Result<Self::Output, BroadcastError>;
 }
 
 /// The output of known shapes, whose rank fits `O`.
@@ -62,7 +62,7 @@ fn output<C: Call<Size = usize>, O: Dimension>(
     call: &C,
     relation: Relation,
     output_axis_of: &impl Fn(usize) -> usize,
-) -> Result<O> {
+) -> Result<O, BroadcastError> {
     let [first, second] = call.sizes();
     let (small, large) = match first.len() <= second.len() {
         true => (first, second),
@@ -125,7 +125,7 @@ impl<I: Dimension, E: Dimension, O: Dimension> Call for ToTarget<I, E, O> {
         self,
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
-    ) -> Result<Self::Output> {
+    ) -> Result<Self::Output, BroadcastError> {
         // The plan checks this relation.
         if relation == Relation::Stretch {
             return BroadcastPlan::new(self.rule, self.input, self.target.sizes(), output_axis_of);
@@ -171,7 +171,7 @@ impl<I: Dimension + DimMax<J>, J: Dimension> Call for Pair<I, J> {
         self,
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
-    ) -> Result<Self::Output> {
+    ) -> Result<Self::Output, BroadcastError> {
         let output: <I as DimMax<J>>::Output = output(&self, relation, &output_axis_of)?;
         let b_is_small = self.b_is_first || self.b.ndim() < self.a.ndim();
         let axis_of = |is_small: bool| {
@@ -245,7 +245,7 @@ impl Call for Partial<'_> {
         mut self,
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
-    ) -> Result<PartialShape> {
+    ) -> Result<PartialShape, BroadcastError> {
         let (Some(first), Some(second)) = (self.sizes[0].take(), self.sizes[1].take()) else {
             return unknown(self.shapes);
         };
@@ -261,7 +261,9 @@ impl Call for Partial<'_> {
 }
 
 /// A shape of which nothing is known, unless no array has one of `shapes`.
-pub(super) fn unknown<const N: usize>(shapes: [&PartialShape; N]) -> Result<PartialShape> {
+pub(super) fn unknown<const N: usize>(
+    shapes: [&PartialShape; N],
+) -> Result<PartialShape, BroadcastError> {
     for sizes in shapes.into_iter().filter_map(PartialShape::sizes) {
         checked(PartialSizes::from_slice(sizes))?;
     }
@@ -270,7 +272,7 @@ pub(super) fn unknown<const N: usize>(shapes: [&PartialShape; N]) -> Result<Part
 
 /// The shape of these sizes, unless it has too many elements even if every size is the smallest
 /// possible.
-pub(super) fn checked(sizes: PartialSizes) -> Result<PartialShape> {
+pub(super) fn checked(sizes: PartialSizes) -> Result<PartialShape, BroadcastError> {
     let smallest: SmallVec<[usize; 4]> = sizes.iter().map(|size| size.min()).collect();
     match elements(&smallest) {
         Some(_) => Ok(PartialShape::new(sizes)),

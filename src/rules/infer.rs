@@ -2,7 +2,7 @@
 
 use super::call::{Partial, checked, unknown};
 use super::{broadcast_axes, named, xla};
-use crate::error::{ArrayRole, Result, check_possible};
+use crate::error::{ArrayRole, BroadcastError, check_possible};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, PartialSizes};
 use crate::pattern::AxisPattern;
@@ -47,7 +47,11 @@ impl BroadcastMode {
     /// ```
     ///
     /// Source: the rules, by interval arithmetic. OpenVINO's shape inference gives larger boxes.
-    pub fn infer(&self, input: &PartialShape, target: &PartialShape) -> Result<PartialShape> {
+    pub fn infer(
+        &self,
+        input: &PartialShape,
+        target: &PartialShape,
+    ) -> Result<PartialShape, BroadcastError> {
         // An input of unknown rank may have any rank that fits, with axes of size 1.
         let ranks = match self {
             Self::Numpy | Self::Expand => [target.rank().or(Some(0)), None],
@@ -100,7 +104,11 @@ impl ElementwiseRule {
     /// ```
     ///
     /// Source: the rules, by interval arithmetic. OpenVINO's shape inference gives larger boxes.
-    pub fn infer(&self, a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
+    pub fn infer(
+        &self,
+        a: &PartialShape,
+        b: &PartialShape,
+    ) -> Result<PartialShape, BroadcastError> {
         let (operands, [rank_a, rank_b]) = ([0, 1], [a.rank(), b.rank()]);
         let (operands, shapes, ranks) = match self {
             Self::None => (operands, [a, b], [rank_b, rank_a]),
@@ -147,7 +155,11 @@ impl AxisPattern<2> {
     /// ```
     ///
     /// Source: xarray, broadcasting by dimension name.
-    pub fn infer(&self, a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
+    pub fn infer(
+        &self,
+        a: &PartialShape,
+        b: &PartialShape,
+    ) -> Result<PartialShape, BroadcastError> {
         let Some(pattern) = self.of_ranks([a.rank(), b.rank()])? else {
             return Ok(PartialShape::UNKNOWN);
         };
@@ -172,7 +184,7 @@ impl PartialPlan {
         input: PartialShape,
         target: PartialShape,
         mode: BroadcastMode,
-    ) -> Result<Self> {
+    ) -> Result<Self, BroadcastError> {
         Self::new(Some(mode), input, target)
     }
 
@@ -191,7 +203,7 @@ impl PartialPlan {
     /// assert_eq!(plan.resolve(4, (2, 3))?.output_shape(), [2, 3, 4]);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn prepend(input: PartialShape, sizes: PartialShape) -> Result<Self> {
+    pub fn prepend(input: PartialShape, sizes: PartialShape) -> Result<Self, BroadcastError> {
         Self::new(None, input, sizes)
     }
 
@@ -200,7 +212,7 @@ impl PartialPlan {
         mode: Option<BroadcastMode>,
         input: PartialShape,
         target: PartialShape,
-    ) -> Result<Self> {
+    ) -> Result<Self, BroadcastError> {
         let output = match (&mode, target.sizes(), input.sizes()) {
             (Some(mode), ..) => mode.infer(&input, &target)?,
             (None, Some(new), Some(sizes)) => checked(new.iter().chain(sizes).copied().collect())?,
@@ -224,7 +236,7 @@ impl PartialPlan {
         &self,
         input: impl IntoDimension,
         target: impl IntoDimension,
-    ) -> Result<BroadcastPlan> {
+    ) -> Result<BroadcastPlan, BroadcastError> {
         let input = input.into_dimension().into_dyn();
         let target = target.into_dimension().into_dyn();
         check_possible(ArrayRole::Input, &self.input, input.sizes())?;

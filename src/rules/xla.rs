@@ -6,12 +6,15 @@
 
 use super::axes::{increasing, one_per_input_axis};
 use super::call::Call;
-use crate::error::{AxesFault, Result};
+use crate::error::{AxesFault, BroadcastError};
 use crate::rule::Relation;
 
 /// The elementwise rule, for two operands.
 #[inline(always)]
-pub(super) fn in_dimensions<C: Call>(call: C, dimensions: &[usize]) -> Result<C::Output> {
+pub(super) fn in_dimensions<C: Call>(
+    call: C,
+    dimensions: &[usize],
+) -> Result<C::Output, BroadcastError> {
     let [a, b] = call.ranks();
     let (small, rank) = (a.min(b), a.max(b));
     let identity = || small == rank && dimensions.iter().copied().eq(0..rank);

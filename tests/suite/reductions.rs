@@ -643,11 +643,14 @@ fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {
             let found = zip((&a, &b, &c)).reduce(&plan, Sum, |(a, b, c)| of_three(a, b, c));
             assert_eq!(found.unwrap(), expected, "{}", what());
 
-            let mut four = three.mapv(f64::from);
-            four.zip_mut_with(&d.broadcast(shape).unwrap(), |a, d| *a *= d);
-            let expected = plan.gradient(&four).unwrap();
-            let found = zip((&a, &b, &c, &d))
-                .reduce(&plan, Sum, |(a, b, c, d)| f64::from(of_three(a, b, c)) * d);
+            let mut six = three.mapv(f64::from);
+            six.zip_mut_with(&d.broadcast(shape).unwrap(), |a, d| *a *= d);
+            six.zip_mut_with(&c.broadcast(shape).unwrap(), |a, &c| *a -= f64::from(c));
+            six.zip_mut_with(&b, |a, &b| *a *= f64::from(b));
+            let expected = plan.gradient(&six).unwrap();
+            let found = zip((&a, &b, &c, &d, &c, &b)).reduce(&plan, Sum, |(a, b, c, d, e, f)| {
+                (f64::from(of_three(a, b, c)) * d - f64::from(e)) * f64::from(f)
+            });
             assert_eq!(found.unwrap(), expected, "{}", what());
         }
     }
