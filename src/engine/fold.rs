@@ -35,6 +35,9 @@ pub(crate) const OPERANDS: usize = 6;
 /// Up to this many terms of a column are folded in registers, if they are contiguous.
 pub(crate) const FEW_TERMS: usize = 8;
 
+/// Runs of fewer terms are gathered into rows if that is faster than to read them as they are.
+const SHORT_RUN: usize = 8 * LANES;
+
 /// Accumulators of up to this many bytes are combined as vectors, [`LANES`] at a time. Larger ones
 /// are combined one by one: to load their numbers into vectors takes longer than that saves.
 const SMALL_ACCUMULATOR: usize = 16;
@@ -150,9 +153,10 @@ pub(crate) unsafe trait Kernel: Sync {
     /// Size and alignment of an accumulator.
     fn accumulator(&self) -> (usize, usize);
 
-    /// [`Reduction::SLOW`].
-    fn is_slow(&self) -> bool {
-        false
+    /// Whether runs of so few terms take longer than to gather them into rows, in which lanes of
+    /// many columns are combined at once.
+    fn is_short(&self, terms: usize) -> bool {
+        terms < LANES
     }
 
     /// Folds a leaf, and pushes the sums as number `index` of those on the stack.
@@ -975,8 +979,15 @@ where
         (size_of::<R::Acc>(), align_of::<R::Acc>())
     }
 
-    fn is_slow(&self) -> bool {
-        R::SLOW
+    fn is_short(&self, terms: usize) -> bool {
+        // Small terms after the last whole lanes are read one by one.
+        let one_by_one = terms % LANES > 0 && size_of::<T>() <= 2;
+        terms
+            < if R::SLOW || one_by_one {
+                SHORT_RUN
+            } else {
+                LANES
+            }
     }
 
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {

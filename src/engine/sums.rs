@@ -245,7 +245,7 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
     let few = terms <= FEW_TERMS && columns > 1;
     let mut sums = stack.first.cast_const();
     if in_runs
-        && (few && !side_by_side || terms >= LANES)
+        && (few && !side_by_side || !kernel.is_short(terms))
         && acc < LARGE_ELEMENT
         && size < LARGE_ELEMENT
     {
@@ -487,14 +487,12 @@ impl<'n> Plan<'n> {
         // terms takes longer than to gather them.
         let many_terms = inner.size.saturating_mul(count.min(LEAF)) >= LEAF;
         let long_rows = inner.size >= LANES && many_terms;
-        // Lanes of a table are combined for many columns at once.
-        let few = if kernel.is_slow() { NARROW } else { LANES };
         let access = match (columns_near, large) {
             (_, true) => Access::Rows,
             (true, _) if all_rows_adjacent || long_rows => Access::Rows,
             (true, _) => Access::Tables,
             (false, _) if count <= FEW_TERMS && in_place => Access::Runs,
-            (false, _) if count < few && kept.len() > 1 => Access::Tables,
+            (false, _) if kernel.is_short(count) && kept.len() > 1 => Access::Tables,
             (false, _) => Access::Runs,
         };
         let run = run(kept, summed);
