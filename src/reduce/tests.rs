@@ -572,6 +572,19 @@ fn rows_of_every_width_follow_the_tree() {
     }
 }
 
+/// Runs that are gathered into rows, and runs that are whole lanes or too long for that.
+#[test]
+fn short_runs_of_small_elements_follow_the_tree() {
+    for border in [LANES, 2 * LANES, 8 * LANES] {
+        for terms in around(border) {
+            for columns in [2, 40] {
+                check_layouts(&[columns, terms], &[1], check_sums_and_maps::<1>);
+                check_layouts(&[columns, terms], &[1], check_sums_and_maps::<2>);
+            }
+        }
+    }
+}
+
 fn check_width<const N: usize>() {
     for shape in [
         &[3, 1][..],
