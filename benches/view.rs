@@ -2,9 +2,9 @@
 //! shape; and that of chaining, reordering and cutting plans, beside making a plan of the same
 //! ranks.
 //!
-//! `cargo bench --bench view`, `cargo bench --bench view -- plans`. On every call, for both sides, the array, the shape, the list of
-//! axes and the resulting view go through `black_box`. So no call is constant-folded, and all calls
-//! return a view of the same type.
+//! `cargo bench --bench view`, `cargo bench --bench view -- plans`. On every call, for both sides,
+//! the array, the shape, the list of axes and the resulting view go through `black_box`. So no call
+//! is constant-folded, and all calls return a view of the same type.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};

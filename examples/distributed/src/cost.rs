@@ -72,7 +72,9 @@ fn sent(
         .collect();
     let elements: usize = shape.iter().product();
     // Elements that follow each other are one piece: those of each index of the axes outside.
-    let outside = axis.filter(|_| kept > 1).map_or(&[][..], |axis| &shape[..axis]);
+    let outside = axis
+        .filter(|_| kept > 1)
+        .map_or(&[][..], |axis| &shape[..axis]);
     let pieces: usize = outside.iter().product();
     for nodes in nodes? {
         for at in 0..kept {
