@@ -51,6 +51,8 @@ const SECTIONS: usize = 3 + OPERANDS;
 type Axis = LoopAxis<STRIDES>;
 type Nest = LoopNest<STRIDES>;
 
+const BITS: usize = usize::BITS as usize;
+
 /// Where the results go.
 pub(crate) struct Target<'a> {
     pub(crate) first: *mut u8,
@@ -109,14 +111,29 @@ pub(crate) unsafe fn reduce(
         strides: strides(inputs, axis, shape.len(), place),
     };
     let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
+    // A bit for each axis of the target.
+    let (mut few, mut many);
+    let words = target.shape.len().div_ceil(BITS);
+    let named = if words <= 1 {
+        few = [0_usize];
+        &mut few[..]
+    } else {
+        many = reserved(words)?;
+        many.resize(words, 0);
+        &mut many[..]
+    };
     for at in (0..shape.len()).filter(is_kept) {
-        assert_eq!(target.shape[becomes[at]], shape[at], "sizes differ");
+        let to = becomes[at];
+        assert_eq!(target.shape[to], shape[at], "sizes differ");
+        assert!(
+            named[to / BITS] >> (to % BITS) & 1 == 0,
+            "an axis is named twice"
+        );
+        named[to / BITS] |= 1 << (to % BITS);
     }
-    for (to, &size) in target.shape.iter().enumerate() {
-        match becomes.iter().filter(|&&axis| axis == to).count() {
-            0 => assert_eq!(size, 1, "an axis is not named"),
-            names => assert_eq!(names, 1, "an axis is named twice"),
-        }
+    for (at, &size) in target.shape.iter().enumerate() {
+        let is_named = named[at / BITS] >> (at % BITS) & 1 == 1;
+        assert!(is_named || size == 1, "an axis is not named");
     }
     // With so few bytes, the calling thread does all, however slow the closure is.
     let elements = (shape.iter()).fold(1_usize, |len, &size| len.saturating_mul(size));
