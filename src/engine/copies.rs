@@ -390,8 +390,8 @@ impl Copier {
 
     /// [`range`](Self::range) of axes whose outermost one has many planes inside: the first row of
     /// each, then the second row of each, and so on, of some planes at a time. Of planes that are
-    /// [`banded`] the other rows are copied from the first one: 128 by 128 `f32`, each row 32 times,
-    /// take 35 us, and 100 us transposed for each repetition.
+    /// [`banded`] the other rows are copied from the first one: 128 by 128 `f32`, each row 32
+    /// times, take 35 us, and 100 us transposed for each repetition.
     ///
     /// # Safety
     ///

@@ -35,7 +35,8 @@ pub(crate) const OPERANDS: usize = 6;
 /// Up to this many terms of a column are folded in registers, if they are contiguous.
 pub(crate) const FEW_TERMS: usize = 8;
 
-/// Runs of fewer terms are gathered into rows if that is faster than to read them as they are.
+/// Runs of fewer terms may be gathered into rows: see [`Kernel::is_short`]. Of `u8 [20000, 49]`, a
+/// term over axis 1 then takes 0.11 ns, and 0.43 as a run, on one thread.
 const SHORT_RUN: usize = 8 * LANES;
 
 /// Accumulators of up to this many bytes are combined as vectors, [`LANES`] at a time. Larger ones
@@ -48,8 +49,8 @@ pub(crate) type Places = [*const u8; OPERANDS];
 /// Distances in bytes, of all operands.
 pub(crate) type Steps = [isize; OPERANDS];
 
-/// `places` of so many operands, moved by `times` times the steps. A plain loop: this runs for every
-/// few terms, and without optimisation closures are slow and take long to compile.
+/// `places` of so many operands, moved by `times` times the steps. A plain loop: this runs for
+/// every few terms, and without optimisation closures are slow and take long to compile.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn moved(mut places: Places, operands: usize, steps: &Steps, times: usize) -> Places {
     let mut operand = 0;
@@ -153,8 +154,8 @@ pub(crate) unsafe trait Kernel: Sync {
     /// Size and alignment of an accumulator.
     fn accumulator(&self) -> (usize, usize);
 
-    /// Whether runs of so few terms take longer than to gather them into rows, in which lanes of
-    /// many columns are combined at once.
+    /// Whether runs of this many terms are gathered into rows, where the lanes of many columns are
+    /// combined at once, because that is faster than to fold each run.
     fn is_short(&self, terms: usize) -> bool {
         terms < LANES
     }
@@ -573,7 +574,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
             true => self.reduction.fold_lanes(|k, j| term(k * LANES + j)),
             false => filled!(LANES, |j| sum!(j; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)),
         };
-        self.fold_lanes(&lanes, combine)
+        self.combine_lanes(&lanes, combine)
     }
 
     /// The sums of runs of `N` terms each, which are the only leaves of their columns: a lane has
@@ -611,7 +612,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
 
     /// The sum of 16 lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fold_lanes(
+    fn combine_lanes(
         &self,
         lanes: &[R::Acc; LANES],
         combine: impl Fn(R::Acc, R::Acc) -> R::Acc,
@@ -714,7 +715,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
             }
             *lanes = new;
         }
-        self.fold_lanes(lanes, |a, b| self.combine(a, b))
+        self.combine_lanes(lanes, |a, b| self.combine(a, b))
     }
 
     /// The sum of a leaf of contiguous terms, in the fastest way for these.
@@ -980,14 +981,13 @@ where
     }
 
     fn is_short(&self, terms: usize) -> bool {
-        // Small terms after the last whole lanes are read one by one.
+        // If the last terms do not fill all lanes, terms of 1 or 2 bytes are read one by one: there
+        // are no masked loads of these.
         let one_by_one = terms % LANES > 0 && size_of::<T>() <= 2;
-        terms
-            < if R::SLOW || one_by_one {
-                SHORT_RUN
-            } else {
-                LANES
-            }
+        match R::SLOW || one_by_one {
+            true => terms < SHORT_RUN,
+            false => terms < LANES,
+        }
     }
 
     unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {

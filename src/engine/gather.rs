@@ -232,8 +232,8 @@ impl Block {
     }
 
     /// Whether elements that are neighbours in rows of the copy are in different lines of memory,
-    /// each of which is contiguous, as the channels of an image that become its pixels; or one line,
-    /// if columns are 0 apart.
+    /// each of which is contiguous, as the channels of an image that become its pixels; or in one
+    /// line, if columns are 0 apart.
     fn alternates_in_copy(&self, size: usize) -> bool {
         self.pitch == self.columns.len * size && self.rows.step == size as isize
     }

@@ -174,14 +174,13 @@ mod sealed {
 
     use super::*;
 
-    /// The inputs of a map: a tuple of them.
+    /// The inputs of a map or a reduction: a tuple of them.
     ///
     /// # Safety
     ///
-    /// `operands` has the operand of each input. `map` calls `op` once for each
-    /// position of the output, with its element and the items of the inputs at that position. It
-    /// returns how often. So an `op` that writes the element has initialised all of them when the
-    /// call returns.
+    /// `operands` has the operand of each input. `map` calls `op` once for each position of the
+    /// output, with its element and the items of the inputs at that position. It returns how often.
+    /// So an `op` that writes the element has initialised all of them when the call returns.
     pub unsafe trait Inputs: Sync {
         /// How many there are.
         const COUNT: usize;

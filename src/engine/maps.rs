@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An array of a map, without the type of its elements.
+/// An array of a map or a reduction, without the type of its elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Operand<'a> {
     /// The element at index 0 of every axis.
@@ -34,7 +34,7 @@ pub(crate) struct Operand<'a> {
     pub(crate) size: usize,
     /// Alignment of an element.
     pub(crate) align: usize,
-    /// Copies elements before the closure gets them, if they may be copied.
+    /// Copies elements before they are read, if they may be copied.
     pub(crate) packs: Option<&'static Pack>,
 }
 
@@ -356,7 +356,8 @@ impl<const N: usize> Walk<'_, N> {
                     rows,
                     columns,
                 };
-                // Rows that are merged and equal are those of the first part, which has most.
+                // Merged rows that are equal are packed for the first part, which has the most
+                // rows. Their copies serve all parts.
                 if rows.step != 0 || !packing.merges() || count == 0 {
                     // SAFETY: elements of the input: the contract of this function. There is room
                     // for them, and for the rows after them, as asserted.

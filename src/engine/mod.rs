@@ -8,7 +8,7 @@
 //! | `nest` | loop nests over several operands, and the walk over them |
 //! | `rows` | the door to maps: new and existing outputs, and a closure |
 //! | `maps` | the driver of maps: how the work is cut, walked and packed; not generic |
-//! | `inputs` | the inputs of a map and its inner loops, generic |
+//! | `inputs` | the inputs of maps and reductions, and the inner loops of maps, generic |
 //! | `pack` | which inputs are packed, that is, copied to one block before they are walked |
 //! | `copies` | the door to copies, and their driver |
 //! | `reduction` | what a reduction does with its terms |

@@ -75,7 +75,8 @@ impl Packing {
         let some = room / columns.size;
         // A gather of several rows may write more of them.
         let (height, width) = match () {
-            // What is packed once for all parts is no longer than it must be.
+            // Merged rows that are equal are packed once, for the first part. In half of the room
+            // they are fewer.
             () if merges => (some / 2 - MORE_ROWS, columns.size),
             () if one_row => (rows.size, room),
             () if crosses => {

@@ -87,8 +87,9 @@ pub(crate) const SUMMED: usize = usize::MAX;
 ///
 /// # Panics
 ///
-/// Unless each axis of the target either is named once and has the size of the axis that it is
-/// named for, or has size 1; and if there are no terms.
+/// Unless the inputs replicate to the kernel's shape, and each axis of the target either is named
+/// once and has the size of the axis that it is named for, or has size 1; and if there are no
+/// terms.
 ///
 /// # Safety
 ///
@@ -829,6 +830,7 @@ enum Form {
     Strided,
 }
 
+/// What a loop is for an operand.
 fn form(inputs: &[Operand<'_>], axis: &Axis, operand: usize) -> Form {
     // Elements of size 0 are contiguous, whatever their strides.
     match axis.strides[1 + operand] {
@@ -1194,7 +1196,8 @@ struct Line {
     _bytes: [MaybeUninit<u8>; CACHE_LINE],
 }
 
-/// Scratch memory of small calls.
+/// Scratch memory of small calls: enough for the lanes of 64 columns of `f32`. With 4 KiB, the sum
+/// over the first axis of 64 by 64 allocates, and takes 500 ns instead of 400.
 type Few = MaybeUninit<[Line; 128]>;
 
 /// Memory that is not initialised, aligned as asked for.

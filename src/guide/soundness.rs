@@ -110,8 +110,9 @@
 //!   thread may be one of them, and it waits for the closure: a deadlock.
 //!
 //! Elements move to other threads only if they are `Send`, and are shared only if they are `Sync`.
-//! Shared elements that are `Copy` are also copied there. Closures are `Sync`. Calls may be nested. They may come from any thread: of any rayon pool, in a
-//! destructor, while panicking, at process exit.
+//! Shared elements that are `Copy` are also copied there. Closures are `Sync`. Calls may be nested.
+//! They may come from any thread: of any rayon pool, in a destructor, while panicking, at process
+//! exit.
 //!
 //! # Memory
 //!

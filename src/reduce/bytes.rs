@@ -28,7 +28,8 @@ const MAGIC: &[u8; 8] = b"ndbpart3";
 
 /// An accumulator as bytes, for [`Accumulation::to_bytes`].
 ///
-/// Integers, floats, `bool`, and pairs of these have it; with the feature `half` its floats too. Implement it for accumulators of your own:
+/// Integers, floats, `bool`, and pairs of these have it; with the feature `half` its floats too.
+/// Implement it for accumulators of your own:
 ///
 /// ```
 /// use ndarray_broadcast::distributed::AccumulatorBytes;
@@ -207,7 +208,8 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// As bytes, the same on every target. A header names the plan, the reduction and the type.
-    /// Then follow the accumulators, with 32 bytes for each node of elements that follow each other.
+    /// Then follow the accumulators, with 32 bytes for each node of elements that follow each
+    /// other.
     ///
     /// ```
     /// use ndarray::arr1;

@@ -257,13 +257,13 @@ where
     type Output = X;
 
     fn terms(self, reduction: &R) -> X {
-        let term = &identity::<T>;
+        let (inputs, shape, add) = (self.inputs, self.shape, self.add);
         (self.run)(&Map::new(
-            self.inputs,
-            self.shape,
+            inputs,
+            shape,
             reduction,
-            term,
-            self.add,
+            &identity::<T>,
+            add,
             true,
         ))
     }
