@@ -60,20 +60,13 @@ pub(crate) struct NameList {
 pub(crate) struct Name {
     /// Where the name begins in the text.
     pub(crate) at: usize,
-    len: usize,
+    pub(crate) text: Box<str>,
     /// The size, for an integer.
     pub(crate) size: Option<usize>,
     /// Whether it is one axis with the name before it, in a group: `(h w)`.
     joins: bool,
     /// Of an operand: the output axis that it feeds, or the output's rank.
     pub(crate) output_axis: usize,
-}
-
-impl Name {
-    /// The name, in the text of its pattern.
-    fn of<'t>(&self, text: &'t str) -> &'t str {
-        &text[self.at..self.at + self.len]
-    }
 }
 
 impl NameList {
@@ -106,7 +99,7 @@ impl NameList {
             }
             names.push(Name {
                 at,
-                len: word.len(),
+                text: word.into(),
                 size,
                 joins,
                 output_axis: names.len(),
@@ -130,17 +123,16 @@ impl NameList {
     }
 
     /// Where `...` stands in the text of the pattern, if it does.
-    fn ellipsis(&self, text: &str) -> Option<usize> {
+    fn ellipsis(&self) -> Option<usize> {
         let mut names = self.names.iter();
-        let name = names.find(|name| name.of(text) == ELLIPSIS)?;
-        Some(name.at)
+        Some(names.find(|name| &*name.text == ELLIPSIS)?.at)
     }
 
     /// The position in the list of each name that is not a size.
-    fn positions<'t>(&self, text: &'t str) -> Result<HashMap<&'t str, usize>, BroadcastError> {
+    fn positions(&self, text: &str) -> Result<HashMap<&str, usize>, BroadcastError> {
         let mut positions = HashMap::new();
         for (position, name) in self.names.iter().enumerate() {
-            if name.size.is_none() && positions.insert(name.of(text), position).is_some() {
+            if name.size.is_none() && positions.insert(&*name.text, position).is_some() {
                 return Err(invalid_pattern(text, name.at, PatternFault::AxisTwice));
             }
         }
@@ -175,7 +167,7 @@ impl AxisPattern {
     ) -> Result<Vec<usize>, BroadcastError> {
         let (mut given, mut known, mut inferred) = (Vec::new(), 1_usize, None);
         for (at, name) in names.iter().enumerate() {
-            let of_name = sizes.iter().find(|(given, _)| *given == self.name(name));
+            let of_name = sizes.iter().find(|(given, _)| *given == &*name.text);
             let of_name = name.size.or(of_name.map(|&(_, size)| size));
             match of_name {
                 Some(size) => known = known.saturating_mul(size),
@@ -203,11 +195,6 @@ impl AxisPattern {
 }
 
 impl<const N: usize> AxisPattern<N> {
-    /// The name of an axis.
-    pub(crate) fn name(&self, name: &Name) -> &str {
-        name.of(&self.text)
-    }
-
     /// The shape has as many axes as the list.
     pub(crate) fn check_rank(&self, list: &NameList, rank: usize) -> Result<(), BroadcastError> {
         let names = list.axes().count();
@@ -243,7 +230,7 @@ impl<const N: usize> AxisPattern<N> {
         &self,
         ranks: [Option<usize>; N],
     ) -> Result<Option<Cow<'_, Self>>, BroadcastError> {
-        let has_ellipsis = |list: &NameList| list.ellipsis(&self.text).is_some();
+        let has_ellipsis = |list: &NameList| list.ellipsis().is_some();
         if !has_ellipsis(&self.output) {
             return Ok(Some(Cow::Borrowed(self)));
         }
@@ -305,11 +292,11 @@ impl<const N: usize> FromStr for AxisPattern<N> {
             *operand = NameList::parse(&text, list)?;
             let is_in_group =
                 |&at: &usize| text[..at].matches('(').count() > text[..at].matches(')').count();
-            if let Some(at) = operand.ellipsis(&text).filter(is_in_group) {
+            if let Some(at) = operand.ellipsis().filter(is_in_group) {
                 return expected(at, "... outside of a group");
             }
             for name in &mut operand.names {
-                name.output_axis = match (name.size, output_axis_of.get(name.of(&text))) {
+                name.output_axis = match (name.size, output_axis_of.get(&*name.text)) {
                     (None, Some(&axis)) => axis,
                     (None, None) => return refused(name.at, PatternFault::AxisUnknown),
                     (Some(1), _) => output.names.len(),
@@ -318,8 +305,8 @@ impl<const N: usize> FromStr for AxisPattern<N> {
             }
             operand.positions(&text)?;
         }
-        let of_none = |_: &usize| operands.iter().all(|list| list.ellipsis(&text).is_none());
-        if let Some(at) = output.ellipsis(&text).filter(of_none) {
+        let of_none = |_: &usize| operands.iter().all(|list| list.ellipsis().is_none());
+        if let Some(at) = output.ellipsis().filter(of_none) {
             return expected(at, "... of an array, too");
         }
         if let Some(list) = lists.next() {
@@ -358,12 +345,11 @@ fn normal(text: &str) -> String {
 fn with_output(left: &str) -> Result<String, BroadcastError> {
     let mut output = Vec::new();
     for list in left.split(',') {
-        let names = NameList::parse(left, list)?.names;
-        let names = names.iter().filter(|name| name.size.is_none());
-        output.extend(names.map(|name| name.of(left)));
+        output.extend(NameList::parse(left, list)?.names);
     }
     let mut seen = HashSet::new();
-    output.retain(|name| seen.insert(*name));
+    output.retain(|name| name.size.is_none() && seen.insert(name.text.clone()));
+    let output: Vec<_> = output.into_iter().map(|name| name.text).collect();
     Ok(format!("{left} -> {}", output.join(" ")).trim_end().into())
 }
 

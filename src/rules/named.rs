@@ -169,7 +169,7 @@ pub(super) fn output_sizes<S: Size, const N: usize>(
     for (axis, name) in names.iter().enumerate() {
         match name.size {
             Some(size) => set(pattern, name, &mut output[axis], size.into())?,
-            None => axes.push((pattern.name(name), axis)),
+            None => axes.push((&*name.text, axis)),
         }
     }
     axes.sort_unstable();
