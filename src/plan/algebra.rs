@@ -59,10 +59,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         check_shape(ArrayRole::FirstOutput, expected, found)?;
         let (fed, then_fed) = (self.output_axes(), second.output_axes());
         let (input, output) = (self.input_dim(), second.output_dim());
-        let output_axis_of = |axis: usize| then_fed.get(fed[axis]).copied();
-        let output_axes = by_axis(fed.len(), |axis| {
-            output_axis_of(axis).unwrap_or(output.ndim())
-        });
+        let none = &output.ndim();
+        let output_axes = by_axis(fed.len(), |axis| *then_fed.get(fed[axis]).unwrap_or(none));
         let rule = Rule::Composed;
         Ok(BroadcastPlan::from_parts(rule, input, output, output_axes))
     }
@@ -234,12 +232,13 @@ pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     let listed: D = positions("reduce", sizes, axes.list())?;
     let kept = (0..rank).filter(|&axis| listed.sizes()[axis] == 0);
     let kept: SmallVec<[usize; 6]> = kept.collect();
-    let (input, output_axes) = (
-        by_axis(kept.len(), |axis| sizes[kept[axis]]),
+    let (rule, input) = (Rule::Composed, by_axis(kept.len(), |at| sizes[kept[at]]));
+    Ok(BroadcastPlan::from_parts(
+        rule,
+        input,
+        shape,
         dimension(&kept),
-    );
-    let rule = Rule::Composed;
-    Ok(BroadcastPlan::from_parts(rule, input, shape, output_axes))
+    ))
 }
 
 /// The plan in which axis `i` of the shape feeds axis `output_axis_of(i)` of an output of this
@@ -283,15 +282,8 @@ fn inserting<D: Dimension, T: ShapeInteger>(
     axis: T,
 ) -> Result<BroadcastPlan<D, D::Larger>, BroadcastError> {
     let rank = shape.ndim() + 1;
-    match axis_of(axis, rank) {
-        Some(at) => Ok(moved(shape, rank, |i| Some(i + usize::from(i >= at)))),
-        None => Err(invalid_axes(
-            "insert",
-            shape.sizes(),
-            &[axis],
-            AxesFault::OutOfRange(0),
-        )),
-    }
+    let at = place("insert", shape.sizes(), axis, rank)?;
+    Ok(moved(shape, rank, |i| Some(i + usize::from(i >= at))))
 }
 
 /// The plan to the shape without this axis, which must have size 1.
@@ -300,13 +292,22 @@ fn removing<D: Dimension, T: ShapeInteger>(
     axis: T,
 ) -> Result<BroadcastPlan<D, D::Smaller>, BroadcastError> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
-    let fault = match axis_of(axis, rank) {
-        Some(at) if sizes[at] == 1 => {
-            let output_axis_of = |i| (i != at).then(|| i - usize::from(i > at));
-            return Ok(moved(shape, rank - 1, output_axis_of));
-        }
-        Some(_) => AxesFault::NotOne(0),
-        None => AxesFault::OutOfRange(0),
-    };
-    Err(invalid_axes("remove", sizes, &[axis], fault))
+    let at = place("remove", sizes, axis, rank)?;
+    match sizes[at] {
+        1 => Ok(moved(shape, rank - 1, |i| {
+            (i != at).then(|| i - usize::from(i > at))
+        })),
+        _ => Err(invalid_axes("remove", sizes, &[axis], AxesFault::NotOne(0))),
+    }
+}
+
+/// Which of `count` places an integer names, for this operation on a shape.
+fn place<T: ShapeInteger>(
+    operation: &'static str,
+    shape: &[usize],
+    axis: T,
+    count: usize,
+) -> Result<usize, BroadcastError> {
+    let fault = AxesFault::OutOfRange(0);
+    axis_of(axis, count).ok_or_else(|| invalid_axes(operation, shape, &[axis], fault))
 }

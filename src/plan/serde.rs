@@ -1,6 +1,6 @@
 //! Plans, tiles and partial shapes as serde writes and reads them.
 
-use super::{BroadcastPlan, PartialPlan, Tile};
+use super::{BroadcastPlan, PartialPlan, Tile, TileBox};
 use crate::mode::BroadcastMode;
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::Rule;
@@ -86,8 +86,8 @@ struct TileForm<I: Dimension, O: Dimension> {
 impl<I: Dimension, O: Dimension> Serialize for Tile<I, O> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         TileForm {
-            input_start: self.input_start.sizes().to_vec(),
-            output_start: self.output_start.sizes().to_vec(),
+            input_start: self.input.start.sizes().to_vec(),
+            output_start: self.output.start.sizes().to_vec(),
             plan: self.plan.clone(),
         }
         .serialize(serializer)
@@ -99,19 +99,21 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for Tile<I, O> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = TileForm::<I, O>::deserialize(deserializer)?;
         Ok(Tile {
-            input_start: checked_start(&form.input_start, form.plan.input_shape())?,
-            output_start: checked_start(&form.output_start, form.plan.output_shape())?,
+            input: checked_box(&form.input_start, form.plan.input_dim())?,
+            output: checked_box(&form.output_start, form.plan.output_dim())?,
             plan: form.plan,
         })
     }
 }
 
-fn checked_start<T: Dimension, E: Error>(start: &[usize], sizes: &[usize]) -> Result<T, E> {
-    let end = |(start, size): (&usize, &usize)| isize::try_from(start.checked_add(*size)?).ok();
-    match start.len() == sizes.len() && start.iter().zip(sizes).all(|at| end(at).is_some()) {
-        true => Ok(dimension(start)),
-        false => Err(E::custom("a box must begin where its plan's shape fits")),
+fn checked_box<D: Dimension, E: Error>(start: &[usize], size: D) -> Result<TileBox<D>, E> {
+    let mut axes = start.iter().zip(size.sizes());
+    let fits = axes.all(|(start, size)| start.checked_add(*size).is_some());
+    if start.len() != size.ndim() || !fits {
+        return Err(E::custom("a box must begin where its plan's shape fits"));
     }
+    let start = dimension(start);
+    Ok(TileBox { start, size })
 }
 
 impl Serialize for PartialSize {

@@ -4,7 +4,7 @@
 use super::BroadcastPlan;
 use crate::error::{BoxFault, BroadcastError, invalid_box};
 use crate::shape::{Sizes, by_axis};
-use ndarray::{ArrayRef, ArrayView, ArrayViewMut, Dimension, IxDyn, Slice};
+use ndarray::{ArrayRef, ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, Slice};
 use std::ops::Range;
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
@@ -21,11 +21,12 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
                 _ => 0..1,
             });
         // Axes that are kept have the same range on both sides. No axis has grown.
-        let output_axes = self.output_axes.clone();
+        let (from, to) = (input.size.clone(), output.size.clone());
+        let plan = BroadcastPlan::from_parts(self.rule, from, to, self.output_axes.clone());
         Tile {
-            input_start: input.start,
-            output_start: output.start,
-            plan: BroadcastPlan::from_parts(self.rule, input.size, output.size, output_axes),
+            input,
+            output,
+            plan,
         }
     }
 }
@@ -55,8 +56,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tile<I: Dimension = IxDyn, O: Dimension = IxDyn> {
-    pub(super) input_start: I,
-    pub(super) output_start: O,
+    pub(super) input: TileBox<I>,
+    pub(super) output: TileBox<O>,
     pub(super) plan: BroadcastPlan<I, O>,
 }
 
@@ -122,19 +123,13 @@ impl<I: Dimension, O: Dimension> Tile<I, O> {
     /// The box of the input. Example: [`TileBox`].
     #[must_use]
     pub fn input(&self) -> TileBox<I> {
-        TileBox {
-            start: self.input_start.clone(),
-            size: self.plan.input_dim(),
-        }
+        self.input.clone()
     }
 
     /// The box of the output. Example: [`TileBox`].
     #[must_use]
     pub fn output(&self) -> TileBox<O> {
-        TileBox {
-            start: self.output_start.clone(),
-            size: self.plan.output_dim(),
-        }
+        self.output.clone()
     }
 }
 
@@ -159,8 +154,8 @@ impl<I: Dimension, O: Dimension> Tile<I, O> {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TileBox<D = IxDyn> {
-    start: D,
-    size: D,
+    pub(super) start: D,
+    pub(super) size: D,
 }
 
 impl<D: Dimension> TileBox<D> {
@@ -203,9 +198,7 @@ impl<D: Dimension> TileBox<D> {
         array: &'a ArrayRef<A, D>,
     ) -> Result<ArrayView<'a, A, D>, BroadcastError> {
         check_inside(self.ranges(), array.shape())?;
-        let mut view = array.view();
-        view.slice_each_axis_inplace(|axis| self.slice(axis.axis.index()));
-        Ok(view)
+        Ok(array.slice_each_axis(|axis| self.slice(axis.axis)))
     }
 
     /// The box of an array, as a view to write to. Example: [`TileBox`].
@@ -218,12 +211,10 @@ impl<D: Dimension> TileBox<D> {
         array: &'a mut ArrayRef<A, D>,
     ) -> Result<ArrayViewMut<'a, A, D>, BroadcastError> {
         check_inside(self.ranges(), array.shape())?;
-        let mut view = array.view_mut();
-        view.slice_each_axis_inplace(|axis| self.slice(axis.axis.index()));
-        Ok(view)
+        Ok(array.slice_each_axis_mut(|axis| self.slice(axis.axis)))
     }
 
-    fn slice(&self, axis: usize) -> Slice {
+    fn slice(&self, Axis(axis): Axis) -> Slice {
         Slice::from(self.start[axis]..self.start[axis] + self.size[axis])
     }
 }
@@ -246,9 +237,10 @@ pub(crate) fn check_inside(
 #[derive(Debug, Clone)]
 pub struct Tiles<'p, I: Dimension, O: Dimension> {
     plan: &'p BroadcastPlan<I, O>,
-    /// The next box. At the far end of an axis it may be too large.
-    next: TileBox<O>,
-    left: usize,
+    /// The size of a tile that is not at the far end of an axis.
+    size: O,
+    /// Of the tiles that are left.
+    numbers: Range<usize>,
 }
 
 impl<'p, I: Dimension, O: Dimension> Tiles<'p, I, O> {
@@ -282,24 +274,21 @@ impl<'p, I: Dimension, O: Dimension> Tiles<'p, I, O> {
     /// ```
     #[must_use]
     pub fn new(plan: &'p BroadcastPlan<I, O>, max_bytes: usize, element_size: usize) -> Self {
-        let shape = plan.output_shape();
         let mut room = (max_bytes.checked_div(element_size).unwrap_or(usize::MAX)).max(1);
-        let mut first = TileBox::<O>::of_ranges(shape.len(), |_| 0..0);
+        let mut tile = plan.output_dim();
         // Few enough: there are no more tiles than elements.
-        let mut left = 1;
-        for (size, &full) in first.size.sizes_mut().iter_mut().zip(shape).rev() {
+        let mut count = 1;
+        for size in tile.sizes_mut().iter_mut().rev() {
+            let full = *size;
             *size = full.min(room);
-            left *= match *size {
-                0 => 0,
-                size => full.div_ceil(size),
-            };
+            count *= full.div_ceil((*size).max(1));
             // An axis that is cut leaves no room for more than 1 in the axes outside it.
             room = if *size < full { 1 } else { room / full.max(1) };
         }
         Tiles {
             plan,
-            next: first,
-            left,
+            size: tile,
+            numbers: 0..count,
         }
     }
 }
@@ -308,22 +297,20 @@ impl<I: Dimension, O: Dimension> Iterator for Tiles<'_, I, O> {
     type Item = Tile<I, O>;
 
     fn next(&mut self) -> Option<Tile<I, O>> {
-        self.left = self.left.checked_sub(1)?;
-        let shape = self.plan.output_shape();
-        let (start, size) = (self.next.start.sizes_mut(), self.next.size.sizes());
-        let tile = (self.plan).cut(|axis| start[axis]..shape[axis].min(start[axis] + size[axis]));
+        let mut number = self.numbers.next()?;
+        let (shape, size) = (self.plan.output_shape(), self.size.sizes());
+        let mut start = O::zeros(shape.len());
         for axis in (0..shape.len()).rev() {
-            start[axis] += size[axis];
-            if start[axis] < shape[axis] {
-                break;
-            }
-            start[axis] = 0;
+            let count = shape[axis].div_ceil(size[axis]);
+            start[axis] = number % count * size[axis];
+            number /= count;
         }
-        Some(tile)
+        let end = |axis: usize| shape[axis].min(start[axis] + size[axis]);
+        Some(self.plan.cut(|axis| start[axis]..end(axis)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        self.numbers.size_hint()
     }
 }
 
