@@ -9,7 +9,7 @@ use ndarray::{Array, Dimension};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::swap;
+use std::mem::{replace, swap};
 use std::ops::Range;
 
 /// The state of a reduction of which some blocks are reduced.
@@ -82,128 +82,115 @@ pub fn sum_blocks<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>) -> usi
     plan.sum_terms().div_ceil(BLOCK_TERMS)
 }
 
-/// Pieces by their first element. No two have an element in common.
-pub(super) type Pieces<A> = BTreeMap<usize, Piece<A>>;
+/// A node of the tree: its first block and the end of its blocks. It has `2^n` blocks, or fewer at
+/// the end of the tree.
+pub(super) type Node = (usize, usize);
 
-/// The same nodes, one at least, for each of some elements of the gradient that follow each other
-/// in row-major order. A node of the tree is given by its blocks: `2^n` of them, or fewer at the
-/// end.
-#[derive(Debug, Clone)]
-pub(super) struct Piece<A> {
-    /// By their first block and their end. No two have a block in common, and no two are the halves
-    /// of another node.
-    pub(super) nodes: BTreeMap<(usize, usize), Vec<A>>,
+/// Nodes by their first element, each with an accumulator for each of some elements of the gradient
+/// that follow each other in row-major order. Nodes of the same first element have the same
+/// elements; others have no element in common. No two nodes of an element have a block in common,
+/// and no two are the halves of another node.
+pub(super) type Pieces<A> = BTreeMap<(usize, Node), Vec<A>>;
+
+/// The keys of nodes whose first elements are these.
+fn keys(elements: Range<usize>) -> Range<(usize, Node)> {
+    // No node ends at 0.
+    (elements.start, (0, 0))..(elements.end, (0, 0))
 }
 
 /// The other half of the node's parent; `None` for the root. The tree has `all` blocks.
-pub(super) fn sibling(node: &Range<usize>, all: usize) -> Option<Range<usize>> {
-    let before = |size| Some(node.start - size..node.start);
-    match node.len() {
-        _ if *node == (0..all) => None,
+pub(super) fn sibling((start, end): Node, all: usize) -> Option<Node> {
+    let before = |size| Some((start - size, start));
+    match end - start {
+        _ if (start, end) == (0, all) => None,
         // At the end, some nodes have no right sibling, and the same blocks as their parent. The
         // largest of them has a left sibling.
-        _ if node.end == all => before(1 << node.start.trailing_zeros()),
-        size if node.start & size != 0 => before(size),
-        size => Some(node.end..all.min(node.end + size)),
+        _ if end == all => before(1 << start.trailing_zeros()),
+        size if start & size != 0 => before(size),
+        size => Some((end, all.min(end + size))),
     }
 }
 
 /// The largest nodes that together are these blocks. The tree has `all` blocks.
-pub(super) fn nodes_of(blocks: Range<usize>, all: usize) -> impl Iterator<Item = Range<usize>> {
-    let Range { mut start, end } = blocks;
+pub(super) fn nodes_of(blocks: Range<usize>, all: usize) -> impl Iterator<Item = Node> {
+    let mut start = blocks.start;
     std::iter::from_fn(move || {
-        if start >= end {
-            return None;
-        }
-        let mut node = start..start + 1;
-        let fits = |half: &Range<usize>| half.start > start && half.end <= end;
-        while let Some(half) = sibling(&node, all).filter(fits) {
-            node.end = half.end;
-        }
-        start = node.end;
+        // A node begins at a multiple of its size.
+        let sizes = (0..=start.trailing_zeros().min(usize::BITS - 1)).map(|bits| 1 << bits);
+        let mut ends = sizes.rev().map(|size| all.min(start.saturating_add(size)));
+        let node = (start, ends.find(|&end| start < end && end <= blocks.end)?);
+        start = node.1;
         Some(node)
     })
 }
 
 /// The terms of these blocks. There are `total` terms in all.
-pub(super) fn terms_of(blocks: Range<usize>, total: usize) -> Range<usize> {
-    blocks.start * BLOCK_TERMS..total.min(blocks.end * BLOCK_TERMS)
+pub(super) fn terms_of((start, end): (usize, usize), total: usize) -> Range<usize> {
+    start * BLOCK_TERMS..total.min(end * BLOCK_TERMS)
 }
 
-impl<A: Copy> Piece<A> {
-    pub(super) fn of_no_nodes() -> Self {
-        let nodes = BTreeMap::new();
-        Piece { nodes }
-    }
-
-    /// How many elements it has.
-    pub(super) fn len(&self) -> usize {
-        self.nodes.values().next().map_or(0, Vec::len)
-    }
-
-    /// Adds a node that has no block in common with the others. Combines it with its sibling as
-    /// long as the sibling is there. There are `all` blocks.
-    pub(super) fn insert(
-        &mut self,
-        mut node: Range<usize>,
-        mut values: Vec<A>,
-        all: usize,
-        combine: &impl Fn(A, A) -> A,
-    ) {
-        while let Some(sibling) = sibling(&node, all) {
-            let Some(mut right) = self.nodes.remove(&(sibling.start, sibling.end)) else {
-                break;
-            };
-            match sibling.start < node.start {
-                true => {
-                    swap(&mut values, &mut right);
-                    node.start = sibling.start;
-                }
-                false => node.end = sibling.end,
-            }
-            for (a, &b) in values.iter_mut().zip(&right) {
-                *a = combine(*a, b);
-            }
+/// Adds a node that has no block in common with the others of its elements. Combines it with its
+/// sibling as long as the sibling is there. There are `all` blocks.
+pub(super) fn insert<A: Copy>(
+    pieces: &mut Pieces<A>,
+    (first, mut node): (usize, Node),
+    mut values: Vec<A>,
+    all: usize,
+    combine: &impl Fn(A, A) -> A,
+) {
+    while let Some(half) = sibling(node, all) {
+        let Some(mut right) = pieces.remove(&(first, half)) else {
+            break;
+        };
+        if half < node {
+            swap(&mut values, &mut right);
         }
-        self.nodes.insert((node.start, node.end), values);
-    }
-
-    /// Blocks that a node has in common with those that are there.
-    pub(super) fn common_blocks(&self, node: &Range<usize>) -> Option<Range<usize>> {
-        let (&(start, end), _) = self.nodes.range(..(node.end, 0)).next_back()?;
-        let both = start.max(node.start)..end.min(node.end);
-        (!both.is_empty()).then_some(both)
-    }
-
-    /// The first of `all` blocks that are missing.
-    fn missing(&self, all: usize) -> Option<Range<usize>> {
-        let mut end = 0;
-        for &(start, next) in self.nodes.keys() {
-            if start > end {
-                return Some(end..start);
-            }
-            end = next;
+        node = (node.0.min(half.0), node.1.max(half.1));
+        for (a, &b) in values.iter_mut().zip(&right) {
+            *a = combine(*a, b);
         }
-        (end < all).then_some(end..all)
     }
-
-    /// The same nodes for some of the elements.
-    ///
-    /// # Errors
-    ///
-    /// `AllocationFailed`.
-    pub(super) fn of_elements(&self, elements: Range<usize>) -> Result<Self, BroadcastError> {
-        let copies = self.nodes.iter().map(|(&node, values)| {
-            let mut copy = reserved(elements.len())?;
-            copy.extend_from_slice(&values[elements.clone()]);
-            Ok((node, copy))
-        });
-        let nodes = copies.collect::<Result<_, _>>()?;
-        Ok(Piece { nodes })
-    }
+    pieces.insert((first, node), values);
 }
 
-/// Cuts the pieces that have elements on both sides of one of these places, which are in order.
+/// Blocks that a node has in common with others of its first element.
+pub(super) fn common_blocks<A>(
+    pieces: &Pieces<A>,
+    (first, node): (usize, Node),
+) -> Option<(usize, usize)> {
+    let mut before_end = pieces.range((first, (0, 0))..(first, (node.1, 0)));
+    let (&(_, (start, end)), _) = before_end.next_back()?;
+    let both = (start.max(node.0), end.min(node.1));
+    (both.0 < both.1).then_some(both)
+}
+
+/// A part of the elements of the nodes of a first element. Its own first element is `to`.
+///
+/// # Errors
+///
+/// `AllocationFailed`.
+pub(super) fn part_of<A: Copy>(
+    pieces: &Pieces<A>,
+    first: usize,
+    part: Range<usize>,
+    to: usize,
+) -> Result<Pieces<A>, BroadcastError> {
+    let nodes = pieces.range(keys(first..first + 1));
+    let copies = nodes.map(|(&(_, node), values)| {
+        let mut copy = reserved(part.len())?;
+        copy.extend_from_slice(&values[part.clone()]);
+        Ok(((to, node), copy))
+    });
+    copies.collect()
+}
+
+/// Where some pieces begin and end.
+fn ends<'p, A: 'p>(pieces: impl Iterator<Item = (&'p (usize, Node), &'p Vec<A>)>) -> Vec<usize> {
+    let ends = pieces.map(|(&(first, _), values)| [first, first + values.len()]);
+    ends.flatten().collect()
+}
+
+/// Cuts the pieces that have elements on both sides of one of these places.
 ///
 /// # Errors
 ///
@@ -211,16 +198,15 @@ impl<A: Copy> Piece<A> {
 fn cut<A: Copy>(pieces: &mut Pieces<A>, places: &[usize]) -> Result<(), BroadcastError> {
     // From the last one on, as all elements after the cut are copied.
     for &place in places.iter().rev() {
-        let Some((&start, piece)) = pieces.range_mut(..place).next_back() else {
+        let Some((&(first, _), values)) = pieces.range(keys(0..place)).next_back() else {
             continue;
         };
-        let (count, len) = (place - start, piece.len());
+        let (count, len) = (place - first, values.len());
         if count < len {
-            let rest = piece.of_elements(count..len)?;
-            for values in piece.nodes.values_mut() {
-                values.truncate(count);
-            }
-            pieces.insert(place, rest);
+            let rest = part_of(pieces, first, count..len, place)?;
+            let nodes = pieces.range_mut(keys(first..place));
+            nodes.for_each(|(_, values)| values.truncate(count));
+            pieces.extend(rest);
         }
     }
     Ok(())
@@ -289,32 +275,23 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     pub fn merge(&mut self, other: Self) -> Result<(), BroadcastError> {
         self.check_plan(&other.plan)?;
         let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
-        // Where pieces of either begin and end inside those of the other.
-        let (mut ours_at, mut theirs_at) = (Vec::new(), Vec::new());
-        for (&first, theirs) in &other.pieces {
-            let end = first + theirs.len();
-            theirs_at.extend([first, end]);
-            // From the last one on: before the first that ends too early, all do.
-            let before_end = self.pieces.range(..end).rev();
-            for (&at, ours) in before_end.take_while(|(at, ours)| *at + ours.len() > first) {
-                ours_at.extend([at, at + ours.len()]);
-                let mut nodes = theirs.nodes.keys();
-                if let Some(blocks) = nodes.find_map(|&(at, end)| ours.common_blocks(&(at..end))) {
-                    let (index, terms) = (self.index(at.max(first)), terms_of(blocks, total));
-                    return Err(parts_mismatch(PartsFault::Overlap { index, terms }));
-                }
+        let mut pieces = other.pieces;
+        // After this, pieces of both have the same elements, or none in common.
+        cut(&mut self.pieces, &ends(pieces.iter()))?;
+        let inside = |(&(first, _), theirs): (&(usize, Node), &Vec<_>)| {
+            self.pieces.range(keys(first..first + theirs.len()))
+        };
+        let ours_at = ends(pieces.iter().flat_map(inside));
+        cut(&mut pieces, &ours_at)?;
+        for &key in pieces.keys() {
+            if let Some(blocks) = common_blocks(&self.pieces, key) {
+                let (index, terms) = (self.index(key.0), terms_of(blocks, total));
+                return Err(parts_mismatch(PartsFault::Overlap { index, terms }));
             }
         }
-        ours_at.sort_unstable();
-        let mut pieces = other.pieces;
-        cut(&mut self.pieces, &theirs_at)?;
-        cut(&mut pieces, &ours_at)?;
         let combine = |a, b| self.reduction.combine(a, b);
-        for (first, piece) in pieces {
-            let ours = self.pieces.entry(first).or_insert_with(Piece::of_no_nodes);
-            for ((start, end), values) in piece.nodes {
-                ours.insert(start..end, values, all, &combine);
-            }
+        for (key, values) in pieces {
+            insert(&mut self.pieces, key, values, all, &combine);
         }
         Ok(())
     }
@@ -352,12 +329,9 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         if !plan.has_terms(terms, R::NAME, self.reduction.least_terms())? {
             return plan.results_of_none(R::NAME, &|| self.reduction.of_none());
         }
-        // All terms of a piece are one node.
-        let root = (0, sum_blocks(plan));
         array_of(plan.input_dim(), |out| {
-            for piece in self.pieces.values() {
-                let accs = piece.nodes[&root].iter();
-                out.extend(accs.map(|&acc| self.reduction.finish(acc, terms)));
+            for accs in self.pieces.values() {
+                out.extend(accs.iter().map(|&acc| self.reduction.finish(acc, terms)));
             }
         })
     }
@@ -366,21 +340,19 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// missing.
     fn first_missing(&self) -> Option<(usize, Range<usize>)> {
         let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
-        if total == 0 {
-            return None;
-        }
-        let count = self.plan.input_shape().iter().product();
+        let count: usize = self.plan.input_shape().iter().product();
         let mut element = 0;
-        for (&first, piece) in &self.pieces {
-            if first > element {
-                break;
-            }
-            if let Some(blocks) = piece.missing(all) {
+        while element < count && total > 0 {
+            let (mut end, nodes) = (0, self.pieces.range(keys(element..element + 1)));
+            let begins = nodes.map(|(&(_, node), _)| node).chain([(all, all)]);
+            let mut gaps = begins.map(|(start, next)| (replace(&mut end, next), start));
+            if let Some(blocks) = gaps.find(|(end, start)| end < start) {
                 return Some((element, terms_of(blocks, total)));
             }
-            element += piece.len();
+            // All blocks are one node.
+            element += self.pieces[&(element, (0, all))].len();
         }
-        (element < count).then_some((element, 0..total))
+        None
     }
 
     /// The index of an element of the result, by its number in row-major order.
@@ -443,7 +415,8 @@ impl<T, R: Reduction<T> + Clone> Clone for Accumulation<T, R> {
 impl<T, R: Reduction<T>> fmt::Debug for Accumulation<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pieces = self.pieces.iter();
-        let ranges: Vec<_> = pieces.map(|(at, piece)| *at..at + piece.len()).collect();
+        let mut ranges: Vec<_> = pieces.map(|((at, _), accs)| *at..at + accs.len()).collect();
+        ranges.dedup();
         f.debug_struct("Accumulation")
             .field("of", &Self::name(&self.plan))
             .field("elements", &ranges)

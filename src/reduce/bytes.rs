@@ -16,7 +16,9 @@
 //! A list is its length and its values. Nodes of the same elements follow each other. Otherwise the
 //! elements of each node are behind those of the node before it.
 
-use super::accumulation::{Accumulation, Piece, Pieces, nodes_of, shown, sibling, sum_blocks};
+use super::accumulation::{
+    Accumulation, Pieces, common_blocks, nodes_of, shown, sibling, sum_blocks,
+};
 use super::reduction::Reduction;
 use crate::error::{BroadcastError, PartsFault, invalid_bytes, parts_mismatch, reserved};
 use crate::plan::BroadcastPlan;
@@ -130,11 +132,8 @@ impl AccumulatorBytes for bool {
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {
-        match u8::read(from)? {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
-        }
+        let byte = u8::read(from)?;
+        (byte <= 1).then_some(byte == 1)
     }
 }
 
@@ -187,16 +186,12 @@ fn read_list<A: AccumulatorBytes>(from: &mut &[u8]) -> Result<Vec<A>, BroadcastE
 fn read_plan(from: &mut &[u8]) -> Result<BroadcastPlan, BroadcastError> {
     let [input, output, axes] = [read_list(from)?, read_list(from)?, read_list(from)?];
     let (rank, mut fed) = (output.len(), HashSet::new());
-    let mut valid = axes
-        .iter()
-        .map(|&axis| axis == rank || axis < rank && fed.insert(axis));
-    if axes.len() != input.len() || !valid.all(|valid| valid) {
+    let is_free = |&axis: &usize| axis == rank || axis < rank && fed.insert(axis);
+    if axes.len() != input.len() || !axes.iter().all(is_free) {
         return Err(invalid_bytes("no plan has these axes"));
     }
-    BroadcastPlan::new(Rule::Composed, dimension(&input), &output, |axis| {
-        axes[axis]
-    })
-    .map_err(|_| invalid_bytes("no plan has these shapes"))
+    let plan = BroadcastPlan::new(Rule::Composed, dimension(&input), &output, |at| axes[at]);
+    plan.map_err(|_| invalid_bytes("no plan has these shapes"))
 }
 
 /// FNV-1a, 64 bits. One byte that differs always changes it.
@@ -255,13 +250,11 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         for list in [plan.input_shape(), plan.output_shape(), plan.output_axes()] {
             write_list(list, &mut bytes);
         }
-        for (&first, piece) in &self.pieces {
-            for (&(start, end), values) in &piece.nodes {
-                for number in [first, start, end] {
-                    number.write(&mut bytes);
-                }
-                write_list(values, &mut bytes);
+        for (&(first, (start, end)), values) in &self.pieces {
+            for number in [first, start, end] {
+                number.write(&mut bytes);
             }
+            write_list(values, &mut bytes);
         }
         checksum(&bytes).write(&mut bytes);
         bytes
@@ -302,40 +295,33 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             }));
         }
         let plan = read_plan(&mut from)?;
-        let (count, all) = (
-            plan.input_shape().iter().product::<usize>(),
-            sum_blocks(&plan),
-        );
+        let count: usize = plan.input_shape().iter().product();
+        let all = sum_blocks(&plan);
         let mut pieces = Pieces::<R::Acc>::new();
         while !from.is_empty() {
             let [first, start, end] =
                 [(); 3].map(|()| usize::read(&mut from).unwrap_or(usize::MAX));
-            let (node, values) = (start..end, read_list(&mut from)?);
-            if end > all || nodes_of(node.clone(), all).next().as_ref() != Some(&node) {
+            let (node, values) = ((start, end), read_list(&mut from)?);
+            if nodes_of(start..end, all).next() != Some(node) {
                 return Err(invalid_bytes("the plan has no such node"));
             }
             let last = pieces.last_key_value();
-            let (at, len) = last.map_or((0, 0), |(&at, piece)| (at, piece.len()));
-            let follow = match first == at && len > 0 {
-                true => values.len() == len,
-                false => first >= at + len && !values.is_empty(),
-            };
-            if !follow || first > count || values.len() > count - first {
+            let (at, len) = last.map_or((0, 0), |(key, values)| (key.0, values.len()));
+            let follows = first >= at + len || (first, values.len()) == (at, len);
+            let fits = values.len() <= count.saturating_sub(first);
+            if values.is_empty() || !follows || !fits {
                 return Err(invalid_bytes(
                     "the elements of a node are none, or of two nodes",
                 ));
             }
-            let piece = pieces.entry(first).or_insert_with(Piece::of_no_nodes);
             // Halves of a node would have been written as that one.
-            let half = sibling(&node, all).map(|half| (half.start, half.end));
-            if piece.common_blocks(&node).is_some()
-                || half.is_some_and(|half| piece.nodes.contains_key(&half))
-            {
+            let half = sibling(node, all).filter(|half| pieces.contains_key(&(first, *half)));
+            if common_blocks(&pieces, (first, node)).is_some() || half.is_some() {
                 return Err(invalid_bytes(
                     "two nodes are of the same block, or halves of one",
                 ));
             }
-            piece.nodes.insert((start, end), values);
+            pieces.insert((first, node), values);
         }
         Ok(Accumulation::of(&plan, reduction, pieces))
     }
@@ -455,12 +441,11 @@ mod tests {
         let plan = BroadcastPlan::explicit(2, (5000, 2), &[1]).unwrap();
         let mut sum = Accumulation::<f32, _>::new(&plan, Sum);
         for (elements, nodes) in pieces {
-            let mut piece = Piece::of_no_nodes();
+            let ones = vec![1.; elements.len()];
             for node in *nodes {
-                let values = vec![1.; elements.len()];
-                piece.nodes.insert((node.start, node.end), values);
+                let key = (elements.start, (node.start, node.end));
+                sum.pieces.insert(key, ones.clone());
             }
-            sum.pieces.insert(elements.start, piece);
         }
         Accumulation::from_bytes(&sum.to_bytes(), Sum)
     }

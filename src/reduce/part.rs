@@ -1,6 +1,6 @@
 //! Parts of the terms of sums: tiles that keep whole blocks of the tree, and ranges of blocks.
 
-use super::accumulation::{Accumulation, Piece, Pieces, nodes_of, sum_blocks, terms_of};
+use super::accumulation::{Accumulation, Pieces, insert, nodes_of, part_of, sum_blocks, terms_of};
 use super::call::Call;
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
@@ -172,7 +172,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         }
         let empty = blocks.is_empty() || input.iter().any(|range| range.is_empty());
         let total = plan.sum_terms();
-        let terms = terms_of(blocks, total);
+        let terms = terms_of((blocks.start, blocks.end), total);
         // From the outermost axis on: the first axis on which the first and the last term differ
         // is cut, and those inside it are whole.
         let mut ranges = reserved(plan.output_shape().len())?;
@@ -337,23 +337,21 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         &self,
         call: &Call<'_, T, R>,
     ) -> Result<Pieces<R::Acc>, BroadcastError> {
-        let mut of_tile = Piece::of_no_nodes();
+        let mut of_tile = Pieces::new();
         let (total, all) = (self.plan.sum_terms(), sum_blocks(&self.plan));
         let combine = |a, b| call.reduction.combine(a, b);
         for (position, run) in self.runs() {
             for node in nodes_of(run.clone(), all) {
-                let at = position + (node.start - run.start) * BLOCK_TERMS;
-                let numbers = terms_of(node.clone(), total);
+                let at = position + (node.0 - run.start) * BLOCK_TERMS;
+                let numbers = terms_of(node, total);
                 let terms = Terms {
                     range: at..at + numbers.len(),
                     number: numbers.start.wrapping_sub(at),
                 };
                 let values = call.accumulators(self.tile.plan().input_dim(), terms)?;
-                of_tile.insert(node, values.into_raw_vec_and_offset().0, all, &combine);
+                let values = values.into_raw_vec_and_offset().0;
+                insert(&mut of_tile, (0, node), values, all, &combine);
             }
-        }
-        if of_tile.len() == 0 {
-            return Ok(Pieces::new());
         }
         // The elements of the tile that follow each other in the whole gradient.
         let (mut firsts, mut len) = (vec![0], 1);
@@ -367,10 +365,11 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
                 .iter_mut()
                 .for_each(|at| *at = *at * size + range.start);
         }
-        let pieces = firsts.into_iter().enumerate().map(|(number, first)| {
+        let mut pieces = Pieces::new();
+        for (number, first) in firsts.into_iter().enumerate() {
             let elements = number * len..(number + 1) * len;
-            Ok((first, of_tile.of_elements(elements)?))
-        });
-        pieces.collect()
+            pieces.extend(part_of(&of_tile, 0, elements, first)?);
+        }
+        Ok(pieces)
     }
 }
