@@ -109,17 +109,15 @@ impl ElementwiseRule {
         a: &PartialShape,
         b: &PartialShape,
     ) -> Result<PartialShape, BroadcastError> {
-        let (operands, [rank_a, rank_b]) = ([0, 1], [a.rank(), b.rank()]);
+        let [rank_a, rank_b] = [a, b].map(PartialShape::rank);
         let (operands, shapes, ranks) = match self {
-            Self::None => (operands, [a, b], [rank_b, rank_a]),
-            Self::Numpy => (operands, [a, b], [None, None]),
-            Self::Pdpd { .. } => ([1, 0], [b, a], [Some(0), None]),
             // Paddle takes identical shapes with any axis, and no others below -1.
-            Self::Paddle { axis: ..-1 } => (operands, [a, b], [rank_b, rank_a]),
-            Self::Paddle { .. } => (operands, [a, b], [None, None]),
+            Self::None | Self::Paddle { axis: ..-1 } => ([0, 1], [a, b], [rank_b, rank_a]),
+            Self::Numpy | Self::Paddle { .. } => ([0, 1], [a, b], [None, None]),
+            Self::Pdpd { .. } => ([1, 0], [b, a], [Some(0), None]),
             Self::Xla {
                 broadcast_dimensions: axes,
-            } => (operands, [a, b], xla::ranks([rank_a, rank_b], axes)),
+            } => ([0, 1], [a, b], xla::ranks([rank_a, rank_b], axes)),
         };
         let operands = operands.map(ArrayRole::Operand);
         self.run(Partial::new(self.rule(), operands, shapes, ranks))

@@ -24,12 +24,12 @@ pub(crate) fn infer_explicit(
     if let (Some(axes), false) = (mapping.value(), scalar_as_vector) {
         return mapped(call, axes.sizes(), increasing);
     }
-    let none_fits = || AxesFault::NoneFits(mapping.clone());
-    let refused = || Err(call.refused().axes(&[], none_fits()));
-    match (data.rank(), mapping.rank()) {
-        (None, None) => return call.related(Relation::Stretch, |axis| axis),
-        (Some(data), Some(entries)) if data != entries && !scalar_as_vector => return refused(),
-        _ => {}
+    let refused = || {
+        let none_fits = AxesFault::NoneFits(mapping.clone());
+        Err(call.refused().axes(&[], none_fits))
+    };
+    if data.rank().is_some_and(|data| data != rank) && !scalar_as_vector {
+        return refused();
     }
     // A scalar with one entry is as data of size 1 that must not be stretched.
     let relation = match scalar_as_vector {

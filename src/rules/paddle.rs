@@ -23,15 +23,14 @@ pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output, B
     }
     let start = match axis {
         -1 => Some(rank - small),
+        // Two scalars have no axis, and take 0.
+        0 if rank == 0 => Some(0),
         axis => usize::try_from(axis).ok().filter(|&axis| axis < rank),
     };
     let fault = match start {
-        None if rank > 0 || axis != 0 => AxesFault::OutOfRange(0),
+        None => AxesFault::OutOfRange(0),
         Some(start) if start > rank - small => AxesFault::Overhang,
-        start => {
-            let start = start.unwrap_or(0);
-            return call.related(Relation::Common, move |axis| start + axis);
-        }
+        Some(start) => return call.related(Relation::Common, move |axis| start + axis),
     };
     Err(call.refused().axes(&[axis as usize], fault))
 }
