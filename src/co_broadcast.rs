@@ -64,7 +64,7 @@ where
 {
     let (a, b) = (a.into_view(), b.into_view());
     let (plan_a, plan_b) = BroadcastPlan::pair(a.raw_dim(), b.raw_dim(), rule)?;
-    Ok((plan_a.onto(a)?, plan_b.onto(b)?))
+    Ok((plan_a.view(a)?, plan_b.view(b)?))
 }
 
 /// Any number of arrays as views of their common shape, under NumPy's rule.
@@ -234,5 +234,5 @@ pub(crate) fn replicated<'a, A, D: Dimension, O: Dimension>(
             return Ok(same);
         }
     }
-    BroadcastPlan::numpy_to(array.raw_dim(), shape.clone())?.onto(array)
+    BroadcastPlan::numpy_to(array.raw_dim(), shape.clone())?.view(array)
 }

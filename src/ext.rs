@@ -124,8 +124,7 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let view = self.as_array().view();
-        BroadcastPlan::with_mode(view.raw_dim(), shape, mode)?.onto(view)
+        BroadcastPlan::with_mode(self.as_array().raw_dim(), shape, mode)?.view(self)
     }
 
     /// Broadcasts to `shape` as NumPy's `broadcast_to`: right-aligned, size-1 axes replicate.
@@ -170,8 +169,7 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let view = self.as_array().view();
-        BroadcastPlan::numpy(view.raw_dim(), shape)?.onto(view)
+        BroadcastPlan::numpy(self.as_array().raw_dim(), shape)?.view(self)
     }
 
     /// Broadcasts together with `shape`: right-aligned, size-1 axes replicate on either side.
@@ -215,8 +213,7 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let view = self.as_array().view();
-        BroadcastPlan::bidirectional(view.raw_dim(), shape)?.onto(view)
+        BroadcastPlan::bidirectional(self.as_array().raw_dim(), shape)?.view(self)
     }
 
     /// Broadcasts to `shape`. Input axis `i` feeds axis `axes_mapping[i]` of it.
@@ -263,8 +260,7 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let view = self.as_array().view();
-        BroadcastPlan::explicit(view.raw_dim(), shape, axes_mapping)?.onto(view)
+        BroadcastPlan::explicit(self.as_array().raw_dim(), shape, axes_mapping)?.view(self)
     }
 
     /// Broadcasts to `shape`. The axes `broadcast_axes` of it are new, the others are the input's.
@@ -307,8 +303,8 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let view = self.as_array().view();
-        BroadcastPlan::with_broadcast_axes(view.raw_dim(), shape, broadcast_axes)?.onto(view)
+        BroadcastPlan::with_broadcast_axes(self.as_array().raw_dim(), shape, broadcast_axes)?
+            .view(self)
     }
 
     /// Broadcasts to `shape`. Input axis `i` feeds axis `broadcast_dimensions[i]` of it.
@@ -345,10 +341,13 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let view = self.as_array().view();
-        let plan =
-            BroadcastPlan::increasing(Rule::InDim, view.raw_dim(), shape, broadcast_dimensions)?;
-        plan.onto(view)
+        let plan = BroadcastPlan::increasing(
+            Rule::InDim,
+            self.as_array().raw_dim(),
+            shape,
+            broadcast_dimensions,
+        )?;
+        plan.view(self)
     }
 
     /// [`broadcast_in_dim`](Self::broadcast_in_dim) with `broadcast_dimensions` in any order, which
@@ -385,8 +384,8 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let view = self.as_array().view();
-        BroadcastPlan::in_dim_permuting(view.raw_dim(), shape, broadcast_dimensions)?.onto(view)
+        BroadcastPlan::in_dim_permuting(self.as_array().raw_dim(), shape, broadcast_dimensions)?
+            .view(self)
     }
 
     /// Broadcasts to `shape` as OpenVINO broadcasts B of a PaddlePaddle operation: aligned with
@@ -430,8 +429,7 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let view = self.as_array().view();
-        BroadcastPlan::pdpd(view.raw_dim(), shape, axis)?.onto(view)
+        BroadcastPlan::pdpd(self.as_array().raw_dim(), shape, axis)?.view(self)
     }
 
     /// Broadcasts to `size` as [`broadcast_numpy`](Self::broadcast_numpy), but -1 keeps the size of
@@ -469,8 +467,7 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let view = self.as_array().view();
-        BroadcastPlan::expand(view.raw_dim(), size)?.onto(view)
+        BroadcastPlan::expand(self.as_array().raw_dim(), size)?.view(self)
     }
 
     /// Puts new axes of the given `sizes` in front of the input's axes.
@@ -509,8 +506,7 @@ pub trait BroadcastExt: Operand {
     where
         E::Dim: DimAdd<Self::Dim>,
     {
-        let view = self.as_array().view();
-        BroadcastPlan::prepend(view.raw_dim(), sizes)?.onto(view)
+        BroadcastPlan::prepend(self.as_array().raw_dim(), sizes)?.view(self)
     }
 
     /// Broadcasts by the names of the axes: `pattern` has those of the input and of the output.

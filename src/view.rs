@@ -62,123 +62,95 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// assert_eq!(over_rows(arr1(&[1., 2., 3.]).view())?.strides(), [0, 1, 0]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
-    #[inline]
+    // Always inlined, as are the rules. Then static shapes and strides stay in registers, and a view
+    // costs as much as with ndarray's own `broadcast`. Through memory it costs five to ten times
+    // that.
+    #[inline(always)]
     pub fn view<'a, T: IntoView<'a, Dim = I>>(
         &self,
         array: T,
     ) -> Result<ArrayView<'a, T::Elem, O>, BroadcastError> {
-        replicate(Applied::Kept(self), array.into_view())
-    }
-
-    /// [`view`](Self::view) of a plan that is not needed again.
-    #[inline(always)]
-    pub(crate) fn onto<'a, A>(
-        self,
-        array: ArrayView<'a, A, I>,
-    ) -> Result<ArrayView<'a, A, O>, BroadcastError> {
-        replicate(Applied::Once(self), array)
-    }
-}
-
-/// A plan that is applied. Like `Cow`, but with its own byte for the tag. `Cow` would store its tag
-/// in an unused value of one of the plan's fields, and the compiler then reads it at run time.
-#[repr(u8)]
-enum Applied<'p, I, O> {
-    /// The view takes the plan's output dimension.
-    Once(BroadcastPlan<I, O>),
-    /// The view gets a copy of it.
-    Kept(&'p BroadcastPlan<I, O>),
-}
-
-/// The view that the plan describes: an output axis has the stride of the input axis that feeds
-/// it, or stride 0.
-// Always inlined, as are the rules. Then static shapes and strides stay in registers, and a view
-// costs as much as with ndarray's own `broadcast`. Through memory it costs five to ten times that.
-#[inline(always)]
-fn replicate<'a, A, I: Dimension, O: Dimension>(
-    applied: Applied<'_, I, O>,
-    array: ArrayView<'a, A, I>,
-) -> Result<ArrayView<'a, A, O>, BroadcastError> {
-    let plan = match &applied {
-        Applied::Once(plan) => plan,
-        Applied::Kept(plan) => plan,
-    };
-    if !array.shape().iter().eq(plan.input_shape()) {
-        // Copies, as in `BroadcastPlan::new`.
-        let (expected, found) = (plan.input_dim(), array.raw_dim());
-        let role = ArrayRole::Input;
-        return Err(wrong_shape(
-            role,
-            PartialShape::known(expected.sizes()),
-            found.sizes(),
-        ));
-    }
-    // An axis of size 0 or 1 may have any stride, which is never used.
-    let mut sizes_and_strides = array.shape().iter().zip(array.strides());
-    if sizes_and_strides.any(|(&size, &stride)| size > 1 && stride < 0) {
-        let mut reversed = (array.clone(), plan.clone());
-        return replicate_reversed(&mut reversed).0;
-    }
-    let mut strides = O::zeros(plan.output_shape().len());
-    let sizes_and_strides = array.shape().iter().zip(array.strides());
-    let inputs = plan.output_axes().iter().zip(sizes_and_strides);
-    let inputs = inputs.filter(|(_, (size, _))| **size > 1);
-    if I::NDIM.is_some() && O::NDIM.is_some() {
-        // With few axes of known number a search stays in registers.
-        for (output_axis, stride) in strides.sizes_mut().iter_mut().enumerate() {
-            *stride = (inputs.clone())
-                .find(|(fed, _)| **fed == output_axis)
-                .map_or(0, |(_, (_, &stride))| stride as usize);
+        let array = array.into_view();
+        if !array.shape().iter().eq(self.input_shape()) {
+            // Copies, as in `BroadcastPlan::new`.
+            let (expected, found) = (self.input_dim(), array.raw_dim());
+            let expected = PartialShape::known(expected);
+            return Err(wrong_shape(ArrayRole::Input, expected, found.sizes()));
         }
-    } else {
-        inputs.for_each(|(&fed, (_, &stride))| strides.sizes_mut()[fed] = stride as usize);
+        // An axis of size 0 or 1 may have any stride, which is never used.
+        let mut sizes_and_strides = array.shape().iter().zip(array.strides());
+        let is_reversed = sizes_and_strides.any(|(&size, &stride)| size > 1 && stride < 0);
+        let mut strides = O::zeros(self.output_shape().len());
+        let sizes_and_strides = array.shape().iter().zip(array.strides());
+        let inputs = self.output_axes().iter().zip(sizes_and_strides);
+        let inputs = inputs.filter(|(_, (size, _))| **size > 1);
+        if I::NDIM.is_some() && O::NDIM.is_some() {
+            // With few axes of known number a search stays in registers.
+            for (output_axis, stride) in strides.sizes_mut().iter_mut().enumerate() {
+                *stride = (inputs.clone())
+                    .find(|(fed, _)| **fed == output_axis)
+                    .map_or(0, |(_, (_, &stride))| stride as usize);
+            }
+        } else {
+            inputs.for_each(|(&fed, (_, &stride))| strides.sizes_mut()[fed] = stride as usize);
+        }
+        if is_reversed {
+            let layout = &mut (array.as_ptr(), self.output_dim(), strides.clone());
+            // SAFETY: as below.
+            return Ok(unsafe { signed_view(layout) }.0);
+        }
+        let layout = self.output_dim().strides(strides);
+        // SAFETY: `from_shape_ptr` wants a pointer that is not null: it is that of `array`. It
+        // wants no negative stride, and there is none. It wants no offset and no number of elements
+        // above `isize::MAX`: an axis with a stride other than 0 has the size and the stride of an
+        // axis of `array`, and `BroadcastPlan::new` has checked that the output's sizes multiply to
+        // at most `isize::MAX`. `BroadcastPlan::from_parts` checks the same.
+        let raw = unsafe { RawArrayView::from_shape_ptr(layout, array.as_ptr()) };
+        // SAFETY: every output index reaches an element of `array`, which lives for 'a and is only
+        // read. An output axis with a stride other than 0 is fed by an input axis that is longer
+        // than 1. `BroadcastPlan::new` or `from_parts` has checked that both have the same size, in
+        // the plan's input shape, and that shape is the array's, as checked above. An input axis
+        // feeds one output axis only, so no input index is exceeded. The other output axes do not
+        // move the pointer. If an axis of `array` has size 0, it feeds an output axis of size 0,
+        // and the view has no elements.
+        Ok(unsafe { raw.deref_into_view() })
     }
-    let output = match applied {
-        Applied::Once(plan) => plan.into_output_dim(),
-        Applied::Kept(plan) => plan.output_dim(),
-    };
-    // SAFETY: `from_shape_ptr` wants a pointer that is not null: it is that of `array`. It wants
-    // no negative stride: no axis of `array` that is longer than 1 has one here, and the strides of
-    // others are not used. It wants no offset and no number of elements above `isize::MAX`: an
-    // axis with a stride other than 0 has the size and the stride of an axis of `array`, and
-    // `BroadcastPlan::new` has checked that the output's sizes multiply to at most `isize::MAX`.
-    // `BroadcastPlan::from_parts` checks the same.
-    let raw = unsafe { RawArrayView::from_shape_ptr(output.strides(strides), array.as_ptr()) };
-    // SAFETY: every output index reaches an element of `array`, which lives for 'a and is only
-    // read. An output axis with a stride other than 0 is fed by an input axis that is longer than
-    // 1. `BroadcastPlan::new` or `from_parts` has checked that both have the same size, in the
-    // plan's input shape, and that shape is the array's, as checked above. An input axis feeds
-    // one output axis only, so no input index is exceeded. The other output axes do not move the
-    // pointer. If an axis of `array` has size 0, it feeds an output axis of size 0, and the view
-    // has no elements.
-    Ok(unsafe { raw.deref_into_view() })
 }
 
-/// [`replicate`] for an array with negative strides, which raw views must not have. Inverts these
-/// axes of the array, then those of the view.
+/// The view from this element on with this shape and these strides, which may be negative, as those
+/// of raw views must not be. A view of the memory in its own order is reversed.
+///
+/// # Safety
+///
+/// Every index reaches an element of an array that lives for 'a and is only read. The sizes, those
+/// of 0 counted as 1, multiply to at most `isize::MAX`. Axes of size 0 and 1 have a stride of 0.
 // Takes a reference to copies, and the `u64` makes the result wider than a register. Both keep the
 // caller's own values in registers.
 #[cold]
 #[inline(never)]
-fn replicate_reversed<'a, A, I: Dimension, O: Dimension>(
-    (array, plan): &mut (ArrayView<'a, A, I>, BroadcastPlan<I, O>),
-) -> (Result<ArrayView<'a, A, O>, BroadcastError>, u64) {
-    let signed = array.clone();
-    for (axis, (&size, &stride)) in signed.shape().iter().zip(signed.strides()).enumerate() {
-        if size > 1 && stride < 0 {
-            array.invert_axis(Axis(axis));
+unsafe fn signed_view<'a, A, D: Dimension>(
+    (first, shape, strides): &mut (*const A, D, D),
+) -> (ArrayView<'a, A, D>, u64) {
+    let mut forward = strides.clone();
+    for (stride, &size) in forward.sizes_mut().iter_mut().zip(shape.sizes()) {
+        let signed = *stride as isize;
+        if signed < 0 {
+            *first = first.wrapping_offset(signed * (size - 1) as isize);
+            *stride = signed.unsigned_abs();
         }
     }
-    let mut view = match replicate(Applied::Kept(plan), array.clone()) {
-        Ok(view) => view,
-        error => return (error, 0),
-    };
-    for (&output_axis, &stride) in plan.output_axes().iter().zip(signed.strides()) {
-        if stride < 0 && output_axis < view.ndim() && view.strides()[output_axis] > 0 {
-            view.invert_axis(Axis(output_axis));
+    // SAFETY: the pointer is that of the element at the lowest address, and so is not null. No
+    // stride is negative. No offset exceeds `isize::MAX`, as every index reaches an element of the
+    // array, and the number of elements does not either.
+    let raw = unsafe { RawArrayView::from_shape_ptr(shape.clone().strides(forward), *first) };
+    // SAFETY: every index reaches an element of the array, which lives for 'a and is only read.
+    let mut view = unsafe { raw.deref_into_view() };
+    for (axis, &stride) in strides.sizes().iter().enumerate() {
+        if (stride as isize) < 0 {
+            view.invert_axis(Axis(axis));
         }
     }
-    (Ok(view), 0)
+    (view, 0)
 }
 
 /// The new shape of an empty array is empty, too, and has no more than `isize::MAX` elements if its
@@ -246,7 +218,7 @@ impl AxisPattern {
         let pattern = pattern.as_deref().unwrap_or(self);
         let split_sizes = pattern.split_sizes(array.shape(), sizes)?;
         let plan = pattern.ungrouped()?.plan(split_sizes.concat(), sizes)?;
-        let mut view = plan.onto(split(array, &split_sizes))?;
+        let mut view = plan.view(split(array, &split_sizes))?;
 
         let mut rest = view.shape();
         let merged = pattern.output.axes().map(|names| {
@@ -275,7 +247,7 @@ impl AxisPattern {
 }
 
 /// The array with each axis split into axes of these sizes, which multiply to its size.
-fn split<'a, A>(mut array: ArrayViewD<'a, A>, sizes: &[Vec<usize>]) -> ArrayViewD<'a, A> {
+fn split<'a, A>(array: ArrayViewD<'a, A>, sizes: &[Vec<usize>]) -> ArrayViewD<'a, A> {
     for (sizes, &size) in sizes.iter().zip(array.shape()) {
         let product = sizes
             .iter()
@@ -287,35 +259,18 @@ fn split<'a, A>(mut array: ArrayViewD<'a, A>, sizes: &[Vec<usize>]) -> ArrayView
     if array.is_empty() {
         return array.into_shape_with_order(shape).expect(EMPTY);
     }
-    // Raw views must not have negative strides. The parts of a reversed axis are reversed.
-    let reversed = array.axes().filter(|axis| axis.len > 1 && axis.stride < 0);
-    let reversed: Vec<Axis> = reversed.map(|axis| axis.axis).collect();
-    reversed.iter().for_each(|&axis| array.invert_axis(axis));
     let parts = |axis: usize| (0..sizes[axis].len()).map(move |part| (axis, part));
-    let parts: Vec<_> = (0..array.ndim()).flat_map(parts).collect();
+    let parts = (0..array.ndim()).flat_map(parts);
     // No product overflows: the part before the others has two elements or more, so it is at most
     // the offset of the last element of the axis.
-    let stride = |&(axis, part): &(usize, usize)| match &sizes[axis][part..] {
+    let stride = |(axis, part): (usize, usize)| match &sizes[axis][part..] {
         [1, ..] => 0,
-        [_, behind @ ..] => array.strides()[axis] as usize * behind.iter().product::<usize>(),
+        [_, behind @ ..] => array.strides()[axis] * behind.iter().product::<usize>() as isize,
         [] => 0,
     };
-    let strides: Vec<usize> = parts.iter().map(stride).collect();
-    let shape = shape.strides(IxDyn(&strides));
-    // SAFETY: `from_shape_ptr` wants a pointer that is not null: it is that of `array`. It wants no
-    // negative stride and no offset above `isize::MAX`: no stride of `array` that is used is
-    // negative here. The last offset of the parts of an axis together is that of the axis, as their
-    // sizes multiply to its size. It wants no more elements than `isize::MAX`: they are as many as
-    // those of `array`.
-    let raw = unsafe { RawArrayView::from_shape_ptr(shape, array.as_ptr()) };
+    let strides: Vec<usize> = parts.map(|part| stride(part) as usize).collect();
     // SAFETY: the indices of the parts of an axis, in row-major order, reach the elements that the
     // index of the axis reaches, as their sizes multiply to its size, which the assertion above has
-    // checked. So every index reaches an element of `array`, which lives for 'a and is only read.
-    let mut split = unsafe { raw.deref_into_view() };
-    for (at, (axis, _)) in parts.into_iter().enumerate() {
-        if reversed.contains(&Axis(axis)) {
-            split.invert_axis(Axis(at));
-        }
-    }
-    split
+    // checked. So there are as many elements as in `array`.
+    unsafe { signed_view(&mut (array.as_ptr(), shape, IxDyn(&strides))) }.0
 }

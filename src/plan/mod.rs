@@ -325,12 +325,6 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub(crate) fn output_axes(&self) -> &[usize] {
         self.output_axes.sizes()
     }
-
-    /// [`output_dim`](Self::output_dim) of a plan that is not needed again.
-    #[inline(always)]
-    pub(crate) fn into_output_dim(self) -> O {
-        self.output
-    }
 }
 
 #[cfg(all(test, panic = "unwind"))]
