@@ -5,7 +5,7 @@ use crate::axes::{AxisList, invalid_axes, positions};
 use crate::error::{ArrayRole, AxesFault, BroadcastError, check_shape};
 use crate::integer::{ShapeInteger, axis_of};
 use crate::rule::Rule;
-use crate::shape::{Sizes, by_axis, dimension};
+use crate::shape::{Sizes, by_axis};
 use ndarray::Dimension;
 use smallvec::SmallVec;
 
@@ -223,7 +223,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 ///
 /// # Errors
 ///
-/// `InvalidAxes`.
+/// `InvalidAxes`, `ShapeOverflow`.
 pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     shape: D,
     axes: &A,
@@ -232,13 +232,8 @@ pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     let listed: D = positions("reduce", sizes, axes.list())?;
     let kept = (0..rank).filter(|&axis| listed.sizes()[axis] == 0);
     let kept: SmallVec<[usize; 6]> = kept.collect();
-    let (rule, input) = (Rule::Composed, by_axis(kept.len(), |at| sizes[kept[at]]));
-    Ok(BroadcastPlan::from_parts(
-        rule,
-        input,
-        shape,
-        dimension(&kept),
-    ))
+    let input = by_axis(kept.len(), |axis| sizes[kept[axis]]);
+    BroadcastPlan::new(Rule::Composed, input, sizes, |axis| kept[axis])
 }
 
 /// The plan in which axis `i` of the shape feeds axis `output_axis_of(i)` of an output of this

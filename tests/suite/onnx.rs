@@ -460,3 +460,19 @@ fn positions_among_no_terms_are_errors() {
         assert_eq!(node.evaluate(&empty).unwrap().shape(), [1, 0]);
     }
 }
+
+#[test]
+fn shapes_of_too_many_elements_are_errors() {
+    let shape = (usize::MAX, 2);
+    for keepdims in [true, false] {
+        let reduce = Reduce::new().keepdims(keepdims).plan(shape, Some(&[1]));
+        let arg = Arg::max().keepdims(keepdims).plan(shape);
+        for plan in [reduce, arg] {
+            let error = plan.unwrap_err();
+            assert!(
+                matches!(error.kind(), ErrorKind::ShapeOverflow { .. }),
+                "{error}"
+            );
+        }
+    }
+}
