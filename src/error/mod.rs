@@ -74,7 +74,7 @@ impl BroadcastError {
 
     /// The same error with other names for its two arrays.
     #[cold]
-    fn renamed(mut self, name: impl Fn(ArrayRole) -> ArrayRole) -> Self {
+    pub(crate) fn renamed(mut self, name: impl Fn(ArrayRole) -> ArrayRole) -> Self {
         if let ErrorKind::SizeMismatch { operands, .. }
         | ErrorKind::RankMismatch { operands, .. }
         | ErrorKind::InvalidAxes { operands, .. } = &mut *self.0

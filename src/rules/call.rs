@@ -7,10 +7,10 @@
 
 use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};
 use crate::partial::{PartialShape, PartialSize, PartialSizes, Size};
-use crate::plan::{BroadcastPlan, PlanPair};
+use crate::plan::BroadcastPlan;
 use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, dimension, elements};
-use ndarray::{DimMax, Dimension, IntoDimension};
+use ndarray::{Dimension, IntoDimension};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 
@@ -54,25 +54,6 @@ pub(super) trait Call: Sized {
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
     ) -> Result<Self::Output, BroadcastError>;
-}
-
-/// The output of known shapes, whose rank fits `O`.
-#[inline(always)]
-fn output<C: Call<Size = usize>, O: Dimension>(
-    call: &C,
-    relation: Relation,
-    output_axis_of: &impl Fn(usize) -> usize,
-) -> Result<O, BroadcastError> {
-    let [first, second] = call.sizes();
-    let (small, large) = match first.len() <= second.len() {
-        true => (first, second),
-        false => (second, first),
-    };
-    let mut output: O = dimension(large);
-    match relation.relate(small, output.sizes_mut(), output_axis_of) {
-        Ok(()) => Ok(output),
-        Err(axis) => Err(call.refused().sizes(relation, axis, output_axis_of)),
-    }
 }
 
 /// An input and its target, both known. The output is the plan, whose output's rank must fit `O`.
@@ -130,58 +111,17 @@ impl<I: Dimension, E: Dimension, O: Dimension> Call for ToTarget<I, E, O> {
         if relation == Relation::Stretch {
             return BroadcastPlan::new(self.rule, self.input, self.target.sizes(), output_axis_of);
         }
-        let output: O = output(&self, relation, &output_axis_of)?;
         let is_small = self.input.ndim() <= self.target.ndim();
+        let (small, large) = match is_small {
+            true => (self.input.sizes(), self.target.sizes()),
+            false => (self.target.sizes(), self.input.sizes()),
+        };
+        let mut output: O = dimension(large);
+        if let Err(axis) = relation.relate(small, output.sizes_mut(), &output_axis_of) {
+            return Err(self.refused().sizes(relation, axis, &output_axis_of));
+        }
         let axis_of = |axis| if is_small { output_axis_of(axis) } else { axis };
         BroadcastPlan::new(self.rule, self.input, output.sizes(), axis_of)
-    }
-}
-
-/// Two operands, both known. The output are their plans.
-#[derive(Clone)]
-pub(super) struct Pair<I, J> {
-    pub(super) rule: Rule,
-    pub(super) a: I,
-    pub(super) b: J,
-    /// Whether `b` is the first shape and `a` the second.
-    pub(super) b_is_first: bool,
-}
-
-impl<I: Dimension + DimMax<J>, J: Dimension> Call for Pair<I, J> {
-    type Size = usize;
-    type Output = PlanPair<I, J>;
-
-    #[inline(always)]
-    fn sizes(&self) -> [&[usize]; 2] {
-        match self.b_is_first {
-            true => [self.b.sizes(), self.a.sizes()],
-            false => [self.a.sizes(), self.b.sizes()],
-        }
-    }
-
-    #[inline(always)]
-    fn refused(&self) -> Refused {
-        let operands = if self.b_is_first { [1, 0] } else { [0, 1] };
-        let operands = operands.map(ArrayRole::Operand);
-        Refused::known(self.rule, operands, self.clone().sizes())
-    }
-
-    #[inline(always)]
-    fn related(
-        self,
-        relation: Relation,
-        output_axis_of: impl Fn(usize) -> usize,
-    ) -> Result<Self::Output, BroadcastError> {
-        let output: <I as DimMax<J>>::Output = output(&self, relation, &output_axis_of)?;
-        let b_is_small = self.b_is_first || self.b.ndim() < self.a.ndim();
-        let axis_of = |is_small: bool| {
-            let output_axis_of = &output_axis_of;
-            move |axis| if is_small { output_axis_of(axis) } else { axis }
-        };
-        Ok((
-            BroadcastPlan::new(self.rule, self.a, output.sizes(), axis_of(!b_is_small))?,
-            BroadcastPlan::new(self.rule, self.b, output.sizes(), axis_of(b_is_small))?,
-        ))
     }
 }
 
@@ -246,13 +186,12 @@ impl Call for Partial<'_> {
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
     ) -> Result<PartialShape, BroadcastError> {
-        let (Some(first), Some(second)) = (self.sizes[0].take(), self.sizes[1].take()) else {
+        let [Some(mut small), Some(mut output)] = std::mem::take(&mut self.sizes) else {
             return unknown(self.shapes);
         };
-        let (small, mut output) = match first.len() <= second.len() {
-            true => (first, second),
-            false => (second, first),
-        };
+        if small.len() > output.len() {
+            std::mem::swap(&mut small, &mut output);
+        }
         match relation.relate(&small, &mut output, &output_axis_of) {
             Ok(()) => checked(output),
             Err(axis) => Err(self.refused().sizes(relation, axis, &output_axis_of)),

@@ -24,12 +24,12 @@ mod xla;
 
 pub(crate) use mapping::infer_explicit;
 
-use crate::error::BroadcastError;
+use crate::error::{ArrayRole, BroadcastError};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
-use crate::rule::Relation;
+use crate::rule::{Relation, Rule};
 use axes::{increasing, unique};
-use call::{Call, Pair, ToTarget};
+use call::{Call, ToTarget};
 use ndarray::{DimMax, Dimension, IntoDimension};
 use std::borrow::Borrow;
 
@@ -137,11 +137,24 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         I: DimMax<E::Dim>,
     {
         let rule = rule.borrow();
-        rule.run(Pair {
-            rule: rule.rule(),
-            a: a.into_dimension(),
-            b: b.into_dimension(),
-            b_is_first: matches!(rule, ElementwiseRule::Pdpd { .. }),
-        })
+        let (name, a, b) = (rule.rule(), a.into_dimension(), b.into_dimension());
+        let number = |first: usize| {
+            move |error: BroadcastError| {
+                error.renamed(|role| match role {
+                    ArrayRole::Input => ArrayRole::Operand(first),
+                    _ => ArrayRole::Operand(1 - first),
+                })
+            }
+        };
+        if name == Rule::Pdpd {
+            let to_a = ToTarget::new(name, b, a.clone());
+            let plan_b = rule.run(to_a).map_err(number(1))?;
+            let plan_a = BroadcastPlan::new(name, a, plan_b.output_shape(), |axis| axis)?;
+            return Ok((plan_a, plan_b));
+        }
+        // The other rules treat both alike: each plan is that to the other shape.
+        let to_b = ToTarget::new(name, a.clone(), b.clone());
+        let plan_a = rule.run(to_b).map_err(number(0))?;
+        Ok((plan_a, rule.run(ToTarget::new(name, b, a))?))
     }
 }
