@@ -341,13 +341,8 @@ pub trait BroadcastExt: Operand {
     where
         Self::Dim: DimMax<E::Dim>,
     {
-        let plan = BroadcastPlan::increasing(
-            Rule::InDim,
-            self.as_array().raw_dim(),
-            shape,
-            broadcast_dimensions,
-        )?;
-        plan.view(self)
+        let dim = self.as_array().raw_dim();
+        BroadcastPlan::increasing(Rule::InDim, dim, shape, broadcast_dimensions)?.view(self)
     }
 
     /// [`broadcast_in_dim`](Self::broadcast_in_dim) with `broadcast_dimensions` in any order, which

@@ -4,7 +4,7 @@
 use crate::error::BroadcastError;
 use crate::pattern::AxisPattern;
 use crate::rule::Rule;
-use crate::text::{TextForm, write_axes};
+use crate::text::{self, Form, write_axes};
 use std::fmt;
 use std::str::FromStr;
 
@@ -136,33 +136,36 @@ impl FromStr for BroadcastMode {
         if text.contains("->") {
             return text.parse().map(|pattern| Self::Named { pattern });
         }
-        let form = TextForm::split("broadcast mode", text)?;
-        let axes = || form.axes("expected axes as non-negative integers: explicit(1, 2)");
-        match &*form.name {
-            "numpy" => form.bare(Self::Numpy, "numpy takes no axes"),
-            "bidirectional" => form.bare(Self::Bidirectional, "bidirectional takes no axes"),
-            "explicit" => axes().map(|axes_mapping| Self::Explicit { axes_mapping }),
-            "broadcast_axes" => axes().map(|broadcast_axes| Self::BroadcastAxes { broadcast_axes }),
-            "in_dim" => axes().map(|broadcast_dimensions| Self::InDim {
+        let axes = |mode_of: fn(Vec<usize>) -> Self| {
+            Form::Axes(
+                mode_of,
+                "expected axes as non-negative integers: explicit(1, 2)",
+            )
+        };
+        text::parse("broadcast mode", text, |name| match name {
+            "numpy" => Form::Bare(Self::Numpy, "numpy takes no axes"),
+            "bidirectional" => Form::Bare(Self::Bidirectional, "bidirectional takes no axes"),
+            "explicit" => axes(|axes_mapping| Self::Explicit { axes_mapping }),
+            "broadcast_axes" => axes(|broadcast_axes| Self::BroadcastAxes { broadcast_axes }),
+            "in_dim" => axes(|broadcast_dimensions| Self::InDim {
                 broadcast_dimensions,
             }),
-            "in_dim_permuting" => axes().map(|broadcast_dimensions| Self::InDimPermuting {
+            "in_dim_permuting" => axes(|broadcast_dimensions| Self::InDimPermuting {
                 broadcast_dimensions,
             }),
-            "expand" => form.bare(Self::Expand, "expand takes no axes"),
-            "pdpd" => form.axis(Ok(-1)).map(|axis| Self::Pdpd { axis }),
-            "none" => Err(form.invalid(
+            "expand" => Form::Bare(Self::Expand, "expand takes no axes"),
+            "pdpd" => Form::Axis(|axis| Self::Pdpd { axis }, Ok(-1)),
+            "none" => Form::Unknown(
                 "use explicit(..); only openvino::Mode and ElementwiseRule have the name none",
-            )),
+            ),
             "prepend" => {
-                Err(form
-                    .invalid("not a mode, as it takes sizes and no target: use broadcast_prepend"))
+                Form::Unknown("not a mode, as it takes sizes and no target: use broadcast_prepend")
             }
-            _ => Err(form.invalid(
+            _ => Form::Unknown(
                 "expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), \
                  in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w",
-            )),
-        }
+            ),
+        })
     }
 }
 
@@ -338,17 +341,14 @@ impl FromStr for ElementwiseRule {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
-        let form = TextForm::split("elementwise rule", text)?;
-        match &*form.name {
-            "none" => form.bare(Self::None, "none takes no axes"),
-            "numpy" => form.bare(Self::Numpy, "numpy takes no axes"),
-            "pdpd" => form.axis(Ok(-1)).map(Self::pdpd),
-            "paddle" => form.axis(Ok(-1)).map(Self::paddle),
-            "xla" => {
-                let expected = "expected broadcast dimensions as non-negative integers: xla(0, 2)";
-                form.axes(expected).map(|axes| Self::xla(&axes))
-            }
-            _ => Err(form.invalid("expected none, numpy, pdpd(..), paddle(..) or xla(..)")),
-        }
+        let axes = "expected broadcast dimensions as non-negative integers: xla(0, 2)";
+        text::parse("elementwise rule", text, |name| match name {
+            "none" => Form::Bare(Self::None, "none takes no axes"),
+            "numpy" => Form::Bare(Self::Numpy, "numpy takes no axes"),
+            "pdpd" => Form::Axis(Self::pdpd, Ok(-1)),
+            "paddle" => Form::Axis(Self::paddle, Ok(-1)),
+            "xla" => Form::Axes(|axes| Self::xla(&axes), axes),
+            _ => Form::Unknown("expected none, numpy, pdpd(..), paddle(..) or xla(..)"),
+        })
     }
 }

@@ -53,7 +53,7 @@ use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::rules::infer_explicit;
 use crate::shape::Sizes;
-use crate::text::TextForm;
+use crate::text::{self, Form};
 use ndarray::{ArrayViewD, Dimension, IntoDimension, IxDyn};
 use std::fmt;
 use std::str::FromStr;
@@ -139,19 +139,14 @@ impl FromStr for Mode {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self, BroadcastError> {
-        let known = "expected numpy, explicit (or none), bidirectional or pdpd(..)";
-        let form = TextForm::split("OpenVINO broadcast mode", text)?;
-        let mode = match &*form.name {
-            "numpy" => Mode::Numpy,
-            "explicit" | "none" => Mode::Explicit,
-            "bidirectional" => Mode::Bidirectional,
-            "pdpd" => return form.axis(Err(BARE_PDPD)).map(|axis| Mode::Pdpd { axis }),
-            _ => return Err(form.invalid(known)),
-        };
-        form.bare(
-            mode,
-            "only pdpd takes an axis; axes_mapping is an input of the operator",
-        )
+        let no_axes = "only pdpd takes an axis; axes_mapping is an input of the operator";
+        text::parse("OpenVINO broadcast mode", text, |name| match name {
+            "numpy" => Form::Bare(Mode::Numpy, no_axes),
+            "explicit" | "none" => Form::Bare(Mode::Explicit, no_axes),
+            "bidirectional" => Form::Bare(Mode::Bidirectional, no_axes),
+            "pdpd" => Form::Axis(|axis| Mode::Pdpd { axis }, Err(BARE_PDPD)),
+            _ => Form::Unknown("expected numpy, explicit (or none), bidirectional or pdpd(..)"),
+        })
     }
 }
 

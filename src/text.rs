@@ -16,74 +16,50 @@ pub(crate) fn write_axes(
     f.write_str(if axes.is_empty() { "" } else { ")" })
 }
 
-/// A text in parts: `explicit(1, 2)` has the name `explicit` and the list `1, 2`.
-pub(crate) struct TextForm<'a> {
-    /// What the text should name. For errors.
-    kind: &'static str,
-    text: &'a str,
-    /// In lower case.
-    pub(crate) name: String,
-    /// Empty for a bare name.
-    list: &'a str,
+/// What follows a name, and the mode or rule that it gives. Faults are what errors say.
+pub(crate) enum Form<M> {
+    /// Nothing. The fault is that of a name with a list.
+    Bare(M, &'static str),
+    /// A list of axes, which may be missing. The fault is that of any other list.
+    Axes(fn(Vec<usize>) -> M, &'static str),
+    /// One axis. The other value is the axis of a bare name, or its fault.
+    Axis(fn(isize) -> M, Result<isize, &'static str>),
+    /// There is no such name here.
+    Unknown(&'static str),
 }
 
-impl<'a> TextForm<'a> {
-    /// # Errors
-    ///
-    /// `InvalidText` if the closing parenthesis is missing.
-    pub(crate) fn split(kind: &'static str, text: &'a str) -> Result<Self, BroadcastError> {
-        let no_end = "expected a name, then integers in parentheses if it takes any, as in pdpd(1)";
-        let (name, rest) = text.trim().split_once('(').unwrap_or((text, ")"));
-        let Some(list) = rest.strip_suffix(')') else {
-            return Err(invalid_text(kind, text, no_end));
-        };
-        Ok(TextForm {
-            kind,
-            text,
-            name: name.trim().to_ascii_lowercase(),
-            list: list.trim(),
-        })
-    }
-
-    /// The error for a text with this fault.
-    pub(crate) fn invalid(&self, fault: &'static str) -> BroadcastError {
-        invalid_text(self.kind, self.text, fault)
-    }
-
-    /// The value of a bare name.
-    ///
-    /// # Errors
-    ///
-    /// [`invalid`](Self::invalid) if a list follows the name.
-    pub(crate) fn bare<T>(&self, value: T, fault: &'static str) -> Result<T, BroadcastError> {
-        match self.list {
-            "" => Ok(value),
-            _ => Err(self.invalid(fault)),
+/// The value of a text such as `explicit(1, 2)`. `form_of` takes the name in lower case. `kind` is
+/// what the text should name, for errors.
+///
+/// # Errors
+///
+/// `InvalidText`.
+pub(crate) fn parse<M>(
+    kind: &'static str,
+    text: &str,
+    form_of: impl FnOnce(&str) -> Form<M>,
+) -> Result<M, BroadcastError> {
+    let no_end = "expected a name, then integers in parentheses if it takes any, as in pdpd(1)";
+    let invalid = |fault| invalid_text(kind, text, fault);
+    let (name, rest) = text.trim().split_once('(').unwrap_or((text, ")"));
+    let list = rest
+        .strip_suffix(')')
+        .ok_or_else(|| invalid(no_end))?
+        .trim();
+    match form_of(&name.trim().to_ascii_lowercase()) {
+        Form::Bare(mode, _) if list.is_empty() => Ok(mode),
+        Form::Bare(_, fault) | Form::Unknown(fault) => Err(invalid(fault)),
+        Form::Axes(mode_of, fault) => {
+            let entries = list.split(',').filter(|_| !list.is_empty());
+            let axes: Result<_, _> = entries.map(|entry| entry.trim().parse()).collect();
+            axes.map(mode_of).map_err(|_| invalid(fault))
         }
-    }
-
-    /// The axes of the list.
-    ///
-    /// # Errors
-    ///
-    /// [`invalid`](Self::invalid) if an entry is not an axis.
-    pub(crate) fn axes(&self, fault: &'static str) -> Result<Vec<usize>, BroadcastError> {
-        let entries = self.list.split(',').filter(|_| !self.list.is_empty());
-        let axes: Result<_, _> = entries.map(|entry| entry.trim().parse()).collect();
-        axes.map_err(|_| self.invalid(fault))
-    }
-
-    /// The one axis of the list. Of an empty list `bare`: the axis that a bare name has, or what is
-    /// expected.
-    ///
-    /// # Errors
-    ///
-    /// [`invalid`](Self::invalid) for any other list.
-    pub(crate) fn axis(&self, bare: Result<isize, &'static str>) -> Result<isize, BroadcastError> {
-        let axis = match self.list {
-            "" => bare,
-            axis => axis.parse().map_err(|_| "expected one axis: pdpd(1)"),
-        };
-        axis.map_err(|fault| self.invalid(fault))
+        Form::Axis(mode_of, bare) => {
+            let axis = match list {
+                "" => bare,
+                axis => axis.parse().map_err(|_| "expected one axis: pdpd(1)"),
+            };
+            axis.map(mode_of).map_err(invalid)
+        }
     }
 }
