@@ -122,7 +122,7 @@ pub(crate) fn positions<D: Dimension, T: ShapeInteger, S: Size>(
     let rank = shape.len();
     let mut positions = D::zeros(rank);
     for (at, &entry) in axes.iter().enumerate() {
-        let fault = match axis_of(entry, rank) {
+        let fault = match axis_of(entry.widen(), rank) {
             Some(axis) => match std::mem::replace(&mut positions.sizes_mut()[axis], at + 1) {
                 0 => continue,
                 _ => AxesFault::Repeated(at),

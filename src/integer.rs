@@ -385,7 +385,7 @@ fn convert(values: &[i128], role: IntegerRole, out: &mut [usize]) -> Result<(), 
     for (position, (&value, out)) in values.iter().zip(out).enumerate() {
         let number = match role {
             IntegerRole::SizeOrKeep if value == -1 => Some(KEEP),
-            IntegerRole::AxisOf(rank) => axis_from_front(value, rank),
+            IntegerRole::AxisOf(rank) => axis_of(value, rank),
             _ => usize::try_from(value).ok(),
         };
         *out = number.ok_or_else(|| {
@@ -401,12 +401,7 @@ fn convert(values: &[i128], role: IntegerRole, out: &mut [usize]) -> Result<(), 
 
 /// The axis of an array of this rank. Negative ones count from the end. `None` if there is none.
 #[inline(always)]
-pub(crate) fn axis_of<T: ShapeInteger>(axis: T, rank: usize) -> Option<usize> {
-    axis_from_front(axis.widen(), rank)
-}
-
-#[inline(always)]
-fn axis_from_front(axis: i128, rank: usize) -> Option<usize> {
+pub(crate) fn axis_of(axis: i128, rank: usize) -> Option<usize> {
     let from_front = if axis < 0 { axis + rank as i128 } else { axis };
     usize::try_from(from_front).ok().filter(|&axis| axis < rank)
 }

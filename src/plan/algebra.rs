@@ -304,5 +304,5 @@ fn place<T: ShapeInteger>(
     count: usize,
 ) -> Result<usize, BroadcastError> {
     let fault = AxesFault::OutOfRange(0);
-    axis_of(axis, count).ok_or_else(|| invalid_axes(operation, shape, &[axis], fault))
+    axis_of(axis.widen(), count).ok_or_else(|| invalid_axes(operation, shape, &[axis], fault))
 }

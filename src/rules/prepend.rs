@@ -5,7 +5,7 @@
 use crate::error::BroadcastError;
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
-use crate::shape::Sizes;
+use crate::shape::{Sizes, by_axis};
 use ndarray::{DimAdd, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
@@ -35,10 +35,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     {
         let (input, sizes) = (input.into_dimension(), sizes.into_dimension());
         let (new, rank) = (sizes.ndim(), input.ndim());
-        let mut output = <E::Dim as DimAdd<I>>::Output::zeros(new + rank);
-        let (front, back) = output.sizes_mut().split_at_mut(new);
-        front.copy_from_slice(sizes.sizes());
-        back.copy_from_slice(input.sizes());
+        let output: <E::Dim as DimAdd<I>>::Output = by_axis(new + rank, |axis| match axis < new {
+            true => sizes[axis],
+            false => input[axis - new],
+        });
         BroadcastPlan::new(Rule::Prepend, input, output.sizes(), |axis| new + axis)
     }
 }
