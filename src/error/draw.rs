@@ -133,57 +133,50 @@ pub(super) fn invalid_axes(
     };
     let (input, small) = row(usize::from(flipped));
     let (target, large) = row(usize::from(!flipped));
-    let axis = |at: usize| axes.get(at).copied().unwrap_or(0);
+    let (count, has) = (axes_count(small.len()), axes_count(large.len()));
+    let (entries, rank) = (axes.len(), large.len());
     let at = match fault {
         AxesFault::OutOfRange(at) | AxesFault::Unsorted(at) => Some(*at),
         AxesFault::Repeated(at) | AxesFault::NotOne(at) => Some(*at),
         _ => None,
     };
+    let entry = |at: usize| axes.get(at).copied().unwrap_or(0);
+    let axis = entry(at.unwrap_or(0));
     let heading = match operation {
         "broadcast" => heading(both),
         "reorder" => format!("cannot reorder the axes of {}", shapes[0]),
-        _ => {
-            let (axis, of) = (axis(at.unwrap_or(0)), &shapes[0]);
-            let in_or_of = if operation == "insert" { "in" } else { "of" };
-            format!("cannot {operation} axis {axis} {in_or_of} {of}")
-        }
+        "insert" => format!("cannot insert axis {axis} in {}", shapes[0]),
+        _ => format!("cannot {operation} axis {axis} of {}", shapes[0]),
     };
     if let Rule::Pdpd | Rule::Paddle = rule {
-        return heading + &aligned_at(axis(0), [(&input, small), (&target, large)]);
+        return heading + &aligned_at(axis, [(&input, small), (&target, large)]);
     }
     let why = match fault {
         AxesFault::Length if rule == Rule::BroadcastAxes => {
-            let added = axes.iter().collect::<HashSet<_>>().len();
-            let (kept, has) = (large.len().saturating_sub(added), axes_count(small.len()));
-            format!("without them {target} has {kept}, but {input} has {has}")
+            let kept = rank.saturating_sub(axes.iter().collect::<HashSet<_>>().len());
+            format!("without them {target} has {kept}, but {input} has {count}")
         }
         AxesFault::Length => {
-            let (count, entries) = (axes_count(small.len()), axes.len());
             let list = format!("list the axis of {target} for each axis of {input}");
             format!("the length is {entries}, but {input} has {count}: {list}")
         }
         AxesFault::OutOfRange(_) if operation == "insert" => {
-            format!("the positions are -{} to {}", large.len() + 1, large.len())
+            format!("the positions are -{} to {rank}", rank + 1)
         }
-        AxesFault::OutOfRange(at) => {
-            let has = axes_count(large.len());
-            format!("there is no axis {}: {target} has {has}", axis(*at))
-        }
+        AxesFault::OutOfRange(_) => format!("there is no axis {axis}: {target} has {has}"),
         AxesFault::Unsorted(at) => {
-            let (axis, previous) = (axis(*at), axis(at.saturating_sub(1)));
+            let previous = entry(at.saturating_sub(1));
             let instead = match rule {
                 Rule::Explicit | Rule::InDim => "broadcast_in_dim_permuting",
                 _ => "permuted_axes of the operand",
             };
             format!("{axis} after {previous}: axes must increase; to transpose, use {instead}")
         }
-        AxesFault::Repeated(at) => format!("axis {} is listed twice", axis(*at)),
+        AxesFault::Repeated(_) => format!("axis {axis} is listed twice"),
         AxesFault::Missing => {
-            let first = large.len().saturating_sub(small.len());
-            let numpy: Vec<_> = (first..large.len()).collect();
-            let why = "ranks differ and XLA never guesses: pass the axes";
-            let with = format!("of {target} that {input} is aligned with");
-            format!("{why} {with} (NumPy's are {})", list(&numpy))
+            let numpy = list(&Vec::from_iter(rank.saturating_sub(small.len())..rank));
+            let with = format!("of {target} that {input} is aligned with (NumPy's are {numpy})");
+            format!("ranks differ and XLA never guesses: pass the axes {with}")
         }
         AxesFault::Unexpected if small.is_empty() => "a scalar needs none: pass []".into(),
         AxesFault::Unexpected => "equal ranks need none: pass [] or the identity".into(),
@@ -292,10 +285,8 @@ pub(super) fn integer(role: IntegerRole, shape: &[usize], entry: Option<(usize, 
     let why = match (role, value) {
         (IntegerRole::AxisOf(0), _) => "axes of an array of rank 0 are none".into(),
         (IntegerRole::AxisOf(rank), _) => {
-            format!(
-                "axes of an array of rank {rank} are -{rank} to {}",
-                rank - 1
-            )
+            let last = rank - 1;
+            format!("axes of an array of rank {rank} are -{rank} to {last}")
         }
         (IntegerRole::SizeOrKeep, ..0) => {
             "a size must not be negative, except for -1, which keeps the input's size".into()
