@@ -288,10 +288,9 @@ fn removing<D: Dimension, T: ShapeInteger>(
 ) -> Result<BroadcastPlan<D, D::Smaller>, BroadcastError> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
     let at = place("remove", sizes, axis, rank)?;
+    let output_axis_of = |i| (i != at).then(|| i - usize::from(i > at));
     match sizes[at] {
-        1 => Ok(moved(shape, rank - 1, |i| {
-            (i != at).then(|| i - usize::from(i > at))
-        })),
+        1 => Ok(moved(shape, rank - 1, output_axis_of)),
         _ => Err(invalid_axes("remove", sizes, &[axis], AxesFault::NotOne(0))),
     }
 }

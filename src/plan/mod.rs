@@ -281,13 +281,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
                 let (input, output) = (input.clone(), dimension::<O>(output));
                 let shapes = [input.sizes(), output.sizes()];
                 let operands = [ArrayRole::Input, ArrayRole::Target];
-                let (refused, output_axis_of) =
-                    (Refused::known(rule, operands, shapes), output_axis_of);
-                return Err(refused.sizes(
-                    Relation::Stretch,
-                    output_axis_of(axis),
-                    &output_axis_of,
-                ));
+                let refused = Refused::known(rule, operands, shapes);
+                let (axis, axis_of) = (output_axis_of(axis), output_axis_of);
+                return Err(refused.sizes(Relation::Stretch, axis, &axis_of));
             }
         }
         if elements(output).is_none() {

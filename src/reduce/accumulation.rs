@@ -383,12 +383,9 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
 
     /// What an error shows of a plan and the reduction.
     fn name<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>) -> String {
-        let axis = |axis: usize| axis.to_string();
-        let mapping = plan.mapping();
-        let mapping: Vec<_> = mapping
-            .map(|source| source.map_or("+".into(), axis))
-            .collect();
-        let (input, output, by) = (plan.input_shape(), plan.output_shape(), mapping.join(" "));
+        let name = |source: Option<usize>| source.map_or("+".into(), |axis| axis.to_string());
+        let by: Vec<String> = plan.mapping().map(name).collect();
+        let (input, output, by) = (plan.input_shape(), plan.output_shape(), by.join(" "));
         format!("{} of {output:?} to {input:?} by ({by})", shown(R::NAME))
     }
 }

@@ -163,12 +163,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         blocks: Range<usize>,
     ) -> Result<Self, BroadcastError> {
         check_inside(input.iter().cloned(), plan.input_shape())?;
-        if blocks.start > blocks.end || blocks.end > sum_blocks(plan) {
-            return Err(invalid_box(
-                &[sum_blocks(plan)],
-                &[blocks],
-                BoxFault::Blocks,
-            ));
+        let all = sum_blocks(plan);
+        if blocks.start > blocks.end || blocks.end > all {
+            return Err(invalid_box(&[all], &[blocks], BoxFault::Blocks));
         }
         let empty = blocks.is_empty() || input.iter().any(|range| range.is_empty());
         let total = plan.sum_terms();
@@ -287,12 +284,11 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         let (mut number, mut inside) = (0, self.tile.plan().sum_terms());
         let output = self.tile.output();
         let axes = output.ranges().zip(self.plan.output_shape());
-        let summed = axes
-            .zip(self.plan.kept())
-            .filter(|(_, kept)| kept.is_none());
-        for ((range, size), _) in summed {
-            inside /= range.len();
-            number = number * size + range.start + position / inside % range.len();
+        for ((range, size), kept) in axes.zip(self.plan.kept()) {
+            if kept.is_none() {
+                inside /= range.len();
+                number = number * size + range.start + position / inside % range.len();
+            }
         }
         number
     }
