@@ -255,88 +255,115 @@ fn plan(shape: &[usize], summed: &[usize]) -> BroadcastPlan {
     BroadcastPlan::explicit(IxDyn(&input), IxDyn(shape), &kept).unwrap()
 }
 
+/// Compares an array, of any layout, with what is expected of the terms that it has in each.
+trait Check<const N: usize>: Fn(&ArrayViewD<'_, Mixed<N>>) {}
+
+impl<const N: usize, F: Fn(&ArrayViewD<'_, Mixed<N>>)> Check<N> for F {}
+
 /// Fresh sums, sums that replace and sums that are added, in standard layout and backwards with
 /// gaps.
-#[track_caller]
-fn check<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
-    let plan = plan(terms.shape(), summed);
-    let expected = expected(terms, summed);
-    let what = || {
-        format!(
-            "{N} bytes, {:?} {:?}, {summed:?}",
-            terms.shape(),
-            terms.strides()
-        )
-    };
-    let fresh = plan.gradient(terms).unwrap();
-    assert!(fresh.iter().eq(&expected), "{}", what());
-
+fn check<const N: usize>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+) -> impl Check<N> + use<N> {
+    let (plan, summed) = (plan(terms.shape(), summed), summed.to_vec());
+    let expected = expected(terms, &summed);
     let before = |i: usize| Mixed::<N>::number(i + 77);
     let none = terms.is_empty();
-    let sums_of_none = |i, sum| if none { before(i) } else { before(i) + sum };
+    let added = expected.iter().enumerate();
+    let added = added.map(|(i, &sum)| if none { before(i) } else { before(i) + sum });
+    let added: Vec<_> = added.collect();
     let mut wide: Vec<usize> = plan.input_shape().to_vec();
     wide.iter_mut().for_each(|size| *size *= 2);
-    for apart in [false, true] {
-        let shape = if apart { &wide[..] } else { plan.input_shape() };
-        let mut memory = ArrayD::from_elem(shape, Mixed::number(5));
-        let mut out = memory.view_mut();
-        for axis in 0..out.ndim() {
-            if apart {
-                out.slice_axis_inplace(Axis(axis), Slice::new(0, None, -2));
-            }
-        }
-        plan.gradient_into(terms, &mut out).unwrap();
-        assert!(out.iter().eq(&expected), "into, {}", what());
-        (out.iter_mut().enumerate()).for_each(|(i, place)| *place = before(i));
-        plan.gradient_accumulate(terms, &mut out).unwrap();
-        let added = (expected.iter().enumerate()).map(|(i, &sum)| sums_of_none(i, sum));
-        assert!(out.iter().copied().eq(added), "added, {}", what());
-        let between = match apart {
-            true => memory.len() - expected.len(),
-            false => 0,
+    move |terms| {
+        let what = || {
+            format!(
+                "{N} bytes, {:?} {:?}, {summed:?}",
+                terms.shape(),
+                terms.strides()
+            )
         };
-        let untouched = memory
-            .iter()
-            .filter(|&&place| place == Mixed::number(5))
-            .count();
-        assert!(N < 4 || untouched >= between, "{}", what());
+        let fresh = plan.gradient(terms).unwrap();
+        assert!(fresh.iter().eq(&expected), "{}", what());
+        for apart in [false, true] {
+            let shape = if apart { &wide[..] } else { plan.input_shape() };
+            let mut memory = ArrayD::from_elem(shape, Mixed::number(5));
+            let mut out = memory.view_mut();
+            for axis in 0..out.ndim() {
+                if apart {
+                    out.slice_axis_inplace(Axis(axis), Slice::new(0, None, -2));
+                }
+            }
+            plan.gradient_into(terms, &mut out).unwrap();
+            assert!(out.iter().eq(&expected), "into, {}", what());
+            (out.iter_mut().enumerate()).for_each(|(i, place)| *place = before(i));
+            plan.gradient_accumulate(terms, &mut out).unwrap();
+            assert!(out.iter().eq(&added), "added, {}", what());
+            let between = match apart {
+                true => memory.len() - expected.len(),
+                false => 0,
+            };
+            let untouched = memory
+                .iter()
+                .filter(|&&place| place == Mixed::number(5))
+                .count();
+            assert!(N < 4 || untouched >= between, "{}", what());
+        }
     }
 }
 
 /// Sums of numbered terms of a map of two arrays, and an operation that does not commute.
-#[track_caller]
-fn check_maps<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
-    let plan = plan(terms.shape(), summed);
-    let (count, all) = in_order(terms, summed);
+fn check_maps<const N: usize>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+) -> impl Check<N> + use<N> {
+    let (plan, (count, all)) = (plan(terms.shape(), summed), in_order(terms, summed));
     let numbered = expected_numbered(&all, count);
-    let found = zip((terms, terms)).reduce(&plan, Numbered, |(a, b)| {
-        assert_eq!(a, b);
-        a
-    });
-    let what = || format!("{:?} {:?}, {summed:?}", terms.shape(), terms.strides());
-    assert!(found.unwrap().iter().eq(&numbered), "numbered, {}", what());
-    check_products::<N, 1>(terms, summed);
+    let products = check_products::<N, 1>(terms, summed);
+    move |terms| {
+        let found = zip((terms, terms)).reduce(&plan, Numbered, |(a, b)| {
+            assert_eq!(a, b);
+            a
+        });
+        let what = || format!("{:?}, {plan}", terms.strides());
+        assert!(found.unwrap().iter().eq(&numbered), "numbered, {}", what());
+        products(terms);
+    }
 }
 
-#[track_caller]
-fn check_sums_and_maps<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
-    check(terms, summed);
-    check_maps(terms, summed);
+fn check_sums_and_maps<const N: usize>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+) -> impl Check<N> + use<N> {
+    let (sums, maps) = (check(terms, summed), check_maps(terms, summed));
+    move |terms| {
+        sums(terms);
+        maps(terms);
+    }
 }
 
 /// An operation that does not commute, on `M` matrices for each term.
-#[track_caller]
 fn check_products<const N: usize, const M: usize>(
     terms: &ArrayViewD<'_, Mixed<N>>,
     summed: &[usize],
-) {
+) -> impl Check<N> + use<N, M> {
     let products = expected_products::<N, M>(terms, summed);
-    let product = Fold::new([[0; 4]; M], joined);
-    let found = zip(terms).reduce(&plan(terms.shape(), summed), product, |Mixed(bytes)| {
-        matrices(&bytes)
-    });
-    let what = || format!("{:?} {:?}, {summed:?}", terms.shape(), terms.strides());
-    assert!(found.unwrap().iter().eq(&products), "in order, {}", what());
+    let plan = plan(terms.shape(), summed);
+    move |terms| {
+        let product = Fold::new([[0; 4]; M], joined);
+        let found = zip(terms).reduce(&plan, product, |Mixed(bytes)| matrices(&bytes));
+        let what = || format!("{:?}, {plan}", terms.strides());
+        assert!(found.unwrap().iter().eq(&products), "in order, {}", what());
+    }
+}
+
+/// Checks an array of one layout.
+fn check_once<const N: usize, C: Check<N>>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+    check: fn(&ArrayViewD<'_, Mixed<N>>, &[usize]) -> C,
+) {
+    check(terms, summed)(terms);
 }
 
 /// The same elements in C order, in Fortran order, backwards, with gaps, both by turns, and with
@@ -345,16 +372,17 @@ fn check_products<const N: usize, const M: usize>(
 /// Many elements in C order and in two of the others, by turns, unless the variable `ALL_CASES` is
 /// set, as in `.ci/long-checks checked`. Only that finds a fault of one shape in one of the other
 /// layouts alone.
-fn check_layouts<const N: usize>(
+fn check_layouts<const N: usize, C: Check<N>>(
     shape: &[usize],
     summed: &[usize],
-    check: impl Fn(&ArrayViewD<'_, Mixed<N>>, &[usize]),
+    check: fn(&ArrayViewD<'_, Mixed<N>>, &[usize]) -> C,
 ) {
     let rank = shape.len();
     let len = shape.iter().product();
     let terms = (0..len).map(Mixed::<N>::number).collect();
     let terms = ArrayD::from_shape_vec(shape, terms).unwrap();
-    check(&terms.view(), summed);
+    let check = check(&terms.view(), summed);
+    check(&terms.view());
     let forward: Vec<usize> = (0..rank).collect();
     let backward: Vec<usize> = (0..rank).rev().collect();
     let mut rotated = forward.clone();
@@ -386,7 +414,7 @@ fn check_layouts<const N: usize>(
             view.slice_axis_inplace(Axis(axis), Slice::new(0, None, step(axis)));
         }
         view.assign(&terms);
-        check(&view.view(), summed);
+        check(&view.view());
     }
 }
 
@@ -513,17 +541,20 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
 }
 
 /// Sums of numbered terms of an array.
-#[track_caller]
-fn check_numbered<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) {
-    let plan = plan(terms.shape(), summed);
-    let (count, all) = in_order(terms, summed);
+fn check_numbered<const N: usize>(
+    terms: &ArrayViewD<'_, Mixed<N>>,
+    summed: &[usize],
+) -> impl Check<N> + use<N> {
+    let (plan, (count, all)) = (plan(terms.shape(), summed), in_order(terms, summed));
     let expected = expected_numbered(&all, count);
-    let what = || format!("{N} bytes, {:?} {:?}", terms.shape(), terms.strides());
-    let fresh = plan.reduce(terms, Numbered).unwrap();
-    assert!(fresh.iter().eq(&expected), "{}, {summed:?}", what());
-    let mut out = ArrayD::from_elem(plan.input_shape(), Mixed::number(5));
-    plan.reduce_into(terms, Numbered, &mut out).unwrap();
-    assert_eq!(out, fresh, "into, {}, {summed:?}", what());
+    move |terms| {
+        let what = || format!("{N} bytes, {:?}, {plan}", terms.strides());
+        let fresh = plan.reduce(terms, Numbered).unwrap();
+        assert!(fresh.iter().eq(&expected), "{}", what());
+        let mut out = ArrayD::from_elem(plan.input_shape(), Mixed::number(5));
+        plan.reduce_into(terms, Numbered, &mut out).unwrap();
+        assert_eq!(out, fresh, "into, {}", what());
+    }
 }
 
 #[test]
@@ -595,17 +626,17 @@ fn check_width<const N: usize>() {
         &[130, 65],
         &[1030, 9],
     ] {
-        check_layouts::<N>(shape, &[0], check);
-        check_layouts::<N>(shape, &[1], check);
+        check_layouts(shape, &[0], check::<N>);
+        check_layouts(shape, &[1], check::<N>);
         // In Fortran order, squares of the terms are transposed.
-        check_layouts::<N>(shape, &[0, 1], check);
+        check_layouts(shape, &[0, 1], check::<N>);
     }
-    check_layouts::<N>(&[2, 3, 4, 5], &[0, 2], check);
-    check_layouts::<N>(&[6, 5, 4, 3, 2], &[1, 3, 4], check);
-    check_layouts::<N>(&[3, 0, 2], &[0], check);
-    check_layouts::<N>(&[3, 0, 2], &[1], check);
-    check_layouts::<N>(&[3, 2, 4], &[], check);
-    check_layouts::<N>(&[], &[], check);
+    check_layouts(&[2, 3, 4, 5], &[0, 2], check::<N>);
+    check_layouts(&[6, 5, 4, 3, 2], &[1, 3, 4], check::<N>);
+    check_layouts(&[3, 0, 2], &[0], check::<N>);
+    check_layouts(&[3, 0, 2], &[1], check::<N>);
+    check_layouts(&[3, 2, 4], &[], check::<N>);
+    check_layouts(&[], &[], check::<N>);
 }
 
 fn check_widths() {
@@ -706,7 +737,7 @@ fn maps_of_large_arrays_follow_the_tree() {
     ] {
         let terms = (0..shape.iter().product()).map(Mixed::<4>::number);
         let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
-        check_maps(&terms.view(), summed);
+        check_once(&terms.view(), summed, check_maps);
     }
 }
 
@@ -728,26 +759,26 @@ fn crossed_terms_follow_the_tree() {
             let mut terms = memory.slice_axis_mut(Axis(1), Slice::new(0, Some(runs), 1));
             (terms.iter_mut().enumerate()).for_each(|(i, term)| *term = Mixed::number(i));
             let terms = terms.reversed_axes();
-            check(&terms.view(), &[0, 1]);
+            check_once(&terms.view(), &[0, 1], check);
             let apart = terms.view().insert_axis(Axis(0));
-            check(&apart.view(), &[1, 2]);
+            check_once(&apart.view(), &[1, 2], check);
         }
         let mut backwards = memory.view().reversed_axes();
         backwards.slice_axis_inplace(Axis(0), Slice::new(0, Some(4), 1));
         backwards.invert_axis(Axis(0));
         backwards.invert_axis(Axis(1));
-        check(&backwards, &[0, 1]);
+        check_once(&backwards, &[0, 1], check);
     }
     // On several threads, and several sums.
     let (run, step) = (lines + 600, CACHE_LINE / 4);
     let terms = (0..run * step).map(Mixed::<4>::number).collect();
     let memory = ArrayD::from_shape_vec(&[run, step][..], terms).unwrap();
-    check(&memory.t(), &[0, 1]);
-    check_maps(&memory.t(), &[0, 1]);
+    check_once(&memory.t(), &[0, 1], check_sums_and_maps);
     let (run, step, sums) = (lines, CACHE_LINE / 16, 3);
     let terms = (0..sums * run * step).map(Mixed::<16>::number).collect();
     let memory = ArrayD::from_shape_vec(&[sums, run, step][..], terms).unwrap();
-    check(&memory.view().permuted_axes(&[0, 2, 1][..]), &[1, 2]);
+    let turned = memory.view().permuted_axes(&[0, 2, 1][..]);
+    check_once(&turned, &[1, 2], check);
 }
 
 /// Two arrays of equal terms, whose nearest neighbours in memory are terms of one column and of one
@@ -796,7 +827,7 @@ fn long_rows_follow_the_tree() {
 fn large_elements_follow_the_tree() {
     check_width::<{ LARGE_ELEMENT - 1 }>();
     check_width::<LARGE_ELEMENT>();
-    check_layouts::<LARGE_ELEMENT>(&[300, 20, 3], &[0, 2], check);
+    check_layouts(&[300, 20, 3], &[0, 2], check::<LARGE_ELEMENT>);
 }
 
 /// Positions of the largest and the smallest of many equal terms, and of NaN.

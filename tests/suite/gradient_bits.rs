@@ -200,7 +200,7 @@ fn layouts_do_not_change_the_bits() {
         ];
         // Two layouts of many terms, by turns. Only `ALL_CASES` finds a fault of one shape in one
         // of the other layouts alone.
-        let few = len > 20_000 && !crate::all_cases();
+        let few = len > 2_000 && !crate::all_cases();
         layouts.rotate_left(2 * number % 6);
         for (order, steps) in layouts.into_iter().take(if few { 2 } else { 6 }) {
             let (mut backing, order) = laid_out(&cotangent, order, &steps);
@@ -261,11 +261,11 @@ fn the_number_of_threads_does_not_change_the_bits() {
         let plan = plan(&shape, &summed);
         let expected = expected(&plan, &cotangent);
         for (i, pool) in pools.iter().enumerate() {
-            // Without `ALL_CASES`, one of the layouts in each pool, by turns.
-            let mut views = vec![cotangent.view(), transposed.t()];
-            views.rotate_left((number + i) % 2);
-            views.truncate(if crate::all_cases() { 2 } else { 1 });
-            for cotangent in views {
+            for (at, cotangent) in [cotangent.view(), transposed.t()].into_iter().enumerate() {
+                // Without `ALL_CASES`, each layout in one of the pools, by turns.
+                if !crate::all_cases() && (number + i + 2 * at) % 4 > 0 {
+                    continue;
+                }
                 let gradient = pool.install(|| plan.gradient(&cotangent).unwrap());
                 assert!(
                     same_bits(&gradient, &expected),

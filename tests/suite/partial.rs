@@ -339,7 +339,7 @@ fn check_all_ranks(call: &Call, sample: usize) {
     let sample = if crate::all_cases() {
         sample
     } else {
-        sample / 2
+        sample / 4
     };
     let step = std::env::var("PARTIAL_STEP")
         .ok()

@@ -11,6 +11,7 @@ use ndarray_broadcast::infer::PartialShape;
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::Reduction;
 use serde_json::Value;
+use std::convert::identity;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -320,14 +321,17 @@ fn compose((a, b): (u32, u32), (c, d): (u32, u32)) -> (u32, u32) {
 fn the_number_of_threads_does_not_change_results() {
     let pools = [1, 2, 3, 16].map(crate::pool::pool);
     let mut random = Random(23);
-    for (shape, reduced) in [
+    for (turn, (shape, reduced)) in [
         (&[300_000][..], &[0][..]),
         (&[300, 1000], &[0]),
         (&[300, 1000], &[1]),
         (&[3, 100_000], &[1]),
         (&[100_000, 3], &[0]),
         (&[20, 30, 500], &[0, 2]),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         // A NaN is in some of the results, and terms are equal.
         let a = random.laid_out(shape, |random| match random.below(200_000) {
             0 => f32::NAN,
@@ -348,15 +352,20 @@ fn the_number_of_threads_does_not_change_results() {
                     bits(zip(&a).reduce(&plan, Product, |a| 1. + a / 1e6).unwrap()),
                 ],
                 plan.reduce(&a, ArgMax).unwrap(),
-                zip(&a).reduce(&plan, ArgMin, |a| a).unwrap(),
+                zip(&a).reduce(&plan, ArgMin, identity).unwrap(),
                 wide.mapv(f64::to_bits),
                 folded.unwrap(),
             )
         };
         let expected = pools[0].install(results);
-        for pool in &pools[1..] {
-            // Chance decides which thread takes what: `ALL_CASES` tries twice.
-            for _ in 0..1 + usize::from(crate::all_cases()) {
+        for (i, pool) in pools[1..].iter().enumerate() {
+            // Each pool by turns. Chance decides which thread takes what: `ALL_CASES` tries all
+            // pools twice.
+            let tries = match crate::all_cases() {
+                true => 2,
+                false => usize::from(i == turn % 3),
+            };
+            for _ in 0..tries {
                 assert!(pool.install(results) == expected, "{shape:?} {reduced:?}");
             }
         }
@@ -401,12 +410,14 @@ fn positions_are_those_of_the_first_of_equal_terms() {
                 let what = format!("{shape:?} {:?} {reduced:?}, {values} values", a.strides());
                 let found = plan.reduce(&a, ArgMax).unwrap();
                 assert!(found.iter().eq(&largest), "{what}");
-                let found = zip(&a).reduce(&plan, ArgMax, |a| a).unwrap();
+                let found = zip(&a).reduce(&plan, ArgMax, identity).unwrap();
                 assert!(found.iter().eq(&largest), "of a map, {what}");
                 let mut out = random.laid_out(plan.input_shape(), |_| 0);
                 plan.reduce_into(&a, ArgMin, &mut out).unwrap();
                 assert!(out.iter().eq(&smallest), "into, {what}");
-                zip(&a).reduce_into(&plan, ArgMax, &mut out, |a| a).unwrap();
+                zip(&a)
+                    .reduce_into(&plan, ArgMax, &mut out, identity)
+                    .unwrap();
                 assert!(out.iter().eq(&largest), "of a map, into, {what}");
             }
         }
@@ -462,11 +473,13 @@ fn every_place_of_a_nan_and_of_the_chosen_term_counts() {
         let plan = plan(&[9, len], &[1]);
         let mut a = ArrayD::<f32>::zeros(vec![9, len]);
         // Steps that reach every lane. Only `ALL_CASES` finds a fault of few places in long rows.
-        let step = match crate::all_cases() {
-            true => 7,
-            false => 31,
+        let step = match len {
+            0..=33 => 1,
+            34..=300 => 3,
+            _ => 31,
         };
-        for place in (0..len).step_by(if len > 300 { step } else { 1 }) {
+        let wanted = |place: &usize| place % step == len % step || place + 1 == len;
+        for place in (0..len).filter(|place| crate::all_cases() || wanted(place)) {
             let row = place % 9;
             let of = |a: &ArrayD<f32>| {
                 let all = [

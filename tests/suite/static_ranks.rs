@@ -2,7 +2,7 @@
 
 use ndarray::{
     Array, ArrayRef, ArrayView, ArrayViewD, Axis, CowArray, Dim, DimMax, Dimension, Ix0, Ix1, Ix2,
-    Ix3, Ix4, Ix5, Ix6, IxDyn, arr0, arr1, arr2,
+    Ix3, Ix5, Ix6, IxDyn, arr0, arr1, arr2,
 };
 use ndarray_broadcast::prelude::*;
 
@@ -102,14 +102,16 @@ where
     }
 }
 
-macro_rules! every_pair_of_ranks {
-    ($($d:ident)*) => { $(every_pair_of_ranks!(@ $d: Ix0 Ix1 Ix2 Ix3 Ix4 Ix5 Ix6);)* };
+macro_rules! pairs_of_ranks {
+    ($($d:ident)*) => { $(pairs_of_ranks!(@ $d: Ix0 Ix1 Ix3 Ix6);)* };
     (@ $d:ident: $($e:ident)*) => { $(assert_static_equals_dynamic::<$d, $e>();)* };
 }
 
+/// ndarray and this crate have the same code for all ranks between 0 and 6. The test is compiled
+/// once for each pair.
 #[test]
-fn every_pair_of_static_ranks_gives_the_same_as_dynamic_ranks() {
-    every_pair_of_ranks!(Ix0 Ix1 Ix2 Ix3 Ix4 Ix5 Ix6);
+fn pairs_of_static_ranks_give_the_same_as_dynamic_ranks() {
+    pairs_of_ranks!(Ix0 Ix1 Ix3 Ix6);
 }
 
 #[test]

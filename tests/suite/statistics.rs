@@ -6,6 +6,7 @@ use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn, Slice, array};
 use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes, Part, Tile};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::{Averaged, Reduction};
+use std::convert::identity;
 use std::fmt::Debug;
 
 /// What equal results have in common: their bits, but for NaN.
@@ -65,9 +66,8 @@ fn layouts<T: Copy>(terms: &ArrayD<T>) -> Vec<ArrayD<T>> {
 /// Compares with `expected`, which gets the terms of each result in order, and returns `None` for
 /// an error.
 ///
-/// Many terms in C order and in one of the other layouts, by turns: only `ALL_CASES` finds a fault
-/// of one shape and set of axes in another layout alone.
-#[track_caller]
+/// Tests are compiled without optimisation, and this one for each type and reduction: what does not
+/// need both is in functions of its own.
 fn check<T, R>(
     value: impl Fn(usize) -> T,
     reduction: R,
@@ -77,21 +77,29 @@ fn check<T, R>(
     T: Copy + Send + Sync + Debug,
     R: Reduction<T, Out: Bits, Acc: AccumulatorBytes> + Copy,
 {
-    check_all(&value, reduction, &expected, &close);
+    let reduce = |terms: &ArrayD<T>, axes: &Axes| reduce_in_every_way(terms, axes, reduction);
+    for axes in every_axes() {
+        check_layouts(&axes, &value, &reduce, &expected, &close);
+    }
     check_parts(&value, reduction);
 }
 
-/// [`check`], compiled once for each type and reduction.
-#[track_caller]
-fn check_all<T, R>(
-    value: &dyn Fn(usize) -> T,
-    reduction: R,
-    expected: &dyn Fn(&[T]) -> Option<R::Out>,
-    close: &dyn Fn(R::Out, R::Out) -> bool,
-) where
-    T: Copy + Send + Sync + Debug,
-    R: Reduction<T, Out: Bits, Acc: AccumulatorBytes> + Copy,
-{
+/// The axes of a reduction.
+struct Axes {
+    shape: &'static [usize],
+    /// Bit `i` is set if axis `i` is reduced.
+    set: usize,
+    reduced: Vec<usize>,
+    /// The others, then those that are reduced: the terms of a result are beside each other.
+    order: Vec<usize>,
+    /// The number of terms of a result.
+    count: usize,
+    plan: BroadcastPlan,
+    what: String,
+}
+
+fn every_axes() -> Vec<Axes> {
+    let mut all = vec![];
     for shape in [
         &[][..],
         &[1],
@@ -105,87 +113,120 @@ fn check_all<T, R>(
         &[2300, 2],
         &[2, 2300],
     ] {
-        let len: usize = shape.iter().product();
-        let terms = ArrayD::from_shape_vec(shape, (0..len).map(value).collect()).unwrap();
-        let rank = shape.len();
-        for set in 0..1 << rank {
-            let axes: Vec<usize> = (0..rank).filter(|axis| set >> axis & 1 == 1).collect();
-            let kept: Vec<usize> = (0..rank).filter(|axis| set >> axis & 1 == 0).collect();
-            let what = format!("{shape:?} over {axes:?}");
-            let order: Vec<usize> = kept.iter().chain(&axes).copied().collect();
-            let sorted = terms.view().permuted_axes(order);
-            let sorted: Vec<T> = sorted.iter().copied().collect();
+        for set in 0..1 << shape.len() {
+            let (reduced, kept): (Vec<usize>, Vec<usize>) =
+                (0..shape.len()).partition(|axis| set >> axis & 1 == 1);
+            let len: usize = shape.iter().product();
             let results: usize = kept.iter().map(|&axis| shape[axis]).product();
-            let count = sorted.len() / results.max(1);
-            let plan = BroadcastPlan::over_axes(IxDyn(shape), &axes).unwrap();
-            let mut first: Option<Vec<u128>> = None;
-            let mut layouts = layouts(&terms);
-            if len > 1000 && !crate::all_cases() {
-                layouts.swap(1, 1 + (set + rank) % 3);
-                layouts.truncate(2);
-            }
-            for terms in layouts {
-                let found = terms.reduce_axes_keepdims(&axes, reduction);
-                let mapped = zip(&terms).reduce(&plan, reduction, |term| term);
-                let (found, mapped) = match (found, mapped) {
-                    (Ok(found), Ok(mapped)) => (found, mapped),
-                    (found, mapped) => {
-                        assert_eq!(found.unwrap_err(), mapped.unwrap_err());
-                        assert!(expected(&sorted[..count]).is_none(), "an error, {what}");
-                        continue;
-                    }
-                };
-                let mut out = found.clone();
-                plan.reduce_into(&terms, reduction, &mut out).unwrap();
-                let found_bits = bits(&found);
-                assert_eq!(found_bits, bits(&out), "into, {what}");
-                assert_eq!(found_bits, bits(&mapped), "a map, {what}");
-                match &first {
-                    None => {
-                        for (i, &found) in found.iter().enumerate() {
-                            let terms = &sorted[i * count..(i + 1) * count];
-                            let expected = expected(terms).expect("a result, not an error");
-                            let text = || format!("{found:?} {expected:?}, {i}, {what}");
-                            let same = found.bits() == expected.bits() || close(found, expected);
-                            assert!(same, "{}", text());
-                        }
-                        first = Some(found_bits);
-                    }
-                    Some(first) => assert_eq!(first, &found_bits, "another layout, {what}"),
-                }
-            }
+            all.push(Axes {
+                shape,
+                set,
+                order: kept.iter().chain(&reduced).copied().collect(),
+                count: len / results.max(1),
+                plan: BroadcastPlan::over_axes(IxDyn(shape), &reduced).unwrap(),
+                what: format!("{shape:?} over {reduced:?}"),
+                reduced,
+            });
         }
+    }
+    all
+}
+
+/// A new array of the results, one by way of a map, and one that was there.
+fn reduce_in_every_way<T, R>(
+    terms: &ArrayD<T>,
+    axes: &Axes,
+    reduction: R,
+) -> Result<[ArrayD<R::Out>; 3], BroadcastError>
+where
+    T: Copy + Send + Sync,
+    R: Reduction<T, Out: Bits> + Copy,
+{
+    let found = terms.reduce_axes_keepdims(&axes.reduced, reduction);
+    let mapped = zip(terms).reduce(&axes.plan, reduction, identity);
+    assert_eq!(found.as_ref().err(), mapped.as_ref().err());
+    let (found, mapped) = (found?, mapped?);
+    let mut out = found.clone();
+    axes.plan.reduce_into(terms, reduction, &mut out).unwrap();
+    Ok([found, mapped, out])
+}
+
+type Reduce<'a, T, Out> =
+    dyn Fn(&ArrayD<T>, &Axes) -> Result<[ArrayD<Out>; 3], BroadcastError> + 'a;
+
+/// Many terms in C order and in one of the other layouts, by turns: only `ALL_CASES` finds a fault
+/// of one shape and set of axes in another layout alone.
+fn check_layouts<T: Copy, Out: Bits>(
+    axes: &Axes,
+    value: &dyn Fn(usize) -> T,
+    reduce: &Reduce<'_, T, Out>,
+    expected: &dyn Fn(&[T]) -> Option<Out>,
+    close: &dyn Fn(Out, Out) -> bool,
+) {
+    let (len, what) = (axes.shape.iter().product(), &axes.what);
+    let terms = ArrayD::from_shape_vec(axes.shape, (0..len).map(value).collect()).unwrap();
+    let sorted = terms.view().permuted_axes(&axes.order[..]);
+    let sorted: Vec<T> = sorted.iter().copied().collect();
+    let mut layouts = layouts(&terms);
+    if len > 1000 && !crate::all_cases() {
+        layouts.swap(1, 1 + (axes.set + axes.shape.len()) % 3);
+        layouts.truncate(2);
+    }
+    let mut first: Option<Vec<u128>> = None;
+    for terms in layouts {
+        let Ok([found, mapped, out]) = reduce(&terms, axes) else {
+            assert!(
+                expected(&sorted[..axes.count]).is_none(),
+                "an error, {what}"
+            );
+            continue;
+        };
+        let found_bits = bits(&found);
+        assert_eq!(found_bits, bits(&out), "into, {what}");
+        assert_eq!(found_bits, bits(&mapped), "a map, {what}");
+        if let Some(first) = &first {
+            assert_eq!(first, &found_bits, "another layout, {what}");
+            continue;
+        }
+        for (i, &found) in found.iter().enumerate() {
+            let terms = &sorted[i * axes.count..(i + 1) * axes.count];
+            let expected = expected(terms).expect("a result, not an error");
+            let same = found.bits() == expected.bits() || close(found, expected);
+            assert!(same, "{found:?} {expected:?}, {i}, {what}");
+        }
+        first = Some(found_bits);
     }
 }
 
 /// Parts that are sent as bytes and merged in several orders have the bits of one call.
-#[track_caller]
 fn check_parts<T, R>(value: &dyn Fn(usize) -> T, reduction: R)
 where
     T: Copy + Send + Sync,
     R: Reduction<T, Out: Bits, Acc: AccumulatorBytes> + Copy,
 {
-    let terms = Array2::from_shape_fn((5000, 2), |(i, j)| value(2 * i + j)).into_dyn();
-    let plan = BroadcastPlan::over_axes(IxDyn(&[5000, 2]), &[0]).unwrap();
+    let terms = (0..10_000).map(value).collect();
+    let terms = ArrayD::from_shape_vec(&[5000, 2][..], terms).unwrap();
+    let (plan, mut parts) = parts();
     let whole = bits(&plan.reduce(&terms, reduction).unwrap());
-    let parts = [4096..5000, 0..1024, 2048..4096, 1024..2048];
     for turn in 0..parts.len() {
         let mut merged = Accumulation::new(&plan, reduction);
-        let mut order = parts.clone();
-        order.rotate_left(turn);
-        for rows in order {
-            let part = Part::new(&plan, &Tile::new(&plan, &[rows, 0..2]).unwrap()).unwrap();
+        for part in &parts {
             let terms = part.tile().output().of(&terms).unwrap();
             let bytes = part.reduce(&terms, reduction).unwrap().to_bytes();
             let part = Accumulation::from_bytes(&bytes, reduction).unwrap();
             merged.merge(part).unwrap();
         }
-        assert_eq!(
-            bits(&merged.finish(&plan).unwrap()),
-            whole,
-            "parts, turn {turn}"
-        );
+        let merged = bits(&merged.finish(&plan).unwrap());
+        assert_eq!(merged, whole, "parts, turn {turn}");
+        parts.rotate_left(1);
     }
+}
+
+fn parts() -> (BroadcastPlan, [Part; 4]) {
+    let plan = BroadcastPlan::over_axes(IxDyn(&[5000, 2]), &[0]).unwrap();
+    let part = |rows| Part::new(&plan, &Tile::new(&plan, &[rows, 0..2]).unwrap()).unwrap();
+    let parts = [4096..5000, 0..1024, 2048..4096, 1024..2048].map(part);
+    (plan, parts)
 }
 
 /// A float type: the nearest of an `f64`, and its value.
