@@ -550,29 +550,53 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     ///
     /// There are as many elements at `places`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    unsafe fn fold_leaf(
-        &self,
-        places: &Places,
-        number: usize,
-        combine: impl Fn(R::Acc, R::Acc) -> R::Acc,
-    ) -> R::Acc {
+    unsafe fn fold_leaf(&self, places: &Places, number: usize) -> R::Acc {
         // SAFETY: the indices are those of a leaf.
         let term = |i: usize| unsafe { self.term(places, i, number.wrapping_add(i)) };
+        if !R::QUICK {
+            // The compiler makes no vector code of the loops below if `combine` is long.
+            // SAFETY: the contract of this function.
+            return unsafe { self.fold_short(places, LEAF, number) };
+        }
         if Self::LANES == 1 {
-            return (1..LEAF).fold(term(0), |acc, i| combine(acc, term(i)));
+            return (1..LEAF).fold(term(0), |acc, i| self.combine(acc, term(i)));
         }
         // Only the loop over lanes is a loop, so that the compiler makes vector code of it. It
         // would unroll an inner loop if its body were short.
-        macro_rules! sum {
-            ($j:ident; $($k:literal)+) => {{
+        macro_rules! lane {
+            ($j:ident, $combine:expr; $($k:literal)+) => {{
                 let mut acc = term($j);
-                $(acc = combine(acc, term($k * LANES + $j));)+
+                $(acc = $combine(acc, term($k * LANES + $j));)+
                 acc
             }};
+            ($j:ident, $combine:expr) => {
+                lane!($j, $combine; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+            };
         }
+        if R::HAS_UNORDERED && self.plain {
+            let combine = |a, b| self.reduction.combine_ordered(a, b);
+            let mut unordered = [false; LANES];
+            let lanes: [R::Acc; LANES] = filled!(LANES, |j| {
+                let mut any = self.reduction.is_unordered(term(j));
+                let mut look_and_combine = |acc, term| {
+                    any |= self.reduction.is_unordered(term);
+                    combine(acc, term)
+                };
+                let acc = lane!(j, look_and_combine);
+                unordered[j] = any;
+                acc
+            });
+            // Before the comparison: the compiler would otherwise fold after it, and read all terms
+            // once more.
+            let sum = self.combine_lanes(&lanes, combine);
+            if unordered == [false; LANES] {
+                return sum;
+            }
+        }
+        let combine = |a, b| self.combine(a, b);
         let lanes = match R::FOLDS_LANES {
             true => self.reduction.fold_lanes(|k, j| term(k * LANES + j)),
-            false => filled!(LANES, |j| sum!(j; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)),
+            false => filled!(LANES, |j| lane!(j, combine)),
         };
         self.combine_lanes(&lanes, combine)
     }
@@ -718,29 +742,6 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         self.combine_lanes(lanes, |a, b| self.combine(a, b))
     }
 
-    /// The sum of a leaf of contiguous terms, in the fastest way for these.
-    ///
-    /// # Safety
-    ///
-    /// There are as many elements at `places`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    unsafe fn fold_leaf_of(&self, places: &Places, number: usize) -> R::Acc {
-        // SAFETY: the contract of this function.
-        let ordered = || R::HAS_UNORDERED && self.plain && !unsafe { self.any_unordered(places) };
-        if ordered() {
-            let combine = |a, b| self.reduction.combine_ordered(a, b);
-            // SAFETY: the contract of this function.
-            return unsafe { self.fold_leaf(places, number, combine) };
-        }
-        if !R::QUICK {
-            // The compiler makes no vector code of `fold_leaf` if `combine` is long.
-            // SAFETY: the contract of this function.
-            return unsafe { self.fold_short(places, LEAF, number) };
-        }
-        // SAFETY: the contract of this function.
-        unsafe { self.fold_leaf(places, number, |a, b| self.combine(a, b)) }
-    }
-
     /// The sum of `count` contiguous terms, at most a leaf.
     ///
     /// # Safety
@@ -750,25 +751,10 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     pub(crate) unsafe fn fold_run(&self, places: &Places, count: usize, number: usize) -> R::Acc {
         match count {
             // SAFETY: the contract of this function.
-            LEAF => unsafe { self.fold_leaf_of(places, number) },
+            LEAF => unsafe { self.fold_leaf(places, number) },
             // SAFETY: the contract of this function.
             _ => unsafe { self.fold_short(places, count, number) },
         }
-    }
-
-    /// Whether one of these terms needs [`Reduction::combine`].
-    ///
-    /// # Safety
-    ///
-    /// There are as many elements at `places`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    unsafe fn any_unordered(&self, places: &Places) -> bool {
-        // SAFETY: the contract of this function.
-        let unordered = |i: usize| unsafe {
-            (self.reduction).is_unordered(self.reduction.lift((self.f)(I::items(places, i))))
-        };
-        // Pairs, as one instruction compares two floats.
-        (0..LEAF / 2).fold(false, |any, i| any | unordered(i) | unordered(i + LEAF / 2))
     }
 }
 
@@ -944,7 +930,7 @@ where
                     let number = runs.number.wrapping_add(leaf * LEAF);
                     // SAFETY: terms of a run: the contract of `Kernel::runs`, whose arguments these
                     // are.
-                    let sum = unsafe { map.fold_leaf_of(&places, number) };
+                    let sum = unsafe { map.fold_leaf(&places, number) };
                     // SAFETY: a column of the stack: the same contract.
                     unsafe { push_one(map.reduction, sum, stack, index + leaf) };
                     places = moved(places, I::COUNT, &runs.leaf, 1);

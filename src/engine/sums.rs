@@ -350,9 +350,9 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
         // SAFETY: the contract of this function.
         return unsafe { kernel.runs(runs, stack, index) };
     }
-    // The last leaf of each column is folded apart.
+    // The last leaves of some columns are folded after the others.
     let (acc, _) = kernel.accumulator();
-    for column in 0..runs.columns {
+    for column in (0..runs.columns).step_by(LANES) {
         let first = moved(runs.first, OPERANDS, &runs.column, column);
         let stack = Stack {
             first: stack.first.wrapping_add(column * acc),
@@ -360,7 +360,7 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
         };
         let leaves = Runs {
             first,
-            columns: 1,
+            columns: LANES.min(runs.columns - column),
             terms: whole * LEAF,
             ..*runs
         };
@@ -1036,6 +1036,7 @@ impl Unit<'_, '_> {
                 // terms of this leaf that these columns still need.
                 run.end = run.end.min(at + LEAF - (at - self.terms.start) % LEAF);
             }
+            let begin = offsets_of(plan.summed.axes(), [0; STRIDES], at);
             let mut column = 0;
             plan.kept
                 .for_each_row(columns.clone(), &mut |first, width| {
@@ -1043,7 +1044,7 @@ impl Unit<'_, '_> {
                     let step = if is_short { width } else { 1 };
                     for i in (0..width).step_by(step) {
                         let first = inner.moved(first, i);
-                        self.read_run(run.clone(), first, column..column + step, count);
+                        self.read_run(run.clone(), first, &begin, column..column + step, count);
                         column += step;
                     }
                 });
@@ -1132,6 +1133,7 @@ impl Unit<'_, '_> {
         &self,
         terms: Range<usize>,
         first: [isize; STRIDES],
+        begin: &[isize; STRIDES],
         columns: Range<usize>,
         width: usize,
     ) {
@@ -1169,8 +1171,9 @@ impl Unit<'_, '_> {
                 runs.leaf[operand] = pitch as isize;
                 match form(self.inputs(), &term, operand) {
                     Form::Contiguous if alone && plan.run == term.size => {
-                        let begin = offsets_of(plan.summed.axes(), first, at);
-                        runs.first[operand] = self.at(operand, begin);
+                        let offset = (at - terms.start) as isize * input.size as isize;
+                        runs.first[operand] = (self.at(operand, first))
+                            .wrapping_byte_offset(begin[1 + operand] + offset);
                         runs.column[operand] = plan.kept.inner().strides[1 + operand];
                         continue;
                     }
