@@ -190,6 +190,12 @@ impl Block {
             _ if columns.step == step => unsafe { self.copy_rows::<B>(bytes) },
             // SAFETY: as above.
             ..=4 if rows.len > 4 => unsafe { self.one_by_one::<B>() },
+            5.. if self.crosses()
+                && self.pitch % PAGE == 0
+                && rows.len > 4
+                && bytes >= CACHE_LINE =>
+            // SAFETY: as above.
+            unsafe { self.transpose_through_block::<B>() },
             // SAFETY: as above.
             _ if self.crosses() => unsafe { self.transpose::<B>(more) },
             _ if columns.step == -step && matches!(size, 1 | 2 | 4 | 8) => {
@@ -382,7 +388,7 @@ impl Block {
             // written.
             return unsafe { backwards.transpose::<B>(0) };
         }
-        let band = Self::band(size);
+        let band = self.band(size);
         // More rows in squares if their copies stay in the first-level cache.
         let band = match const { square(size_of::<B>()) } {
             Some((side, _)) if columns >= side => band.max(BLOCK / (columns * size) / band * band),
@@ -397,9 +403,13 @@ impl Block {
         }
     }
 
-    /// Rows that are transposed together: as many as a cache line has elements.
-    fn band(size: usize) -> usize {
-        (CACHE_LINE / size.max(1)).max(4)
+    /// Rows that are transposed together: as many as four cache lines have elements, which are
+    /// fetched together; fewer if rows of the copy share few sets of a cache.
+    fn band(&self, size: usize) -> usize {
+        match self.pitch % (PAGE / 8) {
+            0 => 16,
+            _ => (4 * CACHE_LINE / size.max(1)).max(4),
+        }
     }
 
     /// [`transpose`](Self::transpose) to a block in the cache, from which each row is copied.
@@ -410,7 +420,7 @@ impl Block {
     #[inline(never)]
     unsafe fn transpose_through_block<B: Copy>(self) {
         let size = size_of::<B>();
-        let band = Self::band(size);
+        let band = (4 * CACHE_LINE / size.max(1)).max(4);
         let (rows, columns, width) = (self.rows.len, self.columns.len, BLOCK / (band * size));
         let mut memory = [MaybeUninit::<u8>::uninit(); BLOCK];
         let to = memory.as_mut_ptr().cast::<u8>();

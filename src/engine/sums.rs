@@ -446,8 +446,8 @@ struct Plan<'n> {
     /// Terms of a column that are read before those of the next column are: all inside the axes
     /// that are kept.
     run: usize,
-    /// Leaves of one column that are gathered together.
-    leaves_at_once: usize,
+    /// Terms of one column that are gathered together, if they are many: leaves of a row, or rows.
+    piece: usize,
     threads: usize,
     /// Bytes of the sections of scratch memory: lanes, stack, offsets of rows, and the table of
     /// each operand.
@@ -516,13 +516,16 @@ impl<'n> Plan<'n> {
         let run = run(kept, summed);
         // So many leaves of tables stay in the second-level cache.
         let leaves_in_cache = SECOND_LEVEL_CACHE / 4 / (LEAF * size);
-        // Several rows of a run are one block of the gather: lines that they share are read once.
-        let leaves_at_once = match run == term.size {
-            true => LEAVES_AT_ONCE,
-            false => (LANES.saturating_mul(term.size))
-                .div_ceil(LEAF)
-                .min(leaves_in_cache)
-                .max(LEAVES_AT_ONCE),
+        // Many terms are gathered as one block: leaves of a row, or rows of a run, whose lines are
+        // then read once. They are as many as four lines have elements of 4 bytes.
+        let many = LEAVES_AT_ONCE * LEAF;
+        let piece = if run == term.size {
+            many
+        } else {
+            let in_cache = SECOND_LEVEL_CACHE / size / term.size / LANES * LANES;
+            let rows = (many / term.size).max(4 * LANES).min(in_cache);
+            let terms = rows.max(LANES).saturating_mul(term.size);
+            terms.min(CHUNK_BYTES.end() / size)
         };
         let at_once = match threads {
             1 => *CHUNK_BYTES.end(),
@@ -606,7 +609,7 @@ impl<'n> Plan<'n> {
                 _ => columns.max(LANES),
             };
             let rows = match access {
-                Access::Runs => columns + leaves_at_once.max(MORE_ROWS),
+                Access::Runs => columns + (1 + piece.min(count).div_ceil(LEAF)).max(MORE_ROWS),
                 _ => leaf + MORE_ROWS,
             };
             sections[3 + operand] = lines(rows * row * input.size);
@@ -623,7 +626,7 @@ impl<'n> Plan<'n> {
             at_once: units_at_once,
             in_place,
             run,
-            leaves_at_once,
+            piece,
             sections,
         }
     }
@@ -999,32 +1002,7 @@ impl Unit<'_, '_> {
     /// lies in one run is read where it lies, if its terms are contiguous. The terms of other
     /// leaves are gathered in tables, one leaf of each column, until the leaf is complete.
     fn runs(&self, columns: Range<usize>) -> *const u8 {
-        let Driver { kernel, plan, .. } = self.driver;
-        let (inner, term) = (plan.kept.inner(), plan.summed.inner());
-        let count = columns.len();
-        if plan.in_place {
-            let start = steps(term.moved([0; STRIDES], self.terms.start));
-            let first = moved(self.first(), OPERANDS, &start, 1);
-            let mut leaf = [0; OPERANDS];
-            for (leaf, input) in leaf.iter_mut().zip(self.inputs()) {
-                *leaf = (LEAF * input.size) as isize;
-            }
-            let mut column = 0;
-            plan.kept.for_each_row(columns, &mut |at, width| {
-                let runs = Runs {
-                    first: moved(first, OPERANDS, &steps(at), 1),
-                    columns: width,
-                    column: steps(inner.strides),
-                    leaf,
-                    terms: self.terms.len(),
-                    number: self.number(self.terms.start),
-                };
-                // SAFETY: runs of the inputs; the stack has room for all columns of the unit.
-                unsafe { fold_runs(*kernel, &runs, self.column_stack(column, count), 0) };
-                column += width;
-            });
-            return self.close(self.column_stack(0, count));
-        }
+        let (plan, count) = (&self.driver.plan, columns.len());
         let mut at = self.terms.start;
         while at < self.terms.end {
             let end = (at / plan.run + 1).saturating_mul(plan.run);
@@ -1040,10 +1018,11 @@ impl Unit<'_, '_> {
             let mut column = 0;
             plan.kept
                 .for_each_row(columns.clone(), &mut |first, width| {
-                    // Of long runs, those of each column are read to their ends.
-                    let step = if is_short { width } else { 1 };
+                    // Of long runs that are gathered, those of each column are read to their ends.
+                    let all = is_short || plan.in_place;
+                    let step = if all { width } else { 1 };
                     for i in (0..width).step_by(step) {
-                        let first = inner.moved(first, i);
+                        let first = plan.kept.inner().moved(first, i);
                         self.read_run(run.clone(), first, &begin, column..column + step, count);
                         column += step;
                     }
@@ -1144,50 +1123,87 @@ impl Unit<'_, '_> {
         while at < terms.end {
             let done = at - self.terms.start;
             let (index, filled) = (done / LEAF, done % LEAF);
-            // Whole leaves of this run. They are gathered into the rows of the table behind those
-            // of incomplete leaves.
-            let leaves = ((terms.end - at) / LEAF).min(plan.leaves_at_once);
+            let left = terms.end - at;
+            // Many terms are gathered into the rows of the table behind those of incomplete leaves:
+            // whole leaves of this run, or whole rows of it, after the terms of the last leaf.
+            let in_rows = columns.len() == 1 && plan.run > term.size;
+            let leaves = left.min(plan.piece) / LEAF;
             let whole = leaves > 0 && filled == 0 && columns.len() == 1;
-            let (row, count) = match whole {
-                true => (width, leaves * LEAF),
-                false => (columns.start, (LEAF - filled).min(terms.end - at)),
+            let (row, count) = match () {
+                () if plan.in_place => (0, left),
+                () if in_rows => (width, left.min(plan.piece - at % plan.piece)),
+                () if whole => (width, leaves * LEAF),
+                () => (columns.start, left.min(LEAF - filled)),
             };
+            at += count;
+            let (all, is_last) = (filled + count, at == self.terms.end);
             // Whether all terms of the leaf are here. Then contiguous ones are read where they lie.
-            let alone = filled == 0 && (count >= LEAF || at + count == self.terms.end);
+            let alone = filled == 0 && (count >= LEAF || is_last);
+            // The last leaf waits for its other terms.
+            let folded = if is_last { all } else { all / LEAF * LEAF };
             let mut runs = Runs {
                 first: [ptr::null(); OPERANDS],
                 columns: columns.len(),
                 column: [0; OPERANDS],
                 leaf: [0; OPERANDS],
-                terms: filled + count,
-                number: self.number(at).wrapping_sub(filled),
+                terms: folded,
+                number: self.number(at).wrapping_sub(all),
             };
             for (operand, input) in self.inputs().iter().enumerate() {
-                let pitch = LEAF * input.size;
-                let table = self.tables[operand].wrapping_add(row * pitch);
-                let to = table.wrapping_add(filled * input.size);
-                (runs.first[operand], runs.column[operand]) = (table, pitch as isize);
-                let mut positions = at..at + count;
-                runs.leaf[operand] = pitch as isize;
-                match form(self.inputs(), &term, operand) {
-                    Form::Contiguous if alone && plan.run == term.size => {
-                        let offset = (at - terms.start) as isize * input.size as isize;
-                        runs.first[operand] = (self.at(operand, first))
-                            .wrapping_byte_offset(begin[1 + operand] + offset);
-                        runs.column[operand] = plan.kept.inner().strides[1 + operand];
-                        continue;
-                    }
-                    Form::Repeated if whole && plan.run == term.size => {
-                        (positions.end, runs.leaf[operand]) = (at + LEAF, 0);
-                    }
-                    _ => {}
+                let size = input.size;
+                let table = |row: usize| self.tables[operand].wrapping_add(row * LEAF * size);
+                let (waiting, to) = (table(columns.start), table(row));
+                runs.first[operand] = to;
+                runs.column[operand] = (LEAF * size) as isize;
+                runs.leaf[operand] = (LEAF * size) as isize;
+                if in_rows {
+                    // SAFETY: terms of the last leaf, and room for them before those of the run.
+                    unsafe { ptr::copy_nonoverlapping(waiting, to, filled * size) };
                 }
-                self.gather_run(to, first, operand, positions, columns.len());
+                let behind = to.wrapping_add(filled * size);
+                if plan.run > term.size {
+                    self.gather_run(behind, first, operand, at - count..at, columns.len());
+                } else {
+                    let (down, along) = (
+                        plan.kept.inner().strides[1 + operand],
+                        term.strides[1 + operand],
+                    );
+                    let moved = along.wrapping_mul((at - count - terms.start) as isize);
+                    let from = (self.at(operand, first))
+                        .wrapping_byte_offset(begin[1 + operand].wrapping_add(moved));
+                    let mut len = count;
+                    match form(self.inputs(), &term, operand) {
+                        Form::Contiguous if alone => {
+                            (runs.first[operand], runs.column[operand]) = (from, down);
+                            continue;
+                        }
+                        Form::Repeated if whole => (len, runs.leaf[operand]) = (LEAF, 0),
+                        _ => {}
+                    }
+                    let block = Block {
+                        to: behind,
+                        pitch: LEAF * size,
+                        from,
+                        rows: Along {
+                            len: columns.len(),
+                            step: down,
+                        },
+                        columns: Along { len, step: along },
+                    };
+                    // SAFETY: terms of an input, and their places in the table. The rows after
+                    // them, which the pack may write, are spare, or of columns that are gathered
+                    // next: see `runs`.
+                    unsafe { pack_or_splat(self.pack(operand), block, size) };
+                }
+                if in_rows {
+                    let rest = to.wrapping_add(folded * size);
+                    // SAFETY: terms of a leaf that is not complete, and its row.
+                    unsafe { ptr::copy_nonoverlapping(rest, waiting, (all - folded) * size) };
+                }
             }
-            at += count;
-            if (filled + count) % LEAF == 0 || at == self.terms.end {
+            if folded > 0 {
                 // SAFETY: runs of the inputs or of the tables; columns of the stack.
-                unsafe { kernel.runs(&runs, stack, index) };
+                unsafe { fold_runs(*kernel, &runs, stack, index) };
             }
         }
     }
