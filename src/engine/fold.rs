@@ -155,8 +155,9 @@ pub(crate) unsafe trait Kernel: Sync {
     fn accumulator(&self) -> (usize, usize);
 
     /// Whether runs of this many terms are gathered into rows, where the lanes of many columns are
-    /// combined at once, because that is faster than to fold each run.
-    fn is_short(&self, terms: usize) -> bool {
+    /// combined at once, because that is faster than to fold each run. They are read in place
+    /// otherwise, if they are contiguous.
+    fn is_short(&self, terms: usize, _in_place: bool) -> bool {
         terms < LANES
     }
 
@@ -966,13 +967,15 @@ where
         (size_of::<R::Acc>(), align_of::<R::Acc>())
     }
 
-    fn is_short(&self, terms: usize) -> bool {
+    fn is_short(&self, terms: usize, in_place: bool) -> bool {
         // If the last terms do not fill all lanes, terms of 1 or 2 bytes are read one by one: there
         // are no masked loads of these.
         let one_by_one = terms % LANES > 0 && size_of::<T>() <= 2;
+        // The compiler makes no vector code of 7 or 8 terms if `combine` looks for NaN.
+        let few = if R::HAS_UNORDERED { 6 } else { FEW_TERMS };
         match R::SLOW || one_by_one {
             true => terms < SHORT_RUN,
-            false => terms < LANES,
+            false => terms < LANES && !(in_place && terms <= few),
         }
     }
 

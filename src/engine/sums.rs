@@ -263,7 +263,7 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
     let few = terms <= FEW_TERMS && columns > 1;
     let mut sums = stack.first.cast_const();
     if in_runs
-        && (few && !side_by_side || !kernel.is_short(terms))
+        && (few && !side_by_side || !kernel.is_short(terms, false))
         && acc < LARGE_ELEMENT
         && size < LARGE_ELEMENT
     {
@@ -509,8 +509,7 @@ impl<'n> Plan<'n> {
             (_, true) => Access::Rows,
             (true, _) if all_rows_adjacent || long_rows => Access::Rows,
             (true, _) => Access::Tables,
-            (false, _) if count <= FEW_TERMS && in_place => Access::Runs,
-            (false, _) if kernel.is_short(count) && kept.len() > 1 => Access::Tables,
+            (false, _) if kernel.is_short(count, in_place) && kept.len() > 1 => Access::Tables,
             (false, _) => Access::Runs,
         };
         let run = run(kept, summed);
@@ -519,13 +518,14 @@ impl<'n> Plan<'n> {
         // Many terms are gathered as one block: leaves of a row, or rows of a run, whose lines are
         // then read once. They are as many as four lines have elements of 4 bytes.
         let many = LEAVES_AT_ONCE * LEAF;
-        let piece = if run == term.size {
-            many
+        let (piece, spare) = if run == term.size {
+            (many, 0)
         } else {
             let in_cache = SECOND_LEVEL_CACHE / size / term.size / LANES * LANES;
             let rows = (many / term.size).max(4 * LANES).min(in_cache);
             let terms = rows.max(LANES).saturating_mul(term.size);
-            terms.min(CHUNK_BYTES.end() / size)
+            let piece = terms.min(CHUNK_BYTES.end() / size);
+            (piece, MORE_ROWS * piece.min(term.size))
         };
         let at_once = match threads {
             1 => *CHUNK_BYTES.end(),
@@ -597,22 +597,18 @@ impl<'n> Plan<'n> {
         let levels = leaves.ilog2() as usize + 1;
         sections[1] = lines(levels * columns * acc);
         // `gather_rows`: the rows of a leaf, or as many of `LANES` copies; then `MORE_ROWS`.
-        // `read_run`: a leaf of each column, then whole leaves of one column, or `MORE_ROWS`.
+        // `read_run`: a leaf of each column; then `MORE_ROWS`, or a leaf and a piece of one column.
         // Large elements have no table: all are side by side, or each is a column of its own. So no
         // product overflows.
         for (operand, input) in inputs.iter().enumerate() {
             let lies_well = columns == 1 || inner.strides[1 + operand] == input.size as isize;
-            let row = match access {
+            let elements = match access {
                 Access::Runs if in_place => 0,
-                Access::Runs => LEAF,
+                Access::Runs => (columns + 1 + MORE_ROWS) * LEAF + piece.min(count) + spare,
                 Access::Rows if lies_well => 0,
-                _ => columns.max(LANES),
+                _ => (leaf + MORE_ROWS) * columns.max(LANES),
             };
-            let rows = match access {
-                Access::Runs => columns + (1 + piece.min(count).div_ceil(LEAF)).max(MORE_ROWS),
-                _ => leaf + MORE_ROWS,
-            };
-            sections[3 + operand] = lines(rows * row * input.size);
+            sections[3 + operand] = lines(elements * input.size);
         }
         Plan {
             threads: threads.min((units * chunks).div_ceil(units_at_once)).max(1),
@@ -1052,50 +1048,28 @@ impl Unit<'_, '_> {
         let (size, i) = (self.inputs()[operand].size, 1 + operand);
         let down = plan.kept.inner().strides[i];
         for_each_tile(plan.summed.axes(), first, terms, |tile| {
-            let (mut row, width) = (0, tile.columns.size);
-            while row < tile.rows.size {
-                // One column: rows of the tile are rows of the block, unless the gather might write
-                // more of them.
-                let left = tile.rows.size - row;
-                let dense = tile.columns.strides[i] == (left * size) as isize;
-                let rows = match left & !MORE_ROWS {
-                    _ if columns > 1 => 1,
-                    _ if !dense => left,
-                    0 => 1,
-                    eights => eights,
-                };
-                let (pitch, along) = match columns {
-                    1 => (
-                        width * size,
-                        Along {
-                            len: rows,
-                            step: tile.rows.strides[i],
-                        },
-                    ),
-                    _ => (
-                        LEAF * size,
-                        Along {
-                            len: columns,
-                            step: down,
-                        },
-                    ),
-                };
+            let (rows, width) = (tile.rows.size, tile.columns.size);
+            // Of one column, rows of the tile are rows of a block; of several, each row is a block.
+            let (blocks, pitch, len, step) = match columns {
+                1 => (1, width * size, rows, tile.rows.strides[i]),
+                _ => (rows, LEAF * size, columns, down),
+            };
+            for row in 0..blocks {
                 let block = Block {
                     to,
                     pitch,
                     from: self.at(operand, tile.offsets_at(row, 0)),
-                    rows: along,
+                    rows: Along { len, step },
                     columns: Along {
                         len: width,
                         step: tile.columns.strides[i],
                     },
                 };
-                // SAFETY: terms of an input, and their places in a table. After several columns,
-                // the rows that the pack may write are spare, or of columns that are gathered next:
-                // see `runs`. After one column it writes none: see `Pack`.
+                // SAFETY: terms of an input, and their places in a table. The rows after them,
+                // which the pack may write, are spare, or of terms that are gathered next: see
+                // `runs`.
                 unsafe { pack_or_splat(self.pack(operand), block, size) };
-                to = to.wrapping_add(rows * width * size);
-                row += rows;
+                to = to.wrapping_add(rows / blocks * width * size);
             }
         });
     }
