@@ -153,15 +153,6 @@ impl Block {
             _ if columns.step == 2 * step && size >= 4 && !self.crosses() => unsafe {
                 self.every_second::<B>()
             },
-            // Rows of the copy that are a number of pages apart share few sets of a first-level
-            // cache, which does not hold a line of each row of a band: 1024 x 1024 `f32` take 552
-            // us in place, and 302 through a block.
-            5.. if self.crosses()
-                && self.pitch % PAGE == 0
-                && rows.len > 4
-                && bytes >= CACHE_LINE =>
-            // SAFETY: as above.
-            unsafe { self.transpose_through_block::<B>() },
             // SAFETY: as above.
             _ => unsafe { self.pack::<B>(0) },
         }
@@ -190,12 +181,6 @@ impl Block {
             _ if columns.step == step => unsafe { self.copy_rows::<B>(bytes) },
             // SAFETY: as above.
             ..=4 if rows.len > 4 => unsafe { self.one_by_one::<B>() },
-            5.. if self.crosses()
-                && self.pitch % PAGE == 0
-                && rows.len > 4
-                && bytes >= CACHE_LINE =>
-            // SAFETY: as above.
-            unsafe { self.transpose_through_block::<B>() },
             // SAFETY: as above.
             _ if self.crosses() => unsafe { self.transpose::<B>(more) },
             _ if columns.step == -step && matches!(size, 1 | 2 | 4 | 8) => {
@@ -388,6 +373,13 @@ impl Block {
             // written.
             return unsafe { backwards.transpose::<B>(0) };
         }
+        // Rows of the copy that are a number of pages apart share few sets of a first-level cache,
+        // which does not hold a line of each row of a band: 1024 x 1024 `f32` take 552 us in place,
+        // and 302 through a block.
+        if self.pitch % PAGE == 0 && rows > 4 && columns * size >= CACHE_LINE {
+            // SAFETY: the contract of this function.
+            return unsafe { self.transpose_through_block::<B>() };
+        }
         let band = self.band(size);
         // More rows in squares if their copies stay in the first-level cache.
         let band = match const { square(size_of::<B>()) } {
@@ -406,10 +398,8 @@ impl Block {
     /// Rows that are transposed together: as many as four cache lines have elements, which are
     /// fetched together; fewer if rows of the copy share few sets of a cache.
     fn band(&self, size: usize) -> usize {
-        match self.pitch % (PAGE / 8) {
-            0 => 16,
-            _ => (4 * CACHE_LINE / size.max(1)).max(4),
-        }
+        let lines = if self.pitch % (PAGE / 8) == 0 { 1 } else { 4 };
+        (lines * CACHE_LINE / size.max(1)).max(4)
     }
 
     /// [`transpose`](Self::transpose) to a block in the cache, from which each row is copied.
@@ -420,8 +410,9 @@ impl Block {
     #[inline(never)]
     unsafe fn transpose_through_block<B: Copy>(self) {
         let size = size_of::<B>();
-        let band = (4 * CACHE_LINE / size.max(1)).max(4);
-        let (rows, columns, width) = (self.rows.len, self.columns.len, BLOCK / (band * size));
+        let (rows, columns) = (self.rows.len, self.columns.len);
+        let band = rows.min((4 * CACHE_LINE / size).max(4));
+        let width = BLOCK / (band * size);
         let mut memory = [MaybeUninit::<u8>::uninit(); BLOCK];
         let to = memory.as_mut_ptr().cast::<u8>();
         for row in (0..rows).step_by(band) {

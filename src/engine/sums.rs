@@ -516,13 +516,15 @@ impl<'n> Plan<'n> {
         // So many leaves of tables stay in the second-level cache.
         let leaves_in_cache = SECOND_LEVEL_CACHE / 4 / (LEAF * size);
         // Many terms are gathered as one block: leaves of a row, or rows of a run, whose lines are
-        // then read once. They are as many as four lines have elements of 4 bytes.
+        // then read once. A line has `LANES` elements of 4 bytes. Of lines that are pages apart,
+        // those that follow each other are read together: nothing else fetches them in advance.
         let many = LEAVES_AT_ONCE * LEAF;
         let (piece, spare) = if run == term.size {
             (many, 0)
         } else {
+            let lines = if key(&term) < PAGE { 1 } else { 4 };
             let in_cache = SECOND_LEVEL_CACHE / size / term.size / LANES * LANES;
-            let rows = (many / term.size).max(4 * LANES).min(in_cache);
+            let rows = (many / term.size).max(lines * LANES).min(in_cache);
             let terms = rows.max(LANES).saturating_mul(term.size);
             let piece = terms.min(CHUNK_BYTES.end() / size);
             (piece, MORE_ROWS * piece.min(term.size))
@@ -998,7 +1000,31 @@ impl Unit<'_, '_> {
     /// lies in one run is read where it lies, if its terms are contiguous. The terms of other
     /// leaves are gathered in tables, one leaf of each column, until the leaf is complete.
     fn runs(&self, columns: Range<usize>) -> *const u8 {
-        let (plan, count) = (&self.driver.plan, columns.len());
+        let Driver { kernel, plan, .. } = self.driver;
+        let (inner, term, count) = (plan.kept.inner(), plan.summed.inner(), columns.len());
+        if plan.in_place {
+            let start = steps(term.moved([0; STRIDES], self.terms.start));
+            let first = moved(self.first(), OPERANDS, &start, 1);
+            let mut leaf = [0; OPERANDS];
+            for (leaf, input) in leaf.iter_mut().zip(self.inputs()) {
+                *leaf = (LEAF * input.size) as isize;
+            }
+            let mut column = 0;
+            plan.kept.for_each_row(columns, &mut |at, width| {
+                let runs = Runs {
+                    first: moved(first, OPERANDS, &steps(at), 1),
+                    columns: width,
+                    column: steps(inner.strides),
+                    leaf,
+                    terms: self.terms.len(),
+                    number: self.number(self.terms.start),
+                };
+                // SAFETY: runs of the inputs; the stack has room for all columns of the unit.
+                unsafe { fold_runs(*kernel, &runs, self.column_stack(column, count), 0) };
+                column += width;
+            });
+            return self.close(self.column_stack(0, count));
+        }
         let mut at = self.terms.start;
         while at < self.terms.end {
             let end = (at / plan.run + 1).saturating_mul(plan.run);
@@ -1014,11 +1040,10 @@ impl Unit<'_, '_> {
             let mut column = 0;
             plan.kept
                 .for_each_row(columns.clone(), &mut |first, width| {
-                    // Of long runs that are gathered, those of each column are read to their ends.
-                    let all = is_short || plan.in_place;
-                    let step = if all { width } else { 1 };
+                    // Of long runs, those of each column are read to their ends.
+                    let step = if is_short { width } else { 1 };
                     for i in (0..width).step_by(step) {
-                        let first = plan.kept.inner().moved(first, i);
+                        let first = inner.moved(first, i);
                         self.read_run(run.clone(), first, &begin, column..column + step, count);
                         column += step;
                     }
@@ -1104,7 +1129,6 @@ impl Unit<'_, '_> {
             let leaves = left.min(plan.piece) / LEAF;
             let whole = leaves > 0 && filled == 0 && columns.len() == 1;
             let (row, count) = match () {
-                () if plan.in_place => (0, left),
                 () if in_rows => (width, left.min(plan.piece - at % plan.piece)),
                 () if whole => (width, leaves * LEAF),
                 () => (columns.start, left.min(LEAF - filled)),
