@@ -437,6 +437,7 @@ impl Block {
     /// # Safety
     ///
     /// As for [`copy`](Self::copy).
+    #[inline(never)]
     unsafe fn transpose_band<B: Copy>(self, more: usize, all: usize) {
         let (rows, columns, size) = (self.rows.len, self.columns.len, size_of::<B>());
         let (mut row_end, mut column_end) = (0, 0);
