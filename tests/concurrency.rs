@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Big enough for several threads to work on one call.
-const ROWS: usize = 700;
+const ROWS: usize = 350;
 const COLUMNS: usize = 1000;
 
 /// Ends the process if `work` takes longer than any machine may need: a deadlock would last for ever.
@@ -603,7 +603,7 @@ mod pools {
         let row = Array1::from_shape_fn(SHAPE.1, |i| i as f32);
         for threads in [2, 3, 4, 8, 16] {
             in_time("a RefCell around copies", || {
-                for _ in 0..10 {
+                for _ in 0..4 {
                     pool(threads).install(|| {
                         (0..100).into_par_iter().for_each(|_| {
                             OUT.with_borrow_mut(|out| {
@@ -624,7 +624,7 @@ mod pools {
         let out = Mutex::new(Array2::<f32>::zeros(SHAPE));
         for threads in [2, 3, 4, 8, 16] {
             in_time("a Mutex around copies", || {
-                for _ in 0..10 {
+                for _ in 0..4 {
                     pool(threads).install(|| {
                         (0..100).into_par_iter().for_each(|_| {
                             let mut out = out.lock().unwrap();
