@@ -399,6 +399,15 @@ pub fn iota(shape: &[usize]) -> ArrayD<i32> {
     ArrayD::from_shape_vec(IxDyn(shape), (0..len).collect()).expect("the length matches the shape")
 }
 
+/// The next number of the generator SplitMix64: the same numbers on every machine.
+pub fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// A memory layout: the axis order of a backing array and the slicing that yields the view.
 #[derive(Debug, Clone)]
 pub struct Layout {

@@ -3,6 +3,7 @@
 // A box of one axis is a list of one range.
 #![allow(clippy::single_range_in_vec_init)]
 
+use crate::common::split_mix;
 use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn, arr1};
 use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes, Part, Tile, sum_blocks};
 use ndarray_broadcast::error::{BoxFault, PartsFault};
@@ -11,16 +12,13 @@ use ndarray_broadcast::reduction::Reduction;
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// Pseudo-random numbers, the same on every machine.
+/// Pseudo-random values.
 struct Random(u64);
 
 impl Random {
+    /// 31 bits.
     fn next(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        self.0 >> 33
+        split_mix(&mut self.0) >> 33
     }
 
     fn below(&mut self, end: usize) -> usize {

@@ -1,7 +1,7 @@
 //! Elementwise operations are correct for every rule and layout, and sound for closures that panic
 //! or call the crate again.
 
-use crate::common::{self, Layout, pair, variant};
+use crate::common::{self, Layout, pair, split_mix, variant};
 use ndarray::{
     Array, Array1, Array2, Array3, ArrayD, ArrayView2, ArrayViewMutD, Axis, Dimension, Ix2, IxDyn,
     Slice, arr0, array, s,
@@ -11,15 +11,12 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
-/// A deterministic generator (xorshift64), so that failures are reproducible.
+/// Pseudo-random values.
 struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
+        (split_mix(&mut self.0) % n as u64) as usize
     }
 
     fn shape(&mut self, rank: usize) -> Vec<usize> {
@@ -104,7 +101,7 @@ fn lay_out<'a, A>(layout: &Layout, array: &'a mut ArrayD<A>) -> ArrayViewMutD<'a
 
 #[test]
 fn every_rule_and_layout_agrees_with_the_oracle() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random(1);
     let (mut accepted, mut rejected, mut in_place) = (0, 0, 0);
     let cases = crate::cases(6000);
     for _ in 0..cases {
@@ -233,7 +230,7 @@ macro_rules! check_zip {
 
 #[test]
 fn operations_of_up_to_six_arrays_agree_with_the_oracle() {
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Random(2);
     for turn in 0..crate::cases(2400) {
         let rank = random.below(7);
         let full = random.shape(rank);

@@ -1,23 +1,19 @@
 //! Gradients are compared with a slow oracle, which adds each output element's cotangent to its
 //! input element.
 
-use crate::common::{self, AxisMap};
+use crate::common::{self, AxisMap, split_mix};
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice, array};
 use ndarray_broadcast::error::ArrayRole;
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::Summand;
 use num_complex::Complex;
 
-/// SplitMix64. It gives the same numbers on every machine.
+/// Pseudo-random values.
 struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb);
-        z ^ (z >> 31)
+        split_mix(&mut self.0)
     }
 
     fn below(&mut self, end: usize) -> usize {

@@ -1,6 +1,7 @@
 //! A copy equals its source index by index, for any layout, element type, size and number of
 //! threads.
 
+use crate::common::split_mix;
 use ndarray::{
     ArcArray, Array, Array1, Array2, Array3, ArrayD, ArrayRef, ArrayView, ArrayViewD, ArrayViewMut,
     Axis, CowArray, Dimension, IxDyn, ShapeBuilder, Slice, arr0, array, s,
@@ -34,15 +35,12 @@ elements! {
     (): |_i| ();
 }
 
-/// Pseudo-random numbers (xorshift64), the same in every run.
+/// Pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % end
+        (split_mix(&mut self.0) % end as u64) as usize
     }
 }
 

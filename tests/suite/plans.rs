@@ -3,7 +3,7 @@
 // A box of one axis is an array of one range. Some are reversed.
 #![allow(clippy::single_range_in_vec_init, clippy::reversed_empty_ranges)]
 
-use crate::common::{iota, variant};
+use crate::common::{iota, split_mix, variant};
 use ndarray::{ArrayD, Axis, IxDyn, Slice};
 use ndarray_broadcast::distributed::{Part, Tile, Tiles};
 use ndarray_broadcast::named::AxisPattern;
@@ -16,16 +16,12 @@ fn cases() -> usize {
     crate::cases(100_000)
 }
 
-/// SplitMix64.
+/// Pseudo-random values.
 struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        split_mix(&mut self.0)
     }
 
     /// A number below `end`.

@@ -1,6 +1,7 @@
 //! Reductions, of arrays and of maps, against NumPy's recorded answers, against an oracle index by
 //! index, and against the gradient of the mapped array.
 
+use crate::common::split_mix;
 use ndarray::{
     Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, Slice,
     array,
@@ -15,16 +16,12 @@ use std::convert::identity;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// SplitMix64. It gives the same numbers on every machine.
+/// Pseudo-random values.
 struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb);
-        z ^ (z >> 31)
+        split_mix(&mut self.0)
     }
 
     fn below(&mut self, end: usize) -> usize {
