@@ -339,7 +339,7 @@ impl Copier {
             return len;
         };
         let (outer, axes) = axes.split_at(place);
-        walk(outer, start, positions(axes), range, |start, range| {
+        walk(outer, start, positions(axes), range, &mut |start, range| {
             match repeats {
                 // SAFETY: `walk` passes each position once: contract of this function. What
                 // `replicated`, `small_planes` and `banded` say holds for these axes.
@@ -376,7 +376,7 @@ impl Copier {
         for first in (0..period).step_by(step) {
             let count = step.min(period - first);
             let at = range.start + first;
-            walk(outer, start, inside, at..at + count, |start, range| {
+            walk(outer, start, inside, at..at + count, &mut |start, range| {
                 // SAFETY: some of the positions of this range.
                 unsafe { self.range(inner, start, range) };
             });
@@ -416,7 +416,7 @@ impl Copier {
             let across = planes.resized(together.min(end - plane));
             let start = planes.moved(start, plane);
             let copied = if banded { 1 } else { positions(rows) };
-            walk(rows, start, 1, 0..copied, |offsets, _| {
+            walk(rows, start, 1, 0..copied, &mut |offsets, _| {
                 // SAFETY: the planes are in the range; `walk` passes each of their rows once.
                 unsafe {
                     self.tile(Tile {

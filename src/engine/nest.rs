@@ -54,13 +54,7 @@ impl<const N: usize> LoopAxis<N> {
     /// its stride in operand 1 is larger, and so on.
     #[inline]
     fn is_outside(&self, other: &Self) -> bool {
-        for (stride, other) in self.strides.iter().zip(&other.strides) {
-            let (stride, other) = (stride.unsigned_abs(), other.unsigned_abs());
-            if stride != other {
-                return stride > other;
-            }
-        }
-        false
+        self.strides.map(isize::unsigned_abs) > other.strides.map(isize::unsigned_abs)
     }
 
     /// Whether `self` around `inner` is one loop: in every operand, a step of `self` is as long as
@@ -339,7 +333,16 @@ pub(crate) fn offsets_of<const N: usize>(
     start: [isize; N],
     position: usize,
 ) -> [isize; N] {
-    Odometer::new(axes, start, position).offsets
+    let (mut offsets, mut rest) = (start, position);
+    for axis in axes.iter().rev() {
+        // Most often it is position 0, and a division takes as long as some copies of elements.
+        if rest == 0 {
+            break;
+        }
+        offsets = axis.moved(offsets, rest % axis.size);
+        rest /= axis.size;
+    }
+    offsets
 }
 
 /// The walk over a loop nest: calls `f` for each run of positions of `range` in which the `outer`
@@ -348,32 +351,30 @@ pub(crate) fn offsets_of<const N: usize>(
 /// A position counts the outer axes, around `inside` positions that the caller walks itself. `f` is
 /// given where the operands stand (position 0 lies at `start`) and which of the `inside` positions
 /// are in the range. All of the range are positions; so `inside` is not 0 if it has any.
-#[inline]
+///
+/// It calls itself for each axis. There are at most 63, as each has a size of at least 2.
 pub(crate) fn walk<const N: usize>(
     outer: &[LoopAxis<N>],
     start: [isize; N],
     inside: usize,
     range: Range<usize>,
-    mut f: impl FnMut([isize; N], Range<usize>),
+    f: &mut impl FnMut([isize; N], Range<usize>),
 ) {
-    if range.is_empty() {
-        return;
-    }
-    let (first, mut from) = match range.start {
-        0 => (0, 0),
-        at => (at / inside, at % inside),
+    let Some((axis, axes)) = outer.split_first() else {
+        return f(start, range);
     };
-    let mut odometer = Odometer::new(outer, start, first);
+    let turn = axes.iter().map(|axis| axis.size).product::<usize>() * inside;
+    let (mut turns, mut from) = match range.start {
+        0 => (0, 0),
+        at => (at / turn, at % turn),
+    };
     let mut left = range.len();
-    loop {
-        let count = left.min(inside - from);
-        f(odometer.offsets, from..from + count);
+    while left > 0 {
+        let count = left.min(turn - from);
+        let offsets = axis.moved(start, turns);
+        walk(axes, offsets, inside, from..from + count, f);
+        (turns, from) = (turns + 1, 0);
         left -= count;
-        if left == 0 {
-            return;
-        }
-        from = 0;
-        odometer.advance();
     }
 }
 
@@ -389,20 +390,11 @@ pub(crate) fn for_each_tile<const N: usize>(
 ) {
     let (outer, rows, columns) = match axes {
         [outer @ .., rows, columns] => (outer, *rows, *columns),
-        _ => {
-            let columns = axes.first().copied().unwrap_or(LoopAxis::UNIT);
-            if !range.is_empty() {
-                f(Tile {
-                    offsets: columns.moved(start, range.start),
-                    rows: LoopAxis::UNIT,
-                    columns: columns.resized(range.len()),
-                });
-            }
-            return;
-        }
+        [columns] => (&[][..], LoopAxis::UNIT, *columns),
+        [] => (&[][..], LoopAxis::UNIT, LoopAxis::UNIT),
     };
     let plane = rows.size * columns.size;
-    walk(outer, start, plane, range, |offsets, range| {
+    walk(outer, start, plane, range, &mut |offsets, range| {
         let whole = Tile {
             offsets,
             rows,
@@ -424,71 +416,6 @@ pub(crate) fn for_each_tile<const N: usize>(
             at += height * width;
         }
     });
-}
-
-/// The offsets of each operand while the given axes are stepped through, the last one fastest, from
-/// any position on.
-#[derive(Debug)]
-struct Odometer<'a, const N: usize> {
-    axes: &'a [LoopAxis<N>],
-    start: [isize; N],
-    offsets: [isize; N],
-    position: usize,
-    /// Indices on the innermost axes, innermost first. Those further out are computed by division
-    /// when these overflow.
-    indices: [usize; INLINE_AXES],
-}
-
-impl<'a, const N: usize> Odometer<'a, N> {
-    #[inline]
-    fn new(axes: &'a [LoopAxis<N>], start: [isize; N], position: usize) -> Self {
-        let mut odometer = Odometer {
-            axes,
-            start,
-            offsets: start,
-            position,
-            indices: [0; INLINE_AXES],
-        };
-        if position != 0 {
-            odometer.seek();
-        }
-        odometer
-    }
-
-    /// Goes to the next position, which must exist.
-    #[inline]
-    fn advance(&mut self) {
-        self.position = self.position.wrapping_add(1);
-        for (axis, index) in self.axes.iter().rev().zip(&mut self.indices) {
-            *index += 1;
-            for (offset, stride) in self.offsets.iter_mut().zip(&axis.strides) {
-                *offset = offset.wrapping_add(*stride);
-            }
-            if *index < axis.size {
-                return;
-            }
-            *index = 0;
-            for (offset, stride) in self.offsets.iter_mut().zip(&axis.strides) {
-                *offset = offset.wrapping_sub(stride.wrapping_mul(axis.size as isize));
-            }
-        }
-        if self.axes.len() > INLINE_AXES {
-            self.seek();
-        }
-    }
-
-    fn seek(&mut self) {
-        self.offsets = self.start;
-        let mut rest = self.position;
-        for (place, axis) in self.axes.iter().rev().enumerate() {
-            let index = rest % axis.size;
-            rest /= axis.size;
-            if let Some(kept) = self.indices.get_mut(place) {
-                *kept = index;
-            }
-            self.offsets = axis.moved(self.offsets, index);
-        }
-    }
 }
 
 #[cfg(test)]
