@@ -1,6 +1,8 @@
 //! Cutting a length of elements into chunks that threads can work on.
 
+use super::threads::{Cost, for_each_range};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A length of elements cut into chunks at the addresses that are multiples of a number of bytes.
 ///
@@ -34,9 +36,19 @@ impl Chunks {
         self.len.saturating_mul(self.element_size) <= self.chunk_bytes
     }
 
+    /// Calls `f` with ranges that together are all elements, each of some chunks, on as many threads
+    /// as `cost` is worth. Returns the sum of what it returns.
+    pub(crate) fn for_each(&self, cost: Cost, f: impl Fn(Range<usize>) -> usize + Sync) -> usize {
+        let sum = AtomicUsize::new(0);
+        for_each_range(self.count(), cost, |chunks| {
+            sum.fetch_add(f(self.range(chunks)), Ordering::Relaxed);
+        });
+        sum.into_inner()
+    }
+
     /// The number of chunks. The sum does not overflow, as an array has at most `isize::MAX` bytes.
     #[inline]
-    pub(crate) fn count(&self) -> usize {
+    fn count(&self) -> usize {
         if self.len == 0 {
             0
         } else {
@@ -46,7 +58,7 @@ impl Chunks {
 
     /// The elements of the chunks `chunks`.
     #[inline]
-    pub(crate) fn range(&self, chunks: Range<usize>) -> Range<usize> {
+    fn range(&self, chunks: Range<usize>) -> Range<usize> {
         self.begin(chunks.start)..self.begin(chunks.end)
     }
 

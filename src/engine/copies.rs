@@ -11,7 +11,7 @@ use super::gather::Gather;
 use super::machine::{CAN_STREAM, fence, stream};
 use super::memory::uninit_array;
 use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
-use super::threads::{Cost, PARALLEL_FROM, for_each_range, max_threads};
+use super::threads::{Cost, PARALLEL_FROM, max_threads};
 use super::tuning::copies::{MANY_PLANES, SMALL_PLANE, STREAMED_FROM, TRANSPOSED_FROM, repeated};
 use super::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, LARGE_ELEMENT, WIDE_REGISTER,
@@ -20,7 +20,6 @@ use crate::error::{ArrayRole, BroadcastError, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How the memory is treated; tests choose their own.
 #[derive(Debug, Clone, Copy)]
@@ -114,10 +113,13 @@ unsafe fn copy_to<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
     choose: Choose,
 ) -> Result<usize, BroadcastError> {
-    let (places, strides) = ((to.cast(), from.as_ptr().cast()), [strides, from.strides()]);
+    let copier = Copier {
+        places: (to.cast(), from.as_ptr().cast()),
+        gather: Gather::of::<A>(),
+    };
     // SAFETY: contract of `copy_to`; `from` is borrowed, and its elements are `Copy`, `Send` and
     // `Sync`, of the size of their gather. What `to` alone may access does not overlap it.
-    unsafe { copy(from.shape(), strides, places, Gather::of::<A>(), choose) }
+    unsafe { copier.all(from.shape(), [strides, from.strides()], choose) }
 }
 
 /// Where index 0 of every axis lies in output and source.
@@ -126,111 +128,19 @@ type Places = (*mut u8, *const u8);
 /// One loop over output and source. Strides are in bytes.
 type Axis = LoopAxis<2>;
 
-/// Copies every element of an array. Returns how many. Errors come before the first write. Not
-/// generic, so that it is compiled once.
-///
-/// # Safety
-///
-/// Elements are `Copy`, `Send` and `Sync`, of the size of `gather`. With `strides[0]`, the first
-/// place is a valid array of `shape` that this call may write. With `strides[1]`, the second is a
-/// valid array of `shape` that this call may read. The two do not overlap. No two indices of the
-/// first share an element: constructors of mutable views refuse such strides or demand their
-/// absence.
-#[inline(never)]
-unsafe fn copy(
-    shape: &[usize],
-    strides: [&[isize]; 2],
-    places: Places,
-    gather: &'static Gather,
-    choose: Choose,
-) -> Result<usize, BroadcastError> {
-    let size = gather.size;
-    let axes = shape.iter().enumerate().map(|(axis, &len)| Axis {
-        size: len,
-        strides: strides.map(|strides| strides[axis].wrapping_mul(size as isize)),
-    });
-    let copy = Copier { places, gather };
-    if let Some(tile) = Tile::of(axes.clone()) {
-        let len = tile.rows.size.saturating_mul(tile.columns.size);
-        let bytes = len.saturating_mul(size);
-        if bytes == 0 {
-            return Ok(len);
-        }
-        if bytes <= BLOCK && choose(bytes).is_none() {
-            // SAFETY: all positions of two valid arrays: contract of this function.
-            unsafe { copy.tile(tile) };
-            return Ok(len);
-        }
-    }
-    let mut nest = LoopNest::empty();
-    nest.fill(axes)?;
-    nest.sort();
-    let (len, bytes) = (nest.len(), nest.len() * size);
-    if bytes == 0 {
-        return Ok(len);
-    }
-    let crosses = cross(&mut nest, size);
-    let (axes, start) = (nest.axes(), nest.start());
-    let Some(settings) = choose(bytes) else {
-        // SAFETY: all positions of a nest that walks each index of two valid arrays once: contract
-        // of this function.
-        return Ok(unsafe { copy.range(axes, start, 0..len) });
-    };
-    let dense = is_dense(axes, size);
-    // Whole rows, as many as are copied together, or whole planes; else chunks that begin at pages.
-    let (unit, least) = match axes {
-        [.., rows, columns] if crosses => (columns.size, rows.size.min(CACHE_LINE)),
-        [.., rows, columns] if banded(axes, size).is_some() => (rows.size * columns.size, 1),
-        _ => (0, 0),
-    };
-    let chunk_bytes = settings.chunk_bytes.max(unit * size * least);
-    let chunks = match unit {
-        0 if dense => {
-            let first = places.0.wrapping_offset(start[0]);
-            Chunks::new(len, size, first.addr(), chunk_bytes)
-        }
-        _ => Chunks::new(
-            len,
-            size,
-            0,
-            chunk_bytes.next_multiple_of((unit * size).max(1)),
-        ),
-    };
-    let streamed = settings.streamed && dense && replicates(axes) && size < LARGE_ELEMENT;
-    let done = AtomicUsize::new(0);
-    for_each_range(chunks.count(), Cost::Bytes(bytes), |range| {
-        let range = chunks.range(range);
-        let count = match streamed {
-            // SAFETY: as above. `Chunks` puts each position into one chunk, and `for_each_range`
-            // passes each chunk once. The output is dense.
-            true => unsafe { copy.stream(axes, start, range) },
-            // SAFETY: as above.
-            false => unsafe { copy.range(axes, start, range) },
-        };
-        done.fetch_add(count, Ordering::Relaxed);
-    });
-    Ok(done.into_inner())
-}
-
 /// How many positions the axes have.
 fn positions(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.size).product()
 }
 
-/// The axes from the innermost one outwards, each with its place and with how many bytes of output
-/// the axes inside it have.
-fn outwards(axes: &[Axis], size: usize) -> impl Iterator<Item = (usize, &Axis, usize)> {
-    let mut inside = size;
-    axes.iter().enumerate().rev().map(move |(place, axis)| {
-        let within = inside;
-        inside *= axis.size;
-        (place, axis, within)
-    })
-}
-
 /// Whether the elements of output are neighbours in the order of the positions.
 fn is_dense(axes: &[Axis], size: usize) -> bool {
-    outwards(axes, size).all(|(_, axis, inside)| axis.strides[0] == inside as isize)
+    let mut inside = size;
+    axes.iter().rev().all(|axis| {
+        let continues = axis.strides[0] == inside as isize;
+        inside *= axis.size;
+        continues
+    })
 }
 
 /// Whether the source has one element for all positions along an axis.
@@ -242,24 +152,18 @@ fn replicates(axes: &[Axis]) -> bool {
 /// is another one. Of these two, a long one is made the outer one: threads share its rows.
 /// Returns whether there is such an axis.
 fn cross(nest: &mut LoopNest<2>, size: usize) -> bool {
-    let inner = nest.inner();
-    let shortest = (nest.axes().iter().enumerate())
-        .filter(|(_, axis)| axis.strides[1] != 0)
-        .min_by_key(|(_, axis)| axis.strides[1].unsigned_abs());
-    let Some((place, &axis)) = shortest else {
+    let Some(place) = nest.crossing(1) else {
         return false;
     };
+    let (inner, axis, last) = (nest.inner(), nest.axes()[place], nest.axes().len() - 1);
     // Few rows are slow in squares. But if their elements alternate in the source without gaps, as
     // the channels of pixels do, they are copied without squares.
     let alternates = inner.strides[1] == (axis.size * size) as isize;
     let crosses = inner.strides[0] == size as isize
-        && inner.strides[1] != 0
-        && banded(nest.axes(), size) != Some(place)
-        && axis.strides[1] != inner.strides[1]
+        && !is_banded(&nest.axes()[place..], size)
         && inner.size >= TRANSPOSED_FROM[1]
         && (axis.size >= TRANSPOSED_FROM[0] || alternates);
     if crosses {
-        let last = nest.axes().len() - 1;
         nest.move_axis(place, last - 1);
         let longer = inner.size > axis.size && inner.size * size > BLOCK;
         if longer && !replicates(nest.axes()) {
@@ -269,86 +173,142 @@ fn cross(nest: &mut LoopNest<2>, size: usize) -> bool {
     crosses
 }
 
-/// The outermost axis that replicates two axes or more, if what is inside it is dense in output.
-/// Rows of copies of one element are written as fast as they are repeated, unless they are short.
-fn replicated(axes: &[Axis], size: usize) -> Option<usize> {
-    let inner = axes.last()?;
-    if inner.strides[1] == 0 && inner.size * size >= 2 * WIDE_REGISTER {
-        return None;
-    }
-    outwards(axes, size)
-        .take_while(|&(_, axis, inside)| axis.strides[0] == inside as isize)
-        .filter(|(place, axis, _)| axis.strides[1] == 0 && place + 3 <= axes.len())
-        .map(|(place, ..)| place)
-        .last()
+/// Whether the outermost axis replicates what is inside it, and all are dense in output. Rows of
+/// copies of one element are written as fast as they are repeated, unless they are short.
+fn is_repeated(axes: &[Axis], size: usize) -> bool {
+    let inner = axes[axes.len() - 1];
+    axes[0].strides[1] == 0
+        && (inner.strides[1] != 0 || inner.size * size < 2 * WIDE_REGISTER)
+        && is_dense(axes, size)
 }
 
-/// The axis around axes that replicate the rows of output, if the source has its neighbours along
-/// this axis and not along the rows.
-fn banded(axes: &[Axis], size: usize) -> Option<usize> {
-    let (inner, outer) = axes.split_last()?;
-    let place = outer.iter().rposition(|axis| axis.strides[1] != 0)?;
-    let crosses = inner.strides[0] == size as isize
-        && axes[place].strides[1].unsigned_abs() < inner.strides[1].unsigned_abs();
-    (crosses && place + 3 == axes.len()).then_some(place)
+/// Whether the outermost axis is long and has small planes inside.
+fn has_small_planes(axes: &[Axis], size: usize) -> bool {
+    axes[0].size >= MANY_PLANES && positions(&axes[1..]) * size <= SMALL_PLANE
 }
 
-/// The longest axis around a plane that is small, if it is long enough.
-fn small_planes(axes: &[Axis], size: usize) -> Option<usize> {
-    outwards(axes, size)
-        .take_while(|&(_, _, inside)| inside <= SMALL_PLANE)
-        .map(|(place, axis, _)| (place, axis.size))
-        .reduce(|longest, outer| if outer.1 > longest.1 { outer } else { longest })
-        .filter(|&(place, len)| len >= MANY_PLANES && place + 3 <= axes.len())
-        .map(|(place, _)| place)
+/// Whether the axes are bands: the middle one of three replicates the rows of output, and the
+/// source has its neighbours along the outer one and not along the rows.
+fn is_banded(axes: &[Axis], size: usize) -> bool {
+    let [outer, rows, inner] = axes else {
+        return false;
+    };
+    let [outer, inside] = [outer, inner].map(|axis| axis.strides[1].unsigned_abs());
+    rows.strides[1] == 0 && outer != 0 && outer < inside && inner.strides[0] == size as isize
 }
 
 /// A copy of elements of one size.
-#[derive(Clone, Copy)]
 struct Copier {
     places: Places,
     gather: &'static Gather,
 }
 
 // SAFETY: threads share the source, to be read, and write different elements of the output:
-// contracts of its methods. The elements are `Send` and `Sync`: contract of `copy`.
+// contracts of its methods. The elements are `Send` and `Sync`: contract of `all`.
 unsafe impl Sync for Copier {}
 
 impl Copier {
-    /// Copies the positions of a range of the axes, of which position 0 lies at `start`. Returns
-    /// how many there are.
+    /// Copies every element of an array. Returns how many. Errors come before the first write. Not
+    /// generic, so that it is compiled once.
+    ///
+    /// # Safety
+    ///
+    /// Elements are `Copy`, `Send` and `Sync`, of the size of the gather. With `strides[0]`, the
+    /// first place is a valid array of `shape` that this call may write. With `strides[1]`, the
+    /// second is a valid array of `shape` that this call may read. The two do not overlap. No two
+    /// indices of the first share an element: constructors of mutable views refuse such strides or
+    /// demand their absence.
+    #[inline(never)]
+    unsafe fn all(
+        &self,
+        shape: &[usize],
+        strides: [&[isize]; 2],
+        choose: Choose,
+    ) -> Result<usize, BroadcastError> {
+        let size = self.gather.size;
+        let axes = shape.iter().enumerate().map(|(axis, &len)| Axis {
+            size: len,
+            strides: strides.map(|strides| strides[axis].wrapping_mul(size as isize)),
+        });
+        if let Some(tile) = Tile::of(axes.clone()) {
+            let len = tile.rows.size.saturating_mul(tile.columns.size);
+            let bytes = len.saturating_mul(size);
+            if (1..=BLOCK).contains(&bytes) && choose(bytes).is_none() {
+                // SAFETY: all positions of two valid arrays: contract of this function.
+                unsafe { self.tile(tile) };
+                return Ok(len);
+            }
+        }
+        let mut nest = LoopNest::empty();
+        nest.fill(axes)?;
+        nest.sort();
+        let (len, bytes) = (nest.len(), nest.len() * size);
+        if bytes == 0 {
+            return Ok(len);
+        }
+        let crosses = cross(&mut nest, size);
+        let (axes, start) = (nest.axes(), nest.start());
+        let Some(settings) = choose(bytes) else {
+            // SAFETY: all positions of a nest that walks each index of two valid arrays once:
+            // contract of this function.
+            unsafe { self.range(axes, start, 0..len) };
+            return Ok(len);
+        };
+        let dense = is_dense(axes, size);
+        // Whole rows, as many as are copied together, or whole planes; else chunks that begin at
+        // pages.
+        let (unit, least) = match axes {
+            [.., rows, columns] if crosses => (columns.size, rows.size.min(CACHE_LINE)),
+            [_, rows, columns] if is_banded(axes, size) => (rows.size * columns.size, 1),
+            _ => (0, 0),
+        };
+        let address = match unit == 0 && dense {
+            true => self.places.0.wrapping_offset(start[0]).addr(),
+            false => 0,
+        };
+        let unit = unit * size;
+        let chunk_bytes = (settings.chunk_bytes.max(unit * least)).next_multiple_of(unit.max(1));
+        let streamed = settings.streamed && dense && replicates(axes) && size < LARGE_ELEMENT;
+        let chunks = Chunks::new(len, size, address, chunk_bytes);
+        Ok(chunks.for_each(Cost::Bytes(bytes), |range| {
+            let len = range.len();
+            match streamed {
+                // SAFETY: as above. Each position is in one range. The output is dense.
+                true => unsafe { self.stream(axes, start, range) },
+                // SAFETY: as above.
+                false => unsafe { self.range(axes, start, range) },
+            }
+            len
+        }))
+    }
+
+    /// Copies the positions of a range of the axes, of which position 0 lies at `start`.
     ///
     /// # Safety
     ///
     /// From the places on, the offsets of these positions are elements that may be written and
     /// read. Nothing else reaches those of the output, all of which differ, and no element that is
     /// read is written.
-    unsafe fn range(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) -> usize {
-        let len = range.len();
-        // Two axes are a block, whose rows are repeated by the gather.
-        let around = match axes.len() < 3 {
-            true => None,
-            false => replicated(axes, self.gather.size)
-                .map(|place| (place, true))
-                .or_else(|| small_planes(axes, self.gather.size).map(|place| (place, false)))
-                .or_else(|| banded(axes, self.gather.size).map(|place| (place, false))),
+    unsafe fn range(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) {
+        let first = |are: fn(&[Axis], usize) -> bool| {
+            (0..axes.len().saturating_sub(2)).find(|&place| are(&axes[place..], self.gather.size))
         };
-        let Some((place, repeats)) = around else {
+        let repeated = first(is_repeated);
+        let around = repeated.or_else(|| first(has_small_planes).or_else(|| first(is_banded)));
+        let Some(place) = around else {
             // SAFETY: `for_each_tile` passes each position once: contract of this function.
-            for_each_tile(axes, start, range, |tile| unsafe { self.tile(tile) });
-            return len;
+            return for_each_tile(axes, start, range, |tile| unsafe { self.tile(tile) });
         };
         let (outer, axes) = axes.split_at(place);
         walk(outer, start, positions(axes), range, &mut |start, range| {
-            match repeats {
-                // SAFETY: `walk` passes each position once: contract of this function. What
-                // `replicated`, `small_planes` and `banded` say holds for these axes.
-                true => unsafe { self.repeated(axes, start, range) },
-                // SAFETY: as above.
-                false => unsafe { self.across(axes, start, range) },
+            match repeated {
+                // SAFETY: `walk` passes each position once: contract of this function. The axes are
+                // as `is_repeated` says.
+                Some(_) => unsafe { self.repeated(axes, start, range) },
+                // SAFETY: as above. There are three axes or more.
+                None => unsafe { self.across(axes, start, range) },
             }
         });
-        len
     }
 
     /// [`range`](Self::range) of axes that are dense in output and whose outermost one replicates
@@ -363,16 +323,7 @@ impl Copier {
         let (size, inside) = (self.gather.size, positions(inner));
         // The range may begin in the middle of a period: what follows any position is periodic too.
         let period = inside.min(range.len());
-        let (row, most) = (
-            inner.last().map_or(1, |row| row.size),
-            repeated(range.len() * size),
-        );
-        let step = match period * size <= most {
-            true => period,
-            // Whole rows, or a part of one.
-            false if row * size <= most => most / (row * size) * row,
-            false => (most / size).max(1),
-        };
+        let step = (repeated(range.len() * size) / size).max(1);
         for first in (0..period).step_by(step) {
             let count = step.min(period - first);
             let at = range.start + first;
@@ -389,13 +340,13 @@ impl Copier {
     }
 
     /// [`range`](Self::range) of axes whose outermost one has many planes inside: the first row of
-    /// each, then the second row of each, and so on, of some planes at a time. Of planes that are
-    /// [`banded`] the other rows are copied from the first one: 128 by 128 `f32`, each row 32
-    /// times, take 35 us, and 100 us transposed for each repetition.
+    /// each, then the second row of each, and so on, of some planes at a time. Of bands the other
+    /// rows are copied from the first one: 128 by 128 `f32`, each row 32 times, take 35 us, and 100
+    /// us transposed for each repetition.
     ///
     /// # Safety
     ///
-    /// As for [`range`](Self::range).
+    /// As for [`range`](Self::range). There are three axes or more.
     unsafe fn across(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) {
         let one_by_one = |range| {
             // SAFETY: `for_each_tile` passes each of these positions of the range once.
@@ -410,42 +361,45 @@ impl Copier {
             return one_by_one(range);
         }
         one_by_one(range.start..first * len);
-        let banded = banded(axes, size) == Some(0);
+        let repeats = match rows {
+            [rows] if is_banded(axes, size) => Some(rows),
+            _ => None,
+        };
+        let copied = repeats.map_or(positions(rows), |_| 1);
         let together = (BLOCK / (len * size)).max(CACHE_LINE / size).max(1);
         for plane in (first..end).step_by(together) {
             let across = planes.resized(together.min(end - plane));
             let start = planes.moved(start, plane);
-            let copied = if banded { 1 } else { positions(rows) };
             walk(rows, start, 1, 0..copied, &mut |offsets, _| {
-                // SAFETY: the planes are in the range; `walk` passes each of their rows once.
-                unsafe {
-                    self.tile(Tile {
-                        offsets,
-                        rows: across,
-                        columns,
-                    })
+                let tile = Tile {
+                    offsets,
+                    rows: across,
+                    columns,
                 };
+                // SAFETY: the planes are in the range; `walk` passes each of their rows once.
+                unsafe { self.tile(tile) };
             });
-            let (true, [rows]) = (banded, rows) else {
+            let Some(rows) = repeats else {
                 continue;
             };
-            let of_output = Copier {
-                places: (self.places.0, self.places.0),
-                ..*self
-            };
             for plane in 0..across.size {
-                let [first, _] = planes.moved(start, plane);
-                let others = Tile {
-                    offsets: [first + rows.strides[0], first],
-                    rows: rows.resized(rows.size - 1),
-                    columns: Axis {
-                        strides: [size as isize; 2],
-                        ..columns
+                let first = self.places.0.wrapping_offset(planes.moved(start, plane)[0]);
+                let others = Block {
+                    to: first.wrapping_offset(rows.strides[0]),
+                    pitch: rows.strides[0] as usize,
+                    from: first,
+                    rows: Along {
+                        len: rows.size - 1,
+                        step: 0,
+                    },
+                    columns: Along {
+                        len: columns.size,
+                        step: size as isize,
                     },
                 };
                 // SAFETY: the rows of a plane but its first one, which is written, and does not
                 // move the source along the axis of the rows.
-                unsafe { of_output.tile(others) };
+                unsafe { self.gather.copy(others) };
             }
         }
         one_by_one(end * len..range.end);
@@ -491,8 +445,8 @@ impl Copier {
     /// # Safety
     ///
     /// As for [`range`](Self::range).
-    unsafe fn stream(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) -> usize {
-        let (size, count) = (self.gather.size, range.len());
+    unsafe fn stream(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) {
+        let size = self.gather.size;
         let mut memory = StackBlock::new();
         let step = BLOCK / size;
         for first in range.clone().step_by(step) {
@@ -509,7 +463,6 @@ impl Copier {
             unsafe { stream(to, out, bytes) };
         }
         fence();
-        count
     }
 }
 

@@ -9,7 +9,7 @@ use super::chunks::Chunks;
 use super::gather::Pack;
 use super::nest::{LoopAxis, LoopNest, Tile};
 use super::pack::Packing;
-use super::threads::{Cost, for_each_range};
+use super::threads::Cost;
 use super::tuning::{
     BLOCK, CACHE_LINE, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM, LONG_ROW, SQUARE, WIDE_MAPPED_FROM,
     map_chunk,
@@ -20,7 +20,6 @@ use crate::shape::replicates;
 use std::array;
 use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An array of a map or a reduction, without the type of its elements.
 #[derive(Clone, Copy)]
@@ -164,8 +163,8 @@ unsafe fn map<const N: usize>(
     let mut nest = LoopNest::empty();
     nest.fill(axes)?;
     nest.sort();
-    let bytes = nest.len().saturating_mul(operands[0].size);
-    let contiguous = nest.inner().strides[0] == operands[0].size as isize;
+    let bytes = nest.len().saturating_mul(output.size);
+    let contiguous = nest.inner().strides[0] == output.size as isize;
     let packs = !ordered
         && contiguous
         && nest.len() > FEW_MAPPED
@@ -173,18 +172,37 @@ unsafe fn map<const N: usize>(
     if packs {
         cross(&mut nest);
     }
+    let place = first[0].wrapping_offset(nest.start()[0]).addr();
+    let chunks = match to {
+        // Chunks are counted in elements from the first one on.
+        To::Ordered { chunk } => Chunks::new(nest.len(), 1, 0, chunk),
+        To::Fresh if bytes >= HUGE_PAGES_FROM => {
+            Chunks::new(nest.len(), output.size, place, HUGE_PAGE)
+        }
+        _ => Chunks::new(nest.len(), output.size, place, map_chunk(bytes)),
+    };
     let walk = Walk {
         nest: &nest,
         operands,
         first,
         kernel,
         packs,
-        ordered,
         wide: bytes >= WIDE_MAPPED_FROM,
     };
     // SAFETY: the contract of this function. The nest walks the shape of the output, to which the
-    // inputs replicate, as checked, by the strides of all operands.
-    unsafe { walk.all(bytes, to) }
+    // inputs replicate, as checked, by the strides of all operands. Each position is in one range.
+    let range = |range| unsafe { walk.range(range) };
+    if chunks.is_one() || bytes == 0 && !ordered {
+        return Ok(range(0..nest.len()));
+    }
+    // What is read and written. An input that does not move in the innermost loop counts nothing.
+    let moving = (operands.iter().zip(nest.inner().strides)).enumerate();
+    let moving = moving.filter(|&(at, (_, stride))| at == 0 || stride != 0);
+    let sizes: usize = moving.map(|(_, (operand, _))| operand.size).sum();
+    let cost = Cost::Closure {
+        bytes: nest.len().saturating_mul(sizes),
+    };
+    Ok(chunks.for_each(cost, range))
 }
 
 /// Whether the positions of a tile are at most a chunk, and finding the fastest order of loops
@@ -204,19 +222,10 @@ fn is_few<const N: usize>(tile: &Tile<N>, operands: &[Operand<'_>]) -> bool {
 /// is in the cache. A short axis is moved inside the innermost, so that every chunk of work has all
 /// of it, as the channels of a pixel.
 fn cross<const N: usize>(nest: &mut LoopNest<N>) {
-    let Some((inner, outer)) = nest.axes().split_last() else {
-        return;
-    };
-    let crossed = (1..N).find_map(|operand| {
-        let along = inner.strides[operand].unsigned_abs();
-        let strides = (outer.iter()).map(|outer| outer.strides[operand].unsigned_abs());
-        (strides.zip(0..))
-            .filter(|&(stride, _)| stride != 0 && stride < along)
-            .min()
-    });
-    if let (Some((_, axis)), true) = (crossed, inner.size >= SQUARE) {
-        let short = outer[axis].size < LONG_ROW;
-        nest.move_axis(axis, outer.len() - usize::from(!short));
+    let crossing = (1..N).find_map(|operand| nest.crossing(operand));
+    if let (Some(axis), true) = (crossing, nest.inner().size >= SQUARE) {
+        let short = nest.axes()[axis].size < LONG_ROW;
+        nest.move_axis(axis, nest.axes().len() - 1 - usize::from(!short));
     }
 }
 
@@ -227,7 +236,6 @@ struct Walk<'a, const N: usize> {
     first: Places<N>,
     kernel: &'a dyn Kernel<N>,
     packs: bool,
-    ordered: bool,
     wide: bool,
 }
 
@@ -237,62 +245,12 @@ struct Walk<'a, const N: usize> {
 unsafe impl<const N: usize> Sync for Walk<'_, N> {}
 
 impl<const N: usize> Walk<'_, N> {
-    /// The whole nest, in chunks.
-    ///
-    /// # Safety
-    ///
-    /// The offsets of the nest are elements of the operands. Nothing else reaches those of outputs.
-    unsafe fn all(&self, bytes: usize, to: To) -> Result<usize, BroadcastError> {
-        let (len, size) = (self.nest.len(), self.operands[0].size);
-        let chunks = match to {
-            // Chunks are counted in elements from the first one on.
-            To::Ordered { chunk } => Chunks::new(len, 1, 0, chunk),
-            To::Fresh if bytes >= HUGE_PAGES_FROM => self.chunks(HUGE_PAGE),
-            To::Fresh | To::Existing => self.chunks(map_chunk(bytes)),
-        };
-        if chunks.is_one() || size == 0 && !self.ordered {
-            // SAFETY: the contract of this function.
-            return Ok(unsafe { self.range(0..len) });
-        }
-        // What is read and written. An input that does not move in the innermost loop counts
-        // nothing.
-        let strides = self.nest.inner().strides;
-        let moving = (self.operands.iter().zip(strides)).enumerate();
-        let moving = moving.filter(|&(at, (_, stride))| at == 0 || stride != 0);
-        let sizes: usize = moving.map(|(_, (operand, _))| operand.size).sum();
-        let cost = Cost::Closure {
-            bytes: len.saturating_mul(sizes),
-        };
-        let done = AtomicUsize::new(0);
-        for_each_range(chunks.count(), cost, |range| {
-            // SAFETY: the contract of this function; each chunk is given to one thread.
-            let walk = |range| unsafe { self.range(range) };
-            let count = match self.ordered {
-                false => walk(chunks.range(range)),
-                true => range.map(|at| walk(chunks.range(at..at + 1))).sum(),
-            };
-            done.fetch_add(count, Ordering::Relaxed);
-        });
-        Ok(done.into_inner())
-    }
-
-    /// The positions of the output in chunks that begin at multiples of `chunk_bytes` in memory, if
-    /// it is contiguous.
-    fn chunks(&self, chunk_bytes: usize) -> Chunks {
-        let first = self.first[0].wrapping_offset(self.nest.start()[0]);
-        Chunks::new(
-            self.nest.len(),
-            self.operands[0].size,
-            first.addr(),
-            chunk_bytes,
-        )
-    }
-
     /// The positions of a range. Returns how many there are.
     ///
     /// # Safety
     ///
-    /// As for [`all`](Self::all). No other thread has these positions.
+    /// The offsets of the nest are elements of the operands. Nothing else reaches those of outputs
+    /// at the positions of the range.
     unsafe fn range(&self, range: Range<usize>) -> usize {
         let mut count = 0;
         self.nest.for_each_tile(range, |tile| {

@@ -220,6 +220,16 @@ impl<const N: usize> LoopNest<N> {
         }
     }
 
+    /// The outer axis along which an operand has its shortest stride, if that is shorter than the
+    /// one along the innermost axis.
+    pub(crate) fn crossing(&self, operand: usize) -> Option<usize> {
+        let stride = |axis: &LoopAxis<N>| axis.strides[operand].unsigned_abs();
+        let (inner, outer) = self.axes.split_last()?;
+        let outer = outer.iter().map(stride).zip(0..);
+        let shorter = outer.filter(|&(stride_of, _)| stride_of != 0 && stride_of < stride(inner));
+        shorter.min().map(|(_, place)| place)
+    }
+
     /// The innermost axis. A nest of one element has none: it is given an axis of size 1.
     #[inline]
     pub(crate) fn inner(&self) -> LoopAxis<N> {
@@ -371,8 +381,11 @@ pub(crate) fn walk<const N: usize>(
     let mut left = range.len();
     while left > 0 {
         let count = left.min(turn - from);
-        let offsets = axis.moved(start, turns);
-        walk(axes, offsets, inside, from..from + count, f);
+        let (offsets, range) = (axis.moved(start, turns), from..from + count);
+        match axes {
+            [] => f(offsets, range),
+            _ => walk(axes, offsets, inside, range, f),
+        }
         (turns, from) = (turns + 1, 0);
         left -= count;
     }
