@@ -370,6 +370,9 @@ pub(crate) fn walk<const N: usize>(
     range: Range<usize>,
     f: &mut impl FnMut([isize; N], Range<usize>),
 ) {
+    if range.is_empty() {
+        return;
+    }
     let Some((axis, axes)) = outer.split_first() else {
         return f(start, range);
     };
