@@ -182,9 +182,12 @@ fn is_repeated(axes: &[Axis], size: usize) -> bool {
         && is_dense(axes, size)
 }
 
-/// Whether the outermost axis is long and has small planes inside.
+/// Whether the outermost axis is long, longer than each inside it, and has small planes inside.
 fn has_small_planes(axes: &[Axis], size: usize) -> bool {
-    axes[0].size >= MANY_PLANES && positions(&axes[1..]) * size <= SMALL_PLANE
+    let (planes, inner) = (axes[0].size, &axes[1..]);
+    planes >= MANY_PLANES
+        && positions(inner) * size <= SMALL_PLANE
+        && inner.iter().all(|axis| axis.size < planes)
 }
 
 /// Whether the axes are bands: the middle one of three replicates the rows of output, and the
