@@ -13,7 +13,7 @@
 //! compile, and 68 with it. A build that is optimised and has debug assertions may sum more slowly.
 
 use super::inputs::Inputs;
-use super::machine::{Vectorize, in_vectors, widest};
+use super::machine::{Vectorize, in_vectors};
 use super::maps::Operand;
 use super::reduction::{LANES, Reduction};
 use super::tuning::LARGE_ELEMENT;
@@ -120,6 +120,14 @@ pub(crate) struct Runs {
     pub(crate) number: usize,
 }
 
+/// Terms that are folded.
+#[derive(Clone, Copy)]
+pub(crate) enum Leaves<'l> {
+    /// A leaf of some columns, and scratch memory.
+    Rows(&'l Rows<'l>, *mut u8),
+    Runs(&'l Runs),
+}
+
 /// Where the sums of leaves wait: `stack[level * width + column]` holds the sum of `2^level`
 /// leaves.
 #[derive(Clone, Copy)]
@@ -161,23 +169,16 @@ pub(crate) unsafe trait Kernel: Sync {
         terms < LANES
     }
 
-    /// Folds a leaf, and pushes the sums as number `index` of those on the stack.
+    /// Folds leaves, and pushes their sums as numbers `index`, `index + 1`, ... of those on the
+    /// stack: one leaf of rows, or all leaves of runs.
     ///
     /// # Safety
     ///
-    /// The rows, which are one to [`LEAF`], consist of elements of the inputs or of copies of them.
-    /// `scratch` has room for an accumulator and for [`live_lanes`] of each column. `stack` is as
-    /// for [`push`](Self::push).
-    unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize);
-
-    /// Folds contiguous terms, which are whole leaves or less than one, and pushes the sums of the
-    /// leaves as numbers `index`, `index + 1`, ... of those on the stack.
-    ///
-    /// # Safety
-    ///
-    /// The runs, of one term at least, consist of elements of the inputs or of copies of them.
-    /// `stack` begins at the first of the columns, and is as for [`push`](Self::push).
-    unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize);
+    /// The terms, one at least, are elements of the inputs or copies of them. `stack` is as for
+    /// [`push`](Self::push), and begins at the first of the columns. Rows are at most [`LEAF`], and
+    /// their scratch memory has room for an accumulator and for [`live_lanes`] of each column. Runs
+    /// are whole leaves or less than one.
+    unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize);
 
     /// Pushes the sums of `columns` columns as number `index` of those on the stack.
     ///
@@ -422,7 +423,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     ///
     /// # Safety
     ///
-    /// The rows are as for [`Kernel::rows`]. `to` has room for an accumulator of each column, and
+    /// The rows are as for [`Kernel::fold`]. `to` has room for an accumulator of each column, and
     /// `lanes` for [`live_lanes`] of each column.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
@@ -608,7 +609,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     ///
     /// # Safety
     ///
-    /// As for [`Kernel::runs`], with `N` terms and the index 0.
+    /// As for [`Kernel::fold`], with `N` terms and the index 0.
     #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn fold_few<const N: usize>(&self, runs: &Runs, stack: Stack) {
         let mut first = runs.first;
@@ -866,16 +867,15 @@ pub(crate) unsafe fn finish<T, R: Reduction<T>>(
     }
 }
 
-/// [`Kernel::rows`], compiled for wide vectors too.
-struct FoldRows<'s, 'r, I: Inputs, T, R: Reduction<T>, F>(
-    &'s Map<'r, I, T, R, F>,
-    &'s Rows<'s>,
-    *mut u8,
-    Stack,
-    usize,
+/// [`Kernel::fold`] of a kernel, to be compiled for wide vectors too. It is only made there.
+pub(super) struct Fold<'f, K>(
+    pub(super) &'f K,
+    pub(super) Leaves<'f>,
+    pub(super) Stack,
+    pub(super) usize,
 );
 
-impl<I, T, R, F> Vectorize for FoldRows<'_, '_, I, T, R, F>
+impl<I, T, R, F> Vectorize for Fold<'_, Map<'_, I, T, R, F>>
 where
     I: Inputs,
     R: Reduction<T>,
@@ -885,64 +885,54 @@ where
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
-        let FoldRows(map, rows, scratch, stack, index) = self;
-        let sums = scratch.cast::<R::Acc>();
-        let lanes = sums.wrapping_add(rows.columns);
-        // Nothing waits for sums with an even number.
-        let to = if index % 2 == 0 {
-            stack.first.cast()
-        } else {
-            sums
+        let Fold(map, terms, stack, index) = self;
+        let push_sum = |sum, column: usize, index| {
+            // SAFETY: a column of the stack: the contract of `Kernel::fold`.
+            unsafe { push_one(map.reduction, sum, stack.at::<R::Acc>(column), index) };
         };
-        // SAFETY: the contract of `Kernel::rows`, whose arguments these are.
-        unsafe { map.fold_rows(rows, lanes, to) };
-        if index % 2 == 1 {
-            // SAFETY: as above; `fold_rows` has written the sums.
-            unsafe { push(map.reduction, scratch, rows.columns, stack, index) };
-        }
-    }
-}
-
-/// [`Kernel::runs`] of whole leaves, and of fewer terms, compiled for wide vectors too.
-struct FoldRuns<'s, 'r, I: Inputs, T, R: Reduction<T>, F, const WHOLE: bool>(
-    &'s Map<'r, I, T, R, F>,
-    &'s Runs,
-    Stack,
-    usize,
-);
-
-impl<I, T, R, F, const WHOLE: bool> Vectorize for FoldRuns<'_, '_, I, T, R, F, WHOLE>
-where
-    I: Inputs,
-    R: Reduction<T>,
-    F: Fn(I::Items) -> T,
-{
-    type Output = ();
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn run(self) {
-        let FoldRuns(map, runs, stack, index) = self;
-        let mut first = runs.first;
-        for column in 0..runs.columns {
-            let stack = stack.at::<R::Acc>(column);
-            if WHOLE {
-                let mut places = first;
-                for leaf in 0..runs.terms / LEAF {
-                    let number = runs.number.wrapping_add(leaf * LEAF);
-                    // SAFETY: terms of a run: the contract of `Kernel::runs`, whose arguments these
-                    // are.
-                    let sum = unsafe { map.fold_leaf(&places, number) };
-                    // SAFETY: a column of the stack: the same contract.
-                    unsafe { push_one(map.reduction, sum, stack, index + leaf) };
-                    places = moved(places, I::COUNT, &runs.leaf, 1);
+        match terms {
+            Leaves::Rows(rows, scratch) => {
+                let sums = scratch.cast::<R::Acc>();
+                let lanes = sums.wrapping_add(rows.columns);
+                // Nothing waits for sums with an even number.
+                let to = if index % 2 == 0 {
+                    stack.first.cast()
+                } else {
+                    sums
+                };
+                // SAFETY: the contract of `Kernel::fold`, whose arguments these are.
+                unsafe { map.fold_rows(rows, lanes, to) };
+                if index % 2 == 1 {
+                    // SAFETY: as above; `fold_rows` has written the sums.
+                    unsafe { push(map.reduction, scratch, rows.columns, stack, index) };
                 }
-            } else {
-                // SAFETY: terms of a run.
-                let sum = unsafe { map.fold_short(&first, runs.terms, runs.number) };
-                // SAFETY: as above.
-                unsafe { push_one(map.reduction, sum, stack, index) };
             }
-            first = moved(first, I::COUNT, &runs.column, 1);
+            Leaves::Runs(_) if !Map::<I, T, R, F>::IN_VECTORS => {
+                panic!("large accumulators are folded as rows")
+            }
+            Leaves::Runs(runs) if runs.terms < LEAF => {
+                let mut first = runs.first;
+                for column in 0..runs.columns {
+                    // SAFETY: terms of a run: the contract of `Kernel::fold`.
+                    let sum = unsafe { map.fold_short(&first, runs.terms, runs.number) };
+                    push_sum(sum, column, index);
+                    first = moved(first, I::COUNT, &runs.column, 1);
+                }
+            }
+            Leaves::Runs(runs) => {
+                let mut first = runs.first;
+                for column in 0..runs.columns {
+                    let mut places = first;
+                    for leaf in 0..runs.terms / LEAF {
+                        let number = runs.number.wrapping_add(leaf * LEAF);
+                        // SAFETY: terms of a run: the contract of `Kernel::fold`.
+                        let sum = unsafe { map.fold_leaf(&places, number) };
+                        push_sum(sum, column, index + leaf);
+                        places = moved(places, I::COUNT, &runs.leaf, 1);
+                    }
+                    first = moved(first, I::COUNT, &runs.column, 1);
+                }
+            }
         }
     }
 }
@@ -979,31 +969,23 @@ where
         }
     }
 
-    unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {
-        let rows = FoldRows(self, rows, scratch, stack, index);
-        in_vectors(rows, Self::IN_VECTORS);
-    }
-
-    unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
-        if !Self::IN_VECTORS {
-            panic!("large accumulators are folded as rows");
-        }
+    unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize) {
         macro_rules! few {
-            ($($terms:literal)+) => {
-                match runs.terms {
+            ($runs:ident: $($terms:literal)+) => {
+                match $runs.terms {
                     // SAFETY: the contract of this function.
-                    $($terms => return unsafe { self.fold_few::<$terms>(runs, stack) },)+
+                    $($terms => return unsafe { self.fold_few::<$terms>($runs, stack) },)+
                     _ => {}
                 }
             };
         }
-        if index == 0 && runs.columns > 1 {
-            few!(1 2 3 4 5 6 7 8);
+        match terms {
+            Leaves::Runs(runs) if Self::IN_VECTORS && index == 0 && runs.columns > 1 => {
+                few!(runs: 1 2 3 4 5 6 7 8);
+            }
+            _ => {}
         }
-        match runs.terms < LEAF {
-            true => widest(FoldRuns::<_, _, _, _, false>(self, runs, stack, index)),
-            false => widest(FoldRuns::<_, _, _, _, true>(self, runs, stack, index)),
-        }
+        in_vectors(Fold(self, terms, stack, index), Self::IN_VECTORS);
     }
 
     unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize) {

@@ -5,7 +5,9 @@
 //! is. Of leaves in a run, only the best one is. The order of leaves decides between equal ones, so
 //! that the first level of the stack is enough: it holds the best so far.
 
-use super::fold::{Kernel, LEAF, Map, Rows, Runs, Stack, finish, live_lanes, moved, without_masks};
+use super::fold::{
+    Fold, Kernel, LEAF, Leaves, Map, Rows, Runs, Stack, finish, live_lanes, moved, without_masks,
+};
 use super::inputs::Inputs;
 use super::machine::{Vectorize, widest};
 use super::maps::Operand;
@@ -85,7 +87,7 @@ where
     ///
     /// # Safety
     ///
-    /// As for [`Kernel::rows`]. `N` is an unsigned integer of at most 4 bytes, or as large as `T`,
+    /// As for [`Kernel::fold`]. `N` is an unsigned integer of at most 4 bytes, or as large as `T`,
     /// and no more aligned than an accumulator.
     #[inline(always)]
     unsafe fn rows<N: Copy + Into<u64> + From<u8>>(
@@ -169,7 +171,7 @@ where
 
     /// # Safety
     ///
-    /// As for [`Kernel::runs`].
+    /// As for [`Kernel::fold`].
     #[inline(always)]
     unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
         let mut first = runs.first;
@@ -230,20 +232,7 @@ where
     }
 }
 
-/// What is compiled for wide vectors too.
-enum Step<'s> {
-    Rows(&'s Rows<'s>, *mut u8),
-    Runs(&'s Runs),
-}
-
-struct Wide<'s, 'r, I: Inputs, T, R, C: Reduction<T>, F, const LAST: bool> {
-    positions: &'s Positions<'r, I, T, R, C, F, LAST>,
-    step: Step<'s>,
-    stack: Stack,
-    index: usize,
-}
-
-impl<I, T, R, C, F, const LAST: bool> Vectorize for Wide<'_, '_, I, T, R, C, F, LAST>
+impl<I, T, R, C, F, const LAST: bool> Vectorize for Fold<'_, Positions<'_, I, T, R, C, F, LAST>>
 where
     I: Inputs,
     T: Copy + PartialOrd,
@@ -255,15 +244,10 @@ where
 
     #[inline(always)]
     fn run(self) {
-        let Wide {
-            positions,
-            step,
-            stack,
-            index,
-        } = self;
-        match step {
-            Step::Rows(rows, scratch) => match const { size_of::<T>() } {
-                // SAFETY: the contract of `Kernel::rows`, whose arguments these are. So in each.
+        let Fold(positions, terms, stack, index) = self;
+        match terms {
+            Leaves::Rows(rows, scratch) => match const { size_of::<T>() } {
+                // SAFETY: the contract of `Kernel::fold`, whose arguments these are. So in each.
                 1 => unsafe { positions.rows::<u8>(rows, scratch, stack, index) },
                 // SAFETY: as above.
                 2 => unsafe { positions.rows::<u16>(rows, scratch, stack, index) },
@@ -274,8 +258,8 @@ where
                 // SAFETY: as above.
                 _ => unsafe { positions.rows::<u32>(rows, scratch, stack, index) },
             },
-            // SAFETY: the contract of `Kernel::runs`, whose arguments these are.
-            Step::Runs(runs) => unsafe { positions.runs(runs, stack, index) },
+            // SAFETY: the contract of `Kernel::fold`, whose arguments these are.
+            Leaves::Runs(runs) => unsafe { positions.runs(runs, stack, index) },
         }
     }
 }
@@ -302,24 +286,8 @@ where
         (size_of::<(T, usize)>(), align_of::<(T, usize)>())
     }
 
-    unsafe fn rows(&self, rows: &Rows<'_>, scratch: *mut u8, stack: Stack, index: usize) {
-        let (positions, step) = (self, Step::Rows(rows, scratch));
-        widest(Wide {
-            positions,
-            step,
-            stack,
-            index,
-        });
-    }
-
-    unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
-        let (positions, step) = (self, Step::Runs(runs));
-        widest(Wide {
-            positions,
-            step,
-            stack,
-            index,
-        });
+    unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize) {
+        widest(Fold(self, terms, stack, index));
     }
 
     unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize) {

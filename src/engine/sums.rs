@@ -15,7 +15,7 @@
 
 use super::block::{Along, Block};
 use super::fold::{
-    FEW_TERMS, Kernel, LEAF, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes, moved,
+    FEW_TERMS, Kernel, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes, moved,
 };
 use super::gather::{MORE_ROWS, Pack, pack_or_splat};
 use super::maps::Operand;
@@ -332,7 +332,13 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         };
         // SAFETY: rows of the inputs, or of the table; there is room for the sums, and behind them
         // for what a leaf needs.
-        unsafe { kernel.rows(&rows, stack.first.wrapping_add(bytes), stack, 0) };
+        unsafe {
+            kernel.fold(
+                Leaves::Rows(&rows, stack.first.wrapping_add(bytes)),
+                stack,
+                0,
+            )
+        };
     }
     // SAFETY: the sums have been written; the places of the target: the contract of this function.
     unsafe { kernel.finish(sums, columns, terms, target.first, kept.place) };
@@ -343,12 +349,12 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
 ///
 /// # Safety
 ///
-/// As for [`Kernel::runs`].
+/// As for [`Kernel::fold`].
 unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize) {
     let (whole, rest) = (runs.terms / LEAF, runs.terms % LEAF);
     if whole == 0 || rest == 0 {
         // SAFETY: the contract of this function.
-        return unsafe { kernel.runs(runs, stack, index) };
+        return unsafe { kernel.fold(Leaves::Runs(runs), stack, index) };
     }
     // The last leaves of some columns are folded after the others.
     let (acc, _) = kernel.accumulator();
@@ -365,7 +371,7 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
             ..*runs
         };
         // SAFETY: a part of the runs.
-        unsafe { kernel.runs(&leaves, stack, index) };
+        unsafe { kernel.fold(Leaves::Runs(&leaves), stack, index) };
         let last = Runs {
             first: moved(first, OPERANDS, &runs.leaf, whole),
             terms: rest,
@@ -373,7 +379,7 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
             ..leaves
         };
         // SAFETY: a part of the runs.
-        unsafe { kernel.runs(&last, stack, index + whole) };
+        unsafe { kernel.fold(Leaves::Runs(&last), stack, index + whole) };
     }
 }
 
@@ -591,7 +597,7 @@ impl<'n> Plan<'n> {
         if access == Access::Rows && summed.axes().len() > 1 {
             sections[2] = lines(leaf * size_of::<Steps>());
         }
-        // The scratch memory of `Kernel::rows`.
+        // The scratch memory of `Kernel::fold`.
         if access != Access::Runs {
             sections[0] = lines(columns * (1 + live_lanes(leaf)) * acc);
         }
@@ -958,7 +964,11 @@ impl Unit<'_, '_> {
             };
             // SAFETY: rows of the inputs, or of tables that have been gathered; the sections of
             // scratch memory have room for the lanes and the stack of a unit.
-            unsafe { self.driver.kernel.rows(&rows, self.lanes, stack, index) };
+            unsafe {
+                self.driver
+                    .kernel
+                    .fold(Leaves::Rows(&rows, self.lanes), stack, index)
+            };
         });
         self.close(stack)
     }
