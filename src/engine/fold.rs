@@ -146,6 +146,21 @@ impl Stack {
     }
 }
 
+/// What the driver knows of a reduction.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts<'f> {
+    /// The shape of the terms, to which the inputs replicate.
+    pub(crate) shape: &'f [usize],
+    /// Bytes of an accumulator.
+    pub(crate) size: usize,
+    /// The alignment of an accumulator.
+    pub(crate) align: usize,
+    /// Whether results are added to what the places hold.
+    pub(crate) adds: bool,
+    /// Whether only the bytes of the terms tell how long they take.
+    pub(crate) is_quick: bool,
+}
+
 /// A reduction as the driver sees it: functions on untyped memory.
 ///
 /// # Safety
@@ -156,11 +171,7 @@ pub(crate) unsafe trait Kernel: Sync {
     /// The arrays that terms are computed of: one to [`OPERANDS`].
     fn inputs(&self) -> &[Operand<'_>];
 
-    /// The shape of the terms, to which the inputs replicate.
-    fn shape(&self) -> &[usize];
-
-    /// Size and alignment of an accumulator.
-    fn accumulator(&self) -> (usize, usize);
+    fn facts(&self) -> Facts<'_>;
 
     /// Whether runs of this many terms are gathered into rows, where the lanes of many columns are
     /// combined at once, because that is faster than to fold each run. They are read in place
@@ -264,9 +275,9 @@ pub(crate) struct Map<'r, I: Inputs + 'r, T, R: Reduction<T>, F> {
     pub(crate) reduction: &'r R,
     f: &'r F,
     /// Combines what a place holds with its result; `None` replaces it.
-    pub(crate) add: Option<Add<R::Out>>,
+    add: Option<Add<R::Out>>,
     /// Whether `f` returns the element that it is given. Then terms may be read twice.
-    pub(crate) plain: bool,
+    plain: bool,
     term: PhantomData<fn() -> T>,
 }
 
@@ -938,7 +949,7 @@ where
 }
 
 // SAFETY: the methods read elements of the inputs, or copies, as the types that the inputs were
-// made of, and accumulators as the type whose size and alignment `accumulator` returns.
+// made of, and accumulators as the type whose size and alignment `facts` returns.
 unsafe impl<I, T, R, F> Kernel for Map<'_, I, T, R, F>
 where
     I: Inputs,
@@ -949,12 +960,14 @@ where
         self.operands.as_ref()
     }
 
-    fn shape(&self) -> &[usize] {
-        self.shape
-    }
-
-    fn accumulator(&self) -> (usize, usize) {
-        (size_of::<R::Acc>(), align_of::<R::Acc>())
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            shape: self.shape,
+            size: size_of::<R::Acc>(),
+            align: align_of::<R::Acc>(),
+            adds: self.add.is_some(),
+            is_quick: self.plain && R::QUICK,
+        }
     }
 
     fn is_short(&self, terms: usize, in_place: bool) -> bool {

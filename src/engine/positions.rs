@@ -6,7 +6,8 @@
 //! that the first level of the stack is enough: it holds the best so far.
 
 use super::fold::{
-    Fold, Kernel, LEAF, Leaves, Map, Rows, Runs, Stack, finish, live_lanes, moved, without_masks,
+    Facts, Fold, Kernel, LEAF, Leaves, Map, Rows, Runs, Stack, finish, live_lanes, moved,
+    without_masks,
 };
 use super::inputs::Inputs;
 use super::machine::{Vectorize, widest};
@@ -265,7 +266,7 @@ where
 }
 
 // SAFETY: the methods read elements of the inputs, or copies, and accumulators as the type whose
-// size and alignment `accumulator` returns.
+// size and alignment `facts` returns.
 unsafe impl<I, T, R, C, F, const LAST: bool> Kernel for Positions<'_, I, T, R, C, F, LAST>
 where
     I: Inputs,
@@ -278,12 +279,13 @@ where
         self.choice.inputs()
     }
 
-    fn shape(&self) -> &[usize] {
-        self.choice.shape()
-    }
-
-    fn accumulator(&self) -> (usize, usize) {
-        (size_of::<(T, usize)>(), align_of::<(T, usize)>())
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            size: size_of::<(T, usize)>(),
+            align: align_of::<(T, usize)>(),
+            is_quick: true,
+            ..self.choice.facts()
+        }
     }
 
     unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize) {

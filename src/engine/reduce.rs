@@ -6,82 +6,48 @@ use super::memory::uninit_array;
 use super::positions::Positions;
 use super::reduction::Reduction;
 use super::sums::{Target, Terms, reduce};
-use super::threads::Cost;
 use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
+use std::marker::PhantomData;
+use std::ops::Deref;
 
-/// What accumulators and results are.
-pub(crate) trait Value: Copy + Send + Sync {}
-
-impl<T: Copy + Send + Sync> Value for T {}
-
-/// A kernel and the types of its accumulators and results.
-///
-/// # Safety
-///
-/// The kernel's accumulators are of type `Acc`, and it writes results of type `Out`. `kernel`
-/// returns this kernel.
-pub(crate) unsafe trait Typing: Kernel {
-    type Acc: Value;
-    type Out: Value;
-
-    fn kernel(&self) -> &dyn Kernel;
-
-    /// Whether results are added to what the places hold.
-    fn adds(&self) -> bool;
-
-    /// What is known about the time of a call that reads this many bytes.
-    fn cost(&self) -> fn(usize) -> Cost;
+/// A kernel whose accumulators are of type `Acc`, and which writes results of type `Out`.
+pub(crate) struct Typed<'k, Acc, Out> {
+    kernel: &'k dyn Kernel,
+    types: PhantomData<fn() -> (Acc, Out)>,
 }
 
-// SAFETY: a map's accumulators and results are those of its reduction.
-unsafe impl<I, T, R, F> Typing for Map<'_, I, T, R, F>
+impl<I, T, R, F> Map<'_, I, T, R, F>
 where
     I: Inputs,
     R: Reduction<T>,
     F: Fn(I::Items) -> T + Sync,
 {
-    type Acc = R::Acc;
-    type Out = R::Out;
-
-    fn kernel(&self) -> &dyn Kernel {
-        self
-    }
-
-    fn adds(&self) -> bool {
-        self.add.is_some()
-    }
-
-    fn cost(&self) -> fn(usize) -> Cost {
-        match self.plain && R::QUICK {
-            true => Cost::Bytes,
-            false => |bytes| Cost::Closure { bytes },
-        }
+    pub(crate) fn typed(&self) -> Typed<'_, R::Acc, R::Out> {
+        let (kernel, types) = (self, PhantomData);
+        Typed { kernel, types }
     }
 }
 
-// SAFETY: the accumulators are pairs, and the results are the reduction's.
-unsafe impl<I, T, R, C, F, const LAST: bool> Typing for Positions<'_, I, T, R, C, F, LAST>
+impl<I, T, R, C, F, const LAST: bool> Positions<'_, I, T, R, C, F, LAST>
 where
     I: Inputs,
-    T: Copy + PartialOrd + Send + Sync,
+    T: Copy + PartialOrd + Sync,
     R: Reduction<T, Acc = (T, usize)>,
     C: Reduction<T, Acc = T>,
     F: Fn(I::Items) -> T + Sync,
 {
-    type Acc = (T, usize);
-    type Out = R::Out;
-
-    fn kernel(&self) -> &dyn Kernel {
-        self
+    pub(crate) fn typed(&self) -> Typed<'_, R::Acc, R::Out> {
+        let (kernel, types) = (self, PhantomData);
+        Typed { kernel, types }
     }
+}
 
-    fn adds(&self) -> bool {
-        false
-    }
+impl<'k, Acc, Out> Deref for Typed<'k, Acc, Out> {
+    type Target = dyn Kernel + 'k;
 
-    fn cost(&self) -> fn(usize) -> Cost {
-        Cost::Bytes
+    fn deref(&self) -> &Self::Target {
+        self.kernel
     }
 }
 
@@ -93,61 +59,74 @@ fn all(count: usize) -> Terms {
     }
 }
 
-/// A fresh array of results of all `count` terms, one at least, in standard layout. `becomes` is as
-/// for [`reduce`].
-///
-/// # Errors
-///
-/// `ShapeOverflow`, `AllocationFailed`.
-pub(crate) fn fresh<Acc: Value, Out: Value, J: Dimension>(
-    kernel: &dyn Typing<Acc = Acc, Out = Out>,
-    becomes: &[usize],
-    dim: J,
-    count: usize,
-) -> Result<Array<Out, J>, BroadcastError> {
-    assert!(!kernel.adds());
-    let mut out = uninit_array::<Out, J>(dim)?;
-    let first = out.as_mut_ptr().cast();
-    // SAFETY: the places of a fresh array of results.
-    unsafe { write(kernel, becomes, first, &out, all(count), false)? };
-    // SAFETY: `write` has written all results.
-    Ok(unsafe { out.assume_init() })
-}
+impl<Acc: Copy, Out: Copy> Typed<'_, Acc, Out> {
+    /// A fresh array of results of all `count` terms, one at least, in standard layout. `becomes`
+    /// is as for [`reduce`].
+    ///
+    /// # Errors
+    ///
+    /// `ShapeOverflow`, `AllocationFailed`.
+    pub(crate) fn results<J: Dimension>(
+        &self,
+        becomes: &[usize],
+        dim: J,
+        count: usize,
+    ) -> Result<Array<Out, J>, BroadcastError> {
+        assert!(!self.facts().adds);
+        // SAFETY: results are of this type, and are not added.
+        unsafe { self.fresh(becomes, dim, all(count), false) }
+    }
 
-/// A fresh array of the accumulators of some terms, of which there is one at least.
-///
-/// # Errors
-///
-/// `ShapeOverflow`, `AllocationFailed`.
-pub(crate) fn accumulators<Acc: Value, Out: Value, J: Dimension>(
-    kernel: &dyn Typing<Acc = Acc, Out = Out>,
-    becomes: &[usize],
-    dim: J,
-    terms: Terms,
-) -> Result<Array<Acc, J>, BroadcastError> {
-    let mut out = uninit_array::<Acc, J>(dim)?;
-    let first = out.as_mut_ptr().cast();
-    // SAFETY: the places of a fresh array of accumulators.
-    unsafe { write(kernel, becomes, first, &out, terms, true)? };
-    // SAFETY: `write` has written all accumulators.
-    Ok(unsafe { out.assume_init() })
-}
+    /// A fresh array of the accumulators of some terms, of which there is one at least.
+    ///
+    /// # Errors
+    ///
+    /// `ShapeOverflow`, `AllocationFailed`.
+    pub(crate) fn accumulators<J: Dimension>(
+        &self,
+        becomes: &[usize],
+        dim: J,
+        terms: Terms,
+    ) -> Result<Array<Acc, J>, BroadcastError> {
+        // SAFETY: accumulators are of this type.
+        unsafe { self.fresh(becomes, dim, terms, true) }
+    }
 
-/// Writes results of all `count` terms, one at least, to an existing array, or adds them to what it
-/// holds.
-///
-/// # Errors
-///
-/// `AllocationFailed`; nothing has been written then.
-pub(crate) fn into<Acc: Value, Out: Value, J: Dimension>(
-    kernel: &dyn Typing<Acc = Acc, Out = Out>,
-    becomes: &[usize],
-    out: &mut ArrayRef<Out, J>,
-    count: usize,
-) -> Result<(), BroadcastError> {
-    let first = out.as_mut_ptr().cast();
-    // SAFETY: the places of an array of results, which is borrowed mutably and initialised.
-    unsafe { write(kernel, becomes, first, out, all(count), false) }
+    /// Writes results of all `count` terms, one at least, to an existing array, or adds them to
+    /// what it holds.
+    ///
+    /// # Errors
+    ///
+    /// `AllocationFailed`; nothing has been written then.
+    pub(crate) fn results_into<J: Dimension>(
+        &self,
+        becomes: &[usize],
+        out: &mut ArrayRef<Out, J>,
+        count: usize,
+    ) -> Result<(), BroadcastError> {
+        let first = out.as_mut_ptr().cast();
+        // SAFETY: the places of an array of results, which is borrowed mutably and initialised.
+        unsafe { write(self.kernel, becomes, first, out, all(count), false) }
+    }
+
+    /// # Safety
+    ///
+    /// `B` is the type of results, which are not added, or of accumulators if they are
+    /// `unfinished`.
+    unsafe fn fresh<B, J: Dimension>(
+        &self,
+        becomes: &[usize],
+        dim: J,
+        terms: Terms,
+        unfinished: bool,
+    ) -> Result<Array<B, J>, BroadcastError> {
+        let mut out = uninit_array::<B, J>(dim)?;
+        let first = out.as_mut_ptr().cast();
+        // SAFETY: the places of a fresh array of such elements.
+        unsafe { write(self.kernel, becomes, first, &out, terms, unfinished)? };
+        // SAFETY: `write` has written all of them.
+        Ok(unsafe { out.assume_init() })
+    }
 }
 
 /// Writes all results, or accumulators, to the places of `out`, the first of which is `first`.
@@ -156,8 +135,8 @@ pub(crate) fn into<Acc: Value, Out: Value, J: Dimension>(
 ///
 /// The places are writable, and of the kernel's type of results, or of accumulators if they are
 /// `unfinished`. If results are added, they are initialised.
-unsafe fn write<Acc: Value, Out: Value, B, J: Dimension>(
-    kernel: &dyn Typing<Acc = Acc, Out = Out>,
+unsafe fn write<B, J: Dimension>(
+    kernel: &dyn Kernel,
     becomes: &[usize],
     first: *mut u8,
     out: &ArrayRef<B, J>,
@@ -176,7 +155,7 @@ unsafe fn write<Acc: Value, Out: Value, B, J: Dimension>(
         unfinished,
     };
     // SAFETY: the contract of this function.
-    let written = unsafe { reduce(kernel.kernel(), becomes, &target, terms, kernel.cost())? };
+    let written = unsafe { reduce(kernel, becomes, &target, terms)? };
     assert_eq!(written, out.len(), "results are missing");
     Ok(())
 }

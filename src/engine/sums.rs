@@ -15,7 +15,8 @@
 
 use super::block::{Along, Block};
 use super::fold::{
-    FEW_TERMS, Kernel, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes, moved,
+    FEW_TERMS, Facts, Kernel, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes,
+    moved,
 };
 use super::gather::{MORE_ROWS, Pack, pack_or_splat};
 use super::maps::Operand;
@@ -101,9 +102,9 @@ pub(crate) unsafe fn reduce(
     becomes: &[usize],
     target: &Target<'_>,
     terms: Terms,
-    cost: fn(usize) -> Cost,
 ) -> Result<usize, BroadcastError> {
-    let (inputs, shape) = (kernel.inputs(), kernel.shape());
+    let (inputs, facts) = (kernel.inputs(), kernel.facts());
+    let shape = facts.shape;
     assert!(becomes.len() == shape.len() && !terms.range.is_empty());
     let fits = inputs.iter().all(|input| replicates(input.shape, shape));
     assert!(fits, "an input does not replicate to the terms");
@@ -139,7 +140,7 @@ pub(crate) unsafe fn reduce(
     // With so few bytes, the calling thread does all, however slow the closure is.
     let elements = (shape.iter()).fold(1_usize, |len, &size| len.saturating_mul(size));
     let term: usize = inputs.iter().map(|input| input.size).sum();
-    let alone = cost(0).is_quick() || elements.saturating_mul(term) <= BLOCK;
+    let alone = facts.is_quick || elements.saturating_mul(term) <= BLOCK;
     if !target.unfinished && alone && (1..=FEW_ELEMENTS).contains(&elements) {
         // SAFETY: the contract of this function.
         if let Some(count) = unsafe { reduce_few(kernel, becomes, target) } {
@@ -159,7 +160,11 @@ pub(crate) unsafe fn reduce(
     if count == 0 {
         return Ok(0);
     }
-    let cost = cost(bytes_of(inputs, &kept, &summed, terms.range.len()));
+    let bytes = bytes_of(inputs, &kept, &summed, terms.range.len());
+    let cost = match facts.is_quick {
+        true => Cost::Bytes(bytes),
+        false => Cost::Closure { bytes },
+    };
     let plan = Plan::new(kernel, &kept, &summed, terms, cost);
     let driver = Driver {
         kernel,
@@ -215,8 +220,12 @@ impl FewAxis {
 /// As for [`reduce`], whose checks have been made. There is an element.
 #[inline(never)]
 unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>) -> Option<usize> {
-    let (inputs, shape) = (kernel.inputs(), kernel.shape());
-    let (acc, _) = kernel.accumulator();
+    let (
+        inputs,
+        Facts {
+            shape, size: acc, ..
+        },
+    ) = (kernel.inputs(), kernel.facts());
     if alignment(kernel) > CACHE_LINE {
         return None;
     }
@@ -357,7 +366,7 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
         return unsafe { kernel.fold(Leaves::Runs(runs), stack, index) };
     }
     // The last leaves of some columns are folded after the others.
-    let (acc, _) = kernel.accumulator();
+    let acc = kernel.facts().size;
     for column in (0..runs.columns).step_by(LANES) {
         let first = moved(runs.first, OPERANDS, &runs.column, column);
         let stack = Stack {
@@ -385,9 +394,8 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
 
 /// The alignment of scratch memory, in which accumulators and copies of elements lie.
 fn alignment(kernel: &dyn Kernel) -> usize {
-    let (_, accumulator) = kernel.accumulator();
     let elements = kernel.inputs().iter().map(|input| input.align);
-    elements.fold(accumulator, usize::max)
+    elements.fold(kernel.facts().align, usize::max)
 }
 
 /// The strides of one axis of `rank`.
@@ -469,7 +477,7 @@ impl<'n> Plan<'n> {
         cost: Cost,
     ) -> Self {
         let inputs = kernel.inputs();
-        let (acc, _) = kernel.accumulator();
+        let acc = kernel.facts().size;
         let count = terms.range.len();
         let (inner, term) = (kept.inner(), summed.inner());
         let key = |axis: &Axis| axis.strides[0].unsigned_abs();
@@ -673,7 +681,7 @@ impl Driver<'_> {
     /// Reduces all units.
     fn run(&self, cost: Cost) -> Result<usize, BroadcastError> {
         let (kernel, plan) = (self.kernel, &self.plan);
-        let (acc, align) = (kernel.accumulator().0, alignment(kernel));
+        let (acc, align) = (kernel.facts().size, alignment(kernel));
         let count = plan.kept.len();
         let bytes: usize = plan.sections.iter().sum();
         // A row of accumulators for each chunk, if there are several. There are few columns then.
@@ -734,7 +742,7 @@ impl Driver<'_> {
             offsets,
             tables,
         };
-        let (acc, _) = self.kernel.accumulator();
+        let acc = self.kernel.facts().size;
         let first_column = columns.start;
         let mut done = first_column;
         let mut put = |sums: *const u8, count: usize| {
@@ -772,7 +780,9 @@ impl Driver<'_> {
         let reduced = self.reduced.load(Ordering::Relaxed);
         assert_eq!(reduced, count * plan.chunks, "units were left out");
         if plan.chunks > 1 {
-            let (acc, align) = self.kernel.accumulator();
+            let Facts {
+                size: acc, align, ..
+            } = self.kernel.facts();
             let levels = plan.chunks.ilog2() as usize + 1;
             let memory = Memory::new(levels * count * acc, align)?;
             let stack = Stack {
@@ -793,7 +803,7 @@ impl Driver<'_> {
 
     /// Writes the results of these columns.
     fn write(&self, sums: *const u8, columns: Range<usize>) {
-        let (plan, (acc, _)) = (&self.plan, self.kernel.accumulator());
+        let (plan, acc) = (&self.plan, self.kernel.facts().size);
         let stride = plan.kept.inner().strides[STRIDES - 1];
         let mut sums = sums;
         plan.kept.for_each_row(columns, &mut |offsets, count| {
@@ -1064,7 +1074,7 @@ impl Unit<'_, '_> {
     }
 
     fn column_stack(&self, column: usize, width: usize) -> Stack {
-        let (acc, _) = self.driver.kernel.accumulator();
+        let acc = self.driver.kernel.facts().size;
         let first = self.stack.wrapping_add(column * acc);
         Stack { first, width }
     }

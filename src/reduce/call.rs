@@ -5,7 +5,7 @@ use crate::engine::fold::{Add, BLOCK_TERMS, Map};
 use crate::engine::inputs::{Input, Value};
 use crate::engine::memory::array_of;
 use crate::engine::positions::Positions;
-use crate::engine::reduce::{Typing, accumulators, fresh, into};
+use crate::engine::reduce::Typed;
 use crate::engine::sums::{SUMMED, Terms};
 use crate::error::{BroadcastError, too_few_terms};
 use crate::plan::{AxisSource, BroadcastPlan};
@@ -14,14 +14,13 @@ use ndarray::{Array, ArrayRef, Dimension, Zip};
 use std::convert::identity;
 
 /// The kernel of a reduction `R` of terms of type `T`.
-type Kernel<'k, T, R> =
-    dyn Typing<Acc = <R as Reduction<T>>::Acc, Out = <R as Reduction<T>>::Out> + 'k;
+type Kernel<'k, T, R> = Typed<'k, <R as Reduction<T>>::Acc, <R as Reduction<T>>::Out>;
 
 /// A reduction of some arrays along a plan.
 pub(super) struct Call<'c, T, R: Reduction<T>> {
     pub(super) reduction: &'c R,
-    pub(super) kernel: &'c Kernel<'c, T, R>,
-    /// What each axis of the arrays becomes, as for [`fresh`].
+    pub(super) kernel: Kernel<'c, T, R>,
+    /// What each axis of the arrays becomes, as for [`reduce`](crate::engine::sums::reduce).
     pub(super) becomes: &'c [usize],
     /// How many terms each result has.
     pub(super) terms: usize,
@@ -39,7 +38,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         })
     }
 
-    /// Sets `axes` to what each output axis becomes, as for [`fresh`]. Returns how many terms each
+    /// Sets `axes` to what each output axis becomes, as in [`Call`]. Returns how many terms each
     /// element of the gradient has.
     ///
     /// In place, and without [`kept`](Self::kept): axes that are moved as a vector just after they
@@ -88,7 +87,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             array
         };
         let becomes = becomes.sizes();
-        let run = |kernel: &Kernel<'_, T, R>| {
+        let run = |kernel: Kernel<'_, T, R>| {
             run(Call {
                 reduction,
                 kernel,
@@ -159,7 +158,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         }
         match self.decided(plan.input_dim())? {
             Some(results) => Ok(results),
-            None => fresh(self.kernel, self.becomes, plan.input_dim(), self.terms),
+            None => (self.kernel).results(self.becomes, plan.input_dim(), self.terms),
         }
     }
 
@@ -176,12 +175,12 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
     ) -> Result<(), BroadcastError> {
         let results = match plan.has_terms(self.terms, R::NAME, self.reduction.least_terms())? {
             true => self.decided(plan.input_dim())?,
-            false if self.kernel.adds() => return Ok(()),
+            false if self.kernel.facts().adds => return Ok(()),
             false => Some(plan.results_of_none(R::NAME, &|| self.reduction.of_none())?),
         };
         match results {
             Some(results) => out.assign(&results),
-            None => into(self.kernel, self.becomes, out, self.terms)?,
+            None => (self.kernel).results_into(self.becomes, out, self.terms)?,
         }
         Ok(())
     }
@@ -196,7 +195,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         dim: J,
         terms: Terms,
     ) -> Result<Array<R::Acc, J>, BroadcastError> {
-        accumulators(self.kernel, self.becomes, dim, terms)
+        self.kernel.accumulators(self.becomes, dim, terms)
     }
 
     /// The results of so many terms that further ones do not change them. `None` if looking at all
@@ -252,20 +251,13 @@ impl<T, R, X, F> Use<T, R> for Plain<'_, T, R::Out, F>
 where
     T: Copy + Sync,
     R: Reduction<T>,
-    F: FnOnce(&Kernel<'_, T, R>) -> X,
+    F: FnOnce(Kernel<'_, T, R>) -> X,
 {
     type Output = X;
 
     fn terms(self, reduction: &R) -> X {
         let (inputs, shape, add) = (self.inputs, self.shape, self.add);
-        (self.run)(&Map::new(
-            inputs,
-            shape,
-            reduction,
-            &identity::<T>,
-            add,
-            true,
-        ))
+        (self.run)(Map::new(inputs, shape, reduction, &identity::<T>, add, true).typed())
     }
 
     fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> X
@@ -275,6 +267,6 @@ where
         C: Reduction<T, Acc = T>,
     {
         let choice = Map::new(self.inputs, self.shape, choice, &identity::<T>, None, true);
-        (self.run)(&Positions::<_, _, _, _, _, LAST> { reduction, choice })
+        (self.run)(Positions::<_, _, _, _, _, LAST> { reduction, choice }.typed())
     }
 }

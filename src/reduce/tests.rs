@@ -14,7 +14,6 @@ use crate::engine::tuning::{
 use crate::engine::{
     fold::Map,
     inputs::Input,
-    reduce::{accumulators, fresh},
     sums::{SUMMED, Terms},
 };
 use crate::reduction::{ArgMax, ArgMin, Fold, NanMean, Reduction, Std, Sum, Summand, Then, Var};
@@ -984,7 +983,12 @@ fn results_and_terms_that_do_not_fit_are_refused() {
     let kernel = map(&[2, 2], None);
     let sums = |becomes: &[usize], dim: &[usize], range| {
         let terms = Terms { range, number: 0 };
-        reason(|| accumulators(&kernel, becomes, IxDyn(dim), terms).unwrap())
+        reason(|| {
+            kernel
+                .typed()
+                .accumulators(becomes, IxDyn(dim), terms)
+                .unwrap()
+        })
     };
     assert_eq!(sums(&[0, SUMMED], &[2], 0..2), "");
     for (becomes, dim, range, what) in [
@@ -999,10 +1003,10 @@ fn results_and_terms_that_do_not_fit_are_refused() {
         assert!(found.contains(what), "{what}: {found:?}");
     }
     let adds = map(&[2, 2], Some(|a, b| a + b));
-    let added = reason(|| fresh(&adds, &[0, SUMMED], Ix1(2), 2).unwrap());
+    let added = reason(|| adds.typed().results(&[0, SUMMED], Ix1(2), 2).unwrap());
     assert!(added.contains("adds"), "{added:?}");
     let other = map(&[2, 3], None);
-    let found = reason(|| fresh(&other, &[0, SUMMED], Ix1(2), 3).unwrap());
+    let found = reason(|| other.typed().results(&[0, SUMMED], Ix1(2), 3).unwrap());
     assert!(found.contains("replicate"), "{found:?}");
 }
 

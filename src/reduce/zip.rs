@@ -246,13 +246,13 @@ impl<V: ZipViews> Zip<V> {
     {
         self.views.check(plan.output_shape())?;
         let inputs = self.views.values();
-        let kernel = &Map::new(&inputs, plan.output_shape(), reduction, f, add, false);
+        let map = Map::new(&inputs, plan.output_shape(), reduction, f, add, false);
         let mut becomes = plan.output_dim();
         let terms = plan.becomes(becomes.sizes_mut());
         let becomes = becomes.sizes();
         Ok(run(Call {
             reduction,
-            kernel,
+            kernel: map.typed(),
             becomes,
             terms,
         }))
