@@ -149,6 +149,8 @@ impl Stack {
 /// What the driver knows of a reduction.
 #[derive(Clone, Copy)]
 pub(crate) struct Facts<'f> {
+    /// The arrays that terms are computed of: one to [`OPERANDS`].
+    pub(crate) inputs: &'f [Operand<'f>],
     /// The shape of the terms, to which the inputs replicate.
     pub(crate) shape: &'f [usize],
     /// Bytes of an accumulator.
@@ -168,9 +170,6 @@ pub(crate) struct Facts<'f> {
 /// The methods read and write no more than their contracts say. All memory that they are given is
 /// aligned for accumulators, tables of copies also for the elements.
 pub(crate) unsafe trait Kernel: Sync {
-    /// The arrays that terms are computed of: one to [`OPERANDS`].
-    fn inputs(&self) -> &[Operand<'_>];
-
     fn facts(&self) -> Facts<'_>;
 
     /// Whether runs of this many terms are gathered into rows, where the lanes of many columns are
@@ -956,12 +955,9 @@ where
     R: Reduction<T>,
     F: Fn(I::Items) -> T + Sync,
 {
-    fn inputs(&self) -> &[Operand<'_>] {
-        self.operands.as_ref()
-    }
-
     fn facts(&self) -> Facts<'_> {
         Facts {
+            inputs: self.operands.as_ref(),
             shape: self.shape,
             size: size_of::<R::Acc>(),
             align: align_of::<R::Acc>(),

@@ -11,7 +11,6 @@ use super::fold::{
 };
 use super::inputs::Inputs;
 use super::machine::{Vectorize, widest};
-use super::maps::Operand;
 use super::reduction::{LANES, Reduction};
 use std::{array, slice};
 
@@ -275,10 +274,6 @@ where
     C: Reduction<T, Acc = T>,
     F: Fn(I::Items) -> T + Sync,
 {
-    fn inputs(&self) -> &[Operand<'_>] {
-        self.choice.inputs()
-    }
-
     fn facts(&self) -> Facts<'_> {
         Facts {
             size: size_of::<(T, usize)>(),

@@ -103,8 +103,8 @@ pub(crate) unsafe fn reduce(
     target: &Target<'_>,
     terms: Terms,
 ) -> Result<usize, BroadcastError> {
-    let (inputs, facts) = (kernel.inputs(), kernel.facts());
-    let shape = facts.shape;
+    let facts = kernel.facts();
+    let Facts { inputs, shape, .. } = facts;
     assert!(becomes.len() == shape.len() && !terms.range.is_empty());
     let fits = inputs.iter().all(|input| replicates(input.shape, shape));
     assert!(fits, "an input does not replicate to the terms");
@@ -143,7 +143,7 @@ pub(crate) unsafe fn reduce(
     let alone = facts.is_quick || elements.saturating_mul(term) <= BLOCK;
     if !target.unfinished && alone && (1..=FEW_ELEMENTS).contains(&elements) {
         // SAFETY: the contract of this function.
-        if let Some(count) = unsafe { reduce_few(kernel, becomes, target) } {
+        if let Some(count) = unsafe { reduce_few(kernel, &facts, becomes, target) } {
             return Ok(count);
         }
     }
@@ -165,51 +165,16 @@ pub(crate) unsafe fn reduce(
         true => Cost::Bytes(bytes),
         false => Cost::Closure { bytes },
     };
-    let plan = Plan::new(kernel, &kept, &summed, terms, cost);
+    let plan = Plan::new(kernel, &facts, &kept, &summed, terms, cost);
     let driver = Driver {
         kernel,
+        facts,
         plan,
         target: target.first,
         unfinished: target.unfinished,
         reduced: AtomicUsize::new(0),
     };
     driver.run(cost)
-}
-
-/// A loop of a small reduction: its size, the steps of the operands, and the step of the target.
-#[derive(Clone, Copy)]
-struct FewAxis {
-    size: usize,
-    steps: Steps,
-    place: isize,
-}
-
-impl FewAxis {
-    const UNIT: Self = FewAxis {
-        size: 1,
-        steps: [0; OPERANDS],
-        place: 0,
-    };
-
-    /// Adds a loop inside this one, if the two are one loop.
-    fn add(&mut self, inner: FewAxis) -> Option<()> {
-        let size = inner.size as isize;
-        let continues = |outer: isize, inner: isize| outer == inner.wrapping_mul(size);
-        let mut steps = self.steps.iter().zip(&inner.steps);
-        if self.size == 1 {
-            *self = inner;
-        } else if steps.all(|(&outer, &inner)| continues(outer, inner))
-            && continues(self.place, inner.place)
-        {
-            *self = FewAxis {
-                size: self.size * inner.size,
-                ..inner
-            };
-        } else {
-            return None;
-        }
-        Some(())
-    }
 }
 
 /// [`reduce`] of few elements, without nests and a plan: these take longer than the elements do.
@@ -219,38 +184,40 @@ impl FewAxis {
 ///
 /// As for [`reduce`], whose checks have been made. There is an element.
 #[inline(never)]
-unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>) -> Option<usize> {
-    let (
-        inputs,
-        Facts {
-            shape, size: acc, ..
-        },
-    ) = (kernel.inputs(), kernel.facts());
-    if alignment(kernel) > CACHE_LINE {
+unsafe fn reduce_few(
+    kernel: &dyn Kernel,
+    facts: &Facts<'_>,
+    becomes: &[usize],
+    target: &Target<'_>,
+) -> Option<usize> {
+    let (inputs, shape, acc) = (facts.inputs, facts.shape, facts.size);
+    if alignment(facts) > CACHE_LINE {
         return None;
     }
-    let (mut kept, mut summed) = (FewAxis::UNIT, FewAxis::UNIT);
+    // The strides of the operands and of the target.
+    let (mut kept, mut summed) = (LoopAxis::UNIT, LoopAxis::UNIT);
     for (axis, (&size, &to)) in shape.iter().zip(becomes).enumerate() {
         if size == 1 {
             continue;
         }
-        let mut steps = [0; OPERANDS];
-        for (step, input) in steps.iter_mut().zip(inputs) {
-            let stride = input.stride(axis, shape.len());
-            *step = stride.wrapping_mul(input.size as isize);
+        let mut strides = [0; OPERANDS + 1];
+        for (stride, input) in strides.iter_mut().zip(inputs) {
+            *stride = (input.stride(axis, shape.len())).wrapping_mul(input.size as isize);
         }
-        match to {
-            SUMMED => summed.add(FewAxis {
-                size,
-                steps,
-                place: 0,
-            })?,
+        let outer = match to {
+            SUMMED => &mut summed,
             to => {
-                let place = target.strides[to].wrapping_mul(target.size as isize);
-                kept.add(FewAxis { size, steps, place })?;
+                strides[OPERANDS] = target.strides[to].wrapping_mul(target.size as isize);
+                &mut kept
             }
+        };
+        let inner = LoopAxis { size, strides };
+        if outer.size > 1 && !outer.continues(&inner) {
+            return None;
         }
+        *outer = inner.resized(outer.size * size);
     }
+    let ([down @ .., place], [along @ .., _]) = (kept.strides, summed.strides);
     let (columns, terms) = (kept.size, summed.size);
     let mut first = [ptr::null(); OPERANDS];
     let mut chunk = [0; OPERANDS];
@@ -258,9 +225,9 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
     for (operand, input) in inputs.iter().enumerate() {
         let size = input.size as isize;
         (first[operand], chunk[operand]) = (input.first.cast_const(), size * LANES as isize);
-        side_by_side &= columns == 1 || kept.steps[operand] == size;
-        in_runs &= terms == 1 || summed.steps[operand] == size;
-        adjacent &= summed.steps[operand] == size * columns as isize;
+        side_by_side &= columns == 1 || down[operand] == size;
+        in_runs &= terms == 1 || along[operand] == size;
+        adjacent &= along[operand] == size * columns as isize;
     }
     let size = inputs.iter().map(|input| input.size).max()?;
     let mut memory = Few::uninit();
@@ -280,10 +247,7 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         if columns * acc * (leaves.ilog2() as usize + 1) > room {
             return None;
         }
-        let (column, leaf) = (
-            kept.steps,
-            chunk.map(|bytes| bytes * (LEAF / LANES) as isize),
-        );
+        let (column, leaf) = (down, chunk.map(|bytes| bytes * (LEAF / LANES) as isize));
         let runs = Runs {
             first,
             columns,
@@ -309,7 +273,7 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         if begin + table > room || terms > LEAF {
             return None;
         }
-        let mut steps = summed.steps;
+        let mut steps = along;
         if let (false, Some(pack)) = (side_by_side, pack) {
             let (to, pitch) = (stack.first.wrapping_add(begin), columns * size);
             let block = Block {
@@ -318,11 +282,11 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
                 from: first[0],
                 rows: Along {
                     len: terms,
-                    step: summed.steps[0],
+                    step: along[0],
                 },
                 columns: Along {
                     len: columns,
-                    step: kept.steps[0],
+                    step: down[0],
                 },
             };
             // SAFETY: all elements of the input; there is room for them and for `MORE_ROWS`.
@@ -350,7 +314,7 @@ unsafe fn reduce_few(kernel: &dyn Kernel, becomes: &[usize], target: &Target<'_>
         };
     }
     // SAFETY: the sums have been written; the places of the target: the contract of this function.
-    unsafe { kernel.finish(sums, columns, terms, target.first, kept.place) };
+    unsafe { kernel.finish(sums, columns, terms, target.first, place) };
     Some(columns)
 }
 
@@ -393,9 +357,9 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
 }
 
 /// The alignment of scratch memory, in which accumulators and copies of elements lie.
-fn alignment(kernel: &dyn Kernel) -> usize {
-    let elements = kernel.inputs().iter().map(|input| input.align);
-    elements.fold(kernel.facts().align, usize::max)
+fn alignment(facts: &Facts<'_>) -> usize {
+    let elements = facts.inputs.iter().map(|input| input.align);
+    elements.fold(facts.align, usize::max)
 }
 
 /// The strides of one axis of `rank`.
@@ -471,13 +435,13 @@ struct Plan<'n> {
 impl<'n> Plan<'n> {
     fn new(
         kernel: &dyn Kernel,
+        facts: &Facts<'_>,
         kept: &'n Nest,
         summed: &'n Nest,
         terms: Terms,
         cost: Cost,
     ) -> Self {
-        let inputs = kernel.inputs();
-        let acc = kernel.facts().size;
+        let (inputs, acc) = (facts.inputs, facts.size);
         let count = terms.range.len();
         let (inner, term) = (kept.inner(), summed.inner());
         let key = |axis: &Axis| axis.strides[0].unsigned_abs();
@@ -598,7 +562,7 @@ impl<'n> Plan<'n> {
             _ => (at_once / (bytes / units / chunks).max(1)).max(1),
         };
 
-        let align = alignment(kernel).max(CACHE_LINE);
+        let align = alignment(facts).max(CACHE_LINE);
         let lines = |bytes: usize| bytes.next_multiple_of(align);
         let mut sections = [0; SECTIONS];
         // `Unit::offsets_of`: one for each row of a leaf.
@@ -666,6 +630,7 @@ fn run(kept: &Nest, summed: &Nest) -> usize {
 
 struct Driver<'k> {
     kernel: &'k dyn Kernel,
+    facts: Facts<'k>,
     plan: Plan<'k>,
     target: *mut u8,
     unfinished: bool,
@@ -680,8 +645,8 @@ unsafe impl Sync for Driver<'_> {}
 impl Driver<'_> {
     /// Reduces all units.
     fn run(&self, cost: Cost) -> Result<usize, BroadcastError> {
-        let (kernel, plan) = (self.kernel, &self.plan);
-        let (acc, align) = (kernel.facts().size, alignment(kernel));
+        let plan = &self.plan;
+        let (acc, align) = (self.facts.size, alignment(&self.facts));
         let count = plan.kept.len();
         let bytes: usize = plan.sections.iter().sum();
         // A row of accumulators for each chunk, if there are several. There are few columns then.
@@ -742,7 +707,7 @@ impl Driver<'_> {
             offsets,
             tables,
         };
-        let acc = self.kernel.facts().size;
+        let acc = self.facts.size;
         let first_column = columns.start;
         let mut done = first_column;
         let mut put = |sums: *const u8, count: usize| {
@@ -782,7 +747,7 @@ impl Driver<'_> {
         if plan.chunks > 1 {
             let Facts {
                 size: acc, align, ..
-            } = self.kernel.facts();
+            } = self.facts;
             let levels = plan.chunks.ilog2() as usize + 1;
             let memory = Memory::new(levels * count * acc, align)?;
             let stack = Stack {
@@ -803,7 +768,7 @@ impl Driver<'_> {
 
     /// Writes the results of these columns.
     fn write(&self, sums: *const u8, columns: Range<usize>) {
-        let (plan, acc) = (&self.plan, self.kernel.facts().size);
+        let (plan, acc) = (&self.plan, self.facts.size);
         let stride = plan.kept.inner().strides[STRIDES - 1];
         let mut sums = sums;
         plan.kept.for_each_row(columns, &mut |offsets, count| {
@@ -860,7 +825,7 @@ fn form(inputs: &[Operand<'_>], axis: &Axis, operand: usize) -> Form {
 
 impl Unit<'_, '_> {
     fn inputs(&self) -> &[Operand<'_>] {
-        self.driver.kernel.inputs()
+        self.driver.facts.inputs
     }
 
     fn first(&self) -> Places {
@@ -1074,7 +1039,7 @@ impl Unit<'_, '_> {
     }
 
     fn column_stack(&self, column: usize, width: usize) -> Stack {
-        let acc = self.driver.kernel.facts().size;
+        let acc = self.driver.facts.size;
         let first = self.stack.wrapping_add(column * acc);
         Stack { first, width }
     }

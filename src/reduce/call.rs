@@ -215,7 +215,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         if !R::MAY_BE_DECIDED {
             return Ok(None);
         }
-        let (array, rank) = (&self.kernel.inputs()[0], self.becomes.len());
+        let (array, rank) = (&self.kernel.facts().inputs[0], self.becomes.len());
         let summed = (0..rank).filter(|&axis| self.becomes[axis] == SUMMED);
         // Otherwise the first terms lie anywhere in memory.
         let strides = summed.map(|axis| array.stride(axis, rank).unsigned_abs());
