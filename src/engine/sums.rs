@@ -505,7 +505,11 @@ impl<'n> Plan<'n> {
             let rows = (many / term.size).max(lines * LANES).min(in_cache);
             let terms = rows.max(LANES).saturating_mul(term.size);
             let piece = terms.min(CHUNK_BYTES.end() / size);
-            (piece, MORE_ROWS * piece.min(term.size))
+            // After several rows the gather may write more of them.
+            match piece / term.size {
+                0 | 1 => (piece, 0),
+                _ => (piece, MORE_ROWS * term.size),
+            }
         };
         let at_once = match threads {
             1 => *CHUNK_BYTES.end(),
