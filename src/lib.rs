@@ -316,8 +316,10 @@ pub use view::Broadcasted;
 /// # Scratch memory
 ///
 /// Beside its result, a sum allocates up to some hundred KiB for each thread, or some thousand
-/// elements if these take more, and at most one element for each 1024 terms. Sums of up to 1024
-/// elements that lie side by side need no such memory.
+/// elements if these take more, and at most one element for each 1024 terms. If its terms lie in
+/// memory in another order than they are summed in, it is up to 1 MiB for each array, and up to 10
+/// MiB if the innermost of several summed axes has more than some thousand elements. Sums of up to
+/// 1024 elements that lie side by side need no such memory.
 pub mod reduction {
     pub use crate::axes::AxisList;
     pub use crate::reduce::{

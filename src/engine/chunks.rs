@@ -36,8 +36,8 @@ impl Chunks {
         self.len.saturating_mul(self.element_size) <= self.chunk_bytes
     }
 
-    /// Calls `f` with ranges that together are all elements, each of some chunks, on as many threads
-    /// as `cost` is worth. Returns the sum of what it returns.
+    /// Calls `f` with ranges that together are all elements, each of some chunks, on as many
+    /// threads as `cost` is worth. Returns the sum of what it returns.
     pub(crate) fn for_each(&self, cost: Cost, f: impl Fn(Range<usize>) -> usize + Sync) -> usize {
         let sum = AtomicUsize::new(0);
         for_each_range(self.count(), cost, |chunks| {

@@ -21,7 +21,7 @@ pub(crate) struct Gather {
 
 /// [`Block::pack`] for elements of one size. After several rows it may write up to [`MORE_ROWS`]
 /// more, with the same columns, whose contents mean nothing. It does so only if each column begins
-/// in memory where the one before it ends, and the rows are no multiple of `MORE_ROWS + 1`.
+/// in memory where the one before it ends.
 pub(crate) type Pack = unsafe fn(Block);
 
 // Statics are compiled once, in this crate. Each is one of its own, so that a program has only

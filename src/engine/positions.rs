@@ -9,17 +9,21 @@ use super::fold::{
     Facts, Fold, Kernel, LEAF, Leaves, Map, Rows, Runs, Stack, finish, live_lanes, moved,
     without_masks,
 };
-use super::inputs::Inputs;
+use super::inputs::{Input, Value};
 use super::machine::{Vectorize, widest};
 use super::reduction::{LANES, Reduction};
 use std::{array, slice};
 
+/// The elements of an array, as the inputs of a map.
+type Elements<'r, T> = (Input<'r, Value<T>>,);
+
 /// The position of the term that another reduction chooses.
 /// Of equal terms it is the first one, or the `LAST`.
-pub(crate) struct Positions<'r, I: Inputs + 'r, T, R, C: Reduction<T>, F, const LAST: bool> {
+pub(crate) struct Positions<'r, T: Copy, R, C: Reduction<T>, F, const LAST: bool> {
     pub(crate) reduction: &'r R,
-    /// Folds terms without their positions.
-    pub(crate) choice: Map<'r, I, T, C, F>,
+    /// Folds terms without their positions. `f` returns what it is given: an array's elements are
+    /// its terms.
+    pub(crate) choice: Map<'r, Elements<'r, T>, T, C, F>,
 }
 
 /// Whether a value is not equal to itself, as NaN is.
@@ -29,13 +33,12 @@ pub(crate) fn is_nan<T: PartialEq>(value: &T) -> bool {
     value != value
 }
 
-impl<I, T, R, C, F, const LAST: bool> Positions<'_, I, T, R, C, F, LAST>
+impl<T, R, C, F, const LAST: bool> Positions<'_, T, R, C, F, LAST>
 where
-    I: Inputs,
     T: Copy + PartialOrd,
     R: Reduction<T, Acc = (T, usize)>,
     C: Reduction<T, Acc = T>,
-    F: Fn(I::Items) -> T,
+    F: Fn(T) -> T,
 {
     /// Whether a term is the chosen one of its leaf, or NaN. If a term is NaN, so is the chosen
     /// one.
@@ -128,7 +131,7 @@ where
                 false => rows.count - 1 - i,
                 true => i,
             };
-            let row = rows.places(I::COUNT, number)[0].cast::<T>();
+            let row = rows.places(1, number)[0].cast::<T>();
             // A number of a row is below `LEAF`, so that the lowest byte is all of it.
             let number = N::from(number as u8);
             if rows.chunk[0] == 0 {
@@ -202,7 +205,7 @@ where
                 if best.is_none_or(|best| self.is_chosen_later(best, value)) {
                     (best, leaf) = (Some(value), Some((value, places, done, count)));
                 }
-                places = moved(places, I::COUNT, &runs.leaf, 1);
+                places = moved(places, 1, &runs.leaf, 1);
                 done += count;
             }
             if let Some((value, places, done, count)) = leaf {
@@ -212,7 +215,7 @@ where
                 // SAFETY: a column of the stack.
                 unsafe { place.write((value, position)) };
             }
-            first = moved(first, I::COUNT, &runs.column, 1);
+            first = moved(first, 1, &runs.column, 1);
         }
     }
 
@@ -232,13 +235,12 @@ where
     }
 }
 
-impl<I, T, R, C, F, const LAST: bool> Vectorize for Fold<'_, Positions<'_, I, T, R, C, F, LAST>>
+impl<T, R, C, F, const LAST: bool> Vectorize for Fold<'_, Positions<'_, T, R, C, F, LAST>>
 where
-    I: Inputs,
     T: Copy + PartialOrd,
     R: Reduction<T, Acc = (T, usize)>,
     C: Reduction<T, Acc = T>,
-    F: Fn(I::Items) -> T,
+    F: Fn(T) -> T,
 {
     type Output = ();
 
@@ -266,18 +268,18 @@ where
 
 // SAFETY: the methods read elements of the inputs, or copies, and accumulators as the type whose
 // size and alignment `facts` returns.
-unsafe impl<I, T, R, C, F, const LAST: bool> Kernel for Positions<'_, I, T, R, C, F, LAST>
+unsafe impl<T, R, C, F, const LAST: bool> Kernel for Positions<'_, T, R, C, F, LAST>
 where
-    I: Inputs,
     T: Copy + PartialOrd + Sync,
     R: Reduction<T, Acc = (T, usize)>,
     C: Reduction<T, Acc = T>,
-    F: Fn(I::Items) -> T + Sync,
+    F: Fn(T) -> T + Sync,
 {
     fn facts(&self) -> Facts<'_> {
         Facts {
             size: size_of::<(T, usize)>(),
             align: align_of::<(T, usize)>(),
+            adds: false,
             is_quick: true,
             ..self.choice.facts()
         }

@@ -1,6 +1,6 @@
 //! The door to the driver of reductions: what is safe for every argument.
 
-use super::fold::{Kernel, Map};
+use super::fold::{Facts, Kernel, Map};
 use super::inputs::Inputs;
 use super::memory::uninit_array;
 use super::positions::Positions;
@@ -9,12 +9,13 @@ use super::sums::{Target, Terms, reduce};
 use crate::error::BroadcastError;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
-use std::ops::Deref;
 
-/// A kernel whose accumulators are of type `Acc`, and which writes results of type `Out`.
+/// A kernel whose accumulators are of type `Acc`, and which writes results of type `Out`, or adds
+/// them to those that places hold. Pointers that may be written to: a type with a shorter lifetime
+/// will not do.
 pub(crate) struct Typed<'k, Acc, Out> {
     kernel: &'k dyn Kernel,
-    types: PhantomData<fn() -> (Acc, Out)>,
+    types: PhantomData<(*mut Acc, *mut Out)>,
 }
 
 impl<I, T, R, F> Map<'_, I, T, R, F>
@@ -29,25 +30,16 @@ where
     }
 }
 
-impl<I, T, R, C, F, const LAST: bool> Positions<'_, I, T, R, C, F, LAST>
+impl<T, R, C, F, const LAST: bool> Positions<'_, T, R, C, F, LAST>
 where
-    I: Inputs,
     T: Copy + PartialOrd + Sync,
     R: Reduction<T, Acc = (T, usize)>,
     C: Reduction<T, Acc = T>,
-    F: Fn(I::Items) -> T + Sync,
+    F: Fn(T) -> T + Sync,
 {
     pub(crate) fn typed(&self) -> Typed<'_, R::Acc, R::Out> {
         let (kernel, types) = (self, PhantomData);
         Typed { kernel, types }
-    }
-}
-
-impl<'k, Acc, Out> Deref for Typed<'k, Acc, Out> {
-    type Target = dyn Kernel + 'k;
-
-    fn deref(&self) -> &Self::Target {
-        self.kernel
     }
 }
 
@@ -60,6 +52,10 @@ fn all(count: usize) -> Terms {
 }
 
 impl<Acc: Copy, Out: Copy> Typed<'_, Acc, Out> {
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        self.kernel.facts()
+    }
+
     /// A fresh array of results of all `count` terms, one at least, in standard layout. `becomes`
     /// is as for [`reduce`].
     ///

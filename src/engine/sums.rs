@@ -7,7 +7,7 @@
 //! | access | when | how |
 //! |---|---|---|
 //! | rows | columns are nearer in memory than terms | rows of terms are read where they lie |
-//! | runs | terms are nearer than columns | leaves in a run are read where they lie, others gathered |
+//! | runs | terms are nearer than columns | leaves in a run of one axis are read where they lie, others gathered |
 //! | tables | rows or runs would be short | terms are gathered into rows first |
 //!
 //! What is read where it lies must be contiguous, or one element again and again. Other operands
@@ -35,7 +35,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Leaves of one column that are gathered together, at least.
+/// Leaves of one column that are gathered together, at least; about as many if they are rows.
 const LEAVES_AT_ONCE: usize = 16;
 
 /// Rows of up to this many columns are folded as one row, if they are adjacent.
@@ -81,6 +81,7 @@ pub(crate) const SUMMED: usize = usize::MAX;
 /// Reduces all columns, and writes each result once. Returns how many there are.
 ///
 /// `becomes` names the axis of the target that each axis of the inputs becomes, or [`SUMMED`].
+/// Finished results are of all terms.
 ///
 /// # Errors
 ///
@@ -503,12 +504,12 @@ impl<'n> Plan<'n> {
             let lines = if key(&term) < PAGE { 1 } else { 4 };
             let in_cache = SECOND_LEVEL_CACHE / size / term.size / LANES * LANES;
             let rows = (many / term.size).max(lines * LANES).min(in_cache);
-            let terms = rows.max(LANES).saturating_mul(term.size);
-            let piece = terms.min(CHUNK_BYTES.end() / size);
-            // After several rows the gather may write more of them.
-            match piece / term.size {
-                0 | 1 => (piece, 0),
-                _ => (piece, MORE_ROWS * term.size),
+            let most = CHUNK_BYTES.end() / size;
+            match rows.max(LANES).min(most / term.size) {
+                0 => (most, 0),
+                1 => (term.size, 0),
+                // After several rows the gather may write more of them.
+                rows => (rows * term.size, MORE_ROWS * term.size),
             }
         };
         let at_once = match threads {
@@ -581,14 +582,14 @@ impl<'n> Plan<'n> {
         let levels = leaves.ilog2() as usize + 1;
         sections[1] = lines(levels * columns * acc);
         // `gather_rows`: the rows of a leaf, or as many of `LANES` copies; then `MORE_ROWS`.
-        // `read_run`: a leaf of each column; then `MORE_ROWS`, or a leaf and a piece of one column.
+        // `read_run`: a leaf of each column; then `MORE_ROWS`; a leaf and a piece of one column.
         // Large elements have no table: all are side by side, or each is a column of its own. So no
         // product overflows.
         for (operand, input) in inputs.iter().enumerate() {
             let lies_well = columns == 1 || inner.strides[1 + operand] == input.size as isize;
             let elements = match access {
                 Access::Runs if in_place => 0,
-                Access::Runs => (columns + 1 + MORE_ROWS) * LEAF + piece.min(count) + spare,
+                Access::Runs => (columns + 1 + MORE_ROWS) * LEAF + piece.min(leaves * LEAF) + spare,
                 Access::Rows if lies_well => 0,
                 _ => (leaf + MORE_ROWS) * columns.max(LANES),
             };
@@ -986,8 +987,8 @@ impl Unit<'_, '_> {
     /// The sums of columns whose terms are read in runs.
     ///
     /// Memory is read in order as far as it goes: run after run, each of all columns. A leaf that
-    /// lies in one run is read where it lies, if its terms are contiguous. The terms of other
-    /// leaves are gathered in tables, one leaf of each column, until the leaf is complete.
+    /// lies in one run of one axis is read where it lies, if its terms are contiguous. The terms of
+    /// other leaves are gathered in tables, one leaf of each column, until the leaf is complete.
     fn runs(&self, columns: Range<usize>) -> *const u8 {
         let Driver { kernel, plan, .. } = self.driver;
         let (inner, term, count) = (plan.kept.inner(), plan.summed.inner(), columns.len());
@@ -1080,8 +1081,8 @@ impl Unit<'_, '_> {
                     },
                 };
                 // SAFETY: terms of an input, and their places in a table. The rows after them,
-                // which the pack may write, are spare, or of terms that are gathered next: see
-                // `runs`.
+                // which the pack may write, are spare, or of terms that are gathered next: of
+                // columns, see `runs`, or of the next tile.
                 unsafe { pack_or_splat(self.pack(operand), block, size) };
                 to = to.wrapping_add(rows / blocks * width * size);
             }

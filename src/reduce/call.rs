@@ -267,6 +267,6 @@ where
         C: Reduction<T, Acc = T>,
     {
         let choice = Map::new(self.inputs, self.shape, choice, &identity::<T>, None, true);
-        (self.run)(Positions::<_, _, _, _, _, LAST> { reduction, choice }.typed())
+        (self.run)(Positions::<_, _, _, _, LAST> { reduction, choice }.typed())
     }
 }
