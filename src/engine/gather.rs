@@ -396,7 +396,9 @@ impl Block {
     }
 
     /// Rows that are transposed together: as many as four cache lines have elements, which are
-    /// fetched together; fewer if rows of the copy share few sets of a cache.
+    /// fetched together; fewer if rows of the copy share few sets of a cache. By 64 and by 16 rows,
+    /// `f32 [2000, 3000]` in memory takes 2.1 and 4.6 ms; `[1000, 256]`, with rows of 1 KiB in the
+    /// cache, 70 and 29 us.
     fn band(&self, size: usize) -> usize {
         let lines = if self.pitch % (PAGE / 8) == 0 { 1 } else { 4 };
         (lines * CACHE_LINE / size.max(1)).max(4)
