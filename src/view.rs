@@ -62,9 +62,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// assert_eq!(over_rows(arr1(&[1., 2., 3.]).view())?.strides(), [0, 1, 0]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
-    // Always inlined, as are the rules. Then static shapes and strides stay in registers, and a view
-    // costs as much as with ndarray's own `broadcast`. Through memory it costs five to ten times
-    // that.
+    // Always inlined, as are the rules. Then static shapes and strides stay in registers, and a
+    // view costs as much as with ndarray's own `broadcast`. Through memory it costs five to ten
+    // times that.
     #[inline(always)]
     pub fn view<'a, T: IntoView<'a, Dim = I>>(
         &self,

@@ -355,9 +355,8 @@ impl Copier {
             // SAFETY: `for_each_tile` passes each of these positions of the range once.
             for_each_tile(axes, start, range, |tile| unsafe { self.tile(tile) });
         };
-        let &[planes, ref rows @ .., columns] = axes else {
-            return one_by_one(range);
-        };
+        let (planes, columns) = (axes[0], axes[axes.len() - 1]);
+        let rows = &axes[1..axes.len() - 1];
         let (size, len) = (self.gather.size, positions(rows) * columns.size);
         let (first, end) = (range.start.div_ceil(len), range.end / len);
         if end < first + MANY_PLANES {

@@ -173,8 +173,8 @@ pub(crate) unsafe trait Kernel: Sync {
     fn facts(&self) -> Facts<'_>;
 
     /// Whether runs of this many terms are gathered into rows, where the lanes of many columns are
-    /// combined at once, because that is faster than to fold each run. They are read in place
-    /// otherwise, if they are contiguous.
+    /// combined at once, because that is faster than to fold each run. `in_place` says whether runs
+    /// can be read where they lie.
     fn is_short(&self, terms: usize, _in_place: bool) -> bool {
         terms < LANES
     }
@@ -598,8 +598,8 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
                 unordered[j] = any;
                 acc
             });
-            // Before the comparison: the compiler would otherwise fold after it, and read all terms
-            // once more.
+            // The sum is computed before the comparison. Otherwise the compiler moves the folding
+            // behind it, and all terms are read twice.
             let sum = self.combine_lanes(&lanes, combine);
             if unordered == [false; LANES] {
                 return sum;

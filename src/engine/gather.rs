@@ -380,7 +380,9 @@ impl Block {
             // SAFETY: the contract of this function.
             return unsafe { self.transpose_through_block::<B>() };
         }
-        let band = self.band(size);
+        // Fewer rows if rows of the copy share few sets of a cache.
+        let lines = if self.pitch % (PAGE / 8) == 0 { 1 } else { 4 };
+        let band = Self::band(lines, size);
         // More rows in squares if their copies stay in the first-level cache.
         let band = match const { square(size_of::<B>()) } {
             Some((side, _)) if columns >= side => band.max(BLOCK / (columns * size) / band * band),
@@ -395,12 +397,11 @@ impl Block {
         }
     }
 
-    /// Rows that are transposed together: as many as four cache lines have elements, which are
-    /// fetched together; fewer if rows of the copy share few sets of a cache. By 64 and by 16 rows,
-    /// `f32 [2000, 3000]` in memory takes 2.1 and 4.6 ms; `[1000, 256]`, with rows of 1 KiB in the
-    /// cache, 70 and 29 us.
-    fn band(&self, size: usize) -> usize {
-        let lines = if self.pitch % (PAGE / 8) == 0 { 1 } else { 4 };
+    /// Rows that are transposed together: as many as so many cache lines have elements. Lines that
+    /// follow each other are fetched together: `f32 [2000, 3000]` in memory takes 2.1 ms by four
+    /// lines, and 4.6 by one. `[1000, 256]` in the cache, whose rows are 1 KiB apart, takes 70 and
+    /// 29 us.
+    fn band(lines: usize, size: usize) -> usize {
         (lines * CACHE_LINE / size.max(1)).max(4)
     }
 
@@ -413,7 +414,7 @@ impl Block {
     unsafe fn transpose_through_block<B: Copy>(self) {
         let size = size_of::<B>();
         let (rows, columns) = (self.rows.len, self.columns.len);
-        let band = rows.min((4 * CACHE_LINE / size).max(4));
+        let band = rows.min(Self::band(4, size));
         let width = BLOCK / (band * size);
         let mut memory = [MaybeUninit::<u8>::uninit(); BLOCK];
         let to = memory.as_mut_ptr().cast::<u8>();

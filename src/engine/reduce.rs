@@ -11,10 +11,11 @@ use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
 
 /// A kernel whose accumulators are of type `Acc`, and which writes results of type `Out`, or adds
-/// them to those that places hold. Pointers that may be written to: a type with a shorter lifetime
-/// will not do.
+/// them to those that places hold.
 pub(crate) struct Typed<'k, Acc, Out> {
     kernel: &'k dyn Kernel,
+    /// Pointers, which fix the lifetimes inside both types. Otherwise the compiler could shorten
+    /// those of `Out`, and the kernel would keep references longer than they are valid.
     types: PhantomData<(*mut Acc, *mut Out)>,
 }
 

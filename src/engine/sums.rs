@@ -7,7 +7,7 @@
 //! | access | when | how |
 //! |---|---|---|
 //! | rows | columns are nearer in memory than terms | rows of terms are read where they lie |
-//! | runs | terms are nearer than columns | leaves in a run of one axis are read where they lie, others gathered |
+//! | runs | terms are nearer than columns | leaves of one axis are read in place, others gathered |
 //! | tables | rows or runs would be short | terms are gathered into rows first |
 //!
 //! What is read where it lies must be contiguous, or one element again and again. Other operands
@@ -35,7 +35,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Leaves of one column that are gathered together, at least; about as many if they are rows.
+/// Leaves of one column that are gathered together. Of runs of several axes whole rows are
+/// gathered, of about as many terms or more.
 const LEAVES_AT_ONCE: usize = 16;
 
 /// Rows of up to this many columns are folded as one row, if they are adjacent.
@@ -237,6 +238,8 @@ unsafe fn reduce_few(
         width: columns,
     };
     let room = size_of::<Few>();
+    // In so small a call, to fold few terms takes less time than to gather them, whatever their
+    // size.
     let few = terms <= FEW_TERMS && columns > 1;
     let mut sums = stack.first.cast_const();
     if in_runs
@@ -332,9 +335,9 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
     }
     // The last leaves of some columns are folded after the others, if they are short. Otherwise
     // memory would be read in pieces with gaps: 30000 runs of 500 `f32` would take 6.9 ms, not 2.7.
-    let some = if rest <= 4 * LANES { 4 } else { 1 };
+    let at_once = if rest <= 4 * LANES { 4 } else { 1 };
     let acc = kernel.facts().size;
-    for column in (0..runs.columns).step_by(some) {
+    for column in (0..runs.columns).step_by(at_once) {
         let first = moved(runs.first, OPERANDS, &runs.column, column);
         let stack = Stack {
             first: stack.first.wrapping_add(column * acc),
@@ -342,7 +345,7 @@ unsafe fn fold_runs(kernel: &dyn Kernel, runs: &Runs, stack: Stack, index: usize
         };
         let leaves = Runs {
             first,
-            columns: some.min(runs.columns - column),
+            columns: at_once.min(runs.columns - column),
             terms: whole * LEAF,
             ..*runs
         };
@@ -585,7 +588,8 @@ impl<'n> Plan<'n> {
         let levels = leaves.ilog2() as usize + 1;
         sections[1] = lines(levels * columns * acc);
         // `gather_rows`: the rows of a leaf, or as many of `LANES` copies; then `MORE_ROWS`.
-        // `read_run`: a leaf of each column; then `MORE_ROWS`; a leaf and a piece of one column.
+        // `read_run`: a leaf of each column, and `MORE_ROWS`; a leaf of one column, which waits, and
+        // a piece of it, and its spare rows.
         // Large elements have no table: all are side by side, or each is a column of its own. So no
         // product overflows.
         for (operand, input) in inputs.iter().enumerate() {
@@ -1099,7 +1103,8 @@ impl Unit<'_, '_> {
     }
 
     /// Reads these terms, which are one run, of some columns along the innermost axis that is kept.
-    /// `first` is where term 0 of the first of them lies. The unit has `width` columns.
+    /// `first` is where term 0 of the first of them lies, and `begin` how far the first of these
+    /// terms is from it. The unit has `width` columns.
     fn read_run(
         &self,
         terms: Range<usize>,

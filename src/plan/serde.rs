@@ -108,7 +108,8 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for Tile<I, O> {
 
 fn checked_box<D: Dimension, E: Error>(start: &[usize], size: D) -> Result<TileBox<D>, E> {
     let mut axes = start.iter().zip(size.sizes());
-    let fits = axes.all(|(start, size)| start.checked_add(*size).is_some());
+    let end = |(start, size): (&usize, &usize)| isize::try_from(start.checked_add(*size)?).ok();
+    let fits = axes.all(|at| end(at).is_some());
     if start.len() != size.ndim() || !fits {
         return Err(E::custom("a box must begin where its plan's shape fits"));
     }
