@@ -147,9 +147,10 @@ pub trait Reduction<T>: Sync {
     const HAS_UNORDERED: bool = false;
 
     /// [`combine`](Self::combine) of accumulators that are not [unordered](Self::is_unordered), in
-    /// fewer instructions: `a < b` is enough for the largest of numbers that are not NaN. It is used
-    /// for leaves of 256 terms that lie side by side. If a term of a leaf is unordered, the leaf is
-    /// combined again, by [`combine`](Self::combine). Example: [`Max`](crate::reduction::Max).
+    /// fewer instructions: `a < b` is enough for the largest of numbers that are not NaN. It is
+    /// used for leaves of 256 terms that lie side by side. If a term of a leaf is unordered, the
+    /// leaf is combined again, by [`combine`](Self::combine). Example:
+    /// [`Max`](crate::reduction::Max).
     #[inline(always)]
     fn combine_ordered(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
         self.combine(a, b)

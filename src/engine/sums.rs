@@ -588,7 +588,7 @@ impl<'n> Plan<'n> {
         let levels = leaves.ilog2() as usize + 1;
         sections[1] = lines(levels * columns * acc);
         // `gather_rows`: the rows of a leaf, or as many of `LANES` copies; then `MORE_ROWS`.
-        // `read_run`: a leaf of each column, and `MORE_ROWS`; a leaf of one column, which waits, and
+        // `read_run`: a leaf of each column, and `MORE_ROWS`; a leaf of one column, which waits,
         // a piece of it, and its spare rows.
         // Large elements have no table: all are side by side, or each is a column of its own. So no
         // product overflows.
