@@ -16,7 +16,7 @@ use super::tuning::copies::{MANY_PLANES, SMALL_PLANE, STREAMED_FROM, TRANSPOSED_
 use super::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, LARGE_ELEMENT, WIDE_REGISTER,
 };
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, Result, check_shape};
 use ndarray::{Array, ArrayRef, ArrayViewMut, Dimension};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -57,7 +57,7 @@ pub(crate) type Choose = fn(usize) -> Option<Settings>;
 /// `ShapeOverflow`, `AllocationFailed`.
 pub(crate) fn fresh<A: Copy + Send + Sync, D: Dimension>(
     from: &ArrayRef<A, D>,
-) -> Result<Array<A, D>, BroadcastError> {
+) -> Result<Array<A, D>> {
     let mut out = uninit_array::<A, D>(from.raw_dim())?;
     into_uninit(out.view_mut(), from, |bytes| Settings::of(bytes, true))?;
     // SAFETY: `into_uninit` has returned `Ok`, thus initialised each element.
@@ -74,7 +74,7 @@ pub(crate) fn into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     mut out: ArrayViewMut<'o, MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
     choose: Choose,
-) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
+) -> Result<ArrayViewMut<'o, A, D>> {
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     // SAFETY: `out` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     let count = unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, choose) }?;
@@ -92,7 +92,7 @@ pub(crate) fn into<A: Copy + Send + Sync, D: Dimension>(
     out: &mut ArrayRef<A, D>,
     from: &ArrayRef<A, D>,
     choose: Choose,
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     // SAFETY: `out` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     // The copy writes nothing but elements of `from`, so all elements stay initialised.
@@ -112,7 +112,7 @@ unsafe fn copy_to<A: Copy + Send + Sync, D: Dimension>(
     strides: &[isize],
     from: &ArrayRef<A, D>,
     choose: Choose,
-) -> Result<usize, BroadcastError> {
+) -> Result<usize> {
     let copier = Copier {
         places: (to.cast(), from.as_ptr().cast()),
         gather: Gather::of::<A>(),
@@ -222,12 +222,7 @@ impl Copier {
     /// indices of the first share an element: constructors of mutable views refuse such strides or
     /// demand their absence.
     #[inline(never)]
-    unsafe fn all(
-        &self,
-        shape: &[usize],
-        strides: [&[isize]; 2],
-        choose: Choose,
-    ) -> Result<usize, BroadcastError> {
+    unsafe fn all(&self, shape: &[usize], strides: [&[isize]; 2], choose: Choose) -> Result<usize> {
         let size = self.gather.size;
         let axes = shape.iter().enumerate().map(|(axis, &len)| Axis {
             size: len,

@@ -11,7 +11,7 @@ use super::machine::{Vectorize, in_vectors};
 use super::maps::{Kernel, Operand, Places, To, map_of_4, map_of_8};
 use super::nest::Tile;
 use super::tuning::LARGE_ELEMENT;
-use crate::error::BroadcastError;
+use crate::error::Result;
 use ndarray::{ArrayRef, ArrayView, Dimension};
 use std::marker::PhantomData;
 use std::slice;
@@ -216,7 +216,7 @@ mod sealed {
             output: Operand<'_>,
             op: impl Fn(&mut X, Self::Items) + Sync,
             to: To,
-        ) -> Result<usize, BroadcastError>;
+        ) -> Result<usize>;
     }
 
     /// Inputs to which the places of a second output can be added.
@@ -353,7 +353,7 @@ macro_rules! inputs {
                 output: Operand<'_>,
                 op: impl Fn(&mut X, Self::Items) + Sync,
                 to: To,
-            ) -> Result<usize, BroadcastError> {
+            ) -> Result<usize> {
                 let types = PhantomData::<fn(X, Self)>;
                 // SAFETY: the contract of this function, and of each input.
                 unsafe { $map(output, &self.operands(), &Each { op, types }, to) }

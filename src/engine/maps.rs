@@ -14,7 +14,7 @@ use super::tuning::{
     BLOCK, CACHE_LINE, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM, LONG_ROW, SQUARE, WIDE_MAPPED_FROM,
     map_chunk,
 };
-use crate::error::{ArrayRole, BroadcastError, wrong_shape};
+use crate::error::{ArrayRole, Result, wrong_shape};
 use crate::partial::PartialShape;
 use crate::shape::replicates;
 use std::array;
@@ -92,7 +92,7 @@ pub(crate) unsafe fn map_of_4(
     inputs: &[Operand<'_>],
     kernel: &dyn Kernel<4>,
     to: To,
-) -> Result<usize, BroadcastError> {
+) -> Result<usize> {
     // SAFETY: the contract of this function.
     unsafe { map(output, inputs, kernel, to) }
 }
@@ -111,7 +111,7 @@ pub(crate) unsafe fn map_of_8(
     inputs: &[Operand<'_>],
     kernel: &dyn Kernel<8>,
     to: To,
-) -> Result<usize, BroadcastError> {
+) -> Result<usize> {
     // SAFETY: the contract of this function.
     unsafe { map(output, inputs, kernel, to) }
 }
@@ -130,7 +130,7 @@ unsafe fn map<const N: usize>(
     inputs: &[Operand<'_>],
     kernel: &dyn Kernel<N>,
     to: To,
-) -> Result<usize, BroadcastError> {
+) -> Result<usize> {
     let mut operands = [output; N];
     operands[1..=inputs.len()].copy_from_slice(inputs);
     let operands = &operands[..=inputs.len()];

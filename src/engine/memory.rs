@@ -4,7 +4,7 @@ use super::maps::Operand;
 #[cfg(all(target_os = "linux", not(miri)))]
 use super::tuning::HUGE_PAGE;
 use super::tuning::{HUGE_PAGES_FROM, INLINE_AXES};
-use crate::error::{BroadcastError, allocation_failed, reserved, shape_overflow};
+use crate::error::{Result, allocation_failed, reserved, shape_overflow};
 use crate::shape::{Sizes, elements, replicates};
 use ndarray::{Array, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ use std::mem::MaybeUninit;
 ///
 /// `ShapeOverflow` if it has more than `isize::MAX` bytes.
 #[inline]
-pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
+pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize> {
     elements(shape)
         .filter(|len| {
             let bytes = len.checked_mul(size_of::<A>());
@@ -32,9 +32,7 @@ pub(crate) fn output_len<A>(shape: &[usize]) -> Result<usize, BroadcastError> {
 ///
 /// `ShapeOverflow`, `AllocationFailed`.
 #[inline]
-pub(crate) fn uninit_array<A, D: Dimension>(
-    dim: D,
-) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
+pub(crate) fn uninit_array<A, D: Dimension>(dim: D) -> Result<Array<MaybeUninit<A>, D>> {
     let vec = uninit_vec(dim.sizes())?;
     // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`.
     Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) })
@@ -50,7 +48,7 @@ pub(crate) fn uninit_array<A, D: Dimension>(
 pub(crate) fn uninit_in_order<A, D: Dimension>(
     dim: D,
     operands: &[Operand<'_>],
-) -> Result<Array<MaybeUninit<A>, D>, BroadcastError> {
+) -> Result<Array<MaybeUninit<A>, D>> {
     let vec = uninit_vec(dim.sizes())?;
     let mut strides = dim.clone();
     if !common_order(dim.sizes(), operands, strides.sizes_mut())? {
@@ -63,7 +61,7 @@ pub(crate) fn uninit_in_order<A, D: Dimension>(
 
 /// Elements of an array of this shape, at most `isize::MAX`, which are not initialised yet.
 #[inline]
-fn uninit_vec<A>(shape: &[usize]) -> Result<Vec<MaybeUninit<A>>, BroadcastError> {
+fn uninit_vec<A>(shape: &[usize]) -> Result<Vec<MaybeUninit<A>>> {
     let len = output_len::<A>(shape)?;
     let mut vec = reserved(len)?;
     // SAFETY: `reserved(len)` gave a capacity of at least `len`, and a `MaybeUninit` needs no
@@ -87,11 +85,7 @@ fn uninit_vec<A>(shape: &[usize]) -> Result<Vec<MaybeUninit<A>>, BroadcastError>
 /// `AllocationFailed`, only if there are more than `INLINE_AXES` axes.
 ///
 /// Source: `npyiter_find_best_axis_ordering` of NumPy.
-fn common_order(
-    shape: &[usize],
-    operands: &[Operand<'_>],
-    to: &mut [usize],
-) -> Result<bool, BroadcastError> {
+fn common_order(shape: &[usize], operands: &[Operand<'_>], to: &mut [usize]) -> Result<bool> {
     let rank = shape.len();
     let stride = |operand: &Operand<'_>, axis| operand.stride(axis, rank).unsigned_abs();
     // No axis moves if no stride is shorter than one inside it. That is so for most arrays.
@@ -156,7 +150,7 @@ fn common_order(
 pub(crate) fn array_of<A, D: Dimension>(
     dim: D,
     push: impl FnOnce(&mut Vec<A>),
-) -> Result<Array<A, D>, BroadcastError> {
+) -> Result<Array<A, D>> {
     let len = output_len::<A>(dim.sizes())?;
     let mut vec = reserved(len)?;
     push(&mut vec);

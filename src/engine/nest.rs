@@ -10,7 +10,7 @@
 //! wrap, and offsets in elements of size 0, which reach no memory.
 
 use super::tuning::INLINE_AXES;
-use crate::error::{BroadcastError, allocation_failed};
+use crate::error::{Result, allocation_failed};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -107,10 +107,7 @@ impl<const N: usize> LoopNest<N> {
     ///
     /// `AllocationFailed`, only if more than `INLINE_AXES` axes have a size above 1.
     #[inline]
-    pub(crate) fn fill(
-        &mut self,
-        axes: impl Iterator<Item = LoopAxis<N>>,
-    ) -> Result<(), BroadcastError> {
+    pub(crate) fn fill(&mut self, axes: impl Iterator<Item = LoopAxis<N>>) -> Result<()> {
         for axis in axes {
             self.add(axis)?;
         }
@@ -149,7 +146,7 @@ impl<const N: usize> LoopNest<N> {
     /// Adds an axis inside the others. An axis of size 1 is dropped. An axis of size 0 empties the
     /// nest.
     #[inline]
-    fn add(&mut self, axis: LoopAxis<N>) -> Result<(), BroadcastError> {
+    fn add(&mut self, axis: LoopAxis<N>) -> Result<()> {
         if axis.size == 0 {
             *self = Self::empty();
             self.len = 0;

@@ -6,7 +6,7 @@ use super::memory::uninit_array;
 use super::positions::Positions;
 use super::reduction::Reduction;
 use super::sums::{Target, Terms, reduce};
-use crate::error::BroadcastError;
+use crate::error::Result;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
 
@@ -68,7 +68,7 @@ impl<Acc: Copy, Out: Copy> Typed<'_, Acc, Out> {
         becomes: &[usize],
         dim: J,
         count: usize,
-    ) -> Result<Array<Out, J>, BroadcastError> {
+    ) -> Result<Array<Out, J>> {
         assert!(!self.facts().adds);
         // SAFETY: results are of this type, and are not added.
         unsafe { self.fresh(becomes, dim, all(count), false) }
@@ -84,7 +84,7 @@ impl<Acc: Copy, Out: Copy> Typed<'_, Acc, Out> {
         becomes: &[usize],
         dim: J,
         terms: Terms,
-    ) -> Result<Array<Acc, J>, BroadcastError> {
+    ) -> Result<Array<Acc, J>> {
         // SAFETY: accumulators are of this type.
         unsafe { self.fresh(becomes, dim, terms, true) }
     }
@@ -100,7 +100,7 @@ impl<Acc: Copy, Out: Copy> Typed<'_, Acc, Out> {
         becomes: &[usize],
         out: &mut ArrayRef<Out, J>,
         count: usize,
-    ) -> Result<(), BroadcastError> {
+    ) -> Result<()> {
         let first = out.as_mut_ptr().cast();
         // SAFETY: the places of an array of results, which is borrowed mutably and initialised.
         unsafe { write(self.kernel, becomes, first, out, all(count), false) }
@@ -116,7 +116,7 @@ impl<Acc: Copy, Out: Copy> Typed<'_, Acc, Out> {
         dim: J,
         terms: Terms,
         unfinished: bool,
-    ) -> Result<Array<B, J>, BroadcastError> {
+    ) -> Result<Array<B, J>> {
         let mut out = uninit_array::<B, J>(dim)?;
         let first = out.as_mut_ptr().cast();
         // SAFETY: the places of a fresh array of such elements.
@@ -139,7 +139,7 @@ unsafe fn write<B, J: Dimension>(
     out: &ArrayRef<B, J>,
     terms: Terms,
     unfinished: bool,
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     let (shape, strides, size) = (out.shape(), out.strides(), size_of::<B>());
     if out.is_empty() {
         return Ok(());

@@ -8,7 +8,7 @@ use super::inputs::{AndSecond, Input, Inputs};
 use super::maps::{Operand, To};
 use super::memory::uninit_in_order;
 use super::tuning::FEW_ELEMENTS;
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, Result, check_shape};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::mem::{MaybeUninit, forget, needs_drop};
 use std::ptr;
@@ -26,7 +26,7 @@ fn map<X: Send, D: Dimension, I: Inputs>(
     inputs: &I,
     op: impl Fn(&mut X, I::Items) + Sync,
     to: To,
-) -> Result<usize, BroadcastError> {
+) -> Result<usize> {
     let output = Operand {
         first: x.as_mut_ptr().cast(),
         shape: x.shape(),
@@ -48,7 +48,7 @@ pub(crate) fn update<X: Send, D: Dimension, I: Inputs>(
     x: &mut ArrayRef<X, D>,
     inputs: I,
     op: impl Fn(&mut X, I::Items) + Sync,
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     map(x, &inputs, op, To::Existing)?;
     Ok(())
 }
@@ -63,7 +63,7 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs>(
     out: &mut ArrayRef<C, D>,
     inputs: I,
     f: impl Fn(I::Items) -> C + Sync,
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     update(out, inputs, |x, items| *x = f(items))
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs>(
     dim: D,
     inputs: I,
     f: impl Fn(I::Items) -> C + Sync,
-) -> Result<Array<C, D>, BroadcastError> {
+) -> Result<Array<C, D>> {
     let out = uninit_output(dim, &inputs)?;
     fill(out, inputs, f)
 }
@@ -92,7 +92,7 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs>(
 fn uninit_output<C, D: Dimension, I: Inputs>(
     dim: D,
     inputs: &I,
-) -> Result<Array<MaybeUninit<C>, D>, BroadcastError> {
+) -> Result<Array<MaybeUninit<C>, D>> {
     uninit_in_order(dim, inputs.operands().as_ref())
 }
 
@@ -102,7 +102,7 @@ fn fill<C: Send, D: Dimension, I: Inputs>(
     mut out: Array<MaybeUninit<C>, D>,
     inputs: I,
     f: impl Fn(I::Items) -> C + Sync,
-) -> Result<Array<C, D>, BroadcastError> {
+) -> Result<Array<C, D>> {
     let count = match needs_drop::<C>() {
         true => fill_counted(&mut out, &inputs, f)?,
         false => map(
@@ -128,7 +128,7 @@ pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs>(
     dim: D,
     inputs: I,
     f: impl Fn(I::Items) -> Result<C, E> + Sync,
-) -> Result<Result<Array<C, D>, E>, BroadcastError> {
+) -> Result<Result<Array<C, D>, E>> {
     let mut out: Array<MaybeUninit<C>, D> = uninit_output(dim, &inputs)?;
     let failed = Mutex::new(None);
     let op = |x: &mut MaybeUninit<C>, items: I::Items| match f(items) {
@@ -162,7 +162,7 @@ pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: AndSe
     dim: D,
     inputs: I,
     f: impl Fn(I::Items) -> (C, E) + Sync,
-) -> Result<(Array<C, D>, Array<E, D>), BroadcastError> {
+) -> Result<(Array<C, D>, Array<E, D>)> {
     let mut second = uninit_output(dim.clone(), &inputs)?;
     let first = uninit_output(dim, &inputs)?;
     let first = fill(first, inputs.and(Input::places(&mut second)), |items| {
@@ -187,7 +187,7 @@ pub(crate) fn overwrite_two<C: Send, E: Send, D: Dimension, I: AndSecond>(
     second: &mut ArrayRef<E, D>,
     inputs: I,
     f: impl Fn(I::Items) -> (C, E) + Sync,
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     // A smaller second output would replicate, and threads would write one place.
     check_shape(ArrayRole::SecondOut, first.shape(), second.shape())?;
     overwrite(first, inputs.and(Input::places(second)), |items| {
@@ -208,7 +208,7 @@ fn fill_counted<C: Send, D: Dimension, I: Inputs>(
     out: &mut Array<MaybeUninit<C>, D>,
     inputs: &I,
     f: impl Fn(I::Items) -> C + Sync,
-) -> Result<usize, BroadcastError> {
+) -> Result<usize> {
     let chunk = out.len().div_ceil(COUNTED_CHUNKS).max(FEW_ELEMENTS);
     // From the array itself: a pointer from a borrowed slice must not be used after a write through
     // the array's pointer.
