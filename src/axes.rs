@@ -1,6 +1,6 @@
 //! Axes that may be counted from the end: those of reductions, permutations and new axes.
 
-use crate::error::{ArrayRole, AxesFault, BroadcastError, ErrorKind};
+use crate::error::{ArrayRole, AxesFault, BroadcastError, ErrorKind, Result};
 use crate::integer::{ShapeInteger, axis_of, saturated};
 use crate::partial::{PartialShape, Size};
 use crate::rule::Rule;
@@ -118,7 +118,7 @@ pub(crate) fn positions<D: Dimension, T: ShapeInteger, S: Size>(
     operation: &'static str,
     shape: &[S],
     axes: &[T],
-) -> Result<D, BroadcastError> {
+) -> Result<D> {
     let rank = shape.len();
     let mut positions = D::zeros(rank);
     for (at, &entry) in axes.iter().enumerate() {

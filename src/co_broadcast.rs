@@ -1,6 +1,6 @@
 //! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
-use crate::error::{ArrayRole, BroadcastError, Refused, named, reserved, shape_overflow};
+use crate::error::{ArrayRole, BroadcastError, Refused, Result, named, reserved, shape_overflow};
 use crate::mode::ElementwiseRule;
 use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
@@ -52,13 +52,10 @@ pub fn broadcast_pair<'a, 'b, T: IntoView<'a>, U: IntoView<'b>>(
     a: T,
     b: U,
     rule: impl Borrow<ElementwiseRule>,
-) -> Result<
-    (
-        Broadcasted<'a, T::Elem, T::Dim, U::Dim>,
-        Broadcasted<'b, U::Elem, T::Dim, U::Dim>,
-    ),
-    BroadcastError,
->
+) -> Result<(
+    Broadcasted<'a, T::Elem, T::Dim, U::Dim>,
+    Broadcasted<'b, U::Elem, T::Dim, U::Dim>,
+)>
 where
     T::Dim: DimMax<U::Dim>,
 {
@@ -96,7 +93,7 @@ where
 #[doc(alias = "meshgrid")]
 pub fn broadcast_arrays<'a, A, D: Dimension>(
     arrays: &[ArrayView<'a, A, D>],
-) -> Result<Vec<ArrayView<'a, A, D>>, BroadcastError> {
+) -> Result<Vec<ArrayView<'a, A, D>>> {
     let mut views = reserved(arrays.len())?;
     if arrays.is_empty() {
         return Ok(views);
@@ -139,7 +136,7 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 /// Source: NumPy `broadcast_shapes`.
 #[doc(alias = "broadcast_dynamic_shape")]
 #[doc(alias = "broadcast_static_shape")]
-pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>, BroadcastError> {
+pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>> {
     let mut common = reserved(rank_of(shapes))?;
     common.resize(rank_of(shapes), 1);
     merge_all(&mut common, shapes).map_err(|e| e.with_operands(ArrayRole::Listed))?;
@@ -159,7 +156,7 @@ fn rank_of<S: AsRef<[usize]>>(shapes: &[S]) -> usize {
 // Always inlined, with what it calls, as are the rules: a small map of static ranks then takes
 // 13 ns less.
 #[inline(always)]
-pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, BroadcastError> {
+pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D> {
     let mut common: D = by_axis(rank_of(shapes), |_| 1);
     merge_all(common.sizes_mut(), shapes)?;
     Ok(common)
@@ -167,7 +164,7 @@ pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D, Broad
 
 /// Merges every shape into `common`, which has the largest rank and starts as 1s.
 #[inline(always)]
-fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<(), BroadcastError> {
+fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<()> {
     for (operand, shape) in shapes.iter().enumerate() {
         let shape = shape.as_ref();
         let first = common.len() - shape.len();
@@ -202,11 +199,7 @@ fn mismatch<S: AsRef<[usize]>>(shapes: &[S], operand: usize, axis: usize) -> Bro
 ///
 /// `RankMismatch`, `SizeMismatch`.
 #[inline]
-pub(crate) fn check_replicates(
-    from: &[usize],
-    to: &[usize],
-    letter: &'static str,
-) -> Result<(), BroadcastError> {
+pub(crate) fn check_replicates(from: &[usize], to: &[usize], letter: &'static str) -> Result<()> {
     if replicates(from, to) {
         return Ok(());
     }
@@ -227,7 +220,7 @@ pub(crate) fn check_replicates(
 pub(crate) fn replicated<'a, A, D: Dimension, O: Dimension>(
     array: ArrayView<'a, A, D>,
     shape: &O,
-) -> Result<ArrayView<'a, A, O>, BroadcastError> {
+) -> Result<ArrayView<'a, A, O>> {
     // Building a plan of dynamic ranks takes longer than a small map.
     if O::NDIM.is_none() && array.shape() == shape.sizes() {
         if let Ok(same) = array.clone().into_dimensionality() {

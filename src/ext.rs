@@ -1,7 +1,7 @@
 //! [`BroadcastExt`]: each rule as one chained method.
 
 use crate::co_broadcast::broadcast_pair;
-use crate::error::{ArrayRole, BroadcastError};
+use crate::error::{ArrayRole, Result};
 use crate::integer::ExpandShape;
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::operand::Operand;
@@ -120,7 +120,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         mode: impl Borrow<BroadcastMode>,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -165,7 +165,7 @@ pub trait BroadcastExt: Operand {
     fn broadcast_numpy<E: IntoDimension>(
         &self,
         shape: E,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -209,7 +209,7 @@ pub trait BroadcastExt: Operand {
     fn broadcast_bidirectional<E: IntoDimension>(
         &self,
         shape: E,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -256,7 +256,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         axes_mapping: &[usize],
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -299,7 +299,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         broadcast_axes: &[usize],
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -337,7 +337,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         broadcast_dimensions: &[usize],
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -375,7 +375,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         broadcast_dimensions: &[usize],
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -420,7 +420,7 @@ pub trait BroadcastExt: Operand {
         &self,
         shape: E,
         axis: isize,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E>>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -458,7 +458,7 @@ pub trait BroadcastExt: Operand {
     fn broadcast_expand<E: ExpandShape>(
         &self,
         size: E,
-    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E::Dim>, BroadcastError>
+    ) -> Result<Broadcasted<'_, Self::Elem, Self::Dim, E::Dim>>
     where
         Self::Dim: DimMax<E::Dim>,
     {
@@ -497,7 +497,7 @@ pub trait BroadcastExt: Operand {
     fn broadcast_prepend<E: IntoDimension>(
         &self,
         sizes: E,
-    ) -> Result<ArrayView<'_, Self::Elem, <E::Dim as DimAdd<Self::Dim>>::Output>, BroadcastError>
+    ) -> Result<ArrayView<'_, Self::Elem, <E::Dim as DimAdd<Self::Dim>>::Output>>
     where
         E::Dim: DimAdd<Self::Dim>,
     {
@@ -543,7 +543,7 @@ pub trait BroadcastExt: Operand {
         &self,
         pattern: &str,
         sizes: &[(&str, usize)],
-    ) -> Result<ArrayViewD<'_, Self::Elem>, BroadcastError> {
+    ) -> Result<ArrayViewD<'_, Self::Elem>> {
         let pattern: AxisPattern = pattern.parse()?;
         pattern.view(self.as_array(), sizes)
     }
@@ -579,13 +579,10 @@ pub trait BroadcastExt: Operand {
     fn broadcast_with<'a, 'b, T: BroadcastExt + ?Sized>(
         &'a self,
         other: &'b T,
-    ) -> Result<
-        (
-            Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
-            Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
-        ),
-        BroadcastError,
-    >
+    ) -> Result<(
+        Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
+        Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
+    )>
     where
         Self::Dim: DimMax<T::Dim>,
     {
@@ -621,13 +618,10 @@ pub trait BroadcastExt: Operand {
         &'a self,
         other: &'b T,
         rule: impl Borrow<ElementwiseRule>,
-    ) -> Result<
-        (
-            Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
-            Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
-        ),
-        BroadcastError,
-    >
+    ) -> Result<(
+        Broadcasted<'a, Self::Elem, Self::Dim, T::Dim>,
+        Broadcasted<'b, T::Elem, Self::Dim, T::Dim>,
+    )>
     where
         Self::Dim: DimMax<T::Dim>,
     {

@@ -1,6 +1,6 @@
 //! Sizes and axes as graph files hold them: integers of any type, which may be negative.
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, reserved};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, Result, reserved};
 use crate::shape::{KEEP, Sizes, dimension};
 use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
 use ndarray::{Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
@@ -22,7 +22,7 @@ use ndarray::{Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 pub trait ShapeInteger: Copy + sealed::Widen {}
 
 mod sealed {
-    use super::{BroadcastError, Dimension, IntegerRole, converted};
+    use super::{Dimension, IntegerRole, Result, converted};
 
     pub trait Widen {
         /// The value, exactly.
@@ -35,14 +35,14 @@ mod sealed {
         /// # Errors
         ///
         /// `InvalidInteger` for a tensor of another rank than 1, `AllocationFailed`.
-        fn integers(&self, role: IntegerRole) -> Result<Vec<i128>, BroadcastError>;
+        fn integers(&self, role: IntegerRole) -> Result<Vec<i128>>;
 
         /// The integers as sizes or axes.
         ///
         /// # Errors
         ///
         /// `InvalidInteger`, `AllocationFailed`.
-        fn read(&self, role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
+        fn read(&self, role: IntegerRole) -> Result<Vec<usize>> {
             converted(&self.integers(role)?, role)
         }
     }
@@ -53,7 +53,7 @@ mod sealed {
         /// # Errors
         ///
         /// `InvalidInteger`, `AllocationFailed`.
-        fn expand_sizes<D: Dimension>(self) -> Result<D, BroadcastError>;
+        fn expand_sizes<D: Dimension>(self) -> Result<D>;
     }
 }
 
@@ -98,7 +98,7 @@ shape_integer!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 /// );
 /// # Ok::<(), BroadcastError>(())
 /// ```
-pub fn shape_from_integers<T>(sizes: &T) -> Result<Vec<usize>, BroadcastError>
+pub fn shape_from_integers<T>(sizes: &T) -> Result<Vec<usize>>
 where
     T: IntegerTensor + ?Sized,
 {
@@ -128,7 +128,7 @@ where
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
-pub fn expand_shape_from_integers<T>(sizes: &T) -> Result<Vec<usize>, BroadcastError>
+pub fn expand_shape_from_integers<T>(sizes: &T) -> Result<Vec<usize>>
 where
     T: IntegerTensor + ?Sized,
 {
@@ -194,7 +194,7 @@ macro_rules! expand_shape {
     ([$($generics:tt)*] $shape:ty, $dim:ty, |$given:pat_param| $sizes:expr) => {
         impl<$($generics)*> sealed::ExpandSizes for $shape {
             #[inline(always)]
-            fn expand_sizes<D: Dimension>(self) -> Result<D, BroadcastError> {
+            fn expand_sizes<D: Dimension>(self) -> Result<D> {
                 let $given = self;
                 $sizes
             }
@@ -240,13 +240,13 @@ static_expand_shapes! {
 }
 
 /// The sizes of an [`ExpandShape`] that is a list or a tensor.
-fn listed_sizes<D: Dimension>(sizes: &(impl IntegerTensor + ?Sized)) -> Result<D, BroadcastError> {
+fn listed_sizes<D: Dimension>(sizes: &(impl IntegerTensor + ?Sized)) -> Result<D> {
     Ok(dimension(&sizes.read(IntegerRole::SizeOrKeep)?))
 }
 
 /// The sizes of an [`ExpandShape`] of static rank.
 #[inline(always)]
-fn widened_sizes<D: Dimension, const N: usize>(sizes: [i128; N]) -> Result<D, BroadcastError> {
+fn widened_sizes<D: Dimension, const N: usize>(sizes: [i128; N]) -> Result<D> {
     let mut dim = D::zeros(N);
     convert(&sizes, IntegerRole::SizeOrKeep, dim.sizes_mut())?;
     Ok(dim)
@@ -276,7 +276,7 @@ fn widened_sizes<D: Dimension, const N: usize>(sizes: [i128; N]) -> Result<D, Br
 /// );
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
-pub fn axes_from_integers<T>(axes: &T, rank: usize) -> Result<Vec<usize>, BroadcastError>
+pub fn axes_from_integers<T>(axes: &T, rank: usize) -> Result<Vec<usize>>
 where
     T: IntegerTensor + ?Sized,
 {
@@ -313,25 +313,25 @@ pub trait IntegerTensor: sealed::Integers {}
 impl<T: sealed::Integers + ?Sized> IntegerTensor for T {}
 
 impl<T: ShapeInteger> sealed::Integers for [T] {
-    fn integers(&self, _: IntegerRole) -> Result<Vec<i128>, BroadcastError> {
+    fn integers(&self, _: IntegerRole) -> Result<Vec<i128>> {
         widened(self.iter().copied())
     }
 }
 
 impl<T: ShapeInteger, const N: usize> sealed::Integers for [T; N] {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>, BroadcastError> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
         self.as_slice().integers(role)
     }
 }
 
 impl<T: ShapeInteger> sealed::Integers for Vec<T> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>, BroadcastError> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
         self.as_slice().integers(role)
     }
 }
 
 impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>, BroadcastError> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
         if self.ndim() != 1 {
             return Err(BroadcastError::new(ErrorKind::InvalidInteger {
                 role,
@@ -344,35 +344,33 @@ impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
 }
 
 impl<T: ShapeInteger, S: Data<Elem = T>, D: Dimension> sealed::Integers for ArrayBase<S, D> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>, BroadcastError> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
         let array: &ArrayRef<T, D> = self;
         array.integers(role)
     }
 }
 
 impl<T: sealed::Integers + ?Sized> sealed::Integers for &T {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>, BroadcastError> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
         (**self).integers(role)
     }
 }
 
 impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>, BroadcastError> {
+    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
         (**self).integers(role)
     }
 }
 
 /// The integers, exactly.
-fn widened<T: ShapeInteger>(
-    values: impl ExactSizeIterator<Item = T>,
-) -> Result<Vec<i128>, BroadcastError> {
+fn widened<T: ShapeInteger>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<i128>> {
     let mut widened = reserved(values.len())?;
     widened.extend(values.map(sealed::Widen::widen));
     Ok(widened)
 }
 
 /// The integers as sizes or axes.
-pub(crate) fn converted(values: &[i128], role: IntegerRole) -> Result<Vec<usize>, BroadcastError> {
+pub(crate) fn converted(values: &[i128], role: IntegerRole) -> Result<Vec<usize>> {
     let mut converted = reserved(values.len())?;
     converted.resize(values.len(), 0);
     convert(values, role, &mut converted)?;
@@ -381,7 +379,7 @@ pub(crate) fn converted(values: &[i128], role: IntegerRole) -> Result<Vec<usize>
 
 /// Writes the integers as sizes or axes. There is one place for each.
 #[inline(always)]
-fn convert(values: &[i128], role: IntegerRole, out: &mut [usize]) -> Result<(), BroadcastError> {
+fn convert(values: &[i128], role: IntegerRole, out: &mut [usize]) -> Result<()> {
     for (position, (&value, out)) in values.iter().zip(out).enumerate() {
         let number = match role {
             IntegerRole::SizeOrKeep if value == -1 => Some(KEEP),

@@ -1,7 +1,7 @@
 //! Rules with their attributes: [`BroadcastMode`] for one array and a target shape,
 //! [`ElementwiseRule`] for two arrays.
 
-use crate::error::BroadcastError;
+use crate::error::{BroadcastError, Result};
 use crate::pattern::AxisPattern;
 use crate::rule::Rule;
 use crate::text::{self, Form, write_axes};
@@ -132,7 +132,7 @@ impl fmt::Display for BroadcastMode {
 impl FromStr for BroadcastMode {
     type Err = BroadcastError;
 
-    fn from_str(text: &str) -> Result<Self, BroadcastError> {
+    fn from_str(text: &str) -> Result<Self> {
         if text.contains("->") {
             return text.parse().map(|pattern| Self::Named { pattern });
         }
@@ -340,7 +340,7 @@ impl fmt::Display for ElementwiseRule {
 impl FromStr for ElementwiseRule {
     type Err = BroadcastError;
 
-    fn from_str(text: &str) -> Result<Self, BroadcastError> {
+    fn from_str(text: &str) -> Result<Self> {
         let axes = "expected broadcast dimensions as non-negative integers: xla(0, 2)";
         text::parse("elementwise rule", text, |name| match name {
             "none" => Form::Bare(Self::None, "none takes no axes"),

@@ -54,7 +54,7 @@
 //! [ArgMin-13](https://onnx.ai/onnx/operators/onnx__ArgMin.html).
 
 use crate::axes::positions;
-use crate::error::{BroadcastError, IntegerRole, invalid_text};
+use crate::error::{IntegerRole, Result, invalid_text};
 pub use crate::integer::{IntegerTensor, ShapeInteger};
 use crate::integer::{converted, saturated};
 use crate::mode::BroadcastMode;
@@ -162,7 +162,7 @@ impl Expand {
         &self,
         input_shape: impl IntoDimension,
         shape: &dyn IntegerTensor,
-    ) -> Result<BroadcastPlan, BroadcastError> {
+    ) -> Result<BroadcastPlan> {
         let mut sizes = shape.integers(IntegerRole::Size)?;
         if self.minus_one_as_keep {
             let kept = sizes.iter_mut().filter(|size| **size == -1);
@@ -193,11 +193,7 @@ impl Expand {
     /// assert_eq!(Expand::new().infer(&input, &shape)?.to_string(), "[4, 3]");
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn infer(
-        &self,
-        input_shape: &PartialShape,
-        shape: &PartialShape,
-    ) -> Result<PartialShape, BroadcastError> {
+    pub fn infer(&self, input_shape: &PartialShape, shape: &PartialShape) -> Result<PartialShape> {
         BroadcastMode::Bidirectional.infer(input_shape, shape)
     }
 
@@ -218,7 +214,7 @@ impl Expand {
         &self,
         input_shape: impl IntoDimension,
         shape: &dyn IntegerTensor,
-    ) -> Result<Vec<usize>, BroadcastError> {
+    ) -> Result<Vec<usize>> {
         Ok(self.plan(input_shape, shape)?.output_shape().to_vec())
     }
 
@@ -243,7 +239,7 @@ impl Expand {
         &self,
         input: T,
         shape: &dyn IntegerTensor,
-    ) -> Result<ArrayViewD<'a, T::Elem>, BroadcastError> {
+    ) -> Result<ArrayViewD<'a, T::Elem>> {
         let input = input.into_view().into_dyn();
         self.plan(input.raw_dim(), shape)?.view(input)
     }
@@ -379,7 +375,7 @@ impl Reduce {
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn with_attribute(self, name: &str, value: i64) -> Result<Self, BroadcastError> {
+    pub fn with_attribute(self, name: &str, value: i64) -> Result<Self> {
         let expected = "expected keepdims or noop_with_empty_axes, each 0 or 1";
         match (name, value) {
             ("keepdims", 0 | 1) => Ok(self.keepdims(value == 1)),
@@ -392,7 +388,7 @@ impl Reduce {
     }
 
     /// The axes that are reduced. `None`: all.
-    fn axes(&self, axes: Option<&dyn IntegerTensor>) -> Result<Option<Vec<isize>>, BroadcastError> {
+    fn axes(&self, axes: Option<&dyn IntegerTensor>) -> Result<Option<Vec<isize>>> {
         let given = axes.map(|axes| axes.integers(IntegerRole::Axis));
         let given = given.transpose()?.unwrap_or_default();
         let axes: Vec<isize> = given.into_iter().map(saturated).collect();
@@ -421,7 +417,7 @@ impl Reduce {
         &self,
         data_shape: impl IntoDimension,
         axes: Option<&dyn IntegerTensor>,
-    ) -> Result<BroadcastPlan, BroadcastError> {
+    ) -> Result<BroadcastPlan> {
         let shape = data_shape.into_dimension().into_dyn();
         let axes = self.axes(axes)?.unwrap_or_else(|| all_axes(shape.ndim()));
         plan_over(shape, &axes, self.keepdims)
@@ -454,7 +450,7 @@ impl Reduce {
         &self,
         data_shape: &PartialShape,
         axes: Option<&dyn IntegerTensor>,
-    ) -> Result<PartialShape, BroadcastError> {
+    ) -> Result<PartialShape> {
         let axes = self.axes(axes)?;
         if axes.is_none() && !self.keepdims {
             return Ok(PartialShape::known(()));
@@ -484,7 +480,7 @@ impl Reduce {
         &self,
         data_shape: impl IntoDimension,
         axes: Option<&dyn IntegerTensor>,
-    ) -> Result<Vec<usize>, BroadcastError> {
+    ) -> Result<Vec<usize>> {
         Ok(self.plan(data_shape, axes)?.input_shape().to_vec())
     }
 
@@ -518,7 +514,7 @@ impl Reduce {
         data: T,
         axes: Option<&dyn IntegerTensor>,
         reduction: R,
-    ) -> Result<ArrayD<R::Out>, BroadcastError>
+    ) -> Result<ArrayD<R::Out>>
     where
         T: IntoView<'a, Elem: Copy + Sync>,
         R: Reduction<T::Elem>,
@@ -635,7 +631,7 @@ impl Arg {
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn with_attribute(self, name: &str, value: i64) -> Result<Self, BroadcastError> {
+    pub fn with_attribute(self, name: &str, value: i64) -> Result<Self> {
         let expected = "expected axis, or keepdims or select_last_index, each 0 or 1";
         match (name, value) {
             ("axis", axis) => Ok(self.axis(axis)),
@@ -661,7 +657,7 @@ impl Arg {
     /// assert_eq!((plan.input_shape(), plan.output_shape()), (&[2][..], &[2, 3][..]));
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn plan(&self, data_shape: impl IntoDimension) -> Result<BroadcastPlan, BroadcastError> {
+    pub fn plan(&self, data_shape: impl IntoDimension) -> Result<BroadcastPlan> {
         let shape = data_shape.into_dimension().into_dyn();
         plan_over(shape, &[self.axis], self.keepdims)
     }
@@ -688,7 +684,7 @@ impl Arg {
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn infer(&self, data_shape: &PartialShape) -> Result<PartialShape, BroadcastError> {
+    pub fn infer(&self, data_shape: &PartialShape) -> Result<PartialShape> {
         infer_over(data_shape, &[self.axis], self.keepdims)
     }
 
@@ -705,10 +701,7 @@ impl Arg {
     /// assert!(Arg::min().axis(2).infer_shape((2, 3)).is_err());
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn infer_shape(
-        &self,
-        data_shape: impl IntoDimension,
-    ) -> Result<Vec<usize>, BroadcastError> {
+    pub fn infer_shape(&self, data_shape: impl IntoDimension) -> Result<Vec<usize>> {
         Ok(self.plan(data_shape)?.input_shape().to_vec())
     }
 
@@ -728,7 +721,7 @@ impl Arg {
     /// assert_eq!(positions, array![[1_i64], [0]].into_dyn());
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn evaluate<'a, T>(&self, data: T) -> Result<ArrayD<i64>, BroadcastError>
+    pub fn evaluate<'a, T>(&self, data: T) -> Result<ArrayD<i64>>
     where
         T: IntoView<'a, Elem: Copy + PartialOrd + Send + Sync + 'static>,
     {
@@ -744,11 +737,7 @@ impl Arg {
 }
 
 /// The plan whose reductions are over these axes.
-fn plan_over<T: ShapeInteger>(
-    shape: IxDyn,
-    axes: &[T],
-    keepdims: bool,
-) -> Result<BroadcastPlan, BroadcastError> {
+fn plan_over<T: ShapeInteger>(shape: IxDyn, axes: &[T], keepdims: bool) -> Result<BroadcastPlan> {
     match keepdims {
         true => BroadcastPlan::over_axes(shape, axes),
         false => without_axes(shape, &axes),
@@ -760,7 +749,7 @@ fn infer_over<T: ShapeInteger>(
     shape: &PartialShape,
     axes: &[T],
     keepdims: bool,
-) -> Result<PartialShape, BroadcastError> {
+) -> Result<PartialShape> {
     let Some(sizes) = shape.sizes() else {
         return Ok(PartialShape::UNKNOWN);
     };

@@ -44,7 +44,7 @@
 //! OpenVINO's implementation. Negative sizes, an axis mapped twice and inputs that it ignores are
 //! errors here.
 
-use crate::error::{BroadcastError, ErrorKind, IntegerRole, OperatorFault};
+use crate::error::{BroadcastError, ErrorKind, IntegerRole, OperatorFault, Result};
 pub use crate::integer::{IntegerTensor, ShapeInteger};
 use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
@@ -138,7 +138,7 @@ const BARE_PDPD: &str = "expected the axis: a bare pdpd of a graph file is pdpd(
 impl FromStr for Mode {
     type Err = BroadcastError;
 
-    fn from_str(text: &str) -> Result<Self, BroadcastError> {
+    fn from_str(text: &str) -> Result<Self> {
         let no_axes = "only pdpd takes an axis; axes_mapping is an input of the operator";
         text::parse("OpenVINO broadcast mode", text, |name| match name {
             "numpy" => Form::Bare(Mode::Numpy, no_axes),
@@ -261,7 +261,7 @@ impl Broadcast {
     ///     "OpenVINO Broadcast-1 has no mode \"bidirectional\": Broadcast-3 has it",
     /// );
     /// ```
-    pub fn with_mode(self, mode: Mode) -> Result<Self, BroadcastError> {
+    pub fn with_mode(self, mode: Mode) -> Result<Self> {
         let broadcast = Broadcast { mode, ..self };
         match (self.version, mode) {
             (1, Mode::Bidirectional) => Err(broadcast.invalid(OperatorFault::ModeNotInVersion)),
@@ -315,7 +315,7 @@ impl Broadcast {
         data_shape: impl IntoDimension,
         target_shape: &dyn IntegerTensor,
         axes_mapping: Option<&dyn IntegerTensor>,
-    ) -> Result<BroadcastPlan, BroadcastError> {
+    ) -> Result<BroadcastPlan> {
         let mut mode = self.broadcast_mode(axes_mapping.is_some())?;
         let data_shape = data_shape.into_dimension().into_dyn();
         let target = IxDyn(&target_shape.read(IntegerRole::Size)?);
@@ -371,7 +371,7 @@ impl Broadcast {
         data_shape: &PartialShape,
         target_shape: &PartialShape,
         axes_mapping: Option<&PartialShape>,
-    ) -> Result<PartialShape, BroadcastError> {
+    ) -> Result<PartialShape> {
         let mode = self.broadcast_mode(axes_mapping.is_some())?;
         let Some(mapping) = axes_mapping else {
             return mode.infer(data_shape, target_shape);
@@ -409,7 +409,7 @@ impl Broadcast {
         data_shape: impl IntoDimension,
         target_shape: &dyn IntegerTensor,
         axes_mapping: Option<&dyn IntegerTensor>,
-    ) -> Result<Vec<usize>, BroadcastError> {
+    ) -> Result<Vec<usize>> {
         let plan = self.plan(data_shape, target_shape, axes_mapping)?;
         Ok(plan.output_shape().to_vec())
     }
@@ -436,7 +436,7 @@ impl Broadcast {
         data: T,
         target_shape: &dyn IntegerTensor,
         axes_mapping: Option<&dyn IntegerTensor>,
-    ) -> Result<ArrayViewD<'a, T::Elem>, BroadcastError> {
+    ) -> Result<ArrayViewD<'a, T::Elem>> {
         let data = data.into_view().into_dyn();
         self.plan(data.raw_dim(), target_shape, axes_mapping)?
             .view(data)
@@ -445,7 +445,7 @@ impl Broadcast {
 
 impl Broadcast {
     /// The mode, as that of a plan. The axes of `explicit` are not known here.
-    fn broadcast_mode(self, has_mapping: bool) -> Result<BroadcastMode, BroadcastError> {
+    fn broadcast_mode(self, has_mapping: bool) -> Result<BroadcastMode> {
         match (self.mode, has_mapping) {
             (Mode::Explicit, false) => Err(self.invalid(OperatorFault::AxesMappingMissing)),
             (Mode::Explicit, true) => Ok(BroadcastMode::Explicit {

@@ -1,6 +1,6 @@
 //! [`AxisPattern`]: axes by name, and the text form of the rule.
 
-use crate::error::{BroadcastError, PatternFault, invalid_pattern};
+use crate::error::{BroadcastError, PatternFault, Result, invalid_pattern};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -71,7 +71,7 @@ pub(crate) struct Name {
 
 impl NameList {
     /// The names in a list, which is a part of the text.
-    fn parse(text: &str, list: &str) -> Result<Self, BroadcastError> {
+    fn parse(text: &str, list: &str) -> Result<Self> {
         let (mut names, mut is_open) = (Vec::new(), false);
         let refused = |at, expected| invalid_pattern(text, at, PatternFault::Syntax(expected));
         for word in list.split(' ').filter(|word| !word.is_empty()) {
@@ -129,7 +129,7 @@ impl NameList {
     }
 
     /// The position in the list of each name that is not a size.
-    fn positions(&self, text: &str) -> Result<HashMap<&str, usize>, BroadcastError> {
+    fn positions(&self, text: &str) -> Result<HashMap<&str, usize>> {
         let mut positions = HashMap::new();
         for (position, name) in self.names.iter().enumerate() {
             if name.size.is_none() && positions.insert(&*name.text, position).is_some() {
@@ -147,7 +147,7 @@ impl AxisPattern {
         &self,
         shape: &[usize],
         sizes: &[(&str, usize)],
-    ) -> Result<Vec<Vec<usize>>, BroadcastError> {
+    ) -> Result<Vec<Vec<usize>>> {
         let list = &self.operands[0];
         self.check_rank(list, shape.len())?;
         let axes = list.axes().zip(shape);
@@ -164,7 +164,7 @@ impl AxisPattern {
         names: &[Name],
         size: usize,
         sizes: &[(&str, usize)],
-    ) -> Result<Vec<usize>, BroadcastError> {
+    ) -> Result<Vec<usize>> {
         let (mut given, mut known, mut inferred) = (Vec::new(), 1_usize, None);
         for (at, name) in names.iter().enumerate() {
             let of_name = sizes.iter().find(|(given, _)| *given == &*name.text);
@@ -189,14 +189,14 @@ impl AxisPattern {
     }
 
     /// The pattern with an axis for each name.
-    pub(crate) fn ungrouped(&self) -> Result<Self, BroadcastError> {
+    pub(crate) fn ungrouped(&self) -> Result<Self> {
         self.text.replace(['(', ')'], "").parse()
     }
 }
 
 impl<const N: usize> AxisPattern<N> {
     /// The shape has as many axes as the list.
-    pub(crate) fn check_rank(&self, list: &NameList, rank: usize) -> Result<(), BroadcastError> {
+    pub(crate) fn check_rank(&self, list: &NameList, rank: usize) -> Result<()> {
         let names = list.axes().count();
         match names == rank {
             true => Ok(()),
@@ -209,10 +209,7 @@ impl<const N: usize> AxisPattern<N> {
     /// # Errors
     ///
     /// `InvalidPattern` if the pattern has groups.
-    pub(crate) fn of_ranks(
-        &self,
-        ranks: [Option<usize>; N],
-    ) -> Result<Option<Cow<'_, Self>>, BroadcastError> {
+    pub(crate) fn of_ranks(&self, ranks: [Option<usize>; N]) -> Result<Option<Cow<'_, Self>>> {
         let mut lists = self.operands.iter().chain([&self.output]);
         match lists.find_map(|list| list.axes().find(|names| names.len() > 1)) {
             None => self.expanded(ranks),
@@ -226,10 +223,7 @@ impl<const N: usize> AxisPattern<N> {
     /// The pattern with as many names instead of `...` as an array of known rank needs. Itself if
     /// it has no `...`, or if the ranks do not fit, which is then an error of the rule. `None` if
     /// no rank says how many.
-    pub(crate) fn expanded(
-        &self,
-        ranks: [Option<usize>; N],
-    ) -> Result<Option<Cow<'_, Self>>, BroadcastError> {
+    pub(crate) fn expanded(&self, ranks: [Option<usize>; N]) -> Result<Option<Cow<'_, Self>>> {
         let has_ellipsis = |list: &NameList| list.ellipsis().is_some();
         if !has_ellipsis(&self.output) {
             return Ok(Some(Cow::Borrowed(self)));
@@ -270,7 +264,7 @@ impl<const N: usize> fmt::Debug for AxisPattern<N> {
 impl<const N: usize> FromStr for AxisPattern<N> {
     type Err = BroadcastError;
 
-    fn from_str(text: &str) -> Result<Self, BroadcastError> {
+    fn from_str(text: &str) -> Result<Self> {
         const { assert!(N >= 1 && N <= 6, "a pattern is of one to six arrays") };
         let mut text = normal(text);
         if N > 1 && !text.contains("->") {
@@ -342,7 +336,7 @@ fn normal(text: &str) -> String {
 }
 
 /// The pattern with the output that it has by default.
-fn with_output(left: &str) -> Result<String, BroadcastError> {
+fn with_output(left: &str) -> Result<String> {
     let mut output = Vec::new();
     for list in left.split(',') {
         output.extend(NameList::parse(left, list)?.names);

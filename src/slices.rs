@@ -1,7 +1,7 @@
 //! Copies from slices to slices, for crates whose interface has no ndarray types.
 #![forbid(unsafe_code)]
 
-use crate::error::{ArrayRole, BroadcastError, ErrorKind, SliceFault};
+use crate::error::{ArrayRole, BroadcastError, ErrorKind, Result, SliceFault};
 use crate::materialize::copy_into_uninit;
 use crate::plan::BroadcastPlan;
 use crate::shape::{Sizes, by_axis, elements};
@@ -100,7 +100,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         input_strides: Option<&[isize]>,
         out: &mut [MaybeUninit<T>],
         out_strides: Option<&[isize]>,
-    ) -> Result<(), BroadcastError> {
+    ) -> Result<()> {
         let strides = input_strides.unwrap_or(&[]);
         let refused = refused(ArrayRole::Input, self.input_shape(), strides, input.len());
         let layout = layout(self.input_dim(), input_strides, input.len()).map_err(&refused)?;

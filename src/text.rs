@@ -1,6 +1,6 @@
 //! The text form of modes and rules: a name, then integers in parentheses.
 
-use crate::error::{BroadcastError, invalid_text};
+use crate::error::{Result, invalid_text};
 use std::fmt::{self, Display};
 
 /// Writes `explicit(1, 2)`, or the bare name if there are no axes.
@@ -38,7 +38,7 @@ pub(crate) fn parse<M>(
     kind: &'static str,
     text: &str,
     form_of: impl FnOnce(&str) -> Form<M>,
-) -> Result<M, BroadcastError> {
+) -> Result<M> {
     let no_end = "expected a name, then integers in parentheses if it takes any, as in pdpd(1)";
     let invalid = |fault| invalid_text(kind, text, fault);
     let (name, rest) = text.trim().split_once('(').unwrap_or((text, ")"));

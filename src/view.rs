@@ -1,6 +1,6 @@
 //! Applies a plan to an array: the only place where a plan becomes a pointer.
 
-use crate::error::{ArrayRole, BroadcastError, PatternFault, wrong_shape};
+use crate::error::{ArrayRole, PatternFault, Result, wrong_shape};
 use crate::operand::IntoView;
 use crate::partial::PartialShape;
 use crate::pattern::AxisPattern;
@@ -69,7 +69,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn view<'a, T: IntoView<'a, Dim = I>>(
         &self,
         array: T,
-    ) -> Result<ArrayView<'a, T::Elem, O>, BroadcastError> {
+    ) -> Result<ArrayView<'a, T::Elem, O>> {
         let array = array.into_view();
         if !array.shape().iter().eq(self.input_shape()) {
             // Copies, as in `BroadcastPlan::new`.
@@ -212,7 +212,7 @@ impl AxisPattern {
         &self,
         array: T,
         sizes: &[(&str, usize)],
-    ) -> Result<ArrayViewD<'a, T::Elem>, BroadcastError> {
+    ) -> Result<ArrayViewD<'a, T::Elem>> {
         let array = array.into_view().into_dyn();
         let pattern = self.expanded([Some(array.ndim())])?;
         let pattern = pattern.as_deref().unwrap_or(self);

@@ -6,7 +6,7 @@ mod operands;
 pub(crate) use operands::{ZipOperands, ZipRefs, ZipValues, ZipViews};
 
 use crate::engine::rows::{collect, collect_two, overwrite, overwrite_two, try_collect, update};
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, BroadcastError, Result, check_shape};
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension};
 
@@ -147,7 +147,7 @@ impl<V: ZipViews> Zip<V> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn views(&self) -> Result<V::Broadcast, BroadcastError> {
+    pub fn views(&self) -> Result<V::Broadcast> {
         self.views.broadcast()
     }
 
@@ -157,7 +157,7 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// `SizeMismatch`, `ShapeOverflow`, `WrongShape`.
     #[inline]
-    fn check_out(&self, out: &[usize]) -> Result<(), BroadcastError> {
+    fn check_out(&self, out: &[usize]) -> Result<()> {
         let shape = self.views.common_shape()?;
         check_shape(ArrayRole::Out, shape.sizes(), out)
     }
@@ -188,7 +188,7 @@ impl<V: ZipViews> Zip<V> {
     /// ```
     #[doc(alias = "masked_fill")]
     #[doc(alias = "addcmul")]
-    pub fn map_collect<C: Send, F>(&self, f: F) -> Result<Array<C, V::Dim>, BroadcastError>
+    pub fn map_collect<C: Send, F>(&self, f: F) -> Result<Array<C, V::Dim>>
     where
         V: ZipValues,
         F: Fn(V::Values) -> C + Sync,
@@ -252,11 +252,7 @@ impl<V: ZipViews> Zip<V> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn map_assign_into<C: Send, F>(
-        &self,
-        out: &mut ArrayRef<C, V::Dim>,
-        f: F,
-    ) -> Result<(), BroadcastError>
+    pub fn map_assign_into<C: Send, F>(&self, out: &mut ArrayRef<C, V::Dim>, f: F) -> Result<()>
     where
         V: ZipValues,
         F: Fn(V::Values) -> C + Sync,
@@ -289,10 +285,7 @@ impl<V: ZipViews> Zip<V> {
     /// # }
     /// ```
     #[allow(clippy::type_complexity)]
-    pub fn map_collect_two<C, E, F>(
-        &self,
-        f: F,
-    ) -> Result<(Array<C, V::Dim>, Array<E, V::Dim>), BroadcastError>
+    pub fn map_collect_two<C, E, F>(&self, f: F) -> Result<(Array<C, V::Dim>, Array<E, V::Dim>)>
     where
         V: ZipValues,
         C: Copy + Send,
@@ -336,7 +329,7 @@ impl<V: ZipViews> Zip<V> {
         first: &mut ArrayRef<C, V::Dim>,
         second: &mut ArrayRef<E, V::Dim>,
         f: F,
-    ) -> Result<(), BroadcastError>
+    ) -> Result<()>
     where
         V: ZipValues,
         F: Fn(V::Values) -> (C, E) + Sync,
@@ -371,11 +364,7 @@ impl<V: ZipViews> Zip<V> {
     /// # }
     /// ```
     #[doc(alias = "iadd")]
-    pub fn update<X: Send, D: Dimension, F>(
-        &self,
-        x: &mut ArrayRef<X, D>,
-        f: F,
-    ) -> Result<(), BroadcastError>
+    pub fn update<X: Send, D: Dimension, F>(&self, x: &mut ArrayRef<X, D>, f: F) -> Result<()>
     where
         V: ZipValues,
         F: Fn(&mut X, V::Values) + Sync,
@@ -404,7 +393,7 @@ impl<V: ZipViews> Zip<V> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn map_collect_ref<C: Send, F>(&self, f: F) -> Result<Array<C, V::Dim>, BroadcastError>
+    pub fn map_collect_ref<C: Send, F>(&self, f: F) -> Result<Array<C, V::Dim>>
     where
         V: ZipRefs,
         F: Fn(V::Refs) -> C + Sync,
@@ -433,11 +422,7 @@ impl<V: ZipViews> Zip<V> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn map_assign_into_ref<C: Send, F>(
-        &self,
-        out: &mut ArrayRef<C, V::Dim>,
-        f: F,
-    ) -> Result<(), BroadcastError>
+    pub fn map_assign_into_ref<C: Send, F>(&self, out: &mut ArrayRef<C, V::Dim>, f: F) -> Result<()>
     where
         V: ZipRefs,
         F: Fn(V::Refs) -> C + Sync,
@@ -466,11 +451,7 @@ impl<V: ZipViews> Zip<V> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn update_ref<X: Send, D: Dimension, F>(
-        &self,
-        x: &mut ArrayRef<X, D>,
-        f: F,
-    ) -> Result<(), BroadcastError>
+    pub fn update_ref<X: Send, D: Dimension, F>(&self, x: &mut ArrayRef<X, D>, f: F) -> Result<()>
     where
         V: ZipRefs,
         F: Fn(&mut X, V::Refs) + Sync,

@@ -5,7 +5,7 @@
 
 use crate::co_broadcast::{check_replicates, common_shape, replicated};
 use crate::engine::inputs::{AndSecond, Input, Inputs, tuple_type};
-use crate::error::BroadcastError;
+use crate::error::Result;
 use crate::operand::{IntoView, Operand};
 use ndarray::{ArrayView, DimMax, Dimension};
 
@@ -34,12 +34,12 @@ mod sealed {
         /// The views in the common shape.
         type Broadcast;
 
-        fn common_shape(&self) -> Result<Self::Dim, BroadcastError>;
+        fn common_shape(&self) -> Result<Self::Dim>;
 
-        fn broadcast(&self) -> Result<Self::Broadcast, BroadcastError>;
+        fn broadcast(&self) -> Result<Self::Broadcast>;
 
         /// That each view replicates to a shape.
-        fn check(&self, shape: &[usize]) -> Result<(), BroadcastError>;
+        fn check(&self, shape: &[usize]) -> Result<()>;
     }
 
     /// Views whose elements are read by reference.
@@ -115,19 +115,19 @@ macro_rules! zip_tuples {
             type Broadcast = ($(ArrayView<'a, $A, $Dim>,)+);
 
             #[inline]
-            fn common_shape(&self) -> Result<$Dim, BroadcastError> {
+            fn common_shape(&self) -> Result<$Dim> {
                 let ($($a,)+) = self;
                 common_shape(&[$($a.shape()),+])
             }
 
-            fn broadcast(&self) -> Result<Self::Broadcast, BroadcastError> {
+            fn broadcast(&self) -> Result<Self::Broadcast> {
                 let ($($a,)+) = self;
                 let shape = self.common_shape()?;
                 Ok(($(replicated($a.clone(), &shape)?,)+))
             }
 
             #[inline]
-            fn check(&self, shape: &[usize]) -> Result<(), BroadcastError> {
+            fn check(&self, shape: &[usize]) -> Result<()> {
                 let ($($a,)+) = self;
                 $(check_replicates($a.shape(), shape, stringify!($a))?;)+
                 Ok(())

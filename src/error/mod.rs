@@ -191,7 +191,7 @@ impl Refused {
 ///
 /// `AllocationFailed`, with the number of bytes.
 #[inline]
-pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, BroadcastError> {
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len)
         .map_err(|_| allocation_failed(len.saturating_mul(size_of::<T>())))?;
@@ -235,11 +235,7 @@ pub(crate) fn wrong_shape(
 
 /// That an array has the expected shape.
 #[inline]
-pub(crate) fn check_shape(
-    role: ArrayRole,
-    expected: &[usize],
-    found: &[usize],
-) -> Result<(), BroadcastError> {
+pub(crate) fn check_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> Result<()> {
     match expected == found {
         true => Ok(()),
         false => Err(wrong_shape(role, PartialShape::known(expected), found)),
@@ -251,7 +247,7 @@ pub(crate) fn check_possible(
     role: ArrayRole,
     expected: &PartialShape,
     found: &[usize],
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     match expected.contains(found) {
         true => Ok(()),
         false => Err(wrong_shape(role, expected.clone(), found)),

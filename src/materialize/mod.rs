@@ -9,7 +9,7 @@ use crate::engine::memory::array_of;
 use crate::engine::rows::{collect, overwrite};
 use crate::engine::threads::PARALLEL_FROM;
 use crate::engine::tuning::{FEW_MAPPED, LARGE_ELEMENT};
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, Result, check_shape};
 use crate::operand::Operand;
 use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension};
 use sealed::CopyElement;
@@ -80,7 +80,7 @@ pub trait MaterializeExt: Operand {
     #[doc(alias = "ascontiguousarray")]
     #[doc(alias = "to_owned")]
     #[inline(always)]
-    fn materialize(&self) -> Result<Array<Self::Elem, Self::Dim>, BroadcastError>
+    fn materialize(&self) -> Result<Array<Self::Elem, Self::Dim>>
     where
         Self::Elem: CopyElement,
     {
@@ -118,10 +118,7 @@ pub trait MaterializeExt: Operand {
     #[doc(alias = "copy_")]
     #[doc(alias = "assign")]
     #[inline]
-    fn materialize_into(
-        &self,
-        out: &mut ArrayRef<Self::Elem, Self::Dim>,
-    ) -> Result<(), BroadcastError>
+    fn materialize_into(&self, out: &mut ArrayRef<Self::Elem, Self::Dim>) -> Result<()>
     where
         Self::Elem: CopyElement,
     {
@@ -154,7 +151,7 @@ pub trait MaterializeExt: Operand {
     fn materialize_into_uninit<'o>(
         &self,
         out: &'o mut ArrayRef<MaybeUninit<Self::Elem>, Self::Dim>,
-    ) -> Result<ArrayViewMut<'o, Self::Elem, Self::Dim>, BroadcastError>
+    ) -> Result<ArrayViewMut<'o, Self::Elem, Self::Dim>>
     where
         Self::Elem: CopyElement,
     {
@@ -183,7 +180,7 @@ pub trait MaterializeExt: Operand {
     /// # Ok::<(), BroadcastError>(())
     /// ```
     #[doc(alias = "clone")]
-    fn materialize_cloned(&self) -> Result<Array<Self::Elem, Self::Dim>, BroadcastError>
+    fn materialize_cloned(&self) -> Result<Array<Self::Elem, Self::Dim>>
     where
         Self::Elem: Clone + Send + Sync,
     {
@@ -212,10 +209,7 @@ pub trait MaterializeExt: Operand {
     /// assert_eq!(table, array![["a", "a"], ["b", "b"]]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
-    fn materialize_cloned_into(
-        &self,
-        out: &mut ArrayRef<Self::Elem, Self::Dim>,
-    ) -> Result<(), BroadcastError>
+    fn materialize_cloned_into(&self, out: &mut ArrayRef<Self::Elem, Self::Dim>) -> Result<()>
     where
         Self::Elem: Clone + Send + Sync,
     {
@@ -232,9 +226,7 @@ impl<T: Operand + ?Sized> MaterializeExt for T {}
 // stay in registers: 4 by 4 `f32` of a row take 35 ns, and 48 ns if they go through memory (an
 // Intel Xeon).
 #[inline(always)]
-fn fresh<A: Copy + Send + Sync, D: Dimension>(
-    from: &ArrayRef<A, D>,
-) -> Result<Array<A, D>, BroadcastError> {
+fn fresh<A: Copy + Send + Sync, D: Dimension>(from: &ArrayRef<A, D>) -> Result<Array<A, D>> {
     let slice = short_slice(from);
     if slice.is_none() && !is_few(from) {
         return copies::fresh(from);
@@ -280,7 +272,7 @@ fn short_slice<A, D: Dimension>(array: &ArrayRef<A, D>) -> Option<&[A]> {
 pub(crate) fn copy_into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     out: ArrayViewMut<'o, MaybeUninit<A>, D>,
     from: &ArrayRef<A, D>,
-) -> Result<ArrayViewMut<'o, A, D>, BroadcastError> {
+) -> Result<ArrayViewMut<'o, A, D>> {
     copies::into_uninit(out, from, |bytes| Settings::of(bytes, false))
 }
 
@@ -289,7 +281,7 @@ pub(crate) fn copy_into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
 fn into<A: Copy + Send + Sync, D: Dimension>(
     out: &mut ArrayRef<A, D>,
     from: &ArrayRef<A, D>,
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     if let (Some(from), Some(to)) = (short_slice(from), out.as_slice_mut()) {
         to.copy_from_slice(from);

@@ -2,7 +2,7 @@
 
 use super::BroadcastPlan;
 use crate::axes::{AxisList, invalid_axes, positions};
-use crate::error::{ArrayRole, AxesFault, BroadcastError, check_shape};
+use crate::error::{ArrayRole, AxesFault, Result, check_shape};
 use crate::integer::{ShapeInteger, axis_of};
 use crate::rule::Rule;
 use crate::shape::{Sizes, by_axis};
@@ -51,10 +51,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: the composition of maps; XLA folds chains of `broadcast_in_dim` in this way.
     #[inline]
-    pub fn then<P: Dimension>(
-        &self,
-        second: &BroadcastPlan<O, P>,
-    ) -> Result<BroadcastPlan<I, P>, BroadcastError> {
+    pub fn then<P: Dimension>(&self, second: &BroadcastPlan<O, P>) -> Result<BroadcastPlan<I, P>> {
         let (expected, found) = (second.input_shape(), self.output_shape());
         check_shape(ArrayRole::FirstOutput, expected, found)?;
         let (fed, then_fed) = (self.output_axes(), second.output_axes());
@@ -96,7 +93,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     #[doc(alias = "rearrange")]
     #[doc(alias = "permute")]
     #[inline]
-    pub fn permuted<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
+    pub fn permuted<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self> {
         self.then(&reordering(&self.output, axes)?)
     }
 
@@ -121,7 +118,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: as [`permuted`](Self::permuted).
     #[inline]
-    pub fn permuted_input<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self, BroadcastError> {
+    pub fn permuted_input<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self> {
         reordering(&self.input, axes)?.inverse().then(self)
     }
 
@@ -154,10 +151,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: ndarray `insert_axis`, NumPy `expand_dims`.
     #[inline]
-    pub fn insert_axis<T: ShapeInteger>(
-        &self,
-        axis: T,
-    ) -> Result<BroadcastPlan<I, O::Larger>, BroadcastError> {
+    pub fn insert_axis<T: ShapeInteger>(&self, axis: T) -> Result<BroadcastPlan<I, O::Larger>> {
         self.then(&inserting(&self.output, axis)?)
     }
 
@@ -171,10 +165,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Source: ndarray `remove_axis`, NumPy `squeeze`.
     #[inline]
-    pub fn remove_axis<T: ShapeInteger>(
-        &self,
-        axis: T,
-    ) -> Result<BroadcastPlan<I, O::Smaller>, BroadcastError> {
+    pub fn remove_axis<T: ShapeInteger>(&self, axis: T) -> Result<BroadcastPlan<I, O::Smaller>> {
         self.then(&removing(&self.output, axis)?)
     }
 
@@ -188,7 +179,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn insert_input_axis<T: ShapeInteger>(
         &self,
         axis: T,
-    ) -> Result<BroadcastPlan<I::Larger, O>, BroadcastError> {
+    ) -> Result<BroadcastPlan<I::Larger, O>> {
         inserting(&self.input, axis)?.inverse().then(self)
     }
 
@@ -203,7 +194,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn remove_input_axis<T: ShapeInteger>(
         &self,
         axis: T,
-    ) -> Result<BroadcastPlan<I::Smaller, O>, BroadcastError> {
+    ) -> Result<BroadcastPlan<I::Smaller, O>> {
         removing(&self.input, axis)?.inverse().then(self)
     }
 
@@ -227,7 +218,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
 pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     shape: D,
     axes: &A,
-) -> Result<BroadcastPlan<A::Remaining<D>, D>, BroadcastError> {
+) -> Result<BroadcastPlan<A::Remaining<D>, D>> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
     let listed: D = positions("reduce", sizes, axes.list())?;
     let kept = (0..rank).filter(|&axis| listed.sizes()[axis] == 0);
@@ -259,10 +250,7 @@ fn moved<D: Dimension, O: Dimension>(
 /// # Errors
 ///
 /// `InvalidAxes` if `axes` does not name each axis once.
-fn reordering<D: Dimension, T: ShapeInteger>(
-    shape: &D,
-    axes: &[T],
-) -> Result<BroadcastPlan<D, D>, BroadcastError> {
+fn reordering<D: Dimension, T: ShapeInteger>(shape: &D, axes: &[T]) -> Result<BroadcastPlan<D, D>> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
     if axes.len() != rank {
         return Err(invalid_axes("reorder", sizes, axes, AxesFault::Length));
@@ -275,7 +263,7 @@ fn reordering<D: Dimension, T: ShapeInteger>(
 fn inserting<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
-) -> Result<BroadcastPlan<D, D::Larger>, BroadcastError> {
+) -> Result<BroadcastPlan<D, D::Larger>> {
     let rank = shape.ndim() + 1;
     let at = place("insert", shape.sizes(), axis, rank)?;
     Ok(moved(shape, rank, |i| Some(i + usize::from(i >= at))))
@@ -285,7 +273,7 @@ fn inserting<D: Dimension, T: ShapeInteger>(
 fn removing<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
-) -> Result<BroadcastPlan<D, D::Smaller>, BroadcastError> {
+) -> Result<BroadcastPlan<D, D::Smaller>> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
     let at = place("remove", sizes, axis, rank)?;
     let output_axis_of = |i| (i != at).then(|| i - usize::from(i > at));
@@ -301,7 +289,7 @@ fn place<T: ShapeInteger>(
     shape: &[usize],
     axis: T,
     count: usize,
-) -> Result<usize, BroadcastError> {
+) -> Result<usize> {
     let fault = AxesFault::OutOfRange(0);
     axis_of(axis.widen(), count).ok_or_else(|| invalid_axes(operation, shape, &[axis], fault))
 }

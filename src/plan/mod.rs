@@ -13,7 +13,7 @@ pub use partial::PartialPlan;
 pub(crate) use tile::check_inside;
 pub use tile::{Tile, TileBox, Tiles};
 
-use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};
+use crate::error::{ArrayRole, Refused, Result, shape_overflow};
 use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, by_axis, dimension, elements};
 use ndarray::{DimMax, Dimension, IxDyn};
@@ -271,7 +271,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         input: I,
         output: &[usize],
         output_axis_of: impl Fn(usize) -> usize,
-    ) -> Result<Self, BroadcastError> {
+    ) -> Result<Self> {
         let output_axes: I = by_axis(input.ndim(), |axis| output_axis_of(axis).min(output.len()));
         // Errors take copies of the shapes and of the function. The shapes themselves, and with
         // them the plan, then stay in registers where ranks are static.

@@ -1,6 +1,6 @@
 //! Plans whose shapes are known in part.
 
-use crate::error::{BroadcastError, ErrorKind};
+use crate::error::{BroadcastError, ErrorKind, Result};
 use crate::mode::BroadcastMode;
 use crate::partial::{PartialShape, PartialSize};
 
@@ -21,7 +21,7 @@ impl PartialSize {
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn between(min: usize, max: usize) -> Result<Self, BroadcastError> {
+    pub fn between(min: usize, max: usize) -> Result<Self> {
         PartialSize::bounded(min, max)
             .ok_or_else(|| BroadcastError::new(ErrorKind::InvalidBounds { min, max }))
     }

@@ -2,7 +2,7 @@
 //! the two.
 
 use super::BroadcastPlan;
-use crate::error::{BoxFault, BroadcastError, invalid_box};
+use crate::error::{BoxFault, Result, invalid_box};
 use crate::shape::{Sizes, by_axis};
 use ndarray::{ArrayRef, ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, Slice};
 use std::ops::Range;
@@ -106,10 +106,7 @@ impl<I: Dimension, O: Dimension> Tile<I, O> {
     ///
     /// Source: interval arithmetic on the plan; partitioners such as XLA's GSPMD do the same.
     #[inline]
-    pub fn new(
-        plan: &BroadcastPlan<I, O>,
-        ranges: &[Range<usize>],
-    ) -> Result<Self, BroadcastError> {
+    pub fn new(plan: &BroadcastPlan<I, O>, ranges: &[Range<usize>]) -> Result<Self> {
         check_inside(ranges.iter().cloned(), plan.output_shape())?;
         Ok(plan.cut(|axis| ranges[axis].clone()))
     }
@@ -193,10 +190,7 @@ impl<D: Dimension> TileBox<D> {
     /// # Errors
     ///
     /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if it is not inside the array.
-    pub fn of<'a, A>(
-        &self,
-        array: &'a ArrayRef<A, D>,
-    ) -> Result<ArrayView<'a, A, D>, BroadcastError> {
+    pub fn of<'a, A>(&self, array: &'a ArrayRef<A, D>) -> Result<ArrayView<'a, A, D>> {
         check_inside(self.ranges(), array.shape())?;
         Ok(array.slice_each_axis(|axis| self.slice(axis.axis)))
     }
@@ -206,10 +200,7 @@ impl<D: Dimension> TileBox<D> {
     /// # Errors
     ///
     /// [`InvalidBox`](crate::ErrorKind::InvalidBox) if it is not inside the array.
-    pub fn of_mut<'a, A>(
-        &self,
-        array: &'a mut ArrayRef<A, D>,
-    ) -> Result<ArrayViewMut<'a, A, D>, BroadcastError> {
+    pub fn of_mut<'a, A>(&self, array: &'a mut ArrayRef<A, D>) -> Result<ArrayViewMut<'a, A, D>> {
         check_inside(self.ranges(), array.shape())?;
         Ok(array.slice_each_axis_mut(|axis| self.slice(axis.axis)))
     }
@@ -223,7 +214,7 @@ impl<D: Dimension> TileBox<D> {
 pub(crate) fn check_inside(
     ranges: impl ExactSizeIterator<Item = Range<usize>> + Clone,
     shape: &[usize],
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     let fits = |(Range { start, end }, &size): (Range<usize>, &usize)| start <= end && end <= size;
     if ranges.len() == shape.len() && ranges.clone().zip(shape).all(fits) {
         return Ok(());

@@ -5,7 +5,7 @@
 
 use super::call::ToTarget;
 use super::numpy::right_aligned;
-use crate::error::BroadcastError;
+use crate::error::Result;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use ndarray::{DimMax, Dimension, IntoDimension};
@@ -29,7 +29,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     #[inline(always)]
-    pub fn bidirectional<D, E>(input: D, target: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    pub fn bidirectional<D, E>(input: D, target: E) -> Result<PlanTo<I, E::Dim>>
     where
         D: IntoDimension<Dim = I>,
         E: IntoDimension,

@@ -5,7 +5,7 @@
 
 use super::axes::in_range;
 use super::call::{Call, ToTarget, UNKNOWN_RANK};
-use crate::error::{AxesFault, BroadcastError};
+use crate::error::{AxesFault, Result};
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use ndarray::{DimMax, Dimension, IntoDimension};
@@ -34,7 +34,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         input: D,
         target: E,
         broadcast_axes: &[usize],
-    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    ) -> Result<PlanTo<I, E::Dim>>
     where
         I: DimMax<E::Dim>,
     {
@@ -45,7 +45,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
 
 /// The target axes of the list are new.
 #[inline(always)]
-pub(super) fn added<C: Call>(call: C, axes: &[usize]) -> Result<C::Output, BroadcastError> {
+pub(super) fn added<C: Call>(call: C, axes: &[usize]) -> Result<C::Output> {
     let [input, target] = call.ranks();
     if let Some(fault) = in_range(axes, target) {
         return Err(call.refused().axes(axes, fault));

@@ -5,7 +5,7 @@
 //! axis depends only on the axes that are aligned with it, and axes of different columns do not
 //! restrict each other. So the smallest box of partial shapes is found axis by axis, too.
 
-use crate::error::{ArrayRole, BroadcastError, Refused, shape_overflow};
+use crate::error::{ArrayRole, Refused, Result, shape_overflow};
 use crate::partial::{PartialShape, PartialSize, PartialSizes, Size};
 use crate::plan::BroadcastPlan;
 use crate::rule::{Relation, Rule};
@@ -53,7 +53,7 @@ pub(super) trait Call: Sized {
         self,
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
-    ) -> Result<Self::Output, BroadcastError>;
+    ) -> Result<Self::Output>;
 }
 
 /// An input and its target, both known. The output is the plan, whose output's rank must fit `O`.
@@ -106,7 +106,7 @@ impl<I: Dimension, E: Dimension, O: Dimension> Call for ToTarget<I, E, O> {
         self,
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
-    ) -> Result<Self::Output, BroadcastError> {
+    ) -> Result<Self::Output> {
         // The plan checks this relation.
         if relation == Relation::Stretch {
             return BroadcastPlan::new(self.rule, self.input, self.target.sizes(), output_axis_of);
@@ -185,7 +185,7 @@ impl Call for Partial<'_> {
         mut self,
         relation: Relation,
         output_axis_of: impl Fn(usize) -> usize,
-    ) -> Result<PartialShape, BroadcastError> {
+    ) -> Result<PartialShape> {
         let [Some(mut small), Some(mut output)] = std::mem::take(&mut self.sizes) else {
             return unknown(self.shapes);
         };
@@ -200,9 +200,7 @@ impl Call for Partial<'_> {
 }
 
 /// A shape of which nothing is known, unless no array has one of `shapes`.
-pub(super) fn unknown<const N: usize>(
-    shapes: [&PartialShape; N],
-) -> Result<PartialShape, BroadcastError> {
+pub(super) fn unknown<const N: usize>(shapes: [&PartialShape; N]) -> Result<PartialShape> {
     for sizes in shapes.into_iter().filter_map(PartialShape::sizes) {
         checked(PartialSizes::from_slice(sizes))?;
     }
@@ -211,7 +209,7 @@ pub(super) fn unknown<const N: usize>(
 
 /// The shape of these sizes, unless it has too many elements even if every size is the smallest
 /// possible.
-pub(super) fn checked(sizes: PartialSizes) -> Result<PartialShape, BroadcastError> {
+pub(super) fn checked(sizes: PartialSizes) -> Result<PartialShape> {
     let smallest: SmallVec<[usize; 4]> = sizes.iter().map(|size| size.min()).collect();
     match elements(&smallest) {
         Some(_) => Ok(PartialShape::new(sizes)),

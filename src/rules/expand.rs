@@ -4,7 +4,7 @@
 
 use super::call::{Call, ToTarget};
 use super::numpy::right_aligned;
-use crate::error::BroadcastError;
+use crate::error::Result;
 use crate::integer::ExpandShape;
 use crate::partial::PartialSize;
 use crate::plan::{BroadcastPlan, PlanTo};
@@ -32,7 +32,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     #[inline(always)]
-    pub fn expand<D, E>(input: D, size: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    pub fn expand<D, E>(input: D, size: E) -> Result<PlanTo<I, E::Dim>>
     where
         D: IntoDimension<Dim = I>,
         E: ExpandShape,
@@ -45,7 +45,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
 
 /// The sizes of the target that are [`KEEP`] become those of the input.
 #[inline(always)]
-pub(super) fn kept<C: Call>(mut call: C) -> Result<C::Output, BroadcastError> {
+pub(super) fn kept<C: Call>(mut call: C) -> Result<C::Output> {
     let [input, target] = call.ranks();
     let Some(offset) = target.checked_sub(input) else {
         return Err(call.refused().ranks());

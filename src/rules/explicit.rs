@@ -7,7 +7,7 @@
 
 use super::axes::{increasing, one_per_input_axis, unique};
 use super::call::{Call, ToTarget};
-use crate::error::{AxesFault, BroadcastError};
+use crate::error::{AxesFault, Result};
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use ndarray::{DimMax, Dimension, IntoDimension};
@@ -36,7 +36,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         input: D,
         target: E,
         axes_mapping: &[usize],
-    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    ) -> Result<PlanTo<I, E::Dim>>
     where
         I: DimMax<E::Dim>,
     {
@@ -50,7 +50,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         input: D,
         target: E,
         mapping: &[usize],
-    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    ) -> Result<PlanTo<I, E::Dim>>
     where
         I: DimMax<E::Dim>,
     {
@@ -85,7 +85,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         input: D,
         target: E,
         broadcast_dimensions: &[usize],
-    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    ) -> Result<PlanTo<I, E::Dim>>
     where
         I: DimMax<E::Dim>,
     {
@@ -101,7 +101,7 @@ pub(super) fn mapped<C: Call>(
     call: C,
     mapping: &[usize],
     order: impl FnOnce(&[usize]) -> Option<AxesFault>,
-) -> Result<C::Output, BroadcastError> {
+) -> Result<C::Output> {
     let [input, target] = call.ranks();
     match one_per_input_axis(mapping, input, target).or_else(|| order(mapping)) {
         Some(fault) => Err(call.refused().axes(mapping, fault)),

@@ -2,7 +2,7 @@
 
 use super::call::{Partial, checked, unknown};
 use super::{broadcast_axes, named, xla};
-use crate::error::{ArrayRole, BroadcastError, check_possible};
+use crate::error::{ArrayRole, Result, check_possible};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, PartialSizes};
 use crate::pattern::AxisPattern;
@@ -47,11 +47,7 @@ impl BroadcastMode {
     /// ```
     ///
     /// Source: the rules, by interval arithmetic. OpenVINO's shape inference gives larger boxes.
-    pub fn infer(
-        &self,
-        input: &PartialShape,
-        target: &PartialShape,
-    ) -> Result<PartialShape, BroadcastError> {
+    pub fn infer(&self, input: &PartialShape, target: &PartialShape) -> Result<PartialShape> {
         // An input of unknown rank may have any rank that fits, with axes of size 1.
         let ranks = match self {
             Self::Numpy | Self::Expand => [target.rank().or(Some(0)), None],
@@ -104,11 +100,7 @@ impl ElementwiseRule {
     /// ```
     ///
     /// Source: the rules, by interval arithmetic. OpenVINO's shape inference gives larger boxes.
-    pub fn infer(
-        &self,
-        a: &PartialShape,
-        b: &PartialShape,
-    ) -> Result<PartialShape, BroadcastError> {
+    pub fn infer(&self, a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
         let [rank_a, rank_b] = [a, b].map(PartialShape::rank);
         let (operands, shapes, ranks) = match self {
             // Paddle takes identical shapes with any axis, and no others below -1.
@@ -153,11 +145,7 @@ impl AxisPattern<2> {
     /// ```
     ///
     /// Source: xarray, broadcasting by dimension name.
-    pub fn infer(
-        &self,
-        a: &PartialShape,
-        b: &PartialShape,
-    ) -> Result<PartialShape, BroadcastError> {
+    pub fn infer(&self, a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
         let Some(pattern) = self.of_ranks([a.rank(), b.rank()])? else {
             return Ok(PartialShape::UNKNOWN);
         };
@@ -182,7 +170,7 @@ impl PartialPlan {
         input: PartialShape,
         target: PartialShape,
         mode: BroadcastMode,
-    ) -> Result<Self, BroadcastError> {
+    ) -> Result<Self> {
         Self::new(Some(mode), input, target)
     }
 
@@ -201,7 +189,7 @@ impl PartialPlan {
     /// assert_eq!(plan.resolve(4, (2, 3))?.output_shape(), [2, 3, 4]);
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn prepend(input: PartialShape, sizes: PartialShape) -> Result<Self, BroadcastError> {
+    pub fn prepend(input: PartialShape, sizes: PartialShape) -> Result<Self> {
         Self::new(None, input, sizes)
     }
 
@@ -210,7 +198,7 @@ impl PartialPlan {
         mode: Option<BroadcastMode>,
         input: PartialShape,
         target: PartialShape,
-    ) -> Result<Self, BroadcastError> {
+    ) -> Result<Self> {
         let output = match (&mode, target.sizes(), input.sizes()) {
             (Some(mode), ..) => mode.infer(&input, &target)?,
             (None, Some(new), Some(sizes)) => checked(new.iter().chain(sizes).copied().collect())?,
@@ -234,7 +222,7 @@ impl PartialPlan {
         &self,
         input: impl IntoDimension,
         target: impl IntoDimension,
-    ) -> Result<BroadcastPlan, BroadcastError> {
+    ) -> Result<BroadcastPlan> {
         let input = input.into_dimension().into_dyn();
         let target = target.into_dimension().into_dyn();
         check_possible(ArrayRole::Input, &self.input, input.sizes())?;

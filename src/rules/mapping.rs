@@ -3,7 +3,7 @@
 use super::axes::increasing;
 use super::call::{Call, Partial, checked, unknown};
 use super::explicit::mapped;
-use crate::error::{ArrayRole, AxesFault, BroadcastError};
+use crate::error::{ArrayRole, AxesFault, Result};
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::{Relation, Rule};
 use crate::shape::Sizes;
@@ -15,7 +15,7 @@ pub(crate) fn infer_explicit(
     data: &PartialShape,
     target: &PartialShape,
     mapping: &PartialShape,
-) -> Result<PartialShape, BroadcastError> {
+) -> Result<PartialShape> {
     let scalar_as_vector = data.rank() == Some(0) && mapping.rank() == Some(1);
     let operands = [ArrayRole::Input, ArrayRole::Target];
     // The data may be scalar if nothing is known.

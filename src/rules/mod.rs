@@ -24,7 +24,7 @@ mod xla;
 
 pub(crate) use mapping::infer_explicit;
 
-use crate::error::{ArrayRole, BroadcastError};
+use crate::error::{ArrayRole, BroadcastError, Result};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
 use crate::rule::{Relation, Rule};
@@ -36,7 +36,7 @@ use std::borrow::Borrow;
 impl BroadcastMode {
     /// Runs the rule.
     #[inline]
-    fn run<C: Call>(&self, call: C) -> Result<C::Output, BroadcastError> {
+    fn run<C: Call>(&self, call: C) -> Result<C::Output> {
         match self {
             Self::Numpy => numpy::right_aligned(call, Relation::Stretch),
             Self::Bidirectional => numpy::right_aligned(call, Relation::Common),
@@ -55,7 +55,7 @@ impl BroadcastMode {
 impl ElementwiseRule {
     /// Runs the rule. Under `pdpd`, the first shape is that of `b`.
     #[inline]
-    fn run<C: Call>(&self, call: C) -> Result<C::Output, BroadcastError> {
+    fn run<C: Call>(&self, call: C) -> Result<C::Output> {
         match self {
             Self::None => none::identical(call),
             Self::Numpy => numpy::right_aligned(call, Relation::Common),
@@ -95,7 +95,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         input: D,
         target: E,
         mode: impl Borrow<BroadcastMode>,
-    ) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    ) -> Result<PlanTo<I, E::Dim>>
     where
         I: DimMax<E::Dim>,
     {
@@ -132,7 +132,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         a: D,
         b: E,
         rule: impl Borrow<ElementwiseRule>,
-    ) -> Result<PlanPair<I, E::Dim>, BroadcastError>
+    ) -> Result<PlanPair<I, E::Dim>>
     where
         I: DimMax<E::Dim>,
     {

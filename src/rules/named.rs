@@ -5,7 +5,7 @@
 //! xarray's broadcasting by dimension name. einops and xarray do not stretch axes of size 1 either.
 
 use super::call::Call;
-use crate::error::{BroadcastError, PatternFault};
+use crate::error::{PatternFault, Result};
 use crate::partial::Size;
 use crate::pattern::{AxisPattern, Name, NameList};
 use crate::plan::BroadcastPlan;
@@ -61,7 +61,7 @@ impl AxisPattern {
         &self,
         shape: E,
         sizes: &[(&str, usize)],
-    ) -> Result<BroadcastPlan<E::Dim>, BroadcastError> {
+    ) -> Result<BroadcastPlan<E::Dim>> {
         self.plans([shape], sizes).map(|[plan]| plan)
     }
 }
@@ -106,7 +106,7 @@ impl<const N: usize> AxisPattern<N> {
         &self,
         shapes: [E; N],
         sizes: &[(&str, usize)],
-    ) -> Result<[BroadcastPlan<E::Dim>; N], BroadcastError> {
+    ) -> Result<[BroadcastPlan<E::Dim>; N]> {
         let shapes = shapes.map(IntoDimension::into_dimension);
         let ranks = shapes.each_ref().map(|shape| Some(shape.ndim()));
         let pattern = self.of_ranks(ranks)?.unwrap_or(Cow::Borrowed(self));
@@ -129,10 +129,7 @@ impl<const N: usize> AxisPattern<N> {
 }
 
 /// The rule of the mode: a target gives the sizes.
-pub(super) fn to_target<C: Call>(
-    mut call: C,
-    pattern: &AxisPattern,
-) -> Result<C::Output, BroadcastError> {
+pub(super) fn to_target<C: Call>(mut call: C, pattern: &AxisPattern) -> Result<C::Output> {
     let [input, target] = call.sizes();
     let of_rank = pattern.of_ranks([Some(input.len())])?;
     let pattern = of_rank.as_deref().unwrap_or(pattern);
@@ -159,7 +156,7 @@ pub(super) fn output_sizes<S: Size, const N: usize>(
     shapes: [&[S]; N],
     sizes: &[(&str, usize)],
     target: Option<&[S]>,
-) -> Result<Known<S>, BroadcastError> {
+) -> Result<Known<S>> {
     let names = &pattern.output.names;
     let mut output: Known<S> = match target {
         Some(target) => target.iter().copied().map(Some).collect(),
@@ -202,7 +199,7 @@ fn set<S: Size, const N: usize>(
     name: &Name,
     known: &mut Option<S>,
     size: S,
-) -> Result<(), BroadcastError> {
+) -> Result<()> {
     let other = known.unwrap_or(size);
     *known = other.and(size);
     let differ = || PatternFault::SizesDiffer([size.into(), other.into()]);

@@ -3,12 +3,12 @@
 //! Source: OpenVINO elementwise operations, `auto_broadcast="none"`.
 
 use super::call::Call;
-use crate::error::BroadcastError;
+use crate::error::Result;
 use crate::rule::Relation;
 
 /// The elementwise rule, for two operands.
 #[inline(always)]
-pub(super) fn identical<C: Call>(call: C) -> Result<C::Output, BroadcastError> {
+pub(super) fn identical<C: Call>(call: C) -> Result<C::Output> {
     let [a, b] = call.ranks();
     match a == b {
         true => call.related(Relation::Equal, |axis| axis),

@@ -6,7 +6,7 @@
 
 use super::call::{Call, ToTarget};
 use crate::axes::{AxisList, positions};
-use crate::error::BroadcastError;
+use crate::error::Result;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, by_axis};
@@ -15,7 +15,7 @@ use ndarray::{DimMax, Dimension, IntoDimension};
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// [`numpy`](BroadcastPlan::numpy) to a target whose dimension type is the output's.
     #[inline(always)]
-    pub(crate) fn numpy_to(input: I, target: O) -> Result<Self, BroadcastError> {
+    pub(crate) fn numpy_to(input: I, target: O) -> Result<Self> {
         right_aligned(ToTarget::new(Rule::Numpy, input, target), Relation::Stretch)
     }
 }
@@ -43,7 +43,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     #[inline(always)]
-    pub fn numpy<D, E>(input: D, target: E) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    pub fn numpy<D, E>(input: D, target: E) -> Result<PlanTo<I, E::Dim>>
     where
         D: IntoDimension<Dim = I>,
         E: IntoDimension,
@@ -92,7 +92,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// ```
     ///
     /// Source: NumPy's `ufunc.reduce` with `axis` and `keepdims`; ONNX `Reduce*`.
-    pub fn over_axes<D, A>(shape: D, axes: A) -> Result<BroadcastPlan<I, I>, BroadcastError>
+    pub fn over_axes<D, A>(shape: D, axes: A) -> Result<BroadcastPlan<I, I>>
     where
         D: IntoDimension<Dim = I>,
         A: AxisList,
@@ -108,10 +108,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
 /// Axes are aligned from the right. Only under [`Relation::Stretch`], the second shape must have as
 /// many axes as the first.
 #[inline(always)]
-pub(super) fn right_aligned<C: Call>(
-    call: C,
-    relation: Relation,
-) -> Result<C::Output, BroadcastError> {
+pub(super) fn right_aligned<C: Call>(call: C, relation: Relation) -> Result<C::Output> {
     let [first, second] = call.ranks();
     if relation == Relation::Stretch && first > second {
         return Err(call.refused().ranks());

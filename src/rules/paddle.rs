@@ -7,13 +7,13 @@
 //! reaches past the end of the other, Paddle writes past its list of sizes: an error here.
 
 use super::call::Call;
-use crate::error::{AxesFault, BroadcastError};
+use crate::error::{AxesFault, Result};
 use crate::partial::Size;
 use crate::rule::Relation;
 
 /// The elementwise rule, for two operands.
 #[inline(always)]
-pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output, BroadcastError> {
+pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output> {
     let [a, b] = call.ranks();
     let (small, rank) = (a.min(b), a.max(b));
     let [sizes_a, sizes_b] = call.sizes();

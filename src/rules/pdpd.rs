@@ -6,7 +6,7 @@
 //! holds.
 
 use super::call::{Call, ToTarget};
-use crate::error::{AxesFault, BroadcastError};
+use crate::error::{AxesFault, Result};
 use crate::partial::Size;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
@@ -33,7 +33,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     #[inline(always)]
-    pub fn pdpd<D, E>(input: D, target: E, axis: isize) -> Result<PlanTo<I, E::Dim>, BroadcastError>
+    pub fn pdpd<D, E>(input: D, target: E, axis: isize) -> Result<PlanTo<I, E::Dim>>
     where
         D: IntoDimension<Dim = I>,
         E: IntoDimension,
@@ -45,7 +45,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
 
 /// B, the first shape, is aligned with A from this axis on.
 #[inline(always)]
-pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output, BroadcastError> {
+pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output> {
     let [b, a] = call.ranks();
     let refused = |fault| call.refused().axes(&[axis as usize], fault);
     if axis < -1 {

@@ -2,7 +2,7 @@
 //!
 //! Source: `XlaBuilder::Broadcast(operand, broadcast_sizes)`.
 
-use crate::error::BroadcastError;
+use crate::error::Result;
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::{Sizes, by_axis};
@@ -29,7 +29,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     pub fn prepend<D: IntoDimension<Dim = I>, E: IntoDimension>(
         input: D,
         sizes: E,
-    ) -> Result<BroadcastPlan<I, <E::Dim as DimAdd<I>>::Output>, BroadcastError>
+    ) -> Result<BroadcastPlan<I, <E::Dim as DimAdd<I>>::Output>>
     where
         E::Dim: DimAdd<I>,
     {

@@ -6,15 +6,12 @@
 
 use super::axes::{increasing, one_per_input_axis};
 use super::call::Call;
-use crate::error::{AxesFault, BroadcastError};
+use crate::error::{AxesFault, Result};
 use crate::rule::Relation;
 
 /// The elementwise rule, for two operands.
 #[inline(always)]
-pub(super) fn in_dimensions<C: Call>(
-    call: C,
-    dimensions: &[usize],
-) -> Result<C::Output, BroadcastError> {
+pub(super) fn in_dimensions<C: Call>(call: C, dimensions: &[usize]) -> Result<C::Output> {
     let [a, b] = call.ranks();
     let (small, rank) = (a.min(b), a.max(b));
     let identity = || small == rank && dimensions.iter().copied().eq(0..rank);

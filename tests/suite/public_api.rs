@@ -490,5 +490,30 @@ fn text(from: Span, to: Span) -> String {
     for (broken, whole) in whole {
         line = line.replace(broken, whole);
     }
-    line.trim_end_matches([',', ';']).to_string()
+    with_error(line.trim_end_matches([',', ';']))
+}
+
+/// The line with the error of each `Result<T>`, which the crate's own alias of `Result` leaves out.
+/// Users do not see the alias, as it is private.
+fn with_error(line: &str) -> String {
+    const RESULT: &str = "Result<";
+    let Some((before, rest)) = line.split_once(RESULT) else {
+        return line.to_string();
+    };
+    let (mut depth, mut has_error, mut previous) = (0, false, ' ');
+    let end = rest.find(|character| {
+        match character {
+            '<' | '(' | '[' => depth += 1,
+            '>' if previous == '-' => {}
+            '>' | ')' | ']' => depth -= 1,
+            ',' => has_error |= depth == 0,
+            _ => {}
+        }
+        previous = character;
+        depth < 0
+    });
+    let (arguments, after) = rest.split_at(end.unwrap_or(rest.len()));
+    let (arguments, after) = (with_error(arguments), with_error(after));
+    let error = if has_error { "" } else { ", BroadcastError" };
+    format!("{before}{RESULT}{arguments}{error}{after}")
 }
