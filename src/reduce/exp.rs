@@ -19,13 +19,13 @@ pub trait Exp: num_traits::Float + Send + Sync + 'static {
 /// Adding 1.5 * 2^(number of mantissa bits) rounds to an integer, which is in the low bits then.
 /// `ln 2` is the sum of a number with few digits, of which `k` times is exact, and a small one.
 macro_rules! exp {
-    ($Float:ident, $Bits:ident, $mantissa:literal, $bias:literal, $least:literal,
-     $high:literal, $low:literal,
+    ($Float:ident, $least:literal, $high:literal, $low:literal,
      [$even:literal $(, $evens:literal)*], [$odd:literal $(, $odds:literal)*]) => {
         impl Exp for $Float {
             #[inline(always)]
             fn exp_nonpositive(self) -> Self {
-                const ROUND: $Float = 1.5 * (1_u64 << $mantissa) as $Float;
+                const MANTISSA_BITS: u32 = $Float::MANTISSA_DIGITS - 1;
+                const ROUND: $Float = 1.5 * (1_u64 << MANTISSA_BITS) as $Float;
                 // The least `x` whose result is normal. NaN stays NaN.
                 let x = if self < $least { $least } else { self };
                 let shifted = x * std::$Float::consts::LOG2_E + ROUND;
@@ -36,7 +36,8 @@ macro_rules! exp {
                 $(let even = even * square + $evens;)*
                 $(let odd = odd * square + $odds;)*
                 let series = odd * r + even;
-                let exponent = shifted.to_bits().wrapping_add($bias) << $mantissa;
+                let bias = ($Float::MAX_EXP - 1) as _;
+                let exponent = shifted.to_bits().wrapping_add(bias) << MANTISSA_BITS;
                 series * $Float::from_bits(exponent)
             }
         }
@@ -45,9 +46,6 @@ macro_rules! exp {
 
 exp!(
     f32,
-    u32,
-    23,
-    127,
     -87.3,
     0.693_359_4,
     -2.121_944_4e-4,
@@ -56,9 +54,6 @@ exp!(
 );
 exp!(
     f64,
-    u64,
-    52,
-    1023,
     -708.3,
     0.693_147_180_369_123_8,
     1.908_214_929_270_587_7e-10,

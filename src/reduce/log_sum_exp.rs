@@ -1,7 +1,7 @@
 //! The logarithm of a sum of exponentials.
 
 use super::exp::Exp;
-use super::reduction::Reduction;
+use super::reduction::{Reduction, items};
 use super::summand::Summand;
 
 /// The logarithm of the sum of the exponentials of the terms: `ln(e^t[0] + e^t[1] + ...)`.
@@ -31,37 +31,19 @@ use super::summand::Summand;
 pub struct LogSumExp;
 
 impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
-    const COMMUTATIVE: bool = true;
-    const NAME: &'static str = "logsumexp";
+    items! {
+        // A maximum and a sum: `sum * e^maximum`.
+        "logsumexp": T as (T::Acc, T::Acc) => T,
+        lift: |value| (value.to_acc(), num_traits::one()),
+        combine: |a, b| {
+            let ((max, of_max), (min, of_min)) = if b.0 > a.0 { (b, a) } else { (a, b) };
+            // That of two infinities is NaN.
+            let distance = if max == min { num_traits::zero() } else { min - max };
+            (max, of_max + of_min * distance.exp_nonpositive())
+        },
+        finish: |self, (max, sum), _| T::from_acc(max + num_traits::Float::ln(sum)),
+        none: Some(T::from_acc(num_traits::Float::neg_infinity())),
+    }
+
     const SLOW: bool = true;
-
-    /// A maximum and a sum: `sum * e^maximum`.
-    type Acc = (T::Acc, T::Acc);
-    type Out = T;
-
-    #[inline(always)]
-    fn lift(&self, value: T) -> Self::Acc {
-        (value.to_acc(), num_traits::one())
-    }
-
-    #[inline(always)]
-    fn combine(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        let ((max, of_max), (min, of_min)) = if b.0 > a.0 { (b, a) } else { (a, b) };
-        // That of two infinities is NaN.
-        let distance = if max == min {
-            num_traits::zero()
-        } else {
-            min - max
-        };
-        (max, of_max + of_min * distance.exp_nonpositive())
-    }
-
-    #[inline(always)]
-    fn finish(&self, (max, sum): Self::Acc, _: usize) -> T {
-        T::from_acc(max + num_traits::Float::ln(sum))
-    }
-
-    fn of_none(&self) -> Option<T> {
-        Some(T::from_acc(num_traits::Float::neg_infinity()))
-    }
 }

@@ -321,7 +321,7 @@ impl<A, F: Fn(A, A) -> A> Fold<A, F> {
     }
 }
 
-/// The items of a [`Reduction`] that is commutative and quick.
+/// The items of a [`Reduction`] that is commutative, and quick unless it is slow.
 macro_rules! items {
     (
         $name:literal: $T:ty as $Acc:ty => $Out:ty,
@@ -331,7 +331,7 @@ macro_rules! items {
         none: $none:expr $(,)?
     ) => {
         const COMMUTATIVE: bool = true;
-        const QUICK: bool = true;
+        const QUICK: bool = !<Self as Reduction<$T>>::SLOW;
         const NAME: &'static str = $name;
 
         type Acc = $Acc;
