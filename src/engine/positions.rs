@@ -6,8 +6,7 @@
 //! that the first level of the stack is enough: it holds the best so far.
 
 use super::fold::{
-    Facts, Fold, Kernel, LEAF, Leaves, Map, Rows, Runs, Stack, finish, live_lanes, moved,
-    without_masks,
+    Facts, Fold, Kernel, LEAF, Leaves, Map, Rows, Runs, Stack, live_lanes, moved, without_masks,
 };
 use super::inputs::{Input, Value};
 use super::machine::{Vectorize, widest};
@@ -19,10 +18,11 @@ type Elements<'r, T> = (Input<'r, Value<T>>,);
 
 /// The position of the term that another reduction chooses.
 /// Of equal terms it is the first one, or the `LAST`.
-pub(crate) struct Positions<'r, T: Copy, R, C: Reduction<T>, F, const LAST: bool> {
-    pub(crate) reduction: &'r R,
-    /// Folds terms without their positions. `f` returns what it is given: an array's elements are
-    /// its terms.
+///
+/// The function of both maps returns what it is given: an array's elements are its terms.
+pub(crate) struct Positions<'r, T: Copy, R: Reduction<T>, C: Reduction<T>, F, const LAST: bool> {
+    pub(crate) map: Map<'r, Elements<'r, T>, T, R, F>,
+    /// Folds terms without their positions.
     pub(crate) choice: Map<'r, Elements<'r, T>, T, C, F>,
 }
 
@@ -276,13 +276,7 @@ where
     F: Fn(T) -> T + Sync,
 {
     fn facts(&self) -> Facts<'_> {
-        Facts {
-            size: size_of::<(T, usize)>(),
-            align: align_of::<(T, usize)>(),
-            adds: false,
-            is_quick: true,
-            ..self.choice.facts()
-        }
+        self.map.facts()
     }
 
     unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize) {
@@ -297,7 +291,7 @@ where
             let mut new = unsafe { *sums.wrapping_add(column) };
             if index > 0 {
                 // SAFETY: earlier pushes have written it: the contract.
-                new = self.reduction.combine(unsafe { *best }, new);
+                new = self.map.reduction.combine(unsafe { *best }, new);
             }
             // SAFETY: a column of the stack.
             unsafe { best.write(new) };
@@ -317,6 +311,6 @@ where
         stride: isize,
     ) {
         // SAFETY: the contract of this function.
-        unsafe { finish(self.reduction, None, accs, count, terms, to, stride) };
+        unsafe { self.map.finish(accs, count, terms, to, stride) };
     }
 }

@@ -10,13 +10,19 @@ use crate::error::Result;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
 
-/// A kernel whose accumulators are of type `Acc`, and which writes results of type `Out`, or adds
-/// them to those that places hold.
-pub(crate) struct Typed<'k, Acc, Out> {
-    kernel: &'k dyn Kernel,
+/// A reduction of some arrays: the kernel, and what the driver is told besides.
+pub(crate) struct Call<'c, T, R> {
+    pub(crate) reduction: &'c R,
+    /// Its accumulators are of type `R::Acc`. It writes results of type `R::Out`, or adds them to
+    /// those that places hold.
+    kernel: &'c dyn Kernel,
+    /// What each axis of the arrays becomes, as for [`reduce`].
+    pub(crate) becomes: &'c [usize],
+    /// How many terms each result has.
+    pub(crate) terms: usize,
     /// Pointers, which fix the lifetimes inside both types. Otherwise the compiler could shorten
-    /// those of `Out`, and the kernel would keep references longer than they are valid.
-    types: PhantomData<(*mut Acc, *mut Out)>,
+    /// those of `R::Out`, and the kernel would keep references longer than they are valid.
+    types: PhantomData<(*mut T, *mut R)>,
 }
 
 impl<I, T, R, F> Map<'_, I, T, R, F>
@@ -25,9 +31,14 @@ where
     R: Reduction<T>,
     F: Fn(I::Items) -> T + Sync,
 {
-    pub(crate) fn typed(&self) -> Typed<'_, R::Acc, R::Out> {
-        let (kernel, types) = (self, PhantomData);
-        Typed { kernel, types }
+    pub(crate) fn call<'c>(&'c self, becomes: &'c [usize], terms: usize) -> Call<'c, T, R> {
+        Call {
+            reduction: self.reduction,
+            kernel: self,
+            becomes,
+            terms,
+            types: PhantomData,
+        }
     }
 }
 
@@ -38,40 +49,35 @@ where
     C: Reduction<T, Acc = T>,
     F: Fn(T) -> T + Sync,
 {
-    pub(crate) fn typed(&self) -> Typed<'_, R::Acc, R::Out> {
-        let (kernel, types) = (self, PhantomData);
-        Typed { kernel, types }
+    pub(crate) fn call<'c>(&'c self, becomes: &'c [usize], terms: usize) -> Call<'c, T, R> {
+        Call {
+            reduction: self.map.reduction,
+            kernel: self,
+            becomes,
+            terms,
+            types: PhantomData,
+        }
     }
 }
 
-/// All of `count` terms.
-fn all(count: usize) -> Terms {
-    Terms {
-        range: 0..count,
-        number: 0,
-    }
-}
-
-impl<Acc: Copy, Out: Copy> Typed<'_, Acc, Out> {
+impl<T, R: Reduction<T>> Call<'_, T, R> {
     pub(crate) fn facts(&self) -> Facts<'_> {
         self.kernel.facts()
     }
 
-    /// A fresh array of results of all `count` terms, one at least, in standard layout. `becomes`
-    /// is as for [`reduce`].
+    /// A fresh array of the results of all terms, of which there is one at least, in standard
+    /// layout.
     ///
     /// # Errors
     ///
     /// `ShapeOverflow`, `AllocationFailed`.
-    pub(crate) fn results<J: Dimension>(
+    pub(crate) fn fresh_results<J: Dimension>(
         &self,
-        becomes: &[usize],
         dim: J,
-        count: usize,
-    ) -> Result<Array<Out, J>> {
+    ) -> Result<Array<R::Out, J>> {
         assert!(!self.facts().adds);
         // SAFETY: results are of this type, and are not added.
-        unsafe { self.fresh(becomes, dim, all(count), false) }
+        unsafe { self.fresh(dim, self.all(), false) }
     }
 
     /// A fresh array of the accumulators of some terms, of which there is one at least.
@@ -81,78 +87,77 @@ impl<Acc: Copy, Out: Copy> Typed<'_, Acc, Out> {
     /// `ShapeOverflow`, `AllocationFailed`.
     pub(crate) fn accumulators<J: Dimension>(
         &self,
-        becomes: &[usize],
         dim: J,
         terms: Terms,
-    ) -> Result<Array<Acc, J>> {
+    ) -> Result<Array<R::Acc, J>> {
         // SAFETY: accumulators are of this type.
-        unsafe { self.fresh(becomes, dim, terms, true) }
+        unsafe { self.fresh(dim, terms, true) }
     }
 
-    /// Writes results of all `count` terms, one at least, to an existing array, or adds them to
-    /// what it holds.
+    /// Writes the results of all terms, of which there is one at least, to an existing array, or
+    /// adds them to what it holds.
     ///
     /// # Errors
     ///
     /// `AllocationFailed`; nothing has been written then.
-    pub(crate) fn results_into<J: Dimension>(
+    pub(crate) fn write_results<J: Dimension>(
         &self,
-        becomes: &[usize],
-        out: &mut ArrayRef<Out, J>,
-        count: usize,
+        out: &mut ArrayRef<R::Out, J>,
     ) -> Result<()> {
-        let first = out.as_mut_ptr().cast();
-        // SAFETY: the places of an array of results, which is borrowed mutably and initialised.
-        unsafe { write(self.kernel, becomes, first, out, all(count), false) }
+        // SAFETY: results are of this type, and those of the array are initialised.
+        unsafe { self.write(out, self.all(), false) }
+    }
+
+    fn all(&self) -> Terms {
+        Terms {
+            range: 0..self.terms,
+            number: 0,
+        }
     }
 
     /// # Safety
     ///
     /// `B` is the type of results, which are not added, or of accumulators if they are
     /// `unfinished`.
-    unsafe fn fresh<B, J: Dimension>(
+    unsafe fn fresh<B: Copy, J: Dimension>(
         &self,
-        becomes: &[usize],
         dim: J,
         terms: Terms,
         unfinished: bool,
     ) -> Result<Array<B, J>> {
         let mut out = uninit_array::<B, J>(dim)?;
-        let first = out.as_mut_ptr().cast();
-        // SAFETY: the places of a fresh array of such elements.
-        unsafe { write(self.kernel, becomes, first, &out, terms, unfinished)? };
+        // SAFETY: a `MaybeUninit` has the size of its element, and results are not added.
+        unsafe { self.write(&mut out, terms, unfinished)? };
         // SAFETY: `write` has written all of them.
         Ok(unsafe { out.assume_init() })
     }
-}
 
-/// Writes all results, or accumulators, to the places of `out`, the first of which is `first`.
-///
-/// # Safety
-///
-/// The places are writable, and of the kernel's type of results, or of accumulators if they are
-/// `unfinished`. If results are added, they are initialised.
-unsafe fn write<B, J: Dimension>(
-    kernel: &dyn Kernel,
-    becomes: &[usize],
-    first: *mut u8,
-    out: &ArrayRef<B, J>,
-    terms: Terms,
-    unfinished: bool,
-) -> Result<()> {
-    let (shape, strides, size) = (out.shape(), out.strides(), size_of::<B>());
-    if out.is_empty() {
-        return Ok(());
+    /// Writes all results, or accumulators, to `out`.
+    ///
+    /// # Safety
+    ///
+    /// Places of type `B` can hold results, or accumulators if they are `unfinished`. If results
+    /// are added, those of `out` are initialised.
+    unsafe fn write<B, J: Dimension>(
+        &self,
+        out: &mut ArrayRef<B, J>,
+        terms: Terms,
+        unfinished: bool,
+    ) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let target = Target {
+            first: out.as_mut_ptr().cast(),
+            shape: out.shape(),
+            strides: out.strides(),
+            size: size_of::<B>(),
+            unfinished,
+        };
+        // SAFETY: the contract of this function, and the places of an array that is borrowed
+        // mutably.
+        let written = unsafe { reduce(self.kernel, self.becomes, &target, terms)? };
+        assert_eq!(written, out.len(), "results are missing");
+        Ok(())
     }
-    let target = Target {
-        first,
-        shape,
-        strides,
-        size,
-        unfinished,
-    };
-    // SAFETY: the contract of this function.
-    let written = unsafe { reduce(kernel, becomes, &target, terms)? };
-    assert_eq!(written, out.len(), "results are missing");
-    Ok(())
 }

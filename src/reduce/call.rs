@@ -5,43 +5,19 @@ use crate::engine::fold::{Add, BLOCK_TERMS, Map};
 use crate::engine::inputs::{Input, Value};
 use crate::engine::memory::array_of;
 use crate::engine::positions::Positions;
-use crate::engine::reduce::Typed;
+use crate::engine::reduce::Call;
 use crate::engine::sums::{SUMMED, Terms};
 use crate::error::{BroadcastError, too_few_terms};
-use crate::plan::{AxisSource, BroadcastPlan};
+use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension, Zip};
 use std::convert::identity;
 
-/// The kernel of a reduction `R` of terms of type `T`.
-type Kernel<'k, T, R> = Typed<'k, <R as Reduction<T>>::Acc, <R as Reduction<T>>::Out>;
-
-/// A reduction of some arrays along a plan.
-pub(super) struct Call<'c, T, R: Reduction<T>> {
-    pub(super) reduction: &'c R,
-    pub(super) kernel: Kernel<'c, T, R>,
-    /// What each axis of the arrays becomes, as for [`reduce`](crate::engine::sums::reduce).
-    pub(super) becomes: &'c [usize],
-    /// How many terms each result has.
-    pub(super) terms: usize,
-}
-
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// For each output axis the input axis that it keeps; `None` if it is summed.
-    #[inline(always)]
-    pub(super) fn kept(
-        &self,
-    ) -> impl ExactSizeIterator<Item = Option<usize>> + DoubleEndedIterator + '_ {
-        self.axis_sources().map(|source| match source {
-            AxisSource::Kept(axis) => Some(axis),
-            _ => None,
-        })
-    }
-
     /// Sets `axes` to what each output axis becomes, as in [`Call`]. Returns how many terms each
     /// element of the gradient has.
     ///
-    /// In place, and without [`kept`](Self::kept): axes that are moved as a vector just after they
+    /// In place, and without [`axis_sources`](Self::axis_sources): axes that are moved as a vector just after they
     /// have been written one by one take 10 ns.
     #[inline(always)]
     pub(super) fn becomes(&self, axes: &mut [usize]) -> usize {
@@ -86,19 +62,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         } else {
             array
         };
-        let becomes = becomes.sizes();
-        let run = |kernel: Kernel<'_, T, R>| {
-            run(Call {
-                reduction,
-                kernel,
-                becomes,
-                terms,
-            })
-        };
-        let (inputs, shape) = (&(Input::values(array),), array.shape());
         let plain = Plain {
-            inputs,
-            shape,
+            inputs: &(Input::values(array),),
+            shape: array.shape(),
+            becomes: becomes.sizes(),
+            terms,
             add,
             run,
         };
@@ -158,7 +126,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         }
         match self.decided(plan.input_dim())? {
             Some(results) => Ok(results),
-            None => (self.kernel).results(self.becomes, plan.input_dim(), self.terms),
+            None => self.fresh_results(plan.input_dim()),
         }
     }
 
@@ -175,27 +143,14 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
     ) -> Result<(), BroadcastError> {
         let results = match plan.has_terms(self.terms, R::NAME, self.reduction.least_terms())? {
             true => self.decided(plan.input_dim())?,
-            false if self.kernel.facts().adds => return Ok(()),
+            false if self.facts().adds => return Ok(()),
             false => Some(plan.results_of_none(R::NAME, &|| self.reduction.of_none())?),
         };
         match results {
             Some(results) => out.assign(&results),
-            None => (self.kernel).results_into(self.becomes, out, self.terms)?,
+            None => self.write_results(out)?,
         }
         Ok(())
-    }
-
-    /// The accumulators of some terms, one at least.
-    ///
-    /// # Errors
-    ///
-    /// `ShapeOverflow`, `AllocationFailed`.
-    pub(super) fn accumulators<J: Dimension>(
-        &self,
-        dim: J,
-        terms: Terms,
-    ) -> Result<Array<R::Acc, J>, BroadcastError> {
-        self.kernel.accumulators(self.becomes, dim, terms)
     }
 
     /// The results of so many terms that further ones do not change them. `None` if looking at all
@@ -215,7 +170,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         if !R::MAY_BE_DECIDED {
             return Ok(None);
         }
-        let (array, rank) = (&self.kernel.facts().inputs[0], self.becomes.len());
+        let (array, rank) = (&self.facts().inputs[0], self.becomes.len());
         let summed = (0..rank).filter(|&axis| self.becomes[axis] == SUMMED);
         // Otherwise the first terms lie anywhere in memory.
         let strides = summed.map(|axis| array.stride(axis, rank).unsigned_abs());
@@ -243,6 +198,8 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
 struct Plain<'a, T, B, F> {
     inputs: &'a (Input<'a, Value<T>>,),
     shape: &'a [usize],
+    becomes: &'a [usize],
+    terms: usize,
     add: Option<Add<B>>,
     run: F,
 }
@@ -251,13 +208,14 @@ impl<T, R, X, F> Use<T, R> for Plain<'_, T, R::Out, F>
 where
     T: Copy + Sync,
     R: Reduction<T>,
-    F: FnOnce(Kernel<'_, T, R>) -> X,
+    F: FnOnce(Call<'_, T, R>) -> X,
 {
     type Output = X;
 
     fn terms(self, reduction: &R) -> X {
         let (inputs, shape, add) = (self.inputs, self.shape, self.add);
-        (self.run)(Map::new(inputs, shape, reduction, &identity::<T>, add, true).typed())
+        let map = Map::new(inputs, shape, reduction, &identity::<T>, add, true);
+        (self.run)(map.call(self.becomes, self.terms))
     }
 
     fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> X
@@ -266,7 +224,11 @@ where
         R: Reduction<T, Acc = (T, usize)>,
         C: Reduction<T, Acc = T>,
     {
-        let choice = Map::new(self.inputs, self.shape, choice, &identity::<T>, None, true);
-        (self.run)(Positions::<_, _, _, _, LAST> { reduction, choice }.typed())
+        let (inputs, shape, add) = (self.inputs, self.shape, self.add);
+        let positions = Positions::<_, _, _, _, LAST> {
+            map: Map::new(inputs, shape, reduction, &identity::<T>, add, true),
+            choice: Map::new(inputs, shape, choice, &identity::<T>, None, true),
+        };
+        (self.run)(positions.call(self.becomes, self.terms))
     }
 }

@@ -1,12 +1,12 @@
 //! Parts of the terms of sums: tiles that keep whole blocks of the tree, and ranges of blocks.
 
 use super::accumulation::{Accumulation, Pieces, insert, nodes_of, part_of, sum_blocks, terms_of};
-use super::call::Call;
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
+use crate::engine::reduce::Call;
 use crate::engine::sums::Terms;
 use crate::error::{ArrayRole, BoxFault, BroadcastError, check_shape, invalid_box, reserved};
-use crate::plan::{BroadcastPlan, Tile, check_inside};
+use crate::plan::{AxisSource, BroadcastPlan, Tile, check_inside};
 use ndarray::{ArrayRef, Dimension, IxDyn};
 use std::ops::Range;
 
@@ -98,8 +98,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         part.terms = 0..part.tile.plan().sum_terms();
         // A run ends where the innermost axis that is summed and not whole is cut.
         let mut cut = None;
-        for (axis, kept) in plan.kept().enumerate().rev() {
-            if kept.is_none() && cut.is_none() {
+        for (axis, source) in plan.axis_sources().enumerate().rev() {
+            if !matches!(source, AxisSource::Kept(_)) && cut.is_none() {
                 part.run *= ranges[axis].len();
                 cut = (ranges[axis].len() < plan.output_shape()[axis]).then_some(axis);
             }
@@ -174,9 +174,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         // is cut, and those inside it are whole.
         let mut ranges = reserved(plan.output_shape().len())?;
         let (mut inside, mut whole) = (total, false);
-        for (kept, &size) in plan.kept().zip(plan.output_shape()) {
-            ranges.push(match kept {
-                Some(axis) => input[axis].clone(),
+        for (source, &size) in plan.axis_sources().zip(plan.output_shape()) {
+            ranges.push(match source {
+                AxisSource::Kept(axis) => input[axis].clone(),
                 _ if empty => 0..0,
                 _ if whole => 0..size,
                 _ => {
@@ -284,8 +284,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         let (mut number, mut inside) = (0, self.tile.plan().sum_terms());
         let output = self.tile.output();
         let axes = output.ranges().zip(self.plan.output_shape());
-        for ((range, size), kept) in axes.zip(self.plan.kept()) {
-            if kept.is_none() {
+        for ((range, size), source) in axes.zip(self.plan.axis_sources()) {
+            if !matches!(source, AxisSource::Kept(_)) {
                 inside /= range.len();
                 number = number * size + range.start + position / inside % range.len();
             }

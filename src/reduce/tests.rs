@@ -984,10 +984,8 @@ fn results_and_terms_that_do_not_fit_are_refused() {
     let sums = |becomes: &[usize], dim: &[usize], range| {
         let terms = Terms { range, number: 0 };
         reason(|| {
-            kernel
-                .typed()
-                .accumulators(becomes, IxDyn(dim), terms)
-                .unwrap()
+            let call = kernel.call(becomes, 2);
+            call.accumulators(IxDyn(dim), terms).unwrap()
         })
     };
     assert_eq!(sums(&[0, SUMMED], &[2], 0..2), "");
@@ -1003,10 +1001,10 @@ fn results_and_terms_that_do_not_fit_are_refused() {
         assert!(found.contains(what), "{what}: {found:?}");
     }
     let adds = map(&[2, 2], Some(|a, b| a + b));
-    let added = reason(|| adds.typed().results(&[0, SUMMED], Ix1(2), 2).unwrap());
+    let added = reason(|| adds.call(&[0, SUMMED], 2).fresh_results(Ix1(2)).unwrap());
     assert!(added.contains("adds"), "{added:?}");
     let other = map(&[2, 3], None);
-    let found = reason(|| other.typed().results(&[0, SUMMED], Ix1(2), 3).unwrap());
+    let found = reason(|| other.call(&[0, SUMMED], 3).fresh_results(Ix1(2)).unwrap());
     assert!(found.contains("replicate"), "{found:?}");
 }
 

@@ -2,12 +2,13 @@
 
 use super::accumulation::Accumulation;
 use super::added;
-use super::call::Call;
+
 use super::part::Part;
 use super::reduction::Reduction;
 use super::summand::Summand;
 use crate::elementwise::{Zip, ZipValues, ZipViews};
 use crate::engine::fold::{Add, Map};
+use crate::engine::reduce::Call;
 use crate::error::{ArrayRole, BroadcastError, check_shape};
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
@@ -84,7 +85,7 @@ impl<V: ZipViews> Zip<V> {
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
-        self.reduced(plan, &reduction, &f, None, |call| call.results(plan))?
+        self.reduced(plan, &reduction, &f, None, |call| call.results(plan))
     }
 
     /// [`reduce`](Self::reduce) into an existing array or view of any layout, whose contents it
@@ -129,7 +130,7 @@ impl<V: ZipViews> Zip<V> {
         check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
         self.reduced(plan, &reduction, &f, None, |call| {
             call.results_into(plan, out)
-        })?
+        })
     }
 
     /// [`reduce`](Self::reduce) added to what an existing array or view of any layout holds.
@@ -176,7 +177,7 @@ impl<V: ZipViews> Zip<V> {
         check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
         self.reduced(plan, &reduction, &f, Some(added), |call| {
             call.results_into(plan, out)
-        })?
+        })
     }
 
     /// [`reduce`](Self::reduce) of the terms of one part. The arrays broadcast to the shape of the
@@ -228,7 +229,7 @@ impl<V: ZipViews> Zip<V> {
         F: Fn(V::Values) -> T + Sync,
     {
         let tile = part.tile().plan();
-        let pieces = self.reduced(tile, &reduction, &f, None, |call| part.pieces(&call))??;
+        let pieces = self.reduced(tile, &reduction, &f, None, |call| part.pieces(&call))?;
         Ok(Accumulation::of(&part.plan, reduction, pieces))
     }
 
@@ -239,22 +240,15 @@ impl<V: ZipViews> Zip<V> {
         reduction: &R,
         f: &(impl Fn(V::Values) -> T + Sync),
         add: Option<Add<R::Out>>,
-        run: impl FnOnce(Call<'_, T, R>) -> X,
+        run: impl FnOnce(Call<'_, T, R>) -> Result<X, BroadcastError>,
     ) -> Result<X, BroadcastError>
     where
         V: ZipValues,
     {
         self.views.check(plan.output_shape())?;
-        let inputs = self.views.values();
-        let map = Map::new(&inputs, plan.output_shape(), reduction, f, add, false);
-        let mut becomes = plan.output_dim();
+        let (inputs, mut becomes) = (self.views.values(), plan.output_dim());
         let terms = plan.becomes(becomes.sizes_mut());
-        let becomes = becomes.sizes();
-        Ok(run(Call {
-            reduction,
-            kernel: map.typed(),
-            becomes,
-            terms,
-        }))
+        let map = Map::new(&inputs, plan.output_shape(), reduction, f, add, false);
+        run(map.call(becomes.sizes(), terms))
     }
 }
