@@ -71,10 +71,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
     /// # Errors
     ///
     /// `ShapeOverflow`, `AllocationFailed`.
-    pub(crate) fn fresh_results<J: Dimension>(
-        &self,
-        dim: J,
-    ) -> Result<Array<R::Out, J>> {
+    pub(crate) fn fresh_results<J: Dimension>(&self, dim: J) -> Result<Array<R::Out, J>> {
         assert!(!self.facts().adds);
         // SAFETY: results are of this type, and are not added.
         unsafe { self.fresh(dim, self.all(), false) }
@@ -100,10 +97,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
     /// # Errors
     ///
     /// `AllocationFailed`; nothing has been written then.
-    pub(crate) fn write_results<J: Dimension>(
-        &self,
-        out: &mut ArrayRef<R::Out, J>,
-    ) -> Result<()> {
+    pub(crate) fn write_results<J: Dimension>(&self, out: &mut ArrayRef<R::Out, J>) -> Result<()> {
         // SAFETY: results are of this type, and those of the array are initialised.
         unsafe { self.write(out, self.all(), false) }
     }

@@ -3,7 +3,7 @@
 use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::memory::array_of;
-use crate::error::{BroadcastError, PartsFault, parts_mismatch, reserved};
+use crate::error::{PartsFault, Result, parts_mismatch, reserved};
 use crate::plan::BroadcastPlan;
 use ndarray::{Array, Dimension};
 use std::collections::BTreeMap;
@@ -174,7 +174,7 @@ pub(super) fn part_of<A: Copy>(
     first: usize,
     part: Range<usize>,
     to: usize,
-) -> Result<Pieces<A>, BroadcastError> {
+) -> Result<Pieces<A>> {
     let nodes = pieces.range(keys(first..first + 1));
     let copies = nodes.map(|(&(_, node), values)| {
         let mut copy = reserved(part.len())?;
@@ -195,7 +195,7 @@ fn ends<'p, A: 'p>(pieces: impl Iterator<Item = (&'p (usize, Node), &'p Vec<A>)>
 /// # Errors
 ///
 /// `AllocationFailed`. The pieces have the same nodes then, too.
-fn cut<A: Copy>(pieces: &mut Pieces<A>, places: &[usize]) -> Result<(), BroadcastError> {
+fn cut<A: Copy>(pieces: &mut Pieces<A>, places: &[usize]) -> Result<()> {
     // From the last one on, as all elements after the cut are copied.
     for &place in places.iter().rev() {
         let Some((&(first, _), values)) = pieces.range(keys(0..place)).next_back() else {
@@ -272,7 +272,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// assert_eq!(sum.finish(&plan)?, arr1(&[3000.]));
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn merge(&mut self, other: Self) -> Result<(), BroadcastError> {
+    pub fn merge(&mut self, other: Self) -> Result<()> {
         self.check_plan(&other.plan)?;
         let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
         let mut pieces = other.pieces;
@@ -319,7 +319,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     pub fn finish<I: Dimension, O: Dimension>(
         &self,
         plan: &BroadcastPlan<I, O>,
-    ) -> Result<Array<R::Out, I>, BroadcastError> {
+    ) -> Result<Array<R::Out, I>> {
         self.check_plan(plan)?;
         if let Some((element, terms)) = self.first_missing() {
             let index = self.index(element);
@@ -364,10 +364,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         index
     }
 
-    fn check_plan<I: Dimension, O: Dimension>(
-        &self,
-        plan: &BroadcastPlan<I, O>,
-    ) -> Result<(), BroadcastError> {
+    fn check_plan<I: Dimension, O: Dimension>(&self, plan: &BroadcastPlan<I, O>) -> Result<()> {
         let ours = &self.plan;
         let same = ours.input_shape() == plan.input_shape()
             && ours.output_shape() == plan.output_shape()

@@ -20,7 +20,7 @@ use super::accumulation::{
     Accumulation, Pieces, common_blocks, nodes_of, shown, sibling, sum_blocks,
 };
 use super::reduction::Reduction;
-use crate::error::{BroadcastError, PartsFault, invalid_bytes, parts_mismatch, reserved};
+use crate::error::{PartsFault, Result, invalid_bytes, parts_mismatch, reserved};
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::dimension;
@@ -166,7 +166,7 @@ fn write_list<A: AccumulatorBytes>(values: &[A], to: &mut Vec<u8>) {
 /// # Errors
 ///
 /// `InvalidBytes`, `AllocationFailed`.
-fn read_list<A: AccumulatorBytes>(from: &mut &[u8]) -> Result<Vec<A>, BroadcastError> {
+fn read_list<A: AccumulatorBytes>(from: &mut &[u8]) -> Result<Vec<A>> {
     // All bytes must be there before memory for the values is allocated.
     let count = usize::read(from).filter(|&count| count <= from.len() / A::SIZE);
     let count = count.ok_or_else(|| invalid_bytes("a list is longer than they are"))?;
@@ -183,7 +183,7 @@ fn read_list<A: AccumulatorBytes>(from: &mut &[u8]) -> Result<Vec<A>, BroadcastE
 /// # Errors
 ///
 /// `InvalidBytes`, `AllocationFailed`.
-fn read_plan(from: &mut &[u8]) -> Result<BroadcastPlan, BroadcastError> {
+fn read_plan(from: &mut &[u8]) -> Result<BroadcastPlan> {
     let [input, output, axes] = [read_list(from)?, read_list(from)?, read_list(from)?];
     let (rank, mut fed) = (output.len(), HashSet::new());
     let is_free = |&axis: &usize| axis == rank || axis < rank && fed.insert(axis);
@@ -273,7 +273,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// Reductions are told apart by [`NAME`](Reduction::NAME) only. Those without a name, such as
     /// every [`Fold`](crate::reduction::Fold), are not told apart: bytes of one are read as another
     /// one.
-    pub fn from_bytes(bytes: &[u8], reduction: R) -> Result<Self, BroadcastError>
+    pub fn from_bytes(bytes: &[u8], reduction: R) -> Result<Self>
     where
         R::Acc: AccumulatorBytes,
     {
@@ -437,7 +437,7 @@ mod tests {
     type Nodes<'n> = (Range<usize>, &'n [Range<usize>]);
 
     /// What is read of the bytes of sums over 5000 terms, 5 blocks.
-    fn read(pieces: &[Nodes<'_>]) -> Result<Accumulation<f32, Sum>, BroadcastError> {
+    fn read(pieces: &[Nodes<'_>]) -> Result<Accumulation<f32, Sum>> {
         let plan = BroadcastPlan::explicit(2, (5000, 2), &[1]).unwrap();
         let mut sum = Accumulation::<f32, _>::new(&plan, Sum);
         for (elements, nodes) in pieces {

@@ -7,7 +7,7 @@ use crate::engine::memory::array_of;
 use crate::engine::positions::Positions;
 use crate::engine::reduce::Call;
 use crate::engine::sums::{SUMMED, Terms};
-use crate::error::{BroadcastError, too_few_terms};
+use crate::error::{Result, too_few_terms};
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension, Zip};
@@ -80,12 +80,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// `TooFewTerms`.
     #[inline(always)]
-    pub(super) fn has_terms(
-        &self,
-        terms: usize,
-        name: &'static str,
-        least: usize,
-    ) -> Result<bool, BroadcastError> {
+    pub(super) fn has_terms(&self, terms: usize, name: &'static str, least: usize) -> Result<bool> {
         match terms < least && !self.input_shape().contains(&0) {
             true => Err(too_few_terms(self.output_shape(), name, [terms, least])),
             false => Ok(terms > 0),
@@ -103,7 +98,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         name: &'static str,
         of_none: &dyn Fn() -> Option<Out>,
-    ) -> Result<Array<Out, I>, BroadcastError> {
+    ) -> Result<Array<Out, I>> {
         let none = of_none().ok_or_else(|| too_few_terms(self.output_shape(), name, [0, 1]))?;
         let len = self.input_shape().iter().product();
         array_of(self.input_dim(), |out| out.resize(len, none))
@@ -120,7 +115,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
     pub(super) fn results<I: Dimension, O: Dimension>(
         &self,
         plan: &BroadcastPlan<I, O>,
-    ) -> Result<Array<R::Out, I>, BroadcastError> {
+    ) -> Result<Array<R::Out, I>> {
         if !plan.has_terms(self.terms, R::NAME, self.reduction.least_terms())? {
             return plan.results_of_none(R::NAME, &|| self.reduction.of_none());
         }
@@ -140,7 +135,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         &self,
         plan: &BroadcastPlan<I, O>,
         out: &mut ArrayRef<R::Out, I>,
-    ) -> Result<(), BroadcastError> {
+    ) -> Result<()> {
         let results = match plan.has_terms(self.terms, R::NAME, self.reduction.least_terms())? {
             true => self.decided(plan.input_dim())?,
             false if self.facts().adds => return Ok(()),
@@ -161,7 +156,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
     ///
     /// `ShapeOverflow`, `AllocationFailed`.
     #[inline(always)]
-    fn decided<J: Dimension>(&self, dim: J) -> Result<Option<Array<R::Out, J>>, BroadcastError> {
+    fn decided<J: Dimension>(&self, dim: J) -> Result<Option<Array<R::Out, J>>> {
         // How many terms are looked at first. A reduction of fewer has no time to lose: 64 Ki terms
         // of one byte take 3 us.
         const FIRST: usize = 64 * BLOCK_TERMS;

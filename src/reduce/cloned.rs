@@ -1,7 +1,7 @@
 //! Sums of elements that are `Clone` and not `Copy`.
 
 use crate::engine::memory::array_of;
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, Result, check_shape};
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension, IxDyn};
@@ -15,7 +15,7 @@ use num_traits::Zero;
 pub(super) fn sum_cloned<A: Clone + Zero, I: Dimension, O: Dimension>(
     plan: &BroadcastPlan<I, O>,
     cotangent: &ArrayRef<A, O>,
-) -> Result<Array<A, I>, BroadcastError> {
+) -> Result<Array<A, I>> {
     check_shape(ArrayRole::Cotangent, plan.output_shape(), cotangent.shape())?;
     // The axes of the results, in their order, then those of the terms.
     let mut axes: Vec<usize> = (0..cotangent.ndim()).collect();

@@ -3,7 +3,7 @@
 use super::cloned::sum_cloned;
 use super::reduction::Reduction;
 use crate::axes::AxisList;
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, BroadcastError, Result, check_shape};
 use crate::operand::Operand;
 use crate::plan::{BroadcastPlan, without_axes};
 use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
@@ -49,11 +49,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// ```
     ///
     /// Source: NumPy's `ufunc.reduce`; ONNX `Reduce*`.
-    pub fn reduce<T, R>(
-        &self,
-        array: &ArrayRef<T, O>,
-        reduction: R,
-    ) -> Result<Array<R::Out, I>, BroadcastError>
+    pub fn reduce<T, R>(&self, array: &ArrayRef<T, O>, reduction: R) -> Result<Array<R::Out, I>>
     where
         T: Copy + Sync,
         R: Reduction<T>,
@@ -93,7 +89,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         array: &ArrayRef<T, O>,
         reduction: R,
         out: &mut ArrayRef<R::Out, I>,
-    ) -> Result<(), BroadcastError>
+    ) -> Result<()>
     where
         T: Copy + Sync,
         R: Reduction<T>,
@@ -159,11 +155,7 @@ pub trait ReduceExt: Operand {
     #[doc(alias = "amax")]
     #[doc(alias = "ReduceMax")]
     #[doc(alias = "ReduceMean")]
-    fn reduce_to_shape<E, R>(
-        &self,
-        shape: E,
-        reduction: R,
-    ) -> Result<Array<R::Out, E::Dim>, BroadcastError>
+    fn reduce_to_shape<E, R>(&self, shape: E, reduction: R) -> Result<Array<R::Out, E::Dim>>
     where
         E: IntoDimension,
         Self::Elem: Copy + Sync,
@@ -228,7 +220,7 @@ pub trait ReduceExt: Operand {
         &self,
         axes: A,
         reduction: R,
-    ) -> Result<Array<R::Out, A::Remaining<Self::Dim>>, BroadcastError>
+    ) -> Result<Array<R::Out, A::Remaining<Self::Dim>>>
     where
         A: AxisList,
         Self::Elem: Copy + Sync,
@@ -276,11 +268,7 @@ pub trait ReduceExt: Operand {
     /// Source: NumPy's `ufunc.reduce` with `axis` and `keepdims=True`; ONNX `Reduce*` with
     /// `keepdims=1`.
     #[doc(alias = "keepdims")]
-    fn reduce_axes_keepdims<A, R>(
-        &self,
-        axes: A,
-        reduction: R,
-    ) -> Result<Array<R::Out, Self::Dim>, BroadcastError>
+    fn reduce_axes_keepdims<A, R>(&self, axes: A, reduction: R) -> Result<Array<R::Out, Self::Dim>>
     where
         A: AxisList,
         Self::Elem: Copy + Sync,
@@ -352,7 +340,7 @@ pub trait ReduceExt: Operand {
     fn sum_cloned<I: Dimension>(
         &self,
         plan: &BroadcastPlan<I, Self::Dim>,
-    ) -> Result<Array<Self::Elem, I>, BroadcastError>
+    ) -> Result<Array<Self::Elem, I>>
     where
         Self::Elem: Clone + Zero,
     {
@@ -369,7 +357,7 @@ pub trait ReduceExt: Operand {
     /// # Panics
     ///
     /// Only if `clone` or the addition does.
-    fn sum_to_shape_cloned<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>, BroadcastError>
+    fn sum_to_shape_cloned<E>(&self, shape: E) -> Result<Array<Self::Elem, E::Dim>>
     where
         E: IntoDimension,
         Self::Elem: Clone + Zero,

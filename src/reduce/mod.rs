@@ -60,7 +60,7 @@ pub use reduction::{
 pub use summand::{Averaged, Summand};
 pub use variance::{Std, Var, VarIn};
 
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, Result, check_shape};
 use crate::plan::BroadcastPlan;
 use ndarray::{Array, ArrayRef, Dimension};
 
@@ -121,7 +121,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     #[doc(alias = "vjp")]
     #[doc(alias = "transpose")]
     #[doc(alias = "adjoint")]
-    pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<Array<A, I>, BroadcastError>
+    pub fn gradient<A>(&self, cotangent: &ArrayRef<A, O>) -> Result<Array<A, I>>
     where
         A: Summand,
     {
@@ -157,7 +157,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         cotangent: &ArrayRef<A, O>,
         out: &mut ArrayRef<A, I>,
-    ) -> Result<(), BroadcastError>
+    ) -> Result<()>
     where
         A: Summand,
     {
@@ -193,7 +193,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         cotangent: &ArrayRef<A, O>,
         out: &mut ArrayRef<A, I>,
-    ) -> Result<(), BroadcastError>
+    ) -> Result<()>
     where
         A: Summand,
     {

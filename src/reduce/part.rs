@@ -5,7 +5,9 @@ use super::reduction::Reduction;
 use crate::engine::fold::BLOCK_TERMS;
 use crate::engine::reduce::Call;
 use crate::engine::sums::Terms;
-use crate::error::{ArrayRole, BoxFault, BroadcastError, check_shape, invalid_box, reserved};
+use crate::error::{
+    ArrayRole, BoxFault, BroadcastError, Result, check_shape, invalid_box, reserved,
+};
 use crate::plan::{AxisSource, BroadcastPlan, Tile, check_inside};
 use ndarray::{ArrayRef, Dimension, IxDyn};
 use std::ops::Range;
@@ -87,7 +89,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// );
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
-    pub fn new(plan: &BroadcastPlan<I, O>, tile: &Tile<I, O>) -> Result<Self, BroadcastError> {
+    pub fn new(plan: &BroadcastPlan<I, O>, tile: &Tile<I, O>) -> Result<Self> {
         let (output, total) = (tile.output(), plan.sum_terms());
         let mut ranges = reserved(output.shape().len())?;
         ranges.extend(output.ranges());
@@ -161,7 +163,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         plan: &BroadcastPlan<I, O>,
         input: &[Range<usize>],
         blocks: Range<usize>,
-    ) -> Result<Self, BroadcastError> {
+    ) -> Result<Self> {
         check_inside(input.iter().cloned(), plan.input_shape())?;
         let all = sum_blocks(plan);
         if blocks.start > blocks.end || blocks.end > all {
@@ -197,10 +199,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     }
 
     /// The part with no terms of a tile.
-    fn of_nothing(
-        plan: &BroadcastPlan<I, O>,
-        ranges: &[Range<usize>],
-    ) -> Result<Self, BroadcastError> {
+    fn of_nothing(plan: &BroadcastPlan<I, O>, ranges: &[Range<usize>]) -> Result<Self> {
         Ok(Part {
             plan: plan.clone(),
             tile: Tile::new(plan, ranges)?,
@@ -313,11 +312,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ///
     /// Only if the reduction's own operation does, as sums of integers where overflow checks are
     /// on.
-    pub fn reduce<T, R>(
-        &self,
-        array: &ArrayRef<T, O>,
-        reduction: R,
-    ) -> Result<Accumulation<T, R>, BroadcastError>
+    pub fn reduce<T, R>(&self, array: &ArrayRef<T, O>, reduction: R) -> Result<Accumulation<T, R>>
     where
         T: Copy + Sync,
         R: Reduction<T>,
@@ -332,7 +327,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     pub(super) fn pieces<T, R: Reduction<T>>(
         &self,
         call: &Call<'_, T, R>,
-    ) -> Result<Pieces<R::Acc>, BroadcastError> {
+    ) -> Result<Pieces<R::Acc>> {
         let mut of_tile = Pieces::new();
         let (total, all) = (self.plan.sum_terms(), sum_blocks(&self.plan));
         let combine = |a, b| call.reduction.combine(a, b);

@@ -9,7 +9,7 @@ use super::summand::Summand;
 use crate::elementwise::{Zip, ZipValues, ZipViews};
 use crate::engine::fold::{Add, Map};
 use crate::engine::reduce::Call;
-use crate::error::{ArrayRole, BroadcastError, check_shape};
+use crate::error::{ArrayRole, Result, check_shape};
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension};
@@ -77,7 +77,7 @@ impl<V: ZipViews> Zip<V> {
         plan: &BroadcastPlan<I, O>,
         reduction: R,
         f: F,
-    ) -> Result<Array<R::Out, I>, BroadcastError>
+    ) -> Result<Array<R::Out, I>>
     where
         V: ZipValues,
         I: Dimension,
@@ -119,7 +119,7 @@ impl<V: ZipViews> Zip<V> {
         reduction: R,
         out: &mut ArrayRef<R::Out, I>,
         f: F,
-    ) -> Result<(), BroadcastError>
+    ) -> Result<()>
     where
         V: ZipValues,
         I: Dimension,
@@ -166,7 +166,7 @@ impl<V: ZipViews> Zip<V> {
         reduction: R,
         out: &mut ArrayRef<R::Out, I>,
         f: F,
-    ) -> Result<(), BroadcastError>
+    ) -> Result<()>
     where
         V: ZipValues,
         I: Dimension,
@@ -220,7 +220,7 @@ impl<V: ZipViews> Zip<V> {
         part: &Part<I, O>,
         reduction: R,
         f: F,
-    ) -> Result<Accumulation<T, R>, BroadcastError>
+    ) -> Result<Accumulation<T, R>>
     where
         V: ZipValues,
         I: Dimension,
@@ -240,8 +240,8 @@ impl<V: ZipViews> Zip<V> {
         reduction: &R,
         f: &(impl Fn(V::Values) -> T + Sync),
         add: Option<Add<R::Out>>,
-        run: impl FnOnce(Call<'_, T, R>) -> Result<X, BroadcastError>,
-    ) -> Result<X, BroadcastError>
+        run: impl FnOnce(Call<'_, T, R>) -> Result<X>,
+    ) -> Result<X>
     where
         V: ZipValues,
     {
