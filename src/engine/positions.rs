@@ -60,27 +60,13 @@ where
         }
     }
 
-    /// Writes the number of a row to each column whose chosen value is its term there, column by
-    /// column. Terms are `step` elements apart; 0 if the row repeats one term. Not inlined, as it
-    /// is for the few last columns of a row, and for rows that repeat one term.
-    ///
-    /// # Safety
-    ///
-    /// There are as many terms and numbers as values.
+    /// Sets the number of each term that is the chosen value of its column. Not inlined, as it is
+    /// for the few last columns of a row.
     #[inline(never)]
-    unsafe fn number_some<N: Copy>(
-        row: *const T,
-        step: usize,
-        values: &[T],
-        numbers: *mut N,
-        number: N,
-    ) {
-        for (column, value) in values.iter().enumerate() {
-            // SAFETY: an element of the row: the contract of this function.
-            let term = unsafe { &*row.wrapping_add(column * step) };
+    fn number_last<N: Copy>(terms: &[T], values: &[T], numbers: &mut [N], number: N) {
+        for ((term, value), place) in terms.iter().zip(values).zip(numbers) {
             if Self::is_chosen(term, value) {
-                // SAFETY: the place of a number: the contract of this function.
-                unsafe { numbers.wrapping_add(column).write(number) };
+                *place = number;
             }
         }
     }
@@ -125,24 +111,16 @@ where
         // SAFETY: there is room for a number of each column; see above.
         unsafe { found.write_bytes(0, columns) };
         let out = without_masks(found);
+        let whole = columns / LANES * LANES;
         for i in 0..rows.count {
             // A position replaces those before it.
-            let number = match LAST {
-                false => rows.count - 1 - i,
-                true => i,
-            };
-            let row = rows.places(1, number)[0].cast::<T>();
+            let number = if LAST { i } else { rows.count - 1 - i };
+            let mut row = rows.places(1, number)[0];
             // A number of a row is below `LEAF`, so that the lowest byte is all of it.
             let number = N::from(number as u8);
-            if rows.chunk[0] == 0 {
-                // SAFETY: an element of the row, which repeats it, and a number for each column.
-                unsafe { Self::number_some(row, 0, values, out, number) };
-                continue;
-            }
-            let whole = columns / LANES * LANES;
             for at in (0..whole).step_by(LANES) {
                 // SAFETY: elements of the row.
-                let terms = unsafe { &*row.wrapping_add(at).cast::<[T; LANES]>() };
+                let terms = unsafe { &*row.cast::<[T; LANES]>() };
                 // SAFETY: the numbers of their columns, which have been written.
                 let old = unsafe { found.wrapping_add(at).cast::<[N; LANES]>().read() };
                 let values = &values[at..][..LANES];
@@ -153,10 +131,16 @@ where
                     });
                 // SAFETY: the places of these numbers.
                 unsafe { out.wrapping_add(at).cast::<[N; LANES]>().write(new) };
+                row = row.wrapping_byte_offset(rows.chunk[0]);
             }
-            let (row, out) = (row.wrapping_add(whole), out.wrapping_add(whole));
-            // SAFETY: the last elements of the row, and numbers of their columns.
-            unsafe { Self::number_some(row, 1, &values[whole..], out, number) };
+            if whole < columns {
+                let (last, out) = (columns - whole, out.wrapping_add(whole));
+                // SAFETY: the last elements of the row.
+                let terms = unsafe { slice::from_raw_parts(row.cast(), last) };
+                // SAFETY: the numbers of their columns, which have been written.
+                let numbers = unsafe { slice::from_raw_parts_mut(out, last) };
+                Self::number_last(terms, &values[whole..], numbers, number);
+            }
         }
         // SAFETY: they have been written.
         let found = unsafe { slice::from_raw_parts(out, columns) };
