@@ -74,7 +74,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
     pub(crate) fn fresh_results<J: Dimension>(&self, dim: J) -> Result<Array<R::Out, J>> {
         assert!(!self.facts().adds);
         // SAFETY: results are of this type, and are not added.
-        unsafe { self.fresh(dim, self.all(), false) }
+        unsafe { self.fresh(dim, None) }
     }
 
     /// A fresh array of the accumulators of some terms, of which there is one at least.
@@ -88,7 +88,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         terms: Terms,
     ) -> Result<Array<R::Acc, J>> {
         // SAFETY: accumulators are of this type.
-        unsafe { self.fresh(dim, terms, true) }
+        unsafe { self.fresh(dim, Some(terms)) }
     }
 
     /// Writes the results of all terms, of which there is one at least, to an existing array, or
@@ -99,55 +99,40 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
     /// `AllocationFailed`; nothing has been written then.
     pub(crate) fn write_results<J: Dimension>(&self, out: &mut ArrayRef<R::Out, J>) -> Result<()> {
         // SAFETY: results are of this type, and those of the array are initialised.
-        unsafe { self.write(out, self.all(), false) }
-    }
-
-    fn all(&self) -> Terms {
-        Terms {
-            range: 0..self.terms,
-            number: 0,
-        }
+        unsafe { self.write(out, None) }
     }
 
     /// # Safety
     ///
-    /// `B` is the type of results, which are not added, or of accumulators if they are
-    /// `unfinished`.
-    unsafe fn fresh<B: Copy, J: Dimension>(
-        &self,
-        dim: J,
-        terms: Terms,
-        unfinished: bool,
-    ) -> Result<Array<B, J>> {
+    /// As for [`write`](Self::write). Results are not added.
+    unsafe fn fresh<B, J: Dimension>(&self, dim: J, some: Option<Terms>) -> Result<Array<B, J>> {
         let mut out = uninit_array::<B, J>(dim)?;
-        // SAFETY: a `MaybeUninit` has the size of its element, and results are not added.
-        unsafe { self.write(&mut out, terms, unfinished)? };
+        // SAFETY: the contract of this function; a `MaybeUninit` has the size of its element.
+        unsafe { self.write(&mut out, some)? };
         // SAFETY: `write` has written all of them.
         Ok(unsafe { out.assume_init() })
     }
 
-    /// Writes all results, or accumulators, to `out`.
+    /// Writes the results of all terms to `out`, or the accumulators of some.
     ///
     /// # Safety
     ///
-    /// Places of type `B` can hold results, or accumulators if they are `unfinished`. If results
-    /// are added, those of `out` are initialised.
+    /// Places of type `B` can hold results, or accumulators of `some` terms. If results are added,
+    /// those of `out` are initialised.
     unsafe fn write<B, J: Dimension>(
         &self,
         out: &mut ArrayRef<B, J>,
-        terms: Terms,
-        unfinished: bool,
+        some: Option<Terms>,
     ) -> Result<()> {
-        if out.is_empty() {
-            return Ok(());
-        }
         let target = Target {
             first: out.as_mut_ptr().cast(),
             shape: out.shape(),
             strides: out.strides(),
             size: size_of::<B>(),
-            unfinished,
+            unfinished: some.is_some(),
         };
+        let (range, number) = (0..self.terms, 0);
+        let terms = some.unwrap_or(Terms { range, number });
         // SAFETY: the contract of this function, and the places of an array that is borrowed
         // mutably.
         let written = unsafe { reduce(self.kernel, self.becomes, &target, terms)? };

@@ -184,10 +184,9 @@ pub trait Reduction<T>: Sync {
     /// all others.
     #[doc(hidden)]
     #[inline(always)]
-    fn with<R, U>(&self, outer: &R, use_it: U) -> U::Output
+    fn with<R, X>(&self, outer: &R, use_it: impl sealed::Use<T, R, X>) -> X
     where
         R: Reduction<T, Acc = Self::Acc>,
-        U: sealed::Use<T, R>,
     {
         use_it.terms(outer)
     }
@@ -198,15 +197,13 @@ pub(crate) mod sealed {
 
     /// What is done with a reduction: a function that is generic over its types. A bound on the
     /// types of [`Reduction`] itself would hold for all reductions.
-    pub trait Use<T, R: Reduction<T>> {
-        type Output;
-
+    pub trait Use<T, R: Reduction<T>, X> {
         /// For any reduction.
-        fn terms(self, reduction: &R) -> Self::Output;
+        fn terms(self, reduction: &R) -> X;
 
         /// For the position of the term that `choice` chooses: the first of equal ones, or
         /// the `LAST`.
-        fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> Self::Output
+        fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> X
         where
             T: Copy + PartialOrd + Send + Sync,
             R: Reduction<T, Acc = (T, usize)>,

@@ -110,10 +110,9 @@ macro_rules! forward {
         }
 
         #[inline(always)]
-        fn with<S, U>(&self, outer: &S, use_it: U) -> U::Output
+        fn with<S, X>(&self, outer: &S, use_it: impl Use<T, S, X>) -> X
         where
             S: Reduction<T, Acc = Self::Acc>,
-            U: Use<T, S>,
         {
             self.reduction.with(outer, use_it)
         }

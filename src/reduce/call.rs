@@ -199,14 +199,12 @@ struct Plain<'a, T, B, F> {
     run: F,
 }
 
-impl<T, R, X, F> Use<T, R> for Plain<'_, T, R::Out, F>
+impl<T, R, X, F> Use<T, R, X> for Plain<'_, T, R::Out, F>
 where
     T: Copy + Sync,
     R: Reduction<T>,
     F: FnOnce(Call<'_, T, R>) -> X,
 {
-    type Output = X;
-
     fn terms(self, reduction: &R) -> X {
         let (inputs, shape, add) = (self.inputs, self.shape, self.add);
         let map = Map::new(inputs, shape, reduction, &identity::<T>, add, true);

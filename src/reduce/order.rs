@@ -15,12 +15,6 @@ pub(super) fn is_less<T: PartialOrd + 'static>(a: &T, b: &T) -> bool {
     a < b
 }
 
-/// `a > b`, if neither is NaN.
-#[inline(always)]
-pub(super) fn is_greater<T: PartialOrd + 'static>(a: &T, b: &T) -> bool {
-    is_less(b, a)
-}
-
 /// Whether a value is not equal to itself, as NaN.
 #[inline(always)]
 pub(super) fn is_nan<T: PartialEq + 'static>(value: &T) -> bool {

@@ -1,6 +1,6 @@
 //! The reductions that are ready made.
 
-use super::order::{is_greater, is_less, is_nan};
+use super::order::{is_less, is_nan};
 pub use crate::engine::reduction::Reduction;
 pub(crate) use crate::engine::reduction::sealed;
 
@@ -445,16 +445,16 @@ impl<T: Summand<Acc: One>> Reduction<T> for Product {
 }
 
 /// Implements [`Reduction`] for the choice of one term. `b`, which comes later, is taken instead of
-/// `a` if it is better, or if the expression says so, which it does for NaN only.
+/// `a` if it is better, or if the last expression says so, which it does for NaN only.
 macro_rules! choice {
-    ($($name:ident: $text:literal, $is_worse:path, |$a:ident, $b:ident| $takes_nan:expr;)*) => {$(
+    ($($name:ident: $text:literal, |$a:ident, $b:ident| $is_better:expr, $takes_nan:expr;)*) => {$(
         impl<T: Copy + PartialOrd + Send + Sync + 'static> Reduction<T> for $name {
             items! {
                 $text: T as T => T,
                 lift: |value| value,
                 combine: |$a, $b| {
                     // A pair of floats can be greater than another pair although one has a NaN.
-                    let better = $is_worse(&$a, &$b) & !is_nan(&$a) & !is_nan(&$b);
+                    let better = $is_better & !is_nan(&$a) & !is_nan(&$b);
                     // Both are evaluated: compilers make one selection of it in vector code.
                     if better | $takes_nan { $b } else { $a }
                 },
@@ -465,8 +465,8 @@ macro_rules! choice {
             const HAS_UNORDERED: bool = true;
 
             #[inline(always)]
-            fn combine_ordered(&self, a: T, b: T) -> T {
-                if $is_worse(&a, &b) { b } else { a }
+            fn combine_ordered(&self, $a: T, $b: T) -> T {
+                if $is_better { $b } else { $a }
             }
 
             #[inline(always)]
@@ -478,10 +478,10 @@ macro_rules! choice {
 }
 
 choice! {
-    Max: "max", is_less, |a, b| is_nan(&b);
-    Min: "min", is_greater, |a, b| is_nan(&b);
-    NanMax: "nanmax", is_less, |a, b| is_nan(&a);
-    NanMin: "nanmin", is_greater, |a, b| is_nan(&a);
+    Max: "max", |a, b| is_less(&a, &b), is_nan(&b);
+    Min: "min", |a, b| is_less(&b, &a), is_nan(&b);
+    NanMax: "nanmax", |a, b| is_less(&a, &b), is_nan(&a);
+    NanMin: "nanmin", |a, b| is_less(&b, &a), is_nan(&a);
 }
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses: of the first
@@ -511,10 +511,9 @@ macro_rules! position {
             }
 
             #[inline(always)]
-            fn with<R, U>(&self, outer: &R, use_it: U) -> U::Output
+            fn with<R, X>(&self, outer: &R, use_it: impl sealed::Use<T, R, X>) -> X
             where
                 R: Reduction<T, Acc = (T, usize)>,
-                U: sealed::Use<T, R>,
             {
                 use_it.positions::<_, $last>(outer, &$choice)
             }
