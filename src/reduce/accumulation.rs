@@ -131,12 +131,12 @@ pub(super) fn terms_of((start, end): (usize, usize), total: usize) -> Range<usiz
 
 /// Adds a node that has no block in common with the others of its elements. Combines it with its
 /// sibling as long as the sibling is there. There are `all` blocks.
-pub(super) fn insert<A: Copy>(
-    pieces: &mut Pieces<A>,
+pub(super) fn insert<T, R: Reduction<T>>(
+    pieces: &mut Pieces<R::Acc>,
     (first, mut node): (usize, Node),
-    mut values: Vec<A>,
+    mut values: Vec<R::Acc>,
     all: usize,
-    combine: &impl Fn(A, A) -> A,
+    reduction: &R,
 ) {
     while let Some(half) = sibling(node, all) {
         let Some(mut right) = pieces.remove(&(first, half)) else {
@@ -147,7 +147,7 @@ pub(super) fn insert<A: Copy>(
         }
         node = (node.0.min(half.0), node.1.max(half.1));
         for (a, &b) in values.iter_mut().zip(&right) {
-            *a = combine(*a, b);
+            *a = reduction.combine(*a, b);
         }
     }
     pieces.insert((first, node), values);
@@ -289,9 +289,8 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
                 return Err(parts_mismatch(PartsFault::Overlap { index, terms }));
             }
         }
-        let combine = |a, b| self.reduction.combine(a, b);
         for (key, values) in pieces {
-            insert(&mut self.pieces, key, values, all, &combine);
+            insert(&mut self.pieces, key, values, all, &self.reduction);
         }
         Ok(())
     }
@@ -326,7 +325,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
             return Err(parts_mismatch(PartsFault::Incomplete { index, terms }));
         }
         let terms = plan.sum_terms();
-        if !plan.has_terms(terms, R::NAME, self.reduction.least_terms())? {
+        if !plan.has_terms(terms, &self.reduction)? {
             return plan.results_of_none(R::NAME, &|| self.reduction.of_none());
         }
         array_of(plan.input_dim(), |out| {

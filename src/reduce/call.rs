@@ -23,12 +23,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub(super) fn becomes(&self, axes: &mut [usize]) -> usize {
         let output = self.output_shape();
         axes.fill(SUMMED);
-        for (axis, (&fed, size)) in self
-            .output_axes()
-            .iter()
-            .zip(self.input_shape())
-            .enumerate()
-        {
+        let fed = self.output_axes().iter().zip(self.input_shape());
+        for (axis, (&fed, size)) in fed.enumerate() {
             if output.get(fed) == Some(size) {
                 axes[fed] = axis;
             }
@@ -73,16 +69,20 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         reduction.with(reduction, plain)
     }
 
-    /// Whether there are any of `terms` terms, of which the reduction of this name needs at `least`
-    /// so many.
+    /// Whether there are any of `terms` terms, of which the reduction may need at least some.
     ///
     /// # Errors
     ///
     /// `TooFewTerms`.
     #[inline(always)]
-    pub(super) fn has_terms(&self, terms: usize, name: &'static str, least: usize) -> Result<bool> {
+    pub(super) fn has_terms<T, R: Reduction<T>>(
+        &self,
+        terms: usize,
+        reduction: &R,
+    ) -> Result<bool> {
+        let least = reduction.least_terms();
         match terms < least && !self.input_shape().contains(&0) {
-            true => Err(too_few_terms(self.output_shape(), name, [terms, least])),
+            true => Err(too_few_terms(self.output_shape(), R::NAME, [terms, least])),
             false => Ok(terms > 0),
         }
     }
@@ -116,7 +116,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         &self,
         plan: &BroadcastPlan<I, O>,
     ) -> Result<Array<R::Out, I>> {
-        if !plan.has_terms(self.terms, R::NAME, self.reduction.least_terms())? {
+        if !plan.has_terms(self.terms, self.reduction)? {
             return plan.results_of_none(R::NAME, &|| self.reduction.of_none());
         }
         match self.decided(plan.input_dim())? {
@@ -136,7 +136,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         plan: &BroadcastPlan<I, O>,
         out: &mut ArrayRef<R::Out, I>,
     ) -> Result<()> {
-        let results = match plan.has_terms(self.terms, R::NAME, self.reduction.least_terms())? {
+        let results = match plan.has_terms(self.terms, self.reduction)? {
             true => self.decided(plan.input_dim())?,
             false if self.facts().adds => return Ok(()),
             false => Some(plan.results_of_none(R::NAME, &|| self.reduction.of_none())?),

@@ -330,7 +330,6 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     ) -> Result<Pieces<R::Acc>> {
         let mut of_tile = Pieces::new();
         let (total, all) = (self.plan.sum_terms(), sum_blocks(&self.plan));
-        let combine = |a, b| call.reduction.combine(a, b);
         for (position, run) in self.runs() {
             for node in nodes_of(run.clone(), all) {
                 let at = position + (node.0 - run.start) * BLOCK_TERMS;
@@ -341,7 +340,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
                 };
                 let values = call.accumulators(self.tile.plan().input_dim(), terms)?;
                 let values = values.into_raw_vec_and_offset().0;
-                insert(&mut of_tile, (0, node), values, all, &combine);
+                insert(&mut of_tile, (0, node), values, all, call.reduction);
             }
         }
         // The elements of the tile that follow each other in the whole gradient.

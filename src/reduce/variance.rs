@@ -165,7 +165,7 @@ impl Moments {
 }
 
 macro_rules! variance {
-    ($($name:ident: $text:literal, |$variance:ident| $result:expr;)*) => {$(
+    ($($name:ident: $text:literal, $of_variance:path;)*) => {$(
         impl $name {
             /// Of all terms: divided by their number. Example: [`Var`].
             #[must_use]
@@ -191,8 +191,7 @@ macro_rules! variance {
 
             #[inline(always)]
             fn result(self, acc: Moments) -> f64 {
-                let $variance = acc.variance(self.ddof);
-                $result
+                $of_variance(acc.variance(self.ddof))
             }
         }
 
@@ -248,8 +247,8 @@ macro_rules! variance {
 }
 
 variance! {
-    Var: "var", |variance| variance;
-    Std: "std", |variance| variance.sqrt();
+    Var: "var", std::convert::identity;
+    Std: "std", f64::sqrt;
 }
 
 impl AccumulatorBytes for Moments {
