@@ -1,20 +1,18 @@
 //! The inner loops of reductions: the only code that is compiled for each element type, reduction
 //! and closure.
 //!
-//! [`reduction`](crate::reduction#the-order-of-summation) documents the tree. Terms are numbered
-//! from 0. 256 of them are a leaf of the tree. A leaf is folded in one of two ways, with the same
-//! result: as rows, where the terms of neighbouring columns lie side by side, or as a run, where
-//! the terms of one column do. A stack keeps the sum of `2^k` leaves until the sum of the next
-//! `2^k` leaves is complete; then the two are combined. `sums` walks over the arrays: it decides
-//! which leaf is folded when, where and how.
+//! `kernel` documents the leaves. `sums` walks over the arrays: it decides which leaf is folded
+//! when, where and how.
 //!
 //! With debug assertions nothing here is inlined by force. Without optimisation that makes code no
 //! faster, and every instance larger: the tests of the public API then take 52 s of a processor to
 //! compile, and 68 with it. A build that is optimised and has debug assertions may sum more slowly.
 
 use super::inputs::Inputs;
+use super::kernel::{
+    FEW_TERMS, Facts, Kernel, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, live_lanes, moved,
+};
 use super::machine::{Vectorize, in_vectors};
-use super::maps::Operand;
 use super::reduction::{LANES, Reduction};
 use super::tuning::LARGE_ELEMENT;
 use std::hint::black_box;
@@ -23,18 +21,6 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::{ptr, slice};
 
-/// Terms of a leaf, 16 for each lane: no term passes through more than 15 additions there.
-pub(crate) const LEAF: usize = LANES * LANES;
-
-/// Terms of a block: four leaves. Parts of reductions are cut between blocks.
-pub(crate) const BLOCK_TERMS: usize = 4 * LEAF;
-
-/// The most arrays that terms are computed of.
-pub(crate) const OPERANDS: usize = 6;
-
-/// Up to this many terms of a column are folded in registers, if they are contiguous.
-pub(crate) const FEW_TERMS: usize = 8;
-
 /// Runs of fewer terms may be gathered into rows: see [`Kernel::is_short`]. Of `u8 [20000, 49]`, a
 /// term over axis 1 then takes 0.11 ns, and 0.43 as a run, on one thread.
 const SHORT_RUN: usize = 8 * LANES;
@@ -42,186 +28,6 @@ const SHORT_RUN: usize = 8 * LANES;
 /// Accumulators of up to this many bytes are combined as vectors, [`LANES`] at a time. Larger ones
 /// are combined one by one: to load their numbers into vectors takes longer than that saves.
 const SMALL_ACCUMULATOR: usize = 16;
-
-/// Elements of all operands. Those of operands that do not exist are never read.
-pub(crate) type Places = [*const u8; OPERANDS];
-
-/// Distances in bytes, of all operands.
-pub(crate) type Steps = [isize; OPERANDS];
-
-/// `places` of so many operands, moved by `times` times the steps. A plain loop: this runs for
-/// every few terms, and without optimisation closures are slow and take long to compile.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn moved(mut places: Places, operands: usize, steps: &Steps, times: usize) -> Places {
-    let mut operand = 0;
-    while operand < operands {
-        let step = steps[operand].wrapping_mul(times as isize);
-        places[operand] = places[operand].wrapping_byte_offset(step);
-        operand += 1;
-    }
-    places
-}
-
-/// The terms of neighbouring columns in one leaf.
-#[derive(Clone, Copy)]
-pub(crate) struct Rows<'r> {
-    /// The first row of terms. The elements of a row are contiguous, or [`LANES`] elements that are
-    /// read again and again.
-    pub(crate) first: Places,
-    /// How many rows there are.
-    pub(crate) count: usize,
-    /// From one row to the next, unless there are `offsets`.
-    pub(crate) step: Steps,
-    /// Where each row begins, from `first` on.
-    pub(crate) offsets: Option<&'r [Steps]>,
-    /// From [`LANES`] elements of a row to the next ones: their bytes, or 0.
-    pub(crate) chunk: Steps,
-    pub(crate) columns: usize,
-    /// Whether each row begins where the row before it ends, in all operands.
-    pub(crate) adjacent: bool,
-    /// The number of the first row's terms.
-    pub(crate) number: usize,
-}
-
-impl Rows<'_> {
-    /// Where a row of so many operands begins.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn places(&self, operands: usize, row: usize) -> Places {
-        match self.offsets {
-            Some(offsets) => moved(self.first, operands, &offsets[row], 1),
-            None => moved(self.first, operands, &self.step, row),
-        }
-    }
-
-    /// The number of a term. Of adjacent rows, a column further than a row is one of the next row's
-    /// terms.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn number_of(&self, row: usize, columns: usize, column: usize) -> usize {
-        let more = match columns > self.columns {
-            true => column / self.columns,
-            false => 0,
-        };
-        self.number.wrapping_add(row + more)
-    }
-}
-
-/// Contiguous terms of some columns.
-pub(crate) struct Runs {
-    /// The first terms of the first column.
-    pub(crate) first: Places,
-    pub(crate) columns: usize,
-    /// From one column to the next.
-    pub(crate) column: Steps,
-    /// From one leaf to the next: its bytes, or 0 for a leaf that is read again and again.
-    pub(crate) leaf: Steps,
-    /// Of each column.
-    pub(crate) terms: usize,
-    /// The number of the first term.
-    pub(crate) number: usize,
-}
-
-/// Terms that are folded.
-#[derive(Clone, Copy)]
-pub(crate) enum Leaves<'l> {
-    /// A leaf of some columns, and scratch memory.
-    Rows(&'l Rows<'l>, *mut u8),
-    Runs(&'l Runs),
-}
-
-/// Where the sums of leaves wait: `stack[level * width + column]` holds the sum of `2^level`
-/// leaves.
-#[derive(Clone, Copy)]
-pub(crate) struct Stack {
-    pub(crate) first: *mut u8,
-    /// Accumulators from one level to the next.
-    pub(crate) width: usize,
-}
-
-impl Stack {
-    /// The stack from this column on, of accumulators of type `A`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn at<A>(self, column: usize) -> Self {
-        let first = self.first.cast::<A>().wrapping_add(column).cast();
-        Stack { first, ..self }
-    }
-}
-
-/// What the driver knows of a reduction.
-#[derive(Clone, Copy)]
-pub(crate) struct Facts<'f> {
-    /// The arrays that terms are computed of: one to [`OPERANDS`].
-    pub(crate) inputs: &'f [Operand<'f>],
-    /// The shape of the terms, to which the inputs replicate.
-    pub(crate) shape: &'f [usize],
-    /// Bytes of an accumulator.
-    pub(crate) size: usize,
-    /// The alignment of an accumulator.
-    pub(crate) align: usize,
-    /// Whether results are added to what the places hold.
-    pub(crate) adds: bool,
-    /// Whether only the bytes of the terms tell how long they take.
-    pub(crate) is_quick: bool,
-}
-
-/// A reduction as the driver sees it: functions on untyped memory.
-///
-/// # Safety
-///
-/// The methods read and write no more than their contracts say. All memory that they are given is
-/// aligned for accumulators, tables of copies also for the elements.
-pub(crate) unsafe trait Kernel: Sync {
-    fn facts(&self) -> Facts<'_>;
-
-    /// Whether runs of this many terms are gathered into rows, where the lanes of many columns are
-    /// combined at once, because that is faster than to fold each run. `in_place` says whether runs
-    /// can be read where they lie.
-    fn is_short(&self, terms: usize, _in_place: bool) -> bool {
-        terms < LANES
-    }
-
-    /// Folds leaves, and pushes their sums as numbers `index`, `index + 1`, ... of those on the
-    /// stack: one leaf of rows, or all leaves of runs.
-    ///
-    /// # Safety
-    ///
-    /// The terms, one at least, are elements of the inputs or copies of them. `stack` is as for
-    /// [`push`](Self::push), and begins at the first of the columns. Rows are at most [`LEAF`], and
-    /// their scratch memory has room for an accumulator and for [`live_lanes`] of each column. Runs
-    /// are whole leaves or less than one.
-    unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize);
-
-    /// Pushes the sums of `columns` columns as number `index` of those on the stack.
-    ///
-    /// # Safety
-    ///
-    /// The stack has room for as many levels as `index + 1` has binary digits, and holds the sums
-    /// with smaller numbers.
-    unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize);
-
-    /// Combines all that waits on the stack after `count` pushes. The results are at the returned
-    /// pointer, on the stack.
-    ///
-    /// # Safety
-    ///
-    /// `count` sums have been pushed, one at least.
-    unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8;
-
-    /// Writes the results of `accs`, each of `terms` terms, to places that are `stride` bytes
-    /// apart.
-    ///
-    /// # Safety
-    ///
-    /// There are `count` accumulators and as many places. If results are added to what the places
-    /// hold, these are initialised.
-    unsafe fn finish(
-        &self,
-        accs: *const u8,
-        count: usize,
-        terms: usize,
-        to: *mut u8,
-        stride: isize,
-    );
-}
 
 /// An array of what an expression is for each index, by a loop that compilers make vector code of.
 /// It is no function, as a closure is only inlined if it is short.
@@ -252,16 +58,6 @@ unsafe fn assume_init<A: Copy, const N: usize>(array: &[MaybeUninit<A>; N]) -> [
 #[inline(always)]
 pub(super) fn without_masks<A>(place: *mut A) -> *mut A {
     black_box(place)
-}
-
-/// How many lanes of a leaf of `rows` rows need memory: of few rows, the first halving reads the
-/// terms themselves.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn live_lanes(rows: usize) -> usize {
-    match rows <= LANES {
-        true => (rows.next_power_of_two() / 2).max(1),
-        false => LANES,
-    }
 }
 
 /// Combines what a place holds with a result.

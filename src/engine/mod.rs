@@ -14,6 +14,7 @@
 //! | `reduction` | what a reduction does with its terms |
 //! | `reduce` | the door to reductions: fresh and existing results, accumulators |
 //! | `sums` | the driver of reductions: how the work is cut, walked and written; not generic |
+//! | `kernel` | a reduction as its driver sees it |
 //! | `fold` | the inner loops of reductions, generic: rows and runs of terms |
 //! | `positions` | the inner loops of positions |
 //! | `block` | blocks of elements, and the places of their copies |
@@ -31,18 +32,18 @@
 //! | what if | rule | where |
 //! |---|---|---|
 //! | operands overlap | outputs are borrowed mutably or new, inputs are borrowed; no two indices of an output share an element | the doors: `copies`, `rows`, `reduce` |
-//! | two threads write one place | each position is in one chunk, each chunk is claimed by one thread | `nest`, `chunks`, `shares`; `Plan::unit` in `sums` |
+//! | two threads write one place | each position is in one chunk, each chunk is claimed by one thread | `nest`, `chunks`, `shares`; `Plan::unit` in `sums/plan` |
 //! | sizes multiply to more than `usize` holds | shapes are those of arrays; of new ones `output_len` checks | `nest`, `memory` |
 //! | a stride is negative | a nest is walked from the other end; small tiles and blocks have negative steps | `LoopNest::sort`, `Block` |
 //! | an axis has size 0 | there are no positions, no tiles and no chunks | `LoopNest`, `Tile::of` |
-//! | an element has size 0 | maps never pack it; sums gather no byte of it, to memory that is aligned for it | `Packing::of`; `alignment` in `sums` |
-//! | an element or accumulator is aligned to 4096 | scratch memory of sums is aligned to it; maps pack small elements only | `alignment` in `sums`; `Value` in `inputs` |
+//! | an element has size 0 | maps never pack it; sums gather no byte of it, to memory that is aligned for it | `Packing::of`; `alignment` in `sums/operands` |
+//! | an element or accumulator is aligned to 4096 | scratch memory of sums is aligned to it; maps pack small elements only | `alignment` in `sums/operands`; `Value` in `inputs` |
 //! | an element has a destructor or a `Cell` inside | only `Copy` elements are packed or gathered | the bounds of `Value` in `inputs` |
 //! | an element has padding | it is moved by value, by `memcpy` or in assembly | `Slot` in `block`; `machine` |
 //! | memory is read before it is written | counts of what was written are compared before `assume_init` | the doors, `Driver::join` |
 //! | a pack writes after its last row | up to `MORE_ROWS` rows, for which there is room | `Pack` in `gather` |
 //! | a closure panics | helpers leave first; what was written is dropped once | `run` in `threads`; `fill_counted` in `rows` |
-//! | an allocation fails | an error, before the first write | `reserved`, `memory`, `Memory` in `sums` |
+//! | an allocation fails | an error, before the first write | `reserved`, `memory`, `Memory` in `sums/scratch` |
 //!
 //! Which test fails without each check: the guide's page on soundness.
 
@@ -57,6 +58,8 @@ pub(crate) mod fold;
 mod gather;
 #[allow(unsafe_code)]
 pub(crate) mod inputs;
+#[allow(unsafe_code)]
+pub(crate) mod kernel;
 #[allow(unsafe_code)]
 pub(crate) mod machine;
 #[allow(unsafe_code)]

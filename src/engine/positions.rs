@@ -5,10 +5,9 @@
 //! is. Of leaves in a run, only the best one is. The order of leaves decides between equal ones, so
 //! that the first level of the stack is enough: it holds the best so far.
 
-use super::fold::{
-    Facts, Fold, Kernel, LEAF, Leaves, Map, Rows, Runs, Stack, live_lanes, moved, without_masks,
-};
+use super::fold::{Fold, Map, without_masks};
 use super::inputs::{Input, Value};
+use super::kernel::{Facts, Kernel, LEAF, Leaves, Rows, Runs, Stack, live_lanes, moved};
 use super::machine::{Vectorize, widest};
 use super::reduction::{LANES, Reduction};
 use std::{array, slice};

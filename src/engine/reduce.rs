@@ -1,7 +1,8 @@
 //! The door to the driver of reductions: what is safe for every argument.
 
-use super::fold::{Facts, Kernel, Map};
+use super::fold::Map;
 use super::inputs::Inputs;
+use super::kernel::{Facts, Kernel};
 use super::memory::uninit_array;
 use super::positions::Positions;
 use super::reduction::Reduction;

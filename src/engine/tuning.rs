@@ -1,7 +1,7 @@
 //! Sizes of the machine, and the thresholds that follow from them or were measured.
 //!
 //! Those of `threads` stand there. A few others stand beside the only code that they concern, such
-//! as `LEAVES_AT_ONCE` in `sums`.
+//! as `LEAVES_AT_ONCE` in `sums/plan`.
 //!
 //! Unless said otherwise a measurement is of `f32` on two cores of an AMD EPYC virtual machine,
 //! with 32 KiB of first-level, 1 MiB of second-level cache for each core and 32 MiB of last-level

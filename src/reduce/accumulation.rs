@@ -1,7 +1,7 @@
 //! Accumulations as values: nodes of the tree, which merge with their neighbours.
 
 use super::reduction::Reduction;
-use crate::engine::fold::BLOCK_TERMS;
+use crate::engine::kernel::BLOCK_TERMS;
 use crate::engine::memory::array_of;
 use crate::error::{PartsFault, Result, parts_mismatch, reserved};
 use crate::plan::BroadcastPlan;

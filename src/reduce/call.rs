@@ -1,8 +1,9 @@
 //! A reduction of arrays along a plan: the kernel, what becomes of the axes, and the results.
 
 use super::reduction::{Reduction, sealed::Use};
-use crate::engine::fold::{Add, BLOCK_TERMS, Map};
+use crate::engine::fold::{Add, Map};
 use crate::engine::inputs::{Input, Value};
+use crate::engine::kernel::BLOCK_TERMS;
 use crate::engine::memory::array_of;
 use crate::engine::positions::Positions;
 use crate::engine::reduce::Call;

@@ -2,7 +2,7 @@
 
 use super::accumulation::{Accumulation, Pieces, insert, nodes_of, part_of, sum_blocks, terms_of};
 use super::reduction::Reduction;
-use crate::engine::fold::BLOCK_TERMS;
+use crate::engine::kernel::BLOCK_TERMS;
 use crate::engine::reduce::Call;
 use crate::engine::sums::Terms;
 use crate::error::{

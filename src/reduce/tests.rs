@@ -4,7 +4,7 @@
 //! Tests are compiled without optimisation. So what runs for every term is a plain loop over bytes.
 
 use crate::BroadcastPlan;
-use crate::engine::fold::{BLOCK_TERMS, LEAF};
+use crate::engine::kernel::{BLOCK_TERMS, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
 use crate::engine::reduction::LANES;
 use crate::engine::tuning::{
@@ -463,6 +463,7 @@ fn sums_over_several_axes_follow_the_tree_in_every_layout() {
     }
     check_widths(&[3, 2, 5, 70], &[1, 2, 3]);
     check_widths(&[2, 9, 3, 11], &[0, 2, 3]);
+    check_widths(&[3, 2, 4, 2 * LEAF + 99], &[0, 3]);
     check_widths(&[3, 5000], &[0, 1]);
     check_layouts(&[2 * LANES + 1, 5000], &[0, 1], check::<8>);
 }
@@ -799,7 +800,7 @@ fn terms_of_arrays_in_different_orders_follow_the_tree() {
         assert!(found.unwrap().iter().eq(&numbered), "{N} bytes, {shape:?}");
     }
     for columns in [2, 3, 5, 7, 8, 9] {
-        for run in [44, 100, LEAF - 1, LEAF, LEAF + 44] {
+        for run in [44, 100, LEAF - 1, LEAF, LEAF + 44, 3 * LEAF + 10] {
             check::<1>([3, 7, columns, run]);
             check::<4>([2, 7, columns, run]);
             check::<8>([2, 7, columns, run]);

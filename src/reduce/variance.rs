@@ -4,7 +4,7 @@ use super::bytes::AccumulatorBytes;
 use super::convert::convert;
 use super::reduction::{Reduction, items};
 use super::summand::Summand;
-use crate::engine::fold::LEAF;
+use crate::engine::kernel::LEAF;
 use crate::engine::reduction::LANES;
 use num_traits::AsPrimitive;
 use num_traits::float::FloatCore;

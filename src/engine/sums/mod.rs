@@ -1,0 +1,294 @@
+//! The driver of reductions: it walks over the arrays, and knows neither elements nor closures.
+//!
+//! A result belongs to one position of the axes that are kept, a column. Its terms are the
+//! positions of the axes that are summed. The work is cut into units: neighbouring columns, and a
+//! node of the tree of their terms. In a unit, leaf after leaf is folded, in one of three ways:
+//!
+//! | access | when | how |
+//! |---|---|---|
+//! | rows | columns are nearer in memory than terms | rows of terms are read where they lie |
+//! | runs | terms are nearer than columns | leaves of one axis are read in place, others gathered |
+//! | tables | rows or runs would be short | terms are gathered into rows first |
+//!
+//! What is read where it lies must be contiguous, or one element again and again. Other operands
+//! are gathered. Results do not depend on the access, nor on how the work is cut.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `operands` | what is read and written, and how the operands lie in memory |
+//! | `plan` | the access, how the work is cut, and the sizes of scratch memory |
+//! | `unit` | the work of a unit: leaves are read, gathered and folded |
+//! | `few` | few elements, without a plan |
+//! | `scratch` | memory of threads |
+
+mod few;
+mod operands;
+mod plan;
+mod scratch;
+mod unit;
+
+use super::kernel::{Facts, Kernel, Stack};
+use super::threads::{Cost, share};
+use super::tuning::{BLOCK, CACHE_LINE, FEW_ELEMENTS};
+use crate::error::{Result, reserved};
+use crate::shape::replicates;
+use few::reduce_few;
+use operands::{Axis, Nest, STRIDES, alignment, bytes_of, strides};
+pub(crate) use operands::{SUMMED, Target, Terms};
+use plan::{Access, Plan};
+use scratch::{Few, Memory};
+use std::ops::Range;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use unit::Unit;
+
+const BITS: usize = usize::BITS as usize;
+
+/// Reduces all columns, and writes each result once. Returns how many there are.
+///
+/// `becomes` names the axis of the target that each axis of the inputs becomes, or [`SUMMED`].
+/// Finished results are of all terms.
+///
+/// # Errors
+///
+/// `AllocationFailed`; nothing has been written then.
+///
+/// # Panics
+///
+/// Unless the inputs replicate to the kernel's shape, and each axis of the target either is named
+/// once and has the size of the axis that it is named for, or has size 1; and if there are no
+/// terms.
+///
+/// # Safety
+///
+/// The places of the target are writable, are as many elements as its shape says, and have the
+/// kernel's type of results; of accumulators, if they are unfinished. If results are added, they
+/// are initialised.
+pub(crate) unsafe fn reduce(
+    kernel: &dyn Kernel,
+    becomes: &[usize],
+    target: &Target<'_>,
+    terms: Terms,
+) -> Result<usize> {
+    let facts = kernel.facts();
+    let Facts { inputs, shape, .. } = facts;
+    assert!(becomes.len() == shape.len() && !terms.range.is_empty());
+    let fits = inputs.iter().all(|input| replicates(input.shape, shape));
+    assert!(fits, "an input does not replicate to the terms");
+    let axis = |axis: usize, place: isize| Axis {
+        size: shape[axis],
+        strides: strides(inputs, axis, shape.len(), place),
+    };
+    let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
+    // A bit for each axis of the target.
+    let (mut few, mut many);
+    let words = target.shape.len().div_ceil(BITS);
+    let named = if words <= 1 {
+        few = [0_usize];
+        &mut few[..]
+    } else {
+        many = reserved(words)?;
+        many.resize(words, 0);
+        &mut many[..]
+    };
+    for at in (0..shape.len()).filter(is_kept) {
+        let to = becomes[at];
+        assert_eq!(target.shape[to], shape[at], "sizes differ");
+        assert!(
+            named[to / BITS] >> (to % BITS) & 1 == 0,
+            "an axis is named twice"
+        );
+        named[to / BITS] |= 1 << (to % BITS);
+    }
+    for (at, &size) in target.shape.iter().enumerate() {
+        let is_named = named[at / BITS] >> (at % BITS) & 1 == 1;
+        assert!(is_named || size == 1, "an axis is not named");
+    }
+    // With so few bytes, the calling thread does all, however slow the closure is.
+    let elements = (shape.iter()).fold(1_usize, |len, &size| len.saturating_mul(size));
+    let term: usize = inputs.iter().map(|input| input.size).sum();
+    let alone = facts.is_quick || elements.saturating_mul(term) <= BLOCK;
+    if !target.unfinished && alone && (1..=FEW_ELEMENTS).contains(&elements) {
+        // SAFETY: the contract of this function.
+        if let Some(count) = unsafe { reduce_few(kernel, &facts, becomes, target) } {
+            return Ok(count);
+        }
+    }
+    let (mut kept, mut summed) = (Nest::empty(), Nest::empty());
+    kept.fill((0..shape.len()).filter(is_kept).map(|at| {
+        let stride = target.strides[becomes[at]].wrapping_mul(target.size as isize);
+        axis(at, stride)
+    }))?;
+    kept.sort();
+    let of_terms = (0..shape.len()).filter(|at| !is_kept(at));
+    summed.fill(of_terms.map(|at| axis(at, 0)))?;
+    assert!(terms.range.end <= summed.len());
+    let count = kept.len();
+    if count == 0 {
+        return Ok(0);
+    }
+    let bytes = bytes_of(inputs, &kept, &summed, terms.range.len());
+    let cost = match facts.is_quick {
+        true => Cost::Bytes(bytes),
+        false => Cost::Closure { bytes },
+    };
+    let plan = Plan::new(kernel, &facts, &kept, &summed, terms, cost);
+    let driver = Driver {
+        kernel,
+        facts,
+        plan,
+        target: target.first,
+        unfinished: target.unfinished,
+        reduced: AtomicUsize::new(0),
+    };
+    driver.run(cost)
+}
+
+struct Driver<'k> {
+    kernel: &'k dyn Kernel,
+    facts: Facts<'k>,
+    plan: Plan<'k>,
+    target: *mut u8,
+    unfinished: bool,
+    /// Columns of the units that are done.
+    reduced: AtomicUsize,
+}
+
+// SAFETY: threads write to the target in distinct units only, whose results are `Send`; kernels are
+// `Sync`; the plan is data.
+unsafe impl Sync for Driver<'_> {}
+
+impl Driver<'_> {
+    /// Reduces all units.
+    fn run(&self, cost: Cost) -> Result<usize> {
+        let plan = &self.plan;
+        let (acc, align) = (self.facts.size, alignment(&self.facts));
+        let count = plan.kept.len();
+        let bytes: usize = plan.sections.iter().sum();
+        // A row of accumulators for each chunk, if there are several. There are few columns then.
+        let rows = usize::from(plan.chunks > 1) * plan.chunks;
+        let parts = Memory::new(rows * count * acc, align)?;
+        let units = count.div_ceil(plan.columns) * plan.chunks;
+        if plan.threads == 1 {
+            let mut few = Few::uninit();
+            let memory;
+            let scratch = if bytes <= size_of::<Few>() && align <= CACHE_LINE {
+                few.as_mut_ptr().cast()
+            } else {
+                memory = Memory::new(bytes, align)?;
+                memory.first
+            };
+            (0..units).for_each(|unit| self.unit(unit, scratch, &parts));
+            return self.join(&parts);
+        }
+        let mut scratch = reserved(plan.threads)?;
+        for _ in 0..plan.threads {
+            scratch.push(Memory::new(bytes, align)?);
+        }
+        let scratch = Mutex::new(scratch);
+        share(units.div_ceil(plan.at_once), cost, |ranges| {
+            let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
+            // The pool may have got more threads since: they leave the units to the others.
+            let Some(own) = lock().pop() else { return };
+            for range in ranges {
+                let end = units.min(range.end.saturating_mul(plan.at_once));
+                for unit in range.start * plan.at_once..end {
+                    self.unit(unit, own.first, &parts);
+                }
+            }
+            lock().push(own);
+        });
+        self.join(&parts)
+    }
+
+    /// Reduces one unit, and writes its results, or its part of them.
+    fn unit(&self, unit: usize, scratch: *mut u8, parts: &Memory) {
+        let plan = &self.plan;
+        let (columns, chunk) = plan.unit(unit);
+        let first = plan.terms.range.start + chunk * plan.chunk;
+        let terms = first..plan.terms.range.end.min(first + plan.chunk);
+        let unit = Unit::new(self.kernel, &self.facts, plan, terms, scratch);
+        let acc = self.facts.size;
+        let first_column = columns.start;
+        let mut done = first_column;
+        let mut put = |sums: *const u8, count: usize| {
+            if plan.chunks == 1 {
+                self.write(sums, done..done + count);
+            } else {
+                let at = (chunk * plan.kept.len() + done) * acc;
+                // SAFETY: the accumulators of these columns, and their places among the parts,
+                // which belong to this unit.
+                unsafe {
+                    ptr::copy_nonoverlapping(sums, parts.first.wrapping_add(at), count * acc)
+                };
+            }
+            done += count;
+        };
+        match plan.access {
+            Access::Rows => {
+                let mut from = columns.start;
+                plan.kept.for_each_row(columns, &mut |_, count| {
+                    put(unit.rows(from..from + count), count);
+                    from += count;
+                });
+            }
+            Access::Tables => put(unit.rows(columns.clone()), columns.len()),
+            Access::Runs => put(unit.runs(columns.clone()), columns.len()),
+        }
+        // Relaxed: who reads it waits for this thread first.
+        self.reduced
+            .fetch_add(done - first_column, Ordering::Relaxed);
+    }
+
+    /// Combines the chunks' parts, and writes the results.
+    fn join(&self, parts: &Memory) -> Result<usize> {
+        let (plan, count) = (&self.plan, self.plan.kept.len());
+        let reduced = self.reduced.load(Ordering::Relaxed);
+        assert_eq!(reduced, count * plan.chunks, "units were left out");
+        if plan.chunks > 1 {
+            let Facts {
+                size: acc, align, ..
+            } = self.facts;
+            let levels = plan.chunks.ilog2() as usize + 1;
+            let memory = Memory::new(levels * count * acc, align)?;
+            let stack = Stack {
+                first: memory.first,
+                width: count,
+            };
+            for chunk in 0..plan.chunks {
+                let part = parts.first.wrapping_add(chunk * count * acc);
+                // SAFETY: each unit has written its part, and there is room for all levels.
+                unsafe { self.kernel.push(part, count, stack, chunk) };
+            }
+            // SAFETY: all parts have been pushed.
+            let sums = unsafe { self.kernel.close(count, stack, plan.chunks) };
+            self.write(sums, 0..count);
+        }
+        Ok(count)
+    }
+
+    /// Writes the results of these columns.
+    fn write(&self, sums: *const u8, columns: Range<usize>) {
+        let (plan, acc) = (&self.plan, self.facts.size);
+        let stride = plan.kept.inner().strides[STRIDES - 1];
+        let mut sums = sums;
+        plan.kept.for_each_row(columns, &mut |offsets, count| {
+            let to = self.target.wrapping_byte_offset(offsets[STRIDES - 1]);
+            if self.unfinished {
+                for i in 0..count {
+                    let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
+                    // SAFETY: an accumulator, and the place of its column.
+                    unsafe { ptr::copy_nonoverlapping(sums.wrapping_add(i * acc), to, acc) };
+                }
+            } else {
+                // SAFETY: accumulators, and the places of their columns.
+                unsafe {
+                    self.kernel
+                        .finish(sums, count, plan.terms.range.len(), to, stride)
+                };
+            }
+            sums = sums.wrapping_add(count * acc);
+        });
+    }
+}

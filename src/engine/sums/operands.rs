@@ -1,0 +1,109 @@
+//! What a reduction reads and writes: its target, its terms, and the strides of its operands.
+
+use super::super::kernel::{Facts, OPERANDS, Steps};
+use super::super::maps::Operand;
+use super::super::nest::{LoopAxis, LoopNest};
+use std::ops::Range;
+
+/// Strides of a loop, in bytes: their sum, of the operands, and of the results.
+///
+/// The sum comes first, as it decides the order of the loops. It has the sign of the longest
+/// stride, so that this operand is walked forwards.
+pub(super) const STRIDES: usize = OPERANDS + 2;
+
+pub(super) type Axis = LoopAxis<STRIDES>;
+pub(super) type Nest = LoopNest<STRIDES>;
+
+/// Where the results go.
+pub(crate) struct Target<'a> {
+    pub(crate) first: *mut u8,
+    pub(crate) shape: &'a [usize],
+    /// In elements.
+    pub(crate) strides: &'a [isize],
+    /// Bytes of an element.
+    pub(crate) size: usize,
+    /// Whether the accumulators themselves are the results.
+    pub(crate) unfinished: bool,
+}
+
+/// Which terms of each sum are reduced.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    /// Positions in the order of the axes that are summed.
+    pub(crate) range: Range<usize>,
+    /// The number of position 0 among all terms; wraps.
+    pub(crate) number: usize,
+}
+
+/// In the list of axes of [`reduce`]: the axis is summed.
+pub(crate) const SUMMED: usize = usize::MAX;
+
+/// The alignment of scratch memory, in which accumulators and copies of elements lie.
+pub(super) fn alignment(facts: &Facts<'_>) -> usize {
+    let elements = facts.inputs.iter().map(|input| input.align);
+    elements.fold(facts.align, usize::max)
+}
+
+/// The strides of one axis of `rank`.
+pub(super) fn strides(
+    inputs: &[Operand<'_>],
+    axis: usize,
+    rank: usize,
+    place: isize,
+) -> [isize; STRIDES] {
+    let mut strides = [0; STRIDES];
+    let (mut sum, mut longest) = (0_isize, 0_isize);
+    for (operand, input) in inputs.iter().enumerate() {
+        let stride = (input.stride(axis, rank)).wrapping_mul(input.size as isize);
+        strides[1 + operand] = stride;
+        sum = sum.wrapping_add(stride.wrapping_abs());
+        if stride.unsigned_abs() > longest.unsigned_abs() {
+            longest = stride;
+        }
+    }
+    strides[0] = if longest < 0 { sum.wrapping_neg() } else { sum };
+    strides[STRIDES - 1] = place;
+    strides
+}
+
+/// How many bytes of the inputs `terms` terms of each column are computed of. An input whose
+/// strides are all 0 is not counted, but each term is: as one byte at least.
+pub(super) fn bytes_of(inputs: &[Operand<'_>], kept: &Nest, summed: &Nest, terms: usize) -> usize {
+    let moves = |operand: usize| {
+        let mut axes = kept.axes().iter().chain(summed.axes());
+        axes.any(|axis| axis.strides[1 + operand] != 0)
+    };
+    let sizes = inputs.iter().enumerate();
+    let term: usize = sizes
+        .filter(|&(i, _)| moves(i))
+        .map(|(_, input)| input.size)
+        .sum();
+    kept.len().saturating_mul(terms).saturating_mul(term.max(1))
+}
+
+/// The steps of the operands.
+pub(super) fn steps(strides: [isize; STRIDES]) -> Steps {
+    std::array::from_fn(|operand| strides[1 + operand])
+}
+
+/// What a loop over the terms or columns of an operand is for the inner loops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Read where it lies.
+    Contiguous,
+    /// One element, which is written out [`LANES`] or [`LEAF`] times.
+    Repeated,
+    /// Gathered.
+    Strided,
+}
+
+/// What a loop is for an operand.
+pub(super) fn form(inputs: &[Operand<'_>], axis: &Axis, operand: usize) -> Form {
+    // Elements of size 0 are contiguous, whatever their strides.
+    match axis.strides[1 + operand] {
+        _ if axis.size == 1 => Form::Contiguous,
+        0 if inputs[operand].size > 0 => Form::Repeated,
+        stride if stride == inputs[operand].size as isize => Form::Contiguous,
+        _ => Form::Strided,
+    }
+}

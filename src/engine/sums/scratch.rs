@@ -1,0 +1,44 @@
+//! Scratch memory of threads.
+
+use super::super::tuning::CACHE_LINE;
+use crate::error::{Result, reserved};
+use std::mem::MaybeUninit;
+
+/// A line of the cache, as scratch memory.
+#[repr(align(64))]
+pub(super) struct Line {
+    _bytes: [MaybeUninit<u8>; CACHE_LINE],
+}
+
+/// Scratch memory of small calls: enough for the lanes of 64 columns of `f32`. With 4 KiB, the sum
+/// over the first axis of 64 by 64 allocates, and takes 500 ns instead of 400.
+pub(super) type Few = MaybeUninit<[Line; 128]>;
+
+/// Memory that is not initialised, aligned as asked for.
+pub(super) struct Memory {
+    pub(super) first: *mut u8,
+    _lines: Vec<Line>,
+}
+
+// SAFETY: it is a plain allocation.
+unsafe impl Send for Memory {}
+
+// SAFETY: shared references only tell where it is.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    pub(super) fn new(bytes: usize, align: usize) -> Result<Self> {
+        // More than the bytes, if a line is not aligned enough.
+        let more = if bytes > 0 && align > CACHE_LINE {
+            align
+        } else {
+            0
+        };
+        let lines = bytes.saturating_add(more).div_ceil(CACHE_LINE);
+        let mut lines: Vec<Line> = reserved(lines)?;
+        let first = lines.as_mut_ptr().cast::<u8>();
+        let first = first.wrapping_add(first.align_offset(align));
+        let _lines = lines;
+        Ok(Memory { first, _lines })
+    }
+}
