@@ -119,7 +119,8 @@ impl<'u> Unit<'u> {
         first.wrapping_byte_offset(offsets[1 + operand])
     }
 
-    /// Copies elements of an operand to rows that are `pitch` bytes apart.
+    /// Copies elements of an operand to rows that are `pitch` bytes apart. Of the rows and of the
+    /// columns, it is told how many there are, and the bytes between two of them.
     ///
     /// # Safety
     ///
@@ -130,9 +131,10 @@ impl<'u> Unit<'u> {
         operand: usize,
         (to, pitch): (*mut u8, usize),
         from: *const u8,
-        rows: Along,
-        columns: Along,
+        rows: (usize, isize),
+        columns: (usize, isize),
     ) {
+        let [rows, columns] = [rows, columns].map(|(len, step)| Along { len, step });
         let block = Block {
             to,
             pitch,
@@ -241,25 +243,19 @@ impl<'u> Unit<'u> {
             Form::Repeated => (columns.start..columns.start + 1, 0),
             _ => (columns, plan.kept.inner().strides[i]),
         };
+        let term = plan.summed.inner().strides[i];
         let width = |len: usize| if form == Form::Repeated { LANES } else { len };
         let (mut to, pitch) = (self.tables[operand], width(columns.len()) * size);
         plan.kept.for_each_row(columns, &mut |at, len| {
             let (len, mut row) = (width(len), to);
-            for_each_tile(plan.summed.axes(), at, terms.clone(), |tile| {
-                for line in 0..tile.rows.size {
-                    let count = tile.columns.size;
-                    let rows = Along {
-                        len: count,
-                        step: tile.columns.strides[i],
-                    };
-                    let from = self.at(operand, tile.offsets_at(line, 0));
+            plan.summed
+                .for_each_row(terms.clone(), &mut |offsets, count| {
+                    let from = self.at(operand, at).wrapping_byte_offset(offsets[i]);
+                    let (rows, columns) = ((count, term), (len, step));
                     // SAFETY: terms of the input, and their places in a table for a leaf.
-                    unsafe {
-                        self.gather(operand, (row, pitch), from, rows, Along { len, step });
-                    };
+                    unsafe { self.gather(operand, (row, pitch), from, rows, columns) };
                     row = row.wrapping_add(count * pitch);
-                }
-            });
+                });
             to = to.wrapping_add(len * size);
         });
     }
@@ -391,11 +387,7 @@ impl<'u> Unit<'u> {
                         Form::Repeated if whole => (len, runs.leaf[operand]) = (LEAF, 0),
                         _ => {}
                     }
-                    let rows = Along {
-                        len: columns.len(),
-                        step: down,
-                    };
-                    let along = Along { len, step: along };
+                    let (rows, along) = ((columns.len(), down), (len, along));
                     // SAFETY: terms of an input, and their places in the table. The rows after
                     // them, which the pack may write, are spare, or of columns that are gathered
                     // next: see `runs`.
@@ -434,15 +426,12 @@ impl<'u> Unit<'u> {
                 _ => (rows, LEAF * size, columns, down),
             };
             for row in 0..blocks {
-                let along = Along {
-                    len: width,
-                    step: tile.columns.strides[i],
-                };
+                let along = (width, tile.columns.strides[i]);
                 let from = self.at(operand, tile.offsets_at(row, 0));
                 // SAFETY: terms of an input, and their places in a table. The rows after them,
                 // which the pack may write, are spare, or of terms that are gathered next: of
                 // columns, see `runs`, or of the next tile.
-                unsafe { self.gather(operand, (to, pitch), from, Along { len, step }, along) };
+                unsafe { self.gather(operand, (to, pitch), from, (len, step), along) };
                 to = to.wrapping_add(rows / blocks * width * size);
             }
         });
