@@ -104,15 +104,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         // wants no negative stride, and there is none. It wants no offset and no number of elements
         // above `isize::MAX`: an axis with a stride other than 0 has the size and the stride of an
         // axis of `array`, and `BroadcastPlan::new` has checked that the output's sizes multiply to
-        // at most `isize::MAX`. `BroadcastPlan::from_parts` checks the same.
+        // at most `isize::MAX`.
         let raw = unsafe { RawArrayView::from_shape_ptr(layout, array.as_ptr()) };
         // SAFETY: every output index reaches an element of `array`, which lives for 'a and is only
         // read. An output axis with a stride other than 0 is fed by an input axis that is longer
-        // than 1. `BroadcastPlan::new` or `from_parts` has checked that both have the same size, in
-        // the plan's input shape, and that shape is the array's, as checked above. An input axis
-        // feeds one output axis only, so no input index is exceeded. The other output axes do not
-        // move the pointer. If an axis of `array` has size 0, it feeds an output axis of size 0,
-        // and the view has no elements.
+        // than 1. `BroadcastPlan::new` has checked that both have the same size, in the plan's
+        // input shape, and that shape is the array's, as checked above. An input axis feeds one
+        // output axis only, so no input index is exceeded. The other output axes do not move the
+        // pointer. If an axis of `array` has size 0, it feeds an output axis of size 0, and the
+        // view has no elements.
         Ok(unsafe { raw.deref_into_view() })
     }
 }

@@ -29,7 +29,7 @@
 //!
 //! | what holds | where it is checked, or what carries it | the test that fails without it |
 //! |---|---|---|
-//! | an output axis of a plan has the size of the axis that feeds it; there are at most `isize::MAX` elements | `BroadcastPlan::new`, for shapes and deserialised plans; `from_parts`, for plans of plans | *`rules`*, *`errors`*; `plans_of_other_plans_are_checked` |
+//! | an output axis of a plan has the size of the axis that feeds it; there are at most `isize::MAX` elements | `BroadcastPlan::new` | *`rules`*, *`errors`*; `plans_of_other_plans_are_checked` |
 //! | a plan is applied to its input shape; a stretched axis has stride 0 | `BroadcastPlan::view` | *`errors::a_plan_on_another_shape`*; *`rules`* |
 //! | the sizes of the parts of an axis multiply to its size | `split` in `view.rs` | *`names`* |
 //! | the inputs of a map replicate to the output's shape; a second output has that shape | `maps::map`; `overwrite_two` in `rows` | `inputs_of_another_shape_are_refused` |

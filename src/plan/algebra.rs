@@ -55,11 +55,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         let (expected, found) = (second.input_shape(), self.output_shape());
         check_shape(ArrayRole::FirstOutput, expected, found)?;
         let (fed, then_fed) = (self.output_axes(), second.output_axes());
-        let (input, output) = (self.input_dim(), second.output_dim());
-        let none = &output.ndim();
-        let output_axes = by_axis(fed.len(), |axis| *then_fed.get(fed[axis]).unwrap_or(none));
-        let rule = Rule::Composed;
-        Ok(BroadcastPlan::from_parts(rule, input, output, output_axes))
+        let (input, output) = (self.input_dim(), second.output_shape());
+        let none = &output.len();
+        let output_axis_of = |axis: usize| *then_fed.get(fed[axis]).unwrap_or(none);
+        BroadcastPlan::new(Rule::Composed, input, output, output_axis_of)
     }
 
     /// The plan whose output has its axes in another order: axis `i` is axis `axes[i]` of this
@@ -119,7 +118,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: as [`permuted`](Self::permuted).
     #[inline]
     pub fn permuted_input<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self> {
-        reordering(&self.input, axes)?.inverse().then(self)
+        reordering(&self.input, axes)?.inverse()?.then(self)
     }
 
     /// The plan whose output has a new axis of size 1 at this position of its shape. Negative
@@ -180,7 +179,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: T,
     ) -> Result<BroadcastPlan<I::Larger, O>> {
-        inserting(&self.input, axis)?.inverse().then(self)
+        inserting(&self.input, axis)?.inverse()?.then(self)
     }
 
     /// The plan whose input lacks this axis, which must have size 1. The output axis that it fed is
@@ -195,18 +194,16 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: T,
     ) -> Result<BroadcastPlan<I::Smaller, O>> {
-        removing(&self.input, axis)?.inverse().then(self)
+        removing(&self.input, axis)?.inverse()?.then(self)
     }
 
     /// The plan from the output to the input, of a plan that stretches no axis and whose axes of
     /// other sizes than 1 all feed one, and are fed.
-    fn inverse(&self) -> BroadcastPlan<O, I> {
-        let (input, output) = (self.input_dim(), self.output_dim());
-        let mut sources = O::zeros(output.ndim());
-        for (axis, source) in sources.sizes_mut().iter_mut().zip(self.mapping()) {
-            *axis = source.unwrap_or(input.ndim());
-        }
-        BroadcastPlan::from_parts(Rule::Composed, output, input, sources)
+    fn inverse(&self) -> Result<BroadcastPlan<O, I>> {
+        let sources: SmallVec<[_; 6]> = self.mapping().collect();
+        let (input, output) = (self.output_dim(), self.input_shape());
+        let source_of = |axis: usize| sources[axis].unwrap_or(output.len());
+        BroadcastPlan::new(Rule::Composed, input, output, source_of)
     }
 }
 
@@ -234,15 +231,16 @@ fn moved<D: Dimension, O: Dimension>(
     shape: &D,
     rank: usize,
     output_axis_of: impl Fn(usize) -> Option<usize>,
-) -> BroadcastPlan<D, O> {
-    let output_axes: D = by_axis(shape.ndim(), |axis| output_axis_of(axis).unwrap_or(rank));
+) -> Result<BroadcastPlan<D, O>> {
+    let output_axis_of = |axis| output_axis_of(axis).unwrap_or(rank);
     let mut output: O = by_axis(rank, |_| 1);
-    for (&axis, &size) in output_axes.sizes().iter().zip(shape.sizes()) {
-        if let Some(fed) = output.sizes_mut().get_mut(axis) {
+    for (axis, &size) in shape.sizes().iter().enumerate() {
+        if let Some(fed) = output.sizes_mut().get_mut(output_axis_of(axis)) {
             *fed = size;
         }
     }
-    BroadcastPlan::from_parts(Rule::Composed, shape.clone(), output, output_axes)
+    let (input, output) = (shape.clone(), output.sizes());
+    BroadcastPlan::new(Rule::Composed, input, output, output_axis_of)
 }
 
 /// The plan to the shape with axis `axes[i]` as axis `i`.
@@ -256,7 +254,7 @@ fn reordering<D: Dimension, T: ShapeInteger>(shape: &D, axes: &[T]) -> Result<Br
         return Err(invalid_axes("reorder", sizes, axes, AxesFault::Length));
     }
     let positions: D = positions("reorder", sizes, axes)?;
-    Ok(moved(shape, rank, |axis| Some(positions.sizes()[axis] - 1)))
+    moved(shape, rank, |axis| Some(positions.sizes()[axis] - 1))
 }
 
 /// The plan to the shape with an axis of size 1 at this position.
@@ -266,7 +264,7 @@ fn inserting<D: Dimension, T: ShapeInteger>(
 ) -> Result<BroadcastPlan<D, D::Larger>> {
     let rank = shape.ndim() + 1;
     let at = place("insert", shape.sizes(), axis, rank)?;
-    Ok(moved(shape, rank, |i| Some(i + usize::from(i >= at))))
+    moved(shape, rank, |i| Some(i + usize::from(i >= at)))
 }
 
 /// The plan to the shape without this axis, which must have size 1.
@@ -278,7 +276,7 @@ fn removing<D: Dimension, T: ShapeInteger>(
     let at = place("remove", sizes, axis, rank)?;
     let output_axis_of = |i| (i != at).then(|| i - usize::from(i > at));
     match sizes[at] {
-        1 => Ok(moved(shape, rank - 1, output_axis_of)),
+        1 => moved(shape, rank - 1, output_axis_of),
         _ => Err(invalid_axes("remove", sizes, &[axis], AxesFault::NotOne(0))),
     }
 }

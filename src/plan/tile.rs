@@ -10,7 +10,7 @@ use std::ops::Range;
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// The tile for a box that is inside the output, given by the range of each axis.
     #[inline(always)]
-    fn cut(&self, range: impl Fn(usize) -> Range<usize>) -> Tile<I, O> {
+    fn cut(&self, range: impl Fn(usize) -> Range<usize>) -> Result<Tile<I, O>> {
         let (sizes, output_sizes) = (self.input_shape(), self.output_shape());
         let fed = self.output_axes();
         let output = TileBox::<O>::of_ranges(output_sizes.len(), &range);
@@ -20,14 +20,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
                 // An axis that is stretched or dropped has size 1: all of it.
                 _ => 0..1,
             });
-        // Axes that are kept have the same range on both sides. No axis has grown.
-        let (from, to) = (input.size.clone(), output.size.clone());
-        let plan = BroadcastPlan::from_parts(self.rule, from, to, self.output_axes.clone());
-        Tile {
+        // Axes that are kept have the same range on both sides, and no axis has grown: no error.
+        let (from, to) = (input.size.clone(), output.shape());
+        let plan = BroadcastPlan::new(self.rule, from, to, |axis| fed[axis])?;
+        Ok(Tile {
             input,
             output,
             plan,
-        }
+        })
     }
 }
 
@@ -108,7 +108,7 @@ impl<I: Dimension, O: Dimension> Tile<I, O> {
     #[inline]
     pub fn new(plan: &BroadcastPlan<I, O>, ranges: &[Range<usize>]) -> Result<Self> {
         check_inside(ranges.iter().cloned(), plan.output_shape())?;
-        Ok(plan.cut(|axis| ranges[axis].clone()))
+        plan.cut(|axis| ranges[axis].clone())
     }
 
     /// The plan from the box of the input to the box of the output. It has the rule of the whole.
@@ -297,7 +297,7 @@ impl<I: Dimension, O: Dimension> Iterator for Tiles<'_, I, O> {
             number /= count;
         }
         let end = |axis: usize| shape[axis].min(start[axis] + size[axis]);
-        Some(self.plan.cut(|axis| start[axis]..end(axis)))
+        self.plan.cut(|axis| start[axis]..end(axis)).ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
