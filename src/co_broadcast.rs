@@ -1,6 +1,6 @@
 //! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
-use crate::error::{ArrayRole, BroadcastError, Refused, Result, named, reserved, shape_overflow};
+use crate::error::{ArrayRole, BroadcastError, Refused, Result, reserved, shape_overflow};
 use crate::mode::ElementwiseRule;
 use crate::operand::IntoView;
 use crate::plan::BroadcastPlan;
@@ -193,27 +193,31 @@ fn mismatch<S: AsRef<[usize]>>(shapes: &[S], operand: usize, axis: usize) -> Bro
     refused.sizes(Relation::Common, axis, &|axis| offset + axis)
 }
 
-/// That an array of shape `from`, which errors call by this letter, replicates to the shape `to`.
+/// That each of these shapes replicates to the shape `to`.
 ///
 /// # Errors
 ///
-/// `RankMismatch`, `SizeMismatch`.
+/// `RankMismatch`, `SizeMismatch`, of the first that does not.
 #[inline]
-pub(crate) fn check_replicates(from: &[usize], to: &[usize], letter: &'static str) -> Result<()> {
-    if replicates(from, to) {
-        return Ok(());
-    }
-    // A plan would give the same error, by more code.
-    let operands = [ArrayRole::Input, ArrayRole::Target];
+pub(crate) fn check_replicate(shapes: &[&[usize]], to: &[usize]) -> Result<()> {
+    let misfit = shapes.iter().position(|from| !replicates(from, to));
+    misfit.map_or(Ok(()), |operand| {
+        Err(does_not_replicate(operand, shapes[operand], to))
+    })
+}
+
+/// The error of the rule numpy. A plan would give the same error, by more code.
+#[cold]
+fn does_not_replicate(operand: usize, from: &[usize], to: &[usize]) -> BroadcastError {
+    let operands = [ArrayRole::Operand(operand), ArrayRole::Target];
     let refused = Refused::known(Rule::Numpy, operands, [from, to]);
     let Some(offset) = to.len().checked_sub(from.len()) else {
-        return Err(named(letter)(refused.ranks()));
+        return refused.ranks();
     };
     let mut sizes = from.iter().zip(&to[offset..]);
     let misfit = sizes.position(|(from, to)| from != to && *from != 1);
     let axis = offset + misfit.unwrap_or(0);
-    let error = refused.sizes(Relation::Stretch, axis, &|axis| offset + axis);
-    Err(named(letter)(error))
+    refused.sizes(Relation::Stretch, axis, &|axis| offset + axis)
 }
 
 #[inline]

@@ -4,7 +4,7 @@
 use crate::error::{BroadcastError, Result};
 use crate::pattern::AxisPattern;
 use crate::rule::Rule;
-use crate::text::{self, Form, write_axes};
+use crate::text::{self, axes, axis, bare, write_axes};
 use std::fmt;
 use std::str::FromStr;
 
@@ -104,16 +104,14 @@ impl BroadcastMode {
     /// The list of axes. Empty if the mode has none.
     pub(crate) fn axes(&self) -> &[usize] {
         match self {
-            Self::Explicit { axes_mapping: axes }
-            | Self::BroadcastAxes {
-                broadcast_axes: axes,
-            } => axes,
+            Self::Explicit { axes_mapping } => axes_mapping,
+            Self::BroadcastAxes { broadcast_axes } => broadcast_axes,
             Self::InDim {
-                broadcast_dimensions: axes,
+                broadcast_dimensions,
             }
             | Self::InDimPermuting {
-                broadcast_dimensions: axes,
-            } => axes,
+                broadcast_dimensions,
+            } => broadcast_dimensions,
             _ => &[],
         }
     }
@@ -136,32 +134,28 @@ impl FromStr for BroadcastMode {
         if text.contains("->") {
             return text.parse().map(|pattern| Self::Named { pattern });
         }
-        let axes = |mode_of: fn(Vec<usize>) -> Self| {
-            Form::Axes(
-                mode_of,
-                "expected axes as non-negative integers: explicit(1, 2)",
-            )
-        };
-        text::parse("broadcast mode", text, |name| match name {
-            "numpy" => Form::Bare(Self::Numpy, "numpy takes no axes"),
-            "bidirectional" => Form::Bare(Self::Bidirectional, "bidirectional takes no axes"),
-            "explicit" => axes(|axes_mapping| Self::Explicit { axes_mapping }),
-            "broadcast_axes" => axes(|broadcast_axes| Self::BroadcastAxes { broadcast_axes }),
-            "in_dim" => axes(|broadcast_dimensions| Self::InDim {
-                broadcast_dimensions,
-            }),
-            "in_dim_permuting" => axes(|broadcast_dimensions| Self::InDimPermuting {
-                broadcast_dimensions,
-            }),
-            "expand" => Form::Bare(Self::Expand, "expand takes no axes"),
-            "pdpd" => Form::Axis(|axis| Self::Pdpd { axis }, Ok(-1)),
-            "none" => Form::Unknown(
-                "use explicit(..); only openvino::Mode and ElementwiseRule have the name none",
-            ),
-            "prepend" => {
-                Form::Unknown("not a mode, as it takes sizes and no target: use broadcast_prepend")
+        let expected = "expected axes as non-negative integers: explicit(1, 2)";
+        let axes = |list: &str| axes(list, expected);
+        text::parse("broadcast mode", text, |name, list| match name {
+            "numpy" => bare(list, Self::Numpy, "numpy takes no axes"),
+            "bidirectional" => bare(list, Self::Bidirectional, "bidirectional takes no axes"),
+            "explicit" => axes(list).map(|axes_mapping| Self::Explicit { axes_mapping }),
+            "broadcast_axes" => {
+                axes(list).map(|broadcast_axes| Self::BroadcastAxes { broadcast_axes })
             }
-            _ => Form::Unknown(
+            "in_dim" => axes(list).map(|broadcast_dimensions| Self::InDim {
+                broadcast_dimensions,
+            }),
+            "in_dim_permuting" => axes(list).map(|broadcast_dimensions| Self::InDimPermuting {
+                broadcast_dimensions,
+            }),
+            "expand" => bare(list, Self::Expand, "expand takes no axes"),
+            "pdpd" => axis(list, Ok(-1)).map(|axis| Self::Pdpd { axis }),
+            "none" => {
+                Err("use explicit(..); only openvino::Mode and ElementwiseRule have the name none")
+            }
+            "prepend" => Err("not a mode, as it takes sizes and no target: use broadcast_prepend"),
+            _ => Err(
                 "expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), \
                  in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w",
             ),
@@ -341,14 +335,14 @@ impl FromStr for ElementwiseRule {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self> {
-        let axes = "expected broadcast dimensions as non-negative integers: xla(0, 2)";
-        text::parse("elementwise rule", text, |name| match name {
-            "none" => Form::Bare(Self::None, "none takes no axes"),
-            "numpy" => Form::Bare(Self::Numpy, "numpy takes no axes"),
-            "pdpd" => Form::Axis(Self::pdpd, Ok(-1)),
-            "paddle" => Form::Axis(Self::paddle, Ok(-1)),
-            "xla" => Form::Axes(|axes| Self::xla(&axes), axes),
-            _ => Form::Unknown("expected none, numpy, pdpd(..), paddle(..) or xla(..)"),
+        let expected = "expected broadcast dimensions as non-negative integers: xla(0, 2)";
+        text::parse("elementwise rule", text, |name, list| match name {
+            "none" => bare(list, Self::None, "none takes no axes"),
+            "numpy" => bare(list, Self::Numpy, "numpy takes no axes"),
+            "pdpd" => axis(list, Ok(-1)).map(Self::pdpd),
+            "paddle" => axis(list, Ok(-1)).map(Self::paddle),
+            "xla" => axes(list, expected).map(|axes| Self::xla(&axes)),
+            _ => Err("expected none, numpy, pdpd(..), paddle(..) or xla(..)"),
         })
     }
 }

@@ -419,8 +419,12 @@ impl Reduce {
         axes: Option<&dyn IntegerTensor>,
     ) -> Result<BroadcastPlan> {
         let shape = data_shape.into_dimension().into_dyn();
-        let axes = self.axes(axes)?.unwrap_or_else(|| all_axes(shape.ndim()));
-        plan_over(shape, &axes, self.keepdims)
+        let axes = self.axes(axes)?;
+        let axes = axes.unwrap_or_else(|| (0..shape.ndim() as isize).collect());
+        match self.keepdims {
+            true => BroadcastPlan::over_axes(shape, axes),
+            false => without_axes(shape, &axes),
+        }
     }
 
     /// The shape of the output, as far as it follows from what is known of the data's shape.
@@ -455,8 +459,17 @@ impl Reduce {
         if axes.is_none() && !self.keepdims {
             return Ok(PartialShape::known(()));
         }
-        let all = || all_axes(data_shape.rank().unwrap_or_default());
-        infer_over(data_shape, &axes.unwrap_or_else(all), self.keepdims)
+        let Some(sizes) = data_shape.sizes() else {
+            return Ok(PartialShape::UNKNOWN);
+        };
+        let axes = axes.unwrap_or_else(|| (0..sizes.len() as isize).collect());
+        let listed: IxDyn = positions("reduce", sizes, &axes)?;
+        let left = |(&size, &position): (&PartialSize, &usize)| match position {
+            0 => Some(size),
+            _ => self.keepdims.then_some(1.into()),
+        };
+        let output = sizes.iter().zip(listed.sizes()).filter_map(left);
+        Ok(PartialShape::new(output))
     }
 
     /// The shape of the output, for data of this shape.
@@ -644,6 +657,11 @@ impl Arg {
         }
     }
 
+    /// A reduction over the axis, whose output has the shape of this operator's.
+    fn reduce(&self) -> Reduce {
+        Reduce::new().keepdims(self.keepdims)
+    }
+
     /// The plan of the operator for data of this shape. Its input is the operator's output.
     ///
     /// # Errors
@@ -658,8 +676,7 @@ impl Arg {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn plan(&self, data_shape: impl IntoDimension) -> Result<BroadcastPlan> {
-        let shape = data_shape.into_dimension().into_dyn();
-        plan_over(shape, &[self.axis], self.keepdims)
+        self.reduce().plan(data_shape, Some(&[self.axis]))
     }
 
     /// The shape of the output, as far as it follows from what is known of the data's shape.
@@ -685,7 +702,7 @@ impl Arg {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn infer(&self, data_shape: &PartialShape) -> Result<PartialShape> {
-        infer_over(data_shape, &[self.axis], self.keepdims)
+        self.reduce().infer(data_shape, Some(&[self.axis]))
     }
 
     /// The shape of the output, for data of this shape.
@@ -734,35 +751,4 @@ impl Arg {
             (false, true) => plan.reduce(&data, LastArgMin.in_type()),
         }
     }
-}
-
-/// The plan whose reductions are over these axes.
-fn plan_over<T: ShapeInteger>(shape: IxDyn, axes: &[T], keepdims: bool) -> Result<BroadcastPlan> {
-    match keepdims {
-        true => BroadcastPlan::over_axes(shape, axes),
-        false => without_axes(shape, &axes),
-    }
-}
-
-/// What is known of the shape of a reduction over these axes.
-fn infer_over<T: ShapeInteger>(
-    shape: &PartialShape,
-    axes: &[T],
-    keepdims: bool,
-) -> Result<PartialShape> {
-    let Some(sizes) = shape.sizes() else {
-        return Ok(PartialShape::UNKNOWN);
-    };
-    let listed: IxDyn = positions("reduce", sizes, axes)?;
-    let left = |(&size, &position): (&PartialSize, &usize)| match position {
-        0 => Some(size),
-        _ => keepdims.then_some(1.into()),
-    };
-    Ok(PartialShape::new(
-        sizes.iter().zip(listed.sizes()).filter_map(left),
-    ))
-}
-
-fn all_axes(rank: usize) -> Vec<isize> {
-    (0..rank as isize).collect()
 }

@@ -53,7 +53,7 @@ use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::rules::infer_explicit;
 use crate::shape::Sizes;
-use crate::text::{self, Form};
+use crate::text::{self, axis, bare};
 use ndarray::{ArrayViewD, Dimension, IntoDimension, IxDyn};
 use std::fmt;
 use std::str::FromStr;
@@ -132,20 +132,18 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Why a bare `pdpd` is not parsed.
-const BARE_PDPD: &str = "expected the axis: a bare pdpd of a graph file is pdpd(0)";
-
 impl FromStr for Mode {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self> {
         let no_axes = "only pdpd takes an axis; axes_mapping is an input of the operator";
-        text::parse("OpenVINO broadcast mode", text, |name| match name {
-            "numpy" => Form::Bare(Mode::Numpy, no_axes),
-            "explicit" | "none" => Form::Bare(Mode::Explicit, no_axes),
-            "bidirectional" => Form::Bare(Mode::Bidirectional, no_axes),
-            "pdpd" => Form::Axis(|axis| Mode::Pdpd { axis }, Err(BARE_PDPD)),
-            _ => Form::Unknown("expected numpy, explicit (or none), bidirectional or pdpd(..)"),
+        let no_axis = "expected the axis: a bare pdpd of a graph file is pdpd(0)";
+        text::parse("OpenVINO broadcast mode", text, |name, list| match name {
+            "numpy" => bare(list, Mode::Numpy, no_axes),
+            "explicit" | "none" => bare(list, Mode::Explicit, no_axes),
+            "bidirectional" => bare(list, Mode::Bidirectional, no_axes),
+            "pdpd" => axis(list, Err(no_axis)).map(|axis| Mode::Pdpd { axis }),
+            _ => Err("expected numpy, explicit (or none), bidirectional or pdpd(..)"),
         })
     }
 }

@@ -3,7 +3,7 @@
 // The traits are public in name only: nobody outside of the crate can call them.
 #![allow(private_bounds, private_interfaces)]
 
-use crate::co_broadcast::{check_replicates, common_shape, replicated};
+use crate::co_broadcast::{check_replicate, common_shape, replicated};
 use crate::engine::inputs::{AndSecond, Input, Inputs, tuple_type};
 use crate::error::Result;
 use crate::operand::{IntoView, Operand};
@@ -43,7 +43,7 @@ mod sealed {
     }
 
     /// Views whose elements are read by reference.
-    pub trait ZipRefs: ZipViews {
+    pub trait ZipRefs {
         type Refs;
 
         fn refs(&self) -> impl Inputs<Items = Self::Refs>;
@@ -54,7 +54,7 @@ mod sealed {
         message = "the elements of these arrays are not all `Copy + Send + Sync`",
         note = "methods whose names end in `_ref` give the closure references: `map_collect_ref`"
     )]
-    pub trait ZipValues: ZipViews {
+    pub trait ZipValues {
         type Values;
 
         fn values(&self) -> impl AndSecond<Items = Self::Values>;
@@ -129,16 +129,11 @@ macro_rules! zip_tuples {
             #[inline]
             fn check(&self, shape: &[usize]) -> Result<()> {
                 let ($($a,)+) = self;
-                $(check_replicates($a.shape(), shape, stringify!($a))?;)+
-                Ok(())
+                check_replicate(&[$($a.shape()),+], shape)
             }
         }
 
-        impl<'a, $($A: Sync, $D: Dimension,)+ $($O: Dimension),*> ZipRefs
-            for ($(ArrayView<'a, $A, $D>,)+)
-        where
-            $($L: DimMax<$R, Output = $O>,)*
-        {
+        impl<'a, $($A: Sync, $D: Dimension),+> ZipRefs for ($(ArrayView<'a, $A, $D>,)+) {
             type Refs = tuple_type!($(&'a $A),+);
 
             #[inline]
@@ -149,10 +144,8 @@ macro_rules! zip_tuples {
         }
 
         #[diagnostic::do_not_recommend]
-        impl<'a, $($A: Copy + Send + Sync, $D: Dimension,)+ $($O: Dimension),*> ZipValues
+        impl<'a, $($A: Copy + Send + Sync, $D: Dimension),+> ZipValues
             for ($(ArrayView<'a, $A, $D>,)+)
-        where
-            $($L: DimMax<$R, Output = $O>,)*
         {
             type Values = tuple_type!($($A),+);
 

@@ -113,13 +113,6 @@ impl fmt::Debug for BroadcastError {
 /// What a call returns that may refuse its arguments.
 pub(crate) type Result<T, E = BroadcastError> = std::result::Result<T, E>;
 
-/// Names the input of an error by its place in a tuple, which a letter from `a` on says.
-pub(crate) fn named(letter: &'static str) -> impl Fn(BroadcastError) -> BroadcastError {
-    let place = letter.bytes().next().map_or(0, |letter| letter - b'a');
-    let name = ArrayRole::Operand(place.into());
-    move |error| error.renamed(|role| if role == ArrayRole::Input { name } else { role })
-}
-
 /// Two shapes that a rule does not accept.
 pub(crate) struct Refused {
     pub(crate) rule: Rule,

@@ -138,23 +138,21 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     {
         let rule = rule.borrow();
         let (name, a, b) = (rule.rule(), a.into_dimension(), b.into_dimension());
-        let number = |first: usize| {
-            move |error: BroadcastError| {
-                error.renamed(|role| match role {
-                    ArrayRole::Input => ArrayRole::Operand(first),
-                    _ => ArrayRole::Operand(1 - first),
-                })
-            }
+        let number = |error: BroadcastError, input: usize| {
+            error.renamed(|role| match role {
+                ArrayRole::Input => ArrayRole::Operand(input),
+                _ => ArrayRole::Operand(1 - input),
+            })
         };
         if name == Rule::Pdpd {
             let to_a = ToTarget::new(name, b, a.clone());
-            let plan_b = rule.run(to_a).map_err(number(1))?;
+            let plan_b = rule.run(to_a).map_err(|error| number(error, 1))?;
             let plan_a = BroadcastPlan::new(name, a, plan_b.output_shape(), |axis| axis)?;
             return Ok((plan_a, plan_b));
         }
         // The other rules treat both alike: each plan is that to the other shape.
         let to_b = ToTarget::new(name, a.clone(), b.clone());
-        let plan_a = rule.run(to_b).map_err(number(0))?;
+        let plan_a = rule.run(to_b).map_err(|error| number(error, 0))?;
         Ok((plan_a, rule.run(ToTarget::new(name, b, a))?))
     }
 }

@@ -201,9 +201,8 @@ fn set<S: Size, const N: usize>(
     size: S,
 ) -> Result<()> {
     let other = known.unwrap_or(size);
-    *known = other.and(size);
     let differ = || PatternFault::SizesDiffer([size.into(), other.into()]);
-    known
-        .map(|_| ())
-        .ok_or_else(|| pattern.error(name.at, differ()))
+    let both = other.and(size);
+    *known = Some(both.ok_or_else(|| pattern.error(name.at, differ()))?);
+    Ok(())
 }
