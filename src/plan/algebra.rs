@@ -55,8 +55,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         let (expected, found) = (second.input_shape(), self.output_shape());
         check_shape(ArrayRole::FirstOutput, expected, found)?;
         let (fed, then_fed) = (self.output_axes(), second.output_axes());
-        let (input, output) = (self.input_dim(), second.output_shape());
-        let none = &output.len();
+        let (input, output) = (self.input_dim(), second.output_dim());
+        let none = &output.ndim();
         let output_axis_of = |axis: usize| *then_fed.get(fed[axis]).unwrap_or(none);
         BroadcastPlan::new(Rule::Composed, input, output, output_axis_of)
     }
@@ -200,10 +200,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// The plan from the output to the input, of a plan that stretches no axis and whose axes of
     /// other sizes than 1 all feed one, and are fed.
     fn inverse(&self) -> Result<BroadcastPlan<O, I>> {
-        let sources: SmallVec<[_; 6]> = self.mapping().collect();
-        let (input, output) = (self.output_dim(), self.input_shape());
-        let source_of = |axis: usize| sources[axis].unwrap_or(output.len());
-        BroadcastPlan::new(Rule::Composed, input, output, source_of)
+        let (input, output) = (self.output_dim(), self.input_dim());
+        let mut sources = input.clone();
+        for (axis, source) in sources.sizes_mut().iter_mut().zip(self.mapping()) {
+            *axis = source.unwrap_or(output.ndim());
+        }
+        let sources = sources.sizes();
+        BroadcastPlan::new(Rule::Composed, input, output, |axis| sources[axis])
     }
 }
 
@@ -221,7 +224,7 @@ pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     let kept = (0..rank).filter(|&axis| listed.sizes()[axis] == 0);
     let kept: SmallVec<[usize; 6]> = kept.collect();
     let input = by_axis(kept.len(), |axis| sizes[kept[axis]]);
-    BroadcastPlan::new(Rule::Composed, input, sizes, |axis| kept[axis])
+    BroadcastPlan::new(Rule::Composed, input, shape, |axis| kept[axis])
 }
 
 /// The plan in which axis `i` of the shape feeds axis `output_axis_of(i)` of an output of this
@@ -234,13 +237,13 @@ fn moved<D: Dimension, O: Dimension>(
 ) -> Result<BroadcastPlan<D, O>> {
     let output_axis_of = |axis| output_axis_of(axis).unwrap_or(rank);
     let mut output: O = by_axis(rank, |_| 1);
+    let sizes = output.sizes_mut();
     for (axis, &size) in shape.sizes().iter().enumerate() {
-        if let Some(fed) = output.sizes_mut().get_mut(output_axis_of(axis)) {
+        if let Some(fed) = sizes.get_mut(output_axis_of(axis)) {
             *fed = size;
         }
     }
-    let (input, output) = (shape.clone(), output.sizes());
-    BroadcastPlan::new(Rule::Composed, input, output, output_axis_of)
+    BroadcastPlan::new(Rule::Composed, shape.clone(), output, output_axis_of)
 }
 
 /// The plan to the shape with axis `axes[i]` as axis `i`.
@@ -254,7 +257,8 @@ fn reordering<D: Dimension, T: ShapeInteger>(shape: &D, axes: &[T]) -> Result<Br
         return Err(invalid_axes("reorder", sizes, axes, AxesFault::Length));
     }
     let positions: D = positions("reorder", sizes, axes)?;
-    moved(shape, rank, |axis| Some(positions.sizes()[axis] - 1))
+    let positions = positions.sizes();
+    moved(shape, rank, |axis| Some(positions[axis] - 1))
 }
 
 /// The plan to the shape with an axis of size 1 at this position.

@@ -15,7 +15,7 @@ pub use tile::{Tile, TileBox, Tiles};
 
 use crate::error::{ArrayRole, Refused, Result, shape_overflow};
 use crate::rule::{Relation, Rule};
-use crate::shape::{Sizes, by_axis, dimension, elements};
+use crate::shape::{Sizes, by_axis, elements};
 use ndarray::{DimMax, Dimension, IxDyn};
 
 /// Which input axis feeds one axis of the output.
@@ -258,8 +258,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     ///
     /// Output axes that nothing feeds are added. An input axis of size 1 feeds nothing if its
     /// output axis does not exist. The caller ensures that no two input axes have the same output
-    /// axis, and that the output's rank fits `O`. The checks here make the plan safe to apply even
-    /// if two have.
+    /// axis. The checks here make the plan safe to apply even if two have.
     ///
     /// # Errors
     ///
@@ -269,16 +268,17 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub(crate) fn new(
         rule: Rule,
         input: I,
-        output: &[usize],
+        output: O,
         output_axis_of: impl Fn(usize) -> usize,
     ) -> Result<Self> {
-        let output_axes: I = by_axis(input.ndim(), |axis| output_axis_of(axis).min(output.len()));
+        let sizes = output.sizes();
+        let output_axes: I = by_axis(input.ndim(), |axis| output_axis_of(axis).min(sizes.len()));
         // Errors take copies of the shapes and of the function. The shapes themselves, and with
         // them the plan, then stay in registers where ranks are static.
         let fed = input.sizes().iter().zip(output_axes.sizes());
         for (axis, (&size, &output_axis)) in fed.enumerate() {
-            if size != 1 && output.get(output_axis) != Some(&size) {
-                let (input, output) = (input.clone(), dimension::<O>(output));
+            if size != 1 && sizes.get(output_axis) != Some(&size) {
+                let (input, output) = (input.clone(), output.clone());
                 let shapes = [input.sizes(), output.sizes()];
                 let operands = [ArrayRole::Input, ArrayRole::Target];
                 let refused = Refused::known(rule, operands, shapes);
@@ -286,13 +286,13 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
                 return Err(refused.sizes(Relation::Stretch, axis, &axis_of));
             }
         }
-        if elements(output).is_none() {
-            return Err(shape_overflow(dimension::<O>(output).sizes(), None));
+        if elements(sizes).is_none() {
+            return Err(shape_overflow(output.clone().sizes(), None));
         }
         Ok(BroadcastPlan {
             rule,
             input,
-            output: dimension(output),
+            output,
             output_axes,
         })
     }
@@ -312,11 +312,9 @@ mod tests {
     /// Views rely on it.
     #[test]
     fn plans_of_other_plans_are_checked() {
-        let is_plan = |output: [usize; 2], output_axes: [usize; 2]| {
-            let output_axis_of = |axis: usize| output_axes[axis];
-            let plan: Result<BroadcastPlan<Ix2, Ix2>> =
-                BroadcastPlan::new(Rule::Composed, Ix2(3, 1), &output, output_axis_of);
-            plan.is_ok()
+        let is_plan = |[rows, columns]: [usize; 2], output_axes: [usize; 2]| {
+            let (input, output) = (Ix2(3, 1), Ix2(rows, columns));
+            BroadcastPlan::new(Rule::Composed, input, output, |axis| output_axes[axis]).is_ok()
         };
         assert!(is_plan([3, 5], [0, 1]));
         assert!(is_plan([5, 3], [1, 2]));

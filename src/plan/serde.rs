@@ -36,7 +36,7 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for BroadcastPlan<I, O> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = Form::deserialize(deserializer)?;
         let input = checked_dimension::<I, D::Error>("input", &form.input)?;
-        checked_dimension::<O, D::Error>("output", &form.output)?;
+        let output = checked_dimension::<O, D::Error>("output", &form.output)?;
         let refused = |why: &str| Err(D::Error::custom(why));
         if form.mapping.len() != form.output.len() {
             return refused("the mapping must have one entry for each output axis");
@@ -59,7 +59,7 @@ impl<'de, I: Dimension, O: Dimension> Deserialize<'de> for BroadcastPlan<I, O> {
                 "an input axis of another size than 1 feeds no output axis of its size",
             );
         }
-        let plan = BroadcastPlan::new(form.rule, input, &form.output, |axis| output_axes[axis]);
+        let plan = BroadcastPlan::new(form.rule, input, output, |axis| output_axes[axis]);
         plan.map_err(D::Error::custom)
     }
 }

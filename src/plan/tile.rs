@@ -21,7 +21,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
                 _ => 0..1,
             });
         // Axes that are kept have the same range on both sides, and no axis has grown: no error.
-        let (from, to) = (input.size.clone(), output.shape());
+        let (from, to) = (input.size.clone(), output.size.clone());
         let plan = BroadcastPlan::new(self.rule, from, to, |axis| fed[axis])?;
         Ok(Tile {
             input,

@@ -190,7 +190,8 @@ fn read_plan(from: &mut &[u8]) -> Result<BroadcastPlan> {
     if axes.len() != input.len() || !axes.iter().all(is_free) {
         return Err(invalid_bytes("no plan has these axes"));
     }
-    let plan = BroadcastPlan::new(Rule::Composed, dimension(&input), &output, |at| axes[at]);
+    let (input, output) = (dimension(&input), dimension(&output));
+    let plan = BroadcastPlan::new(Rule::Composed, input, output, |at| axes[at]);
     plan.map_err(|_| invalid_bytes("no plan has these shapes"))
 }
 

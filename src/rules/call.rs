@@ -109,7 +109,8 @@ impl<I: Dimension, E: Dimension, O: Dimension> Call for ToTarget<I, E, O> {
     ) -> Result<Self::Output> {
         // The plan checks this relation.
         if relation == Relation::Stretch {
-            return BroadcastPlan::new(self.rule, self.input, self.target.sizes(), output_axis_of);
+            let output = dimension(self.target.sizes());
+            return BroadcastPlan::new(self.rule, self.input, output, output_axis_of);
         }
         let is_small = self.input.ndim() <= self.target.ndim();
         let (small, large) = match is_small {
@@ -121,7 +122,7 @@ impl<I: Dimension, E: Dimension, O: Dimension> Call for ToTarget<I, E, O> {
             return Err(self.refused().sizes(relation, axis, &output_axis_of));
         }
         let axis_of = |axis| if is_small { output_axis_of(axis) } else { axis };
-        BroadcastPlan::new(self.rule, self.input, output.sizes(), axis_of)
+        BroadcastPlan::new(self.rule, self.input, output, axis_of)
     }
 }
 

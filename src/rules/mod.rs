@@ -147,7 +147,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         if name == Rule::Pdpd {
             let to_a = ToTarget::new(name, b, a.clone());
             let plan_b = rule.run(to_a).map_err(|error| number(error, 1))?;
-            let plan_a = BroadcastPlan::new(name, a, plan_b.output_shape(), |axis| axis)?;
+            let plan_a = BroadcastPlan::new(name, a, plan_b.output_dim(), |axis| axis)?;
             return Ok((plan_a, plan_b));
         }
         // The other rules treat both alike: each plan is that to the other shape.

@@ -119,7 +119,7 @@ impl<const N: usize> AxisPattern<N> {
         }
         let plan = |(shape, list): (E::Dim, &NameList)| {
             let output_axis_of = |axis: usize| list.names[axis].output_axis;
-            BroadcastPlan::new(Rule::Named, shape, output.sizes(), output_axis_of)
+            BroadcastPlan::new(Rule::Named, shape, output.clone(), output_axis_of)
         };
         let plans = shapes.into_iter().zip(&pattern.operands).map(plan);
         let plans: SmallVec<[_; 6]> = plans.collect::<Result<_, _>>()?;

@@ -5,7 +5,7 @@
 use crate::error::Result;
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
-use crate::shape::{Sizes, by_axis};
+use crate::shape::by_axis;
 use ndarray::{DimAdd, Dimension, IntoDimension};
 
 impl<I: Dimension> BroadcastPlan<I, I> {
@@ -39,6 +39,6 @@ impl<I: Dimension> BroadcastPlan<I, I> {
             true => sizes[axis],
             false => input[axis - new],
         });
-        BroadcastPlan::new(Rule::Prepend, input, output.sizes(), |axis| new + axis)
+        BroadcastPlan::new(Rule::Prepend, input, output, |axis| new + axis)
     }
 }
