@@ -49,14 +49,7 @@ where
     /// Whether `new` is chosen instead of `best`, which comes before it.
     #[inline(always)]
     fn is_chosen_later(&self, best: T, new: T) -> bool {
-        let is_better = |a: T, b: T| {
-            let chosen = self.choice.reduction.combine(a, b);
-            !is_nan(&a) & (is_nan(&chosen) | (chosen != a))
-        };
-        match LAST {
-            false => is_better(best, new),
-            true => !is_better(new, best),
-        }
+        self.map.reduction.combine((best, 0), (new, 1)).1 == 1
     }
 
     /// Sets the number of each term that is the chosen value of its column. Not inlined, as it is
