@@ -115,7 +115,7 @@ unsafe fn copy_to<A: Copy + Send + Sync, D: Dimension>(
 ) -> Result<usize> {
     let copier = Copier {
         places: (to.cast(), from.as_ptr().cast()),
-        gather: Gather::of::<A>(),
+        gather: Gather::of::<A, true>(),
     };
     // SAFETY: contract of `copy_to`; `from` is borrowed, and its elements are `Copy`, `Send` and
     // `Sync`, of the size of their gather. What `to` alone may access does not overlap it.

@@ -91,7 +91,7 @@ impl<'r, I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'r, I, T, R, F
         plain: bool,
     ) -> Self {
         Map {
-            operands: inputs.operands(),
+            operands: inputs.operands::<false>(),
             shape,
             reduction,
             f,

@@ -8,7 +8,7 @@ use super::tuning::{BLOCK, CACHE_LINE, LARGE_ELEMENT, PAGE, SQUARE};
 use std::mem::MaybeUninit;
 use std::{array, ptr, slice};
 
-/// The most rows after its last one that a [`Pack`] may write.
+/// The most rows after its last one that [`Gather::pack`] may write.
 pub(crate) const MORE_ROWS: usize = 7;
 
 /// What copies blocks of elements of one size.
@@ -16,46 +16,46 @@ pub(crate) struct Gather {
     /// Bytes of an element.
     pub(crate) size: usize,
     /// [`Block::copy`].
-    copy: unsafe fn(Block),
+    copy: unsafe fn(Block, usize),
 }
-
-/// [`Block::pack`] for elements of one size. After several rows it may write up to [`MORE_ROWS`]
-/// more, with the same columns, whose contents mean nothing. It does so only if each column begins
-/// in memory where the one before it ends.
-pub(crate) type Pack = unsafe fn(Block);
 
 // Statics are compiled once, in this crate. Each is one of its own, so that a program has only
 // those of the sizes that it uses.
-static OF_1: Gather = Gather::new::<u8>();
-static OF_2: Gather = Gather::new::<u16>();
-static OF_4: Gather = Gather::new::<u32>();
-static OF_8: Gather = Gather::new::<u64>();
-static OF_16: Gather = Gather::new::<u128>();
-static PACK_1: Pack = Block::pack_more::<u8>;
-static PACK_2: Pack = Block::pack_more::<u16>;
-static PACK_4: Pack = Block::pack_more::<u32>;
-static PACK_8: Pack = Block::pack_more::<u64>;
-static PACK_16: Pack = Block::pack_more::<u128>;
+static OF_1: Gather = Gather::new::<u8, true>();
+static OF_2: Gather = Gather::new::<u16, true>();
+static OF_4: Gather = Gather::new::<u32, true>();
+static OF_8: Gather = Gather::new::<u64, true>();
+static OF_16: Gather = Gather::new::<u128, true>();
+static FEW_OF_1: Gather = Gather::new::<u8, false>();
+static FEW_OF_2: Gather = Gather::new::<u16, false>();
+static FEW_OF_4: Gather = Gather::new::<u32, false>();
+static FEW_OF_8: Gather = Gather::new::<u64, false>();
+static FEW_OF_16: Gather = Gather::new::<u128, false>();
 
 impl Gather {
-    const fn new<B: Copy>() -> Self {
+    const fn new<B: Copy, const ALL: bool>() -> Self {
         Gather {
             size: size_of::<B>(),
-            copy: Block::copy::<B>,
+            copy: Block::copy::<B, ALL>,
         }
     }
 
-    /// The gather of elements of type `A`. Chosen in a constant, so that only what is needed is
-    /// compiled for `A`.
-    pub(crate) const fn of<A: Copy>() -> &'static Self {
+    /// The gather of elements of type `A`: with all kernels, or with few of them, which are short
+    /// code. Chosen in a constant, so that only what is needed is compiled for `A`.
+    pub(crate) const fn of<A: Copy, const ALL: bool>() -> &'static Self {
         const {
             match size_of::<A>() {
-                1 => &OF_1,
-                2 => &OF_2,
-                4 => &OF_4,
-                8 => &OF_8,
-                16 => &OF_16,
-                _ => &const { Gather::new::<A>() },
+                1 if ALL => &OF_1,
+                2 if ALL => &OF_2,
+                4 if ALL => &OF_4,
+                8 if ALL => &OF_8,
+                16 if ALL => &OF_16,
+                1 => &FEW_OF_1,
+                2 => &FEW_OF_2,
+                4 => &FEW_OF_4,
+                8 => &FEW_OF_8,
+                16 => &FEW_OF_16,
+                _ => &const { Gather::new::<A, ALL>() },
             }
         }
     }
@@ -68,31 +68,31 @@ impl Gather {
     /// overlap. Elements have the size of this gather.
     pub(crate) unsafe fn copy(&self, block: Block) {
         // SAFETY: the contract of this function.
-        unsafe { (self.copy)(block) };
+        unsafe { (self.copy)(block, 0) };
     }
-}
 
-/// What packs elements of type `A`.
-pub(crate) const fn packing<A>() -> &'static Pack {
-    const {
-        match size_of::<A>() {
-            1 => &PACK_1,
-            2 => &PACK_2,
-            4 => &PACK_4,
-            8 => &PACK_8,
-            16 => &PACK_16,
-            _ => &const { Block::pack_bytes::<A> as Pack },
-        }
+    /// Copies a block. After several rows it may write up to [`MORE_ROWS`] more, with the same
+    /// columns, whose contents mean nothing. It does so only if each column begins in memory where
+    /// the one before it ends.
+    ///
+    /// # Safety
+    ///
+    /// As for [`copy`](Self::copy). The rows after the last one are writable too.
+    pub(crate) unsafe fn pack(&self, block: Block) {
+        // SAFETY: the contract of this function.
+        unsafe { (self.copy)(block, MORE_ROWS) };
     }
 }
 
 impl Block {
-    /// Copies the block, and writes nothing else.
+    /// Copies the block. If there are several rows, up to `more` after the last one may be
+    /// overwritten.
     ///
     /// # Safety
     ///
-    /// As for [`Gather::copy`], with elements of the size of `B`.
-    unsafe fn copy<B: Copy>(self) {
+    /// As for [`Gather::copy`], with elements of the size of `B`. `more` rows after the last one
+    /// are writable too.
+    unsafe fn copy<B: Copy, const ALL: bool>(self, more: usize) {
         let (rows, columns, size) = (self.rows, self.columns, size_of::<B>());
         let (step, bytes) = (size as isize, columns.len * size);
         let contiguous = columns.step == step;
@@ -101,84 +101,52 @@ impl Block {
         let direct = contiguous
             && bytes <= most
             && (bytes >= SHORT_REPEAT || rows.len <= SQUARE && bytes >= 4);
+        let alternates_in_copy = ALL && self.alternates_in_copy(size);
+        let alternates = ALL && self.alternates(size);
         // SAFETY: the contract of this function. So in each call.
         match columns.len {
-            _ if rows.len == 0 || columns.len == 0 => {}
-            // One column: a row, if its copies are neighbours.
-            1 if rows.len > 1 => match self.pitch == size {
+            _ if rows.len * bytes == 0 => {}
+            // One column whose copies are neighbours: a row.
+            1 if rows.len > 1 && self.pitch == size => {
+                let row = Block {
+                    rows: columns,
+                    columns: rows,
+                    ..self
+                };
                 // SAFETY: as above.
-                true => unsafe {
-                    Block {
-                        rows: columns,
-                        columns: rows,
-                        ..self
-                    }
-                    .copy::<B>()
-                },
-                // SAFETY: as above.
-                false => unsafe { self.one_by_one::<B>() },
-            },
+                unsafe { row.copy::<B, ALL>(0) };
+            }
             _ if rows.step == 0 && rows.len > 1 && self.pitch == bytes && !direct => {
                 let width = (most / size).clamp(1, columns.len);
                 for column in (0..columns.len).step_by(width) {
                     let width = width.min(columns.len - column);
                     let part = self.part([0, column], 1, width, size);
                     // SAFETY: as above; a part of the first row.
-                    unsafe { part.copy::<B>() };
+                    unsafe { part.copy::<B, ALL>(0) };
                     let all = (rows.len - 1) * bytes + width * size;
                     // SAFETY: as above; the part of the first row of the copy is written.
                     unsafe { repeat(part.to, width * size, bytes, all) };
                 }
             }
             // SAFETY: as above.
-            _ if contiguous => unsafe { self.copy_rows::<B>(bytes) },
+            _ if contiguous => unsafe { self.copy_rows(bytes) },
             // Not those that have copies of elements on the stack.
             // SAFETY: as above.
             _ if size >= LARGE_ELEMENT => unsafe { self.one_by_one::<B>() },
             // SAFETY: as above.
-            2 if self.alternates_in_copy(size) => unsafe { self.interleave::<B, 2>() },
+            2 if alternates_in_copy => unsafe { self.interleave::<B, 2>() },
             // SAFETY: as above.
-            3 if self.alternates_in_copy(size) => unsafe { self.interleave::<B, 3>() },
+            3 if alternates_in_copy => unsafe { self.interleave::<B, 3>() },
             // SAFETY: as above.
-            4 if self.alternates_in_copy(size) => unsafe { self.interleave::<B, 4>() },
+            4 if alternates_in_copy => unsafe { self.interleave::<B, 4>() },
             // SAFETY: as above.
-            _ if columns.step == 0 && columns.len > 1 => unsafe { splat_rows::<B, true>(self) },
+            2.. if columns.step == 0 => unsafe { splat_rows::<B, ALL>(self) },
             // SAFETY: as above.
-            _ if self.alternates(2, size) => unsafe { self.separate::<B, 2>() },
+            _ if alternates && rows.len == 2 => unsafe { self.separate::<B, 2>() },
             // SAFETY: as above.
-            _ if self.alternates(3, size) => unsafe { self.separate::<B, 3>() },
+            _ if alternates && rows.len == 3 => unsafe { self.separate::<B, 3>() },
             // SAFETY: as above.
-            _ if self.alternates(4, size) => unsafe { self.separate::<B, 4>() },
-            // SAFETY: as above.
-            _ if columns.step == 2 * step && size >= 4 && !self.crosses() => unsafe {
-                self.every_second::<B>()
-            },
-            // SAFETY: as above.
-            _ => unsafe { self.pack::<B>(0) },
-        }
-    }
-
-    /// Copies the block by few kernels, which are short code: what programs need that copy blocks
-    /// in order to compute with them. If there are several rows, up to `more` after the last one
-    /// may be overwritten.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Gather::copy`], with elements of the size of `B`. The rows after the last one are
-    /// writable too.
-    unsafe fn pack<B: Copy>(self, more: usize) {
-        let (rows, columns, size) = (self.rows, self.columns, size_of::<B>());
-        let (step, bytes) = (size as isize, columns.len * size);
-        // SAFETY: the contract of this function. So in each call.
-        match columns.len {
-            _ if rows.step == 0 && rows.len > 1 && self.pitch == bytes => {
-                // SAFETY: as above; the first row.
-                unsafe { self.part([0, 0], 1, columns.len, size).pack::<B>(0) };
-                // SAFETY: as above; the first row of the copy is written.
-                unsafe { repeat(self.to, bytes, bytes, rows.len * bytes) };
-            }
-            // SAFETY: as above.
-            _ if columns.step == step => unsafe { self.copy_rows::<B>(bytes) },
+            _ if alternates && rows.len == 4 => unsafe { self.separate::<B, 4>() },
             // SAFETY: as above.
             ..=4 if rows.len > 4 => unsafe { self.one_by_one::<B>() },
             // SAFETY: as above.
@@ -195,26 +163,6 @@ impl Block {
         }
     }
 
-    /// [`pack`](Self::pack) as a [`Pack`].
-    ///
-    /// # Safety
-    ///
-    /// As there.
-    unsafe fn pack_more<B: Copy>(self) {
-        // SAFETY: the contract of this function.
-        unsafe { self.pack::<B>(MORE_ROWS) };
-    }
-
-    /// A [`Pack`] of elements of a size for which no kernels are compiled.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Gather::copy`], with elements of the size of `A`.
-    unsafe fn pack_bytes<A>(self) {
-        // SAFETY: the contract of this function.
-        unsafe { self.copy_bytes(size_of::<A>()) };
-    }
-
     /// Whether lines of memory run down the rows.
     fn crosses(&self) -> bool {
         self.rows.len > 1
@@ -229,21 +177,26 @@ impl Block {
         self.pitch == self.columns.len * size && self.rows.step == size as isize
     }
 
-    /// Whether the elements of so many rows alternate in memory, as the channels of pixels.
-    fn alternates(&self, rows: usize, size: usize) -> bool {
-        self.rows.len == rows
-            && self.rows.step == size as isize
-            && self.columns.step == (rows * size) as isize
+    /// Whether the elements of the rows alternate in memory, as the channels of pixels.
+    fn alternates(&self, size: usize) -> bool {
+        self.rows.step == size as isize && self.columns.step == (self.rows.len * size) as isize
     }
 
+    /// The compiler unrolls the loops over few columns.
+    ///
     /// # Safety
     ///
     /// As for [`Gather::copy`], with elements of the size of `B`.
     unsafe fn one_by_one<B: Copy>(self) {
         for row in 0..self.rows.len {
-            for column in 0..self.columns.len {
-                // SAFETY: an element of the block.
-                unsafe { self.copy_one::<B>(row, column) };
+            // SAFETY: an element of the block.
+            let each = |column| unsafe { self.copy_one::<B>(row, column) };
+            match self.columns.len {
+                1 => each(0),
+                2 => (0..2).for_each(each),
+                3 => (0..3).for_each(each),
+                4 => (0..4).for_each(each),
+                columns => (0..columns).for_each(each),
             }
         }
     }
@@ -252,19 +205,12 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// As for [`Gather::copy`], with elements of the size of `B`.
-    unsafe fn copy_rows<B: Copy>(self, bytes: usize) {
-        let short = self.rows.len > 1 && SHORT_ROW.contains(&bytes);
+    /// As for [`Gather::copy`].
+    #[inline(never)]
+    unsafe fn copy_rows(self, bytes: usize) {
         // SAFETY: the contract of this function. So in each call.
         match bytes {
-            // Rows of fewer bytes than a piece: a call for each takes 3 times as long.
-            1..=3 if self.rows.len > 1 => {
-                for column in 0..self.columns.len {
-                    // SAFETY: as above; an element.
-                    (0..self.rows.len).for_each(|row| unsafe { self.copy_one::<B>(row, column) });
-                }
-            }
-            _ if !short => {
+            _ if self.rows.len == 1 || bytes > SHORT_ROW => {
                 for row in 0..self.rows.len {
                     let (to, from) = (self.to(row, 0, 0), self.from(row, 0));
                     // SAFETY: as above; a row.
@@ -272,7 +218,11 @@ impl Block {
                 }
             }
             // SAFETY: as above.
-            ..=8 => unsafe { self.copy_short_rows::<4>(bytes) },
+            ..=2 => unsafe { self.copy_short_rows::<1>(bytes) },
+            // SAFETY: as above.
+            3..=4 => unsafe { self.copy_short_rows::<2>(bytes) },
+            // SAFETY: as above.
+            5..=8 => unsafe { self.copy_short_rows::<4>(bytes) },
             // SAFETY: as above.
             9..=16 => unsafe { self.copy_short_rows::<8>(bytes) },
             // SAFETY: as above.
@@ -331,23 +281,6 @@ impl Block {
         // SAFETY: the columns, whose elements alternate: the contract of this function.
         let columns = unsafe { slice::from_raw_parts(self.from.cast(), len) };
         widest(Separate::<B, K>(rows, columns));
-    }
-
-    /// Rows of every second element. The compiler shuffles registers, as it knows the step.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Gather::copy`], with elements of the size of `B`, two apart.
-    unsafe fn every_second<B: Copy>(self) {
-        for row in 0..self.rows.len {
-            let to = self.to(row, 0, size_of::<B>()).cast::<Slot<B>>();
-            let from = self.from(row, 0).cast::<Slot<B>>();
-            for column in 0..self.columns.len {
-                let (to, from) = (to.wrapping_add(column), from.wrapping_add(2 * column));
-                // SAFETY: an element of the row.
-                unsafe { ptr::copy_nonoverlapping(from, to, 1) };
-            }
-        }
     }
 
     /// Lines of memory run down the rows: rows are copied together as many as a cache line has
@@ -425,11 +358,16 @@ impl Block {
                 assert!(height * pitch <= BLOCK);
                 // SAFETY: a part of the block. There is room for it in `memory`, as asserted.
                 unsafe { Block { to, pitch, ..part }.transpose_band::<B>(0, rows) };
-                for row in 0..height {
-                    let from = to.wrapping_add(row * pitch);
-                    // SAFETY: a row of the part, which has just been written to `memory`.
-                    unsafe { copy_in_cache(from, part.to(row, 0, size), pitch) };
-                }
+                let back = Block {
+                    from: to,
+                    rows: Along {
+                        len: height,
+                        step: pitch as isize,
+                    },
+                    ..part
+                };
+                // SAFETY: the rows of the part, which have just been written to `memory`.
+                unsafe { back.copy_rows(pitch) };
             }
         }
     }
@@ -477,43 +415,6 @@ impl Block {
             false => (column_end..columns).for_each(|at| (0..rows).for_each(|row| each(row, at))),
         }
     }
-
-    /// # Safety
-    ///
-    /// As for [`Gather::copy`].
-    unsafe fn copy_bytes(self, size: usize) {
-        for row in 0..self.rows.len {
-            for column in 0..self.columns.len {
-                let (to, from) = (self.to(row, column, size), self.from(row, column));
-                // SAFETY: an element of the block.
-                unsafe { ptr::copy_nonoverlapping(from, to, size) };
-            }
-        }
-    }
-}
-
-/// Packs a block of elements of `size` bytes by `pack`, or by the kernel of rows of one element: a
-/// load that straddles two stores of one element would wait for both.
-///
-/// # Safety
-///
-/// As for [`Pack`].
-pub(super) unsafe fn pack_or_splat(pack: &Pack, block: Block, size: usize) {
-    // SAFETY: the contract of this function. So in each call.
-    match size {
-        // SAFETY: as above.
-        _ if block.columns.step != 0 => unsafe { pack(block) },
-        // SAFETY: as above.
-        1 => unsafe { splat_rows::<u8, false>(block) },
-        // SAFETY: as above.
-        2 => unsafe { splat_rows::<u16, false>(block) },
-        // SAFETY: as above.
-        4 => unsafe { splat_rows::<u32, false>(block) },
-        // SAFETY: as above.
-        8 => unsafe { splat_rows::<u64, false>(block) },
-        // SAFETY: as above.
-        _ => unsafe { pack(block) },
-    }
 }
 
 /// Rows of a copy, of `K` elements each without gaps, and the columns, each contiguous in memory.
@@ -557,6 +458,7 @@ impl<B: Copy, const K: usize> Vectorize for Separate<'_, B, K> {
 /// # Safety
 ///
 /// They are readable and writable, and the two do not overlap.
+#[inline(always)]
 unsafe fn reverse<B: Copy>(to: *mut Slot<B>, from: *const Slot<B>, len: usize) {
     const MANY: usize = 16;
     // The elements are read in the order of memory, which prefetchers follow.
@@ -597,8 +499,9 @@ mod tests {
                 {
                     cases += 1;
                     let gap = cases % 2 * 5;
-                    check(size, [rows, columns], [down, along], gap, false);
-                    check(size, [rows, columns], [down, along], gap, true);
+                    for (packs, few) in [(false, false), (true, false), (true, true)] {
+                        check(size, [rows, columns], [down, along], gap, packs, few);
+                    }
                 }
             }
         }
@@ -610,10 +513,12 @@ mod tests {
         [down, along]: [isize; 2],
         gap: usize,
         packs: bool,
+        few: bool,
     ) {
         const AROUND: u8 = 0xee;
         let what = format!(
-            "{size} bytes, {rows} rows {down} apart, {columns} columns {along} apart, {packs}"
+            "{size} bytes, {rows} rows {down} apart, {columns} columns {along} apart, \
+             {packs}, {few}"
         );
         let far = |len: usize, step: isize| step * len.saturating_sub(1) as isize;
         let reach = [far(rows, down), far(columns, along)];
@@ -641,20 +546,27 @@ mod tests {
                 step: along * bytes,
             },
         };
-        let (copies, pack): (&Gather, &Pack) = match size {
-            1 => (Gather::of::<u8>(), packing::<u8>()),
-            2 => (Gather::of::<u16>(), packing::<u16>()),
-            3 => (Gather::of::<[u8; 3]>(), packing::<[u8; 3]>()),
-            4 => (Gather::of::<u32>(), packing::<u32>()),
-            8 => (Gather::of::<u64>(), packing::<u64>()),
-            16 => (Gather::of::<u128>(), packing::<u128>()),
-            _ => (Gather::of::<[u64; 3]>(), packing::<[u64; 3]>()),
+        let gathers = |size| match size {
+            1 => [Gather::of::<u8, true>(), Gather::of::<u8, false>()],
+            2 => [Gather::of::<u16, true>(), Gather::of::<u16, false>()],
+            3 => [
+                Gather::of::<[u8; 3], true>(),
+                Gather::of::<[u8; 3], false>(),
+            ],
+            4 => [Gather::of::<u32, true>(), Gather::of::<u32, false>()],
+            8 => [Gather::of::<u64, true>(), Gather::of::<u64, false>()],
+            16 => [Gather::of::<u128, true>(), Gather::of::<u128, false>()],
+            _ => [
+                Gather::of::<[u64; 3], true>(),
+                Gather::of::<[u64; 3], false>(),
+            ],
         };
+        let gather = gathers(size)[usize::from(few)];
         match packs {
             // SAFETY: `memory` has what the steps reach, and `copy` the rows and `MORE_ROWS`.
-            true => unsafe { pack(block) },
+            true => unsafe { gather.pack(block) },
             // SAFETY: as above.
-            false => unsafe { copies.copy(block) },
+            false => unsafe { gather.copy(block) },
         }
         for row in 0..rows {
             let of_row = &copy[row * pitch..][..pitch];

@@ -6,7 +6,7 @@
 //! vectorise, and once for all others. Inputs that are read by value are first packed where that is
 //! faster: see `maps`.
 
-use super::gather::packing;
+use super::gather::Gather;
 use super::machine::{Vectorize, in_vectors};
 use super::maps::{Kernel, Operand, Places, To, map_of_4, map_of_8};
 use super::nest::Tile;
@@ -20,7 +20,7 @@ use std::slice;
 ///
 /// # Safety
 ///
-/// With [`PACKS`](Self::PACKS), elements may be copied, and copies of them lie at cache lines.
+/// With a [`gather`](Self::gather), elements may be copied, and copies of them lie at cache lines.
 pub(crate) unsafe trait Access {
     /// What lies in memory.
     type Elem;
@@ -28,14 +28,18 @@ pub(crate) unsafe trait Access {
     /// What a closure is given.
     type Item;
 
-    /// Whether elements may be copied before they are made items.
-    const PACKS: bool;
+    /// What copies elements before they are made items, if they may be copied. `ALL`: see
+    /// [`Gather::of`].
+    #[inline]
+    fn gather<const ALL: bool>() -> Option<&'static Gather> {
+        None
+    }
 
     /// The item of the element at `place`.
     ///
     /// # Safety
     ///
-    /// `place` is an element of the input's array, or, with [`PACKS`](Self::PACKS), a copy of one.
+    /// `place` is an element of the input's array, or, with a [`gather`](Self::gather), a copy of one.
     /// An item that may be written to is made once.
     unsafe fn item(place: *const Self::Elem) -> Self::Item;
 }
@@ -44,7 +48,6 @@ pub(crate) unsafe trait Access {
 unsafe impl<'a, A> Access for &'a A {
     type Elem = A;
     type Item = &'a A;
-    const PACKS: bool = false;
 
     #[inline(always)]
     unsafe fn item(place: *const A) -> &'a A {
@@ -57,7 +60,6 @@ unsafe impl<'a, A> Access for &'a A {
 unsafe impl<'a, A> Access for &'a mut A {
     type Elem = A;
     type Item = &'a mut A;
-    const PACKS: bool = false;
 
     #[inline(always)]
     unsafe fn item(place: *const A) -> &'a mut A {
@@ -76,7 +78,11 @@ pub(crate) struct Value<A>(PhantomData<A>);
 unsafe impl<A: Copy> Access for Value<A> {
     type Elem = A;
     type Item = A;
-    const PACKS: bool = size_of::<A>() < LARGE_ELEMENT;
+
+    #[inline]
+    fn gather<const ALL: bool>() -> Option<&'static Gather> {
+        (size_of::<A>() < LARGE_ELEMENT).then(Gather::of::<A, ALL>)
+    }
 
     #[inline(always)]
     unsafe fn item(place: *const A) -> A {
@@ -107,11 +113,19 @@ impl<'v, A: Access> Input<'v, A> {
             strides: array.strides(),
             size: size_of::<A::Elem>(),
             align: align_of::<A::Elem>(),
-            packs: A::PACKS.then(packing::<A::Elem>),
+            packs: None,
         };
         Input {
             operand,
             access: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn operand<const ALL: bool>(&self) -> Operand<'_> {
+        Operand {
+            packs: A::gather::<ALL>(),
+            ..self.operand
         }
     }
 }
@@ -193,7 +207,8 @@ mod sealed {
         where
             Self: 'a;
 
-        fn operands(&self) -> Self::Operands<'_>;
+        /// With all kernels that pack elements, or with few: see [`Gather::of`].
+        fn operands<const ALL: bool>(&self) -> Self::Operands<'_>;
 
         /// The items number `index` of rows of the inputs that begin at `places`.
         ///
@@ -336,8 +351,8 @@ macro_rules! inputs {
             type Operands<'a> = [Operand<'a>; $count - 1] where Self: 'a;
 
             #[inline]
-            fn operands(&self) -> Self::Operands<'_> {
-                [$(self.$input.operand),+]
+            fn operands<const ALL: bool>(&self) -> Self::Operands<'_> {
+                [$(self.$input.operand::<ALL>()),+]
             }
 
             #[cfg_attr(not(debug_assertions), inline(always))]
@@ -356,7 +371,7 @@ macro_rules! inputs {
             ) -> Result<usize> {
                 let types = PhantomData::<fn(X, Self)>;
                 // SAFETY: the contract of this function, and of each input.
-                unsafe { $map(output, &self.operands(), &Each { op, types }, to) }
+                unsafe { $map(output, &self.operands::<true>(), &Each { op, types }, to) }
             }
         }
 

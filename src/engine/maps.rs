@@ -6,7 +6,7 @@
 
 use super::block::{Along, Block, StackBlock};
 use super::chunks::Chunks;
-use super::gather::Pack;
+use super::gather::Gather;
 use super::nest::{LoopAxis, LoopNest, Tile};
 use super::pack::Packing;
 use super::threads::Cost;
@@ -34,7 +34,7 @@ pub(crate) struct Operand<'a> {
     /// Alignment of an element.
     pub(crate) align: usize,
     /// Copies elements before they are read, if they may be copied.
-    pub(crate) packs: Option<&'static Pack>,
+    pub(crate) packs: Option<&'static Gather>,
 }
 
 impl Operand<'_> {
@@ -292,7 +292,7 @@ impl<const N: usize> Walk<'_, N> {
         while let Some(mut part) = packing.next_part(&tile, &mut at) {
             for operand in 0..self.operands.len() {
                 let packs = self.operands[operand].packs;
-                let Some(pack) = packs.filter(|_| packing.packs(operand)) else {
+                let Some(gather) = packs.filter(|_| packing.packs(operand)) else {
                     continue;
                 };
                 let size = sizes[operand];
@@ -319,7 +319,7 @@ impl<const N: usize> Walk<'_, N> {
                 if rows.step != 0 || !packing.merges() || count == 0 {
                     // SAFETY: elements of the input: the contract of this function. There is room
                     // for them, and for the rows after them, as asserted.
-                    unsafe { pack(block) };
+                    unsafe { gather.pack(block) };
                 }
                 part.offsets[operand] = 0;
                 part.rows.strides[operand] = pitch as isize;

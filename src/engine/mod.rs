@@ -41,7 +41,7 @@
 //! | an element has a destructor or a `Cell` inside | only `Copy` elements are packed or gathered | the bounds of `Value` in `inputs` |
 //! | an element has padding | it is moved by value, by `memcpy` or in assembly | `Slot` in `block`; `machine` |
 //! | memory is read before it is written | counts of what was written are compared before `assume_init` | the doors, `Driver::join` |
-//! | a pack writes after its last row | up to `MORE_ROWS` rows, for which there is room | `Pack` in `gather` |
+//! | a pack writes after its last row | up to `MORE_ROWS` rows, for which there is room | `Gather::pack` |
 //! | a closure panics | helpers leave first; what was written is dropped once | `run` in `threads`; `fill_counted` in `rows` |
 //! | an allocation fails | an error, before the first write | `reserved`, `memory`, `Memory` in `sums/scratch` |
 //!

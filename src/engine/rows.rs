@@ -93,7 +93,7 @@ fn uninit_output<C, D: Dimension, I: Inputs>(
     dim: D,
     inputs: &I,
 ) -> Result<Array<MaybeUninit<C>, D>> {
-    uninit_in_order(dim, inputs.operands().as_ref())
+    uninit_in_order(dim, inputs.operands::<true>().as_ref())
 }
 
 /// `out`, filled with what `f` returns for the elements of the inputs. Its elements lie side by

@@ -6,29 +6,32 @@ use super::tuning::WIDE_FROM;
 use std::marker::PhantomData;
 use std::slice;
 
-/// Fills each row of the copy with its one element. `SHORT`: with a kernel of its own for short
-/// rows; without, it is less code.
+/// Fills each row of the copy with its one element. `ALL`: by wide registers, and with a kernel of
+/// its own for short rows; without, it is less code.
 ///
 /// # Safety
 ///
 /// As for [`Gather::copy`](super::gather::Gather::copy), with elements of the size of `B`.
 /// Columns are 0 apart.
-pub(super) unsafe fn splat_rows<B: Copy, const SHORT: bool>(block: Block) {
+pub(super) unsafe fn splat_rows<B: Copy, const ALL: bool>(block: Block) {
     let bytes = block.rows.len * block.columns.len * size_of::<B>();
-    in_vectors(Splat::<B, SHORT>(block, PhantomData), bytes >= WIDE_FROM);
+    in_vectors(
+        Splat::<B, ALL>(block, PhantomData),
+        ALL && bytes >= WIDE_FROM,
+    );
 }
 
 /// A block as [`splat_rows`] takes it, where alone it is made.
-struct Splat<B, const SHORT: bool>(Block, PhantomData<B>);
+struct Splat<B, const ALL: bool>(Block, PhantomData<B>);
 
-impl<B: Copy, const SHORT: bool> Vectorize for Splat<B, SHORT> {
+impl<B: Copy, const ALL: bool> Vectorize for Splat<B, ALL> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let (size, len) = (size_of::<B>(), self.0.columns.len);
         let done = match size {
-            _ if !SHORT || self.0.rows.len == 1 || self.0.pitch != len * size => 0,
+            _ if !ALL || self.0.pitch != len * size => 0,
             1 => self.short_rows::<16>(),
             2 => self.short_rows::<8>(),
             4 => self.short_rows::<4>(),
@@ -55,7 +58,7 @@ impl<B: Copy, const SHORT: bool> Vectorize for Splat<B, SHORT> {
     }
 }
 
-impl<B: Copy, const SHORT: bool> Splat<B, SHORT> {
+impl<B: Copy, const ALL: bool> Splat<B, ALL> {
     #[inline(always)]
     fn element(&self, row: usize) -> Slot<B> {
         // SAFETY: the element of a row: the contract of `splat_rows`.
@@ -72,10 +75,8 @@ impl<B: Copy, const SHORT: bool> Splat<B, SHORT> {
             1 => self.reaching::<K, 1>(),
             2 => self.reaching::<K, 2>(),
             3..=4 => self.reaching::<K, 4>(),
-            5..=6 => self.reaching::<K, 6>(),
-            7..=8 => self.reaching::<K, 8>(),
-            9..=12 => self.reaching::<K, 12>(),
-            13..=16 => self.reaching::<K, 16>(),
+            5..=8 => self.reaching::<K, 8>(),
+            9..=16 => self.reaching::<K, 16>(),
             _ => 0,
         }
     }
@@ -87,13 +88,12 @@ impl<B: Copy, const SHORT: bool> Splat<B, SHORT> {
         assert!(0 < len && len <= K * R);
         let done = (self.0.rows.len).saturating_sub((K * R).div_ceil(len));
         for row in 0..done {
-            let to = self
-                .0
-                .to(row, 0, size_of::<B>())
-                .cast::<[[Slot<B>; K]; R]>();
-            // SAFETY: rows have no gaps, as `run` has checked. `K * R` elements are at most this
-            // row and the `(K * R).div_ceil(len)` after it, which are in the block as `row < done`.
-            unsafe { to.write([[self.element(row); K]; R]) };
+            let to = self.0.to(row, 0, size_of::<B>());
+            let registers = [[self.element(row); K]; R];
+            // SAFETY: rows have no gaps, as `run` has checked. `K * R` elements are at most
+            // this row and the `(K * R).div_ceil(len)` after it, which are in the block as
+            // `row < done`.
+            unsafe { to.cast::<[[Slot<B>; K]; R]>().write(registers) };
         }
         done
     }

@@ -101,8 +101,8 @@ pub(super) unsafe fn reduce_few(
     } else {
         let bytes = columns * acc;
         let scratch = (1 + live_lanes(terms)) * bytes;
-        let pack = inputs[0].packs.filter(|_| in_runs && inputs.len() == 1);
-        let table = match (side_by_side, pack) {
+        let gather = inputs[0].packs.filter(|_| in_runs && inputs.len() == 1);
+        let table = match (side_by_side, gather) {
             (true, _) => 0,
             (false, None) => return None,
             (false, Some(_)) => (terms + MORE_ROWS) * columns * size,
@@ -112,7 +112,7 @@ pub(super) unsafe fn reduce_few(
             return None;
         }
         let mut steps = along;
-        if let (false, Some(pack)) = (side_by_side, pack) {
+        if let (false, Some(gather)) = (side_by_side, gather) {
             let (to, pitch) = (stack.first.wrapping_add(begin), columns * size);
             let block = Block {
                 to,
@@ -128,7 +128,7 @@ pub(super) unsafe fn reduce_few(
                 },
             };
             // SAFETY: all elements of the input; there is room for them and for `MORE_ROWS`.
-            unsafe { pack(block) };
+            unsafe { gather.pack(block) };
             (first[0], steps[0], adjacent) = (to, pitch as isize, true);
         }
         let rows = Rows {

@@ -1,7 +1,6 @@
 //! The work of a unit: its leaves are read where they lie, or gathered, and folded.
 
 use super::super::block::{Along, Block};
-use super::super::gather::pack_or_splat;
 use super::super::kernel::{
     Facts, Kernel, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, moved,
 };
@@ -142,11 +141,11 @@ impl<'u> Unit<'u> {
             rows,
             columns,
         };
-        let input = &self.inputs[operand];
         // Large elements are read where they lie: see `Plan::new`.
-        let pack = input.packs.expect("small elements may be packed");
+        let gather = self.inputs[operand].packs;
+        let gather = gather.expect("small elements may be packed");
         // SAFETY: the contract of this function.
-        unsafe { pack_or_splat(pack, block, input.size) };
+        unsafe { gather.pack(block) };
     }
 
     /// The sums of columns whose terms are read as rows. Unless the access is to tables, the
@@ -389,7 +388,7 @@ impl<'u> Unit<'u> {
                     }
                     let (rows, along) = ((columns.len(), down), (len, along));
                     // SAFETY: terms of an input, and their places in the table. The rows after
-                    // them, which the pack may write, are spare, or of columns that are gathered
+                    // them, which `pack` may write, are spare, or of columns that are gathered
                     // next: see `runs`.
                     unsafe { self.gather(operand, (behind, LEAF * size), from, rows, along) };
                 }
@@ -429,7 +428,7 @@ impl<'u> Unit<'u> {
                 let along = (width, tile.columns.strides[i]);
                 let from = self.at(operand, tile.offsets_at(row, 0));
                 // SAFETY: terms of an input, and their places in a table. The rows after them,
-                // which the pack may write, are spare, or of terms that are gathered next: of
+                // which `pack` may write, are spare, or of terms that are gathered next: of
                 // columns, see `runs`, or of the next tile.
                 unsafe { self.gather(operand, (to, pitch), from, (len, step), along) };
                 to = to.wrapping_add(rows / blocks * width * size);
