@@ -39,8 +39,8 @@ pub(crate) unsafe trait Access {
     ///
     /// # Safety
     ///
-    /// `place` is an element of the input's array, or, with a [`gather`](Self::gather), a copy of one.
-    /// An item that may be written to is made once.
+    /// `place` is an element of the input's array, or, with a [`gather`](Self::gather), a copy of
+    /// one. An item that may be written to is made once.
     unsafe fn item(place: *const Self::Elem) -> Self::Item;
 }
 

@@ -18,8 +18,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Sets `axes` to what each output axis becomes, as in [`Call`]. Returns how many terms each
     /// element of the gradient has.
     ///
-    /// In place, and without [`axis_sources`](Self::axis_sources): axes that are moved as a vector just after they
-    /// have been written one by one take 10 ns.
+    /// In place, and without [`axis_sources`](Self::axis_sources): axes that are moved as a vector
+    /// just after they have been written one by one take 10 ns.
     #[inline(always)]
     pub(super) fn becomes(&self, axes: &mut [usize]) -> usize {
         let output = self.output_shape();

@@ -2,7 +2,6 @@
 
 use super::accumulation::Accumulation;
 use super::added;
-
 use super::part::Part;
 use super::reduction::Reduction;
 use super::summand::Summand;

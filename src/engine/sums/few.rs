@@ -13,8 +13,9 @@ use super::scratch::Few;
 use super::unit::fold_runs;
 use std::ptr;
 
-/// [`reduce`](super::reduce) of few elements, without nests and a plan: these take longer than the elements do.
-/// `None`: nothing has been done, as there is no room or the elements do not lie side by side.
+/// [`reduce`](super::reduce) of few elements, without nests and a plan: these take longer than the
+/// elements do. `None`: nothing has been done, as there is no room or the elements do not lie side
+/// by side.
 ///
 /// # Safety
 ///

@@ -39,12 +39,15 @@ pub(super) struct Plan<'n> {
     pub(super) chunks: usize,
     /// Units that a thread takes at once.
     pub(super) at_once: usize,
-    /// Whether the terms of each column are one run, in all operands.
-    pub(super) in_place: bool,
+    /// The bytes of the largest element.
+    pub(super) size: usize,
+    /// Whether a run is of one axis, and its terms are contiguous in all operands.
+    pub(super) contiguous: bool,
     /// Terms of a column that are read before those of the next column are: all inside the axes
     /// that are kept.
     pub(super) run: usize,
-    /// Terms of one column that are gathered together, if they are many: leaves of a row, or rows.
+    /// Terms of one column that are gathered, or read, together, if they are many: leaves of a row,
+    /// or rows.
     pub(super) piece: usize,
     pub(super) threads: usize,
     /// Bytes of the sections of scratch memory.
@@ -69,7 +72,9 @@ impl<'n> Plan<'n> {
             (0..inputs.len()).all(|operand| is(form(inputs, axis, operand)))
         };
         let side_by_side = all(&inner, &|form| form == Form::Contiguous);
-        let in_place = summed.axes().len() <= 1 && all(&term, &|form| form == Form::Contiguous);
+        let run = run(kept, summed);
+        let contiguous = run == term.size && all(&term, &|form| form == Form::Contiguous);
+        let in_place = contiguous && summed.axes().len() <= 1;
         let (Cost::Bytes(bytes) | Cost::Closure { bytes }) = cost;
         let least = match cost {
             Cost::Bytes(_) => *CHUNK_BYTES.start(),
@@ -147,7 +152,6 @@ impl<'n> Plan<'n> {
             1 => usize::MAX,
             _ => (at_once / (bytes / units / chunks).max(1)).max(1),
         };
-        let run = run(kept, summed);
         let (piece, spare) = piece(run, &term, size);
         let mut plan = Plan {
             kept,
@@ -158,7 +162,8 @@ impl<'n> Plan<'n> {
             chunk: chunk * LEAF,
             chunks,
             at_once,
-            in_place,
+            size,
+            contiguous,
             run,
             piece,
             threads: threads.min((units * chunks).div_ceil(at_once)).max(1),
@@ -193,7 +198,7 @@ impl<'n> Plan<'n> {
         let row = self.kept.inner().resized(columns);
         for (operand, input) in inputs.iter().enumerate() {
             let elements = match self.access {
-                Access::Runs if self.in_place => 0,
+                Access::Runs if self.in_place() => 0,
                 Access::Runs => {
                     (columns + 1 + MORE_ROWS) * LEAF + self.piece.min(leaves * LEAF) + spare
                 }
@@ -203,6 +208,11 @@ impl<'n> Plan<'n> {
             sections[3 + operand] = elements * input.size;
         }
         sections.map(|bytes| bytes.next_multiple_of(align))
+    }
+
+    /// Whether the terms of each column are one run, which is read where it lies.
+    pub(super) fn in_place(&self) -> bool {
+        self.contiguous && self.summed.axes().len() <= 1
     }
 
     /// The columns of a unit and its chunk of terms.

@@ -19,8 +19,7 @@ const NARROW: usize = 8 * LANES;
 /// Runs of neighbouring columns that have up to this many bytes together are read together: the
 /// driver takes some 50 ns for each run that it reads alone, as long as 400 terms take. The means
 /// of the channels of `f32 [16, 32, 20, 20]` take 25 us then, and 43 one by one (an Intel Xeon).
-/// What one of them leaves of its cache lines is still in the second-level cache when the next
-/// terms are read.
+/// A cache line that two such reads share is still in the second-level cache for the second one.
 const TOGETHER: usize = SECOND_LEVEL_CACHE / 4;
 
 /// A unit of work on a thread, with the thread's memory.
@@ -33,8 +32,6 @@ pub(super) struct Unit<'u> {
     terms: Range<usize>,
     /// Bytes of a leaf of each operand.
     leaf: Steps,
-    /// Whether the terms of a run are contiguous in all operands.
-    contiguous: bool,
     lanes: *mut u8,
     stack: *mut u8,
     offsets: *mut Steps,
@@ -57,13 +54,10 @@ impl<'u> Unit<'u> {
             at = at.wrapping_add(bytes);
         }
         let [lanes, stack, offsets, tables @ ..] = sections;
-        let (inputs, term) = (facts.inputs, plan.summed.inner());
         let mut leaf = [0; OPERANDS];
-        for (leaf, input) in leaf.iter_mut().zip(inputs) {
+        for (leaf, input) in leaf.iter_mut().zip(facts.inputs) {
             *leaf = (LEAF * input.size) as isize;
         }
-        let contiguous = plan.run == term.size
-            && (0..inputs.len()).all(|operand| form(inputs, &term, operand) == Form::Contiguous);
         Unit {
             kernel,
             inputs: facts.inputs,
@@ -71,7 +65,6 @@ impl<'u> Unit<'u> {
             plan,
             terms,
             leaf,
-            contiguous,
             lanes,
             stack,
             offsets: offsets.cast(),
@@ -268,7 +261,7 @@ impl<'u> Unit<'u> {
         let plan = self.plan;
         let (inner, term, count) = (plan.kept.inner(), plan.summed.inner(), columns.len());
         let mut column = 0;
-        if plan.in_place {
+        if plan.in_place() {
             plan.kept.for_each_row(columns, &mut |at, width| {
                 let runs = Runs {
                     first: self.places(term.moved(at, self.terms.start)),
@@ -284,8 +277,6 @@ impl<'u> Unit<'u> {
             });
             return self.close(self.column_stack(0, count));
         }
-        let sizes = self.inputs.iter().map(|input| input.size);
-        let size = sizes.fold(0, usize::max);
         let mut at = self.terms.start;
         while at < self.terms.end {
             let end = (at / plan.run + 1).saturating_mul(plan.run);
@@ -295,7 +286,8 @@ impl<'u> Unit<'u> {
             // may overwrite the same terms of the columns after them, which are gathered next. If
             // it went on to the next leaf, it would overwrite terms of this leaf that these columns
             // still need.
-            let together = left < LEAF || inner.size.saturating_mul(left * size) <= TOGETHER;
+            let bytes = (inner.size.saturating_mul(left)).saturating_mul(plan.size);
+            let together = left < LEAF || plan.run == term.size && bytes <= TOGETHER;
             let len = match filled {
                 _ if !together => left,
                 0 if left >= LEAF => left / LEAF * LEAF,
@@ -317,9 +309,9 @@ impl<'u> Unit<'u> {
         self.close(self.column_stack(0, count))
     }
 
-    /// Reads these terms, which are one run, of some columns along the innermost axis that is kept.
-    /// `first` is where term 0 of the first of them lies, and `begin` how far the first of these
-    /// terms is from it. The unit has `width` columns.
+    /// Reads these terms, which lie in one run, of some columns along the innermost axis that is
+    /// kept. `first` is where term 0 of the first of them lies, and `begin` how far the first of
+    /// these terms is from it. The unit has `width` columns.
     fn read_run(
         &self,
         terms: Range<usize>,
@@ -340,7 +332,7 @@ impl<'u> Unit<'u> {
             // whole leaves of this run, or whole rows of it, after the terms of the last leaf.
             let in_rows = columns.len() == 1 && plan.run > term.size;
             let leaves = left.min(plan.piece) / LEAF;
-            let whole = leaves > 0 && filled == 0 && (columns.len() == 1 || self.contiguous);
+            let whole = leaves > 0 && filled == 0 && (columns.len() == 1 || plan.contiguous);
             let (row, count) = match () {
                 () if in_rows => (width, left.min(plan.piece - at % plan.piece)),
                 () if whole => (width, leaves * LEAF),
