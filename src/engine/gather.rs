@@ -458,7 +458,8 @@ impl<B: Copy, const K: usize> Vectorize for Separate<'_, B, K> {
 /// # Safety
 ///
 /// They are readable and writable, and the two do not overlap.
-#[inline(always)]
+// Not inlined by force: without optimisation its array would be on the stack of every copy.
+#[inline]
 unsafe fn reverse<B: Copy>(to: *mut Slot<B>, from: *const Slot<B>, len: usize) {
     const MANY: usize = 16;
     // The elements are read in the order of memory, which prefetchers follow.
