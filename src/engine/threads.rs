@@ -297,7 +297,7 @@ mod team {
         shares: Shares,
         /// Helpers that have been asked for and have not arrived, by earlier calls too.
         awaited: usize,
-        /// The same, but late, and not counted on.
+        /// Helpers that are late. They may still arrive, but no claim counts on them.
         late: usize,
         /// When a helper was last asked for.
         asked: Option<Instant>,

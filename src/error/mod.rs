@@ -110,7 +110,7 @@ impl fmt::Debug for BroadcastError {
     }
 }
 
-/// What a call returns that may refuse its arguments.
+/// The result of a call that may refuse its arguments.
 pub(crate) type Result<T, E = BroadcastError> = std::result::Result<T, E>;
 
 /// Two shapes that a rule does not accept.

@@ -43,6 +43,10 @@ pub(super) struct Plan<'n> {
     pub(super) size: usize,
     /// Whether a run is of one axis, and its terms are contiguous in all operands.
     pub(super) contiguous: bool,
+    /// Whether the terms of each column are one such run, which is read where it lies.
+    pub(super) in_place: bool,
+    /// Bytes of a leaf of each operand.
+    pub(super) leaf: Steps,
     /// Terms of a column that are read before those of the next column are: all inside the axes
     /// that are kept.
     pub(super) run: usize,
@@ -153,6 +157,10 @@ impl<'n> Plan<'n> {
             _ => (at_once / (bytes / units / chunks).max(1)).max(1),
         };
         let (piece, spare) = piece(run, &term, size);
+        let mut leaf = [0; OPERANDS];
+        for (leaf, input) in leaf.iter_mut().zip(inputs) {
+            *leaf = (LEAF * input.size) as isize;
+        }
         let mut plan = Plan {
             kept,
             summed,
@@ -164,6 +172,8 @@ impl<'n> Plan<'n> {
             at_once,
             size,
             contiguous,
+            in_place,
+            leaf,
             run,
             piece,
             threads: threads.min((units * chunks).div_ceil(at_once)).max(1),
@@ -198,7 +208,7 @@ impl<'n> Plan<'n> {
         let row = self.kept.inner().resized(columns);
         for (operand, input) in inputs.iter().enumerate() {
             let elements = match self.access {
-                Access::Runs if self.in_place() => 0,
+                Access::Runs if self.in_place => 0,
                 Access::Runs => {
                     (columns + 1 + MORE_ROWS) * LEAF + self.piece.min(leaves * LEAF) + spare
                 }
@@ -208,11 +218,6 @@ impl<'n> Plan<'n> {
             sections[3 + operand] = elements * input.size;
         }
         sections.map(|bytes| bytes.next_multiple_of(align))
-    }
-
-    /// Whether the terms of each column are one run, which is read where it lies.
-    pub(super) fn in_place(&self) -> bool {
-        self.contiguous && self.summed.axes().len() <= 1
     }
 
     /// The columns of a unit and its chunk of terms.

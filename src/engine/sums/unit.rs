@@ -30,8 +30,6 @@ pub(super) struct Unit<'u> {
     acc: usize,
     plan: &'u Plan<'u>,
     terms: Range<usize>,
-    /// Bytes of a leaf of each operand.
-    leaf: Steps,
     lanes: *mut u8,
     stack: *mut u8,
     offsets: *mut Steps,
@@ -54,17 +52,12 @@ impl<'u> Unit<'u> {
             at = at.wrapping_add(bytes);
         }
         let [lanes, stack, offsets, tables @ ..] = sections;
-        let mut leaf = [0; OPERANDS];
-        for (leaf, input) in leaf.iter_mut().zip(facts.inputs) {
-            *leaf = (LEAF * input.size) as isize;
-        }
         Unit {
             kernel,
             inputs: facts.inputs,
             acc: facts.size,
             plan,
             terms,
-            leaf,
             lanes,
             stack,
             offsets: offsets.cast(),
@@ -260,14 +253,14 @@ impl<'u> Unit<'u> {
     pub(super) fn runs(&self, columns: Range<usize>) -> *const u8 {
         let plan = self.plan;
         let (inner, term, count) = (plan.kept.inner(), plan.summed.inner(), columns.len());
-        let mut column = 0;
-        if plan.in_place() {
+        if plan.in_place {
+            let mut column = 0;
             plan.kept.for_each_row(columns, &mut |at, width| {
                 let runs = Runs {
                     first: self.places(term.moved(at, self.terms.start)),
                     columns: width,
                     column: steps(inner.strides),
-                    leaf: self.leaf,
+                    leaf: plan.leaf,
                     terms: self.terms.len(),
                     number: self.number(self.terms.start),
                 };
@@ -329,7 +322,8 @@ impl<'u> Unit<'u> {
             let (index, filled) = (done / LEAF, done % LEAF);
             let left = terms.end - at;
             // Many terms are gathered into the rows of the table behind those of incomplete leaves:
-            // whole leaves of this run, or whole rows of it, after the terms of the last leaf.
+            // whole leaves of this run, or whole rows of it, after the terms of the last leaf. Of
+            // several columns, whole leaves are only read in place.
             let in_rows = columns.len() == 1 && plan.run > term.size;
             let leaves = left.min(plan.piece) / LEAF;
             let whole = leaves > 0 && filled == 0 && (columns.len() == 1 || plan.contiguous);
@@ -348,8 +342,8 @@ impl<'u> Unit<'u> {
             let mut runs = Runs {
                 first: [ptr::null(); OPERANDS],
                 columns: columns.len(),
-                column: self.leaf,
-                leaf: self.leaf,
+                column: plan.leaf,
+                leaf: plan.leaf,
                 terms: folded,
                 number: self.number(at).wrapping_sub(all),
             };
