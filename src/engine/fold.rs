@@ -184,12 +184,45 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
                 *along = along.wrapping_add(*chunk);
             }
         }
-        if whole < columns {
+        if whole < columns && M == LANES {
+            // SAFETY: the last columns of these rows.
+            unsafe { self.fold_last(rows, at, step, whole..columns, to) };
+        } else if whole < columns {
             for k in 0..M {
                 let (row, first) = (at + k * step, FIRST && k == 0);
                 // SAFETY: the last columns of a row.
                 unsafe { self.add_last(rows, row, whole..columns, first, to) };
             }
+        }
+    }
+
+    /// Puts the sums of the last columns of [`LANES`] rows into `to`, by
+    /// [`fold_lanes`](Reduction::fold_lanes), whose bits may be others than those of
+    /// [`add_last`](Self::add_last).
+    ///
+    /// # Safety
+    ///
+    /// As for [`add_rows`](Self::add_rows).
+    #[inline(never)]
+    unsafe fn fold_last(
+        &self,
+        rows: &Rows<'_>,
+        at: usize,
+        step: usize,
+        columns: Range<usize>,
+        to: *mut R::Acc,
+    ) {
+        for column in columns.clone() {
+            let [sum] = self.reduction.fold_lanes(|k, _| {
+                let row = at + k * step;
+                let places = rows.places(I::COUNT, row);
+                let places = moved(places, I::COUNT, &rows.chunk, column / LANES);
+                let number = rows.number_of(row, columns.end, column);
+                // SAFETY: an element of the row: the contract of this function.
+                unsafe { self.term(&places, column % LANES, number) }
+            });
+            // SAFETY: there is room: the contract of this function.
+            unsafe { to.wrapping_add(column).write(sum) };
         }
     }
 
@@ -361,7 +394,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     unsafe fn fold_leaf(&self, places: &Places, number: usize) -> R::Acc {
         // SAFETY: the indices are those of a leaf.
         let term = |i: usize| unsafe { self.term(places, i, number.wrapping_add(i)) };
-        if !R::QUICK {
+        if !R::QUICK && !R::FOLDS_LANES {
             // The compiler makes no vector code of the loops below if `combine` is long.
             // SAFETY: the contract of this function.
             return unsafe { self.fold_short(places, LEAF, number) };

@@ -164,17 +164,20 @@ pub trait Reduction<T>: Sync {
         false
     }
 
-    /// Whether [`fold_lanes`](Self::fold_lanes) is faster than [`combine`](Self::combine) of each
-    /// term. Compilers make no vector code of the latter if accumulators are several numbers.
+    /// Whether lanes of whole leaves are folded by [`fold_lanes`](Self::fold_lanes), in every layout.
+    /// Compilers make no vector code of [`combine`](Self::combine) of each term if accumulators are
+    /// several numbers.
     #[doc(hidden)]
     const FOLDS_LANES: bool = false;
 
-    /// The accumulators of 16 lanes of a whole leaf, of 16 terms each, with the bits that
-    /// [`combine`](Self::combine) of one term after the other gives. `term(k, lane)` is the
-    /// accumulator of a term, and is called once for each.
+    /// The accumulators of `N` lanes of a whole leaf, of 16 terms each. `term(k, lane)` is the
+    /// accumulator of a term, and is called once for each. Lanes do not depend on each other.
     #[doc(hidden)]
     #[inline(always)]
-    fn fold_lanes(&self, term: impl Fn(usize, usize) -> Self::Acc) -> [Self::Acc; LANES] {
+    fn fold_lanes<const N: usize>(
+        &self,
+        term: impl Fn(usize, usize) -> Self::Acc,
+    ) -> [Self::Acc; N] {
         let lane = |j| (1..LANES).fold(term(0, j), |acc, k| self.combine(acc, term(k, j)));
         std::array::from_fn(lane)
     }

@@ -3,7 +3,6 @@
 use super::count::Count;
 use super::reduction::{ArgMax, ArgMin, LastArgMax, LastArgMin, Max, Min, NanMax, NanMin};
 use super::reduction::{Reduction, sealed::Use};
-use crate::engine::reduction::LANES;
 use num_traits::AsPrimitive;
 use std::marker::PhantomData;
 
@@ -97,7 +96,7 @@ macro_rules! forward {
         }
 
         #[inline(always)]
-        fn fold_lanes(&self, term: impl Fn(usize, usize) -> R::Acc) -> [R::Acc; LANES] {
+        fn fold_lanes<const N: usize>(&self, term: impl Fn(usize, usize) -> R::Acc) -> [R::Acc; N] {
             self.reduction.fold_lanes(term)
         }
 

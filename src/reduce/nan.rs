@@ -64,11 +64,14 @@ impl<T: Averaged + PartialEq + 'static> Reduction<T> for NanMean {
     const FOLDS_LANES: bool = size_of::<T::Acc>() < size_of::<usize>();
 
     #[inline(always)]
-    fn fold_lanes(&self, term: impl Fn(usize, usize) -> Self::Acc) -> [Self::Acc; LANES] {
+    fn fold_lanes<const N: usize>(
+        &self,
+        term: impl Fn(usize, usize) -> Self::Acc,
+    ) -> [Self::Acc; N] {
         // Counts are as wide as `f32`, and in an array of their own. So compilers make vector code.
-        let (mut sums, mut skipped) = ([T::Acc::zero(); LANES], [0_u32; LANES]);
+        let (mut sums, mut skipped) = ([T::Acc::zero(); N], [0_u32; N]);
         for k in 0..LANES {
-            for j in 0..LANES {
+            for j in 0..N {
                 let (sum, skip) = term(k, j);
                 sums[j] = if k == 0 { sum } else { sums[j] + sum };
                 skipped[j] += skip as u32;

@@ -1050,7 +1050,7 @@ fn folded_lanes_have_the_bits_of_terms_combined_one_by_one() {
                 i => i as f32 * 1.7 - j as f32,
             };
             let lift = |k, j| reduction.lift(term(k, j));
-            let folded = reduction.fold_lanes(lift);
+            let folded = reduction.fold_lanes::<LANES>(lift);
             for (j, folded) in folded.iter().enumerate() {
                 let combine = |acc, k| reduction.combine(acc, lift(k, j));
                 let one_by_one = (1..LANES).fold(lift(0, j), combine);
