@@ -2,9 +2,11 @@
 
 // The traits are public in name only: nobody outside of the crate can call them.
 #![allow(private_bounds, private_interfaces)]
+// A macro makes `(a)` of one operand, which is no tuple.
+#![allow(unused_parens)]
 
 use crate::co_broadcast::{check_replicate, common_shape, replicated};
-use crate::engine::inputs::{AndSecond, Input, Inputs, tuple_type};
+use crate::engine::inputs::{AndSecond, Input, Inputs};
 use crate::error::Result;
 use crate::operand::{IntoView, Operand};
 use ndarray::{ArrayView, DimMax, Dimension};
@@ -134,7 +136,7 @@ macro_rules! zip_tuples {
         }
 
         impl<'a, $($A: Sync, $D: Dimension),+> ZipRefs for ($(ArrayView<'a, $A, $D>,)+) {
-            type Refs = tuple_type!($(&'a $A),+);
+            type Refs = ($(&'a $A),+);
 
             #[inline]
             fn refs(&self) -> impl Inputs<Items = Self::Refs> {
@@ -147,7 +149,7 @@ macro_rules! zip_tuples {
         impl<'a, $($A: Copy + Send + Sync, $D: Dimension),+> ZipValues
             for ($(ArrayView<'a, $A, $D>,)+)
         {
-            type Values = tuple_type!($($A),+);
+            type Values = ($($A),+);
 
             #[inline]
             fn values(&self) -> impl AndSecond<Items = Self::Values> {

@@ -6,6 +6,9 @@
 //! vectorise, and once for all others. Inputs that are read by value are first packed where that is
 //! faster: see `maps`.
 
+// Macros make `(a)` of one input, which is no tuple.
+#![allow(unused_parens)]
+
 use super::gather::Gather;
 use super::machine::{Vectorize, in_vectors};
 use super::maps::{Kernel, Operand, Places, To, map_of_4, map_of_8};
@@ -157,28 +160,6 @@ impl<'v, A: Send> Input<'v, &'v mut A> {
     }
 }
 
-/// One item, or a tuple of several.
-macro_rules! tuple {
-    ($a:expr) => {
-        $a
-    };
-    ($($a:expr),+) => {
-        ($($a),+)
-    };
-}
-
-/// The type of [`tuple!`].
-macro_rules! tuple_type {
-    ($a:ty) => {
-        $a
-    };
-    ($($a:ty),+) => {
-        ($($a),+)
-    };
-}
-
-pub(crate) use tuple_type;
-
 pub(crate) use sealed::{AndSecond, Inputs};
 
 mod sealed {
@@ -320,7 +301,7 @@ macro_rules! and_second {
                 items: <Self::With<'p, E> as Inputs>::Items,
             ) -> (Self::Items, &'p mut E) {
                 let ($($a,)+ place) = items;
-                (tuple!($($a),+), place)
+                (($($a),+), place)
             }
         }
     };
@@ -346,7 +327,7 @@ macro_rules! inputs {
         unsafe impl<$($A: Access),+> Inputs for ($(Input<'_, $A>,)+) {
             const COUNT: usize = $count - 1;
 
-            type Items = tuple_type!($($A::Item),+);
+            type Items = ($($A::Item),+);
 
             type Operands<'a> = [Operand<'a>; $count - 1] where Self: 'a;
 
@@ -359,7 +340,7 @@ macro_rules! inputs {
             unsafe fn items(places: &[*const u8], index: usize) -> Self::Items {
                 $(let $a = places[$input].cast::<$A::Elem>().wrapping_add(index);)+
                 // SAFETY: elements of the inputs: the contract of this function.
-                tuple!($(unsafe { $A::item($a) }),+)
+                ($(unsafe { $A::item($a) }),+)
             }
 
             #[inline]
@@ -396,7 +377,7 @@ macro_rules! inputs {
                     first: &Places<$n>,
                     tile: &Tile<$n>,
                     strides: [isize; $count],
-                    op: &impl Fn(&mut X, tuple_type!($($A::Item),+)),
+                    op: &impl Fn(&mut X, ($($A::Item),+)),
                 ) {
                     let (at, down) = (&tile.offsets, &tile.rows.strides);
                     let mut x = first[0].wrapping_offset(at[0]);
@@ -426,7 +407,7 @@ macro_rules! inputs {
                     x: &mut [X],
                     ($($a,)+): ($(*const $A::Elem,)+),
                     strides: [isize; $count],
-                    op: &impl Fn(&mut X, tuple_type!($($A::Item),+)),
+                    op: &impl Fn(&mut X, ($($A::Item),+)),
                 ) {
                     for (i, x) in x.iter_mut().enumerate() {
                         $(
@@ -435,7 +416,7 @@ macro_rules! inputs {
                         )+
                         // SAFETY: elements of the inputs, as `i` is below the length of `x`: the
                         // contract.
-                        op(x, tuple!($(unsafe { $A::item($a) }),+));
+                        op(x, ($(unsafe { $A::item($a) }),+));
                     }
                 }
 
@@ -467,7 +448,7 @@ macro_rules! inputs {
                         )+
                         // SAFETY: an element of the output, which nothing else reaches, and those
                         // of the inputs at this position: the contract.
-                        op(unsafe { &mut *x }, tuple!($(unsafe { $A::item($a) }),+));
+                        op(unsafe { &mut *x }, ($(unsafe { $A::item($a) }),+));
                         at[0] = at[0].wrapping_add(along[0]);
                         $(at[$operand] = at[$operand].wrapping_add(along[$operand]);)+
                     }
