@@ -1,6 +1,6 @@
 //! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
 
-use super::BroadcastPlan;
+use super::{AxisSource, BroadcastPlan};
 use crate::axes::{AxisList, invalid_axes, positions};
 use crate::error::{ArrayRole, AxesFault, Result, check_shape};
 use crate::integer::{ShapeInteger, axis_of};
@@ -56,8 +56,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         check_shape(ArrayRole::FirstOutput, expected, found)?;
         let (fed, then_fed) = (self.output_axes(), second.output_axes());
         let (input, output) = (self.input_dim(), second.output_dim());
-        let none = &output.ndim();
-        let output_axis_of = |axis: usize| *then_fed.get(fed[axis]).unwrap_or(none);
+        let output_axis_of = |axis: usize| *then_fed.get(fed[axis]).unwrap_or(&NONE);
         BroadcastPlan::new(Rule::Composed, input, output, output_axis_of)
     }
 
@@ -93,7 +92,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     #[doc(alias = "permute")]
     #[inline]
     pub fn permuted<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self> {
-        self.then(&reordering(&self.output, axes)?)
+        self.then(&reordered(&self.output, axes)?.inverse()?)
     }
 
     /// The plan whose input has its axes in another order: axis `i` is axis `axes[i]` of this
@@ -118,7 +117,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: as [`permuted`](Self::permuted).
     #[inline]
     pub fn permuted_input<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self> {
-        reordering(&self.input, axes)?.inverse()?.then(self)
+        reordered(&self.input, axes)?.then(self)
     }
 
     /// The plan whose output has a new axis of size 1 at this position of its shape. Negative
@@ -151,7 +150,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: ndarray `insert_axis`, NumPy `expand_dims`.
     #[inline]
     pub fn insert_axis<T: ShapeInteger>(&self, axis: T) -> Result<BroadcastPlan<I, O::Larger>> {
-        self.then(&inserting(&self.output, axis)?)
+        self.then(&with_new_axis(&self.output, axis)?.inverse()?)
     }
 
     /// The plan whose output lacks this axis, which must have size 1. Example:
@@ -165,7 +164,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: ndarray `remove_axis`, NumPy `squeeze`.
     #[inline]
     pub fn remove_axis<T: ShapeInteger>(&self, axis: T) -> Result<BroadcastPlan<I, O::Smaller>> {
-        self.then(&removing(&self.output, axis)?)
+        self.then(&without_axis(&self.output, axis)?.inverse()?)
     }
 
     /// The plan whose input has a further axis of size 1 at this position, which is dropped.
@@ -179,7 +178,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: T,
     ) -> Result<BroadcastPlan<I::Larger, O>> {
-        inserting(&self.input, axis)?.inverse()?.then(self)
+        with_new_axis(&self.input, axis)?.then(self)
     }
 
     /// The plan whose input lacks this axis, which must have size 1. The output axis that it fed is
@@ -194,20 +193,30 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
         axis: T,
     ) -> Result<BroadcastPlan<I::Smaller, O>> {
-        removing(&self.input, axis)?.inverse()?.then(self)
+        without_axis(&self.input, axis)?.then(self)
     }
 
     /// The plan from the output to the input, of a plan that stretches no axis and whose axes of
     /// other sizes than 1 all feed one, and are fed.
     fn inverse(&self) -> Result<BroadcastPlan<O, I>> {
+        let sources = self.axis_sources().map(AxisSource::input_axis);
+        let sources: Axes = sources.map(|axis| axis.unwrap_or(NONE)).collect();
         let (input, output) = (self.output_dim(), self.input_dim());
-        let mut sources = input.clone();
-        for (axis, source) in sources.sizes_mut().iter_mut().zip(self.mapping()) {
-            *axis = source.unwrap_or(output.ndim());
-        }
-        let sources = sources.sizes();
         BroadcastPlan::new(Rule::Composed, input, output, |axis| sources[axis])
     }
+}
+
+/// Axes of a shape, and [`NONE`].
+type Axes = SmallVec<[usize; 6]>;
+
+/// In a list of axes, a new axis of size 1.
+const NONE: usize = usize::MAX;
+
+/// The plan to this shape from the shape that has these of its axes, in this order.
+fn from_axes<I: Dimension, D: Dimension>(shape: D, axes: Axes) -> Result<BroadcastPlan<I, D>> {
+    let sizes = shape.sizes();
+    let input = by_axis(axes.len(), |axis| *sizes.get(axes[axis]).unwrap_or(&1));
+    BroadcastPlan::new(Rule::Composed, input, shape, |axis| axes[axis])
 }
 
 /// The plan to this shape from the shape without `axes`.
@@ -219,68 +228,51 @@ pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     shape: D,
     axes: &A,
 ) -> Result<BroadcastPlan<A::Remaining<D>, D>> {
-    let (rank, sizes) = (shape.ndim(), shape.sizes());
-    let listed: D = positions("reduce", sizes, axes.list())?;
-    let kept = (0..rank).filter(|&axis| listed.sizes()[axis] == 0);
-    let kept: SmallVec<[usize; 6]> = kept.collect();
-    let input = by_axis(kept.len(), |axis| sizes[kept[axis]]);
-    BroadcastPlan::new(Rule::Composed, input, shape, |axis| kept[axis])
+    let listed: D = positions("reduce", shape.sizes(), axes.list())?;
+    let kept = (0..shape.ndim())
+        .filter(|&axis| listed[axis] == 0)
+        .collect();
+    from_axes(shape, kept)
 }
 
-/// The plan in which axis `i` of the shape feeds axis `output_axis_of(i)` of an output of this
-/// rank, or none. Other axes of the output have size 1.
-#[inline(always)]
-fn moved<D: Dimension, O: Dimension>(
-    shape: &D,
-    rank: usize,
-    output_axis_of: impl Fn(usize) -> Option<usize>,
-) -> Result<BroadcastPlan<D, O>> {
-    let output_axis_of = |axis| output_axis_of(axis).unwrap_or(rank);
-    let mut output: O = by_axis(rank, |_| 1);
-    let sizes = output.sizes_mut();
-    for (axis, &size) in shape.sizes().iter().enumerate() {
-        if let Some(fed) = sizes.get_mut(output_axis_of(axis)) {
-            *fed = size;
-        }
-    }
-    BroadcastPlan::new(Rule::Composed, shape.clone(), output, output_axis_of)
-}
-
-/// The plan to the shape with axis `axes[i]` as axis `i`.
+/// The plan to this shape from the one whose axis `i` is axis `axes[i]` of it.
 ///
 /// # Errors
 ///
 /// `InvalidAxes` if `axes` does not name each axis once.
-fn reordering<D: Dimension, T: ShapeInteger>(shape: &D, axes: &[T]) -> Result<BroadcastPlan<D, D>> {
+fn reordered<D: Dimension, T: ShapeInteger>(shape: &D, axes: &[T]) -> Result<BroadcastPlan<D, D>> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
     if axes.len() != rank {
         return Err(invalid_axes("reorder", sizes, axes, AxesFault::Length));
     }
-    let positions: D = positions("reorder", sizes, axes)?;
-    let positions = positions.sizes();
-    moved(shape, rank, |axis| Some(positions[axis] - 1))
+    let _: D = positions("reorder", sizes, axes)?;
+    let axes = axes.iter().filter_map(|axis| axis_of(axis.widen(), rank));
+    from_axes(shape.clone(), axes.collect())
 }
 
-/// The plan to the shape with an axis of size 1 at this position.
-fn inserting<D: Dimension, T: ShapeInteger>(
+/// The plan to this shape from the one with a new axis at this position.
+fn with_new_axis<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
-) -> Result<BroadcastPlan<D, D::Larger>> {
-    let rank = shape.ndim() + 1;
-    let at = place("insert", shape.sizes(), axis, rank)?;
-    moved(shape, rank, |i| Some(i + usize::from(i >= at)))
+) -> Result<BroadcastPlan<D::Larger, D>> {
+    let mut axes: Axes = (0..shape.ndim()).collect();
+    let at = place("insert", shape.sizes(), axis, axes.len() + 1)?;
+    axes.insert(at, NONE);
+    from_axes(shape.clone(), axes)
 }
 
-/// The plan to the shape without this axis, which must have size 1.
-fn removing<D: Dimension, T: ShapeInteger>(
+/// The plan to this shape from the one without this axis, which must have size 1.
+fn without_axis<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
-) -> Result<BroadcastPlan<D, D::Smaller>> {
+) -> Result<BroadcastPlan<D::Smaller, D>> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
     let at = place("remove", sizes, axis, rank)?;
-    let output_axis_of = |i| (i != at).then(|| i - usize::from(i > at));
     match sizes[at] {
-        1 => moved(shape, rank - 1, output_axis_of),
+        1 => from_axes(
+            shape.clone(),
+            (0..rank).filter(|&axis| axis != at).collect(),
+        ),
         _ => Err(invalid_axes("remove", sizes, &[axis], AxesFault::NotOne(0))),
     }
 }

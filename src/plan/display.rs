@@ -32,7 +32,8 @@ impl<I: Dimension, O: Dimension> fmt::Display for BroadcastPlan<I, O> {
         let marks = picture.marks(|column| self.axis_sources().nth(column).map_or("", mark));
         write!(f, "{marks}{legend}")?;
         // The columns do not show the order of axes that a plan permutes, nor which it drops.
-        let feeding: Vec<usize> = self.mapping().flatten().collect();
+        let feeding = self.axis_sources().filter_map(AxisSource::input_axis);
+        let feeding: Vec<usize> = feeding.collect();
         match feeding.iter().copied().eq(0..feeding.len()) {
             true => Ok(()),
             false => write!(f, "\n  input axes in the order {}", list(&feeding)),

@@ -205,29 +205,20 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub fn axis_sources(
         &self,
     ) -> impl ExactSizeIterator<Item = AxisSource> + DoubleEndedIterator + Clone + '_ {
-        let output = self.output.sizes();
-        self.mapping()
-            .zip(output)
-            .map(|(source, &size)| match source {
-                None => AxisSource::Added,
-                Some(axis) if self.input.sizes()[axis] == size => AxisSource::Kept(axis),
-                Some(axis) => AxisSource::Stretched(axis),
-            })
-    }
-
-    /// For each output axis, the input axis that feeds it. `None` for an added axis.
-    pub(crate) fn mapping(
-        &self,
-    ) -> impl ExactSizeIterator<Item = Option<usize>> + DoubleEndedIterator + Clone + '_ {
+        let (input, output) = (self.input_shape(), self.output_shape());
         // One more than the input axis, 0 for none.
-        let mut fed_by = O::zeros(self.output.ndim());
+        let mut fed_by = O::zeros(output.len());
         for (axis, &fed) in self.output_axes().iter().enumerate() {
             // An axis that feeds nothing is beyond the output.
             if let Some(place) = fed_by.sizes_mut().get_mut(fed) {
                 *place = axis + 1;
             }
         }
-        (0..self.output.ndim()).map(move |axis| fed_by.sizes()[axis].checked_sub(1))
+        (0..output.len()).map(move |axis| match fed_by[axis].checked_sub(1) {
+            None => AxisSource::Added,
+            Some(fed_by) if input[fed_by] == output[axis] => AxisSource::Kept(fed_by),
+            Some(fed_by) => AxisSource::Stretched(fed_by),
+        })
     }
 
     /// The same plan with dynamic ranks, for keeping plans of different ranks together.

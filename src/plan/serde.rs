@@ -1,6 +1,6 @@
 //! Plans, tiles and partial shapes as serde writes and reads them.
 
-use super::{BroadcastPlan, PartialPlan, Tile, TileBox};
+use super::{AxisSource, BroadcastPlan, PartialPlan, Tile, TileBox};
 use crate::mode::BroadcastMode;
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::Rule;
@@ -25,7 +25,7 @@ impl<I: Dimension, O: Dimension> Serialize for BroadcastPlan<I, O> {
             rule: self.rule(),
             input: self.input_shape().to_vec(),
             output: self.output_shape().to_vec(),
-            mapping: self.mapping().collect(),
+            mapping: self.axis_sources().map(AxisSource::input_axis).collect(),
         }
         .serialize(serializer)
     }

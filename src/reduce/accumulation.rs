@@ -4,7 +4,7 @@ use super::reduction::Reduction;
 use crate::engine::kernel::BLOCK_TERMS;
 use crate::engine::memory::array_of;
 use crate::error::{PartsFault, Result, parts_mismatch, reserved};
-use crate::plan::BroadcastPlan;
+use crate::plan::{AxisSource, BroadcastPlan};
 use ndarray::{Array, Dimension};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -379,8 +379,9 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
 
     /// What an error shows of a plan and the reduction.
     fn name<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>) -> String {
+        let sources = plan.axis_sources().map(AxisSource::input_axis);
         let name = |source: Option<usize>| source.map_or("+".into(), |axis| axis.to_string());
-        let by: Vec<String> = plan.mapping().map(name).collect();
+        let by: Vec<String> = sources.map(name).collect();
         let (input, output, by) = (plan.input_shape(), plan.output_shape(), by.join(" "));
         format!("{} of {output:?} to {input:?} by ({by})", shown(R::NAME))
     }
