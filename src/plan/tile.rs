@@ -5,31 +5,8 @@ use super::BroadcastPlan;
 use crate::error::{BoxFault, Result, invalid_box};
 use crate::shape::{Sizes, by_axis};
 use ndarray::{ArrayRef, ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, Slice};
+use smallvec::SmallVec;
 use std::ops::Range;
-
-impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
-    /// The tile for a box that is inside the output, given by the range of each axis.
-    #[inline(always)]
-    fn cut(&self, range: impl Fn(usize) -> Range<usize>) -> Result<Tile<I, O>> {
-        let (sizes, output_sizes) = (self.input_shape(), self.output_shape());
-        let fed = self.output_axes();
-        let output = TileBox::<O>::of_ranges(output_sizes.len(), &range);
-        let input =
-            TileBox::<I>::of_ranges(sizes.len(), |axis| match output_sizes.get(fed[axis]) {
-                Some(&size) if size == sizes[axis] => range(fed[axis]),
-                // An axis that is stretched or dropped has size 1: all of it.
-                _ => 0..1,
-            });
-        // Axes that are kept have the same range on both sides, and no axis has grown: no error.
-        let (from, to) = (input.size.clone(), output.size.clone());
-        let plan = BroadcastPlan::new(self.rule, from, to, |axis| fed[axis])?;
-        Ok(Tile {
-            input,
-            output,
-            plan,
-        })
-    }
-}
 
 /// A box of the output of a plan, the box of the input that feeds it, and the plan between the two.
 /// [`Tile::new`](crate::distributed::Tile::new) and [`Tiles::new`](crate::distributed::Tiles::new)
@@ -107,8 +84,24 @@ impl<I: Dimension, O: Dimension> Tile<I, O> {
     /// Source: interval arithmetic on the plan; partitioners such as XLA's GSPMD do the same.
     #[inline]
     pub fn new(plan: &BroadcastPlan<I, O>, ranges: &[Range<usize>]) -> Result<Self> {
-        check_inside(ranges.iter().cloned(), plan.output_shape())?;
-        plan.cut(|axis| ranges[axis].clone())
+        let (sizes, output_sizes) = (plan.input_shape(), plan.output_shape());
+        check_inside(ranges.iter().cloned(), output_sizes)?;
+        let fed = plan.output_axes();
+        let output = TileBox::<O>::of_ranges(ranges.len(), |axis| ranges[axis].clone());
+        let input =
+            TileBox::<I>::of_ranges(sizes.len(), |axis| match output_sizes.get(fed[axis]) {
+                Some(&size) if size == sizes[axis] => ranges[fed[axis]].clone(),
+                // An axis that is stretched or dropped has size 1: all of it.
+                _ => 0..1,
+            });
+        // Axes that are kept have the same range on both sides, and no axis has grown: no error.
+        let (from, to) = (input.size.clone(), output.size.clone());
+        let plan = BroadcastPlan::new(plan.rule, from, to, |axis| fed[axis])?;
+        Ok(Tile {
+            input,
+            output,
+            plan,
+        })
     }
 
     /// The plan from the box of the input to the box of the output. It has the rule of the whole.
@@ -289,16 +282,15 @@ impl<I: Dimension, O: Dimension> Iterator for Tiles<'_, I, O> {
 
     fn next(&mut self) -> Option<Tile<I, O>> {
         let mut number = self.numbers.next()?;
-        let (shape, size) = (self.plan.output_shape(), self.size.sizes());
-        let mut start = O::zeros(shape.len());
-        for axis in (0..shape.len()).rev() {
-            let count = shape[axis].div_ceil(size[axis]);
-            start[axis] = number % count * size[axis];
+        let whole = self.plan.output_shape().iter().map(|&size| 0..size);
+        let mut ranges: SmallVec<[Range<usize>; 6]> = whole.collect();
+        for (range, &size) in ranges.iter_mut().zip(self.size.sizes()).rev() {
+            let (end, count) = (range.end, range.end.div_ceil(size));
+            let start = number % count * size;
+            *range = start..end.min(start + size);
             number /= count;
         }
-        let end = |axis: usize| shape[axis].min(start[axis] + size[axis]);
-        let tile = self.plan.cut(|axis| start[axis]..end(axis));
-        Some(tile.expect("the box is inside the output"))
+        Some(Tile::new(self.plan, &ranges).expect("the box is inside the output"))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
