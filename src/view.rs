@@ -248,27 +248,24 @@ impl AxisPattern {
 
 /// The array with each axis split into axes of these sizes, which multiply to its size.
 fn split<'a, A>(array: ArrayViewD<'a, A>, sizes: &[Vec<usize>]) -> ArrayViewD<'a, A> {
-    for (sizes, &size) in sizes.iter().zip(array.shape()) {
-        let product = sizes
-            .iter()
-            .try_fold(1_usize, |all, &size| all.checked_mul(size));
-        assert_eq!(product, Some(size), "the sizes of an axis");
-    }
     assert_eq!(sizes.len(), array.ndim(), "the sizes of all axes");
     let shape = IxDyn(&sizes.concat());
     if array.is_empty() {
         return array.into_shape_with_order(shape).expect(EMPTY);
     }
-    let parts = |axis: usize| (0..sizes[axis].len()).map(move |part| (axis, part));
-    let parts = (0..array.ndim()).flat_map(parts);
-    // No product overflows: the part before the others has two elements or more, so it is at most
-    // the offset of the last element of the axis.
-    let stride = |(axis, part): (usize, usize)| match &sizes[axis][part..] {
-        [1, ..] => 0,
-        [_, behind @ ..] => array.strides()[axis] * behind.iter().product::<usize>() as isize,
-        [] => 0,
-    };
-    let strides: Vec<usize> = parts.map(|part| stride(part) as usize).collect();
+    // From the last axis to the first.
+    let mut strides = Vec::new();
+    for (axis, sizes) in array.axes().rev().zip(sizes.iter().rev()) {
+        let mut inside = 1_usize;
+        for &size in sizes.iter().rev() {
+            // With the right sizes it is at most the offset of the last element of the axis.
+            let stride = axis.stride.wrapping_mul(inside as isize);
+            strides.push(if size == 1 { 0 } else { stride as usize });
+            inside = inside.checked_mul(size).expect("the sizes of an axis");
+        }
+        assert_eq!(inside, axis.len, "the sizes of an axis");
+    }
+    strides.reverse();
     // SAFETY: the indices of the parts of an axis, in row-major order, reach the elements that the
     // index of the axis reaches, as their sizes multiply to its size, which the assertion above has
     // checked. So there are as many elements as in `array`.
