@@ -318,18 +318,6 @@ impl<T: ShapeInteger> sealed::Integers for [T] {
     }
 }
 
-impl<T: ShapeInteger, const N: usize> sealed::Integers for [T; N] {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
-        self.as_slice().integers(role)
-    }
-}
-
-impl<T: ShapeInteger> sealed::Integers for Vec<T> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
-        self.as_slice().integers(role)
-    }
-}
-
 impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
     fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
         if self.ndim() != 1 {
@@ -343,23 +331,24 @@ impl<T: ShapeInteger, D: Dimension> sealed::Integers for ArrayRef<T, D> {
     }
 }
 
-impl<T: ShapeInteger, S: Data<Elem = T>, D: Dimension> sealed::Integers for ArrayBase<S, D> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
-        let array: &ArrayRef<T, D> = self;
-        array.integers(role)
-    }
+/// Implements [`sealed::Integers`] for what is borrowed as another tensor.
+macro_rules! borrowed_tensors {
+    ($([$($generics:tt)*] $tensor:ty as $borrowed:ty;)*) => {$(
+        impl<$($generics)*> sealed::Integers for $tensor {
+            fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
+                let borrowed: &$borrowed = self;
+                borrowed.integers(role)
+            }
+        }
+    )*};
 }
 
-impl<T: sealed::Integers + ?Sized> sealed::Integers for &T {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
-        (**self).integers(role)
-    }
-}
-
-impl<T: sealed::Integers + ?Sized> sealed::Integers for Box<T> {
-    fn integers(&self, role: IntegerRole) -> Result<Vec<i128>> {
-        (**self).integers(role)
-    }
+borrowed_tensors! {
+    [T: ShapeInteger, const N: usize] [T; N] as [T];
+    [T: ShapeInteger] Vec<T> as [T];
+    [T: ShapeInteger, S: Data<Elem = T>, D: Dimension] ArrayBase<S, D> as ArrayRef<T, D>;
+    [T: sealed::Integers + ?Sized] &T as T;
+    [T: sealed::Integers + ?Sized] Box<T> as T;
 }
 
 /// The integers, exactly.

@@ -334,8 +334,7 @@ impl<V: ZipViews> Zip<V> {
         V: ZipValues,
         F: Fn(V::Values) -> (C, E) + Sync,
     {
-        let shape = self.views.common_shape()?;
-        check_shape(ArrayRole::Out, shape.sizes(), first.shape())?;
+        self.check_out(first.shape())?;
         overwrite_two(first, second, self.views.values(), f)
     }
 
