@@ -63,10 +63,9 @@ pub(crate) const CHUNKS_OF_A_THREAD: usize = 32;
 /// by 4 `f32` plus a row of 4 take 46 ns without a nest, and 103 ns with one.
 pub(crate) const FEW_MAPPED: usize = 64;
 
-/// Up to this many elements in long rows are copied row by row, and as many are reduced, without a
-/// loop nest. A row of 16 `f32` to 16 by 16 takes 66 ns row by row and 128 ns by the kernels, one
-/// of 32 to 32 by 32 takes 107 and 156 ns (an Intel Xeon). Larger squares take the same time either
-/// way.
+/// Up to this many elements in long rows are copied row by row, without a loop nest. A row of 16
+/// `f32` to 16 by 16 takes 66 ns row by row and 128 ns by the kernels, one of 32 to 32 by 32 takes
+/// 107 and 156 ns (an Intel Xeon). Larger squares take the same time either way.
 pub(crate) const FEW_ELEMENTS: usize = 1024;
 
 /// Elements and accumulators of at least this many bytes are moved one by one, and summed in tables

@@ -10,7 +10,6 @@ use crate::engine::reduction::LANES;
 use crate::engine::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
 };
-#[cfg(panic = "unwind")]
 use crate::engine::{
     fold::Map,
     inputs::Input,
@@ -284,6 +283,24 @@ fn check<const N: usize>(
         };
         let fresh = plan.gradient(terms).unwrap();
         assert!(fresh.iter().eq(&expected), "{}", what());
+        if !none {
+            // Accumulators are computed by the plan of the driver, however few they are.
+            let mut kept = 0..;
+            let becomes: Vec<usize> = (0..terms.ndim())
+                .map(|axis| match summed.contains(&axis) {
+                    true => SUMMED,
+                    false => kept.next().unwrap(),
+                })
+                .collect();
+            let count = terms.len() / expected.len();
+            let inputs = (Input::values(terms),);
+            let map = Map::new(&inputs, terms.shape(), &Sum, &identity, None, true);
+            let (dim, range) = (IxDyn(plan.input_shape()), 0..count);
+            let accs = map
+                .call(&becomes, count)
+                .accumulators(dim, Terms { range, number: 0 });
+            assert!(accs.unwrap().iter().eq(&expected), "unfinished, {}", what());
+        }
         for apart in [false, true] {
             let shape = if apart { &wide[..] } else { plan.input_shape() };
             let mut memory = ArrayD::from_elem(shape, Mixed::number(5));
@@ -435,6 +452,8 @@ fn sums_of_few_columns_follow_the_tree_in_every_layout() {
     terms.push(2 * BLOCK_TERMS + 1);
     for terms in terms {
         for columns in [0, 1, 3].into_iter().chain(around(LANES)) {
+            // Also columns along two axes.
+            check_layouts(&[2, terms, columns], &[1], check::<4>);
             check_layouts(&[terms, columns], &[0], check_sums_and_maps::<4>);
             check_layouts(&[columns, terms], &[1], check_sums_and_maps::<4>);
         }

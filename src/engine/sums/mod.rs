@@ -28,8 +28,8 @@ mod scratch;
 mod unit;
 
 use super::kernel::{Facts, Kernel, Stack};
-use super::threads::{Cost, share};
-use super::tuning::{BLOCK, CACHE_LINE, FEW_ELEMENTS};
+use super::threads::{Cost, PARALLEL_FROM, share};
+use super::tuning::{BLOCK, CACHE_LINE};
 use crate::error::{Result, reserved};
 use crate::shape::replicates;
 use few::reduce_few;
@@ -106,10 +106,10 @@ pub(crate) unsafe fn reduce(
         assert!(is_named || size == 1, "an axis is not named");
     }
     // With so few bytes, the calling thread does all, however slow the closure is.
-    let elements = (shape.iter()).fold(1_usize, |len, &size| len.saturating_mul(size));
+    let few = if facts.is_quick { PARALLEL_FROM } else { BLOCK };
     let term: usize = inputs.iter().map(|input| input.size).sum();
-    let alone = facts.is_quick || elements.saturating_mul(term) <= BLOCK;
-    if !target.unfinished && alone && (1..=FEW_ELEMENTS).contains(&elements) {
+    let bytes = (shape.iter()).fold(term.max(1), |len, &size| len.saturating_mul(size));
+    if !target.unfinished && (1..few).contains(&bytes) {
         // SAFETY: the contract of this function.
         if let Some(count) = unsafe { reduce_few(kernel, &facts, becomes, target) } {
             return Ok(count);
