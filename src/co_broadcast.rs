@@ -47,7 +47,6 @@ use std::borrow::Borrow;
 /// rules, XLA's broadcasting semantics.
 #[doc(alias = "multidirectional")]
 #[inline]
-#[allow(clippy::type_complexity)]
 pub fn broadcast_pair<'a, 'b, T: IntoView<'a>, U: IntoView<'b>>(
     a: T,
     b: U,

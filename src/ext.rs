@@ -454,7 +454,6 @@ pub trait BroadcastExt: Operand {
     /// Source: torch `Tensor.expand`.
     #[doc(alias = "expand")]
     #[inline]
-    #[allow(clippy::type_complexity)]
     fn broadcast_expand<E: ExpandShape>(
         &self,
         size: E,
@@ -493,7 +492,6 @@ pub trait BroadcastExt: Operand {
     #[doc(alias = "tile")]
     #[doc(alias = "broadcast")]
     #[inline]
-    #[allow(clippy::type_complexity)]
     fn broadcast_prepend<E: IntoDimension>(
         &self,
         sizes: E,
@@ -575,7 +573,6 @@ pub trait BroadcastExt: Operand {
     #[doc(alias = "broadcast_like")]
     #[doc(alias = "expand_as")]
     #[inline]
-    #[allow(clippy::type_complexity)]
     fn broadcast_with<'a, 'b, T: BroadcastExt + ?Sized>(
         &'a self,
         other: &'b T,
@@ -613,7 +610,6 @@ pub trait BroadcastExt: Operand {
     /// Source: that of the rule, as in [`broadcast_pair`].
     #[doc(alias = "broadcast_dimensions")]
     #[inline]
-    #[allow(clippy::type_complexity)]
     fn broadcast_with_rule<'a, 'b, T: BroadcastExt + ?Sized>(
         &'a self,
         other: &'b T,

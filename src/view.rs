@@ -220,13 +220,9 @@ impl AxisPattern {
         let plan = pattern.ungrouped()?.plan(split_sizes.concat(), sizes)?;
         let mut view = plan.view(split(array, &split_sizes))?;
 
-        let mut rest = view.shape();
-        let merged = pattern.output.axes().map(|names| {
-            let (sizes, behind) = rest.split_at(names.len());
-            rest = behind;
-            sizes.iter().product()
-        });
-        let shape: Vec<usize> = merged.collect();
+        let mut sizes = view.shape().iter();
+        let merged = |names: &[_]| sizes.by_ref().take(names.len()).product();
+        let shape: Vec<usize> = pattern.output.axes().map(merged).collect();
         if view.is_empty() {
             return Ok(view.into_shape_with_order(shape).expect(EMPTY));
         }

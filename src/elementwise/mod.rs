@@ -284,7 +284,6 @@ impl<V: ZipViews> Zip<V> {
     /// # Ok(())
     /// # }
     /// ```
-    #[allow(clippy::type_complexity)]
     pub fn map_collect_two<C, E, F>(&self, f: F) -> Result<(Array<C, V::Dim>, Array<E, V::Dim>)>
     where
         V: ZipValues,

@@ -157,7 +157,6 @@ pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs>(
 /// # Errors
 ///
 /// `WrongShape` if the inputs do not replicate to `dim`; `ShapeOverflow`, `AllocationFailed`.
-#[allow(clippy::type_complexity)]
 pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: AndSecond>(
     dim: D,
     inputs: I,

@@ -135,11 +135,8 @@ impl<'de> Deserialize<'de> for PartialSize {
 
 /// A size as it is written on targets of any width: [`KEEP`] is `u64::MAX`.
 fn written(size: usize) -> u64 {
-    match size {
-        KEEP => u64::MAX,
-        // `usize` has no more than 64 bits.
-        size => size as u64,
-    }
+    // `usize` has no more than 64 bits.
+    if size == KEEP { u64::MAX } else { size as u64 }
 }
 
 /// A size that was [`written`].

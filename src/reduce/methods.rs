@@ -215,7 +215,6 @@ pub trait ReduceExt: Operand {
     /// ```
     ///
     /// Source: NumPy's `ufunc.reduce` with `axis`; ONNX `Reduce*` with `keepdims=0`.
-    #[allow(clippy::type_complexity)]
     fn reduce_axes<A, R>(
         &self,
         axes: A,
