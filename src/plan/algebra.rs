@@ -1,6 +1,6 @@
 //! Plans as values: two in a row, axes in another order, axes of size 1 inserted and removed.
 
-use super::{AxisSource, BroadcastPlan};
+use super::{BroadcastPlan, NONE};
 use crate::axes::{AxisList, invalid_axes, positions};
 use crate::error::{ArrayRole, AxesFault, Result, check_shape};
 use crate::integer::{ShapeInteger, axis_of};
@@ -92,7 +92,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     #[doc(alias = "permute")]
     #[inline]
     pub fn permuted<T: ShapeInteger>(&self, axes: &[T]) -> Result<Self> {
-        self.then(&reordered(&self.output, axes)?.inverse()?)
+        self.with_output(reordered(&self.output, axes)?)
     }
 
     /// The plan whose input has its axes in another order: axis `i` is axis `axes[i]` of this
@@ -150,7 +150,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: ndarray `insert_axis`, NumPy `expand_dims`.
     #[inline]
     pub fn insert_axis<T: ShapeInteger>(&self, axis: T) -> Result<BroadcastPlan<I, O::Larger>> {
-        self.then(&with_new_axis(&self.output, axis)?.inverse()?)
+        self.with_output(with_new_axis(&self.output, axis)?)
     }
 
     /// The plan whose output lacks this axis, which must have size 1. Example:
@@ -164,7 +164,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Source: ndarray `remove_axis`, NumPy `squeeze`.
     #[inline]
     pub fn remove_axis<T: ShapeInteger>(&self, axis: T) -> Result<BroadcastPlan<I, O::Smaller>> {
-        self.then(&without_axis(&self.output, axis)?.inverse()?)
+        self.with_output(without_axis(&self.output, axis)?)
     }
 
     /// The plan whose input has a further axis of size 1 at this position, which is dropped.
@@ -196,27 +196,25 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         without_axis(&self.input, axis)?.then(self)
     }
 
-    /// The plan from the output to the input, of a plan that stretches no axis and whose axes of
-    /// other sizes than 1 all feed one, and are fed.
-    fn inverse(&self) -> Result<BroadcastPlan<O, I>> {
-        let sources = self.axis_sources().map(AxisSource::input_axis);
-        let sources: Axes = sources.map(|axis| axis.unwrap_or(NONE)).collect();
-        let (input, output) = (self.output_dim(), self.input_dim());
-        BroadcastPlan::new(Rule::Composed, input, output, |axis| sources[axis])
+    /// The plan to the shape that `axes` is a plan from: to axes of this plan's output.
+    #[inline(always)]
+    fn with_output<P: Dimension>(&self, axes: BroadcastPlan<P, O>) -> Result<BroadcastPlan<I, P>> {
+        let (fed, places) = (self.output_axes(), axes.fed_by());
+        let output_axis_of = |axis: usize| *places.sizes().get(fed[axis]).unwrap_or(&NONE);
+        let (input, output) = (self.input_dim(), axes.input);
+        BroadcastPlan::new(Rule::Composed, input, output, output_axis_of)
     }
 }
 
-/// Axes of a shape, and [`NONE`].
-type Axes = SmallVec<[usize; 6]>;
-
-/// In a list of axes, a new axis of size 1.
-const NONE: usize = usize::MAX;
-
-/// The plan to this shape from the shape that has these of its axes, in this order.
-fn from_axes<I: Dimension, D: Dimension>(shape: D, axes: Axes) -> Result<BroadcastPlan<I, D>> {
-    let sizes = shape.sizes();
-    let input = by_axis(axes.len(), |axis| *sizes.get(axes[axis]).unwrap_or(&1));
-    BroadcastPlan::new(Rule::Composed, input, shape, |axis| axes[axis])
+/// The plan to this shape from the shape of this rank whose axis `i` is axis `axis_at(i)` of it.
+#[inline(always)]
+fn from_axes<I: Dimension, D: Dimension>(
+    shape: D,
+    rank: usize,
+    axis_at: impl Fn(usize) -> usize,
+) -> Result<BroadcastPlan<I, D>> {
+    let input = by_axis(rank, |axis| *shape.sizes().get(axis_at(axis)).unwrap_or(&1));
+    BroadcastPlan::new(Rule::Composed, input, shape, axis_at)
 }
 
 /// The plan to this shape from the shape without `axes`.
@@ -229,10 +227,9 @@ pub(crate) fn without_axes<A: AxisList, D: Dimension>(
     axes: &A,
 ) -> Result<BroadcastPlan<A::Remaining<D>, D>> {
     let listed: D = positions("reduce", shape.sizes(), axes.list())?;
-    let kept = (0..shape.ndim())
-        .filter(|&axis| listed[axis] == 0)
-        .collect();
-    from_axes(shape, kept)
+    let kept = (0..shape.ndim()).filter(|&axis| listed.sizes()[axis] == 0);
+    let kept: SmallVec<[usize; 6]> = kept.collect();
+    from_axes(shape, kept.len(), |axis| kept[axis])
 }
 
 /// The plan to this shape from the one whose axis `i` is axis `axes[i]` of it.
@@ -246,8 +243,8 @@ fn reordered<D: Dimension, T: ShapeInteger>(shape: &D, axes: &[T]) -> Result<Bro
         return Err(invalid_axes("reorder", sizes, axes, AxesFault::Length));
     }
     let _: D = positions("reorder", sizes, axes)?;
-    let axes = axes.iter().filter_map(|axis| axis_of(axis.widen(), rank));
-    from_axes(shape.clone(), axes.collect())
+    let axis_at = |at: usize| axis_of(axes[at].widen(), rank).unwrap_or(NONE);
+    from_axes(shape.clone(), rank, axis_at)
 }
 
 /// The plan to this shape from the one with a new axis at this position.
@@ -255,10 +252,12 @@ fn with_new_axis<D: Dimension, T: ShapeInteger>(
     shape: &D,
     axis: T,
 ) -> Result<BroadcastPlan<D::Larger, D>> {
-    let mut axes: Axes = (0..shape.ndim()).collect();
-    let at = place("insert", shape.sizes(), axis, axes.len() + 1)?;
-    axes.insert(at, NONE);
-    from_axes(shape.clone(), axes)
+    let rank = shape.ndim() + 1;
+    let new = place("insert", shape.sizes(), axis, rank)?;
+    from_axes(shape.clone(), rank, |at| match at {
+        at if at == new => NONE,
+        at => at - usize::from(at > new),
+    })
 }
 
 /// The plan to this shape from the one without this axis, which must have size 1.
@@ -267,12 +266,9 @@ fn without_axis<D: Dimension, T: ShapeInteger>(
     axis: T,
 ) -> Result<BroadcastPlan<D::Smaller, D>> {
     let (rank, sizes) = (shape.ndim(), shape.sizes());
-    let at = place("remove", sizes, axis, rank)?;
-    match sizes[at] {
-        1 => from_axes(
-            shape.clone(),
-            (0..rank).filter(|&axis| axis != at).collect(),
-        ),
+    let gone = place("remove", sizes, axis, rank)?;
+    match sizes[gone] {
+        1 => from_axes(shape.clone(), rank - 1, |at| at + usize::from(at >= gone)),
         _ => Err(invalid_axes("remove", sizes, &[axis], AxesFault::NotOne(0))),
     }
 }

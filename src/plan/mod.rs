@@ -18,6 +18,9 @@ use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, by_axis, elements};
 use ndarray::{DimMax, Dimension, IxDyn};
 
+/// In place of an axis: there is none.
+const NONE: usize = usize::MAX;
+
 /// Which input axis feeds one axis of the output.
 ///
 /// ```
@@ -206,19 +209,25 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         &self,
     ) -> impl ExactSizeIterator<Item = AxisSource> + DoubleEndedIterator + Clone + '_ {
         let (input, output) = (self.input_shape(), self.output_shape());
-        // One more than the input axis, 0 for none.
-        let mut fed_by = O::zeros(output.len());
+        let fed_by = self.fed_by();
+        (0..output.len()).map(move |axis| match fed_by[axis] {
+            NONE => AxisSource::Added,
+            from if input[from] == output[axis] => AxisSource::Kept(from),
+            from => AxisSource::Stretched(from),
+        })
+    }
+
+    /// For each output axis, the input axis that feeds it, or [`NONE`].
+    #[inline(always)]
+    fn fed_by(&self) -> O {
+        let mut fed_by: O = by_axis(self.output.ndim(), |_| NONE);
         for (axis, &fed) in self.output_axes().iter().enumerate() {
             // An axis that feeds nothing is beyond the output.
             if let Some(place) = fed_by.sizes_mut().get_mut(fed) {
-                *place = axis + 1;
+                *place = axis;
             }
         }
-        (0..output.len()).map(move |axis| match fed_by[axis].checked_sub(1) {
-            None => AxisSource::Added,
-            Some(fed_by) if input[fed_by] == output[axis] => AxisSource::Kept(fed_by),
-            Some(fed_by) => AxisSource::Stretched(fed_by),
-        })
+        fed_by
     }
 
     /// The same plan with dynamic ranks, for keeping plans of different ranks together.
