@@ -18,7 +18,7 @@ pub(crate) const fn square(size: usize) -> Option<(usize, TransposeSquare)> {
         1 => Some((8, transpose_bytes)),
         2 => Some((8, transpose::<2, 8>)),
         4 => Some((4, transpose::<4, 4>)),
-        8 => Some((2, transpose::<8, 2>)),
+        8 => Some((4, transpose_words)),
         _ => None,
     }
 }
@@ -43,6 +43,22 @@ unsafe fn transpose<const SIZE: usize, const K: usize>(
         // SAFETY: a row of the output: the contract of this function.
         unsafe { to.cast::<Register>().write_unaligned(row) };
         to = to.wrapping_offset(to_step);
+    }
+}
+
+/// A square of four rows of four words of eight bytes, as four squares of two.
+///
+/// # Safety
+///
+/// As [`TransposeSquare`].
+#[inline(always)]
+unsafe fn transpose_words((to, from): (*mut u8, *const u8), steps: [isize; 2]) {
+    let [to_step, from_step] = steps;
+    for (row, column) in [(0, 0), (2, 0), (0, 2), (2, 2)] {
+        let to = to.wrapping_offset(row * to_step + column * 8);
+        let from = from.wrapping_offset(column * from_step + row * 8);
+        // SAFETY: a part of the square.
+        unsafe { transpose::<8, 2>((to, from), steps) };
     }
 }
 
