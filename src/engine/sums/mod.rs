@@ -29,14 +29,14 @@ mod unit;
 
 use super::kernel::{Facts, Kernel, Stack};
 use super::threads::{Cost, PARALLEL_FROM, share};
-use super::tuning::{BLOCK, CACHE_LINE};
+use super::tuning::BLOCK;
 use crate::error::{Result, reserved};
 use crate::shape::replicates;
 use few::reduce_few;
 use operands::{Axis, Nest, STRIDES, alignment, bytes_of, strides};
 pub(crate) use operands::{SUMMED, Target, Terms};
 use plan::{Access, Plan};
-use scratch::{Few, Memory};
+use scratch::Memory;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -170,18 +170,6 @@ impl Driver<'_> {
         let rows = usize::from(plan.chunks > 1) * plan.chunks;
         let parts = Memory::new(rows * count * acc, align)?;
         let units = count.div_ceil(plan.columns) * plan.chunks;
-        if plan.threads == 1 {
-            let mut few = Few::uninit();
-            let memory;
-            let scratch = if bytes <= size_of::<Few>() && align <= CACHE_LINE {
-                few.as_mut_ptr().cast()
-            } else {
-                memory = Memory::new(bytes, align)?;
-                memory.first
-            };
-            (0..units).for_each(|unit| self.unit(unit, scratch, &parts));
-            return self.join(&parts);
-        }
         let mut scratch = reserved(plan.threads)?;
         for _ in 0..plan.threads {
             scratch.push(Memory::new(bytes, align)?);
