@@ -6,7 +6,7 @@
 #![allow(unused_parens)]
 
 use crate::co_broadcast::{check_replicate, common_shape, replicated};
-use crate::engine::inputs::{AndSecond, Input, Inputs};
+use crate::engine::inputs::{Input, Inputs};
 use crate::error::Result;
 use crate::operand::{IntoView, Operand};
 use ndarray::{ArrayView, DimMax, Dimension};
@@ -59,7 +59,7 @@ mod sealed {
     pub trait ZipValues {
         type Values;
 
-        fn values(&self) -> impl AndSecond<Items = Self::Values>;
+        fn values(&self) -> impl Inputs<Items = Self::Values>;
     }
 }
 
@@ -152,7 +152,7 @@ macro_rules! zip_tuples {
             type Values = ($($A),+);
 
             #[inline]
-            fn values(&self) -> impl AndSecond<Items = Self::Values> {
+            fn values(&self) -> impl Inputs<Items = Self::Values> {
                 let ($($a,)+) = self;
                 ($(Input::values($a),)+)
             }

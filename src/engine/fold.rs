@@ -111,11 +111,12 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
 
     /// # Safety
     ///
-    /// As for [`Inputs::items`].
+    /// The element number `index` from each place on is a term, or a copy, as for
+    /// [`Inputs::items`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn term(&self, places: &Places, index: usize, number: usize) -> R::Acc {
         // SAFETY: the contract of this function.
-        let items = unsafe { I::items(places, index) };
+        let items = unsafe { I::items(|input| (places[input], index)) };
         let acc = self.reduction.lift((self.f)(items));
         self.reduction.at_index(acc, number)
     }

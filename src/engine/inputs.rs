@@ -6,7 +6,7 @@
 //! vectorise, and once for all others. Inputs that are read by value are first packed where that is
 //! faster: see `maps`.
 
-// Macros make `(a)` of one input, which is no tuple.
+// A macro makes `(a)` of one input, which is no tuple.
 #![allow(unused_parens)]
 
 use super::gather::Gather;
@@ -16,8 +16,9 @@ use super::nest::Tile;
 use super::tuning::LARGE_ELEMENT;
 use crate::error::Result;
 use ndarray::{ArrayRef, ArrayView, Dimension};
+use smallvec::SmallVec;
 use std::marker::PhantomData;
-use std::slice;
+use std::{array, slice};
 
 /// What an input gives a closure of each element.
 ///
@@ -160,7 +161,10 @@ impl<'v, A: Send> Input<'v, &'v mut A> {
     }
 }
 
-pub(crate) use sealed::{AndSecond, Inputs};
+pub(crate) use sealed::Inputs;
+
+/// The most inputs of a map: six arrays, and the places of a second output.
+const MOST: usize = 7;
 
 mod sealed {
     // Public in name only: methods of sealed traits return such inputs, and Rust 1.96 and later
@@ -173,12 +177,14 @@ mod sealed {
     ///
     /// # Safety
     ///
-    /// `operands` has the operand of each input. `map` calls `op` once for each position of the
-    /// output, with its element and the items of the inputs at that position. It returns how often.
-    /// So an `op` that writes the element has initialised all of them when the call returns.
+    /// `operands` has the operand of each of `COUNT` inputs, at most `MOST`, whose elements have
+    /// these sizes. `items` has the item of each of them.
     pub unsafe trait Inputs: Sync {
         /// How many there are.
         const COUNT: usize;
+
+        /// The bytes of an element of each of them.
+        const SIZES: [usize; MOST];
 
         /// The item of one input, or a tuple of an item of each.
         type Items;
@@ -191,63 +197,90 @@ mod sealed {
         /// With all kernels that pack elements, or with few: see [`Gather::of`].
         fn operands<const ALL: bool>(&self) -> Self::Operands<'_>;
 
-        /// The items number `index` of rows of the inputs that begin at `places`.
+        /// The items of an element of each input. `at` is given the number of the input, and returns
+        /// where a row of it begins, and the number of the element in the row.
         ///
         /// # Safety
         ///
-        /// There are as many places as inputs, at least. Of each input, the row has such an
-        /// element, or a copy, as for [`Access::item`].
-        unsafe fn items(places: &[*const u8], index: usize) -> Self::Items;
-
-        /// # Errors
-        ///
-        /// As for [`map_of_4`].
-        ///
-        /// # Safety
-        ///
-        /// The output is an array of `X`, which may be sent to other threads. Nothing else reaches
-        /// its elements.
-        unsafe fn map<X>(
-            &self,
-            output: Operand<'_>,
-            op: impl Fn(&mut X, Self::Items) + Sync,
-            to: To,
-        ) -> Result<usize>;
-    }
-
-    /// Inputs to which the places of a second output can be added.
-    ///
-    /// # Safety
-    ///
-    /// `and` adds an input that is these places. `split` returns its item, and the items of the
-    /// other inputs.
-    pub unsafe trait AndSecond: Inputs {
-        /// The inputs and the places.
-        type With<'p, E: Send + 'p>: Inputs;
-
-        fn and<'p, E: Send + 'p>(self, places: Input<'p, &'p mut E>) -> Self::With<'p, E>;
-
-        fn split<'p, E: Send + 'p>(
-            items: <Self::With<'p, E> as Inputs>::Items,
-        ) -> (Self::Items, &'p mut E);
+        /// They are elements of the inputs, or copies, as for [`Access::item`].
+        unsafe fn items(at: impl Fn(usize) -> (*const u8, usize)) -> Self::Items;
     }
 }
 
-/// The inner loops over inputs. `N` is the number of operands that the driver has room for: the
-/// output, which is operand 0, and the inputs.
+/// Inputs, and the places of a second output, whose item comes after those of the inputs.
+pub(super) struct AndPlaces<'p, I, E>(pub(super) I, pub(super) Input<'p, &'p mut E>);
+
+// SAFETY: the places are one more input, after those of `I`. These are fewer than `MOST`, or
+// `SIZES` is not compiled.
+unsafe impl<'p, I: Inputs, E: Send> Inputs for AndPlaces<'p, I, E> {
+    const COUNT: usize = I::COUNT + 1;
+
+    const SIZES: [usize; MOST] = {
+        let mut sizes = I::SIZES;
+        sizes[I::COUNT] = size_of::<E>();
+        sizes
+    };
+
+    type Items = (I::Items, &'p mut E);
+
+    type Operands<'a>
+        = SmallVec<[Operand<'a>; MOST]>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn operands<const ALL: bool>(&self) -> Self::Operands<'_> {
+        let mut operands = SmallVec::from_slice(self.0.operands::<ALL>().as_ref());
+        operands.push(self.1.operand::<ALL>());
+        operands
+    }
+
+    #[inline(always)]
+    unsafe fn items(at: impl Fn(usize) -> (*const u8, usize)) -> Self::Items {
+        // SAFETY: the contract of this function.
+        let items = unsafe { I::items(&at) };
+        // SAFETY: as above.
+        (items, unsafe { <&mut E>::item(element(at(I::COUNT))) })
+    }
+}
+
+/// An element of a row.
+#[inline(always)]
+fn element<A>((row, index): (*const u8, usize)) -> *const A {
+    row.cast::<A>().wrapping_add(index)
+}
+
+/// Calls `op` with each element of `x` and the items of the inputs at its position. Returns how
+/// often.
 ///
-/// # Safety
+/// # Errors
 ///
-/// `rows` calls `op` once for each position of the tile, with the element of operand 0 and the
-/// items of the inputs at that position, row by row, and along each row from its first element to
-/// its last.
-unsafe trait Rows<const N: usize>: Inputs {
-    /// Calls `op` for each position of a tile.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Kernel::run`], with an output of elements of `X`.
-    unsafe fn rows<X>(first: &Places<N>, tile: &Tile<N>, op: &impl Fn(&mut X, Self::Items));
+/// As for [`map_of_4`]; `op` has not been called then.
+#[inline]
+pub(super) fn map<X: Send, D: Dimension, I: Inputs>(
+    x: &mut ArrayRef<X, D>,
+    inputs: &I,
+    op: impl Fn(&mut X, I::Items) + Sync,
+    to: To,
+) -> Result<usize> {
+    let output = Operand {
+        first: x.as_mut_ptr().cast(),
+        shape: x.shape(),
+        strides: x.strides(),
+        size: size_of::<X>(),
+        align: align_of::<X>(),
+        packs: None,
+    };
+    let operands = inputs.operands::<true>();
+    let types = PhantomData::<fn(X, I)>;
+    let kernel = Each { op, types };
+    if const { I::COUNT < 4 } {
+        // SAFETY: the output is borrowed mutably, and its elements may be sent to other threads.
+        // The kernel is of the types of these operands.
+        return unsafe { map_of_4(output, operands.as_ref(), &kernel, to) };
+    }
+    // SAFETY: as above.
+    unsafe { map_of_8(output, operands.as_ref(), &kernel, to) }
 }
 
 /// A closure over the output and the inputs as the kernel of a map.
@@ -256,80 +289,148 @@ struct Each<X, I, F> {
     types: PhantomData<fn(X, I)>,
 }
 
-// SAFETY: the contract of `Rows::rows`. The positions of a tile are its rows times its columns.
-unsafe impl<X, I, F, const N: usize> Kernel<N> for Each<X, I, F>
-where
-    I: Rows<N>,
-    F: Fn(&mut X, I::Items) + Sync,
+// SAFETY: the loops of `Rows` call the closure once for each position of the tile, row by row. The
+// positions of a tile are its rows times its columns.
+unsafe impl<X, I: Inputs, F: Fn(&mut X, I::Items) + Sync, const N: usize> Kernel<N>
+    for Each<X, I, F>
 {
-    unsafe fn run(&self, first: &Places<N>, tile: &Tile<N>, wide: bool) -> usize {
-        in_vectors((first, tile, self), wide);
+    unsafe fn run(&self, &first: &Places<N>, &tile: &Tile<N>, wide: bool) -> usize {
+        in_vectors(
+            Rows {
+                first,
+                tile,
+                each: self,
+            },
+            wide,
+        );
         tile.rows.size * tile.columns.size
     }
 }
 
-/// [`Rows::rows`], to be compiled for wide vectors. It is only made in `Each::run`.
-impl<X, I, F, const N: usize> Vectorize for (&Places<N>, &Tile<N>, &Each<X, I, F>)
-where
-    I: Rows<N>,
-    F: Fn(&mut X, I::Items),
-{
+/// The rows of a tile, for whose positions the closure is called. It is only made in `Each::run`,
+/// whose contract holds.
+struct Rows<'a, X, I, F, const N: usize> {
+    first: Places<N>,
+    tile: Tile<N>,
+    each: &'a Each<X, I, F>,
+}
+
+impl<X, I: Inputs, F: Fn(&mut X, I::Items), const N: usize> Vectorize for Rows<'_, X, I, F, N> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        // SAFETY: the contract of `Each::run`.
-        unsafe { I::rows(self.0, self.1, &self.2.op) };
+        let along = self.tile.columns.strides;
+        let mut plain = along[0] == size_of::<X>() as isize;
+        let mut moving = 0;
+        for (input, size) in I::SIZES[..I::COUNT].iter().enumerate() {
+            let moves = along[1 + input] == *size as isize;
+            plain &= moves || along[1 + input] == 0;
+            moving |= usize::from(moves) << input;
+        }
+        // Large elements are read by one loop: in a debug build each further loop needs stack for
+        // its own copies of the elements.
+        if const { has_large(&I::SIZES) } || !plain {
+            return self.strided();
+        }
+        match moving {
+            0 if const { I::COUNT == 1 } => self.contiguous::<0>(),
+            1 if const { I::COUNT <= 3 } => self.contiguous::<1>(),
+            2 if const { I::COUNT == 2 || I::COUNT == 3 } => self.contiguous::<2>(),
+            3 if const { I::COUNT == 2 || I::COUNT == 3 } => self.contiguous::<3>(),
+            4 if const { I::COUNT == 3 } => self.contiguous::<4>(),
+            5 if const { I::COUNT == 3 } => self.contiguous::<5>(),
+            6 if const { I::COUNT == 3 } => self.contiguous::<6>(),
+            all if all == (1 << I::COUNT) - 1 => self.contiguous::<{ usize::MAX }>(),
+            _ => self.strided(),
+        }
     }
 }
 
-/// Implements [`AndSecond`] for a tuple.
-macro_rules! and_second {
-    ($($a:ident $A:ident),+) => {
-        // SAFETY: `and` makes the places the last of the tuple, and so are their items.
-        unsafe impl<'v, $($A: Access),+> AndSecond for ($(Input<'v, $A>,)+) {
-            type With<'p, E: Send + 'p> = ($(Input<'v, $A>,)+ Input<'p, &'p mut E>);
+impl<X, I: Inputs, F: Fn(&mut X, I::Items), const N: usize> Rows<'_, X, I, F, N> {
+    /// Rows in which the elements of the output are neighbours, and those of each input: see
+    /// [`row`].
+    #[inline(always)]
+    fn contiguous<const MOVING: usize>(self) {
+        let mut places = moved(self.first, self.tile.offsets);
+        for _ in 0..self.tile.rows.size {
+            let (to, len) = (places[0].cast::<X>(), self.tile.columns.size);
+            // SAFETY: a row of the tile, which nothing else reaches: the contract of `Each::run`.
+            let x = unsafe { slice::from_raw_parts_mut(to, len) };
+            // SAFETY: the offsets of the inputs are elements: as above.
+            unsafe { row::<X, I, N, MOVING>(x, places, &self.each.op) };
+            places = moved(places, self.tile.rows.strides);
+        }
+    }
 
-            #[inline]
-            fn and<'p, E: Send + 'p>(self, places: Input<'p, &'p mut E>) -> Self::With<'p, E> {
-                let ($($a,)+) = self;
-                ($($a,)+ places)
-            }
-
-            #[inline(always)]
-            fn split<'p, E: Send + 'p>(
-                items: <Self::With<'p, E> as Inputs>::Items,
-            ) -> (Self::Items, &'p mut E) {
-                let ($($a,)+ place) = items;
-                (($($a),+), place)
+    /// Any rows.
+    #[inline(always)]
+    fn strided(self) {
+        for row in 0..self.tile.rows.size {
+            let mut places = moved(self.first, self.tile.offsets_at(row, 0));
+            for _ in 0..self.tile.columns.size {
+                // SAFETY: an element of the output, which nothing else reaches: the contract of
+                // `Each::run`.
+                let x = unsafe { &mut *places[0].cast::<X>() };
+                // SAFETY: the elements of the inputs at this position: as above.
+                (self.each.op)(x, unsafe {
+                    I::items(|input| (places[1 + input].cast_const(), 0))
+                });
+                places = moved(places, self.tile.columns.strides);
             }
         }
-    };
+    }
 }
 
-and_second!(a A);
-and_second!(a A, b B);
-and_second!(a A, b B, c C);
-and_second!(a A, b B, c C, d D);
-and_second!(a A, b B, c C, d D, e F);
-and_second!(a A, b B, c C, d D, e F, f G);
+/// Calls `op` for each element of a row. As a parameter, `x` tells the compiler that nothing else
+/// reaches its elements, so that it vectorises the loop without a check.
+///
+/// # Safety
+///
+/// Each input has as many neighbours as `x` from its place on; if its bit of `MOVING` is 0, it has
+/// one element there, which is repeated.
+#[inline(always)]
+unsafe fn row<X, I: Inputs, const N: usize, const MOVING: usize>(
+    x: &mut [X],
+    places: Places<N>,
+    op: &impl Fn(&mut X, I::Items),
+) {
+    for (i, x) in x.iter_mut().enumerate() {
+        let at = |input: usize| (places[1 + input].cast_const(), i * (MOVING >> input & 1));
+        // SAFETY: elements of the inputs, as `i` is below the length of `x`: the contract.
+        op(x, unsafe { I::items(at) });
+    }
+}
 
-/// Implements [`Inputs`] and [`Rows`] for a tuple: the room for operands and how many there are;
-/// the driver; the inputs with their places in the tuple and among the operands; and the
-/// combinations of strides along a row that have loops of their own.
+#[inline(always)]
+fn moved<const N: usize>(places: Places<N>, offsets: [isize; N]) -> Places<N> {
+    array::from_fn(|operand| places[operand].wrapping_offset(offsets[operand]))
+}
+
+/// Whether some elements are large.
+const fn has_large(sizes: &[usize]) -> bool {
+    match sizes {
+        [size, others @ ..] => *size >= LARGE_ELEMENT || has_large(others),
+        [] => false,
+    }
+}
+
+/// Implements [`Inputs`] for a tuple: the inputs with their numbers.
 macro_rules! inputs {
-    (
-        $n:literal $count:literal $map:ident: $($a:ident $A:ident $input:tt $operand:tt),+;
-        $([$($stride:literal)+])+
-    ) => {
-        // SAFETY: `map` calls the driver with the kernel of `rows`, and each input has the operand
-        // of an array.
+    ($count:literal: $($A:ident $input:tt),+) => {
+        // SAFETY: each input has the operand of an array of its elements.
         unsafe impl<$($A: Access),+> Inputs for ($(Input<'_, $A>,)+) {
-            const COUNT: usize = $count - 1;
+            const COUNT: usize = $count;
+
+            const SIZES: [usize; MOST] = {
+                let mut sizes = [0; MOST];
+                $(sizes[$input] = size_of::<$A::Elem>();)+
+                sizes
+            };
 
             type Items = ($($A::Item),+);
 
-            type Operands<'a> = [Operand<'a>; $count - 1] where Self: 'a;
+            type Operands<'a> = [Operand<'a>; $count] where Self: 'a;
 
             #[inline]
             fn operands<const ALL: bool>(&self) -> Self::Operands<'_> {
@@ -337,147 +438,17 @@ macro_rules! inputs {
             }
 
             #[cfg_attr(not(debug_assertions), inline(always))]
-            unsafe fn items(places: &[*const u8], index: usize) -> Self::Items {
-                $(let $a = places[$input].cast::<$A::Elem>().wrapping_add(index);)+
+            unsafe fn items(at: impl Fn(usize) -> (*const u8, usize)) -> Self::Items {
                 // SAFETY: elements of the inputs: the contract of this function.
-                ($(unsafe { $A::item($a) }),+)
-            }
-
-            #[inline]
-            unsafe fn map<X>(
-                &self,
-                output: Operand<'_>,
-                op: impl Fn(&mut X, Self::Items) + Sync,
-                to: To,
-            ) -> Result<usize> {
-                let types = PhantomData::<fn(X, Self)>;
-                // SAFETY: the contract of this function, and of each input.
-                unsafe { $map(output, &self.operands::<true>(), &Each { op, types }, to) }
-            }
-        }
-
-        // SAFETY: `rows` counts the rows and the columns of the tile up from 0.
-        unsafe impl<$($A: Access),+> Rows<$n> for ($(Input<'_, $A>,)+) {
-            #[inline(always)]
-            unsafe fn rows<X>(
-                first: &Places<$n>,
-                tile: &Tile<$n>,
-                op: &impl Fn(&mut X, Self::Items),
-            ) {
-                /// The rows of a tile in which the elements of the output are neighbours. The
-                /// strides are those of the columns, in elements; the compiler knows them where the
-                /// caller does.
-                ///
-                /// # Safety
-                ///
-                /// As for [`Rows::rows`].
-                #[inline(always)]
-                unsafe fn contiguous<X, $($A: Access),+>(
-                    _: PhantomData<($($A,)+)>,
-                    first: &Places<$n>,
-                    tile: &Tile<$n>,
-                    strides: [isize; $count],
-                    op: &impl Fn(&mut X, ($($A::Item),+)),
-                ) {
-                    let (at, down) = (&tile.offsets, &tile.rows.strides);
-                    let mut x = first[0].wrapping_offset(at[0]);
-                    $(let mut $a = first[$operand].wrapping_offset(at[$operand]);)+
-                    for _ in 0..tile.rows.size {
-                        let (to, len) = (x.cast::<X>(), tile.columns.size);
-                        // SAFETY: a row of the tile, which nothing else reaches: the contract.
-                        let row = unsafe { slice::from_raw_parts_mut(to, len) };
-                        let from = ($($a.cast::<$A::Elem>().cast_const(),)+);
-                        // SAFETY: the offsets of the inputs are elements: the contract.
-                        unsafe { each::<X, $($A),+>(row, from, strides, op) };
-                        x = x.wrapping_offset(down[0]);
-                        $($a = $a.wrapping_offset(down[$operand]);)+
-                    }
-                }
-
-                /// Calls `op` for each element of a row. As a parameter, `x` tells the compiler
-                /// that nothing else reaches its elements, so that it vectorises the loop without a
-                /// check.
-                ///
-                /// # Safety
-                ///
-                /// From each pointer on, the strides reach as many elements of the input as `x`
-                /// has.
-                #[inline(always)]
-                unsafe fn each<X, $($A: Access),+>(
-                    x: &mut [X],
-                    ($($a,)+): ($(*const $A::Elem,)+),
-                    strides: [isize; $count],
-                    op: &impl Fn(&mut X, ($($A::Item),+)),
-                ) {
-                    for (i, x) in x.iter_mut().enumerate() {
-                        $(
-                            let step = (i as isize).wrapping_mul(strides[$operand]);
-                            let $a = $a.wrapping_offset(step);
-                        )+
-                        // SAFETY: elements of the inputs, as `i` is below the length of `x`: the
-                        // contract.
-                        op(x, ($(unsafe { $A::item($a) }),+));
-                    }
-                }
-
-                let types = PhantomData::<($($A,)+)>;
-                let along = tile.columns.strides;
-                let mut strides = [stride_of::<X>(along[0]); $count];
-                $(strides[$operand] = stride_of::<$A::Elem>(along[$operand]);)+
-                // Large elements are read by one loop: in a debug build each further loop needs
-                // stack for its own copies of the elements.
-                let large = const { false $(|| size_of::<$A::Elem>() >= LARGE_ELEMENT)+ };
-                match strides {
-                    $(
-                        [1, $($stride),+] if !large => {
-                            // SAFETY: the contract of this function; these are the strides.
-                            return unsafe {
-                                contiguous(types, first, tile, [1, $($stride),+], op)
-                            };
-                        }
-                    )+
-                    _ => {}
-                }
-                for row in 0..tile.rows.size {
-                    let mut at = tile.offsets_at(row, 0);
-                    for _ in 0..tile.columns.size {
-                        let x = first[0].wrapping_offset(at[0]).cast::<X>();
-                        $(
-                            let $a = first[$operand].wrapping_offset(at[$operand]);
-                            let $a = $a.cast::<$A::Elem>().cast_const();
-                        )+
-                        // SAFETY: an element of the output, which nothing else reaches, and those
-                        // of the inputs at this position: the contract.
-                        op(unsafe { &mut *x }, ($(unsafe { $A::item($a) }),+));
-                        at[0] = at[0].wrapping_add(along[0]);
-                        $(at[$operand] = at[$operand].wrapping_add(along[$operand]);)+
-                    }
-                }
+                ($(unsafe { $A::item(element(at($input))) }),+)
             }
         }
     };
 }
 
-/// A stride in elements, if it has a loop of its own: 1 or 0; else another number.
-#[inline(always)]
-fn stride_of<A>(bytes: isize) -> isize {
-    match bytes {
-        bytes if bytes == size_of::<A>() as isize => 1,
-        0 => 0,
-        _ => 2,
-    }
-}
-
-inputs!(4 2 map_of_4: a A 0 1; [1] [0]);
-inputs!(4 3 map_of_4: a A 0 1, b B 1 2; [1 1] [1 0] [0 1]);
-inputs!(
-    4 4 map_of_4: a A 0 1, b B 1 2, c C 2 3;
-    [1 1 1] [1 1 0] [1 0 1] [1 0 0] [0 1 1] [0 1 0] [0 0 1]
-);
-inputs!(8 5 map_of_8: a A 0 1, b B 1 2, c C 2 3, d D 3 4; [1 1 1 1]);
-inputs!(8 6 map_of_8: a A 0 1, b B 1 2, c C 2 3, d D 3 4, e E 4 5; [1 1 1 1 1]);
-inputs!(8 7 map_of_8: a A 0 1, b B 1 2, c C 2 3, d D 3 4, e E 4 5, f F 5 6; [1 1 1 1 1 1]);
-inputs!(
-    8 8 map_of_8: a A 0 1, b B 1 2, c C 2 3, d D 3 4, e E 4 5, f F 5 6, g G 6 7;
-    [1 1 1 1 1 1 1]
-);
+inputs!(1: A 0);
+inputs!(2: A 0, B 1);
+inputs!(3: A 0, B 1, C 2);
+inputs!(4: A 0, B 1, C 2, D 3);
+inputs!(5: A 0, B 1, C 2, D 3, E 4);
+inputs!(6: A 0, B 1, C 2, D 3, E 4, F 5);

@@ -4,8 +4,8 @@
 //! offset of its loop nest is an element of its operand. Outside this file a map is safe:
 //! [`collect`], [`overwrite`] and [`update`] call a closure with items of the inputs.
 
-use super::inputs::{AndSecond, Input, Inputs};
-use super::maps::{Operand, To};
+use super::inputs::{AndPlaces, Input, Inputs, map};
+use super::maps::To;
 use super::memory::uninit_in_order;
 use super::tuning::FEW_ELEMENTS;
 use crate::error::{ArrayRole, Result, check_shape};
@@ -14,30 +14,6 @@ use std::mem::{MaybeUninit, forget, needs_drop};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// Calls `op` with each element of `x` and the elements of the inputs. Returns how often.
-///
-/// # Errors
-///
-/// `WrongShape`, `AllocationFailed`; `op` has not been called then.
-#[inline]
-fn map<X: Send, D: Dimension, I: Inputs>(
-    x: &mut ArrayRef<X, D>,
-    inputs: &I,
-    op: impl Fn(&mut X, I::Items) + Sync,
-    to: To,
-) -> Result<usize> {
-    let output = Operand {
-        first: x.as_mut_ptr().cast(),
-        shape: x.shape(),
-        strides: x.strides(),
-        size: size_of::<X>(),
-        align: align_of::<X>(),
-        packs: None,
-    };
-    // SAFETY: the output is borrowed mutably, and its elements may be sent to other threads.
-    unsafe { inputs.map(output, op, to) }
-}
 
 /// Calls `op` with each element of `x` and the elements of the inputs.
 ///
@@ -157,22 +133,21 @@ pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs>(
 /// # Errors
 ///
 /// `WrongShape` if the inputs do not replicate to `dim`; `ShapeOverflow`, `AllocationFailed`.
-pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: AndSecond>(
+pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: Inputs>(
     dim: D,
     inputs: I,
     f: impl Fn(I::Items) -> (C, E) + Sync,
 ) -> Result<(Array<C, D>, Array<E, D>)> {
     let mut second = uninit_output(dim.clone(), &inputs)?;
     let first = uninit_output(dim, &inputs)?;
-    let first = fill(first, inputs.and(Input::places(&mut second)), |items| {
-        let (items, place) = I::split(items);
+    let both = AndPlaces(inputs, Input::places(&mut second));
+    let first = fill(first, both, |(items, place)| {
         let (c, e) = f(items);
         place.write(e);
         c
     })?;
     // SAFETY: `fill` has called the closure for every index, with the items at that index: the
-    // contract of `Inputs`. The place is one of them: that of `AndSecond`. A panic does not get
-    // here.
+    // contract of `Inputs`. The place is one of them. A panic does not get here.
     Ok((first, unsafe { second.assume_init() }))
 }
 
@@ -181,7 +156,7 @@ pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: AndSe
 /// # Errors
 ///
 /// As for [`overwrite`]; `WrongShape` if the outputs have different shapes.
-pub(crate) fn overwrite_two<C: Send, E: Send, D: Dimension, I: AndSecond>(
+pub(crate) fn overwrite_two<C: Send, E: Send, D: Dimension, I: Inputs>(
     first: &mut ArrayRef<C, D>,
     second: &mut ArrayRef<E, D>,
     inputs: I,
@@ -189,8 +164,8 @@ pub(crate) fn overwrite_two<C: Send, E: Send, D: Dimension, I: AndSecond>(
 ) -> Result<()> {
     // A smaller second output would replicate, and threads would write one place.
     check_shape(ArrayRole::SecondOut, first.shape(), second.shape())?;
-    overwrite(first, inputs.and(Input::places(second)), |items| {
-        let (items, place) = I::split(items);
+    let both = AndPlaces(inputs, Input::places(second));
+    overwrite(first, both, |(items, place)| {
         let (c, e) = f(items);
         *place = e;
         c
