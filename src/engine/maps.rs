@@ -270,9 +270,7 @@ impl<const N: usize> Walk<'_, N> {
     ///
     /// As for [`range`](Self::range).
     unsafe fn packed(&self, tile: Tile<N>) -> usize {
-        let sizes = array::from_fn(|at| self.operands.get(at).map_or(0, |one| one.size));
-        let may = array::from_fn(|at| self.operands.get(at).is_some_and(|one| one.packs.is_some()));
-        let packing = Packing::of(&tile, self.operands.len(), sizes, may);
+        let packing = Packing::of(&tile, self.operands);
         if packing.is_none() {
             // SAFETY: the contract of this function.
             return unsafe { self.kernel.run(&self.first, &tile, self.wide) };
@@ -281,24 +279,22 @@ impl<const N: usize> Walk<'_, N> {
         // One pointer for all operands: another borrow of the block would end those before it.
         let block = memory.0.as_mut_ptr().cast::<u8>();
         let (mut first, mut room) = (self.first, 0);
-        for (operand, first) in first.iter_mut().enumerate() {
-            if packing.packs(operand) {
-                *first = block.wrapping_add(room);
-                room = (room + packing.elements() * sizes[operand]).next_multiple_of(CACHE_LINE);
+        for (number, operand) in self.operands.iter().enumerate() {
+            if packing.packs(number) {
+                first[number] = block.wrapping_add(room);
+                room = (room + packing.elements() * operand.size).next_multiple_of(CACHE_LINE);
             }
         }
         assert!(room <= BLOCK);
-        let (mut at, mut count) = ([0; 2], 0);
-        while let Some(mut part) = packing.next_part(&tile, &mut at) {
-            for operand in 0..self.operands.len() {
-                let packs = self.operands[operand].packs;
-                let Some(gather) = packs.filter(|_| packing.packs(operand)) else {
+        let mut count = 0;
+        for mut part in packing.parts(tile) {
+            for (number, &Operand { size, packs, .. }) in self.operands.iter().enumerate() {
+                let Some(gather) = packs.filter(|_| packing.packs(number)) else {
                     continue;
                 };
-                let size = sizes[operand];
                 let along = |axis: LoopAxis<N>| Along {
                     len: axis.size,
-                    step: axis.strides[operand],
+                    step: axis.strides[number],
                 };
                 let (mut rows, columns) = (along(part.rows), along(part.columns));
                 let mut pitch = columns.len * size;
@@ -306,9 +302,9 @@ impl<const N: usize> Walk<'_, N> {
                     // One row serves all of them.
                     (rows.len, pitch) = (1, 0);
                 }
-                let from = self.first[operand].wrapping_offset(part.offsets[operand]);
+                let from = self.first[number].wrapping_offset(part.offsets[number]);
                 let block = Block {
-                    to: first[operand],
+                    to: first[number],
                     pitch,
                     from,
                     rows,
@@ -321,9 +317,9 @@ impl<const N: usize> Walk<'_, N> {
                     // for them, and for the rows after them, as asserted.
                     unsafe { gather.pack(block) };
                 }
-                part.offsets[operand] = 0;
-                part.rows.strides[operand] = pitch as isize;
-                part.columns.strides[operand] = size as isize;
+                part.offsets[number] = 0;
+                part.rows.strides[number] = pitch as isize;
+                part.columns.strides[number] = size as isize;
             }
             let part = packing.merged(part);
             // SAFETY: the part is one of the tile, and where an input was copied, by this turn or

@@ -43,13 +43,6 @@ impl<const N: usize> LoopAxis<N> {
         offsets
     }
 
-    /// Reverses the loop, which turns at least once. `offsets` move to its last element.
-    #[inline(always)]
-    pub(crate) fn reverse(&mut self, offsets: &mut [isize; N]) {
-        *offsets = self.moved(*offsets, self.size - 1);
-        self.strides = self.strides.map(isize::wrapping_neg);
-    }
-
     /// Whether this axis belongs outside `other`: its stride in operand 0 is larger, or equal and
     /// its stride in operand 1 is larger, and so on.
     #[inline]
@@ -109,7 +102,17 @@ impl<const N: usize> LoopNest<N> {
     #[inline]
     pub(crate) fn fill(&mut self, axes: impl Iterator<Item = LoopAxis<N>>) -> Result<()> {
         for axis in axes {
-            self.add(axis)?;
+            if axis.size == 0 {
+                *self = Self::empty();
+                self.len = 0;
+            } else if axis.size > 1 && self.len > 0 {
+                self.len *= axis.size;
+                (self.axes.try_reserve(1)).map_err(|_| {
+                    let axes = self.axes.len().saturating_mul(2);
+                    allocation_failed(axes.saturating_mul(size_of::<LoopAxis<N>>()))
+                })?;
+                self.axes.push(axis);
+            }
         }
         self.merge();
         Ok(())
@@ -126,10 +129,18 @@ impl<const N: usize> LoopNest<N> {
         for axis in &mut self.axes {
             let moving = axis.strides.iter().find(|&&stride| stride != 0);
             if moving.is_some_and(|&stride| stride < 0) {
-                axis.reverse(&mut self.start);
+                self.start = axis.moved(self.start, axis.size - 1);
+                axis.strides = axis.strides.map(isize::wrapping_neg);
             }
         }
-        self.order();
+        let axes = &mut self.axes;
+        for sorted in 1..axes.len() {
+            let mut at = sorted;
+            while at > 0 && axes[at].is_outside(&axes[at - 1]) {
+                axes.swap(at, at - 1);
+                at -= 1;
+            }
+        }
         self.merge();
     }
 
@@ -140,36 +151,6 @@ impl<const N: usize> LoopNest<N> {
             axes: SmallVec::new(),
             start: [0; N],
             len: 1,
-        }
-    }
-
-    /// Adds an axis inside the others. An axis of size 1 is dropped. An axis of size 0 empties the
-    /// nest.
-    #[inline]
-    fn add(&mut self, axis: LoopAxis<N>) -> Result<()> {
-        if axis.size == 0 {
-            *self = Self::empty();
-            self.len = 0;
-        } else if axis.size > 1 && self.len > 0 {
-            self.len *= axis.size;
-            (self.axes.try_reserve(1)).map_err(|_| {
-                let axes = self.axes.len().saturating_mul(2);
-                allocation_failed(axes.saturating_mul(size_of::<LoopAxis<N>>()))
-            })?;
-            self.axes.push(axis);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn order(&mut self) {
-        let axes = &mut self.axes;
-        for sorted in 1..axes.len() {
-            let mut at = sorted;
-            while at > 0 && axes[at].is_outside(&axes[at - 1]) {
-                axes.swap(at, at - 1);
-                at -= 1;
-            }
         }
     }
 
@@ -300,23 +281,17 @@ impl<const N: usize> Tile<N> {
             .moved(self.rows.moved(self.offsets, row), column)
     }
 
-    /// The same tile with rows and columns exchanged.
-    #[inline(always)]
-    pub(crate) fn swapped(self) -> Self {
-        Tile {
-            offsets: self.offsets,
-            rows: self.columns,
-            columns: self.rows,
-        }
-    }
-
     /// The same tile with rows and columns exchanged, if the rows of operand 0 are contiguous then
     /// and not now.
     #[inline(always)]
     pub(crate) fn along_output(self, size: usize) -> Self {
         let size = size as isize;
         match self.columns.strides[0] != size && self.rows.strides[0] == size {
-            true => self.swapped(),
+            true => Tile {
+                offsets: self.offsets,
+                rows: self.columns,
+                columns: self.rows,
+            },
             false => self,
         }
     }

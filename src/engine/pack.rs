@@ -6,6 +6,7 @@
 //! HWC `u8` pixels to CHW `f32`, 1080 by 1920, take more than 5 times as long element by element.
 
 use super::gather::MORE_ROWS;
+use super::maps::Operand;
 use super::nest::{LoopAxis, Tile};
 use super::tuning::{BLOCK, CACHE_LINE, LONG_ROW, SQUARE};
 
@@ -23,15 +24,8 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// How to cut `tile`, whose strides are in bytes: into one part if no input is packed. There
-    /// are `count` operands; an element of operand `k` has `sizes[k]` bytes, and it may be packed
-    /// if `may[k]`.
-    pub(crate) fn of<const N: usize>(
-        tile: &Tile<N>,
-        count: usize,
-        sizes: [usize; N],
-        may: [bool; N],
-    ) -> Self {
+    /// How to cut `tile`, whose strides are in bytes: into one part if no input is packed.
+    pub(crate) fn of<const N: usize>(tile: &Tile<N>, operands: &[Operand<'_>]) -> Self {
         let (rows, columns) = (tile.rows, tile.columns);
         let whole = Packing {
             packed: 0,
@@ -40,29 +34,30 @@ impl Packing {
             merges: false,
             one_row: false,
         };
-        let row = |operand: usize| (columns.size * sizes[operand]) as isize;
-        if columns.strides[0] != sizes[0] as isize {
+        let row = |size: usize| (columns.size * size) as isize;
+        let size = operands[0].size;
+        if columns.strides[0] != size as isize {
             return whole;
         }
         // For more inputs no loops are compiled in which some of them are repeated.
-        let repeats = count <= 4;
-        let merges = columns.size < LONG_ROW && rows.size > 1 && rows.strides[0] == row(0);
+        let repeats = operands.len() <= 4;
+        let merges = columns.size < LONG_ROW && rows.size > 1 && rows.strides[0] == row(size);
         let (mut packed, mut bytes, mut crosses, mut one_row) = (0, 0, false, !merges);
-        for operand in 1..count {
-            let (down, along) = (rows.strides[operand], columns.strides[operand]);
+        for (number, &Operand { size, packs, .. }) in operands.iter().enumerate().skip(1) {
+            let (down, along) = (rows.strides[number], columns.strides[number]);
             let direct = match (along, merges) {
                 (0, false) => repeats,
                 (0, true) => repeats && down == 0,
-                (along, false) => along == sizes[operand] as isize,
-                (along, true) => along == sizes[operand] as isize && down == row(operand),
+                (along, false) => along == size as isize,
+                (along, true) => along == size as isize && down == row(size),
             };
             // Elements of size 0 are read where their array is: it is aligned for them.
-            if !direct && sizes[operand] > 0 {
-                if !may[operand] {
+            if !direct && size > 0 {
+                if packs.is_none() {
                     return whole;
                 }
-                packed |= 1 << operand;
-                bytes += sizes[operand];
+                packed |= 1 << number;
+                bytes += size;
                 crosses |= down != 0 && down.unsigned_abs() < along.unsigned_abs();
                 one_row &= down == 0;
             }
@@ -122,28 +117,16 @@ impl Packing {
         }
     }
 
-    /// The part of the tile whose first element is at `at`, a row and a column. Moves `at` to the
-    /// next part; `None` after the last one. From `[0, 0]` on, each position of the tile is in one
-    /// part.
-    pub(crate) fn next_part<const N: usize>(
-        &self,
-        tile: &Tile<N>,
-        at: &mut [usize; 2],
-    ) -> Option<Tile<N>> {
-        let [row, column] = *at;
+    /// The parts of the tile, row by row. Each position of the tile is in one of them.
+    pub(crate) fn parts<const N: usize>(&self, tile: Tile<N>) -> impl Iterator<Item = Tile<N>> {
+        let (height, width) = (self.height, self.width);
         let (rows, columns) = (tile.rows.size, tile.columns.size);
-        if row >= rows || column >= columns {
-            return None;
-        }
-        let (height, width) = (
-            self.height.min(rows - row),
-            self.width.min(columns - column),
-        );
-        *at = match column + width < columns {
-            true => [row, column + width],
-            false => [row + height, 0],
-        };
-        Some(tile.part([row, column], height, width))
+        (0..rows).step_by(height).flat_map(move |row| {
+            (0..columns).step_by(width).map(move |column| {
+                let (height, width) = (height.min(rows - row), width.min(columns - column));
+                tile.part([row, column], height, width)
+            })
+        })
     }
 
     /// A part after its inputs have been packed, as it is walked: as one row if its rows are short.
@@ -186,8 +169,8 @@ mod tests {
                     rows: axis(rows, columns as isize),
                     columns: axis(columns, 1),
                 };
-                let (mut seen, mut at) = (vec![0; rows * columns], [0; 2]);
-                while let Some(part) = packing.next_part(&tile, &mut at) {
+                let mut seen = vec![0; rows * columns];
+                for part in packing.parts(tile) {
                     assert!(part.rows.size <= height && part.columns.size <= width);
                     for row in 0..part.rows.size {
                         for column in 0..part.columns.size {

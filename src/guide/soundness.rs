@@ -35,7 +35,7 @@
 //! | the inputs of a map replicate to the output's shape; a second output has that shape | `maps::map`; `overwrite_two` in `rows` | `inputs_of_another_shape_are_refused` |
 //! | all inputs replicate to the terms; copies have one shape | `reduce` in `sums`; `into_uninit` and `into` in `copies` | `results_and_terms_that_do_not_fit_are_refused`; *`materialize::an_output_of_another_shape_is_an_error_and_unchanged`* |
 //! | each axis that is kept is one axis of the result, of its size; there are terms, and no more than the array has | `sums::reduce` | `results_and_terms_that_do_not_fit_are_refused` |
-//! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `Packing::next_part` | `every_small_nest_is_walked_once`, also of `Tile::of`; `each_position_of_a_tile_is_in_one_part` |
+//! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `Packing::parts` | `every_small_nest_is_walked_once`, also of `Tile::of`; `each_position_of_a_tile_is_in_one_part` |
 //! | each position is in one chunk, and each chunk is claimed once | `Chunks::range`; `Shares::claim` | `chunks_cover_every_element_once_and_begin_at_boundaries`; `every_order_of_arrivals_and_claims_gives_each_chunk_once` |
 //! | a unit of a reduction ends at the last column | `Plan::unit` in `sums/plan` | `elements_of_every_size_follow_the_tree` |
 //! | each thread has scratch memory of its own | `Driver::run` in `sums`: a thread takes it off a list | *`gradient_bits`*, *`concurrency`* |
