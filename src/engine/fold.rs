@@ -266,7 +266,12 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     /// The rows are as for [`Kernel::fold`]. `to` has room for an accumulator of each column, and
     /// `lanes` for [`live_lanes`] of each column.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) unsafe fn fold_rows(&self, rows: &Rows<'_>, lanes: *mut R::Acc, to: *mut R::Acc) {
+    pub(crate) unsafe fn fold_rows<const VECTORS: bool>(
+        &self,
+        rows: &Rows<'_>,
+        lanes: *mut R::Acc,
+        to: *mut R::Acc,
+    ) {
         // A copy on the stack: the compiler then knows that writes to the lanes do not change it.
         let rows = &{ *rows };
         let (count, columns) = (rows.count, rows.columns);
@@ -285,9 +290,9 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         let mut done = 0;
         while done <= each {
             let (passes, width) = if done < each { all } else { last };
-            let rows_at_once = match Self::IN_VECTORS {
-                true if R::FOLDS_LANES && count == LEAF && done == 0 => LANES,
-                true if each - done >= 4 => 4,
+            let rows_at_once = match each - done {
+                LANES if R::FOLDS_LANES && count == LEAF => LANES,
+                4.. if VECTORS => 4,
                 _ => 1,
             };
             for lane in 0..passes {
@@ -296,8 +301,12 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
                     // SAFETY: the rows are those of the contract, of which each lane has as many;
                     // there is room for `live` lanes, and the first call initialises this one. So
                     // in each.
-                    (LANES, _) if R::FOLDS_LANES => unsafe {
+                    (LANES, _) if R::FOLDS_LANES && VECTORS => unsafe {
                         self.add_rows::<LANES, true>(rows, at, live, width, to);
+                    },
+                    // SAFETY: as above.
+                    (LANES, _) if R::FOLDS_LANES => unsafe {
+                        self.fold_last(rows, at, live, 0..width, to);
                     },
                     // SAFETY: as above.
                     (4, true) => unsafe {
@@ -308,7 +317,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
                         self.add_rows::<4, false>(rows, at, live, width, to);
                     },
                     // SAFETY: as above.
-                    (_, first) if !Self::IN_VECTORS => unsafe {
+                    (_, first) if !VECTORS => unsafe {
                         self.add_last(rows, at, 0..width, first, to);
                     },
                     // SAFETY: as above.
@@ -330,7 +339,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         while left > 1 {
             left /= 2;
             let half = left * columns;
-            let whole = match const { size_of::<R::Acc>() <= SMALL_ACCUMULATOR } {
+            let whole = match VECTORS && const { size_of::<R::Acc>() <= SMALL_ACCUMULATOR } {
                 true => half / LANES * LANES,
                 false => 0,
             };
@@ -445,7 +454,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
 
     /// The sums of runs of `N` terms each, which are the only leaves of their columns: a lane has
     /// one term. A known number lets the compiler keep them in registers. The loop over halves is
-    /// not shared with `fold_some`: with one for both, runs of 8 terms take five times as long.
+    /// not shared with `fold_plain`: with one for both, runs of 8 terms take five times as long.
     ///
     /// # Safety
     ///
@@ -494,20 +503,33 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         combine(combine(four[0], four[2]), combine(four[1], four[3]))
     }
 
-    /// The sum of fewer than [`LANES`] contiguous terms, by lanes.
+    /// The sum of up to a leaf of contiguous terms, by short code: of few terms, and where there
+    /// are no wide registers.
     ///
     /// # Safety
     ///
     /// There are as many elements at `places`.
     #[inline(never)]
-    unsafe fn fold_some(&self, places: &Places, count: usize, number: usize) -> R::Acc {
+    unsafe fn fold_plain(&self, places: &Places, count: usize, number: usize) -> R::Acc {
         // SAFETY: one of the elements.
-        let term = |j: usize| unsafe { self.term(places, j, number.wrapping_add(j)) };
-        let mut lanes = [term(0); LANES];
-        for (j, lane) in lanes[..count].iter_mut().enumerate().skip(1) {
-            *lane = term(j);
+        let term = |i: usize| unsafe { self.term(places, i, number.wrapping_add(i)) };
+        if Self::LANES == 1 {
+            return (1..count).fold(term(0), |acc, i| self.combine(acc, term(i)));
         }
-        let mut live = count;
+        let mut live = count.min(LANES);
+        let mut lanes = [term(0); LANES];
+        if R::FOLDS_LANES && count == LEAF {
+            lanes = self.reduction.fold_lanes(|k, j| term(k * LANES + j));
+        } else {
+            for (j, lane) in lanes[..live].iter_mut().enumerate().skip(1) {
+                *lane = term(j);
+            }
+            for at in (LANES..count).step_by(LANES) {
+                for (j, lane) in lanes[..LANES.min(count - at)].iter_mut().enumerate() {
+                    *lane = self.combine(*lane, term(at + j));
+                }
+            }
+        }
         for half in [8, 4, 2, 1] {
             for j in 0..live.saturating_sub(half) {
                 lanes[j] = self.combine(lanes[j], lanes[j + half]);
@@ -531,7 +553,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         }
         if count < LANES {
             // SAFETY: the contract of this function.
-            return unsafe { self.fold_some(places, count, number) };
+            return unsafe { self.fold_plain(places, count, number) };
         }
         // Vectors are read before anything is written, so that no check for overlaps is needed.
         const ROWS: [usize; 4] = [0, 1, 2, 3];
@@ -590,8 +612,15 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     ///
     /// There are as many elements at `places`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) unsafe fn fold_run(&self, places: &Places, count: usize, number: usize) -> R::Acc {
+    pub(crate) unsafe fn fold_run<const VECTORS: bool>(
+        &self,
+        places: &Places,
+        count: usize,
+        number: usize,
+    ) -> R::Acc {
         match count {
+            // SAFETY: the contract of this function.
+            _ if !VECTORS => unsafe { self.fold_plain(places, count, number) },
             // SAFETY: the contract of this function.
             LEAF => unsafe { self.fold_leaf(places, number) },
             // SAFETY: the contract of this function.
@@ -715,16 +744,14 @@ pub(super) struct Fold<'f, K>(
     pub(super) usize,
 );
 
-impl<I, T, R, F> Vectorize for Fold<'_, Map<'_, I, T, R, F>>
+impl<I, T, R, F> Fold<'_, Map<'_, I, T, R, F>>
 where
     I: Inputs,
     R: Reduction<T>,
     F: Fn(I::Items) -> T,
 {
-    type Output = ();
-
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn run(self) {
+    fn fold<const VECTORS: bool>(self) {
         let Fold(map, terms, stack, index) = self;
         let push_sum = |sum, column: usize, index| {
             // SAFETY: a column of the stack: the contract of `Kernel::fold`.
@@ -741,7 +768,7 @@ where
                     sums
                 };
                 // SAFETY: the contract of `Kernel::fold`, whose arguments these are.
-                unsafe { map.fold_rows(rows, lanes, to) };
+                unsafe { map.fold_rows::<VECTORS>(rows, lanes, to) };
                 if index % 2 == 1 {
                     // SAFETY: as above; `fold_rows` has written the sums.
                     unsafe { push(map.reduction, scratch, rows.columns, stack, index) };
@@ -754,7 +781,7 @@ where
                 let mut first = runs.first;
                 for column in 0..runs.columns {
                     // SAFETY: terms of a run: the contract of `Kernel::fold`.
-                    let sum = unsafe { map.fold_short(&first, runs.terms, runs.number) };
+                    let sum = unsafe { map.fold_run::<VECTORS>(&first, runs.terms, runs.number) };
                     push_sum(sum, column, index);
                     first = moved(first, I::COUNT, &runs.column, 1);
                 }
@@ -766,7 +793,7 @@ where
                     for leaf in 0..runs.terms / LEAF {
                         let number = runs.number.wrapping_add(leaf * LEAF);
                         // SAFETY: terms of a run: the contract of `Kernel::fold`.
-                        let sum = unsafe { map.fold_leaf(&places, number) };
+                        let sum = unsafe { map.fold_run::<VECTORS>(&places, LEAF, number) };
                         push_sum(sum, column, index + leaf);
                         places = moved(places, I::COUNT, &runs.leaf, 1);
                     }
@@ -774,6 +801,24 @@ where
                 }
             }
         }
+    }
+}
+
+impl<I, T, R, F> Vectorize for Fold<'_, Map<'_, I, T, R, F>>
+where
+    I: Inputs,
+    R: Reduction<T>,
+    F: Fn(I::Items) -> T,
+{
+    type Output = ();
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run(self) {
+        self.fold::<true>();
+    }
+
+    fn run_plain(self) {
+        self.fold::<false>();
     }
 }
 

@@ -71,7 +71,7 @@ where
     /// As for [`Kernel::fold`]. `N` is an unsigned integer of at most 4 bytes, or as large as `T`,
     /// and no more aligned than an accumulator.
     #[inline(always)]
-    unsafe fn rows<N: Copy + Into<u64> + From<u8>>(
+    unsafe fn rows<N: Copy + Into<u64> + From<u8>, const VECTORS: bool>(
         &self,
         rows: &Rows<'_>,
         scratch: *mut u8,
@@ -89,7 +89,7 @@ where
         let numbers = (terms * size_of::<T>()).next_multiple_of(align_of::<N>());
         let found = scratch.wrapping_add(numbers).cast::<N>();
         // SAFETY: the contract of this function.
-        unsafe { self.choice.fold_rows(rows, lanes, values) };
+        unsafe { self.choice.fold_rows::<VECTORS>(rows, lanes, values) };
         // SAFETY: `fold_rows` has written a value for each column.
         let values = unsafe { slice::from_raw_parts(values, columns) };
         if index > 0 {
@@ -103,7 +103,7 @@ where
         // SAFETY: there is room for a number of each column; see above.
         unsafe { found.write_bytes(0, columns) };
         let out = without_masks(found);
-        let whole = columns / LANES * LANES;
+        let whole = if VECTORS { columns / LANES * LANES } else { 0 };
         for i in 0..rows.count {
             // A position replaces those before it.
             let number = if LAST { i } else { rows.count - 1 - i };
@@ -152,7 +152,7 @@ where
     ///
     /// As for [`Kernel::fold`].
     #[inline(always)]
-    unsafe fn runs(&self, runs: &Runs, stack: Stack, index: usize) {
+    unsafe fn runs<const VECTORS: bool>(&self, runs: &Runs, stack: Stack, index: usize) {
         let mut first = runs.first;
         for column in 0..runs.columns {
             let (mut places, mut done) = (first, 0);
@@ -177,7 +177,7 @@ where
                     break;
                 }
                 // SAFETY: terms of a run.
-                let value = unsafe { self.choice.fold_run(&places, count, 0) };
+                let value = unsafe { self.choice.fold_run::<VECTORS>(&places, count, 0) };
                 if best.is_none_or(|best| self.is_chosen_later(best, value)) {
                     (best, leaf) = (Some(value), Some((value, places, done, count)));
                 }
@@ -211,6 +211,35 @@ where
     }
 }
 
+impl<T, R, C, F, const LAST: bool> Fold<'_, Positions<'_, T, R, C, F, LAST>>
+where
+    T: Copy + PartialOrd,
+    R: Reduction<T, Acc = (T, usize)>,
+    C: Reduction<T, Acc = T>,
+    F: Fn(T) -> T,
+{
+    #[inline(always)]
+    fn fold<const VECTORS: bool>(self) {
+        let Fold(positions, terms, stack, index) = self;
+        match terms {
+            Leaves::Rows(rows, scratch) => match const { size_of::<T>() } {
+                // SAFETY: the contract of `Kernel::fold`, whose arguments these are. So in each.
+                1 => unsafe { positions.rows::<u8, VECTORS>(rows, scratch, stack, index) },
+                // SAFETY: as above.
+                2 => unsafe { positions.rows::<u16, VECTORS>(rows, scratch, stack, index) },
+                // SAFETY: as above. With 32 bits, `scratch` may be aligned to 4 bytes only.
+                8 if align_of::<T>() >= align_of::<u64>() => unsafe {
+                    positions.rows::<u64, VECTORS>(rows, scratch, stack, index);
+                },
+                // SAFETY: as above.
+                _ => unsafe { positions.rows::<u32, VECTORS>(rows, scratch, stack, index) },
+            },
+            // SAFETY: the contract of `Kernel::fold`, whose arguments these are.
+            Leaves::Runs(runs) => unsafe { positions.runs::<VECTORS>(runs, stack, index) },
+        }
+    }
+}
+
 impl<T, R, C, F, const LAST: bool> Vectorize for Fold<'_, Positions<'_, T, R, C, F, LAST>>
 where
     T: Copy + PartialOrd,
@@ -222,23 +251,11 @@ where
 
     #[inline(always)]
     fn run(self) {
-        let Fold(positions, terms, stack, index) = self;
-        match terms {
-            Leaves::Rows(rows, scratch) => match const { size_of::<T>() } {
-                // SAFETY: the contract of `Kernel::fold`, whose arguments these are. So in each.
-                1 => unsafe { positions.rows::<u8>(rows, scratch, stack, index) },
-                // SAFETY: as above.
-                2 => unsafe { positions.rows::<u16>(rows, scratch, stack, index) },
-                // SAFETY: as above. With 32 bits, `scratch` may be aligned to 4 bytes only.
-                8 if align_of::<T>() >= align_of::<u64>() => unsafe {
-                    positions.rows::<u64>(rows, scratch, stack, index);
-                },
-                // SAFETY: as above.
-                _ => unsafe { positions.rows::<u32>(rows, scratch, stack, index) },
-            },
-            // SAFETY: the contract of `Kernel::fold`, whose arguments these are.
-            Leaves::Runs(runs) => unsafe { positions.runs(runs, stack, index) },
-        }
+        self.fold::<true>();
+    }
+
+    fn run_plain(self) {
+        self.fold::<false>();
     }
 }
 

@@ -65,6 +65,15 @@ pub(crate) trait Vectorize {
     /// Runs the kernel. Implementations are `#[inline(always)]`, and so is what they call in their
     /// loops: only code that is inlined into [`widest`] is compiled for wide vectors.
     fn run(self) -> Self::Output;
+
+    /// Runs it where the processor has no wide registers, though others of its kind have, or where
+    /// they gain nothing: by short code, as few programs use it and all have it.
+    fn run_plain(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.run()
+    }
 }
 
 /// Runs `kernel` in the widest vectors of the processor.
@@ -73,8 +82,8 @@ pub(crate) fn widest<K: Vectorize>(kernel: K) -> K::Output {
     in_vectors(kernel, true)
 }
 
-/// Runs `kernel` in the widest vectors of the processor, or, unless `wide`, in those that every
-/// processor of the target has.
+/// Runs `kernel` in the widest vectors of the processor, or, unless `wide`,
+/// [plain](Vectorize::run_plain).
 #[inline]
 pub(crate) fn in_vectors<K: Vectorize>(kernel: K, wide: bool) -> K::Output {
     if wide && has_wide_registers() {
@@ -82,7 +91,10 @@ pub(crate) fn in_vectors<K: Vectorize>(kernel: K, wide: bool) -> K::Output {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         return unsafe { run_avx2(kernel) };
     }
-    kernel.run()
+    match wide && cfg!(not(target_arch = "x86_64")) {
+        true => kernel.run(),
+        false => kernel.run_plain(),
+    }
 }
 
 /// # Safety
