@@ -10,11 +10,13 @@
 
 use super::inputs::Inputs;
 use super::kernel::{
-    FEW_TERMS, Facts, Kernel, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, live_lanes, moved,
+    FEW_TERMS, Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, live_lanes,
+    moved,
 };
 use super::machine::{Vectorize, in_vectors};
-use super::reduction::{LANES, Reduction};
+use super::reduction::{Add, Elements, Reduction};
 use super::tuning::LARGE_ELEMENT;
+use std::convert::identity;
 use std::hint::black_box;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -59,9 +61,6 @@ unsafe fn assume_init<A: Copy, const N: usize>(array: &[MaybeUninit<A>; N]) -> [
 pub(super) fn without_masks<A>(place: *mut A) -> *mut A {
     black_box(place)
 }
-
-/// Combines what a place holds with a result.
-pub(crate) type Add<Out> = fn(Out, Out) -> Out;
 
 /// A reduction of `f` of the items of inputs.
 pub(crate) struct Map<'r, I: Inputs + 'r, T, R: Reduction<T>, F> {
@@ -822,6 +821,15 @@ where
     }
 }
 
+impl<'r, T: Copy + Sync, R: Reduction<T>> Elements<'r, T, R> {
+    /// The kernel of all reductions but positions.
+    #[inline(always)]
+    pub(super) fn kernel(self) -> impl Kernel<Acc = R::Acc, Out = R::Out> {
+        let (inputs, shape, add) = (self.inputs, self.shape, self.add);
+        Map::new(inputs, shape, self.reduction, &identity::<T>, add, true)
+    }
+}
+
 // SAFETY: the methods read elements of the inputs, or copies, as the types that the inputs were
 // made of, and accumulators as the type whose size and alignment `facts` returns.
 unsafe impl<I, T, R, F> Kernel for Map<'_, I, T, R, F>
@@ -830,6 +838,9 @@ where
     R: Reduction<T>,
     F: Fn(I::Items) -> T + Sync,
 {
+    type Acc = R::Acc;
+    type Out = R::Out;
+
     fn facts(&self) -> Facts<'_> {
         Facts {
             inputs: self.operands.as_ref(),

@@ -8,7 +8,9 @@
 //! `2^k` leaves is complete; then the two are combined.
 
 use super::maps::Operand;
-use super::reduction::LANES;
+
+/// Lanes of a leaf: term `i` belongs to lane `i % 16`. 16 `f32` are a cache line.
+pub(crate) const LANES: usize = 16;
 
 /// Terms of a leaf, 16 for each lane: no term passes through more than 15 additions there.
 pub(crate) const LEAF: usize = LANES * LANES;
@@ -142,64 +144,85 @@ pub(crate) struct Facts<'f> {
     pub(crate) is_quick: bool,
 }
 
-/// A reduction as the driver sees it: functions on untyped memory.
-///
-/// # Safety
-///
-/// The methods read and write no more than their contracts say. All memory that they are given is
-/// aligned for accumulators, tables of copies also for the elements.
-pub(crate) unsafe trait Kernel: Sync {
-    fn facts(&self) -> Facts<'_>;
+pub(crate) use sealed::Kernel;
 
-    /// Whether runs of this many terms are gathered into rows, where the lanes of many columns are
-    /// combined at once, because that is faster than to fold each run. `in_place` says whether runs
-    /// can be read where they lie.
-    fn is_short(&self, terms: usize, _in_place: bool) -> bool {
-        terms < LANES
+mod sealed {
+    // As in `inputs::sealed`: public in name only.
+    #![allow(private_interfaces)]
+
+    use super::*;
+
+    /// A reduction as the driver sees it: functions on untyped memory.
+    ///
+    /// # Safety
+    ///
+    /// The methods read and write no more than their contracts say: accumulators of type `Acc`, and
+    /// results of type `Out`. All memory that they are given is aligned for accumulators, tables of
+    /// copies also for the elements.
+    pub unsafe trait Kernel: Sync {
+        /// The type of accumulators.
+        type Acc
+        where
+            Self: Sized;
+
+        /// The type of results.
+        type Out
+        where
+            Self: Sized;
+
+        /// What the driver knows of it.
+        fn facts(&self) -> Facts<'_>;
+
+        /// Whether runs of this many terms are gathered into rows, where the lanes of many columns
+        /// are combined at once, because that is faster than to fold each run. `in_place` says
+        /// whether runs can be read where they lie.
+        fn is_short(&self, terms: usize, _in_place: bool) -> bool {
+            terms < LANES
+        }
+
+        /// Folds leaves, and pushes their sums as numbers `index`, `index + 1`, ... of those on the
+        /// stack: one leaf of rows, or all leaves of runs.
+        ///
+        /// # Safety
+        ///
+        /// The terms, one at least, are elements of the inputs or copies of them. `stack` is as for
+        /// [`push`](Self::push), and begins at the first of the columns. Rows are at most [`LEAF`],
+        /// and their scratch memory has room for an accumulator and for [`live_lanes`] of each
+        /// column. Runs are whole leaves or less than one.
+        unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize);
+
+        /// Pushes the sums of `columns` columns as number `index` of those on the stack.
+        ///
+        /// # Safety
+        ///
+        /// The stack has room for as many levels as `index + 1` has binary digits, and holds the
+        /// sums with smaller numbers.
+        unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize);
+
+        /// Combines all that waits on the stack after `count` pushes. The results are at the
+        /// returned pointer, on the stack.
+        ///
+        /// # Safety
+        ///
+        /// `count` sums have been pushed, one at least.
+        unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8;
+
+        /// Writes the results of `accs`, each of `terms` terms, to places that are `stride` bytes
+        /// apart.
+        ///
+        /// # Safety
+        ///
+        /// There are `count` accumulators and as many places. If results are added to what the places
+        /// hold, these are initialised.
+        unsafe fn finish(
+            &self,
+            accs: *const u8,
+            count: usize,
+            terms: usize,
+            to: *mut u8,
+            stride: isize,
+        );
     }
-
-    /// Folds leaves, and pushes their sums as numbers `index`, `index + 1`, ... of those on the
-    /// stack: one leaf of rows, or all leaves of runs.
-    ///
-    /// # Safety
-    ///
-    /// The terms, one at least, are elements of the inputs or copies of them. `stack` is as for
-    /// [`push`](Self::push), and begins at the first of the columns. Rows are at most [`LEAF`], and
-    /// their scratch memory has room for an accumulator and for [`live_lanes`] of each column. Runs
-    /// are whole leaves or less than one.
-    unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize);
-
-    /// Pushes the sums of `columns` columns as number `index` of those on the stack.
-    ///
-    /// # Safety
-    ///
-    /// The stack has room for as many levels as `index + 1` has binary digits, and holds the sums
-    /// with smaller numbers.
-    unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize);
-
-    /// Combines all that waits on the stack after `count` pushes. The results are at the returned
-    /// pointer, on the stack.
-    ///
-    /// # Safety
-    ///
-    /// `count` sums have been pushed, one at least.
-    unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8;
-
-    /// Writes the results of `accs`, each of `terms` terms, to places that are `stride` bytes
-    /// apart.
-    ///
-    /// # Safety
-    ///
-    /// There are `count` accumulators and as many places. If results are added to what the places
-    /// hold, these are initialised.
-    unsafe fn finish(
-        &self,
-        accs: *const u8,
-        count: usize,
-        terms: usize,
-        to: *mut u8,
-        stride: isize,
-    );
 }
 
 /// How many lanes of a leaf of `rows` rows need memory: of few rows, the first halving reads the

@@ -6,23 +6,19 @@
 //! that the first level of the stack is enough: it holds the best so far.
 
 use super::fold::{Fold, Map, without_masks};
-use super::inputs::{Input, Value};
-use super::kernel::{Facts, Kernel, LEAF, Leaves, Rows, Runs, Stack, live_lanes, moved};
+use super::kernel::{Facts, Kernel, LANES, LEAF, Leaves, Rows, Runs, Stack, live_lanes, moved};
 use super::machine::{Vectorize, widest};
-use super::reduction::{LANES, Reduction};
+use super::reduction::{Reduction, Values};
 use std::{array, slice};
-
-/// The elements of an array, as the inputs of a map.
-type Elements<'r, T> = (Input<'r, Value<T>>,);
 
 /// The position of the term that another reduction chooses.
 /// Of equal terms it is the first one, or the `LAST`.
 ///
 /// The function of both maps returns what it is given: an array's elements are its terms.
 pub(crate) struct Positions<'r, T: Copy, R: Reduction<T>, C: Reduction<T>, F, const LAST: bool> {
-    pub(crate) map: Map<'r, Elements<'r, T>, T, R, F>,
+    pub(crate) map: Map<'r, Values<'r, T>, T, R, F>,
     /// Folds terms without their positions.
-    pub(crate) choice: Map<'r, Elements<'r, T>, T, C, F>,
+    pub(crate) choice: Map<'r, Values<'r, T>, T, C, F>,
 }
 
 /// Whether a value is not equal to itself, as NaN is.
@@ -268,6 +264,9 @@ where
     C: Reduction<T, Acc = T>,
     F: Fn(T) -> T + Sync,
 {
+    type Acc = R::Acc;
+    type Out = R::Out;
+
     fn facts(&self) -> Facts<'_> {
         self.map.facts()
     }

@@ -1,10 +1,7 @@
 //! The door to the driver of reductions: what is safe for every argument.
 
-use super::fold::Map;
-use super::inputs::Inputs;
 use super::kernel::{Facts, Kernel};
 use super::memory::uninit_array;
-use super::positions::Positions;
 use super::reduction::Reduction;
 use super::sums::{Target, Terms, reduce};
 use crate::error::Result;
@@ -26,42 +23,22 @@ pub(crate) struct Call<'c, T, R> {
     types: PhantomData<(*mut T, *mut R)>,
 }
 
-impl<I, T, R, F> Map<'_, I, T, R, F>
-where
-    I: Inputs,
-    R: Reduction<T>,
-    F: Fn(I::Items) -> T + Sync,
-{
-    pub(crate) fn call<'c>(&'c self, becomes: &'c [usize], terms: usize) -> Call<'c, T, R> {
+impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
+    pub(crate) fn new(
+        kernel: &'c impl Kernel<Acc = R::Acc, Out = R::Out>,
+        reduction: &'c R,
+        becomes: &'c [usize],
+        terms: usize,
+    ) -> Self {
         Call {
-            reduction: self.reduction,
-            kernel: self,
+            reduction,
+            kernel,
             becomes,
             terms,
             types: PhantomData,
         }
     }
-}
 
-impl<T, R, C, F, const LAST: bool> Positions<'_, T, R, C, F, LAST>
-where
-    T: Copy + PartialOrd + Sync,
-    R: Reduction<T, Acc = (T, usize)>,
-    C: Reduction<T, Acc = T>,
-    F: Fn(T) -> T + Sync,
-{
-    pub(crate) fn call<'c>(&'c self, becomes: &'c [usize], terms: usize) -> Call<'c, T, R> {
-        Call {
-            reduction: self.map.reduction,
-            kernel: self,
-            becomes,
-            terms,
-            types: PhantomData,
-        }
-    }
-}
-
-impl<T, R: Reduction<T>> Call<'_, T, R> {
     pub(crate) fn facts(&self) -> Facts<'_> {
         self.kernel.facts()
     }

@@ -1,7 +1,7 @@
 //! What a reduction does with its terms: the trait.
 
-/// Lanes of a leaf: term `i` belongs to lane `i % 16`. 16 `f32` are a cache line.
-pub(crate) const LANES: usize = 16;
+use super::inputs::{Input, Value};
+use super::kernel::{Kernel, LANES};
 
 /// How the terms of one element of a result are combined: to a sum, a maximum, a position.
 ///
@@ -182,34 +182,37 @@ pub trait Reduction<T>: Sync {
         std::array::from_fn(lane)
     }
 
-    /// Calls one method of `use_it` with `outer`, which is this reduction or has it inside:
-    /// `positions` if this is the position of the term that another reduction chooses, `terms` for
-    /// all others.
+    /// The kernel of `elements`, whose reduction is this one or has it inside.
     #[doc(hidden)]
     #[inline(always)]
-    fn with<R, X>(&self, outer: &R, use_it: impl sealed::Use<T, R, X>) -> X
+    fn kernel<R>(elements: Elements<'_, T, R>) -> impl Kernel<Acc = R::Acc, Out = R::Out>
     where
+        T: Copy + Sync,
         R: Reduction<T, Acc = Self::Acc>,
     {
-        use_it.terms(outer)
+        elements.kernel()
     }
 }
 
-pub(crate) mod sealed {
-    use super::Reduction;
+pub(crate) use sealed::Elements;
 
-    /// What is done with a reduction: a function that is generic over its types. A bound on the
-    /// types of [`Reduction`] itself would hold for all reductions.
-    pub trait Use<T, R: Reduction<T>, X> {
-        /// For any reduction.
-        fn terms(self, reduction: &R) -> X;
+mod sealed {
+    #![allow(missing_debug_implementations)]
 
-        /// For the position of the term that `choice` chooses: the first of equal ones, or
-        /// the `LAST`.
-        fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> X
-        where
-            T: Copy + PartialOrd + Send + Sync,
-            R: Reduction<T, Acc = (T, usize)>,
-            C: Reduction<T, Acc = T>;
+    use super::{Add, Reduction, Values};
+
+    /// A reduction of the elements of an array.
+    pub struct Elements<'r, T, R: Reduction<T>> {
+        pub(crate) inputs: &'r Values<'r, T>,
+        pub(crate) shape: &'r [usize],
+        pub(crate) reduction: &'r R,
+        /// As in [`Map`](crate::engine::fold::Map).
+        pub(crate) add: Option<Add<R::Out>>,
     }
 }
+
+/// The elements of an array, as the inputs of a map.
+pub(crate) type Values<'r, T> = (Input<'r, Value<T>>,);
+
+/// Combines what a place holds with a result.
+pub(crate) type Add<Out> = fn(Out, Out) -> Out;

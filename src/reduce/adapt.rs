@@ -1,8 +1,11 @@
 //! Reductions that are another one with a different result, at its speed.
 
 use super::count::Count;
-use super::reduction::{ArgMax, ArgMin, LastArgMax, LastArgMin, Max, Min, NanMax, NanMin};
-use super::reduction::{Reduction, sealed::Use};
+use super::reduction::{
+    ArgMax, ArgMin, LastArgMax, LastArgMin, Max, Min, NanMax, NanMin, Reduction,
+};
+use crate::engine::kernel::Kernel;
+use crate::engine::reduction::Elements;
 use num_traits::AsPrimitive;
 use std::marker::PhantomData;
 
@@ -109,11 +112,12 @@ macro_rules! forward {
         }
 
         #[inline(always)]
-        fn with<S, X>(&self, outer: &S, use_it: impl Use<T, S, X>) -> X
+        fn kernel<S>(elements: Elements<'_, T, S>) -> impl Kernel<Acc = S::Acc, Out = S::Out>
         where
-            S: Reduction<T, Acc = Self::Acc>,
+            T: Copy + Sync,
+            S: Reduction<T, Acc = R::Acc>,
         {
-            self.reduction.with(outer, use_it)
+            R::kernel(elements)
         }
     };
 }

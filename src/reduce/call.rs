@@ -1,18 +1,16 @@
 //! A reduction of arrays along a plan: the kernel, what becomes of the axes, and the results.
 
-use super::reduction::{Reduction, sealed::Use};
-use crate::engine::fold::{Add, Map};
-use crate::engine::inputs::{Input, Value};
+use super::reduction::Reduction;
+use crate::engine::inputs::Input;
 use crate::engine::kernel::BLOCK_TERMS;
 use crate::engine::memory::array_of;
-use crate::engine::positions::Positions;
 use crate::engine::reduce::Call;
+use crate::engine::reduction::{Add, Elements};
 use crate::engine::sums::{SUMMED, Terms};
 use crate::error::{Result, too_few_terms};
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension, Zip};
-use std::convert::identity;
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Sets `axes` to what each output axis becomes, as in [`Call`]. Returns how many terms each
@@ -59,15 +57,14 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         } else {
             array
         };
-        let plain = Plain {
-            inputs: &(Input::values(array),),
+        let inputs = (Input::values(array),);
+        let kernel = R::kernel(Elements {
+            inputs: &inputs,
             shape: array.shape(),
-            becomes: becomes.sizes(),
-            terms,
+            reduction,
             add,
-            run,
-        };
-        reduction.with(reduction, plain)
+        });
+        run(Call::new(&kernel, reduction, becomes.sizes(), terms))
     }
 
     /// Whether there are any of `terms` terms, of which the reduction may need at least some.
@@ -187,42 +184,5 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         }
         let results = accs.iter().map(|&acc| self.reduction.finish(acc, count));
         array_of(dim, |out| out.extend(results)).map(Some)
-    }
-}
-
-/// A reduction of the elements of an array themselves.
-struct Plain<'a, T, B, F> {
-    inputs: &'a (Input<'a, Value<T>>,),
-    shape: &'a [usize],
-    becomes: &'a [usize],
-    terms: usize,
-    add: Option<Add<B>>,
-    run: F,
-}
-
-impl<T, R, X, F> Use<T, R, X> for Plain<'_, T, R::Out, F>
-where
-    T: Copy + Sync,
-    R: Reduction<T>,
-    F: FnOnce(Call<'_, T, R>) -> X,
-{
-    fn terms(self, reduction: &R) -> X {
-        let (inputs, shape, add) = (self.inputs, self.shape, self.add);
-        let map = Map::new(inputs, shape, reduction, &identity::<T>, add, true);
-        (self.run)(map.call(self.becomes, self.terms))
-    }
-
-    fn positions<C, const LAST: bool>(self, reduction: &R, choice: &C) -> X
-    where
-        T: PartialOrd + Send,
-        R: Reduction<T, Acc = (T, usize)>,
-        C: Reduction<T, Acc = T>,
-    {
-        let (inputs, shape, add) = (self.inputs, self.shape, self.add);
-        let positions = Positions::<_, _, _, _, LAST> {
-            map: Map::new(inputs, shape, reduction, &identity::<T>, add, true),
-            choice: Map::new(inputs, shape, choice, &identity::<T>, None, true),
-        };
-        (self.run)(positions.call(self.becomes, self.terms))
     }
 }

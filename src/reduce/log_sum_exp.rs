@@ -3,7 +3,7 @@
 use super::exp::Exp;
 use super::reduction::{Reduction, items};
 use super::summand::Summand;
-use crate::engine::reduction::LANES;
+use crate::engine::kernel::LANES;
 use num_traits::zero;
 use std::array;
 

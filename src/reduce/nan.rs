@@ -3,7 +3,7 @@
 use super::order::is_nan;
 use super::reduction::{Reduction, items};
 use super::summand::{Averaged, Summand};
-use crate::engine::reduction::LANES;
+use crate::engine::kernel::LANES;
 use num_traits::Zero;
 use std::array;
 

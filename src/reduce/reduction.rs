@@ -1,13 +1,17 @@
 //! The reductions that are ready made.
 
 use super::order::{is_less, is_nan};
+use crate::engine::fold::Map;
+use crate::engine::kernel::Kernel;
+use crate::engine::positions::Positions;
+use crate::engine::reduction::Elements;
 pub use crate::engine::reduction::Reduction;
-pub(crate) use crate::engine::reduction::sealed;
 
 use super::convert::convert;
 use super::summand::{Averaged, Summand};
 use num_traits::float::FloatCore;
 use num_traits::{AsPrimitive, One, Zero};
+use std::convert::identity;
 use std::marker::PhantomData;
 
 /// The sum, of the terms' type.
@@ -511,11 +515,15 @@ macro_rules! position {
             }
 
             #[inline(always)]
-            fn with<R, X>(&self, outer: &R, use_it: impl sealed::Use<T, R, X>) -> X
+            fn kernel<R>(elements: Elements<'_, T, R>) -> impl Kernel<Acc = R::Acc, Out = R::Out>
             where
                 R: Reduction<T, Acc = (T, usize)>,
             {
-                use_it.positions::<_, $last>(outer, &$choice)
+                let Elements { inputs, shape, reduction, add } = elements;
+                Positions::<_, _, _, _, $last> {
+                    map: Map::new(inputs, shape, reduction, &identity::<T>, add, true),
+                    choice: Map::new(inputs, shape, &$choice, &identity::<T>, None, true),
+                }
             }
         }
     )*};

@@ -4,15 +4,15 @@
 //! Tests are compiled without optimisation. So what runs for every term is a plain loop over bytes.
 
 use crate::BroadcastPlan;
-use crate::engine::kernel::{BLOCK_TERMS, LEAF};
+use crate::engine::kernel::{BLOCK_TERMS, LANES, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
-use crate::engine::reduction::LANES;
 use crate::engine::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
 };
 use crate::engine::{
     fold::Map,
     inputs::Input,
+    reduce::Call,
     sums::{SUMMED, Terms},
 };
 use crate::reduction::{ArgMax, ArgMin, Fold, NanMean, Reduction, Std, Sum, Summand, Then, Var};
@@ -1004,7 +1004,7 @@ fn results_and_terms_that_do_not_fit_are_refused() {
     let sums = |becomes: &[usize], dim: &[usize], range| {
         let terms = Terms { range, number: 0 };
         reason(|| {
-            let call = kernel.call(becomes, 2);
+            let call = Call::new(&kernel, &Sum, becomes, 2);
             call.accumulators(IxDyn(dim), terms).unwrap()
         })
     };
@@ -1021,10 +1021,18 @@ fn results_and_terms_that_do_not_fit_are_refused() {
         assert!(found.contains(what), "{what}: {found:?}");
     }
     let adds = map(&[2, 2], Some(|a, b| a + b));
-    let added = reason(|| adds.call(&[0, SUMMED], 2).fresh_results(Ix1(2)).unwrap());
+    let added = reason(|| {
+        Call::new(&adds, &Sum, &[0, SUMMED], 2)
+            .fresh_results(Ix1(2))
+            .unwrap()
+    });
     assert!(added.contains("adds"), "{added:?}");
     let other = map(&[2, 3], None);
-    let found = reason(|| other.call(&[0, SUMMED], 3).fresh_results(Ix1(2)).unwrap());
+    let found = reason(|| {
+        Call::new(&other, &Sum, &[0, SUMMED], 3)
+            .fresh_results(Ix1(2))
+            .unwrap()
+    });
     assert!(found.contains("replicate"), "{found:?}");
 }
 

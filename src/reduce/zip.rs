@@ -6,8 +6,9 @@ use super::part::Part;
 use super::reduction::Reduction;
 use super::summand::Summand;
 use crate::elementwise::{Zip, ZipValues, ZipViews};
-use crate::engine::fold::{Add, Map};
+use crate::engine::fold::Map;
 use crate::engine::reduce::Call;
+use crate::engine::reduction::Add;
 use crate::error::{ArrayRole, Result, check_shape};
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
@@ -248,6 +249,6 @@ impl<V: ZipViews> Zip<V> {
         let (inputs, mut becomes) = (self.views.values(), plan.output_dim());
         let terms = plan.becomes(becomes.sizes_mut());
         let map = Map::new(&inputs, plan.output_shape(), reduction, f, add, false);
-        run(map.call(becomes.sizes(), terms))
+        run(Call::new(&map, reduction, becomes.sizes(), terms))
     }
 }

@@ -3,10 +3,9 @@
 use super::super::block::{Along, Block};
 use super::super::gather::MORE_ROWS;
 use super::super::kernel::{
-    FEW_TERMS, Facts, Kernel, LEAF, Leaves, OPERANDS, Rows, Runs, Stack, live_lanes, moved,
+    FEW_TERMS, Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Rows, Runs, Stack, live_lanes, moved,
 };
 use super::super::nest::LoopAxis;
-use super::super::reduction::LANES;
 use super::super::tuning::{CACHE_LINE, LARGE_ELEMENT};
 use super::operands::{SUMMED, Target, alignment};
 use super::scratch::Few;

@@ -1,8 +1,7 @@
 //! How the work is cut into units, and what a thread needs for one.
 
 use super::super::gather::MORE_ROWS;
-use super::super::kernel::{Facts, Kernel, LEAF, OPERANDS, Steps, live_lanes};
-use super::super::reduction::LANES;
+use super::super::kernel::{Facts, Kernel, LANES, LEAF, OPERANDS, Steps, live_lanes};
 use super::super::threads::{Cost, PARALLEL_FROM, max_threads};
 use super::super::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,

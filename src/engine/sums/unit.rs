@@ -2,11 +2,10 @@
 
 use super::super::block::{Along, Block};
 use super::super::kernel::{
-    Facts, Kernel, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, moved,
+    Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, moved,
 };
 use super::super::maps::Operand;
 use super::super::nest::{for_each_tile, offsets_of};
-use super::super::reduction::LANES;
 use super::super::tuning::SECOND_LEVEL_CACHE;
 use super::operands::{Form, STRIDES, form, steps};
 use super::plan::{Access, Plan, SECTIONS};
