@@ -7,7 +7,7 @@ use crate::engine::memory::array_of;
 use crate::engine::reduce::Call;
 use crate::engine::reduction::{Add, Elements};
 use crate::engine::sums::{SUMMED, Terms};
-use crate::error::{Result, too_few_terms};
+use crate::error::{ArrayRole, Result, check_shape, too_few_terms};
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension, Zip};
@@ -37,14 +37,20 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.becomes(self.output_dim().sizes_mut())
     }
 
-    /// A reduction of an array of the plan's output shape. `add` is as in [`Map`].
+    /// A reduction of an array of the plan's output shape. `add` is as in [`Elements`].
+    ///
+    /// # Errors
+    ///
+    /// `WrongShape`; those of `run`.
     pub(super) fn reduce_array<T: Copy + Sync, R: Reduction<T>, X>(
         &self,
+        role: ArrayRole,
         array: &ArrayRef<T, O>,
         reduction: &R,
         add: Option<Add<R::Out>>,
-        run: impl FnOnce(Call<'_, T, R>) -> X,
-    ) -> X {
+        run: impl FnOnce(Call<'_, T, R>) -> Result<X>,
+    ) -> Result<X> {
+        check_shape(role, self.output_shape(), array.shape())?;
         let mut becomes = self.output_dim();
         let terms = self.becomes(becomes.sizes_mut());
         // In the order of memory, a part of the terms is a part of the memory.
@@ -127,13 +133,14 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
     ///
     /// # Errors
     ///
-    /// `TooFewTerms`, `AllocationFailed`; nothing has been written then.
+    /// `WrongShape`, `TooFewTerms`, `AllocationFailed`; nothing has been written then.
     #[inline(always)]
     pub(super) fn results_into<I: Dimension, O: Dimension>(
         &self,
         plan: &BroadcastPlan<I, O>,
         out: &mut ArrayRef<R::Out, I>,
     ) -> Result<()> {
+        check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
         let results = match plan.has_terms(self.terms, self.reduction)? {
             true => self.decided(plan.input_dim())?,
             false if self.facts().adds => return Ok(()),

@@ -3,7 +3,7 @@
 use super::cloned::sum_cloned;
 use super::reduction::Reduction;
 use crate::axes::AxisList;
-use crate::error::{ArrayRole, BroadcastError, Result, check_shape};
+use crate::error::{ArrayRole, BroadcastError, Result};
 use crate::operand::Operand;
 use crate::plan::{BroadcastPlan, without_axes};
 use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
@@ -54,8 +54,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         T: Copy + Sync,
         R: Reduction<T>,
     {
-        check_shape(ArrayRole::Reduced, self.output_shape(), array.shape())?;
-        self.reduce_array(array, &reduction, None, |call| call.results(self))
+        self.reduce_array(ArrayRole::Reduced, array, &reduction, None, |call| {
+            call.results(self)
+        })
     }
 
     /// [`reduce`](Self::reduce) into an existing array or view of any layout, whose contents it
@@ -94,9 +95,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         T: Copy + Sync,
         R: Reduction<T>,
     {
-        check_shape(ArrayRole::Reduced, self.output_shape(), array.shape())?;
-        check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_array(array, &reduction, None, |call| call.results_into(self, out))
+        self.reduce_array(ArrayRole::Reduced, array, &reduction, None, |call| {
+            call.results_into(self, out)
+        })
     }
 }
 

@@ -60,7 +60,7 @@ pub use reduction::{
 pub use summand::{Averaged, Summand};
 pub use variance::{Std, Var, VarIn};
 
-use crate::error::{ArrayRole, Result, check_shape};
+use crate::error::{ArrayRole, Result};
 use crate::plan::BroadcastPlan;
 use ndarray::{Array, ArrayRef, Dimension};
 
@@ -125,8 +125,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Summand,
     {
-        check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
-        self.reduce_array(cotangent, &Sum, None, |call| call.results(self))
+        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, None, |call| {
+            call.results(self)
+        })
     }
 
     /// [`gradient`](Self::gradient) into an existing array or view of any layout, whose contents it
@@ -161,9 +162,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Summand,
     {
-        check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
-        check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_array(cotangent, &Sum, None, |call| call.results_into(self, out))
+        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, None, |call| {
+            call.results_into(self, out)
+        })
     }
 
     /// [`gradient`](Self::gradient) added to what an existing array or view of any layout holds:
@@ -197,9 +198,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Summand,
     {
-        check_shape(ArrayRole::Cotangent, self.output_shape(), cotangent.shape())?;
-        check_shape(ArrayRole::Out, self.input_shape(), out.shape())?;
-        self.reduce_array(cotangent, &Sum, Some(added), |call| {
+        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, Some(added), |call| {
             call.results_into(self, out)
         })
     }

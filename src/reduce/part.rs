@@ -5,9 +5,7 @@ use super::reduction::Reduction;
 use crate::engine::kernel::BLOCK_TERMS;
 use crate::engine::reduce::Call;
 use crate::engine::sums::Terms;
-use crate::error::{
-    ArrayRole, BoxFault, BroadcastError, Result, check_shape, invalid_box, reserved,
-};
+use crate::error::{ArrayRole, BoxFault, BroadcastError, Result, invalid_box, reserved};
 use crate::plan::{AxisSource, BroadcastPlan, Tile, check_inside};
 use ndarray::{ArrayRef, Dimension, IxDyn};
 use std::ops::Range;
@@ -318,8 +316,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         R: Reduction<T>,
     {
         let plan = self.tile.plan();
-        check_shape(ArrayRole::Reduced, plan.output_shape(), array.shape())?;
-        let pieces = plan.reduce_array(array, &reduction, None, |call| self.pieces(&call))?;
+        let pieces = plan.reduce_array(ArrayRole::Reduced, array, &reduction, None, |call| {
+            self.pieces(&call)
+        })?;
         Ok(Accumulation::of(&self.plan, reduction, pieces))
     }
 

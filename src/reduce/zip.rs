@@ -9,7 +9,7 @@ use crate::elementwise::{Zip, ZipValues, ZipViews};
 use crate::engine::fold::Map;
 use crate::engine::reduce::Call;
 use crate::engine::reduction::Add;
-use crate::error::{ArrayRole, Result, check_shape};
+use crate::error::Result;
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension};
@@ -32,7 +32,7 @@ use ndarray::{Array, ArrayRef, Dimension};
 ///
 /// Each array has the plan's output shape, or broadcasts to it by NumPy's rule. If the closure
 /// panics, `out` may be written in part: each element has its old value or its result.
-impl<V: ZipViews> Zip<V> {
+impl<V: ZipViews + ZipValues> Zip<V> {
     /// A reduction of `f` of the arrays over the axes that the plan replicates.
     ///
     /// # Errors
@@ -72,16 +72,13 @@ impl<V: ZipViews> Zip<V> {
     ///
     /// Source: the chain rule; NumPy's `ufunc.reduce` of a universal function's result.
     #[doc(alias = "einsum")]
-    pub fn reduce<I, O, T, R, F>(
+    pub fn reduce<I: Dimension, O: Dimension, T, R, F>(
         &self,
         plan: &BroadcastPlan<I, O>,
         reduction: R,
         f: F,
     ) -> Result<Array<R::Out, I>>
     where
-        V: ZipValues,
-        I: Dimension,
-        O: Dimension,
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
@@ -113,7 +110,7 @@ impl<V: ZipViews> Zip<V> {
     /// assert_eq!(means, array![0.5, 1.]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
-    pub fn reduce_into<I, O, T, R, F>(
+    pub fn reduce_into<I: Dimension, O: Dimension, T, R, F>(
         &self,
         plan: &BroadcastPlan<I, O>,
         reduction: R,
@@ -121,13 +118,9 @@ impl<V: ZipViews> Zip<V> {
         f: F,
     ) -> Result<()>
     where
-        V: ZipValues,
-        I: Dimension,
-        O: Dimension,
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
-        check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
         self.reduced(plan, &reduction, &f, None, |call| {
             call.results_into(plan, out)
         })
@@ -160,7 +153,7 @@ impl<V: ZipViews> Zip<V> {
     /// assert_eq!(d_scale, array![105., 205.]);
     /// # Ok::<(), BroadcastError>(())
     /// ```
-    pub fn reduce_accumulate<I, O, T, R, F>(
+    pub fn reduce_accumulate<I: Dimension, O: Dimension, T, R, F>(
         &self,
         plan: &BroadcastPlan<I, O>,
         reduction: R,
@@ -168,13 +161,9 @@ impl<V: ZipViews> Zip<V> {
         f: F,
     ) -> Result<()>
     where
-        V: ZipValues,
-        I: Dimension,
-        O: Dimension,
         R: Reduction<T, Out: Summand>,
         F: Fn(V::Values) -> T + Sync,
     {
-        check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
         self.reduced(plan, &reduction, &f, Some(added), |call| {
             call.results_into(plan, out)
         })
@@ -215,16 +204,13 @@ impl<V: ZipViews> Zip<V> {
     /// );
     /// # Ok::<(), BroadcastError>(())
     /// ```
-    pub fn reduce_part<I, O, T, R, F>(
+    pub fn reduce_part<I: Dimension, O: Dimension, T, R, F>(
         &self,
         part: &Part<I, O>,
         reduction: R,
         f: F,
     ) -> Result<Accumulation<T, R>>
     where
-        V: ZipValues,
-        I: Dimension,
-        O: Dimension,
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
@@ -241,10 +227,7 @@ impl<V: ZipViews> Zip<V> {
         f: &(impl Fn(V::Values) -> T + Sync),
         add: Option<Add<R::Out>>,
         run: impl FnOnce(Call<'_, T, R>) -> Result<X>,
-    ) -> Result<X>
-    where
-        V: ZipValues,
-    {
+    ) -> Result<X> {
         self.views.check(plan.output_shape())?;
         let (inputs, mut becomes) = (self.views.values(), plan.output_dim());
         let terms = plan.becomes(becomes.sizes_mut());
