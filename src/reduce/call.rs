@@ -153,9 +153,9 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         Ok(())
     }
 
-    /// The results of so many terms that further ones do not change them. `None` if looking at all
-    /// of them at once is faster: if there are few, or if the memory of the first input is walked
-    /// in another order.
+    /// The results of so many terms that further ones do not change them. `None` if results are
+    /// added, or if looking at all of them at once is faster: if there are few, or if the memory of
+    /// the first input is walked in another order.
     ///
     /// # Errors
     ///
@@ -167,7 +167,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         const FIRST: usize = 64 * BLOCK_TERMS;
         // Each further look is at this many times the terms before it.
         const GROWTH: usize = 16;
-        if !R::MAY_BE_DECIDED {
+        if !R::MAY_BE_DECIDED || self.facts().adds {
             return Ok(None);
         }
         let (array, rank) = (&self.facts().inputs[0], self.becomes.len());

@@ -904,3 +904,15 @@ fn any_and_all_do_not_read_what_cannot_change_them() {
         assert!(calls.load(Relaxed) < 100_000);
     }
 }
+
+#[test]
+fn results_that_the_first_terms_decide_are_added() {
+    let terms = Array1::from_elem(100_000, true);
+    let plan = BroadcastPlan::numpy((), terms.len()).unwrap();
+    let mut out = ndarray::arr0(10);
+    let any = Then::new(Any, i32::from);
+    zip(&terms)
+        .reduce_accumulate(&plan, any, &mut out, identity)
+        .unwrap();
+    assert_eq!(out.into_scalar(), 11);
+}
