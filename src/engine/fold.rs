@@ -14,7 +14,7 @@ use super::kernel::{
     moved,
 };
 use super::machine::{Vectorize, in_vectors};
-use super::reduction::{Add, Elements, Reduction};
+use super::reduction::{Elements, Reduction};
 use super::tuning::LARGE_ELEMENT;
 use std::convert::identity;
 use std::hint::black_box;
@@ -68,8 +68,6 @@ pub(crate) struct Map<'r, I: Inputs + 'r, T, R: Reduction<T>, F> {
     shape: &'r [usize],
     pub(crate) reduction: &'r R,
     f: &'r F,
-    /// Combines what a place holds with its result; `None` replaces it.
-    add: Option<Add<R::Out>>,
     /// Whether `f` returns the element that it is given. Then terms may be read twice.
     plain: bool,
     term: PhantomData<fn() -> T>,
@@ -86,7 +84,6 @@ impl<'r, I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'r, I, T, R, F
         shape: &'r [usize],
         reduction: &'r R,
         f: &'r F,
-        add: Option<Add<R::Out>>,
         plain: bool,
     ) -> Self {
         Map {
@@ -94,7 +91,6 @@ impl<'r, I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'r, I, T, R, F
             shape,
             reduction,
             f,
-            add,
             plain,
             term: PhantomData,
         }
@@ -645,7 +641,7 @@ unsafe fn push_one<T, R: Reduction<T>>(reduction: &R, mut sum: R::Acc, stack: St
     unsafe { place.write(sum) };
 }
 
-/// [`Kernel::push`]. As the next two, one function for all closures.
+/// [`Kernel::push`]. As the next, one function for all closures.
 ///
 /// # Safety
 ///
@@ -694,45 +690,6 @@ unsafe fn close<T, R: Reduction<T>>(
         }
     }
     sums.as_ptr().cast()
-}
-
-/// [`Kernel::finish`]. `add` combines what a place holds with its result.
-///
-/// # Safety
-///
-/// As there.
-#[inline(never)]
-pub(crate) unsafe fn finish<T, R: Reduction<T>>(
-    reduction: &R,
-    add: Option<Add<R::Out>>,
-    accs: *const u8,
-    count: usize,
-    terms: usize,
-    to: *mut u8,
-    stride: isize,
-) {
-    // SAFETY: there are `count` accumulators.
-    let accs = unsafe { slice::from_raw_parts(accs.cast::<R::Acc>(), count) };
-    let results = accs.iter().map(|&acc| reduction.finish(acc, terms));
-    if add.is_none() && stride == size_of::<R::Out>() as isize {
-        // SAFETY: there are `count` places side by side. A loop with a known stride is vectorised.
-        let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<R::Out>>(), count) };
-        for (place, result) in to.iter_mut().zip(results) {
-            place.write(result);
-        }
-        return;
-    }
-    for (i, mut result) in results.enumerate() {
-        let place = to
-            .wrapping_byte_offset(stride.wrapping_mul(i as isize))
-            .cast::<R::Out>();
-        if let Some(add) = add {
-            // SAFETY: one of `count` places, which are initialised if results are added.
-            result = add(unsafe { *place }, result);
-        }
-        // SAFETY: one of `count` places.
-        unsafe { place.write(result) };
-    }
 }
 
 /// [`Kernel::fold`] of a kernel, to be compiled for wide vectors too. It is only made there.
@@ -824,9 +781,14 @@ where
 impl<'r, T: Copy + Sync, R: Reduction<T>> Elements<'r, T, R> {
     /// The kernel of all reductions but positions.
     #[inline(always)]
-    pub(super) fn kernel(self) -> impl Kernel<Acc = R::Acc, Out = R::Out> {
-        let (inputs, shape, add) = (self.inputs, self.shape, self.add);
-        Map::new(inputs, shape, self.reduction, &identity::<T>, add, true)
+    pub(super) fn kernel(self) -> impl Kernel<Acc = R::Acc> {
+        Map::new(
+            self.inputs,
+            self.shape,
+            self.reduction,
+            &identity::<T>,
+            true,
+        )
     }
 }
 
@@ -839,7 +801,6 @@ where
     F: Fn(I::Items) -> T + Sync,
 {
     type Acc = R::Acc;
-    type Out = R::Out;
 
     fn facts(&self) -> Facts<'_> {
         Facts {
@@ -847,7 +808,6 @@ where
             shape: self.shape,
             size: size_of::<R::Acc>(),
             align: align_of::<R::Acc>(),
-            adds: self.add.is_some(),
             is_quick: self.plain && R::QUICK,
         }
     }
@@ -891,17 +851,5 @@ where
     unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8 {
         // SAFETY: the contract of this function.
         unsafe { close(self.reduction, columns, stack, count) }
-    }
-
-    unsafe fn finish(
-        &self,
-        accs: *const u8,
-        count: usize,
-        terms: usize,
-        to: *mut u8,
-        stride: isize,
-    ) {
-        // SAFETY: the contract of this function.
-        unsafe { finish(self.reduction, self.add, accs, count, terms, to, stride) };
     }
 }

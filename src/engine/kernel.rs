@@ -138,8 +138,6 @@ pub(crate) struct Facts<'f> {
     pub(crate) size: usize,
     /// The alignment of an accumulator.
     pub(crate) align: usize,
-    /// Whether results are added to what the places hold.
-    pub(crate) adds: bool,
     /// Whether only the bytes of the terms tell how long they take.
     pub(crate) is_quick: bool,
 }
@@ -156,17 +154,11 @@ mod sealed {
     ///
     /// # Safety
     ///
-    /// The methods read and write no more than their contracts say: accumulators of type `Acc`, and
-    /// results of type `Out`. All memory that they are given is aligned for accumulators, tables of
-    /// copies also for the elements.
+    /// The methods read and write no more than their contracts say: accumulators of type `Acc`. All
+    /// memory that they are given is aligned for these, tables of copies also for the elements.
     pub unsafe trait Kernel: Sync {
         /// The type of accumulators.
         type Acc
-        where
-            Self: Sized;
-
-        /// The type of results.
-        type Out
         where
             Self: Sized;
 
@@ -206,23 +198,22 @@ mod sealed {
         ///
         /// `count` sums have been pushed, one at least.
         unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8;
-
-        /// Writes the results of `accs`, each of `terms` terms, to places that are `stride` bytes
-        /// apart.
-        ///
-        /// # Safety
-        ///
-        /// There are `count` accumulators and as many places. If results are added to what the places
-        /// hold, these are initialised.
-        unsafe fn finish(
-            &self,
-            accs: *const u8,
-            count: usize,
-            terms: usize,
-            to: *mut u8,
-            stride: isize,
-        );
     }
+}
+
+/// What makes results of accumulators.
+///
+/// # Safety
+///
+/// `finish` reads and writes no more than its contract says.
+pub(crate) unsafe trait Finish: Sync {
+    /// Writes the results of `accs` to places that are `stride` bytes apart.
+    ///
+    /// # Safety
+    ///
+    /// There are `count` accumulators of all terms and as many places, of the types that this is
+    /// made for. If results are added to what the places hold, these are initialised.
+    unsafe fn finish(&self, accs: *const u8, count: usize, to: *mut u8, stride: isize);
 }
 
 /// How many lanes of a leaf of `rows` rows need memory: of few rows, the first halving reads the

@@ -265,7 +265,6 @@ where
     F: Fn(T) -> T + Sync,
 {
     type Acc = R::Acc;
-    type Out = R::Out;
 
     fn facts(&self) -> Facts<'_> {
         self.map.facts()
@@ -292,17 +291,5 @@ where
 
     unsafe fn close(&self, _: usize, stack: Stack, _: usize) -> *const u8 {
         stack.first
-    }
-
-    unsafe fn finish(
-        &self,
-        accs: *const u8,
-        count: usize,
-        terms: usize,
-        to: *mut u8,
-        stride: isize,
-    ) {
-        // SAFETY: the contract of this function.
-        unsafe { self.map.finish(accs, count, terms, to, stride) };
     }
 }

@@ -1,18 +1,19 @@
 //! The door to the driver of reductions: what is safe for every argument.
 
-use super::kernel::{Facts, Kernel};
+use super::kernel::{Facts, Finish, Kernel};
 use super::memory::uninit_array;
 use super::reduction::Reduction;
 use super::sums::{Target, Terms, reduce};
 use crate::error::Result;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::slice;
 
 /// A reduction of some arrays: the kernel, and what the driver is told besides.
 pub(crate) struct Call<'c, T, R> {
     pub(crate) reduction: &'c R,
-    /// Its accumulators are of type `R::Acc`. It writes results of type `R::Out`, or adds them to
-    /// those that places hold.
+    /// Its accumulators are of type `R::Acc`.
     kernel: &'c dyn Kernel,
     /// What each axis of the arrays becomes, as for [`reduce`].
     pub(crate) becomes: &'c [usize],
@@ -25,7 +26,7 @@ pub(crate) struct Call<'c, T, R> {
 
 impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
     pub(crate) fn new(
-        kernel: &'c impl Kernel<Acc = R::Acc, Out = R::Out>,
+        kernel: &'c impl Kernel<Acc = R::Acc>,
         reduction: &'c R,
         becomes: &'c [usize],
         terms: usize,
@@ -50,9 +51,8 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
     ///
     /// `ShapeOverflow`, `AllocationFailed`.
     pub(crate) fn fresh_results<J: Dimension>(&self, dim: J) -> Result<Array<R::Out, J>> {
-        assert!(!self.facts().adds);
         // SAFETY: results are of this type, and are not added.
-        unsafe { self.fresh(dim, None) }
+        unsafe { self.fresh(dim, self.all(), Some(&self.finish(None))) }
     }
 
     /// A fresh array of the accumulators of some terms, of which there is one at least.
@@ -66,7 +66,7 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
         terms: Terms,
     ) -> Result<Array<R::Acc, J>> {
         // SAFETY: accumulators are of this type.
-        unsafe { self.fresh(dim, Some(terms)) }
+        unsafe { self.fresh(dim, terms, None) }
     }
 
     /// Writes the results of all terms, of which there is one at least, to an existing array, or
@@ -75,18 +75,41 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
     /// # Errors
     ///
     /// `AllocationFailed`; nothing has been written then.
-    pub(crate) fn write_results<J: Dimension>(&self, out: &mut ArrayRef<R::Out, J>) -> Result<()> {
+    pub(crate) fn write_results<J: Dimension>(
+        &self,
+        out: &mut ArrayRef<R::Out, J>,
+        add: Option<Add<R::Out>>,
+    ) -> Result<()> {
         // SAFETY: results are of this type, and those of the array are initialised.
-        unsafe { self.write(out, None) }
+        unsafe { self.write(out, self.all(), Some(&self.finish(add))) }
+    }
+
+    fn all(&self) -> Terms {
+        let range = 0..self.terms;
+        Terms { range, number: 0 }
+    }
+
+    fn finish(&self, add: Option<Add<R::Out>>) -> Results<'_, T, R> {
+        let (reduction, terms) = (self.reduction, self.terms);
+        Results {
+            reduction,
+            terms,
+            add,
+        }
     }
 
     /// # Safety
     ///
     /// As for [`write`](Self::write). Results are not added.
-    unsafe fn fresh<B, J: Dimension>(&self, dim: J, some: Option<Terms>) -> Result<Array<B, J>> {
+    unsafe fn fresh<B, J: Dimension>(
+        &self,
+        dim: J,
+        terms: Terms,
+        finish: Option<&dyn Finish>,
+    ) -> Result<Array<B, J>> {
         let mut out = uninit_array::<B, J>(dim)?;
         // SAFETY: the contract of this function; a `MaybeUninit` has the size of its element.
-        unsafe { self.write(&mut out, some)? };
+        unsafe { self.write(&mut out, terms, finish)? };
         // SAFETY: `write` has written all of them.
         Ok(unsafe { out.assume_init() })
     }
@@ -95,26 +118,67 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
     ///
     /// # Safety
     ///
-    /// Places of type `B` can hold results, or accumulators of `some` terms. If results are added,
+    /// Places of type `B` can hold what `finish` writes, or accumulators. If results are added,
     /// those of `out` are initialised.
     unsafe fn write<B, J: Dimension>(
         &self,
         out: &mut ArrayRef<B, J>,
-        some: Option<Terms>,
+        terms: Terms,
+        finish: Option<&dyn Finish>,
     ) -> Result<()> {
         let target = Target {
             first: out.as_mut_ptr().cast(),
             shape: out.shape(),
             strides: out.strides(),
             size: size_of::<B>(),
-            unfinished: some.is_some(),
+            finish,
         };
-        let (range, number) = (0..self.terms, 0);
-        let terms = some.unwrap_or(Terms { range, number });
         // SAFETY: the contract of this function, and the places of an array that is borrowed
         // mutably.
         let written = unsafe { reduce(self.kernel, self.becomes, &target, terms)? };
         assert_eq!(written, out.len(), "results are missing");
         Ok(())
+    }
+}
+
+/// Combines what a place holds with a result.
+pub(crate) type Add<Out> = fn(Out, Out) -> Out;
+
+/// Results of type `R::Out`, of accumulators of type `R::Acc`.
+struct Results<'r, T, R: Reduction<T>> {
+    reduction: &'r R,
+    /// How many terms each result has.
+    terms: usize,
+    /// Combines what a place holds with its result; `None` replaces it.
+    add: Option<Add<R::Out>>,
+}
+
+// SAFETY: what is read and written is of the types that are named above.
+unsafe impl<T, R: Reduction<T>> Finish for Results<'_, T, R> {
+    unsafe fn finish(&self, accs: *const u8, count: usize, to: *mut u8, stride: isize) {
+        // SAFETY: there are `count` accumulators.
+        let accs = unsafe { slice::from_raw_parts(accs.cast::<R::Acc>(), count) };
+        let results = accs
+            .iter()
+            .map(|&acc| self.reduction.finish(acc, self.terms));
+        if self.add.is_none() && stride == size_of::<R::Out>() as isize {
+            // SAFETY: there are `count` places side by side. A loop with a known stride is
+            // vectorised.
+            let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<R::Out>>(), count) };
+            for (place, result) in to.iter_mut().zip(results) {
+                place.write(result);
+            }
+            return;
+        }
+        for (i, mut result) in results.enumerate() {
+            let place = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
+            let place = place.cast::<R::Out>();
+            if let Some(add) = self.add {
+                // SAFETY: one of `count` places, which are initialised if results are added.
+                result = add(unsafe { *place }, result);
+            }
+            // SAFETY: one of `count` places.
+            unsafe { place.write(result) };
+        }
     }
 }

@@ -185,7 +185,7 @@ pub trait Reduction<T>: Sync {
     /// The kernel of `elements`, whose reduction is this one or has it inside.
     #[doc(hidden)]
     #[inline(always)]
-    fn kernel<R>(elements: Elements<'_, T, R>) -> impl Kernel<Acc = R::Acc, Out = R::Out>
+    fn kernel<R>(elements: Elements<'_, T, R>) -> impl Kernel<Acc = R::Acc>
     where
         T: Copy + Sync,
         R: Reduction<T, Acc = Self::Acc>,
@@ -199,20 +199,15 @@ pub(crate) use sealed::Elements;
 mod sealed {
     #![allow(missing_debug_implementations)]
 
-    use super::{Add, Reduction, Values};
+    use super::{Reduction, Values};
 
     /// A reduction of the elements of an array.
     pub struct Elements<'r, T, R: Reduction<T>> {
         pub(crate) inputs: &'r Values<'r, T>,
         pub(crate) shape: &'r [usize],
         pub(crate) reduction: &'r R,
-        /// As in [`Map`](crate::engine::fold::Map).
-        pub(crate) add: Option<Add<R::Out>>,
     }
 }
 
 /// The elements of an array, as the inputs of a map.
 pub(crate) type Values<'r, T> = (Input<'r, Value<T>>,);
-
-/// Combines what a place holds with a result.
-pub(crate) type Add<Out> = fn(Out, Out) -> Out;

@@ -50,7 +50,6 @@
 //! | lanes are written before they are read | the first pass of `fold_rows` in `fold` | `long_rows_follow_the_tree` |
 //! | new outputs have as many bytes as fit `isize`, and as many elements as their shape | `output_len` and `array_of` in `memory` | `refuses_what_does_not_fit`; `arrays_have_as_many_elements_as_their_shape` |
 //! | all elements of a new output are written | `fill` and `try_collect` in `rows`, `into_uninit` in `copies`, `Driver::join` in `sums` and `write` in `reduce` compare counts | `rows::tests` fail there if the driver leaves out a chunk; `every_layout_of_usual_elements` fails in `copies`; `large_sums_follow_the_tree` in `sums` |
-//! | nothing is added to memory that is not initialised | `Call::fresh_results` in `reduce` | `results_and_terms_that_do_not_fit_are_refused` |
 //! | of an output that is half filled, what is written is dropped once: chunks are filled in the order of memory, and counted | `fill_counted` and `Initialised` in `rows` | *`elementwise::a_panic_at_any_element_leaks_nothing`*, *`elementwise::a_panic_leaks_nothing_whatever_the_layouts_of_the_inputs`* |
 //! | a call returns when no helper uses its job; a call in a chunk has a team of its own; after a panic no chunk begins | `run`, `share` and `work` in `threads` | `a_panic_reaches_the_caller_when_no_chunk_runs_any_more`; `calls_nest`; `after_a_panic_no_further_chunk_begins` |
 //! | huge pages are advised inside the allocation | `advise_huge_pages` in `memory` | `huge_pages_are_advised_for_all_whole_ones_of_large_memory` |

@@ -112,7 +112,7 @@ macro_rules! forward {
         }
 
         #[inline(always)]
-        fn kernel<S>(elements: Elements<'_, T, S>) -> impl Kernel<Acc = S::Acc, Out = S::Out>
+        fn kernel<S>(elements: Elements<'_, T, S>) -> impl Kernel<Acc = S::Acc>
         where
             T: Copy + Sync,
             S: Reduction<T, Acc = R::Acc>,

@@ -4,8 +4,8 @@ use super::reduction::Reduction;
 use crate::engine::inputs::Input;
 use crate::engine::kernel::BLOCK_TERMS;
 use crate::engine::memory::array_of;
-use crate::engine::reduce::Call;
-use crate::engine::reduction::{Add, Elements};
+use crate::engine::reduce::{Add, Call};
+use crate::engine::reduction::Elements;
 use crate::engine::sums::{SUMMED, Terms};
 use crate::error::{ArrayRole, Result, check_shape, too_few_terms};
 use crate::plan::BroadcastPlan;
@@ -37,7 +37,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.becomes(self.output_dim().sizes_mut())
     }
 
-    /// A reduction of an array of the plan's output shape. `add` is as in [`Elements`].
+    /// A reduction of an array of the plan's output shape.
     ///
     /// # Errors
     ///
@@ -47,7 +47,6 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         role: ArrayRole,
         array: &ArrayRef<T, O>,
         reduction: &R,
-        add: Option<Add<R::Out>>,
         run: impl FnOnce(Call<'_, T, R>) -> Result<X>,
     ) -> Result<X> {
         check_shape(role, self.output_shape(), array.shape())?;
@@ -68,7 +67,6 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
             inputs: &inputs,
             shape: array.shape(),
             reduction,
-            add,
         });
         run(Call::new(&kernel, reduction, becomes.sizes(), terms))
     }
@@ -129,7 +127,8 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         }
     }
 
-    /// Writes the results of all terms to an array of the plan's input shape, or adds them.
+    /// Writes the results of all terms to an array of the plan's input shape, or adds them to what
+    /// it holds.
     ///
     /// # Errors
     ///
@@ -139,23 +138,25 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         &self,
         plan: &BroadcastPlan<I, O>,
         out: &mut ArrayRef<R::Out, I>,
+        add: Option<Add<R::Out>>,
     ) -> Result<()> {
         check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
-        let results = match plan.has_terms(self.terms, self.reduction)? {
-            true => self.decided(plan.input_dim())?,
-            false if self.facts().adds => return Ok(()),
-            false => Some(plan.results_of_none(R::NAME, &|| self.reduction.of_none())?),
+        let results = match (plan.has_terms(self.terms, self.reduction)?, add) {
+            (true, None) => self.decided(plan.input_dim())?,
+            (true, Some(_)) => None,
+            (false, None) => Some(plan.results_of_none(R::NAME, &|| self.reduction.of_none())?),
+            (false, Some(_)) => return Ok(()),
         };
         match results {
             Some(results) => out.assign(&results),
-            None => self.write_results(out)?,
+            None => self.write_results(out, add)?,
         }
         Ok(())
     }
 
-    /// The results of so many terms that further ones do not change them. `None` if results are
-    /// added, or if looking at all of them at once is faster: if there are few, or if the memory of
-    /// the first input is walked in another order.
+    /// The results of so many terms that further ones do not change them. `None` if looking at all
+    /// of them at once is faster: if there are few, or if the memory of the first input is walked
+    /// in another order.
     ///
     /// # Errors
     ///
@@ -167,7 +168,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         const FIRST: usize = 64 * BLOCK_TERMS;
         // Each further look is at this many times the terms before it.
         const GROWTH: usize = 16;
-        if !R::MAY_BE_DECIDED || self.facts().adds {
+        if !R::MAY_BE_DECIDED {
             return Ok(None);
         }
         let (array, rank) = (&self.facts().inputs[0], self.becomes.len());

@@ -125,7 +125,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Summand,
     {
-        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, None, |call| {
+        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, |call| {
             call.results(self)
         })
     }
@@ -162,8 +162,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Summand,
     {
-        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, None, |call| {
-            call.results_into(self, out)
+        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, |call| {
+            call.results_into(self, out, None)
         })
     }
 
@@ -198,8 +198,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Summand,
     {
-        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, Some(added), |call| {
-            call.results_into(self, out)
+        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, |call| {
+            call.results_into(self, out, Some(added))
         })
     }
 }

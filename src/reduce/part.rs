@@ -316,7 +316,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         R: Reduction<T>,
     {
         let plan = self.tile.plan();
-        let pieces = plan.reduce_array(ArrayRole::Reduced, array, &reduction, None, |call| {
+        let pieces = plan.reduce_array(ArrayRole::Reduced, array, &reduction, |call| {
             self.pieces(&call)
         })?;
         Ok(Accumulation::of(&self.plan, reduction, pieces))

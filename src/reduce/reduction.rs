@@ -515,14 +515,14 @@ macro_rules! position {
             }
 
             #[inline(always)]
-            fn kernel<R>(elements: Elements<'_, T, R>) -> impl Kernel<Acc = R::Acc, Out = R::Out>
+            fn kernel<R>(elements: Elements<'_, T, R>) -> impl Kernel<Acc = R::Acc>
             where
                 R: Reduction<T, Acc = (T, usize)>,
             {
-                let Elements { inputs, shape, reduction, add } = elements;
+                let Elements { inputs, shape, reduction } = elements;
                 Positions::<_, _, _, _, $last> {
-                    map: Map::new(inputs, shape, reduction, &identity::<T>, add, true),
-                    choice: Map::new(inputs, shape, &$choice, &identity::<T>, None, true),
+                    map: Map::new(inputs, shape, reduction, &identity::<T>, true),
+                    choice: Map::new(inputs, shape, &$choice, &identity::<T>, true),
                 }
             }
         }

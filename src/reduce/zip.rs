@@ -8,7 +8,6 @@ use super::summand::Summand;
 use crate::elementwise::{Zip, ZipValues, ZipViews};
 use crate::engine::fold::Map;
 use crate::engine::reduce::Call;
-use crate::engine::reduction::Add;
 use crate::error::Result;
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
@@ -82,7 +81,7 @@ impl<V: ZipViews + ZipValues> Zip<V> {
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
-        self.reduced(plan, &reduction, &f, None, |call| call.results(plan))
+        self.reduced(plan, &reduction, &f, |call| call.results(plan))
     }
 
     /// [`reduce`](Self::reduce) into an existing array or view of any layout, whose contents it
@@ -121,8 +120,8 @@ impl<V: ZipViews + ZipValues> Zip<V> {
         R: Reduction<T>,
         F: Fn(V::Values) -> T + Sync,
     {
-        self.reduced(plan, &reduction, &f, None, |call| {
-            call.results_into(plan, out)
+        self.reduced(plan, &reduction, &f, |call| {
+            call.results_into(plan, out, None)
         })
     }
 
@@ -164,8 +163,8 @@ impl<V: ZipViews + ZipValues> Zip<V> {
         R: Reduction<T, Out: Summand>,
         F: Fn(V::Values) -> T + Sync,
     {
-        self.reduced(plan, &reduction, &f, Some(added), |call| {
-            call.results_into(plan, out)
+        self.reduced(plan, &reduction, &f, |call| {
+            call.results_into(plan, out, Some(added))
         })
     }
 
@@ -215,23 +214,22 @@ impl<V: ZipViews + ZipValues> Zip<V> {
         F: Fn(V::Values) -> T + Sync,
     {
         let tile = part.tile().plan();
-        let pieces = self.reduced(tile, &reduction, &f, None, |call| part.pieces(&call))?;
+        let pieces = self.reduced(tile, &reduction, &f, |call| part.pieces(&call))?;
         Ok(Accumulation::of(&part.plan, reduction, pieces))
     }
 
-    /// Reduces `f` of the arrays as `run` says. `add` is as in [`Map`].
+    /// Reduces `f` of the arrays as `run` says.
     fn reduced<I: Dimension, O: Dimension, T, R: Reduction<T>, X>(
         &self,
         plan: &BroadcastPlan<I, O>,
         reduction: &R,
         f: &(impl Fn(V::Values) -> T + Sync),
-        add: Option<Add<R::Out>>,
         run: impl FnOnce(Call<'_, T, R>) -> Result<X>,
     ) -> Result<X> {
         self.views.check(plan.output_shape())?;
         let (inputs, mut becomes) = (self.views.values(), plan.output_dim());
         let terms = plan.becomes(becomes.sizes_mut());
-        let map = Map::new(&inputs, plan.output_shape(), reduction, f, add, false);
+        let map = Map::new(&inputs, plan.output_shape(), reduction, f, false);
         run(Call::new(&map, reduction, becomes.sizes(), terms))
     }
 }

@@ -35,6 +35,7 @@ pub(super) unsafe fn reduce_few(
     target: &Target<'_>,
 ) -> Option<usize> {
     let (inputs, shape, acc) = (facts.inputs, facts.shape, facts.size);
+    let finish = target.finish?;
     if alignment(facts) > CACHE_LINE {
         return None;
     }
@@ -178,7 +179,7 @@ pub(super) unsafe fn reduce_few(
             let to = target.first.wrapping_byte_offset(to);
             // SAFETY: the sums have been written; the places of the target: the contract of this
             // function.
-            unsafe { kernel.finish(sums, columns, terms, to, place) };
+            unsafe { finish.finish(sums, columns, to, place) };
         }
     }
     Some(outer.size * columns)

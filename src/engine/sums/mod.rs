@@ -27,7 +27,7 @@ mod plan;
 mod scratch;
 mod unit;
 
-use super::kernel::{Facts, Kernel, Stack};
+use super::kernel::{Facts, Finish, Kernel, Stack};
 use super::threads::{Cost, PARALLEL_FROM, share};
 use super::tuning::BLOCK;
 use crate::error::{Result, reserved};
@@ -63,8 +63,8 @@ const BITS: usize = usize::BITS as usize;
 /// # Safety
 ///
 /// The places of the target are writable, are as many elements as its shape says, and have the
-/// kernel's type of results; of accumulators, if they are unfinished. If results are added, they
-/// are initialised.
+/// type of results that it is finished to, or else the kernel's type of accumulators. If results
+/// are added, they are initialised.
 pub(crate) unsafe fn reduce(
     kernel: &dyn Kernel,
     becomes: &[usize],
@@ -109,7 +109,7 @@ pub(crate) unsafe fn reduce(
     let few = if facts.is_quick { PARALLEL_FROM } else { BLOCK };
     let term: usize = inputs.iter().map(|input| input.size).sum();
     let bytes = (shape.iter()).fold(term.max(1), |len, &size| len.saturating_mul(size));
-    if !target.unfinished && (1..few).contains(&bytes) {
+    if (1..few).contains(&bytes) {
         // SAFETY: the contract of this function.
         if let Some(count) = unsafe { reduce_few(kernel, &facts, becomes, target) } {
             return Ok(count);
@@ -139,7 +139,7 @@ pub(crate) unsafe fn reduce(
         facts,
         plan,
         target: target.first,
-        unfinished: target.unfinished,
+        finish: target.finish,
         reduced: AtomicUsize::new(0),
     };
     driver.run(cost)
@@ -150,7 +150,7 @@ struct Driver<'k> {
     facts: Facts<'k>,
     plan: Plan<'k>,
     target: *mut u8,
-    unfinished: bool,
+    finish: Option<&'k dyn Finish>,
     /// Columns of the units that are done.
     reduced: AtomicUsize,
 }
@@ -263,18 +263,16 @@ impl Driver<'_> {
         let mut sums = sums;
         plan.kept.for_each_row(columns, &mut |offsets, count| {
             let to = self.target.wrapping_byte_offset(offsets[STRIDES - 1]);
-            if self.unfinished {
-                for i in 0..count {
-                    let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
-                    // SAFETY: an accumulator, and the place of its column.
-                    unsafe { ptr::copy_nonoverlapping(sums.wrapping_add(i * acc), to, acc) };
-                }
-            } else {
+            match self.finish {
                 // SAFETY: accumulators, and the places of their columns.
-                unsafe {
-                    self.kernel
-                        .finish(sums, count, plan.terms.range.len(), to, stride)
-                };
+                Some(finish) => unsafe { finish.finish(sums, count, to, stride) },
+                None => {
+                    for i in 0..count {
+                        let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
+                        // SAFETY: an accumulator, and the place of its column.
+                        unsafe { ptr::copy_nonoverlapping(sums.wrapping_add(i * acc), to, acc) };
+                    }
+                }
             }
             sums = sums.wrapping_add(count * acc);
         });

@@ -1,6 +1,6 @@
 //! What a reduction reads and writes: its target, its terms, and the strides of its operands.
 
-use super::super::kernel::{Facts, OPERANDS, Steps};
+use super::super::kernel::{Facts, Finish, OPERANDS, Steps};
 use super::super::maps::Operand;
 use super::super::nest::{LoopAxis, LoopNest};
 use std::ops::Range;
@@ -22,8 +22,8 @@ pub(crate) struct Target<'a> {
     pub(crate) strides: &'a [isize],
     /// Bytes of an element.
     pub(crate) size: usize,
-    /// Whether the accumulators themselves are the results.
-    pub(crate) unfinished: bool,
+    /// What makes results of accumulators; `None` if these are the results.
+    pub(crate) finish: Option<&'a dyn Finish>,
 }
 
 /// Which terms of each sum are reduced.
