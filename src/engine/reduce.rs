@@ -51,8 +51,9 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
     ///
     /// `ShapeOverflow`, `AllocationFailed`.
     pub(crate) fn fresh_results<J: Dimension>(&self, dim: J) -> Result<Array<R::Out, J>> {
+        let (terms, results) = (self.all(), self.finish(None));
         // SAFETY: results are of this type, and are not added.
-        unsafe { self.fresh(dim, self.all(), Some(&self.finish(None))) }
+        unsafe { fresh(self.kernel, self.becomes, terms, Some(&results), dim) }
     }
 
     /// A fresh array of the accumulators of some terms, of which there is one at least.
@@ -66,7 +67,7 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
         terms: Terms,
     ) -> Result<Array<R::Acc, J>> {
         // SAFETY: accumulators are of this type.
-        unsafe { self.fresh(dim, terms, None) }
+        unsafe { fresh(self.kernel, self.becomes, terms, None, dim) }
     }
 
     /// Writes the results of all terms, of which there is one at least, to an existing array, or
@@ -80,8 +81,9 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
         out: &mut ArrayRef<R::Out, J>,
         add: Option<Add<R::Out>>,
     ) -> Result<()> {
+        let (terms, results) = (self.all(), self.finish(add));
         // SAFETY: results are of this type, and those of the array are initialised.
-        unsafe { self.write(out, self.all(), Some(&self.finish(add))) }
+        unsafe { write(self.kernel, self.becomes, terms, Some(&results), out) }
     }
 
     fn all(&self) -> Terms {
@@ -90,55 +92,58 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
     }
 
     fn finish(&self, add: Option<Add<R::Out>>) -> Results<'_, T, R> {
-        let (reduction, terms) = (self.reduction, self.terms);
         Results {
-            reduction,
-            terms,
+            reduction: self.reduction,
+            terms: self.terms,
             add,
         }
     }
+}
 
-    /// # Safety
-    ///
-    /// As for [`write`](Self::write). Results are not added.
-    unsafe fn fresh<B, J: Dimension>(
-        &self,
-        dim: J,
-        terms: Terms,
-        finish: Option<&dyn Finish>,
-    ) -> Result<Array<B, J>> {
-        let mut out = uninit_array::<B, J>(dim)?;
-        // SAFETY: the contract of this function; a `MaybeUninit` has the size of its element.
-        unsafe { self.write(&mut out, terms, finish)? };
-        // SAFETY: `write` has written all of them.
-        Ok(unsafe { out.assume_init() })
-    }
+/// [`write`] to a fresh array. It is one function for all reductions to results of a type.
+///
+/// # Safety
+///
+/// As there. Results are not added.
+#[inline(never)]
+unsafe fn fresh<B, J: Dimension>(
+    kernel: &dyn Kernel,
+    becomes: &[usize],
+    terms: Terms,
+    finish: Option<&dyn Finish>,
+    dim: J,
+) -> Result<Array<B, J>> {
+    let mut out = uninit_array::<B, J>(dim)?;
+    // SAFETY: the contract of this function; a `MaybeUninit` has the size of its element.
+    unsafe { write(kernel, becomes, terms, finish, &mut out)? };
+    // SAFETY: `write` has written all of them.
+    Ok(unsafe { out.assume_init() })
+}
 
-    /// Writes the results of all terms to `out`, or the accumulators of some.
-    ///
-    /// # Safety
-    ///
-    /// Places of type `B` can hold what `finish` writes, or accumulators. If results are added,
-    /// those of `out` are initialised.
-    unsafe fn write<B, J: Dimension>(
-        &self,
-        out: &mut ArrayRef<B, J>,
-        terms: Terms,
-        finish: Option<&dyn Finish>,
-    ) -> Result<()> {
-        let target = Target {
-            first: out.as_mut_ptr().cast(),
-            shape: out.shape(),
-            strides: out.strides(),
-            size: size_of::<B>(),
-            finish,
-        };
-        // SAFETY: the contract of this function, and the places of an array that is borrowed
-        // mutably.
-        let written = unsafe { reduce(self.kernel, self.becomes, &target, terms)? };
-        assert_eq!(written, out.len(), "results are missing");
-        Ok(())
-    }
+/// Writes what `finish` makes of all terms to `out`, or else the accumulators of some.
+///
+/// # Safety
+///
+/// Places of type `B` can hold what `finish` writes, which is made for the kernel's accumulators,
+/// or these. If results are added, those of `out` are initialised.
+unsafe fn write<B, J: Dimension>(
+    kernel: &dyn Kernel,
+    becomes: &[usize],
+    terms: Terms,
+    finish: Option<&dyn Finish>,
+    out: &mut ArrayRef<B, J>,
+) -> Result<()> {
+    let target = Target {
+        first: out.as_mut_ptr().cast(),
+        shape: out.shape(),
+        strides: out.strides(),
+        size: size_of::<B>(),
+        finish,
+    };
+    // SAFETY: the contract of this function, and the places of an array that is borrowed mutably.
+    let written = unsafe { reduce(kernel, becomes, &target, terms)? };
+    assert_eq!(written, out.len(), "results are missing");
+    Ok(())
 }
 
 /// Combines what a place holds with a result.
