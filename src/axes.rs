@@ -1,6 +1,6 @@
 //! Axes that may be counted from the end: those of reductions, permutations and new axes.
 
-use crate::error::{ArrayRole, AxesFault, BroadcastError, ErrorKind, Result};
+use crate::error::{ArrayRole, AxesFault, BroadcastError, Mismatch, Result};
 use crate::integer::{ShapeInteger, axis_of, saturated};
 use crate::partial::{PartialShape, Size};
 use crate::rule::Rule;
@@ -142,12 +142,7 @@ pub(crate) fn invalid_axes<T: ShapeInteger, S: Size>(
     axes: &[T],
     fault: AxesFault,
 ) -> BroadcastError {
-    BroadcastError::new(ErrorKind::InvalidAxes {
-        operation,
-        rule: Rule::Composed,
-        operands: [ArrayRole::Input; 2],
-        shapes: [shape; 2].map(|shape| PartialShape::new(shape.iter().copied())),
-        axes: axes.iter().map(|axis| saturated(axis.widen())).collect(),
-        fault,
-    })
+    let axes = axes.iter().map(|axis| saturated(axis.widen())).collect();
+    let shapes = [shape; 2].map(|shape| PartialShape::new(shape.iter().copied()));
+    Mismatch::Axes(operation, axes, fault).of(Rule::Composed, [ArrayRole::Input; 2], shapes)
 }

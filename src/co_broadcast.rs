@@ -1,8 +1,9 @@
 //! Arrays broadcast with each other: two by any elementwise rule, more by NumPy's.
 
-use crate::error::{ArrayRole, BroadcastError, Refused, Result, reserved, shape_overflow};
+use crate::error::{ArrayRole, BroadcastError, Mismatch, Result, reserved, shape_overflow};
 use crate::mode::ElementwiseRule;
 use crate::operand::IntoView;
+use crate::partial::PartialShape;
 use crate::plan::BroadcastPlan;
 use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, by_axis, elements, replicates};
@@ -99,7 +100,7 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
     }
     let mut shapes = reserved(arrays.len())?;
     shapes.extend(arrays.iter().map(|array| array.shape()));
-    let shape: D = common_shape(&shapes).map_err(|e| e.with_operands(ArrayRole::Listed))?;
+    let shape: D = common_shape(&shapes).map_err(|e| e.renamed(ArrayRole::Listed))?;
     for array in arrays {
         views.push(replicated(array.clone(), &shape)?);
     }
@@ -138,7 +139,7 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>> {
     let mut common = reserved(rank_of(shapes))?;
     common.resize(rank_of(shapes), 1);
-    merge_all(&mut common, shapes).map_err(|e| e.with_operands(ArrayRole::Listed))?;
+    merge_all(&mut common, shapes).map_err(|e| e.renamed(ArrayRole::Listed))?;
     match elements(&common) {
         Some(_) => Ok(common),
         None => Err(shape_overflow(&common, None)),
@@ -186,10 +187,11 @@ fn mismatch<S: AsRef<[usize]>>(shapes: &[S], operand: usize, axis: usize) -> Bro
     let first = shapes.iter().position(is_not_1).unwrap_or(0);
     let pair = [shapes[first].as_ref(), shapes[operand].as_ref()];
     let operands = [first, operand].map(ArrayRole::Operand);
-    let offset = pair[0].len().abs_diff(pair[1].len());
-    let axis = rank_of(&pair) - 1 - from_end;
-    let refused = Refused::known(Rule::Numpy, operands, pair);
-    refused.sizes(Relation::Common, axis, &|axis| offset + axis)
+    let [a, b] = pair.map(<[usize]>::len);
+    let axis_of = |axis| a.abs_diff(b) + axis;
+    let axis = a.max(b) - 1 - from_end;
+    let why = Mismatch::sizes(Relation::Common, axis, a.min(b), &axis_of);
+    why.of(Rule::Numpy, operands, pair.map(PartialShape::known))
 }
 
 /// That each of these shapes replicates to the shape `to`.
@@ -209,14 +211,17 @@ pub(crate) fn check_replicate(shapes: &[&[usize]], to: &[usize]) -> Result<()> {
 #[cold]
 fn does_not_replicate(operand: usize, from: &[usize], to: &[usize]) -> BroadcastError {
     let operands = [ArrayRole::Operand(operand), ArrayRole::Target];
-    let refused = Refused::known(Rule::Numpy, operands, [from, to]);
-    let Some(offset) = to.len().checked_sub(from.len()) else {
-        return refused.ranks();
+    let why = match to.len().checked_sub(from.len()) {
+        None => Mismatch::Ranks.into(),
+        Some(offset) => {
+            let mut sizes = from.iter().zip(&to[offset..]);
+            let misfit = sizes.position(|(from, to)| from != to && *from != 1);
+            let axis_of = |axis| offset + axis;
+            let axis = axis_of(misfit.unwrap_or(0));
+            Mismatch::sizes(Relation::Stretch, axis, from.len(), &axis_of)
+        }
     };
-    let mut sizes = from.iter().zip(&to[offset..]);
-    let misfit = sizes.position(|(from, to)| from != to && *from != 1);
-    let axis = offset + misfit.unwrap_or(0);
-    refused.sizes(Relation::Stretch, axis, &|axis| offset + axis)
+    why.of(Rule::Numpy, operands, [from, to].map(PartialShape::known))
 }
 
 #[inline]

@@ -622,7 +622,7 @@ pub trait BroadcastExt: Operand {
         Self::Dim: DimMax<T::Dim>,
     {
         broadcast_pair(self.as_array(), other.as_array(), rule).map_err(|error| {
-            error.with_operands(|position| [ArrayRole::Receiver, ArrayRole::Other][position])
+            error.renamed(|position| [ArrayRole::Receiver, ArrayRole::Other][position])
         })
     }
 }

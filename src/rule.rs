@@ -1,7 +1,7 @@
 //! [`Rule`]: the names of the rules, and [`Relation`]: how they relate sizes.
 
 use crate::partial::Size;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// The name of a rule, without its attributes.
 ///
@@ -53,24 +53,15 @@ pub enum Rule {
     Composed,
 }
 
+/// The name of the variant in the field's spelling, which serde's `snake_case` is too: `in_dim`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Rule::Numpy => "numpy",
-            Rule::Bidirectional => "bidirectional",
-            Rule::Explicit => "explicit",
-            Rule::BroadcastAxes => "broadcast_axes",
-            Rule::InDim => "in_dim",
-            Rule::InDimPermuting => "in_dim_permuting",
-            Rule::Prepend => "prepend",
-            Rule::Expand => "expand",
-            Rule::Pdpd => "pdpd",
-            Rule::None => "none",
-            Rule::Xla => "xla",
-            Rule::Paddle => "paddle",
-            Rule::Named => "named",
-            Rule::Composed => "composed",
-        })
+        for (position, letter) in format!("{self:?}").char_indices() {
+            let is_word = position > 0 && letter.is_ascii_uppercase();
+            f.write_str(if is_word { "_" } else { "" })?;
+            f.write_char(letter.to_ascii_lowercase())?;
+        }
+        Ok(())
     }
 }
 

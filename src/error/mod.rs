@@ -72,34 +72,22 @@ impl BroadcastError {
         BroadcastError(Box::new(kind))
     }
 
-    /// The same error with other names for its two arrays.
+    /// The same error with other names for its two arrays, by their numbers: input and target are 0
+    /// and 1.
     #[cold]
-    pub(crate) fn renamed(mut self, name: impl Fn(ArrayRole) -> ArrayRole) -> Self {
+    pub(crate) fn renamed(mut self, name: impl Fn(usize) -> ArrayRole) -> Self {
         if let ErrorKind::SizeMismatch { operands, .. }
         | ErrorKind::RankMismatch { operands, .. }
         | ErrorKind::InvalidAxes { operands, .. } = &mut *self.0
         {
-            *operands = operands.map(name);
+            *operands = operands.map(|role| match role {
+                ArrayRole::Input => name(0),
+                ArrayRole::Target => name(1),
+                ArrayRole::Operand(position) => name(position),
+                role => role,
+            });
         }
         self
-    }
-
-    /// The same error with other names for the operands, which are numbered so far.
-    #[cold]
-    pub(crate) fn with_operands(self, name: impl Fn(usize) -> ArrayRole) -> Self {
-        self.renamed(|role| match role {
-            ArrayRole::Operand(position) => name(position),
-            role => role,
-        })
-    }
-
-    /// The error of a broadcast from the result of a reduction to the array, in its words.
-    #[cold]
-    pub(crate) fn of_reduction(self) -> Self {
-        self.renamed(|role| match role {
-            ArrayRole::Input => ArrayRole::Result,
-            _ => ArrayRole::Receiver,
-        })
     }
 }
 
@@ -113,67 +101,87 @@ impl fmt::Debug for BroadcastError {
 /// The result of a call that may refuse its arguments.
 pub(crate) type Result<T, E = BroadcastError> = std::result::Result<T, E>;
 
-/// Two shapes that a rule does not accept.
-pub(crate) struct Refused {
-    pub(crate) rule: Rule,
-    pub(crate) operands: [ArrayRole; 2],
-    pub(crate) shapes: [PartialShape; 2],
+/// Why a rule does not accept two shapes. In a box, as [`BroadcastError`] is.
+pub(crate) enum Mismatch {
+    /// The ranks do not fit.
+    Ranks,
+    /// Under this relation, the sizes of this axis do not fit. The axis is counted in the longer
+    /// shape, whose axes are listed for each axis of the shorter one.
+    Sizes(Relation, usize, Box<[usize]>),
+    /// What was asked for, the axes that were given, and what is wrong with them.
+    Axes(&'static str, Box<[isize]>, AxesFault),
+    /// The rule has an error of its own.
+    Other(BroadcastError),
 }
 
-impl Refused {
-    /// Of shapes that are known.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn known(rule: Rule, operands: [ArrayRole; 2], shapes: [&[usize]; 2]) -> Self {
-        Refused {
-            rule,
-            operands,
-            shapes: shapes.map(PartialShape::known),
-        }
+impl From<BroadcastError> for Box<Mismatch> {
+    fn from(error: BroadcastError) -> Self {
+        Mismatch::Other(error).into()
     }
+}
 
-    /// The ranks do not fit.
-    #[cold]
-    pub(crate) fn ranks(self) -> BroadcastError {
-        BroadcastError::new(ErrorKind::RankMismatch {
-            rule: self.rule,
-            operands: self.operands,
-            shapes: self.shapes,
-        })
-    }
-
-    /// The sizes of an axis do not fit. The axis is counted in the longer shape, whose axes
-    /// `output_axis_of` gives for each axis of the shorter one. It is called by reference, so that
-    /// this function is compiled once and not for each rule and pair of ranks.
+impl Mismatch {
+    /// `output_axis_of` gives the axis of the longer shape for each axis of the shorter one. It is
+    /// called by reference, so that this function is compiled once and not for each rule and pair
+    /// of ranks.
     #[cold]
     pub(crate) fn sizes(
-        self,
         relation: Relation,
         axis: usize,
+        rank: usize,
         output_axis_of: &dyn Fn(usize) -> usize,
-    ) -> BroadcastError {
-        let rank = self.shapes.iter().filter_map(PartialShape::rank).min();
-        BroadcastError::new(ErrorKind::SizeMismatch {
-            rule: self.rule,
-            operands: self.operands,
-            relation,
-            mapping: (0..rank.unwrap_or(0)).map(output_axis_of).collect(),
-            shapes: self.shapes,
-            axis,
-        })
+    ) -> Box<Self> {
+        let mapping = (0..rank).map(output_axis_of).collect();
+        Mismatch::Sizes(relation, axis, mapping).into()
     }
 
     /// The axes do not fit a broadcast.
     #[cold]
-    pub(crate) fn axes(self, axes: &[usize], fault: AxesFault) -> BroadcastError {
-        BroadcastError::new(ErrorKind::InvalidAxes {
-            operation: "broadcast",
-            rule: self.rule,
-            operands: self.operands,
-            shapes: self.shapes,
-            // An axis that does not fit `isize` is shown as a negative one.
-            axes: axes.iter().map(|&axis| axis as isize).collect(),
-            fault,
+    pub(crate) fn axes(axes: &[usize], fault: AxesFault) -> Box<Self> {
+        // An axis that does not fit `isize` is shown as a negative one.
+        let axes = axes.iter().map(|&axis| axis as isize).collect();
+        Mismatch::Axes("broadcast", axes, fault).into()
+    }
+
+    /// The error for an input and a target that are known.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn of_known(self, rule: Rule, input: &[usize], target: &[usize]) -> BroadcastError {
+        let operands = [ArrayRole::Input, ArrayRole::Target];
+        self.of(rule, operands, [input, target].map(PartialShape::known))
+    }
+
+    /// The error for these shapes.
+    #[cold]
+    pub(crate) fn of(
+        self,
+        rule: Rule,
+        operands: [ArrayRole; 2],
+        shapes: [PartialShape; 2],
+    ) -> BroadcastError {
+        BroadcastError::new(match self {
+            Mismatch::Ranks => ErrorKind::RankMismatch {
+                rule,
+                operands,
+                shapes,
+            },
+            Mismatch::Sizes(relation, axis, mapping) => ErrorKind::SizeMismatch {
+                rule,
+                operands,
+                shapes,
+                relation,
+                mapping,
+                axis,
+            },
+            Mismatch::Axes(operation, axes, fault) => ErrorKind::InvalidAxes {
+                operation,
+                rule,
+                operands,
+                shapes,
+                axes,
+                fault,
+            },
+            Mismatch::Other(error) => return error,
         })
     }
 }

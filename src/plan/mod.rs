@@ -13,7 +13,7 @@ pub use partial::PartialPlan;
 pub(crate) use tile::check_inside;
 pub use tile::{Tile, TileBox, Tiles};
 
-use crate::error::{ArrayRole, Refused, Result, shape_overflow};
+use crate::error::{Mismatch, Result, shape_overflow};
 use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, by_axis, elements};
 use ndarray::{DimMax, Dimension, IxDyn};
@@ -279,11 +279,10 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         for (axis, (&size, &output_axis)) in fed.enumerate() {
             if size != 1 && sizes.get(output_axis) != Some(&size) {
                 let (input, output) = (input.clone(), output.clone());
-                let shapes = [input.sizes(), output.sizes()];
-                let operands = [ArrayRole::Input, ArrayRole::Target];
-                let refused = Refused::known(rule, operands, shapes);
+                let rank = input.ndim().min(output.ndim());
                 let (axis, axis_of) = (output_axis_of(axis), output_axis_of);
-                return Err(refused.sizes(Relation::Stretch, axis, &axis_of));
+                let why = Mismatch::sizes(Relation::Stretch, axis, rank, &axis_of);
+                return Err(why.of_known(rule, input.sizes(), output.sizes()));
             }
         }
         if elements(sizes).is_none() {

@@ -3,7 +3,7 @@
 use super::cloned::sum_cloned;
 use super::reduction::Reduction;
 use crate::axes::AxisList;
-use crate::error::{ArrayRole, BroadcastError, Result};
+use crate::error::{ArrayRole, Result};
 use crate::operand::Operand;
 use crate::plan::{BroadcastPlan, without_axes};
 use ndarray::{Array, ArrayRef, Dimension, IntoDimension};
@@ -163,9 +163,7 @@ pub trait ReduceExt: Operand {
         R: Reduction<Self::Elem>,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
-        BroadcastPlan::numpy_to(shape, array.raw_dim())
-            .map_err(BroadcastError::of_reduction)?
-            .reduce(array, reduction)
+        plan_to_shape(shape, array.raw_dim())?.reduce(array, reduction)
     }
 
     /// Reduces over `axes`, which the result does not have.
@@ -363,10 +361,15 @@ pub trait ReduceExt: Operand {
         Self::Elem: Clone + Zero,
     {
         let (array, shape) = (self.as_array(), shape.into_dimension());
-        let plan =
-            BroadcastPlan::numpy_to(shape, array.raw_dim()).map_err(BroadcastError::of_reduction);
-        sum_cloned(&plan?, array)
+        sum_cloned(&plan_to_shape(shape, array.raw_dim())?, array)
     }
 }
 
 impl<T: Operand + ?Sized> ReduceExt for T {}
+
+/// The plan from the result of a reduction to the array.
+#[inline]
+fn plan_to_shape<I: Dimension, O: Dimension>(result: I, array: O) -> Result<BroadcastPlan<I, O>> {
+    let roles = [ArrayRole::Result, ArrayRole::Receiver];
+    BroadcastPlan::numpy_to(result, array).map_err(|error| error.renamed(|at| roles[at]))
+}

@@ -3,7 +3,7 @@
 //!
 //! Source: OpenVINO Broadcast-3, mode `bidirectional`; ONNX Expand-13.
 
-use super::call::ToTarget;
+use super::alignment;
 use super::numpy::right_aligned;
 use crate::error::Result;
 use crate::plan::{BroadcastPlan, PlanTo};
@@ -35,7 +35,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        let call = ToTarget::new(Rule::Bidirectional, input, target);
-        right_aligned(call, Relation::Common)
+        alignment::plan(Rule::Bidirectional, input, target, |shapes| {
+            right_aligned(shapes.ranks, Relation::Common)
+        })
     }
 }

@@ -3,13 +3,12 @@
 //!
 //! Source: nGraph v0 `op::Broadcast`.
 
+use super::alignment::{self, Aligned, Axes, FewAxes, UNKNOWN_RANK};
 use super::axes::in_range;
-use super::call::{Call, ToTarget, UNKNOWN_RANK};
-use crate::error::{AxesFault, Result};
+use crate::error::{AxesFault, Mismatch, Result};
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use ndarray::{DimMax, Dimension, IntoDimension};
-use smallvec::SmallVec;
 
 impl<I: Dimension> BroadcastPlan<I, I> {
     /// The plan of [`broadcast_axes`](crate::BroadcastExt::broadcast_axes), from shapes alone.
@@ -38,37 +37,39 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        let call = ToTarget::new(Rule::BroadcastAxes, input, target);
-        added(call, broadcast_axes)
+        let kept = &mut FewAxes::new();
+        alignment::plan(Rule::BroadcastAxes, input, target, |shapes| {
+            added(shapes.ranks, broadcast_axes, kept)
+        })
     }
 }
 
-/// The target axes of the list are new.
+/// The target axes of the list are new. The others are written into `kept`.
 #[inline(always)]
-pub(super) fn added<C: Call>(call: C, axes: &[usize]) -> Result<C::Output> {
-    let [input, target] = call.ranks();
+pub(super) fn added<'a>(
+    [input, target]: [usize; 2],
+    axes: &[usize],
+    kept: &'a mut FewAxes,
+) -> Aligned<'a> {
     if let Some(fault) = in_range(axes, target) {
-        return Err(call.refused().axes(axes, fault));
+        return Err(Mismatch::axes(axes, fault));
     }
     if target == UNKNOWN_RANK {
-        return call.related(Relation::Equal, |axis| axis);
+        return Ok((Relation::Equal, Axes::From(0)));
     }
     let added = distinct(axes);
     let is_kept = |axis: &usize| added.binary_search(axis).is_err();
-    let kept: Axes = (0..target).filter(is_kept).collect();
-    if kept.len() != input {
-        return Err(call.refused().axes(axes, AxesFault::Length));
+    kept.extend((0..target).filter(is_kept));
+    match kept.len() == input {
+        true => Ok((Relation::Equal, Axes::Listed(kept))),
+        false => Err(Mismatch::axes(axes, AxesFault::Length)),
     }
-    call.related(Relation::Equal, |axis| kept[axis])
 }
-
-/// Static ranks are at most 6.
-type Axes = SmallVec<[usize; 6]>;
 
 /// The axes of a list, each once, in increasing order.
 #[inline(always)]
-pub(super) fn distinct(axes: &[usize]) -> Axes {
-    let mut axes = Axes::from_slice(axes);
+pub(super) fn distinct(axes: &[usize]) -> FewAxes {
+    let mut axes = FewAxes::from_slice(axes);
     axes.sort_unstable();
     axes.dedup();
     axes

@@ -2,11 +2,11 @@
 //!
 //! Source: torch `Tensor.expand`.
 
-use super::call::{Call, ToTarget};
+use super::alignment::{self, Aligned, Shapes};
 use super::numpy::right_aligned;
-use crate::error::Result;
+use crate::error::{Mismatch, Result};
 use crate::integer::ExpandShape;
-use crate::partial::PartialSize;
+use crate::partial::{PartialSize, Size};
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use crate::shape::KEEP;
@@ -39,29 +39,25 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         I: DimMax<E::Dim>,
     {
         let size: E::Dim = size.expand_sizes()?;
-        kept(ToTarget::new(Rule::Expand, input, size))
+        alignment::plan(Rule::Expand, input, size, kept)
     }
 }
 
 /// The sizes of the target that are [`KEEP`] become those of the input.
 #[inline(always)]
-pub(super) fn kept<C: Call>(mut call: C) -> Result<C::Output> {
-    let [input, target] = call.ranks();
-    let Some(offset) = target.checked_sub(input) else {
-        return Err(call.refused().ranks());
-    };
-    for axis in 0..call.target_mut().len() {
+pub(super) fn kept<S: Size>(shapes: Shapes<'_, S>) -> Aligned<'static> {
+    let aligned = right_aligned(shapes.ranks, Relation::Stretch)?;
+    let [rank, target_rank] = shapes.ranks;
+    let offset = target_rank - rank;
+    for (axis, size) in shapes.second.iter_mut().enumerate() {
         // Of sizes known in part, only one that is known to be `KEEP` keeps the input's.
-        let [input, target] = call.sizes();
-        if target[axis].into() != PartialSize::known(KEEP) {
-            continue;
+        if (*size).into() == PartialSize::known(KEEP) {
+            let Some(from) = axis.checked_sub(offset) else {
+                let axis_of = |axis| offset + axis;
+                return Err(Mismatch::sizes(Relation::Stretch, axis, rank, &axis_of));
+            };
+            *size = shapes.first[from];
         }
-        let Some(from) = axis.checked_sub(offset) else {
-            let refused = call.refused();
-            return Err(refused.sizes(Relation::Stretch, axis, &|axis| offset + axis));
-        };
-        let size = input[from];
-        call.target_mut()[axis] = size;
     }
-    right_aligned(call, Relation::Stretch)
+    Ok(aligned)
 }

@@ -5,9 +5,9 @@
 //! `BroadcastInDim`, whose dimensions increase strictly, as XlaBuilder demands. The permuting form
 //! is StableHLO `broadcast_in_dim`, which demands only that they are unique.
 
+use super::alignment::{self, Aligned, Axes};
 use super::axes::{increasing, one_per_input_axis, unique};
-use super::call::{Call, ToTarget};
-use crate::error::{AxesFault, Result};
+use crate::error::{AxesFault, Mismatch, Result};
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use ndarray::{DimMax, Dimension, IntoDimension};
@@ -54,7 +54,9 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        mapped(ToTarget::new(rule, input, target), mapping, increasing)
+        alignment::plan(rule, input, target, |shapes| {
+            mapped(shapes.ranks, mapping, increasing)
+        })
     }
 
     /// The plan of [`broadcast_in_dim_permuting`](crate::BroadcastExt::broadcast_in_dim_permuting),
@@ -89,22 +91,22 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        let call = ToTarget::new(Rule::InDimPermuting, input, target);
-        mapped(call, broadcast_dimensions, unique)
+        alignment::plan(Rule::InDimPermuting, input, target, |shapes| {
+            mapped(shapes.ranks, broadcast_dimensions, unique)
+        })
     }
 }
 
 /// Input axis `i` feeds target axis `mapping[i]`. The mapping has one entry for each input axis,
 /// each an axis of the target, in the order that `order` demands.
 #[inline(always)]
-pub(super) fn mapped<C: Call>(
-    call: C,
+pub(super) fn mapped(
+    [input, target]: [usize; 2],
     mapping: &[usize],
     order: impl FnOnce(&[usize]) -> Option<AxesFault>,
-) -> Result<C::Output> {
-    let [input, target] = call.ranks();
+) -> Aligned<'_> {
     match one_per_input_axis(mapping, input, target).or_else(|| order(mapping)) {
-        Some(fault) => Err(call.refused().axes(mapping, fault)),
-        None => call.related(Relation::Stretch, |axis| mapping[axis]),
+        Some(fault) => Err(Mismatch::axes(mapping, fault)),
+        None => Ok((Relation::Stretch, Axes::Listed(mapping))),
     }
 }

@@ -1,10 +1,10 @@
 //! The rules on shapes that are known in part: inference, and plans that resolve later.
 
-use super::call::{Partial, checked, unknown};
+use super::alignment::{FewAxes, checked, infer, sizes_of, unknown};
 use super::{broadcast_axes, named, xla};
 use crate::error::{ArrayRole, Result, check_possible};
 use crate::mode::{BroadcastMode, ElementwiseRule};
-use crate::partial::{PartialShape, PartialSize, PartialSizes};
+use crate::partial::{PartialShape, PartialSize};
 use crate::pattern::AxisPattern;
 use crate::plan::{BroadcastPlan, PartialPlan};
 use crate::shape::Sizes;
@@ -74,7 +74,10 @@ impl BroadcastMode {
             }
         };
         let operands = [ArrayRole::Input, ArrayRole::Target];
-        self.run(Partial::new(self.rule(), operands, [input, target], ranks))
+        let found = &mut FewAxes::new();
+        infer(self.rule(), operands, [input, target], ranks, |shapes| {
+            self.align(shapes, found)
+        })
     }
 }
 
@@ -112,7 +115,9 @@ impl ElementwiseRule {
             } => ([0, 1], [a, b], xla::ranks([rank_a, rank_b], axes)),
         };
         let operands = operands.map(ArrayRole::Operand);
-        self.run(Partial::new(self.rule(), operands, shapes, ranks))
+        infer(self.rule(), operands, shapes, ranks, |shapes| {
+            self.align(shapes)
+        })
     }
 }
 
@@ -149,11 +154,14 @@ impl AxisPattern<2> {
         let Some(pattern) = self.of_ranks([a.rank(), b.rank()])? else {
             return Ok(PartialShape::UNKNOWN);
         };
-        let sizes = [0, 1].map(|at: usize| match [a, b][at].sizes() {
-            Some(sizes) => PartialSizes::from_slice(sizes),
-            None => PartialSizes::from_elem(PartialSize::ANY, pattern.operands[at].names.len()),
-        });
-        let known = sizes.each_ref().map(|sizes| &sizes[..]);
+        let ranks = pattern
+            .operands
+            .each_ref()
+            .map(|list| Some(list.names.len()));
+        let sizes = [sizes_of(a, ranks[0]), sizes_of(b, ranks[1])];
+        let known = sizes
+            .each_ref()
+            .map(|sizes| sizes.as_deref().unwrap_or(&[]));
         let output = named::output_sizes(&pattern, known, &[], None)?;
         let any = |size: Option<PartialSize>| size.unwrap_or(PartialSize::ANY);
         checked(output.into_iter().map(any).collect())

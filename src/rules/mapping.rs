@@ -1,9 +1,9 @@
 //! explicit with a mapping that is known in part.
 
+use super::alignment::{checked, infer, sizes_of, unknown};
 use super::axes::increasing;
-use super::call::{Call, Partial, checked, unknown};
 use super::explicit::mapped;
-use crate::error::{ArrayRole, AxesFault, Result};
+use crate::error::{ArrayRole, AxesFault, Mismatch, Result};
 use crate::partial::{PartialShape, PartialSize};
 use crate::rule::{Relation, Rule};
 use crate::shape::Sizes;
@@ -20,13 +20,15 @@ pub(crate) fn infer_explicit(
     let operands = [ArrayRole::Input, ArrayRole::Target];
     // The data may be scalar if nothing is known.
     let rank = mapping.rank().or(data.rank()).unwrap_or(0);
-    let call = Partial::new(Rule::Explicit, operands, [data, target], [Some(rank), None]);
     if let (Some(axes), false) = (mapping.value(), scalar_as_vector) {
-        return mapped(call, axes.sizes(), increasing);
+        let ranks = [Some(rank), None];
+        return infer(Rule::Explicit, operands, [data, target], ranks, |shapes| {
+            mapped(shapes.ranks, axes.sizes(), increasing)
+        });
     }
     let refused = || {
-        let none_fits = AxesFault::NoneFits(mapping.clone());
-        Err(call.refused().axes(&[], none_fits))
+        let why = Mismatch::axes(&[], AxesFault::NoneFits(mapping.clone()));
+        Err(why.of(Rule::Explicit, operands, [data.clone(), target.clone()]))
     };
     if data.rank().is_some_and(|data| data != rank) && !scalar_as_vector {
         return refused();
@@ -39,7 +41,9 @@ pub(crate) fn infer_explicit(
     unknown([data])?;
     let any = PartialSize::ANY;
     let axis_at = |axis: usize| mapping.sizes().map_or(any, |axes| axes[axis]);
-    let ([data, sizes], end) = (call.sizes(), target.rank().unwrap_or(usize::MAX));
+    let data = sizes_of(data, Some(rank)).unwrap_or_default();
+    let sizes = target.sizes().unwrap_or(&[]);
+    let end = target.rank().unwrap_or(usize::MAX);
     // The size of a target axis that this data axis feeds, if it may. Scalar data has size 1.
     let fed = |axis: usize, at: usize| {
         let size = data.get(axis).copied().unwrap_or(1.into());

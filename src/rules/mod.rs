@@ -1,21 +1,21 @@
 //! One file per rule, and here the choice of a rule by its mode. `in_dim` is in the file of
-//! `explicit`, as it is the same rule.
+//! `explicit`, as it is the same rule. The elementwise rule `none` is in the file of `numpy`, as it
+//! is the same alignment under another relation.
 //!
 //! A rule sees shapes and attributes, never an array. It is one function, which runs on sizes that
-//! are known or known in part ([`call`]): from the ranks and attributes it finds which axes are
-//! aligned, then names the relation of aligned sizes. Or it returns the error for the first of its
-//! conditions that does not hold. The conditions stand in the order of its specification.
+//! are known or known in part: from the ranks and attributes it finds which axes are aligned, and
+//! names the relation of aligned sizes ([`alignment`]). Or it returns the first of its conditions
+//! that does not hold. The conditions stand in the order of its specification.
 
+mod alignment;
 mod axes;
 mod bidirectional;
 mod broadcast_axes;
-mod call;
 mod expand;
 mod explicit;
 mod infer;
 mod mapping;
 mod named;
-mod none;
 mod numpy;
 mod paddle;
 mod pdpd;
@@ -24,46 +24,48 @@ mod xla;
 
 pub(crate) use mapping::infer_explicit;
 
-use crate::error::{ArrayRole, BroadcastError, Result};
+use crate::error::{ArrayRole, Result};
 use crate::mode::{BroadcastMode, ElementwiseRule};
+use crate::partial::Size;
 use crate::plan::{BroadcastPlan, PlanPair, PlanTo};
 use crate::rule::{Relation, Rule};
+use alignment::{Aligned, FewAxes, Shapes};
 use axes::{increasing, unique};
-use call::{Call, ToTarget};
 use ndarray::{DimMax, Dimension, IntoDimension};
 use std::borrow::Borrow;
 
 impl BroadcastMode {
-    /// Runs the rule.
+    /// Runs the rule, which may put axes into `found`.
     #[inline]
-    fn run<C: Call>(&self, call: C) -> Result<C::Output> {
+    fn align<'a, S: Size>(&'a self, shapes: Shapes<'_, S>, found: &'a mut FewAxes) -> Aligned<'a> {
+        let ranks = shapes.ranks;
         match self {
-            Self::Numpy => numpy::right_aligned(call, Relation::Stretch),
-            Self::Bidirectional => numpy::right_aligned(call, Relation::Common),
+            Self::Numpy => numpy::right_aligned(ranks, Relation::Stretch),
+            Self::Bidirectional => numpy::right_aligned(ranks, Relation::Common),
             Self::Explicit { .. } | Self::InDim { .. } => {
-                explicit::mapped(call, self.axes(), increasing)
+                explicit::mapped(ranks, self.axes(), increasing)
             }
-            Self::BroadcastAxes { .. } => broadcast_axes::added(call, self.axes()),
-            Self::InDimPermuting { .. } => explicit::mapped(call, self.axes(), unique),
-            Self::Expand => expand::kept(call),
-            Self::Pdpd { axis } => pdpd::aligned_from(call, *axis),
-            Self::Named { pattern } => named::to_target(call, pattern),
+            Self::BroadcastAxes { .. } => broadcast_axes::added(ranks, self.axes(), found),
+            Self::InDimPermuting { .. } => explicit::mapped(ranks, self.axes(), unique),
+            Self::Expand => expand::kept(shapes),
+            Self::Pdpd { axis } => pdpd::aligned_from(shapes, *axis),
+            Self::Named { pattern } => named::to_target(shapes, pattern, found),
         }
     }
 }
 
 impl ElementwiseRule {
     /// Runs the rule. Under `pdpd`, the first shape is that of `b`.
-    #[inline]
-    fn run<C: Call>(&self, call: C) -> Result<C::Output> {
+    #[inline(always)]
+    fn align<S: Size>(&self, shapes: Shapes<'_, S>) -> Aligned<'_> {
         match self {
-            Self::None => none::identical(call),
-            Self::Numpy => numpy::right_aligned(call, Relation::Common),
-            Self::Pdpd { axis } => pdpd::aligned_from(call, *axis),
-            Self::Paddle { axis } => paddle::aligned_from(call, *axis),
+            Self::None => numpy::right_aligned(shapes.ranks, Relation::Equal),
+            Self::Numpy => numpy::right_aligned(shapes.ranks, Relation::Common),
+            Self::Pdpd { axis } => pdpd::aligned_from(shapes, *axis),
+            Self::Paddle { axis } => paddle::aligned_from(shapes, *axis),
             Self::Xla {
                 broadcast_dimensions,
-            } => xla::in_dimensions(call, broadcast_dimensions),
+            } => xla::in_dimensions(shapes.ranks, broadcast_dimensions),
         }
     }
 }
@@ -100,7 +102,10 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         I: DimMax<E::Dim>,
     {
         let mode = mode.borrow();
-        mode.run(ToTarget::new(mode.rule(), input, target))
+        let found = &mut FewAxes::new();
+        alignment::plan(mode.rule(), input, target, |shapes| {
+            mode.align(shapes, found)
+        })
     }
 
     /// The plans that take two shapes to their common shape under an elementwise rule.
@@ -138,21 +143,17 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     {
         let rule = rule.borrow();
         let (name, a, b) = (rule.rule(), a.into_dimension(), b.into_dimension());
-        let number = |error: BroadcastError, input: usize| {
-            error.renamed(|role| match role {
-                ArrayRole::Input => ArrayRole::Operand(input),
-                _ => ArrayRole::Operand(1 - input),
-            })
-        };
         if name == Rule::Pdpd {
-            let to_a = ToTarget::new(name, b, a.clone());
-            let plan_b = rule.run(to_a).map_err(|error| number(error, 1))?;
+            let plan_b = alignment::plan(name, b, a.clone(), |shapes| rule.align(shapes));
+            let plan_b: BroadcastPlan<E::Dim, _> =
+                plan_b.map_err(|error| error.renamed(|at| ArrayRole::Operand(1 - at)))?;
             let plan_a = BroadcastPlan::new(name, a, plan_b.output_dim(), |axis| axis)?;
             return Ok((plan_a, plan_b));
         }
         // The other rules treat both alike: each plan is that to the other shape.
-        let to_b = ToTarget::new(name, a.clone(), b.clone());
-        let plan_a = rule.run(to_b).map_err(|error| number(error, 0))?;
-        Ok((plan_a, rule.run(ToTarget::new(name, b, a))?))
+        let plan_a = alignment::plan(name, a.clone(), b.clone(), |shapes| rule.align(shapes));
+        let plan_a = plan_a.map_err(|error| error.renamed(ArrayRole::Operand))?;
+        let plan_b = alignment::plan(name, b, a, |shapes| rule.align(shapes))?;
+        Ok((plan_a, plan_b))
     }
 }

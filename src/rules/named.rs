@@ -4,8 +4,8 @@
 //! Source: einops `repeat` (the view of a pattern splits and merges axes), and for two arrays
 //! xarray's broadcasting by dimension name. einops and xarray do not stretch axes of size 1 either.
 
-use super::call::Call;
-use crate::error::{PatternFault, Result};
+use super::alignment::{Aligned, Axes, FewAxes, Shapes};
+use crate::error::{Mismatch, PatternFault, Result};
 use crate::partial::Size;
 use crate::pattern::{AxisPattern, Name, NameList};
 use crate::plan::BroadcastPlan;
@@ -128,22 +128,27 @@ impl<const N: usize> AxisPattern<N> {
     }
 }
 
-/// The rule of the mode: a target gives the sizes.
-pub(super) fn to_target<C: Call>(mut call: C, pattern: &AxisPattern) -> Result<C::Output> {
-    let [input, target] = call.sizes();
+/// The rule of the mode: a target gives the sizes. The axes that are fed are written into `fed`.
+pub(super) fn to_target<'a, S: Size>(
+    shapes: Shapes<'_, S>,
+    pattern: &AxisPattern,
+    fed: &'a mut FewAxes,
+) -> Aligned<'a> {
+    let (input, target) = (shapes.first, shapes.second);
     let of_rank = pattern.of_ranks([Some(input.len())])?;
     let pattern = of_rank.as_deref().unwrap_or(pattern);
     let list = &pattern.operands[0];
     pattern.check_rank(list, input.len())?;
     pattern.check_rank(&pattern.output, target.len())?;
     if input.len() > target.len() {
-        return Err(call.refused().ranks());
+        return Err(Mismatch::Ranks.into());
     }
     let output = output_sizes(pattern, [input], &[], Some(target))?;
-    for (size, known) in call.target_mut().iter_mut().zip(output) {
+    for (size, known) in target.iter_mut().zip(output) {
         *size = known.unwrap_or(*size);
     }
-    call.related(Relation::Equal, |axis| list.names[axis].output_axis)
+    fed.extend(list.names.iter().map(|name| name.output_axis));
+    Ok((Relation::Equal, Axes::Listed(fed)))
 }
 
 /// The sizes of the output, as far as they are known.

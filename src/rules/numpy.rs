@@ -1,12 +1,13 @@
 //! numpy: right-aligned. To a target shape, axes of size 1 of the input replicate. Between arrays,
-//! axes of size 1 of each replicate.
+//! axes of size 1 of each replicate. The elementwise rule none is here, too: identical shapes, rank
+//! included.
 //!
 //! Source: NumPy's general broadcasting rules and `broadcast_to`; OpenVINO Broadcast-1 and -3, mode
-//! `numpy`.
+//! `numpy`; OpenVINO elementwise operations, `auto_broadcast="none"`.
 
-use super::call::{Call, ToTarget};
+use super::alignment::{Aligned, Axes, plan};
 use crate::axes::{AxisList, positions};
-use crate::error::Result;
+use crate::error::{Mismatch, Result};
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
 use crate::shape::{Sizes, by_axis};
@@ -16,7 +17,9 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// [`numpy`](BroadcastPlan::numpy) to a target whose dimension type is the output's.
     #[inline(always)]
     pub(crate) fn numpy_to(input: I, target: O) -> Result<Self> {
-        right_aligned(ToTarget::new(Rule::Numpy, input, target), Relation::Stretch)
+        plan(Rule::Numpy, input, target, |shapes| {
+            right_aligned(shapes.ranks, Relation::Stretch)
+        })
     }
 }
 
@@ -49,7 +52,9 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        right_aligned(ToTarget::new(Rule::Numpy, input, target), Relation::Stretch)
+        plan(Rule::Numpy, input, target, |shapes| {
+            right_aligned(shapes.ranks, Relation::Stretch)
+        })
     }
 
     /// The plan to this shape from the same shape with size 1 at `axes`. Its gradients and
@@ -105,14 +110,17 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     }
 }
 
-/// Axes are aligned from the right. Only under [`Relation::Stretch`], the second shape must have as
-/// many axes as the first.
+/// Axes are aligned from the right. Under [`Relation::Equal`] both shapes must have as many axes,
+/// under [`Relation::Stretch`] the first one not more than the second.
 #[inline(always)]
-pub(super) fn right_aligned<C: Call>(call: C, relation: Relation) -> Result<C::Output> {
-    let [first, second] = call.ranks();
-    if relation == Relation::Stretch && first > second {
-        return Err(call.refused().ranks());
+pub(super) fn right_aligned([first, second]: [usize; 2], relation: Relation) -> Aligned<'static> {
+    let fits = match relation {
+        Relation::Equal => first == second,
+        Relation::Stretch => first <= second,
+        Relation::Common => true,
+    };
+    match fits {
+        true => Ok((relation, Axes::From(first.abs_diff(second)))),
+        false => Err(Mismatch::Ranks.into()),
     }
-    let offset = first.abs_diff(second);
-    call.related(relation, move |axis| offset + axis)
 }

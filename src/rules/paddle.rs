@@ -6,20 +6,20 @@
 //! are identical it adds whatever the axis is. Where the smaller operand, its trailing 1s included,
 //! reaches past the end of the other, Paddle writes past its list of sizes: an error here.
 
-use super::call::Call;
-use crate::error::{AxesFault, Result};
+use super::alignment::{Aligned, Axes, Shapes};
+use crate::error::{AxesFault, Mismatch};
 use crate::partial::Size;
 use crate::rule::Relation;
 
 /// The elementwise rule, for two operands.
 #[inline(always)]
-pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output> {
-    let [a, b] = call.ranks();
+pub(super) fn aligned_from<S: Size>(shapes: Shapes<'_, S>, axis: isize) -> Aligned<'static> {
+    let [a, b] = shapes.ranks;
     let (small, rank) = (a.min(b), a.max(b));
-    let [sizes_a, sizes_b] = call.sizes();
-    let may_be_identical = || (sizes_a.iter().zip(sizes_b)).all(|(&a, &b)| a.and(b).is_some());
+    let mut sizes = shapes.first.iter().zip(&*shapes.second);
+    let mut may_be_identical = || sizes.all(|(&a, &b)| a.and(b).is_some());
     if small == rank && !matches!(axis, -1 | 0) && may_be_identical() {
-        return call.related(Relation::Equal, |axis| axis);
+        return Ok((Relation::Equal, Axes::From(0)));
     }
     let start = match axis {
         -1 => Some(rank - small),
@@ -30,7 +30,7 @@ pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output> {
     let fault = match start {
         None => AxesFault::OutOfRange(0),
         Some(start) if start > rank - small => AxesFault::Overhang,
-        Some(start) => return call.related(Relation::Common, move |axis| start + axis),
+        Some(start) => return Ok((Relation::Common, Axes::From(start))),
     };
-    Err(call.refused().axes(&[axis as usize], fault))
+    Err(Mismatch::axes(&[axis as usize], fault))
 }

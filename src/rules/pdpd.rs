@@ -5,8 +5,8 @@
 //! specification for trailing 1s of B past A's end and for a size of 0 in A. Here the specification
 //! holds.
 
-use super::call::{Call, ToTarget};
-use crate::error::{AxesFault, Result};
+use super::alignment::{self, Aligned, Axes, Shapes};
+use crate::error::{AxesFault, Mismatch, Result};
 use crate::partial::Size;
 use crate::plan::{BroadcastPlan, PlanTo};
 use crate::rule::{Relation, Rule};
@@ -39,28 +39,28 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        aligned_from(ToTarget::new(Rule::Pdpd, input, target), axis)
+        alignment::plan(Rule::Pdpd, input, target, |shapes| {
+            aligned_from(shapes, axis)
+        })
     }
 }
 
 /// B, the first shape, is aligned with A from this axis on.
 #[inline(always)]
-pub(super) fn aligned_from<C: Call>(call: C, axis: isize) -> Result<C::Output> {
-    let [b, a] = call.ranks();
-    let refused = |fault| call.refused().axes(&[axis as usize], fault);
+pub(super) fn aligned_from<S: Size>(shapes: Shapes<'_, S>, axis: isize) -> Aligned<'static> {
+    let [b, a] = shapes.ranks;
+    let refused = |fault| Err(Mismatch::axes(&[axis as usize], fault));
     if axis < -1 {
-        return Err(refused(AxesFault::OutOfRange(0)));
+        return refused(AxesFault::OutOfRange(0));
     }
-    let Some(right_aligned) = a.checked_sub(b) else {
-        return Err(call.refused().ranks());
-    };
+    let right_aligned = a.checked_sub(b).ok_or_else(|| Box::new(Mismatch::Ranks))?;
     let axis = usize::try_from(axis).unwrap_or(right_aligned);
-    let last = call.sizes()[0].iter().rposition(|size| !size.may_be(1));
+    let last = shapes.first.iter().rposition(|size| !size.may_be(1));
     // Without the trailing axes that can be 1.
     let trimmed_rank = last.map_or(0, |last| last + 1);
     if axis.saturating_add(trimmed_rank) > a {
-        return Err(refused(AxesFault::Overhang));
+        return refused(AxesFault::Overhang);
     }
     // Trailing 1s feed nothing past A's end.
-    call.related(Relation::Stretch, move |i| axis.saturating_add(i))
+    Ok((Relation::Stretch, Axes::From(axis)))
 }

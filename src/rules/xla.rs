@@ -4,15 +4,14 @@
 //! Source: XLA's broadcasting semantics for binary operations (`broadcast_dimensions`, then
 //! degenerate dimensions), as `XlaBuilder` checks them.
 
+use super::alignment::{Aligned, Axes};
 use super::axes::{increasing, one_per_input_axis};
-use super::call::Call;
-use crate::error::{AxesFault, Result};
+use crate::error::{AxesFault, Mismatch};
 use crate::rule::Relation;
 
 /// The elementwise rule, for two operands.
 #[inline(always)]
-pub(super) fn in_dimensions<C: Call>(call: C, dimensions: &[usize]) -> Result<C::Output> {
-    let [a, b] = call.ranks();
+pub(super) fn in_dimensions([a, b]: [usize; 2], dimensions: &[usize]) -> Aligned<'_> {
     let (small, rank) = (a.min(b), a.max(b));
     let identity = || small == rank && dimensions.iter().copied().eq(0..rank);
     let fault = if small == rank || small == 0 {
@@ -22,14 +21,12 @@ pub(super) fn in_dimensions<C: Call>(call: C, dimensions: &[usize]) -> Result<C:
     } else {
         one_per_input_axis(dimensions, small, rank).or_else(|| increasing(dimensions))
     };
-    if let Some(fault) = fault {
-        return Err(call.refused().axes(dimensions, fault));
+    match fault {
+        Some(fault) => Err(Mismatch::axes(dimensions, fault)),
+        // Operands of full rank are aligned axis by axis, the smaller one by the dimensions.
+        None if small == rank => Ok((Relation::Common, Axes::From(0))),
+        None => Ok((Relation::Common, Axes::Listed(dimensions))),
     }
-    // Operands of full rank are aligned axis by axis, the smaller one by the dimensions.
-    let is_full = small == rank;
-    call.related(Relation::Common, |axis| {
-        if is_full { axis } else { dimensions[axis] }
-    })
 }
 
 /// The ranks that operands of unknown rank are taken to have. If one may have several, their boxes
