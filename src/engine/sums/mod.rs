@@ -105,11 +105,11 @@ pub(crate) unsafe fn reduce(
         let is_named = named[at / BITS] >> (at % BITS) & 1 == 1;
         assert!(is_named || size == 1, "an axis is not named");
     }
-    // With so few bytes, the calling thread does all, however slow the closure is.
+    // With so few terms, the calling thread does all, however slow the closure is.
     let few = if facts.is_quick { PARALLEL_FROM } else { BLOCK };
-    let term: usize = inputs.iter().map(|input| input.size).sum();
-    let bytes = (shape.iter()).fold(term.max(1), |len, &size| len.saturating_mul(size));
-    if (1..few).contains(&bytes) {
+    let size = inputs.iter().fold(1, |size, input| size.max(input.size));
+    let bytes = (shape.iter()).fold(size, |len, &size| len.saturating_mul(size));
+    if (1..=few).contains(&bytes) {
         // SAFETY: the contract of this function.
         if let Some(count) = unsafe { reduce_few(kernel, &facts, becomes, target) } {
             return Ok(count);
