@@ -294,7 +294,8 @@ pub use view::Broadcasted;
 ///
 /// 1. The terms are cut into leaves of 256. The last leaf may be shorter.
 /// 2. In a leaf, term `i` belongs to lane `i % 16`. Each lane adds its terms one by one: the first
-///    of them is its initial value.
+///    of them is its initial value. [`LogSumExp`](crate::reduction::LogSumExp) adds the exponentials
+///    of the distances to the largest term of a lane, if the leaf is whole.
 /// 3. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`.
 ///    Lanes without a term are left out.
 /// 4. Neighbouring leaves are added in pairs, then neighbouring results in pairs, and so on. A
@@ -318,8 +319,9 @@ pub use view::Broadcasted;
 /// Beside its result, a sum allocates up to some hundred KiB for each thread, or some thousand
 /// elements if these take more, and at most one element for each 1024 terms. If its terms lie in
 /// memory in another order than they are summed in, it is up to 1 MiB for each array, and up to 10
-/// MiB if the innermost of several summed axes has more than some thousand elements. Sums of up to
-/// 1024 elements that lie side by side need no such memory.
+/// MiB if the innermost of several summed axes has more than some thousand elements. Most sums of
+/// less than 512 KiB in C or Fortran order need no such memory, nor do those of a closure's results
+/// for up to 16 KiB of each array.
 pub mod reduction {
     pub use crate::axes::AxisList;
     pub use crate::reduce::{

@@ -154,7 +154,7 @@ fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
     let cotangent = Array::<f32, _>::ones((2, 3, 4));
     let fortran = Array::<f32, _>::ones((4, 3, 2));
     // More elements than are reduced without scratch memory.
-    let tall = Array::<f32, _>::ones((6000, 3));
+    let tall = Array::<f32, _>::ones((60_000, 3));
     calls! {
         row.broadcast_numpy((2, 3)).and_then(|view| view.materialize());
         row_d.broadcast_numpy(IxDyn(&[2, 3])).and_then(|view| view.materialize());
@@ -174,8 +174,8 @@ fn calls_that_return_arrays_succeed_or_report_the_failed_allocation() {
         table.reduce_to_shape((2, 1), Fold::new(0, |a, b| a + b));
         zip((&table, &row)).reduce(&plan, Fold::new(0, |a, b| a + b), |(a, b)| a * b);
         tall.reduce_to_shape(3, Sum);
-        tall.slice(s![..600, ..]).reduce_to_shape(3, ArgMax);
-        tall.slice(s![..600, ..]).reduce_to_shape(3, Sum.in_type::<f64, f32>());
+        tall.reduce_to_shape(3, ArgMax);
+        tall.reduce_to_shape(3, Sum.in_type::<f64, f32>());
     }
 }
 

@@ -16,7 +16,7 @@ use std::ops::Add;
 use std::process::Stdio;
 
 /// An element of `N` words of 4 bytes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 struct Words<const N: usize>([u32; N]);
 
 impl<const N: usize> Add for Words<N> {
@@ -81,7 +81,7 @@ impl<const N: usize> Reduction<Words<N>> for OwnSum {
 }
 
 /// The calls that are tried.
-const CALLS: [&str; 20] = [
+const CALLS: [&str; 21] = [
     "nothing",
     "materialize",
     "materialize_into",
@@ -102,6 +102,7 @@ const CALLS: [&str; 20] = [
     "reduce",
     "reduce_few",
     "fold",
+    "position",
 ];
 
 /// Arrays, which are made on another thread.
@@ -195,6 +196,7 @@ impl<const N: usize> Arrays<N> {
                 drop(few.t().reduce_to_shape((4, 1, 1), OwnSum)?);
             }
             "fold" => self.fold()?,
+            "position" => drop(self.full.reduce_to_shape((3, 4), ArgMax)?),
             TOO_MUCH => use_much_stack(),
             other => panic!("no call {other}"),
         }

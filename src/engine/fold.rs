@@ -14,7 +14,7 @@ use super::kernel::{
     moved,
 };
 use super::machine::{Vectorize, in_vectors};
-use super::reduction::{Elements, Reduction};
+use super::reduction::{Elements, Lanes, Reduction};
 use super::tuning::LARGE_ELEMENT;
 use std::convert::identity;
 use std::hint::black_box;
@@ -100,6 +100,9 @@ impl<'r, I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'r, I, T, R, F
 impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     const LANES: usize = if R::COMMUTATIVE { LANES } else { 1 };
 
+    /// Whether the reduction folds the lanes of a whole leaf itself.
+    const FOLDS_LANES: bool = R::FOLDS_LANES && R::COMMUTATIVE && !R::HAS_UNORDERED;
+
     /// Whether [`LANES`] accumulators fit in registers. Larger ones are handled one at a time, by
     /// functions that are not inlined: so few of them are on the stack at once.
     const IN_VECTORS: bool = size_of::<R::Acc>() < LARGE_ELEMENT;
@@ -119,6 +122,11 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn combine(&self, a: R::Acc, b: R::Acc) -> R::Acc {
         self.reduction.combine(a, b)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn fold_lanes<const N: usize>(&self, term: impl Fn(usize, usize) -> R::Acc) -> [R::Acc; N] {
+        self.reduction.fold_lanes(Lanes, term)
     }
 
     /// Adds rows to `to`, one after the other: `M` of them, `step` rows apart. The `FIRST` of them
@@ -159,7 +167,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
                 false => Some(unsafe { chunk.read() }),
             };
             let accs = match M {
-                LANES => self.reduction.fold_lanes(term),
+                LANES => self.fold_lanes(term),
                 _ => filled!(LANES, |j| {
                     let mut sum = term(0, j);
                     if let Some(old) = &old {
@@ -209,7 +217,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         to: *mut R::Acc,
     ) {
         for column in columns.clone() {
-            let [sum] = self.reduction.fold_lanes(|k, _| {
+            let [sum] = self.fold_lanes(|k, _| {
                 let row = at + k * step;
                 let places = rows.places(I::COUNT, row);
                 let places = moved(places, I::COUNT, &rows.chunk, column / LANES);
@@ -286,7 +294,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         while done <= each {
             let (passes, width) = if done < each { all } else { last };
             let rows_at_once = match each - done {
-                LANES if R::FOLDS_LANES && count == LEAF => LANES,
+                LANES if Self::FOLDS_LANES && count == LEAF => LANES,
                 4.. if VECTORS => 4,
                 _ => 1,
             };
@@ -296,11 +304,11 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
                     // SAFETY: the rows are those of the contract, of which each lane has as many;
                     // there is room for `live` lanes, and the first call initialises this one. So
                     // in each.
-                    (LANES, _) if R::FOLDS_LANES && VECTORS => unsafe {
+                    (LANES, _) if Self::FOLDS_LANES && VECTORS => unsafe {
                         self.add_rows::<LANES, true>(rows, at, live, width, to);
                     },
                     // SAFETY: as above.
-                    (LANES, _) if R::FOLDS_LANES => unsafe {
+                    (LANES, _) if Self::FOLDS_LANES => unsafe {
                         self.fold_last(rows, at, live, 0..width, to);
                     },
                     // SAFETY: as above.
@@ -399,7 +407,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     unsafe fn fold_leaf(&self, places: &Places, number: usize) -> R::Acc {
         // SAFETY: the indices are those of a leaf.
         let term = |i: usize| unsafe { self.term(places, i, number.wrapping_add(i)) };
-        if !R::QUICK && !R::FOLDS_LANES {
+        if !R::QUICK && !Self::FOLDS_LANES {
             // The compiler makes no vector code of the loops below if `combine` is long.
             // SAFETY: the contract of this function.
             return unsafe { self.fold_short(places, LEAF, number) };
@@ -440,8 +448,8 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
             }
         }
         let combine = |a, b| self.combine(a, b);
-        let lanes = match R::FOLDS_LANES {
-            true => self.reduction.fold_lanes(|k, j| term(k * LANES + j)),
+        let lanes = match Self::FOLDS_LANES {
+            true => self.fold_lanes(|k, j| term(k * LANES + j)),
             false => filled!(LANES, |j| lane!(j, combine)),
         };
         self.combine_lanes(&lanes, combine)
@@ -512,10 +520,11 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
             return (1..count).fold(term(0), |acc, i| self.combine(acc, term(i)));
         }
         let mut live = count.min(LANES);
-        let mut lanes = [term(0); LANES];
-        if R::FOLDS_LANES && count == LEAF {
-            lanes = self.reduction.fold_lanes(|k, j| term(k * LANES + j));
+        let mut lanes;
+        if Self::FOLDS_LANES && count == LEAF {
+            lanes = self.fold_lanes(|k, j| term(k * LANES + j));
         } else {
+            lanes = [term(0); LANES];
             for (j, lane) in lanes[..live].iter_mut().enumerate().skip(1) {
                 *lane = term(j);
             }

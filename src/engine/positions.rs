@@ -7,8 +7,9 @@
 
 use super::fold::{Fold, Map, without_masks};
 use super::kernel::{Facts, Kernel, LANES, LEAF, Leaves, Rows, Runs, Stack, live_lanes, moved};
-use super::machine::{Vectorize, widest};
+use super::machine::{Vectorize, in_vectors};
 use super::reduction::{Reduction, Values};
+use super::tuning::LARGE_ELEMENT;
 use std::{array, slice};
 
 /// The position of the term that another reduction chooses.
@@ -22,7 +23,7 @@ pub(crate) struct Positions<'r, T: Copy, R: Reduction<T>, C: Reduction<T>, F, co
 }
 
 /// Whether a value is not equal to itself, as NaN is.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[allow(clippy::eq_op)]
 pub(crate) fn is_nan<T: PartialEq>(value: &T) -> bool {
     value != value
@@ -37,13 +38,13 @@ where
 {
     /// Whether a term is the chosen one of its leaf, or NaN. If a term is NaN, so is the chosen
     /// one.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_chosen(term: &T, chosen: &T) -> bool {
         (term == chosen) | is_nan(term)
     }
 
     /// Whether `new` is chosen instead of `best`, which comes before it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_chosen_later(&self, best: T, new: T) -> bool {
         self.map.reduction.combine((best, 0), (new, 1)).1 == 1
     }
@@ -66,7 +67,7 @@ where
     ///
     /// As for [`Kernel::fold`]. `N` is an unsigned integer of at most 4 bytes, or as large as `T`,
     /// and no more aligned than an accumulator.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn rows<N: Copy + Into<u64> + From<u8>, const VECTORS: bool>(
         &self,
         rows: &Rows<'_>,
@@ -121,13 +122,14 @@ where
                 unsafe { out.wrapping_add(at).cast::<[N; LANES]>().write(new) };
                 row = row.wrapping_byte_offset(rows.chunk[0]);
             }
-            if whole < columns {
-                let (last, out) = (columns - whole, out.wrapping_add(whole));
-                // SAFETY: the last elements of the row.
-                let terms = unsafe { slice::from_raw_parts(row.cast(), last) };
+            for at in (whole..columns).step_by(LANES) {
+                let len = LANES.min(columns - at);
+                // SAFETY: elements of the row, of which `LANES` lie side by side.
+                let terms = unsafe { slice::from_raw_parts(row.cast(), len) };
                 // SAFETY: the numbers of their columns, which have been written.
-                let numbers = unsafe { slice::from_raw_parts_mut(out, last) };
-                Self::number_last(terms, &values[whole..], numbers, number);
+                let numbers = unsafe { slice::from_raw_parts_mut(out.wrapping_add(at), len) };
+                Self::number_last(terms, &values[at..at + len], numbers, number);
+                row = row.wrapping_byte_offset(rows.chunk[0]);
             }
         }
         // SAFETY: they have been written.
@@ -147,7 +149,7 @@ where
     /// # Safety
     ///
     /// As for [`Kernel::fold`].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn runs<const VECTORS: bool>(&self, runs: &Runs, stack: Stack, index: usize) {
         let mut first = runs.first;
         for column in 0..runs.columns {
@@ -192,7 +194,7 @@ where
     }
 
     /// The position of the first term that is chosen, or of the last one.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn find(&self, terms: &[T], chosen: T) -> usize {
         let is_chosen = |term: &T| Self::is_chosen(term, &chosen);
         // Whole lines are looked at, as that is a loop in vector code.
@@ -214,7 +216,7 @@ where
     C: Reduction<T, Acc = T>,
     F: Fn(T) -> T,
 {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fold<const VECTORS: bool>(self) {
         let Fold(positions, terms, stack, index) = self;
         match terms {
@@ -245,7 +247,7 @@ where
 {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         self.fold::<true>();
     }
@@ -271,7 +273,8 @@ where
     }
 
     unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize) {
-        widest(Fold(self, terms, stack, index));
+        let wide = size_of::<T>() < LARGE_ELEMENT;
+        in_vectors(Fold(self, terms, stack, index), wide);
     }
 
     unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize) {

@@ -171,11 +171,14 @@ pub trait Reduction<T>: Sync {
     const FOLDS_LANES: bool = false;
 
     /// The accumulators of `N` lanes of a whole leaf, of 16 terms each. `term(k, lane)` is the
-    /// accumulator of a term, and is called once for each. Lanes do not depend on each other.
+    /// accumulator of a term, and is called once for each, and for no others. Lanes do not depend on
+    /// each other. Memory safety depends on that: only this crate can name [`Lanes`], so that no
+    /// other can implement or call it.
     #[doc(hidden)]
     #[inline(always)]
     fn fold_lanes<const N: usize>(
         &self,
+        _: Lanes,
         term: impl Fn(usize, usize) -> Self::Acc,
     ) -> [Self::Acc; N] {
         let lane = |j| (1..LANES).fold(term(0, j), |acc, k| self.combine(acc, term(k, j)));
@@ -194,12 +197,15 @@ pub trait Reduction<T>: Sync {
     }
 }
 
-pub(crate) use sealed::Elements;
+pub(crate) use sealed::{Elements, Lanes};
 
 mod sealed {
     #![allow(missing_debug_implementations)]
 
     use super::{Reduction, Values};
+
+    /// Names what only this crate may implement and call.
+    pub struct Lanes;
 
     /// A reduction of the elements of an array.
     pub struct Elements<'r, T, R: Reduction<T>> {

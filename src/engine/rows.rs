@@ -90,7 +90,7 @@ fn fill<C: Send, D: Dimension, I: Inputs>(
     };
     assert_eq!(count, out.len(), "elements were left out");
     // SAFETY: the closure was called once for each of so many positions, and wrote the element: the
-    // contract of `Inputs`. A panic does not get here.
+    // contract of `maps::Kernel`, which `Each` keeps. A panic does not get here.
     Ok(unsafe { out.assume_init() })
 }
 
@@ -147,7 +147,8 @@ pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: Input
         c
     })?;
     // SAFETY: `fill` has called the closure for every index, with the items at that index: the
-    // contract of `Inputs`. The place is one of them. A panic does not get here.
+    // contract of `maps::Kernel`, which `Each` keeps. The place is one of them. A panic does not
+    // get here.
     Ok((first, unsafe { second.assume_init() }))
 }
 

@@ -68,8 +68,8 @@ pub(crate) const FEW_MAPPED: usize = 64;
 /// 107 and 156 ns (an Intel Xeon). Larger squares take the same time either way.
 pub(crate) const FEW_ELEMENTS: usize = 1024;
 
-/// Elements and accumulators of at least this many bytes are moved one by one, and summed in tables
-/// on the heap. The other kernels keep up to 64 of them on the stack: in a debug build a row of 6
+/// Elements and accumulators of at least this many bytes are moved and summed one by one. The other
+/// kernels keep up to 64 of them on the stack: in a debug build a row of 6
 /// elements of 128 bytes took 250 KiB of it
 /// (`STACK_TABLE=1 cargo test --test stack table -- --nocapture`).
 pub(crate) const LARGE_ELEMENT: usize = CACHE_LINE;

@@ -5,7 +5,7 @@ use super::reduction::{
     ArgMax, ArgMin, LastArgMax, LastArgMin, Max, Min, NanMax, NanMin, Reduction,
 };
 use crate::engine::kernel::Kernel;
-use crate::engine::reduction::Elements;
+use crate::engine::reduction::{Elements, Lanes};
 use num_traits::AsPrimitive;
 use std::marker::PhantomData;
 
@@ -99,8 +99,12 @@ macro_rules! forward {
         }
 
         #[inline(always)]
-        fn fold_lanes<const N: usize>(&self, term: impl Fn(usize, usize) -> R::Acc) -> [R::Acc; N] {
-            self.reduction.fold_lanes(term)
+        fn fold_lanes<const N: usize>(
+            &self,
+            lanes: Lanes,
+            term: impl Fn(usize, usize) -> R::Acc,
+        ) -> [R::Acc; N] {
+            self.reduction.fold_lanes(lanes, term)
         }
 
         fn is_decided(&self, acc: R::Acc) -> bool {

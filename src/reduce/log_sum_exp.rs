@@ -4,6 +4,7 @@ use super::exp::Exp;
 use super::reduction::{Reduction, items};
 use super::summand::Summand;
 use crate::engine::kernel::LANES;
+use crate::engine::reduction::Lanes;
 use num_traits::zero;
 use std::array;
 
@@ -56,6 +57,7 @@ impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
     #[inline(always)]
     fn fold_lanes<const N: usize>(
         &self,
+        _: Lanes,
         term: impl Fn(usize, usize) -> Self::Acc,
     ) -> [Self::Acc; N] {
         let mut terms = [[zero::<T::Acc>(); N]; LANES];

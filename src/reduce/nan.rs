@@ -4,6 +4,7 @@ use super::order::is_nan;
 use super::reduction::{Reduction, items};
 use super::summand::{Averaged, Summand};
 use crate::engine::kernel::LANES;
+use crate::engine::reduction::Lanes;
 use num_traits::Zero;
 use std::array;
 
@@ -66,6 +67,7 @@ impl<T: Averaged + PartialEq + 'static> Reduction<T> for NanMean {
     #[inline(always)]
     fn fold_lanes<const N: usize>(
         &self,
+        _: Lanes,
         term: impl Fn(usize, usize) -> Self::Acc,
     ) -> [Self::Acc; N] {
         // Counts are as wide as `f32`, and in an array of their own. So compilers make vector code.

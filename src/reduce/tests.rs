@@ -6,6 +6,7 @@
 use crate::BroadcastPlan;
 use crate::engine::kernel::{BLOCK_TERMS, LANES, LEAF};
 use crate::engine::machine::WithoutWideRegisters;
+use crate::engine::reduction::Lanes;
 use crate::engine::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
 };
@@ -25,6 +26,7 @@ use std::convert::identity;
 use std::ops::Add;
 #[cfg(panic = "unwind")]
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An element of `N` bytes whose addition is neither associative nor commutative, so that its sum
 /// tells the order.
@@ -1045,10 +1047,10 @@ fn scratch_memory_has_room_for_all_that_is_written_to_it() {
         let sums = plan.gradient(&narrow.view().into_dyn()).unwrap();
         assert!(sums.into_iter().map(u128::from).eq(expected), "{shape:?}");
     }
-    // More columns than there is room for on the stack.
-    check((500, 2));
-    // Tables that end near the end of this room, and on the heap. Nine rows are copied as twelve.
-    (40..60).for_each(|columns| check((columns, 9)));
+    // As many columns as there is room for on the stack, and more.
+    (490..530).for_each(|columns| check((columns, 2)));
+    // Tables that end near the end of this room, and pieces. Nine rows are copied as twelve.
+    (64..96).for_each(|columns| check((columns, 9)));
     check((2000, 9));
     // A table of each operand: of a repeated element, and of elements that are apart.
     let column = Array1::from_iter(0..300_u32);
@@ -1060,6 +1062,58 @@ fn scratch_memory_has_room_for_all_that_is_written_to_it() {
     assert!(found.unwrap().into_iter().eq((0..5).map(products)));
 }
 
+/// One column, read for all columns of a broadcast array, with gaps between its terms.
+#[test]
+fn positions_of_replicated_columns_are_those_of_their_terms() {
+    let many = Array1::from_iter((0..1200).map(|i| i as f32));
+    let check = |terms: usize, columns: usize| {
+        let column = many.slice_axis(Axis(0), Slice::new(0, Some(2 * terms as isize), 2));
+        let column = column.insert_axis(Axis(1));
+        let all = column.broadcast((terms, columns)).unwrap();
+        let plan = plan(&[terms, columns], &[0]);
+        let largest = plan.reduce(&all.into_dyn(), ArgMax).unwrap();
+        let found = largest.iter().all(|&position| position == terms - 1);
+        assert!(found, "{terms} {columns}: {largest}");
+        let smallest = plan.reduce(&all.into_dyn(), ArgMin).unwrap();
+        assert!(smallest.iter().all(|&position| position == 0));
+    };
+    let check_all = || {
+        for terms in [17, LEAF, 600] {
+            for columns in [1, LANES - 1, LANES, 40, 200] {
+                check(terms, columns);
+            }
+        }
+    };
+    check_all();
+    let _without = WithoutWideRegisters::new();
+    check_all();
+}
+
+#[test]
+fn a_closure_is_called_once_for_each_term() {
+    let check = || {
+        for terms in [1, LANES, LEAF - 1, LEAF, 3 * LEAF + 5] {
+            for columns in [1, 2, LANES + 3] {
+                let calls = AtomicUsize::new(0);
+                let x = ArrayD::from_elem(IxDyn(&[columns, terms]), 1_f32);
+                let counted = |value: f32| {
+                    calls.fetch_add(1, Ordering::Relaxed);
+                    value
+                };
+                for (shape, axis) in [([columns, terms], 1), ([terms, columns], 0)] {
+                    let x = x.to_shape(IxDyn(&shape)).unwrap();
+                    let plan = plan(&shape, &[axis]);
+                    zip(&x).reduce(&plan, Var::new(), counted).unwrap();
+                    assert_eq!(calls.swap(0, Ordering::Relaxed), terms * columns);
+                }
+            }
+        }
+    };
+    check();
+    let _without = WithoutWideRegisters::new();
+    check();
+}
+
 #[test]
 fn folded_lanes_have_the_bits_of_terms_combined_one_by_one() {
     fn check<R: Reduction<f32, Acc: std::fmt::Debug>>(reduction: &R) {
@@ -1069,7 +1123,7 @@ fn folded_lanes_have_the_bits_of_terms_combined_one_by_one() {
                 i => i as f32 * 1.7 - j as f32,
             };
             let lift = |k, j| reduction.lift(term(k, j));
-            let folded = reduction.fold_lanes::<LANES>(lift);
+            let folded = reduction.fold_lanes::<LANES>(Lanes, lift);
             for (j, folded) in folded.iter().enumerate() {
                 let combine = |acc, k| reduction.combine(acc, lift(k, j));
                 let one_by_one = (1..LANES).fold(lift(0, j), combine);

@@ -5,6 +5,7 @@ use super::convert::convert;
 use super::reduction::{Reduction, items};
 use super::summand::Summand;
 use crate::engine::kernel::{LANES, LEAF};
+use crate::engine::reduction::Lanes;
 use num_traits::AsPrimitive;
 use num_traits::float::FloatCore;
 use std::array;
@@ -212,6 +213,7 @@ macro_rules! variance {
             #[inline(always)]
             fn fold_lanes<const N: usize>(
                 &self,
+                _: Lanes,
                 term: impl Fn(usize, usize) -> Moments,
             ) -> [Moments; N] {
                 Moments::of_lanes(term)
@@ -239,6 +241,7 @@ macro_rules! variance {
             #[inline(always)]
             fn fold_lanes<const N: usize>(
                 &self,
+                _: Lanes,
                 term: impl Fn(usize, usize) -> Moments,
             ) -> [Moments; N] {
                 Moments::of_lanes(term)

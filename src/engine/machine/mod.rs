@@ -1,8 +1,9 @@
 //! What depends on the machine: vector registers, copies past the cache.
 //!
-//! Kernels are portable code that the compiler vectorises. [`widest`] compiles a kernel twice, once
-//! for AVX2, and chooses at run time. Results do not depend on the choice: the compiler never
-//! contracts or reorders operations on floats.
+//! Kernels are portable code that the compiler vectorises. On x86-64, [`widest`] compiles a kernel
+//! for AVX2, and [plain](Vectorize::run_plain), and chooses at run time. Results do not depend on
+//! the choice: both do the same operations, and the compiler never contracts or reorders those on
+//! floats.
 //!
 //! Sums are such kernels on every processor. On an aarch64, a term of a sum of `f32` takes 0.44
 //! instructions along rows and 0.68 along columns; with the vectorisation of the compiler turned
@@ -82,8 +83,8 @@ pub(crate) fn widest<K: Vectorize>(kernel: K) -> K::Output {
     in_vectors(kernel, true)
 }
 
-/// Runs `kernel` in the widest vectors of the processor, or, unless `wide`,
-/// [plain](Vectorize::run_plain).
+/// Runs `kernel` in the widest vectors of the processor, or [plain](Vectorize::run_plain): unless
+/// `wide`, and on an x86-64 without wide registers.
 #[inline]
 pub(crate) fn in_vectors<K: Vectorize>(kernel: K, wide: bool) -> K::Output {
     if wide && has_wide_registers() {

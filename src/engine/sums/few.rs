@@ -22,21 +22,24 @@ const TERMS_OF_PLANE: usize = 4 * LANES;
 
 /// [`reduce`](super::reduce) of few elements, without nests and a plan: these take longer than few
 /// elements do. The sum of 64 by 64 takes 280 ns, and 480 with them (an Intel Xeon). `None`: nothing
-/// has been done, as there is no room or the elements do not lie side by side.
+/// has been done, as there is no room, the elements do not lie side by side, the axes are too many
+/// loops, or accumulators or not all terms are asked for.
 ///
 /// # Safety
 ///
-/// As for [`reduce`](super::reduce), whose checks have been made. There is an element.
+/// As for [`reduce`](super::reduce), whose checks have been made, with `count` terms. There is an
+/// element.
 #[inline(never)]
 pub(super) unsafe fn reduce_few(
     kernel: &dyn Kernel,
     facts: &Facts<'_>,
     becomes: &[usize],
     target: &Target<'_>,
+    count: usize,
 ) -> Option<usize> {
     let (inputs, shape, acc) = (facts.inputs, facts.shape, facts.size);
     let finish = target.finish?;
-    if alignment(facts) > CACHE_LINE {
+    if alignment(facts) > CACHE_LINE || acc > size_of::<Few>() {
         return None;
     }
     // The strides of the operands and of the target. Axes that are kept are one loop, or two.
@@ -74,6 +77,9 @@ pub(super) unsafe fn reduce_few(
     }
     let ([down @ .., place], [along @ .., _]) = (kept.strides, summed.strides);
     let (columns, terms) = (kept.size, summed.size);
+    if terms != count {
+        return None;
+    }
     let mut places = [ptr::null(); OPERANDS];
     let mut chunk = [0; OPERANDS];
     let (mut side_by_side, mut in_runs, mut adjacent) = (true, true, true);
@@ -88,8 +94,9 @@ pub(super) unsafe fn reduce_few(
     let leaves = terms.div_ceil(LEAF);
     // To fold few terms of few columns takes less time than to gather them, whatever their size.
     let few = (2..=LANES).contains(&columns) && terms <= FEW_TERMS && !side_by_side;
-    let as_runs =
-        in_runs && (few || !kernel.is_short(terms, true)) && acc.max(size) < LARGE_ELEMENT;
+    let as_runs = in_runs
+        && (few || columns == 1 || !kernel.is_short(terms, true))
+        && acc.max(size) < LARGE_ELEMENT;
     let gather = inputs[0].packs.filter(|_| in_runs && inputs.len() == 1);
     // Adjacent rows of numbers are folded as one row.
     let wide = as_runs || columns >= WIDE || adjacent && acc <= size_of::<u64>();
@@ -120,6 +127,7 @@ pub(super) unsafe fn reduce_few(
         first: memory.as_mut_ptr().cast(),
         width,
     };
+    let mut done = 0;
     for at in 0..outer.size {
         for column in (0..columns).step_by(width) {
             let [from @ .., to] = kept.moved(outer.moved([0; OPERANDS + 1], at), column);
@@ -180,7 +188,8 @@ pub(super) unsafe fn reduce_few(
             // SAFETY: the sums have been written; the places of the target: the contract of this
             // function.
             unsafe { finish.finish(sums, columns, to, place) };
+            done += columns;
         }
     }
-    Some(outer.size * columns)
+    Some(done)
 }

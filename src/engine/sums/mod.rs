@@ -18,7 +18,7 @@
 //! | `operands` | what is read and written, and how the operands lie in memory |
 //! | `plan` | the access, how the work is cut, and the sizes of scratch memory |
 //! | `unit` | the work of a unit: leaves are read, gathered and folded |
-//! | `few` | few elements, without a plan |
+//! | `few` | up to 512 KiB on one thread, without a plan |
 //! | `scratch` | memory of threads |
 
 mod few;
@@ -110,9 +110,11 @@ pub(crate) unsafe fn reduce(
     let size = inputs.iter().fold(1, |size, input| size.max(input.size));
     let bytes = (shape.iter()).fold(size, |len, &size| len.saturating_mul(size));
     if (1..=few).contains(&bytes) {
+        let count = terms.range.len();
         // SAFETY: the contract of this function.
-        if let Some(count) = unsafe { reduce_few(kernel, &facts, becomes, target) } {
-            return Ok(count);
+        let done = unsafe { reduce_few(kernel, &facts, becomes, target, count) };
+        if let Some(columns) = done {
+            return Ok(columns);
         }
     }
     let (mut kept, mut summed) = (Nest::empty(), Nest::empty());

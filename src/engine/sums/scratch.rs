@@ -10,8 +10,8 @@ pub(super) struct Line {
     _bytes: [MaybeUninit<u8>; CACHE_LINE],
 }
 
-/// Scratch memory of small calls: enough for the lanes of 64 columns of `f32`. With 4 KiB, the sum
-/// over the first axis of 64 by 64 allocates, and takes 500 ns instead of 400.
+/// Scratch memory of [`reduce_few`](super::few::reduce_few): enough for the lanes of 64 columns of
+/// `f32`. With 4 KiB, the sum over the first axis of 64 by 64 would be planned.
 pub(super) type Few = MaybeUninit<[Line; 128]>;
 
 /// Memory that is not initialised, aligned as asked for.
