@@ -5,7 +5,7 @@
 //! process, and are not tested: ndarray boxes the shapes of dynamic ranks above 4, rayon allocates
 //! when a call asks for help from other threads, and errors are boxed.
 
-use ndarray::{Array, ArrayD, Ix2, IxDyn, array, s};
+use ndarray::{Array, ArrayD, Ix2, IxDyn, array};
 use ndarray_broadcast::distributed::Part;
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::{axes_from_integers, expand_shape_from_integers, shape_from_integers};

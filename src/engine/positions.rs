@@ -45,8 +45,17 @@ where
 
     /// Whether `new` is chosen instead of `best`, which comes before it.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn is_chosen_later(&self, best: T, new: T) -> bool {
-        self.map.reduction.combine((best, 0), (new, 1)).1 == 1
+    fn is_chosen_later(&self, best: &T, new: &T) -> bool {
+        match const { size_of::<T>() < LARGE_ELEMENT } {
+            true => self.map.reduction.combine((*best, 0), (*new, 1)).1 == 1,
+            false => self.is_large_chosen_later(best, new),
+        }
+    }
+
+    /// Not inlined: its copies are on the stack of no other function.
+    #[inline(never)]
+    fn is_large_chosen_later(&self, best: &T, new: &T) -> bool {
+        self.map.reduction.combine((*best, 0), (*new, 1)).1 == 1
     }
 
     /// Sets the number of each term that is the chosen value of its column. Not inlined, as it is
@@ -93,7 +102,7 @@ where
             // SAFETY: earlier leaves have written the best term of each column.
             let best = unsafe { slice::from_raw_parts(best, columns) };
             let mut better = best.iter().zip(values);
-            if !better.any(|(best, &value)| self.is_chosen_later(best.0, value)) {
+            if !better.any(|(best, value)| self.is_chosen_later(&best.0, value)) {
                 return;
             }
         }
@@ -134,14 +143,14 @@ where
         }
         // SAFETY: they have been written.
         let found = unsafe { slice::from_raw_parts(out, columns) };
-        for (column, (&value, &found)) in values.iter().zip(found).enumerate() {
+        for (column, (value, &found)) in values.iter().zip(found).enumerate() {
             let best = best.wrapping_add(column);
             // SAFETY: a column of the stack, which holds a term if this is not the first leaf.
-            let before = (index > 0).then(|| unsafe { (*best).0 });
+            let before = (index > 0).then(|| unsafe { &(*best).0 });
             if before.is_none_or(|before| self.is_chosen_later(before, value)) {
                 let number = rows.number.wrapping_add(found.into() as usize);
                 // SAFETY: a column of the stack.
-                unsafe { best.write((value, number)) };
+                unsafe { best.write((*value, number)) };
             }
         }
     }
@@ -165,7 +174,7 @@ where
                     // SAFETY: the terms of a run.
                     let terms = unsafe { slice::from_raw_parts(places[0].cast::<T>(), count) };
                     for (i, &term) in terms.iter().enumerate() {
-                        if best.is_none_or(|best| self.is_chosen_later(best, term)) {
+                        if best.is_none_or(|best| self.is_chosen_later(&best, &term)) {
                             let position = runs.number.wrapping_add(done + i);
                             // SAFETY: a column of the stack.
                             unsafe { place.write((term, position)) };
@@ -176,7 +185,7 @@ where
                 }
                 // SAFETY: terms of a run.
                 let value = unsafe { self.choice.fold_run::<VECTORS>(&places, count, 0) };
-                if best.is_none_or(|best| self.is_chosen_later(best, value)) {
+                if best.is_none_or(|best| self.is_chosen_later(&best, &value)) {
                     (best, leaf) = (Some(value), Some((value, places, done, count)));
                 }
                 places = moved(places, 1, &runs.leaf, 1);
