@@ -197,8 +197,8 @@ mod sealed {
         /// With all kernels that pack elements, or with few: see [`Gather::of`].
         fn operands<const ALL: bool>(&self) -> Self::Operands<'_>;
 
-        /// The items of an element of each input. `at` is given the number of the input, and returns
-        /// where a row of it begins, and the number of the element in the row.
+        /// The items of an element of each input. `at` is given the number of the input, and
+        /// returns where a row of it begins, and the number of the element in the row.
         ///
         /// # Safety
         ///

@@ -240,8 +240,8 @@ struct Walk<'a, const N: usize> {
 }
 
 // SAFETY: threads reach different elements of the outputs through it: the contract of `range`. The
-// elements of outputs are `Send`, and those of inputs `Sync`: the bounds of `inputs::map` and of the
-// constructors of inputs.
+// elements of outputs are `Send`, and those of inputs `Sync`: the bounds of `inputs::map` and of
+// the constructors of inputs.
 unsafe impl<const N: usize> Sync for Walk<'_, N> {}
 
 impl<const N: usize> Walk<'_, N> {

@@ -164,15 +164,15 @@ pub trait Reduction<T>: Sync {
         false
     }
 
-    /// Whether lanes of whole leaves are folded by [`fold_lanes`](Self::fold_lanes), in every layout.
-    /// Compilers make no vector code of [`combine`](Self::combine) of each term if accumulators are
+    /// Whether lanes of whole leaves are folded by [`fold_lanes`](Self::fold_lanes), in every
+    /// layout. Compilers make no vector code of [`combine`](Self::combine) of each term if accumulators are
     /// several numbers.
     #[doc(hidden)]
     const FOLDS_LANES: bool = false;
 
     /// The accumulators of `N` lanes of a whole leaf, of 16 terms each. `term(k, lane)` is the
-    /// accumulator of a term, and is called once for each, and for no others. Lanes do not depend on
-    /// each other. Memory safety depends on that: only this crate can name [`Lanes`], so that no
+    /// accumulator of a term, and is called once for each, and for no others. Lanes do not depend
+    /// on each other. Memory safety depends on that: only this crate can name [`Lanes`], so that no
     /// other can implement or call it.
     #[doc(hidden)]
     #[inline(always)]
