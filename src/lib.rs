@@ -294,8 +294,7 @@ pub use view::Broadcasted;
 ///
 /// 1. The terms are cut into leaves of 256. The last leaf may be shorter.
 /// 2. In a leaf, term `i` belongs to lane `i % 16`. Each lane adds its terms one by one: the first
-///    of them is its initial value. [`LogSumExp`](crate::reduction::LogSumExp) adds the
-///    exponentials of the distances to the largest term of a lane, if the leaf is whole.
+///    of them is its initial value.
 /// 3. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`.
 ///    Lanes without a term are left out.
 /// 4. Neighbouring leaves are added in pairs, then neighbouring results in pairs, and so on. A

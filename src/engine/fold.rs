@@ -100,9 +100,6 @@ impl<'r, I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'r, I, T, R, F
 impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     const LANES: usize = if R::COMMUTATIVE { LANES } else { 1 };
 
-    /// Whether the reduction folds the lanes of a whole leaf itself.
-    const FOLDS_LANES: bool = R::FOLDS_LANES && R::COMMUTATIVE && !R::HAS_UNORDERED;
-
     /// Whether [`LANES`] accumulators fit in registers. Larger ones are handled one at a time, by
     /// functions that are not inlined: so few of them are on the stack at once.
     const IN_VECTORS: bool = size_of::<R::Acc>() < LARGE_ELEMENT;
@@ -122,11 +119,6 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn combine(&self, a: R::Acc, b: R::Acc) -> R::Acc {
         self.reduction.combine(a, b)
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fold_lanes<const N: usize>(&self, term: impl Fn(usize, usize) -> R::Acc) -> [R::Acc; N] {
-        self.reduction.fold_lanes(Lanes, term)
     }
 
     /// Adds rows to `to`, one after the other: `M` of them, `step` rows apart. The `FIRST` of them
@@ -167,7 +159,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
                 false => Some(unsafe { chunk.read() }),
             };
             let accs = match M {
-                LANES => self.fold_lanes(term),
+                LANES => self.reduction.fold_lanes(Lanes, term),
                 _ => filled!(LANES, |j| {
                     let mut sum = term(0, j);
                     if let Some(old) = &old {
@@ -188,45 +180,12 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
                 *along = along.wrapping_add(*chunk);
             }
         }
-        if whole < columns && M == LANES {
-            // SAFETY: the last columns of these rows.
-            unsafe { self.fold_last(rows, at, step, whole..columns, to) };
-        } else if whole < columns {
+        if whole < columns {
             for k in 0..M {
                 let (row, first) = (at + k * step, FIRST && k == 0);
                 // SAFETY: the last columns of a row.
                 unsafe { self.add_last(rows, row, whole..columns, first, to) };
             }
-        }
-    }
-
-    /// Puts the sums of the last columns of [`LANES`] rows into `to`, by
-    /// [`fold_lanes`](Reduction::fold_lanes), whose bits may be others than those of
-    /// [`add_last`](Self::add_last).
-    ///
-    /// # Safety
-    ///
-    /// As for [`add_rows`](Self::add_rows).
-    #[inline(never)]
-    unsafe fn fold_last(
-        &self,
-        rows: &Rows<'_>,
-        at: usize,
-        step: usize,
-        columns: Range<usize>,
-        to: *mut R::Acc,
-    ) {
-        for column in columns.clone() {
-            let [sum] = self.fold_lanes(|k, _| {
-                let row = at + k * step;
-                let places = rows.places(I::COUNT, row);
-                let places = moved(places, I::COUNT, &rows.chunk, column / LANES);
-                let number = rows.number_of(row, columns.end, column);
-                // SAFETY: an element of the row: the contract of this function.
-                unsafe { self.term(&places, column % LANES, number) }
-            });
-            // SAFETY: there is room: the contract of this function.
-            unsafe { to.wrapping_add(column).write(sum) };
         }
     }
 
@@ -293,9 +252,9 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         let mut done = 0;
         while done <= each {
             let (passes, width) = if done < each { all } else { last };
-            let rows_at_once = match each - done {
-                LANES if Self::FOLDS_LANES && count == LEAF => LANES,
-                4.. if VECTORS => 4,
+            let rows_at_once = match VECTORS {
+                true if R::FOLDS_LANES && count == LEAF && done == 0 => LANES,
+                true if each - done >= 4 => 4,
                 _ => 1,
             };
             for lane in 0..passes {
@@ -304,12 +263,8 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
                     // SAFETY: the rows are those of the contract, of which each lane has as many;
                     // there is room for `live` lanes, and the first call initialises this one. So
                     // in each.
-                    (LANES, _) if Self::FOLDS_LANES && VECTORS => unsafe {
+                    (LANES, _) if R::FOLDS_LANES => unsafe {
                         self.add_rows::<LANES, true>(rows, at, live, width, to);
-                    },
-                    // SAFETY: as above.
-                    (LANES, _) if Self::FOLDS_LANES => unsafe {
-                        self.fold_last(rows, at, live, 0..width, to);
                     },
                     // SAFETY: as above.
                     (4, true) => unsafe {
@@ -407,7 +362,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     unsafe fn fold_leaf(&self, places: &Places, number: usize) -> R::Acc {
         // SAFETY: the indices are those of a leaf.
         let term = |i: usize| unsafe { self.term(places, i, number.wrapping_add(i)) };
-        if !R::QUICK && !Self::FOLDS_LANES {
+        if !R::QUICK {
             // The compiler makes no vector code of the loops below if `combine` is long.
             // SAFETY: the contract of this function.
             return unsafe { self.fold_short(places, LEAF, number) };
@@ -448,8 +403,8 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
             }
         }
         let combine = |a, b| self.combine(a, b);
-        let lanes = match Self::FOLDS_LANES {
-            true => self.fold_lanes(|k, j| term(k * LANES + j)),
+        let lanes = match R::FOLDS_LANES {
+            true => self.reduction.fold_lanes(Lanes, |k, j| term(k * LANES + j)),
             false => filled!(LANES, |j| lane!(j, combine)),
         };
         self.combine_lanes(&lanes, combine)
@@ -520,18 +475,13 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
             return (1..count).fold(term(0), |acc, i| self.combine(acc, term(i)));
         }
         let mut live = count.min(LANES);
-        let mut lanes;
-        if Self::FOLDS_LANES && count == LEAF {
-            lanes = self.fold_lanes(|k, j| term(k * LANES + j));
-        } else {
-            lanes = [term(0); LANES];
-            for (j, lane) in lanes[..live].iter_mut().enumerate().skip(1) {
-                *lane = term(j);
-            }
-            for at in (LANES..count).step_by(LANES) {
-                for (j, lane) in lanes[..LANES.min(count - at)].iter_mut().enumerate() {
-                    *lane = self.combine(*lane, term(at + j));
-                }
+        let mut lanes = [term(0); LANES];
+        for (j, lane) in lanes[..live].iter_mut().enumerate().skip(1) {
+            *lane = term(j);
+        }
+        for at in (LANES..count).step_by(LANES) {
+            for (j, lane) in lanes[..LANES.min(count - at)].iter_mut().enumerate() {
+                *lane = self.combine(*lane, term(at + j));
             }
         }
         for half in [8, 4, 2, 1] {
@@ -709,15 +659,33 @@ pub(super) struct Fold<'f, K>(
     pub(super) usize,
 );
 
-impl<I, T, R, F> Fold<'_, Map<'_, I, T, R, F>>
+/// A kernel that folds leaves by vector code, or by short code.
+pub(super) trait FoldLeaves: Sized {
+    fn fold_leaves<const VECTORS: bool>(fold: Fold<'_, Self>);
+}
+
+impl<K: FoldLeaves> Vectorize for Fold<'_, K> {
+    type Output = ();
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run(self) {
+        K::fold_leaves::<true>(self);
+    }
+
+    fn run_plain(self) {
+        K::fold_leaves::<false>(self);
+    }
+}
+
+impl<I, T, R, F> FoldLeaves for Map<'_, I, T, R, F>
 where
     I: Inputs,
     R: Reduction<T>,
     F: Fn(I::Items) -> T,
 {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fold<const VECTORS: bool>(self) {
-        let Fold(map, terms, stack, index) = self;
+    fn fold_leaves<const VECTORS: bool>(fold: Fold<'_, Self>) {
+        let Fold(map, terms, stack, index) = fold;
         let push_sum = |sum, column: usize, index| {
             // SAFETY: a column of the stack: the contract of `Kernel::fold`.
             unsafe { push_one(map.reduction, sum, stack.at::<R::Acc>(column), index) };
@@ -739,7 +707,7 @@ where
                     unsafe { push(map.reduction, scratch, rows.columns, stack, index) };
                 }
             }
-            Leaves::Runs(_) if !Map::<I, T, R, F>::IN_VECTORS => {
+            Leaves::Runs(_) if !Self::IN_VECTORS => {
                 panic!("large accumulators are folded as rows")
             }
             Leaves::Runs(runs) if runs.terms < LEAF => {
@@ -766,24 +734,6 @@ where
                 }
             }
         }
-    }
-}
-
-impl<I, T, R, F> Vectorize for Fold<'_, Map<'_, I, T, R, F>>
-where
-    I: Inputs,
-    R: Reduction<T>,
-    F: Fn(I::Items) -> T,
-{
-    type Output = ();
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn run(self) {
-        self.fold::<true>();
-    }
-
-    fn run_plain(self) {
-        self.fold::<false>();
     }
 }
 

@@ -11,8 +11,9 @@
 
 use super::gather::Gather;
 use super::machine::{Vectorize, in_vectors};
-use super::maps::{Kernel, Operand, Places, To, map_of_4, map_of_8};
+use super::maps::{Kernel, Places, To, map_of_4, map_of_8};
 use super::nest::Tile;
+use super::pack::Operand;
 use super::tuning::LARGE_ELEMENT;
 use crate::error::Result;
 use ndarray::{ArrayRef, ArrayView, Dimension};

@@ -7,7 +7,7 @@
 //! the terms of one column do. A stack keeps the sum of `2^k` leaves until the sum of the next
 //! `2^k` leaves is complete; then the two are combined.
 
-use super::maps::Operand;
+use super::pack::Operand;
 
 /// Lanes of a leaf: term `i` belongs to lane `i % 16`. 16 `f32` are a cache line.
 pub(crate) const LANES: usize = 16;

@@ -6,9 +6,8 @@
 
 use super::block::{Along, Block, StackBlock};
 use super::chunks::Chunks;
-use super::gather::Gather;
 use super::nest::{LoopAxis, LoopNest, Tile};
-use super::pack::Packing;
+use super::pack::{Operand, Packing};
 use super::threads::Cost;
 use super::tuning::{
     BLOCK, CACHE_LINE, FEW_MAPPED, HUGE_PAGE, HUGE_PAGES_FROM, LONG_ROW, SQUARE, WIDE_MAPPED_FROM,
@@ -20,33 +19,6 @@ use crate::shape::replicates;
 use std::array;
 use std::ops::Range;
 use std::ptr;
-
-/// An array of a map or a reduction, without the type of its elements.
-#[derive(Clone, Copy)]
-pub(crate) struct Operand<'a> {
-    /// The element at index 0 of every axis.
-    pub(crate) first: *mut u8,
-    pub(crate) shape: &'a [usize],
-    /// In elements.
-    pub(crate) strides: &'a [isize],
-    /// Bytes of an element.
-    pub(crate) size: usize,
-    /// Alignment of an element.
-    pub(crate) align: usize,
-    /// Copies elements before they are read, if they may be copied.
-    pub(crate) packs: Option<&'static Gather>,
-}
-
-impl Operand<'_> {
-    /// The stride along an axis of an output of `rank` axes, to which this operand replicates.
-    #[inline]
-    pub(crate) fn stride(&self, axis: usize, rank: usize) -> isize {
-        match axis.checked_sub(rank - self.shape.len()) {
-            Some(axis) if self.shape[axis] != 1 => self.strides[axis],
-            _ => 0,
-        }
-    }
-}
 
 /// Where position 0 of each operand lies.
 pub(crate) type Places<const N: usize> = [*mut u8; N];

@@ -1,6 +1,6 @@
 //! Allocation: vectors and arrays, and huge pages behind large ones.
 
-use super::maps::Operand;
+use super::pack::Operand;
 #[cfg(all(target_os = "linux", not(miri)))]
 use super::tuning::HUGE_PAGE;
 use super::tuning::{HUGE_PAGES_FROM, INLINE_AXES};

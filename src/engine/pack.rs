@@ -1,14 +1,41 @@
-//! Which inputs of a tile are packed before they are walked, and in which parts.
+//! Operands of maps and reductions; which of them are packed before a tile is walked, and in which
+//! parts.
 //!
 //! The compiler vectorises a loop over rows that are contiguous or one repeated element, and a loop
 //! costs some nanoseconds to begin. So where a row of an input has gaps, or rows are short, a part
 //! of the input is packed: copied to a block in the first-level cache, in the order of the output.
 //! HWC `u8` pixels to CHW `f32`, 1080 by 1920, take more than 5 times as long element by element.
 
-use super::gather::MORE_ROWS;
-use super::maps::Operand;
+use super::gather::{Gather, MORE_ROWS};
 use super::nest::{LoopAxis, Tile};
 use super::tuning::{BLOCK, CACHE_LINE, LONG_ROW, SQUARE};
+
+/// An array of a map or a reduction, without the type of its elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Operand<'a> {
+    /// The element at index 0 of every axis.
+    pub(crate) first: *mut u8,
+    pub(crate) shape: &'a [usize],
+    /// In elements.
+    pub(crate) strides: &'a [isize],
+    /// Bytes of an element.
+    pub(crate) size: usize,
+    /// Alignment of an element.
+    pub(crate) align: usize,
+    /// Copies elements before they are read, if they may be copied.
+    pub(crate) packs: Option<&'static Gather>,
+}
+
+impl Operand<'_> {
+    /// The stride along an axis of an output of `rank` axes, to which this operand replicates.
+    #[inline]
+    pub(crate) fn stride(&self, axis: usize, rank: usize) -> isize {
+        match axis.checked_sub(rank - self.shape.len()) {
+            Some(axis) if self.shape[axis] != 1 => self.strides[axis],
+            _ => 0,
+        }
+    }
+}
 
 /// How a tile is cut into parts, and which inputs are packed in each.
 pub(crate) struct Packing {

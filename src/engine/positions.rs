@@ -5,9 +5,9 @@
 //! is. Of leaves in a run, only the best one is. The order of leaves decides between equal ones, so
 //! that the first level of the stack is enough: it holds the best so far.
 
-use super::fold::{Fold, Map, without_masks};
+use super::fold::{Fold, FoldLeaves, Map, without_masks};
 use super::kernel::{Facts, Kernel, LANES, LEAF, Leaves, Rows, Runs, Stack, live_lanes, moved};
-use super::machine::{Vectorize, in_vectors};
+use super::machine::in_vectors;
 use super::reduction::{Reduction, Values};
 use super::tuning::LARGE_ELEMENT;
 use std::{array, slice};
@@ -218,7 +218,7 @@ where
     }
 }
 
-impl<T, R, C, F, const LAST: bool> Fold<'_, Positions<'_, T, R, C, F, LAST>>
+impl<T, R, C, F, const LAST: bool> FoldLeaves for Positions<'_, T, R, C, F, LAST>
 where
     T: Copy + PartialOrd,
     R: Reduction<T, Acc = (T, usize)>,
@@ -226,8 +226,8 @@ where
     F: Fn(T) -> T,
 {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fold<const VECTORS: bool>(self) {
-        let Fold(positions, terms, stack, index) = self;
+    fn fold_leaves<const VECTORS: bool>(fold: Fold<'_, Self>) {
+        let Fold(positions, terms, stack, index) = fold;
         match terms {
             Leaves::Rows(rows, scratch) => match const { size_of::<T>() } {
                 // SAFETY: the contract of `Kernel::fold`, whose arguments these are. So in each.
@@ -244,25 +244,6 @@ where
             // SAFETY: the contract of `Kernel::fold`, whose arguments these are.
             Leaves::Runs(runs) => unsafe { positions.runs::<VECTORS>(runs, stack, index) },
         }
-    }
-}
-
-impl<T, R, C, F, const LAST: bool> Vectorize for Fold<'_, Positions<'_, T, R, C, F, LAST>>
-where
-    T: Copy + PartialOrd,
-    R: Reduction<T, Acc = (T, usize)>,
-    C: Reduction<T, Acc = T>,
-    F: Fn(T) -> T,
-{
-    type Output = ();
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn run(self) {
-        self.fold::<true>();
-    }
-
-    fn run_plain(self) {
-        self.fold::<false>();
     }
 }
 

@@ -164,23 +164,19 @@ pub trait Reduction<T>: Sync {
         false
     }
 
-    /// Whether lanes of whole leaves are folded by [`fold_lanes`](Self::fold_lanes), in every
-    /// layout. Compilers make no vector code of [`combine`](Self::combine) of each term if accumulators are
-    /// several numbers.
+    /// Whether [`fold_lanes`](Self::fold_lanes) is faster than [`combine`](Self::combine) of each
+    /// term. Compilers make no vector code of the latter if accumulators are several numbers.
     #[doc(hidden)]
     const FOLDS_LANES: bool = false;
 
-    /// The accumulators of `N` lanes of a whole leaf, of 16 terms each. `term(k, lane)` is the
-    /// accumulator of a term, and is called once for each, and for no others. Lanes do not depend
-    /// on each other. Memory safety depends on that: only this crate can name [`Lanes`], so that no
-    /// other can implement or call it.
+    /// The accumulators of 16 lanes of a whole leaf, of 16 terms each, with the bits that
+    /// [`combine`](Self::combine) of one term after the other gives. `term(k, lane)` is the
+    /// accumulator of a term. It is called once for each, and with no other numbers: memory is
+    /// read without a check. So only this crate can name [`Lanes`], and no other can implement or
+    /// call the method.
     #[doc(hidden)]
     #[inline(always)]
-    fn fold_lanes<const N: usize>(
-        &self,
-        _: Lanes,
-        term: impl Fn(usize, usize) -> Self::Acc,
-    ) -> [Self::Acc; N] {
+    fn fold_lanes(&self, _: Lanes, term: impl Fn(usize, usize) -> Self::Acc) -> [Self::Acc; LANES] {
         let lane = |j| (1..LANES).fold(term(0, j), |acc, k| self.combine(acc, term(k, j)));
         std::array::from_fn(lane)
     }
@@ -204,7 +200,7 @@ mod sealed {
 
     use super::{Reduction, Values};
 
-    /// Names what only this crate may implement and call.
+    /// An argument of the method that only this crate may implement and call.
     pub struct Lanes;
 
     /// A reduction of the elements of an array.

@@ -4,7 +4,7 @@ use super::count::Count;
 use super::reduction::{
     ArgMax, ArgMin, LastArgMax, LastArgMin, Max, Min, NanMax, NanMin, Reduction,
 };
-use crate::engine::kernel::Kernel;
+use crate::engine::kernel::{Kernel, LANES};
 use crate::engine::reduction::{Elements, Lanes};
 use num_traits::AsPrimitive;
 use std::marker::PhantomData;
@@ -99,11 +99,11 @@ macro_rules! forward {
         }
 
         #[inline(always)]
-        fn fold_lanes<const N: usize>(
+        fn fold_lanes(
             &self,
             lanes: Lanes,
             term: impl Fn(usize, usize) -> R::Acc,
-        ) -> [R::Acc; N] {
+        ) -> [R::Acc; LANES] {
             self.reduction.fold_lanes(lanes, term)
         }
 

@@ -3,10 +3,6 @@
 use super::exp::Exp;
 use super::reduction::{Reduction, items};
 use super::summand::Summand;
-use crate::engine::kernel::LANES;
-use crate::engine::reduction::Lanes;
-use num_traits::zero;
-use std::array;
 
 /// The logarithm of the sum of the exponentials of the terms: `ln(e^t[0] + e^t[1] + ...)`.
 ///
@@ -42,7 +38,7 @@ impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
         combine: |a, b| {
             let ((max, of_max), (min, of_min)) = if b.0 > a.0 { (b, a) } else { (a, b) };
             // That of two infinities is NaN.
-            let distance = if max == min { zero() } else { min - max };
+            let distance = if max == min { num_traits::zero() } else { min - max };
             (max, of_max + of_min * distance.exp_nonpositive())
         },
         finish: |self, (max, sum), _| T::from_acc(max + num_traits::Float::ln(sum)),
@@ -50,35 +46,4 @@ impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
     }
 
     const SLOW: bool = true;
-    const FOLDS_LANES: bool = true;
-
-    /// With the largest term of each lane known, an exponential of each term is added to its sum:
-    /// nothing waits for the exponential of the term before it.
-    #[inline(always)]
-    fn fold_lanes<const N: usize>(
-        &self,
-        _: Lanes,
-        term: impl Fn(usize, usize) -> Self::Acc,
-    ) -> [Self::Acc; N] {
-        let mut terms = [[zero::<T::Acc>(); N]; LANES];
-        for (k, terms) in terms.iter_mut().enumerate() {
-            for (j, value) in terms.iter_mut().enumerate() {
-                *value = term(k, j).0;
-            }
-        }
-        let mut maxima = terms[0];
-        for terms in &terms[1..] {
-            for (max, &value) in maxima.iter_mut().zip(terms) {
-                *max = if value > *max { value } else { *max };
-            }
-        }
-        let mut sums = [zero::<T::Acc>(); N];
-        for terms in &terms {
-            for ((sum, &max), &value) in sums.iter_mut().zip(&maxima).zip(terms) {
-                let distance = if value == max { zero() } else { value - max };
-                *sum = *sum + distance.exp_nonpositive();
-            }
-        }
-        array::from_fn(|j| (maxima[j], sums[j]))
-    }
 }

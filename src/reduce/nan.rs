@@ -65,15 +65,11 @@ impl<T: Averaged + PartialEq + 'static> Reduction<T> for NanMean {
     const FOLDS_LANES: bool = size_of::<T::Acc>() < size_of::<usize>();
 
     #[inline(always)]
-    fn fold_lanes<const N: usize>(
-        &self,
-        _: Lanes,
-        term: impl Fn(usize, usize) -> Self::Acc,
-    ) -> [Self::Acc; N] {
+    fn fold_lanes(&self, _: Lanes, term: impl Fn(usize, usize) -> Self::Acc) -> [Self::Acc; LANES] {
         // Counts are as wide as `f32`, and in an array of their own. So compilers make vector code.
-        let (mut sums, mut skipped) = ([T::Acc::zero(); N], [0_u32; N]);
+        let (mut sums, mut skipped) = ([T::Acc::zero(); LANES], [0_u32; LANES]);
         for k in 0..LANES {
-            for j in 0..N {
+            for j in 0..LANES {
                 let (sum, skip) = term(k, j);
                 sums[j] = if k == 0 { sum } else { sums[j] + sum };
                 skipped[j] += skip as u32;

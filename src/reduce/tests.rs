@@ -1064,7 +1064,7 @@ fn scratch_memory_has_room_for_all_that_is_written_to_it() {
 
 /// One column, read for all columns of a broadcast array, with gaps between its terms.
 #[test]
-fn positions_of_replicated_columns_are_those_of_their_terms() {
+fn every_copy_of_a_replicated_column_has_the_same_position() {
     let many = Array1::from_iter((0..1200).map(|i| i as f32));
     let check = |terms: usize, columns: usize| {
         let column = many.slice_axis(Axis(0), Slice::new(0, Some(2 * terms as isize), 2));
@@ -1123,7 +1123,7 @@ fn folded_lanes_have_the_bits_of_terms_combined_one_by_one() {
                 i => i as f32 * 1.7 - j as f32,
             };
             let lift = |k, j| reduction.lift(term(k, j));
-            let folded = reduction.fold_lanes::<LANES>(Lanes, lift);
+            let folded = reduction.fold_lanes(Lanes, lift);
             for (j, folded) in folded.iter().enumerate() {
                 let combine = |acc, k| reduction.combine(acc, lift(k, j));
                 let one_by_one = (1..LANES).fold(lift(0, j), combine);

@@ -135,9 +135,9 @@ impl Moments {
     /// at a time: the loop over lanes is then long enough to stay a loop, of which compilers make
     /// vector code.
     #[inline(always)]
-    fn of_lanes<const N: usize>(term: impl Fn(usize, usize) -> Self) -> [Self; N] {
-        let pivots: [f64; N] = array::from_fn(|j| term(0, j).pivot);
-        let (mut sums, mut squares) = ([-0.; N], [-0.; N]);
+    fn of_lanes(term: impl Fn(usize, usize) -> Self) -> [Self; LANES] {
+        let pivots: [f64; LANES] = array::from_fn(|j| term(0, j).pivot);
+        let (mut sums, mut squares) = ([-0.; LANES], [-0.; LANES]);
         for first in (1..LANES).step_by(3) {
             let lanes = sums.iter_mut().zip(&mut squares).zip(&pivots);
             for (j, ((sum, squares), pivot)) in lanes.enumerate() {
@@ -211,11 +211,11 @@ macro_rules! variance {
             const FOLDS_LANES: bool = true;
 
             #[inline(always)]
-            fn fold_lanes<const N: usize>(
+            fn fold_lanes(
                 &self,
                 _: Lanes,
                 term: impl Fn(usize, usize) -> Moments,
-            ) -> [Moments; N] {
+            ) -> [Moments; LANES] {
                 Moments::of_lanes(term)
             }
 
@@ -239,11 +239,11 @@ macro_rules! variance {
             const FOLDS_LANES: bool = true;
 
             #[inline(always)]
-            fn fold_lanes<const N: usize>(
+            fn fold_lanes(
                 &self,
                 _: Lanes,
                 term: impl Fn(usize, usize) -> Moments,
-            ) -> [Moments; N] {
+            ) -> [Moments; LANES] {
                 Moments::of_lanes(term)
             }
 

@@ -67,8 +67,8 @@ pub(crate) trait Vectorize {
     /// loops: only code that is inlined into [`widest`] is compiled for wide vectors.
     fn run(self) -> Self::Output;
 
-    /// Runs it where the processor has no wide registers, though others of its kind have, or where
-    /// they gain nothing: by short code, as few programs use it and all have it.
+    /// Runs the kernel by short code: on an x86-64 without wide registers, and where these gain
+    /// nothing. Every program has this code, and few processors run it.
     fn run_plain(self) -> Self::Output
     where
         Self: Sized,

@@ -12,18 +12,20 @@ use super::scratch::Few;
 use super::unit::fold_runs;
 use std::ptr;
 
-/// Fewer columns than this, of more, are not worth a call of the kernel.
+/// Columns that are worth a call of the kernel. If an array has more than fit into the scratch
+/// memory, it is not cut into narrower pieces.
 const WIDE: usize = 4 * LANES;
 
-/// If the axes that are kept are two loops, the terms of the columns along the inner one are folded
-/// together, if they are at least this many. Fewer are gathered faster, over both loops: those of
-/// `[300, 7, 3]` over axis 1 take 304 000 instructions in planes of 21, and 216 000 gathered.
+/// If the axes that are kept are two loops, the kernel is called for each turn of the outer loop.
+/// So many terms are worth a call. Fewer are left to the plan, which gathers those of many turns:
+/// `[300, 7, 3]` over axis 1 takes 304 000 instructions by calls for 21 terms each, and 216 000 by
+/// the plan.
 const TERMS_OF_PLANE: usize = 4 * LANES;
 
 /// [`reduce`](super::reduce) of few elements, without nests and a plan: these take longer than few
 /// elements do. The sum of 64 by 64 takes 280 ns, and 480 with them (an Intel Xeon). `None`:
-/// nothing has been done, as there is no room, the elements do not lie side by side, the axes are too many
-/// loops, or accumulators or not all terms are asked for.
+/// nothing has been done, as there is no room, the elements do not lie side by side, the axes are
+/// too many loops, or accumulators or not all terms are asked for.
 ///
 /// # Safety
 ///
@@ -145,7 +147,9 @@ pub(super) unsafe fn reduce_few(
                 // SAFETY: runs of the inputs; there is room for the sums of all levels.
                 unsafe { fold_runs(kernel, &runs, stack, 0) };
             }
-            for leaf in 0..if as_runs { 0 } else { leaves } {
+            // Runs are folded by now.
+            let leaves_of_rows = if as_runs { 0 } else { leaves };
+            for leaf in 0..leaves_of_rows {
                 let number = leaf * LEAF;
                 let mut rows = Rows {
                     first: moved(first, inputs.len(), &along, number),

@@ -1,8 +1,8 @@
 //! What a reduction reads and writes: its target, its terms, and the strides of its operands.
 
 use super::super::kernel::{Facts, Finish, OPERANDS, Steps};
-use super::super::maps::Operand;
 use super::super::nest::{LoopAxis, LoopNest};
+use super::super::pack::Operand;
 use std::ops::Range;
 
 /// Strides of a loop, in bytes: their sum, of the operands, and of the results.

@@ -4,8 +4,8 @@ use super::super::block::{Along, Block};
 use super::super::kernel::{
     Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, moved,
 };
-use super::super::maps::Operand;
 use super::super::nest::{for_each_tile, offsets_of};
+use super::super::pack::Operand;
 use super::super::tuning::SECOND_LEVEL_CACHE;
 use super::operands::{Form, STRIDES, form, steps};
 use super::plan::{Access, Plan, SECTIONS};
