@@ -5,8 +5,9 @@ use super::machine::{Vectorize, copy_in_cache, square, widest};
 use super::splat::splat_rows;
 use super::tuning::copies::{SHORT_REPEAT, SHORT_ROW, repeated};
 use super::tuning::{BLOCK, CACHE_LINE, LARGE_ELEMENT, PAGE, SQUARE};
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::{array, ptr, slice};
+use std::ptr;
 
 /// The most rows after its last one that [`Gather::pack`] may write.
 pub(crate) const MORE_ROWS: usize = 7;
@@ -134,19 +135,19 @@ impl Block {
             // SAFETY: as above.
             _ if size >= LARGE_ELEMENT => unsafe { self.one_by_one::<B>() },
             // SAFETY: as above.
-            2 if alternates_in_copy => unsafe { self.interleave::<B, 2>() },
+            2 if alternates_in_copy => unsafe { self.alternate::<B, 2, true>() },
             // SAFETY: as above.
-            3 if alternates_in_copy => unsafe { self.interleave::<B, 3>() },
+            3 if alternates_in_copy => unsafe { self.alternate::<B, 3, true>() },
             // SAFETY: as above.
-            4 if alternates_in_copy => unsafe { self.interleave::<B, 4>() },
+            4 if alternates_in_copy => unsafe { self.alternate::<B, 4, true>() },
             // SAFETY: as above.
             2.. if columns.step == 0 => unsafe { splat_rows::<B, ALL>(self) },
             // SAFETY: as above.
-            _ if alternates && rows.len == 2 => unsafe { self.separate::<B, 2>() },
+            _ if alternates && rows.len == 2 => unsafe { self.alternate::<B, 2, false>() },
             // SAFETY: as above.
-            _ if alternates && rows.len == 3 => unsafe { self.separate::<B, 3>() },
+            _ if alternates && rows.len == 3 => unsafe { self.alternate::<B, 3, false>() },
             // SAFETY: as above.
-            _ if alternates && rows.len == 4 => unsafe { self.separate::<B, 4>() },
+            _ if alternates && rows.len == 4 => unsafe { self.alternate::<B, 4, false>() },
             // SAFETY: as above.
             ..=4 if rows.len > 4 => unsafe { self.one_by_one::<B>() },
             // SAFETY: as above.
@@ -187,6 +188,7 @@ impl Block {
     /// # Safety
     ///
     /// As for [`Gather::copy`], with elements of the size of `B`.
+    #[inline(never)]
     unsafe fn one_by_one<B: Copy>(self) {
         for row in 0..self.rows.len {
             // SAFETY: an element of the block.
@@ -250,37 +252,34 @@ impl Block {
         }
     }
 
-    /// Two to four columns, each contiguous in memory, to rows without gaps.
+    /// `K` lines of elements that alternate: columns that are contiguous in memory to rows of the
+    /// copy, or columns of memory to rows that are contiguous in the copy. Most stores begin at a
+    /// cache line: `[512, 512, 3]` to `[3, 512, 512]`, `u8`, takes 59 us without, and 42 us (an
+    /// Intel Xeon).
     ///
     /// # Safety
     ///
-    /// As for [`Gather::copy`], with elements of the size of `B` and `K` columns;
-    /// [`alternates_in_copy`](Self::alternates_in_copy) holds.
-    unsafe fn interleave<B: Copy, const K: usize>(self) {
-        let len = self.rows.len;
-        let columns = array::from_fn(|column| {
-            // SAFETY: a column, which is contiguous in memory: the contract of this function.
-            unsafe { slice::from_raw_parts(self.from(0, column).cast(), len) }
-        });
-        // SAFETY: the rows of the copy, which have no gaps: the contract of this function.
-        let rows = unsafe { slice::from_raw_parts_mut(self.to.cast(), len) };
-        widest(Interleave::<B, K>(rows, columns));
-    }
-
-    /// # Safety
-    ///
-    /// As for [`Gather::copy`], with elements of the size of `B` and `K` rows;
-    /// [`alternates`](Self::alternates) holds.
-    unsafe fn separate<B: Copy, const K: usize>(self) {
-        let len = self.columns.len;
-        let rows = array::from_fn(|row| {
-            let to = self.to(row, 0, size_of::<B>()).cast();
-            // SAFETY: a row of the copy. Rows do not overlap, as no two places of a copy do.
-            unsafe { slice::from_raw_parts_mut(to, len) }
-        });
-        // SAFETY: the columns, whose elements alternate: the contract of this function.
-        let columns = unsafe { slice::from_raw_parts(self.from.cast(), len) };
-        widest(Separate::<B, K>(rows, columns));
+    /// As for [`Gather::copy`], with elements of the size of `B`. With `IN_COPY`, there are `K`
+    /// columns, and [`alternates_in_copy`](Self::alternates_in_copy) holds; without, there are `K`
+    /// rows, and [`alternates`](Self::alternates) holds.
+    unsafe fn alternate<B: Copy, const K: usize, const IN_COPY: bool>(self) {
+        let size = size_of::<B>();
+        let part = |from: usize, to: usize| match IN_COPY {
+            true => self.part([from, 0], to - from, K, size),
+            false => self.part([0, from], K, to - from, size),
+        };
+        let first = match IN_COPY {
+            true => self.to.cast::<[Slot<B>; K]>().align_offset(CACHE_LINE),
+            false => self.to.cast::<Slot<B>>().align_offset(CACHE_LINE),
+        };
+        let len = if IN_COPY {
+            self.rows.len
+        } else {
+            self.columns.len
+        };
+        for part in [part(0, first.min(len)), part(first.min(len), len)] {
+            widest(Alternate::<B, K, IN_COPY>(part, PhantomData));
+        }
     }
 
     /// Lines of memory run down the rows: rows are copied together as many as a cache line has
@@ -417,39 +416,39 @@ impl Block {
     }
 }
 
-/// Rows of a copy, of `K` elements each without gaps, and the columns, each contiguous in memory.
-struct Interleave<'a, B, const K: usize>(&'a mut [[Slot<B>; K]], [&'a [Slot<B>]; K]);
+/// A part of a block as [`Block::alternate`] takes it, where alone it is made.
+struct Alternate<B, const K: usize, const IN_COPY: bool>(Block, PhantomData<B>);
 
-impl<B: Copy, const K: usize> Vectorize for Interleave<'_, B, K> {
+impl<B: Copy, const K: usize, const IN_COPY: bool> Vectorize for Alternate<B, K, IN_COPY> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Interleave(to, from) = self;
-        let from = from.map(|from| &from[..to.len()]);
-        for (i, to) in to.iter_mut().enumerate() {
-            for (k, to) in to.iter_mut().enumerate() {
-                *to = from[k][i];
+        // The same block, with steps that the compiler knows.
+        let (mut block, size) = (self.0, size_of::<B>());
+        block.rows.step = size as isize;
+        let len = match IN_COPY {
+            true => {
+                block.pitch = K * size;
+                block.rows.len
+            }
+            false => {
+                block.columns.step = (K * size) as isize;
+                block.columns.len
+            }
+        };
+        for i in 0..len {
+            for k in 0..K {
+                let [row, column] = if IN_COPY { [i, k] } else { [k, i] };
+                // SAFETY: an element of the block: the contract of `alternate`.
+                unsafe { block.copy_one::<B>(row, column) };
             }
         }
     }
-}
 
-/// `K` rows of a copy, and elements that alternate in memory.
-struct Separate<'a, B, const K: usize>([&'a mut [Slot<B>]; K], &'a [[Slot<B>; K]]);
-
-impl<B: Copy, const K: usize> Vectorize for Separate<'_, B, K> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Separate(to, from) = self;
-        let to = to.map(|to| &mut to[..from.len()]);
-        for (i, from) in from.iter().enumerate() {
-            for (k, &from) in from.iter().enumerate() {
-                to[k][i] = from;
-            }
-        }
+    fn run_plain(self) {
+        // SAFETY: the elements of the block, and their places: the contract of `alternate`.
+        unsafe { self.0.one_by_one::<B>() };
     }
 }
 
