@@ -10,6 +10,7 @@ use crate::shape::{Sizes, by_axis, elements, replicates};
 use crate::view::Broadcasted;
 use ndarray::{ArrayView, DimMax, Dimension};
 use std::borrow::Borrow;
+use std::ops::IndexMut;
 
 /// Two arrays as views of their common shape, under any [`ElementwiseRule`].
 ///
@@ -137,9 +138,10 @@ pub fn broadcast_arrays<'a, A, D: Dimension>(
 #[doc(alias = "broadcast_dynamic_shape")]
 #[doc(alias = "broadcast_static_shape")]
 pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Vec<usize>> {
-    let mut common = reserved(rank_of(shapes))?;
-    common.resize(rank_of(shapes), 1);
-    merge_all(&mut common, shapes).map_err(|e| e.renamed(ArrayRole::Listed))?;
+    let rank = rank_of(shapes);
+    let mut common = reserved(rank)?;
+    common.resize(rank, 1);
+    merge_all(&mut common, rank, shapes).map_err(|e| e.renamed(ArrayRole::Listed))?;
     match elements(&common) {
         Some(_) => Ok(common),
         None => Err(shape_overflow(&common, None)),
@@ -157,18 +159,23 @@ fn rank_of<S: AsRef<[usize]>>(shapes: &[S]) -> usize {
 // 13 ns less.
 #[inline(always)]
 pub(crate) fn common_shape<D: Dimension>(shapes: &[&[usize]]) -> Result<D> {
-    let mut common: D = by_axis(rank_of(shapes), |_| 1);
-    merge_all(common.sizes_mut(), shapes)?;
+    let rank = rank_of(shapes);
+    let mut common: D = by_axis(rank, |_| 1);
+    merge_all(&mut common, rank, shapes)?;
     Ok(common)
 }
 
-/// Merges every shape into `common`, which has the largest rank and starts as 1s.
+/// Merges every shape into `common`, which has the largest `rank` and starts as 1s.
 #[inline(always)]
-fn merge_all<S: AsRef<[usize]>>(common: &mut [usize], shapes: &[S]) -> Result<()> {
+fn merge_all<S: AsRef<[usize]>>(
+    common: &mut impl IndexMut<usize, Output = usize>,
+    rank: usize,
+    shapes: &[S],
+) -> Result<()> {
     for (operand, shape) in shapes.iter().enumerate() {
         let shape = shape.as_ref();
-        let first = common.len() - shape.len();
-        (Relation::Common.relate(shape, common, |axis| first + axis))
+        let first = rank - shape.len();
+        (Relation::Common.relate(shape, common, rank, |axis| first + axis))
             .map_err(|axis| mismatch(shapes, operand, axis))?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::partial::Size;
 use std::fmt::{self, Write};
+use std::ops::IndexMut;
 
 /// The name of a rule, without its attributes.
 ///
@@ -103,8 +104,8 @@ impl Relation {
         }
     }
 
-    /// Gives `output` the sizes that `small` has in common with it. Axis `i` of `small` is aligned
-    /// with axis `output_axis_of(i)`; past the end of `output`, with a 1.
+    /// Gives `output`, of `rank` axes, the sizes that `small` has in common with it. Axis `i` of
+    /// `small` is aligned with axis `output_axis_of(i)`; past the end of `output`, with a 1.
     ///
     /// # Errors
     ///
@@ -113,15 +114,16 @@ impl Relation {
     pub(crate) fn relate<S: Size>(
         self,
         small: &[S],
-        output: &mut [S],
+        output: &mut (impl IndexMut<usize, Output = S> + ?Sized),
+        rank: usize,
         output_axis_of: impl Fn(usize) -> usize,
     ) -> Result<(), usize> {
         for (axis, &size) in small.iter().enumerate() {
             let at = output_axis_of(axis);
-            match output.get_mut(at) {
-                Some(wanted) => *wanted = self.output(size, *wanted).ok_or(at)?,
-                None if size.may_be(1) => {}
-                None => return Err(at),
+            if at < rank {
+                output[at] = self.output(size, output[at]).ok_or(at)?;
+            } else if !size.may_be(1) {
+                return Err(at);
             }
         }
         Ok(())

@@ -31,19 +31,18 @@ pub(crate) trait Sizes: Dimension {
 impl<D: Dimension> Sizes for D {}
 
 /// A dimension of these sizes. Their number must fit `D`.
-#[inline]
+#[inline(always)]
 pub(crate) fn dimension<D: Dimension>(sizes: &[usize]) -> D {
-    let mut dimension = D::zeros(sizes.len());
-    dimension.sizes_mut().copy_from_slice(sizes);
-    dimension
+    by_axis(sizes.len(), |axis| sizes[axis])
 }
 
 /// A dimension of this rank, with a size for each axis. The rank must fit `D`.
 #[inline(always)]
 pub(crate) fn by_axis<D: Dimension>(rank: usize, size_of: impl Fn(usize) -> usize) -> D {
     let mut dimension = D::zeros(rank);
-    for (axis, size) in dimension.sizes_mut().iter_mut().enumerate() {
-        *size = size_of(axis);
+    // By index: for `sizes_mut`, ndarray computes the strides of a view.
+    for axis in 0..dimension.ndim() {
+        dimension[axis] = size_of(axis);
     }
     dimension
 }

@@ -5,7 +5,7 @@ use crate::operand::IntoView;
 use crate::partial::PartialShape;
 use crate::pattern::AxisPattern;
 use crate::plan::BroadcastPlan;
-use crate::shape::Sizes;
+use crate::shape::{Sizes, by_axis};
 use ndarray::{ArrayView, ArrayViewD, Axis, IxDyn, RawArrayView, ShapeBuilder};
 use ndarray::{DimMax, Dimension, IntoDimension};
 
@@ -80,20 +80,22 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         // An axis of size 0 or 1 may have any stride, which is never used.
         let mut sizes_and_strides = array.shape().iter().zip(array.strides());
         let is_reversed = sizes_and_strides.any(|(&size, &stride)| size > 1 && stride < 0);
-        let mut strides = O::zeros(self.output_shape().len());
+        let rank = self.output_shape().len();
         let sizes_and_strides = array.shape().iter().zip(array.strides());
         let inputs = self.output_axes().iter().zip(sizes_and_strides);
         let inputs = inputs.filter(|(_, (size, _))| **size > 1);
-        if I::NDIM.is_some() && O::NDIM.is_some() {
+        let strides: O = if I::NDIM.is_some() && O::NDIM.is_some() {
             // With few axes of known number a search stays in registers.
-            for (output_axis, stride) in strides.sizes_mut().iter_mut().enumerate() {
-                *stride = (inputs.clone())
+            by_axis(rank, |output_axis| {
+                (inputs.clone())
                     .find(|(fed, _)| **fed == output_axis)
-                    .map_or(0, |(_, (_, &stride))| stride as usize);
-            }
+                    .map_or(0, |(_, (_, &stride))| stride as usize)
+            })
         } else {
-            inputs.for_each(|(&fed, (_, &stride))| strides.sizes_mut()[fed] = stride as usize);
-        }
+            let mut strides = O::zeros(rank);
+            inputs.for_each(|(&fed, (_, &stride))| strides[fed] = stride as usize);
+            strides
+        };
         if is_reversed {
             let layout = &mut (array.as_ptr(), self.output_dim(), strides.clone());
             // SAFETY: as below.

@@ -53,9 +53,9 @@ impl Axes<'_> {
     }
 }
 
-/// The plan from an input to its target, as a rule aligns them. The output's rank must fit `O`.
+/// [`plan`] by a rule that looks at the sizes.
 #[inline(always)]
-pub(super) fn plan<'a, I: Dimension, E: Dimension, O: Dimension>(
+pub(super) fn plan_by_sizes<'a, I: Dimension, E: Dimension, O: Dimension>(
     rule: Rule,
     input: impl IntoDimension<Dim = I>,
     target: impl IntoDimension<Dim = E>,
@@ -67,6 +67,20 @@ pub(super) fn plan<'a, I: Dimension, E: Dimension, O: Dimension>(
         first: input.sizes(),
         second: target.sizes_mut(),
     });
+    plan(rule, input, target, |_| aligned)
+}
+
+/// The plan from an input to its target, as a rule aligns their ranks. The output's rank must fit
+/// `O`.
+#[inline(always)]
+pub(super) fn plan<'a, I: Dimension, E: Dimension, O: Dimension>(
+    rule: Rule,
+    input: impl IntoDimension<Dim = I>,
+    target: impl IntoDimension<Dim = E>,
+    align: impl FnOnce([usize; 2]) -> Aligned<'a>,
+) -> Result<BroadcastPlan<I, O>> {
+    let (input, target) = (input.into_dimension(), target.into_dimension());
+    let aligned = align([input.ndim(), target.ndim()]);
     // Errors take copies of the shapes and of the axes. The shapes themselves, and with them the
     // plan, then stay in registers where ranks are static.
     let (relation, axes) =
@@ -83,7 +97,7 @@ pub(super) fn plan<'a, I: Dimension, E: Dimension, O: Dimension>(
         false => (target.sizes(), input.sizes()),
     };
     let mut output: O = dimension(large);
-    if let Err(axis) = relation.relate(small, output.sizes_mut(), output_axis_of) {
+    if let Err(axis) = relation.relate(small, &mut output, large.len(), output_axis_of) {
         let (input, target, axis_of) = (input.clone(), target.clone(), output_axis_of);
         let rank = input.ndim().min(target.ndim());
         let why = Mismatch::sizes(relation, axis, rank, &axis_of);
@@ -124,8 +138,8 @@ pub(super) fn infer<'a>(
     if small.len() > output.len() {
         std::mem::swap(&mut small, &mut output);
     }
-    let axis_of = |axis| axes.of(axis);
-    let related = relation.relate(&small, &mut output, axis_of);
+    let (rank, axis_of) = (output.len(), |axis| axes.of(axis));
+    let related = relation.relate(&small, &mut output[..], rank, axis_of);
     related.map_err(|axis| refused(Mismatch::sizes(relation, axis, small.len(), &axis_of)))?;
     checked(output)
 }
