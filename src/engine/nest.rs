@@ -245,9 +245,9 @@ impl<const N: usize> Tile<N> {
     /// All positions of the given axes, if there are any, and one or two loops walk them in their
     /// order, or in the order of operand 0. Axes are not reversed.
     #[inline]
-    pub(crate) fn of(axes: impl Iterator<Item = LoopAxis<N>>) -> Option<Self> {
+    pub(crate) fn of(axes: impl DoubleEndedIterator<Item = LoopAxis<N>>) -> Option<Self> {
         let (mut rows, mut columns) = (LoopAxis::UNIT, LoopAxis::UNIT);
-        for axis in axes {
+        for axis in axes.rev() {
             if axis.size == 1 {
                 continue;
             }
@@ -256,10 +256,12 @@ impl<const N: usize> Tile<N> {
             }
             if columns.size == 1 {
                 columns = axis;
-            } else if columns.continues(&axis) {
-                columns = axis.resized(columns.size * axis.size);
+            } else if rows.size == 1 && axis.continues(&columns) {
+                columns.size *= axis.size;
             } else if rows.size == 1 {
-                (rows, columns) = (columns, axis);
+                rows = axis;
+            } else if axis.continues(&rows) {
+                rows.size *= axis.size;
             } else {
                 return None;
             }

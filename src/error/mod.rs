@@ -237,7 +237,8 @@ pub(crate) fn wrong_shape(
 /// That an array has the expected shape.
 #[inline]
 pub(crate) fn check_shape(role: ArrayRole, expected: &[usize], found: &[usize]) -> Result<()> {
-    match expected == found {
+    // Size by size: static shapes then stay in registers.
+    match expected.iter().eq(found) {
         true => Ok(()),
         false => Err(wrong_shape(role, PartialShape::known(expected), found)),
     }
