@@ -188,6 +188,7 @@ impl<V: ZipViews> Zip<V> {
     /// ```
     #[doc(alias = "masked_fill")]
     #[doc(alias = "addcmul")]
+    #[inline]
     pub fn map_collect<C: Send, F>(&self, f: F) -> Result<Array<C, V::Dim>>
     where
         V: ZipValues,
@@ -252,6 +253,7 @@ impl<V: ZipViews> Zip<V> {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     pub fn map_assign_into<C: Send, F>(&self, out: &mut ArrayRef<C, V::Dim>, f: F) -> Result<()>
     where
         V: ZipValues,
@@ -362,6 +364,7 @@ impl<V: ZipViews> Zip<V> {
     /// # }
     /// ```
     #[doc(alias = "iadd")]
+    #[inline]
     pub fn update<X: Send, D: Dimension, F>(&self, x: &mut ArrayRef<X, D>, f: F) -> Result<()>
     where
         V: ZipValues,

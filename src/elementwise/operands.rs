@@ -116,7 +116,7 @@ macro_rules! zip_tuples {
             type Dim = $Dim;
             type Broadcast = ($(ArrayView<'a, $A, $Dim>,)+);
 
-            #[inline]
+            #[inline(always)]
             fn common_shape(&self) -> Result<$Dim> {
                 let ($($a,)+) = self;
                 common_shape(&[$($a.shape()),+])

@@ -103,9 +103,6 @@ unsafe fn map<const N: usize>(
     kernel: &dyn Kernel<N>,
     to: To,
 ) -> Result<usize> {
-    let mut operands = [output; N];
-    operands[1..=inputs.len()].copy_from_slice(inputs);
-    let operands = &operands[..=inputs.len()];
     let shape = output.shape;
     for input in inputs {
         if !replicates(input.shape, shape) {
@@ -113,25 +110,38 @@ unsafe fn map<const N: usize>(
             return Err(wrong_shape(ArrayRole::Out, expected, shape));
         }
     }
-    let axes = shape.iter().enumerate().map(|(axis, &size)| {
-        let mut strides = [0; N];
-        for (stride, operand) in strides.iter_mut().zip(operands) {
-            *stride = (operand.stride(axis, shape.len())).wrapping_mul(operand.size as isize);
-        }
-        LoopAxis { size, strides }
-    });
-    let first = array::from_fn(|at| operands.get(at).map_or(ptr::null_mut(), |one| one.first));
-    let ordered = matches!(to, To::Ordered { .. });
-    let few = match ordered {
-        true => None,
-        false => Tile::of(axes.clone()).filter(|tile| is_few(tile, operands)),
+    // Found one by one, so that loops over operands are unrolled and strides stay in registers.
+    let operand = |at: usize| match at {
+        0 => Some(&output),
+        at => inputs.get(at - 1),
     };
-    if let Some(tile) = few {
-        let bytes = tile.rows.size * tile.columns.size * operands[0].size;
-        // SAFETY: the contract of this function. The tile is all positions of the output, to which
-        // the inputs replicate, as checked.
-        return Ok(unsafe { kernel.run(&first, &tile, bytes >= WIDE_MAPPED_FROM) });
+    let axes = shape.iter().enumerate().map(|(axis, &size)| {
+        let stride = |one: &Operand<'_>| {
+            one.stride(axis, shape.len())
+                .wrapping_mul(one.size as isize)
+        };
+        LoopAxis {
+            size,
+            strides: array::from_fn(|at| operand(at).map_or(0, stride)),
+        }
+    });
+    let first = array::from_fn(|at| operand(at).map_or(ptr::null_mut(), |one| one.first));
+    let ordered = matches!(to, To::Ordered { .. });
+    // Few elements, or long rows that need no packing, at most a chunk.
+    if !ordered {
+        if let Some(tile) = Tile::of(axes.clone()) {
+            let len = tile.rows.size.saturating_mul(tile.columns.size);
+            let bytes = len.saturating_mul(output.size);
+            if bytes <= BLOCK && (len <= FEW_MAPPED || is_plain(&tile, &output, inputs)) {
+                // SAFETY: the contract of this function. The tile is all positions of the output,
+                // to which the inputs replicate, as checked.
+                return Ok(unsafe { kernel.run(&first, &tile, bytes >= WIDE_MAPPED_FROM) });
+            }
+        }
     }
+    let mut operands = [output; N];
+    operands[1..=inputs.len()].copy_from_slice(inputs);
+    let operands = &operands[..=inputs.len()];
     let mut nest = LoopNest::empty();
     nest.fill(axes)?;
     nest.sort();
@@ -177,16 +187,15 @@ unsafe fn map<const N: usize>(
     Ok(chunks.for_each(cost, range))
 }
 
-/// Whether the positions of a tile are at most a chunk, and finding the fastest order of loops
-/// takes longer than it saves: few elements, or long rows that need no packing.
-fn is_few<const N: usize>(tile: &Tile<N>, operands: &[Operand<'_>]) -> bool {
-    let columns = tile.columns;
+/// Whether the rows of a tile are long and need no packing: finding the fastest order of loops
+/// takes longer than it saves.
+fn is_plain<const N: usize>(tile: &Tile<N>, output: &Operand<'_>, inputs: &[Operand<'_>]) -> bool {
     let is_plain =
         |(operand, &stride): (&Operand<'_>, &isize)| stride == 0 || stride == operand.size as isize;
-    let plain = || operands.iter().zip(&columns.strides).all(is_plain);
-    let len = tile.rows.size.saturating_mul(columns.size);
-    len.saturating_mul(operands[0].size) <= BLOCK
-        && (len <= FEW_MAPPED || columns.size >= LONG_ROW && plain())
+    let columns = tile.columns;
+    columns.size >= LONG_ROW
+        && is_plain((output, &columns.strides[0]))
+        && inputs.iter().zip(&columns.strides[1..]).all(is_plain)
 }
 
 /// Moves the axis along which an input has its shortest stride next to the innermost one, if it is

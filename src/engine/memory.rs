@@ -44,7 +44,7 @@ pub(crate) fn uninit_array<A, D: Dimension>(dim: D) -> Result<Array<MaybeUninit<
 /// # Errors
 ///
 /// `ShapeOverflow`, `AllocationFailed`.
-#[inline]
+#[inline(always)]
 pub(crate) fn uninit_in_order<A, D: Dimension>(
     dim: D,
     operands: &[Operand<'_>],
@@ -86,22 +86,23 @@ fn uninit_vec<A>(shape: &[usize]) -> Result<Vec<MaybeUninit<A>>> {
 ///
 /// Source: `npyiter_find_best_axis_ordering` of NumPy.
 fn common_order(shape: &[usize], operands: &[Operand<'_>], to: &mut [usize]) -> Result<bool> {
-    let rank = shape.len();
-    let stride = |operand: &Operand<'_>, axis| operand.stride(axis, rank).unsigned_abs();
     // No axis moves if no stride is shorter than one inside it. That is so for most arrays.
     let ordered = |operand: &Operand<'_>| {
+        let axes = operand.shape.iter().zip(operand.strides).rev();
         let mut longest = 0;
-        (0..rank).rev().all(|axis| {
-            let stride = stride(operand, axis);
+        axes.filter(|(size, _)| **size != 1).all(|(_, stride)| {
+            let stride = stride.unsigned_abs();
             longest = longest.max(stride);
             stride == 0 || stride == longest
         })
     };
-    // Checked first: other operands have no stride for each axis. The map refuses them later.
+    // Others have no stride for each axis. The map refuses them later.
     let fit = |operand: &Operand<'_>| replicates(operand.shape, shape);
-    if !operands.iter().all(fit) || operands.iter().all(ordered) || shape.contains(&0) {
+    if operands.iter().all(ordered) || !operands.iter().all(fit) || shape.contains(&0) {
         return Ok(false);
     }
+    let rank = shape.len();
+    let stride = |operand: &Operand<'_>, axis| operand.stride(axis, rank).unsigned_abs();
     // The axes from the innermost place on.
     let mut order = SmallVec::<[usize; INLINE_AXES]>::new();
     (order.try_reserve(rank)).map_err(|_| allocation_failed(size_of_val(shape)))?;

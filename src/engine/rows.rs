@@ -20,6 +20,7 @@ use std::sync::{Mutex, PoisonError};
 /// # Errors
 ///
 /// `WrongShape`, `AllocationFailed`; no element has changed then.
+#[inline]
 pub(crate) fn update<X: Send, D: Dimension, I: Inputs>(
     x: &mut ArrayRef<X, D>,
     inputs: I,
@@ -35,6 +36,7 @@ pub(crate) fn update<X: Send, D: Dimension, I: Inputs>(
 /// # Errors
 ///
 /// `WrongShape`, `AllocationFailed`; no element has changed then.
+#[inline]
 pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs>(
     out: &mut ArrayRef<C, D>,
     inputs: I,
@@ -49,6 +51,7 @@ pub(crate) fn overwrite<C: Send, D: Dimension, I: Inputs>(
 /// # Errors
 ///
 /// `WrongShape` if the inputs do not replicate to `dim`; `ShapeOverflow`, `AllocationFailed`.
+#[inline]
 pub(crate) fn collect<C: Send, D: Dimension, I: Inputs>(
     dim: D,
     inputs: I,
@@ -64,7 +67,7 @@ pub(crate) fn collect<C: Send, D: Dimension, I: Inputs>(
 /// # Errors
 ///
 /// `ShapeOverflow`, `AllocationFailed`.
-#[inline]
+#[inline(always)]
 fn uninit_output<C, D: Dimension, I: Inputs>(
     dim: D,
     inputs: &I,
@@ -74,6 +77,7 @@ fn uninit_output<C, D: Dimension, I: Inputs>(
 
 /// `out`, filled with what `f` returns for the elements of the inputs. Its elements lie side by
 /// side.
+#[inline]
 fn fill<C: Send, D: Dimension, I: Inputs>(
     mut out: Array<MaybeUninit<C>, D>,
     inputs: I,
