@@ -161,7 +161,7 @@ pub trait BroadcastExt: Operand {
     /// Source: NumPy `broadcast_to`; OpenVINO Broadcast-1 and -3, mode `numpy`.
     #[doc(alias = "broadcast_to")]
     #[doc(alias = "unidirectional")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn broadcast_numpy<E: IntoDimension>(
         &self,
         shape: E,
@@ -205,7 +205,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: OpenVINO Broadcast-3, mode `bidirectional`; ONNX Expand-13.
     #[doc(alias = "Expand")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn broadcast_bidirectional<E: IntoDimension>(
         &self,
         shape: E,
@@ -251,7 +251,7 @@ pub trait BroadcastExt: Operand {
     #[doc(alias = "unsqueeze")]
     #[doc(alias = "newaxis")]
     #[doc(alias = "repeat_interleave")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn broadcast_explicit<E: IntoDimension>(
         &self,
         shape: E,
@@ -294,7 +294,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: nGraph v0 `op::Broadcast`.
     #[doc(alias = "AxisSet")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn broadcast_axes<E: IntoDimension>(
         &self,
         shape: E,
@@ -332,7 +332,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: XLA `BroadcastInDim`, as XlaBuilder checks it.
     #[doc(alias = "BroadcastInDim")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn broadcast_in_dim<E: IntoDimension>(
         &self,
         shape: E,
@@ -370,7 +370,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: StableHLO `broadcast_in_dim`.
     #[doc(alias = "stablehlo")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn broadcast_in_dim_permuting<E: IntoDimension>(
         &self,
         shape: E,
@@ -415,7 +415,7 @@ pub trait BroadcastExt: Operand {
     /// Source: OpenVINO's broadcast rules, PDPD.
     /// `BroadcastPlan::pair` takes both shapes.
     #[doc(alias = "elementwise_add")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn broadcast_pdpd<E: IntoDimension>(
         &self,
         shape: E,
@@ -453,7 +453,7 @@ pub trait BroadcastExt: Operand {
     ///
     /// Source: torch `Tensor.expand`.
     #[doc(alias = "expand")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn broadcast_expand<E: ExpandShape>(
         &self,
         size: E,
@@ -491,7 +491,7 @@ pub trait BroadcastExt: Operand {
     /// Source: `XlaBuilder::Broadcast(operand, broadcast_sizes)`.
     #[doc(alias = "tile")]
     #[doc(alias = "broadcast")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn broadcast_prepend<E: IntoDimension>(
         &self,
         sizes: E,

@@ -31,7 +31,7 @@ pub(crate) trait Sizes: Dimension {
 impl<D: Dimension> Sizes for D {}
 
 /// A dimension of these sizes. Their number must fit `D`.
-#[inline(always)]
+#[inline]
 pub(crate) fn dimension<D: Dimension>(sizes: &[usize]) -> D {
     by_axis(sizes.len(), |axis| sizes[axis])
 }
