@@ -20,6 +20,7 @@ mod sealed {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` is not an array, or a tuple of two to six arrays",
         note = "pass an owned array as `&a`; one array needs no tuple: `zip(&a)`",
+        note = "a `Result` needs a `?`: `zip(broadcast_pair(&a, &b, rule)?)`",
         note = "an array is changed in place by `zip((&a, &b)).update(&mut x, |x, (a, b)| ..)`"
     )]
     pub trait ZipOperands<'a> {

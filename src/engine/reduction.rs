@@ -73,6 +73,12 @@ use super::kernel::{Kernel, LANES};
 /// [`NanMean`](crate::reduction::NanMean) have a loop of their own. A reduction that is another one
 /// with a different result is a [`Then`](crate::reduction::Then): it keeps such loops, and the way
 /// in which positions are found.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not reduce terms of type `{T}`",
+    note = "of integers: `Std::new().in_type::<f64>()`; `zip(&x).reduce(&plan, L2, f64::from)`",
+    note = "in a generic function, write the bound `Std: Reduction<A, Out = A>`",
+    note = "`f16` and `bf16` need the feature `half`"
+)]
 pub trait Reduction<T>: Sync {
     /// Whether [`combine`](Self::combine) is commutative too, up to rounding.
     ///

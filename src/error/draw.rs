@@ -414,8 +414,13 @@ pub(super) fn invalid_box(shape: &[usize], ranges: &[Range<usize>], fault: &BoxF
 
 pub(super) fn few_terms(shape: &[usize], reduction: &str, [terms, least]: [usize; 2]) -> String {
     let by = if reduction.is_empty() { "" } else { " by " };
+    // The names of the reductions with a method `or`, as "nanmax" and "last argmin".
+    let has_or = reduction.ends_with("max") || reduction.ends_with("min");
     let why = match least {
-        1 => "there are no terms; a reduction with or(value) has a result for none".into(),
+        1 if has_or => {
+            "there are no terms; a reduction with or(value) has a result for none".into()
+        }
+        1 => "there are no terms".into(),
         _ => format!("it needs {least} terms, and there are {terms}"),
     };
     format!("cannot reduce {}{by}{reduction}: {why}", list(shape))

@@ -30,6 +30,7 @@ use super::summand::Summand;
 #[doc(alias = "ReduceLogSumExp")]
 pub struct LogSumExp;
 
+#[diagnostic::do_not_recommend]
 impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
     items! {
         // A maximum and a sum: `sum * e^maximum`.

@@ -51,6 +51,7 @@ pub struct LogSum;
 /// Implements [`Reduction`] for the sum of a function of the terms.
 macro_rules! sums {
     ($($name:ident: $text:literal, $bound:ident, |$x:ident| $term:expr, |$sum:ident| $result:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<T: Summand<Acc: $bound>> Reduction<T> for $name {
             items! {
                 $text: T as T::Acc => T,

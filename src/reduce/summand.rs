@@ -46,6 +46,7 @@ use std::num::Wrapping;
 #[diagnostic::on_unimplemented(
     message = "it is not known in which type `{Self}` is summed",
     note = "implement `Summand` for it, or sum by `reduce` with `Sum.in_own_type()`",
+    note = "of `bool`, `Count` is the number of `true`",
     note = "`f16` and `bf16` need the feature `half`"
 )]
 pub trait Summand: Copy + Send + Sync {

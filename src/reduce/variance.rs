@@ -195,6 +195,7 @@ macro_rules! variance {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl<T> Reduction<T> for $name
         where
             T: Summand<Acc: FloatCore + AsPrimitive<f64>>,
