@@ -22,6 +22,7 @@ use std::ops::IndexMut;
 /// | `None` | identical shapes, rank included | that shape |
 /// | `Numpy` | right-aligned, sizes equal or either is 1 | the sizes that are not 1 |
 /// | `Pdpd` | `b` aligned with `a` from the axis on, [as with a target shape](crate::BroadcastExt::broadcast_pdpd) | `a`'s, always |
+/// | `Paddle` | the operand of smaller rank aligned with the other from the axis on; sizes equal or either is 1 | the sizes that are not 1 |
 /// | `Xla` | equal ranks, or broadcast dimensions for the smaller; sizes equal or either is 1 | the sizes that are not 1 |
 ///
 /// # Errors

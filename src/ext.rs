@@ -16,7 +16,9 @@ use std::borrow::Borrow;
 ///
 /// For every `ArrayBase` (owned arrays, views, `ArcArray`, `CowArray`) and for `ArrayRef`, of any
 /// element type, layout and rank. `shape` is anything that ndarray takes as a shape: a tuple, an
-/// array, a slice, a `Vec`, an `IxDyn`. The result has a static rank if input and shape have one.
+/// array, a slice, a `Vec`, an `IxDyn`. A `Vec` is passed by value or as a slice, and integers that
+/// are not `usize` by [`shape_from_integers`](crate::shape_from_integers); otherwise the compiler
+/// says that `DimMax` is not satisfied. The result has a static rank if input and shape have one.
 /// No element is copied: a replicated axis has stride 0. With static ranks nothing is allocated.
 ///
 /// | method | alignment | replicates | output |

@@ -289,7 +289,8 @@ where
 /// [`ShapeInteger`]: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`. An array may have any
 /// dimension type. If its rank is not 1, the call returns an error. The trait is sealed and works
 /// as `dyn`: a `Box<dyn IntegerTensor>` holds tensors of any integer type. Where a method takes
-/// `&dyn IntegerTensor`, a slice `sizes: &[i64]` is passed as `&sizes`.
+/// `&dyn IntegerTensor`, a slice `sizes: &[i64]` is passed as `&sizes`. Where it takes an `Option`
+/// of that, `axes: Option<Vec<i64>>` is passed as `axes.as_ref().map(|axes| axes as _)`.
 ///
 /// [`shape_from_integers`], [`axes_from_integers`] and [`expand_shape_from_integers`] take it, and
 /// the operators of [`openvino`](crate::openvino) and [`onnx`](crate::onnx).
@@ -303,8 +304,10 @@ where
 ///     Box::new(vec![2_u8, 3]),
 ///     Box::new(array![2, 3].into_dyn()),
 /// ];
+/// let axes: Option<Vec<i64>> = None;
+/// let axes = axes.as_ref().map(|axes| axes as _);
 /// for shape in &shapes {
-///     assert_eq!(Broadcast::v3().infer_shape((2, 1), shape, None)?, [2, 3]);
+///     assert_eq!(Broadcast::v3().infer_shape((2, 1), shape, axes)?, [2, 3]);
 /// }
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```

@@ -367,7 +367,8 @@ pub mod named {
 
 /// What most programs use, for `use ndarray_broadcast::prelude::*;`.
 ///
-/// The traits, the functions, the rules, the errors, and all ready-made reductions.
+/// The traits, the functions, the rules, the errors, and all ready-made reductions. Beside
+/// `use ndarray::*;` the name `ErrorKind` is ambiguous: add `use ndarray_broadcast::ErrorKind;`.
 ///
 /// ```
 /// use ndarray::array;

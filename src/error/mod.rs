@@ -49,6 +49,9 @@ pub struct BroadcastError(Box<ErrorKind>);
 impl BroadcastError {
     /// What is wrong, with its shapes and axes.
     ///
+    /// Beside `use ndarray::*;` the name `ErrorKind` of the prelude is ambiguous: add
+    /// `use ndarray_broadcast::ErrorKind;`.
+    ///
     /// ```
     /// use ndarray::array;
     /// use ndarray_broadcast::error::AxesFault;

@@ -35,8 +35,10 @@
 //!   [`infer`](crate::BroadcastMode::infer), page [`plans`]
 //! - arrays larger than memory, or on several machines: [`part`](crate::distributed::Part::new),
 //!   [`tiles`](crate::distributed::Tiles::new), page [`distributed`]
-//! - a PaddlePaddle operation with `axis`: [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd),
-//!   or the rules `paddle` and `pdpd`, page [`elementwise`]
+//! - a PaddlePaddle operation with `axis`: the rule
+//!   [`paddle`](crate::ElementwiseRule::paddle); in an OpenVINO model that was imported from
+//!   PaddlePaddle: [`pdpd`](crate::ElementwiseRule::pdpd) or
+//!   [`broadcast_pdpd`](crate::BroadcastExt::broadcast_pdpd), page [`elementwise`]
 //! - the operator Broadcast of a model file, with its tensors:
 //!   [`openvino::Broadcast`](crate::openvino::Broadcast), page [`openvino`]
 //! - `Expand`, `Reduce*`, `ArgMax` or `ArgMin` of an ONNX graph: the module [`onnx`](crate::onnx),

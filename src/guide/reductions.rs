@@ -10,8 +10,10 @@
 //! | a reduction of a map of up to six arrays | | [`zip(..).reduce`](crate::Zip::reduce) |
 //!
 //! The closure of a map receives the elements by value, in a tuple. The methods along a plan have
-//! forms with the suffix `_into`, which write into an existing array, and `_accumulate`, which add
-//! to one. [`reduction`](crate::reduction) has all reductions.
+//! forms with the suffix `_into`, which write into an existing array. `gradient` and
+//! `zip(..).reduce` have forms with the suffix `_accumulate`, which add to one. To add another
+//! reduction of an array: `zip(&x).reduce_accumulate(&plan, reduction, &mut out, |x| x)`.
+//! [`reduction`](crate::reduction) has all reductions.
 //!
 //! # Over axes
 //!
@@ -142,7 +144,8 @@
 //! [`Mean::in_type`](crate::reduction::Mean::in_type) name the type in which the sum is kept and
 //! the type of the result. The sum is converted to the type of the result once, at the end. A mean
 //! is divided before that conversion. The conversion is that of `as`: from a float to an integer,
-//! it truncates towards zero. To round instead, take the mean as a float and round it.
+//! it truncates towards zero. To round instead, take the mean as a float and round it. `Product`,
+//! `L1`, `L2` and `SumSquare` have no `in_type`: the closure of a map converts their terms.
 //!
 //! ```
 //! use ndarray::{Array1, array};
@@ -159,6 +162,10 @@
 //! assert_eq!(truncated.into_scalar(), 254);
 //! let mean = pixels.reduce_to_shape((), Mean.in_type::<f32, f32>())?;
 //! assert_eq!(mean.into_scalar().round() as u8, 255);
+//!
+//! let plan = BroadcastPlan::over_axes(1000, 0)?;
+//! let squares = zip(&bytes).reduce(&plan, SumSquare, u64::from)?;
+//! assert_eq!(squares, array![65_025_000]);
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!

@@ -34,6 +34,21 @@
 //! # Ok::<(), BroadcastError>(())
 //! ```
 //!
+//! A plan of static ranks takes arrays of these ranks. For an `ArrayD`, convert the plan or the
+//! array:
+//!
+//! ```
+//! use ndarray::{ArrayD, Ix1, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! let plan = BroadcastPlan::numpy(3, (2, 3))?;
+//! let row: ArrayD<i32> = array![1, 2, 3].into_dyn();
+//! let fixed = row.view().into_dimensionality::<Ix1>().expect("it has one axis");
+//! assert_eq!(plan.view(fixed)?, array![[1, 2, 3], [1, 2, 3]]);
+//! assert_eq!(plan.into_dyn().view(&row)?.shape(), [2, 3]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
 //! # `raw_dim()`, not `shape()`
 //!
 //! The shape of another array is passed as `raw_dim()`, which keeps its rank. `shape()` is a slice:
@@ -114,6 +129,34 @@
 //! }
 //! ```
 //!
+//! The array that the method is called on, the first of several, and the input of a plan are on the
+//! left of `DimMax`. So some calls need the mirrored bound:
+//!
+//! | call | bound |
+//! |---|---|
+//! | `zip((x, bias))`, `broadcast_pair(x, bias, rule)`, `x.broadcast_with(bias)` | `D: DimMax<Ix1, Output = D>` |
+//! | `bias.broadcast_numpy(x.raw_dim())`, `BroadcastPlan::numpy(bias.raw_dim(), x.raw_dim())` | `Ix1: DimMax<D, Output = D>` |
+//! | `zip(bias).update(x, ..)` | none |
+//!
+//! ```
+//! use ndarray::{Array1, ArrayRef, DimMax, Dimension, Ix1, array};
+//! use ndarray_broadcast::prelude::*;
+//!
+//! fn gradient_of_bias<D: Dimension>(
+//!     dy: &ArrayRef<f64, D>,
+//!     channels: usize,
+//! ) -> Result<Array1<f64>, BroadcastError>
+//! where
+//!     Ix1: DimMax<D, Output = D>,
+//! {
+//!     BroadcastPlan::numpy(channels, dy.raw_dim())?.gradient(dy)
+//! }
+//!
+//! let gradient = gradient_of_bias(&array![[1., 2.], [3., 4.]], 2)?;
+//! assert_eq!(gradient, array![4., 6.]);
+//! # Ok::<(), BroadcastError>(())
+//! ```
+//!
 //! A function of one rank needs no more than `D: Dimension`, because ndarray has `D:
 //! DimMax<D, Output = D>` for every dimension:
 //!
@@ -137,8 +180,8 @@
 //! [`Max`](crate::reduction::Max) is a [`Reduction`](crate::reduction::Reduction) of many element
 //! types. [`Mean`](crate::reduction::Mean) of integers is an integer:
 //! `Mean.in_type::<f64, f64>()` keeps the fraction. In a function that is generic over
-//! the elements, name the reductions in the bounds. `Out = A` says that the result has the type of
-//! the terms:
+//! the elements, name the reductions in the bounds: for floats, `Std: Reduction<A, Out = A>` rather
+//! than a trait of floats. `Out = A` says that the result has the type of the terms:
 //!
 //! ```
 //! use ndarray::{Array1, Array2, array};
@@ -234,6 +277,9 @@
 //! # assert!(program().is_ok());
 //! ```
 //!
+//! There is no `From<ShapeError>`: in a function that returns a `BroadcastError`, `?` does not take
+//! an error of ndarray. Return `Box<dyn Error>` or an error such as `LayerError`.
+//!
 //! [`kind()`](crate::BroadcastError::kind) has the shapes and the axis as fields. The enum and its
 //! variants are `#[non_exhaustive]`: end a `match` with the arm `_`, and the pattern of a variant
 //! with `..`.
@@ -250,7 +296,7 @@
 //! | [`update`](crate::Zip::update) | of the array that is changed: `Send`; of the others: `Copy + Send + Sync` |
 //! | [`map_collect_ref`](crate::Zip::map_collect_ref) | `Sync` |
 //! | [`gradient`](crate::BroadcastPlan::gradient) | [`Summand`](crate::reduction::Summand): numbers of Rust, complex numbers, your own; halves with the feature `half` |
-//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | `Copy + Sync`, and those that the [`Reduction`](crate::reduction::Reduction) takes: [`Averaged`](crate::reduction::Averaged) for `Mean` |
+//! | [`reduce`](crate::BroadcastPlan::reduce), [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) | those that the [`Reduction`](crate::reduction::Reduction) takes: [`Averaged`](crate::reduction::Averaged) for `Mean`, `Copy + PartialOrd + Send + Sync + 'static` for `Max`, `Min` and positions; `Copy + Sync` for all |
 //! | [`sum_cloned`](crate::ReduceExt::sum_cloned), [`sum_to_shape_cloned`](crate::ReduceExt::sum_to_shape_cloned) | `Clone + Zero` |
 //! | [`Sum.in_own_type`](crate::reduction::Sum::in_own_type) | `Copy + Zero + Send + Sync` |
 //! | [`zip(..).reduce`](crate::Zip::reduce) | of the arrays: `Copy + Send + Sync`; of the closure's result: those that the `Reduction` takes |

@@ -123,7 +123,8 @@ pub trait ReduceExt: Operand {
     ///
     /// # Errors
     ///
-    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if `shape` does not broadcast to the
+    /// [`RankMismatch`](crate::ErrorKind::RankMismatch) if `shape` has more axes than `self`;
+    /// [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if its sizes do not broadcast to the
     /// shape of `self`; [`TooFewTerms`](crate::ErrorKind::TooFewTerms) if the reduction has no
     /// result for so few terms;
     /// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow),

@@ -165,7 +165,10 @@ impl Mean {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Product;
 
-/// The largest term; NaN if a term is NaN. Terms are of any type that is `Copy + PartialOrd`.
+/// The largest term; NaN if a term is NaN.
+///
+/// Terms are of any type that is `Copy + PartialOrd + Send + Sync + 'static`. So are those of
+/// [`Min`], [`NanMax`], [`NanMin`] and of the positions, as [`ArgMax`].
 ///
 /// ```
 /// use ndarray::array;
@@ -210,9 +213,10 @@ pub struct NanMin;
 
 /// The position of the first NaN, or else of the first largest term.
 ///
-/// Terms are counted from 0, in row-major order over the axes that are reduced. If some of them
-/// cannot be compared and are not NaN, there may be no largest term. Then the position may differ
-/// between an array, a map and the merged parts of an array.
+/// Terms are counted from 0, in row-major order over the axes that are reduced: over axes of sizes
+/// `[m, n]`, the indices of position `p` are `p / n` and `p % n`. If some terms cannot be compared
+/// and are not NaN, there may be no largest term. Then the position may differ between an array, a
+/// map and the merged parts of an array.
 ///
 /// ```
 /// use ndarray::array;
