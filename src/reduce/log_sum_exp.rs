@@ -37,10 +37,12 @@ impl<T: Summand<Acc: Exp>> Reduction<T> for LogSumExp {
         "logsumexp": T as (T::Acc, T::Acc) => T,
         lift: |value| (value.to_acc(), num_traits::one()),
         combine: |a, b| {
-            let ((max, of_max), (min, of_min)) = if b.0 > a.0 { (b, a) } else { (a, b) };
+            let (max, min) = if b.0 > a.0 { (b.0, a.0) } else { (a.0, b.0) };
             // That of two infinities is NaN.
             let distance = if max == min { num_traits::zero() } else { min - max };
-            (max, of_max + of_min * distance.exp_nonpositive())
+            let factor = distance.exp_nonpositive();
+            let (b_is_max, a_is_max) = (b.1 + a.1 * factor, a.1 + b.1 * factor);
+            (max, if b.0 > a.0 { b_is_max } else { a_is_max })
         },
         finish: |self, (max, sum), _| T::from_acc(max + num_traits::Float::ln(sum)),
         none: Some(T::from_acc(num_traits::Float::neg_infinity())),

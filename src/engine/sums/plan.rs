@@ -25,6 +25,18 @@ pub(super) enum Access {
     Tables,
 }
 
+/// How terms of the columns of a unit are read: leaves of one run, then leaves that are gathered.
+/// The last leaf may be shorter.
+pub(super) struct Stretch {
+    /// Terms in the run.
+    pub(super) in_run: usize,
+    /// Terms behind them: one leaf, or a piece. If more terms follow, those of its last leaf are
+    /// gathered again with these, unless it is whole.
+    pub(super) gathered: usize,
+    /// Columns that are read together, at most.
+    pub(super) columns: usize,
+}
+
 /// How the work is cut, and what a thread needs for it.
 pub(super) struct Plan<'n> {
     pub(super) kept: &'n Nest,
@@ -38,20 +50,15 @@ pub(super) struct Plan<'n> {
     pub(super) chunks: usize,
     /// Units that a thread takes at once.
     pub(super) at_once: usize,
-    /// The bytes of the largest element.
-    pub(super) size: usize,
     /// Whether a run is of one axis, and its terms are contiguous in all operands.
-    pub(super) contiguous: bool,
-    /// Whether the terms of each column are one such run, which is read where it lies.
-    pub(super) in_place: bool,
+    contiguous: bool,
     /// Bytes of a leaf of each operand.
     pub(super) leaf: Steps,
     /// Terms of a column that are read before those of the next column are: all inside the axes
     /// that are kept.
-    pub(super) run: usize,
-    /// Terms of one column that are gathered, or read, together, if they are many: leaves of a row,
-    /// or rows.
-    pub(super) piece: usize,
+    run: usize,
+    /// Terms of one column that are gathered together, if they are many: leaves, or rows.
+    piece: usize,
     pub(super) threads: usize,
     /// Bytes of the sections of scratch memory.
     pub(super) sections: [usize; SECTIONS],
@@ -169,9 +176,7 @@ impl<'n> Plan<'n> {
             chunk: chunk * LEAF,
             chunks,
             at_once,
-            size,
             contiguous,
-            in_place,
             leaf,
             run,
             piece,
@@ -200,16 +205,15 @@ impl<'n> Plan<'n> {
             sections[2] = leaf * size_of::<Steps>();
         }
         // `gather_rows`: the rows of a leaf, or as many of `LANES` copies; then `MORE_ROWS`.
-        // `read_run`: a leaf of each column, and `MORE_ROWS`; a leaf of one column, which waits,
-        // a piece of it, and its spare rows.
+        // `read_leaves`: a leaf of each column, or a piece of one; then `MORE_ROWS`.
         // Large elements have no table: all are side by side, or each is a column of its own. So no
         // product overflows.
         let row = self.kept.inner().resized(columns);
         for (operand, input) in inputs.iter().enumerate() {
             let elements = match self.access {
-                Access::Runs if self.in_place => 0,
+                Access::Runs if self.contiguous && self.summed.axes().len() <= 1 => 0,
                 Access::Runs => {
-                    (columns + 1 + MORE_ROWS) * LEAF + self.piece.min(leaves * LEAF) + spare
+                    (columns * LEAF).max((self.piece + LEAF).min(leaves * LEAF)) + spare
                 }
                 Access::Rows if form(inputs, &row, operand) == Form::Contiguous => 0,
                 _ => (leaf + MORE_ROWS) * columns.max(LANES),
@@ -217,6 +221,32 @@ impl<'n> Plan<'n> {
             sections[3 + operand] = elements * input.size;
         }
         sections.map(|bytes| bytes.next_multiple_of(align))
+    }
+
+    /// How the first of these terms are read.
+    pub(super) fn stretch(&self, terms: Range<usize>) -> Stretch {
+        let (all, one_axis) = (terms.len(), self.run == self.summed.inner().size);
+        let end = (terms.start / self.run + 1).saturating_mul(self.run);
+        let left = all.min(end - terms.start);
+        let in_run = match one_axis {
+            true if left == all => all,
+            true => left / LEAF * LEAF,
+            false => 0,
+        };
+        let (in_run, gathered, columns) = match in_run {
+            0 if !one_axis && self.run >= LEAF => {
+                // Up to the end of a row. Those after the last whole leaf are gathered again.
+                let piece = (terms.start + LEAF - 1) / self.piece * self.piece + self.piece;
+                (0, piece - terms.start, 1)
+            }
+            LEAF.. if !self.contiguous => (in_run.min(self.piece), 0, 1),
+            _ => (in_run, LEAF, usize::MAX),
+        };
+        Stretch {
+            in_run,
+            gathered: gathered.min(all - in_run),
+            columns,
+        }
     }
 
     /// The columns of a unit and its chunk of terms.
@@ -249,7 +279,7 @@ fn run(kept: &Nest, summed: &Nest) -> usize {
     nearer.fold(inner, |run, axis| run * axis.size)
 }
 
-/// How many terms of one column are gathered as one block, if they are many, and for how many more
+/// How many terms of one column are gathered together, if they are many, and for how many more
 /// there must be room. The elements have up to `size` bytes, and a run has `run` terms.
 ///
 /// They are leaves of a row, or rows of a run, whose lines are then read once. A line has `LANES`
@@ -259,16 +289,15 @@ fn run(kept: &Nest, summed: &Nest) -> usize {
 fn piece(run: usize, term: &Axis, size: usize) -> (usize, usize) {
     let many = LEAVES_AT_ONCE * LEAF;
     if run == term.size {
-        return (many, 0);
+        return (many, MORE_ROWS * LEAF);
     }
     let lines = if distance(term) < PAGE { 1 } else { 4 };
     let in_cache = SECOND_LEVEL_CACHE / size / term.size / LANES * LANES;
     let rows = (many / term.size).max(lines * LANES).min(in_cache);
     let most = CHUNK_BYTES.end() / size;
+    // After several rows the gather may write more of them.
     match rows.max(LANES).min(most / term.size) {
-        0 => (most, 0),
-        1 => (term.size, 0),
-        // After several rows the gather may write more of them.
-        rows => (rows * term.size, MORE_ROWS * term.size),
+        0 => (most, MORE_ROWS * LEAF),
+        rows => (rows * term.size, MORE_ROWS * term.size.max(LEAF)),
     }
 }

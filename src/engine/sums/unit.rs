@@ -6,7 +6,6 @@ use super::super::kernel::{
 };
 use super::super::nest::{for_each_tile, offsets_of};
 use super::super::pack::Operand;
-use super::super::tuning::SECOND_LEVEL_CACHE;
 use super::operands::{Form, STRIDES, form, steps};
 use super::plan::{Access, Plan, SECTIONS};
 use std::ops::Range;
@@ -14,12 +13,6 @@ use std::ptr;
 
 /// Rows of up to this many columns are folded as one row, if they are adjacent.
 const NARROW: usize = 8 * LANES;
-
-/// Runs of neighbouring columns that have up to this many bytes together are read together: the
-/// driver takes some 50 ns for each run that it reads alone, as long as 400 terms take. The means
-/// of the channels of `f32 [16, 32, 20, 20]` take 25 us then, and 43 one by one (an Intel Xeon).
-/// A cache line that two such reads share is still in the second-level cache for the second one.
-const TOGETHER: usize = SECOND_LEVEL_CACHE / 4;
 
 /// A unit of work on a thread, with the thread's memory.
 pub(super) struct Unit<'u> {
@@ -246,155 +239,95 @@ impl<'u> Unit<'u> {
 
     /// The sums of columns whose terms are read in runs.
     ///
-    /// Memory is read in order as far as it goes: run after run, each of all columns. A leaf that
-    /// lies in one run of one axis is read where it lies, if its terms are contiguous. The terms of
-    /// other leaves are gathered in tables, one leaf of each column, until the leaf is complete.
+    /// Memory is read in order as far as it goes: stretch after stretch, each of all columns.
     pub(super) fn runs(&self, columns: Range<usize>) -> *const u8 {
-        let plan = self.plan;
-        let (inner, term, count) = (plan.kept.inner(), plan.summed.inner(), columns.len());
-        if plan.in_place {
-            let mut column = 0;
-            plan.kept.for_each_row(columns, &mut |at, width| {
-                let runs = Runs {
-                    first: self.places(term.moved(at, self.terms.start)),
-                    columns: width,
-                    column: steps(inner.strides),
-                    leaf: plan.leaf,
-                    terms: self.terms.len(),
-                    number: self.number(self.terms.start),
-                };
-                // SAFETY: runs of the inputs; the stack has room for all columns of the unit.
-                unsafe { fold_runs(self.kernel, &runs, self.column_stack(column, count), 0) };
-                column += width;
-            });
-            return self.close(self.column_stack(0, count));
-        }
+        let (plan, count) = (self.plan, columns.len());
         let mut at = self.terms.start;
         while at < self.terms.end {
-            let end = (at / plan.run + 1).saturating_mul(plan.run);
-            let left = end.min(self.terms.end) - at;
-            let filled = (at - self.terms.start) % LEAF;
-            // Together, runs are read up to the same boundary of leaves. The gather of some columns
-            // may overwrite the same terms of the columns after them, which are gathered next. If
-            // it went on to the next leaf, it would overwrite terms of this leaf that these columns
-            // still need.
-            let bytes = (inner.size.saturating_mul(left)).saturating_mul(plan.size);
-            let together = left < LEAF || plan.run == term.size && bytes <= TOGETHER;
-            let len = match filled {
-                _ if !together => left,
-                0 if left >= LEAF => left / LEAF * LEAF,
-                _ => left.min(LEAF - filled),
-            };
-            let begin = offsets_of(plan.summed.axes(), [0; STRIDES], at);
+            let stretch = plan.stretch(at..self.terms.end);
+            let middle = at + stretch.in_run;
+            let gathered = middle..middle + stretch.gathered;
             let mut column = 0;
             plan.kept
                 .for_each_row(columns.clone(), &mut |first, width| {
-                    let step = if together { width } else { 1 };
-                    for i in (0..width).step_by(step) {
-                        let first = inner.moved(first, i);
-                        self.read_run(at..at + len, first, &begin, column..column + step, count);
-                        column += step;
+                    for i in (0..width).step_by(stretch.columns) {
+                        let first = plan.kept.inner().moved(first, i);
+                        let these = column..column + stretch.columns.min(width - i);
+                        column = these.end;
+                        self.read_leaves(at..middle, true, first, these.clone(), count);
+                        self.read_leaves(gathered.clone(), false, first, these, count);
                     }
                 });
-            at += len;
+            at = middle + self.complete(&gathered);
         }
         self.close(self.column_stack(0, count))
     }
 
-    /// Reads these terms, which lie in one run, of some columns along the innermost axis that is
-    /// kept. `first` is where term 0 of the first of them lies, and `begin` how far the first of
-    /// these terms is from it. The unit has `width` columns.
-    fn read_run(
-        &self,
-        terms: Range<usize>,
-        first: [isize; STRIDES],
-        begin: &[isize; STRIDES],
-        columns: Range<usize>,
-        width: usize,
-    ) {
-        let plan = self.plan;
-        let term = plan.summed.inner();
-        let stack = self.column_stack(columns.start, width);
-        let mut at = terms.start;
-        while at < terms.end {
-            let done = at - self.terms.start;
-            let (index, filled) = (done / LEAF, done % LEAF);
-            let left = terms.end - at;
-            // Many terms are gathered into the rows of the table behind those of incomplete leaves:
-            // whole leaves of this run, or whole rows of it, after the terms of the last leaf. Of
-            // several columns, whole leaves are only read in place.
-            let in_rows = columns.len() == 1 && plan.run > term.size;
-            let leaves = left.min(plan.piece) / LEAF;
-            let whole = leaves > 0 && filled == 0 && (columns.len() == 1 || plan.contiguous);
-            let (row, count) = match () {
-                () if in_rows => (width, left.min(plan.piece - at % plan.piece)),
-                () if whole => (width, leaves * LEAF),
-                () => (columns.start, left.min(LEAF - filled)),
-            };
-            let from = (at - terms.start) as isize;
-            at += count;
-            let (all, is_last) = (filled + count, at == self.terms.end);
-            // Whether all terms of the leaf are here. Then contiguous ones are read where they lie.
-            let alone = filled == 0 && (count >= LEAF || is_last);
-            // The last leaf waits for its other terms.
-            let folded = if is_last { all } else { all / LEAF * LEAF };
-            let mut runs = Runs {
-                first: [ptr::null(); OPERANDS],
-                columns: columns.len(),
-                column: plan.leaf,
-                leaf: plan.leaf,
-                terms: folded,
-                number: self.number(at).wrapping_sub(all),
-            };
-            for (operand, input) in self.inputs.iter().enumerate() {
-                let (size, i) = (input.size, 1 + operand);
-                let table = |row: usize| self.tables[operand].wrapping_add(row * LEAF * size);
-                let (waiting, to) = (table(columns.start), table(row));
-                runs.first[operand] = to;
-                if in_rows {
-                    // SAFETY: terms of the last leaf, and room for them before those of the run.
-                    unsafe { ptr::copy_nonoverlapping(waiting, to, filled * size) };
-                }
-                let behind = to.wrapping_add(filled * size);
-                if plan.run > term.size {
-                    self.gather_run(behind, first, operand, at - count..at, columns.len());
-                } else {
-                    let mut len = count;
-                    let (down, along) = (plan.kept.inner().strides[i], term.strides[i]);
-                    let offset = begin[i].wrapping_add(along.wrapping_mul(from));
-                    let from = self.at(operand, first).wrapping_byte_offset(offset);
-                    match form(self.inputs, &term, operand) {
-                        Form::Contiguous if alone => {
-                            (runs.first[operand], runs.column[operand]) = (from, down);
-                            continue;
-                        }
-                        Form::Repeated if whole => (len, runs.leaf[operand]) = (LEAF, 0),
-                        _ => {}
-                    }
-                    let (rows, along) = ((columns.len(), down), (len, along));
-                    // SAFETY: terms of an input, and their places in the table. The rows after
-                    // them, which `pack` may write, are spare, or of columns that are gathered
-                    // next: see `runs`.
-                    unsafe { self.gather(operand, (behind, LEAF * size), from, rows, along) };
-                }
-                if in_rows {
-                    let rest = to.wrapping_add(folded * size);
-                    // SAFETY: terms of a leaf that is not complete, and its row.
-                    unsafe { ptr::copy_nonoverlapping(rest, waiting, (all - folded) * size) };
-                }
-            }
-            if folded > 0 {
-                // SAFETY: runs of the inputs or of the tables; columns of the stack.
-                unsafe { fold_runs(self.kernel, &runs, stack, index) };
-            }
+    /// How many of these terms, which begin with a leaf, are of complete leaves.
+    fn complete(&self, terms: &Range<usize>) -> usize {
+        match terms.end == self.terms.end {
+            true => terms.len(),
+            false => terms.len() / LEAF * LEAF,
         }
     }
 
-    /// Gathers these terms, which are in one run, of some columns along the innermost axis that is
-    /// kept: a row for each column. `first` is where term 0 of the first of them lies.
-    fn gather_run(
+    /// Reads the complete leaves of these terms, of some columns along the innermost axis that is
+    /// kept. `first` is where term 0 of the first of them lies. What is contiguous of terms that
+    /// lie `in_run` is read in place, and the rest is gathered. The unit has `width` columns.
+    fn read_leaves(
         &self,
-        mut to: *mut u8,
+        terms: Range<usize>,
+        in_run: bool,
+        first: [isize; STRIDES],
+        columns: Range<usize>,
+        width: usize,
+    ) {
+        if terms.is_empty() {
+            return;
+        }
+        let plan = self.plan;
+        let begin = offsets_of(plan.summed.axes(), first, terms.start);
+        let mut runs = Runs {
+            first: self.places(begin),
+            columns: columns.len(),
+            column: steps(plan.kept.inner().strides),
+            leaf: plan.leaf,
+            terms: self.complete(&terms),
+            number: self.number(terms.start),
+        };
+        let term = plan.summed.inner();
+        for (operand, input) in self.inputs.iter().enumerate() {
+            let mut count = terms.len();
+            match form(self.inputs, &term, operand) {
+                Form::Contiguous if in_run => continue,
+                // One leaf, which is read again and again.
+                Form::Repeated if in_run => (count, runs.leaf[operand]) = (count.min(LEAF), 0),
+                _ => {}
+            }
+            let (table, pitch) = (self.tables[operand], count * input.size);
+            if in_run {
+                let from = runs.first[operand];
+                let rows = (columns.len(), runs.column[operand]);
+                let along = (count, term.strides[1 + operand]);
+                // SAFETY: terms of an input, and their places in a table with spare rows.
+                unsafe { self.gather(operand, (table, pitch), from, rows, along) };
+            } else {
+                let terms = terms.clone();
+                self.gather_runs((table, pitch), first, operand, terms, columns.len());
+            }
+            (runs.first[operand], runs.column[operand]) = (table, pitch as isize);
+        }
+        let stack = self.column_stack(columns.start, width);
+        let index = (terms.start - self.terms.start) / LEAF;
+        // SAFETY: runs of the inputs or of the tables; columns of the stack.
+        unsafe { fold_runs(self.kernel, &runs, stack, index) };
+    }
+
+    /// Gathers these terms of some columns along the innermost axis that is kept: a run for each
+    /// column. `first` is where term 0 of the first of them lies.
+    fn gather_runs(
+        &self,
+        (mut to, pitch): (*mut u8, usize),
         first: [isize; STRIDES],
         operand: usize,
         terms: Range<usize>,
@@ -407,14 +340,13 @@ impl<'u> Unit<'u> {
             // Of one column, rows of the tile are rows of a block; of several, each row is a block.
             let (blocks, pitch, len, step) = match columns {
                 1 => (1, width * size, rows, tile.rows.strides[i]),
-                _ => (rows, LEAF * size, columns, down),
+                _ => (rows, pitch, columns, down),
             };
             for row in 0..blocks {
                 let along = (width, tile.columns.strides[i]);
                 let from = self.at(operand, tile.offsets_at(row, 0));
                 // SAFETY: terms of an input, and their places in a table. The rows after them,
-                // which `pack` may write, are spare, or of terms that are gathered next: of
-                // columns, see `runs`, or of the next tile.
+                // which `pack` may write, are spare, or of the next tile, which is gathered next.
                 unsafe { self.gather(operand, (to, pitch), from, (len, step), along) };
                 to = to.wrapping_add(rows / blocks * width * size);
             }
