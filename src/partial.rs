@@ -303,14 +303,61 @@ impl PartialShape {
         Some(IxDyn(&sizes?))
     }
 
-    /// Whether this shape is possible. Example: [`PartialShape`].
+    /// Whether this shape is possible: its sizes are, and those with the same symbol are equal.
+    /// Example: [`PartialShape`].
+    ///
+    /// ```
+    /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
+    ///
+    /// let square = PartialShape::new([PartialSize::ANY.with_symbol(0); 2]);
+    /// assert!(square.contains(&[4, 4]) && !square.contains(&[4, 5]));
+    /// ```
     #[must_use]
     pub fn contains(&self, shape: &[usize]) -> bool {
-        self.sizes().is_none_or(|sizes| {
-            let mut pairs = sizes.iter().zip(shape);
-            sizes.len() == shape.len() && pairs.all(|(size, &value)| size.contains(value))
-        })
+        let mut pairs = self.pairs(shape);
+        self.rank().is_none_or(|rank| rank == shape.len())
+            && pairs.all(|(size, value)| size.contains(value))
+            && symbols_agree(self.pairs(shape))
     }
+
+    /// What is known of each size of `shape`, and the size.
+    pub(crate) fn pairs(
+        &self,
+        shape: &[usize],
+    ) -> impl Iterator<Item = (PartialSize, usize)> + Clone {
+        let sizes = self.sizes().unwrap_or_default().iter();
+        sizes.copied().zip(shape.iter().copied())
+    }
+
+    /// This shape with the sizes that its symbols have in these pairs.
+    pub(crate) fn with_symbols_of(
+        &self,
+        pairs: impl Iterator<Item = (PartialSize, usize)> + Clone,
+    ) -> Self {
+        let known = |&size: &PartialSize| {
+            let is_same =
+                |other: &PartialSize| size.symbol.is_some() && other.symbol == size.symbol;
+            let value = pairs.clone().find(|(other, _)| is_same(other));
+            value
+                .and_then(|(_, value)| size.and(value.into()))
+                .unwrap_or(size)
+        };
+        PartialShape(
+            self.0
+                .as_ref()
+                .map(|sizes| sizes.iter().map(known).collect()),
+        )
+    }
+}
+
+/// Whether sizes with the same symbol are the same.
+pub(crate) fn symbols_agree(pairs: impl Iterator<Item = (PartialSize, usize)> + Clone) -> bool {
+    pairs.clone().all(|(size, value)| {
+        let mut same = pairs
+            .clone()
+            .filter(|(other, _)| other.symbol == size.symbol);
+        size.symbol.is_none() || same.all(|(_, found)| found == value)
+    })
 }
 
 impl fmt::Display for PartialShape {

@@ -255,7 +255,10 @@ pub(crate) fn check_possible(
 ) -> Result<()> {
     match expected.contains(found) {
         true => Ok(()),
-        false => Err(wrong_shape(role, expected.clone(), found)),
+        false => {
+            let expected = expected.with_symbols_of(expected.pairs(found));
+            Err(wrong_shape(role, expected, found))
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::alignment::{FewAxes, checked, infer, sizes_of, unknown};
 use super::{broadcast_axes, named, xla};
-use crate::error::{ArrayRole, Result, check_possible};
+use crate::error::{ArrayRole, Result, check_possible, wrong_shape};
 use crate::mode::{BroadcastMode, ElementwiseRule};
-use crate::partial::{PartialShape, PartialSize};
+use crate::partial::{PartialShape, PartialSize, symbols_agree};
 use crate::pattern::AxisPattern;
 use crate::plan::{BroadcastPlan, PartialPlan};
 use crate::shape::Sizes;
@@ -231,17 +231,28 @@ impl PartialPlan {
         input: impl IntoDimension,
         target: impl IntoDimension,
     ) -> Result<BroadcastPlan> {
-        let input = input.into_dimension().into_dyn();
-        let target = target.into_dimension().into_dyn();
+        let (input, target) = (
+            input.into_dimension().into_dyn(),
+            target.into_dimension().into_dyn(),
+        );
         check_possible(ArrayRole::Input, &self.input, input.sizes())?;
         check_possible(ArrayRole::Target, &self.target, target.sizes())?;
+        let output = {
+            let of_input = self.input.pairs(input.sizes());
+            let pairs = of_input.clone().chain(self.target.pairs(target.sizes()));
+            if !symbols_agree(pairs.clone()) {
+                let expected = self.target.with_symbols_of(of_input);
+                return Err(wrong_shape(ArrayRole::Target, expected, target.sizes()));
+            }
+            self.output.with_symbols_of(pairs)
+        };
         let plan = match &self.mode {
             Some(mode) => BroadcastPlan::with_mode(input, target, mode)?,
             None => BroadcastPlan::prepend(input, target)?,
         };
         // Under `expand`, a target of `KEEP` gives the input's size. The output allows for that
         // only if the target was known to be `KEEP`.
-        check_possible(ArrayRole::Out, &self.output, plan.output_shape())?;
+        check_possible(ArrayRole::Out, &output, plan.output_shape())?;
         Ok(plan)
     }
 }

@@ -803,6 +803,36 @@ fn hostile_bounds_neither_panic_nor_overflow() {
 }
 
 #[test]
+fn shapes_in_which_a_symbol_has_two_sizes_are_refused() {
+    let batch = PartialSize::ANY.with_symbol(0);
+    let input = PartialShape::new([batch, 1.into()]);
+    let target = PartialShape::new([batch, 220.into()]);
+    let plan = PartialPlan::with_mode(input, target, BroadcastMode::Numpy).unwrap();
+    assert_eq!(plan.output_shape().to_string(), "[s0, 220]");
+    let resolved = plan.resolve((8, 1), (8, 220)).unwrap();
+    assert_eq!(resolved.output_shape(), [8, 220]);
+    let error = plan.resolve((1, 1), (8, 220)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::WrongShape { .. }));
+    let message = error.to_string();
+    assert!(
+        message.contains("target has shape [8, 220], expected [1, 220]"),
+        "{message}"
+    );
+
+    // A size that is not within the bounds of its axis is refused as before.
+    let bounded = |min| PartialSize::between(min, 9).unwrap().with_symbol(1);
+    let shape = PartialShape::new([bounded(0), 3.into(), bounded(2), batch]);
+    for (sizes, is_possible) in [
+        ([4, 3, 4, 7], true),
+        ([4, 3, 5, 7], false),
+        ([1, 3, 1, 7], false),
+        ([1, 3, 4, 7], false),
+    ] {
+        assert_eq!(shape.contains(&sizes), is_possible, "{sizes:?}");
+    }
+}
+
+#[test]
 fn sizes_with_the_same_symbol_are_the_same() {
     let s = |symbol: u32| PartialSize::ANY.with_symbol(symbol);
     let known = PartialSize::known;
