@@ -1,5 +1,6 @@
 //! Creating a view does not allocate, for static ranks 0 to 6 and for dynamic ranks up to 4, which
-//! `IxDyn` stores inline. An output that exceeds memory is rejected without allocating it.
+//! `IxDyn` stores inline. An output that exceeds memory is rejected without allocating it. Sums
+//! allocate little beside their results.
 
 use ndarray::{
     Array, ArrayView, Axis, DimAdd, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
@@ -375,4 +376,23 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
         two_wide.reduce_to_shape((1, N, N), Sum);
         plan.gradient(&two_wide);
     }
+}
+
+/// As `reduction` says, some hundred KiB for each thread.
+#[test]
+fn short_sums_of_many_results_need_little_memory_besides() {
+    let terms = Array::<u8, _>::ones((1 << 20, 2));
+    let plan = BroadcastPlan::numpy((1 << 20, 1), (1 << 20, 2)).unwrap();
+    let mut sums = Array::zeros((1 << 20, 1));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    // The first call may start the thread pool.
+    for is_first in [true, false] {
+        let before = BYTES.get();
+        zip(&terms)
+            .reduce_into(&plan, Sum, &mut sums, f64::from)
+            .unwrap();
+        let bytes = BYTES.get() - before;
+        assert!(is_first || bytes <= threads * (512 << 10), "{bytes} bytes");
+    }
+    assert!(sums.iter().all(|&sum| sum == 2.));
 }

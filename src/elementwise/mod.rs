@@ -205,7 +205,8 @@ impl<V: ZipViews> Zip<V> {
     /// # Errors
     ///
     /// Of the elements for which the closure fails, the error of the one that comes first in the
-    /// memory of the result. Those of [`map_collect`](Self::map_collect), converted.
+    /// memory of the result; of any of them if results have no bytes. Those of
+    /// [`map_collect`](Self::map_collect), converted.
     ///
     /// ```
     /// use ndarray::array;

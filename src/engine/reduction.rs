@@ -136,9 +136,10 @@ pub trait Reduction<T>: Sync {
         0
     }
 
-    /// Whether accumulators may be [decided](Self::is_decided). If the reduction is
-    /// [`COMMUTATIVE`](Self::COMMUTATIVE) too, the [numbers](Self::at_index) of its terms may be
-    /// others.
+    /// Whether accumulators may be [decided](Self::is_decided). Then the terms are not combined by
+    /// the tree, so [`combine`](Self::combine) must be exact: a sum of floats has other bits in
+    /// another layout. If the reduction is [`COMMUTATIVE`](Self::COMMUTATIVE) too, the
+    /// [numbers](Self::at_index) of its terms may be others.
     const MAY_BE_DECIDED: bool = false;
 
     /// Whether no further term changes the result of this accumulator, as the first `false`

@@ -167,10 +167,10 @@ impl Driver<'_> {
         let plan = &self.plan;
         let (acc, align) = (self.facts.size, alignment(&self.facts));
         let count = plan.kept.len();
-        let bytes: usize = plan.sections.iter().sum();
+        let bytes = (plan.sections.iter()).fold(0, |all: usize, &bytes| all.saturating_add(bytes));
         // A row of accumulators for each chunk, if there are several. There are few columns then.
         let rows = usize::from(plan.chunks > 1) * plan.chunks;
-        let parts = Memory::new(rows * count * acc, align)?;
+        let parts = Memory::new(acc.saturating_mul(rows * count), align)?;
         let units = count.div_ceil(plan.columns) * plan.chunks;
         let mut scratch = reserved(plan.threads)?;
         for _ in 0..plan.threads {
@@ -241,7 +241,7 @@ impl Driver<'_> {
                 size: acc, align, ..
             } = self.facts;
             let levels = plan.chunks.ilog2() as usize + 1;
-            let memory = Memory::new(levels * count * acc, align)?;
+            let memory = Memory::new(acc.saturating_mul(levels * count), align)?;
             let stack = Stack {
                 first: memory.first,
                 width: count,

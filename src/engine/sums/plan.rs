@@ -127,8 +127,12 @@ impl<'n> Plan<'n> {
             Access::Tables => (BLOCK / (leaf * size.max(acc))).max(2 * LANES),
             // So many leaves of tables stay in the second-level cache.
             Access::Runs if !in_place => SECOND_LEVEL_CACHE / 4 / (LEAF * size),
-            // As many as a thread takes at once.
-            Access::Runs => at_once / count.saturating_mul(size),
+            // As many as a thread takes at once, and whose accumulators stay in the second-level
+            // cache.
+            Access::Runs => {
+                let stacks = SECOND_LEVEL_CACHE / 4 / acc.max(1);
+                (at_once / count.saturating_mul(size)).min(stacks)
+            }
         };
         let leaves = count.div_ceil(LEAF);
         let mut columns = wanted.clamp(1, kept.len());
@@ -188,7 +192,8 @@ impl<'n> Plan<'n> {
     }
 
     /// The bytes of the sections of scratch memory, for units of so many leaves. After a piece
-    /// there is room for `spare` terms.
+    /// there is room for `spare` terms. A product that overflows is `usize::MAX`, which is refused
+    /// where the memory is allocated.
     fn sections(&self, facts: &Facts<'_>, leaves: usize, spare: usize) -> [usize; SECTIONS] {
         let (columns, acc, inputs) = (self.columns, facts.size, facts.inputs);
         let leaf = self.terms.range.len().min(LEAF);
@@ -196,18 +201,17 @@ impl<'n> Plan<'n> {
         let mut sections = [0; SECTIONS];
         // The scratch memory of `Kernel::fold`.
         if self.access != Access::Runs {
-            sections[0] = columns * (1 + live_lanes(leaf)) * acc;
+            sections[0] = acc.saturating_mul((1 + live_lanes(leaf)).saturating_mul(columns));
         }
         // The stack has a level for each binary digit of the number of leaves.
-        sections[1] = (leaves.ilog2() as usize + 1) * columns * acc;
+        sections[1] = acc.saturating_mul((leaves.ilog2() as usize + 1).saturating_mul(columns));
         // `Unit::offsets_of`: one for each row of a leaf.
         if self.access == Access::Rows && self.summed.axes().len() > 1 {
             sections[2] = leaf * size_of::<Steps>();
         }
         // `gather_rows`: the rows of a leaf, or as many of `LANES` copies; then `MORE_ROWS`.
         // `read_leaves`: a leaf of each column, or a piece of one; then `MORE_ROWS`.
-        // Large elements have no table: all are side by side, or each is a column of its own. So no
-        // product overflows.
+        // Large elements have no table: all are side by side, or each is a column of its own.
         let row = self.kept.inner().resized(columns);
         for (operand, input) in inputs.iter().enumerate() {
             let elements = match self.access {
@@ -220,7 +224,7 @@ impl<'n> Plan<'n> {
             };
             sections[3 + operand] = elements * input.size;
         }
-        sections.map(|bytes| bytes.next_multiple_of(align))
+        sections.map(|bytes| bytes.checked_next_multiple_of(align).unwrap_or(usize::MAX))
     }
 
     /// How the first of these terms are read.
