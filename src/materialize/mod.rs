@@ -11,7 +11,6 @@ use crate::engine::threads::PARALLEL_FROM;
 use crate::engine::tuning::{FEW_MAPPED, LARGE_ELEMENT};
 use crate::error::{ArrayRole, Result, check_shape};
 use crate::operand::Operand;
-use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension, Zip};
 use sealed::CopyElement;
 use std::iter::repeat_n;
@@ -281,13 +280,25 @@ pub(crate) fn copy_into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
 }
 
 /// Copies `from` into `out`.
-// Always inlined, and with copies of shape and view, as is `fresh`.
+// Always inlined, and with a view of its own, as is `fresh`. That of a dynamic rank may be on the
+// heap.
 #[inline(always)]
 fn into<A: Copy + Send + Sync, D: Dimension>(
     out: &mut ArrayRef<A, D>,
     from: &ArrayRef<A, D>,
 ) -> Result<()> {
-    check_shape(ArrayRole::Out, from.raw_dim().sizes(), out.shape())?;
+    match D::NDIM {
+        Some(_) => into_shape(out, &from.view()),
+        None => into_shape(out, from),
+    }
+}
+
+#[inline(always)]
+fn into_shape<A: Copy + Send + Sync, D: Dimension>(
+    out: &mut ArrayRef<A, D>,
+    from: &ArrayRef<A, D>,
+) -> Result<()> {
+    check_shape(ArrayRole::Out, from.shape(), out.shape())?;
     if let (Some(from), Some(to)) = (short_slice(from), out.as_slice_mut()) {
         to.copy_from_slice(from);
         return Ok(());
@@ -296,7 +307,7 @@ fn into<A: Copy + Send + Sync, D: Dimension>(
         assign_by_rows(out, from.view());
         return Ok(());
     }
-    copies::into(out, &from.view(), |bytes| Settings::of(bytes, false))
+    copies::into(out, from, |bytes| Settings::of(bytes, false))
 }
 
 /// Copies the elements of `from` into an array of its shape.
