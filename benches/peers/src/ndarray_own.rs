@@ -13,7 +13,7 @@ use crate::bench::{Bench, Check};
 use crate::calls::{Call, CallCase, Element, Number, dimension, elements};
 use crate::cases::Materialize;
 
-/// `broadcast` and `to_owned`, `assign`, `+`, `sum_axis`, `mean_axis`.
+/// `broadcast` and `as_standard_layout`, `assign`, `+`, `sum_axis`, `mean_axis`.
 pub(crate) struct Operators;
 
 /// `Zip` on rayon.
@@ -164,7 +164,8 @@ fn copy<T: Number, D: Dimension, const PARALLEL: bool>(
         Some(if PARALLEL {
             Zip::from(view).par_map_collect(|&x| x)
         } else {
-            view.to_owned()
+            // `to_owned` keeps the order in memory: a transposed array would not be transposed.
+            view.as_standard_layout().into_owned()
         })
     };
     bench.fresh(fresh, shown);
