@@ -314,10 +314,13 @@ impl PartialShape {
     /// ```
     #[must_use]
     pub fn contains(&self, shape: &[usize]) -> bool {
-        let mut pairs = self.pairs(shape);
+        self.is_within_bounds(shape) && symbols_agree(self.pairs(shape))
+    }
+
+    /// Whether each size of this shape is possible.
+    pub(crate) fn is_within_bounds(&self, shape: &[usize]) -> bool {
         self.rank().is_none_or(|rank| rank == shape.len())
-            && pairs.all(|(size, value)| size.contains(value))
-            && symbols_agree(self.pairs(shape))
+            && (self.pairs(shape)).all(|(size, value)| size.contains(value))
     }
 
     /// What is known of each size of `shape`, and the size.
@@ -335,12 +338,10 @@ impl PartialShape {
         pairs: impl Iterator<Item = (PartialSize, usize)> + Clone,
     ) -> Self {
         let known = |&size: &PartialSize| {
-            let is_same =
-                |other: &PartialSize| size.symbol.is_some() && other.symbol == size.symbol;
-            let value = pairs.clone().find(|(other, _)| is_same(other));
-            value
-                .and_then(|(_, value)| size.and(value.into()))
-                .unwrap_or(size)
+            let mut pairs = pairs.clone();
+            let same =
+                pairs.find(|(other, _)| size.symbol.is_some() && other.symbol == size.symbol);
+            same.map_or(size, |(_, value)| value.into())
         };
         PartialShape(
             self.0

@@ -81,8 +81,7 @@ pub(crate) const LONG_ROW: usize = 16;
 
 /// From this many bytes on wide registers pay: 10 KB of one element take 1.0 us by registers of 32
 /// bytes and 2.8 us by those of 16; copies of 4 MiB in rows or repeated pieces take two threads 5
-/// to 8 % less by registers of 32 bytes, which begin at multiples of 32, than with the `memcpy` of
-/// glibc.
+/// to 8 % less by registers of 32 bytes, at multiples of 32, than with the `memcpy` of glibc.
 pub(crate) const WIDE_FROM: usize = 8 * WIDE_REGISTER;
 
 /// Outputs of fewer bytes are mapped without wide registers. Calling a function that is compiled

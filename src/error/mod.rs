@@ -255,10 +255,12 @@ pub(crate) fn check_possible(
 ) -> Result<()> {
     match expected.contains(found) {
         true => Ok(()),
-        false => {
+        // Each size is possible, but not all of them.
+        false if expected.is_within_bounds(found) => {
             let expected = expected.with_symbols_of(expected.pairs(found));
             Err(wrong_shape(role, expected, found))
         }
+        false => Err(wrong_shape(role, expected.clone(), found)),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, symbols_agree};
 use crate::pattern::AxisPattern;
 use crate::plan::{BroadcastPlan, PartialPlan};
-use crate::shape::Sizes;
+use crate::shape::{KEEP, Sizes};
 use ndarray::{Dimension, IntoDimension};
 
 impl BroadcastMode {
@@ -240,6 +240,8 @@ impl PartialPlan {
         let output = {
             let of_input = self.input.pairs(input.sizes());
             let pairs = of_input.clone().chain(self.target.pairs(target.sizes()));
+            // Under `expand`, a size of `KEEP` is none.
+            let pairs = pairs.filter(|&(_, size)| size != KEEP);
             if !symbols_agree(pairs.clone()) {
                 let expected = self.target.with_symbols_of(of_input);
                 return Err(wrong_shape(ArrayRole::Target, expected, target.sizes()));
@@ -250,8 +252,8 @@ impl PartialPlan {
             Some(mode) => BroadcastPlan::with_mode(input, target, mode)?,
             None => BroadcastPlan::prepend(input, target)?,
         };
-        // Under `expand`, a target of `KEEP` gives the input's size. The output allows for that
-        // only if the target was known to be `KEEP`.
+        // Under `expand`, a target of `KEEP` gives the input's size, which may be outside of what
+        // was known of the output.
         check_possible(ArrayRole::Out, &output, plan.output_shape())?;
         Ok(plan)
     }

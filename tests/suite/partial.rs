@@ -3,6 +3,7 @@
 
 use crate::common;
 use ndarray::IxDyn;
+use ndarray_broadcast::KEEP;
 use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
 use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::openvino::{Broadcast, Mode};
@@ -819,7 +820,23 @@ fn shapes_in_which_a_symbol_has_two_sizes_are_refused() {
         "{message}"
     );
 
-    // A size that is not within the bounds of its axis is refused as before.
+    // The reason is the symbol, if each size is within its bounds.
+    let size = |min, max| PartialSize::between(min, max).unwrap().with_symbol(0);
+    let shapes = [size(1, 5), size(4, 9)].map(|size| PartialShape::new([size]));
+    let [input, target] = shapes;
+    let plan = PartialPlan::with_mode(input, target, BroadcastMode::Numpy).unwrap();
+    let message = plan.resolve(1, 7).unwrap_err().to_string();
+    assert!(message.contains("expected [1]"), "{message}");
+
+    // Under `expand`, a size of -1 is that of the input, whatever its symbol.
+    let target = PartialShape::new([batch]);
+    let plan = PartialPlan::with_mode(
+        PartialShape::new([PartialSize::ANY]),
+        target,
+        BroadcastMode::Expand,
+    );
+    assert_eq!(plan.unwrap().resolve(4, KEEP).unwrap().output_shape(), [4]);
+
     let bounded = |min| PartialSize::between(min, 9).unwrap().with_symbol(1);
     let shape = PartialShape::new([bounded(0), 3.into(), bounded(2), batch]);
     for (sizes, is_possible) in [

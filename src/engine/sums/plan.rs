@@ -30,8 +30,8 @@ pub(super) enum Access {
 pub(super) struct Stretch {
     /// Terms in the run.
     pub(super) in_run: usize,
-    /// Terms behind them: one leaf, or a piece. If more terms follow, those of its last leaf are
-    /// gathered again with these, unless it is whole.
+    /// Terms behind them that are gathered: one leaf, or a piece. Only complete leaves are folded.
+    /// Other terms begin the next stretch, and are gathered again.
     pub(super) gathered: usize,
     /// Columns that are read together, at most.
     pub(super) columns: usize,
@@ -215,6 +215,7 @@ impl<'n> Plan<'n> {
         let row = self.kept.inner().resized(columns);
         for (operand, input) in inputs.iter().enumerate() {
             let elements = match self.access {
+                // All are read in place.
                 Access::Runs if self.contiguous && self.summed.axes().len() <= 1 => 0,
                 Access::Runs => {
                     (columns * LEAF).max((self.piece + LEAF).min(leaves * LEAF)) + spare
