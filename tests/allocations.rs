@@ -378,9 +378,9 @@ fn outputs_that_exceed_memory_are_rejected_without_allocating_them() {
     }
 }
 
-/// As `reduction` says, some hundred KiB for each thread.
+/// Beside the results: some hundred KiB for each thread, as the docs of `reduction` say.
 #[test]
-fn short_sums_of_many_results_need_little_memory_besides() {
+fn short_sums_of_many_results_need_little_scratch_memory() {
     let terms = Array::<u8, _>::ones((1 << 20, 2));
     let plan = BroadcastPlan::numpy((1 << 20, 1), (1 << 20, 2)).unwrap();
     let mut sums = Array::zeros((1 << 20, 1));

@@ -268,16 +268,18 @@ impl Block {
             true => self.part([from, 0], to - from, K, size),
             false => self.part([0, from], K, to - from, size),
         };
-        let first = match IN_COPY {
-            true => self.to.cast::<[Slot<B>; K]>().align_offset(CACHE_LINE),
-            false => self.to.cast::<Slot<B>>().align_offset(CACHE_LINE),
+        let (len, to_line) = match IN_COPY {
+            true => (
+                self.rows.len,
+                self.to.cast::<[Slot<B>; K]>().align_offset(CACHE_LINE),
+            ),
+            false => (
+                self.columns.len,
+                self.to.cast::<Slot<B>>().align_offset(CACHE_LINE),
+            ),
         };
-        let len = if IN_COPY {
-            self.rows.len
-        } else {
-            self.columns.len
-        };
-        for part in [part(0, first.min(len)), part(first.min(len), len)] {
+        let first = to_line.min(len);
+        for part in [part(0, first), part(first, len)] {
             widest(Alternate::<B, K, IN_COPY>(part, PhantomData));
         }
     }

@@ -255,7 +255,7 @@ pub(crate) fn check_possible(
 ) -> Result<()> {
     match expected.contains(found) {
         true => Ok(()),
-        // Each size is possible, but not all of them.
+        // Each size is possible by itself: two sizes of one symbol differ.
         false if expected.is_within_bounds(found) => {
             let expected = expected.with_symbols_of(expected.pairs(found));
             Err(wrong_shape(role, expected, found))

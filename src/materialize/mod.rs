@@ -280,8 +280,8 @@ pub(crate) fn copy_into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
 }
 
 /// Copies `from` into `out`.
-// Always inlined, and with a view of its own, as is `fresh`. That of a dynamic rank may be on the
-// heap.
+// Always inlined, and given a view of its own, as `fresh` is. But if the rank is dynamic, a view
+// may allocate memory for its shape, and the process is aborted if there is none.
 #[inline(always)]
 fn into<A: Copy + Send + Sync, D: Dimension>(
     out: &mut ArrayRef<A, D>,

@@ -240,7 +240,7 @@ impl PartialPlan {
         let output = {
             let of_input = self.input.pairs(input.sizes());
             let pairs = of_input.clone().chain(self.target.pairs(target.sizes()));
-            // Under `expand`, a size of `KEEP` is none.
+            // Under `expand`, `KEEP` stands for the size of the input, and is no size of a symbol.
             let pairs = pairs.filter(|&(_, size)| size != KEEP);
             if !symbols_agree(pairs.clone()) {
                 let expected = self.target.with_symbols_of(of_input);

@@ -231,8 +231,8 @@ impl<'n> Plan<'n> {
     /// How the first of these terms are read.
     pub(super) fn stretch(&self, terms: Range<usize>) -> Stretch {
         let (all, one_axis) = (terms.len(), self.run == self.summed.inner().size);
-        let end = (terms.start / self.run + 1).saturating_mul(self.run);
-        let left = all.min(end - terms.start);
+        let run_end = (terms.start / self.run + 1).saturating_mul(self.run);
+        let left = all.min(run_end - terms.start);
         let in_run = match one_axis {
             true if left == all => all,
             true => left / LEAF * LEAF,
@@ -240,9 +240,10 @@ impl<'n> Plan<'n> {
         };
         let (in_run, gathered, columns) = match in_run {
             0 if !one_axis && self.run >= LEAF => {
-                // Up to the end of a row. Those after the last whole leaf are gathered again.
-                let piece = (terms.start + LEAF - 1) / self.piece * self.piece + self.piece;
-                (0, piece - terms.start, 1)
+                // The piece ends where a row does. Terms behind its last whole leaf are gathered
+                // again: the next piece begins with them.
+                let end = (terms.start + LEAF - 1) / self.piece * self.piece + self.piece;
+                (0, end - terms.start, 1)
             }
             LEAF.. if !self.contiguous => (in_run.min(self.piece), 0, 1),
             _ => (in_run, LEAF, usize::MAX),

@@ -272,8 +272,9 @@ impl<'u> Unit<'u> {
     }
 
     /// Reads the complete leaves of these terms, of some columns along the innermost axis that is
-    /// kept. `first` is where term 0 of the first of them lies. What is contiguous of terms that
-    /// lie `in_run` is read in place, and the rest is gathered. The unit has `width` columns.
+    /// kept. `first` is where term 0 of the first of them lies. If the terms are `in_run`, they lie
+    /// in one run: operands whose terms are contiguous there are read in place, and others are
+    /// gathered. Otherwise all are gathered. The unit has `width` columns.
     fn read_leaves(
         &self,
         terms: Range<usize>,
