@@ -29,7 +29,7 @@ assert np.array_equal(broadcasts.sum_to_shape(dy, [3, 1]), dy.sum((0, 2))[:, Non
 for call, words in [
     (lambda: broadcasts.broadcast(bias, [2, 4]), "^ 3 is neither 4 nor 1"),
     (lambda: broadcasts.broadcast(bias, [3], "explict(0)"), "invalid broadcast mode"),
-    (lambda: broadcasts.sum_to_shape(dy, [5]), "cannot sum [2, 3, 4] to [5] (numpy)"),
+    (lambda: broadcasts.sum_to_shape(dy, [5]), "cannot reduce [2, 3, 4] to [5] (numpy)"),
     (lambda: broadcasts.add_bias(dy, bias, 1, out), "out has shape [2, 3, 8, 5]"),
 ]:
     try:
