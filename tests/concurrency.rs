@@ -617,6 +617,41 @@ mod pools {
         }
     }
 
+    /// The request for a helper is the only other job of the pool. Its other thread is held up, so
+    /// that a closure which lets the pool run other jobs would run it.
+    #[test]
+    fn a_closure_that_lets_other_jobs_run_is_not_called_within_itself() {
+        use std::cell::Cell;
+        thread_local! {
+            static IS_CALLED: Cell<bool> = const { Cell::new(false) };
+        }
+        let pool = pool(2);
+        let (started, is_started) = std::sync::mpsc::channel();
+        let (held_up, is_free) = std::sync::mpsc::channel::<()>();
+        pool.spawn(move || {
+            started.send(()).unwrap();
+            is_free.recv().unwrap_err();
+        });
+        is_started.recv().unwrap();
+        let add = |a: u64, b: u64| {
+            assert!(!IS_CALLED.replace(true), "called within itself");
+            rayon::yield_now();
+            IS_CALLED.set(false);
+            a + b
+        };
+        let a = Array1::from_iter(0..200_000_u64);
+        let row = ndarray::arr0(1_u64);
+        let (map, sum) = pool.install(|| {
+            let map = zip((&a, &row)).map_collect(|(a, b)| add(a, b)).unwrap();
+            let plan = BroadcastPlan::numpy((), a.raw_dim()).unwrap();
+            let sum = zip((&a, &row)).reduce(&plan, Sum, |(a, b)| add(a, b));
+            (map, sum.unwrap())
+        });
+        drop(held_up);
+        assert_eq!(map, &a + 1);
+        assert_eq!(sum.into_scalar(), 200_000 * 200_001 / 2);
+    }
+
     #[test]
     fn a_lock_around_a_copy_is_not_waited_for_by_its_holder() {
         use rayon::prelude::*;

@@ -41,6 +41,7 @@ impl Chunks {
     pub(crate) fn for_each(&self, cost: Cost, f: impl Fn(Range<usize>) -> usize + Sync) -> usize {
         let sum = AtomicUsize::new(0);
         for_each_range(self.count(), cost, |chunks| {
+            // Relaxed: `for_each_range` waits for all threads before the sum is read.
             sum.fetch_add(f(self.range(chunks)), Ordering::Relaxed);
         });
         sum.into_inner()

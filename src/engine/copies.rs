@@ -394,8 +394,8 @@ impl Copier {
                         step: size as isize,
                     },
                 };
-                // SAFETY: the rows of a plane but its first one, which is written, and does not
-                // move the source along the axis of the rows.
+                // SAFETY: the rows of a plane but its first one. That one is written, and is equal
+                // to them: the source does not move along the axis of the rows.
                 unsafe { self.gather.copy(others) };
             }
         }

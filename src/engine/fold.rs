@@ -143,7 +143,7 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         let whole = columns / LANES * LANES;
         let mut along = [0; OPERANDS];
         for column in (0..whole).step_by(LANES) {
-            // SAFETY: as for the whole function.
+            // SAFETY: the contract of this function.
             let term = |k: usize, j: usize| unsafe {
                 self.term(
                     &moved(places[k], I::COUNT, &along, 1),
@@ -637,7 +637,8 @@ unsafe fn close<T, R: Reduction<T>>(
     let row = |level: usize| {
         let row = stack.at::<R::Acc>(level * stack.width).first;
         // SAFETY: the levels of the binary ones of `count` hold sums of all columns. No level is
-        // borrowed twice, and none reaches into the next: a level has `width` columns or more.
+        // borrowed twice, and none reaches into the next: a level has `width` places, of which the
+        // first `columns` are borrowed, at most `width`.
         unsafe { slice::from_raw_parts_mut(row.cast::<R::Acc>(), columns) }
     };
     let sums = row(lowest);

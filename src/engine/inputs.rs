@@ -25,7 +25,8 @@ use std::{array, slice};
 ///
 /// # Safety
 ///
-/// With a [`gather`](Self::gather), elements may be copied, and copies of them lie at cache lines.
+/// With a [`gather`](Self::gather), which is of the size of an element, elements may be copied, and
+/// copies of them are aligned, if they lie one after the other from a cache line on.
 pub(crate) unsafe trait Access {
     /// What lies in memory.
     type Elem;
@@ -98,8 +99,8 @@ unsafe impl<A: Copy> Access for Value<A> {
 
 /// An array of which a map visits elements, as `A` says: an input, or a second output.
 ///
-/// The elements of its operand may be made items as long as it lives. Items of different threads
-/// may exist at the same time.
+/// The elements of its operand may be made items as long as the array is borrowed, for `'v`. Items
+/// of different threads may exist at the same time.
 pub(crate) struct Input<'v, A> {
     operand: Operand<'v>,
     access: PhantomData<A>,
@@ -153,10 +154,14 @@ impl<'v, A: Copy + Sync> Input<'v, Value<A>> {
 
 impl<'v, A: Send> Input<'v, &'v mut A> {
     /// A second output of a map: items are places of its elements, which differ as those of every
-    /// array that can be borrowed mutably. It must have the shape of the first output: if it
-    /// replicated to it, a place would be an item twice.
+    /// array that can be borrowed mutably.
+    ///
+    /// # Safety
+    ///
+    /// It is an input of one map, whose output has the same shape: if it replicated to another one,
+    /// or were visited twice, a place would be an item twice.
     #[inline]
-    pub(super) fn places<D: Dimension>(array: &'v mut ArrayRef<A, D>) -> Self {
+    pub(super) unsafe fn places<D: Dimension>(array: &'v mut ArrayRef<A, D>) -> Self {
         let first = array.as_mut_ptr();
         Self::new(first, array)
     }

@@ -154,8 +154,10 @@ mod sealed {
     ///
     /// # Safety
     ///
-    /// The methods read and write no more than their contracts say: accumulators of type `Acc`. All
-    /// memory that they are given is aligned for these, tables of copies also for the elements.
+    /// `facts` returns operands whose elements can be read as long as it is borrowed, and the size
+    /// and alignment of `Acc`. The other methods read and write no more than their contracts say:
+    /// accumulators of type `Acc`. All memory that they are given is aligned for these, tables of
+    /// copies also for the elements.
     pub unsafe trait Kernel: Sync {
         /// The type of accumulators.
         type Acc
@@ -188,7 +190,7 @@ mod sealed {
         /// # Safety
         ///
         /// The stack has room for as many levels as `index + 1` has binary digits, and holds the
-        /// sums with smaller numbers.
+        /// sums with smaller numbers. `columns` is at most its width.
         unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize);
 
         /// Combines all that waits on the stack after `count` pushes. The results are at the
@@ -196,7 +198,8 @@ mod sealed {
         ///
         /// # Safety
         ///
-        /// `count` sums have been pushed, one at least.
+        /// `count` sums of each column have been pushed, one at least. `columns` is at most the
+        /// width of the stack.
         unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8;
     }
 }

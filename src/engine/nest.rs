@@ -69,8 +69,9 @@ impl<const N: usize> LoopAxis<N> {
 /// - Neighbours that form one loop in all operands are merged, also replicated ones.
 ///
 /// So there is an innermost axis unless `len()` is 0 or 1. A position is a number in `0..len()`
-/// that counts the innermost axis fastest. The shape is that of an array, so that `len()` is at
-/// most `isize::MAX`: ndarray demands it of the product of all sizes but 0.
+/// that counts the innermost axis fastest. The shape is that of an array, or of a plan's output,
+/// so that `len()` is at most `isize::MAX`: ndarray and `BroadcastPlan::new` demand it of the
+/// product of all sizes but 0.
 #[derive(Debug)]
 pub(crate) struct LoopNest<const N: usize> {
     axes: SmallVec<[LoopAxis<N>; INLINE_AXES]>,

@@ -13,7 +13,7 @@ use super::tuning::{BLOCK, CACHE_LINE, LONG_ROW, SQUARE};
 /// An array of a map or a reduction, without the type of its elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Operand<'a> {
-    /// The element at index 0 of every axis.
+    /// The element at index 0 of every axis. Only an output is written through it.
     pub(crate) first: *mut u8,
     pub(crate) shape: &'a [usize],
     /// In elements.

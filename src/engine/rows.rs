@@ -144,7 +144,9 @@ pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: Input
 ) -> Result<(Array<C, D>, Array<E, D>)> {
     let mut second = uninit_output(dim.clone(), &inputs)?;
     let first = uninit_output(dim, &inputs)?;
-    let both = AndPlaces(inputs, Input::places(&mut second));
+    // SAFETY: `fill` is given an output of the same shape, and maps once.
+    let places = unsafe { Input::places(&mut second) };
+    let both = AndPlaces(inputs, places);
     let first = fill(first, both, |(items, place)| {
         let (c, e) = f(items);
         place.write(e);
@@ -169,7 +171,9 @@ pub(crate) fn overwrite_two<C: Send, E: Send, D: Dimension, I: Inputs>(
 ) -> Result<()> {
     // A smaller second output would replicate, and threads would write one place.
     check_shape(ArrayRole::SecondOut, first.shape(), second.shape())?;
-    let both = AndPlaces(inputs, Input::places(second));
+    // SAFETY: the shapes are equal, and `overwrite` maps once.
+    let places = unsafe { Input::places(second) };
+    let both = AndPlaces(inputs, places);
     overwrite(first, both, |(items, place)| {
         let (c, e) = f(items);
         *place = e;
@@ -305,11 +309,9 @@ mod tests {
                 overwrite(&mut out, inputs(), f).unwrap();
                 assert_eq!(out, expected);
                 let (mut out, mut second) = (laid_out(shape, number + 1), laid_out(shape, number));
-                let places = (
-                    Input::places(&mut second),
-                    Input::values(&a),
-                    Input::values(&b),
-                );
+                // SAFETY: the shapes are equal, and `overwrite` maps once.
+                let second_places = unsafe { Input::places(&mut second) };
+                let places = (second_places, Input::values(&a), Input::values(&b));
                 let write = |(place, a, b): (&mut u32, u32, u32)| {
                     *place = a;
                     f((a, b))

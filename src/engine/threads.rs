@@ -21,6 +21,8 @@
 //!   `RefCell` that it borrows. For the same reason a closure that waits for all threads of the
 //!   pool, as [`rayon::broadcast`] does, can deadlock: it waits for the caller, and the caller
 //!   waits for it.
+//! - A thread that works on a call comes to help no other, and not the same one again: a closure
+//!   that waits in rayon, as [`rayon::join`] does, runs other jobs meanwhile, but never itself.
 //! - A thread that claims chunks requests a helper if the remaining work is expected to take long
 //!   enough. There are at most as many open requests as running helpers, plus one, and those that
 //!   are late: a helper that the system does not run is replaced by another. A request is one
@@ -84,7 +86,7 @@ pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Co
 }
 
 /// [`for_each_range`] with `f` called once by each thread that takes part, with the ranges that it
-/// claims: at most [`max_threads`] calls, one of them by the caller.
+/// claims: at most [`max_threads`] calls, one of them by the caller. None begins within another.
 #[inline]
 pub(crate) fn share<F>(chunks: usize, cost: Cost, f: F)
 where
@@ -228,7 +230,10 @@ mod team {
     use super::{Cost, max_threads};
     #[cfg(all(test, loom))]
     use loom::sync::{Condvar, Mutex, MutexGuard};
+    #[cfg(all(test, loom))]
+    use loom::thread_local;
     use std::any::Any;
+    use std::cell::Cell;
     use std::mem::{forget, take, transmute};
     use std::ops::Range;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -342,6 +347,10 @@ mod team {
 
     thread_local! {
         static TEAM: Arc<Team> = Arc::default();
+
+        /// Whether this thread works on a call. Loom's macro takes no `const` block.
+        #[allow(clippy::missing_const_for_thread_local)]
+        static WORKS: Cell<bool> = Cell::new(false);
     }
 
     pub(super) fn share(chunks: usize, cost: Cost, work: &Work<'_>) {
@@ -422,7 +431,8 @@ mod team {
             _ => state.awaited -= 1,
         }
         let Some(job) = state.job else { return };
-        if state.shares.left() == 0 || state.running + 1 == job.threads {
+        let busy = WORKS.with(Cell::get);
+        if busy || state.shares.left() == 0 || state.running + 1 == job.threads {
             return;
         }
         state.running += 1;
@@ -449,7 +459,9 @@ mod team {
             share,
             claimed,
         };
+        let worked = WORKS.with(|works| works.replace(true));
         let caught = catch_unwind(AssertUnwindSafe(|| (job.work)(&mut ranges)));
+        WORKS.with(|works| works.set(worked));
         let mut state = lock(team);
         if let Err(payload) = caught {
             state.shares.clear();

@@ -197,6 +197,8 @@ impl Vectorize for WideCopy {
 /// The bytes of two wide registers, which may be padding.
 type Wide = [MaybeUninit<u8>; 2 * WIDE_REGISTER];
 
+const _: () = assert!(WIDE_FROM >= size_of::<Wide>());
+
 /// Transposes a square of elements: row `i` of the output has element `i` of each row of the
 /// source. The arguments are output and source, and the bytes from one row to the next in each. The
 /// bytes need not be initialised.

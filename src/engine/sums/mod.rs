@@ -63,8 +63,9 @@ const BITS: usize = usize::BITS as usize;
 /// # Safety
 ///
 /// The places of the target are writable, are as many elements as its shape says, and have the
-/// type of results that it is finished to, or else the kernel's type of accumulators. If results
-/// are added, they are initialised.
+/// type of results that it is finished to, or else the kernel's type of accumulators. No two of
+/// them share memory, and nothing else reads or writes them meanwhile. If results are added, they
+/// are initialised.
 pub(crate) unsafe fn reduce(
     kernel: &dyn Kernel,
     becomes: &[usize],
@@ -157,8 +158,8 @@ struct Driver<'k> {
     reduced: AtomicUsize,
 }
 
-// SAFETY: threads write to the target in distinct units only, whose results are `Send`; kernels are
-// `Sync`; the plan is data.
+// SAFETY: threads write to the target in distinct units only, whose places share no memory: the
+// contract of `reduce`. Results and accumulators are `Send`, kernels are `Sync`, the plan is data.
 unsafe impl Sync for Driver<'_> {}
 
 impl Driver<'_> {
