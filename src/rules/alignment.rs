@@ -53,9 +53,9 @@ impl Axes<'_> {
     }
 }
 
-/// The plan from an input to its target, as a rule aligns them. The output's rank must fit `O`.
+/// [`plan`] by a rule that looks at the sizes.
 #[inline(always)]
-pub(super) fn plan<'a, I: Dimension, E: Dimension, O: Dimension>(
+pub(super) fn plan_by_sizes<'a, I: Dimension, E: Dimension, O: Dimension>(
     rule: Rule,
     input: impl IntoDimension<Dim = I>,
     target: impl IntoDimension<Dim = E>,
@@ -67,6 +67,20 @@ pub(super) fn plan<'a, I: Dimension, E: Dimension, O: Dimension>(
         first: input.sizes(),
         second: target.sizes_mut(),
     });
+    plan(rule, input, target, |_| aligned)
+}
+
+/// The plan from an input to its target, as a rule aligns their ranks. The output's rank must fit
+/// `O`.
+#[inline(always)]
+pub(super) fn plan<'a, I: Dimension, E: Dimension, O: Dimension>(
+    rule: Rule,
+    input: impl IntoDimension<Dim = I>,
+    target: impl IntoDimension<Dim = E>,
+    align: impl FnOnce([usize; 2]) -> Aligned<'a>,
+) -> Result<BroadcastPlan<I, O>> {
+    let (input, target) = (input.into_dimension(), target.into_dimension());
+    let aligned = align([input.ndim(), target.ndim()]);
     // Errors take copies of the shapes and of the axes. The shapes themselves, and with them the
     // plan, then stay in registers where ranks are static.
     let (relation, axes) =

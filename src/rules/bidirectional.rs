@@ -35,8 +35,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        alignment::plan(Rule::Bidirectional, input, target, |shapes| {
-            right_aligned(shapes.ranks, Relation::Common)
+        alignment::plan(Rule::Bidirectional, input, target, |ranks| {
+            right_aligned(ranks, Relation::Common)
         })
     }
 }

@@ -38,8 +38,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         I: DimMax<E::Dim>,
     {
         let kept = &mut FewAxes::new();
-        alignment::plan(Rule::BroadcastAxes, input, target, |shapes| {
-            added(shapes.ranks, broadcast_axes, kept)
+        alignment::plan(Rule::BroadcastAxes, input, target, |ranks| {
+            added(ranks, broadcast_axes, kept)
         })
     }
 }

@@ -39,7 +39,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         I: DimMax<E::Dim>,
     {
         let size: E::Dim = size.expand_sizes()?;
-        alignment::plan(Rule::Expand, input, size, kept)
+        alignment::plan_by_sizes(Rule::Expand, input, size, kept)
     }
 }
 

@@ -54,8 +54,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        alignment::plan(rule, input, target, |shapes| {
-            mapped(shapes.ranks, mapping, increasing)
+        alignment::plan(rule, input, target, |ranks| {
+            mapped(ranks, mapping, increasing)
         })
     }
 
@@ -91,8 +91,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     where
         I: DimMax<E::Dim>,
     {
-        alignment::plan(Rule::InDimPermuting, input, target, |shapes| {
-            mapped(shapes.ranks, broadcast_dimensions, unique)
+        alignment::plan(Rule::InDimPermuting, input, target, |ranks| {
+            mapped(ranks, broadcast_dimensions, unique)
         })
     }
 }

@@ -103,7 +103,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
     {
         let mode = mode.borrow();
         let found = &mut FewAxes::new();
-        alignment::plan(mode.rule(), input, target, |shapes| {
+        alignment::plan_by_sizes(mode.rule(), input, target, |shapes| {
             mode.align(shapes, found)
         })
     }
@@ -144,16 +144,17 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         let rule = rule.borrow();
         let (name, a, b) = (rule.rule(), a.into_dimension(), b.into_dimension());
         if name == Rule::Pdpd {
-            let plan_b = alignment::plan(name, b, a.clone(), |shapes| rule.align(shapes));
+            let plan_b = alignment::plan_by_sizes(name, b, a.clone(), |shapes| rule.align(shapes));
             let plan_b: BroadcastPlan<E::Dim, _> =
                 plan_b.map_err(|error| error.renamed(|at| ArrayRole::Operand(1 - at)))?;
             let plan_a = BroadcastPlan::new(name, a, plan_b.output_dim(), |axis| axis)?;
             return Ok((plan_a, plan_b));
         }
         // The other rules treat both alike: each plan is that to the other shape.
-        let plan_a = alignment::plan(name, a.clone(), b.clone(), |shapes| rule.align(shapes));
+        let plan_a =
+            alignment::plan_by_sizes(name, a.clone(), b.clone(), |shapes| rule.align(shapes));
         let plan_a = plan_a.map_err(|error| error.renamed(ArrayRole::Operand))?;
-        let plan_b = alignment::plan(name, b, a, |shapes| rule.align(shapes))?;
+        let plan_b = alignment::plan_by_sizes(name, b, a, |shapes| rule.align(shapes))?;
         Ok((plan_a, plan_b))
     }
 }

@@ -17,8 +17,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// [`numpy`](BroadcastPlan::numpy) to a target whose dimension type is the output's.
     #[inline(always)]
     pub(crate) fn numpy_to(input: I, target: O) -> Result<Self> {
-        plan(Rule::Numpy, input, target, |shapes| {
-            right_aligned(shapes.ranks, Relation::Stretch)
+        plan(Rule::Numpy, input, target, |ranks| {
+            right_aligned(ranks, Relation::Stretch)
         })
     }
 }
@@ -52,8 +52,8 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        plan(Rule::Numpy, input, target, |shapes| {
-            right_aligned(shapes.ranks, Relation::Stretch)
+        plan(Rule::Numpy, input, target, |ranks| {
+            right_aligned(ranks, Relation::Stretch)
         })
     }
 

@@ -39,7 +39,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
         E: IntoDimension,
         I: DimMax<E::Dim>,
     {
-        alignment::plan(Rule::Pdpd, input, target, |shapes| {
+        alignment::plan_by_sizes(Rule::Pdpd, input, target, |shapes| {
             aligned_from(shapes, axis)
         })
     }
