@@ -39,8 +39,8 @@
 //!   [`reduction`] has the sum, the mean, maxima, positions, and the trait for your own.
 //! - **compute with shapes only**: a [`BroadcastPlan`] says which input axis feeds each output
 //!   axis. Plans can be composed, permuted and tiled.
-//! - **handle an error**: a [`BroadcastError`] prints a picture; its [`ErrorKind`] has the shapes
-//!   and the axis at fault as fields.
+//! - **handle an error**: a [`BroadcastError`] prints a picture, or one line by `{:#}`; its
+//!   [`ErrorKind`] has the shapes and the axis at fault as fields.
 //!
 //! Each further task has a module:
 //!

@@ -19,7 +19,7 @@ use std::ops::Range;
 ///
 /// One pointer wide. [`kind`](Self::kind) has the shapes and the axis as fields, for programs.
 /// `Display` draws the shapes as the rule aligns them, for people. `Debug` does too, as `unwrap`
-/// prints it:
+/// prints it. `{:#}` is one line without the picture, for logs:
 ///
 /// ```
 /// use ndarray::Array3;
@@ -36,6 +36,10 @@ use std::ops::Range;
 ///            ^ 3 is neither 4 nor 1",
 /// );
 /// assert_eq!(format!("{error:?}"), error.to_string());
+/// assert_eq!(
+///     format!("{error:#}"),
+///     "cannot broadcast [3, 1, 5] to [4, 4, 5] (numpy): 3 is neither 4 nor 1",
+/// );
 /// assert!(matches!(error.kind(), ErrorKind::SizeMismatch { axis: 0, .. }));
 /// ```
 ///
@@ -43,7 +47,6 @@ use std::ops::Range;
 // One pointer, so that a `Result` stays in registers on its way out of a rule. A `Result` with a
 // wide error is returned through memory, which takes five times as long as making a view.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
 pub struct BroadcastError(Box<ErrorKind>);
 
 impl BroadcastError {
@@ -94,10 +97,23 @@ impl BroadcastError {
     }
 }
 
-/// The picture, as `unwrap` prints `Debug`.
+impl fmt::Display for BroadcastError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        // The first line is the call, the last one what is wrong with it, behind a mark.
+        match (text.split_once('\n'), text.rsplit_once('\n')) {
+            (Some((call, _)), Some((_, why))) if f.alternate() => {
+                write!(f, "{call}: {}", why.trim_start_matches([' ', '^']))
+            }
+            _ => f.write_str(&text),
+        }
+    }
+}
+
+/// The picture, as `unwrap` prints `Debug`. `dbg!` prints it too, by `{:#?}`.
 impl fmt::Debug for BroadcastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "{self}")
     }
 }
 

@@ -50,11 +50,23 @@ fn long(rank: usize, axis: usize, size: usize) -> Vec<usize> {
         .collect()
 }
 
+/// The text, and without its picture: the first line, and what is wrong.
+#[track_caller]
+fn check_text(error: BroadcastError, text: &str) {
+    assert_eq!(error.to_string(), text);
+    assert_eq!(format!("{error:#?}"), text);
+    let line = match text.lines().collect::<Vec<_>>()[..] {
+        [first, .., last] => format!("{first}: {}", last.replace('^', "").trim()),
+        _ => text.to_string(),
+    };
+    assert_eq!(format!("{error:#}"), line);
+}
+
 macro_rules! texts {
     ($($name:ident: $call:expr => $text:expr;)*) => {$(
         #[test]
         fn $name() {
-            assert_eq!($call.unwrap_err().to_string(), $text);
+            check_text($call.unwrap_err(), $text.as_ref());
         }
     )*};
 }
