@@ -464,6 +464,51 @@ mod tests {
     }
 
     #[test]
+    fn a_tile_has_the_axes_that_remain_and_its_columns_are_the_nearest() {
+        let tile = |axes: &[(usize, isize)]| {
+            let axes = axes.iter().map(|&(size, stride)| LoopAxis {
+                size,
+                strides: [stride],
+            });
+            Tile::of(axes).map(|tile| [tile.rows, tile.columns].map(|a| (a.size, a.strides[0])))
+        };
+        for (axes, rows_and_columns) in [
+            (&[][..], [(1, 0), (1, 0)]),
+            (&[(3, 2), (1, 7)], [(1, 0), (3, 2)]),
+            // One row.
+            (&[(2, 3), (3, 1)], [(1, 0), (6, 1)]),
+            (&[(2, -3), (1, 7), (3, -1)], [(1, 0), (6, -1)]),
+            // Two loops, in their order, and in that of memory.
+            (&[(2, 4), (3, 1)], [(2, 4), (3, 1)]),
+            (&[(2, 1), (3, 2)], [(3, 2), (2, 1)]),
+            (&[(2, -1), (3, -2)], [(3, -2), (2, -1)]),
+            (&[(4, 8), (2, 4), (3, 1)], [(8, 4), (3, 1)]),
+        ] {
+            assert_eq!(tile(axes), Some(rows_and_columns), "{axes:?}");
+        }
+        for axes in [
+            &[(0, 1)][..],
+            &[(2, 3), (0, 3), (3, 1)],
+            &[(4, 20), (2, 4), (3, 1)],
+            // The first axis continues the last one, which is not next to it.
+            &[(5, 6), (2, 40), (3, 2)],
+        ] {
+            assert_eq!(tile(axes), None, "{axes:?}");
+        }
+    }
+
+    #[test]
+    fn columns_are_the_loop_along_which_elements_of_output_are_neighbours() {
+        let axes = [(2, 5), (3, 2)].map(|(size, stride)| LoopAxis {
+            size,
+            strides: [stride],
+        });
+        let tile = Tile::of(axes.into_iter()).unwrap();
+        let exchanged = |size: usize| tile.along_output(size).columns.size == 2;
+        assert_eq!([2, 5, 1].map(exchanged), [false, true, false]);
+    }
+
+    #[test]
     fn every_position_is_found_from_anywhere() {
         let cases: &[(&[usize], [&[isize]; 2])] = &[
             (&[], [&[], &[]]),

@@ -379,6 +379,7 @@ mod tests {
     #![allow(clippy::single_range_in_vec_init)]
 
     use super::*;
+    use crate::reduce::variance::Moments;
     use crate::{ErrorKind, reduction::Sum};
     use std::fmt::Debug;
     use std::ops::Range;
@@ -425,6 +426,7 @@ mod tests {
         assert_eq!(bool::read(&mut &[2][..]), None);
         let pair = [0xfd, 0xff, 5, 0, 0, 0, 0, 0, 0, 0];
         check_number("(i16, usize)", (-3_i16, 5_usize), &pair);
+        assert_eq!(Moments::name(), "moments in f64");
         let most = usize::read(&mut &[255; 8][..]);
         assert_eq!(most, usize::try_from(u64::MAX).ok());
         #[cfg(feature = "half")]

@@ -1,6 +1,7 @@
 //! ONNX's operators: the cases of its own tests, axes and shapes, and errors.
 
 use ndarray::{ArrayD, IxDyn, arr0, array};
+use ndarray_broadcast::infer::{PartialShape, PartialSize};
 use ndarray_broadcast::onnx::{Arg, Expand, Reduce};
 use ndarray_broadcast::prelude::*;
 use serde_json::Value;
@@ -399,6 +400,41 @@ fn axes_out_of_range_are_errors_that_show_them() {
             .infer_shape((2, 3), Some(&[u64::MAX]))
             .is_err()
     );
+}
+
+/// Compared with the shape of a plan, which is made of known sizes.
+#[test]
+fn reductions_of_shapes_that_are_known_in_part_keep_what_is_known() {
+    let unknown = PartialShape::UNKNOWN;
+    for axes in [
+        vec![],
+        vec![0_i64],
+        vec![1],
+        vec![-1],
+        vec![2, 0],
+        vec![1, 0, -1],
+    ] {
+        for [keepdims, noop] in [[true, true], [true, false], [false, true], [false, false]] {
+            let node = Reduce::new().keepdims(keepdims).noop_with_empty_axes(noop);
+            let expected = node.infer_shape((2, 3, 4), Some(&axes)).unwrap();
+            let infer = |data: &PartialShape| node.infer(data, Some(&axes)).unwrap();
+            let known = PartialShape::known((2, 3, 4));
+            let what = format!("{node:?} {axes:?}");
+            assert_eq!(infer(&known), PartialShape::known(&*expected), "{what}");
+            // Any size instead of 3.
+            let [any, two, four] = [PartialSize::ANY, 2.into(), 4.into()];
+            let found = infer(&PartialShape::new([two, any, four]));
+            let sizes = expected.iter().map(|&size| match size {
+                3 => any,
+                size => size.into(),
+            });
+            assert_eq!(found, PartialShape::new(sizes), "{what}");
+            let is_scalar = axes.is_empty() && !noop && !keepdims;
+            let scalar = PartialShape::known(());
+            let expected = if is_scalar { &scalar } else { &unknown };
+            assert_eq!(infer(&unknown), *expected, "{what}");
+        }
+    }
 }
 
 #[test]
