@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_the_loop_along_which_elements_of_output_are_neighbours() {
+    fn columns_are_the_loop_along_which_neighbours_of_the_output_lie() {
         let axes = [(2, 5), (3, 2)].map(|(size, stride)| LoopAxis {
             size,
             strides: [stride],
