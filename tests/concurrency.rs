@@ -617,8 +617,8 @@ mod pools {
         }
     }
 
-    /// The request for a helper is the only other job of the pool. Its other thread is held up, so
-    /// that a closure which lets the pool run other jobs would run it.
+    /// The second thread of the pool is blocked. So the request for a helper stays with the first
+    /// thread, which runs it when the closure yields.
     #[test]
     fn a_closure_that_lets_other_jobs_run_is_not_called_within_itself() {
         use std::cell::Cell;

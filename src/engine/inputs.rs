@@ -25,8 +25,8 @@ use std::{array, slice};
 ///
 /// # Safety
 ///
-/// With a [`gather`](Self::gather), which is of the size of an element, elements may be copied, and
-/// copies of them are aligned, if they lie one after the other from a cache line on.
+/// If there is a [`gather`](Self::gather), it is for elements of this size, and elements may be
+/// copied. Copies that lie one after the other are aligned if the first begins at a cache line.
 pub(crate) unsafe trait Access {
     /// What lies in memory.
     type Elem;

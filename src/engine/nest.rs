@@ -441,15 +441,18 @@ mod tests {
         assert_eq!(LoopNest::of(&[3, 0], [&[0, 1]]).len(), 0);
     }
 
+    fn axis(&(size, stride): &(usize, isize)) -> LoopAxis<1> {
+        LoopAxis {
+            size,
+            strides: [stride],
+        }
+    }
+
     #[test]
     fn axes_in_order_are_merged_and_nothing_else() {
         let in_order = |axes: &[(usize, isize)]| {
-            let axes = axes.iter().map(|&(size, stride)| LoopAxis {
-                size,
-                strides: [stride],
-            });
             let mut nest = LoopNest::empty();
-            nest.fill(axes).unwrap();
+            nest.fill(axes.iter().map(axis)).unwrap();
             let merged = nest.axes().iter().map(|a| (a.size, a.strides[0]));
             (nest.start(), nest.len(), merged.collect::<Vec<_>>())
         };
@@ -464,13 +467,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_has_the_axes_that_remain_and_its_columns_are_the_nearest() {
+    fn axes_that_make_up_to_two_loops_are_a_tile_whose_columns_are_nearest_in_memory() {
         let tile = |axes: &[(usize, isize)]| {
-            let axes = axes.iter().map(|&(size, stride)| LoopAxis {
-                size,
-                strides: [stride],
-            });
-            Tile::of(axes).map(|tile| [tile.rows, tile.columns].map(|a| (a.size, a.strides[0])))
+            let tile = Tile::of(axes.iter().map(axis));
+            tile.map(|tile| [tile.rows, tile.columns].map(|a| (a.size, a.strides[0])))
         };
         for (axes, rows_and_columns) in [
             (&[][..], [(1, 0), (1, 0)]),
@@ -498,12 +498,8 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_the_loop_along_which_neighbours_of_the_output_lie() {
-        let axes = [(2, 5), (3, 2)].map(|(size, stride)| LoopAxis {
-            size,
-            strides: [stride],
-        });
-        let tile = Tile::of(axes.into_iter()).unwrap();
+    fn rows_and_columns_are_exchanged_if_neighbours_in_the_output_are_in_different_rows() {
+        let tile = Tile::of([(2, 5), (3, 2)].iter().map(axis)).unwrap();
         let exchanged = |size: usize| tile.along_output(size).columns.size == 2;
         assert_eq!([2, 5, 1].map(exchanged), [false, true, false]);
     }

@@ -21,8 +21,9 @@
 //!   `RefCell` that it borrows. For the same reason a closure that waits for all threads of the
 //!   pool, as [`rayon::broadcast`] does, can deadlock: it waits for the caller, and the caller
 //!   waits for it.
-//! - A thread that works on a call comes to help no other, and not the same one again: a closure
-//!   that waits in rayon, as [`rayon::join`] does, runs other jobs meanwhile, but never itself.
+//! - A thread that works on a call helps no other call, nor the same one a second time. While a
+//!   closure waits in rayon, as in [`rayon::join`], its thread may run other jobs, but does not call
+//!   the closure again.
 //! - A thread that claims chunks requests a helper if the remaining work is expected to take long
 //!   enough. There are at most as many open requests as running helpers, plus one, and those that
 //!   are late: a helper that the system does not run is replaced by another. A request is one
@@ -86,7 +87,7 @@ pub(crate) fn for_each_range<F: Fn(Range<usize>) + Sync>(chunks: usize, cost: Co
 }
 
 /// [`for_each_range`] with `f` called once by each thread that takes part, with the ranges that it
-/// claims: at most [`max_threads`] calls, one of them by the caller. None begins within another.
+/// claims: at most [`max_threads`] calls, one of them by the caller. None begins inside another.
 #[inline]
 pub(crate) fn share<F>(chunks: usize, cost: Cost, f: F)
 where
