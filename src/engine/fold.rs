@@ -31,6 +31,10 @@ const SHORT_RUN: usize = 8 * LANES;
 /// are combined one by one: to load their numbers into vectors takes longer than that saves.
 const SMALL_ACCUMULATOR: usize = 16;
 
+/// The lanes' numbers in memory, as 32 bits. Masks that compare them take fewer instructions than
+/// those of a counter of 64 bits.
+static NUMBERS: [i32; LANES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
 /// An array of what an expression is for each index, by a loop that compilers make vector code of.
 /// It is no function, as a closure is only inlined if it is short.
 macro_rules! filled {
@@ -542,22 +546,20 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
             *lanes = sums!(Some(&*lanes), at, 1);
             at += LANES;
         }
-        let rest = count - at;
+        let (rest, mut last) = (count - at, *lanes);
         if rest > 0 {
             // A lane without another term keeps its value: `combine` must not be called for it, as
             // it may panic. `black_box` hides the length, so the compiler emits masked vector code.
             let all = black_box(LANES);
-            let mut new = *lanes;
-            let old = lanes[..all].iter().enumerate();
-            for (new, (j, &lane)) in new[..all].iter_mut().zip(old) {
-                *new = match j < rest {
+            let old = lanes[..all].iter().enumerate().zip(&NUMBERS);
+            for (last, ((j, &lane), &number)) in last[..all].iter_mut().zip(old) {
+                *last = match number < rest as i32 {
                     true => self.combine(lane, term(at + j)),
                     false => lane,
                 };
             }
-            *lanes = new;
         }
-        self.combine_lanes(lanes, |a, b| self.combine(a, b))
+        self.combine_lanes(&last, |a, b| self.combine(a, b))
     }
 
     /// The sum of `count` contiguous terms, at most a leaf.

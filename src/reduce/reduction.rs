@@ -1,6 +1,6 @@
 //! The reductions that are ready made.
 
-use super::order::{is_less, is_nan};
+use super::order::{is_less, is_nan, larger, smaller};
 use crate::engine::fold::Map;
 use crate::engine::kernel::Kernel;
 use crate::engine::positions::Positions;
@@ -455,7 +455,8 @@ impl<T: Summand<Acc: One>> Reduction<T> for Product {
 /// Implements [`Reduction`] for the choice of one term. `b`, which comes later, is taken instead of
 /// `a` if it is better, or if the last expression says so, which it does for NaN only.
 macro_rules! choice {
-    ($($name:ident: $text:literal, |$a:ident, $b:ident| $is_better:expr, $takes_nan:expr;)*) => {$(
+    ($($name:ident: $text:literal, $better:ident,
+       |$a:ident, $b:ident| $is_better:expr, $takes_nan:expr;)*) => {$(
         impl<T: Copy + PartialOrd + Send + Sync + 'static> Reduction<T> for $name {
             items! {
                 $text: T as T => T,
@@ -474,7 +475,7 @@ macro_rules! choice {
 
             #[inline(always)]
             fn combine_ordered(&self, $a: T, $b: T) -> T {
-                if $is_better { $b } else { $a }
+                $better($a, $b)
             }
 
             #[inline(always)]
@@ -486,10 +487,10 @@ macro_rules! choice {
 }
 
 choice! {
-    Max: "max", |a, b| is_less(&a, &b), is_nan(&b);
-    Min: "min", |a, b| is_less(&b, &a), is_nan(&b);
-    NanMax: "nanmax", |a, b| is_less(&a, &b), is_nan(&a);
-    NanMin: "nanmin", |a, b| is_less(&b, &a), is_nan(&a);
+    Max: "max", larger, |a, b| is_less(&a, &b), is_nan(&b);
+    Min: "min", smaller, |a, b| is_less(&b, &a), is_nan(&b);
+    NanMax: "nanmax", larger, |a, b| is_less(&a, &b), is_nan(&a);
+    NanMin: "nanmin", smaller, |a, b| is_less(&b, &a), is_nan(&a);
 }
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses: of the first
