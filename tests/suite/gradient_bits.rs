@@ -1,9 +1,9 @@
 //! Sums of floats equal the documented tree of additions bit for bit, for any layout, number of
 //! threads and features. Their error stays within the documented bound.
 
-use ndarray::{Array1, Array2, ArrayD, ArrayView, Axis, IxDyn, Slice, s};
+use ndarray::{Array0, Array1, Array2, ArrayD, ArrayView, Axis, IxDyn, Slice, s};
 use ndarray_broadcast::prelude::*;
-use ndarray_broadcast::reduction::Summand;
+use ndarray_broadcast::reduction::{Reduction, Summand};
 
 /// Pseudo-random numbers in (-1, 1) of many magnitudes, the same on every machine.
 fn values(len: usize) -> Vec<f32> {
@@ -293,6 +293,46 @@ const KNOWN_BITS: [(usize, u32); 7] = [
     (10_000, 0xc4c235d4),
     (100_000, 0xc675738c),
     (1_000_000, 0xc819dbbd),
+];
+
+/// The sum of a [`LogSumExp`], before its logarithm: that has other bits on other targets.
+struct SumOfExponentials;
+
+impl Reduction<f64> for SumOfExponentials {
+    type Acc = (f64, f64);
+    type Out = f64;
+    const COMMUTATIVE: bool = <LogSumExp as Reduction<f64>>::COMMUTATIVE;
+
+    fn lift(&self, value: f64) -> (f64, f64) {
+        LogSumExp.lift(value)
+    }
+    fn combine(&self, a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+        Reduction::<f64>::combine(&LogSumExp, a, b)
+    }
+    fn finish(&self, (_, sum): (f64, f64), _: usize) -> f64 {
+        sum
+    }
+    fn of_none(&self) -> Option<f64> {
+        None
+    }
+}
+
+#[test]
+fn known_variances_and_sums_of_exponentials_have_known_bits() {
+    for (len, variance, sum) in KNOWN_BITS_OF_F64 {
+        let values = Array1::from(values(len)).mapv(f64::from);
+        let bits = |result: Array0<f64>| result.into_scalar().to_bits();
+        let found = bits(values.reduce_to_shape((), Var::new()).unwrap());
+        assert_eq!(found, variance, "{found:#018x}, {len} terms");
+        let found = bits(values.reduce_to_shape((), SumOfExponentials).unwrap());
+        assert_eq!(found, sum, "{found:#018x}, {len} terms");
+    }
+}
+
+const KNOWN_BITS_OF_F64: [(usize, u64, u64); 3] = [
+    (10, 0x3f87f65675bf5172, 0x402317bc56490497),
+    (1000, 0x3fb5416bc3a19de0, 0x408b41da790f1241),
+    (100_000, 0x3fb5bfa37bb9fc53, 0x40f5490fd3bb9e30),
 ];
 
 /// The FNV-1a hash of the bits of all cases, in order.
