@@ -7,70 +7,80 @@
 use crate::engine::positions;
 #[cfg(feature = "half")]
 use half::{bf16, f16};
-#[cfg(feature = "half")]
 use std::any::Any;
 
 /// `a < b`, if neither is NaN. Of halves, -0 is less than 0.
 #[inline(always)]
 pub(super) fn is_less<T: PartialOrd + 'static>(a: &T, b: &T) -> bool {
-    #[cfg(feature = "half")]
-    if let (Some((a, _)), Some((b, _))) = (half_of(a), half_of(b)) {
-        return key(a) < key(b);
+    match (half_of(a), half_of(b)) {
+        (Some((a, _)), Some((b, _))) => key(a) < key(b),
+        _ => a < b,
     }
-    a < b
 }
 
-/// The larger of two values that are not NaN, or the first of equal ones.
+/// The larger of two values that are not NaN. Of equal ones, the first.
 #[inline(always)]
 pub(super) fn larger<T: PartialOrd + Copy + 'static>(a: T, b: T) -> T {
-    choose(a, b, i16::max, a < b)
+    by_keys(&a, &b, i16::max).unwrap_or_else(|| if a < b { b } else { a })
 }
 
-/// The smaller of two values that are not NaN, or the first of equal ones.
+/// The smaller of two values that are not NaN. Of equal ones, the first.
 #[inline(always)]
 pub(super) fn smaller<T: PartialOrd + Copy + 'static>(a: T, b: T) -> T {
-    choose(a, b, i16::min, b < a)
-}
-
-/// Chooses between halves by their [keys](key). Then the compiler keeps an accumulator as its key
-/// from one comparison to the next, and a term takes four instructions instead of eight.
-#[inline(always)]
-fn choose<T: Copy + 'static>(a: T, b: T, of_keys: fn(i16, i16) -> i16, second: bool) -> T {
-    #[cfg(feature = "half")]
-    if let (Some((a, _)), Some((b, _))) = (half_of(&a), half_of(&b)) {
-        let bits = key(of_keys(key(a), key(b))) as u16;
-        let (f, bf): (&dyn Any, &dyn Any) = (&f16::from_bits(bits), &bf16::from_bits(bits));
-        if let Some(&half) = f.downcast_ref().or(bf.downcast_ref()) {
-            return half;
-        }
-    }
-    if second { b } else { a }
+    by_keys(&a, &b, i16::min).unwrap_or_else(|| if b < a { b } else { a })
 }
 
 /// Whether a value is not equal to itself, as NaN.
 #[inline(always)]
 pub(super) fn is_nan<T: PartialEq + 'static>(value: &T) -> bool {
-    #[cfg(feature = "half")]
-    if let Some((bits, infinity)) = half_of(value) {
-        return bits & i16::MAX > infinity;
+    match half_of(value) {
+        Some((bits, infinity)) => bits & i16::MAX > infinity,
+        None => positions::is_nan(value),
     }
-    positions::is_nan(value)
 }
 
-/// The bits of a half, and those of the infinity of its type.
-#[cfg(feature = "half")]
+/// The half that is chosen by [keys](key); `None` for other types. The compiler keeps an accumulator
+/// as its key from one choice to the next, so that a term takes four instructions.
+#[inline(always)]
+fn by_keys<T: Copy + 'static>(a: &T, b: &T, choose: fn(i16, i16) -> i16) -> Option<T> {
+    let key_of = |value| half_of(value).map(|(bits, _)| key(bits));
+    half_of_bits(key(choose(key_of(a)?, key_of(b)?)))
+}
+
+/// The bits of a half, and those of the infinity of its type; `None` for other types.
 #[inline(always)]
 fn half_of<T: 'static>(value: &T) -> Option<(i16, i16)> {
     let value: &dyn Any = value;
+    #[cfg(feature = "half")]
     if let Some(half) = value.downcast_ref::<f16>() {
         return Some((half.to_bits() as i16, 0x7c00));
     }
-    (value.downcast_ref::<bf16>()).map(|half| (half.to_bits() as i16, 0x7f80))
+    #[cfg(feature = "half")]
+    if let Some(half) = value.downcast_ref::<bf16>() {
+        return Some((half.to_bits() as i16, 0x7f80));
+    }
+    let _ = value;
+    None
+}
+
+/// The half of these bits; `None` for other types.
+#[inline(always)]
+fn half_of_bits<T: Copy + 'static>(bits: i16) -> Option<T> {
+    #[cfg(feature = "half")]
+    for half in [
+        &f16::from_bits(bits as u16) as &dyn Any,
+        &bf16::from_bits(bits as u16),
+    ] {
+        if let Some(&half) = half.downcast_ref() {
+            return Some(half);
+        }
+    }
+    let _ = bits;
+    None
 }
 
 /// An integer that orders halves as their values do, except NaN, and -0 before 0. Of an integer it
 /// gives the half's bits back.
-#[cfg(feature = "half")]
 #[inline(always)]
 fn key(bits: i16) -> i16 {
     bits ^ bits >> 15 & i16::MAX
