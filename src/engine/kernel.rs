@@ -167,10 +167,10 @@ mod sealed {
         /// What the driver knows of it.
         fn facts(&self) -> Facts<'_>;
 
-        /// Whether runs of this many terms are gathered into rows, where the lanes of many columns
-        /// are combined at once, because that is faster than to fold each run. `in_place` says
-        /// whether runs can be read where they lie.
-        fn is_short(&self, terms: usize, _in_place: bool) -> bool {
+        /// Whether runs of this many terms of so many columns are gathered into rows, where the
+        /// lanes of many columns are combined at once, because that is faster than to fold each
+        /// run. `in_place` says whether runs can be read where they lie.
+        fn gathers_runs(&self, terms: usize, _columns: usize, _in_place: bool) -> bool {
             terms < LANES
         }
 

@@ -170,19 +170,6 @@ where
             let mut leaf = None;
             while done < runs.terms {
                 let count = (runs.terms - done).min(LEAF);
-                if count < LANES {
-                    // SAFETY: the terms of a run.
-                    let terms = unsafe { slice::from_raw_parts(places[0].cast::<T>(), count) };
-                    for (i, &term) in terms.iter().enumerate() {
-                        if best.is_none_or(|best| self.is_chosen_later(&best, &term)) {
-                            let position = runs.number.wrapping_add(done + i);
-                            // SAFETY: a column of the stack.
-                            unsafe { place.write((term, position)) };
-                            (best, leaf) = (Some(term), None);
-                        }
-                    }
-                    break;
-                }
                 // SAFETY: terms of a run.
                 let value = unsafe { self.choice.fold_run::<VECTORS>(&places, count, 0) };
                 if best.is_none_or(|best| self.is_chosen_later(&best, &value)) {

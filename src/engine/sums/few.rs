@@ -97,7 +97,7 @@ pub(super) unsafe fn reduce_few(
     // To fold few terms of few columns takes less time than to gather them, whatever their size.
     let few = (2..=LANES).contains(&columns) && terms <= FEW_TERMS && !side_by_side;
     let as_runs = in_runs
-        && (few || columns == 1 || !kernel.is_short(terms, true))
+        && (few || columns == 1 || !kernel.gathers_runs(terms, columns, true))
         && acc.max(size) < LARGE_ELEMENT;
     let gather = inputs[0].packs.filter(|_| in_runs && inputs.len() == 1);
     // Adjacent rows of numbers are folded as one row.

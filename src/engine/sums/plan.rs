@@ -112,7 +112,9 @@ impl<'n> Plan<'n> {
         let access = match columns_near {
             _ if large => Access::Rows,
             true if adjacent || inner.size >= LANES && many_terms => Access::Rows,
-            false if !kernel.is_short(count, in_place) || kept.len() < LANES => Access::Runs,
+            false if kept.len() == 1 || !kernel.gathers_runs(count, kept.len(), in_place) => {
+                Access::Runs
+            }
             _ => Access::Tables,
         };
 
