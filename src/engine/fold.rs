@@ -23,8 +23,8 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::{ptr, slice};
 
-/// Runs of fewer terms may be gathered into rows: see [`Kernel::gathers_runs`]. Of `u8 [20000, 49]`, a
-/// term over axis 1 then takes 0.11 ns, and 0.43 as a run, on one thread.
+/// Runs of fewer terms may be gathered into rows: see [`Kernel::gathers_runs`]. Of
+/// `u8 [20000, 49]`, a term over axis 1 then takes 0.11 ns, and 0.43 as a run, on one thread.
 const SHORT_RUN: usize = 8 * LANES;
 
 /// Accumulators of up to this many bytes are combined as vectors, [`LANES`] at a time. Larger ones

@@ -7,8 +7,8 @@
 /// A float with this function. Example: [`LogSumExp`](crate::reduction::LogSumExp).
 pub trait Exp: num_traits::Float + Send + Sync + 'static {
     /// `e^x` for `x <= 0`, within `2 - x` units in the last place where it is a normal number;
-    /// below, a number less than twice the least normal one. NaN for NaN. Beside a term that is 1,
-    /// the error is at most 2 units of the sum. Example:
+    /// below, a number less than twice the least normal one. NaN for NaN. If it is added to 1, its
+    /// error is at most 2 units in the last place of the sum. Example:
     /// [`LogSumExp`](crate::reduction::LogSumExp).
     fn exp_nonpositive(self) -> Self;
 }

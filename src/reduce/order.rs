@@ -39,7 +39,7 @@ pub(super) fn is_nan<T: PartialEq + 'static>(value: &T) -> bool {
     }
 }
 
-/// The half that is chosen by [keys](key); `None` for other types. The compiler keeps an accumulator
+/// The half that is chosen by [keys](key); `None` for other types. Compilers keep an accumulator
 /// as its key from one choice to the next, so that a term takes four instructions.
 #[inline(always)]
 fn by_keys<T: Copy + 'static>(a: &T, b: &T, choose: fn(i16, i16) -> i16) -> Option<T> {
