@@ -782,10 +782,10 @@ where
         let few = if R::HAS_UNORDERED { 6 } else { FEW_TERMS };
         // The steps from 16 lanes to one wait for each other, each for a few vectors. Those of many
         // columns do not: of `LogSumExp` over axis 1 of `f32 [4096, 1024]`, a term takes 1.24 ns,
-        // and 1.67 as a run.
-        let waits = R::SLOW && size_of::<R::Acc>() < SMALL_ACCUMULATOR && columns >= LANES;
+        // and 1.67 as a run. Runs that lie apart are gathered faster one column at a time.
+        let waits = R::SLOW && size_of::<R::Acc>() < SMALL_ACCUMULATOR;
         match R::SLOW || one_by_one {
-            true => waits || terms < SHORT_RUN,
+            true => terms < SHORT_RUN || waits && in_place && columns >= LANES,
             false => terms < LANES && !(in_place && terms <= few),
         }
     }
