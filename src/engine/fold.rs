@@ -23,17 +23,18 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::{ptr, slice};
 
-/// Runs of fewer terms may be gathered into rows: see [`Kernel::gathers_runs`]. Of
-/// `u8 [20000, 49]`, a term over axis 1 then takes 0.11 ns, and 0.43 as a run, on one thread.
+/// Runs of fewer terms may be gathered into rows, and longer ones of some reductions: see
+/// [`Kernel::gathers_runs`]. Of `u8 [20000, 49]`, a term over axis 1 then takes 0.11 ns, and 0.43
+/// as a run, on one thread.
 const SHORT_RUN: usize = 8 * LANES;
 
 /// Accumulators of up to this many bytes are combined as vectors, [`LANES`] at a time. Larger ones
 /// are combined one by one: to load their numbers into vectors takes longer than that saves.
 const SMALL_ACCUMULATOR: usize = 16;
 
-/// The lanes' numbers in memory, as 32 bits. Masks that compare them take fewer instructions than
-/// those of a counter of 64 bits.
-static NUMBERS: [i32; LANES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+/// The indices of the lanes, in memory and of 32 bits: to compare these with a number of lanes
+/// takes fewer instructions than to compare a counter of 64 bits.
+static LANE_INDICES: [i32; LANES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// An array of what an expression is for each index, by a loop that compilers make vector code of.
 /// It is no function, as a closure is only inlined if it is short.
@@ -546,20 +547,20 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
             *lanes = sums!(Some(&*lanes), at, 1);
             at += LANES;
         }
-        let (rest, mut last) = (count - at, *lanes);
+        let (rest, mut sums) = (count - at, *lanes);
         if rest > 0 {
             // A lane without another term keeps its value: `combine` must not be called for it, as
             // it may panic. `black_box` hides the length, so the compiler emits masked vector code.
             let all = black_box(LANES);
-            let old = lanes[..all].iter().enumerate().zip(&NUMBERS);
-            for (last, ((j, &lane), &number)) in last[..all].iter_mut().zip(old) {
-                *last = match number < rest as i32 {
+            let old = lanes[..all].iter().enumerate().zip(&LANE_INDICES);
+            for (sum, ((j, &lane), &index)) in sums[..all].iter_mut().zip(old) {
+                *sum = match index < rest as i32 {
                     true => self.combine(lane, term(at + j)),
                     false => lane,
                 };
             }
         }
-        self.combine_lanes(&last, |a, b| self.combine(a, b))
+        self.combine_lanes(&sums, |a, b| self.combine(a, b))
     }
 
     /// The sum of `count` contiguous terms, at most a leaf.
@@ -780,12 +781,15 @@ where
         let one_by_one = terms % LANES > 0 && size_of::<T>() <= 2;
         // The compiler makes no vector code of 7 or 8 terms if `combine` looks for NaN.
         let few = if R::HAS_UNORDERED { 6 } else { FEW_TERMS };
-        // The steps from 16 lanes to one wait for each other, each for a few vectors. Those of many
-        // columns do not: of `LogSumExp` over axis 1 of `f32 [4096, 1024]`, a term takes 1.24 ns,
-        // and 1.67 as a run. Runs that lie apart are gathered faster one column at a time.
-        let waits = R::SLOW && size_of::<R::Acc>() < SMALL_ACCUMULATOR;
+        // To combine 16 lanes is a chain of steps, each of few vectors, that wait for each other.
+        // In rows of many columns a step has many vectors: of `LogSumExp` over axis 1 of
+        // `f32 [4096, 1024]`, a term takes 1.24 ns, and 1.67 as a run, on one thread. Accumulators
+        // of 16 bytes fill more vectors: of `f64`, rows take up to 1.1 times as long. Runs that are
+        // not in place are gathered faster for one column after the other.
+        let chain_is_long = R::SLOW && size_of::<R::Acc>() < SMALL_ACCUMULATOR;
+        let in_rows = chain_is_long && in_place && columns >= LANES;
         match R::SLOW || one_by_one {
-            true => terms < SHORT_RUN || waits && in_place && columns >= LANES,
+            true => in_rows || terms < SHORT_RUN,
             false => terms < LANES && !(in_place && terms <= few),
         }
     }

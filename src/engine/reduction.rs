@@ -97,8 +97,8 @@ pub trait Reduction<T>: Sync {
     const QUICK: bool = false;
 
     /// Whether [`combine`](Self::combine) takes some dozens of instructions, as an exponential
-    /// does. Then terms that lie side by side may be copied, so that those of many results are
-    /// combined at once. Example: [`LogSumExp`](crate::reduction::LogSumExp).
+    /// does. Then terms that lie side by side may be copied, some KiB at a time, so that those of
+    /// many results are combined at once. Example: [`LogSumExp`](crate::reduction::LogSumExp).
     const SLOW: bool = false;
 
     /// What terms are accumulated in.

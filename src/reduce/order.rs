@@ -18,13 +18,15 @@ pub(super) fn is_less<T: PartialOrd + 'static>(a: &T, b: &T) -> bool {
     }
 }
 
-/// The larger of two values that are not NaN. Of equal ones, the first.
+/// The larger of two values that are not NaN. Of equal ones, the first; of halves, -0 is less than
+/// 0.
 #[inline(always)]
 pub(super) fn larger<T: PartialOrd + Copy + 'static>(a: T, b: T) -> T {
     by_keys(&a, &b, i16::max).unwrap_or_else(|| if a < b { b } else { a })
 }
 
-/// The smaller of two values that are not NaN. Of equal ones, the first.
+/// The smaller of two values that are not NaN. Of equal ones, the first; of halves, -0 is less than
+/// 0.
 #[inline(always)]
 pub(super) fn smaller<T: PartialOrd + Copy + 'static>(a: T, b: T) -> T {
     by_keys(&a, &b, i16::min).unwrap_or_else(|| if b < a { b } else { a })
@@ -39,8 +41,8 @@ pub(super) fn is_nan<T: PartialEq + 'static>(value: &T) -> bool {
     }
 }
 
-/// The half that is chosen by [keys](key); `None` for other types. Compilers keep an accumulator
-/// as its key from one choice to the next, so that a term takes four instructions.
+/// The half that is chosen by [keys](key); `None` for other types. Compilers keep the accumulator
+/// of a loop as its key, so that a term takes four instructions.
 #[inline(always)]
 fn by_keys<T: Copy + 'static>(a: &T, b: &T, choose: fn(i16, i16) -> i16) -> Option<T> {
     let key_of = |value| half_of(value).map(|(bits, _)| key(bits));
@@ -79,11 +81,11 @@ fn half_of_bits<T: Copy + 'static>(bits: i16) -> Option<T> {
     None
 }
 
-/// An integer that orders halves as their values do, except NaN, and -0 before 0. Of an integer it
-/// gives the half's bits back.
+/// An integer that orders halves as their values do, except NaN, and -0 before 0. It is its own
+/// inverse: `key(key(bits)) == bits`.
 #[inline(always)]
 fn key(bits: i16) -> i16 {
-    bits ^ bits >> 15 & i16::MAX
+    bits ^ ((bits >> 15) & i16::MAX)
 }
 
 #[cfg(all(test, feature = "half"))]
@@ -121,6 +123,7 @@ mod tests {
             }
             // As bits, as zeros are equal.
             let (minus, plus) = (of_bits(1 << 15), of_bits(0));
+            assert!(is_less(&minus, &plus) && !is_less(&plus, &minus));
             for (a, b) in [(minus, plus), (plus, minus)] {
                 assert_eq!(bits_of(larger(a, b)), 0);
                 assert_eq!(bits_of(smaller(a, b)), 1 << 15);

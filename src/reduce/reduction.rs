@@ -453,9 +453,10 @@ impl<T: Summand<Acc: One>> Reduction<T> for Product {
 }
 
 /// Implements [`Reduction`] for the choice of one term. `b`, which comes later, is taken instead of
-/// `a` if it is better, or if the last expression says so, which it does for NaN only.
+/// `a` if it is better, or if the last expression says so, which it does for NaN only. `$choose`
+/// chooses as well, between terms that are not NaN.
 macro_rules! choice {
-    ($($name:ident: $text:literal, $better:ident,
+    ($($name:ident: $text:literal, $choose:ident,
        |$a:ident, $b:ident| $is_better:expr, $takes_nan:expr;)*) => {$(
         impl<T: Copy + PartialOrd + Send + Sync + 'static> Reduction<T> for $name {
             items! {
@@ -475,7 +476,7 @@ macro_rules! choice {
 
             #[inline(always)]
             fn combine_ordered(&self, $a: T, $b: T) -> T {
-                $better($a, $b)
+                $choose($a, $b)
             }
 
             #[inline(always)]

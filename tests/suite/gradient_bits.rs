@@ -298,41 +298,46 @@ const KNOWN_BITS: [(usize, u32); 7] = [
 /// The sum of a [`LogSumExp`], before its logarithm: that has other bits on other targets.
 struct SumOfExponentials;
 
-impl Reduction<f64> for SumOfExponentials {
-    type Acc = (f64, f64);
-    type Out = f64;
-    const COMMUTATIVE: bool = <LogSumExp as Reduction<f64>>::COMMUTATIVE;
+impl<T: Copy + Send + Sync> Reduction<T> for SumOfExponentials
+where
+    LogSumExp: Reduction<T, Acc = (T, T)>,
+{
+    type Acc = (T, T);
+    type Out = T;
+    const COMMUTATIVE: bool = <LogSumExp as Reduction<T>>::COMMUTATIVE;
 
-    fn lift(&self, value: f64) -> (f64, f64) {
+    fn lift(&self, value: T) -> (T, T) {
         LogSumExp.lift(value)
     }
-    fn combine(&self, a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
-        Reduction::<f64>::combine(&LogSumExp, a, b)
+    fn combine(&self, a: (T, T), b: (T, T)) -> (T, T) {
+        Reduction::<T>::combine(&LogSumExp, a, b)
     }
-    fn finish(&self, (_, sum): (f64, f64), _: usize) -> f64 {
+    fn finish(&self, (_, sum): (T, T), _: usize) -> T {
         sum
     }
-    fn of_none(&self) -> Option<f64> {
+    fn of_none(&self) -> Option<T> {
         None
     }
 }
 
 #[test]
 fn known_variances_and_sums_of_exponentials_have_known_bits() {
-    for (len, variance, sum) in KNOWN_BITS_OF_F64 {
-        let values = Array1::from(values(len)).mapv(f64::from);
-        let bits = |result: Array0<f64>| result.into_scalar().to_bits();
-        let found = bits(values.reduce_to_shape((), Var::new()).unwrap());
-        assert_eq!(found, variance, "{found:#018x}, {len} terms");
-        let found = bits(values.reduce_to_shape((), SumOfExponentials).unwrap());
-        assert_eq!(found, sum, "{found:#018x}, {len} terms");
+    for (len, variance, sum, sum_of_f32) in KNOWN_BITS_OF_STATISTICS {
+        let singles = Array1::from(values(len)) * 50.;
+        let doubles = singles.mapv(f64::from);
+        let found: Array0<f64> = doubles.reduce_to_shape((), Var::new()).unwrap();
+        assert_eq!(found.into_scalar().to_bits(), variance, "{len} terms");
+        let found: Array0<f64> = doubles.reduce_to_shape((), SumOfExponentials).unwrap();
+        assert_eq!(found.into_scalar().to_bits(), sum, "{len} terms");
+        let found: Array0<f32> = singles.reduce_to_shape((), SumOfExponentials).unwrap();
+        assert_eq!(found.into_scalar().to_bits(), sum_of_f32, "{len} terms");
     }
 }
 
-const KNOWN_BITS_OF_F64: [(usize, u64, u64); 3] = [
-    (10, 0x3f87f65675bf5172, 0x402317bc56490497),
-    (1000, 0x3fb5416bc3a19de0, 0x408b41da790f1240),
-    (100_000, 0x3fb5bfa37bb9fc53, 0x40f5490fd3bb9e30),
+const KNOWN_BITS_OF_STATISTICS: [(usize, u64, u64, u32); 3] = [
+    (10, 0x403d40346424ccb3, 0x4019444cb9b3a792, 0x40ca2266),
+    (1000, 0x4069f25c0c2b8a73, 0x40787698e67c7650, 0x43c3b4c8),
+    (100_000, 0x406a8c6f10696e28, 0x40e349f51d41e0a8, 0x471a4fa8),
 ];
 
 /// The FNV-1a hash of the bits of all cases, in order.
