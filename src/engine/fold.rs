@@ -785,7 +785,7 @@ where
         // In rows of many columns a step has many vectors: of `LogSumExp` over axis 1 of
         // `f32 [4096, 1024]`, a term takes 1.24 ns, and 1.67 as a run, on one thread. Accumulators
         // of 16 bytes fill more vectors: of `f64`, rows take up to 1.1 times as long. Runs that are
-        // not in place are gathered faster for one column after the other.
+        // not in place are gathered faster one column at a time.
         let chain_is_long = R::SLOW && size_of::<R::Acc>() < SMALL_ACCUMULATOR;
         let in_rows = chain_is_long && in_place && columns >= LANES;
         match R::SLOW || one_by_one {

@@ -15,9 +15,10 @@ pub trait Exp: num_traits::Float + Send + Sync + 'static {
 
 /// `x = (k + r) ln 2` with an integer `k` and `|r| <= 1 / 2`. Then `e^x = 2^k 2^r`. `2^r` is a
 /// polynomial, and `2^k` has `k` in its exponent. The polynomial is 1 at 0. Its largest relative
-/// error is the least for its degree, 2.0e-9 and 3.4e-18, by the algorithm of Lawson; with rounded
-/// coefficients, of which `ln 2` is one, it is 1.6e-8 and 2.9e-17. Its even and odd powers are two
-/// sums, which a processor computes at the same time.
+/// error is the least for its degree, by the algorithm of Lawson: 2.0e-9 for `f32` and 3.4e-18 for
+/// `f64`. After its coefficients are rounded, the error is 1.6e-8 and 2.9e-17, and the coefficient
+/// of `r` is `ln 2`. Its even and odd powers are two sums, which a processor computes at the same
+/// time.
 /// Adding 1.5 * 2^(number of mantissa bits) rounds to an integer, which is in the low bits then.
 macro_rules! exp {
     ($Float:ident, $least:literal,

@@ -454,7 +454,7 @@ impl<T: Summand<Acc: One>> Reduction<T> for Product {
 
 /// Implements [`Reduction`] for the choice of one term. `b`, which comes later, is taken instead of
 /// `a` if it is better, or if the last expression says so, which it does for NaN only. `$choose`
-/// chooses as well, between terms that are not NaN.
+/// makes the same choice, between terms that are not NaN.
 macro_rules! choice {
     ($($name:ident: $text:literal, $choose:ident,
        |$a:ident, $b:ident| $is_better:expr, $takes_nan:expr;)*) => {$(

@@ -470,7 +470,10 @@ the box [1..3, 0..1] is not inside [2, 1]
   box     1..3  0..1
   shape      2     1
              ^ 1..3 is not inside 0..2";
-    a_box_that_ends_before_it_begins_beside_an_empty_one: Tile::new(&BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap(), &[1..1, Range { start: 2, end: 1 }, 0..4]) => "\
+    a_box_that_ends_before_it_begins_beside_an_empty_one: Tile::new(
+        &BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap(),
+        &[1..1, Range { start: 2, end: 1 }, 0..4],
+    ) => "\
 the box [1..1, 2..1, 0..4] is not inside [2, 3, 4]
   box     1..1  2..1  0..4
   shape      2     3     4

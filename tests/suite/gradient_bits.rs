@@ -320,8 +320,9 @@ where
     }
 }
 
+/// The same bits on any machine, as those of sums.
 #[test]
-fn known_variances_and_sums_of_exponentials_have_known_bits() {
+fn variances_and_sums_of_exponentials_have_known_bits() {
     for (len, variance, sum, sum_of_f32) in KNOWN_BITS_OF_STATISTICS {
         let singles = Array1::from(values(len)) * 50.;
         let doubles = singles.mapv(f64::from);

@@ -559,10 +559,8 @@ impl PartialOrd for Point {
 fn terms_that_cannot_be_compared_give_the_same_result_in_every_layout() {
     let mut random = Random(7);
     let lens = [5, 16, 40, 128, 300, 2000];
-    for (kept, len) in [1, 2, 3]
-        .iter()
-        .flat_map(|&kept| lens.map(|len| (kept, len)))
-    {
+    let shapes = (1..=3).flat_map(|kept| lens.map(|len| (kept, len)));
+    for (kept, len) in shapes {
         let plan = plan(&[kept, len], &[1]);
         let a = ArrayD::from_shape_simple_fn(vec![kept, len], || {
             Point(random.below(40) as i32, random.below(40) as i32)
