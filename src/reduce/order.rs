@@ -1,68 +1,98 @@
 //! Comparisons from which the compiler makes vector code.
 //!
 //! Those of `half` branch for each pair. Here halves are compared as integers, with the same
-//! results but for zeros of both signs: `every_pair_of_halves_compares_as_by_half` has all kinds of
-//! pairs.
+//! results but for zeros of both signs: `every_pair_of_halves_is_chosen_from_as_by_half` has all
+//! kinds of pairs.
 
 use crate::engine::positions;
 #[cfg(feature = "half")]
 use half::{bf16, f16};
 use std::any::Any;
 
-/// `a < b`, if neither is NaN. Of halves, -0 is less than 0.
-#[inline(always)]
-pub(super) fn is_less<T: PartialOrd + 'static>(a: &T, b: &T) -> bool {
-    match (half_of(a), half_of(b)) {
-        (Some((a, _)), Some((b, _))) => key(a) < key(b),
-        _ => a < b,
-    }
-}
-
-/// The larger of two values that are not NaN. Of equal ones, the first; of halves, -0 is less than
-/// 0.
-#[inline(always)]
-pub(super) fn larger<T: PartialOrd + Copy + 'static>(a: T, b: T) -> T {
-    by_keys(&a, &b, i16::max).unwrap_or_else(|| if a < b { b } else { a })
-}
-
-/// The smaller of two values that are not NaN. Of equal ones, the first; of halves, -0 is less than
-/// 0.
-#[inline(always)]
-pub(super) fn smaller<T: PartialOrd + Copy + 'static>(a: T, b: T) -> T {
-    by_keys(&a, &b, i16::min).unwrap_or_else(|| if b < a { b } else { a })
-}
-
 /// Whether a value is not equal to itself, as NaN.
 #[inline(always)]
 pub(super) fn is_nan<T: PartialEq + 'static>(value: &T) -> bool {
     match half_of(value) {
-        Some((bits, infinity)) => bits & i16::MAX > infinity,
+        Some(bits) => bits & i16::MAX > infinity::<T>(),
         None => positions::is_nan(value),
     }
 }
 
-/// The half that is chosen by [keys](key); `None` for other types. Compilers keep the accumulator
-/// of a loop as its key, so that a term takes four instructions.
+/// The larger of two terms, or the smaller one: `b`, which comes later, if it is better than `a`.
+/// If a term is NaN, it `wins`, or the other one does. Of halves, -0 is less than 0.
 #[inline(always)]
-fn by_keys<T: Copy + 'static>(a: &T, b: &T, choose: fn(i16, i16) -> i16) -> Option<T> {
-    let key_of = |value| half_of(value).map(|(bits, _)| key(bits));
-    half_of_bits(key(choose(key_of(a)?, key_of(b)?)))
+pub(super) fn chosen<T>(a: T, b: T, larger: bool, nan_wins: bool) -> T
+where
+    T: PartialOrd + Copy + 'static,
+{
+    chosen_half(a, b, larger, nan_wins).unwrap_or_else(|| {
+        let better = if larger { a < b } else { a > b };
+        // A pair of floats can be greater than another one although it has a NaN.
+        let better = better & !is_nan(&a) & !is_nan(&b);
+        let nan = if nan_wins { &b } else { &a };
+        // Both are evaluated: compilers make one selection of it in vector code.
+        if better | is_nan(nan) { b } else { a }
+    })
 }
 
-/// The bits of a half, and those of the infinity of its type; `None` for other types.
+/// [`chosen`] of terms that are not [unordered](is_unordered).
 #[inline(always)]
-fn half_of<T: 'static>(value: &T) -> Option<(i16, i16)> {
+pub(super) fn chosen_ordered<T>(a: T, b: T, larger: bool, nan_wins: bool) -> T
+where
+    T: PartialOrd + Copy + 'static,
+{
+    chosen_half(a, b, larger, nan_wins).unwrap_or_else(|| {
+        let better = if larger { a < b } else { a > b };
+        if better { b } else { a }
+    })
+}
+
+/// Whether a term is NaN, and no half: these have an order that includes NaN.
+#[inline(always)]
+pub(super) fn is_unordered<T: PartialEq + 'static>(term: &T) -> bool {
+    half_of(term).is_none() & positions::is_nan(term)
+}
+
+/// [`chosen`] of two halves; `None` for other types.
+///
+/// It compares integers that have the order of the halves. Compilers keep the accumulator of a loop
+/// as such an integer, so that a term takes five instructions.
+#[inline(always)]
+fn chosen_half<T: Copy + 'static>(a: T, b: T, larger: bool, nan_wins: bool) -> Option<T> {
+    let (a, b) = (half_of(&a)?, half_of(&b)?);
+    // The keys of NaN are the first and the last ones. On the circle of integers these are
+    // neighbours: a shift makes all of them the last ones, or the first.
+    let nans = i16::MAX - infinity::<T>();
+    let shift = if larger == nan_wins { -nans } else { nans };
+    let [a, b] = [a, b].map(|bits| key(bits).wrapping_add(shift));
+    let chosen = if larger { a.max(b) } else { a.min(b) };
+    half_of_bits(key(chosen.wrapping_sub(shift)))
+}
+
+/// The bits of a half; `None` for other types.
+#[inline(always)]
+fn half_of<T: 'static>(value: &T) -> Option<i16> {
     let value: &dyn Any = value;
     #[cfg(feature = "half")]
     if let Some(half) = value.downcast_ref::<f16>() {
-        return Some((half.to_bits() as i16, 0x7c00));
+        return Some(half.to_bits() as i16);
     }
     #[cfg(feature = "half")]
     if let Some(half) = value.downcast_ref::<bf16>() {
-        return Some((half.to_bits() as i16, 0x7f80));
+        return Some(half.to_bits() as i16);
     }
     let _ = value;
     None
+}
+
+/// The bits of the infinity of a type of halves.
+#[inline(always)]
+fn infinity<T: 'static>() -> i16 {
+    #[cfg(feature = "half")]
+    if std::any::TypeId::of::<T>() == std::any::TypeId::of::<f16>() {
+        return 0x7c00;
+    }
+    0x7f80
 }
 
 /// The half of these bits; `None` for other types.
@@ -81,8 +111,8 @@ fn half_of_bits<T: Copy + 'static>(bits: i16) -> Option<T> {
     None
 }
 
-/// An integer that orders halves as their values do, except NaN, and -0 before 0. It is its own
-/// inverse: `key(key(bits)) == bits`.
+/// An integer that orders halves as their values do, and -0 before 0. NaN is first or last, as its
+/// sign says. The function is its own inverse: `key(key(bits)) == bits`.
 #[inline(always)]
 fn key(bits: i16) -> i16 {
     bits ^ ((bits >> 15) & i16::MAX)
@@ -94,7 +124,7 @@ mod tests {
     use std::fmt::Debug;
 
     #[test]
-    fn every_pair_of_halves_compares_as_by_half() {
+    fn every_pair_of_halves_is_chosen_from_as_by_half() {
         fn check<T: PartialOrd + Copy + Debug + 'static>(
             of_bits: fn(u16) -> T,
             bits_of: fn(T) -> u16,
@@ -107,26 +137,35 @@ mod tests {
             }
             // Each with its neighbours, and with some of every exponent and sign.
             let some = (0..=u16::MAX).filter(|bits| bits & 0x7f <= 1 || bits & 0x7f == 0x7f);
-            let some: Vec<T> = some.map(of_bits).filter(|value| !is_nan(value)).collect();
+            let some: Vec<T> = some.map(of_bits).collect();
             let check_pair = |a: T, b: T| {
                 let (min, max) = if b < a { (b, a) } else { (a, b) };
-                let found = (smaller(a, b), larger(a, b));
-                assert_eq!(found, (min, max), "{a:?} {b:?}");
-                let zeros = a == b && a == of_bits(0);
-                assert!(zeros || is_less(&a, &b) == (a < b), "{a:?} {b:?}");
+                let (nan, other) = if is_nan(&a) { (a, b) } else { (b, a) };
+                for (larger, nan_wins) in
+                    [(true, true), (true, false), (false, true), (false, false)]
+                {
+                    let expected = match (is_nan(&nan), larger) {
+                        (false, true) => max,
+                        (false, false) => min,
+                        (true, _) if nan_wins => nan,
+                        (true, _) => other,
+                    };
+                    for choose in [chosen, chosen_ordered] {
+                        let found = choose(a, b, larger, nan_wins);
+                        let same = found == expected || is_nan(&found) && is_nan(&expected);
+                        assert!(same, "{a:?} {b:?} {larger} {nan_wins}: {found:?}");
+                    }
+                }
             };
             for &a in &some {
                 some.iter().for_each(|&b| check_pair(a, b));
             }
-            for pair in all.windows(2).filter(|pair| !pair.iter().any(is_nan)) {
-                check_pair(pair[0], pair[1]);
-            }
+            all.windows(2).for_each(|pair| check_pair(pair[0], pair[1]));
             // As bits, as zeros are equal.
             let (minus, plus) = (of_bits(1 << 15), of_bits(0));
-            assert!(is_less(&minus, &plus) && !is_less(&plus, &minus));
-            for (a, b) in [(minus, plus), (plus, minus)] {
-                assert_eq!(bits_of(larger(a, b)), 0);
-                assert_eq!(bits_of(smaller(a, b)), 1 << 15);
+            for (a, b, nan_wins) in [(minus, plus, true), (plus, minus, false)] {
+                assert_eq!(bits_of(chosen(a, b, true, nan_wins)), 0);
+                assert_eq!(bits_of(chosen(a, b, false, nan_wins)), 1 << 15);
             }
         }
         check(f16::from_bits, f16::to_bits);

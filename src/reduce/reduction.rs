@@ -1,6 +1,6 @@
 //! The reductions that are ready made.
 
-use super::order::{is_less, is_nan, larger, smaller};
+use super::order::{chosen, chosen_ordered, is_nan, is_unordered};
 use crate::engine::fold::Map;
 use crate::engine::kernel::Kernel;
 use crate::engine::positions::Positions;
@@ -452,22 +452,14 @@ impl<T: Summand<Acc: One>> Reduction<T> for Product {
     }
 }
 
-/// Implements [`Reduction`] for the choice of one term. `b`, which comes later, is taken instead of
-/// `a` if it is better, or if the last expression says so, which it does for NaN only. `$choose`
-/// makes the same choice, between terms that are not NaN.
+/// Implements [`Reduction`] for the choice of one term.
 macro_rules! choice {
-    ($($name:ident: $text:literal, $choose:ident,
-       |$a:ident, $b:ident| $is_better:expr, $takes_nan:expr;)*) => {$(
+    ($($name:ident: $text:literal, larger: $larger:literal, nan wins: $nan_wins:literal;)*) => {$(
         impl<T: Copy + PartialOrd + Send + Sync + 'static> Reduction<T> for $name {
             items! {
                 $text: T as T => T,
                 lift: |value| value,
-                combine: |$a, $b| {
-                    // A pair of floats can be greater than another pair although one has a NaN.
-                    let better = $is_better & !is_nan(&$a) & !is_nan(&$b);
-                    // Both are evaluated: compilers make one selection of it in vector code.
-                    if better | $takes_nan { $b } else { $a }
-                },
+                combine: |a, b| chosen(a, b, $larger, $nan_wins),
                 finish: |self, term, _| term,
                 none: None,
             }
@@ -475,23 +467,23 @@ macro_rules! choice {
             const HAS_UNORDERED: bool = true;
 
             #[inline(always)]
-            fn combine_ordered(&self, $a: T, $b: T) -> T {
-                $choose($a, $b)
+            fn combine_ordered(&self, a: T, b: T) -> T {
+                chosen_ordered(a, b, $larger, $nan_wins)
             }
 
             #[inline(always)]
             fn is_unordered(&self, acc: T) -> bool {
-                is_nan(&acc)
+                is_unordered(&acc)
             }
         }
     )*};
 }
 
 choice! {
-    Max: "max", larger, |a, b| is_less(&a, &b), is_nan(&b);
-    Min: "min", smaller, |a, b| is_less(&b, &a), is_nan(&b);
-    NanMax: "nanmax", larger, |a, b| is_less(&a, &b), is_nan(&a);
-    NanMin: "nanmin", smaller, |a, b| is_less(&b, &a), is_nan(&a);
+    Max: "max", larger: true, nan wins: true;
+    Min: "min", larger: false, nan wins: true;
+    NanMax: "nanmax", larger: true, nan wins: false;
+    NanMin: "nanmin", larger: false, nan wins: false;
 }
 
 /// Implements [`Reduction`] for the number of the term that another reduction chooses: of the first
