@@ -79,7 +79,8 @@ impl Rows<'_> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn number_of(&self, row: usize, columns: usize, column: usize) -> usize {
         let more = match columns > self.columns {
-            true => column / self.columns,
+            // No division that may panic: the compiler keeps that where the number is not used.
+            true => column.checked_div(self.columns).unwrap_or(0),
             false => 0,
         };
         self.number.wrapping_add(row + more)
