@@ -13,7 +13,7 @@ use std::any::Any;
 #[inline(always)]
 pub(super) fn is_nan<T: PartialEq + 'static>(value: &T) -> bool {
     match half_of(value) {
-        Some(bits) => bits & i16::MAX > infinity::<T>(),
+        Some(bits) => bits & i16::MAX > infinity(value),
         None => positions::is_nan(value),
     }
 }
@@ -59,12 +59,12 @@ pub(super) fn is_unordered<T: PartialEq + 'static>(term: &T) -> bool {
 /// as such an integer, so that a term takes five instructions.
 #[inline(always)]
 fn chosen_half<T: Copy + 'static>(a: T, b: T, larger: bool, nan_wins: bool) -> Option<T> {
-    let (a, b) = (half_of(&a)?, half_of(&b)?);
     // The keys of NaN are the first and the last ones. On the circle of integers these are
     // neighbours: a shift makes all of them the last ones, or the first.
-    let nans = i16::MAX - infinity::<T>();
+    let nans = i16::MAX - infinity(&a);
     let shift = if larger == nan_wins { -nans } else { nans };
-    let [a, b] = [a, b].map(|bits| key(bits).wrapping_add(shift));
+    let shifted = |half| half_of(half).map(|bits| key(bits).wrapping_add(shift));
+    let (a, b) = (shifted(&a)?, shifted(&b)?);
     let chosen = if larger { a.max(b) } else { a.min(b) };
     half_of_bits(key(chosen.wrapping_sub(shift)))
 }
@@ -85,13 +85,15 @@ fn half_of<T: 'static>(value: &T) -> Option<i16> {
     None
 }
 
-/// The bits of the infinity of a type of halves.
+/// The bits of the infinity of a half's type.
 #[inline(always)]
-fn infinity<T: 'static>() -> i16 {
+fn infinity<T: 'static>(half: &T) -> i16 {
+    let half: &dyn Any = half;
     #[cfg(feature = "half")]
-    if std::any::TypeId::of::<T>() == std::any::TypeId::of::<f16>() {
+    if half.is::<f16>() {
         return 0x7c00;
     }
+    let _ = half;
     0x7f80
 }
 
