@@ -264,9 +264,9 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
             true => start,
             false => end,
         };
-        // Boundaries repeat after at most as many places as a block has terms.
-        let mut below = (0..=boundary).rev().take(BLOCK_TERMS + 1);
-        let mut above = (boundary..=shape[axis]).take(BLOCK_TERMS + 1);
+        // Of so many places one is a boundary, if there are any.
+        let mut below = (0..=boundary).rev().take(BLOCK_TERMS);
+        let mut above = (boundary..=shape[axis]).take(BLOCK_TERMS);
         let nearest = [below.find(|&at| keeps(at)), above.find(|&at| keeps(at))];
         let fault = BoxFault::CutsBlock {
             axis,

@@ -2,6 +2,7 @@
 
 use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewD, Axis, IxDyn, Slice, arr0, array, s};
 use ndarray_broadcast::error::{AxesFault, IntegerRole, OperatorFault};
+use ndarray_broadcast::infer::PartialShape;
 use ndarray_broadcast::openvino::{Broadcast, IntegerTensor, Mode};
 use ndarray_broadcast::{AxisSource, BroadcastError, ErrorKind, Rule};
 
@@ -53,6 +54,22 @@ fn an_operator_keeps_its_version() {
     for mode in [Mode::Explicit, Mode::Pdpd { axis: 1 }] {
         let operators = VERSIONS.map(|operator| operator.with_mode(mode).unwrap());
         assert_eq!(operators.map(|operator| operator.version()), [1, 3]);
+    }
+}
+
+#[test]
+fn known_shapes_infer_the_shape_or_the_error_of_the_plan() {
+    for (data, target, mapping) in [
+        (&[3][..], &[2, 3][..], 1),
+        (&[], &[1], 0),
+        (&[], &[2], 0),
+        (&[3], &[2, 3], 2),
+    ] {
+        let plan = explicit().plan(data, &Array1::from(target.to_vec()), Some(&[mapping]));
+        let [data, target, mapping] = [data, target, &[mapping]].map(PartialShape::known);
+        let shape = explicit().infer(&data, &target, Some(&mapping));
+        let planned = plan.map(|plan| PartialShape::known(plan.output_dim()));
+        assert_eq!(shape, planned);
     }
 }
 

@@ -367,6 +367,21 @@ fn check_all_ranks(call: &Call, sample: usize) {
 }
 
 #[test]
+fn a_shape_has_a_value_if_all_its_sizes_are_known() {
+    for (shape, value) in [
+        (PartialShape::known((2, 3)), Some(IxDyn(&[2, 3]))),
+        (PartialShape::known(()), Some(IxDyn(&[]))),
+        (
+            PartialShape::new([PartialSize::known(2), PartialSize::ANY]),
+            None,
+        ),
+        (PartialShape::UNKNOWN, None),
+    ] {
+        assert_eq!(shape.value(), value, "{shape}");
+    }
+}
+
+#[test]
 fn the_box_of_simple_rules_is_the_smallest() {
     for call in simple_calls() {
         check_all_ranks(&call, 5_000);

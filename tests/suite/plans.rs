@@ -623,7 +623,9 @@ fn patterns_parse_their_own_text_and_reject_others() {
         assert_eq!(pattern.to_string(), printed);
         assert_eq!(format!("{pattern:?}"), format!("{printed:?}"));
         assert_eq!(printed.parse(), Ok(pattern.clone()));
-        assert_eq!(text.parse(), Ok(BroadcastMode::Named { pattern }));
+        let mode = BroadcastMode::Named { pattern };
+        assert_eq!(mode.to_string(), printed);
+        assert_eq!(text.parse(), Ok(mode));
     }
     for (text, printed) in [
         ("x,y", "x, y -> x y"),

@@ -309,3 +309,24 @@ fn piece(run: usize, term: &Axis, size: usize) -> (usize, usize) {
         rows => (rows * term.size, MORE_ROWS * term.size.max(LEAF)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::operands::STRIDES;
+    use super::*;
+
+    #[test]
+    fn a_piece_is_no_longer_than_the_longest_chunk() {
+        for (size, len) in [(1, 1 << 22), (4, 1 << 20), (8, 1 << 20), (8, 1 << 12)] {
+            let term = Axis {
+                size: len,
+                strides: [8; STRIDES],
+            };
+            for run in [len, 2 * len] {
+                let (terms, _) = piece(run, &term, size);
+                let bytes = terms * size;
+                assert!(bytes <= *CHUNK_BYTES.end(), "{size} {len} {run}: {bytes}");
+            }
+        }
+    }
+}
