@@ -79,7 +79,7 @@ impl Rows<'_> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn number_of(&self, row: usize, columns: usize, column: usize) -> usize {
         let more = match columns > self.columns {
-            // No division that may panic: the compiler keeps that where the number is not used.
+            // The compiler removes a division that cannot panic where the number is not used.
             true => column.checked_div(self.columns).unwrap_or(0),
             false => 0,
         };

@@ -1,7 +1,7 @@
 //! Comparisons from which the compiler makes vector code.
 //!
 //! Those of `half` branch for each pair. Here halves are compared as integers, with the same
-//! results but for zeros of both signs: `every_pair_of_halves_is_chosen_from_as_by_half` has all
+//! results but for zeros of both signs: `the_choice_between_halves_follows_their_comparison` has all
 //! kinds of pairs.
 
 use crate::engine::positions;
@@ -18,8 +18,8 @@ pub(super) fn is_nan<T: PartialEq + 'static>(value: &T) -> bool {
     }
 }
 
-/// The larger of two terms, or the smaller one: `b`, which comes later, if it is better than `a`.
-/// If a term is NaN, it `wins`, or the other one does. Of halves, -0 is less than 0.
+/// The larger of two terms, or the smaller one if not `larger`. Of equal terms it is `a`. If one is
+/// NaN, that one is chosen if `nan_wins`, otherwise the other one. Of halves, -0 is less than 0.
 #[inline(always)]
 pub(super) fn chosen<T>(a: T, b: T, larger: bool, nan_wins: bool) -> T
 where
@@ -30,7 +30,7 @@ where
         // A pair of floats can be greater than another one although it has a NaN.
         let better = better & !is_nan(&a) & !is_nan(&b);
         let nan = if nan_wins { &b } else { &a };
-        // Both are evaluated: compilers make one selection of it in vector code.
+        // Both conditions are evaluated: compilers make one selection of them in vector code.
         if better | is_nan(nan) { b } else { a }
     })
 }
@@ -47,7 +47,7 @@ where
     })
 }
 
-/// Whether a term is NaN, and no half: these have an order that includes NaN.
+/// Whether a term is NaN and its type has no order for NaN. Halves have one: see [`chosen_half`].
 #[inline(always)]
 pub(super) fn is_unordered<T: PartialEq + 'static>(term: &T) -> bool {
     half_of(term).is_none() & positions::is_nan(term)
@@ -126,7 +126,7 @@ mod tests {
     use std::fmt::Debug;
 
     #[test]
-    fn every_pair_of_halves_is_chosen_from_as_by_half() {
+    fn the_choice_between_halves_follows_their_comparison() {
         fn check<T: PartialOrd + Copy + Debug + 'static>(
             of_bits: fn(u16) -> T,
             bits_of: fn(T) -> u16,

@@ -264,7 +264,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
             true => start,
             false => end,
         };
-        // Of so many places one is a boundary, if there are any.
+        // If blocks can begin along this axis, one begins within so many places.
         let mut below = (0..=boundary).rev().take(BLOCK_TERMS);
         let mut above = (boundary..=shape[axis]).take(BLOCK_TERMS);
         let nearest = [below.find(|&at| keeps(at)), above.find(|&at| keeps(at))];

@@ -516,7 +516,7 @@ the box [0..1, 1025..3000] cuts a block of 1024 terms
   box     0..1  1025..3000
   shape      5        3000
                          ^ no block begins at 1025, but at 1024 and 2048";
-    a_box_that_cuts_a_block_at_its_last_term: part_of_rows([0..1, 0..2047]) => "\
+    a_box_that_cuts_a_block_before_its_last_term: part_of_rows([0..1, 0..2047]) => "\
 the box [0..1, 0..2047] cuts a block of 1024 terms
   box     0..1  0..2047
   shape      5     3000
