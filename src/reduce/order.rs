@@ -1,8 +1,8 @@
 //! Comparisons from which the compiler makes vector code.
 //!
 //! Those of `half` branch for each pair. Here halves are compared as integers, with the same
-//! results but for zeros of both signs: `the_choice_between_halves_follows_their_comparison` has all
-//! kinds of pairs.
+//! results but for zeros of both signs: `the_choice_between_halves_follows_their_comparison` has
+//! all kinds of pairs.
 
 use crate::engine::positions;
 #[cfg(feature = "half")]
