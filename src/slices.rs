@@ -173,13 +173,11 @@ fn layout<D: Dimension>(
     Ok(shape.strides(strides))
 }
 
-/// Reverses the axes whose stride is negative.
+/// Reverses the axes whose stride is negative. One whose stride is never used has the stride 0 in
+/// the array, and stays where it is.
 fn invert<S: RawData, D: Dimension>(array: &mut ArrayBase<S, D>, strides: &[isize]) {
-    if array.is_empty() {
-        return;
-    }
     for (axis, &stride) in strides.iter().enumerate() {
-        if stride < 0 && array.len_of(Axis(axis)) > 1 {
+        if stride < 0 {
             array.invert_axis(Axis(axis));
         }
     }

@@ -336,16 +336,12 @@ pub(super) fn wrong_shape(role: ArrayRole, expected: &PartialShape, found: &[usi
     let heading = format!("{role} has shape {}, expected {expected}", list(found));
     let (wanted, rank) = (sizes(expected), found.len());
     let fits = |(&size, wanted): (&usize, &PartialSize)| wanted.contains(size);
-    let in_place = match role {
-        ArrayRole::Receiver => "; an operation in place does not broadcast self",
-        _ => "",
-    };
     let axis = found.iter().zip(wanted).position(|pair| !fits(pair));
     let axis = axis.filter(|_| rank == wanted.len());
     let why = match axis {
-        Some(at) => format!("{} is not {}{in_place}", text(&found[at]), wanted[at]),
+        Some(at) => format!("{} is not {}", text(&found[at]), wanted[at]),
         None if rank == wanted.len() => return heading,
-        None => format!("ranks {rank} and {} differ{in_place}", wanted.len()),
+        None => format!("ranks {rank} and {} differ", wanted.len()),
     };
     heading + &Picture::of_two(axis, ("found", found), ("expected", wanted)).note(why)
 }

@@ -23,8 +23,8 @@ pub(super) fn aligned_from<S: Size>(shapes: Shapes<'_, S>, axis: isize) -> Align
     }
     let start = match axis {
         -1 => Some(rank - small),
-        // Two scalars have no axis, and take 0.
-        0 if rank == 0 => Some(0),
+        // Two scalars have no axis, and take 0 too.
+        0 => Some(0),
         axis => usize::try_from(axis).ok().filter(|&axis| axis < rank),
     };
     let fault = match start {
