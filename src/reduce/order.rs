@@ -120,14 +120,30 @@ fn key(bits: i16) -> i16 {
     bits ^ ((bits >> 15) & i16::MAX)
 }
 
-#[cfg(all(test, feature = "half"))]
+#[cfg(test)]
 mod tests {
     use super::*;
-    use std::fmt::Debug;
+
+    const ARGUMENTS: [(bool, bool); 4] =
+        [(true, true), (true, false), (false, true), (false, false)];
 
     #[test]
+    fn of_equal_floats_the_first_is_chosen() {
+        // As bits, as zeros are equal.
+        for (a, b) in [(0_f64, -0_f64), (-0., 0.)] {
+            for (larger, nan_wins) in ARGUMENTS {
+                for choose in [chosen, chosen_ordered] {
+                    let found = choose(a, b, larger, nan_wins);
+                    assert_eq!(found.to_bits(), a.to_bits(), "{a} {b} {larger} {nan_wins}");
+                }
+            }
+        }
+    }
+
+    #[cfg(feature = "half")]
+    #[test]
     fn the_choice_between_halves_follows_their_comparison() {
-        fn check<T: PartialOrd + Copy + Debug + 'static>(
+        fn check<T: PartialOrd + Copy + std::fmt::Debug + 'static>(
             of_bits: fn(u16) -> T,
             bits_of: fn(T) -> u16,
         ) {
@@ -143,9 +159,7 @@ mod tests {
             let check_pair = |a: T, b: T| {
                 let (min, max) = if b < a { (b, a) } else { (a, b) };
                 let (nan, other) = if is_nan(&a) { (a, b) } else { (b, a) };
-                for (larger, nan_wins) in
-                    [(true, true), (true, false), (false, true), (false, false)]
-                {
+                for (larger, nan_wins) in ARGUMENTS {
                     let expected = match (is_nan(&nan), larger) {
                         (false, true) => max,
                         (false, false) => min,

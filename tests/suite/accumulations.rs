@@ -421,6 +421,10 @@ the box [0..200, 0..3, 0..3, 0..8] cuts a block of 1024 terms
         nearest(&wide, &[1..4, 0..1000]),
         (1, 1000, [Some(0), Some(1024)])
     );
+    assert_eq!(
+        nearest(&wide, &[1..4, 256..2048]),
+        (1, 256, [Some(0), Some(1024)])
+    );
 
     // Every tile that is refused is accepted at the boundaries.
     let mut random = Random(5);
@@ -722,6 +726,58 @@ fn x_of_ones() -> Array2<i32> {
 }
 
 #[test]
+fn a_part_of_blocks_has_the_smallest_box_of_their_terms() {
+    let plan = BroadcastPlan::numpy((), (5, 4, 256)).unwrap();
+    for (blocks, ranges) in [
+        (0..0, [0..0, 0..0, 0..0]),
+        (5..5, [0..0, 0..0, 0..0]),
+        (0..5, [0..5, 0..4, 0..256]),
+        (1..3, [1..3, 0..4, 0..256]),
+        (4..5, [4..5, 0..4, 0..256]),
+    ] {
+        let part = Part::of_blocks(&plan, &[], blocks.clone()).unwrap();
+        assert!(part.tile().output().ranges().eq(ranges), "{blocks:?}");
+    }
+    let plan = BroadcastPlan::numpy((), (3, 2048)).unwrap();
+    for (blocks, ranges) in [
+        (2..3, [1..2, 0..1024]),
+        (5..6, [2..3, 1024..2048]),
+        (1..3, [0..2, 0..2048]),
+    ] {
+        let part = Part::of_blocks(&plan, &[], blocks.clone()).unwrap();
+        assert!(part.tile().output().ranges().eq(ranges), "{blocks:?}");
+    }
+    for (start, end) in [(3, 1), (6, 5), (7, 7), (4, 7)] {
+        let error = Part::of_blocks(&plan, &[], start..end).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("the sums of this plan have 6 blocks of terms, not [{start}..{end}]")
+        );
+    }
+}
+
+#[test]
+fn debug_of_an_accumulation_lists_the_elements_that_it_has() {
+    let plan = BroadcastPlan::numpy(5, (2, 5)).unwrap();
+    let x = Array2::<i32>::ones((2, 5));
+    let mut sum = Accumulation::new(&plan, Sum);
+    for (columns, elements) in [
+        (0..2, "elements: [0..2], complete: false"),
+        (3..5, "elements: [0..2, 3..5], complete: false"),
+        (2..3, "elements: [0..2, 2..3, 3..5], complete: true"),
+    ] {
+        let part = Part::new(&plan, &Tile::new(&plan, &[0..2, columns]).unwrap()).unwrap();
+        let x = part.tile().output().of(&x).unwrap();
+        sum.merge(part.reduce(&x, Sum).unwrap()).unwrap();
+        let of = r#"of: "sum of [2, 5] to [5] by (+ 0)""#;
+        assert_eq!(
+            format!("{sum:?}"),
+            format!("Accumulation {{ {of}, {elements}, .. }}")
+        );
+    }
+}
+
+#[test]
 fn pairs_have_names_of_their_own() {
     assert_eq!(<(f32, usize)>::name(), "(f32, usize)");
     assert_eq!(<((f32, usize), usize)>::name(), "((f32, usize), usize)");
@@ -761,6 +817,7 @@ fn faults_of_bytes_are_named() {
     assert_eq!(fault(axes - 32, &[8]), "no plan has these shapes");
     // The list of axes is longer than all bytes.
     assert_eq!(fault(axes - 8, &[255; 8]), "a list is longer than they are");
+    assert_eq!(fault(axes - 8, &[100]), "a list is longer than they are");
 }
 
 fn checksum(bytes: &[u8]) -> u64 {

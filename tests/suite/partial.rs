@@ -843,6 +843,18 @@ fn shapes_in_which_a_symbol_has_two_sizes_are_refused() {
     let message = plan.resolve(1, 7).unwrap_err().to_string();
     assert!(message.contains("expected [1]"), "{message}");
 
+    // So also if one shape has the symbol twice.
+    let twice = PartialShape::new([size(2, 5), size(2, 5)]);
+    let plan =
+        PartialPlan::with_mode(twice, PartialShape::known((4, 4)), BroadcastMode::Numpy).unwrap();
+    for (input, expected) in [
+        ((4, 5), "expected [4, 4]"),
+        ((4, 6), "expected [s0(2..=5), s0(2..=5)]"),
+    ] {
+        let message = plan.resolve(input, (4, 4)).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+
     // Under `expand`, a size of -1 is that of the input, whatever its symbol.
     let target = PartialShape::new([batch]);
     let plan = PartialPlan::with_mode(

@@ -106,6 +106,25 @@ fn a_whole_slice_is_filled() {
     }
 }
 
+#[test]
+fn strides_may_be_of_one_slice_only() {
+    let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
+    type Strides = Option<&'static [isize]>;
+    let cases: [(Strides, Strides, [u8; 6]); 4] = [
+        (Some(&[1]), None, [1, 2, 3, 1, 2, 3]),
+        (Some(&[-1]), None, [3, 2, 1, 3, 2, 1]),
+        (None, Some(&[1, 2]), [1, 1, 2, 2, 3, 3]),
+        (None, Some(&[1, -2]), [3, 3, 2, 2, 1, 1]),
+    ];
+    for (input, out, expected) in cases {
+        let mut copy = [7; 6].map(MaybeUninit::new);
+        plan.copy_slice(&[1, 2, 3], input, &mut copy, out).unwrap();
+        // SAFETY: all elements were initialised above.
+        let copy = copy.map(|element| unsafe { element.assume_init() });
+        assert_eq!(copy, expected, "{input:?} {out:?}");
+    }
+}
+
 /// Each case: the call's arguments and the text of the error.
 #[test]
 fn slices_that_do_not_hold_their_array_are_errors() {

@@ -368,6 +368,17 @@ fn the_variance_of_equal_terms_is_zero_and_of_infinite_ones_nan() {
     }
 }
 
+/// Squares of such distances are 0 or the least number, and those of their sums are not.
+#[test]
+fn the_variance_of_tiny_terms_is_not_negative() {
+    for (count, tiny, period) in [(20, 8e-163, 7), (20, 4e-163, 21), (33, 4e-163, 7)] {
+        let terms = Array1::from_shape_fn(count, |i| if i % period == 0 { 0. } else { tiny });
+        let of_sample = |ddof| terms.reduce_to_shape((), Std::new().ddof(ddof)).unwrap();
+        let std: f64 = of_sample(count - 1).into_scalar();
+        assert!(std >= 0., "{count} {std}");
+    }
+}
+
 #[test]
 fn too_few_terms_for_a_variance_are_an_error() {
     let x = array![[1_f32, 2.], [3., 4.]];
@@ -592,11 +603,14 @@ fn means_of_integers_are_exact_and_round_towards_zero() {
     let mean = large.reduce_to_shape((), Mean).unwrap().into_scalar();
     assert_eq!(mean, 132_542_363_533_234_561);
     let complex = array![
-        num_complex::Complex::new(1., 2.),
+        num_complex::Complex::new(1_f64, 2.),
         num_complex::Complex::new(2., 5.)
     ];
     let mean = complex.reduce_to_shape((), Mean).unwrap().into_scalar();
     assert_eq!(mean, num_complex::Complex::new(1.5, 3.5));
+    let none = complex.slice(ndarray::s![..0]);
+    let mean = none.reduce_to_shape((), Mean).unwrap().into_scalar();
+    assert!(mean.re.is_nan() && mean.im.is_nan());
 }
 
 #[test]
