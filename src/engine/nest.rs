@@ -360,10 +360,7 @@ pub(crate) fn walk<const N: usize>(
     while left > 0 {
         let count = left.min(turn - from);
         let (offsets, range) = (axis.moved(start, turns), from..from + count);
-        match axes {
-            [] => f(offsets, range),
-            _ => walk(axes, offsets, inside, range, f),
-        }
+        walk(axes, offsets, inside, range, f);
         (turns, from) = (turns + 1, 0);
         left -= count;
     }
