@@ -828,6 +828,25 @@ fn terms_of_arrays_in_different_orders_follow_the_tree() {
     }
 }
 
+/// Where the terms of several rows are gathered together, an operand has one element for each row.
+#[test]
+fn terms_with_one_element_for_each_row_follow_the_tree() {
+    for shape in [[3, 300], [40, 50], [300, 7], [70, 1000]] {
+        let [rows, columns] = shape;
+        let terms = (0..rows * columns).map(|i| Mixed::<8>::number(rows + i));
+        let terms = ArrayD::from_shape_vec(&shape[..], terms.collect()).unwrap();
+        let crossed = terms.t().as_standard_layout().reversed_axes().into_owned();
+        let column = Array2::from_shape_fn((rows, 1), |(row, _)| Mixed::<8>::number(row));
+        let expected: Vec<_> = terms
+            .indexed_iter()
+            .map(|(at, &term)| term + column[[at[0], 0]])
+            .collect();
+        let operands = zip((&crossed, &column));
+        let found = operands.reduce(&plan(&shape, &[0, 1]), Sum, |(a, b)| a + b);
+        assert!(found.unwrap().iter().eq([&tree(&expected)]), "{shape:?}");
+    }
+}
+
 /// One row that is seen many times.
 #[test]
 fn long_rows_follow_the_tree() {
@@ -851,10 +870,10 @@ fn large_elements_follow_the_tree() {
 }
 
 /// Positions of the largest and the smallest of many equal terms, and of NaN, of small and of large
-/// elements.
+/// elements. The largest terms are among the last leaves.
 #[test]
 fn positions_are_those_of_the_first_terms_in_every_layout() {
-    let value = |i: usize| (i.wrapping_mul(0x9e37_79b9) >> 7) % 50;
+    let value = |i: usize| (i.wrapping_mul(0x9e37_79b9) >> 7) % 50 + i / 400;
     for (shape, summed) in [
         (&[7, 5][..], &[0][..]),
         (&[5, 7], &[1]),
