@@ -461,5 +461,7 @@ mod tests {
         assert!(two.is_err());
         let c = Array3::<u8>::zeros((3, 4, 1));
         assert!(update(&mut out, (Input::values(&c),), |x, c| *x = c).is_err());
+        let crossed = Array3::<u8>::zeros((2, 3, 4)).reversed_axes();
+        assert!(collect(a.raw_dim(), (Input::values(&crossed),), |c| c).is_err());
     }
 }
