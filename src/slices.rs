@@ -173,8 +173,8 @@ fn layout<D: Dimension>(
     Ok(shape.strides(strides))
 }
 
-/// Reverses the axes whose stride is negative. One whose stride is never used has the stride 0 in
-/// the array, and stays where it is.
+/// Reverses the axes whose stride is negative. An axis whose stride is never used has the stride 0
+/// in `array`, so that to reverse it changes nothing.
 fn invert<S: RawData, D: Dimension>(array: &mut ArrayBase<S, D>, strides: &[isize]) {
     for (axis, &stride) in strides.iter().enumerate() {
         if stride < 0 {

@@ -124,6 +124,7 @@ fn key(bits: i16) -> i16 {
 mod tests {
     use super::*;
 
+    /// `larger` and `nan_wins`.
     const ARGUMENTS: [(bool, bool); 4] =
         [(true, true), (true, false), (false, true), (false, false)];
 

@@ -23,7 +23,7 @@ pub(super) fn aligned_from<S: Size>(shapes: Shapes<'_, S>, axis: isize) -> Align
     }
     let start = match axis {
         -1 => Some(rank - small),
-        // Two scalars have no axis, and take 0 too.
+        // Also for two scalars, which have no axis 0.
         0 => Some(0),
         axis => usize::try_from(axis).ok().filter(|&axis| axis < rank),
     };

@@ -230,7 +230,10 @@ cannot broadcast [2] to [2, 3] (numpy)
   b           2
   target   2  3
               ^ 2 is neither 3 nor 1";
-    an_update_names_the_axis_at_fault: zip((&zeros(&[3]), &zeros(&[1, 2, 4]))).update(&mut zeros(&[5, 2, 3]), |x, (a, b)| *x = a + b) => "\
+    an_update_names_the_axis_at_fault: zip((&zeros(&[3]), &zeros(&[1, 2, 4]))).update(
+        &mut zeros(&[5, 2, 3]),
+        |x, (a, b)| *x = a + b,
+    ) => "\
 cannot broadcast [1, 2, 4] to [5, 2, 3] (numpy)
   b        1  2  4
   target   5  2  3
@@ -462,17 +465,26 @@ cannot broadcast [2, 4] with [3, 4] (numpy)
   input 1   2  4
   input 2   3  4
             ^ 2 and 3 differ and neither is 1";
-    axes_that_trade_places_stand_above_their_targets: zeros(&[3, 4]).broadcast_in_dim_permuting((4, 5), &[1, 0]) => "\
+    axes_that_trade_places_stand_above_their_targets: zeros(&[3, 4]).broadcast_in_dim_permuting(
+        (4, 5),
+        &[1, 0],
+    ) => "\
 cannot broadcast [3, 4] to [4, 5] (in_dim_permuting)
   input    4  3
   target   4  5
               ^ 3 is neither 5 nor 1";
-    a_size_that_is_never_a_partial_size: BroadcastMode::Numpy.infer(&PartialShape::known(3), &from_5_to_9()) => "\
+    a_size_that_is_never_a_partial_size: BroadcastMode::Numpy.infer(
+        &PartialShape::known(3),
+        &from_5_to_9(),
+    ) => "\
 cannot broadcast [3] to [5..=9] (numpy)
   input        3
   target   5..=9
                ^ 3 is never 5..=9, and never 1";
-    a_partial_size_that_is_never_a_size: BroadcastMode::Numpy.infer(&from_5_to_9(), &PartialShape::known(3)) => "\
+    a_partial_size_that_is_never_a_size: BroadcastMode::Numpy.infer(
+        &from_5_to_9(),
+        &PartialShape::known(3),
+    ) => "\
 cannot broadcast [5..=9] to [3] (numpy)
   input    5..=9
   target       3
@@ -482,13 +494,23 @@ cannot insert axis 3 in [2, 3]
   shape   2  3
   axes    3
           ^ the positions are -3 to 2";
-    a_box_of_more_axes_than_the_output: Tile::new(&BroadcastPlan::numpy(2, 2).unwrap(), &[0..1, 0..1]) => "\
+    a_box_of_more_axes_than_the_output: Tile::new(
+        &BroadcastPlan::numpy(2, 2).unwrap(),
+        &[0..1, 0..1],
+    ) => "\
 the box [0..1, 0..1] is not inside [2]
   box     0..1  0..1
   shape      2
   2 ranges for 1 axis";
-    a_slice_that_is_too_short: BroadcastPlan::numpy(2, 2).unwrap().copy_slice(&[1], None, &mut [], None) => "input is a slice of length 1, the shape [2] needs 2";
-    version_1_of_broadcast_has_no_bidirectional_mode: Broadcast::v1().with_mode(Mode::Bidirectional) => "OpenVINO Broadcast-1 has no mode \"bidirectional\": Broadcast-3 has it";
+    a_slice_that_is_too_short: BroadcastPlan::numpy(2, 2).unwrap().copy_slice(
+        &[1],
+        None,
+        &mut [],
+        None,
+    ) => "input is a slice of length 1, the shape [2] needs 2";
+    version_1_of_broadcast_has_no_bidirectional_mode: Broadcast::v1().with_mode(
+        Mode::Bidirectional,
+    ) => "OpenVINO Broadcast-1 has no mode \"bidirectional\": Broadcast-3 has it";
     a_named_pattern_that_drops_an_axis_is_no_mode: zeros(&[1, 3]).broadcast_to_mode(3, "1 c -> c".parse::<BroadcastMode>().unwrap()) => "\
 cannot broadcast [1, 3] to [3] (named)
   input    1  3
@@ -526,8 +548,10 @@ cannot broadcast [1] with [] (none)
   other
   self has 1 axis, other has 0: this rule wants identical shapes";
     a_negative_size: shape_from_integers(&[3_i64, -1]) => "entry 1 is -1: a size must not be negative; -1 keeps the input's size in broadcast_expand and onnx::Expand::with_minus_one_as_keep";
-    a_size_below_minus_one: shape_from_integers(&[-2]) => "entry 0 is -2: a size must not be negative";
-    an_axis_of_an_array_of_rank_0: axes_from_integers(&[0], 0) => "entry 0 is 0: axes of an array of rank 0 are none";
+    a_size_below_minus_one: shape_from_integers(&[-2])
+        => "entry 0 is -2: a size must not be negative";
+    an_axis_of_an_array_of_rank_0: axes_from_integers(&[0], 0)
+        => "entry 0 is 0: axes of an array of rank 0 are none";
     an_axis_out_of_range: axes_from_integers(&[0_i32, -3], 2) => "entry 1 is -3: axes of an array of rank 2 are -2 to 1";
     an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w";
     a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any, as in pdpd(1)";
@@ -640,7 +664,10 @@ the shapes do not fit the axis pattern
 the shapes do not fit the axis pattern
   (h w 1) -> h w
      ^ \"w\" needs a size";
-    another_size_than_that_of_an_axis: zeros(&[6, 3]).broadcast_named("(h w) c -> h w c", &[("h", 2), ("c", 5)]) => "\
+    another_size_than_that_of_an_axis: zeros(&[6, 3]).broadcast_named(
+        "(h w) c -> h w c",
+        &[("h", 2), ("c", 5)],
+    ) => "\
 the shapes do not fit the axis pattern
   h w c -> h w c
       ^ \"c\" has the sizes 3 and 5";

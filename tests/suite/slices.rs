@@ -107,7 +107,7 @@ fn a_whole_slice_is_filled() {
 }
 
 #[test]
-fn strides_may_be_of_one_slice_only() {
+fn strides_may_be_given_for_one_slice_only() {
     let plan = BroadcastPlan::numpy(3, (2, 3)).unwrap();
     type Strides = Option<&'static [isize]>;
     let cases: [(Strides, Strides, [u8; 6]); 4] = [

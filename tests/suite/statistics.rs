@@ -368,7 +368,8 @@ fn the_variance_of_equal_terms_is_zero_and_of_infinite_ones_nan() {
     }
 }
 
-/// Squares of such distances are 0 or the least number, and those of their sums are not.
+/// The squares of these terms are so small that they are rounded to 0 or to the least number above
+/// it. The square of their sum is not, and it is subtracted.
 #[test]
 fn the_variance_of_tiny_terms_is_not_negative() {
     for (count, tiny, period) in [(20, 8e-163, 7), (20, 4e-163, 21), (33, 4e-163, 7)] {
