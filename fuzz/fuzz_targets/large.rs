@@ -1,5 +1,4 @@
-//! Copies, elementwise operations and sums large enough for several threads, blocks and streaming
-//! stores.
+//! Copies, elementwise operations and sums large enough for several threads and blocks.
 
 #![no_main]
 
@@ -25,19 +24,10 @@ struct Call {
 /// The bytes of each element type.
 const ELEMENT_SIZES: [usize; 8] = [1, 2, 4, 8, 16, 12, 3, 40];
 
-/// The bytes of an output. From 512 KiB on, work is split into chunks; from 20 and 32 MiB on,
-/// stores are non-temporal.
-fn bytes_of_output(bytes: &mut Unstructured<'_>, element: usize) -> Result<usize> {
-    let streamed = ELEMENT_SIZES[element] >= 8 && bytes.int_in_range(0..=3_u8)? == 0;
-    match streamed {
-        true => bytes.int_in_range((20 << 20)..=(34 << 20)),
-        false => bytes.int_in_range((500 << 10)..=(1200 << 10)),
-    }
-}
-
 fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
     let element = bytes.int_in_range(0..=ELEMENT_SIZES.len() - 1)?;
-    let mut left = bytes_of_output(bytes, element)? / ELEMENT_SIZES[element];
+    // From 512 KiB on, work is split into chunks.
+    let mut left = bytes.int_in_range((500 << 10)..=(1200 << 10))? / ELEMENT_SIZES[element];
     let rank = bytes.int_in_range(1..=6_usize)?;
     let rest = bytes.int_in_range(0..=rank - 1)?;
     let mut output = vec![1; rank];

@@ -103,42 +103,27 @@ impl<T: Element> Reduction<T> for Added {
     }
 }
 
-/// Compares the results of a plan, which are in the order of indices, with folds of the terms.
-/// `lift` gets a term and its number among those of its result.
+/// Compares the results of a plan with folds of terms. `terms_of` has the places of each result's
+/// terms. `lift` gets a term and its number among them.
 #[track_caller]
 fn check<T: Element, A: Copy, R: Debug + PartialEq>(
-    call: &Call,
-    terms: &ArrayD<T>,
+    terms_of: &ArrayD<Vec<usize>>,
+    terms: &[T],
     found: std::result::Result<ArrayD<R>, BroadcastError>,
     lift: impl Fn(T, usize) -> A,
     combine: impl Fn(A, A) -> A,
     finish: impl Fn(A) -> R,
 ) {
-    let count = call.kept.iter().product();
-    let columns = ArrayD::from_shape_vec(IxDyn(&call.kept), (0..count).collect()).unwrap();
-    let mut terms_of = vec![Vec::new(); count];
-    for (&column, &term) in columns
-        .broadcast(terms.raw_dim())
-        .unwrap()
-        .iter()
-        .zip(terms)
-    {
-        terms_of[column].push(term);
-    }
     // Without terms there is an error, or a result that needs none of them.
     if terms.is_empty() {
         return;
     }
-    let results = terms_of.iter().map(|terms| {
-        let accs = terms
-            .iter()
-            .enumerate()
-            .map(|(number, &term)| lift(term, number));
+    let results = terms_of.map(|places| {
+        let places = places.iter().enumerate();
+        let accs = places.map(|(number, &place)| lift(terms[place], number));
         accs.reduce(&combine).map(&finish).unwrap()
     });
-    let found = found.unwrap();
-    assert_eq!(found.shape(), call.kept);
-    assert!(found.into_iter().eq(results));
+    assert_eq!(found.unwrap(), results);
 }
 
 fn reduce<T: Element>(call: &Call) {
@@ -156,16 +141,23 @@ fn reduce<T: Element>(call: &Call) {
         layout.view(&buffers[i], shape)
     });
     let [a, b, c] = &views;
-    let [wide_b, wide_c] = [b, c].map(|view| view.broadcast(shape.clone()).unwrap());
-    let one = a.to_owned();
-    let two = ndarray::Zip::from(a)
-        .and(&wide_b)
-        .map_collect(|&a, &b| a.add(b));
-    let three = ndarray::Zip::from(&two)
-        .and(&wide_c)
-        .map_collect(|&a, &c| a.add(c));
+    // In the order of indices, which are slow to walk.
+    let [one, b_terms, c_terms] = views.each_ref().map(|view| {
+        let wide = view.broadcast(shape.clone()).unwrap();
+        wide.iter().copied().collect::<Vec<T>>()
+    });
+    let add = |a: &[T], b: &[T]| a.iter().zip(b).map(|(a, &b)| a.add(b)).collect::<Vec<T>>();
+    let two = add(&one, &b_terms);
+    let three = add(&two, &c_terms);
+    let count = call.kept.iter().product();
+    let numbers = ArrayD::from_shape_vec(IxDyn(&call.kept), (0..count).collect()).unwrap();
+    let mut terms_of = vec![Vec::new(); count];
+    for (place, &number) in numbers.broadcast(shape).unwrap().iter().enumerate() {
+        terms_of[number].push(place);
+    }
+    let terms_of = &ArrayD::from_shape_vec(IxDyn(&call.kept), terms_of).unwrap();
 
-    let sum = |terms, found| check(call, terms, found, |term, _| term, T::add, |sum| sum);
+    let sum = |terms: &[T], found| check(terms_of, terms, found, |term, _| term, T::add, |sum| sum);
     sum(&one, plan.reduce(a, Added));
     sum(&two, zip((a, b)).reduce(plan, Added, |(a, b)| a.add(b)));
     let add = |(a, b, c): (T, T, T)| a.add(b).add(c);
@@ -173,15 +165,9 @@ fn reduce<T: Element>(call: &Call) {
 
     let ends = |(first, _): (T, T), (_, last): (T, T)| (first, last);
     let fold = Fold::new((T::default(), T::default()), ends);
-    let in_order = |terms, found| {
-        check(
-            call,
-            terms,
-            found,
-            |term, _| (term, term),
-            ends,
-            |ends| ends,
-        )
+    let in_order = |terms: &[T], found| {
+        let pair = |term, _| (term, term);
+        check(terms_of, terms, found, pair, ends, |ends| ends);
     };
     in_order(&one, zip(a).reduce(plan, fold, |a| (a, a)));
     in_order(
@@ -192,22 +178,14 @@ fn reduce<T: Element>(call: &Call) {
     let first = |a: (T, usize), b: (T, usize)| if b.0 > a.0 { b } else { a };
     let last = |a: (T, usize), b: (T, usize)| if b.0 >= a.0 { b } else { a };
     let numbered = |term, number| (term, number);
-    check(call, &one, plan.reduce(a, Max), numbered, first, |max| {
-        max.0
-    });
-    check(call, &one, plan.reduce(a, ArgMax), numbered, first, |max| {
-        max.1
-    });
-    check(
-        call,
-        &one,
-        plan.reduce(a, LastArgMax),
-        numbered,
-        last,
-        |max| max.1,
-    );
-    let found = zip((a, b)).reduce(plan, ArgMax, |(a, b)| a.add(b));
-    check(call, &two, found, numbered, first, |max| max.1);
+    let max = plan.reduce(a, Max);
+    check(terms_of, &one, max, numbered, first, |max| max.0);
+    let position = plan.reduce(a, ArgMax);
+    check(terms_of, &one, position, numbered, first, |max| max.1);
+    let position = plan.reduce(a, LastArgMax);
+    check(terms_of, &one, position, numbered, last, |max| max.1);
+    let position = zip((a, b)).reduce(plan, ArgMax, |(a, b)| a.add(b));
+    check(terms_of, &two, position, numbered, first, |max| max.1);
 }
 
 fuzz_target!(|call: Call| match call.size {
