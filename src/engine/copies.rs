@@ -79,7 +79,7 @@ pub(crate) fn into_uninit<'o, A: Copy + Send + Sync, D: Dimension>(
     // SAFETY: `out` is a valid array of the shape of `from`: `check_shape`. It is borrowed mutably.
     let count = unsafe { copy_to(out.as_mut_ptr().cast(), out.strides(), from, choose) }?;
     assert_eq!(count, out.len(), "elements were left out");
-    // SAFETY: so many positions were written, each once: `copy`.
+    // SAFETY: so many positions were copied, each once: `Copier::range`.
     Ok(unsafe { out.assume_init() })
 }
 
@@ -233,8 +233,7 @@ impl Copier {
             let bytes = len.saturating_mul(size);
             if (1..=BLOCK).contains(&bytes) && choose(bytes).is_none() {
                 // SAFETY: all positions of two valid arrays: contract of this function.
-                unsafe { self.tile(tile) };
-                return Ok(len);
+                return Ok(unsafe { self.tile(tile) });
             }
         }
         let mut nest = LoopNest::empty();
@@ -249,8 +248,7 @@ impl Copier {
         let Some(settings) = choose(bytes) else {
             // SAFETY: all positions of a nest that walks each index of two valid arrays once:
             // contract of this function.
-            unsafe { self.range(axes, start, 0..len) };
-            return Ok(len);
+            return Ok(unsafe { self.range(axes, start, 0..len) });
         };
         let dense = is_dense(axes, size);
         // Whole rows, as many as are copied together, or whole planes; else chunks that begin at
@@ -268,45 +266,58 @@ impl Copier {
         let chunk_bytes = (settings.chunk_bytes.max(unit * least)).next_multiple_of(unit.max(1));
         let streamed = settings.streamed && dense && replicates(axes) && size < LARGE_ELEMENT;
         let chunks = Chunks::new(len, size, address, chunk_bytes);
-        Ok(chunks.for_each(Cost::Bytes(bytes), |range| {
-            let len = range.len();
-            match streamed {
-                // SAFETY: as above. Each position is in one range. The output is dense.
-                true => unsafe { self.stream(axes, start, range) },
-                // SAFETY: as above.
-                false => unsafe { self.range(axes, start, range) },
-            }
-            len
+        Ok(chunks.for_each(Cost::Bytes(bytes), |range| match streamed {
+            // SAFETY: as above. Each position is in one range. The output is dense.
+            true => unsafe { self.stream(axes, start, range) },
+            // SAFETY: as above.
+            false => unsafe { self.range(axes, start, range) },
         }))
     }
 
-    /// Copies the positions of a range of the axes, of which position 0 lies at `start`.
+    /// Copies the positions of a range of the axes, of which position 0 lies at `start`, each once.
+    /// Returns how many were copied.
     ///
     /// # Safety
     ///
     /// From the places on, the offsets of these positions are elements that may be written and
     /// read. Nothing else reaches those of the output, all of which differ, and no element that is
     /// read is written.
-    unsafe fn range(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) {
+    unsafe fn range(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) -> usize {
         let first = |are: fn(&[Axis], usize) -> bool| {
             (0..axes.len().saturating_sub(2)).find(|&place| are(&axes[place..], self.gather.size))
         };
         let repeated = first(is_repeated);
         let around = repeated.or_else(|| first(has_small_planes).or_else(|| first(is_banded)));
         let Some(place) = around else {
-            // SAFETY: `for_each_tile` passes each position once: contract of this function.
-            return for_each_tile(axes, start, range, |tile| unsafe { self.tile(tile) });
+            // SAFETY: the contract of this function.
+            return unsafe { self.tiles(axes, start, range) };
         };
         let (outer, axes) = axes.split_at(place);
+        let mut count = 0;
         walk(outer, start, positions(axes), range, &mut |start, range| {
-            match repeated {
+            count += match repeated {
                 // SAFETY: `walk` passes each position once: contract of this function. The axes are
                 // as `is_repeated` says.
                 Some(_) => unsafe { self.repeated(axes, start, range) },
                 // SAFETY: as above. There are three axes or more.
                 None => unsafe { self.across(axes, start, range) },
-            }
+            };
         });
+        count
+    }
+
+    /// [`range`](Self::range), tile by tile.
+    ///
+    /// # Safety
+    ///
+    /// As for [`range`](Self::range).
+    unsafe fn tiles(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) -> usize {
+        let mut count = 0;
+        for_each_tile(axes, start, range, |tile| {
+            // SAFETY: `for_each_tile` passes each position once: contract of this function.
+            count += unsafe { self.tile(tile) };
+        });
+        count
     }
 
     /// [`range`](Self::range) of axes that are dense in output and whose outermost one replicates
@@ -316,18 +327,19 @@ impl Copier {
     /// # Safety
     ///
     /// As for [`range`](Self::range).
-    unsafe fn repeated(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) {
+    unsafe fn repeated(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) -> usize {
         let (outer, inner) = axes.split_at(1);
         let (size, inside) = (self.gather.size, positions(inner));
         // The range may begin in the middle of a period: what follows any position is periodic too.
         let period = inside.min(range.len());
         let step = (repeated(range.len() * size) / size).max(1);
+        let mut copied = 0;
         for first in (0..period).step_by(step) {
             let count = step.min(period - first);
             let at = range.start + first;
             walk(outer, start, inside, at..at + count, &mut |start, range| {
                 // SAFETY: some of the positions of this range.
-                unsafe { self.range(inner, start, range) };
+                copied += unsafe { self.range(inner, start, range) };
             });
             let to = (self.places.0.wrapping_offset(start[0])).wrapping_add(at * size);
             let bytes = (range.end - at) * size;
@@ -335,6 +347,8 @@ impl Copier {
             // and these of the first period are written.
             unsafe { repeat(to, count * size, period * size, bytes) };
         }
+        // The other positions repeat the first period.
+        copied + (range.len() - period)
     }
 
     /// [`range`](Self::range) of axes whose outermost one has many planes inside: the first row of
@@ -345,11 +359,9 @@ impl Copier {
     /// # Safety
     ///
     /// As for [`range`](Self::range). There are three axes or more.
-    unsafe fn across(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) {
-        let one_by_one = |range| {
-            // SAFETY: `for_each_tile` passes each of these positions of the range once.
-            for_each_tile(axes, start, range, |tile| unsafe { self.tile(tile) });
-        };
+    unsafe fn across(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) -> usize {
+        // SAFETY: some of the positions of the range.
+        let one_by_one = |range| unsafe { self.tiles(axes, start, range) };
         let (planes, columns) = (axes[0], axes[axes.len() - 1]);
         let rows = &axes[1..axes.len() - 1];
         let (size, len) = (self.gather.size, positions(rows) * columns.size);
@@ -357,7 +369,7 @@ impl Copier {
         if end < first + MANY_PLANES {
             return one_by_one(range);
         }
-        one_by_one(range.start..first * len);
+        let mut count = one_by_one(range.start..first * len);
         let repeats = match rows {
             [rows] if is_banded(axes, size) => Some(rows),
             _ => None,
@@ -374,7 +386,7 @@ impl Copier {
                     columns,
                 };
                 // SAFETY: the planes are in the range; `walk` passes each of their rows once.
-                unsafe { self.tile(tile) };
+                count += unsafe { self.tile(tile) };
             });
             let Some(rows) = repeats else {
                 continue;
@@ -397,17 +409,18 @@ impl Copier {
                 // SAFETY: the rows of a plane but its first one. That one is written, and is equal
                 // to them: the source does not move along the axis of the rows.
                 unsafe { self.gather.copy(others) };
+                count += others.rows.len * others.columns.len;
             }
         }
-        one_by_one(end * len..range.end);
+        count + one_by_one(end * len..range.end)
     }
 
-    /// Copies a tile.
+    /// Copies a tile. Returns how many positions it has.
     ///
     /// # Safety
     ///
     /// As for [`range`](Self::range).
-    unsafe fn tile(&self, tile: Tile<2>) {
+    unsafe fn tile(&self, tile: Tile<2>) -> usize {
         let size = self.gather.size;
         let tile = tile.along_output(size);
         let along = |axis: Axis| Along {
@@ -422,18 +435,18 @@ impl Copier {
             columns: along(columns),
         };
         if tile.columns.strides[0] == size as isize {
+            let all = block(tile.offsets, tile.rows, tile.columns);
             // SAFETY: the elements of the tile, whose rows are contiguous in output: the contract
             // of this function.
-            return unsafe {
-                self.gather
-                    .copy(block(tile.offsets, tile.rows, tile.columns))
-            };
+            unsafe { self.gather.copy(all) };
+        } else {
+            for row in 0..tile.rows.size {
+                let one = block(tile.offsets_at(row, 0), tile.columns, Axis::UNIT);
+                // SAFETY: a row of the tile, as a column.
+                unsafe { self.gather.copy(one) };
+            }
         }
-        for row in 0..tile.rows.size {
-            let one = block(tile.offsets_at(row, 0), tile.columns, Axis::UNIT);
-            // SAFETY: a row of the tile, as a column.
-            unsafe { self.gather.copy(one) };
-        }
+        tile.rows.size * tile.columns.size
     }
 
     /// [`range`](Self::range) of axes that are dense in output, with stores past the cache: parts
@@ -442,8 +455,8 @@ impl Copier {
     /// # Safety
     ///
     /// As for [`range`](Self::range).
-    unsafe fn stream(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) {
-        let size = self.gather.size;
+    unsafe fn stream(&self, axes: &[Axis], start: [isize; 2], range: Range<usize>) -> usize {
+        let (size, mut count) = (self.gather.size, 0);
         let mut memory = StackBlock::new();
         let step = BLOCK / size;
         for first in range.clone().step_by(step) {
@@ -454,12 +467,13 @@ impl Copier {
             let built = to.wrapping_sub(at).wrapping_offset(start[0].wrapping_neg());
             let places = (built, self.places.1);
             // SAFETY: some of the positions; there is room for them in `memory`.
-            unsafe { Copier { places, ..*self }.range(axes, start, part) };
+            count += unsafe { Copier { places, ..*self }.range(axes, start, part) };
             let out = self.places.0.wrapping_offset(start[0]).wrapping_add(at);
             // SAFETY: these positions are neighbours in output, which is dense. The fence follows.
             unsafe { stream(to, out, bytes) };
         }
         fence();
+        count
     }
 }
 

@@ -394,7 +394,7 @@ impl<X, I: Inputs, F: Fn(&mut X, I::Items), const N: usize> Rows<'_, X, I, F, N>
 /// # Safety
 ///
 /// Each input has as many neighbours as `x` from its place on; if its bit of `MOVING` is 0, it has
-/// one element there, which is repeated.
+/// one element there, which is repeated. Those of a second output are in no other row.
 #[inline(always)]
 unsafe fn row<X, I: Inputs, const N: usize, const MOVING: usize>(
     x: &mut [X],

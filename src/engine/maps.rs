@@ -33,7 +33,8 @@ pub(crate) unsafe trait Kernel<const N: usize>: Sync {
     /// # Safety
     ///
     /// From `first` on, the offsets of the tile are elements of the operands, or, of operands that
-    /// may be packed, copies. Nothing else reaches those of outputs meanwhile.
+    /// may be packed, copies. Nothing else reaches those of outputs meanwhile, and no other tile of
+    /// the map has them.
     unsafe fn run(&self, first: &Places<N>, tile: &Tile<N>, wide: bool) -> usize;
 }
 
@@ -88,7 +89,8 @@ pub(crate) unsafe fn map_of_8(
     unsafe { map(output, inputs, kernel, to) }
 }
 
-/// Calls the kernel with tiles that together are all positions. Returns how many there are.
+/// Calls the kernel with tiles that together are all positions, each of which is in one tile.
+/// Returns how many there are.
 ///
 /// # Errors
 ///
@@ -231,7 +233,7 @@ impl<const N: usize> Walk<'_, N> {
     /// # Safety
     ///
     /// The offsets of the nest are elements of the operands. Nothing else reaches those of outputs
-    /// at the positions of the range.
+    /// at the positions of the range, which is walked once.
     unsafe fn range(&self, range: Range<usize>) -> usize {
         let mut count = 0;
         self.nest.for_each_tile(range, |tile| {

@@ -93,8 +93,8 @@ fn fill<C: Send, D: Dimension, I: Inputs>(
         )?,
     };
     assert_eq!(count, out.len(), "elements were left out");
-    // SAFETY: the closure was called once for each of so many positions, and wrote the element: the
-    // contract of `maps::Kernel`, which `Each` keeps. A panic does not get here.
+    // SAFETY: the closure was called for so many positions, each of them once, and wrote the
+    // element: `maps::map`. A panic does not get here.
     Ok(unsafe { out.assume_init() })
 }
 
@@ -126,8 +126,8 @@ pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs>(
     if let Some((_, error)) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Ok(Err(error));
     }
-    // SAFETY: the closure was called once for each of so many positions, and never failed: it wrote
-    // each element. A panic does not get here.
+    // SAFETY: the closure was called for so many positions, each of them once, and never failed: it
+    // wrote each element. A panic does not get here.
     Ok(Ok(unsafe { out.assume_init() }))
 }
 
@@ -152,9 +152,8 @@ pub(crate) fn collect_two<C: Copy + Send, E: Copy + Send, D: Dimension, I: Input
         place.write(e);
         c
     })?;
-    // SAFETY: `fill` has called the closure for every index, with the items at that index: the
-    // contract of `maps::Kernel`, which `Each` keeps. The place is one of them. A panic does not
-    // get here.
+    // SAFETY: `fill` has called the closure for every index, with the items at that index. The
+    // place is one of them. A panic does not get here.
     Ok((first, unsafe { second.assume_init() }))
 }
 

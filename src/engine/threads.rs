@@ -14,7 +14,7 @@
 //!   their end. If the system refuses them, the application may still start the pool later.
 //! - Otherwise the caller works from the start, and never waits for a helper that has not started.
 //!   If no thread can be had, the caller does everything.
-//! - In a process that was forked after the first call, each call works alone.
+//! - In a process that was forked after the first large call, each call works alone.
 //! - A helper goes back to its pool as soon as no chunk is left.
 //! - A caller that waits for a running helper is parked, and runs no other job of its pool
 //!   meanwhile. So no job on the same thread can request a lock that the caller holds, or use a

@@ -37,7 +37,7 @@
 //! | each axis that is kept is one axis of the result, of its size; there are terms, and no more than the array has | `sums::reduce` | `results_and_terms_that_do_not_fit_are_refused` |
 //! | a walk reaches each position of a range once, and no other | `LoopNest::merge`, `walk` and `for_each_tile` in `nest`; `Packing::parts` | `every_small_nest_is_walked_once`, also of `Tile::of`; `each_position_of_a_tile_is_in_one_part` |
 //! | each position is in one chunk, and each chunk is claimed once | `Chunks::range`; `Shares::claim` | `chunks_cover_every_element_once_and_begin_at_boundaries`; `every_order_of_arrivals_and_claims_gives_each_chunk_once` |
-//! | a unit of a reduction ends at the last column | `Plan::unit` in `sums/plan` | `elements_of_every_size_follow_the_tree` |
+//! | a unit of a reduction ends at the last column | `Plan::unit` in `sums/plan`, `Unit::has` in `sums/unit` | `elements_of_every_size_follow_the_tree` |
 //! | each thread has scratch memory of its own | `Driver::run` in `sums`: a thread takes it off a list | *`gradient_bits`*, *`concurrency`* |
 //! | a copy reads and writes nothing but its elements | `Copier` in `copies`, whose tiles are those of the walk; `Block::part` in `block` | `every_layout_of_usual_elements`, `small_planes_of_every_size`, `squares_of_elements_of_every_size`: all of the memory around the output is compared |
 //! | stores of whole registers end in the block; streamed lines end in the output | `Splat::short_rows` in `splat`; `stream` in `machine` | `rows_of_every_length`; `streams_any_length_from_and_to_any_alignment` |
@@ -66,8 +66,8 @@
 //! - A kernel for AVX2 runs where the processor has it: `in_vectors` asks it.
 //! - Two threads never write one position, even with equal values. The tests above count positions;
 //!   a kernel that wrote a neighbour's is seen by ThreadSanitizer alone.
-//! - Copy kernels write each position of their block. The driver counts blocks, not what kernels
-//!   write: tests compare with a loop over indices.
+//! - Copy kernels write each position of their block. The driver counts the positions of blocks,
+//!   not what kernels write: tests compare with a loop over indices.
 //!
 //! # Padding bytes
 //!
@@ -163,7 +163,7 @@
 //!   `ALL_CASES`, as `.ci/long-checks checked` sets it; without it, a selection.
 //! - Tests run all rules on all small shapes (`tests/suite/rules.rs`), and compare with thousands
 //!   of results of the original programs (`tests/conformance`).
-//! - Nine fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
+//! - Ten fuzz targets under AddressSanitizer, with guard elements around the outputs (`fuzz/`).
 //! - Tests make each allocation fail in turn (`tests/failure_injection.rs`). In others, closures
 //!   panic at every position, and elements count their drops (`tests/suite/elementwise.rs`,
 //!   `tests/suite/gradient.rs`).

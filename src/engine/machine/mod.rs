@@ -12,8 +12,9 @@
 //! `f32.add` without.
 //!
 //! Registers of copies are loaded in assembly, because Rust has no load of bytes that may be
-//! uninitialised, as padding is. x86-64 can stream and transpose, aarch64 transpose, by
-//! `registers`; elsewhere the copies are plain: `portable`.
+//! uninitialised, as padding is. Whether an element that is a pointer keeps its provenance in such
+//! a register is open in Rust's rules; to the machine it is an address. x86-64 can stream and
+//! transpose, aarch64 transpose, by `registers`; elsewhere the copies are plain: `portable`.
 
 use super::tuning::{WIDE_FROM, WIDE_REGISTER};
 use std::mem::MaybeUninit;

@@ -185,7 +185,9 @@ impl Driver<'_> {
             for range in ranges {
                 let end = units.min(range.end.saturating_mul(plan.at_once));
                 for unit in range.start * plan.at_once..end {
-                    self.unit(unit, own.first, &parts);
+                    // SAFETY: each unit is in one range. This thread alone has the memory, of the
+                    // bytes of all sections.
+                    unsafe { self.unit(unit, own.first, &parts) };
                 }
             }
             lock().push(own);
@@ -194,18 +196,26 @@ impl Driver<'_> {
     }
 
     /// Reduces one unit, and writes its results, or its part of them.
-    fn unit(&self, unit: usize, scratch: *mut u8, parts: &Memory) {
+    ///
+    /// # Safety
+    ///
+    /// Each unit is reduced once. `scratch` has the bytes of the plan's sections, which nothing
+    /// else uses meanwhile, and `parts` has an accumulator of each column for each chunk, if there
+    /// are several.
+    unsafe fn unit(&self, unit: usize, scratch: *mut u8, parts: &Memory) {
         let plan = &self.plan;
         let (columns, chunk) = plan.unit(unit);
         let first = plan.terms.range.start + chunk * plan.chunk;
         let terms = first..plan.terms.range.end.min(first + plan.chunk);
-        let unit = Unit::new(self.kernel, &self.facts, plan, terms, scratch);
+        // SAFETY: the plan of this kernel, terms of a chunk, and the scratch memory: the contract.
+        let unit = unsafe { Unit::new(self.kernel, &self.facts, plan, terms, scratch) };
         let acc = self.facts.size;
         let first_column = columns.start;
         let mut done = first_column;
         let mut put = |sums: *const u8, count: usize| {
             if plan.chunks == 1 {
-                self.write(sums, done..done + count);
+                // SAFETY: accumulators of these columns, which belong to this unit.
+                unsafe { self.write(sums, done..done + count) };
             } else {
                 let at = (chunk * plan.kept.len() + done) * acc;
                 // SAFETY: the accumulators of these columns, and their places among the parts,
@@ -254,13 +264,18 @@ impl Driver<'_> {
             }
             // SAFETY: all parts have been pushed.
             let sums = unsafe { self.kernel.close(count, stack, plan.chunks) };
-            self.write(sums, 0..count);
+            // SAFETY: accumulators of all columns; no unit has written results.
+            unsafe { self.write(sums, 0..count) };
         }
         Ok(count)
     }
 
     /// Writes the results of these columns.
-    fn write(&self, sums: *const u8, columns: Range<usize>) {
+    ///
+    /// # Safety
+    ///
+    /// `sums` has an accumulator of each of them. Nothing else writes their results.
+    unsafe fn write(&self, sums: *const u8, columns: Range<usize>) {
         let (plan, acc) = (&self.plan, self.facts.size);
         let stride = plan.kept.inner().strides[STRIDES - 1];
         let mut sums = sums;

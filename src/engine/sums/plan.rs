@@ -194,8 +194,9 @@ impl<'n> Plan<'n> {
     }
 
     /// The bytes of the sections of scratch memory, for units of so many leaves. After a piece
-    /// there is room for `spare` terms. A product that overflows is `usize::MAX`, which is refused
-    /// where the memory is allocated.
+    /// there is room for `spare` terms. Accumulators are of any size: a product of theirs that
+    /// overflows is `usize::MAX`, which is refused where the memory is allocated. Columns that are
+    /// gathered, and the terms of a piece, are limited in bytes: their products do not overflow.
     fn sections(&self, facts: &Facts<'_>, leaves: usize, spare: usize) -> [usize; SECTIONS] {
         let (columns, acc, inputs) = (self.columns, facts.size, facts.inputs);
         let leaf = self.terms.range.len().min(LEAF);

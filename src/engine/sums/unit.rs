@@ -29,8 +29,14 @@ pub(super) struct Unit<'u> {
 }
 
 impl<'u> Unit<'u> {
-    /// The unit with these terms, with scratch memory for the plan's sections.
-    pub(super) fn new(
+    /// The unit with these terms, one at least.
+    ///
+    /// # Safety
+    ///
+    /// The plan was made for the kernel and its facts, and the terms are in one of its chunks.
+    /// `scratch` has the bytes of [`Plan::sections`], which nothing else uses while the unit
+    /// exists.
+    pub(super) unsafe fn new(
         kernel: &'u dyn Kernel,
         facts: &Facts<'u>,
         plan: &'u Plan<'u>,
@@ -64,6 +70,11 @@ impl<'u> Unit<'u> {
             *place = input.first.cast_const();
         }
         moved(places, self.inputs.len(), &steps(offsets), 1)
+    }
+
+    /// Whether these are columns of the plan, no more than a unit has.
+    fn has(&self, columns: &Range<usize>) -> bool {
+        columns.end <= self.plan.kept.len() && (1..=self.plan.columns).contains(&columns.len())
     }
 
     /// Calls `f` for each leaf with its number in the unit, and its terms.
@@ -130,6 +141,7 @@ impl<'u> Unit<'u> {
     /// columns are neighbours along the innermost axis that is kept.
     pub(super) fn rows(&self, columns: Range<usize>) -> *const u8 {
         let plan = self.plan;
+        assert!(self.has(&columns));
         let (inner, term) = (plan.kept.inner(), plan.summed.inner());
         let at = offsets_of(plan.kept.axes(), plan.kept.start(), columns.start);
         let count = columns.len();
@@ -161,7 +173,8 @@ impl<'u> Unit<'u> {
             let mut first = self.places(offsets_of(plan.summed.axes(), at, terms.start));
             for (operand, &form) in forms[..self.inputs.len()].iter().enumerate() {
                 if form != Form::Contiguous {
-                    self.gather_rows(operand, columns.clone(), terms.clone(), form);
+                    // SAFETY: a leaf of columns of the unit, as asserted.
+                    unsafe { self.gather_rows(operand, columns.clone(), terms.clone(), form) };
                     first[operand] = self.tables[operand];
                 }
             }
@@ -175,8 +188,8 @@ impl<'u> Unit<'u> {
                 adjacent,
                 number: self.number(terms.start),
             };
-            // SAFETY: rows of the inputs, or of tables that have been gathered; the sections of
-            // scratch memory have room for the lanes and the stack of a unit.
+            // SAFETY: rows of the inputs, or of tables that have been gathered; the first two of
+            // `Plan::sections` have room for the lanes and the stack of a unit's columns.
             unsafe {
                 self.kernel
                     .fold(Leaves::Rows(&rows, self.lanes), stack, index)
@@ -202,7 +215,7 @@ impl<'u> Unit<'u> {
                         _ => table[operand] * row as isize,
                     };
                 }
-                // SAFETY: the section of scratch memory has room for the rows of a leaf.
+                // SAFETY: the third of `Plan::sections` has room for the rows of a leaf.
                 unsafe { self.offsets.wrapping_add(row).write(offset) };
                 row += 1;
             }
@@ -214,7 +227,18 @@ impl<'u> Unit<'u> {
 
     /// Gathers the terms of a leaf into the rows of a table, or [`LANES`] times those of one column
     /// if all columns have the same.
-    fn gather_rows(&self, operand: usize, columns: Range<usize>, terms: Range<usize>, form: Form) {
+    ///
+    /// # Safety
+    ///
+    /// They are columns and terms of the unit, at most a leaf. The operand has this form along the
+    /// columns, which is not [`Form::Contiguous`].
+    unsafe fn gather_rows(
+        &self,
+        operand: usize,
+        columns: Range<usize>,
+        terms: Range<usize>,
+        form: Form,
+    ) {
         let (plan, size, i) = (self.plan, self.inputs[operand].size, 1 + operand);
         let (columns, step) = match form {
             Form::Repeated => (columns.start..columns.start + 1, 0),
@@ -229,7 +253,8 @@ impl<'u> Unit<'u> {
                 .for_each_row(terms.clone(), &mut |offsets, count| {
                     let from = self.at(operand, at).wrapping_byte_offset(offsets[i]);
                     let (rows, columns) = ((count, term), (len, step));
-                    // SAFETY: terms of the input, and their places in a table for a leaf.
+                    // SAFETY: terms of the input, and their places in its table, for which
+                    // `Plan::sections` has room: the contract of this function.
                     unsafe { self.gather(operand, (row, pitch), from, rows, columns) };
                     row = row.wrapping_add(count * pitch);
                 });
@@ -242,6 +267,7 @@ impl<'u> Unit<'u> {
     /// Memory is read in order as far as it goes: stretch after stretch, each of all columns.
     pub(super) fn runs(&self, columns: Range<usize>) -> *const u8 {
         let (plan, count) = (self.plan, columns.len());
+        assert!(self.has(&columns));
         let mut at = self.terms.start;
         while at < self.terms.end {
             let stretch = plan.stretch(at..self.terms.end);
@@ -254,8 +280,11 @@ impl<'u> Unit<'u> {
                         let first = plan.kept.inner().moved(first, i);
                         let these = column..column + stretch.columns.min(width - i);
                         column = these.end;
-                        self.read_leaves(at..middle, true, first, these.clone(), count);
-                        self.read_leaves(gathered.clone(), false, first, these, count);
+                        let (in_run, others) = (at..middle, gathered.clone());
+                        // SAFETY: columns of the unit, as asserted, and the parts of a stretch.
+                        unsafe { self.read_leaves(in_run, true, first, these.clone(), count) };
+                        // SAFETY: as above.
+                        unsafe { self.read_leaves(others, false, first, these, count) };
                     }
                 });
             at = middle + self.complete(&gathered);
@@ -275,7 +304,12 @@ impl<'u> Unit<'u> {
     /// kept. `first` is where term 0 of the first of them lies. If the terms are `in_run`, they lie
     /// in one run: operands whose terms are contiguous there are read in place, and others are
     /// gathered. Otherwise all are gathered. The unit has `width` columns.
-    fn read_leaves(
+    ///
+    /// # Safety
+    ///
+    /// They are columns of the unit, and terms as [`Plan::stretch`] cuts them: those in a run, or
+    /// those behind them. There are at most as many columns as the stretch says.
+    unsafe fn read_leaves(
         &self,
         terms: Range<usize>,
         in_run: bool,
@@ -310,23 +344,31 @@ impl<'u> Unit<'u> {
                 let from = runs.first[operand];
                 let rows = (columns.len(), runs.column[operand]);
                 let along = (count, term.strides[1 + operand]);
-                // SAFETY: terms of an input, and their places in a table with spare rows.
+                // SAFETY: terms of an input, and their places in its table, for which
+                // `Plan::sections` has room, and for spare rows.
                 unsafe { self.gather(operand, (table, pitch), from, rows, along) };
             } else {
-                let terms = terms.clone();
-                self.gather_runs((table, pitch), first, operand, terms, columns.len());
+                let (to, terms) = ((table, pitch), terms.clone());
+                // SAFETY: as above.
+                unsafe { self.gather_runs(to, first, operand, terms, columns.len()) };
             }
             (runs.first[operand], runs.column[operand]) = (table, pitch as isize);
         }
         let stack = self.column_stack(columns.start, width);
         let index = (terms.start - self.terms.start) / LEAF;
-        // SAFETY: runs of the inputs or of the tables; columns of the stack.
+        // SAFETY: runs of the inputs or of the tables; columns of the stack, for which
+        // `Plan::sections` has room.
         unsafe { fold_runs(self.kernel, &runs, stack, index) };
     }
 
     /// Gathers these terms of some columns along the innermost axis that is kept: a run for each
     /// column. `first` is where term 0 of the first of them lies.
-    fn gather_runs(
+    ///
+    /// # Safety
+    ///
+    /// They are terms and columns of the unit. There is room at `to` for the runs, `pitch` bytes
+    /// apart, and for spare rows behind them.
+    unsafe fn gather_runs(
         &self,
         (mut to, pitch): (*mut u8, usize),
         first: [isize; STRIDES],
@@ -346,7 +388,7 @@ impl<'u> Unit<'u> {
             for row in 0..blocks {
                 let along = (width, tile.columns.strides[i]);
                 let from = self.at(operand, tile.offsets_at(row, 0));
-                // SAFETY: terms of an input, and their places in a table. The rows after them,
+                // SAFETY: terms of an input, and their places: the contract. The rows after them,
                 // which `pack` may write, are spare, or of the next tile, which is gathered next.
                 unsafe { self.gather(operand, (to, pitch), from, (len, step), along) };
                 to = to.wrapping_add(rows / blocks * width * size);
