@@ -862,6 +862,20 @@ fn zero_sized_values_are_dropped_once() {
 }
 
 #[test]
+fn zero_sized_operands_are_read_where_they_are_aligned() {
+    #[derive(Clone, Copy)]
+    #[repr(align(4096))]
+    struct Page;
+    // So many operands, elements and gaps that elements of other sizes are copied before.
+    let pages = Array1::from_elem(400, Page);
+    let pages = pages.slice(s![..;4]);
+    let numbers = Array1::from_iter(0..400);
+    let numbers = numbers.slice(s![..;4]);
+    let sums = zip((pages, numbers, pages, numbers)).map_collect(|(_, a, _, b)| a + b);
+    assert_eq!(sums.unwrap(), &numbers * 2);
+}
+
+#[test]
 fn results_need_not_be_sync_or_copy() {
     // `Send`, but neither `Sync` nor `Copy`.
     let (a, b) = (Array1::from_iter(0..1000), Array2::from_elem((900, 1), 7));
