@@ -1,8 +1,10 @@
 //! The work of a unit: its leaves are read where they lie, or gathered, and folded.
 
 use super::super::block::{Along, Block};
+use super::super::gather::MORE_ROWS;
 use super::super::kernel::{
-    Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, moved,
+    Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes,
+    moved,
 };
 use super::super::nest::{for_each_tile, offsets_of};
 use super::super::pack::Operand;
@@ -25,7 +27,8 @@ pub(super) struct Unit<'u> {
     lanes: *mut u8,
     stack: *mut u8,
     offsets: *mut Steps,
-    tables: [*mut u8; OPERANDS],
+    /// Where the table of each operand begins, and where the last one ends.
+    tables: [*mut u8; OPERANDS + 1],
 }
 
 impl<'u> Unit<'u> {
@@ -44,10 +47,10 @@ impl<'u> Unit<'u> {
         scratch: *mut u8,
     ) -> Self {
         let mut at = scratch;
-        let mut sections = [scratch; SECTIONS];
-        for (section, &bytes) in sections.iter_mut().zip(&plan.sections) {
-            *section = at;
+        let mut sections = [scratch; SECTIONS + 1];
+        for (section, &bytes) in sections[1..].iter_mut().zip(&plan.sections) {
             at = at.wrapping_add(bytes);
+            *section = at;
         }
         let [lanes, stack, offsets, tables @ ..] = sections;
         Unit {
@@ -72,9 +75,15 @@ impl<'u> Unit<'u> {
         moved(places, self.inputs.len(), &steps(offsets), 1)
     }
 
-    /// Whether these are columns of the plan, no more than a unit has.
-    fn has(&self, columns: &Range<usize>) -> bool {
-        columns.end <= self.plan.kept.len() && (1..=self.plan.columns).contains(&columns.len())
+    /// Asserts that these are columns of the plan, and that there is room for their stack.
+    fn check(&self, columns: &Range<usize>) {
+        let levels = self.terms.len().div_ceil(LEAF).ilog2() as usize + 1;
+        let room = self.offsets.addr() - self.stack.addr();
+        assert!(columns.end <= self.plan.kept.len(), "no such columns");
+        assert!(
+            levels * columns.len() * self.acc <= room,
+            "the stack is too short"
+        );
     }
 
     /// Calls `f` for each leaf with its number in the unit, and its terms.
@@ -105,6 +114,17 @@ impl<'u> Unit<'u> {
     fn at(&self, operand: usize, offsets: [isize; STRIDES]) -> *const u8 {
         let first = self.inputs[operand].first.cast_const();
         first.wrapping_byte_offset(offsets[1 + operand])
+    }
+
+    /// The table of an operand.
+    ///
+    /// # Panics
+    ///
+    /// If it is shorter.
+    fn table(&self, operand: usize, bytes: usize) -> *mut u8 {
+        let (table, end) = (self.tables[operand], self.tables[operand + 1]);
+        assert!(bytes <= end.addr() - table.addr(), "a table is too short");
+        table
     }
 
     /// Copies elements of an operand to rows that are `pitch` bytes apart. Of the rows and of the
@@ -141,7 +161,7 @@ impl<'u> Unit<'u> {
     /// columns are neighbours along the innermost axis that is kept.
     pub(super) fn rows(&self, columns: Range<usize>) -> *const u8 {
         let plan = self.plan;
-        assert!(self.has(&columns));
+        self.check(&columns);
         let (inner, term) = (plan.kept.inner(), plan.summed.inner());
         let at = offsets_of(plan.kept.axes(), plan.kept.start(), columns.start);
         let count = columns.len();
@@ -169,6 +189,9 @@ impl<'u> Unit<'u> {
             && (self.inputs.iter().zip(step).zip(chunk))
                 .all(|((input, step), chunk)| chunk != 0 && step == (count * input.size) as isize);
         let stack = self.column_stack(0, count);
+        let lanes = (1 + live_lanes(self.terms.len().min(LEAF))) * count * self.acc;
+        let room = self.stack.addr() - self.lanes.addr();
+        assert!(lanes <= room, "there are too few lanes");
         self.for_each_leaf(|index, terms| {
             let mut first = self.places(offsets_of(plan.summed.axes(), at, terms.start));
             for (operand, &form) in forms[..self.inputs.len()].iter().enumerate() {
@@ -188,8 +211,8 @@ impl<'u> Unit<'u> {
                 adjacent,
                 number: self.number(terms.start),
             };
-            // SAFETY: rows of the inputs, or of tables that have been gathered; the first two of
-            // `Plan::sections` have room for the lanes and the stack of a unit's columns.
+            // SAFETY: rows of the inputs, or of tables that have been gathered; there is room for
+            // the lanes and the stack, as asserted.
             unsafe {
                 self.kernel
                     .fold(Leaves::Rows(&rows, self.lanes), stack, index)
@@ -215,7 +238,7 @@ impl<'u> Unit<'u> {
                         _ => table[operand] * row as isize,
                     };
                 }
-                // SAFETY: the third of `Plan::sections` has room for the rows of a leaf.
+                // SAFETY: there is room for the rows of a leaf: `Plan::sections`.
                 unsafe { self.offsets.wrapping_add(row).write(offset) };
                 row += 1;
             }
@@ -246,15 +269,16 @@ impl<'u> Unit<'u> {
         };
         let term = plan.summed.inner().strides[i];
         let width = |len: usize| if form == Form::Repeated { LANES } else { len };
-        let (mut to, pitch) = (self.tables[operand], width(columns.len()) * size);
+        let pitch = width(columns.len()) * size;
+        let mut to = self.table(operand, (terms.len() + MORE_ROWS) * pitch);
         plan.kept.for_each_row(columns, &mut |at, len| {
             let (len, mut row) = (width(len), to);
             plan.summed
                 .for_each_row(terms.clone(), &mut |offsets, count| {
                     let from = self.at(operand, at).wrapping_byte_offset(offsets[i]);
                     let (rows, columns) = ((count, term), (len, step));
-                    // SAFETY: terms of the input, and their places in its table, for which
-                    // `Plan::sections` has room: the contract of this function.
+                    // SAFETY: terms of the input: the contract of this function. Their places are
+                    // in its table, which is long enough, as asserted in `table`.
                     unsafe { self.gather(operand, (row, pitch), from, rows, columns) };
                     row = row.wrapping_add(count * pitch);
                 });
@@ -267,7 +291,7 @@ impl<'u> Unit<'u> {
     /// Memory is read in order as far as it goes: stretch after stretch, each of all columns.
     pub(super) fn runs(&self, columns: Range<usize>) -> *const u8 {
         let (plan, count) = (self.plan, columns.len());
-        assert!(self.has(&columns));
+        self.check(&columns);
         let mut at = self.terms.start;
         while at < self.terms.end {
             let stretch = plan.stretch(at..self.terms.end);
@@ -339,13 +363,20 @@ impl<'u> Unit<'u> {
                 Form::Repeated if in_run => (count, runs.leaf[operand]) = (count.min(LEAF), 0),
                 _ => {}
             }
-            let (table, pitch) = (self.tables[operand], count * input.size);
+            let pitch = count * input.size;
+            // After several rows of a block, or of a tile of one column, more may be written.
+            let spare = match columns.len() {
+                1 if in_run => 0,
+                1 => term.size.min(count) * input.size,
+                _ => pitch,
+            };
+            let table = self.table(operand, columns.len() * pitch + MORE_ROWS * spare);
             if in_run {
                 let from = runs.first[operand];
                 let rows = (columns.len(), runs.column[operand]);
                 let along = (count, term.strides[1 + operand]);
-                // SAFETY: terms of an input, and their places in its table, for which
-                // `Plan::sections` has room, and for spare rows.
+                // SAFETY: terms of an input, and their places in its table, which is long enough,
+                // also for spare rows, as asserted in `table`.
                 unsafe { self.gather(operand, (table, pitch), from, rows, along) };
             } else {
                 let (to, terms) = ((table, pitch), terms.clone());
@@ -356,8 +387,8 @@ impl<'u> Unit<'u> {
         }
         let stack = self.column_stack(columns.start, width);
         let index = (terms.start - self.terms.start) / LEAF;
-        // SAFETY: runs of the inputs or of the tables; columns of the stack, for which
-        // `Plan::sections` has room.
+        // SAFETY: runs of the inputs or of the tables; columns of the stack, for which there is
+        // room, as `check` has asserted.
         unsafe { fold_runs(self.kernel, &runs, stack, index) };
     }
 
