@@ -4,7 +4,7 @@
 use crate::common::{self, Layout, pair, split_mix, variant};
 use ndarray::{
     Array, Array1, Array2, Array3, ArrayD, ArrayView2, ArrayViewMutD, Axis, Dimension, Ix2, IxDyn,
-    Slice, arr0, array, s,
+    ShapeBuilder, Slice, arr0, array, s,
 };
 use ndarray_broadcast::prelude::*;
 use std::cell::Cell;
@@ -1003,6 +1003,19 @@ fn new_arrays_keep_the_order_that_numpy_keeps() {
             assert_eq!(*text, format!("{a} {}", second[at]), "{line}");
         }
     }
+}
+
+/// NumPy gives their sum the strides 12 and 4, in bytes.
+#[test]
+fn windows_that_overlap_keep_standard_layout() {
+    let numbers = [0_u32, 1, 2, 3, 4, 5, 6];
+    let windows = ArrayView2::from_shape((5, 3).strides((1, 1)), &numbers).unwrap();
+    let crossed = Array2::from_elem((5, 3).f(), 1_u32);
+    let sums = zip((&windows, &crossed))
+        .map_collect(|(a, b)| a + b)
+        .unwrap();
+    assert_eq!(sums, &windows + 1);
+    assert_eq!(sums.strides(), [3, 1]);
 }
 
 #[test]
