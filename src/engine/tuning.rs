@@ -111,7 +111,8 @@ pub(crate) mod copies {
 
     /// Existing memory of this many bytes is written past the cache, if the source replicates: four
     /// times a last-level cache of 32 MiB. What is streamed is not in the cache for its next
-    /// reader.
+    /// reader. 256 MiB of one row, or of copies of a column, take two threads 12 ms past the cache
+    /// and 20 ms through it (an Intel Xeon).
     pub(crate) const STREAMED_FROM: usize = 128 << 20;
 
     /// Bytes that are copied to all of their places before others are, if `bytes` are written: a
