@@ -116,11 +116,11 @@ impl<'u> Unit<'u> {
         first.wrapping_byte_offset(offsets[1 + operand])
     }
 
-    /// The table of an operand.
+    /// The table of an operand, which has room for so many bytes.
     ///
     /// # Panics
     ///
-    /// If it is shorter.
+    /// If it has not.
     fn table(&self, operand: usize, bytes: usize) -> *mut u8 {
         let (table, end) = (self.tables[operand], self.tables[operand + 1]);
         assert!(bytes <= end.addr() - table.addr(), "a table is too short");
