@@ -220,6 +220,12 @@ pub(crate) unsafe trait Finish: Sync {
     unsafe fn finish(&self, accs: *const u8, count: usize, to: *mut u8, stride: isize);
 }
 
+/// How many levels a stack has for so many sums, at least one: a level for each binary digit.
+#[inline]
+pub(crate) fn stack_levels(sums: usize) -> usize {
+    sums.ilog2() as usize + 1
+}
+
 /// How many lanes of a leaf of `rows` rows need memory: of few rows, the first halving reads the
 /// terms themselves.
 #[cfg_attr(not(debug_assertions), inline(always))]

@@ -4,6 +4,7 @@ use super::super::block::{Along, Block};
 use super::super::gather::MORE_ROWS;
 use super::super::kernel::{
     FEW_TERMS, Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Rows, Runs, Stack, live_lanes, moved,
+    stack_levels,
 };
 use super::super::nest::LoopAxis;
 use super::super::tuning::{CACHE_LINE, LARGE_ELEMENT};
@@ -106,7 +107,7 @@ pub(super) unsafe fn reduce_few(
         return None;
     }
     // The accumulators of a column: its stack, and what a leaf needs.
-    let levels = leaves.ilog2() as usize + 1;
+    let levels = stack_levels(leaves);
     let lanes = 1 + live_lanes(terms.min(LEAF));
     let (own, table) = match gather {
         _ if as_runs => (levels * acc, 0),

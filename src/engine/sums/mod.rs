@@ -27,7 +27,7 @@ mod plan;
 mod scratch;
 mod unit;
 
-use super::kernel::{Facts, Finish, Kernel, Stack};
+use super::kernel::{Facts, Finish, Kernel, Stack, stack_levels};
 use super::threads::{Cost, PARALLEL_FROM, share};
 use super::tuning::BLOCK;
 use crate::error::{Result, reserved};
@@ -251,7 +251,7 @@ impl Driver<'_> {
             let Facts {
                 size: acc, align, ..
             } = self.facts;
-            let levels = plan.chunks.ilog2() as usize + 1;
+            let levels = stack_levels(plan.chunks);
             let memory = Memory::new(acc.saturating_mul(levels * count), align)?;
             let stack = Stack {
                 first: memory.first,

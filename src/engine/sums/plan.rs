@@ -1,7 +1,7 @@
 //! How the work is cut into units, and what a thread needs for one.
 
 use super::super::gather::MORE_ROWS;
-use super::super::kernel::{Facts, Kernel, LANES, LEAF, OPERANDS, Steps, live_lanes};
+use super::super::kernel::{Facts, Kernel, LANES, LEAF, OPERANDS, Steps, live_lanes, stack_levels};
 use super::super::threads::{Cost, PARALLEL_FROM, max_threads};
 use super::super::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
@@ -206,8 +206,7 @@ impl<'n> Plan<'n> {
         if self.access != Access::Runs {
             sections[0] = acc.saturating_mul((1 + live_lanes(leaf)).saturating_mul(columns));
         }
-        // The stack has a level for each binary digit of the number of leaves.
-        sections[1] = acc.saturating_mul((leaves.ilog2() as usize + 1).saturating_mul(columns));
+        sections[1] = acc.saturating_mul(stack_levels(leaves).saturating_mul(columns));
         // `Unit::offsets_of`: one for each row of a leaf.
         if self.access == Access::Rows && self.summed.axes().len() > 1 {
             sections[2] = leaf * size_of::<Steps>();

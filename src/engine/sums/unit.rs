@@ -4,7 +4,7 @@ use super::super::block::{Along, Block};
 use super::super::gather::MORE_ROWS;
 use super::super::kernel::{
     Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes,
-    moved,
+    moved, stack_levels,
 };
 use super::super::nest::{for_each_tile, offsets_of};
 use super::super::pack::Operand;
@@ -77,7 +77,7 @@ impl<'u> Unit<'u> {
 
     /// Asserts that these are columns of the plan, and that there is room for their stack.
     fn check(&self, columns: &Range<usize>) {
-        let levels = self.terms.len().div_ceil(LEAF).ilog2() as usize + 1;
+        let levels = stack_levels(self.terms.len().div_ceil(LEAF));
         let room = self.offsets.addr() - self.stack.addr();
         assert!(columns.end <= self.plan.kept.len(), "no such columns");
         assert!(
