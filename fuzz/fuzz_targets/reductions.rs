@@ -141,7 +141,7 @@ fn reduce<T: Element>(call: &Call) {
         layout.view(&buffers[i], shape)
     });
     let [a, b, c] = &views;
-    // In the order of indices, which are slow to walk.
+    // In the order of indices. A walk over indices is slow, so there is one for each operand.
     let [one, b_terms, c_terms] = views.each_ref().map(|view| {
         let wide = view.broadcast(shape.clone()).unwrap();
         wide.iter().copied().collect::<Vec<T>>()

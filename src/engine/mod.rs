@@ -44,7 +44,7 @@
 //! | an element has padding | it is moved by value, by `memcpy` or in assembly | `Slot` in `block`; `machine` |
 //! | memory is read before it is written | the number of positions that were mapped, copied or reduced is compared before `assume_init` | the doors, `Driver::join` |
 //! | a reference is to memory that is not initialised | it is to `MaybeUninit`, or made after the writes | `rows`; `Slot` in `block`; `fold` |
-//! | scratch memory is too small | an assertion fails before it is written to; of few elements, as much fits as is planned | `Unit::check` and `Unit::table` in `sums/unit`; `Walk::packed` in `maps`; `reduce_few` |
+//! | scratch memory is too small | a unit of sums and a packed part of a map assert that there is room before they write; `reduce_few` takes no more columns at a time than fit | `Unit::check` and `Unit::table` in `sums/unit`; `Walk::packed` in `maps`; `reduce_few` |
 //! | a pack writes after its last row | up to `MORE_ROWS` rows, for which there is room | `Gather::pack` |
 //! | a transpose reads after the last row | only columns of the same block that follow in memory | `transpose_band` in `gather` |
 //! | a place is written by two calls of a closure | a second output has the shape of the first, and is mapped once | `Input::places` in `inputs` |

@@ -866,7 +866,8 @@ fn zero_sized_operands_are_read_where_they_are_aligned() {
     #[derive(Clone, Copy)]
     #[repr(align(4096))]
     struct Page;
-    // So many operands, elements and gaps that elements of other sizes are copied before.
+    // The numbers are packed, as there are four inputs with gaps, of 100 elements: they are copied
+    // to a block that is aligned to less than 4096 bytes.
     let pages = Array1::from_elem(400, Page);
     let pages = pages.slice(s![..;4]);
     let numbers = Array1::from_iter(0..400);
@@ -1005,7 +1006,7 @@ fn new_arrays_keep_the_order_that_numpy_keeps() {
     }
 }
 
-/// NumPy gives their sum the strides 12 and 4, in bytes.
+/// NumPy gives the sum of such arrays of `uint32` the strides 12 and 4, in bytes.
 #[test]
 fn windows_that_overlap_keep_standard_layout() {
     let numbers = [0_u32, 1, 2, 3, 4, 5, 6];
