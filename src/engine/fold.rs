@@ -655,7 +655,8 @@ unsafe fn close<T, R: Reduction<T>>(
     sums.as_ptr().cast()
 }
 
-/// [`Kernel::fold`] of a kernel, to be compiled for wide vectors too. It is only made there.
+/// [`Kernel::fold`] of a kernel, to be compiled for wide vectors too. It is only made in
+/// implementations of that function, here and in `positions`.
 pub(super) struct Fold<'f, K>(
     pub(super) &'f K,
     pub(super) Leaves<'f>,

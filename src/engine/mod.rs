@@ -34,7 +34,7 @@
 //! | operands overlap | outputs are borrowed mutably or new, inputs are borrowed | the doors: `copies`, `rows`, `reduce` |
 //! | two indices of an output share an element | ndarray makes no such mutable view in safe code | |
 //! | two threads write one place | each position is in one chunk, each chunk is claimed by one thread | `nest`, `chunks`, `shares`; `Plan::unit` in `sums/plan` |
-//! | sizes multiply to more than `usize` holds | shapes are those of arrays, or of plans, which `BroadcastPlan::new` checks; of new arrays `output_len` checks | `nest`, `memory` |
+//! | sizes multiply to more than `usize` holds | shapes are those of arrays, or of plans, which `BroadcastPlan::new` checks; of new arrays `output_len` checks; those of scratch memory become `usize::MAX`, which no allocation has | `nest`, `memory`; `Plan::sections` in `sums/plan` |
 //! | an offset overflows | only on the way to an element, or where there is none: places move by `wrapping_*` | `nest` |
 //! | a stride is negative | a nest is walked from the other end; small tiles and blocks have negative steps | `LoopNest::sort`, `Block` |
 //! | an axis has size 0 | there are no positions, no tiles and no chunks | `LoopNest`, `Tile::of` |
@@ -42,22 +42,26 @@
 //! | an element or accumulator is aligned to 4096 | scratch memory of sums is aligned to it; maps pack small elements only | `alignment` in `sums/operands`; `Value` in `inputs` |
 //! | an element has a destructor or a `Cell` inside | only `Copy` elements are packed or gathered | the bounds of `Value` in `inputs` |
 //! | an element has padding | it is moved by value, by `memcpy` or in assembly | `Slot` in `block`; `machine` |
-//! | memory is read before it is written | the number of positions that were mapped, copied or reduced is compared before `assume_init` | the doors, `Driver::join` |
-//! | a reference is to memory that is not initialised | it is to `MaybeUninit`, or made after the writes | `rows`; `Slot` in `block`; `fold` |
+//! | an element is copied as a number of its size | as a `MaybeUninit` of it, at any alignment | `Slot` in `block`; `Gather::of` |
+//! | memory is read before it is written | the number of positions that were mapped, copied or reduced is compared before `assume_init` | the doors, `Driver::join`; `array_of` in `memory` |
+//! | a reference is to memory that is not initialised | it is to `MaybeUninit`, or made after the writes | `rows`; `Slot` in `block`; `fold`; `positions`; `Results` in `reduce` |
 //! | scratch memory is too small | a unit of sums and a packed part of a map assert that there is room before they write; `reduce_few` takes no more columns at a time than fit | `Unit::check` and `Unit::table` in `sums/unit`; `Walk::packed` in `maps`; `reduce_few` |
 //! | a pack writes after its last row | up to `MORE_ROWS` rows, for which there is room | `Gather::pack` |
 //! | a transpose reads after the last row | only columns of the same block that follow in memory | `transpose_band` in `gather` |
+//! | a row is no whole number of vectors | its last vector overlaps the one before it, or single elements are copied; masked loads are of slices whose length is checked | `WideCopy` in `machine`; `splat`; `fold_short` in `fold` |
 //! | a place is written by two calls of a closure | a second output has the shape of the first, and is mapped once | `Input::places` in `inputs` |
 //! | threads share pointers | each type with pointers says in its `Sync` what they are used for; elements that threads read are `Sync`, those that they write `Send` | the bounds of the constructors of `Input`; the doors |
+//! | a reference or a closure outlives what it borrows | items live as long as the elements of the view; a call ends, also by a panic, when no helper uses it any more | `Input::refs`; `Call` in `reduce`; `run` in `threads` |
 //! | a comparison, a sum or a reduction of a user is inconsistent | results are wrong: no answer of theirs becomes an address, but for two methods that only this crate can implement | `Reduction::fold_lanes`, `Reduction::kernel` |
 //! | a dimension is inconsistent | ndarray seals `Dimension` | |
-//! | a closure calls the crate again | the call has a team and scratch memory of its own, and its thread helps no other call meanwhile | `team` in `threads` |
+//! | a closure calls the crate again | the call has its own shares and scratch memory; a thread at work on a shared call does not help that call again | `team` in `threads` |
 //! | the process forks, or gets no threads | a call works alone | the first page of `threads` |
 //! | the processor has no AVX2 | it is asked before each kernel | `in_vectors` in `machine` |
 //! | stores go past the cache | a fence comes before other threads are told of them | `Copier::stream` |
 //! | an element is a pointer | vector registers move its address; Rust's rules leave its provenance open | `machine` |
-//! | a closure panics | helpers leave first; what was written is dropped once. Accumulators and second new outputs are `Copy` | `run` in `threads`; `fill_counted` in `rows` |
-//! | an allocation for elements, results or scratch memory fails | an error, before the first write | `reserved`, `memory`, `Memory` in `sums/scratch` |
+//! | a closure panics | helpers leave first; what was written to a new array is dropped once, elements of an existing one stay valid. Accumulators and second new outputs are `Copy` | `run` in `threads`; `fill_counted` in `rows` |
+//! | an allocation for elements, results or scratch memory fails | an error, before the first write | `reserved` in `crate::error`; `memory`; `Memory` in `sums/scratch` |
+//! | the stack is full | a walk calls itself once for each of at most 63 axes; blocks on the stack take 16 KiB, and elements of 64 bytes or more are not packed in them | `walk` in `nest`; `StackBlock` in `block`; `LARGE_ELEMENT` in `tuning` |
 //!
 //! Which test fails without each check: the guide's page on soundness.
 
