@@ -172,16 +172,16 @@ where
                 let count = (runs.terms - done).min(LEAF);
                 // SAFETY: terms of a run.
                 let value = unsafe { self.choice.fold_run::<VECTORS>(&places, count, 0) };
-                if best.is_none_or(|best| self.is_chosen_later(&best, &value)) {
-                    (best, leaf) = (Some(value), Some((value, places, done, count)));
+                if (best.as_ref()).is_none_or(|best| self.is_chosen_later(best, &value)) {
+                    (best, leaf) = (Some(value), Some((places, done, count)));
                 }
                 places = moved(places, 1, &runs.leaf, 1);
                 done += count;
             }
-            if let Some((value, places, done, count)) = leaf {
+            if let (Some(value), Some((places, done, count))) = (best, leaf) {
                 // SAFETY: terms of the run.
                 let terms = unsafe { slice::from_raw_parts(places[0].cast::<T>(), count) };
-                let position = runs.number.wrapping_add(done + self.find(terms, value));
+                let position = runs.number.wrapping_add(done + self.find(terms, &value));
                 // SAFETY: a column of the stack.
                 unsafe { place.write((value, position)) };
             }
@@ -191,8 +191,8 @@ where
 
     /// The position of the first term that is chosen, or of the last one.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn find(&self, terms: &[T], chosen: T) -> usize {
-        let is_chosen = |term: &T| Self::is_chosen(term, &chosen);
+    fn find(&self, terms: &[T], chosen: &T) -> usize {
+        let is_chosen = |term: &T| Self::is_chosen(term, chosen);
         // Whole lines are looked at, as that is a loop in vector code.
         let has = |line: &[T]| line.iter().fold(false, |any, term| any | is_chosen(term));
         if LAST {
