@@ -34,7 +34,7 @@
 //! | operands overlap | outputs are borrowed mutably or new, inputs are borrowed | the doors: `copies`, `rows`, `reduce` |
 //! | two indices of an output share an element | ndarray makes no such mutable view in safe code | |
 //! | two threads write one place | each position is in one chunk, each chunk is claimed by one thread | `nest`, `chunks`, `shares`; `Plan::unit` in `sums/plan` |
-//! | sizes multiply to more than `usize` holds | shapes are those of arrays, or of plans, which `BroadcastPlan::new` checks; of new arrays `output_len` checks; those of scratch memory become `usize::MAX`, which no allocation has | `nest`, `memory`; `Plan::sections` in `sums/plan` |
+//! | sizes multiply to more than `usize` holds | shapes are those of arrays, or of plans, which `BroadcastPlan::new` checks; of new arrays `output_len` checks; sizes of scratch memory stop at `usize::MAX`, and such an allocation is refused | `nest`, `memory`; `Plan::sections` in `sums/plan` |
 //! | an offset overflows | only on the way to an element, or where there is none: places move by `wrapping_*` | `nest` |
 //! | a stride is negative | a nest is walked from the other end; small tiles and blocks have negative steps | `LoopNest::sort`, `Block` |
 //! | an axis has size 0 | there are no positions, no tiles and no chunks | `LoopNest`, `Tile::of` |
@@ -48,10 +48,10 @@
 //! | scratch memory is too small | a unit of sums and a packed part of a map assert that there is room before they write; `reduce_few` takes no more columns at a time than fit | `Unit::check` and `Unit::table` in `sums/unit`; `Walk::packed` in `maps`; `reduce_few` |
 //! | a pack writes after its last row | up to `MORE_ROWS` rows, for which there is room | `Gather::pack` |
 //! | a transpose reads after the last row | only columns of the same block that follow in memory | `transpose_band` in `gather` |
-//! | a row is no whole number of vectors | its last vector overlaps the one before it, or single elements are copied; masked loads are of slices whose length is checked | `WideCopy` in `machine`; `splat`; `fold_short` in `fold` |
+//! | a row is no whole number of vectors | its last vector overlaps the one before it, or single elements are copied; a term is read only if its number is below the count, from which the compiler makes masked loads | `WideCopy` in `machine`; `splat`; `fold_short` in `fold` |
 //! | a place is written by two calls of a closure | a second output has the shape of the first, and is mapped once | `Input::places` in `inputs` |
 //! | threads share pointers | each type with pointers says in its `Sync` what they are used for; elements that threads read are `Sync`, those that they write `Send` | the bounds of the constructors of `Input`; the doors |
-//! | a reference or a closure outlives what it borrows | items live as long as the elements of the view; a call ends, also by a panic, when no helper uses it any more | `Input::refs`; `Call` in `reduce`; `run` in `threads` |
+//! | a reference or a closure outlives what it borrows | items live as long as the elements of the view; a call returns or unwinds only when no helper uses its closure any more | `Input::refs`; `Call` in `reduce`; `run` in `threads` |
 //! | a comparison, a sum or a reduction of a user is inconsistent | results are wrong: no answer of theirs becomes an address, but for two methods that only this crate can implement | `Reduction::fold_lanes`, `Reduction::kernel` |
 //! | a dimension is inconsistent | ndarray seals `Dimension` | |
 //! | a closure calls the crate again | the call has its own shares and scratch memory; a thread at work on a shared call does not help that call again | `team` in `threads` |

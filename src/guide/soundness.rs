@@ -106,8 +106,8 @@
 //!   job on the same thread can request a lock that the caller holds around the call, or use a
 //!   `RefCell` that it borrows.
 //! - A thread that works on a call that is shared helps no other call, nor the same one a second
-//!   time. So while a closure waits in rayon, as in `rayon::join`, its thread does not call it again.
-//!   A thread that does a call alone, or its first chunk, may help another call meanwhile.
+//!   time. So while a closure waits in rayon, as in `rayon::join`, its thread does not call it
+//!   again. A thread that does a call alone, or its first chunk, may help another call meanwhile.
 //! - A closure must not wait for all threads of the pool, as `rayon::broadcast` does. The calling
 //!   thread may be one of them, and it waits for the closure: a deadlock.
 //!
