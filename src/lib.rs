@@ -195,15 +195,16 @@
 //!
 //! Where a rule lets an axis of size 1 replicate, the 1 stretches to any size, 0 included. A size
 //! of 0 matches 0. It matches a 1 only where that 1 may replicate. A scalar broadcasts to any
-//! shape, except under the elementwise rule `none`, which needs identical shapes. For a scalar,
-//! `broadcast_axes` needs all axes in its list; the other rules with a list need an empty list.
+//! shape, except under the elementwise rules `none`, which needs identical shapes, and `pdpd`,
+//! which broadcasts only the second array. For a scalar, `broadcast_axes` needs all axes in its
+//! list; the other rules with a list need an empty list.
 //!
 //! # What holds for all rules
 //!
 //! - Arrays are owned arrays, views, `ArcArray`, `CowArray` and `ArrayRef`, of ranks 0 to 6 and of
 //!   dynamic rank, in any memory layout. Views need no bound on the element type. If the ranks of
 //!   the inputs are static, the rank of the result is static too, and building a view allocates
-//!   nothing. The output of [`named`] and plans of `openvino` have dynamic rank.
+//!   nothing. The outputs of [`named`] and [`onnx`] and plans of [`openvino`] have dynamic rank.
 //! - No shape, axis or attribute makes a call panic: the call returns a [`BroadcastError`]. Code of
 //!   the caller may panic: a closure, or the `+` of the elements, for example on [integer
 //!   overflow](guide::types#integer-overflow).
@@ -302,7 +303,7 @@ pub use view::Broadcasted;
 ///    power of two that is less than `k` are summed on the left, and the others on the right.
 ///
 /// Four leaves are a block: 1024 terms, the unit in which
-/// [parts](crate::BroadcastPlan#parts-of-sums-to-be-merged) of a sum are cut.
+/// [parts](crate::distributed::Part) of a sum are cut.
 ///
 /// The sum of one term is that term, -0.0 included. The sum of no terms is zero. No term passes
 /// through more than `log2(n) + 12` additions, so the error is at most about that many half units

@@ -1,4 +1,4 @@
-//! Every rule once, on small arrays.
+//! Most rules, on small arrays.
 
 use crate::arguments::{Command, parse};
 use crate::command_line::{Failure, Report};

@@ -1291,8 +1291,8 @@
 //! # A closure that may fail
 //!
 //! NumPy has `with np.errstate(divide="raise"): a // b`. `try_map_collect` returns the closure's
-//! error, of the first element that has one, whatever the number of threads. Errors of the
-//! broadcast are converted to the same type.
+//! error, of the element with one that is first in memory, whatever the number of threads. Errors
+//! of the broadcast are converted to the same type.
 //!
 //! ```
 //! use ndarray::{Array2, array};

@@ -19,7 +19,8 @@
 //! The methods that return an array allocate it. Sums may also allocate [scratch
 //! memory](crate::reduction#scratch-memory). `ArgMax` and `ArgMin` allocate up to one element for
 //! each result. The other methods allocate nothing but a list of the axes, if more than 8 of them
-//! are longer than 1, and what [threads](crate::guide::soundness#memory) need.
+//! are longer than 1, what ndarray needs for `IxDyn` shapes of rank above 4, and what
+//! [threads](crate::guide::soundness#memory) need.
 //!
 //! # Copies
 //!

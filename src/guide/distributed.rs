@@ -143,7 +143,7 @@
 //! | a part is missing when the result is taken | [`PartsMismatch`](crate::ErrorKind::PartsMismatch), with the first element and its terms |
 //! | bytes that were cut short or changed | [`InvalidBytes`](crate::ErrorKind::InvalidBytes) |
 //!
-//! A merge that returns an error changes nothing.
+//! After a merge that returns an error, an accumulation has the terms that it had.
 //!
 //! Bytes name their reduction. Reductions without a name, such as every
 //! [`Fold`](crate::reduction::Fold), are not told apart: a process must itself know which of them

@@ -77,8 +77,9 @@
 //! - Where a rule lets an axis of size 1 replicate, the 1 stretches to any size, 0 included. Under
 //!   `broadcast_axes`, `prepend`, axes by name and `none`, no 1 replicates.
 //! - A size of 0 matches 0. It matches a 1 only where that 1 may replicate.
-//! - A scalar broadcasts to every shape, except under `none`. For a scalar, `broadcast_axes` needs
-//!   all axes in its list; the other rules with a list need an empty list.
+//! - A scalar broadcasts to every shape, except under `none`, and as the first array under `pdpd`.
+//!   For a scalar, `broadcast_axes` needs all axes in its list; the other rules with a list need an
+//!   empty list.
 //! - A view copies nothing: a replicated axis has stride 0.
 //! - A mismatch is an error with a picture, never a panic. Only code of the caller may panic: a
 //!   closure, or the `+` of the elements, for example on [integer

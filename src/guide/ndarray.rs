@@ -96,8 +96,9 @@
 //! ```
 //!
 //! If both operands are in column-major layout, so is the result of an operator, and that of
-//! `map_collect`. Operators keep the layout of the operand on the left; maps keep an order of axes
-//! that no operand contradicts, as NumPy does.
+//! `map_collect`. Maps keep any order of axes that no operand contradicts, as NumPy does. Results
+//! of operators on references are in column-major or in standard layout. An owned array on the left
+//! is reused, so the result has its layout.
 //!
 //! ```
 //! use ndarray::{Array2, ShapeBuilder};

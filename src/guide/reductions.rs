@@ -175,9 +175,10 @@
 //! sum of `bf16` values is within 0.51 units in the last place of `bf16`, if the terms have one
 //! sign and there are at most 10^7 terms. `Sum.in_type::<f32, f32>()` gives the `f32` itself, and
 //! [`Sum.in_own_type()`](crate::reduction::Sum::in_own_type) rounds each addition to the narrow
-//! type. Without the feature, such a call does not compile.
+//! type. These two also work with the feature `num-traits` of `half` alone; the others do not
+//! compile without the feature of this crate.
 //!
-//! The mean of integers is an integer: exact, and rounded towards zero.
+//! The mean of integers of up to 64 bits is an integer: exact, and rounded towards zero.
 //! `Mean.in_type::<f64, f64>()` is the float.
 //!
 //! # NaN and empty axes
@@ -202,9 +203,9 @@
 //! `[7, 0]`.
 //!
 //! A product is not always that of the terms in order, as the lanes of [the
-//! tree](crate::reduction#the-order-of-summation) are multiplied first. The product of 0, of two
-//! 1e200 in other lanes, and of ones is NaN, which is 0 times infinity; in the order of the terms
-//! it is 0. `Fold::new(1., |a, b| a * b)` takes up to 256 of them in order.
+//! tree](crate::reduction#the-order-of-summation) are multiplied first. The product of a 0, of
+//! 1e200 at the positions 1 and 9, and of ones is NaN, which is 0 times infinity; in the order of
+//! the terms it is 0. `Fold::new(1., |a, b| a * b)` takes up to 256 of them in order.
 //!
 //! # Sources
 //!

@@ -128,7 +128,7 @@
 //!
 //! | allocated | how much | the smallest call that allocates it |
 //! |---|---|---|
-//! | ndarray's shapes of dynamic rank; the shape that `infer_shape` returns | 8 bytes for each axis | any call on an `IxDyn` of 5 axes |
+//! | ndarray's shapes of dynamic rank; the shape that `infer_shape` returns | 8 bytes for each axis | most calls on an `IxDyn` of 5 axes |
 //! | rayon's pool, and the job of a helper | some KiB once; some dozens of bytes for each helper | the first call that several threads share: a copy of 512 KiB, or a slow closure |
 //! | the record of a thread that calls, and of its helpers | some hundred bytes, once for each calling thread | the same |
 //! | a table of axes or names | 1 to 32 bytes for each axis | a list of more than 32 axes, or a pattern of more than 8 names |
@@ -171,9 +171,9 @@
 //! - Tests call from 64 threads, in pools of 1 to 40 threads, from inside other calls, in
 //!   destructors and at process exit (`tests/concurrency.rs`). The hand-over between caller and
 //!   helpers is model-checked with loom.
-//! - `.ci/long-checks`: all tests under AddressSanitizer, the kernels' tests under valgrind, which
-//!   sees what assembly reads and writes, too, all tests in optimised code with overflow checks,
-//!   and on one and on sixteen threads.
+//! - `.ci/long-checks`: all tests but one under AddressSanitizer, the kernels' tests under
+//!   valgrind, which sees what assembly reads and writes, too, all tests in optimised code with
+//!   overflow checks, and on one and on sixteen threads.
 //! - ThreadSanitizer needs a standard library that is built for it: `.ci/long-checks tsan`.
 //! - `.ci/long-checks miri`: calls of each kind on few elements (`tests/suite/small.rs`), with 64
 //!   and with 32 bits. Miri does not run inline assembly. Under `cfg(miri)`, plain copies replace

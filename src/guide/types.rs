@@ -5,8 +5,8 @@
 //! If the ranks of the inputs are static, the rank of the result is static too: `Ix1` to `Ix4` is
 //! `Ix4`. The rank is the larger of the two. For `broadcast_prepend`, it is the sum of the two.
 //! Building such a view or plan allocates nothing. A program that expects another rank does not
-//! compile. The output of [`AxisPattern`](crate::named::AxisPattern) and plans of
-//! [`openvino`](crate::openvino) have dynamic rank.
+//! compile. The outputs of [`AxisPattern`](crate::named::AxisPattern) and of
+//! [`onnx`](crate::onnx), and plans of [`openvino`](crate::openvino), have dynamic rank.
 //!
 //! ```
 //! use ndarray::{ArrayView4, array};
