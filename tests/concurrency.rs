@@ -494,6 +494,83 @@ mod pools {
         assert_eq!(callers.count(), wanted);
     }
 
+    /// What a caller and its helper have done, one after the other.
+    #[derive(Default)]
+    struct Steps {
+        calls_of_helper: usize,
+        dropping: bool,
+        blocked: bool,
+    }
+
+    /// The error of a helper, whose destructor waits for that helper.
+    struct Failure<'a>(Option<&'a (Mutex<Steps>, Condvar)>);
+
+    impl From<BroadcastError> for Failure<'_> {
+        fn from(_: BroadcastError) -> Self {
+            Failure(None)
+        }
+    }
+
+    impl Drop for Failure<'_> {
+        fn drop(&mut self) {
+            let Some((steps, changed)) = self.0 else {
+                return;
+            };
+            let mut steps = steps.lock().unwrap();
+            if rayon::current_thread_index() == Some(0) {
+                steps.dropping = true;
+                changed.notify_all();
+                let waits = |steps: &mut Steps| steps.calls_of_helper < 3;
+                let waited = changed.wait_timeout_while(steps, DEADLINE / 6, waits);
+                let (mut steps, timeout) = waited.unwrap();
+                steps.blocked |= timeout.timed_out();
+            }
+        }
+    }
+
+    /// The caller fails after the helper, at an element before it, so it drops the helper's error.
+    #[test]
+    fn an_error_is_dropped_while_other_threads_go_on() {
+        const LEN: u32 = 6000;
+        if processors() == 1 {
+            return;
+        }
+        let state = &(Mutex::new(Steps::default()), Condvar::new());
+        let (steps, changed) = state;
+        let work = |index: u32| {
+            let mut steps = steps.lock().unwrap();
+            if rayon::current_thread_index() == Some(1) {
+                steps.calls_of_helper += 1;
+                changed.notify_all();
+                let waits = |steps: &mut Steps| steps.calls_of_helper == 2 && !steps.dropping;
+                drop(changed.wait_timeout_while(steps, DEADLINE, waits));
+                return Err(Failure(Some(state)));
+            }
+            if index == LEN * 2 / 3 {
+                let waits = |steps: &mut Steps| steps.calls_of_helper < 2;
+                let waited = changed.wait_timeout_while(steps, DEADLINE, waits);
+                steps = waited.unwrap().0;
+            }
+            if steps.calls_of_helper >= 2 {
+                return Err(Failure(None));
+            }
+            drop(steps);
+            thread::sleep(Duration::from_micros(20));
+            Ok(index)
+        };
+        let elements = Array1::from_iter(0..LEN);
+        let pool = pool(2);
+        let failed = pool.install(|| {
+            // The calling thread of the map is that of the number 0.
+            let call = || zip(&elements).try_map_collect(work).is_err();
+            let alone = |context: rayon::BroadcastContext| context.index() == 0 && call();
+            pool.broadcast(alone).contains(&true)
+        });
+        assert!(failed);
+        let steps = state.0.lock().unwrap();
+        assert!(steps.dropping && !steps.blocked);
+    }
+
     /// How many threads of a pool work on a map whose closure is slow until there are `wanted`.
     fn threads_of_a_slow_map(pool: &rayon::ThreadPool, wanted: usize) -> usize {
         let callers = Callers::new(wanted);

@@ -116,9 +116,13 @@ pub(crate) fn try_collect<C: Copy + Send, E: Send, D: Dimension, I: Inputs>(
         Err(error) => {
             let place = ptr::from_mut(x).addr();
             let mut first = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            if first.as_ref().is_none_or(|&(at, _)| place < at) {
-                *first = Some((place, error));
-            }
+            let later = match *first {
+                Some((at, _)) if at <= place => Some((place, error)),
+                _ => first.replace((place, error)),
+            };
+            // The error is the caller's: what its `Drop` does must not wait for this lock.
+            drop(first);
+            drop(later);
         }
     };
     let count = map(&mut out, &inputs, op, To::Fresh)?;

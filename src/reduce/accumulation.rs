@@ -184,20 +184,28 @@ pub(super) fn part_of<A: Copy>(
     copies.collect()
 }
 
-/// Where some pieces begin and end.
-fn ends<'p, A: 'p>(pieces: impl Iterator<Item = (&'p (usize, Node), &'p Vec<A>)>) -> Vec<usize> {
-    let ends = pieces.map(|(&(first, _), values)| [first, first + values.len()]);
-    ends.flatten().collect()
+/// The elements of some pieces, those of one first element once.
+fn elements_of<'p, A: 'p>(
+    pieces: impl Iterator<Item = (&'p (usize, Node), &'p Vec<A>)>,
+) -> Vec<Range<usize>> {
+    let ranges = pieces.map(|(&(first, _), values)| first..first + values.len());
+    let mut ranges: Vec<_> = ranges.collect();
+    ranges.dedup();
+    ranges
 }
 
-/// Cuts the pieces that have elements on both sides of one of these places.
+/// Cuts the pieces that have elements on both sides of an end of one of these ranges.
 ///
 /// # Errors
 ///
 /// `AllocationFailed`. The pieces have the same nodes then, too.
-fn cut<A: Copy>(pieces: &mut Pieces<A>, places: &[usize]) -> Result<()> {
+fn cut<A: Copy>(pieces: &mut Pieces<A>, ranges: &[Range<usize>]) -> Result<()> {
     // From the last one on, as all elements after the cut are copied.
-    for &place in places.iter().rev() {
+    for place in ranges
+        .iter()
+        .rev()
+        .flat_map(|range| [range.end, range.start])
+    {
         let Some((&(first, _), values)) = pieces.range(keys(0..place)).next_back() else {
             continue;
         };
@@ -277,12 +285,12 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
         let mut pieces = other.pieces;
         // After this, pieces of both have the same elements, or none in common.
-        cut(&mut self.pieces, &ends(pieces.iter()))?;
-        let inside = |(&(first, _), theirs): (&(usize, Node), &Vec<_>)| {
-            self.pieces.range(keys(first..first + theirs.len()))
-        };
-        let ours_at = ends(pieces.iter().flat_map(inside));
-        cut(&mut pieces, &ours_at)?;
+        let theirs = elements_of(pieces.iter());
+        cut(&mut self.pieces, &theirs)?;
+        let inside = theirs.into_iter();
+        let inside = inside.flat_map(|elements| self.pieces.range(keys(elements)));
+        let ours = elements_of(inside);
+        cut(&mut pieces, &ours)?;
         for &key in pieces.keys() {
             if let Some(blocks) = common_blocks(&self.pieces, key) {
                 let (index, terms) = (self.index(key.0), terms_of(blocks, total));

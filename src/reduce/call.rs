@@ -37,7 +37,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.becomes(self.output_dim().sizes_mut())
     }
 
-    /// A reduction of an array of the plan's output shape.
+    /// A reduction of an array of the plan's output shape. If terms `may_move`, `run` may take them in
+    /// another order: not if it numbers them, as a part does.
     ///
     /// # Errors
     ///
@@ -47,15 +48,19 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         role: ArrayRole,
         array: &ArrayRef<T, O>,
         reduction: &R,
+        may_move: bool,
         run: impl FnOnce(Call<'_, T, R>) -> Result<X>,
     ) -> Result<X> {
         check_shape(role, self.output_shape(), array.shape())?;
         let mut becomes = self.output_dim();
         let terms = self.becomes(becomes.sizes_mut());
         // In the order of memory, a part of the terms is a part of the memory.
-        let (strides, reversed) = (array.strides(), R::MAY_BE_DECIDED && R::COMMUTATIVE);
+        let (strides, may_move) = (
+            array.strides(),
+            may_move && R::MAY_BE_DECIDED && R::COMMUTATIVE,
+        );
         let view;
-        let array = if reversed && strides.first() < strides.last() {
+        let array = if may_move && strides.first() < strides.last() {
             becomes.sizes_mut().reverse();
             view = array.view().reversed_axes();
             &*view

@@ -316,7 +316,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         R: Reduction<T>,
     {
         let plan = self.tile.plan();
-        let pieces = plan.reduce_array(ArrayRole::Reduced, array, &reduction, |call| {
+        let pieces = plan.reduce_array(ArrayRole::Reduced, array, &reduction, false, |call| {
             self.pieces(&call)
         })?;
         Ok(Accumulation::of(&self.plan, reduction, pieces))
@@ -342,12 +342,16 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
                 insert(&mut of_tile, (0, node), values, all, call.reduction);
             }
         }
+        if of_tile.is_empty() {
+            return Ok(of_tile);
+        }
         // The elements of the tile that follow each other in the whole gradient.
         let (mut firsts, mut len) = (vec![0], 1);
         for (range, &size) in self.tile.input().ranges().zip(self.plan.input_shape()) {
             if range.len() < size {
-                firsts = firsts.iter().flat_map(|&at| at..at + len).collect();
-                len = 1;
+                let mut all = reserved(firsts.len() * len)?;
+                all.extend(firsts.iter().flat_map(|&at| at..at + len));
+                (firsts, len) = (all, 1);
             }
             len *= range.len();
             firsts

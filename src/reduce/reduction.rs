@@ -149,9 +149,9 @@ impl Mean {
 /// The product, of the terms' type.
 ///
 /// It is accumulated as a [`Sum`] is: halves in `f32`. As the terms of several lanes are multiplied
-/// before the lanes are, the product of finite terms can overflow where another order does not: 0,
-/// two 1e200 in other lanes and ones give 0 * infinity, NaN. In the order of the terms they give 0:
-/// `Fold::new(1., |a, b| a * b)` takes up to 256 of them in that order.
+/// before the lanes are, the product of finite terms can overflow where another order does not. A
+/// 0, 1e200 at the positions 1 and 9, and ones give 0 * infinity, NaN. In the order of the terms
+/// they give 0: `Fold::new(1., |a, b| a * b)` takes up to 256 of them in that order.
 ///
 /// ```
 /// use ndarray::array;

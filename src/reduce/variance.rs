@@ -14,7 +14,8 @@ use std::array;
 ///
 /// With [`ddof`](Self::ddof), the sum of the squares is divided by the number of terms less `ddof`.
 /// Terms are accumulated in `f64`, in one pass. The variance of terms that are all equal is exactly
-/// 0. Terms that are NaN or infinite give NaN.
+/// 0. Terms that are NaN or infinite give NaN. So does a distance between terms that overflows; if
+/// only the square of a distance does, the variance is infinite, as in NumPy.
 ///
 /// ```
 /// use ndarray::array;
@@ -157,8 +158,13 @@ impl Moments {
     }
 
     fn variance(self, ddof: usize) -> f64 {
-        let squares = self.squares - self.sum * self.sum / self.count;
-        let squares = if squares < 0. { 0. } else { squares };
+        let squares = self.squares - self.sum * (self.sum / self.count);
+        let squares = match squares {
+            // The squares of finite distances may not be finite.
+            _ if self.sum.is_finite() && !squares.is_finite() => f64::INFINITY,
+            ..0. => 0.,
+            _ => squares,
+        };
         // NaN if the pivot is infinite. Not -0.
         squares / (self.count - ddof as f64) + self.pivot * 0. + 0.
     }

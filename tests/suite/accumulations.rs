@@ -4,7 +4,9 @@
 #![allow(clippy::single_range_in_vec_init)]
 
 use crate::common::split_mix;
-use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn, arr1};
+use ndarray::{
+    Array, Array1, Array2, Array3, ArrayD, Axis, Dimension, IxDyn, ShapeBuilder, arr0, arr1,
+};
 use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes, Part, Tile, sum_blocks};
 use ndarray_broadcast::error::{BoxFault, PartsFault};
 use ndarray_broadcast::prelude::*;
@@ -922,4 +924,62 @@ fn serde_round_trips_and_checks() {
         none.contains("expected the bytes of an accumulation"),
         "{none}"
     );
+}
+
+/// A part numbers its terms in the order of its tile, whatever their order in memory.
+#[test]
+fn parts_of_any_layout_have_the_result_of_the_whole() {
+    let fortran = Array3::from_elem((40, 3, 60).f(), true);
+    let permuted = Array3::from_elem((60, 40, 3), true).permuted_axes([1, 2, 0]);
+    let mut reversed = Array3::from_elem((40, 3, 60), true);
+    reversed.invert_axis(Axis(0));
+    reversed.invert_axis(Axis(2));
+    let plan = BroadcastPlan::numpy((3, 1), (40, 3, 60)).unwrap();
+    for mut terms in [fortran, permuted, reversed] {
+        for place in [[0, 1, 59], [39, 1, 0], [17, 0, 30]] {
+            terms[place] = false;
+            for cut in 1..3 {
+                let mut all = Accumulation::new(&plan, All);
+                for blocks in [0..cut, cut..3] {
+                    let part = Part::of_blocks(&plan, &[0..3, 0..1], blocks).unwrap();
+                    let some = part.tile().output().of(&terms).unwrap();
+                    all.merge(part.reduce(&some, All).unwrap()).unwrap();
+                }
+                let expected = plan.reduce(&terms, All).unwrap();
+                assert_eq!(all.finish(&plan).unwrap(), expected, "{place:?} {cut}");
+            }
+            terms[place] = true;
+        }
+    }
+}
+
+#[test]
+fn parts_of_nothing_need_no_memory_however_many_elements_there_are() {
+    let many = isize::MAX as usize / 16;
+    let plan = BroadcastPlan::explicit((many, 2), (5, many, 2), &[1, 2]).unwrap();
+    let check = |elements: [Range<usize>; 2], blocks, shape: [usize; 3]| {
+        let part = Part::of_blocks(&plan, &elements, blocks).unwrap();
+        let none = Array3::<f32>::zeros(shape);
+        let mut sum = Accumulation::new(&plan, Sum);
+        sum.merge(part.reduce(&none, Sum).unwrap()).unwrap();
+        assert!(!sum.is_complete());
+    };
+    check([0..many, 0..1], 0..0, [0, many, 1]);
+    check([0..many, 0..0], 0..1, [0, many, 0]);
+}
+
+/// With a node for each row and part. This takes minutes in quadratic time.
+#[test]
+fn many_nodes_are_merged_in_less_than_quadratic_time() {
+    let rows = 30_000;
+    let plan = BroadcastPlan::numpy((), (rows, 2048)).unwrap();
+    let term = arr0(1_u8);
+    let some = term.broadcast((rows, 1024)).unwrap();
+    let half = |columns| {
+        let part = Part::new(&plan, &Tile::new(&plan, &[0..rows, columns]).unwrap()).unwrap();
+        part.reduce(&some, Max).unwrap()
+    };
+    let mut max = half(0..1024);
+    max.merge(half(1024..2048)).unwrap();
+    assert_eq!(max.finish(&plan).unwrap(), arr0(1));
 }

@@ -2,7 +2,7 @@
 //! type and layout against an oracle, term by term; the parts of each, merged in any order.
 
 use half::{bf16, f16};
-use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn, Slice, array};
+use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn, Slice, array, s};
 use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes, Part, Tile};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::{Averaged, Reduction};
@@ -365,6 +365,27 @@ fn the_variance_of_equal_terms_is_zero_and_of_infinite_ones_nan() {
             let var = terms.reduce_to_shape((), Var::new()).unwrap();
             assert!(var.into_scalar().is_nan(), "{terms}");
         }
+    }
+}
+
+/// The squares of sums of distances pass `f64`, or those of distances do, as in NumPy.
+#[test]
+fn the_variance_of_huge_terms_is_finite_where_no_square_overflows_and_else_infinite() {
+    for len in [2, 17, 256, 257, 3000] {
+        let first = |first: f64, other: f64| {
+            Array1::from_shape_fn(len, |i| if i == 0 { first } else { other })
+        };
+        let check = |terms: Array1<f64>, expected: f64| {
+            for terms in [terms.view(), terms.slice(s![..;-1])] {
+                let var = terms.reduce_to_shape((), Var::new()).unwrap().into_scalar();
+                let is_near = (var / expected - 1.).abs() < 1e-12 || var == expected;
+                assert!(is_near, "{len} {var} {expected}");
+            }
+        };
+        let share = 1. / len as f64;
+        check(first(0., 1e152), 1e304 * share * (1. - share));
+        check(first(1e200, -1e200), f64::INFINITY);
+        check(first(0., 1e200), f64::INFINITY);
     }
 }
 
