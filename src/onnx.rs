@@ -270,7 +270,9 @@ impl Expand {
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
 ///
 /// - [`InvalidInteger`](crate::ErrorKind::InvalidInteger): `axes` does not have rank 1.
-/// - [`InvalidAxes`](crate::ErrorKind::InvalidAxes): the data does not have such an axis.
+/// - [`InvalidAxes`](crate::ErrorKind::InvalidAxes): the data does not have such an axis, or an axis
+///   is listed twice.
+/// - [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
 ///
 /// # Example
 ///
@@ -552,7 +554,8 @@ impl Reduce {
 /// # Errors
 ///
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
-/// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if the data does not have the axis.
+/// [`InvalidAxes`](crate::ErrorKind::InvalidAxes) if the data does not have the axis;
+/// [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
 ///
 /// # Example
 ///

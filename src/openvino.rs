@@ -93,8 +93,8 @@ pub enum Mode {
     /// Right-aligned. 1s of the data and of the target replicate. Takes no `axes_mapping`.
     /// Broadcast-3 only: see [`with_mode`](Broadcast::with_mode).
     Bidirectional,
-    /// PaddlePaddle's rule. Takes no `axes_mapping`. OpenVINO's code knows it, its specification
-    /// does not.
+    /// OpenVINO's rule for imported PaddlePaddle models. Takes no `axes_mapping`. OpenVINO's code
+    /// knows it, its specification does not.
     Pdpd {
         /// The target axis that the data's first axis is aligned with. -1 right-aligns. The text
         /// has the axis, `pdpd(0)`: a bare `pdpd` of a graph file means axis 0, but axis -1 in the

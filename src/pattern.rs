@@ -208,22 +208,31 @@ impl<const N: usize> AxisPattern<N> {
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` if the pattern has groups.
-    pub(crate) fn of_ranks(&self, ranks: [Option<usize>; N]) -> Result<Option<Cow<'_, Self>>> {
-        let mut lists = self.operands.iter().chain([&self.output]);
-        match lists.find_map(|list| list.axes().find(|names| names.len() > 1)) {
-            None => self.expanded(ranks),
-            Some(names) => {
+    /// `InvalidPattern` if the pattern has groups of several axes. `(...)` may be one.
+    pub(crate) fn of_ranks(
+        &self,
+        ranks: [Option<usize>; N],
+        sizes: &[(&str, usize)],
+    ) -> Result<Option<Cow<'_, Self>>> {
+        let expanded = self.expanded(ranks, sizes)?;
+        let pattern = expanded.as_deref().unwrap_or(self);
+        for list in pattern.operands.iter().chain([&pattern.output]) {
+            if let Some(names) = list.axes().find(|names| names.len() > 1) {
                 let expected = "a name: only broadcast_named and AxisPattern::view take groups";
-                Err(self.error(names[0].at - 1, PatternFault::Syntax(expected)))
+                return Err(pattern.error(names[0].at - 1, PatternFault::Syntax(expected)));
             }
         }
+        Ok(expanded)
     }
 
-    /// The pattern with as many names instead of `...` as an array of known rank needs. Itself if
-    /// it has no `...`, or if the ranks do not fit, which is then an error of the rule. `None` if
-    /// no rank says how many.
-    pub(crate) fn expanded(&self, ranks: [Option<usize>; N]) -> Result<Option<Cow<'_, Self>>> {
+    /// The pattern with as many names instead of `...` as an array of known rank needs, none of
+    /// which a size is given for. Itself if it has no `...`, or if the ranks do not fit, which is
+    /// then an error of the rule. `None` if no rank says how many.
+    pub(crate) fn expanded(
+        &self,
+        ranks: [Option<usize>; N],
+        sizes: &[(&str, usize)],
+    ) -> Result<Option<Cow<'_, Self>>> {
         let has_ellipsis = |list: &NameList| list.ellipsis().is_some();
         if !has_ellipsis(&self.output) {
             return Ok(Some(Cow::Borrowed(self)));
@@ -238,7 +247,12 @@ impl<const N: usize> AxisPattern<N> {
         let Some(count) = (rank + 1).checked_sub(names) else {
             return Ok(Some(Cow::Borrowed(self)));
         };
-        let names: Vec<_> = (0..count).map(|axis| format!("ellipsis_{axis}")).collect();
+        let mut prefix = String::from("ellipsis_");
+        let is_given = |(name, _): &(&str, usize), prefix: &str| name.starts_with(prefix);
+        while self.text.contains(&prefix) || sizes.iter().any(|size| is_given(size, &prefix)) {
+            prefix.push('_');
+        }
+        let names: Vec<_> = (0..count).map(|axis| format!("{prefix}{axis}")).collect();
         let text = self.text.replace(ELLIPSIS, &names.join(" "));
         Ok(Some(Cow::Owned(text.parse()?)))
     }

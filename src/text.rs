@@ -51,6 +51,8 @@ pub(crate) fn axes(list: &str, fault: &'static str) -> Result<Vec<usize>, &'stat
 pub(crate) fn axis(list: &str, bare: Result<isize, &'static str>) -> Result<isize, &'static str> {
     match list {
         "" => bare,
-        axis => axis.parse().map_err(|_| "expected one axis: pdpd(1)"),
+        axis => axis
+            .parse()
+            .map_err(|_| "expected one axis in the parentheses"),
     }
 }

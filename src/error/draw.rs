@@ -36,6 +36,12 @@ fn axes_count(rank: usize) -> String {
     format!("{rank} {}", if rank == 1 { "axis" } else { "axes" })
 }
 
+/// Why an axis is refused, and how many a shape has if its rank is known.
+fn no_axis(axis: isize, name: &str, rank: Option<usize>) -> String {
+    let has = rank.map(|rank| format!(": {name} has {}", axes_count(rank)));
+    format!("there is no axis {axis}{}", has.unwrap_or_default())
+}
+
 /// A name in quotes. Of a text too long to be a name, the beginning.
 pub(super) fn quoted(name: &str) -> String {
     /// Longer than any name, short enough for a line.
@@ -107,8 +113,13 @@ pub(super) fn rank_mismatch(both @ (rule, operands, shapes): Operands) -> String
         (Rule::None, _) => "this rule wants identical shapes",
         _ => "this rule never drops an axis, not even one of size 1",
     };
-    let (count, other) = (axes_count(a.len()), b.len());
-    let why = format!("{a_name} has {count}, {b_name} has {other}: {why}");
+    let why = match shapes.each_ref().map(PartialShape::rank) {
+        [Some(a), Some(b)] => {
+            let count = axes_count(a);
+            format!("{a_name} has {count}, {b_name} has {b}: {why}")
+        }
+        _ => why.into(),
+    };
     heading(both) + &picture.note(why)
 }
 
@@ -118,14 +129,14 @@ pub(super) fn invalid_axes(
     axes: &[isize],
     fault: &AxesFault,
 ) -> String {
-    // The list is of the operand with fewer axes. If one of the ranks is not known, as many
-    // entries as the other one has axes are of the other one.
+    // The list is of the operand with fewer axes. If one of the ranks is not known, it is of the
+    // other one, unless that has more axes than the list has entries.
     let ranks = shapes.each_ref().map(PartialShape::rank);
     let flipped = match ranks {
         _ if !matches!(rule, Rule::Xla | Rule::Paddle) => false,
         [Some(a), Some(b)] => b < a,
-        [Some(a), None] => a != axes.len(),
-        [None, b] => b == Some(axes.len()),
+        [Some(a), None] => a > axes.len(),
+        [None, b] => b.is_some_and(|b| b <= axes.len()),
     };
     let row = |at: usize| match rule {
         Rule::Composed => ("shape".to_string(), sizes(&shapes[at])),
@@ -133,7 +144,7 @@ pub(super) fn invalid_axes(
     };
     let (input, small) = row(usize::from(flipped));
     let (target, large) = row(usize::from(!flipped));
-    let (count, has) = (axes_count(small.len()), axes_count(large.len()));
+    let (count, large_rank) = (axes_count(small.len()), ranks[usize::from(!flipped)]);
     let (entries, rank) = (axes.len(), large.len());
     let at = match fault {
         AxesFault::OutOfRange(at) | AxesFault::Unsorted(at) => Some(*at),
@@ -149,7 +160,7 @@ pub(super) fn invalid_axes(
         _ => format!("cannot {operation} axis {axis} of {}", shapes[0]),
     };
     if let Rule::Pdpd | Rule::Paddle = rule {
-        return heading + &aligned_at(axis, [(&input, small), (&target, large)]);
+        return heading + &aligned_at(axis, [(&input, small), (&target, large)], large_rank);
     }
     let why = match fault {
         AxesFault::Length if rule == Rule::BroadcastAxes => {
@@ -163,7 +174,7 @@ pub(super) fn invalid_axes(
         AxesFault::OutOfRange(_) if operation == "insert" => {
             format!("the positions are -{} to {rank}", rank + 1)
         }
-        AxesFault::OutOfRange(_) => format!("there is no axis {axis}: {target} has {has}"),
+        AxesFault::OutOfRange(_) => no_axis(axis, &target, large_rank),
         AxesFault::Unsorted(at) => {
             let previous = entry(at.saturating_sub(1));
             let instead = match rule {
@@ -198,18 +209,22 @@ pub(super) fn invalid_axes(
 }
 
 /// An operand that begins at an axis of the other, under PaddlePaddle's rules.
-fn aligned_at(axis: isize, operands: [(&str, &[PartialSize]); 2]) -> String {
+fn aligned_at(
+    axis: isize,
+    operands: [(&str, &[PartialSize]); 2],
+    large_rank: Option<usize>,
+) -> String {
     let [(b, small), (a, large)] = operands;
-    let (count, rank) = (axes_count(small.len()), large.len());
+    let count = axes_count(small.len());
     let at = usize::try_from(axis).unwrap_or(usize::MAX);
     let reaches = |left| format!("from axis {axis} on {a} has {left}, but {b} has {count}");
-    match rank.checked_sub(at) {
+    match large.len().checked_sub(at) {
         Some(left) if left > 0 => Picture::around(None, at + small.len().max(left))
             .row(b, small, |i| at + i)
             .row(a, large, |i| i)
             .note(reaches(left)),
         _ => {
-            let why = format!("there is no axis {axis}: {a} has {}", axes_count(rank));
+            let why = no_axis(axis, a, large_rank);
             let picture = Picture::of_two(None, (b, small), (a, large));
             picture.note(format!("{why}; -1 aligns {b} from the right"))
         }
@@ -262,7 +277,12 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
             )
         }
         PatternFault::Rank { names, rank } => {
-            format!("this list has {}, the shape {rank}", axes_count(*names))
+            let list = rest.split([',', '-']).next().unwrap_or(rest);
+            let has = match list.contains("...") {
+                true => format!("at least {}", axes_count(names.saturating_sub(1))),
+                false => axes_count(*names),
+            };
+            format!("this list has {has}, the shape {rank}")
         }
         PatternFault::SizeUnknown(name) => {
             let name = quoted(name);
@@ -355,7 +375,7 @@ pub(super) fn slice(
 ) -> String {
     let rank = axes_count(shape.len());
     let shape = match strides {
-        [] => list(shape),
+        [] if fault != SliceFault::Rank => list(shape),
         _ => format!("{} with the strides {}", list(shape), list(strides)),
     };
     match fault {
@@ -373,7 +393,7 @@ pub(super) fn invalid_box(shape: &[usize], ranges: &[Range<usize>], fault: &BoxF
     let (ranges_list, rank) = (list(ranges), shape.len());
     let (heading, axis, why) = match fault {
         BoxFault::Blocks => {
-            let count = shape.iter().sum::<usize>();
+            let count = shape.first().unwrap_or(&0);
             return format!(
                 "the sums of this plan have {count} blocks of terms, not {ranges_list}"
             );

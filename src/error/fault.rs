@@ -42,7 +42,7 @@ pub enum AxesFault {
     /// The entry at this position names an axis that cannot be removed, as its size is not 1.
     /// [Example](crate::BroadcastPlan::insert_axis).
     NotOne(usize),
-    /// PaddlePaddle's rules: the operand that begins at the axis reaches past the end of the other.
+    /// `pdpd` and `paddle`: the operand that begins at the axis reaches past the end of the other.
     /// [Example](crate::guide::elementwise#pdpd).
     Overhang,
     /// XLA's rule: the ranks differ, and no axes were given.

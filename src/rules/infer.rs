@@ -9,6 +9,7 @@ use crate::pattern::AxisPattern;
 use crate::plan::{BroadcastPlan, PartialPlan};
 use crate::shape::{KEEP, Sizes};
 use ndarray::{Dimension, IntoDimension};
+use std::borrow::Cow;
 
 impl BroadcastMode {
     /// The output's shape, as far as it follows from what is known of input and target: the
@@ -67,7 +68,7 @@ impl BroadcastMode {
                 // With `...` the target's rank says the input's.
                 let of_target = |rank: usize| (rank + names).saturating_sub(output);
                 let rank = input.rank().or(target.rank().map(of_target));
-                let Some(of_rank) = pattern.of_ranks([rank])? else {
+                let Some(of_rank) = pattern.of_ranks([rank], &[])? else {
                     return Ok(PartialShape::UNKNOWN);
                 };
                 count(&of_rank).map(Some)
@@ -151,8 +152,16 @@ impl AxisPattern<2> {
     ///
     /// Source: xarray, broadcasting by dimension name.
     pub fn infer(&self, a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
-        let Some(pattern) = self.of_ranks([a.rank(), b.rank()])? else {
-            return Ok(PartialShape::UNKNOWN);
+        let ranks = [a.rank(), b.rank()];
+        let of_ranks = self.of_ranks(ranks, &[])?;
+        let is_known = of_ranks.is_some();
+        // If no rank says how many axes `...` stands for: what does not fit for none fits for no
+        // number of them.
+        let least = self.operands.each_ref();
+        let least = least.map(|list| list.names.len().checked_sub(1));
+        let pattern = match of_ranks {
+            None => self.of_ranks(least, &[])?.unwrap_or(Cow::Borrowed(self)),
+            Some(pattern) => pattern,
         };
         let ranks = pattern
             .operands
@@ -164,7 +173,12 @@ impl AxisPattern<2> {
             .map(|sizes| sizes.as_deref().unwrap_or(&[]));
         let output = named::output_sizes(&pattern, known, &[], None)?;
         let any = |size: Option<PartialSize>| size.unwrap_or(PartialSize::ANY);
-        checked(output.into_iter().map(any).collect())
+        let common = checked(output.into_iter().map(any).collect())?;
+        Ok(if is_known {
+            common
+        } else {
+            PartialShape::UNKNOWN
+        })
     }
 }
 
@@ -236,14 +250,20 @@ impl PartialPlan {
             target.into_dimension().into_dyn(),
         );
         check_possible(ArrayRole::Input, &self.input, input.sizes())?;
-        check_possible(ArrayRole::Target, &self.target, target.sizes())?;
+        if !self.target.is_within_bounds(target.sizes()) {
+            return Err(wrong_shape(
+                ArrayRole::Target,
+                self.target.clone(),
+                target.sizes(),
+            ));
+        }
         let output = {
             let of_input = self.input.pairs(input.sizes());
-            let pairs = of_input.clone().chain(self.target.pairs(target.sizes()));
+            let pairs = of_input.chain(self.target.pairs(target.sizes()));
             // Under `expand`, `KEEP` stands for the size of the input, and is no size of a symbol.
             let pairs = pairs.filter(|&(_, size)| size != KEEP);
             if !symbols_agree(pairs.clone()) {
-                let expected = self.target.with_symbols_of(of_input);
+                let expected = self.target.with_symbols_of(pairs);
                 return Err(wrong_shape(ArrayRole::Target, expected, target.sizes()));
             }
             self.output.with_symbols_of(pairs)

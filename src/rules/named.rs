@@ -109,7 +109,7 @@ impl<const N: usize> AxisPattern<N> {
     ) -> Result<[BroadcastPlan<E::Dim>; N]> {
         let shapes = shapes.map(IntoDimension::into_dimension);
         let ranks = shapes.each_ref().map(|shape| Some(shape.ndim()));
-        let pattern = self.of_ranks(ranks)?.unwrap_or(Cow::Borrowed(self));
+        let pattern = self.of_ranks(ranks, sizes)?.unwrap_or(Cow::Borrowed(self));
         let known = shapes.each_ref().map(|shape| shape.sizes());
         let known = output_sizes(&pattern, known, sizes, None)?;
         let mut output = IxDyn::zeros(known.len());
@@ -135,7 +135,7 @@ pub(super) fn to_target<'a, S: Size>(
     fed: &'a mut FewAxes,
 ) -> Aligned<'a> {
     let (input, target) = (shapes.first, shapes.second);
-    let of_rank = pattern.of_ranks([Some(input.len())])?;
+    let of_rank = pattern.of_ranks([Some(input.len())], &[])?;
     let pattern = of_rank.as_deref().unwrap_or(pattern);
     let list = &pattern.operands[0];
     pattern.check_rank(list, input.len())?;

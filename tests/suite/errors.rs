@@ -29,6 +29,10 @@ fn from_5_to_9() -> PartialShape {
     PartialShape::new([PartialSize::between(5, 9).unwrap()])
 }
 
+fn mode(text: &str) -> BroadcastMode {
+    text.parse().unwrap()
+}
+
 fn xla(dimensions: &[usize]) -> ElementwiseRule {
     ElementwiseRule::Xla {
         broadcast_dimensions: dimensions.to_vec(),
@@ -563,7 +567,7 @@ cannot broadcast [1] with [] (none)
     an_unknown_rule: "same".parse::<ElementwiseRule>() => "invalid elementwise rule \"same\": expected none, numpy, pdpd(..), paddle(..) or xla(..)";
     none_takes_no_axes: "none(1)".parse::<ElementwiseRule>() => "invalid elementwise rule \"none(1)\": none takes no axes";
     numpy_of_arrays_takes_no_axes: "numpy(1)".parse::<ElementwiseRule>() => "invalid elementwise rule \"numpy(1)\": numpy takes no axes";
-    a_rule_with_two_axes: "pdpd(1, 2)".parse::<ElementwiseRule>() => "invalid elementwise rule \"pdpd(1, 2)\": expected one axis: pdpd(1)";
+    a_rule_with_two_axes: "pdpd(1, 2)".parse::<ElementwiseRule>() => "invalid elementwise rule \"pdpd(1, 2)\": expected one axis in the parentheses";
     a_plan_on_another_shape: BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap().view(&Array2::<u8>::zeros((1, 3))) => "\
 input has shape [1, 3], expected [3, 1]
   found      1  3
@@ -640,6 +644,46 @@ invalid axis pattern
 invalid axis pattern
   (a b), c -> a b c
   ^ expected a name: only broadcast_named and AxisPattern::view take groups";
+    a_group_of_an_ellipsis_of_two_axes: "b ... -> b (...)".parse::<AxisPattern>().unwrap().plan((2, 3, 4), &[]) => "\
+invalid axis pattern
+  b ellipsis_0 ellipsis_1 -> b (ellipsis_0 ellipsis_1)
+                               ^ expected a name: only broadcast_named and AxisPattern::view take groups";
+    fewer_axes_than_names_beside_an_ellipsis: "a b ... -> a b ...".parse::<AxisPattern>().unwrap().plan(3, &[]) => "\
+the shapes do not fit the axis pattern
+  a b ... -> a b ...
+  ^ this list has at least 2 axes, the shape 1";
+    dimensions_that_fit_no_rank_are_of_the_known_one: xla(&[0, 1, 2]).infer(&anys(2), &PartialShape::UNKNOWN) => "\
+cannot broadcast [?, ?] with [...] (xla)
+  a                      ?  ?
+  broadcast dimensions   0  1  2
+  the length is 3, but a has 2 axes: list the axis of b for each axis of a";
+    dimensions_that_fit_no_rank_are_of_the_known_second: xla(&[0, 1, 2]).infer(&PartialShape::UNKNOWN, &anys(2)) => "\
+cannot broadcast [...] with [?, ?] (xla)
+  b                      ?  ?
+  broadcast dimensions   0  1  2
+  the length is 3, but b has 2 axes: list the axis of a for each axis of b";
+    an_axis_that_no_target_has: mode("broadcast_axes(7)").infer(&anys(2), &PartialShape::UNKNOWN) => "\
+cannot broadcast [?, ?] to [...] (broadcast_axes)
+  target
+  broadcast axes   7
+                   ^ there is no axis 7";
+    an_axis_that_no_target_has_under_pdpd: mode("pdpd(-3)").infer(&anys(2), &PartialShape::UNKNOWN) => "\
+cannot broadcast [?, ?] to [...] (pdpd)
+  input    ?  ?
+  target
+  there is no axis -3; -1 aligns input from the right";
+    a_mode_that_drops_an_axis: mode("1 a -> a").infer(&anys(2), &PartialShape::UNKNOWN) => "\
+cannot broadcast [?, ?] to [...] (named)
+  input    ?  ?
+  target
+  a mode drops no axis, but `AxisPattern::plan` does";
+    a_slice_without_strides: BroadcastPlan::numpy(3, (2, 3)).unwrap().copy_slice(
+        &[1, 2, 3],
+        None,
+        &mut [MaybeUninit::uninit(); 6],
+        Some(&[]),
+    ) => "\
+out has 2 axes, the shape [2, 3] with the strides []";
     a_group_in_a_group: "a -> (a (2 3))".parse::<AxisPattern>() => "\
 invalid axis pattern
   a -> (a (2 3))

@@ -938,4 +938,31 @@ fn an_ellipsis_of_unknown_rank_takes_the_rank_of_the_other_shape() {
     let found = two.infer(&of(&[2, 4]), &unknown).unwrap();
     assert_eq!(found.to_string(), "[2, 4, ?]");
     assert_eq!(two.infer(&unknown, &unknown).unwrap(), unknown);
+    // The second array has no `...`: its rank and sizes are checked.
+    let two: AxisPattern<2> = "..., a b -> a b ...".parse().unwrap();
+    let infer = |b: PartialShape| two.infer(&unknown, &b);
+    assert_eq!(infer(of(&[4, 3])).unwrap(), unknown);
+    assert!(infer(of(&[4])).is_err() && infer(of(&[4, 3, 2])).is_err());
+    let error = infer(of(&[isize::MAX as usize, 2])).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShapeOverflow { .. }));
+    // One dropped axis of size 1 each.
+    let two: AxisPattern<2> = "1 ..., 1 a -> a ...".parse().unwrap();
+    assert!(two.infer(&unknown, &of(&[2, 3])).is_err());
+    assert_eq!(two.infer(&unknown, &of(&[1, 3])).unwrap(), unknown);
+}
+
+/// `KEEP` is the input's size, and no size of a symbol.
+#[test]
+fn kept_sizes_are_not_compared_with_those_of_a_symbol() {
+    let same = PartialShape::new([PartialSize::ANY.with_symbol(0); 2]);
+    let input = PartialShape::known((3, 3));
+    let plan = PartialPlan::with_mode(input, same, BroadcastMode::Expand).unwrap();
+    for target in [(3, 3), (KEEP, 3), (3, KEEP), (KEEP, KEEP)] {
+        assert_eq!(plan.resolve((3, 3), target).unwrap().output_shape(), [3, 3]);
+    }
+    let error = plan.resolve((3, 3), (3, 4)).unwrap_err().to_string();
+    assert!(
+        error.contains("target has shape [3, 4], expected [3, 3]"),
+        "{error}"
+    );
 }

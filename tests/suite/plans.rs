@@ -6,6 +6,7 @@
 use crate::common::{iota, split_mix, variant};
 use ndarray::{ArrayD, Axis, IxDyn, Slice};
 use ndarray_broadcast::distributed::{Part, Tile, Tiles};
+use ndarray_broadcast::infer::{PartialShape, PartialSize};
 use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::prelude::*;
 use std::collections::BTreeMap;
@@ -784,4 +785,62 @@ fn an_ellipsis_is_as_many_axes_as_the_array_has() {
     let to = |target: &[usize]| BroadcastPlan::with_mode((4, 3), target, &mode);
     assert_eq!(to(&[4, 3, 2]).unwrap().output_shape(), [4, 3, 2]);
     assert!(to(&[4, 3]).is_err() && to(&[5, 3, 2]).is_err());
+}
+
+/// A group that `...` makes of several axes is one, and of one axis is none.
+#[test]
+fn an_ellipsis_in_a_group_is_refused_where_it_is_not_one_axis() {
+    let plan = |text: &str, shape: &[usize]| {
+        let pattern: AxisPattern = text.parse().unwrap();
+        pattern.plan(shape, &[])
+    };
+    let (one, none) = (plan("b ... -> b (...)", &[2, 3]), plan("... -> (...)", &[]));
+    assert_eq!(one.unwrap().output_shape(), [2, 3]);
+    assert_eq!(none.unwrap().output_shape(), [1]);
+    for text in ["... -> (...)", "... -> (...) 1 1", "b ... -> b (... 2)"] {
+        assert_eq!(
+            variant(&plan(text, &[2, 3]).unwrap_err()),
+            "InvalidPattern",
+            "{text}"
+        );
+    }
+    let two: AxisPattern<2> = "... a, ... -> (...) a".parse().unwrap();
+    assert!(two.plans([&[2, 3, 4][..], &[2, 3]], &[]).is_err());
+
+    let mode: BroadcastMode = "... -> (...) 1 1 1".parse().unwrap();
+    assert!(BroadcastPlan::with_mode((2, 3), (6, 1, 1, 1), &mode).is_err());
+    let plan = BroadcastPlan::with_mode(6, (6, 1, 1, 1), &mode).unwrap();
+    assert_eq!(plan.output_shape(), [6, 1, 1, 1]);
+    let any = |rank: usize| PartialShape::new(vec![PartialSize::ANY; rank]);
+    assert!(mode.infer(&any(2), &any(4)).is_err());
+    assert_eq!(
+        mode.infer(&any(1), &any(4)).unwrap().to_string(),
+        "[?, 1, 1, 1]"
+    );
+}
+
+/// The axes of `...` have no name that a caller can give.
+#[test]
+fn names_that_look_like_axes_of_an_ellipsis_are_names() {
+    let plan = |text: &str, sizes: &[_]| {
+        let pattern: AxisPattern = text.parse().unwrap();
+        pattern.plan((2, 3), sizes)
+    };
+    let found = plan("ellipsis_0 ... -> ... ellipsis_0", &[]).unwrap();
+    assert_eq!(found.output_shape(), [3, 2]);
+    let found = plan("... -> ... ellipsis_0", &[("ellipsis_0", 4)]).unwrap();
+    assert_eq!(found.output_shape(), [2, 3, 4]);
+    let found = plan(
+        "ellipsis__0 ellipsis_1 ... -> ... ellipsis_1 ellipsis__0",
+        &[],
+    )
+    .unwrap();
+    assert_eq!(found.output_shape(), [3, 2]);
+    for name in ["ellipsis_0", "ellipsis_1", "ellipsis__0", "..."] {
+        let error = plan("... -> ... c", &[("c", 4), (name, 3)]).unwrap_err();
+        assert!(
+            error.to_string().contains("which it does not have"),
+            "{error}"
+        );
+    }
 }
