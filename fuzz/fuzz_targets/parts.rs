@@ -1,14 +1,14 @@
-//! Sums cut into parts and merged in any order: the bits of one call. Bytes that are no
-//! accumulation are errors.
+//! Reductions of arrays of any layout, cut into parts and merged in any order: the bits of one call.
+//! Bytes that are no accumulation are errors.
 
 #![no_main]
 
 mod common;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use common::{arbitrary_by, axes, small_shape};
+use common::{Layout, arbitrary_by, axes, small_shape};
 use libfuzzer_sys::fuzz_target;
-use ndarray::{ArrayD, IxDyn};
+use ndarray::IxDyn;
 use ndarray_broadcast::distributed::{Accumulation, Part, Tile, sum_blocks};
 use ndarray_broadcast::prelude::*;
 use std::ops::Range;
@@ -24,6 +24,7 @@ struct Call {
     tiles: bool,
     /// A byte to change, and to what.
     damage: (usize, u8),
+    layout: Layout,
 }
 
 fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
@@ -44,6 +45,7 @@ fn call(bytes: &mut Unstructured<'_>) -> Result<Call> {
             .collect::<Result<_>>()?,
         tiles: bool::arbitrary(bytes)?,
         damage: <(usize, u8)>::arbitrary(bytes)?,
+        layout: Layout::nearly_dense(bytes, output.len())?,
     })
 }
 
@@ -98,12 +100,23 @@ fuzz_target!(|call: Call| {
     let plan = &call.plan;
     // Of many magnitudes, so that most additions round.
     let term = |i: usize| ((i * 2654435761 % 4096) as f64 - 2048.) / (1 << (i % 23)) as f64;
-    let terms: Vec<f64> = (0..plan.output_shape().iter().product())
-        .map(term)
-        .collect();
-    let terms = ArrayD::from_shape_vec(IxDyn(plan.output_shape()), terms).unwrap();
+    let (shape, layout) = (plan.output_shape(), &call.layout);
+    let terms = layout.buffer(shape, term);
+    let terms = layout.view(&terms, shape);
     let expected = plan.gradient(&terms).unwrap();
-    let mut sums: Vec<Accumulation<f64, Sum>> = parts(&call)
+    let parts = parts(&call);
+
+    // A reduction whose terms may be taken in any order, if not in parts.
+    let flags = layout.buffer(shape, |i| i % 509 != call.damage.0 % 4096);
+    let flags = layout.view(&flags, shape);
+    let mut all = Accumulation::new(plan, All);
+    for part in &parts {
+        let flags = part.tile().output().of(&flags).unwrap();
+        all.merge(part.reduce(&flags, All).unwrap()).unwrap();
+    }
+    assert_eq!(all.finish(plan).unwrap(), plan.reduce(&flags, All).unwrap());
+
+    let mut sums: Vec<Accumulation<f64, Sum>> = parts
         .iter()
         .map(|part| {
             let terms = part.tile().output().of(&terms).unwrap();

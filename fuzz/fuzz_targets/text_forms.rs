@@ -43,11 +43,49 @@ fn read<T: Serialize + DeserializeOwned + PartialEq + Debug>(text: &str) -> Opti
 /// Small shapes, some of which fit most patterns.
 const SHAPES: [&[usize]; 6] = [&[], &[3], &[2, 3], &[1, 3], &[2, 1, 3], &[2, 2, 2, 2]];
 
-fuzz_target!(|text: &str| {
+/// Words of patterns. Random text is seldom a pattern with a group and `...`.
+const WORDS: [&str; 12] = [
+    "a",
+    "b",
+    "n",
+    "1",
+    "2",
+    "...",
+    "(",
+    ")",
+    "->",
+    ",",
+    "ellipsis_0",
+    "ellipsis_1",
+];
+
+/// The bytes as text or, after a byte that no text has, as words.
+fn text(bytes: &[u8]) -> Option<String> {
+    let word = |&byte: &u8| WORDS[usize::from(byte) % WORDS.len()];
+    match bytes {
+        [0xff, words @ ..] => Some(words.iter().map(word).collect::<Vec<_>>().join(" ")),
+        _ => String::from_utf8(bytes.to_vec()).ok(),
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some(text) = &text(bytes) else {
+        return;
+    };
     if let Some(mode) = parsed::<BroadcastMode>(text) {
         for input in SHAPES {
             for target in SHAPES {
-                let _ = BroadcastPlan::with_mode(IxDyn(input), IxDyn(target), &mode);
+                let plan = BroadcastPlan::with_mode(IxDyn(input), IxDyn(target), &mode);
+                let [a, b] = [input, target].map(|shape| PartialShape::known(IxDyn(shape)));
+                let inferred = mode.infer(&a, &b);
+                let output = plan.map(|plan| PartialShape::known(IxDyn(plan.output_shape())));
+                assert_eq!(inferred, output, "{text:?} {input:?} {target:?}");
+                if output.is_ok() {
+                    let unknown = PartialShape::UNKNOWN;
+                    for [a, b] in [[&a, &unknown], [&unknown, &b], [&unknown, &unknown]] {
+                        assert!(mode.infer(a, b).is_ok(), "{text:?} {a} {b}");
+                    }
+                }
             }
         }
     }
@@ -56,14 +94,27 @@ fuzz_target!(|text: &str| {
     if let Some(pattern) = parsed::<AxisPattern>(text) {
         for input in SHAPES {
             for sizes in [&[][..], &[("a", 2), ("n", 3)]] {
-                let _ = pattern.plan(IxDyn(input), sizes);
+                // A view also splits and merges axes, and drops the same ones.
+                let array = ArrayD::<u8>::zeros(input);
+                if let Ok(plan) = pattern.plan(IxDyn(input), sizes) {
+                    if small(plan.output_shape()) {
+                        let view = pattern.view(&array, sizes).unwrap();
+                        assert_eq!(view.shape(), plan.output_shape(), "{text:?} {input:?}");
+                    }
+                }
             }
         }
     }
     if let Some(pattern) = parsed::<AxisPattern<2>>(text) {
         for a in SHAPES {
             for b in SHAPES {
-                let _ = pattern.plans([IxDyn(a), IxDyn(b)], &[]);
+                if pattern.plans([IxDyn(a), IxDyn(b)], &[]).is_ok() {
+                    let [a, b] = [a, b].map(|shape| PartialShape::known(IxDyn(shape)));
+                    let unknown = PartialShape::UNKNOWN;
+                    for [a, b] in [[&a, &b], [&a, &unknown], [&unknown, &b]] {
+                        assert!(pattern.infer(a, b).is_ok(), "{text:?} {a} {b}");
+                    }
+                }
             }
         }
     }

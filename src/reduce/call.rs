@@ -37,8 +37,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         self.becomes(self.output_dim().sizes_mut())
     }
 
-    /// A reduction of an array of the plan's output shape. If terms `may_move`, `run` may take them in
-    /// another order: not if it numbers them, as a part does.
+    /// A reduction of an array of the plan's output shape. If terms `may_move`, `run` may take them
+    /// in another order: not if it numbers them, as a part does.
     ///
     /// # Errors
     ///
