@@ -71,7 +71,7 @@ pub enum BroadcastMode {
     },
     /// Axes by name: [`AxisPattern::plan`](crate::named::AxisPattern::plan), where the target shape
     /// gives the sizes. The target must have at least as many axes as the input. The pattern has no
-    /// groups.
+    /// groups of several axes, nor of `...`.
     Named {
         /// The names of the axes of the input and of the target.
         pattern: AxisPattern,

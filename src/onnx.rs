@@ -62,6 +62,7 @@ use crate::operand::IntoView;
 use crate::partial::{PartialShape, PartialSize};
 use crate::plan::{BroadcastPlan, without_axes};
 use crate::reduce::{ArgMax, ArgMin, LastArgMax, LastArgMin, Reduction};
+use crate::rules::checked;
 use crate::shape::Sizes;
 use ndarray::{ArrayD, ArrayViewD, Dimension, IntoDimension, IxDyn};
 
@@ -433,7 +434,7 @@ impl Reduce {
     ///
     /// # Errors
     ///
-    /// Those [of the operator](Self#errors).
+    /// Those [of the operator](Self#errors). Axes of data of unknown rank are not checked.
     ///
     /// ```
     /// use ndarray_broadcast::infer::{PartialShape, PartialSize};
@@ -458,6 +459,9 @@ impl Reduce {
         axes: Option<&dyn IntegerTensor>,
     ) -> Result<PartialShape> {
         let axes = self.axes(axes)?;
+        if let Some(sizes) = data_shape.sizes() {
+            checked(sizes.into())?;
+        }
         if axes.is_none() && !self.keepdims {
             return Ok(PartialShape::known(()));
         }
@@ -686,7 +690,7 @@ impl Arg {
     ///
     /// # Errors
     ///
-    /// Those [of the operator](Self#errors).
+    /// Those [of the operator](Self#errors). Axes of data of unknown rank are not checked.
     ///
     /// ```
     /// use ndarray_broadcast::infer::{PartialShape, PartialSize};

@@ -204,25 +204,33 @@ impl<const N: usize> AxisPattern<N> {
         }
     }
 
-    /// [`expanded`](Self::expanded) for a plan.
+    /// [`expanded`](Self::expanded) for a plan, and whether a rank says how many axes `...` stands
+    /// for. If none does, it stands for none: what does not fit then fits for no number of axes.
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` if the pattern has groups of several axes. `(...)` may be one.
+    /// `InvalidPattern` if the pattern has groups of several axes, or of `...`.
     pub(crate) fn of_ranks(
         &self,
         ranks: [Option<usize>; N],
         sizes: &[(&str, usize)],
-    ) -> Result<Option<Cow<'_, Self>>> {
-        let expanded = self.expanded(ranks, sizes)?;
-        let pattern = expanded.as_deref().unwrap_or(self);
-        for list in pattern.operands.iter().chain([&pattern.output]) {
-            if let Some(names) = list.axes().find(|names| names.len() > 1) {
-                let expected = "a name: only broadcast_named and AxisPattern::view take groups";
-                return Err(pattern.error(names[0].at - 1, PatternFault::Syntax(expected)));
-            }
+    ) -> Result<(Cow<'_, Self>, bool)> {
+        let is_group = |names: &[Name]| match names {
+            [name] => &*name.text == ELLIPSIS && self.text[..name.at].ends_with('('),
+            _ => true,
+        };
+        let mut lists = self.operands.iter().chain([&self.output]);
+        if let Some(names) = lists.find_map(|list| list.axes().find(|names| is_group(names))) {
+            let expected = "a name: only broadcast_named and AxisPattern::view take groups";
+            return Err(self.error(names[0].at - 1, PatternFault::Syntax(expected)));
         }
-        Ok(expanded)
+        if let Some(expanded) = self.expanded(ranks, sizes)? {
+            return Ok((expanded, true));
+        }
+        let lists = self.operands.each_ref();
+        let least = lists.map(|list| list.names.len().checked_sub(1));
+        let expanded = self.expanded(least, sizes)?;
+        Ok((expanded.unwrap_or(Cow::Borrowed(self)), false))
     }
 
     /// The pattern with as many names instead of `...` as an array of known rank needs, none of

@@ -96,7 +96,7 @@ pub enum PatternFault {
     /// [Example](crate::guide::names#errors).
     #[non_exhaustive]
     Rank {
-        /// The number of axes in the pattern.
+        /// The number of axes in the pattern, of which `...` is one.
         names: usize,
         /// The rank of the shape.
         rank: usize,

@@ -93,7 +93,7 @@ pub enum ErrorKind {
     #[error("{}", draw::pattern(.pattern, *.position, .fault))]
     #[non_exhaustive]
     InvalidPattern {
-        /// The pattern.
+        /// The pattern, with a name for each axis of `...` where a rank says how many there are.
         pattern: Box<str>,
         /// The byte at fault.
         position: usize,

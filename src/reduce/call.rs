@@ -146,11 +146,13 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         add: Option<Add<R::Out>>,
     ) -> Result<()> {
         check_shape(ArrayRole::Out, plan.input_shape(), out.shape())?;
+        if self.terms == 0 && add.is_some() {
+            return Ok(());
+        }
         let results = match (plan.has_terms(self.terms, self.reduction)?, add) {
             (true, None) => self.decided(plan.input_dim())?,
             (true, Some(_)) => None,
-            (false, None) => Some(plan.results_of_none(R::NAME, &|| self.reduction.of_none())?),
-            (false, Some(_)) => return Ok(()),
+            (false, _) => Some(plan.results_of_none(R::NAME, &|| self.reduction.of_none())?),
         };
         match results {
             Some(results) => out.assign(&results),

@@ -14,8 +14,9 @@ use std::array;
 ///
 /// With [`ddof`](Self::ddof), the sum of the squares is divided by the number of terms less `ddof`.
 /// Terms are accumulated in `f64`, in one pass. The variance of terms that are all equal is exactly
-/// 0. Terms that are NaN or infinite give NaN. So does a distance between terms that overflows; if
-/// only the square of a distance does, the variance is infinite, as in NumPy.
+/// 0. Terms that are NaN or infinite give NaN. So does a sum of distances that overflows. If only
+/// the sum of their squares does, the variance is infinite. Neither does for terms between -1e149
+/// and 1e149.
 ///
 /// ```
 /// use ndarray::array;

@@ -132,7 +132,7 @@ impl<V: ZipViews + ZipValues> Zip<V> {
     ///
     /// # Errors
     ///
-    /// Those of [`reduce_into`](Self::reduce_into).
+    /// Those of [`reduce_into`](Self::reduce_into); of too few terms only if there are any.
     ///
     /// # Panics
     ///

@@ -162,7 +162,7 @@ pub(super) fn unknown<const N: usize>(shapes: [&PartialShape; N]) -> Result<Part
 
 /// The shape of these sizes, unless it has too many elements even if every size is the smallest
 /// possible.
-pub(super) fn checked(sizes: PartialSizes) -> Result<PartialShape> {
+pub(crate) fn checked(sizes: PartialSizes) -> Result<PartialShape> {
     let smallest: SmallVec<[usize; 4]> = sizes.iter().map(|size| size.min()).collect();
     match elements(&smallest) {
         Some(_) => Ok(PartialShape::new(sizes)),

@@ -2,14 +2,13 @@
 
 use super::alignment::{FewAxes, checked, infer, sizes_of, unknown};
 use super::{broadcast_axes, named, xla};
-use crate::error::{ArrayRole, Result, check_possible, wrong_shape};
+use crate::error::{ArrayRole, PatternFault, Result, check_possible, wrong_shape};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, symbols_agree};
 use crate::pattern::AxisPattern;
 use crate::plan::{BroadcastPlan, PartialPlan};
 use crate::shape::{KEEP, Sizes};
 use ndarray::{Dimension, IntoDimension};
-use std::borrow::Cow;
 
 impl BroadcastMode {
     /// The output's shape, as far as it follows from what is known of input and target: the
@@ -49,6 +48,7 @@ impl BroadcastMode {
     ///
     /// Source: the rules, by interval arithmetic. OpenVINO's shape inference gives larger boxes.
     pub fn infer(&self, input: &PartialShape, target: &PartialShape) -> Result<PartialShape> {
+        let mut rank_is_known = true;
         // An input of unknown rank may have any rank that fits, with axes of size 1.
         let ranks = match self {
             Self::Numpy | Self::Expand => [target.rank().or(Some(0)), None],
@@ -65,19 +65,32 @@ impl BroadcastMode {
             Self::Named { pattern } => {
                 let count = |of: &AxisPattern| [of.operands[0].names.len(), of.output.names.len()];
                 let [names, output] = count(pattern);
-                // With `...` the target's rank says the input's.
-                let of_target = |rank: usize| (rank + names).saturating_sub(output);
-                let rank = input.rank().or(target.rank().map(of_target));
-                let Some(of_rank) = pattern.of_ranks([rank], &[])? else {
-                    return Ok(PartialShape::UNKNOWN);
+                let rank = match (input.rank(), target.rank()) {
+                    (None, Some(rank)) if rank + 1 < output => {
+                        let fault = PatternFault::Rank {
+                            names: output,
+                            rank,
+                        };
+                        return Err(pattern.error(pattern.output.at, fault));
+                    }
+                    // With `...` the target's rank says the input's.
+                    (None, Some(rank)) => Some((rank + names).saturating_sub(output)),
+                    (rank, _) => rank,
                 };
+                let of_rank;
+                (of_rank, rank_is_known) = pattern.of_ranks([rank], &[])?;
                 count(&of_rank).map(Some)
             }
         };
         let operands = [ArrayRole::Input, ArrayRole::Target];
         let found = &mut FewAxes::new();
-        infer(self.rule(), operands, [input, target], ranks, |shapes| {
+        let output = infer(self.rule(), operands, [input, target], ranks, |shapes| {
             self.align(shapes, found)
+        })?;
+        Ok(if rank_is_known {
+            output
+        } else {
+            PartialShape::UNKNOWN
         })
     }
 }
@@ -152,17 +165,7 @@ impl AxisPattern<2> {
     ///
     /// Source: xarray, broadcasting by dimension name.
     pub fn infer(&self, a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
-        let ranks = [a.rank(), b.rank()];
-        let of_ranks = self.of_ranks(ranks, &[])?;
-        let is_known = of_ranks.is_some();
-        // If no rank says how many axes `...` stands for: what does not fit for none fits for no
-        // number of them.
-        let least = self.operands.each_ref();
-        let least = least.map(|list| list.names.len().checked_sub(1));
-        let pattern = match of_ranks {
-            None => self.of_ranks(least, &[])?.unwrap_or(Cow::Borrowed(self)),
-            Some(pattern) => pattern,
-        };
+        let (pattern, rank_is_known) = self.of_ranks([a.rank(), b.rank()], &[])?;
         let ranks = pattern
             .operands
             .each_ref()
@@ -174,7 +177,7 @@ impl AxisPattern<2> {
         let output = named::output_sizes(&pattern, known, &[], None)?;
         let any = |size: Option<PartialSize>| size.unwrap_or(PartialSize::ANY);
         let common = checked(output.into_iter().map(any).collect())?;
-        Ok(if is_known {
+        Ok(if rank_is_known {
             common
         } else {
             PartialShape::UNKNOWN

@@ -13,7 +13,6 @@ use crate::rule::{Relation, Rule};
 use crate::shape::Sizes;
 use ndarray::{Dimension, IntoDimension, IxDyn};
 use smallvec::SmallVec;
-use std::borrow::Cow;
 
 impl AxisPattern {
     /// The plan of one array. The sizes of new axes are given by name.
@@ -25,10 +24,10 @@ impl AxisPattern {
     ///
     /// # Errors
     ///
-    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if the pattern has groups, which
-    /// [`view`](Self::view) takes, or another number of input axes than the input; if a new axis
-    /// has no size; if an axis has two sizes; if a size is given for an axis that the pattern does
-    /// not have. [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
+    /// [`InvalidPattern`](crate::ErrorKind::InvalidPattern) if the pattern has groups of several
+    /// axes or of `...`, which [`view`](Self::view) takes, or another number of input axes than the
+    /// input; if a new axis has no size; if an axis has two sizes; if a size is given for an axis
+    /// that the pattern does not have. [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
     ///
     /// ```
     /// use ndarray_broadcast::named::AxisPattern;
@@ -109,7 +108,7 @@ impl<const N: usize> AxisPattern<N> {
     ) -> Result<[BroadcastPlan<E::Dim>; N]> {
         let shapes = shapes.map(IntoDimension::into_dimension);
         let ranks = shapes.each_ref().map(|shape| Some(shape.ndim()));
-        let pattern = self.of_ranks(ranks, sizes)?.unwrap_or(Cow::Borrowed(self));
+        let (pattern, _) = self.of_ranks(ranks, sizes)?;
         let known = shapes.each_ref().map(|shape| shape.sizes());
         let known = output_sizes(&pattern, known, sizes, None)?;
         let mut output = IxDyn::zeros(known.len());
@@ -135,15 +134,14 @@ pub(super) fn to_target<'a, S: Size>(
     fed: &'a mut FewAxes,
 ) -> Aligned<'a> {
     let (input, target) = (shapes.first, shapes.second);
-    let of_rank = pattern.of_ranks([Some(input.len())], &[])?;
-    let pattern = of_rank.as_deref().unwrap_or(pattern);
+    let (pattern, _) = pattern.of_ranks([Some(input.len())], &[])?;
     let list = &pattern.operands[0];
     pattern.check_rank(list, input.len())?;
     pattern.check_rank(&pattern.output, target.len())?;
     if input.len() > target.len() {
         return Err(Mismatch::Ranks.into());
     }
-    let output = output_sizes(pattern, [input], &[], Some(target))?;
+    let output = output_sizes(&pattern, [input], &[], Some(target))?;
     for (size, known) in target.iter_mut().zip(output) {
         *size = known.unwrap_or(*size);
     }

@@ -646,12 +646,16 @@ invalid axis pattern
   ^ expected a name: only broadcast_named and AxisPattern::view take groups";
     a_group_of_an_ellipsis_of_two_axes: "b ... -> b (...)".parse::<AxisPattern>().unwrap().plan((2, 3, 4), &[]) => "\
 invalid axis pattern
-  b ellipsis_0 ellipsis_1 -> b (ellipsis_0 ellipsis_1)
-                               ^ expected a name: only broadcast_named and AxisPattern::view take groups";
+  b ... -> b (...)
+             ^ expected a name: only broadcast_named and AxisPattern::view take groups";
     fewer_axes_than_names_beside_an_ellipsis: "a b ... -> a b ...".parse::<AxisPattern>().unwrap().plan(3, &[]) => "\
 the shapes do not fit the axis pattern
   a b ... -> a b ...
   ^ this list has at least 2 axes, the shape 1";
+    a_target_of_fewer_axes_than_names_beside_an_ellipsis: mode("... a -> ... a 2 2").infer(&PartialShape::UNKNOWN, &anys(1)) => "\
+the shapes do not fit the axis pattern
+  ... a -> ... a 2 2
+           ^ this list has at least 3 axes, the shape 1";
     dimensions_that_fit_no_rank_are_of_the_known_one: xla(&[0, 1, 2]).infer(&anys(2), &PartialShape::UNKNOWN) => "\
 cannot broadcast [?, ?] with [...] (xla)
   a                      ?  ?

@@ -393,6 +393,13 @@ fn one_term_is_itself_and_zeros_keep_their_sign() {
     zip(&none)
         .reduce_accumulate(&plan, Sum, &mut sums, |term| term)
         .unwrap();
+    // Also if it has no result for no terms.
+    zip(&none)
+        .reduce_accumulate(&plan, Max, &mut sums, |term| term)
+        .unwrap();
+    zip(&none)
+        .reduce_accumulate(&plan, Var::new(), &mut sums, |term| term)
+        .unwrap();
     assert!(sums.iter().all(|sum| sum.is_sign_negative()));
     let nan = Array1::from_elem(3000, f32::NAN)
         .reduce_to_shape((), Sum)

@@ -503,8 +503,14 @@ fn shapes_of_too_many_elements_are_errors() {
     for keepdims in [true, false] {
         let reduce = Reduce::new().keepdims(keepdims).plan(shape, Some(&[1]));
         let arg = Arg::max().keepdims(keepdims).plan(shape);
-        for plan in [reduce, arg] {
-            let error = plan.unwrap_err();
+        let known = PartialShape::known(shape);
+        let all = Reduce::new().keepdims(keepdims).infer(&known, None);
+        let first = Arg::max().keepdims(keepdims).infer(&known);
+        let plans = [reduce, arg].map(Result::unwrap_err);
+        for error in plans
+            .into_iter()
+            .chain([all, first].map(Result::unwrap_err))
+        {
             assert!(
                 matches!(error.kind(), ErrorKind::ShapeOverflow { .. }),
                 "{error}"

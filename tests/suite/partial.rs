@@ -934,6 +934,15 @@ fn an_ellipsis_of_unknown_rank_takes_the_rank_of_the_other_shape() {
     assert_eq!(infer(&unknown, &of(&[4, 3, 2])).unwrap(), "[4, 3, 2]");
     assert_eq!(infer(&unknown, &unknown).unwrap(), "[...]");
     assert_eq!(infer(&unknown, &of(&[4])), None);
+    // What fits for no rank is refused where no rank is known.
+    for text in ["1 ... -> ...", "1 1 ... -> ... 2"] {
+        let mode: BroadcastMode = text.parse().unwrap();
+        assert!(mode.infer(&unknown, &unknown).is_err(), "{text}");
+    }
+    let huge = isize::MAX as usize / 2;
+    let mode: BroadcastMode = format!("... -> ... {huge} 4").parse().unwrap();
+    let error = mode.infer(&unknown, &unknown).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShapeOverflow { .. }));
     let two: AxisPattern<2> = "... x, ... y".parse().unwrap();
     let found = two.infer(&of(&[2, 4]), &unknown).unwrap();
     assert_eq!(found.to_string(), "[2, 4, ?]");
