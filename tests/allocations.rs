@@ -5,27 +5,33 @@
 use ndarray::{
     Array, ArrayView, Axis, DimAdd, DimMax, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
 };
-use ndarray_broadcast::distributed::{Tile, Tiles};
+use ndarray_broadcast::distributed::{Accumulation, Part, Tile, Tiles};
 use ndarray_broadcast::infer::ExpandShape;
 use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Counts the allocations and the allocated bytes of each thread.
+/// Counts the allocations of each thread, their bytes, and the bytes that are not freed.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     static BYTES: Cell<usize> = const { Cell::new(0) };
+    static HELD: Cell<isize> = const { Cell::new(0) };
 }
 
 fn count(pointer: *mut u8, bytes: usize) -> *mut u8 {
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
     if !pointer.is_null() {
         BYTES.set(BYTES.get() + bytes);
+        HELD.set(HELD.get() + bytes as isize);
     }
     pointer
+}
+
+fn freed(bytes: usize) {
+    HELD.set(HELD.get() - bytes as isize);
 }
 
 // SAFETY: each call is forwarded to the system allocator. The counters are const-initialised thread
@@ -43,10 +49,15 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller upholds the same contract.
-        count(unsafe { System.realloc(pointer, layout, size) }, size)
+        let moved = count(unsafe { System.realloc(pointer, layout, size) }, size);
+        if !moved.is_null() {
+            freed(layout.size());
+        }
+        moved
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        freed(layout.size());
         // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -395,4 +406,27 @@ fn short_sums_of_many_results_need_little_scratch_memory() {
         assert!(is_first || bytes <= threads * (512 << 10), "{bytes} bytes");
     }
     assert!(sums.iter().all(|&sum| sum == 2.));
+}
+
+/// Each merge cuts what is left of a node of many elements.
+#[test]
+fn merged_accumulations_hold_little_memory_beside_their_accumulators() {
+    let count = 4000;
+    let plan = BroadcastPlan::numpy(count, (2048, count)).unwrap();
+    let sum_of = |elements: std::ops::Range<usize>, blocks| {
+        let columns = elements.len();
+        let part = Part::of_blocks(&plan, &[elements], blocks).unwrap();
+        let ones = Array::<f32, _>::ones((1024, columns));
+        part.reduce(&ones, Sum).unwrap()
+    };
+    let before = HELD.get();
+    let mut sum: Accumulation<f32, Sum> = sum_of(0..count, 0..1);
+    for column in 0..count - 1 {
+        sum.merge(sum_of(column..column + 1, 1..2)).unwrap();
+    }
+    let held = HELD.get() - before;
+    assert!(held < 400 * count as isize, "{held} bytes");
+    assert!(!sum.is_complete());
+    sum.merge(sum_of(count - 1..count, 1..2)).unwrap();
+    assert!(sum.is_complete());
 }

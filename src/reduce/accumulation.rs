@@ -211,9 +211,10 @@ fn cut<A: Copy>(pieces: &mut Pieces<A>, ranges: &[Range<usize>]) -> Result<()> {
         };
         let (count, len) = (place - first, values.len());
         if count < len {
+            // Both are copied: a vector that is cut short keeps its memory.
+            let before = part_of(pieces, first, 0..count, first)?;
             let rest = part_of(pieces, first, count..len, place)?;
-            let nodes = pieces.range_mut(keys(first..place));
-            nodes.for_each(|(_, values)| values.truncate(count));
+            pieces.extend(before);
             pieces.extend(rest);
         }
     }
