@@ -430,6 +430,33 @@ mod pools {
         }
     }
 
+    /// A call finds out by a panic that the application has tried to start the pool and failed. The
+    /// hook of that panic may call, too.
+    #[test]
+    fn a_panic_hook_may_call_where_the_pool_was_refused() {
+        const ALONE: &str = "POOL_REFUSED";
+        if std::env::var_os(ALONE).is_none() {
+            let variables = [(ALONE, "yes".to_string())];
+            run_alone(
+                "pools::a_panic_hook_may_call_where_the_pool_was_refused",
+                &variables,
+            );
+            return;
+        }
+        static HOOKS: AtomicUsize = AtomicUsize::new(0);
+        let refusing = rayon::ThreadPoolBuilder::new()
+            .spawn_handler(|_| Err(std::io::Error::other("no threads")));
+        assert!(refusing.build_global().is_err());
+        std::panic::set_hook(Box::new(|_| {
+            HOOKS.fetch_add(1, Ordering::Relaxed);
+            bits();
+        }));
+        in_time("a call in a hook", || {
+            assert_eq!(bits(), bits());
+        });
+        assert!(HOOKS.load(Ordering::Relaxed) <= 1);
+    }
+
     #[test]
     fn slow_closures_over_few_bytes_are_shared() {
         let (pool, wanted) = (pool(2), processors().min(2));

@@ -31,9 +31,10 @@ use ndarray::{Array, ArrayRef, Dimension};
 /// A closure must not wait for all threads of the rayon pool at once, as `rayon::broadcast` does:
 /// the calling thread may be parked until the closure returns on another thread.
 ///
-/// The calling thread alone computes an output of up to 16 KiB, or of up to 1024 elements that are
-/// dropped, however slow the closure is. If all operands together have less than 512 KiB, it first
-/// times a small part, and computes the rest alone if 20 us are enough for all at that speed.
+/// The calling thread alone computes an output of up to 16 KiB or, if it is new and its elements
+/// are dropped, of up to 1024 elements, however slow the closure is. If all operands together, each
+/// at the size of the output, have less than 512 KiB, it first times a small part, and computes the
+/// rest alone if 20 us are enough for all at that speed.
 ///
 /// # The order of new arrays
 ///

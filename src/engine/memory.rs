@@ -55,7 +55,7 @@ pub(crate) fn uninit_in_order<A, D: Dimension>(
         // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`.
         return Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) });
     }
-    // SAFETY: as above; the strides are those of nested loops over axes of these sizes.
+    // SAFETY: as above; the strides are those of nested loops over the axes that are longer than 1.
     Ok(unsafe { Array::from_shape_vec_unchecked(dim.strides(strides), vec) })
 }
 
@@ -74,7 +74,8 @@ fn uninit_vec<A>(shape: &[usize]) -> Result<Vec<MaybeUninit<A>>> {
 }
 
 /// Sets `to` to the strides of a new array without gaps whose axes are ordered in memory as those
-/// of the operands: NumPy's order "K". `false`: it has standard layout.
+/// of the operands: NumPy's order "K". `false`: it has standard layout. Before, `to` is the shape:
+/// axes of size 1 keep a stride of 1.
 ///
 /// Two axes are compared by the absolute strides of each operand in which both move. If operands
 /// disagree, the axes stay as in standard layout. An axis moves towards the innermost place only
@@ -82,7 +83,7 @@ fn uninit_vec<A>(shape: &[usize]) -> Result<Vec<MaybeUninit<A>>> {
 ///
 /// # Errors
 ///
-/// `AllocationFailed`, only if there are more than `INLINE_AXES` axes.
+/// `AllocationFailed`, only if more than `INLINE_AXES` axes are longer than 1.
 ///
 /// Source: `npyiter_find_best_axis_ordering` of NumPy.
 fn common_order(shape: &[usize], operands: &[Operand<'_>], to: &mut [usize]) -> Result<bool> {
@@ -103,10 +104,13 @@ fn common_order(shape: &[usize], operands: &[Operand<'_>], to: &mut [usize]) -> 
     }
     let rank = shape.len();
     let stride = |operand: &Operand<'_>, axis| operand.stride(axis, rank).unsigned_abs();
-    // The axes from the innermost place on.
+    // The axes from the innermost place on. Those of size 1, of which there may be very many, have
+    // no place. The others are at most 63, as the array has at most `isize::MAX` elements.
+    let long = (0..rank).rev().filter(|&axis| shape[axis] != 1);
     let mut order = SmallVec::<[usize; INLINE_AXES]>::new();
-    (order.try_reserve(rank)).map_err(|_| allocation_failed(size_of_val(shape)))?;
-    order.extend((0..rank).rev());
+    let count = long.clone().count();
+    (order.try_reserve(count)).map_err(|_| allocation_failed(count * size_of::<usize>()))?;
+    order.extend(long);
     // Whether `axis` belongs inside `inner`, which stands inside it. `None`: nothing tells.
     let belongs_inside = |axis: usize, inner: usize| {
         let compared = operands.iter().filter_map(|operand| {
@@ -115,7 +119,7 @@ fn common_order(shape: &[usize], operands: &[Operand<'_>], to: &mut [usize]) -> 
         });
         compared.reduce(|all, inside| all && inside)
     };
-    for sorted in 1..rank {
+    for sorted in 1..count {
         let axis = order[sorted];
         let mut place = sorted;
         for at in (0..sorted).rev() {
@@ -127,7 +131,7 @@ fn common_order(shape: &[usize], operands: &[Operand<'_>], to: &mut [usize]) -> 
         }
         order[place..=sorted].rotate_right(1);
     }
-    let moved = order.iter().rev().copied().ne(0..rank);
+    let moved = !order.is_sorted_by(|inner, outer| inner > outer);
     if moved {
         let mut stride = 1;
         for axis in order {

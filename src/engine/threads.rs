@@ -14,7 +14,11 @@
 //!   their end. If the system refuses them, the application may still start the pool later.
 //! - Otherwise the caller works from the start, and never waits for a helper that has not started.
 //!   If no thread can be had, the caller does everything.
-//! - In a process that was forked after the first large call, each call works alone.
+//! - If the application has tried to start the global pool and failed, the first large call outside
+//!   of a pool panics and catches it, as rayon has no other way to tell. The application's panic
+//!   hook runs once. With `panic = "abort"` the process ends, as at any use of that pool.
+//! - In a process that was forked after the first large call, each call works alone. A call of
+//!   which helpers have a part at the fork never returns in the child.
 //! - A helper goes back to its pool as soon as no chunk is left.
 //! - A caller that waits for a running helper is parked, and runs no other job of its pool
 //!   meanwhile. So no job on the same thread can request a lock that the caller holds, or use a
@@ -153,42 +157,41 @@ mod pool {
     /// After the system has refused threads, the next attempt waits for this long.
     const RETRY: Duration = Duration::from_secs(1);
 
-    /// Whether the pool exists. The first look starts it.
-    pub(super) fn is_there() -> bool {
-        static STARTED: OnceLock<()> = OnceLock::new();
-        static REFUSED: Mutex<Option<Instant>> = Mutex::new(None);
-        if STARTED.get().is_some() {
-            return true;
-        }
-        let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.is_some_and(|at| at.elapsed() < RETRY) {
-            return false;
-        }
-        let started = start();
-        match started {
-            true => drop(STARTED.set(())),
-            false => *refused = Some(Instant::now()),
-        }
-        started
-    }
-
-    /// Starts the pool, unless it is there, or the system refuses threads, as in a container that
-    /// limits them.
+    /// Whether the pool exists. The first look starts it, unless the system refuses threads, as in
+    /// a container that limits them.
     ///
     /// If the global pool is refused once, rayon never starts it, and panics in whoever uses it. So
     /// as many threads are tried before. They are no pool of rayon's: the code that starts one
     /// would be compiled again.
-    fn start() -> bool {
+    pub(super) fn is_there() -> bool {
+        static IS_THERE: OnceLock<bool> = OnceLock::new();
+        static REFUSED: Mutex<Option<Instant>> = Mutex::new(None);
+        let known = || IS_THERE.get().copied();
+        if let Some(is_there) = known() {
+            return is_there;
+        }
+        let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(is_there) = known() {
+            return is_there;
+        }
+        if refused.is_some_and(|at| at.elapsed() < RETRY) {
+            return false;
+        }
+        *refused = Some(Instant::now());
         if !as_many_start() {
             return false;
         }
-        match ThreadPoolBuilder::new().build_global() {
-            Ok(()) => true,
-            // The system's refusal is the source of this error.
-            Err(error) if error.source().is_some() => false,
-            // Someone has tried to start it before. That may have failed.
-            Err(_) => catch_unwind(current_num_threads).is_ok(),
-        }
+        let is_there = match ThreadPoolBuilder::new().build_global() {
+            // Someone has tried to start it before. That may have failed. Then this panics, and
+            // runs the hook of the application, which may call here: it must not wait for the lock.
+            Err(error) if error.source().is_none() => {
+                drop(refused);
+                catch_unwind(current_num_threads).is_ok()
+            }
+            // The system's refusal is the source of other errors.
+            started => started.is_ok(),
+        };
+        *IS_THERE.get_or_init(|| is_there)
     }
 
     /// Starts as many threads as the pool will have, and waits until they have ended. The pool can

@@ -98,6 +98,9 @@
 //!   threads run. Before that, it starts and ends as many other threads, to see whether the system
 //!   allows them: rayon starts its global pool only once. If they are refused, a large call at
 //!   least a second later tries again. No other call starts a thread.
+//! - If the application has tried to start the global pool and failed, the first large call outside
+//!   of a pool panics and catches it, as rayon has no other way to tell. The application's panic
+//!   hook runs once. With `panic = "abort"` the process ends, as at any use of that pool.
 //! - Otherwise the calling thread starts at once. It never waits for a helper that has not started.
 //!   If no thread is available, it does all the work.
 //! - A helper returns to its pool when no chunk is left. No call changes the affinity or the

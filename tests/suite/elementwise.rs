@@ -946,6 +946,21 @@ fn pools_of_any_size_and_nested_calls_give_equal_results() {
     }
 }
 
+/// In quadratic time this takes minutes.
+#[test]
+fn axes_of_size_1_cost_little_however_many_there_are() {
+    let mut sizes = vec![1; 100_000];
+    sizes[..2].copy_from_slice(&[2, 3]);
+    let turned = Array2::from_shape_fn((2, 3).f(), |(i, j)| 3 * i + j);
+    let deep = turned.broadcast_explicit(IxDyn(&sizes), &[0, 1]).unwrap();
+    let mapped = zip(&deep).map_collect(|x| x).unwrap();
+    assert_eq!(
+        (mapped.stride_of(Axis(0)), mapped.stride_of(Axis(1))),
+        (1, 2)
+    );
+    assert_eq!(mapped, deep);
+}
+
 /// The lines of `order_k.txt` are sums that NumPy has computed; see `order_k.py`.
 #[test]
 fn new_arrays_keep_the_order_that_numpy_keeps() {
