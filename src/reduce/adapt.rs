@@ -45,7 +45,7 @@ impl<R, F> Then<R, F> {
 /// A reduction with a value for no terms. Made by [`Max::or`].
 ///
 /// Example: [`Max`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Or<R, O> {
     reduction: R,
     of_none: O,

@@ -8,7 +8,7 @@ use crate::engine::reduction::Lanes;
 use num_traits::Zero;
 use std::array;
 
-/// The sum of the terms that are not NaN; 0 if there are none.
+/// The sum of the terms, where NaN counts as 0.
 ///
 /// Halves are accumulated in `f32`.
 ///

@@ -46,14 +46,14 @@ use std::array;
 /// to the pivot and of their squares. The pivot of a leaf is its first term. Accumulators of more
 /// than a leaf are combined around the mean of both. So the error does not grow with the mean:
 /// results of `f32`, `f16` and `bf16` are within one unit in the last place, results of `f64`
-/// within some units for means of up to 10^8 times the deviation, and within some hundred if the
+/// within some units for means of up to 10^8 times the deviation, and within some thousand if the
 /// first term of a leaf is far from all others. The order of operations is [the
 /// tree's](crate::reduction#the-order-of-summation): the bits are the same for any layout, number
 /// of threads and partition.
 ///
 /// Source: NumPy `var`, whose default for `ddof` is 0 too; torch `var` with `correction`, whose
 /// default is 1. Both return NaN where the result here is an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(alias = "variance")]
 pub struct Var {
     ddof: usize,
@@ -62,7 +62,7 @@ pub struct Var {
 /// The standard deviation: the square root of the [variance](Var), which has an example.
 ///
 /// Source: NumPy `std`; torch `std` with `correction`, whose default is 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(alias = "standard deviation")]
 pub struct Std {
     ddof: usize,
@@ -72,7 +72,7 @@ pub struct Std {
 /// [`Std::in_type`].
 ///
 /// Example: [`Var`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VarIn<V, O> {
     reduction: V,
     out: std::marker::PhantomData<fn() -> O>,
@@ -176,8 +176,9 @@ macro_rules! variance {
         impl $name {
             /// Of all terms: divided by their number. Example: [`Var`].
             #[must_use]
+            #[expect(clippy::new_without_default, reason = "a default has no `ddof`")]
             pub fn new() -> Self {
-                Self::default()
+                $name { ddof: 0 }
             }
 
             /// Divided by the number of terms less `ddof`; 1 for a sample of a population.
