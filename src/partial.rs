@@ -335,13 +335,15 @@ impl PartialShape {
     /// This shape with the sizes that its symbols have in these pairs.
     pub(crate) fn with_symbols_of(
         &self,
-        pairs: impl Iterator<Item = (PartialSize, usize)> + Clone,
+        pairs: impl Iterator<Item = (PartialSize, usize)>,
     ) -> Self {
+        let mut values = values_of_symbols(pairs);
+        values.dedup_by_key(|&mut (symbol, _)| symbol);
         let known = |&size: &PartialSize| {
-            let mut pairs = pairs.clone();
-            let same =
-                pairs.find(|(other, _)| size.symbol.is_some() && other.symbol == size.symbol);
-            same.map_or(size, |(_, value)| value.into())
+            let symbol = size.symbol.unwrap_or_default();
+            let at = values.binary_search_by_key(&symbol, |&(symbol, _)| symbol);
+            let at = at.ok().filter(|_| size.symbol.is_some());
+            at.map_or(size, |at| values[at].1.into())
         };
         PartialShape(
             self.0
@@ -352,13 +354,21 @@ impl PartialShape {
 }
 
 /// Whether sizes with the same symbol are the same.
-pub(crate) fn symbols_agree(pairs: impl Iterator<Item = (PartialSize, usize)> + Clone) -> bool {
-    pairs.clone().all(|(size, value)| {
-        let mut same = pairs
-            .clone()
-            .filter(|(other, _)| other.symbol == size.symbol);
-        size.symbol.is_none() || same.all(|(_, found)| found == value)
-    })
+pub(crate) fn symbols_agree(pairs: impl Iterator<Item = (PartialSize, usize)>) -> bool {
+    let values = values_of_symbols(pairs);
+    let mut neighbours = values.windows(2);
+    neighbours.all(|pair| pair[0].0 != pair[1].0 || pair[0].1 == pair[1].1)
+}
+
+/// The symbols in increasing order, each with its values in the order of the pairs.
+fn values_of_symbols(
+    pairs: impl Iterator<Item = (PartialSize, usize)>,
+) -> SmallVec<[(u32, usize); 8]> {
+    let mut values: SmallVec<[_; 8]> = pairs
+        .filter_map(|(size, value)| Some((size.symbol?, value)))
+        .collect();
+    values.sort_by_key(|&(symbol, _)| symbol);
+    values
 }
 
 impl fmt::Display for PartialShape {

@@ -150,10 +150,12 @@ impl AxisPattern {
     ) -> Result<Vec<Vec<usize>>> {
         let list = &self.operands[0];
         self.check_rank(list, shape.len())?;
+        // Of a name that is given twice, the first one: the other is an error of the plan.
+        let sizes: HashMap<_, _> = sizes.iter().rev().copied().collect();
         let axes = list.axes().zip(shape);
         let axes = axes.map(|(names, &size)| match names {
             [_] => Ok(vec![size]),
-            _ => self.group_sizes(names, size, sizes),
+            _ => self.group_sizes(names, size, &sizes),
         });
         axes.collect()
     }
@@ -163,12 +165,11 @@ impl AxisPattern {
         &self,
         names: &[Name],
         size: usize,
-        sizes: &[(&str, usize)],
+        sizes: &HashMap<&str, usize>,
     ) -> Result<Vec<usize>> {
         let (mut given, mut known, mut inferred) = (Vec::new(), 1_usize, None);
         for (at, name) in names.iter().enumerate() {
-            let of_name = sizes.iter().find(|(given, _)| *given == &*name.text);
-            let of_name = name.size.or(of_name.map(|&(_, size)| size));
+            let of_name = name.size.or(sizes.get(&*name.text).copied());
             match of_name {
                 Some(size) => known = known.saturating_mul(size),
                 None if inferred.is_none() => inferred = Some(at),
@@ -255,11 +256,14 @@ impl<const N: usize> AxisPattern<N> {
         let Some(count) = (rank + 1).checked_sub(names) else {
             return Ok(Some(Cow::Borrowed(self)));
         };
-        let mut prefix = String::from("ellipsis_");
-        let is_given = |(name, _): &(&str, usize), prefix: &str| name.starts_with(prefix);
-        while self.text.contains(&prefix) || sizes.iter().any(|size| is_given(size, &prefix)) {
-            prefix.push('_');
-        }
+        // More underscores than follow this word in any name.
+        let word = "ellipsis";
+        let underscores = |rest: &str| rest.len() - rest.trim_start_matches('_').len();
+        let names = sizes.iter().map(|&(name, _)| name).chain([&*self.text]);
+        let taken = names
+            .flat_map(|name| name.split(word).skip(1))
+            .map(underscores);
+        let prefix = word.to_string() + &"_".repeat(taken.max().unwrap_or(0) + 1);
         let names: Vec<_> = (0..count).map(|axis| format!("{prefix}{axis}")).collect();
         let text = self.text.replace(ELLIPSIS, &names.join(" "));
         Ok(Some(Cow::Owned(text.parse()?)))

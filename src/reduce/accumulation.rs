@@ -185,39 +185,47 @@ pub(super) fn part_of<A: Copy>(
     copies.collect()
 }
 
-/// The elements of some pieces, those of one first element once.
-fn elements_of<'p, A: 'p>(
-    pieces: impl Iterator<Item = (&'p (usize, Node), &'p Vec<A>)>,
-) -> Vec<Range<usize>> {
-    let ranges = pieces.map(|(&(first, _), values)| first..first + values.len());
-    let mut ranges: Vec<_> = ranges.collect();
-    ranges.dedup();
-    ranges
+/// The elements of the pieces whose first elements are in a range: in increasing order, and those
+/// of one first element once.
+fn elements_of<A>(
+    pieces: &Pieces<A>,
+    mut within: Range<usize>,
+) -> impl Iterator<Item = Range<usize>> {
+    std::iter::from_fn(move || {
+        let (&(first, _), values) = pieces.range(keys(within.clone())).next()?;
+        within.start = first + 1;
+        Some(first..first + values.len())
+    })
 }
 
-/// Cuts the pieces that have elements on both sides of an end of one of these ranges.
+/// Cuts the pieces that have elements on both sides of an end of one of these ranges, which are in
+/// increasing order.
 ///
 /// # Errors
 ///
 /// `AllocationFailed`. The pieces have the same nodes then, too.
 fn cut<A: Copy>(pieces: &mut Pieces<A>, ranges: &[Range<usize>]) -> Result<()> {
-    // From the last one on, as all elements after the cut are copied.
-    for place in ranges
-        .iter()
-        .rev()
-        .flat_map(|range| [range.end, range.start])
-    {
-        let Some((&(first, _), values)) = pieces.range(keys(0..place)).next_back() else {
+    let places = ranges.iter().flat_map(|range| [range.start, range.end]);
+    let mut places = places.peekable();
+    while let Some(&place) = places.peek() {
+        let before = pieces.range(keys(0..place)).next_back();
+        let Some((first, end)) = before
+            .map(|(&(first, _), values)| (first, first + values.len()))
+            .filter(|&(_, end)| place < end)
+        else {
+            places.next();
             continue;
         };
-        let (count, len) = (place - first, values.len());
-        if count < len {
-            // Both are copied: a vector that is cut short keeps its memory.
-            let before = part_of(pieces, first, 0..count, first)?;
-            let rest = part_of(pieces, first, count..len, place)?;
-            pieces.extend(before);
-            pieces.extend(rest);
+        // Everything is copied, once: a vector that is cut short keeps its memory.
+        let (mut start, mut parts) = (first, Pieces::new());
+        while start < end {
+            let to = places.next_if(|&to| to < end).unwrap_or(end);
+            if start < to {
+                parts.extend(part_of(pieces, first, start - first..to - first, start)?);
+                start = to;
+            }
         }
+        pieces.extend(parts);
     }
     Ok(())
 }
@@ -287,11 +295,10 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
         let mut pieces = other.pieces;
         // After this, pieces of both have the same elements, or none in common.
-        let theirs = elements_of(pieces.iter());
+        let theirs: Vec<_> = elements_of(&pieces, 0..usize::MAX).collect();
         cut(&mut self.pieces, &theirs)?;
-        let inside = theirs.into_iter();
-        let inside = inside.flat_map(|elements| self.pieces.range(keys(elements)));
-        let ours = elements_of(inside);
+        let inside = |elements| elements_of(&self.pieces, elements);
+        let ours: Vec<_> = theirs.into_iter().flat_map(inside).collect();
         cut(&mut pieces, &ours)?;
         for &key in pieces.keys() {
             if let Some(blocks) = common_blocks(&self.pieces, key) {

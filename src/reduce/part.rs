@@ -347,7 +347,10 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         }
         // The elements of the tile that follow each other in the whole gradient.
         let (mut firsts, mut len) = (vec![0], 1);
-        for (range, &size) in self.tile.input().ranges().zip(self.plan.input_shape()) {
+        let input = self.tile.input();
+        let ranges = input.ranges().zip(self.plan.input_shape());
+        // There may be very many axes of size 1.
+        for (range, &size) in ranges.filter(|&(_, &size)| size != 1) {
             if range.len() < size {
                 let mut all = reserved(firsts.len() * len)?;
                 all.extend(firsts.iter().flat_map(|&at| at..at + len));

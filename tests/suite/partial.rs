@@ -975,3 +975,22 @@ fn kept_sizes_are_not_compared_with_those_of_a_symbol() {
         "{error}"
     );
 }
+
+/// In quadratic time this takes minutes.
+#[test]
+fn many_symbols_take_little_time() {
+    let count = 50_000;
+    let sizes = |symbol: fn(u32) -> u32| {
+        PartialShape::new((0..count).map(|i| PartialSize::ANY.with_symbol(symbol(i))))
+    };
+    let ones = vec![1; count as usize];
+    for known in [sizes(|i| i), sizes(|_| 7), sizes(|i| i / 2)] {
+        assert!(known.contains(&ones));
+        let plan = PartialPlan::with_mode(known.clone(), known, BroadcastMode::Numpy).unwrap();
+        let plan = plan.resolve(IxDyn(&ones), IxDyn(&ones)).unwrap();
+        assert_eq!(plan.output_shape(), ones);
+    }
+    let mut other = ones.clone();
+    other[count as usize - 1] = 2;
+    assert!(sizes(|i| i).contains(&other) && !sizes(|i| i / 2).contains(&other));
+}
