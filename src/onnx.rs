@@ -62,7 +62,7 @@ use crate::operand::IntoView;
 use crate::partial::{PartialShape, PartialSize};
 use crate::plan::{BroadcastPlan, without_axes};
 use crate::reduce::{ArgMax, ArgMin, LastArgMax, LastArgMin, Reduction};
-use crate::rules::checked;
+use crate::rules::unknown;
 use crate::shape::Sizes;
 use ndarray::{ArrayD, ArrayViewD, Dimension, IntoDimension, IxDyn};
 
@@ -271,8 +271,8 @@ impl Expand {
 /// Of [`plan`](Self::plan), [`infer_shape`](Self::infer_shape) and [`evaluate`](Self::evaluate):
 ///
 /// - [`InvalidInteger`](crate::ErrorKind::InvalidInteger): `axes` does not have rank 1.
-/// - [`InvalidAxes`](crate::ErrorKind::InvalidAxes): the data does not have such an axis, or an axis
-///   is listed twice.
+/// - [`InvalidAxes`](crate::ErrorKind::InvalidAxes): the data does not have such an axis, or an
+///   axis is listed twice.
 /// - [`ShapeOverflow`](crate::ErrorKind::ShapeOverflow).
 ///
 /// # Example
@@ -459,14 +459,12 @@ impl Reduce {
         axes: Option<&dyn IntegerTensor>,
     ) -> Result<PartialShape> {
         let axes = self.axes(axes)?;
-        if let Some(sizes) = data_shape.sizes() {
-            checked(sizes.into())?;
-        }
+        let unknown = unknown([data_shape])?;
         if axes.is_none() && !self.keepdims {
             return Ok(PartialShape::known(()));
         }
         let Some(sizes) = data_shape.sizes() else {
-            return Ok(PartialShape::UNKNOWN);
+            return Ok(unknown);
         };
         let axes = axes.unwrap_or_else(|| (0..sizes.len() as isize).collect());
         let listed: IxDyn = positions("reduce", sizes, &axes)?;

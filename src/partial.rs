@@ -340,10 +340,11 @@ impl PartialShape {
         let mut values = values_of_symbols(pairs);
         values.dedup_by_key(|&mut (symbol, _)| symbol);
         let known = |&size: &PartialSize| {
-            let symbol = size.symbol.unwrap_or_default();
-            let at = values.binary_search_by_key(&symbol, |&(symbol, _)| symbol);
-            let at = at.ok().filter(|_| size.symbol.is_some());
-            at.map_or(size, |at| values[at].1.into())
+            let value = size.symbol.and_then(|symbol| {
+                let at = values.binary_search_by_key(&symbol, |&(symbol, _)| symbol);
+                Some(values[at.ok()?].1)
+            });
+            value.map_or(size, PartialSize::known)
         };
         PartialShape(
             self.0

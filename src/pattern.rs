@@ -150,7 +150,7 @@ impl AxisPattern {
     ) -> Result<Vec<Vec<usize>>> {
         let list = &self.operands[0];
         self.check_rank(list, shape.len())?;
-        // Of a name that is given twice, the first one: the other is an error of the plan.
+        // If a name is given twice, this is its first size. The plan refuses another.
         let sizes: HashMap<_, _> = sizes.iter().rev().copied().collect();
         let axes = list.axes().zip(shape);
         let axes = axes.map(|(names, &size)| match names {
@@ -206,7 +206,8 @@ impl<const N: usize> AxisPattern<N> {
     }
 
     /// [`expanded`](Self::expanded) for a plan, and whether a rank says how many axes `...` stands
-    /// for. If none does, it stands for none: what does not fit then fits for no number of axes.
+    /// for. If no rank does, `...` stands for no axis: a shape that does not fit then fits for no
+    /// number of axes.
     ///
     /// # Errors
     ///

@@ -588,7 +588,7 @@ mod pools {
         let elements = Array1::from_iter(0..LEN);
         let pool = pool(2);
         let failed = pool.install(|| {
-            // The calling thread of the map is that of the number 0.
+            // Thread 0 of the pool calls, and thread 1 helps.
             let call = || zip(&elements).try_map_collect(work).is_err();
             let alone = |context: rayon::BroadcastContext| context.index() == 0 && call();
             pool.broadcast(alone).contains(&true)

@@ -1,5 +1,5 @@
-//! Reductions of arrays of any layout, cut into parts and merged in any order: the bits of one call.
-//! Bytes that are no accumulation are errors.
+//! Reductions of arrays of any layout, cut into parts and merged in any order: the bits of one
+//! call. Bytes that are no accumulation are errors.
 
 #![no_main]
 
@@ -106,7 +106,7 @@ fuzz_target!(|call: Call| {
     let expected = plan.gradient(&terms).unwrap();
     let parts = parts(&call);
 
-    // A reduction whose terms may be taken in any order, if not in parts.
+    // The whole may be reduced in any order. Parts number their terms.
     let flags = layout.buffer(shape, |i| i % 509 != call.damage.0 % 4096);
     let flags = layout.view(&flags, shape);
     let mut all = Accumulation::new(plan, All);

@@ -55,7 +55,8 @@ pub(crate) fn uninit_in_order<A, D: Dimension>(
         // SAFETY: the vector has as many elements as `dim`, which are at most `isize::MAX`.
         return Ok(unsafe { Array::from_shape_vec_unchecked(dim, vec) });
     }
-    // SAFETY: as above; the strides are those of nested loops over the axes that are longer than 1.
+    // SAFETY: as above; the strides are those of nested loops over the axes that are longer than 1,
+    // and no index moves along the others.
     Ok(unsafe { Array::from_shape_vec_unchecked(dim.strides(strides), vec) })
 }
 
@@ -74,8 +75,8 @@ fn uninit_vec<A>(shape: &[usize]) -> Result<Vec<MaybeUninit<A>>> {
 }
 
 /// Sets `to` to the strides of a new array without gaps whose axes are ordered in memory as those
-/// of the operands: NumPy's order "K". `false`: it has standard layout. Before, `to` is the shape:
-/// axes of size 1 keep a stride of 1.
+/// of the operands: NumPy's order "K". `false`: it has standard layout. At first `to` is the
+/// shape, so axes of size 1 keep a stride of 1.
 ///
 /// Two axes are compared by the absolute strides of each operand in which both move. If operands
 /// disagree, the axes stay as in standard layout. An axis moves towards the innermost place only

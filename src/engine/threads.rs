@@ -27,8 +27,8 @@
 //!   waits for it.
 //! - A thread that works on a call that is shared helps no other call, nor the same one a second
 //!   time. While a closure waits in rayon, as in [`rayon::join`], its thread may run other jobs,
-//!   but does not call the closure again. A thread that does a call alone, or its first
-//!   chunk, may help another call meanwhile.
+//!   but does not call the closure again. A thread that does a call alone, or its first chunk, may
+//!   help another call meanwhile.
 //! - A thread that claims chunks requests a helper if the remaining work is expected to take long
 //!   enough. There are at most as many open requests as running helpers, plus one, and those that
 //!   are late: a helper that the system does not run is replaced by another. A request is one

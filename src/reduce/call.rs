@@ -55,10 +55,8 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         let mut becomes = self.output_dim();
         let terms = self.becomes(becomes.sizes_mut());
         // In the order of memory, a part of the terms is a part of the memory.
-        let (strides, may_move) = (
-            array.strides(),
-            may_move && R::MAY_BE_DECIDED && R::COMMUTATIVE,
-        );
+        let may_move = may_move && R::MAY_BE_DECIDED && R::COMMUTATIVE;
+        let strides = array.strides();
         let view;
         let array = if may_move && strides.first() < strides.last() {
             becomes.sizes_mut().reverse();

@@ -7,8 +7,8 @@
 /// A float with this function. Example: [`LogSumExp`](crate::reduction::LogSumExp).
 pub trait Exp: num_traits::Float + Send + Sync + 'static {
     /// `e^x` for `x <= 0`. Its relative error is at most `(2 - x) * EPSILON` down to -87.3 in `f32`
-    /// and -708.3 in `f64`; below, it is less than twice the least normal number. NaN for NaN. Added to 1, its
-    /// error is at most two units in the last place of the sum. Example:
+    /// and -708.3 in `f64`; below, it is less than twice the least normal number. NaN for NaN.
+    /// Added to 1, its error is at most two units in the last place of the sum. Example:
     /// [`LogSumExp`](crate::reduction::LogSumExp).
     fn exp_nonpositive(self) -> Self;
 }

@@ -176,7 +176,7 @@ macro_rules! variance {
         impl $name {
             /// Of all terms: divided by their number. Example: [`Var`].
             #[must_use]
-            #[expect(clippy::new_without_default, reason = "a default has no `ddof`")]
+            #[expect(clippy::new_without_default, reason = "serde would lose `ddof`")]
             pub fn new() -> Self {
                 $name { ddof: 0 }
             }

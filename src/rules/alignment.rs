@@ -153,7 +153,7 @@ pub(super) fn sizes_of(shape: &PartialShape, rank: Option<usize>) -> Option<Part
 }
 
 /// A shape of which nothing is known, unless no array has one of `shapes`.
-pub(super) fn unknown<const N: usize>(shapes: [&PartialShape; N]) -> Result<PartialShape> {
+pub(crate) fn unknown<const N: usize>(shapes: [&PartialShape; N]) -> Result<PartialShape> {
     for sizes in shapes.into_iter().filter_map(PartialShape::sizes) {
         checked(PartialSizes::from_slice(sizes))?;
     }
@@ -162,7 +162,7 @@ pub(super) fn unknown<const N: usize>(shapes: [&PartialShape; N]) -> Result<Part
 
 /// The shape of these sizes, unless it has too many elements even if every size is the smallest
 /// possible.
-pub(crate) fn checked(sizes: PartialSizes) -> Result<PartialShape> {
+pub(super) fn checked(sizes: PartialSizes) -> Result<PartialShape> {
     let smallest: SmallVec<[usize; 4]> = sizes.iter().map(|size| size.min()).collect();
     match elements(&smallest) {
         Some(_) => Ok(PartialShape::new(sizes)),

@@ -2,7 +2,7 @@
 
 use super::alignment::{FewAxes, checked, infer, sizes_of, unknown};
 use super::{broadcast_axes, named, xla};
-use crate::error::{ArrayRole, PatternFault, Result, check_possible, wrong_shape};
+use crate::error::{ArrayRole, Result, check_possible, wrong_shape};
 use crate::mode::{BroadcastMode, ElementwiseRule};
 use crate::partial::{PartialShape, PartialSize, symbols_agree};
 use crate::pattern::AxisPattern;
@@ -66,15 +66,13 @@ impl BroadcastMode {
                 let count = |of: &AxisPattern| [of.operands[0].names.len(), of.output.names.len()];
                 let [names, output] = count(pattern);
                 let rank = match (input.rank(), target.rank()) {
-                    (None, Some(rank)) if rank + 1 < output => {
-                        let fault = PatternFault::Rank {
-                            names: output,
-                            rank,
-                        };
-                        return Err(pattern.error(pattern.output.at, fault));
+                    (None, Some(rank)) => {
+                        if rank + 1 < output {
+                            pattern.check_rank(&pattern.output, rank)?;
+                        }
+                        // With `...` the target's rank says the input's.
+                        Some((rank + names).saturating_sub(output))
                     }
-                    // With `...` the target's rank says the input's.
-                    (None, Some(rank)) => Some((rank + names).saturating_sub(output)),
                     (rank, _) => rank,
                 };
                 let of_rank;
@@ -253,12 +251,9 @@ impl PartialPlan {
             target.into_dimension().into_dyn(),
         );
         check_possible(ArrayRole::Input, &self.input, input.sizes())?;
+        let refused = |expected| Err(wrong_shape(ArrayRole::Target, expected, target.sizes()));
         if !self.target.is_within_bounds(target.sizes()) {
-            return Err(wrong_shape(
-                ArrayRole::Target,
-                self.target.clone(),
-                target.sizes(),
-            ));
+            return refused(self.target.clone());
         }
         let output = {
             let of_input = self.input.pairs(input.sizes());
@@ -266,8 +261,7 @@ impl PartialPlan {
             // Under `expand`, `KEEP` stands for the size of the input, and is no size of a symbol.
             let pairs = pairs.filter(|&(_, size)| size != KEEP);
             if !symbols_agree(pairs.clone()) {
-                let expected = self.target.with_symbols_of(pairs);
-                return Err(wrong_shape(ArrayRole::Target, expected, target.sizes()));
+                return refused(self.target.with_symbols_of(pairs));
             }
             self.output.with_symbols_of(pairs)
         };

@@ -22,7 +22,7 @@ mod pdpd;
 mod prepend;
 mod xla;
 
-pub(crate) use alignment::checked;
+pub(crate) use alignment::unknown;
 pub(crate) use mapping::infer_explicit;
 
 use crate::error::{ArrayRole, Result};

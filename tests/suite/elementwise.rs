@@ -946,7 +946,7 @@ fn pools_of_any_size_and_nested_calls_give_equal_results() {
     }
 }
 
-/// In quadratic time this takes minutes.
+/// This takes minutes if time is quadratic in the number of axes.
 #[test]
 fn axes_of_size_1_cost_little_however_many_there_are() {
     let mut sizes = vec![1; 100_000];

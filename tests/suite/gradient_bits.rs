@@ -393,7 +393,7 @@ fn one_term_is_itself_and_zeros_keep_their_sign() {
     zip(&none)
         .reduce_accumulate(&plan, Sum, &mut sums, |term| term)
         .unwrap();
-    // Also if it has no result for no terms.
+    // Also by reductions that have no result for no terms.
     zip(&none)
         .reduce_accumulate(&plan, Max, &mut sums, |term| term)
         .unwrap();

@@ -954,7 +954,7 @@ fn an_ellipsis_of_unknown_rank_takes_the_rank_of_the_other_shape() {
     assert!(infer(of(&[4])).is_err() && infer(of(&[4, 3, 2])).is_err());
     let error = infer(of(&[isize::MAX as usize, 2])).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ShapeOverflow { .. }));
-    // One dropped axis of size 1 each.
+    // Each array has an axis of size 1 that is dropped.
     let two: AxisPattern<2> = "1 ..., 1 a -> a ...".parse().unwrap();
     assert!(two.infer(&unknown, &of(&[2, 3])).is_err());
     assert_eq!(two.infer(&unknown, &of(&[1, 3])).unwrap(), unknown);
@@ -976,7 +976,7 @@ fn kept_sizes_are_not_compared_with_those_of_a_symbol() {
     );
 }
 
-/// In quadratic time this takes minutes.
+/// This takes minutes if time is quadratic in the number of sizes.
 #[test]
 fn many_symbols_take_little_time() {
     let count = 50_000;

@@ -787,7 +787,7 @@ fn an_ellipsis_is_as_many_axes_as_the_array_has() {
     assert!(to(&[4, 3]).is_err() && to(&[5, 3, 2]).is_err());
 }
 
-/// Whatever the rank: of one axis, too. A view takes them.
+/// At every rank, also where the group would have one axis. Views take such groups.
 #[test]
 fn an_ellipsis_in_a_group_is_refused_by_plans() {
     let any = |rank: usize| PartialShape::new(vec![PartialSize::ANY; rank]);

@@ -368,9 +368,10 @@ fn the_variance_of_equal_terms_is_zero_and_of_infinite_ones_nan() {
     }
 }
 
-/// The squares of sums of distances pass `f64`, or those of distances do, as in NumPy.
+/// The variance is finite if only the square of the sum of the distances overflows, and infinite if
+/// the sum of their squares does.
 #[test]
-fn the_variance_of_huge_terms_is_finite_where_no_square_overflows_and_else_infinite() {
+fn the_variance_of_huge_terms_is_finite_unless_the_sum_of_squares_overflows() {
     for len in [2, 17, 256, 257, 3000] {
         let first = |first: f64, other: f64| {
             Array1::from_shape_fn(len, |i| if i == 0 { first } else { other })
