@@ -430,3 +430,38 @@ fn merged_accumulations_hold_little_memory_beside_their_accumulators() {
     sum.merge(sum_of(count - 1..count, 1..2)).unwrap();
     assert!(sum.is_complete());
 }
+
+/// A request for a helper waits in the pool while its threads are busy.
+#[cfg(feature = "rayon")]
+#[test]
+fn calls_nested_in_a_long_one_hold_no_memory() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    let pool = pool.unwrap();
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    pool.spawn(move || {
+        let _ = is_done.recv();
+    });
+    let outer = Array::from_shape_fn(400_000, |i| i as u32);
+    let (row, out) = (Array::<f32, _>::ones(1 << 19), Array::zeros((2, 1 << 19)));
+    let out = std::sync::Mutex::new(out);
+    let nested = |_: usize| {
+        let copied = row.broadcast_numpy((2, 1 << 19)).unwrap();
+        copied.materialize_into(&mut out.lock().unwrap()).unwrap();
+    };
+    let mut sums = Array::zeros(400_000);
+    let call = |a: u32| {
+        if a == 7 {
+            // The first calls ask for helpers.
+            (0..20).for_each(nested);
+            let before = ALLOCATIONS.get();
+            (0..200).for_each(nested);
+            let count = ALLOCATIONS.get() - before;
+            assert!(count < 20, "{count} allocations");
+        }
+        a
+    };
+    pool.install(|| zip(&outer).map_assign_into(&mut sums, call))
+        .unwrap();
+    drop(done);
+    assert_eq!(sums, outer);
+}

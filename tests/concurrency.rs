@@ -449,6 +449,8 @@ mod pools {
         assert!(refusing.build_global().is_err());
         std::panic::set_hook(Box::new(|_| {
             HOOKS.fetch_add(1, Ordering::Relaxed);
+            // As a hook that sends a report. After a second another call would try again.
+            thread::sleep(Duration::from_millis(1100));
             bits();
         }));
         in_time("a call in a hook", || {

@@ -157,6 +157,9 @@ mod pool {
     /// After the system has refused threads, the next attempt waits for this long.
     const RETRY: Duration = Duration::from_secs(1);
 
+    /// Longer than any panic hook takes.
+    const NEVER: Duration = Duration::from_secs(1 << 30);
+
     /// Whether the pool exists. The first look starts it, unless the system refuses threads, as in
     /// a container that limits them.
     ///
@@ -165,27 +168,29 @@ mod pool {
     /// would be compiled again.
     pub(super) fn is_there() -> bool {
         static IS_THERE: OnceLock<bool> = OnceLock::new();
-        static REFUSED: Mutex<Option<Instant>> = Mutex::new(None);
+        static NOT_BEFORE: Mutex<Option<Instant>> = Mutex::new(None);
         let known = || IS_THERE.get().copied();
         if let Some(is_there) = known() {
             return is_there;
         }
-        let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut not_before = NOT_BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(is_there) = known() {
             return is_there;
         }
-        if refused.is_some_and(|at| at.elapsed() < RETRY) {
+        if not_before.is_some_and(|next| Instant::now() < next) {
             return false;
         }
-        *refused = Some(Instant::now());
+        *not_before = Some(Instant::now() + RETRY);
         if !as_many_start() {
             return false;
         }
         let is_there = match ThreadPoolBuilder::new().build_global() {
             // Someone has tried to start it before. That may have failed. Then this panics, and
-            // runs the hook of the application, which may call here: it must not wait for the lock.
+            // runs the hook of the application, which may call here: it must not wait for the lock,
+            // nor try the same, however long it takes.
             Err(error) if error.source().is_none() => {
-                drop(refused);
+                *not_before = Some(Instant::now() + NEVER);
+                drop(not_before);
                 catch_unwind(current_num_threads).is_ok()
             }
             // The system's refusal is the source of other errors.
@@ -212,9 +217,10 @@ mod pool {
         let asked = |name| env::var(name).ok()?.parse::<usize>().ok();
         ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"]
             .into_iter()
-            .filter_map(asked)
-            .find(|&threads| threads > 0)
+            .find_map(asked)
+            .filter(|&threads| threads > 0)
             .unwrap_or(*PROCESSORS)
+            .min(rayon::max_num_threads())
     }
 }
 
@@ -238,7 +244,7 @@ mod team {
     #[cfg(all(test, loom))]
     use loom::thread_local;
     use std::any::Any;
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
     use std::mem::{forget, take, transmute};
     use std::ops::Range;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -343,7 +349,9 @@ mod team {
         }
     }
 
-    /// Belongs to one calling thread, which uses it for one call after the other.
+    /// Belongs to one calling thread, which uses it for one call after the other. A call from
+    /// within a chunk has another one: requests for helpers that nobody takes stay in their queue,
+    /// and a team bounds how many there are.
     #[derive(Default)]
     struct Team {
         state: Mutex<State>,
@@ -351,9 +359,11 @@ mod team {
     }
 
     thread_local! {
-        static TEAM: Arc<Team> = Arc::default();
+        /// The teams of this thread that no call uses. Loom's macro takes no `const` block.
+        #[allow(clippy::missing_const_for_thread_local)]
+        static TEAMS: RefCell<Vec<Arc<Team>>> = RefCell::new(Vec::new());
 
-        /// Whether this thread works on a call. Loom's macro takes no `const` block.
+        /// Whether this thread works on a call.
         #[allow(clippy::missing_const_for_thread_local)]
         static WORKS: Cell<bool> = Cell::new(false);
     }
@@ -363,16 +373,11 @@ mod team {
             Cost::Bytes(bytes) => (bytes, None),
             Cost::Closure { bytes } => (bytes, Some(Instant::now())),
         };
-        // A thread that ends, and calls in a destructor, may have no team any more.
-        let mut team = TEAM.try_with(Arc::clone).unwrap_or_default();
-        let state = lock(&team);
-        let awake = state.ended.is_some_and(|ended| ended.elapsed() < AWAKE_FOR);
-        // A call from within a chunk has a team of its own.
-        let nested = state.job.is_some();
-        drop(state);
-        if nested {
-            team = Arc::default();
-        }
+        // A thread that ends, and calls in a destructor, may keep no teams any more.
+        let team = TEAMS.try_with(|teams| teams.borrow_mut().pop());
+        let team = team.ok().flatten().unwrap_or_default();
+        let ended = lock(&team).ended;
+        let awake = ended.is_some_and(|ended| ended.elapsed() < AWAKE_FOR);
         let job = Job {
             work,
             chunks,
@@ -381,7 +386,9 @@ mod team {
             begun,
             awake,
         };
-        pass_on(run(&team, job));
+        let panics = run(&team, job);
+        let _ = TEAMS.try_with(|teams| teams.borrow_mut().push(team));
+        pass_on(panics);
     }
 
     /// Panics as the first thread did, if any did.

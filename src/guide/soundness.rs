@@ -133,7 +133,7 @@
 //! |---|---|---|
 //! | ndarray's shapes of dynamic rank; the shape that `infer_shape` returns | 8 bytes for each axis | most calls on an `IxDyn` of 5 axes |
 //! | rayon's pool, and the job of a helper | some KiB once; some dozens of bytes for each helper | the first call that several threads share: a copy of 512 KiB, or a slow closure |
-//! | the record of a thread that calls, and of its helpers | some hundred bytes, once for each calling thread | the same |
+//! | the record of a thread that calls, and of its helpers | some hundred bytes for each calling thread, and for each call within another | the same |
 //! | a table of axes or names | 1 to 32 bytes for each axis | a list of more than 32 axes, or a pattern of more than 8 names |
 //! | an axis pattern, a partial shape, what is inferred of it | in proportion to the text or the rank | `"c -> n c".parse::<AxisPattern>()` |
 //! | pieces and nodes of an accumulation | some hundred bytes for each | `merge` |
@@ -146,8 +146,9 @@
 //!
 //! A call needs at most 64 KiB of stack in optimised code, and 256 KiB without optimisation, for
 //! elements of up to 8 KiB. Additions and closures take elements by value, so larger elements need
-//! the size of 8 elements, or of 32 without optimisation. A test makes the calls on threads that
-//! have no more (`tests/stack.rs`).
+//! the size of 8 elements, or of 32 without optimisation. A map by value of several operands may
+//! need 5 elements of each operand and result, or 15 without optimisation. A test makes calls of
+//! one and two operands on threads that have no more (`tests/stack.rs`).
 //!
 //! # How it is checked
 //!
