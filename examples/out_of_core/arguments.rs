@@ -37,7 +37,8 @@ written tile by tile.
   --out DIR         without other arguments: where the demonstration writes demo_bias.npy and 64 MiB
                     to demo_big.npy, created if necessary; default target/out_of_core if the current
                     directory has a Cargo.toml, else required
-  --tile-bytes N    divide the output into tiles of at most N bytes; default 67108864
+  --tile-bytes N    divide the output into tiles of at most N bytes, or of one element; default
+                    67108864
   --tile K          write only tile K, counted from 0 in the order of the file
   --restart         start again: replace FILE and FILE.progress, which no other process may use
   --no-map          write each tile from a buffer, without mapping FILE; this is also what happens

@@ -20,7 +20,7 @@ macro_rules! modes {
       broadcast_axes    AXES are the new axes, the other axes are INPUT's (nGraph)
       in_dim            axis i of INPUT feeds axis AXES[i] (XLA BroadcastInDim)
       in_dim_permuting  the same, AXES in any order (StableHLO broadcast_in_dim)
-      pdpd              INPUT's first axis is AXIS; default -1: right-aligned (PaddlePaddle)
+      pdpd              INPUT's first axis is AXIS; default -1: right-aligned (OpenVINO)
       expand            like numpy, and a size of -1 keeps INPUT's size (torch)
       prepend           SIZES are added in front of INPUT's (XlaBuilder Broadcast)
 "

@@ -35,7 +35,7 @@ Broadcasts, maps and sums Zarr stores that are larger than memory.
   broadcast         the broadcast of IN to SIZES
   map               A OP B, broadcast to their common shape; OP is add, sub, mul, div, max or min;
                     integers wrap around and are not divided; RULE is numpy (default), none,
-                    pdpd(AXIS) or xla(DIMENSIONS)
+                    pdpd(AXIS), paddle(AXIS) or xla(DIMENSIONS)
   gradient          DY summed to the shape of an array that was broadcast to DY's shape: of a bias,
                     of a mask; with --times, DY * X is
   fill              pseudo-random elements
