@@ -1,7 +1,7 @@
 //! Axes that may be counted from the end: those of reductions, permutations and new axes.
 
 use crate::error::{ArrayRole, AxesFault, BroadcastError, Mismatch, Result};
-use crate::integer::{ShapeInteger, axis_of, saturated};
+use crate::integer::{ShapeInteger, axis_of};
 use crate::partial::{PartialShape, Size};
 use crate::rule::Rule;
 use crate::shape::Sizes;
@@ -142,7 +142,7 @@ pub(crate) fn invalid_axes<T: ShapeInteger, S: Size>(
     axes: &[T],
     fault: AxesFault,
 ) -> BroadcastError {
-    let axes = axes.iter().map(|axis| saturated(axis.widen())).collect();
+    let axes = axes.iter().map(|axis| axis.widen()).collect();
     let shapes = [shape; 2].map(|shape| PartialShape::new(shape.iter().copied()));
     Mismatch::Axes(operation, axes, fault).of(Rule::Composed, [ArrayRole::Input; 2], shapes)
 }

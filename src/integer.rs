@@ -138,13 +138,14 @@ where
 /// The sizes that [`broadcast_expand`](crate::BroadcastExt::broadcast_expand) takes: integers of
 /// any type, -1 included.
 ///
-/// -1 keeps the size that the axis has in the input. So does [`KEEP`], which is -1 cast to `usize`.
+/// -1 keeps the size that the axis has in the input. So does [`KEEP`], which is -1 cast to `usize`,
+/// and any other integer of that value: 4294967295 on targets of 32 bits. No array has such a size.
 /// What the sizes are decides whether the rank is static:
 ///
 /// | sizes | rank |
 /// |---|---|
 /// | an integer | 1 |
-/// | a tuple or an array of up to six integers, a dimension such as `Ix2` | static |
+/// | a tuple, `[T; N]` or `&[T; N]` of up to six integers, a dimension such as `Ix2` | static |
 /// | `&[T]`, `Vec<T>`, `&Vec<T>`, `IxDyn`, a reference to an array of rank 1 | dynamic |
 ///
 /// The integers of a tuple may have different types: `(-1, width)` is one of `i32` and `usize`. The
@@ -223,6 +224,9 @@ macro_rules! static_expand_shapes {
             widened_sizes([$($size.widen()),*])
         });
         expand_shape!([T: ShapeInteger] [T; $rank], $dim, |sizes| {
+            widened_sizes(sizes.map(sealed::Widen::widen))
+        });
+        expand_shape!([T: ShapeInteger] &[T; $rank], $dim, |&sizes| {
             widened_sizes(sizes.map(sealed::Widen::widen))
         });
         expand_shape!([] $dim, $dim, |dim| Ok(dimension(dim.sizes())));
@@ -394,9 +398,4 @@ fn convert(values: &[i128], role: IntegerRole, out: &mut [usize]) -> Result<()> 
 pub(crate) fn axis_of(axis: i128, rank: usize) -> Option<usize> {
     let from_front = if axis < 0 { axis + rank as i128 } else { axis };
     usize::try_from(from_front).ok().filter(|&axis| axis < rank)
-}
-
-/// The nearest number that errors can show.
-pub(crate) fn saturated(value: i128) -> isize {
-    value.clamp(isize::MIN as i128, isize::MAX as i128) as isize
 }

@@ -4,7 +4,7 @@
 use crate::error::{BroadcastError, Result};
 use crate::pattern::AxisPattern;
 use crate::rule::Rule;
-use crate::text::{self, axes, axis, bare, write_axes};
+use crate::text::{self, axes, axis, bare, with_axes};
 use std::fmt;
 use std::str::FromStr;
 
@@ -32,7 +32,7 @@ use std::str::FromStr;
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
+    serde(rename_all = "snake_case", deny_unknown_fields)
 )]
 #[non_exhaustive]
 pub enum BroadcastMode {
@@ -120,9 +120,9 @@ impl BroadcastMode {
 impl fmt::Display for BroadcastMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Pdpd { axis } if *axis != -1 => write!(f, "pdpd({axis})"),
+            Self::Pdpd { axis } if *axis != -1 => f.pad(&format!("pdpd({axis})")),
             Self::Named { pattern } => pattern.fmt(f),
-            _ => write_axes(f, self.rule(), self.axes()),
+            _ => f.pad(&with_axes(self.rule(), self.axes())),
         }
     }
 }
@@ -134,7 +134,7 @@ impl FromStr for BroadcastMode {
         if text.contains("->") {
             return text.parse().map(|pattern| Self::Named { pattern });
         }
-        let expected = "expected axes as non-negative integers: explicit(1, 2)";
+        let expected = "expected axes as integers that fit usize: explicit(1, 2)";
         let axes = |list: &str| axes(list, expected);
         text::parse("broadcast mode", text, |name, list| match name {
             "numpy" => bare(list, Self::Numpy, "numpy takes no axes"),
@@ -182,7 +182,7 @@ impl FromStr for BroadcastMode {
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
+    serde(rename_all = "snake_case", deny_unknown_fields)
 )]
 #[doc(alias = "auto_broadcast")]
 #[doc(alias = "AutoBroadcastSpec")]
@@ -321,11 +321,11 @@ impl fmt::Display for ElementwiseRule {
         let rule = self.rule();
         match self {
             Self::Pdpd { axis } | Self::Paddle { axis } if *axis != -1 => {
-                write!(f, "{rule}({axis})")
+                f.pad(&format!("{rule}({axis})"))
             }
             Self::Xla {
                 broadcast_dimensions,
-            } => write_axes(f, rule, broadcast_dimensions),
+            } => f.pad(&with_axes(rule, broadcast_dimensions)),
             _ => rule.fmt(f),
         }
     }
@@ -335,7 +335,7 @@ impl FromStr for ElementwiseRule {
     type Err = BroadcastError;
 
     fn from_str(text: &str) -> Result<Self> {
-        let expected = "expected broadcast dimensions as non-negative integers: xla(0, 2)";
+        let expected = "expected broadcast dimensions as integers that fit usize: xla(0, 2)";
         text::parse("elementwise rule", text, |name, list| match name {
             "none" => bare(list, Self::None, "none takes no axes"),
             "numpy" => bare(list, Self::Numpy, "numpy takes no axes"),

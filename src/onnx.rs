@@ -55,15 +55,15 @@
 
 use crate::axes::positions;
 use crate::error::{IntegerRole, Result, invalid_text};
+use crate::integer::converted;
 pub use crate::integer::{IntegerTensor, ShapeInteger};
-use crate::integer::{converted, saturated};
 use crate::mode::BroadcastMode;
 use crate::operand::IntoView;
 use crate::partial::{PartialShape, PartialSize};
 use crate::plan::{BroadcastPlan, without_axes};
 use crate::reduce::{ArgMax, ArgMin, LastArgMax, LastArgMin, Reduction};
 use crate::rules::unknown;
-use crate::shape::Sizes;
+use crate::shape::{KEEP, Sizes};
 use ndarray::{ArrayD, ArrayViewD, Dimension, IntoDimension, IxDyn};
 
 /// The operator `Expand`.
@@ -179,7 +179,7 @@ impl Expand {
     /// can give.
     ///
     /// What is not known of the value of `shape` is written as a [`PartialShape`]: its sizes are
-    /// the entries, and the rank is its length.
+    /// the entries, and the rank is its length. An entry of -1 is [`KEEP`].
     ///
     /// # Errors
     ///
@@ -195,7 +195,16 @@ impl Expand {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn infer(&self, input_shape: &PartialShape, shape: &PartialShape) -> Result<PartialShape> {
-        BroadcastMode::Bidirectional.infer(input_shape, shape)
+        let keep = self.minus_one_as_keep.then_some(PartialSize::known(KEEP));
+        let entry = |&size: &PartialSize| match Some(size) == keep {
+            true => 1.into(),
+            false => size,
+        };
+        let shape = match shape.sizes() {
+            Some(sizes) => PartialShape::new(sizes.iter().map(entry)),
+            None => PartialShape::UNKNOWN,
+        };
+        BroadcastMode::Bidirectional.infer(input_shape, &shape)
     }
 
     /// The shape of the output, for an input of this shape.
@@ -391,10 +400,12 @@ impl Reduce {
     }
 
     /// The axes that are reduced. `None`: all.
-    fn axes(&self, axes: Option<&dyn IntegerTensor>) -> Result<Option<Vec<isize>>> {
+    fn axes(&self, axes: Option<&dyn IntegerTensor>) -> Result<Option<Vec<i64>>> {
         let given = axes.map(|axes| axes.integers(IntegerRole::Axis));
         let given = given.transpose()?.unwrap_or_default();
-        let axes: Vec<isize> = given.into_iter().map(saturated).collect();
+        // A number that is not an `i64`, as ONNX's axes are, is no axis either way.
+        let to_i64 = |axis: i128| axis.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        let axes: Vec<i64> = given.into_iter().map(to_i64).collect();
         Ok((!axes.is_empty() || self.noop_with_empty_axes).then_some(axes))
     }
 
@@ -423,7 +434,7 @@ impl Reduce {
     ) -> Result<BroadcastPlan> {
         let shape = data_shape.into_dimension().into_dyn();
         let axes = self.axes(axes)?;
-        let axes = axes.unwrap_or_else(|| (0..shape.ndim() as isize).collect());
+        let axes = axes.unwrap_or_else(|| (0..shape.ndim() as i64).collect());
         match self.keepdims {
             true => BroadcastPlan::over_axes(shape, axes),
             false => without_axes(shape, &axes),
@@ -466,7 +477,7 @@ impl Reduce {
         let Some(sizes) = data_shape.sizes() else {
             return Ok(unknown);
         };
-        let axes = axes.unwrap_or_else(|| (0..sizes.len() as isize).collect());
+        let axes = axes.unwrap_or_else(|| (0..sizes.len() as i64).collect());
         let listed: IxDyn = positions("reduce", sizes, &axes)?;
         let left = |(&size, &position): (&PartialSize, &usize)| match position {
             0 => Some(size),

@@ -81,7 +81,7 @@ use std::str::FromStr;
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
+    serde(rename_all = "snake_case", deny_unknown_fields)
 )]
 #[non_exhaustive]
 pub enum Mode {
@@ -126,7 +126,7 @@ impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rule = self.rule();
         match self {
-            Mode::Pdpd { axis } => write!(f, "{rule}({axis})"),
+            Mode::Pdpd { axis } => f.pad(&format!("{rule}({axis})")),
             _ => rule.fmt(f),
         }
     }

@@ -12,7 +12,7 @@ mod sealed {
     /// An array of any kind: the sealed supertrait of the extension traits.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` is not an array or a view",
-        note = "a scalar is captured by the closure"
+        note = "a scalar is captured by the closure; of a pointer to an array, pass `&*a`"
     )]
     pub trait Operand {
         /// Type of the elements.

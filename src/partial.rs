@@ -1,8 +1,8 @@
 //! Shapes of which not everything is known: [`PartialSize`] and [`PartialShape`]. [`Size`] is what
 //! rules need of a size, known or not.
 
-use crate::picture::{list, text};
-use crate::shape::Sizes;
+use crate::picture::list;
+use crate::shape::{KEEP, Sizes};
 use ndarray::{IntoDimension, IxDyn};
 use smallvec::SmallVec;
 use std::fmt;
@@ -139,6 +139,9 @@ pub(crate) trait Size: Copy + From<usize> + Into<PartialSize> {
     /// The sizes that both have.
     fn and(self, other: Self) -> Option<Self>;
 
+    /// Whether both have one symbol. Then they are the same size.
+    fn is_same(self, other: Self) -> bool;
+
     /// The common size of two axes that may both be 1, where either stretches.
     fn either(self, other: Self) -> Option<Self>;
 }
@@ -152,6 +155,11 @@ impl Size for usize {
     #[inline(always)]
     fn and(self, other: Self) -> Option<Self> {
         (self == other).then_some(self)
+    }
+
+    #[inline(always)]
+    fn is_same(self, _: Self) -> bool {
+        false
     }
 
     #[inline(always)]
@@ -171,11 +179,13 @@ impl Size for PartialSize {
         Some(symbol.map_or(size, |symbol| size.with_symbol(symbol)))
     }
 
-    /// Two sizes with one symbol are the same. A size that is known is 1. Otherwise either of the
-    /// two is the common size.
+    fn is_same(self, other: Self) -> bool {
+        self.symbol.is_some() && self.symbol == other.symbol
+    }
+
+    /// A size that is known is 1. Otherwise either of the two is the common size.
     fn either(self, other: Self) -> Option<Self> {
         match (self.value(), other.value()) {
-            _ if self.symbol.is_some() && self.symbol == other.symbol => self.and(other),
             (Some(_), _) => Some(other),
             (_, Some(_)) => Some(self),
             _ => PartialSize::bounded(self.min.min(other.min), self.max.max(other.max)),
@@ -201,16 +211,17 @@ impl From<RangeFrom<usize>> for PartialSize {
 impl fmt::Display for PartialSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bounds = match (self.value(), self.min, self.max()) {
-            (Some(size), ..) => text(&size),
+            (Some(KEEP), ..) => "-1".into(),
+            (Some(size), ..) => size.to_string(),
             (None, 0, None) => "?".into(),
             (None, min, None) => format!("{min}.."),
             (None, min, Some(max)) => format!("{min}..={max}"),
         };
-        match self.symbol {
-            None => f.write_str(&bounds),
-            Some(symbol) if bounds == "?" => write!(f, "s{symbol}"),
-            Some(symbol) => write!(f, "s{symbol}({bounds})"),
-        }
+        f.pad(&match self.symbol {
+            None => bounds,
+            Some(symbol) if bounds == "?" => format!("s{symbol}"),
+            Some(symbol) => format!("s{symbol}({bounds})"),
+        })
     }
 }
 
@@ -375,8 +386,8 @@ fn values_of_symbols(
 impl fmt::Display for PartialShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.sizes() {
-            Some(sizes) => f.write_str(&list(sizes)),
-            None => f.write_str("[...]"),
+            Some(sizes) => f.pad(&list(sizes)),
+            None => f.pad("[...]"),
         }
     }
 }

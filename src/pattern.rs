@@ -1,6 +1,7 @@
 //! [`AxisPattern`]: axes by name, and the text form of the rule.
 
-use crate::error::{BroadcastError, PatternFault, Result, invalid_pattern};
+use crate::error::{BroadcastError, PatternFault, Result, invalid_pattern, shape_overflow};
+use crate::shape::elements;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -167,16 +168,15 @@ impl AxisPattern {
         size: usize,
         sizes: &HashMap<&str, usize>,
     ) -> Result<Vec<usize>> {
-        let (mut given, mut known, mut inferred) = (Vec::new(), 1_usize, None);
+        let (mut given, mut inferred) = (Vec::new(), None);
         for (at, name) in names.iter().enumerate() {
             let of_name = name.size.or(sizes.get(&*name.text).copied());
-            match of_name {
-                Some(size) => known = known.saturating_mul(size),
-                None if inferred.is_none() => inferred = Some(at),
-                None => return Err(self.error(name.at, PatternFault::SizeMissing)),
+            if of_name.is_none() && inferred.replace(at).is_some() {
+                return Err(self.error(name.at, PatternFault::SizeMissing));
             }
             given.push(of_name.unwrap_or(1));
         }
+        let known = elements(&given).ok_or_else(|| shape_overflow(&given, None))?;
         let fault = match inferred {
             Some(at) if size.checked_rem(known) == Some(0) => {
                 given[at] = size / known;
@@ -187,11 +187,6 @@ impl AxisPattern {
             None => PatternFault::SizesDiffer([size.into(), known.into()]),
         };
         Err(self.error(names[0].at - 1, fault))
-    }
-
-    /// The pattern with an axis for each name.
-    pub(crate) fn ungrouped(&self) -> Result<Self> {
-        self.text.replace(['(', ')'], "").parse()
     }
 }
 
@@ -257,14 +252,14 @@ impl<const N: usize> AxisPattern<N> {
         let Some(count) = (rank + 1).checked_sub(names) else {
             return Ok(Some(Cow::Borrowed(self)));
         };
-        // More underscores than follow this word in any name.
+        // As many underscores as follow this word in no name.
         let word = "ellipsis";
         let underscores = |rest: &str| rest.len() - rest.trim_start_matches('_').len();
         let names = sizes.iter().map(|&(name, _)| name).chain([&*self.text]);
-        let taken = names
-            .flat_map(|name| name.split(word).skip(1))
-            .map(underscores);
-        let prefix = word.to_string() + &"_".repeat(taken.max().unwrap_or(0) + 1);
+        let after = names.flat_map(|name| name.split(word).skip(1));
+        let taken: HashSet<usize> = after.map(underscores).collect();
+        let free = (1..).find(|count| !taken.contains(count));
+        let prefix = word.to_string() + &"_".repeat(free.expect("they are few"));
         let names: Vec<_> = (0..count).map(|axis| format!("{prefix}{axis}")).collect();
         let text = self.text.replace(ELLIPSIS, &names.join(" "));
         Ok(Some(Cow::Owned(text.parse()?)))
@@ -278,7 +273,7 @@ impl<const N: usize> AxisPattern<N> {
 
 impl<const N: usize> fmt::Display for AxisPattern<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.pad(&self.text)
     }
 }
 

@@ -1,25 +1,15 @@
 //! Draws shapes under each other, axis by axis, for errors and plans.
 
-use crate::shape::KEEP;
 use std::fmt::{self, Write};
 use std::ops::Range;
 
 /// Of a shape with more axes, only this many are drawn, around the axis of interest.
 const WINDOW: usize = 32;
 
-/// The text of a size, a range or an axis. `usize::MAX` is shown as -1: it is [`KEEP`], or a -1
-/// that was cast.
-pub(crate) fn text(value: &impl fmt::Debug) -> String {
-    let text = format!("{value:?}");
-    match text == KEEP.to_string() {
-        true => "-1".into(),
-        false => text,
-    }
-}
-
-/// A shape as ndarray prints it: `[3, 1, 5]`. The end of a very long shape is left out.
+/// A list as ndarray prints a shape: `[3, 1, 5]`. The end of a very long one is left out.
 pub(crate) fn list<T: fmt::Debug>(shape: &[T]) -> String {
-    let mut shown: Vec<String> = shape.iter().take(WINDOW).map(text).collect();
+    let shown = shape.iter().take(WINDOW);
+    let mut shown: Vec<String> = shown.map(|size| format!("{size:?}")).collect();
     if shape.len() > WINDOW {
         shown.push(format!("... {} axes", shape.len()));
     }
@@ -74,7 +64,7 @@ impl Picture {
         for (axis, cell) in cells.iter().enumerate() {
             let column = column_of(axis);
             if self.window.contains(&column) {
-                texts[column - self.window.start] = text(cell);
+                texts[column - self.window.start] = format!("{cell:?}");
             }
         }
         self.rows.push((label.to_string(), texts));

@@ -1,7 +1,7 @@
 //! [`Rule`]: the names of the rules, and [`Relation`]: how they relate sizes.
 
 use crate::partial::Size;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::ops::IndexMut;
 
 /// The name of a rule, without its attributes.
@@ -57,12 +57,14 @@ pub enum Rule {
 /// The name of the variant in the field's spelling, which serde's `snake_case` is too: `in_dim`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, letter) in format!("{self:?}").char_indices() {
-            let is_word = position > 0 && letter.is_ascii_uppercase();
-            f.write_str(if is_word { "_" } else { "" })?;
-            f.write_char(letter.to_ascii_lowercase())?;
+        let mut name = String::new();
+        for letter in format!("{self:?}").chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_lowercase());
         }
-        Ok(())
+        f.pad(&name)
     }
 }
 
@@ -97,6 +99,7 @@ impl Relation {
     #[inline(always)]
     pub(crate) fn output<S: Size>(self, first: S, second: S) -> Option<S> {
         match (self, first.may_be(1), second.may_be(1)) {
+            _ if first.is_same(second) => first.and(second),
             (Relation::Stretch, true, _) | (Relation::Common, true, false) => Some(second),
             (Relation::Common, false, true) => Some(first),
             (Relation::Common, true, true) => first.either(second),

@@ -104,7 +104,6 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         let strides = input_strides.unwrap_or(&[]);
         let refused = refused(ArrayRole::Input, self.input_shape(), strides, input.len());
         let layout = layout(self.input_dim(), input_strides, input.len()).map_err(&refused)?;
-        // A slice of `()` may have more than isize::MAX elements, which ndarray refuses.
         let mut input = ArrayView::from_shape(layout, input)
             .map_err(|_| refused(SliceFault::Length(usize::MAX)))?;
         invert(&mut input, strides);
@@ -162,6 +161,8 @@ fn layout<D: Dimension>(
         true => Some(0),
         false => sizes.iter().zip(strides).try_fold(1, reach),
     };
+    // No array of ndarray has a larger offset, not even one of elements without bytes.
+    let needed = needed.filter(|&needed| isize::try_from(needed.saturating_sub(1)).is_ok());
     if needed.is_none_or(|needed| needed > len) {
         return Err(SliceFault::Length(needed.unwrap_or(usize::MAX)));
     }

@@ -1,19 +1,15 @@
 //! The text form of modes and rules: a name, then integers in parentheses.
 
 use crate::error::{Result, invalid_text};
-use std::fmt::{self, Display};
+use crate::rule::Rule;
 
-/// Writes `explicit(1, 2)`, or the bare name if there are no axes.
-pub(crate) fn write_axes(
-    f: &mut fmt::Formatter<'_>,
-    name: impl Display,
-    axes: &[usize],
-) -> fmt::Result {
-    write!(f, "{name}")?;
-    for (position, axis) in axes.iter().enumerate() {
-        write!(f, "{}{axis}", if position == 0 { "(" } else { ", " })?;
+/// Such as `explicit(1, 2)`, or the bare name if there are no axes.
+pub(crate) fn with_axes(rule: Rule, axes: &[usize]) -> String {
+    let axes: Vec<_> = axes.iter().map(usize::to_string).collect();
+    match &axes[..] {
+        [] => rule.to_string(),
+        axes => format!("{rule}({})", axes.join(", ")),
     }
-    f.write_str(if axes.is_empty() { "" } else { ")" })
 }
 
 /// The value of a text such as `explicit(1, 2)`. `value_of` takes the name in lower case and the
@@ -53,6 +49,6 @@ pub(crate) fn axis(list: &str, bare: Result<isize, &'static str>) -> Result<isiz
         "" => bare,
         axis => axis
             .parse()
-            .map_err(|_| "expected one axis in the parentheses"),
+            .map_err(|_| "expected one axis that fits isize in the parentheses"),
     }
 }

@@ -5,6 +5,7 @@ use crate::operand::IntoView;
 use crate::partial::PartialShape;
 use crate::pattern::AxisPattern;
 use crate::plan::BroadcastPlan;
+use crate::rule::Rule;
 use crate::shape::{Sizes, by_axis};
 use ndarray::{ArrayView, ArrayViewD, Axis, IxDyn, RawArrayView, ShapeBuilder};
 use ndarray::{DimMax, Dimension, IntoDimension};
@@ -160,7 +161,7 @@ unsafe fn signed_view<'a, A, D: Dimension>(
 const EMPTY: &str = "an empty array has any shape that is empty";
 
 impl AxisPattern {
-    /// The array as a view by the names of its axes, in O(rank) time.
+    /// The array as a view by the names of its axes, in time linear in their number.
     ///
     /// A group on the left splits an axis; all sizes of its names but one are in `sizes`. A group
     /// on the right merges axes. They must be adjacent in memory, in this order, or be replicated
@@ -198,8 +199,8 @@ impl AxisPattern {
     ///     "\
     /// no view fits the axis pattern
     ///   x -> (x 3)
-    ///        ^ \"(x 3)\" needs a copy: materialize \"x -> x 3\", \
-    ///          then into_shape_with_order([6])",
+    ///        ^ \"(x 3)\" needs a copy: leave out the parentheses on the right, \
+    ///          materialize, then into_shape_with_order([6])",
     /// );
     /// let copy = array![1, 2].broadcast_named("x -> x 3", &[])?.materialize()?;
     /// assert_eq!(
@@ -219,7 +220,7 @@ impl AxisPattern {
         let pattern = self.expanded([Some(array.ndim())], sizes)?;
         let pattern = pattern.as_deref().unwrap_or(self);
         let split_sizes = pattern.split_sizes(array.shape(), sizes)?;
-        let plan = pattern.ungrouped()?.plan(split_sizes.concat(), sizes)?;
+        let [plan] = pattern.plans_of_names([IxDyn(&split_sizes.concat())], sizes)?;
         let mut view = plan.view(split(array, &split_sizes))?;
 
         let mut sizes = view.shape().iter();
@@ -228,19 +229,23 @@ impl AxisPattern {
         if view.is_empty() {
             return Ok(view.into_shape_with_order(shape).expect(EMPTY));
         }
-        let mut end = view.ndim();
-        for names in pattern.output.axes().rev() {
-            let start = end - names.len();
-            for axis in (start..end - 1).rev() {
-                if !view.merge_axes(Axis(axis), Axis(axis + 1)) {
+        // The axes of a group are merged into its last one. The others then have size 1.
+        let rank = shape.len();
+        let mut output_axes = Vec::new();
+        for (at, names) in pattern.output.axes().enumerate() {
+            let first = output_axes.len();
+            let last = first + names.len() - 1;
+            for axis in (first..last).rev() {
+                if !view.merge_axes(Axis(axis), Axis(last)) {
                     let fault = PatternFault::NeedsCopy(shape.into());
                     return Err(pattern.error(names[0].at - 1, fault));
                 }
-                view = view.index_axis_move(Axis(axis), 0);
             }
-            end = start;
+            output_axes.resize(last, rank);
+            output_axes.push(at);
         }
-        Ok(view)
+        let (merged, shape) = (view.raw_dim(), IxDyn(&shape));
+        BroadcastPlan::new(Rule::Named, merged, shape, |axis| output_axes[axis])?.view(view)
     }
 }
 

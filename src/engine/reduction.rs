@@ -75,7 +75,8 @@ use super::kernel::{Kernel, LANES};
 /// in which positions are found.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not reduce terms of type `{T}`",
-    note = "of integers: `Std::new().in_type::<f64>()`; `zip(&x).reduce(&plan, L2, |x| x as f64)`",
+    note = "of integers: `Std::new().in_type::<f64>()`",
+    note = "of other terms: `zip(&x).reduce(&plan, L2, |x| x as f64)`, `Any` of `|x| x != 0.`",
     note = "in a generic function, write the bound `Std: Reduction<A, Out = A>`",
     note = "`f16` and `bf16` need the feature `half`"
 )]

@@ -5,7 +5,7 @@
 use super::fault::{AxesFault, BoxFault, OperatorFault, PatternFault, SliceFault};
 use super::role::{ArrayRole, IntegerRole};
 use crate::partial::{PartialShape, PartialSize};
-use crate::picture::{Picture, list, text};
+use crate::picture::{Picture, list};
 use crate::rule::{Relation, Rule};
 use crate::shape::KEEP;
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ fn axes_count(rank: usize) -> String {
 }
 
 /// Why an axis is refused, and how many a shape has if its rank is known.
-fn no_axis(axis: isize, name: &str, rank: Option<usize>) -> String {
+fn no_axis(axis: i128, name: &str, rank: Option<usize>) -> String {
     let has = rank.map(|rank| format!(": {name} has {}", axes_count(rank)));
     format!("there is no axis {axis}{}", has.unwrap_or_default())
 }
@@ -126,7 +126,7 @@ pub(super) fn rank_mismatch(both @ (rule, operands, shapes): Operands) -> String
 pub(super) fn invalid_axes(
     operation: &str,
     both @ (rule, operands, shapes): Operands,
-    axes: &[isize],
+    axes: &[i128],
     fault: &AxesFault,
 ) -> String {
     // The list is of the operand with fewer axes. If one of the ranks is not known, it is of the
@@ -210,7 +210,7 @@ pub(super) fn invalid_axes(
 
 /// An operand that begins at an axis of the other, under PaddlePaddle's rules.
 fn aligned_at(
-    axis: isize,
+    axis: i128,
     operands: [(&str, &[PartialSize]); 2],
     large_rank: Option<usize>,
 ) -> String {
@@ -251,7 +251,15 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
     let mark = |is_cut: bool| if is_cut { "…" } else { "" };
     let start = mark(skipped > 0);
     let end = mark(pattern.chars().nth(skipped + SHOWN).is_some());
-    let shown: String = pattern.chars().skip(skipped).take(SHOWN).collect();
+    let visible = |letter: char| {
+        if letter.is_control() {
+            '\u{fffd}'
+        } else {
+            letter
+        }
+    };
+    let shown = pattern.chars().skip(skipped).take(SHOWN).map(visible);
+    let shown: String = shown.collect();
     let lines = format!("{heading}\n  {start}{shown}{end}\n");
     let end = match rest.starts_with('(') {
         true => rest.find(')').map(|end| end + 1),
@@ -269,11 +277,10 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
             format!("{name} has the size {size}, which {known} does not divide")
         }
         PatternFault::NeedsCopy(shape) => {
-            let (input, output) = pattern.split_once("->").unwrap_or((pattern, ""));
-            let output = output.replace(['(', ')'], "");
-            let (ungrouped, shape) = (quoted(&format!("{input}->{output}")), list(shape));
+            let shape = list(shape);
             format!(
-                "{name} needs a copy: materialize {ungrouped}, then into_shape_with_order({shape})"
+                "{name} needs a copy: leave out the parentheses on the right, materialize, \
+                    then into_shape_with_order({shape})"
             )
         }
         PatternFault::Rank { names, rank } => {
@@ -336,7 +343,7 @@ pub(super) fn operator(mode: Rule, fault: OperatorFault) -> String {
 }
 
 pub(super) fn shape_overflow(shape: &[usize], element_size: Option<usize>) -> String {
-    let sizes = list(shape);
+    let sizes = PartialShape::known(shape);
     if let Some(bytes) = element_size {
         let of = format!("an owned array of shape {sizes} with {bytes}-byte elements");
         return of + " passes isize::MAX bytes";
@@ -353,17 +360,18 @@ pub(super) fn shape_overflow(shape: &[usize], element_size: Option<usize>) -> St
 }
 
 pub(super) fn wrong_shape(role: ArrayRole, expected: &PartialShape, found: &[usize]) -> String {
-    let heading = format!("{role} has shape {}, expected {expected}", list(found));
-    let (wanted, rank) = (sizes(expected), found.len());
+    let shown = PartialShape::known(found);
+    let heading = format!("{role} has shape {shown}, expected {expected}");
+    let (wanted, shown, rank) = (sizes(expected), sizes(&shown), found.len());
     let fits = |(&size, wanted): (&usize, &PartialSize)| wanted.contains(size);
     let axis = found.iter().zip(wanted).position(|pair| !fits(pair));
     let axis = axis.filter(|_| rank == wanted.len());
     let why = match axis {
-        Some(at) => format!("{} is not {}", text(&found[at]), wanted[at]),
+        Some(at) => format!("{} is not {}", shown[at], wanted[at]),
         None if rank == wanted.len() => return heading,
         None => format!("ranks {rank} and {} differ", wanted.len()),
     };
-    heading + &Picture::of_two(axis, ("found", found), ("expected", wanted)).note(why)
+    heading + &Picture::of_two(axis, ("found", shown), ("expected", wanted)).note(why)
 }
 
 pub(super) fn slice(
@@ -381,10 +389,14 @@ pub(super) fn slice(
     match fault {
         SliceFault::Rank => format!("{role} has {rank}, the shape {shape}"),
         SliceFault::Length(needed) => {
+            let needed = match needed {
+                usize::MAX => "more than isize::MAX".into(),
+                needed => needed.to_string(),
+            };
             format!("{role} is a slice of length {len}, the shape {shape} needs {needed}")
         }
         SliceFault::Overlap => {
-            format!("{role} cannot be written: elements of the shape {shape} overlap")
+            format!("{role} cannot be written: elements of the shape {shape} may overlap")
         }
     }
 }
@@ -403,7 +415,7 @@ pub(super) fn invalid_box(shape: &[usize], ranges: &[Range<usize>], fault: &BoxF
             boundary,
             nearest,
         } => {
-            let nearest: Vec<_> = nearest.iter().flatten().map(text).collect();
+            let nearest: Vec<_> = nearest.iter().flatten().map(usize::to_string).collect();
             let why = match &nearest[..] {
                 [] => "no block begins on this axis: take all of it".into(),
                 at => format!("no block begins at {boundary}, but at {}", at.join(" and ")),
@@ -418,7 +430,7 @@ pub(super) fn invalid_box(shape: &[usize], ranges: &[Range<usize>], fault: &BoxF
             let axis = ranges.iter().zip(shape).position(is_outside);
             let axis = axis.filter(|_| ranges.len() == rank);
             let why = match axis {
-                Some(axis) => format!("{} is not inside 0..{}", text(&ranges[axis]), shape[axis]),
+                Some(axis) => format!("{:?} is not inside 0..{}", ranges[axis], shape[axis]),
                 None if ranges.len() == rank => return heading,
                 None => format!("{} ranges for {}", ranges.len(), axes_count(rank)),
             };

@@ -1,7 +1,7 @@
 //! What is wrong with a list of axes, a pattern of names, a slice, a box, and with parts.
 
 use crate::partial::{PartialShape, PartialSize};
-use crate::picture::{list, text};
+use crate::picture::list;
 use std::ops::Range;
 
 /// What is wrong with a list of axes, in
@@ -133,9 +133,10 @@ pub enum PatternFault {
 pub enum SliceFault {
     /// There is not one stride for each axis.
     Rank,
-    /// The array needs a slice of this length.
+    /// The array needs a slice of this length. `usize::MAX`: one longer than any may be.
     Length(usize),
-    /// Two elements of an array that is written are at one place.
+    /// Two elements of an array that is written may be at one place: a stride does not step over
+    /// all elements of the axes with shorter strides.
     Overlap,
 }
 
@@ -215,11 +216,7 @@ pub enum PartsFault {
         second: Box<str>,
     },
     /// Two parts have the same term. [Example](crate::distributed::Accumulation::merge).
-    #[error(
-        "two parts have the terms {} of the element {} of the result",
-        text(.terms),
-        list(.index)
-    )]
+    #[error("two parts have the terms {terms:?} of the element {} of the result", list(.index))]
     #[non_exhaustive]
     Overlap {
         /// The first element of the result for which both have a term.
@@ -229,7 +226,7 @@ pub enum PartsFault {
         terms: Range<usize>,
     },
     /// Parts are missing. [Example](crate::distributed::Accumulation::merge).
-    #[error("the terms {} of the element {} of the result are missing", text(.terms), list(.index))]
+    #[error("the terms {terms:?} of the element {} of the result are missing", list(.index))]
     #[non_exhaustive]
     Incomplete {
         /// The first element of the result that is not complete.

@@ -82,7 +82,7 @@ pub enum ErrorKind {
         /// Their shapes. Twice the shape of the one array, if it is no broadcast.
         shapes: [PartialShape; 2],
         /// The axes that were given.
-        axes: Box<[isize]>,
+        axes: Box<[i128]>,
         /// What is wrong with them.
         fault: AxesFault,
     },
@@ -93,7 +93,8 @@ pub enum ErrorKind {
     #[error("{}", draw::pattern(.pattern, *.position, .fault))]
     #[non_exhaustive]
     InvalidPattern {
-        /// The pattern, with a name for each axis of `...` where a rank says how many there are.
+        /// The pattern, with a name for each axis of `...`: with none, if no rank says how many
+        /// there are.
         pattern: Box<str>,
         /// The byte at fault.
         position: usize,

@@ -9,6 +9,7 @@ pub use fault::{AxesFault, BoxFault, OperatorFault, PartsFault, PatternFault, Sl
 pub use kind::ErrorKind;
 pub use role::{ArrayRole, IntegerRole};
 
+use crate::integer::ShapeInteger;
 use crate::partial::PartialShape;
 pub use crate::rule::Relation;
 use crate::rule::Rule;
@@ -128,7 +129,7 @@ pub(crate) enum Mismatch {
     /// shape, whose axes are listed for each axis of the shorter one.
     Sizes(Relation, usize, Box<[usize]>),
     /// What was asked for, the axes that were given, and what is wrong with them.
-    Axes(&'static str, Box<[isize]>, AxesFault),
+    Axes(&'static str, Box<[i128]>, AxesFault),
     /// The rule has an error of its own.
     Other(BroadcastError),
 }
@@ -156,9 +157,8 @@ impl Mismatch {
 
     /// The axes do not fit a broadcast.
     #[cold]
-    pub(crate) fn axes(axes: &[usize], fault: AxesFault) -> Box<Self> {
-        // An axis that does not fit `isize` is shown as a negative one.
-        let axes = axes.iter().map(|&axis| axis as isize).collect();
+    pub(crate) fn axes<T: ShapeInteger>(axes: &[T], fault: AxesFault) -> Box<Self> {
+        let axes = axes.iter().map(|axis| axis.widen()).collect();
         Mismatch::Axes("broadcast", axes, fault).into()
     }
 

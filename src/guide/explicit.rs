@@ -11,7 +11,8 @@
 //!
 //! The first two are one rule under two names. Use it where the axes are not right-aligned, as with
 //! a bias `[C]` for images `[N, C, H, W]`. A list that does not increase transposes the input. Only
-//! the third method allows it, so no call transposes by mistake.
+//! the third method allows it, so no call transposes by mistake. JAX 0.10.2 does not transpose if
+//! the target has the shape of the input: it returns the input then.
 //!
 //! # OpenVINO `explicit`
 //!

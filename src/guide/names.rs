@@ -57,8 +57,8 @@
 //!     "\
 //! no view fits the axis pattern
 //!   c h w -> c (h 2) (w 2)
-//!                    ^ \"(w 2)\" needs a copy: materialize \"c h w -> c h 2 w 2\", \
-//!                      then into_shape_with_order([3, 64, 96])",
+//!              ^ \"(h 2)\" needs a copy: leave out the parentheses on the right, \
+//!                materialize, then into_shape_with_order([3, 64, 96])",
 //! );
 //! let twice = x.broadcast_named("c h w -> c h 2 w 2", &[])?.materialize()?;
 //! let upsampled = twice.into_shape_with_order([3, 64, 96]).unwrap();

@@ -300,7 +300,7 @@
 //! | [`sum_cloned`](crate::ReduceExt::sum_cloned), [`sum_to_shape_cloned`](crate::ReduceExt::sum_to_shape_cloned) | `Clone + Zero` |
 //! | [`Sum.in_own_type`](crate::reduction::Sum::in_own_type) | `Copy + Zero + Send + Sync` |
 //! | [`zip(..).reduce`](crate::Zip::reduce) | of the arrays: `Copy + Send + Sync`; of the closure's result: those that the `Reduction` takes |
-//! | [`Sum.in_type`](crate::reduction::Sum::in_type), [`Mean.in_type`](crate::reduction::Mean::in_type) | numbers of Rust, and with the feature `half` those of the crate `half` (not with integers of 128 bits) |
+//! | [`Sum.in_type`](crate::reduction::Sum::in_type), [`Mean.in_type`](crate::reduction::Mean::in_type) | numbers of Rust, and with `half`'s feature `num-traits` those of the crate `half` (not with integers of 128 bits) |
 //!
 //! `f16` and `bf16` are those of the crate `half`. Views, copies and maps take them as any other
 //! type. With this crate's feature `half`, they are summed in `f32` and rounded once.

@@ -26,8 +26,8 @@ use std::ops::Range;
 /// It is small: for each element of the gradient at most two accumulators for each level of the
 /// tree while blocks that follow each other are there, and one when all are. It can be sent: as
 /// [bytes](Self::to_bytes). With the feature `serde`, it serialises as these bytes. It deserialises
-/// if the reduction has a `Default`. A reduction that holds a value has none: `Fold`, `Var`, `Std`,
-/// and those with `or`. Their bytes are read with [`from_bytes`](Self::from_bytes).
+/// if the reduction has a `Default`. A reduction that holds a value has none, as `Fold`, `Then`,
+/// `Var`, `Std`, and those with `or`. Their bytes are read with [`from_bytes`](Self::from_bytes).
 ///
 /// ```
 /// use ndarray::Array2;

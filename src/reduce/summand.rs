@@ -45,8 +45,8 @@ use std::num::Wrapping;
 /// Source: NumPy's `mean` of `float16`, torch's `sum` of halves: both accumulate in `f32`.
 #[diagnostic::on_unimplemented(
     message = "it is not known in which type `{Self}` is summed",
-    note = "implement `Summand` for it, or sum by `reduce` with `Sum.in_own_type()`",
     note = "of `bool`, `Count` is the number of `true`",
+    note = "implement `Summand` for a type of your own; `Sum.in_own_type()` sums any `T: Zero`",
     note = "`f16` and `bf16` need the feature `half`"
 )]
 pub trait Summand: Copy + Send + Sync {

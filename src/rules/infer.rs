@@ -4,7 +4,7 @@ use super::alignment::{FewAxes, checked, infer, sizes_of, unknown};
 use super::{broadcast_axes, named, xla};
 use crate::error::{ArrayRole, Result, check_possible, wrong_shape};
 use crate::mode::{BroadcastMode, ElementwiseRule};
-use crate::partial::{PartialShape, PartialSize, symbols_agree};
+use crate::partial::{PartialShape, PartialSize, PartialSizes, symbols_agree};
 use crate::pattern::AxisPattern;
 use crate::plan::{BroadcastPlan, PartialPlan};
 use crate::shape::{KEEP, Sizes};
@@ -169,6 +169,9 @@ impl AxisPattern<2> {
             .each_ref()
             .map(|list| Some(list.names.len()));
         let sizes = [sizes_of(a, ranks[0]), sizes_of(b, ranks[1])];
+        for (list, sizes) in pattern.operands.iter().zip(&sizes) {
+            pattern.check_rank(list, sizes.as_ref().map_or(0, PartialSizes::len))?;
+        }
         let known = sizes
             .each_ref()
             .map(|sizes| sizes.as_deref().unwrap_or(&[]));
@@ -271,7 +274,7 @@ impl PartialPlan {
         };
         // Under `expand`, a target of `KEEP` gives the input's size, which may be outside of what
         // was known of the output.
-        check_possible(ArrayRole::Out, &output, plan.output_shape())?;
+        check_possible(ArrayRole::Target, &output, plan.output_shape())?;
         Ok(plan)
     }
 }

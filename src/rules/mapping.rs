@@ -27,7 +27,7 @@ pub(crate) fn infer_explicit(
         });
     }
     let refused = || {
-        let why = Mismatch::axes(&[], AxesFault::NoneFits(mapping.clone()));
+        let why = Mismatch::axes::<usize>(&[], AxesFault::NoneFits(mapping.clone()));
         Err(why.of(Rule::Explicit, operands, [data.clone(), target.clone()]))
     };
     if data.rank().is_some_and(|data| data != rank) && !scalar_as_vector {

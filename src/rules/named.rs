@@ -109,18 +109,30 @@ impl<const N: usize> AxisPattern<N> {
         let shapes = shapes.map(IntoDimension::into_dimension);
         let ranks = shapes.each_ref().map(|shape| Some(shape.ndim()));
         let (pattern, _) = self.of_ranks(ranks, sizes)?;
-        let known = shapes.each_ref().map(|shape| shape.sizes());
-        let known = output_sizes(&pattern, known, sizes, None)?;
-        let mut output = IxDyn::zeros(known.len());
-        let names = pattern.output.names.iter();
-        for ((size, known), name) in output.sizes_mut().iter_mut().zip(known).zip(names) {
-            *size = known.ok_or_else(|| pattern.error(name.at, PatternFault::SizeMissing))?;
+        for (list, shape) in pattern.operands.iter().zip(&shapes) {
+            pattern.check_rank(list, shape.ndim())?;
         }
-        let plan = |(shape, list): (E::Dim, &NameList)| {
+        pattern.plans_of_names(shapes, sizes)
+    }
+
+    /// The plans of arrays that have an axis for each name.
+    pub(crate) fn plans_of_names<I: Dimension>(
+        &self,
+        shapes: [I; N],
+        sizes: &[(&str, usize)],
+    ) -> Result<[BroadcastPlan<I>; N]> {
+        let known = shapes.each_ref().map(|shape| shape.sizes());
+        let known = output_sizes(self, known, sizes, None)?;
+        let mut output = IxDyn::zeros(known.len());
+        let names = self.output.names.iter();
+        for ((size, known), name) in output.sizes_mut().iter_mut().zip(known).zip(names) {
+            *size = known.ok_or_else(|| self.error(name.at, PatternFault::SizeMissing))?;
+        }
+        let plan = |(shape, list): (I, &NameList)| {
             let output_axis_of = |axis: usize| list.names[axis].output_axis;
             BroadcastPlan::new(Rule::Named, shape, output.clone(), output_axis_of)
         };
-        let plans = shapes.into_iter().zip(&pattern.operands).map(plan);
+        let plans = shapes.into_iter().zip(&self.operands).map(plan);
         let plans: SmallVec<[_; 6]> = plans.collect::<Result<_, _>>()?;
         let mut plans = plans.into_iter();
         Ok(std::array::from_fn(|_| plans.next().expect("one for each")))
@@ -153,7 +165,7 @@ pub(super) fn to_target<'a, S: Size>(
 type Known<S> = SmallVec<[Option<S>; 4]>;
 
 /// The sizes of the output. Each is that of the target, an integer of the pattern, given, or that
-/// of an operand.
+/// of an operand. The operands have an axis for each name.
 pub(super) fn output_sizes<S: Size, const N: usize>(
     pattern: &AxisPattern<N>,
     shapes: [&[S]; N],
@@ -181,7 +193,6 @@ pub(super) fn output_sizes<S: Size, const N: usize>(
         set(pattern, &names[axis], &mut output[axis], size.into())?;
     }
     for (list, shape) in pattern.operands.iter().zip(shapes) {
-        pattern.check_rank(list, shape.len())?;
         for (name, &size) in list.names.iter().zip(shape) {
             // An axis that is dropped has size 1.
             let mut dropped = Some(S::from(1));

@@ -32,5 +32,5 @@ pub(super) fn aligned_from<S: Size>(shapes: Shapes<'_, S>, axis: isize) -> Align
         Some(start) if start > rank - small => AxesFault::Overhang,
         Some(start) => return Ok((Relation::Common, Axes::From(start))),
     };
-    Err(Mismatch::axes(&[axis as usize], fault))
+    Err(Mismatch::axes(&[axis], fault))
 }

@@ -49,7 +49,7 @@ impl<I: Dimension> BroadcastPlan<I, I> {
 #[inline(always)]
 pub(super) fn aligned_from<S: Size>(shapes: Shapes<'_, S>, axis: isize) -> Aligned<'static> {
     let [b, a] = shapes.ranks;
-    let refused = |fault| Err(Mismatch::axes(&[axis as usize], fault));
+    let refused = |fault| Err(Mismatch::axes(&[axis], fault));
     if axis < -1 {
         return refused(AxesFault::OutOfRange(0));
     }

@@ -16,7 +16,7 @@ fn numbers(shape: (usize, usize, usize)) -> Array3<i64> {
 }
 
 /// The fault of the axes, and what was given, as the error has it.
-fn fault<T>(result: Result<T, BroadcastError>) -> (AxesFault, Vec<isize>) {
+fn fault<T>(result: Result<T, BroadcastError>) -> (AxesFault, Vec<i128>) {
     let error = result.map(drop).unwrap_err();
     match error.kind() {
         ErrorKind::InvalidAxes { fault, axes, .. } => (fault.clone(), axes.to_vec()),
@@ -81,7 +81,7 @@ fn ranks_of_results_are_static_for_one_axis_and_for_arrays() {
     assert_eq!(four.reduce_axes(0, Max).unwrap().dim(), (0, 3, 1));
 }
 
-fn faults_of(axes: impl AxisList + Copy, expected: AxesFault, given: &[isize]) {
+fn faults_of(axes: impl AxisList + Copy, expected: AxesFault, given: &[i128]) {
     let x = numbers((2, 3, 4));
     let expected = (expected, given.to_vec());
     assert_eq!(fault(x.reduce_axes(axes, Sum)), expected);
@@ -96,9 +96,9 @@ fn axes_that_do_not_exist_or_repeat_are_errors() {
     faults_of([1, 1], Repeated(1), &[1, 1]);
     faults_of([2, -4], OutOfRange(1), &[2, -4]);
     faults_of(3_u8, OutOfRange(0), &[3]);
-    faults_of(i64::MIN, OutOfRange(0), &[isize::MIN]);
-    faults_of(i64::MAX, OutOfRange(0), &[isize::MAX]);
-    faults_of(u64::MAX, OutOfRange(0), &[isize::MAX]);
+    faults_of(i64::MIN, OutOfRange(0), &[i64::MIN.into()]);
+    faults_of(i64::MAX, OutOfRange(0), &[i64::MAX.into()]);
+    faults_of(u64::MAX, OutOfRange(0), &[u64::MAX.into()]);
     faults_of(&[0_i8, 1, 2, -1][..], Repeated(3), &[0, 1, 2, -1]);
     let scalar = ndarray::arr0(1);
     assert_eq!(

@@ -194,11 +194,14 @@ cannot broadcast [2] to [-1] (numpy)
             ^ 2 is neither -1 nor 1; -1 keeps the input's size only in broadcast_expand (mode expand)";
     the_size_keep_is_explained_outside_expand: zeros(&[1, 4]).broadcast_numpy((KEEP, 4)) =>
         "the shape [-1, 4] is too large: -1 keeps the input's size only in broadcast_expand (mode expand)";
-    an_axis_of_usize_max_is_shown_as_minus_one: zeros(&[3]).broadcast_explicit(3, &[usize::MAX]) => "\
+    an_axis_of_usize_max: zeros(&[3]).broadcast_explicit(3, &[usize::MAX]) => {
+        let (most, blanks) = (usize::MAX, " ".repeat(usize::MAX.to_string().len() - 1));
+        format!("\
 cannot broadcast [3] to [3] (explicit)
-  input           3
-  axes mapping   -1
-                  ^ there is no axis -1: target has 1 axis";
+  input          {blanks}3
+  axes mapping   {most}
+                 {blanks}^ there is no axis {most}: target has 1 axis")
+    };
     explicit_axis_of_a_scalar: zeros(&[5]).broadcast_explicit((), &[0]) => "\
 cannot broadcast [5] to [] (explicit)
   input          5
@@ -559,7 +562,7 @@ cannot broadcast [1] with [] (none)
     an_axis_out_of_range: axes_from_integers(&[0_i32, -3], 2) => "entry 1 is -3: axes of an array of rank 2 are -2 to 1";
     an_unknown_mode: "explict(1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explict(1)\": expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w";
     a_mode_without_its_closing_parenthesis: "explicit(1".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(1\": expected a name, then integers in parentheses if it takes any, as in pdpd(1)";
-    a_mode_with_a_negative_axis: "explicit(-1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(-1)\": expected axes as non-negative integers: explicit(1, 2)";
+    a_mode_with_a_negative_axis: "explicit(-1)".parse::<BroadcastMode>() => "invalid broadcast mode \"explicit(-1)\": expected axes as integers that fit usize: explicit(1, 2)";
     a_mode_that_takes_no_axes: "numpy(1)".parse::<BroadcastMode>() => "invalid broadcast mode \"numpy(1)\": numpy takes no axes";
     a_text_too_long_to_be_a_name: "é".repeat(5000).parse::<BroadcastMode>() => format!("invalid broadcast mode \"{}\"... 10000 bytes: expected numpy, bidirectional, explicit(..), broadcast_axes(..), in_dim(..), in_dim_permuting(..), expand, pdpd(..) or names: c -> n c h w", "é".repeat(64));
     none_is_not_a_mode_of_one_array: "none".parse::<BroadcastMode>() => "invalid broadcast mode \"none\": use explicit(..); only openvino::Mode and ElementwiseRule have the name none";
@@ -567,7 +570,7 @@ cannot broadcast [1] with [] (none)
     an_unknown_rule: "same".parse::<ElementwiseRule>() => "invalid elementwise rule \"same\": expected none, numpy, pdpd(..), paddle(..) or xla(..)";
     none_takes_no_axes: "none(1)".parse::<ElementwiseRule>() => "invalid elementwise rule \"none(1)\": none takes no axes";
     numpy_of_arrays_takes_no_axes: "numpy(1)".parse::<ElementwiseRule>() => "invalid elementwise rule \"numpy(1)\": numpy takes no axes";
-    a_rule_with_two_axes: "pdpd(1, 2)".parse::<ElementwiseRule>() => "invalid elementwise rule \"pdpd(1, 2)\": expected one axis in the parentheses";
+    a_rule_with_two_axes: "pdpd(1, 2)".parse::<ElementwiseRule>() => "invalid elementwise rule \"pdpd(1, 2)\": expected one axis that fits isize in the parentheses";
     a_plan_on_another_shape: BroadcastPlan::numpy((3, 1), (2, 3, 4)).unwrap().view(&Array2::<u8>::zeros((1, 3))) => "\
 input has shape [1, 3], expected [3, 1]
   found      1  3
@@ -627,7 +630,7 @@ the shapes do not fit the axis pattern
   c -> n c
   a size is given for \"m\", which it does not have";
     a_slice_with_strides_is_too_short: copy_strided(&[1], 5, &[2, 1]) => "out is a slice of length 5, the shape [3, 2] with the strides [2, 1] needs 6";
-    a_slice_whose_elements_overlap_is_not_written: copy_strided(&[1], 6, &[1, 1]) => "out cannot be written: elements of the shape [3, 2] with the strides [1, 1] overlap";
+    a_slice_whose_elements_overlap_is_not_written: copy_strided(&[1], 6, &[1, 1]) => "out cannot be written: elements of the shape [3, 2] with the strides [1, 1] may overlap";
     fewer_lists_than_arrays: "a -> a".parse::<AxisPattern<2>>() => "\
 invalid axis pattern
   a -> a
@@ -717,8 +720,24 @@ the shapes do not fit the axis pattern
         &[("h", 2), ("c", 5)],
     ) => "\
 the shapes do not fit the axis pattern
-  h w c -> h w c
-      ^ \"c\" has the sizes 3 and 5";
+  (h w) c -> h w c
+        ^ \"c\" has the sizes 3 and 5";
+    an_ellipsis_merged_in_a_copy_only: zeros(&[2, 3]).t().broadcast_named("... -> (...)", &[]) => "\
+no view fits the axis pattern
+  ellipsis_0 ellipsis_1 -> (ellipsis_0 ellipsis_1)
+                           ^ \"(ellipsis_0 ellipsis_1)\" needs a copy: leave out the parentheses on the right, materialize, then into_shape_with_order([6])";
+    a_new_axis_in_a_group: zeros(&[2, 3]).broadcast_named("h w -> (h w c)", &[]) => "\
+the shapes do not fit the axis pattern
+  h w -> (h w c)
+              ^ \"c\" is new: its size is needed";
+    sizes_of_a_group_that_overflow: zeros(&[6]).broadcast_named(
+        "(a b) -> a b",
+        &[("a", 1 << 20), ("b", usize::MAX >> 4)],
+    ) => format!("the shape [1048576, {}] has more than isize::MAX elements: no array can have it", usize::MAX >> 4);
+    a_control_character_in_a_pattern: "a\u{1b}[31m -> b".parse::<AxisPattern>() => "\
+invalid axis pattern
+  a\u{fffd}[31m -> b
+   ^ expected a name of letters, digits and _";
     an_empty_list_is_marked_where_it_begins: "h, -> h".parse::<AxisPattern<2>>().unwrap().infer(
         &PartialShape::known(2),
         &PartialShape::known(3),
@@ -733,7 +752,7 @@ the shapes do not fit the axis pattern
     a_group_that_needs_a_copy: zeros(&[2, 3]).broadcast_named("h w -> () (h 2) w", &[]) => "\
 no view fits the axis pattern
   h w -> 1 (h 2) w
-           ^ \"(h 2)\" needs a copy: materialize \"h w -> 1 h 2 w\", then into_shape_with_order([1, 4, 3])";
+           ^ \"(h 2)\" needs a copy: leave out the parentheses on the right, materialize, then into_shape_with_order([1, 4, 3])";
     an_ellipsis_of_the_output_alone: "c -> ... c".parse::<AxisPattern>() => "\
 invalid axis pattern
   c -> ... c

@@ -1,6 +1,7 @@
 //! ONNX's operators: the cases of its own tests, axes and shapes, and errors.
 
 use ndarray::{ArrayD, IxDyn, arr0, array};
+use ndarray_broadcast::KEEP;
 use ndarray_broadcast::infer::{PartialShape, PartialSize};
 use ndarray_broadcast::onnx::{Arg, Expand, Reduce};
 use ndarray_broadcast::prelude::*;
@@ -463,6 +464,9 @@ fn minus_one_is_a_size_only_if_allowed() {
         );
     }
     assert_eq!(lenient.infer_shape(3, &[-1_i64, -1]).unwrap(), [1, 3]);
+    let [known, entries] = [(4, 3), (KEEP, 1)].map(PartialShape::known);
+    assert_eq!(lenient.infer(&known, &entries).unwrap(), known);
+    assert!(Expand::new().infer(&known, &entries).is_err());
     for shape in [[-2, 1], [i64::MIN, 1], [1, 4]] {
         assert!(lenient.evaluate(&data, &shape).is_err());
     }

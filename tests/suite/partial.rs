@@ -666,7 +666,7 @@ fn a_partial_plan_resolves_to_keep_only_where_the_output_holds_it() {
         Ok(shape)
     };
     let error = "\
-out has shape [5], expected [7..=9]
+target has shape [5], expected [7..=9]
   found          5
   expected   7..=9
                  ^ 5 is not 7..=9";
@@ -730,6 +730,12 @@ fn very_many_axes_take_less_than_quadratic_time() {
     let sizes: Vec<_> = names.iter().map(|name| (name.as_str(), 1)).collect();
     let pattern: AxisPattern = format!("-> {}", names.join(" ")).parse().unwrap();
     let plan = pattern.plan((), &sizes).unwrap();
+    assert_eq!(plan.output_shape().len(), MANY);
+
+    // A name that an invented one could be.
+    let long = format!("ellipsis{}", "_".repeat(MANY));
+    let pattern: AxisPattern = format!("... {long} -> {long} ...").parse().unwrap();
+    let plan = pattern.plan(vec![1; MANY], &[]).unwrap();
     assert_eq!(plan.output_shape().len(), MANY);
 
     let mut shapes = vec![vec![]; MANY];
@@ -899,6 +905,11 @@ fn sizes_with_the_same_symbol_are_the_same() {
             "s1(1..=5)",
         ),
         (
+            between(1, 5).with_symbol(1),
+            between(2, 9).with_symbol(1),
+            "s1(2..=5)",
+        ),
+        (
             between(0, 5).with_symbol(1),
             between(1, 9).with_symbol(2),
             "0..=9",
@@ -911,6 +922,10 @@ fn sizes_with_the_same_symbol_are_the_same() {
         assert_eq!(found.to_string(), format!("[{output}]"), "{a} to {b}");
     }
     // The output of a stretch is the target's size; of equal sizes, what is known of either.
+    let never = [between(1, 2), between(3, 9)].map(|size| size.with_symbol(1));
+    let [a, b] = never.map(|size| PartialShape::new([size]));
+    assert!(ElementwiseRule::Numpy.infer(&a, &b).is_err());
+    assert!(BroadcastMode::Numpy.infer(&a, &b).is_err());
     let [input, target] = [s(0), bounded].map(|size| PartialShape::new([size]));
     let found = BroadcastMode::Numpy.infer(&input, &target).unwrap();
     assert_eq!(found.sizes().unwrap()[0].symbol(), Some(1));

@@ -5,6 +5,7 @@ use ndarray::{Ix1, Ix2, IxDyn};
 use ndarray_broadcast::distributed::Tile;
 use ndarray_broadcast::infer::{PartialPlan, PartialShape, PartialSize};
 use ndarray_broadcast::named::AxisPattern;
+use ndarray_broadcast::openvino::Mode;
 use ndarray_broadcast::prelude::*;
 
 #[test]
@@ -61,6 +62,15 @@ fn modes_and_rules_round_trip() {
     for (rule, text) in rules {
         assert_eq!(serde_json::to_string(&rule).unwrap(), text);
         assert_eq!(serde_json::from_str::<ElementwiseRule>(text).unwrap(), rule);
+    }
+    let extra = [
+        serde_json::from_str::<BroadcastMode>(r#"{"explicit":{"axes_mapping":[1],"axes":[0]}}"#)
+            .err(),
+        serde_json::from_str::<ElementwiseRule>(r#"{"pdpd":{"axis":1,"axs":2}}"#).err(),
+        serde_json::from_str::<Mode>(r#"{"pdpd":{"axis":1,"axs":2}}"#).err(),
+    ];
+    for error in extra {
+        assert!(error.unwrap().to_string().contains("unknown field"));
     }
 }
 

@@ -170,14 +170,14 @@ fn slices_that_do_not_hold_their_array_are_errors() {
             &[1],
             6,
             &[1, -1],
-            "out cannot be written: elements of the shape [3, 2] with the strides [1, -1] overlap",
+            "out cannot be written: elements of the shape [3, 2] with the strides [1, -1] may overlap",
         ),
         (
             2,
             &[1],
             6,
             &[2, 0],
-            "out cannot be written: elements of the shape [3, 2] with the strides [2, 0] overlap",
+            "out cannot be written: elements of the shape [3, 2] with the strides [2, 0] may overlap",
         ),
     ];
     for (input_len, input_strides, out_len, strides, text) in cases {
@@ -195,9 +195,8 @@ fn slices_that_do_not_hold_their_array_are_errors() {
         .copy_slice(&[1_u8, 2], Some(&[isize::MIN]), &mut out, Some(&[2, 1]))
         .unwrap_err();
     let needs = format!(
-        "with the strides [{}] needs {}",
-        isize::MIN,
-        (1_usize << (usize::BITS - 1)) + 1
+        "with the strides [{}] needs more than isize::MAX",
+        isize::MIN
     );
     assert!(error.to_string().ends_with(&needs), "{error}");
     let many = [isize::MIN, isize::MAX, 2];

@@ -165,6 +165,7 @@ fn every_kind_of_expand_shape_is_accepted() {
     wide(row.broadcast_expand((rows, KEEP)).unwrap());
     wide(row.broadcast_expand([rows, KEEP]).unwrap());
     wide(row.broadcast_expand([2, minus]).unwrap());
+    wide(row.broadcast_expand(&[2, minus]).unwrap());
     wide(row.broadcast_expand(Ix2(2, KEEP)).unwrap());
     wide(three.broadcast_expand((2, 3)).unwrap());
     let dynamic = |view: ArrayViewD<i32>| assert_eq!(view, arr2(&[[1, 2, 3]; 2]).into_dyn());
