@@ -71,8 +71,9 @@ pub(crate) struct Name {
 }
 
 impl NameList {
-    /// The names in a list, which is a part of the text.
-    fn parse(text: &str, list: &str) -> Result<Self> {
+    /// The names in a list, which is a part of the text. If it `is_expanded`, it may have names of
+    /// axes of `...`.
+    fn parse(text: &str, list: &str, is_expanded: bool) -> Result<Self> {
         let (mut names, mut is_open) = (Vec::new(), false);
         let refused = |at, expected| invalid_pattern(text, at, PatternFault::Syntax(expected));
         for word in list.split(' ').filter(|word| !word.is_empty()) {
@@ -89,8 +90,8 @@ impl NameList {
             let expected = "a size that fits usize, or a name that begins with no digit";
             let size = size.map_err(|_| refused(at, expected))?;
             let stray = |character: char| !character.is_alphanumeric() && character != '_';
-            let inside = word.find(stray).filter(|_| word != ELLIPSIS);
-            if let Some(inside) = inside {
+            let of_ellipsis = word == ELLIPSIS || is_expanded && word.starts_with(ELLIPSIS);
+            if let Some(inside) = word.find(stray).filter(|_| !of_ellipsis) {
                 let expected = match word[inside..].chars().next() {
                     Some('(' | ')') => "a name: each ( has its ), and no group is in a group",
                     Some('.') => "a name, or ... for any number of axes",
@@ -207,11 +208,7 @@ impl<const N: usize> AxisPattern<N> {
     /// # Errors
     ///
     /// `InvalidPattern` if the pattern has groups of several axes, or of `...`.
-    pub(crate) fn of_ranks(
-        &self,
-        ranks: [Option<usize>; N],
-        sizes: &[(&str, usize)],
-    ) -> Result<(Cow<'_, Self>, bool)> {
+    pub(crate) fn of_ranks(&self, ranks: [Option<usize>; N]) -> Result<(Cow<'_, Self>, bool)> {
         let is_group = |names: &[Name]| match names {
             [name] => &*name.text == ELLIPSIS && self.text[..name.at].ends_with('('),
             _ => true,
@@ -221,23 +218,19 @@ impl<const N: usize> AxisPattern<N> {
             let expected = "a name: only broadcast_named and AxisPattern::view take groups";
             return Err(self.error(names[0].at - 1, PatternFault::Syntax(expected)));
         }
-        if let Some(expanded) = self.expanded(ranks, sizes)? {
+        if let Some(expanded) = self.expanded(ranks)? {
             return Ok((expanded, true));
         }
         let lists = self.operands.each_ref();
         let least = lists.map(|list| list.names.len().checked_sub(1));
-        let expanded = self.expanded(least, sizes)?;
+        let expanded = self.expanded(least)?;
         Ok((expanded.unwrap_or(Cow::Borrowed(self)), false))
     }
 
-    /// The pattern with as many names instead of `...` as an array of known rank needs, none of
-    /// which a size is given for. Itself if it has no `...`, or if the ranks do not fit, which is
-    /// then an error of the rule. `None` if no rank says how many.
-    pub(crate) fn expanded(
-        &self,
-        ranks: [Option<usize>; N],
-        sizes: &[(&str, usize)],
-    ) -> Result<Option<Cow<'_, Self>>> {
+    /// The pattern with as many names instead of `...` as an array of known rank needs: `...0`,
+    /// `...1`, which no caller can give to an axis. Itself if it has no `...`, or if the ranks do
+    /// not fit, which is then an error of the rule. `None` if no rank says how many.
+    pub(crate) fn expanded(&self, ranks: [Option<usize>; N]) -> Result<Option<Cow<'_, Self>>> {
         let has_ellipsis = |list: &NameList| list.ellipsis().is_some();
         if !has_ellipsis(&self.output) {
             return Ok(Some(Cow::Borrowed(self)));
@@ -252,41 +245,13 @@ impl<const N: usize> AxisPattern<N> {
         let Some(count) = (rank + 1).checked_sub(names) else {
             return Ok(Some(Cow::Borrowed(self)));
         };
-        // As many underscores as follow this word in no name.
-        let word = "ellipsis";
-        let underscores = |rest: &str| rest.len() - rest.trim_start_matches('_').len();
-        let names = sizes.iter().map(|&(name, _)| name).chain([&*self.text]);
-        let after = names.flat_map(|name| name.split(word).skip(1));
-        let taken: HashSet<usize> = after.map(underscores).collect();
-        let free = (1..).find(|count| !taken.contains(count));
-        let prefix = word.to_string() + &"_".repeat(free.expect("they are few"));
-        let names: Vec<_> = (0..count).map(|axis| format!("{prefix}{axis}")).collect();
+        let names: Vec<_> = (0..count).map(|axis| format!("{ELLIPSIS}{axis}")).collect();
         let text = self.text.replace(ELLIPSIS, &names.join(" "));
-        Ok(Some(Cow::Owned(text.parse()?)))
+        Ok(Some(Cow::Owned(Self::parse(&text, true)?)))
     }
 
-    /// The error for the pattern at this byte.
-    pub(crate) fn error(&self, at: usize, fault: PatternFault) -> BroadcastError {
-        invalid_pattern(&self.text, at, fault)
-    }
-}
-
-impl<const N: usize> fmt::Display for AxisPattern<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.text)
-    }
-}
-
-impl<const N: usize> fmt::Debug for AxisPattern<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.text, f)
-    }
-}
-
-impl<const N: usize> FromStr for AxisPattern<N> {
-    type Err = BroadcastError;
-
-    fn from_str(text: &str) -> Result<Self> {
+    /// The pattern of a text. If it `is_expanded`, it may have names of axes of `...`.
+    fn parse(text: &str, is_expanded: bool) -> Result<Self> {
         const { assert!(N >= 1 && N <= 6, "a pattern is of one to six arrays") };
         let mut text = normal(text);
         if N > 1 && !text.contains("->") {
@@ -297,7 +262,7 @@ impl<const N: usize> FromStr for AxisPattern<N> {
         let Some((left, right)) = text.split_once("->") else {
             return expected(text.len(), "->, then the output's axes");
         };
-        let output = NameList::parse(&text, right)?;
+        let output = NameList::parse(&text, right, is_expanded)?;
         let output_axis_of = output.positions(&text)?;
         let mut operands = std::array::from_fn(|_| NameList::default());
         let mut lists = left.split(',');
@@ -305,7 +270,7 @@ impl<const N: usize> FromStr for AxisPattern<N> {
             let Some(list) = lists.next() else {
                 return expected(left.len(), "another list of axes");
             };
-            *operand = NameList::parse(&text, list)?;
+            *operand = NameList::parse(&text, list, is_expanded)?;
             let is_in_group =
                 |&at: &usize| text[..at].matches('(').count() > text[..at].matches(')').count();
             if let Some(at) = operand.ellipsis().filter(is_in_group) {
@@ -335,10 +300,34 @@ impl<const N: usize> FromStr for AxisPattern<N> {
             output,
         })
     }
+    /// The error for the pattern at this byte.
+    pub(crate) fn error(&self, at: usize, fault: PatternFault) -> BroadcastError {
+        invalid_pattern(&self.text, at, fault)
+    }
+}
+
+impl<const N: usize> fmt::Display for AxisPattern<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl<const N: usize> fmt::Debug for AxisPattern<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, f)
+    }
+}
+
+impl<const N: usize> FromStr for AxisPattern<N> {
+    type Err = BroadcastError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text, false)
+    }
 }
 
 /// Stands for any number of axes.
-const ELLIPSIS: &str = "...";
+pub(crate) const ELLIPSIS: &str = "...";
 
 /// The text with one blank between words, but none before a comma and inside parentheses, and with
 /// 1 instead of `()`.
@@ -361,7 +350,7 @@ fn normal(text: &str) -> String {
 fn with_output(left: &str) -> Result<String> {
     let mut output = Vec::new();
     for list in left.split(',') {
-        output.extend(NameList::parse(left, list)?.names);
+        output.extend(NameList::parse(left, list, false)?.names);
     }
     let mut seen = HashSet::new();
     output.retain(|name| name.size.is_none() && seen.insert(name.text.clone()));

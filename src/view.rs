@@ -217,7 +217,7 @@ impl AxisPattern {
         sizes: &[(&str, usize)],
     ) -> Result<ArrayViewD<'a, T::Elem>> {
         let array = array.into_view().into_dyn();
-        let pattern = self.expanded([Some(array.ndim())], sizes)?;
+        let pattern = self.expanded([Some(array.ndim())])?;
         let pattern = pattern.as_deref().unwrap_or(self);
         let split_sizes = pattern.split_sizes(array.shape(), sizes)?;
         let [plan] = pattern.plans_of_names([IxDyn(&split_sizes.concat())], sizes)?;

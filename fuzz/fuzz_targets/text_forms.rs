@@ -45,18 +45,7 @@ const SHAPES: [&[usize]; 6] = [&[], &[3], &[2, 3], &[1, 3], &[2, 1, 3], &[2, 2, 
 
 /// Words of patterns. Random text is seldom a pattern with a group and `...`.
 const WORDS: [&str; 12] = [
-    "a",
-    "b",
-    "n",
-    "1",
-    "2",
-    "...",
-    "(",
-    ")",
-    "->",
-    ",",
-    "ellipsis_0",
-    "ellipsis_1",
+    "a", "b", "n", "1", "2", "...", "(", ")", "->", ",", "...0", "c",
 ];
 
 /// The bytes as text or, after a byte that no text has, as words.

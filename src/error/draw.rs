@@ -285,7 +285,7 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
         }
         PatternFault::Rank { names, rank } => {
             let list = rest.split([',', '-']).next().unwrap_or(rest);
-            let has = match list.contains("...") {
+            let has = match list.split(' ').any(|name| name == "...") {
                 true => format!("at least {}", axes_count(names.saturating_sub(1))),
                 false => axes_count(*names),
             };

@@ -76,7 +76,7 @@ impl BroadcastMode {
                     (rank, _) => rank,
                 };
                 let of_rank;
-                (of_rank, rank_is_known) = pattern.of_ranks([rank], &[])?;
+                (of_rank, rank_is_known) = pattern.of_ranks([rank])?;
                 count(&of_rank).map(Some)
             }
         };
@@ -163,7 +163,7 @@ impl AxisPattern<2> {
     ///
     /// Source: xarray, broadcasting by dimension name.
     pub fn infer(&self, a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
-        let (pattern, rank_is_known) = self.of_ranks([a.rank(), b.rank()], &[])?;
+        let (pattern, rank_is_known) = self.of_ranks([a.rank(), b.rank()])?;
         let ranks = pattern
             .operands
             .each_ref()

@@ -7,7 +7,7 @@
 use super::alignment::{Aligned, Axes, FewAxes, Shapes};
 use crate::error::{Mismatch, PatternFault, Result};
 use crate::partial::Size;
-use crate::pattern::{AxisPattern, Name, NameList};
+use crate::pattern::{AxisPattern, ELLIPSIS, Name, NameList};
 use crate::plan::BroadcastPlan;
 use crate::rule::{Relation, Rule};
 use crate::shape::Sizes;
@@ -108,7 +108,7 @@ impl<const N: usize> AxisPattern<N> {
     ) -> Result<[BroadcastPlan<E::Dim>; N]> {
         let shapes = shapes.map(IntoDimension::into_dimension);
         let ranks = shapes.each_ref().map(|shape| Some(shape.ndim()));
-        let (pattern, _) = self.of_ranks(ranks, sizes)?;
+        let (pattern, _) = self.of_ranks(ranks)?;
         for (list, shape) in pattern.operands.iter().zip(&shapes) {
             pattern.check_rank(list, shape.ndim())?;
         }
@@ -146,7 +146,7 @@ pub(super) fn to_target<'a, S: Size>(
     fed: &'a mut FewAxes,
 ) -> Aligned<'a> {
     let (input, target) = (shapes.first, shapes.second);
-    let (pattern, _) = pattern.of_ranks([Some(input.len())], &[])?;
+    let (pattern, _) = pattern.of_ranks([Some(input.len())])?;
     let list = &pattern.operands[0];
     pattern.check_rank(list, input.len())?;
     pattern.check_rank(&pattern.output, target.len())?;
@@ -181,6 +181,8 @@ pub(super) fn output_sizes<S: Size, const N: usize>(
     for (axis, name) in names.iter().enumerate() {
         match name.size {
             Some(size) => set(pattern, name, &mut output[axis], size.into())?,
+            // A caller has no size for an axis of `...`.
+            None if name.text.starts_with(ELLIPSIS) => {}
             None => axes.push((&*name.text, axis)),
         }
     }

@@ -724,8 +724,8 @@ the shapes do not fit the axis pattern
         ^ \"c\" has the sizes 3 and 5";
     an_ellipsis_merged_in_a_copy_only: zeros(&[2, 3]).t().broadcast_named("... -> (...)", &[]) => "\
 no view fits the axis pattern
-  ellipsis_0 ellipsis_1 -> (ellipsis_0 ellipsis_1)
-                           ^ \"(ellipsis_0 ellipsis_1)\" needs a copy: leave out the parentheses on the right, materialize, then into_shape_with_order([6])";
+  ...0 ...1 -> (...0 ...1)
+               ^ \"(...0 ...1)\" needs a copy: leave out the parentheses on the right, materialize, then into_shape_with_order([6])";
     a_new_axis_in_a_group: zeros(&[2, 3]).broadcast_named("h w -> (h w c)", &[]) => "\
 the shapes do not fit the axis pattern
   h w -> (h w c)

@@ -732,9 +732,7 @@ fn very_many_axes_take_less_than_quadratic_time() {
     let plan = pattern.plan((), &sizes).unwrap();
     assert_eq!(plan.output_shape().len(), MANY);
 
-    // A name that an invented one could be.
-    let long = format!("ellipsis{}", "_".repeat(MANY));
-    let pattern: AxisPattern = format!("... {long} -> {long} ...").parse().unwrap();
+    let pattern: AxisPattern = "... a -> a ...".parse().unwrap();
     let plan = pattern.plan(vec![1; MANY], &[]).unwrap();
     assert_eq!(plan.output_shape().len(), MANY);
 
