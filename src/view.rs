@@ -161,7 +161,7 @@ unsafe fn signed_view<'a, A, D: Dimension>(
 const EMPTY: &str = "an empty array has any shape that is empty";
 
 impl AxisPattern {
-    /// The array as a view by the names of its axes, in time linear in their number.
+    /// The array as a view by the names of its axes, in O(n log n) time for n names.
     ///
     /// A group on the left splits an axis; all sizes of its names but one are in `sizes`. A group
     /// on the right merges axes. They must be adjacent in memory, in this order, or be replicated

@@ -388,11 +388,10 @@ pub(super) fn slice(
     };
     match fault {
         SliceFault::Rank => format!("{role} has {rank}, the shape {shape}"),
+        SliceFault::Length(usize::MAX) => {
+            format!("{role} cannot have the shape {shape}: an offset is above isize::MAX")
+        }
         SliceFault::Length(needed) => {
-            let needed = match needed {
-                usize::MAX => "more than isize::MAX".into(),
-                needed => needed.to_string(),
-            };
             format!("{role} is a slice of length {len}, the shape {shape} needs {needed}")
         }
         SliceFault::Overlap => {

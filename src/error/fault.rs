@@ -133,7 +133,7 @@ pub enum PatternFault {
 pub enum SliceFault {
     /// There is not one stride for each axis.
     Rank,
-    /// The array needs a slice of this length. `usize::MAX`: one longer than any may be.
+    /// The array needs a slice of this length. `usize::MAX`: an offset is above `isize::MAX`.
     Length(usize),
     /// Two elements of an array that is written may be at one place: a stride does not step over
     /// all elements of the axes with shorter strides.

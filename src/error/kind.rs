@@ -93,8 +93,8 @@ pub enum ErrorKind {
     #[error("{}", draw::pattern(.pattern, *.position, .fault))]
     #[non_exhaustive]
     InvalidPattern {
-        /// The pattern, with `...0`, `...1` and so on for the axes of `...`: with none, if no rank
-        /// says how many there are.
+        /// The pattern. Errors about sizes have `...0`, `...1` and so on for the axes of `...`, and
+        /// none if no rank says how many there are.
         pattern: Box<str>,
         /// The byte at fault.
         position: usize,

@@ -86,7 +86,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         reduction: &R,
     ) -> Result<bool> {
         let least = reduction.least_terms();
-        match terms < least && !self.input_shape().contains(&0) {
+        match terms < least {
             true => Err(too_few_terms(self.output_shape(), R::NAME, [terms, least])),
             false => Ok(terms > 0),
         }

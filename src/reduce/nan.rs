@@ -53,9 +53,9 @@ impl<T: Averaged + PartialEq + 'static> Reduction<T> for NanMean {
         "nanmean": T as (T::Acc, usize) => T,
         lift: |value| if is_nan(&value) { (T::Acc::zero(), 1) } else { (value.to_acc(), 0) },
         combine: |a, b| (a.0 + b.0, a.1 + b.1),
-        // Terms that are skipped are NaN, so their type has one. The mean of no terms is NaN too.
+        // Where `of_none` is NaN it has the same bits on every target, and 0 / 0 has not.
         finish: |self, (sum, skipped), count| match count.saturating_sub(skipped) {
-            0 => T::of_none().unwrap_or(T::mean(sum, 1)),
+            0 => T::of_none().unwrap_or_else(|| T::mean(sum, 0)),
             count => T::mean(sum, count),
         },
         none: T::of_none(),

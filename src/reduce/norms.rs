@@ -6,7 +6,7 @@ use num_traits::{Float, Num, Signed, Zero};
 
 /// The sum of the magnitudes: the norm of order 1.
 ///
-/// Halves are accumulated in `f32`. Of unsigned integers it is [`Sum`](crate::reduction::Sum).
+/// Halves are accumulated in `f32`. Of unsigned integers, take [`Sum`](crate::reduction::Sum).
 ///
 /// ```
 /// use ndarray::array;

@@ -153,7 +153,10 @@ pub trait Averaged: Copy + Send + Sync {
     /// The term as a sum. Example: [`Averaged`].
     fn to_acc(self) -> Self::Acc;
 
-    /// The mean of `count` terms, one at least, of which this is the sum. Example: [`Averaged`].
+    /// The mean of `count` terms, of which this is the sum. Example: [`Averaged`].
+    ///
+    /// There is one at least, unless [`of_none`](Self::of_none) is `None` and all terms of a
+    /// [`NanMean`](crate::reduction::NanMean) are NaN: `sum / 0.` is NaN then.
     fn mean(sum: Self::Acc, count: usize) -> Self;
 
     /// The mean of no terms. `None` makes it an error. Example: [`Averaged`].

@@ -194,11 +194,8 @@ fn slices_that_do_not_hold_their_array_are_errors() {
     let error = plan
         .copy_slice(&[1_u8, 2], Some(&[isize::MIN]), &mut out, Some(&[2, 1]))
         .unwrap_err();
-    let needs = format!(
-        "with the strides [{}] needs more than isize::MAX",
-        isize::MIN
-    );
-    assert!(error.to_string().ends_with(&needs), "{error}");
+    let refused = format!("strides [{}]: an offset is above isize::MAX", isize::MIN);
+    assert!(error.to_string().ends_with(&refused), "{error}");
     let many = [isize::MIN, isize::MAX, 2];
     let plan = BroadcastPlan::numpy((9, 9, 9), (9, 9, 9)).unwrap();
     let mut out = vec![MaybeUninit::uninit(); 729];

@@ -452,6 +452,11 @@ fn too_few_terms_for_a_variance_are_an_error() {
             ..
         }
     ));
+    for terms in 0..5 {
+        let empty = ArrayD::<f32>::zeros(vec![7, 0, terms]);
+        let results = empty.reduce_axes(2, Var::new().ddof(2));
+        assert_eq!(results.is_ok(), terms > 2, "{terms} terms");
+    }
     assert!(
         Array2::<f32>::zeros((0, 3))
             .reduce_axes_keepdims([1], Var::new())
@@ -601,6 +606,45 @@ fn the_mean_of_many_halves_without_nan_is_that_of_the_others() {
     let rows = Array2::from_shape_fn((4350, 2), |(i, _)| value(i));
     let mean = rows.reduce_axes_keepdims([0], NanMean).unwrap();
     assert_eq!(mean, array![[f16::from_f32(272.25), f16::from_f32(272.25)]]);
+}
+
+/// A mean of no terms that is an error otherwise.
+#[test]
+fn the_mean_of_nan_alone_is_nan_for_a_type_of_the_caller() {
+    #[derive(Clone, Copy, PartialEq)]
+    struct Celsius(f64);
+
+    impl Averaged for Celsius {
+        type Acc = f64;
+
+        fn to_acc(self) -> f64 {
+            self.0
+        }
+
+        fn mean(sum: f64, count: usize) -> Self {
+            Celsius(sum / count as f64)
+        }
+
+        fn of_none() -> Option<Self> {
+            None
+        }
+    }
+
+    let days = array![[f64::NAN, f64::NAN], [f64::NAN, 8.]].mapv(Celsius);
+    let means = days.reduce_axes(1, NanMean).unwrap();
+    assert!(means[0].0.is_nan());
+    assert_eq!(means[1].0, 8.);
+    assert!(
+        days.reduce_axes_keepdims([0_usize; 0], NanMean).unwrap()[[0, 0]]
+            .0
+            .is_nan()
+    );
+    assert!(
+        Array1::<f64>::zeros(0)
+            .mapv(Celsius)
+            .reduce_axes(0, NanMean)
+            .is_err()
+    );
 }
 
 #[test]
