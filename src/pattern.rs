@@ -300,6 +300,7 @@ impl<const N: usize> AxisPattern<N> {
             output,
         })
     }
+
     /// The error for the pattern at this byte.
     pub(crate) fn error(&self, at: usize, fault: PatternFault) -> BroadcastError {
         invalid_pattern(&self.text, at, fault)
