@@ -9,7 +9,7 @@ const WINDOW: usize = 32;
 /// A list as ndarray prints a shape: `[3, 1, 5]`. The end of a very long one is left out.
 pub(crate) fn list<T: fmt::Debug>(shape: &[T]) -> String {
     let shown = shape.iter().take(WINDOW);
-    let mut shown: Vec<String> = shown.map(|size| format!("{size:?}")).collect();
+    let mut shown: Vec<String> = shown.map(|entry| format!("{entry:?}")).collect();
     if shape.len() > WINDOW {
         shown.push(format!("... {} axes", shape.len()));
     }

@@ -449,7 +449,8 @@ mod pools {
         assert!(refusing.build_global().is_err());
         std::panic::set_hook(Box::new(|_| {
             HOOKS.fetch_add(1, Ordering::Relaxed);
-            // As a hook that sends a report. After a second another call would try again.
+            // A hook that sends a report may take this long. A second after the system has refused
+            // threads, the next call tries again: not this one.
             thread::sleep(Duration::from_millis(1100));
             bits();
         }));

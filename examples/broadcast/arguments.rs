@@ -37,7 +37,7 @@ Broadcasts a .npy file by any rule, draws the rule's plan, and writes the result
       none              the shapes are identical
       numpy             right-aligned; sizes are equal, or either is 1
       pdpd              OTHER's first axis is axis AXIS of INPUT
-      paddle            the same of the array with fewer axes, and either may have 1s (PaddlePaddle)
+      paddle            the array with fewer axes begins at axis AXIS of the other (PaddlePaddle)
       xla               AXES[i] is the axis of the larger array for axis i of the smaller
   --axes AXES       1,3; the same as --mode 'explicit(1, 3)'
   --axis AXIS       1; the same as --mode 'pdpd(1)'

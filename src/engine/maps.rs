@@ -163,7 +163,8 @@ unsafe fn map<const N: usize>(
         To::Fresh if bytes >= HUGE_PAGES_FROM => {
             Chunks::new(nest.len(), output.size, place, HUGE_PAGE)
         }
-        // The first one is about as long as the others, as its time is measured.
+        // The first chunk begins at the cache line of the first element. So it is about as long as
+        // the others: its time tells how long all of them take.
         _ => Chunks::new(
             nest.len(),
             output.size,

@@ -251,12 +251,9 @@ pub(super) fn pattern(pattern: &str, position: usize, fault: &PatternFault) -> S
     let mark = |is_cut: bool| if is_cut { "…" } else { "" };
     let start = mark(skipped > 0);
     let end = mark(pattern.chars().nth(skipped + SHOWN).is_some());
-    let visible = |letter: char| {
-        if letter.is_control() {
-            '\u{fffd}'
-        } else {
-            letter
-        }
+    let visible = |letter: char| match letter.is_control() {
+        true => '\u{fffd}',
+        false => letter,
     };
     let shown = pattern.chars().skip(skipped).take(SHOWN).map(visible);
     let shown: String = shown.collect();

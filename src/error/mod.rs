@@ -9,10 +9,10 @@ pub use fault::{AxesFault, BoxFault, OperatorFault, PartsFault, PatternFault, Sl
 pub use kind::ErrorKind;
 pub use role::{ArrayRole, IntegerRole};
 
-use crate::integer::ShapeInteger;
 use crate::partial::PartialShape;
 pub use crate::rule::Relation;
 use crate::rule::Rule;
+use num_traits::AsPrimitive;
 use std::fmt;
 use std::ops::Range;
 
@@ -157,8 +157,8 @@ impl Mismatch {
 
     /// The axes do not fit a broadcast.
     #[cold]
-    pub(crate) fn axes<T: ShapeInteger>(axes: &[T], fault: AxesFault) -> Box<Self> {
-        let axes = axes.iter().map(|axis| axis.widen()).collect();
+    pub(crate) fn axes<T: AsPrimitive<i128>>(axes: &[T], fault: AxesFault) -> Box<Self> {
+        let axes = axes.iter().map(|axis| axis.as_()).collect();
         Mismatch::Axes("broadcast", axes, fault).into()
     }
 

@@ -53,7 +53,7 @@ impl<T: Averaged + PartialEq + 'static> Reduction<T> for NanMean {
         "nanmean": T as (T::Acc, usize) => T,
         lift: |value| if is_nan(&value) { (T::Acc::zero(), 1) } else { (value.to_acc(), 0) },
         combine: |a, b| (a.0 + b.0, a.1 + b.1),
-        // Where `of_none` is NaN it has the same bits on every target, and 0 / 0 has not.
+        // The NaN of `of_none` has the same bits on every target, that of 0 / 0 has not.
         finish: |self, (sum, skipped), count| match count.saturating_sub(skipped) {
             0 => T::of_none().unwrap_or_else(|| T::mean(sum, 0)),
             count => T::mean(sum, count),

@@ -919,11 +919,11 @@ fn sizes_with_the_same_symbol_are_the_same() {
         let found = BroadcastMode::Bidirectional.infer(&a, &b).unwrap();
         assert_eq!(found.to_string(), format!("[{output}]"), "{a} to {b}");
     }
-    // The output of a stretch is the target's size; of equal sizes, what is known of either.
     let never = [between(1, 2), between(3, 9)].map(|size| size.with_symbol(1));
     let [a, b] = never.map(|size| PartialShape::new([size]));
     assert!(ElementwiseRule::Numpy.infer(&a, &b).is_err());
     assert!(BroadcastMode::Numpy.infer(&a, &b).is_err());
+    // The output of a stretch is the target's size; of equal sizes, what is known of either.
     let [input, target] = [s(0), bounded].map(|size| PartialShape::new([size]));
     let found = BroadcastMode::Numpy.infer(&input, &target).unwrap();
     assert_eq!(found.sizes().unwrap()[0].symbol(), Some(1));

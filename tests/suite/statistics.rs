@@ -608,7 +608,7 @@ fn the_mean_of_many_halves_without_nan_is_that_of_the_others() {
     assert_eq!(mean, array![[f16::from_f32(272.25), f16::from_f32(272.25)]]);
 }
 
-/// A mean of no terms that is an error otherwise.
+/// The mean of no terms is an error for this type. That of terms which are all NaN is not.
 #[test]
 fn the_mean_of_nan_alone_is_nan_for_a_type_of_the_caller() {
     #[derive(Clone, Copy, PartialEq)]
