@@ -57,7 +57,7 @@ fn sent(
     let shape = plan.input_shape();
     let axis = (0..shape.len()).max_by_key(|&axis| shape[axis]);
     let along = axis.map_or(1, |axis| shape[axis]);
-    if kept > along || blocks > sum_blocks(&plan) {
+    if kept > along || blocks > sum_blocks(plan) {
         return Ok(None);
     }
     let range =
@@ -65,10 +65,10 @@ fn sent(
     let (mut total, mut most) = (0, 0);
     let nodes = |blocks| -> Result<usize, Failure> {
         let whole: Vec<_> = shape.iter().map(|&size| 0..size).collect();
-        Ok(Part::of_blocks(&plan, &whole, blocks)?.nodes())
+        Ok(Part::of_blocks(plan, &whole, blocks)?.nodes())
     };
     let nodes: Result<Vec<usize>, Failure> = (0..blocks)
-        .map(|at| nodes(range(at, blocks, sum_blocks(&plan))))
+        .map(|at| nodes(range(at, blocks, sum_blocks(plan))))
         .collect();
     let elements: usize = shape.iter().product();
     // Elements that follow each other are one piece: those of each index of the axes outside.

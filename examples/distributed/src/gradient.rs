@@ -304,7 +304,7 @@ impl Work<'_> {
             None => part.reduce(&dy, Sum)?,
             Some(times) => {
                 let x = times.read::<T>(output.ranges())?;
-                zip((&dy, &x)).reduce_part(&part, Sum, |(dy, x)| dy.wrapping_mul(x))?
+                zip((&dy, &x)).reduce_part(part, Sum, |(dy, x)| dy.wrapping_mul(x))?
             }
         })
     }
