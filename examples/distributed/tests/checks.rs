@@ -252,7 +252,12 @@ fn kill_at_random(folder: &Folder, random: &mut u64, words: &str, times: usize) 
         let mut child = folder.command(processes, words).spawn().unwrap();
         let wait = longest.mul_f64((*random >> 40) as f64 / (1 << 24) as f64);
         std::thread::sleep(wait);
-        if child.try_wait().unwrap().is_some() {
+        let victim = match processes {
+            1 => child.id(),
+            _ => rank_of(child.id(), (*random >> 20) as usize).unwrap_or(child.id()),
+        };
+        // A rank may have ended, and not yet its `mpirun`: then there is nothing to kill.
+        if child.try_wait().unwrap().is_some() || !kill(victim) {
             // Too late. What is done is removed, and the next one is killed earlier.
             Run(child.wait_with_output().unwrap()).done();
             let out = words.split(' ').nth(2).unwrap();
@@ -260,15 +265,6 @@ fn kill_at_random(folder: &Folder, random: &mut u64, words: &str, times: usize) 
             longest = longest.mul_f64(0.9);
             continue;
         }
-        let victim = match processes {
-            1 => child.id(),
-            _ => rank_of(child.id(), (*random >> 20) as usize).unwrap_or(child.id()),
-        };
-        let status = Command::new("kill")
-            .args(["-9", &victim.to_string()])
-            .status()
-            .unwrap();
-        assert!(status.success());
         // Where a rank dies while MPI starts, some versions of mpirun wait for ever.
         let begun = Instant::now();
         while child.try_wait().unwrap().is_none() {
@@ -280,6 +276,14 @@ fn kill_at_random(folder: &Folder, random: &mut u64, words: &str, times: usize) 
         killed += 1;
     }
     killed
+}
+
+/// Whether there was a process to kill.
+fn kill(process: u32) -> bool {
+    let status = Command::new("kill")
+        .args(["-9", &process.to_string()])
+        .status();
+    status.unwrap().success()
 }
 
 /// A process that `mpirun` has started.
