@@ -236,7 +236,11 @@ impl AxisPattern {
             let first = output_axes.len();
             let last = first + names.len() - 1;
             for axis in (first..last).rev() {
-                if !view.merge_axes(Axis(axis), Axis(last)) {
+                // ndarray multiplies these. For elements of size 0 the product may overflow.
+                let (len, stride) = (view.len_of(Axis(last)), view.stride_of(Axis(last)));
+                let is_small = (len as isize).checked_mul(stride).is_some();
+                let may_merge = is_small || view.len_of(Axis(axis)) == 1;
+                if !may_merge || !view.merge_axes(Axis(axis), Axis(last)) {
                     let fault = PatternFault::NeedsCopy(shape.into());
                     return Err(pattern.error(names[0].at - 1, fault));
                 }

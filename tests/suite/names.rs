@@ -1,7 +1,7 @@
 //! Axes by name: every answer of einops' `repeat` that is recorded, as a view where einops gives
 //! one, else as the copy that the error names.
 
-use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice};
+use ndarray::{ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, Slice};
 use ndarray_broadcast::error::PatternFault;
 use ndarray_broadcast::named::AxisPattern;
 use ndarray_broadcast::prelude::*;
@@ -117,6 +117,25 @@ fn views_of_groups_need_no_bound_on_the_elements() {
     let units = ArrayD::from_elem(IxDyn(&[usize::MAX / 8 * 2]), ());
     let halves = units.broadcast_named("(h w) -> w h", &[("h", 2)]).unwrap();
     assert_eq!(halves.shape(), [usize::MAX / 8, 2]);
+}
+
+/// Elements of size 0 lie at one address, so that their strides may be any numbers.
+#[test]
+fn axes_whose_reach_overflows_are_merged_in_a_copy_only() {
+    let units = vec![(); usize::MAX];
+    let far = isize::MAX as usize;
+    for (sizes, strides, is_view) in [
+        ([2, 2], [1, far - 1], false),
+        ([3, 2], [0, far], false),
+        ([1, 2], [0, far], true),
+        ([2, 1], [far, 0], true),
+        ([2, 2], [2, 1], true),
+    ] {
+        let array = ArrayView2::from_shape(sizes.strides(strides), &units).unwrap();
+        let (merged, was_view) = answer("a b -> (a b)", &array.into_dyn(), &[]).unwrap();
+        assert_eq!(merged.len(), sizes[0] * sizes[1]);
+        assert_eq!(was_view, is_view, "{sizes:?} {strides:?}");
+    }
 }
 
 #[test]
