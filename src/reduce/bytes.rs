@@ -24,14 +24,16 @@ use crate::error::{PartsFault, Result, invalid_bytes, parts_mismatch, reserved};
 use crate::plan::BroadcastPlan;
 use crate::rule::Rule;
 use crate::shape::dimension;
+use num_complex::Complex;
 use std::collections::HashSet;
+use std::num::Wrapping;
 
 const MAGIC: &[u8; 8] = b"ndbpart3";
 
 /// An accumulator as bytes, for [`Accumulation::to_bytes`].
 ///
-/// Integers, floats, `bool`, and pairs of these have it; with the feature `half` its floats too.
-/// Implement it for accumulators of your own:
+/// Integers, floats, `bool`, and pairs, `Complex` and `Wrapping` of these have it; with the feature
+/// `half` its floats too. Implement it for accumulators of your own:
 ///
 /// ```
 /// use ndarray_broadcast::distributed::AccumulatorBytes;
@@ -154,6 +156,38 @@ impl<A: AccumulatorBytes, B: AccumulatorBytes> AccumulatorBytes for (A, B) {
     }
 }
 
+impl<T: AccumulatorBytes> AccumulatorBytes for Complex<T> {
+    const SIZE: usize = 2 * T::SIZE;
+
+    fn name() -> String {
+        format!("Complex<{}>", T::name())
+    }
+
+    fn write(self, to: &mut Vec<u8>) {
+        (self.re, self.im).write(to);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        <(T, T)>::read(from).map(|(re, im)| Complex { re, im })
+    }
+}
+
+impl<T: AccumulatorBytes> AccumulatorBytes for Wrapping<T> {
+    const SIZE: usize = T::SIZE;
+
+    fn name() -> String {
+        format!("Wrapping<{}>", T::name())
+    }
+
+    fn write(self, to: &mut Vec<u8>) {
+        self.0.write(to);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        T::read(from).map(Wrapping)
+    }
+}
+
 /// A list, as [`read_list`] reads it.
 fn write_list<A: AccumulatorBytes>(values: &[A], to: &mut Vec<u8>) {
     values.len().write(to);
@@ -262,7 +296,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     }
 
     /// The value of [`to_bytes`](Self::to_bytes), of which everything is checked but the values of
-    /// the accumulators: positions may be any numbers. Example: there.
+    /// the accumulators: counts and positions may be any numbers. Example: there.
     ///
     /// # Errors
     ///
@@ -290,8 +324,11 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         let [name, kind] = names.each_ref().map(|name| String::from_utf8_lossy(name));
         let own_kind = R::Acc::name();
         if (&*name, &*kind) != (R::NAME, &own_kind) {
+            // They may have any length, and more than one line.
+            let [name, kind] =
+                [shown(&name), &kind].map(|text| text.escape_debug().take(64).collect::<String>());
             return Err(parts_mismatch(PartsFault::OtherReduction {
-                first: format!("{} in {kind}", shown(&name)).into(),
+                first: format!("{name} in {kind}").into(),
                 second: format!("{} in {own_kind}", shown(R::NAME)).into(),
             }));
         }

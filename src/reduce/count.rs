@@ -27,7 +27,8 @@ impl<T: Copy + Default + PartialEq> Reduction<T> for Count {
     items! {
         "count": T as usize => usize,
         lift: |value| usize::from(value != T::default()),
-        combine: |a, b| a + b,
+        // Counts that are read from bytes may be any numbers.
+        combine: |a, b| a.wrapping_add(b),
         finish: |self, count, _| count,
         none: Some(0),
     }

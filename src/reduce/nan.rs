@@ -52,7 +52,8 @@ impl<T: Averaged + PartialEq + 'static> Reduction<T> for NanMean {
         // The sum, and how many terms it does not have.
         "nanmean": T as (T::Acc, usize) => T,
         lift: |value| if is_nan(&value) { (T::Acc::zero(), 1) } else { (value.to_acc(), 0) },
-        combine: |a, b| (a.0 + b.0, a.1 + b.1),
+        // Counts that are read from bytes may be any numbers.
+        combine: |a, b| (a.0 + b.0, a.1.wrapping_add(b.1)),
         // The NaN of `of_none` has the same bits on every target, that of 0 / 0 has not.
         finish: |self, (sum, skipped), count| match count.saturating_sub(skipped) {
             0 => T::of_none().unwrap_or_else(|| T::mean(sum, 0)),

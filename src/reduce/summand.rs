@@ -191,6 +191,9 @@ macro_rules! numbers {
 
             #[inline(always)]
             fn mean(sum: $Mean, count: usize) -> Self {
+                // No integer is NaN, but bytes may say that all terms of a `NanMean` were.
+                let least = usize::from(<$T as Averaged>::of_none().is_none());
+                let count = count.max(least);
                 (sum / count as $Mean).as_()
             }
 

@@ -52,7 +52,7 @@ use std::array;
 /// of threads and partition.
 ///
 /// Source: NumPy `var`, whose default for `ddof` is 0 too; torch `var` with `correction`, whose
-/// default is 1. Both return NaN where the result here is an error.
+/// default is 1. Both return NaN or infinity where the result here is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(alias = "variance")]
 pub struct Var {

@@ -11,7 +11,9 @@ use ndarray_broadcast::distributed::{Accumulation, AccumulatorBytes, Part, Tile,
 use ndarray_broadcast::error::{BoxFault, PartsFault};
 use ndarray_broadcast::prelude::*;
 use ndarray_broadcast::reduction::Reduction;
+use num_complex::Complex;
 use std::fmt::Debug;
+use std::num::Wrapping;
 use std::ops::Range;
 
 /// Pseudo-random values.
@@ -816,6 +818,96 @@ fn faults_of_bytes_are_named() {
     // The list of axes is longer than all bytes.
     assert_eq!(fault(axes - 8, &[255; 8]), "a list is longer than they are");
     assert_eq!(fault(axes - 8, &[100]), "a list is longer than they are");
+}
+
+/// The name is that of another program. It stays one line of an error, of at most 64 characters.
+#[test]
+fn names_in_bytes_are_shown_in_one_short_line() {
+    for (name, shown) in [
+        ("sum\n\u{1b}[31m", r"sum\n\u{1b}[31m".to_owned()),
+        (&"x".repeat(100_000), "x".repeat(64)),
+    ] {
+        let mut bytes = b"ndbpart3".to_vec();
+        for name in [name, name] {
+            bytes.extend((name.len() as u64).to_le_bytes());
+            bytes.extend(name.as_bytes());
+        }
+        let error = Accumulation::<u8, _>::from_bytes(&finished(bytes), Sum).unwrap_err();
+        let expected = format!("{shown} in {shown}, and sum in u8");
+        for text in [format!("{error}"), format!("{error:#}")] {
+            let (_, parts) = text.split_once(": ").unwrap();
+            assert_eq!(parts, expected);
+        }
+    }
+}
+
+/// Counts and positions, the last eight bytes of these accumulators, may be any numbers.
+#[test]
+fn any_counts_and_positions_are_merged_and_finished() {
+    let plan = BroadcastPlan::numpy((), 2048).unwrap();
+    let x = Array1::from_shape_fn(2048, |i| i as u8 % 100);
+    let numbers = [0, 1, 3, 1024, 2048, 1 << 63, u64::MAX - 1, u64::MAX];
+    macro_rules! check {
+        ($T:ty, $reduction:expr) => {{
+            let (plan, x) = (plan.clone(), x.mapv(<$T>::from));
+            let merged = move |[first, second]: [u64; 2]| {
+                let part = |block: usize, number: u64| {
+                    let part = Part::of_blocks(&plan, &[], block..block + 1).unwrap();
+                    let x = part.tile().output().of(&x).unwrap();
+                    let mut bytes = part.reduce(&x, $reduction).unwrap().to_bytes();
+                    bytes.truncate(bytes.len() - 16);
+                    bytes.extend(number.to_le_bytes());
+                    Accumulation::<$T, _>::from_bytes(&finished(bytes), $reduction)
+                };
+                let mut whole = part(0, first)?;
+                whole.merge(part(1, second)?)?;
+                whole.finish(&plan)
+            };
+            for first in numbers {
+                for second in numbers {
+                    let small = [first, second].iter().all(|&n| usize::try_from(n).is_ok());
+                    let found = merged([first, second]);
+                    assert_eq!(found.is_ok(), small, "{first} {second}: {found:?}");
+                }
+            }
+            merged
+        }};
+    }
+    let mean = check!(u8, NanMean);
+    // 48 terms are left, of all: the sum of the others is 0.
+    let sum: usize = x.iter().map(|&x| usize::from(x)).sum();
+    assert_eq!(mean([1000, 1000]).unwrap().into_scalar(), (sum / 48) as u8);
+    let mean = check!(f32, NanMean);
+    assert!(mean([1024, 1024]).unwrap().into_scalar().is_nan());
+    let count = check!(i32, Count);
+    assert_eq!(count([5, 6]).unwrap().into_scalar(), 11);
+    let _ = check!(i32, ArgMax);
+    let _ = check!(f64, LastArgMin.in_type::<i16>());
+}
+
+/// Both are sums in their own type.
+#[test]
+fn sums_of_complex_and_wrapping_numbers_are_sent_as_bytes() {
+    assert_eq!(<Complex<f32>>::name(), "Complex<f32>");
+    assert_eq!(<Wrapping<u8>>::name(), "Wrapping<u8>");
+    let mut random = Random(5);
+    let plan = BroadcastPlan::numpy(3, (5000, 3)).unwrap().into_dyn();
+    let values = random.array(plan.output_shape());
+    macro_rules! check {
+        ($T:ty, $x:expr) => {{
+            let x: ArrayD<$T> = $x;
+            let parts = (0..sum_blocks(&plan)).map(|block| {
+                let part = Part::of_blocks(&plan, &[0..3], block..block + 1).unwrap();
+                let sums = part.reduce(&part.tile().output().of(&x).unwrap(), Sum);
+                Accumulation::<$T, _>::from_bytes(&sums.unwrap().to_bytes(), Sum).unwrap()
+            });
+            let found = merged(&mut random, &plan, parts.collect(), Sum);
+            let expected: ArrayD<$T> = plan.reduce(&x, Sum).unwrap();
+            assert_eq!(found, expected);
+        }};
+    }
+    check!(Complex<f64>, values.mapv(|x| Complex::new(x, 1. / x)));
+    check!(Wrapping<i8>, values.mapv(|x| Wrapping((x * 100.) as i8)));
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
