@@ -19,7 +19,9 @@ use std::borrow::Borrow;
 /// array, a slice, a `Vec`, an `IxDyn`. A `Vec` is passed by value or as a slice, and integers that
 /// are not `usize` by [`shape_from_integers`](crate::shape_from_integers); otherwise the compiler
 /// says that `DimMax` is not satisfied. The result has a static rank if input and shape have one.
-/// No element is copied: a replicated axis has stride 0. With static ranks nothing is allocated.
+/// No element is copied: a replicated axis has stride 0. With static ranks nothing is allocated,
+/// but for a list of more than 6 broadcast axes, and for a named pattern with `...` or more than 4
+/// names.
 ///
 /// | method | alignment | replicates | output |
 /// |---|---|---|---|
@@ -100,8 +102,8 @@ pub trait BroadcastExt: Operand {
     ///
     /// # Errors
     ///
-    /// Those of the mode's own method. A [named](BroadcastMode::Named) pattern that drops axes is
-    /// [`RankMismatch`](crate::ErrorKind::RankMismatch) here.
+    /// Those of the mode's own method. A [named](BroadcastMode::Named) pattern whose output has
+    /// fewer axes than the input is [`RankMismatch`](crate::ErrorKind::RankMismatch) here.
     ///
     /// # Example
     ///

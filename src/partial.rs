@@ -61,8 +61,8 @@ impl PartialSize {
 
     /// The same size with a symbol, which a known size does not need.
     ///
-    /// What is inferred of sizes with the same symbol uses that they are the same: a model's batch,
-    /// for instance.
+    /// What is inferred of aligned axes uses that sizes with the same symbol are the same: a
+    /// model's batch, for instance. Axes that are not aligned do not narrow each other.
     ///
     /// ```
     /// use ndarray_broadcast::ElementwiseRule;

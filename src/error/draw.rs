@@ -80,6 +80,7 @@ pub(super) fn size_mismatch(
                 (Relation::Equal, false) => format!("{a} is never {b}"),
                 (Relation::Stretch, true) if b.value() == Some(1) => format!("{a} is not 1"),
                 (Relation::Stretch, true) => format!("{a} is neither {b} nor 1"),
+                (Relation::Stretch, false) if b.value() == Some(1) => format!("{a} is never 1"),
                 (Relation::Stretch, false) => format!("{a} is never {b}, and never 1"),
                 (Relation::Common, true) => format!("{a} and {b} differ and neither is 1"),
                 (Relation::Common, false) => format!("{a} is never {b}, and neither is ever 1"),
@@ -109,7 +110,7 @@ pub(super) fn rank_mismatch(both @ (rule, operands, shapes): Operands) -> String
     let why = match (rule, operands) {
         (_, [ArrayRole::Result, _]) => "a reduction adds no axis",
         (Rule::Pdpd, _) => "this rule drops no axis, not even one of size 1, and adds none",
-        (Rule::Named, _) => "a mode drops no axis, but `AxisPattern::plan` does",
+        (Rule::Named, _) => "a mode's target has no fewer axes; use `AxisPattern::plan`",
         (Rule::None, _) => "this rule wants identical shapes",
         _ => "this rule never drops an axis, not even one of size 1",
     };
@@ -168,7 +169,10 @@ pub(super) fn invalid_axes(
             format!("without them {target} has {kept}, but {input} has {count}")
         }
         AxesFault::Length => {
-            let list = format!("list the axis of {target} for each axis of {input}");
+            let list = match operation {
+                "reorder" => "list each axis once".into(),
+                _ => format!("list the axis of {target} for each axis of {input}"),
+            };
             format!("the length is {entries}, but {input} has {count}: {list}")
         }
         AxesFault::OutOfRange(_) if operation == "insert" => {
@@ -438,8 +442,10 @@ pub(super) fn invalid_box(shape: &[usize], ranges: &[Range<usize>], fault: &BoxF
 
 pub(super) fn few_terms(shape: &[usize], reduction: &str, [terms, least]: [usize; 2]) -> String {
     let by = if reduction.is_empty() { "" } else { " by " };
-    // The names of the reductions with a method `or`, as "nanmax" and "last argmin".
-    let has_or = reduction.ends_with("max") || reduction.ends_with("min");
+    let has_or = matches!(
+        reduction,
+        "max" | "min" | "nanmax" | "nanmin" | "argmax" | "argmin" | "last argmax" | "last argmin"
+    );
     let why = match least {
         1 if has_or => {
             "there are no terms; a reduction with or(value) has a result for none".into()

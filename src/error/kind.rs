@@ -52,7 +52,7 @@ pub enum ErrorKind {
 
     /// The ranks of two shapes do not fit. To a target, the input has more axes; under `pdpd`, B
     /// has more axes than A. A named pattern gives this error as a mode only:
-    /// [`plan`](crate::named::AxisPattern::plan) takes patterns that drop axes.
+    /// [`plan`](crate::named::AxisPattern::plan) takes patterns whose output has fewer axes.
     ///
     /// [Example](crate::guide::numpy#errors).
     #[error("{}", draw::rank_mismatch((*.rule, .operands, .shapes)))]

@@ -16,11 +16,10 @@
 //! | the same in an existing array, or added to one | [`gradient_into`](crate::BroadcastPlan::gradient_into), [`gradient_accumulate`](crate::BroadcastPlan::gradient_accumulate) |
 //! | a sum to a shape, by NumPy's rule | [`reduce_to_shape`](crate::ReduceExt::reduce_to_shape) with `Sum` |
 //!
-//! The methods that return an array allocate it. Sums may also allocate [scratch
-//! memory](crate::reduction#scratch-memory). `ArgMax` and `ArgMin` allocate up to one element for
-//! each result. The other methods allocate nothing but a list of the axes, if more than 8 of them
-//! are longer than 1, what ndarray needs for `IxDyn` shapes of rank above 4, and what
-//! [threads](crate::guide::soundness#memory) need.
+//! The methods that return an array allocate it. Reductions may also allocate [scratch
+//! memory](crate::reduction#scratch-memory). The other methods allocate nothing but a list of the
+//! axes, if more than 8 of them are longer than 1, what ndarray needs for `IxDyn` shapes of rank
+//! above 4, and what [threads](crate::guide::soundness#memory) need.
 //!
 //! # Copies
 //!

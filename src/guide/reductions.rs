@@ -190,7 +190,7 @@
 //! | `Max`, `Min` | NaN | error, or the value of `Max.or(value)` |
 //! | `NanMax`, `NanMin` | skipped; NaN if all terms are NaN | the same |
 //! | `ArgMax`, `ArgMin`; `LastArgMax`, `LastArgMin` | the first NaN; the last | the same |
-//! | `Var`, `Std` | NaN, also for infinity | error, also for up to `ddof` terms; NaN in NumPy |
+//! | `Var`, `Std` | NaN, also for infinity | error, also for up to `ddof` terms; NaN or infinity in NumPy |
 //! | `LogSumExp`, `LogSum` | NaN | -infinity |
 //! | `L1`, `L2`, `SumSquare` | NaN | 0 |
 //! | `Count` | counted, as it is not zero | 0 |

@@ -134,7 +134,7 @@
 //! | ndarray's shapes of dynamic rank; the shape that `infer_shape` returns | 8 bytes for each axis | most calls on an `IxDyn` of 5 axes |
 //! | rayon's pool, and the job of a helper | some KiB once; some dozens of bytes for each helper | the first call that several threads share: a copy of 512 KiB, or a slow closure |
 //! | the record of a thread that calls, and of its helpers | some hundred bytes for each calling thread and each level of its nested calls | the same |
-//! | a table of axes or names | 1 to 32 bytes for each axis | a list of more than 32 axes, or a pattern of more than 8 names |
+//! | a table of axes or names | 1 to 32 bytes for each axis | a list of more than 6 broadcast axes, or a pattern of more than 4 names |
 //! | an axis pattern, a partial shape, what is inferred of it | in proportion to the text or the rank | `"c -> n c".parse::<AxisPattern>()` |
 //! | pieces and nodes of an accumulation | some hundred bytes for each | `merge` |
 //! | the bytes of an accumulation | as large as its accumulators | `to_bytes` |

@@ -4,9 +4,10 @@
 //!
 //! If the ranks of the inputs are static, the rank of the result is static too: `Ix1` to `Ix4` is
 //! `Ix4`. The rank is the larger of the two. For `broadcast_prepend`, it is the sum of the two.
-//! Building such a view or plan allocates nothing. A program that expects another rank does not
-//! compile. The outputs of [`AxisPattern`](crate::named::AxisPattern) and of
-//! [`onnx`](crate::onnx), and plans of [`openvino`](crate::openvino), have dynamic rank.
+//! Building such a view or plan allocates nothing, with [few exceptions](crate::BroadcastExt). A
+//! program that expects another rank does not compile. The outputs of
+//! [`AxisPattern`](crate::named::AxisPattern) and of [`onnx`](crate::onnx), and plans of
+//! [`openvino`](crate::openvino), have dynamic rank.
 //!
 //! ```
 //! use ndarray::{ArrayView4, array};

@@ -4,7 +4,7 @@
 //!
 //! Under every rule the size of an output axis depends only on the axes that are aligned with it,
 //! and axes of different columns do not restrict each other. So the smallest box of partial shapes
-//! is found axis by axis, too.
+//! is found axis by axis, too. Symbols are compared within a column only.
 
 use crate::error::{ArrayRole, Mismatch, Result, shape_overflow};
 use crate::partial::{PartialShape, PartialSize, PartialSizes};

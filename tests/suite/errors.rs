@@ -496,6 +496,19 @@ cannot broadcast [5..=9] to [3] (numpy)
   input    5..=9
   target       3
                ^ 5..=9 is never 3, and never 1";
+    a_partial_size_that_is_never_1: BroadcastMode::Numpy.infer(
+        &from_5_to_9(),
+        &PartialShape::known(1),
+    ) => "\
+cannot broadcast [5..=9] to [1] (numpy)
+  input    5..=9
+  target       1
+               ^ 5..=9 is never 1";
+    a_list_without_some_axes_to_reorder: BroadcastPlan::numpy(3, (2, 3)).unwrap().permuted(&[0]) => "\
+cannot reorder the axes of [2, 3]
+  shape   2  3
+  axes    0
+  the length is 1, but shape has 2 axes: list each axis once";
     an_inserted_axis_out_of_range: BroadcastPlan::numpy(3, (2, 3)).unwrap().insert_axis(3) => "\
 cannot insert axis 3 in [2, 3]
   shape   2  3
@@ -522,7 +535,7 @@ the box [0..1, 0..1] is not inside [2]
 cannot broadcast [1, 3] to [3] (named)
   input    1  3
   target      3
-  input has 2 axes, target has 1: a mode drops no axis, but `AxisPattern::plan` does";
+  input has 2 axes, target has 1: a mode's target has no fewer axes; use `AxisPattern::plan`";
     a_new_axis_with_two_sizes: "-> n".parse::<AxisPattern>().unwrap().plan((), &[("n", 2), ("n", 3)]) => "\
 the shapes do not fit the axis pattern
   -> n
@@ -683,7 +696,7 @@ cannot broadcast [?, ?] to [...] (pdpd)
 cannot broadcast [?, ?] to [...] (named)
   input    ?  ?
   target
-  a mode drops no axis, but `AxisPattern::plan` does";
+  a mode's target has no fewer axes; use `AxisPattern::plan`";
     a_slice_without_strides: BroadcastPlan::numpy(3, (2, 3)).unwrap().copy_slice(
         &[1, 2, 3],
         None,

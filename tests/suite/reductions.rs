@@ -785,6 +785,30 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
         "cannot reduce [0, 3] by max: there are no terms; a reduction with or(value) has a result \
          for none"
     );
+    // Of a reduction of one's own, it is not known whether it has `or`.
+    struct Softmax;
+    impl Reduction<f32> for Softmax {
+        type Acc = f32;
+        type Out = f32;
+        const NAME: &'static str = "softmax";
+        fn lift(&self, value: f32) -> f32 {
+            value
+        }
+        fn combine(&self, a: f32, b: f32) -> f32 {
+            a.max(b)
+        }
+        fn finish(&self, acc: f32, _: usize) -> f32 {
+            acc
+        }
+        fn of_none(&self) -> Option<f32> {
+            None
+        }
+    }
+    let error = none.reduce(&empty, Softmax).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot reduce [0, 3] by softmax: there are no terms"
+    );
     assert_eq!(out, array![7., 7., 7.]);
     zip(&empty)
         .reduce_accumulate(&none, Sum, &mut out, |a| a)
