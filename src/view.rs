@@ -236,7 +236,8 @@ impl AxisPattern {
             let first = output_axes.len();
             let last = first + names.len() - 1;
             for axis in (first..last).rev() {
-                // ndarray multiplies these. For elements of size 0 the product may overflow.
+                // ndarray multiplies these. The product may overflow if elements have size 0, or if
+                // `usize` has 32 bits.
                 let (len, stride) = (view.len_of(Axis(last)), view.stride_of(Axis(last)));
                 let is_small = (len as isize).checked_mul(stride).is_some();
                 let may_merge = is_small || view.len_of(Axis(axis)) == 1;

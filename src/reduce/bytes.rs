@@ -324,7 +324,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         let [name, kind] = names.each_ref().map(|name| String::from_utf8_lossy(name));
         let own_kind = R::Acc::name();
         if (&*name, &*kind) != (R::NAME, &own_kind) {
-            // They may have any length, and more than one line.
+            // Names in bytes may be of any length, and have line breaks.
             let [name, kind] =
                 [shown(&name), &kind].map(|text| text.escape_debug().take(64).collect::<String>());
             return Err(parts_mismatch(PartsFault::OtherReduction {

@@ -156,7 +156,8 @@ pub trait Averaged: Copy + Send + Sync {
     /// The mean of `count` terms, of which this is the sum. Example: [`Averaged`].
     ///
     /// There is one at least, unless [`of_none`](Self::of_none) is `None` and all terms of a
-    /// [`NanMean`](crate::reduction::NanMean) are NaN: `sum / 0.` is NaN then.
+    /// [`NanMean`](crate::reduction::NanMean) are NaN, or were by the bytes that it is read from:
+    /// `sum / 0.` is NaN then.
     fn mean(sum: Self::Acc, count: usize) -> Self;
 
     /// The mean of no terms. `None` makes it an error. Example: [`Averaged`].
@@ -191,7 +192,7 @@ macro_rules! numbers {
 
             #[inline(always)]
             fn mean(sum: $Mean, count: usize) -> Self {
-                // No integer is NaN, but bytes may say that all terms of a `NanMean` were.
+                // Of integers, it is 0 only if a `NanMean` is read from bytes that say so.
                 let least = usize::from(<$T as Averaged>::of_none().is_none());
                 let count = count.max(least);
                 (sum / count as $Mean).as_()

@@ -820,7 +820,7 @@ fn faults_of_bytes_are_named() {
     assert_eq!(fault(axes - 8, &[100]), "a list is longer than they are");
 }
 
-/// The name is that of another program. It stays one line of an error, of at most 64 characters.
+/// An error shows at most 64 characters of each name, without line breaks.
 #[test]
 fn names_in_bytes_are_shown_in_one_short_line() {
     for (name, shown) in [
@@ -874,7 +874,7 @@ fn any_counts_and_positions_are_merged_and_finished() {
         }};
     }
     let mean = check!(u8, NanMean);
-    // 48 terms are left, of all: the sum of the others is 0.
+    // The bytes say that 2000 of 2048 terms were NaN, but the sum is that of all terms.
     let sum: usize = x.iter().map(|&x| usize::from(x)).sum();
     assert_eq!(mean([1000, 1000]).unwrap().into_scalar(), (sum / 48) as u8);
     let mean = check!(f32, NanMean);
@@ -885,7 +885,7 @@ fn any_counts_and_positions_are_merged_and_finished() {
     let _ = check!(f64, LastArgMin.in_type::<i16>());
 }
 
-/// Both are sums in their own type.
+/// The accumulator of such a sum has the type of its terms.
 #[test]
 fn sums_of_complex_and_wrapping_numbers_are_sent_as_bytes() {
     assert_eq!(<Complex<f32>>::name(), "Complex<f32>");

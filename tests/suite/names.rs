@@ -121,7 +121,7 @@ fn views_of_groups_need_no_bound_on_the_elements() {
 
 /// Elements of size 0 lie at one address, so that their strides may be any numbers.
 #[test]
-fn axes_whose_reach_overflows_are_merged_in_a_copy_only() {
+fn axes_with_strides_that_overflow_are_merged_in_a_copy_only() {
     let units = vec![(); usize::MAX];
     let far = isize::MAX as usize;
     for (sizes, strides, is_view) in [

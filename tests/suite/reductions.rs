@@ -785,7 +785,7 @@ fn what_does_not_fit_is_an_error_and_writes_nothing() {
         "cannot reduce [0, 3] by max: there are no terms; a reduction with or(value) has a result \
          for none"
     );
-    // Of a reduction of one's own, it is not known whether it has `or`.
+    // The crate does not know whether a reduction of its user has a method `or`.
     struct Softmax;
     impl Reduction<f32> for Softmax {
         type Acc = f32;

@@ -278,7 +278,7 @@ fn kill_at_random(folder: &Folder, random: &mut u64, words: &str, times: usize) 
     killed
 }
 
-/// Whether there was a process to kill.
+/// Kills a process. Returns whether it was there.
 fn kill(process: u32) -> bool {
     let status = Command::new("kill")
         .args(["-9", &process.to_string()])
