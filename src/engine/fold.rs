@@ -715,25 +715,18 @@ where
             Leaves::Runs(_) if !Self::IN_VECTORS => {
                 panic!("large accumulators are folded as rows")
             }
-            Leaves::Runs(runs) if runs.terms < LEAF => {
-                let mut first = runs.first;
-                for column in 0..runs.columns {
-                    // SAFETY: terms of a run: the contract of `Kernel::fold`.
-                    let sum = unsafe { map.fold_run::<VECTORS>(&first, runs.terms, runs.number) };
-                    push_sum(sum, column, index);
-                    first = moved(first, I::COUNT, &runs.column, 1);
-                }
-            }
             Leaves::Runs(runs) => {
                 let mut first = runs.first;
                 for column in 0..runs.columns {
-                    let mut places = first;
-                    for leaf in 0..runs.terms / LEAF {
-                        let number = runs.number.wrapping_add(leaf * LEAF);
+                    let (mut places, mut done, mut leaf) = (first, 0, index);
+                    while done < runs.terms {
+                        let count = LEAF.min(runs.terms - done);
+                        let number = runs.number.wrapping_add(done);
                         // SAFETY: terms of a run: the contract of `Kernel::fold`.
-                        let sum = unsafe { map.fold_run::<VECTORS>(&places, LEAF, number) };
-                        push_sum(sum, column, index + leaf);
+                        let sum = unsafe { map.fold_run::<VECTORS>(&places, count, number) };
+                        push_sum(sum, column, leaf);
                         places = moved(places, I::COUNT, &runs.leaf, 1);
+                        (done, leaf) = (done + count, leaf + 1);
                     }
                     first = moved(first, I::COUNT, &runs.column, 1);
                 }

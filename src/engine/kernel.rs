@@ -183,7 +183,7 @@ mod sealed {
         /// The terms, one at least, are elements of the inputs or copies of them. `stack` is as for
         /// [`push`](Self::push), and begins at the first of the columns. Rows are at most [`LEAF`],
         /// and their scratch memory has room for an accumulator and for [`live_lanes`] of each
-        /// column. Runs are whole leaves or less than one.
+        /// column.
         unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize);
 
         /// Pushes the sums of `columns` columns as number `index` of those on the stack.

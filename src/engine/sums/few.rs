@@ -10,7 +10,6 @@ use super::super::nest::LoopAxis;
 use super::super::tuning::{CACHE_LINE, LARGE_ELEMENT};
 use super::operands::{SUMMED, Target, alignment};
 use super::scratch::Few;
-use super::unit::fold_runs;
 use std::ptr;
 
 /// Columns that are worth a call of the kernel. If an array has more than fit into the scratch
@@ -146,7 +145,7 @@ pub(super) unsafe fn reduce_few(
                     number: 0,
                 };
                 // SAFETY: runs of the inputs; there is room for the sums of all levels.
-                unsafe { fold_runs(kernel, &runs, stack, 0) };
+                unsafe { kernel.fold(Leaves::Runs(&runs), stack, 0) };
             }
             // Runs are folded by now.
             let leaves_of_rows = if as_runs { 0 } else { leaves };
